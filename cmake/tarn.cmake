@@ -1,0 +1,48 @@
+# The three rules every folder uses: tarn_add_library, tarn_add_test, tarn_add_program.
+include(GoogleTest)
+
+add_library(tarn_flags INTERFACE)
+target_compile_options(tarn_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+                       -Wnon-virtual-dtor -Werror)
+target_include_directories(tarn_flags INTERFACE ${PROJECT_SOURCE_DIR})
+if(TARN_SANITIZE)
+  target_compile_options(tarn_flags INTERFACE -fsanitize=${TARN_SANITIZE}
+                         -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(tarn_flags INTERFACE -fsanitize=${TARN_SANITIZE})
+endif()
+
+# tarn_add_library(NAME tree SRCS a.cc b.cc DEPS tarn::base PRIVATE_DEPS PkgConfig::ZSTD)
+# makes tarn_tree with the alias tarn::tree.
+function(tarn_add_library)
+  cmake_parse_arguments(A "" "NAME" "SRCS;DEPS;PRIVATE_DEPS" ${ARGN})
+  add_library(tarn_${A_NAME} STATIC ${A_SRCS})
+  add_library(tarn::${A_NAME} ALIAS tarn_${A_NAME})
+  target_link_libraries(tarn_${A_NAME} PUBLIC ${A_DEPS} PRIVATE tarn_flags ${A_PRIVATE_DEPS})
+endfunction()
+
+# tarn_add_test(NAME tree SRCS merge_test.cc DEPS tarn::tree LABELS unit [TIMEOUT 60] [FIXTURE postgres])
+# makes one GoogleTest program tree_<label>_test that ctest runs as one test.
+function(tarn_add_test)
+  cmake_parse_arguments(A "" "NAME;TIMEOUT;FIXTURE" "SRCS;DEPS;LABELS" ${ARGN})
+  list(GET A_LABELS 0 label)
+  set(program ${A_NAME}_${label}_test)
+  add_executable(${program} ${A_SRCS})
+  target_link_libraries(${program} PRIVATE tarn_flags ${A_DEPS} GTest::gtest GTest::gmock GTest::gtest_main)
+  set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_test(NAME ${program} COMMAND ${program} --gtest_brief=1
+           --gtest_output=xml:${CMAKE_BINARY_DIR}/results/${program}.xml)
+  if(NOT A_TIMEOUT)
+    set(A_TIMEOUT 120)
+  endif()
+  set_tests_properties(${program} PROPERTIES LABELS "${A_LABELS}" TIMEOUT ${A_TIMEOUT})
+  if(A_FIXTURE)
+    set_tests_properties(${program} PROPERTIES FIXTURES_REQUIRED ${A_FIXTURE})
+  endif()
+endfunction()
+
+# tarn_add_program(NAME tarnd SRCS main.cc DEPS ...)
+function(tarn_add_program)
+  cmake_parse_arguments(A "" "NAME" "SRCS;DEPS" ${ARGN})
+  add_executable(${A_NAME} ${A_SRCS})
+  target_link_libraries(${A_NAME} PRIVATE tarn_flags ${A_DEPS})
+endfunction()

@@ -1,0 +1,195 @@
+#include "core/base/encoding.h"
+
+#include <array>
+#include <cstdint>
+
+namespace tarn {
+namespace {
+
+constexpr std::string_view kHexLower = "0123456789abcdef";
+constexpr std::string_view kHexUpper = "0123456789ABCDEF";
+constexpr std::string_view kBase64 =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr std::string_view kBase64Url =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+constexpr std::string_view kBase32Hex = "0123456789abcdefghijklmnopqrstuv";
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+/// Packs bytes into digits of `bits` each, most significant first; the last digit is padded with zero bits.
+std::string pack(std::string_view bytes, std::string_view alphabet, int bits) {
+  std::string out;
+  out.reserve((bytes.size() * 8 + static_cast<size_t>(bits) - 1) / static_cast<size_t>(bits));
+  uint32_t buffer = 0;
+  int held = 0;
+  const uint32_t mask = (1u << bits) - 1;
+  for (char c : bytes) {
+    buffer = (buffer << 8) | static_cast<uint8_t>(c);
+    held += 8;
+    while (held >= bits) {
+      held -= bits;
+      out.push_back(alphabet[(buffer >> held) & mask]);
+    }
+  }
+  if (held > 0) out.push_back(alphabet[(buffer << (bits - held)) & mask]);
+  return out;
+}
+
+/// The inverse of pack; refuses foreign characters, impossible lengths and non-zero padding bits.
+std::optional<std::string> unpack(std::string_view text, std::string_view alphabet, int bits) {
+  std::array<int8_t, 256> value;
+  value.fill(-1);
+  for (size_t i = 0; i < alphabet.size(); ++i) {
+    value[static_cast<uint8_t>(alphabet[i])] = static_cast<int8_t>(i);
+  }
+  std::string out;
+  uint32_t buffer = 0;
+  int held = 0;
+  for (char c : text) {
+    const int8_t digit = value[static_cast<uint8_t>(c)];
+    if (digit < 0) return std::nullopt;
+    buffer = (buffer << bits) | static_cast<uint32_t>(digit);
+    held += bits;
+    if (held >= 8) {
+      held -= 8;
+      out.push_back(static_cast<char>((buffer >> held) & 0xff));
+    }
+  }
+  if (held >= bits || (buffer & ((1u << held) - 1)) != 0) return std::nullopt;
+  return out;
+}
+
+std::optional<std::string> decode_percent(std::string_view text, bool plus_is_space) {
+  std::string out;
+  out.reserve(text.size());
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '%') {
+      if (i + 2 >= text.size()) return std::nullopt;
+      const int high = hex_digit(text[i + 1]);
+      const int low = hex_digit(text[i + 2]);
+      if (high < 0 || low < 0) return std::nullopt;
+      out.push_back(static_cast<char>(high * 16 + low));
+      i += 2;
+    } else if (plus_is_space && text[i] == '+') {
+      out.push_back(' ');
+    } else {
+      out.push_back(text[i]);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string to_hex(std::string_view bytes) {
+  std::string out;
+  out.reserve(bytes.size() * 2);
+  for (char c : bytes) {
+    const uint8_t b = static_cast<uint8_t>(c);
+    out.push_back(kHexLower[b >> 4]);
+    out.push_back(kHexLower[b & 15]);
+  }
+  return out;
+}
+
+std::optional<std::string> from_hex(std::string_view text) {
+  if (text.size() % 2 != 0) return std::nullopt;
+  std::string out;
+  out.reserve(text.size() / 2);
+  for (size_t i = 0; i < text.size(); i += 2) {
+    const int high = hex_digit(text[i]);
+    const int low = hex_digit(text[i + 1]);
+    if (high < 0 || low < 0) return std::nullopt;
+    out.push_back(static_cast<char>(high * 16 + low));
+  }
+  return out;
+}
+
+std::string to_base64(std::string_view bytes) {
+  std::string out = pack(bytes, kBase64, 6);
+  while (out.size() % 4 != 0) out.push_back('=');
+  return out;
+}
+
+std::optional<std::string> from_base64(std::string_view text) {
+  if (text.size() % 4 != 0) return std::nullopt;
+  for (int i = 0; i < 2 && !text.empty() && text.back() == '='; ++i) text.remove_suffix(1);
+  return unpack(text, kBase64, 6);
+}
+
+std::string to_base64url(std::string_view bytes) { return pack(bytes, kBase64Url, 6); }
+std::optional<std::string> from_base64url(std::string_view text) {
+  return unpack(text, kBase64Url, 6);
+}
+
+std::string to_base32hex(std::string_view bytes) { return pack(bytes, kBase32Hex, 5); }
+std::optional<std::string> from_base32hex(std::string_view text) {
+  return unpack(text, kBase32Hex, 5);
+}
+
+std::string percent_encode(std::string_view bytes, bool keep_slash) {
+  std::string out;
+  out.reserve(bytes.size());
+  for (char c : bytes) {
+    const bool unreserved = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+                            (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' ||
+                            c == '~' || (keep_slash && c == '/');
+    if (unreserved) {
+      out.push_back(c);
+    } else {
+      const uint8_t b = static_cast<uint8_t>(c);
+      out.push_back('%');
+      out.push_back(kHexUpper[b >> 4]);
+      out.push_back(kHexUpper[b & 15]);
+    }
+  }
+  return out;
+}
+
+std::optional<std::string> percent_decode(std::string_view text) {
+  return decode_percent(text, false);
+}
+
+std::optional<std::string> form_decode(std::string_view text) { return decode_percent(text, true); }
+
+bool is_utf8(std::string_view bytes) {
+  size_t i = 0;
+  while (i < bytes.size()) {
+    const uint8_t lead = static_cast<uint8_t>(bytes[i]);
+    if (lead < 0x80) {
+      ++i;
+      continue;
+    }
+    size_t extra = 0;
+    uint32_t code = 0;
+    if (lead >= 0xc2 && lead <= 0xdf) {
+      extra = 1;
+      code = lead & 0x1fu;
+    } else if (lead >= 0xe0 && lead <= 0xef) {
+      extra = 2;
+      code = lead & 0x0fu;
+    } else if (lead >= 0xf0 && lead <= 0xf4) {
+      extra = 3;
+      code = lead & 0x07u;
+    } else {
+      return false;
+    }
+    if (i + extra >= bytes.size()) return false;
+    for (size_t k = 1; k <= extra; ++k) {
+      const uint8_t next = static_cast<uint8_t>(bytes[i + k]);
+      if ((next & 0xc0) != 0x80) return false;
+      code = (code << 6) | (next & 0x3fu);
+    }
+    if (extra == 2 && (code < 0x800 || (code >= 0xd800 && code <= 0xdfff))) return false;
+    if (extra == 3 && (code < 0x10000 || code > 0x10ffff)) return false;
+    i += extra + 1;
+  }
+  return true;
+}
+
+}  // namespace tarn

@@ -1,0 +1,81 @@
+// The contract of an object store: immutable bytes under keys. tests/contract/blob_store_contract.h is its test.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/time.h"
+
+namespace tarn::blob {
+
+/// What a store knows of an object without reading it.
+struct BlobStat {
+  std::string key;
+  uint64_t size_bytes = 0;
+  std::string etag;          ///< unquoted, as the store gives it; local files: see LocalStore
+  int64_t mtime_ns = 0;      ///< since the epoch
+  std::string version_id;    ///< "" when the store has none
+};
+
+/// Bytes [offset, offset + length).
+struct ByteRange {
+  uint64_t offset = 0;
+  uint64_t length = 0;
+};
+
+/// Writes one object. Nothing is visible before finish(); the destructor abandons. One thread at a time.
+class BlobWriter {
+ public:
+  virtual ~BlobWriter() = default;
+  /// Throws unavailable when the store fails.
+  virtual void write(std::string_view bytes) = 0;
+  /// Makes the object durable under its key. false = the key exists already (nothing was changed).
+  [[nodiscard]] virtual bool finish() = 0;
+};
+
+/// Reads a range of one object. One thread at a time.
+class BlobReader {
+ public:
+  virtual ~BlobReader() = default;
+  /// At most out.size() bytes; 0 = the end of the range. Throws unavailable, or gone when bytes are missing.
+  virtual size_t read(std::span<char> out) = 0;
+  /// For a store whose bytes are a local file: a new descriptor of it (the caller closes), positioned anywhere; the
+  /// range starts at `file_offset()`. -1 when there is no file.
+  virtual int duplicate_fd() const { return -1; }
+  virtual uint64_t file_offset() const { return 0; }
+};
+
+struct ListPage {
+  std::vector<BlobStat> items;  ///< byte order of keys
+  bool has_more = false;        ///< continue with `after` = the last key
+};
+
+/// Keys are bytes: no NUL, no empty key. All methods are safe from any thread and block; the store bounds every wait.
+/// Throws: invalid_argument (a key the store cannot hold), permission_denied (the store forbids), unavailable (try
+/// again), and not_found (reason "bucket_not_found") when the bucket or root itself is missing.
+class BlobStore {
+ public:
+  virtual ~BlobStore() = default;
+
+  /// Starts writing `key`, created exclusively. `size_hint` is the whole size when known.
+  virtual std::unique_ptr<BlobWriter> create(std::string_view key, std::optional<uint64_t> size_hint) = 0;
+  /// nullopt = no such object.
+  virtual std::optional<BlobStat> stat(std::string_view key) = 0;
+  /// nullptr = no such object. `if_etag`: when not empty and the object's etag differs, throws gone with the reason
+  /// "source_changed". A range past the end throws invalid_argument.
+  virtual std::unique_ptr<BlobReader> open(std::string_view key, ByteRange range,
+                                           std::string_view if_etag = {}) = 0;
+  /// Objects whose key starts with `prefix` and is greater than `after`, at most `limit` (1..1000).
+  virtual ListPage list(std::string_view prefix, std::string_view after, uint32_t limit) = 0;
+  /// Removing an absent key is no error. Only garbage collection calls this.
+  virtual void remove(std::string_view key) = 0;
+};
+
+}  // namespace tarn::blob

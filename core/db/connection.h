@@ -1,0 +1,151 @@
+// One connection to PostgreSQL on libpq: prepared statements with binary parameters and results, transactions,
+// pipelines and COPY. The only folder that sees libpq.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/error.h"
+
+namespace tarn::db {
+
+/// A statement with its name: the prepared statement, the metric label and the log field. `name` is
+/// <store>_<verb>_<noun>, [a-z_]+, unique in the program. One statement, values only as $n, every column listed.
+struct Query {
+  const char* name;
+  const char* sql;
+};
+
+/// What PostgreSQL refused, with its SQLSTATE. Derives from Error: unavailable for connection loss, shutdown and
+/// resource limits (classes 08, 53, 57P), conflict for 40001 and 40P01 (retry the transaction), already_exists for
+/// 23505, else internal. `in_doubt()`: the statement may or may not have taken effect.
+class DbError : public Error {
+ public:
+  DbError(ErrorCode code, std::string sqlstate, std::string message, bool in_doubt)
+      : Error(code, std::move(message)), sqlstate_(std::move(sqlstate)), in_doubt_(in_doubt) {}
+  const std::string& sqlstate() const { return sqlstate_; }
+  bool in_doubt() const { return in_doubt_; }
+
+ private:
+  std::string sqlstate_;
+  bool in_doubt_;
+};
+
+/// A bytea parameter (std::string and string_view parameters are text and refuse NUL).
+struct Bytes {
+  std::string_view value;
+};
+
+/// One parameter in binary form. Implicitly made from what SQL types here need: bool, int16/32/64, text, Bytes,
+/// optional of these, and arrays (vector of int64, int32, int16, string (text[]), Bytes (bytea[])).
+class Param {
+ public:
+  Param(bool v);
+  Param(int16_t v);
+  Param(int32_t v);
+  Param(int64_t v);
+  Param(double v);
+  Param(std::string_view v);
+  Param(const std::string& v) : Param(std::string_view(v)) {}
+  Param(const char* v) : Param(std::string_view(v)) {}
+  Param(Bytes v);
+  Param(std::nullopt_t);
+  template <typename T>
+  Param(const std::optional<T>& v) : Param(v ? Param(*v) : Param(std::nullopt)) {}
+  Param(std::span<const int64_t> v);
+  Param(const std::vector<int64_t>& v) : Param(std::span<const int64_t>(v)) {}
+  Param(const std::vector<int32_t>& v);
+  Param(const std::vector<int16_t>& v);
+  Param(const std::vector<std::string>& v);  ///< text[]
+  Param(const std::vector<Bytes>& v);        ///< bytea[]
+
+  const std::string& bytes() const { return bytes_; }
+  bool null() const { return null_; }
+  uint32_t type_oid() const { return type_oid_; }
+
+ private:
+  std::string bytes_;
+  bool null_ = false;
+  uint32_t type_oid_ = 0;
+};
+
+/// A result in binary form. Immutable; views into it live as long as it does. Reading NULL or a column of another
+/// type throws internal: both are programming errors that tests must show.
+class Rows {
+ public:
+  Rows() = default;
+  size_t size() const;
+  bool empty() const { return size() == 0; }
+  uint64_t affected() const;
+
+  bool null(size_t row, int column) const;
+  bool boolean(size_t row, int column) const;
+  int64_t integer(size_t row, int column) const;      ///< int2, int4 or int8
+  double real(size_t row, int column) const;          ///< float8
+  std::string_view text(size_t row, int column) const;  ///< text, varchar, name; also the raw bytes of a bytea
+  std::string_view bytes(size_t row, int column) const;  ///< bytea
+  std::vector<int64_t> integers(size_t row, int column) const;      ///< int2[], int4[], int8[]
+  std::vector<std::string> strings(size_t row, int column) const;   ///< text[] or bytea[]
+
+ private:
+  friend class Connection;
+  struct State;
+  std::shared_ptr<const State> state_;
+};
+
+/// One thread at a time. A connection that broke stays broken: the pool replaces it.
+class Connection {
+ public:
+  /// `url` is a libpq connection string or URI. Sets application_name, statement_timeout and the isolation level, and
+  /// refuses (internal) a server whose default is not read committed or older than 15. Throws unavailable.
+  static std::unique_ptr<Connection> open(const std::string& url);
+  ~Connection();
+
+  bool broken() const;
+
+  /// Prepares on first use, then runs in one round trip. Without begin() it is its own transaction.
+  Rows run(const Query& query, std::initializer_list<Param> params = {});
+  Rows run(const Query& query, std::span<const Param> params);
+  /// SQL without parameters, possibly several statements (migrations only).
+  void run_script(const std::string& sql);
+
+  /// One round trip for many runs of one statement: answers in order. A statement that fails ends its own
+  /// transaction only; the first failure is thrown after all were read.
+  std::vector<Rows> run_pipelined(const Query& query, std::span<const std::vector<Param>> params);
+
+  void begin();
+  void begin_snapshot();  ///< repeatable read, read only: every statement sees the same state
+  void commit();          ///< Throws DbError with in_doubt() when the answer was lost.
+  void rollback() noexcept;
+
+  /// COPY ... FROM STDIN BINARY: `sql` is the whole COPY statement; rows are sent in large pieces.
+  class CopyIn {
+   public:
+    explicit CopyIn(Connection& connection, const std::string& sql);
+    ~CopyIn();  ///< abandons unless finish() was called
+    void row(std::initializer_list<Param> fields);
+    void finish();
+
+   private:
+    Connection& connection_;
+    std::string buffer_;
+    bool done_ = false;
+  };
+  /// COPY (...) TO STDOUT BINARY: calls `row` with the fields of each row (nullopt = NULL), views valid in the call.
+  void copy_out(const std::string& sql,
+                const std::function<void(std::span<const std::optional<std::string_view>>)>& row);
+
+ private:
+  Connection();
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tarn::db

@@ -1,0 +1,271 @@
+#include "core/model/entry.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/encoding.h"
+#include "core/base/error.h"
+#include "core/base/wire.h"
+
+namespace tarn {
+namespace {
+
+// Kinds of the etag's byte form.
+constexpr uint8_t kEtagMd5 = 0;       // 16 bytes
+constexpr uint8_t kEtagMd5Parts = 1;  // 16 bytes, varint number of parts
+constexpr uint8_t kEtagText = 2;      // length-prefixed
+constexpr size_t kMd5Bytes = 16;
+constexpr size_t kMd5HexChars = 32;
+
+// Kinds of the address's byte form.
+constexpr uint8_t kAddressOwn = 0;
+constexpr uint8_t kAddressPartList = 1;
+constexpr uint8_t kAddressForeign = 2;
+constexpr uint8_t kAddressExternal = 3;
+
+bool is_lower_hex(std::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+
+/// The part count of "md5hex-N" with N written canonically, or 0.
+uint32_t parts_of_etag(std::string_view etag) {
+  if (etag.size() < kMd5HexChars + 2 || etag[kMd5HexChars] != '-') return 0;
+  const std::string_view digits = etag.substr(kMd5HexChars + 1);
+  if (digits.size() > 5 || digits[0] == '0') return 0;
+  uint32_t value = 0;
+  for (char c : digits) {
+    if (c < '0' || c > '9') return 0;
+    value = value * 10 + static_cast<uint32_t>(c - '0');
+  }
+  return is_lower_hex(etag.substr(0, kMd5HexChars)) ? value : 0;
+}
+
+std::string read_etag(WireReader& in) {
+  switch (in.u8()) {
+    case kEtagMd5: return to_hex(in.take(kMd5Bytes));
+    case kEtagMd5Parts: {
+      std::string text = to_hex(in.take(kMd5Bytes));
+      return text + "-" + std::to_string(in.varint());
+    }
+    case kEtagText: return std::string(in.bytes());
+    default: in.fail("has an unknown etag kind");
+  }
+}
+
+std::string encode_pairs(const Metadata& pairs) {
+  std::string out;
+  for (const auto& [key, value] : pairs) {
+    put_bytes(out, key);
+    put_bytes(out, value);
+  }
+  return out;
+}
+
+Metadata decode_pairs(std::string_view bytes) {
+  Metadata out;
+  WireReader in(bytes, "entry metadata");
+  while (!in.done()) {
+    std::string key(in.bytes());
+    out[std::move(key)] = std::string(in.bytes());
+  }
+  return out;
+}
+
+void put_own(std::string& out, const OwnAddress& own) {
+  out.append(reinterpret_cast<const char*>(own.id.data()), own.id.size());
+}
+
+OwnAddress read_own(WireReader& in) {
+  OwnAddress own;
+  const std::string_view bytes = in.take(own.id.size());
+  std::memcpy(own.id.data(), bytes.data(), bytes.size());
+  return own;
+}
+
+}  // namespace
+
+const std::string* Entry::extra(ExtraTag tag) const {
+  for (const Extra& e : extras) {
+    if (e.tag == static_cast<uint32_t>(tag)) return &e.value;
+  }
+  return nullptr;
+}
+
+void Entry::set_extra(ExtraTag tag, std::string value) {
+  const uint32_t number = static_cast<uint32_t>(tag);
+  const auto at = std::lower_bound(extras.begin(), extras.end(), number,
+                                   [](const Extra& e, uint32_t n) { return e.tag < n; });
+  const bool present = at != extras.end() && at->tag == number;
+  if (value.empty()) {
+    if (present) extras.erase(at);
+  } else if (present) {
+    at->value = std::move(value);
+  } else {
+    extras.insert(at, Extra{number, std::move(value)});
+  }
+}
+
+Metadata Entry::user_metadata() const {
+  const std::string* bytes = extra(ExtraTag::kUserMetadata);
+  return bytes ? decode_pairs(*bytes) : Metadata{};
+}
+
+void Entry::set_user_metadata(const Metadata& metadata) {
+  set_extra(ExtraTag::kUserMetadata, encode_pairs(metadata));
+}
+
+std::vector<Checksum> Entry::checksums() const {
+  std::vector<Checksum> out;
+  const std::string* bytes = extra(ExtraTag::kChecksums);
+  if (!bytes) return out;
+  WireReader in(*bytes, "entry checksums");
+  while (!in.done()) {
+    Checksum sum;
+    sum.algorithm = std::string(in.bytes());
+    sum.composite = in.u8() != 0;
+    sum.digest = std::string(in.bytes());
+    sum.parts = static_cast<uint32_t>(in.varint());
+    out.push_back(std::move(sum));
+  }
+  return out;
+}
+
+void Entry::set_checksums(const std::vector<Checksum>& checksums) {
+  std::string bytes;
+  for (const Checksum& sum : checksums) {
+    put_bytes(bytes, sum.algorithm);
+    bytes.push_back(sum.composite ? 1 : 0);
+    put_bytes(bytes, sum.digest);
+    put_varint(bytes, sum.parts);
+  }
+  set_extra(ExtraTag::kChecksums, std::move(bytes));
+}
+
+std::optional<SourceVersion> Entry::source_version() const {
+  const std::string* bytes = extra(ExtraTag::kSourceVersion);
+  if (!bytes) return std::nullopt;
+  WireReader in(*bytes, "entry source version");
+  SourceVersion version;
+  version.etag = std::string(in.bytes());
+  version.size_bytes = in.varint();
+  version.mtime_ns = unzigzag(in.varint());
+  version.version_id = std::string(in.bytes());
+  return version;
+}
+
+void Entry::set_source_version(const SourceVersion& version) {
+  std::string bytes;
+  put_bytes(bytes, version.etag);
+  put_varint(bytes, version.size_bytes);
+  put_varint(bytes, zigzag(version.mtime_ns));
+  put_bytes(bytes, version.version_id);
+  set_extra(ExtraTag::kSourceVersion, std::move(bytes));
+}
+
+bool same_content(const Entry& a, const Entry& b) {
+  if (a.size_bytes != b.size_bytes || a.etag != b.etag || a.content_type != b.content_type ||
+      a.extras != b.extras) {
+    return false;
+  }
+  const auto* left = std::get_if<ExternalAddress>(&a.address);
+  const auto* right = std::get_if<ExternalAddress>(&b.address);
+  if ((left != nullptr) != (right != nullptr)) return false;
+  return left == nullptr || left->url == right->url;
+}
+
+void put_etag(std::string& out, std::string_view etag) {
+  if (etag.size() == kMd5HexChars && is_lower_hex(etag)) {
+    out.push_back(static_cast<char>(kEtagMd5));
+    out.append(*from_hex(etag));
+  } else if (const uint32_t parts = parts_of_etag(etag); parts > 0) {
+    out.push_back(static_cast<char>(kEtagMd5Parts));
+    out.append(*from_hex(etag.substr(0, kMd5HexChars)));
+    put_varint(out, parts);
+  } else {
+    if (etag.size() > kEtagBytesMax) throw_invalid("checksum: is longer than 255 bytes");
+    out.push_back(static_cast<char>(kEtagText));
+    put_bytes(out, etag);
+  }
+}
+
+std::string encode_address(const Address& address) {
+  std::string out;
+  if (const auto* own = std::get_if<OwnAddress>(&address)) {
+    out.push_back(static_cast<char>(kAddressOwn));
+    put_own(out, *own);
+  } else if (const auto* list = std::get_if<PartListAddress>(&address)) {
+    out.push_back(static_cast<char>(kAddressPartList));
+    put_varint(out, static_cast<uint64_t>(list->id));
+  } else if (const auto* foreign = std::get_if<ForeignAddress>(&address)) {
+    out.push_back(static_cast<char>(kAddressForeign));
+    put_varint(out, static_cast<uint64_t>(foreign->repository));
+    put_own(out, foreign->own);
+  } else {
+    out.push_back(static_cast<char>(kAddressExternal));
+    out.append(std::get<ExternalAddress>(address).url);
+  }
+  return out;
+}
+
+Address decode_address(std::string_view bytes) {
+  WireReader in(bytes, "address");
+  switch (in.u8()) {
+    case kAddressOwn: {
+      const OwnAddress own = read_own(in);
+      in.expect_end();
+      return own;
+    }
+    case kAddressPartList: {
+      const PartListAddress list{static_cast<int64_t>(in.varint())};
+      in.expect_end();
+      return list;
+    }
+    case kAddressForeign: {
+      ForeignAddress foreign;
+      foreign.repository = static_cast<RepositoryId>(in.varint());
+      foreign.own = read_own(in);
+      in.expect_end();
+      return foreign;
+    }
+    case kAddressExternal: return ExternalAddress{std::string(in.take(in.left()))};
+    default: in.fail("has an unknown kind");
+  }
+}
+
+std::string encode_entry(const Entry& entry) {
+  std::string out;
+  put_varint(out, entry.size_bytes);
+  put_u64be(out, static_cast<uint64_t>(to_millis(entry.mtime)));
+  put_etag(out, entry.etag);
+  put_bytes(out, encode_address(entry.address));
+  put_bytes(out, entry.content_type);
+  for (const Extra& extra : entry.extras) {
+    put_varint(out, extra.tag);
+    put_bytes(out, extra.value);
+  }
+  return out;
+}
+
+Entry decode_entry(std::string_view bytes) {
+  WireReader in(bytes, "entry");
+  Entry entry;
+  entry.size_bytes = in.varint();
+  entry.mtime = from_millis(static_cast<int64_t>(in.u64be()));
+  entry.etag = read_etag(in);
+  entry.address = decode_address(in.bytes());
+  entry.content_type = std::string(in.bytes());
+  while (!in.done()) {
+    Extra extra;
+    const uint64_t tag = in.varint();
+    if (tag > UINT32_MAX || (!entry.extras.empty() && tag <= entry.extras.back().tag)) {
+      in.fail("has extras out of order");
+    }
+    extra.tag = static_cast<uint32_t>(tag);
+    extra.value = std::string(in.bytes());
+    entry.extras.push_back(std::move(extra));
+  }
+  return entry;
+}
+
+}  // namespace tarn

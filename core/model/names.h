@@ -1,0 +1,38 @@
+// Names of repositories, branches and tags, object keys, and the rules that user text must meet.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/base/named.h"
+
+namespace tarn {
+
+using RepositoryName = Named<struct RepositoryNameTag>;
+using BranchName = Named<struct BranchNameTag>;
+using TagName = Named<struct TagNameTag>;
+/// The path of an object inside a ref: any bytes but NUL, well-formed UTF-8, compared bytewise. Never a file path.
+using Key = Named<struct KeyTag>;
+
+/// Surrogate keys of the database; never reused.
+enum class RepositoryId : int32_t {};
+enum class BranchId : int32_t {};
+
+/// Longest key in bytes, the ref not counted. Source: S3's limit, applied to the path alone.
+constexpr size_t kKeyBytesMax = 1024;
+
+/// Each throws invalid_argument with the rule in its message.
+RepositoryName parse_repository_name(std::string_view text);  ///< [a-z0-9][a-z0-9-]{2,62}
+BranchName parse_branch_name(std::string_view text);          ///< [A-Za-z0-9_][A-Za-z0-9_-]*, at most 255
+TagName parse_tag_name(std::string_view text);                ///< git-like; no '/', no ref modifiers
+Key parse_key(std::string_view text);                         ///< 1..1024 bytes, no NUL, UTF-8
+
+bool is_repository_name(std::string_view text);
+bool is_branch_name(std::string_view text);
+bool is_tag_name(std::string_view text);
+
+/// The smallest byte string greater than every string that starts with `prefix`; empty = there is none.
+std::string prefix_end(std::string_view prefix);
+
+}  // namespace tarn

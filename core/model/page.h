@@ -1,0 +1,21 @@
+// One page of a listing.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tarn {
+
+/// Items a page may hold, everywhere.
+constexpr uint32_t kPageItemsMax = 1000;
+
+/// Items in order; `next` (meaningful only when `has_more`) is what to pass as `after` for the next page.
+template <typename Item>
+struct Page {
+  std::vector<Item> items;
+  bool has_more = false;
+  std::string next;
+};
+
+}  // namespace tarn

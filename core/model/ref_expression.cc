@@ -1,0 +1,54 @@
+#include "core/model/ref_expression.h"
+
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+
+namespace tarn {
+namespace {
+
+constexpr std::string_view kModifiers = "~^@$";
+constexpr uint32_t kStepsMax = 1'000'000;  // longer walks are a mistake in the ref, not a history
+
+bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+[[noreturn]] void refuse(std::string_view text, std::string_view why) {
+  throw_invalid(str_cat("ref \"", text, "\": ", why, ": invalid value: validation error"));
+}
+
+}  // namespace
+
+RefExpression parse_ref(std::string_view text) {
+  for (char c : text) {
+    if (is_space(c) || c == '\0') refuse(text, "must not hold white space");
+  }
+  RefExpression out;
+  // A leading '@' names an alias and belongs to the base.
+  const size_t start = text.starts_with('@') ? 1 : 0;
+  size_t at = text.find_first_of(kModifiers, start);
+  if (at == std::string_view::npos) at = text.size();
+  if (at == start) refuse(text, "names nothing");
+  out.base = std::string(text.substr(0, at));
+  while (at < text.size()) {
+    const char kind = text[at++];
+    if (kind == '@' || kind == '$') {
+      if (at != text.size() || !out.modifiers.empty()) {
+        refuse(text, "'@' and '$' must be the only modifier");
+      }
+      out.view = kind == '@' ? RefExpression::View::kCommitted : RefExpression::View::kStaged;
+      return out;
+    }
+    if (kind != '~' && kind != '^') refuse(text, "only digits may follow '~' and '^'");
+    uint32_t number = 0;
+    const size_t first = at;
+    while (at < text.size() && text[at] >= '0' && text[at] <= '9') {
+      number = number * 10 + static_cast<uint32_t>(text[at++] - '0');
+      if (number > kStepsMax) refuse(text, "walks too far");
+    }
+    if (at == first) number = 1;
+    out.modifiers.push_back(
+        {kind == '~' ? RefModifier::Kind::kAncestor : RefModifier::Kind::kParent, number});
+  }
+  return out;
+}
+
+}  // namespace tarn
