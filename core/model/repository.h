@@ -1,0 +1,36 @@
+// Repositories and their refs as values.
+#pragma once
+
+#include <string>
+
+#include "core/base/time.h"
+#include "core/model/commit.h"
+#include "core/model/names.h"
+
+namespace tarn {
+
+/// A named history over one storage namespace. Everything but the metadata (kept apart) is fixed at creation.
+struct Repository {
+  RepositoryId id{};
+  RepositoryName name;
+  std::string storage_namespace;  ///< without a trailing slash, for example "s3://bucket/prefix"
+  BranchName default_branch;
+  uint64_t salt = 0;
+  bool read_only = false;
+  Instant created{};
+};
+
+struct Branch {
+  BranchId id{};
+  BranchName name;
+  CommitId head;
+  TreeRoot root;
+  bool hidden = false;
+};
+
+struct Tag {
+  TagName name;
+  CommitId commit;
+};
+
+}  // namespace tarn

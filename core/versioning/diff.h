@@ -1,0 +1,32 @@
+// Differences between refs, and the uncommitted changes of a branch.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/model/change.h"
+#include "core/model/page.h"
+#include "core/model/repository.h"
+#include "core/versioning/engine.h"
+
+namespace tarn::versioning {
+
+struct DiffOptions {
+  std::string prefix;
+  std::string after;      ///< exclusive; a common prefix skips everything below it
+  std::string delimiter;  ///< "" = none; else keys fold into kPrefixChanged items
+  uint32_t limit = 100;   ///< 1..1000
+};
+
+enum class DiffKind { kTwoDot, kThreeDot };
+
+/// two dot: from left to right. three dot: what merging right into left would bring, with kConflict where both sides
+/// changed a key differently. `left` and a three-dot `right` must mean commits; a two-dot right may be `branch$`.
+Page<Change> diff_refs(Engine& engine, const RepositoryName& repository, std::string_view left,
+                       std::string_view right, DiffKind kind, const DiffOptions& options);
+
+/// Staged changes against the head; ineffective ones do not show.
+Page<Change> diff_branch(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+                         const DiffOptions& options);
+
+}  // namespace tarn::versioning

@@ -1,0 +1,52 @@
+// What every verb works on. Made once in server/main.cc; all members outlive it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/base/time.h"
+
+namespace tarn::db {
+class Pool;
+}
+namespace tarn::blob {
+class Stores;
+}
+namespace tarn::meta {
+class Branches;
+class Commits;
+class Jobs;
+class NodeStore;
+class PartLists;
+class Repositories;
+class Staging;
+class Tags;
+class Uploads;
+class Writer;
+}  // namespace tarn::meta
+
+namespace tarn::versioning {
+
+class BranchQueues;
+
+/// References to the stores; cheap to pass. Safe from any thread.
+struct Engine {
+  const Clock& clock;
+  db::Pool& pool;
+  blob::Stores& stores;
+  meta::Repositories& repositories;
+  meta::Branches& branches;
+  meta::Tags& tags;
+  meta::Commits& commits;
+  meta::NodeStore& nodes;
+  meta::Staging& staging;
+  meta::Uploads& uploads;
+  meta::PartLists& part_lists;
+  meta::Jobs& jobs;
+  meta::Writer& writer;
+  BranchQueues& queues;  ///< first come, first served per branch inside this process
+  /// Authenticates the tokens of handed-out physical addresses; 32 bytes.
+  std::string link_key;
+};
+
+}  // namespace tarn::versioning

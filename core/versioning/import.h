@@ -1,0 +1,52 @@
+// Importing objects by reference: a job that lists a source and commits the listing.
+#pragma once
+
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/model/repository.h"
+#include "core/versioning/commit.h"
+#include "core/versioning/engine.h"
+
+namespace tarn::versioning {
+
+struct ImportPath {
+  enum class Kind { kPrefix, kObject };
+  Kind kind = Kind::kPrefix;
+  std::string url;          ///< "s3://bucket/prefix", "local:///absolute/dir"
+  std::string destination;  ///< a key, or a prefix that gets a trailing '/' when it lacks one
+};
+
+struct ImportRequest {
+  std::vector<ImportPath> paths;  ///< may be empty: an empty commit
+  CommitRequest commit;           ///< message "" = "Import objects"
+  bool force = false;
+};
+
+struct ImportStatus {
+  std::string id;
+  bool completed = false;
+  Instant updated{};
+  int64_t ingested_objects = 0;
+  std::optional<Commit> commit;
+  std::string error;              ///< "" = none; "Canceled" when cancelled
+};
+
+/// Stores the job before it returns. Throws: not_found, permission_denied (read-only), invalid_argument (a source inside
+/// a repository's namespace: message ends "invalid import source").
+std::string start_import(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+                         const ImportRequest& request);
+/// Throws: not_found.
+ImportStatus import_status(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+                           std::string_view id);
+/// Again is no error; throws conflict "conflict found" when it has completed.
+void cancel_import(Engine& engine, const RepositoryName& repository, const BranchName& branch, std::string_view id);
+
+/// Leases and runs queued or orphaned imports until asked to stop; called by server/jobs on its own threads.
+/// Returns whether it did any work.
+bool run_one_import(Engine& engine, std::stop_token stop);
+
+}  // namespace tarn::versioning
