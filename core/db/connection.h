@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <initializer_list>
 #include <memory>
@@ -58,7 +59,7 @@ class Param {
   Param(Bytes v);
   Param(std::nullopt_t);
   template <typename T>
-  Param(const std::optional<T>& v) : Param(v ? Param(*v) : Param(std::nullopt)) {}
+  Param(const std::optional<T>& v) : Param(v ? Param(*v) : null_like(Param(T{}))) {}
   Param(std::span<const int64_t> v);
   Param(const std::vector<int64_t>& v) : Param(std::span<const int64_t>(v)) {}
   Param(const std::vector<int32_t>& v);
@@ -68,9 +69,16 @@ class Param {
 
   const std::string& bytes() const { return bytes_; }
   bool null() const { return null_; }
+  /// 0 for a bare nullopt, whose type the server infers.
   uint32_t type_oid() const { return type_oid_; }
 
  private:
+  static Param null_like(Param typed) {
+    typed.bytes_.clear();
+    typed.null_ = true;
+    return typed;
+  }
+
   std::string bytes_;
   bool null_ = false;
   uint32_t type_oid_ = 0;
@@ -97,7 +105,10 @@ class Rows {
  private:
   friend class Connection;
   struct State;
-  std::shared_ptr<const State> state_;
+  explicit Rows(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  std::string_view field(size_t row, int column) const;
+  uint32_t type(int column) const;
+  std::shared_ptr<const State> state_;  // shared by copies of these rows
 };
 
 /// One thread at a time. A connection that broke stays broken: the pool replaces it.
@@ -109,6 +120,9 @@ class Connection {
   ~Connection();
 
   bool broken() const;
+  /// Whether the server still holds its end open and a statement may be sent: no round trip, under a microsecond.
+  /// A connection found dead is broken from then on.
+  bool alive();
 
   /// Prepares on first use, then runs in one round trip. Without begin() it is its own transaction.
   Rows run(const Query& query, std::initializer_list<Param> params = {});
@@ -116,16 +130,20 @@ class Connection {
   /// SQL without parameters, possibly several statements (migrations only).
   void run_script(const std::string& sql);
 
-  /// One round trip for many runs of one statement: answers in order. A statement that fails ends its own
-  /// transaction only; the first failure is thrown after all were read.
+  /// One round trip for many runs of one statement: answers in order. A statement that fails undoes itself only; the
+  /// first failure is thrown after all were run. (Outside begin() the runs of one round trip share a transaction;
+  /// when one fails, the others are run again, each in its own.)
   std::vector<Rows> run_pipelined(const Query& query, std::span<const std::vector<Param>> params);
 
+  /// BEGIN travels with the first statement: no round trip of its own.
   void begin();
   void begin_snapshot();  ///< repeatable read, read only: every statement sees the same state
-  void commit();          ///< Throws DbError with in_doubt() when the answer was lost.
+  /// Throws DbError: with in_doubt() when the answer was lost; internal when a statement had failed before.
+  void commit();
   void rollback() noexcept;
 
-  /// COPY ... FROM STDIN BINARY: `sql` is the whole COPY statement; rows are sent in large pieces.
+  /// COPY ... FROM STDIN BINARY: `sql` is the whole COPY statement; rows are sent in large pieces. COPY casts nothing:
+  /// each field has exactly the type of its column. A connection does nothing else until finish() or the end of this.
   class CopyIn {
    public:
     explicit CopyIn(Connection& connection, const std::string& sql);
@@ -134,16 +152,21 @@ class Connection {
     void finish();
 
    private:
+    void send_buffer();
+
     Connection& connection_;
     std::string buffer_;
     bool done_ = false;
   };
   /// COPY (...) TO STDOUT BINARY: calls `row` with the fields of each row (nullopt = NULL), views valid in the call.
+  /// When `row` throws, the connection is broken: the rest of the answer is not worth reading.
   void copy_out(const std::string& sql,
                 const std::function<void(std::span<const std::optional<std::string_view>>)>& row);
 
  private:
   Connection();
+  void run_piece(const Query& query, std::span<const std::vector<Param>> piece, std::vector<Rows>& out,
+                 std::exception_ptr& first_failure);
   struct State;
   std::unique_ptr<State> state_;
 };

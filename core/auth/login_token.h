@@ -1,0 +1,22 @@
+// Login tokens: JSON Web Tokens signed with HS256 (RFC 7519). Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/base/time.h"
+
+namespace tarn::auth {
+
+struct LoginClaims {
+  std::string subject;  ///< user name
+  Instant issued{};
+  Instant expires{};
+};
+
+std::string sign_login_token(std::string_view key, const LoginClaims& claims);
+/// nullopt unless this key signed it. Expiry is the caller's to check.
+std::optional<LoginClaims> verify_login_token(std::string_view key, std::string_view token);
+
+}  // namespace tarn::auth

@@ -1,0 +1,195 @@
+// Sending to and hearing from one libpq session; turning its failures into DbError.
+#include "core/db/connection_state.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "core/base/log.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::db {
+namespace {
+
+std::string first_line(std::string_view text) {
+  return std::string(text.substr(0, text.find('\n')));
+}
+
+std::string_view field_of(const PGresult* result, int code) {
+  const char* text = result ? PQresultErrorField(result, code) : nullptr;
+  return text ? text : "";
+}
+
+/// After FATAL the server hangs up, also when libpq has not noticed yet.
+bool is_last_word(const PGresult* result) {
+  const std::string_view severity = field_of(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+  return severity == "FATAL" || severity == "PANIC";
+}
+
+/// The server's own view of a prepared statement no longer fits this connection: a migration changed its columns, or
+/// a pooler gave us another server session. A new connection prepares anew.
+bool is_stale_statement(std::string_view sqlstate) {
+  return sqlstate == "0A000" || sqlstate == "26000";
+}
+
+ErrorCode code_of(std::string_view sqlstate, bool lost) {
+  const std::string_view kind = sqlstate.substr(0, 2);
+  if (lost || kind == "08" || kind == "53" || sqlstate.substr(0, 3) == "57P") {
+    return ErrorCode::kUnavailable;
+  }
+  if (sqlstate == "40001" || sqlstate == "40P01") return ErrorCode::kConflict;
+  if (sqlstate == "23505") return ErrorCode::kAlreadyExists;
+  return ErrorCode::kInternal;
+}
+
+}  // namespace
+
+bool Statement::takes(std::span<const Param> params) const {
+  return std::equal(types.begin(), types.end(), params.begin(), params.end(),
+                    [](Oid type, const Param& param) {
+                      const bool untyped_null = param.null() && param.type_oid() == 0;
+                      return untyped_null || type == param.type_oid();
+                    });
+}
+
+void BoundParams::bind(std::span<const Param> params) {
+  values.clear();
+  lengths.clear();
+  formats.assign(params.size(), 1);
+  for (const Param& param : params) {
+    values.push_back(param.null() ? nullptr : param.bytes().data());
+    lengths.push_back(static_cast<int>(param.bytes().size()));
+  }
+}
+
+bool succeeded(const PGresult* result) {
+  if (!result) return false;
+  const ExecStatusType status = PQresultStatus(result);
+  return status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK;
+}
+
+void Connection::State::require_usable(std::string_view doing) const {
+  if (!broken && !lost()) return;
+  throw DbError(ErrorCode::kUnavailable, "08003",
+                str_cat("running ", doing, ": the connection to the database is broken"), false);
+}
+
+void Connection::State::fail(const PGresult* result, std::string_view doing, bool lasting) {
+  const bool gone = lost() || is_last_word(result);
+  std::string sqlstate(field_of(result, PG_DIAG_SQLSTATE));
+  if (sqlstate.empty()) sqlstate = gone ? "08006" : "XX000";
+  const bool stale = is_stale_statement(sqlstate);
+  if (gone || stale) broken = true;
+  const std::string_view primary = field_of(result, PG_DIAG_MESSAGE_PRIMARY);
+  const std::string why = primary.empty() ? first_line(PQerrorMessage(conn)) : std::string(primary);
+  // The detail quotes values of the row: not for whoever sees the message.
+  log::debug("sql_failed", {{"query", doing},
+                            {"sqlstate", sqlstate},
+                            {"detail", field_of(result, PG_DIAG_MESSAGE_DETAIL)}});
+  throw DbError(code_of(sqlstate, gone || stale), sqlstate,
+                str_cat("running ", doing, ": ", why, " (SQLSTATE ", sqlstate, ")"),
+                gone && lasting);
+}
+
+Result Connection::State::execute(const char* sql, std::string_view doing, bool lasting,
+                                  ExecStatusType also_fine) {
+  require_usable(doing);
+  Result result(PQexec(conn, sql));
+  const bool fine = succeeded(result.get()) || (result && PQresultStatus(result.get()) == also_fine);
+  if (!fine) fail(result.get(), doing, lasting);
+  return result;
+}
+
+void Connection::State::send_pending_begin() {
+  if (!pending_begin) return;
+  execute(pending_begin, "begin", false);
+  pending_begin = nullptr;
+}
+
+Statement& Connection::State::statement_for(const Query& query, std::span<const Param> params) {
+  std::vector<Statement>& known = statements[query.name];
+  for (Statement& statement : known) {
+    if (statement.sql != query.sql && std::string_view(statement.sql) != query.sql) {
+      throw Error(ErrorCode::kInternal,
+                  str_cat("running ", query.name, ": the name stands for two statements"));
+    }
+    if (statement.takes(params)) return statement;
+  }
+  Statement statement{.name = query.name,
+                      .sql = query.sql,
+                      .types = {},
+                      .seconds = &metrics::histogram("tarn_sql_seconds",
+                                                     "Round trips to the database by query.",
+                                                     {"query", query.name})};
+  if (!known.empty()) statement.name += str_cat('#', known.size());
+  for (const Param& param : params) statement.types.push_back(param.type_oid());
+  known.push_back(std::move(statement));
+  return known.back();
+}
+
+void Connection::State::send(const Statement& statement,
+                             std::span<const std::span<const Param>> runs) {
+  bool sent = PQenterPipelineMode(conn) == 1;
+  if (pending_begin) {
+    sent = sent && PQsendQueryParams(conn, pending_begin, 0, nullptr, nullptr, nullptr, nullptr, 1);
+  }
+  if (!statement.ready) {
+    sent = sent && PQsendPrepare(conn, statement.name.c_str(), statement.sql,
+                                 static_cast<int>(statement.types.size()), statement.types.data());
+  }
+  for (const std::span<const Param> params : runs) {
+    bound.bind(params);
+    sent = sent && PQsendQueryPrepared(conn, statement.name.c_str(), bound.count(),
+                                       bound.values.data(), bound.lengths.data(),
+                                       bound.formats.data(), 1);
+  }
+  if (!sent) {  // without the sync the server commits nothing
+    broken = true;
+    fail(nullptr, statement.name, false);
+  }
+  if (PQpipelineSync(conn) != 1) {
+    broken = true;
+    fail(nullptr, statement.name, autocommit());
+  }
+}
+
+/// The result of one statement of the pipeline, and the null that ends it.
+Result Connection::State::next_answer(std::string_view doing) {
+  Result result(PQgetResult(conn));
+  if (!result || lost() || is_last_word(result.get())) {
+    broken = true;
+    fail(result.get(), doing, autocommit());
+  }
+  while (Result(PQgetResult(conn))) {
+  }
+  return result;
+}
+
+Connection::State::Answers Connection::State::pipeline(
+    Statement& statement, std::span<const std::span<const Param>> runs) {
+  send(statement, runs);
+  const bool with_begin = pending_begin != nullptr;
+  const bool with_prepare = !statement.ready;
+  Result begun = with_begin ? next_answer("begin") : nullptr;
+  Result prepared = with_prepare ? next_answer(statement.name) : nullptr;
+  Answers answers;
+  answers.results.reserve(runs.size());
+  for (size_t i = 0; i < runs.size(); ++i) answers.results.push_back(next_answer(statement.name));
+  for (;;) {
+    Result end(PQgetResult(conn));
+    if (end && PQresultStatus(end.get()) == PGRES_PIPELINE_SYNC) break;
+    if (lost() || is_last_word(end.get())) fail(end.get(), statement.name, autocommit());
+    if (end) answers.at_end = std::move(end);
+  }
+  if (PQexitPipelineMode(conn) != 1) broken = true;
+  if (with_begin) {
+    if (!succeeded(begun.get())) fail(begun.get(), "begin", false);
+    pending_begin = nullptr;
+  }
+  if (with_prepare) {
+    if (!succeeded(prepared.get())) fail(prepared.get(), statement.name, false);
+    statement.ready = true;
+  }
+  return answers;
+}
+
+}  // namespace tarn::db

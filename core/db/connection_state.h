@@ -1,0 +1,92 @@
+// What a Connection keeps: the libpq session, its prepared statements and where it stands in a transaction.
+// Private to core/db.
+#pragma once
+
+#include <libpq-fe.h>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/metrics.h"
+#include "core/db/connection.h"
+
+namespace tarn::db {
+
+struct ResultDeleter {
+  void operator()(PGresult* result) const { PQclear(result); }
+};
+using Result = std::unique_ptr<PGresult, ResultDeleter>;
+
+struct Rows::State {
+  Result result;
+};
+
+/// A statement as one connection has prepared it. A query called with other parameter types is another statement.
+struct Statement {
+  std::string name;
+  const char* sql;
+  std::vector<Oid> types;
+  bool ready = false;  ///< the server knows it
+  metrics::Histogram* seconds;
+
+  bool takes(std::span<const Param> params) const;
+};
+
+/// Parameters in the arrays libpq wants. The pointers live as long as the Params.
+struct BoundParams {
+  std::vector<const char*> values;
+  std::vector<int> lengths;
+  std::vector<int> formats;
+
+  void bind(std::span<const Param> params);
+  int count() const { return static_cast<int>(values.size()); }
+};
+
+bool succeeded(const PGresult* result);
+
+struct Connection::State {
+  State() = default;
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() { PQfinish(conn); }
+
+  bool lost() const { return PQstatus(conn) != CONNECTION_OK; }
+  /// Throws unavailable on a broken connection.
+  void require_usable(std::string_view doing) const;
+  /// Throws the DbError for a failed or missing result. `lasting`: the statement's effect would be durable although
+  /// its answer was lost (a COMMIT, or a statement that is its own transaction).
+  [[noreturn]] void fail(const PGresult* result, std::string_view doing, bool lasting);
+  /// Runs simple-protocol SQL and throws unless it succeeded or gave `also_fine`.
+  Result execute(const char* sql, std::string_view doing, bool lasting,
+                 ExecStatusType also_fine = PGRES_COMMAND_OK);
+  /// Sends a BEGIN that still waits for its first statement (COPY and scripts need it on its own).
+  void send_pending_begin();
+  /// The statement for `query` with these parameter types; not necessarily prepared yet.
+  Statement& statement_for(const Query& query, std::span<const Param> params);
+  /// One round trip: pending BEGIN, PREPARE if new, every run, sync. One result per run; `at_end` is what the closing
+  /// of the shared transaction said. Throws when the connection broke or BEGIN or PREPARE failed.
+  struct Answers {
+    std::vector<Result> results;
+    Result at_end;
+  };
+  Answers pipeline(Statement& statement, std::span<const std::span<const Param>> runs);
+  bool autocommit() const { return !in_transaction; }
+
+  PGconn* conn = nullptr;
+  bool broken = false;
+  bool in_transaction = false;          ///< between begin() and commit() or rollback()
+  bool read_only = false;               ///< begin_snapshot()
+  const char* pending_begin = nullptr;  ///< BEGIN not sent yet
+  std::unordered_map<std::string_view, std::vector<Statement>> statements;
+  BoundParams bound;
+
+ private:
+  void send(const Statement& statement, std::span<const std::span<const Param>> runs);
+  Result next_answer(std::string_view doing);
+};
+
+}  // namespace tarn::db

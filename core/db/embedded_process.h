@@ -1,0 +1,47 @@
+// Child processes of the embedded PostgreSQL. Private to core/db.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace tarn::db {
+
+/// Who runs PostgreSQL: user postgres when we are root (PostgreSQL refuses root), else ourselves.
+struct PostgresUser {
+  uid_t uid;
+  gid_t gid;
+  std::vector<gid_t> groups;
+  std::string name;
+  bool is_other;  ///< children must change to it
+
+  /// Throws: precondition_failed (we are root and there is no such user).
+  static PostgresUser find();
+};
+
+struct Program {
+  std::vector<std::string> arguments;  ///< the first is the program's path
+  std::string log_path;                ///< standard output and error are appended here
+  int death_signal;                    ///< what the child gets when the spawning thread ends
+};
+
+/// Starts `program` as `user` in a session of its own, with no file, signal or environment of ours. The child gets
+/// its death signal when the calling THREAD ends. Throws: unavailable.
+pid_t spawn(const Program& program, const PostgresUser& user);
+
+/// Whether it exited; leaves it to be reaped.
+bool has_exited(pid_t child);
+/// Waits for the end of `child` and reaps it: "exited with status 1" or "was killed by signal 9"; empty for status 0.
+std::string reap(pid_t child);
+
+/// The first of `path` and its parents that `user` cannot enter; empty when it can enter all that exist.
+std::string first_barred(const std::string& path, const PostgresUser& user);
+
+/// PostgreSQL processes whose working directory is `data`: a postmaster and its backends.
+std::vector<pid_t> postgres_processes_in(const std::string& data);
+
+/// Standard output of a shell command.
+std::string output_of(const std::string& command);
+
+}  // namespace tarn::db

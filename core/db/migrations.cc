@@ -1,0 +1,96 @@
+#include "core/db/migrations.h"
+
+#include <string>
+#include <vector>
+
+#include "core/base/digest.h"
+#include "core/base/encoding.h"
+#include "core/base/log.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::db {
+namespace {
+
+constexpr Query kLock{"migrations_lock_schema", R"sql(
+  SELECT pg_advisory_xact_lock($1))sql"};
+
+constexpr Query kSelectApplied{"migrations_select_applied", R"sql(
+  SELECT version, name, checksum FROM schema_migrations ORDER BY version)sql"};
+
+constexpr Query kInsertApplied{"migrations_insert_applied", R"sql(
+  INSERT INTO schema_migrations (version, name, checksum) VALUES ($1, $2, $3))sql"};
+
+/// Any number that nothing else in the database locks: "tarnmigr".
+constexpr int64_t kSchemaLock = 0x7461726e6d696772;
+
+/// A migration of a big table may take long; a server that waits for another's may wait as long.
+constexpr const char* kTransactionSettings =
+    "SET LOCAL statement_timeout = 0;"
+    "SET LOCAL idle_in_transaction_session_timeout = '60s';"
+    "SET LOCAL lock_timeout = '30min'";
+
+constexpr const char* kCreateTable =
+    "CREATE TABLE IF NOT EXISTS schema_migrations ("
+    "  version integer PRIMARY KEY,"
+    "  name text NOT NULL,"
+    "  checksum text NOT NULL,"
+    "  applied_at timestamptz NOT NULL DEFAULT now())";
+
+std::string checksum_of(const Migration& migration) { return to_hex(sha256(migration.sql)); }
+
+[[noreturn]] void refuse(std::string why) {
+  throw Error(ErrorCode::kPreconditionFailed, str_cat("migrating the database: ", why));
+}
+
+/// How many of `migrations` the database has; refuses one whose past is not ours.
+size_t count_applied(const Rows& applied, std::span<const Migration> migrations) {
+  for (size_t i = 0; i < applied.size(); ++i) {
+    const int64_t version = applied.integer(i, 0);
+    const std::string_view name = applied.text(i, 1);
+    if (i >= migrations.size()) {
+      refuse(str_cat("it has migration ", version, " (", name, ") and is newer than this program: upgrade the program"));
+    }
+    const Migration& ours = migrations[i];
+    if (version != ours.version) {
+      refuse(str_cat("it has migration ", version, " (", name, ") where this program has ", ours.version, " (",
+                     ours.name, ")"));
+    }
+    if (applied.text(i, 2) != checksum_of(ours)) {
+      refuse(str_cat("migration ", version, " (", name, ") was applied with another text"));
+    }
+  }
+  return applied.size();
+}
+
+/// Applies the oldest missing migration in its own transaction. False when none is missing.
+bool apply_next(Connection& connection, std::span<const Migration> migrations) {
+  connection.begin();
+  connection.run_script(kTransactionSettings);
+  connection.run(kLock, {kSchemaLock});
+  connection.run_script(kCreateTable);
+  const size_t applied = count_applied(connection.run(kSelectApplied), migrations);
+  if (applied == migrations.size()) {
+    connection.commit();
+    return false;
+  }
+  const Migration& next = migrations[applied];
+  connection.run_script(std::string(next.sql));
+  connection.run(kInsertApplied, {next.version, next.name, checksum_of(next)});
+  connection.commit();
+  log::info("migration_applied", {{"version", next.version}, {"name", next.name}});
+  return true;
+}
+
+}  // namespace
+
+void migrate(Connection& connection, std::span<const Migration> migrations) {
+  try {
+    while (apply_next(connection, migrations)) {
+    }
+  } catch (...) {
+    connection.rollback();
+    throw;
+  }
+}
+
+}  // namespace tarn::db

@@ -1,0 +1,52 @@
+// Reading request heads and chunked bodies: the only place that knows the parsing library.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <variant>
+
+#include "core/http/message.h"
+
+namespace tarn::http {
+
+/// A request head that follows every rule of the front door.
+struct RequestHead {
+  Request request;  ///< without body, peer and id
+  bool keep_alive = false;
+  bool http_1_0 = false;
+  bool expects_continue = false;
+};
+
+/// Why a head is refused; the connection is then closed.
+struct HeadRefusal {
+  int status = 400;
+  std::string_view why;
+};
+
+/// The state of reading one request. One thread at a time; `start` makes it new.
+class Parser {
+ public:
+  Parser();
+  ~Parser();
+
+  /// `head` is one whole head as HeadScanner finds it: from the request line to the empty line.
+  /// Sources: RFC 9112 (framing), RFC 9110 section 7.2 (Host).
+  std::variant<RequestHead, HeadRefusal> start(std::string_view head, size_t target_bytes_max);
+
+  struct Decoded {
+    size_t consumed = 0;  ///< bytes taken from the input, to be presented no more
+    size_t produced = 0;  ///< bytes of the body written to the output
+    bool finished = false;
+  };
+  /// Goes on with the chunked body of the started request. Nothing consumed and nothing produced means that more
+  /// input is needed, together with what was left. Trailers are checked and dropped. Throws: invalid_argument.
+  Decoded decode_chunks(std::string_view in, std::span<char> out);
+
+ private:
+  class Machine;
+  std::unique_ptr<Machine> machine_;
+};
+
+}  // namespace tarn::http

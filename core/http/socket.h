@@ -1,0 +1,86 @@
+// A non-blocking TCP socket, and waiting for it with the limits that keep slow peers from holding a thread.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tarn::http {
+
+/// What one system call did. kClosed covers the end of the stream and every error: the answer is the same.
+struct Moved {
+  enum class Result { kBytes, kWouldBlock, kClosed };
+  Result result = Result::kClosed;
+  size_t bytes = 0;
+};
+
+/// Owns a connected socket. Calls never block. One thread at a time, but for `cut`.
+/// A TLS connection would be a second kind of this class; nothing else touches the descriptor.
+class Socket {
+ public:
+  explicit Socket(int fd) : fd_(fd) {}
+  ~Socket();
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+
+  int fd() const { return fd_; }
+  Moved receive(std::span<char> out);
+  /// Drops at most `limit` bytes that have arrived, without copying them.
+  Moved discard(size_t limit);
+  /// Whether bytes wait to be received.
+  bool has_input() const;
+  static constexpr size_t kPiecesMax = 4;
+  /// `more`: further bytes follow at once, so the kernel may wait for them.
+  Moved send(std::span<const std::string_view> pieces, bool more);
+  Moved send_file(int file, uint64_t offset, uint64_t length);
+  void finish_sending();
+  /// Ends the connection under the thread that uses it. Safe from any thread while the object lives.
+  void cut();
+
+ private:
+  const int fd_;
+};
+
+/// Limits on waiting for one body, in one direction. Only time spent waiting counts: a slow handler is not a slow
+/// peer. One thread at a time.
+class Patience {
+ public:
+  /// Gives up when nothing moves for `idle`, or when fewer than `bytes_per_second_min` move over `idle` of waiting.
+  Patience(std::chrono::milliseconds idle, uint64_t bytes_per_second_min)
+      : idle_(idle), bytes_per_second_min_(bytes_per_second_min) {}
+
+  void moved(size_t bytes) { bytes_in_window_ += bytes; }
+  /// False: the peer is too slow.
+  bool wait_readable(const Socket& socket);
+  bool wait_writable(const Socket& socket);
+
+ private:
+  bool wait(const Socket& socket, short events);
+
+  std::chrono::milliseconds idle_;
+  uint64_t bytes_per_second_min_;
+  std::chrono::nanoseconds waited_in_window_{0};
+  uint64_t bytes_in_window_ = 0;
+};
+
+/// Sends all of it; false when the peer is gone or too slow.
+bool send_all(Socket& socket, std::span<const std::string_view> pieces, bool more, Patience& patience);
+
+/// A listening socket on the address. Throws unavailable, naming the address. `bound_port` is the port taken.
+struct Listener {
+  int fd = -1;
+  uint16_t port = 0;
+};
+Listener listen_on(const std::string& host, uint16_t port);
+
+struct Accepted {
+  int fd = -1;  ///< non-blocking; -1: none waits
+  std::string peer;
+  bool out_of_descriptors = false;
+};
+Accepted accept_from(int listener);
+
+}  // namespace tarn::http

@@ -1,0 +1,229 @@
+#include "core/meta/branches.h"
+
+#include "core/base/log.h"
+#include "core/meta/commits.h"
+
+namespace tarn::meta {
+namespace {
+
+// Error codes of our own that publish_commit raises.
+constexpr std::string_view kStateBranchGone = "TN001";
+constexpr std::string_view kStateChanged = "TN003";
+
+#define TARN_BRANCH_COLUMNS "branch_id, name, head, root_nid, root_hash, hidden"
+
+constexpr db::Query kSelectBranch{"branches_select_by_name", "SELECT " TARN_BRANCH_COLUMNS
+                                  " FROM branches WHERE repo_id = $1 AND name = $2"};
+
+constexpr db::Query kSelectPage{"branches_select_page", "SELECT " TARN_BRANCH_COLUMNS R"sql(
+  FROM branches
+  WHERE repo_id = $1 AND name > $2 AND name >= $3 AND starts_with(name, $3) AND ($4 OR NOT hidden)
+  ORDER BY name LIMIT $5)sql"};
+
+constexpr db::Query kCreate{"branches_create_row", "SELECT create_branch($1, $2, $3, $4)"};
+
+constexpr db::Query kAcquire{"branches_acquire_lease", R"sql(
+  SELECT status, head, root_nid, root_hash, token, sealed, has_ranges FROM acquire_branch($1, $2, $3, $4))sql"};
+
+constexpr db::Query kRenew{"branches_renew_lease", R"sql(
+  UPDATE branches SET lease_until = clock_timestamp() + $3 * interval '1 millisecond'
+  WHERE branch_id = $1 AND lease_owner = $2)sql"};
+
+constexpr db::Query kRelease{"branches_release_lease", R"sql(
+  UPDATE branches SET lease_owner = NULL, lease_until = NULL WHERE branch_id = $1 AND lease_owner = $2)sql"};
+
+constexpr db::Query kPublish{"branches_publish_commit", R"sql(
+  SELECT publish_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
+                        $20))sql"};
+
+constexpr db::Query kMoveHead{"branches_move_head", R"sql(
+  UPDATE branches SET head = $4, root_nid = $5, root_hash = $6, version = version + 1,
+    lease_owner = NULL, lease_until = NULL
+  WHERE branch_id = $1 AND lease_owner = $2 AND head = $3)sql"};
+
+constexpr db::Query kLockStaging{"branches_lock_staging", "SELECT pg_advisory_xact_lock(1, $1)"};
+
+constexpr db::Query kDropStaging{"branches_drop_staging", R"sql(
+  WITH dropped AS (
+    SELECT branch_id, token || sealed AS tokens FROM branches WHERE branch_id = $1 AND lease_owner = $2),
+  retired AS (
+    INSERT INTO retired_tokens (token, retired_at)
+    SELECT t, clock_timestamp() FROM dropped, unnest(tokens) AS t)
+  UPDATE branches b SET token = nextval('staging_tokens'), sealed = '{}', has_ranges = false,
+    version = version + 1
+  FROM dropped d WHERE b.branch_id = d.branch_id)sql"};
+
+constexpr db::Query kRotateForRange{"branches_rotate_for_range", R"sql(
+  UPDATE branches SET sealed = token || sealed, token = nextval('staging_tokens'), has_ranges = true,
+    version = version + 1
+  WHERE branch_id = $1 AND lease_owner = $2 RETURNING token)sql"};
+
+constexpr db::Query kInsertRange{"branches_insert_range", R"sql(
+  INSERT INTO staging_ranges (token, lo, hi, kind) VALUES ($1, $2, $3, $4))sql"};
+
+constexpr db::Query kDelete{"branches_delete_row", R"sql(
+  WITH gone AS (
+    DELETE FROM branches WHERE branch_id = $1 AND lease_owner = $2 RETURNING token || sealed AS tokens),
+  retired AS (
+    INSERT INTO retired_tokens (token, retired_at)
+    SELECT t, clock_timestamp() FROM gone, unnest(tokens) AS t)
+  SELECT count(*) FROM gone)sql"};
+
+Branch branch_from(const db::Rows& rows, size_t row) {
+  Branch b;
+  b.id = static_cast<BranchId>(rows.integer(row, 0));
+  b.name = BranchName(std::string(rows.text(row, 1)));
+  b.head = commit_id_from_bytes(rows.bytes(row, 2));
+  if (!rows.null(row, 3)) b.root.nid = rows.integer(row, 3);
+  b.root.hash = hash128_from_bytes(rows.bytes(row, 4));
+  b.hidden = rows.boolean(row, 5);
+  return b;
+}
+
+std::optional<int64_t> nullable(const TreeRoot& root) {
+  return root.empty() ? std::nullopt : std::optional<int64_t>(root.nid);
+}
+
+std::vector<db::Bytes> views(const std::vector<std::string>& bytes) {
+  std::vector<db::Bytes> out;
+  out.reserve(bytes.size());
+  for (const std::string& b : bytes) out.push_back({b});
+  return out;
+}
+
+std::vector<db::Bytes> views(const std::vector<CommitId>& ids) {
+  std::vector<db::Bytes> out;
+  out.reserve(ids.size());
+  for (const CommitId& id : ids) out.push_back({view_of(id)});
+  return out;
+}
+
+}  // namespace
+
+std::optional<Branch> Branches::find(RepositoryId repository, const BranchName& name) {
+  const db::Rows rows = pool_.run(kSelectBranch, {static_cast<int32_t>(repository), name.str()},
+                                  db::Pool::Retry::kRead);
+  if (rows.empty()) return std::nullopt;
+  return branch_from(rows, 0);
+}
+
+Page<Branch> Branches::list(RepositoryId repository, std::string_view prefix, std::string_view after,
+                            uint32_t limit, bool show_hidden) {
+  const db::Rows rows = pool_.run(kSelectPage, {static_cast<int32_t>(repository), after, prefix, show_hidden,
+                                                static_cast<int64_t>(limit) + 1},
+                                  db::Pool::Retry::kRead);
+  Page<Branch> page;
+  page.has_more = rows.size() > limit;
+  for (size_t row = 0; row < rows.size() && row < limit; ++row) page.items.push_back(branch_from(rows, row));
+  if (page.has_more) page.next = page.items.back().name.str();
+  return page;
+}
+
+Branches::CreateOutcome Branches::create(RepositoryId repository, const BranchName& name, const CommitId& head,
+                                         bool hidden) {
+  const db::Rows rows = pool_.run(
+      kCreate, {static_cast<int32_t>(repository), name.str(), db::Bytes{view_of(head)}, hidden},
+      db::Pool::Retry::kWrite);
+  return static_cast<CreateOutcome>(rows.integer(0, 0));
+}
+
+Branches::Acquired Branches::acquire(BranchId branch, int64_t owner, std::chrono::milliseconds ttl,
+                                     bool rotate) {
+  // Repeating it is harmless (the owner is ours alone), so a broken connection is retried.
+  const db::Rows rows = pool_.run(
+      kAcquire, {static_cast<int32_t>(branch), owner, static_cast<int64_t>(ttl.count()), rotate},
+      db::Pool::Retry::kRead);
+  constexpr int64_t kStatusLeased = 4;
+  Acquired out;
+  if (rows.integer(0, 0) != 0) {
+    out.outcome = rows.integer(0, 0) == kStatusLeased ? Acquired::Outcome::kLeased
+                                                      : Acquired::Outcome::kBranchGone;
+    return out;
+  }
+  out.lease.owner = owner;
+  out.lease.head = commit_id_from_bytes(rows.bytes(0, 1));
+  if (!rows.null(0, 2)) out.lease.root.nid = rows.integer(0, 2);
+  out.lease.root.hash = hash128_from_bytes(rows.bytes(0, 3));
+  out.lease.token = rows.integer(0, 4);
+  out.lease.sealed = rows.integers(0, 5);
+  out.lease.has_ranges = rows.boolean(0, 6);
+  return out;
+}
+
+bool Branches::renew(BranchId branch, int64_t owner, std::chrono::milliseconds ttl) {
+  return pool_.run(kRenew, {static_cast<int32_t>(branch), owner, static_cast<int64_t>(ttl.count())},
+                   db::Pool::Retry::kRead)
+             .affected() == 1;
+}
+
+void Branches::release(BranchId branch, int64_t owner) noexcept {
+  try {
+    pool_.run(kRelease, {static_cast<int32_t>(branch), owner}, db::Pool::Retry::kRead);
+  } catch (const Error& error) {
+    // The lease runs out by itself.
+    log::warn("branch lease was not released", {{"error", error.message()}});
+  }
+}
+
+PublishOutcome Branches::publish(int64_t writer, const BranchLease& lease, const Publication& p) {
+  std::vector<int16_t> levels(p.nodes.levels.begin(), p.nodes.levels.end());
+  try {
+    const db::Rows rows = pool_.run(
+        kPublish,
+        {writer, lease.owner, static_cast<int32_t>(p.repository), static_cast<int32_t>(p.branch),
+         db::Bytes{view_of(lease.head)}, p.drained, views(p.read), p.nodes.nids, levels,
+         views(p.nodes.hashes), views(p.nodes.bodies), db::Bytes{view_of(p.commit.id)},
+         p.commit.generation, views(p.commit.parents), nullable(p.commit.root),
+         db::Bytes{view_of(p.commit.root.hash)}, p.commit.committer, p.commit.message,
+         metadata_to_array(p.commit.metadata), to_millis(p.commit.created)},
+        db::Pool::Retry::kWrite);
+    constexpr int64_t kStatusWriterGone = 2;
+    switch (rows.integer(0, 0)) {
+      case 0: return PublishOutcome::kDone;
+      case kStatusWriterGone: return PublishOutcome::kWriterGone;
+      default: return PublishOutcome::kReadGone;
+    }
+  } catch (const db::DbError& error) {
+    if (error.sqlstate() == kStateBranchGone) return PublishOutcome::kBranchGone;
+    if (error.sqlstate() == kStateChanged) return PublishOutcome::kChanged;
+    throw;
+  }
+}
+
+bool Branches::move_head(BranchId branch, const BranchLease& lease, const Commit& commit) {
+  return pool_.run(kMoveHead, {static_cast<int32_t>(branch), lease.owner, db::Bytes{view_of(lease.head)},
+                               db::Bytes{view_of(commit.id)}, nullable(commit.root),
+                               db::Bytes{view_of(commit.root.hash)}},
+                   db::Pool::Retry::kWrite)
+             .affected() == 1;
+}
+
+bool Branches::drop_staging(BranchId branch, int64_t owner) {
+  return pool_.transaction([&](db::Connection& connection) {
+    connection.run(kLockStaging, {static_cast<int32_t>(branch)});
+    return connection.run(kDropStaging, {static_cast<int32_t>(branch), owner}).affected() == 1;
+  });
+}
+
+bool Branches::add_range(BranchId branch, int64_t owner, std::string_view begin, std::string_view end,
+                         RangeKind kind) {
+  return pool_.transaction([&](db::Connection& connection) {
+    connection.run(kLockStaging, {static_cast<int32_t>(branch)});
+    const db::Rows rows = connection.run(kRotateForRange, {static_cast<int32_t>(branch), owner});
+    if (rows.empty()) return false;
+    const std::optional<db::Bytes> hi =
+        end.empty() ? std::nullopt : std::optional<db::Bytes>(db::Bytes{end});
+    connection.run(kInsertRange, {rows.integer(0, 0), db::Bytes{begin}, hi, static_cast<int16_t>(kind)});
+    return true;
+  });
+}
+
+bool Branches::remove(BranchId branch, int64_t owner) {
+  // A writer that holds the shared lock stages into a token that is still the branch's: wait for it.
+  return pool_.transaction([&](db::Connection& connection) {
+    connection.run(kLockStaging, {static_cast<int32_t>(branch)});
+    return connection.run(kDelete, {static_cast<int32_t>(branch), owner}).integer(0, 0) == 1;
+  });
+}
+
+}  // namespace tarn::meta

@@ -1,0 +1,128 @@
+#include "core/meta/commits.h"
+
+#include <string>
+
+#include "core/base/encoding.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::meta {
+namespace {
+
+constexpr size_t kCachedCommitsMax = 50'000;
+// A walk asks for parent after parent: one round trip brings this many first-parent ancestors along.
+constexpr int32_t kAncestorsPerQuery = 128;
+
+#define TARN_COMMIT_COLUMNS                                                                    \
+  "c.commit_id, c.generation, c.parents, c.root_nid, c.root_hash, c.committer, c.message, " \
+  "c.metadata, c.created_ms"
+
+constexpr db::Query kSelectAncestors{"commits_select_ancestors",
+                                     "WITH RECURSIVE line AS ("
+                                     "  SELECT c.*, 1 AS depth FROM commits c WHERE repo_id = $1 AND commit_id = $2"
+                                     "  UNION ALL"
+                                     "  SELECT c.*, line.depth + 1 FROM line JOIN commits c"
+                                     "    ON c.repo_id = line.repo_id AND c.commit_id = line.parents[1]"
+                                     "  WHERE line.depth < $3) "
+                                     "SELECT " TARN_COMMIT_COLUMNS " FROM line c ORDER BY c.depth"};
+
+constexpr db::Query kSelectByPrefix{"commits_select_by_prefix", R"sql(
+  SELECT commit_id FROM commits
+  WHERE repo_id = $1 AND commit_id >= $2 AND commit_id <= $3 AND encode(commit_id, 'hex') LIKE $4 || '%'
+  LIMIT 2)sql"};
+
+constexpr db::Query kInsertCommit{"commits_insert_row", R"sql(
+  INSERT INTO commits (repo_id, commit_id, generation, parents, root_nid, root_hash, committer, message, metadata,
+                       created_ms)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+  ON CONFLICT DO NOTHING)sql"};
+
+Commit commit_from(const db::Rows& rows, size_t row) {
+  Commit commit;
+  commit.id = commit_id_from_bytes(rows.bytes(row, 0));
+  commit.generation = rows.integer(row, 1);
+  for (const std::string& parent : rows.strings(row, 2)) {
+    commit.parents.push_back(commit_id_from_bytes(parent));
+  }
+  if (!rows.null(row, 3)) commit.root.nid = rows.integer(row, 3);
+  commit.root.hash = hash128_from_bytes(rows.bytes(row, 4));
+  commit.committer = rows.text(row, 5);
+  commit.message = rows.text(row, 6);
+  commit.metadata = metadata_from_array(rows.strings(row, 7));
+  commit.created = from_millis(rows.integer(row, 8));
+  return commit;
+}
+
+}  // namespace
+
+std::vector<std::string> metadata_to_array(const Metadata& metadata) {
+  std::vector<std::string> out;
+  for (const auto& [key, value] : metadata) {
+    out.push_back(key);
+    out.push_back(value);
+  }
+  return out;
+}
+
+Metadata metadata_from_array(const std::vector<std::string>& array) {
+  Metadata out;
+  for (size_t i = 0; i + 1 < array.size(); i += 2) out[array[i]] = array[i + 1];
+  return out;
+}
+
+std::optional<Commit> Commits::cached(const CacheKey& key) {
+  MutexLock lock(mutex_);
+  const auto at = cache_.find(key);
+  if (at == cache_.end()) return std::nullopt;
+  return at->second;
+}
+
+void Commits::remember(RepositoryId repository, const Commit& commit) {
+  MutexLock lock(mutex_);
+  // Commits are small and walks touch them in runs: starting over when full is simpler than ordering by use.
+  if (cache_.size() >= kCachedCommitsMax) cache_.clear();
+  cache_.emplace(CacheKey{repository, commit.id}, commit);
+}
+
+std::optional<Commit> Commits::find(RepositoryId repository, const CommitId& id) {
+  if (auto commit = cached({repository, id})) return commit;
+  const db::Rows rows =
+      pool_.run(kSelectAncestors,
+                {static_cast<int32_t>(repository), db::Bytes{view_of(id)}, kAncestorsPerQuery},
+                db::Pool::Retry::kRead);
+  if (rows.empty()) return std::nullopt;
+  for (size_t row = 0; row < rows.size(); ++row) remember(repository, commit_from(rows, row));
+  return commit_from(rows, 0);
+}
+
+Commit Commits::get(RepositoryId repository, const CommitId& id) {
+  if (auto commit = find(repository, id)) return *commit;
+  throw Error(ErrorCode::kDataLoss, str_cat("commit ", to_text(id), ": is referred to but missing"));
+}
+
+std::optional<CommitId> Commits::find_by_prefix(RepositoryId repository, std::string_view digits) {
+  std::string low(digits);
+  std::string high(digits);
+  low.resize(64, '0');
+  high.resize(64, 'f');
+  const auto from = from_hex(low);
+  const auto to = from_hex(high);
+  if (digits.size() > 64 || !from || !to) return std::nullopt;
+  const db::Rows rows = pool_.run(
+      kSelectByPrefix,
+      {static_cast<int32_t>(repository), db::Bytes{*from}, db::Bytes{*to}, digits}, db::Pool::Retry::kRead);
+  if (rows.size() != 1) return std::nullopt;
+  return commit_id_from_bytes(rows.bytes(0, 0));
+}
+
+void Commits::insert(db::Connection& connection, RepositoryId repository, const Commit& commit) {
+  std::vector<db::Bytes> parents;
+  for (const CommitId& parent : commit.parents) parents.push_back({view_of(parent)});
+  const std::optional<int64_t> root_nid =
+      commit.root.empty() ? std::nullopt : std::optional<int64_t>(commit.root.nid);
+  connection.run(kInsertCommit,
+                 {static_cast<int32_t>(repository), db::Bytes{view_of(commit.id)}, commit.generation,
+                  parents, root_nid, db::Bytes{view_of(commit.root.hash)}, commit.committer,
+                  commit.message, metadata_to_array(commit.metadata), to_millis(commit.created)});
+}
+
+}  // namespace tarn::meta

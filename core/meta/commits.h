@@ -1,0 +1,46 @@
+// Commit rows. Immutable, so cached without expiry.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/mutex.h"
+#include "core/db/pool.h"
+#include "core/model/commit.h"
+#include "core/model/names.h"
+
+namespace tarn::meta {
+
+/// Safe from any thread.
+class Commits {
+ public:
+  explicit Commits(db::Pool& pool) : pool_(pool) {}
+
+  std::optional<Commit> find(RepositoryId repository, const CommitId& id);
+  /// Throws data_loss when a commit that others refer to is missing.
+  Commit get(RepositoryId repository, const CommitId& id);
+  /// The only commit whose hex id starts with `digits` (lower-case hex); nullopt when none or several do.
+  std::optional<CommitId> find_by_prefix(RepositoryId repository, std::string_view digits);
+  /// Inserts unless it is there. For commits that no branch publishes (the first of a repository).
+  static void insert(db::Connection& connection, RepositoryId repository, const Commit& commit);
+
+ private:
+  using CacheKey = std::pair<RepositoryId, CommitId>;
+  std::optional<Commit> cached(const CacheKey& key);
+  void remember(RepositoryId repository, const Commit& commit);
+
+  db::Pool& pool_;
+  Mutex mutex_;
+  std::map<CacheKey, Commit> cache_ TARN_GUARDED_BY(mutex_);
+};
+
+/// key, value, key, value ... as the metadata columns keep it.
+std::vector<std::string> metadata_to_array(const Metadata& metadata);
+Metadata metadata_from_array(const std::vector<std::string>& array);
+
+}  // namespace tarn::meta

@@ -1,0 +1,58 @@
+// Job rows: long work that outlives a request and, by its lease, a process.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/base/time.h"
+#include "core/db/pool.h"
+#include "core/model/names.h"
+
+namespace tarn::meta {
+
+enum class JobState { kQueued, kRunning, kDone, kFailed, kCancelled };
+
+struct Job {
+  std::string id;          ///< 20 characters of base32hex; ids of later jobs are greater
+  std::string kind;
+  RepositoryId repository{};
+  BranchId branch{};
+  JobState state = JobState::kQueued;
+  std::string spec;        ///< bytes of the kind's own form
+  std::string checkpoint;  ///< where a resumed run goes on
+  int64_t progress = 0;
+  std::string result;
+  std::string error;
+  std::string owner;       ///< user
+  Instant updated{};
+};
+
+/// Safe from any thread.
+class Jobs {
+ public:
+  Jobs(db::Pool& pool, const Clock& clock) : pool_(pool), clock_(clock) {}
+
+  /// Stores a queued job and returns its id.
+  std::string create(std::string_view kind, RepositoryId repository, BranchId branch, std::string_view spec,
+                     std::string_view owner);
+  std::optional<Job> find(std::string_view id);
+  /// Leases the oldest job of the kind that is queued, or running under a lease that ran out.
+  std::optional<Job> take(std::string_view kind, int64_t lease_owner, std::chrono::milliseconds ttl);
+  /// Reports progress and renews the lease; false: the job was cancelled or the lease lost, stop.
+  bool report(const Job& job, int64_t lease_owner, std::chrono::milliseconds ttl);
+  /// Ends the job; false: it was cancelled or taken over meanwhile.
+  bool finish(const Job& job, int64_t lease_owner, JobState state);
+  /// false: it has ended already in another way.
+  bool cancel(std::string_view id);
+  /// Removes ended jobs older than `age`; returns how many.
+  uint64_t sweep(std::chrono::milliseconds age);
+
+ private:
+  db::Pool& pool_;
+  const Clock& clock_;
+};
+
+}  // namespace tarn::meta

@@ -1,0 +1,137 @@
+#include "core/meta/node_store.h"
+
+#include <algorithm>
+
+#include "core/base/metrics.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::meta {
+namespace {
+
+constexpr size_t kInlineNodesMax = 64;                 // more go by COPY, which is faster from about here on
+constexpr size_t kCopyBytes = 4 * 1024 * 1024;         // memory of an operation that makes many nodes
+constexpr size_t kNidBlockMax = 4096;
+constexpr uint64_t kRememberedLeavesMax = 4096;        // an import must not push everything else out of the cache
+constexpr size_t kNodesPerQueryMax = 256;
+
+constexpr db::Query kSelectNodes{"nodes_select_bodies", R"sql(
+  SELECT nid, body FROM nodes WHERE nid = ANY ($1))sql"};
+
+constexpr db::Query kTakeNids{"nodes_take_nids", R"sql(
+  SELECT nextval('node_nids') FROM generate_series(1, $1::integer))sql"};
+
+}  // namespace
+
+NodeCache::NodeCache(size_t bytes_max) : shard_bytes_max_(bytes_max / kShards) {}
+
+std::shared_ptr<const tree::Node> NodeCache::find(Nid nid) {
+  Shard& shard = shard_of(nid);
+  MutexLock lock(shard.mutex);
+  const auto at = shard.by_nid.find(nid);
+  if (at == shard.by_nid.end()) return nullptr;
+  shard.recent.splice(shard.recent.begin(), shard.recent, at->second);
+  return at->second->node;
+}
+
+void NodeCache::put(Nid nid, std::shared_ptr<const tree::Node> node) {
+  Shard& shard = shard_of(nid);
+  const size_t bytes = node->memory_bytes();
+  MutexLock lock(shard.mutex);
+  if (shard.by_nid.contains(nid)) return;
+  shard.recent.push_front({nid, std::move(node), bytes});
+  shard.by_nid[nid] = shard.recent.begin();
+  shard.bytes += bytes;
+  while (shard.bytes > shard_bytes_max_ && shard.recent.size() > 1) {
+    shard.bytes -= shard.recent.back().bytes;
+    shard.by_nid.erase(shard.recent.back().nid);
+    shard.recent.pop_back();
+  }
+}
+
+NodeStore::NodeStore(db::Pool& pool, size_t cache_bytes)
+    : pool_(pool), inner_(cache_bytes / 4), leaves_(cache_bytes - cache_bytes / 4) {}
+
+std::shared_ptr<const tree::Node> NodeStore::find_cached(Nid nid) {
+  auto node = inner_.find(nid);
+  return node ? node : leaves_.find(nid);
+}
+
+void NodeStore::remember(Nid nid, std::shared_ptr<const tree::Node> node) {
+  (node->level() > 0 ? inner_ : leaves_).put(nid, std::move(node));
+}
+
+std::vector<std::shared_ptr<const tree::Node>> NodeStore::load(std::span<const Nid> nids) {
+  static metrics::Counter& misses =
+      metrics::counter("tarn_node_cache_misses_total", "Tree nodes read from the database");
+  std::vector<std::shared_ptr<const tree::Node>> out(nids.size());
+  std::vector<int64_t> missing;
+  for (size_t i = 0; i < nids.size(); ++i) {
+    out[i] = find_cached(nids[i]);
+    if (!out[i]) missing.push_back(nids[i]);
+  }
+  if (missing.empty()) return out;
+  misses.add(static_cast<double>(missing.size()));
+  std::unordered_map<Nid, std::shared_ptr<const tree::Node>> found;
+  for (size_t first = 0; first < missing.size(); first += kNodesPerQueryMax) {
+    const size_t count = std::min(kNodesPerQueryMax, missing.size() - first);
+    const db::Rows rows = pool_.run(
+        kSelectNodes, {std::span<const int64_t>(missing).subspan(first, count)}, db::Pool::Retry::kRead);
+    for (size_t row = 0; row < rows.size(); ++row) {
+      auto node = tree::Node::decode(rows.bytes(row, 1));
+      remember(rows.integer(row, 0), node);
+      found[rows.integer(row, 0)] = std::move(node);
+    }
+  }
+  for (size_t i = 0; i < nids.size(); ++i) {
+    if (out[i]) continue;
+    const auto at = found.find(nids[i]);
+    if (at == found.end()) {
+      throw Error(ErrorCode::kDataLoss, str_cat("tree node ", nids[i], ": is not in the database"));
+    }
+    out[i] = at->second;
+  }
+  return out;
+}
+
+NodeWriter::NodeWriter(db::Pool& pool, NodeStore& store, RepositoryId repository)
+    : pool_(pool), store_(store), repository_(repository) {}
+
+void NodeWriter::take_nids() {
+  const db::Rows rows = pool_.run(kTakeNids, {static_cast<int32_t>(block_)}, db::Pool::Retry::kRead);
+  for (size_t row = rows.size(); row > 0; --row) free_nids_.push_back(rows.integer(row - 1, 0));
+  block_ = std::min(block_ * 4, kNidBlockMax);
+}
+
+Nid NodeWriter::put(uint8_t level, const Hash128& hash, std::string body) {
+  if (free_nids_.empty()) take_nids();
+  const Nid nid = free_nids_.back();
+  free_nids_.pop_back();
+  if (level > 0 || ++put_ <= kRememberedLeavesMax) store_.remember(nid, tree::Node::decode(body));
+  pending_bytes_ += body.size();
+  pending_.nids.push_back(nid);
+  pending_.levels.push_back(level);
+  pending_.hashes.emplace_back(view_of(hash));
+  pending_.bodies.push_back(std::move(body));
+  if (pending_bytes_ >= kCopyBytes) copy_pending();
+  return nid;
+}
+
+void NodeWriter::copy_pending() {
+  db::Pool::Lease lease = pool_.lease();
+  db::Connection::CopyIn copy(*lease, "COPY nodes (nid, repo_id, level, hash, body) FROM STDIN BINARY");
+  for (size_t i = 0; i < pending_.nids.size(); ++i) {
+    copy.row({pending_.nids[i], static_cast<int32_t>(repository_), pending_.levels[i],
+              db::Bytes{pending_.hashes[i]}, db::Bytes{pending_.bodies[i]}});
+  }
+  copy.finish();
+  pending_ = {};
+  pending_bytes_ = 0;
+}
+
+NodeWriter::Pending NodeWriter::finish() {
+  if (pending_.nids.size() > kInlineNodesMax) copy_pending();
+  pending_bytes_ = 0;
+  return std::exchange(pending_, {});
+}
+
+}  // namespace tarn::meta

@@ -1,0 +1,97 @@
+// Nodes in PostgreSQL behind a cache: nodes never change and addresses are never reused, so nothing is invalidated.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/mutex.h"
+#include "core/db/pool.h"
+#include "core/model/names.h"
+#include "core/tree/node.h"
+
+namespace tarn::meta {
+
+/// Least-recently-used nodes up to a number of bytes, in shards. Safe from any thread.
+class NodeCache {
+ public:
+  explicit NodeCache(size_t bytes_max);
+  std::shared_ptr<const tree::Node> find(Nid nid);
+  void put(Nid nid, std::shared_ptr<const tree::Node> node);
+
+ private:
+  struct Item {
+    Nid nid;
+    std::shared_ptr<const tree::Node> node;  // shared with the readers that hold it right now
+    size_t bytes;
+  };
+  struct Shard {
+    Mutex mutex;
+    std::list<Item> recent TARN_GUARDED_BY(mutex);  ///< newest first
+    std::unordered_map<Nid, std::list<Item>::iterator> by_nid TARN_GUARDED_BY(mutex);
+    size_t bytes TARN_GUARDED_BY(mutex) = 0;
+  };
+  static constexpr size_t kShards = 16;
+
+  Shard& shard_of(Nid nid) { return shards_[static_cast<size_t>(nid) % kShards]; }
+
+  const size_t shard_bytes_max_;
+  std::array<Shard, kShards> shards_;
+};
+
+/// Safe from any thread.
+class NodeStore final : public tree::NodeSource {
+ public:
+  /// A quarter of `cache_bytes` is kept for inner nodes, which scans of leaves must not push out.
+  NodeStore(db::Pool& pool, size_t cache_bytes);
+
+  using tree::NodeSource::load;
+  std::vector<std::shared_ptr<const tree::Node>> load(std::span<const Nid> nids) override;
+
+  /// A node just made: the next commit reads it.
+  void remember(Nid nid, std::shared_ptr<const tree::Node> node);
+
+ private:
+  std::shared_ptr<const tree::Node> find_cached(Nid nid);
+
+  db::Pool& pool_;
+  NodeCache inner_;
+  NodeCache leaves_;
+};
+
+/// Nodes of one operation, not yet referenced by anything. One thread at a time. Lives inside a Writer::Operation.
+class NodeWriter final : public tree::NodeSink {
+ public:
+  NodeWriter(db::Pool& pool, NodeStore& store, RepositoryId repository);
+
+  Nid put(uint8_t level, const Hash128& hash, std::string body) override;
+
+  struct Pending {
+    std::vector<int64_t> nids;
+    std::vector<int16_t> levels;
+    std::vector<std::string> hashes;
+    std::vector<std::string> bodies;
+  };
+  /// What the publishing statement inserts itself. More than a few nodes are copied in before, in their own
+  /// transaction (unreferenced nodes are harmless), and the result is empty.
+  Pending finish();
+
+ private:
+  void take_nids();
+  void copy_pending();
+
+  db::Pool& pool_;
+  NodeStore& store_;
+  const RepositoryId repository_;
+  std::vector<Nid> free_nids_;  ///< descending; dropped with the operation
+  size_t block_ = 16;
+  Pending pending_;
+  size_t pending_bytes_ = 0;
+  uint64_t put_ = 0;
+};
+
+}  // namespace tarn::meta

@@ -1,0 +1,47 @@
+// The parts of objects that were uploaded in parts.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/mutex.h"
+#include "core/db/pool.h"
+#include "core/model/entry.h"
+#include "core/model/names.h"
+
+namespace tarn::meta {
+
+/// One part as it lies in the store.
+struct StoredPart {
+  uint64_t size_bytes = 0;
+  std::string md5;                  ///< 16 bytes
+  OwnAddress address;
+  Instant modified{};
+  std::vector<Checksum> checksums;
+};
+
+using PartList = std::vector<StoredPart>;
+
+std::string encode_parts(const PartList& parts);
+/// Throws: data_loss.
+PartList decode_parts(std::string_view bytes);
+
+/// Safe from any thread. Rows never change, so they are cached.
+class PartLists {
+ public:
+  explicit PartLists(db::Pool& pool) : pool_(pool) {}
+  int64_t insert(RepositoryId repository, const PartList& parts);
+  /// Throws data_loss when the row is missing. The list is shared with other readers of the same object.
+  std::shared_ptr<const PartList> get(int64_t id);
+
+ private:
+  db::Pool& pool_;
+  Mutex mutex_;
+  std::map<int64_t, std::shared_ptr<const PartList>> cache_ TARN_GUARDED_BY(mutex_);
+};
+
+}  // namespace tarn::meta

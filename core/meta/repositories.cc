@@ -1,0 +1,142 @@
+#include "core/meta/repositories.h"
+
+#include "core/base/str_cat.h"
+#include "core/meta/commits.h"
+
+namespace tarn::meta {
+namespace {
+
+#define TARN_REPOSITORY_COLUMNS \
+  "repo_id, name, storage_namespace, default_branch, salt, read_only, created_ms"
+
+constexpr db::Query kSelectByName{"repositories_select_by_name", "SELECT " TARN_REPOSITORY_COLUMNS
+                                  " FROM repositories WHERE name = $1 AND deleted_ms IS NULL"};
+
+constexpr db::Query kSelectById{"repositories_select_by_id",
+                                "SELECT " TARN_REPOSITORY_COLUMNS " FROM repositories WHERE repo_id = $1"};
+
+constexpr db::Query kSelectPage{"repositories_select_page", "SELECT " TARN_REPOSITORY_COLUMNS R"sql(
+  FROM repositories
+  WHERE deleted_ms IS NULL AND name > $1 AND starts_with(name, $2) AND ($3 = '' OR position($3 IN name) > 0)
+  ORDER BY name LIMIT $4)sql"};
+
+constexpr db::Query kInsert{"repositories_insert_row", R"sql(
+  INSERT INTO repositories (name, storage_namespace, default_branch, salt, read_only, created_ms)
+  VALUES ($1, $2, $3, $4, $5, $6)
+  ON CONFLICT (name) WHERE deleted_ms IS NULL DO NOTHING
+  RETURNING repo_id)sql"};
+
+constexpr db::Query kSelectOverlapping{"repositories_select_overlapping", R"sql(
+  SELECT storage_namespace FROM repositories
+  WHERE starts_with($1 || '/', storage_namespace || '/') OR starts_with(storage_namespace || '/', $1 || '/'))sql"};
+
+constexpr db::Query kMarkDeleted{"repositories_mark_deleted", R"sql(
+  UPDATE repositories SET deleted_ms = $2 WHERE name = $1 AND deleted_ms IS NULL RETURNING repo_id)sql"};
+
+constexpr db::Query kRetireTokens{"repositories_retire_tokens", R"sql(
+  INSERT INTO retired_tokens (token, retired_at)
+  SELECT t, clock_timestamp() FROM branches, unnest(token || sealed) AS t WHERE repo_id = $1)sql"};
+
+constexpr db::Query kDeleteBranches{"repositories_delete_branches", "DELETE FROM branches WHERE repo_id = $1"};
+constexpr db::Query kDeleteTags{"repositories_delete_tags", "DELETE FROM tags WHERE repo_id = $1"};
+
+constexpr db::Query kSelectMetadata{"repositories_select_metadata",
+                                    "SELECT metadata FROM repositories WHERE repo_id = $1"};
+constexpr db::Query kLockMetadata{"repositories_lock_metadata",
+                                  "SELECT metadata FROM repositories WHERE repo_id = $1 FOR UPDATE"};
+constexpr db::Query kUpdateMetadata{"repositories_update_metadata",
+                                    "UPDATE repositories SET metadata = $2 WHERE repo_id = $1"};
+
+Repository repository_from(const db::Rows& rows, size_t row) {
+  Repository r;
+  r.id = static_cast<RepositoryId>(rows.integer(row, 0));
+  r.name = RepositoryName(std::string(rows.text(row, 1)));
+  r.storage_namespace = rows.text(row, 2);
+  r.default_branch = BranchName(std::string(rows.text(row, 3)));
+  r.salt = static_cast<uint64_t>(rows.integer(row, 4));
+  r.read_only = rows.boolean(row, 5);
+  r.created = from_millis(rows.integer(row, 6));
+  return r;
+}
+
+}  // namespace
+
+std::optional<Repository> Repositories::find(const RepositoryName& name) {
+  const db::Rows rows = pool_.run(kSelectByName, {name.str()}, db::Pool::Retry::kRead);
+  if (rows.empty()) return std::nullopt;
+  return repository_from(rows, 0);
+}
+
+Repository Repositories::get(RepositoryId id) {
+  {
+    MutexLock lock(mutex_);
+    const auto at = by_id_.find(id);
+    if (at != by_id_.end()) return at->second;
+  }
+  const db::Rows rows = pool_.run(kSelectById, {static_cast<int32_t>(id)}, db::Pool::Retry::kRead);
+  if (rows.empty()) {
+    throw Error(ErrorCode::kDataLoss,
+                str_cat("repository ", static_cast<int32_t>(id), ": is referred to but missing"));
+  }
+  const Repository repository = repository_from(rows, 0);
+  MutexLock lock(mutex_);
+  by_id_.emplace(id, repository);
+  return repository;
+}
+
+Page<Repository> Repositories::list(std::string_view prefix, std::string_view search, std::string_view after,
+                                    uint32_t limit) {
+  const db::Rows rows = pool_.run(kSelectPage, {after, prefix, search, static_cast<int64_t>(limit) + 1},
+                                  db::Pool::Retry::kRead);
+  Page<Repository> page;
+  page.has_more = rows.size() > limit;
+  for (size_t row = 0; row < rows.size() && row < limit; ++row) {
+    page.items.push_back(repository_from(rows, row));
+  }
+  if (page.has_more) page.next = page.items.back().name.str();
+  return page;
+}
+
+std::optional<RepositoryId> Repositories::insert(db::Connection& connection, const Repository& repository) {
+  const db::Rows rows = connection.run(
+      kInsert, {repository.name.str(), repository.storage_namespace, repository.default_branch.str(),
+                static_cast<int64_t>(repository.salt), repository.read_only, to_millis(repository.created)});
+  if (rows.empty()) return std::nullopt;
+  return static_cast<RepositoryId>(rows.integer(0, 0));
+}
+
+std::vector<std::string> Repositories::overlapping_namespaces(std::string_view candidate) {
+  const db::Rows rows = pool_.run(kSelectOverlapping, {candidate}, db::Pool::Retry::kRead);
+  std::vector<std::string> out;
+  for (size_t row = 0; row < rows.size(); ++row) out.emplace_back(rows.text(row, 0));
+  return out;
+}
+
+bool Repositories::remove(const RepositoryName& name, Instant now) {
+  return pool_.transaction([&](db::Connection& connection) {
+    const db::Rows rows = connection.run(kMarkDeleted, {name.str(), to_millis(now)});
+    if (rows.empty()) return false;
+    const int32_t id = static_cast<int32_t>(rows.integer(0, 0));
+    connection.run(kRetireTokens, {id});
+    connection.run(kDeleteBranches, {id});
+    connection.run(kDeleteTags, {id});
+    return true;
+  });
+}
+
+Metadata Repositories::metadata(RepositoryId id) {
+  const db::Rows rows = pool_.run(kSelectMetadata, {static_cast<int32_t>(id)}, db::Pool::Retry::kRead);
+  return rows.empty() ? Metadata{} : metadata_from_array(rows.strings(0, 0));
+}
+
+void Repositories::set_metadata(RepositoryId id, const Metadata& set, const std::vector<std::string>& removed) {
+  pool_.transaction([&](db::Connection& connection) {
+    const db::Rows rows = connection.run(kLockMetadata, {static_cast<int32_t>(id)});
+    Metadata pairs = rows.empty() ? Metadata{} : metadata_from_array(rows.strings(0, 0));
+    for (const std::string& key : removed) pairs.erase(key);
+    for (const auto& [key, value] : set) pairs[key] = value;
+    connection.run(kUpdateMetadata, {static_cast<int32_t>(id), metadata_to_array(pairs)});
+  });
+}
+
+}  // namespace tarn::meta

@@ -1,0 +1,44 @@
+// Repository rows.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/mutex.h"
+#include "core/db/pool.h"
+#include "core/model/page.h"
+#include "core/model/repository.h"
+
+namespace tarn::meta {
+
+/// Safe from any thread.
+class Repositories {
+ public:
+  explicit Repositories(db::Pool& pool) : pool_(pool) {}
+
+  std::optional<Repository> find(const RepositoryName& name);
+  /// By id, deleted ones too; cached (these facts never change).
+  Repository get(RepositoryId id);
+  Page<Repository> list(std::string_view prefix, std::string_view search, std::string_view after, uint32_t limit);
+
+  /// Inserts the row; nullopt when the name is taken. Throws DbError already_exists when the namespace was used.
+  static std::optional<RepositoryId> insert(db::Connection& connection, const Repository& repository);
+  /// Namespaces of other repositories, deleted ones too, that `candidate` lies in or that lie in it.
+  std::vector<std::string> overlapping_namespaces(std::string_view candidate);
+  /// Marks it deleted and removes its branches and tags; its staged rows are retired. false = no such name.
+  bool remove(const RepositoryName& name, Instant now);
+
+  Metadata metadata(RepositoryId id);
+  void set_metadata(RepositoryId id, const Metadata& set, const std::vector<std::string>& removed);
+
+ private:
+  db::Pool& pool_;
+  Mutex mutex_;
+  std::map<RepositoryId, Repository> by_id_ TARN_GUARDED_BY(mutex_);
+};
+
+}  // namespace tarn::meta

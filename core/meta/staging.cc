@@ -1,0 +1,335 @@
+#include "core/meta/staging.h"
+
+#include <algorithm>
+#include <set>
+#include <span>
+
+#include "core/base/str_cat.h"
+#include "core/meta/staged_ranges.h"
+
+namespace tarn::meta {
+namespace {
+
+constexpr size_t kLookupBatchMax = 32;     // 8..32 lookups a sync measured best; more only adds latency
+constexpr size_t kLookupLeadersMax = 3;
+constexpr size_t kStageBatchMax = 128;
+constexpr size_t kStageLeadersMax = 4;     // batches of one branch in flight: they share the log's flush
+
+constexpr int16_t kKindEntry = 0;
+constexpr int16_t kKindDeleted = 1;
+constexpr int64_t kRangeDeletes = 1;
+
+// What stage_entries and stage_entry_if answer.
+constexpr int64_t kStatusBranchGone = 1;
+constexpr int64_t kStatusWriterGone = 2;
+constexpr int64_t kStatusChanged = 3;
+
+#define TARN_BRANCH_STATE "b.repo_id, b.branch_id, b.name, b.head, b.root_nid, b.root_hash, b.hidden, b.token"
+
+// One statement, so one snapshot: branch row and staged rows always belong together. Primary keys of branches and
+// staging, three index probes.
+constexpr db::Query kLookup{"staging_lookup_key", "SELECT " TARN_BRANCH_STATE R"sql(,
+    s.token, s.kind, s.val, g.token, g.kind
+  FROM repositories r
+  JOIN branches b ON b.repo_id = r.repo_id AND b.name = $2
+  LEFT JOIN LATERAL (
+    SELECT token, kind, val FROM staging WHERE token = ANY (b.sealed || b.token) AND key = $3
+    ORDER BY token DESC LIMIT 1) s ON true
+  LEFT JOIN LATERAL (
+    SELECT token, kind FROM staging_ranges
+    WHERE b.has_ranges AND token = ANY (b.sealed || b.token) AND lo <= $3 AND (hi IS NULL OR hi > $3)
+    ORDER BY token DESC LIMIT 1) g ON true
+  WHERE r.name = $1 AND r.deleted_ms IS NULL)sql"};
+
+constexpr db::Query kStage{"staging_insert_rows", "SELECT stage_entries($1, $2, $3, $4, $5)"};
+
+constexpr db::Query kStageIf{"staging_insert_row_if", "SELECT stage_entry_if($1, $2, $3, $4, $5, $6, $7, $8, $9)"};
+
+// The first $7 rows of every token by its index; of the union the first $7 keys are then right.
+constexpr db::Query kSelectPage{"staging_select_page", "SELECT " TARN_BRANCH_STATE R"sql(,
+    s.key, s.kind, s.val, s.token
+  FROM branches b
+  LEFT JOIN LATERAL (
+    SELECT DISTINCT ON (p.key) p.key, p.kind, p.val, t.token
+    FROM unnest(b.sealed || b.token) AS t(token),
+    LATERAL (
+      SELECT key, kind, val FROM staging
+      WHERE token = t.token AND key >= $3 AND key > $4 AND ($5::bytea IS NULL OR key < $5)
+      ORDER BY key LIMIT $6) p
+    ORDER BY p.key, t.token DESC LIMIT $6) s ON true
+  WHERE b.repo_id = $1 AND b.name = $2
+  ORDER BY s.key)sql"};
+
+constexpr db::Query kSelectRangesOfBranch{"staging_select_branch_ranges", R"sql(
+  SELECT r.token, r.lo, r.hi, r.kind
+  FROM branches b JOIN staging_ranges r ON r.token = ANY (b.sealed || b.token)
+  WHERE b.repo_id = $1 AND b.name = $2 AND b.has_ranges)sql"};
+
+constexpr db::Query kSelectRanges{"staging_select_ranges", R"sql(
+  SELECT token, lo, hi, kind FROM staging_ranges WHERE token = ANY ($1))sql"};
+
+constexpr db::Query kDrain{"staging_drain_rows", R"sql(
+  SELECT DISTINCT ON (p.key) p.key, p.kind, p.val, t.token
+  FROM unnest($1::bigint[]) AS t(token),
+  LATERAL (
+    SELECT key, kind, val FROM staging WHERE token = t.token AND key > $2 ORDER BY key LIMIT $3) p
+  ORDER BY p.key, t.token DESC LIMIT $3)sql"};
+
+constexpr db::Query kFindRow{"staging_find_row", "SELECT kind, val FROM staging WHERE token = $1 AND key = $2"};
+
+constexpr db::Query kAnything{"staging_select_any", R"sql(
+  SELECT EXISTS (SELECT 1 FROM staging WHERE token = ANY ($1))
+      OR EXISTS (SELECT 1 FROM staging_ranges WHERE token = ANY ($1)))sql"};
+
+constexpr db::Query kSelectRetired{"staging_select_retired", R"sql(
+  SELECT token FROM retired_tokens
+  WHERE retired_at < clock_timestamp() - $1 * interval '1 millisecond' ORDER BY token LIMIT 1)sql"};
+
+constexpr db::Query kDeleteRows{"staging_delete_rows", R"sql(
+  DELETE FROM staging WHERE (token, key) IN (SELECT token, key FROM staging WHERE token = $1 LIMIT $2))sql"};
+
+constexpr db::Query kDeleteRanges{"staging_delete_ranges", "DELETE FROM staging_ranges WHERE token = $1"};
+constexpr db::Query kDeleteRetired{"staging_delete_retired", "DELETE FROM retired_tokens WHERE token = $1"};
+
+Branch branch_from(const db::Rows& rows, size_t row) {
+  Branch b;
+  b.id = static_cast<BranchId>(rows.integer(row, 1));
+  b.name = BranchName(std::string(rows.text(row, 2)));
+  b.head = commit_id_from_bytes(rows.bytes(row, 3));
+  if (!rows.null(row, 4)) b.root.nid = rows.integer(row, 4);
+  b.root.hash = hash128_from_bytes(rows.bytes(row, 5));
+  b.hidden = rows.boolean(row, 6);
+  return b;
+}
+
+std::optional<Entry> entry_of(int64_t kind, std::string_view bytes) {
+  if (kind == kKindDeleted) return std::nullopt;
+  return decode_entry(bytes);
+}
+
+BranchLookup lookup_from(const db::Rows& rows) {
+  BranchLookup out;
+  out.repository = static_cast<RepositoryId>(rows.integer(0, 0));
+  out.branch = branch_from(rows, 0);
+  out.token = rows.integer(0, 7);
+  const bool staged = !rows.null(0, 8);
+  const bool ranged = !rows.null(0, 11);
+  if (staged && rows.integer(0, 8) == out.token) {
+    out.row_kind = static_cast<int16_t>(rows.integer(0, 9));
+    out.row_bytes = rows.bytes(0, 10);
+  }
+  // A range row is older than the point rows of its own token and newer than all older tokens.
+  if (staged && (!ranged || rows.integer(0, 8) >= rows.integer(0, 11))) {
+    out.state.entry = entry_of(rows.integer(0, 9), rows.bytes(0, 10));
+    out.state.kind = out.state.entry ? StagedState::Kind::kEntry : StagedState::Kind::kDeleted;
+  } else if (ranged && rows.integer(0, 12) == kRangeDeletes) {
+    out.state.kind = StagedState::Kind::kDeleted;
+  }
+  return out;
+}
+
+std::vector<StagedRange> ranges_from(const db::Rows& rows) {
+  std::vector<StagedRange> out;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    out.push_back({rows.integer(row, 0), std::string(rows.bytes(row, 1)),
+                   rows.null(row, 2) ? std::string() : std::string(rows.bytes(row, 2)),
+                   rows.integer(row, 3) == kRangeDeletes});
+  }
+  return out;
+}
+
+[[noreturn]] void throw_writer_gone() {
+  throw Error(ErrorCode::kUnavailable, "writer_lost",
+              "staging a change: this server lost its registration in the database, try again");
+}
+
+Staging::StageOutcome outcome_of(int64_t status) {
+  if (status == kStatusWriterGone) throw_writer_gone();
+  return status == kStatusBranchGone ? Staging::StageOutcome::kBranchGone : Staging::StageOutcome::kDone;
+}
+
+}  // namespace
+
+Staging::Staging(db::Pool& pool, Writer& writer)
+    : pool_(pool),
+      writer_(writer),
+      lookups_(kLookupBatchMax, kLookupLeadersMax,
+               [this](std::span<const LookupRequest> requests) { return run_lookups(requests); }) {}
+
+Staging::~Staging() = default;
+
+std::optional<BranchLookup> Staging::lookup(const RepositoryName& repository, const BranchName& branch,
+                                            const Key& key) {
+  return lookups_.submit({&repository, &branch, &key});
+}
+
+std::vector<std::optional<BranchLookup>> Staging::run_lookups(std::span<const LookupRequest> requests) {
+  std::vector<std::vector<db::Param>> params;
+  params.reserve(requests.size());
+  for (const LookupRequest& request : requests) {
+    params.push_back({request.repository->str(), request.branch->str(), db::Bytes{request.key->str()}});
+  }
+  const std::vector<db::Rows> answers = pool_.run_pipelined(kLookup, params, db::Pool::Retry::kRead);
+  std::vector<std::optional<BranchLookup>> out;
+  out.reserve(answers.size());
+  for (const db::Rows& rows : answers) {
+    out.push_back(rows.empty() ? std::nullopt : std::optional<BranchLookup>(lookup_from(rows)));
+  }
+  return out;
+}
+
+std::shared_ptr<Staging::StageBatcher> Staging::batcher_of(BranchId branch) {
+  MutexLock lock(mutex_);
+  std::weak_ptr<StageBatcher>& slot = batchers_[branch];
+  auto batcher = slot.lock();
+  if (!batcher) {
+    batcher = std::make_shared<StageBatcher>(
+        kStageBatchMax, kStageLeadersMax,
+        [this, branch](std::span<const StageRequest> requests) { return run_stages(branch, requests); });
+    slot = batcher;
+    if (batchers_.size() > 1024) {
+      std::erase_if(batchers_, [](const auto& item) { return item.second.expired(); });
+    }
+  }
+  return batcher;
+}
+
+Staging::StageOutcome Staging::stage(BranchId branch, const Key& key, const std::optional<Entry>& entry) {
+  StageRequest request{&key, entry ? encode_entry(*entry) : std::string(), entry ? kKindEntry : kKindDeleted};
+  return batcher_of(branch)->submit(std::move(request));
+}
+
+std::vector<Staging::StageOutcome> Staging::run_stages(BranchId branch, std::span<const StageRequest> requests) {
+  // Sorted, so that two batches never wait for each other's rows; a key once, its last write.
+  std::map<std::string_view, const StageRequest*> last;
+  for (const StageRequest& request : requests) last[request.key->str()] = &request;
+  std::vector<db::Bytes> keys, values;
+  std::vector<int16_t> kinds;
+  for (const auto& [key, request] : last) {
+    keys.push_back({key});
+    kinds.push_back(request->kind);
+    values.push_back({request->bytes});
+  }
+  return std::vector<StageOutcome>(requests.size(), stage_arrays(branch, keys, kinds, values));
+}
+
+Staging::StageOutcome Staging::stage_many(BranchId branch, std::vector<StagedRow> rows) {
+  std::map<std::string, std::optional<Entry>> last;
+  for (StagedRow& row : rows) last[std::move(row.key)] = std::move(row.entry);
+  std::vector<std::string> bytes;
+  bytes.reserve(last.size());
+  std::vector<db::Bytes> keys, values;
+  std::vector<int16_t> kinds;
+  for (const auto& [key, entry] : last) {
+    bytes.push_back(entry ? encode_entry(*entry) : std::string());
+    keys.push_back({key});
+    kinds.push_back(entry ? kKindEntry : kKindDeleted);
+    values.push_back({bytes.back()});
+  }
+  return stage_arrays(branch, keys, kinds, values);
+}
+
+Staging::StageOutcome Staging::stage_arrays(BranchId branch, const std::vector<db::Bytes>& keys,
+                                            const std::vector<int16_t>& kinds,
+                                            const std::vector<db::Bytes>& values) {
+  // Writing the same rows twice is the same as once and nothing was acknowledged yet, so a lost answer is retried.
+  const db::Rows rows = pool_.run(kStage, {writer_.id(), static_cast<int32_t>(branch), keys, kinds, values},
+                                  db::Pool::Retry::kRead);
+  return outcome_of(rows.integer(0, 0));
+}
+
+Staging::ConditionalOutcome Staging::stage_if(const BranchLookup& seen, const Key& key,
+                                              const std::optional<Entry>& entry) {
+  const std::string bytes = entry ? encode_entry(*entry) : std::string();
+  const int16_t kind = entry ? kKindEntry : kKindDeleted;
+  const std::optional<int64_t> root =
+      seen.branch.root.empty() ? std::nullopt : std::optional<int64_t>(seen.branch.root.nid);
+  const std::optional<db::Bytes> expected =
+      seen.row_kind ? std::optional<db::Bytes>(db::Bytes{seen.row_bytes}) : std::nullopt;
+  try {
+    const db::Rows rows = pool_.run(
+        kStageIf, {writer_.id(), static_cast<int32_t>(seen.branch.id), seen.token, root, seen.row_kind, expected,
+                   db::Bytes{key.str()}, kind, db::Bytes{bytes}},
+        db::Pool::Retry::kWrite);
+    const int64_t status = rows.integer(0, 0);
+    if (status == kStatusChanged) return ConditionalOutcome::kChanged;
+    return outcome_of(status) == StageOutcome::kDone ? ConditionalOutcome::kDone
+                                                     : ConditionalOutcome::kBranchGone;
+  } catch (const db::DbError& error) {
+    if (!error.in_doubt()) throw;
+    // The answer was lost. Our bytes carry a fresh address: finding them staged means that it was done; anything
+    // else is decided anew. Without this a retry would fail on its own first write.
+    const db::Rows rows = pool_.run(kFindRow, {seen.token, db::Bytes{key.str()}}, db::Pool::Retry::kRead);
+    const bool ours = !rows.empty() && rows.integer(0, 0) == kind && rows.bytes(0, 1) == bytes;
+    return ours ? ConditionalOutcome::kDone : ConditionalOutcome::kChanged;
+  }
+}
+
+std::optional<StagedPage> Staging::page(db::Connection& connection, RepositoryId repository,
+                                        const BranchName& branch, std::string_view begin, std::string_view after,
+                                        std::string_view end, uint32_t limit) {
+  const std::optional<db::Bytes> stop = end.empty() ? std::nullopt : std::optional<db::Bytes>(db::Bytes{end});
+  const db::Rows rows =
+      connection.run(kSelectPage, {static_cast<int32_t>(repository), branch.str(), db::Bytes{begin},
+                                   db::Bytes{after}, stop, static_cast<int64_t>(limit)});
+  if (rows.empty()) return std::nullopt;
+  StagedPage page;
+  page.repository = repository;
+  page.branch = branch_from(rows, 0);
+  const std::vector<StagedRange> ranges =
+      ranges_from(connection.run(kSelectRangesOfBranch, {static_cast<int32_t>(repository), branch.str()}));
+  page.deletes = effective_deletes(ranges);
+  if (rows.null(0, 8)) return page;  // nothing staged: the left join's one empty row
+  page.complete = rows.size() < limit;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    const std::string_view key = rows.bytes(row, 8);
+    const StagedRange* range = newest_covering(ranges, key);
+    if (range != nullptr && range->token > rows.integer(row, 11)) {
+      continue;  // hidden by a later range
+    }
+    page.rows.push_back({std::string(key), entry_of(rows.integer(row, 9), rows.bytes(row, 10))});
+  }
+  page.rows_end = std::string(rows.bytes(rows.size() - 1, 8));
+  return page;
+}
+
+std::vector<StagedRange> Staging::delete_ranges(const std::vector<int64_t>& tokens) {
+  return effective_deletes(ranges_from(pool_.run(kSelectRanges, {tokens}, db::Pool::Retry::kRead)));
+}
+
+std::vector<StagedRow> Staging::drain(const std::vector<int64_t>& tokens, bool has_ranges, std::string* after,
+                                      uint32_t limit) {
+  std::vector<StagedRow> out;
+  std::vector<StagedRange> ranges;
+  if (has_ranges) ranges = ranges_from(pool_.run(kSelectRanges, {tokens}, db::Pool::Retry::kRead));
+  const db::Rows rows = pool_.run(kDrain, {tokens, db::Bytes{*after}, static_cast<int64_t>(limit)},
+                                  db::Pool::Retry::kRead);
+  out.reserve(rows.size());
+  for (size_t row = 0; row < rows.size(); ++row) {
+    const std::string_view key = rows.bytes(row, 0);
+    const StagedRange* range = newest_covering(ranges, key);
+    if (range != nullptr && range->token > rows.integer(row, 3)) continue;
+    out.push_back({std::string(key), entry_of(rows.integer(row, 1), rows.bytes(row, 2))});
+  }
+  *after = rows.size() < limit ? std::string() : std::string(rows.bytes(rows.size() - 1, 0));
+  return out;
+}
+
+bool Staging::anything_in(const std::vector<int64_t>& tokens) {
+  return pool_.run(kAnything, {tokens}, db::Pool::Retry::kRead).boolean(0, 0);
+}
+
+uint64_t Staging::sweep_retired(std::chrono::milliseconds grace, uint32_t rows_max) {
+  const db::Rows retired = pool_.run(kSelectRetired, {static_cast<int64_t>(grace.count())}, db::Pool::Retry::kRead);
+  if (retired.empty()) return 0;
+  const int64_t token = retired.integer(0, 0);
+  const uint64_t deleted =
+      pool_.run(kDeleteRows, {token, static_cast<int64_t>(rows_max)}, db::Pool::Retry::kWrite).affected();
+  if (deleted < rows_max) {
+    pool_.run(kDeleteRanges, {token}, db::Pool::Retry::kWrite);
+    pool_.run(kDeleteRetired, {token}, db::Pool::Retry::kWrite);
+  }
+  return std::max<uint64_t>(deleted, 1);
+}
+
+}  // namespace tarn::meta

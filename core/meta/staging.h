@@ -1,0 +1,133 @@
+// The staging area: what was written to branches and not committed. The rules of which row wins live here.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/batcher.h"
+#include "core/base/mutex.h"
+#include "core/db/pool.h"
+#include "core/meta/writer.h"
+#include "core/model/repository.h"
+
+namespace tarn::meta {
+
+/// The state of one key in a staging area.
+struct StagedState {
+  enum class Kind {
+    kNone,     ///< nothing staged: the committed tree decides
+    kEntry,
+    kDeleted,
+  };
+  Kind kind = Kind::kNone;
+  std::optional<Entry> entry;  ///< for kEntry
+};
+
+/// Branch row and the newest staged row of one key, of one moment.
+struct BranchLookup {
+  RepositoryId repository{};
+  Branch branch;
+  int64_t token = 0;
+  StagedState state;
+  /// The key's row in the current token as it stands, for compare-and-set.
+  std::optional<int16_t> row_kind;
+  std::string row_bytes;
+};
+
+/// One staged change.
+struct StagedRow {
+  std::string key;
+  std::optional<Entry> entry;  ///< absent = deleted
+};
+
+/// A staged change of a whole range of keys; `end` "" = no end.
+struct StagedRange {
+  int64_t token = 0;
+  std::string begin;
+  std::string end;
+  bool deletes = false;  ///< hides the tree as well as older tokens
+};
+
+/// The staged view of a branch for a listing, of one moment.
+struct StagedPage {
+  RepositoryId repository{};
+  Branch branch;
+  std::vector<StagedRow> rows;        ///< byte order, newest per key, range rows applied
+  std::vector<StagedRange> deletes;   ///< ranges that hide the tree
+  bool complete = true;               ///< no staged row of the asked range is missing; else those after
+  std::string rows_end;               ///< this key are
+};
+
+/// Safe from any thread.
+class Staging {
+ public:
+  Staging(db::Pool& pool, Writer& writer);
+  ~Staging();
+
+  /// nullopt: no such repository or branch. Concurrent lookups share round trips.
+  std::optional<BranchLookup> lookup(const RepositoryName& repository, const BranchName& branch, const Key& key);
+
+  enum class StageOutcome { kDone, kBranchGone };
+  /// Durable when it returns. Concurrent calls for one branch share a statement; of two writes of a key in one
+  /// batch the later wins. `entry` absent = delete.
+  StageOutcome stage(BranchId branch, const Key& key, const std::optional<Entry>& entry);
+  /// One statement, keys may repeat (the last wins).
+  StageOutcome stage_many(BranchId branch, std::vector<StagedRow> rows);
+
+  enum class ConditionalOutcome { kDone, kBranchGone, kChanged };
+  /// Stages only if nothing that decides the key's visible state has changed since `seen`.
+  ConditionalOutcome stage_if(const BranchLookup& seen, const Key& key, const std::optional<Entry>& entry);
+
+  /// The staged rows of keys in (after, end) and >= `begin`, at most `limit`. nullopt: no such branch.
+  std::optional<StagedPage> page(db::Connection& connection, RepositoryId repository, const BranchName& branch,
+                                 std::string_view begin, std::string_view after, std::string_view end,
+                                 uint32_t limit);
+
+  /// Ranges of keys of the tree that these frozen tokens delete: disjoint, ascending.
+  std::vector<StagedRange> delete_ranges(const std::vector<int64_t>& tokens);
+  /// The effective rows of frozen tokens behind `*after`, newest per key, byte order. Reads at most `limit` rows and
+  /// moves `*after` on; "" when nothing is left.
+  std::vector<StagedRow> drain(const std::vector<int64_t>& tokens, bool has_ranges, std::string* after,
+                               uint32_t limit);
+
+  /// Whether any row or range is in these tokens.
+  bool anything_in(const std::vector<int64_t>& tokens);
+
+  /// Deletes rows of tokens retired for longer than `grace`, at most `rows_max`; returns how many.
+  uint64_t sweep_retired(std::chrono::milliseconds grace, uint32_t rows_max);
+
+ private:
+  struct LookupRequest {
+    const RepositoryName* repository;
+    const BranchName* branch;
+    const Key* key;
+  };
+  struct StageRequest {
+    const Key* key;
+    std::string bytes;
+    int16_t kind;
+  };
+  using LookupBatcher = Batcher<LookupRequest, std::optional<BranchLookup>>;
+  using StageBatcher = Batcher<StageRequest, StageOutcome>;
+
+  std::vector<std::optional<BranchLookup>> run_lookups(std::span<const LookupRequest> requests);
+  std::vector<StageOutcome> run_stages(BranchId branch, std::span<const StageRequest> requests);
+  StageOutcome stage_arrays(BranchId branch, const std::vector<db::Bytes>& keys, const std::vector<int16_t>& kinds,
+                            const std::vector<db::Bytes>& values);
+  std::shared_ptr<StageBatcher> batcher_of(BranchId branch);
+
+  db::Pool& pool_;
+  Writer& writer_;
+  LookupBatcher lookups_;
+  Mutex mutex_;
+  std::map<BranchId, std::weak_ptr<StageBatcher>> batchers_ TARN_GUARDED_BY(mutex_);  // shared by the callers in it
+};
+
+}  // namespace tarn::meta

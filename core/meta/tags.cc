@@ -1,0 +1,63 @@
+#include "core/meta/tags.h"
+
+#include <string>
+
+namespace tarn::meta {
+namespace {
+
+constexpr db::Query kSelectTag{"tags_select_by_name", R"sql(
+  SELECT name, commit_id FROM tags WHERE repo_id = $1 AND name = $2)sql"};
+
+constexpr db::Query kSelectPage{"tags_select_page", R"sql(
+  SELECT name, commit_id FROM tags
+  WHERE repo_id = $1 AND name > $2 AND name >= $3 AND starts_with(name, $3)
+  ORDER BY name LIMIT $4)sql"};
+
+// The commit row is locked so that collection cannot take it between the look and the insert.
+constexpr db::Query kInsertTag{"tags_insert_row", R"sql(
+  WITH present AS (SELECT commit_id FROM commits WHERE repo_id = $1 AND commit_id = $3 FOR KEY SHARE),
+  made AS (
+    INSERT INTO tags (repo_id, name, commit_id) SELECT $1, $2, commit_id FROM present
+    ON CONFLICT DO NOTHING RETURNING 1)
+  SELECT (SELECT count(*) FROM present), (SELECT count(*) FROM made))sql"};
+
+constexpr db::Query kDeleteTag{"tags_delete_row", "DELETE FROM tags WHERE repo_id = $1 AND name = $2"};
+
+Tag tag_from(const db::Rows& rows, size_t row) {
+  return {TagName(std::string(rows.text(row, 0))), commit_id_from_bytes(rows.bytes(row, 1))};
+}
+
+}  // namespace
+
+std::optional<Tag> Tags::find(RepositoryId repository, const TagName& name) {
+  const db::Rows rows =
+      pool_.run(kSelectTag, {static_cast<int32_t>(repository), name.str()}, db::Pool::Retry::kRead);
+  if (rows.empty()) return std::nullopt;
+  return tag_from(rows, 0);
+}
+
+Page<Tag> Tags::list(RepositoryId repository, std::string_view prefix, std::string_view after, uint32_t limit) {
+  const db::Rows rows = pool_.run(
+      kSelectPage, {static_cast<int32_t>(repository), after, prefix, static_cast<int64_t>(limit) + 1},
+      db::Pool::Retry::kRead);
+  Page<Tag> page;
+  page.has_more = rows.size() > limit;
+  for (size_t row = 0; row < rows.size() && row < limit; ++row) page.items.push_back(tag_from(rows, row));
+  if (page.has_more) page.next = page.items.back().name.str();
+  return page;
+}
+
+Tags::CreateOutcome Tags::create(RepositoryId repository, const TagName& name, const CommitId& commit) {
+  const db::Rows rows = pool_.run(
+      kInsertTag, {static_cast<int32_t>(repository), name.str(), db::Bytes{view_of(commit)}},
+      db::Pool::Retry::kWrite);
+  if (rows.integer(0, 0) == 0) return CreateOutcome::kCommitGone;
+  return rows.integer(0, 1) == 1 ? CreateOutcome::kDone : CreateOutcome::kExists;
+}
+
+bool Tags::remove(RepositoryId repository, const TagName& name) {
+  return pool_.run(kDeleteTag, {static_cast<int32_t>(repository), name.str()}, db::Pool::Retry::kWrite)
+             .affected() == 1;
+}
+
+}  // namespace tarn::meta

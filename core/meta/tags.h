@@ -1,0 +1,30 @@
+// Tag rows.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "core/db/pool.h"
+#include "core/model/page.h"
+#include "core/model/repository.h"
+
+namespace tarn::meta {
+
+/// Safe from any thread.
+class Tags {
+ public:
+  explicit Tags(db::Pool& pool) : pool_(pool) {}
+
+  std::optional<Tag> find(RepositoryId repository, const TagName& name);
+  Page<Tag> list(RepositoryId repository, std::string_view prefix, std::string_view after, uint32_t limit);
+  enum class CreateOutcome { kDone, kExists, kCommitGone };
+  CreateOutcome create(RepositoryId repository, const TagName& name, const CommitId& commit);
+  /// false = there was none.
+  bool remove(RepositoryId repository, const TagName& name);
+
+ private:
+  db::Pool& pool_;
+};
+
+}  // namespace tarn::meta

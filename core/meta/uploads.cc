@@ -1,0 +1,130 @@
+#include "core/meta/uploads.h"
+
+#include "core/base/digest.h"
+#include "core/base/encoding.h"
+#include "core/base/wire.h"
+
+namespace tarn::meta {
+namespace {
+
+#define TARN_UPLOAD_COLUMNS                                                                         \
+  "u.upload_id, u.repo_id, u.branch_id, u.ref_name, u.key, u.entry, u.owner, u.checksum_algorithm, " \
+  "u.checksum_type, u.created_ms"
+
+constexpr db::Query kInsert{"uploads_insert_row", R"sql(
+  INSERT INTO uploads (upload_id, kind, repo_id, branch_id, ref_name, key, entry, owner, checksum_algorithm,
+                       checksum_type, created_ms, expires_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, clock_timestamp() + $12 * interval '1 second'))sql"};
+
+// The join: an upload dies with its branch.
+constexpr db::Query kSelectMultipart{"uploads_select_multipart", "SELECT " TARN_UPLOAD_COLUMNS R"sql(
+  FROM uploads u JOIN branches b USING (branch_id)
+  WHERE u.upload_id = $1 AND u.kind = 'multipart' AND u.expires_at > clock_timestamp())sql"};
+
+constexpr db::Query kPutPart{"uploads_put_part", R"sql(
+  INSERT INTO upload_parts (upload_id, part_number, entry)
+  SELECT upload_id, $2, $3 FROM uploads WHERE upload_id = $1 FOR KEY SHARE
+  ON CONFLICT (upload_id, part_number) DO UPDATE SET entry = excluded.entry)sql"};
+
+constexpr db::Query kSelectParts{"uploads_select_parts", R"sql(
+  SELECT part_number, entry FROM upload_parts WHERE upload_id = $1 AND part_number > $2
+  ORDER BY part_number LIMIT $3)sql"};
+
+constexpr db::Query kDelete{"uploads_delete_row", "DELETE FROM uploads WHERE upload_id = $1"};
+
+constexpr db::Query kSelectPage{"uploads_select_page", "SELECT " TARN_UPLOAD_COLUMNS R"sql(
+  FROM uploads u JOIN branches b USING (branch_id),
+  LATERAL (SELECT convert_to(u.ref_name || '/', 'UTF8') || u.key AS full_key) f
+  WHERE u.repo_id = $1 AND u.kind = 'multipart' AND u.expires_at > clock_timestamp()
+    AND substring(f.full_key FOR length($2::bytea)) = $2 AND (f.full_key, u.upload_id) > ($3, $4)
+  ORDER BY f.full_key, u.upload_id LIMIT $5)sql"};
+
+constexpr db::Query kSweep{"uploads_delete_expired", "DELETE FROM uploads WHERE expires_at < clock_timestamp()"};
+
+UploadRow upload_from(const db::Rows& rows, size_t row) {
+  UploadRow u;
+  u.id = rows.text(row, 0);
+  u.repository = static_cast<RepositoryId>(rows.integer(row, 1));
+  u.branch = static_cast<BranchId>(rows.integer(row, 2));
+  u.branch_name = BranchName(std::string(rows.text(row, 3)));
+  u.key = Key(std::string(rows.bytes(row, 4)));
+  u.entry = rows.bytes(row, 5);
+  u.owner = rows.text(row, 6);
+  u.checksum_algorithm = rows.text(row, 7);
+  u.checksum_type = rows.text(row, 8);
+  u.created = from_millis(rows.integer(row, 9));
+  return u;
+}
+
+/// Sorts by time, then random: uploads of one key list in the order they were made.
+std::string new_upload_id(Instant now) {
+  std::string time;
+  put_u64be(time, static_cast<uint64_t>(to_millis(now)));
+  return to_base32hex(time.substr(2) + random_bytes(14));
+}
+
+}  // namespace
+
+UploadRow Uploads::create_multipart(UploadRow row) {
+  row.created = clock_.now();
+  row.id = new_upload_id(row.created);
+  constexpr int64_t kSeconds = std::chrono::seconds(kMultipartLifetime).count();
+  pool_.run(kInsert, {row.id, "multipart", static_cast<int32_t>(row.repository), static_cast<int32_t>(row.branch),
+                      row.branch_name.str(), db::Bytes{row.key.str()}, db::Bytes{row.entry}, row.owner,
+                      row.checksum_algorithm, row.checksum_type, to_millis(row.created), kSeconds},
+            db::Pool::Retry::kWrite);
+  return row;
+}
+
+std::optional<UploadRow> Uploads::find_multipart(std::string_view id) {
+  if (id.find('\0') != std::string_view::npos || !is_utf8(id)) return std::nullopt;
+  const db::Rows rows = pool_.run(kSelectMultipart, {id}, db::Pool::Retry::kRead);
+  if (rows.empty()) return std::nullopt;
+  return upload_from(rows, 0);
+}
+
+bool Uploads::put_part(std::string_view upload_id, uint32_t number, const StoredPart& part) {
+  return pool_.run(kPutPart, {upload_id, static_cast<int32_t>(number), db::Bytes{encode_parts({part})}},
+                   db::Pool::Retry::kRead)
+             .affected() == 1;
+}
+
+std::vector<NumberedPart> Uploads::parts(std::string_view upload_id, uint32_t after, uint32_t limit) {
+  const db::Rows rows = pool_.run(
+      kSelectParts, {upload_id, static_cast<int32_t>(after), static_cast<int64_t>(limit)}, db::Pool::Retry::kRead);
+  std::vector<NumberedPart> out;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    out.push_back({static_cast<uint32_t>(rows.integer(row, 0)), decode_parts(rows.bytes(row, 1)).at(0)});
+  }
+  return out;
+}
+
+void Uploads::remove(std::string_view upload_id) {
+  pool_.run(kDelete, {upload_id}, db::Pool::Retry::kRead);
+}
+
+std::vector<UploadRow> Uploads::list(RepositoryId repository, std::string_view prefix, std::string_view after_key,
+                                     std::string_view after_id, uint32_t limit) {
+  const db::Rows rows = pool_.run(
+      kSelectPage, {static_cast<int32_t>(repository), db::Bytes{prefix}, db::Bytes{after_key}, after_id,
+                    static_cast<int64_t>(limit)},
+      db::Pool::Retry::kRead);
+  std::vector<UploadRow> out;
+  for (size_t row = 0; row < rows.size(); ++row) out.push_back(upload_from(rows, row));
+  return out;
+}
+
+void Uploads::create_link(RepositoryId repository, const Branch& branch, const Key& key, const OwnAddress& address,
+                          std::chrono::hours lifetime) {
+  Entry entry;
+  entry.address = address;
+  const Instant now = clock_.now();
+  pool_.run(kInsert, {new_upload_id(now), "link", static_cast<int32_t>(repository), static_cast<int32_t>(branch.id),
+                      branch.name.str(), db::Bytes{key.str()}, db::Bytes{encode_entry(entry)}, "", "", "",
+                      to_millis(now), static_cast<int64_t>(std::chrono::seconds(lifetime).count())},
+            db::Pool::Retry::kWrite);
+}
+
+uint64_t Uploads::sweep() { return pool_.run(kSweep, {}, db::Pool::Retry::kWrite).affected(); }
+
+}  // namespace tarn::meta

@@ -1,0 +1,61 @@
+// Which of S3's authentication mechanisms a request uses, taken apart. Nothing is checked against a secret here.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/time.h"
+#include "core/http/message.h"
+
+namespace tarn::sigv4 {
+
+enum class Mechanism {
+  kNone,      ///< no signature; `Authorization: Basic` and `Bearer` count as none
+  kV4Header,  ///< Authorization: AWS4-HMAC-SHA256 ...
+  kV4Query,   ///< X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=...
+  kV2Header,  ///< Authorization: AWS key:signature
+  kV2Query,   ///< AWSAccessKeyId=...&Signature=...&Expires=...
+};
+
+/// The part of a credential after the key id.
+struct CredentialScope {
+  std::string date;  ///< YYYYMMDD
+  std::string region;
+  std::string service;
+
+  /// "20261120/us-east-1/s3/aws4_request"
+  std::string text() const;
+  bool operator==(const CredentialScope&) const = default;
+};
+
+struct Authorization {
+  Mechanism mechanism = Mechanism::kNone;
+  std::string access_key_id;
+  std::string signature;                    ///< as sent: 64 hex digits (V4) or base64 (V2)
+
+  // V4 only.
+  CredentialScope scope;
+  std::vector<std::string> signed_headers;  ///< lower case, sorted, unique
+  std::optional<Instant> timestamp;         ///< of x-amz-date, Date or X-Amz-Date; V2 header: when it is readable
+  std::chrono::seconds lifetime{0};         ///< V4 query: X-Amz-Expires
+
+  // V2 query only.
+  int64_t expires_at_s = 0;                 ///< seconds since 1970
+};
+
+/// Throws Rejection:
+///   InvalidArgument                       two mechanisms, or a field that may occur once occurs twice
+///   AccessDenied                          an Authorization of an unknown or empty form; a date is missing
+///   AuthorizationHeaderMalformed          an AWS4 header that breaks the grammar
+///   AuthorizationQueryParametersError     the same for the query form (permission_denied for X-Amz-Expires)
+///   NotImplemented                        AWS4-ECDSA-P256-SHA256
+///   InvalidToken                          an X-Amz-Security-Token
+Authorization parse_authorization(const http::Request& request);
+
+/// Whether the request looks signed for S3 at all, well-formed or not: what a shared port routes by.
+bool looks_signed(const http::Request& request);
+
+}  // namespace tarn::sigv4

@@ -1,0 +1,121 @@
+#include "core/sigv4/signature_v2.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "core/base/digest.h"
+#include "core/base/encoding.h"
+#include "core/base/str_cat.h"
+#include "core/sigv4/canonical.h"
+
+namespace tarn::sigv4 {
+namespace {
+
+// Parameters that name a part of the resource and are signed with it; response-* belong to them too.
+constexpr std::array<std::string_view, 31> kSubresources = {
+    "accelerate",   "acl",        "analytics",    "cors",       "defaultObjectAcl", "delete",
+    "encryption",   "inventory",  "legal-hold",   "lifecycle",  "location",         "logging",
+    "metrics",      "notification", "object-lock", "partNumber", "policy",          "replication",
+    "requestPayment", "restore",  "retention",    "select",     "select-type",      "storageClass",
+    "tagging",      "torrent",    "uploadId",     "uploads",    "versionId",        "versioning",
+    "versions"};
+
+bool is_subresource(std::string_view name) {
+  return std::find(kSubresources.begin(), kSubresources.end(), name) != kSubresources.end() ||
+         name == "website" || name.starts_with("response-");
+}
+
+/// Header values by lower-case name, as they enter the text.
+using Fields = std::map<std::string, std::string>;
+
+Fields fields_of_headers(const http::Headers& headers) {
+  Fields fields;
+  for (const auto& field : headers.all()) {
+    std::string name = lower(field.first);
+    if (!fields.contains(name)) fields[name] = *canonical_header(headers, name);
+  }
+  return fields;
+}
+
+Fields with_query_fields(Fields fields, std::string_view raw_query) {
+  for (const auto& [raw_name, raw_value] : raw_query_pairs(raw_query)) {
+    const std::string name = lower(decoded(raw_name));
+    if (name.starts_with("x-amz-") || name == "content-md5" || name == "content-type") {
+      fields.emplace(name, std::string(trimmed(decoded(raw_value))));
+    }
+  }
+  return fields;
+}
+
+std::string subresources_of(std::string_view raw_query, bool decode_values) {
+  std::vector<std::pair<std::string, std::string>> chosen;  // name, text with its '='
+  std::string_view rest = raw_query;
+  while (!rest.empty()) {
+    const std::string_view component = rest.substr(0, rest.find('&'));
+    rest.remove_prefix(std::min(component.size() + 1, rest.size()));
+    const std::string_view name = component.substr(0, component.find('='));
+    if (!is_subresource(name)) continue;
+    const std::string_view value = component.substr(name.size());
+    chosen.emplace_back(name, str_cat(name, decode_values ? decoded(value) : std::string(value)));
+  }
+  std::stable_sort(chosen.begin(), chosen.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::string out;
+  for (const auto& item : chosen) out.append(out.empty() ? "?" : "&").append(item.second);
+  return out;
+}
+
+std::string text_of(const Authorization& authorization, const http::Request& request,
+                    const Fields& fields, std::string_view resource) {
+  const auto value = [&fields](const char* name) {
+    const auto at = fields.find(name);
+    return at == fields.end() ? std::string() : at->second;
+  };
+  std::string date;
+  if (authorization.mechanism == Mechanism::kV2Query) {
+    date = query_value(request.raw_query(), "Expires").value_or("");
+  } else if (!fields.contains("x-amz-date")) {
+    date = value("date");
+  }
+  std::string out = str_cat(request.method, '\n', value("content-md5"), '\n', value("content-type"), '\n',
+                            date, '\n');
+  for (const auto& [name, text] : fields) {
+    if (name.starts_with("x-amz-")) out.append(name).append(":").append(text).append("\n");
+  }
+  return out.append(resource);
+}
+
+}  // namespace
+
+std::vector<std::string> v2_strings_to_sign(const Authorization& authorization,
+                                            const http::Request& request,
+                                            std::string_view bucket_from_host) {
+  const std::string bucket = bucket_from_host.empty() ? "" : str_cat('/', bucket_from_host);
+  const Fields of_headers = fields_of_headers(request.headers);
+  std::vector<Fields> field_sets{of_headers};
+  if (authorization.mechanism == Mechanism::kV2Query) {
+    Fields merged = with_query_fields(of_headers, request.raw_query());
+    if (merged != of_headers) field_sets.insert(field_sets.begin(), std::move(merged));
+  }
+  std::vector<std::string> paths = canonical_paths(request.raw_path());
+  if (paths.size() > 1) std::swap(paths[0], paths[1]);  // as received is the rule here
+  std::vector<std::string> out;
+  for (const Fields& fields : field_sets) {
+    for (const std::string& path : paths) {
+      for (const bool decode_values : {true, false}) {
+        const std::string resource =
+            str_cat(bucket, path, subresources_of(request.raw_query(), decode_values));
+        std::string text = text_of(authorization, request, fields, resource);
+        if (std::find(out.begin(), out.end(), text) == out.end()) out.push_back(std::move(text));
+      }
+    }
+  }
+  return out;
+}
+
+std::string v2_signature_of(std::string_view secret, std::string_view text) {
+  return to_base64(hmac_sha1(secret, text));
+}
+
+}  // namespace tarn::sigv4

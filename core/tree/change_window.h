@@ -1,0 +1,74 @@
+// The changes an editor is about to apply, with some look-ahead so that the nodes they need are read together.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/model/entry.h"
+#include "core/tree/edit.h"
+#include "core/tree/node.h"
+
+namespace tarn::tree {
+
+/// One step of an edit. `key` is where it applies; the kinds of one stream do not overlap.
+struct Change {
+  enum class Kind {
+    kSet,          ///< `key` becomes `entry`
+    kDelete,       ///< `key` goes away
+    kThreeWay,     ///< a source changed `key` from `base` to `entry` (absent = not there)
+    kTakeSubtree,  ///< all of `subtree`, in whose range of keys there is nothing; `key` is its last
+    kRemoveRange,  ///< all keys of `range` go away; `key` is range.begin
+  };
+  Kind kind = Kind::kSet;
+  std::string key;
+  std::optional<Entry> entry;
+  std::optional<Entry> base;
+  uint8_t level = 0;       ///< of the subtree
+  ChildRef subtree;        ///< last_key is not set; it is `key`
+  RangeDelete range;
+};
+
+/// Ascending by key; nullopt = the end.
+class ChangeSource {
+ public:
+  virtual ~ChangeSource() = default;
+  virtual std::optional<Change> next() = 0;
+};
+
+/// Buffers the head of a ChangeSource and keeps the ranges that are being removed. One thread at a time.
+class ChangeWindow {
+ public:
+  /// Reads `look_ahead` changes at a time. `ranges` ascending and disjoint.
+  ChangeWindow(ChangeSource& source, std::span<const RangeDelete> ranges, size_t look_ahead);
+
+  /// The next change of a key or subtree; nullptr at the end. Ranges before it move to the ranges.
+  /// Throws invalid_argument when keys do not ascend.
+  const Change* peek();
+  void pop();
+
+  /// What the ranges remove of the keys in (after, up_to].
+  enum class Cover { kNothing, kSome, kAll };
+  Cover cover(std::string_view after, std::string_view up_to);
+  bool covers(std::string_view key) const;
+  /// Ranges not yet passed, ascending.
+  const std::deque<RangeDelete>& ranges() const { return ranges_; }
+
+  /// Buffered changes, ascending; for deciding what to read ahead only.
+  const std::deque<Change>& buffered() const { return buffer_; }
+
+ private:
+  void fill();
+
+  ChangeSource& source_;
+  const size_t look_ahead_;
+  std::deque<Change> buffer_;
+  std::deque<RangeDelete> ranges_;
+  std::string last_key_;
+  bool any_ = false;
+  bool ended_ = false;
+};
+
+}  // namespace tarn::tree

@@ -1,0 +1,60 @@
+// Applying a stream of changes to a tree, copy on write.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+
+#include "core/tree/change_window.h"
+#include "core/tree/edit.h"
+#include "core/tree/inner_node.h"
+#include "core/tree/leaf_node.h"
+#include "core/tree/tree_writer.h"
+
+namespace tarn::tree {
+
+/// What a three-way change does to the key it names.
+enum class Verdict { kKeep, kApply };
+
+/// Asked for each three-way change, in key order, with what the edited tree has there (nullopt = nothing).
+using Judge = std::function<Verdict(const Change&, const std::optional<Entry>& below)>;
+
+/// Walks the base tree and the changes side by side. Subtrees without a change are taken by reference as soon as the
+/// writer stands at a boundary of their level; others are opened. One use, one thread.
+class Editor {
+ public:
+  Editor(NodeSource& source, NodeSink& sink, const TreeFormat& format,
+         std::span<const RangeDelete> ranges, ChangeSource& changes, size_t look_ahead,
+         Judge judge = {});
+
+  EditResult run(const TreeRoot& base);
+
+ private:
+  struct LeafEdit;
+
+  void visit(const ChildRef& child, uint8_t level, bool last);
+  void open(const Node& node, bool last);
+  void edit_leaf(const LeafNode& leaf, bool last);
+  void drop_covered(LeafEdit& edit, uint32_t end);
+  void apply(LeafEdit* edit, const Change& change, bool exact);
+  void finish_leaf(LeafEdit& edit, const ChildRef* self, bool last);
+  bool can_splice(const ChildRef& child, uint8_t level, bool last);
+  void take(const ChildRef& child, uint8_t level);
+
+  bool replaces(const Change& change, const EntryFields* below);
+
+  std::shared_ptr<const Node> load(const InnerNode* parent, uint32_t index);
+
+  NodeSource& source_;
+  TreeWriter writer_;
+  ChangeWindow window_;
+  Judge judge_;
+  EditResult result_;
+  std::string position_;  ///< every key up to here is done
+  EntryBytes scratch_;
+};
+
+}  // namespace tarn::tree

@@ -1,0 +1,77 @@
+// The sorted keys of a node: each stored as what it adds to the one before, whole again every sixteenth.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/tree/column.h"
+
+namespace tarn::tree {
+
+constexpr uint32_t kRestartInterval = 16;
+
+/// Builds the section. Keys ascending. One thread at a time.
+class KeySectionWriter {
+ public:
+  void add(std::string_view key);
+  uint32_t count() const { return count_; }
+  const std::string& last_key() const { return last_key_; }
+  void write(std::string& out) const;
+  void clear();
+
+ private:
+  std::string bytes_;
+  std::vector<uint32_t> restarts_;
+  std::string last_key_;
+  uint32_t count_ = 0;
+};
+
+/// A view of the section in a node's bytes, validated: lengths, order, restarts. Immutable.
+class KeySection {
+ public:
+  /// Throws data_loss.
+  static KeySection parse(NodeReader& in, uint32_t count);
+
+  uint32_t count() const { return count_; }
+  std::string key(uint32_t index) const;
+  /// The first key >= `key` and whether it is equal; {count(), false} if there is none.
+  struct Position {
+    uint32_t index = 0;
+    bool exact = false;
+  };
+  Position find(std::string_view key) const;
+
+ private:
+  friend class KeyScan;
+  const char* restart(uint32_t index) const;
+  std::string_view restart_key(uint32_t index) const;
+
+  const char* keys_ = nullptr;
+  const char* restarts_ = nullptr;
+  uint32_t count_ = 0;
+};
+
+/// Walks the keys of a section in order. The section's bytes must outlive it. One thread at a time.
+class KeyScan {
+ public:
+  KeyScan() = default;
+  /// Stands on key `index`; valid only while index() < count().
+  explicit KeyScan(const KeySection& section, uint32_t index = 0) { seek(section, index); }
+
+  void seek(const KeySection& section, uint32_t index);
+  uint32_t index() const { return index_; }
+  const std::string& key() const { return key_; }
+  void next();
+
+ private:
+  void read();
+
+  const char* at_ = nullptr;
+  uint32_t index_ = 0;
+  uint32_t count_ = 0;
+  std::string key_;
+};
+
+}  // namespace tarn::tree

@@ -1,0 +1,136 @@
+#include "core/tree/leaf_node.h"
+
+#include "core/base/error.h"
+#include "core/tree/node_header.h"
+#include "core/tree/node_layout.h"
+
+namespace tarn::tree {
+namespace {
+
+// Byte forms of etag and address, as core/model/entry.cc writes them; checked here so that no later read can fail.
+constexpr uint8_t kEtagMd5 = 0;
+constexpr uint8_t kEtagMd5Parts = 1;
+constexpr uint8_t kEtagText = 2;
+constexpr size_t kMd5Bytes = 16;
+constexpr uint8_t kAddressOwn = 0;
+constexpr uint8_t kAddressPartList = 1;
+constexpr uint8_t kAddressForeign = 2;
+constexpr size_t kOwnBytes = 13;
+
+void require(bool ok, std::string_view why) {
+  if (!ok) NodeReader::fail(why);
+}
+
+std::vector<std::string_view> read_dictionary(NodeReader& in, uint32_t count_max) {
+  const uint64_t count = in.varint();
+  require(count <= count_max, "a dictionary is longer than the node");
+  std::vector<std::string_view> out;
+  out.reserve(static_cast<size_t>(count));
+  for (uint64_t i = 0; i < count; ++i) out.push_back(in.take(in.varint()));
+  return out;
+}
+
+void check_etag(std::string_view bytes) {
+  NodeReader in(bytes);
+  switch (in.u8()) {
+    case kEtagMd5: in.take(kMd5Bytes); break;
+    case kEtagMd5Parts:
+      in.take(kMd5Bytes);
+      in.varint();
+      break;
+    case kEtagText: require(in.take(in.varint()).size() <= kEtagBytesMax, "an etag is too long"); break;
+    default: NodeReader::fail("an etag has an unknown kind");
+  }
+  require(in.done(), "an etag has bytes after its end");
+}
+
+void check_address(std::string_view bytes, size_t heads) {
+  NodeReader in(bytes);
+  switch (in.u8()) {
+    case kAddressOwn: in.take(kOwnBytes); break;
+    case kAddressPartList: in.varint(); break;
+    case kAddressForeign:
+      in.varint();
+      in.take(kOwnBytes);
+      break;
+    case kAddressExternal: require(in.varint() < heads, "an address has no head"); return;
+    default: NodeReader::fail("an address has an unknown kind");
+  }
+  require(in.done(), "an address has bytes after its end");
+}
+
+void check_extras(std::string_view bytes) {
+  NodeReader in(bytes);
+  bool first = true;
+  uint64_t previous = 0;
+  while (!in.done()) {
+    const uint64_t tag = in.varint();
+    require(tag <= UINT32_MAX && (first || tag > previous), "extras are out of order");
+    in.take(in.varint());
+    previous = tag;
+    first = false;
+  }
+}
+
+}  // namespace
+
+LeafNode::LeafNode(std::string encoding) : bytes_(std::move(encoding)) {
+  NodeReader in(bytes_);
+  const NodeHeader header = read_node_header(in);
+  base_mtime_ = static_cast<int64_t>(in.fixed(8));
+  keys_ = KeySection::parse(in, header.count);
+  read_dictionaries(in);
+  sizes_ = UintColumn::parse(in, header.count);
+  mtimes_ = UintColumn::parse(in, header.count);
+  types_ = UintColumn::parse(in, header.count);
+  etags_ = BytesColumn::parse(in, header.count);
+  addresses_ = BytesColumn::parse(in, header.count);
+  extras_ = BytesColumn::parse(in, header.count);
+  require(in.done(), "it has bytes after its end");
+  for (uint32_t i = 0; i < header.count; ++i) {
+    check_entry(i);
+    object_bytes_ += sizes_.at(i);
+  }
+  require(header.entries == header.count && header.object_bytes == object_bytes_,
+          "its totals are wrong");
+}
+
+void LeafNode::read_dictionaries(NodeReader& in) {
+  content_types_ = read_dictionary(in, count());
+  address_heads_ = read_dictionary(in, count());
+}
+
+void LeafNode::check_entry(uint32_t index) const {
+  require(types_.at(index) < content_types_.size(), "an entry has no content type");
+  check_etag(etags_.at(index));
+  check_address(addresses_.at(index), address_heads_.size());
+  check_extras(extras_.at(index));
+}
+
+EntryFields LeafNode::fields(uint32_t index) const {
+  EntryFields out;
+  out.size_bytes = sizes_.at(index);
+  out.mtime_ms = static_cast<int64_t>(static_cast<uint64_t>(base_mtime_) + mtimes_.at(index));
+  out.etag = etags_.at(index);
+  out.content_type = content_types_[static_cast<size_t>(types_.at(index))];
+  out.extras = extras_.at(index);
+  out.address_tail = addresses_.at(index);
+  if (out.address_tail[0] == kAddressExternal) {
+    NodeReader in(out.address_tail.substr(1));
+    out.external = true;
+    out.address_head = address_heads_[static_cast<size_t>(in.varint())];
+    out.address_tail.remove_prefix(1 + in.offset());
+  }
+  return out;
+}
+
+ChildRef LeafNode::child(uint32_t) const {
+  throw Error(ErrorCode::kInternal, "reading a child of a leaf: it has none");
+}
+
+size_t LeafNode::memory_bytes() const {
+  return sizeof(*this) + bytes_.capacity() +
+         (content_types_.capacity() + address_heads_.capacity()) * sizeof(std::string_view);
+}
+
+}  // namespace tarn::tree

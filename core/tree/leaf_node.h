@@ -1,0 +1,54 @@
+// A range: the decoded form of a leaf.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/tree/column.h"
+#include "core/tree/entry_fields.h"
+#include "core/tree/key_section.h"
+#include "core/tree/node.h"
+
+namespace tarn::tree {
+
+/// Immutable; every field is read in place from the uncompressed bytes.
+class LeafNode final : public Node {
+ public:
+  /// `encoding` is uncompressed. Throws data_loss.
+  explicit LeafNode(std::string encoding);
+
+  uint8_t level() const override { return 0; }
+  uint32_t count() const override { return keys_.count(); }
+  uint64_t entries() const override { return keys_.count(); }
+  uint64_t object_bytes() const override { return object_bytes_; }
+  size_t memory_bytes() const override;
+  uint32_t lower_bound(std::string_view key) const override { return keys_.find(key).index; }
+  std::string key(uint32_t index) const override { return keys_.key(index); }
+  Entry entry(uint32_t index) const override { return to_entry(fields(index)); }
+  ChildRef child(uint32_t index) const override;
+
+  const KeySection& keys() const { return keys_; }
+  uint64_t size_bytes(uint32_t index) const { return sizes_.at(index); }
+  EntryFields fields(uint32_t index) const;
+
+ private:
+  void read_dictionaries(NodeReader& in);
+  void check_entry(uint32_t index) const;
+
+  std::string bytes_;
+  uint64_t object_bytes_ = 0;
+  int64_t base_mtime_ = 0;
+  KeySection keys_;
+  UintColumn sizes_;
+  UintColumn mtimes_;
+  UintColumn types_;
+  BytesColumn etags_;
+  BytesColumn addresses_;
+  BytesColumn extras_;
+  std::vector<std::string_view> content_types_;
+  std::vector<std::string_view> address_heads_;
+};
+
+}  // namespace tarn::tree

@@ -1,0 +1,24 @@
+// What encoder and decoder of nodes agree on besides the columns. docs/format/node.md draws it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace tarn::tree {
+
+constexpr std::string_view kNodeMagic = "Tn";
+constexpr uint8_t kNodeVersion = 1;
+constexpr std::string_view kNodeHashDomain = "tarn node 1";
+constexpr size_t kHashBytes = 16;
+
+/// Set in an inner node whose last child the end of the input closed.
+constexpr uint8_t kFlagLastChildOpen = 1;
+
+/// First byte of an external address in the address column: then varint index into the heads, then the tail.
+constexpr char kAddressExternal = 3;
+
+/// Deepest level a node may claim; 2^32 entries per level-1 pair would not reach it.
+constexpr uint8_t kLevelMax = 32;
+
+}  // namespace tarn::tree

@@ -1,0 +1,132 @@
+#include "s3gateway/errors.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/base/str_cat.h"
+#include "core/sigv4/rejection.h"
+
+namespace tarn::s3 {
+namespace {
+
+using namespace failure;
+
+/// Codes that core/sigv4 throws by name.
+constexpr std::array kSignatureFailures{
+    kAccessDenied,         kAuthorizationHeaderMalformed, kAuthorizationQueryParametersError,
+    kBadDigest,            kIncompleteBody,               kInvalidArgument,
+    kInvalidChunkSizeError, kInvalidDigest,               kInvalidRequest,
+    kInvalidToken,         kMalformedTrailer,             kMissingContentLength,
+    kNotImplemented,       kRequestTimeTooSkewed,         kSignatureDoesNotMatch,
+    kSha256Mismatch,
+};
+
+/// Reasons of our own errors that S3 has a code for.
+struct ReasonRow {
+  std::string_view reason;
+  Failure failure;
+};
+constexpr std::array kReasons{
+    ReasonRow{"bad_digest", kBadDigest},
+    ReasonRow{"body_too_large", kEntityTooLarge},
+    ReasonRow{"branch_not_found", kNoSuchBucket},
+    ReasonRow{"entity_too_small", kEntityTooSmall},
+    ReasonRow{"invalid_key", kInvalidUri},
+    ReasonRow{"invalid_part", kInvalidPart},
+    ReasonRow{"invalid_part_order", kInvalidPartOrder},
+    ReasonRow{"key_too_long", kKeyTooLong},
+    ReasonRow{"malformed_parts", kMalformedXml},
+    ReasonRow{"no_object_to_match", kNoSuchKey},
+    ReasonRow{"no_such_upload", kNoSuchUpload},
+    ReasonRow{"read_only_repository", kAccessDenied},
+    ReasonRow{"source_changed", kSourceChanged},
+};
+
+ErrorCode error_code_of(int status) {
+  switch (status) {
+    case 403: return ErrorCode::kPermissionDenied;
+    case 404: return ErrorCode::kNotFound;
+    case 409: return ErrorCode::kConflict;
+    case 410: return ErrorCode::kGone;
+    case 412: return ErrorCode::kPreconditionFailed;
+    case 500: return ErrorCode::kInternal;
+    case 501: return ErrorCode::kUnimplemented;
+    case 503: return ErrorCode::kUnavailable;
+    default: return ErrorCode::kInvalidArgument;
+  }
+}
+
+Failure failure_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalidArgument: return kInvalidArgument;
+    case ErrorCode::kUnauthenticated: return kAccessDenied;
+    case ErrorCode::kPermissionDenied: return kAccessDenied;
+    // Keys and refs are looked up as values; what is reported as an error is a repository or a branch.
+    case ErrorCode::kNotFound: return kNoSuchBucket;
+    case ErrorCode::kAlreadyExists: return kOperationAborted;
+    case ErrorCode::kPreconditionFailed: return kPreconditionFailed;
+    case ErrorCode::kConflict: return kConditionalRequestConflict;
+    case ErrorCode::kGone: return kObjectBytesMissing;
+    case ErrorCode::kResourceExhausted: return kSlowDown;
+    case ErrorCode::kUnavailable: return kServiceUnavailable;
+    case ErrorCode::kDataLoss: return kInternalError;
+    case ErrorCode::kUnimplemented: return kNotImplemented;
+    case ErrorCode::kInternal: return kInternalError;
+  }
+  return kInternalError;
+}
+
+Failure failure_of(const Error& error) {
+  const auto row = std::find_if(kReasons.begin(), kReasons.end(),
+                                [&](const ReasonRow& r) { return r.reason == error.reason(); });
+  return row == kReasons.end() ? failure_of(error.code()) : row->failure;
+}
+
+Failure failure_of(const sigv4::Rejection& rejection) {
+  for (const Failure& known : kSignatureFailures) {
+    if (known.code != rejection.reason()) continue;
+    // X-Amz-Expires out of range has a 400 code, and public S3 suites expect 403.
+    const bool forbidden = rejection.code() == ErrorCode::kPermissionDenied;
+    return {known.code, forbidden ? 403 : known.status};
+  }
+  return failure_of(rejection.code());
+}
+
+ErrorAnswer answer_for_error(const Error& error) {
+  ErrorAnswer answer{failure_of(error), error.message(), {}, {}};
+  if (answer.failure.status == kInternalError.status) {
+    answer.message = "An internal error occurred. The server's log has the cause under this request id.";
+  }
+  if (answer.failure.status == kServiceUnavailable.status) answer.headers.add("Retry-After", "1");
+  if (error.code() == ErrorCode::kGone) {
+    // 410 is not a status of S3: tools that know Tarn can tell the two causes apart without parsing XML.
+    answer.headers.add("X-Tarn-Error", std::string(error.reason() == "source_changed" ? "source_changed" : "gone"));
+  }
+  return answer;
+}
+
+}  // namespace
+
+Refusal::Refusal(const Failure& failure, std::string message, ErrorElements elements,
+                 http::Headers headers)
+    : Error(error_code_of(failure.status), failure.code, std::move(message)),
+      failure_(failure),
+      elements_(std::move(elements)),
+      headers_(std::move(headers)) {}
+
+ErrorAnswer answer_for(const std::exception& error) {
+  if (const auto* refusal = dynamic_cast<const Refusal*>(&error)) {
+    return {refusal->failure(), refusal->message(), refusal->elements(), refusal->headers()};
+  }
+  if (const auto* rejection = dynamic_cast<const sigv4::Rejection*>(&error)) {
+    return {failure_of(*rejection), rejection->message(), rejection->elements(), {}};
+  }
+  if (const auto* own = dynamic_cast<const Error*>(&error)) return answer_for_error(*own);
+  return answer_for_error(Error(ErrorCode::kInternal, error.what()));
+}
+
+void refuse_unsupported(std::string_view what) {
+  throw Refusal(kNotImplemented, str_cat("This server does not implement ", what, "."));
+}
+
+}  // namespace tarn::s3

@@ -1,0 +1,102 @@
+// What S3 clients are told when a request fails: codes, statuses, and the mapping of our own errors to them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/http/message.h"
+
+namespace tarn::s3 {
+
+/// One of S3's error codes and the status it goes out with.
+struct Failure {
+  std::string_view code;
+  int status;
+};
+
+namespace failure {
+inline constexpr Failure kAccessDenied{"AccessDenied", 403};
+inline constexpr Failure kAuthorizationHeaderMalformed{"AuthorizationHeaderMalformed", 400};
+inline constexpr Failure kAuthorizationQueryParametersError{"AuthorizationQueryParametersError", 400};
+inline constexpr Failure kBadDigest{"BadDigest", 400};
+inline constexpr Failure kBucketAlreadyOwnedByYou{"BucketAlreadyOwnedByYou", 409};
+inline constexpr Failure kConditionalRequestConflict{"ConditionalRequestConflict", 409};
+inline constexpr Failure kEntityTooLarge{"EntityTooLarge", 400};
+inline constexpr Failure kEntityTooSmall{"EntityTooSmall", 400};
+inline constexpr Failure kIncompleteBody{"IncompleteBody", 400};
+inline constexpr Failure kInternalError{"InternalError", 500};
+inline constexpr Failure kInvalidAccessKeyId{"InvalidAccessKeyId", 403};
+inline constexpr Failure kInvalidArgument{"InvalidArgument", 400};
+inline constexpr Failure kInvalidBucketName{"InvalidBucketName", 400};
+inline constexpr Failure kInvalidChunkSizeError{"InvalidChunkSizeError", 400};
+inline constexpr Failure kInvalidDigest{"InvalidDigest", 400};
+inline constexpr Failure kInvalidPart{"InvalidPart", 400};
+inline constexpr Failure kInvalidPartOrder{"InvalidPartOrder", 400};
+inline constexpr Failure kInvalidRange{"InvalidRange", 416};
+inline constexpr Failure kInvalidRequest{"InvalidRequest", 400};
+inline constexpr Failure kInvalidStorageClass{"InvalidStorageClass", 400};
+inline constexpr Failure kInvalidTag{"InvalidTag", 400};
+inline constexpr Failure kInvalidToken{"InvalidToken", 400};
+inline constexpr Failure kInvalidUri{"InvalidURI", 400};
+inline constexpr Failure kKeyTooLong{"KeyTooLongError", 400};
+inline constexpr Failure kMalformedTrailer{"MalformedTrailerError", 400};
+inline constexpr Failure kMalformedXml{"MalformedXML", 400};
+inline constexpr Failure kMetadataTooLarge{"MetadataTooLarge", 400};
+inline constexpr Failure kMethodNotAllowed{"MethodNotAllowed", 405};
+inline constexpr Failure kMissingContentLength{"MissingContentLength", 411};
+inline constexpr Failure kNoSuchBucket{"NoSuchBucket", 404};
+inline constexpr Failure kNoSuchKey{"NoSuchKey", 404};
+inline constexpr Failure kNoSuchUpload{"NoSuchUpload", 404};
+inline constexpr Failure kNoSuchVersion{"NoSuchVersion", 404};
+inline constexpr Failure kNotImplemented{"NotImplemented", 501};
+inline constexpr Failure kObjectBytesMissing{"ObjectBytesMissing", 410};
+inline constexpr Failure kOperationAborted{"OperationAborted", 409};
+inline constexpr Failure kPreconditionFailed{"PreconditionFailed", 412};
+inline constexpr Failure kRequestTimeTooSkewed{"RequestTimeTooSkewed", 403};
+inline constexpr Failure kRequestTimeout{"RequestTimeout", 400};
+inline constexpr Failure kServiceUnavailable{"ServiceUnavailable", 503};
+inline constexpr Failure kSignatureDoesNotMatch{"SignatureDoesNotMatch", 403};
+inline constexpr Failure kSlowDown{"SlowDown", 503};
+inline constexpr Failure kSourceChanged{"SourceChanged", 410};
+inline constexpr Failure kSha256Mismatch{"XAmzContentSHA256Mismatch", 400};
+/// lakeFS's code for an endpoint URL that ends in its REST base path; its tests look for it.
+inline constexpr Failure kPossibleApiEndpoint{"ErrNoSuchBucketPossibleAPIEndpoint", 404};
+}  // namespace failure
+
+/// Further elements of the error document, in order.
+using ErrorElements = std::vector<std::pair<std::string_view, std::string>>;
+
+/// A refusal with an S3 code of its own. The message is a sentence for the client: what is wrong and what to do.
+class Refusal final : public Error {
+ public:
+  Refusal(const Failure& failure, std::string message, ErrorElements elements = {},
+          http::Headers headers = {});
+
+  const Failure& failure() const { return failure_; }
+  const ErrorElements& elements() const { return elements_; }
+  const http::Headers& headers() const { return headers_; }
+
+ private:
+  Failure failure_;
+  ErrorElements elements_;
+  http::Headers headers_;
+};
+
+/// What the client gets.
+struct ErrorAnswer {
+  Failure failure = failure::kInternalError;
+  std::string message;
+  ErrorElements elements;
+  http::Headers headers;
+};
+
+/// Of anything that an operation threw. Only the message of what is our fault (500) is kept back.
+ErrorAnswer answer_for(const std::exception& error);
+
+/// An operation that is named in S3's API and not served here: 501.
+[[noreturn]] void refuse_unsupported(std::string_view what);
+
+}  // namespace tarn::s3

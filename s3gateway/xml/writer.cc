@@ -1,0 +1,109 @@
+#include "s3gateway/xml/writer.h"
+
+#include <array>
+#include <charconv>
+
+namespace tarn::s3::xml {
+namespace {
+
+constexpr std::string_view kDeclaration = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
+constexpr std::string_view kNamespace = " xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"";
+constexpr size_t kUsualBytes = 1024;
+
+/// Bytes that cannot stand for themselves in text.
+constexpr std::array<bool, 256> make_special_table() {
+  std::array<bool, 256> special{};
+  for (size_t c = 0; c < 0x20; ++c) special[c] = c != '\t' && c != '\n';
+  for (char c : {'&', '<', '>', '"'}) special[static_cast<unsigned char>(c)] = true;
+  return special;
+}
+constexpr std::array<bool, 256> kSpecial = make_special_table();
+
+}  // namespace
+
+void append_escaped(std::string& out, std::string_view text) {
+  size_t plain = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (!kSpecial[static_cast<unsigned char>(text[i])]) continue;
+    out.append(text, plain, i - plain);
+    plain = i + 1;
+    switch (text[i]) {
+      case '&': out.append("&amp;"); break;
+      case '<': out.append("&lt;"); break;
+      case '>': out.append("&gt;"); break;
+      case '"': out.append("&quot;"); break;
+      default:
+        out.append("&#").append(std::to_string(static_cast<unsigned char>(text[i]))).push_back(';');
+    }
+  }
+  out.append(text, plain, text.size() - plain);
+}
+
+Writer::Writer(std::string_view root, Root kind) : root_(root) {
+  out_.reserve(kUsualBytes);
+  out_.append(kDeclaration).append("<").append(root);
+  if (kind == Root::kS3Namespace) out_.append(kNamespace);
+  out_.push_back('>');
+}
+
+void Writer::open(std::string_view name) {
+  out_.push_back('<');
+  out_.append(name);
+  out_.push_back('>');
+}
+
+void Writer::open_with(std::string_view name, std::string_view attributes) {
+  out_.push_back('<');
+  out_.append(name).append(" ").append(attributes);
+  out_.push_back('>');
+}
+
+void Writer::close(std::string_view name) {
+  out_.append("</").append(name);
+  out_.push_back('>');
+}
+
+void Writer::element(std::string_view name, std::string_view text) {
+  open(name);
+  append_escaped(out_, text);
+  close(name);
+}
+
+void Writer::element(std::string_view name, uint64_t number) {
+  std::array<char, 20> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  open(name);
+  out_.append(digits.data(), end);
+  close(name);
+}
+
+void Writer::element(std::string_view name, bool value) {
+  open(name);
+  out_.append(value ? "true" : "false");
+  close(name);
+}
+
+void Writer::element(std::string_view name, Instant time) {
+  if (time_s_ != to_seconds(time) || time_text_.empty()) {
+    time_s_ = to_seconds(time);
+    time_text_ = to_rfc3339(from_millis(time_s_ * 1000));
+  }
+  open(name);
+  out_.append(time_text_);
+  close(name);
+}
+
+void Writer::etag(std::string_view unquoted) {
+  open("ETag");
+  out_.append("&quot;");
+  append_escaped(out_, unquoted);
+  out_.append("&quot;");
+  close("ETag");
+}
+
+std::string Writer::finish() {
+  close(root_);
+  return std::move(out_);
+}
+
+}  // namespace tarn::s3::xml

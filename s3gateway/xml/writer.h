@@ -1,0 +1,49 @@
+// Builds an XML document: compact, UTF-8, no prefixes, because clients exist that scan it as text.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/base/time.h"
+
+namespace tarn::s3::xml {
+
+/// One document. Names come from the code, never from requests; texts are escaped. One thread at a time.
+class Writer {
+ public:
+  enum class Root { kS3Namespace, kBare };
+
+  /// Writes the declaration and opens the root element.
+  explicit Writer(std::string_view root, Root kind = Root::kS3Namespace);
+
+  void open(std::string_view name);
+  void close(std::string_view name);
+  void element(std::string_view name, std::string_view text);
+  void element(std::string_view name, const std::string& text) {
+    element(name, std::string_view(text));
+  }
+  void element(std::string_view name, const char* text) { element(name, std::string_view(text)); }
+  void element(std::string_view name, uint64_t number);
+  void element(std::string_view name, bool value);
+  /// "2026-11-20T08:15:42.000Z": whole seconds, as Last-Modified has.
+  void element(std::string_view name, Instant time);
+  /// The etag in quotes, as S3 shows it.
+  void etag(std::string_view unquoted);
+  /// An element with attributes given as literal text, for the grants of an ACL.
+  void open_with(std::string_view name, std::string_view attributes);
+
+  /// Closes the root and gives the document away.
+  std::string finish();
+
+ private:
+  std::string root_;
+  std::string out_;
+  int64_t time_s_ = -1;      // listings repeat times: the text of the last one is kept
+  std::string time_text_;
+};
+
+/// Appends with &, <, > and " escaped, CR and other control characters as numeric references.
+void append_escaped(std::string& out, std::string_view text);
+
+}  // namespace tarn::s3::xml

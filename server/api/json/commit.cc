@@ -1,0 +1,83 @@
+#include "server/api/json/commit.h"
+
+#include "core/base/encoding.h"
+#include "server/api/json/moment.h"
+
+namespace tarn::api::json {
+namespace {
+
+/// How commits are encoded; clients accept 0 and 1.
+constexpr int64_t kCommitVersion = 1;
+
+int32_t parent_number_of(const Value& value) {
+  return static_cast<int32_t>(value.integer(INT32_MIN, INT32_MAX));
+}
+
+Overrides overrides_of(const Value& body) {
+  const std::optional<Value> given = body.find("commit_overrides");
+  if (!given) return {};
+  return {.message = given->find_text("message"), .metadata = given->find_map("metadata")};
+}
+
+}  // namespace
+
+std::string metarange_id(const TreeRoot& root) {
+  if (root.empty()) return "";
+  // Half as many bytes as clients expect: the hash twice keeps the 64 digits and stays a function of the content.
+  const std::string half = to_hex(view_of(root.hash));
+  return half + half;
+}
+
+void write_commit(Writer& out, const Commit& commit) {
+  out.begin_object();
+  out.text("committer", commit.committer);
+  out.number("creation_date", to_seconds(commit.created));
+  out.number("generation", commit.generation);
+  out.text("id", to_text(commit.id));
+  out.text("message", commit.message);
+  out.text("meta_range_id", metarange_id(commit.root));
+  out.text_map("metadata", commit.metadata);
+  out.key("parents");
+  out.begin_array();
+  for (const CommitId& parent : commit.parents) out.text(to_text(parent));
+  out.end_array();
+  out.number("version", kCommitVersion);
+  out.end_object();
+}
+
+std::string commit_body(const Commit& commit) {
+  Writer out;
+  write_commit(out, commit);
+  return std::move(out).take();
+}
+
+CreateCommit parse_create_commit(const Value& body) {
+  CreateCommit out{.message = body.at("message").text(),
+                   .metadata = body.map_or_empty("metadata"),
+                   .date = std::nullopt,
+                   .allow_empty = body.flag("allow_empty"),
+                   .force = body.flag("force")};
+  if (const std::optional<Value> date = body.find("date")) out.date = instant_of(*date);
+  return out;
+}
+
+Revert parse_revert(const Value& body) {
+  return {.ref = body.at("ref").text(),
+          .parent_number = parent_number_of(body.at("parent_number")),
+          .overrides = overrides_of(body),
+          .force = body.flag("force"),
+          .allow_empty = body.flag("allow_empty")};
+}
+
+CherryPick parse_cherry_pick(const Value& body) {
+  CherryPick out{.ref = body.at("ref").text(),
+                 .parent_number = std::nullopt,
+                 .overrides = overrides_of(body),
+                 .force = body.flag("force")};
+  if (const std::optional<Value> number = body.find("parent_number")) {
+    out.parent_number = parent_number_of(*number);
+  }
+  return out;
+}
+
+}  // namespace tarn::api::json

@@ -1,0 +1,49 @@
+// Bodies about commits: making, reverting, picking, showing.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/model/commit.h"
+#include "server/api/json/document.h"
+#include "server/api/json/writer.h"
+
+namespace tarn::api::json {
+
+void write_commit(Writer& out, const Commit& commit);
+std::string commit_body(const Commit& commit);
+/// Id of a tree as clients see it: 64 hex digits, "" for the empty tree.
+std::string metarange_id(const TreeRoot& root);
+
+struct CreateCommit {
+  std::string message;
+  Metadata metadata;
+  std::optional<Instant> date;
+  bool allow_empty = false;
+  bool force = false;
+};
+CreateCommit parse_create_commit(const Value& body);
+
+struct Overrides {
+  std::optional<std::string> message;
+  std::optional<Metadata> metadata;
+};
+
+struct Revert {
+  std::string ref;
+  int32_t parent_number = 0;
+  Overrides overrides;
+  bool force = false;
+  bool allow_empty = false;
+};
+Revert parse_revert(const Value& body);
+
+struct CherryPick {
+  std::string ref;
+  std::optional<int32_t> parent_number;
+  Overrides overrides;
+  bool force = false;
+};
+CherryPick parse_cherry_pick(const Value& body);
+
+}  // namespace tarn::api::json

@@ -1,0 +1,73 @@
+#include "server/api/json/configuration.h"
+
+#include "server/api/json/writer.h"
+
+namespace tarn::api::json {
+namespace {
+
+void write_version(Writer& out, const Installation& installation) {
+  out.begin_object();
+  out.text("version", installation.version);
+  out.text("version_context", "lakeFS");  // any other word makes lakectl warn on every command
+  out.end_object();
+}
+
+void write_storage(Writer& out, const Installation& installation) {
+  out.begin_object();
+  out.text("blockstore_description", "");
+  out.text("blockstore_id", "");
+  out.text("blockstore_namespace_ValidityRegex", installation.namespace_pattern);
+  out.text("blockstore_namespace_example", installation.namespace_example);
+  out.text("blockstore_type", installation.store_type);
+  out.text("default_namespace_prefix", installation.namespace_prefix);
+  out.boolean("import_support", true);
+  out.text("import_validity_regex", installation.import_pattern);
+  out.boolean("pre_sign_multipart_upload", false);
+  out.boolean("pre_sign_support", false);
+  out.boolean("pre_sign_support_ui", false);
+  out.end_object();
+}
+
+}  // namespace
+
+std::string config_body(const Installation& installation) {
+  Writer out(1024);
+  out.begin_object();
+  out.key("capabilities_config");
+  out.begin_object();
+  out.end_object();
+  out.key("storage_config");
+  write_storage(out, installation);
+  out.key("storage_config_list");
+  out.begin_array();
+  out.end_array();
+  out.key("ui_config");
+  out.begin_object();
+  out.end_object();
+  out.key("version_config");
+  write_version(out, installation);
+  out.end_object();
+  return std::move(out).take();
+}
+
+std::string version_body(const Installation& installation) {
+  Writer out;
+  write_version(out, installation);
+  return std::move(out).take();
+}
+
+std::string storage_body(const Installation& installation) {
+  Writer out;
+  write_storage(out, installation);
+  return std::move(out).take();
+}
+
+std::string collection_body(const Installation& installation) {
+  Writer out;
+  out.begin_object();
+  out.number("grace_period", installation.grace_seconds);
+  out.end_object();
+  return std::move(out).take();
+}
+
+}  // namespace tarn::api::json

@@ -1,0 +1,72 @@
+// Strict reading of JSON request bodies. Every complaint names the JSON pointer of what is wrong.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tarn::api::json {
+
+/// A value inside a Document, with its JSON pointer; valid as long as the document. Every reader throws
+/// invalid_argument "request body has an error: <pointer>: expected ..." for another type.
+class Value {
+ public:
+  /// Text without NUL (the database holds none).
+  std::string text() const;
+  bool boolean() const;
+  /// A whole number that fits; 1.0 is none.
+  int64_t integer() const;
+  int64_t integer(int64_t least, int64_t most) const;
+  /// An object of texts.
+  std::map<std::string, std::string> text_map() const;
+  std::vector<std::string> texts() const;
+  std::vector<Value> items() const;
+
+  /// A member that must be there and not null. Throws also when this is no object.
+  Value at(std::string_view name) const;
+  /// nullopt: absent or null.
+  std::optional<Value> find(std::string_view name) const;
+
+  // Optional members with what absence means.
+  std::string text_or_empty(std::string_view name) const;
+  std::optional<std::string> find_text(std::string_view name) const;
+  bool flag(std::string_view name) const;  ///< absent = false
+  std::map<std::string, std::string> map_or_empty(std::string_view name) const;
+  std::optional<std::map<std::string, std::string>> find_map(std::string_view name) const;
+
+  /// Throws invalid_argument with the pointer and `why`.
+  [[noreturn]] void fail(std::string_view why) const;
+
+ private:
+  friend class Document;
+  Value(const void* node, std::string pointer) : node_(node), pointer_(std::move(pointer)) {}
+  const void* node_;
+  std::string pointer_;
+};
+
+/// A parsed body. Immutable.
+class Document {
+ public:
+  /// Throws invalid_argument: not JSON (with the byte offset), nested deeper than kDepthMax, not UTF-8.
+  static Document parse(std::string_view body);
+  ~Document();
+  Document(Document&&) noexcept;
+  Document& operator=(Document&&) noexcept;
+
+  Value root() const;
+
+ private:
+  struct State;
+  explicit Document(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+/// The greatest nesting of arrays and objects in `body`, text outside strings only; linear, no recursion. Stops
+/// counting past `limit`.
+size_t nesting_depth(std::string_view body, size_t limit);
+
+}  // namespace tarn::api::json

@@ -1,0 +1,153 @@
+#include "server/api/json/object.h"
+
+#include <algorithm>
+
+#include "server/api/json/moment.h"
+
+namespace tarn::api::json {
+namespace {
+
+/// S3's greatest object.
+constexpr int64_t kObjectBytesMax = int64_t{1} << 50;
+/// Longer values cannot be sent back as header fields.
+constexpr size_t kContentTypeBytesMax = 1024;
+
+bool has_control(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+  });
+}
+
+std::string bare_checksum(const Value& value) {
+  std::string text = value.text();
+  std::erase_if(text, [](char c) { return c == '"' || c == ' '; });
+  if (text.empty()) value.fail("checksum is required");
+  if (text.size() > kEtagBytesMax || has_control(text)) {
+    value.fail("must be at most 255 printable characters");
+  }
+  return text;
+}
+
+std::string content_type_of(const Value& body) {
+  std::string text = body.text_or_empty("content_type");
+  if (text.size() > kContentTypeBytesMax || has_control(text)) {
+    body.at("content_type").fail("must be at most 1024 printable characters");
+  }
+  return text;
+}
+
+StagedBytes staged_bytes(const Value& body, std::string_view metadata_name) {
+  StagedBytes out;
+  out.checksum = bare_checksum(body.at("checksum"));
+  out.size_bytes = static_cast<uint64_t>(body.at("size_bytes").integer(0, kObjectBytesMax));
+  if (const std::optional<Value> mtime = body.find("mtime")) out.mtime = instant_of(*mtime);
+  out.metadata = body.map_or_empty(metadata_name);
+  out.content_type = content_type_of(body);
+  out.force = body.flag("force");
+  return out;
+}
+
+void write_user_metadata(Writer& out, const ObjectView& view) {
+  using Shown = ObjectView::UserMetadata;
+  if (view.user_metadata == Shown::kNever) return;
+  const Metadata pairs = view.user_metadata == Shown::kEmpty ? Metadata() : view.entry.user_metadata();
+  if (pairs.empty() && view.user_metadata == Shown::kWhenAny) return;
+  out.text_map("metadata", pairs);
+}
+
+}  // namespace
+
+void write_object(Writer& out, const ObjectView& view) {
+  out.begin_object();
+  out.text("checksum", view.entry.etag);
+  out.text("content_type",
+           view.entry.content_type.empty() ? kDefaultContentType : view.entry.content_type);
+  write_user_metadata(out, view);
+  out.number("mtime", to_seconds(view.entry.mtime));
+  out.text("path", view.path);
+  out.text("path_type", "object");
+  out.text("physical_address", view.physical_address);
+  out.number("size_bytes", static_cast<int64_t>(view.entry.size_bytes));
+  out.end_object();
+}
+
+std::string object_body(const ObjectView& view) {
+  Writer out;
+  write_object(out, view);
+  return std::move(out).take();
+}
+
+void write_common_prefix(Writer& out, std::string_view path) {
+  out.begin_object();
+  out.text("checksum", "");
+  out.number("mtime", 0);
+  out.text("path", path);
+  out.text("path_type", "common_prefix");
+  out.text("physical_address", "");
+  out.end_object();
+}
+
+std::vector<std::string> parse_path_list(const Value& body) { return body.at("paths").texts(); }
+
+CopyObject parse_copy_object(const Value& body) {
+  body.flag("shallow");  // copies are by reference either way; its type is still checked
+  return {.src_path = body.at("src_path").text(),
+          .src_ref = body.text_or_empty("src_ref"),
+          .force = body.flag("force")};
+}
+
+StagedBytes parse_stage_object(const Value& body) {
+  StagedBytes out = staged_bytes(body, "metadata");
+  out.physical_address = body.at("physical_address").text();
+  return out;
+}
+
+StagedBytes parse_link_address(const Value& body) {
+  StagedBytes out = staged_bytes(body, "user_metadata");
+  out.physical_address = body.at("staging").at("physical_address").text();
+  return out;
+}
+
+Metadata parse_user_metadata(const Value& body) { return body.at("set").text_map(); }
+
+std::string object_failures_body(const std::vector<ObjectFailure>& failures) {
+  Writer out;
+  out.begin_object();
+  out.key("errors");
+  out.begin_array();
+  for (const ObjectFailure& failure : failures) {
+    out.begin_object();
+    out.text("message", failure.message);
+    out.text("path", failure.path);
+    out.number("status_code", failure.status);
+    out.end_object();
+  }
+  out.end_array();
+  out.end_object();
+  return std::move(out).take();
+}
+
+std::string staging_location_body(std::string_view physical_address) {
+  Writer out;
+  out.begin_object();
+  out.text("physical_address", physical_address);
+  out.key("presigned_url");
+  out.null();
+  out.end_object();
+  return std::move(out).take();
+}
+
+std::string underlying_properties_body(std::string_view storage_class) {
+  Writer out;
+  out.begin_object();
+  out.key("storage_class");
+  if (storage_class.empty()) {
+    out.null();
+  } else {
+    out.text(storage_class);
+  }
+  out.end_object();
+  return std::move(out).take();
+}
+
+}  // namespace tarn::api::json

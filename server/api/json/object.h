@@ -1,0 +1,69 @@
+// Bodies about objects.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/model/entry.h"
+#include "server/api/json/document.h"
+#include "server/api/json/writer.h"
+
+namespace tarn::api::json {
+
+/// Stored for objects whose uploader named no type.
+constexpr std::string_view kDefaultContentType = "application/octet-stream";
+
+/// What an answer shows of an object.
+struct ObjectView {
+  std::string_view path;
+  const Entry& entry;
+  std::string_view physical_address;
+  enum class UserMetadata { kAlways, kWhenAny, kEmpty, kNever };
+  UserMetadata user_metadata = UserMetadata::kAlways;
+};
+void write_object(Writer& out, const ObjectView& view);
+std::string object_body(const ObjectView& view);
+/// A folded prefix in a listing.
+void write_common_prefix(Writer& out, std::string_view path);
+
+/// PathList.
+std::vector<std::string> parse_path_list(const Value& body);
+
+struct CopyObject {
+  std::string src_path;
+  std::string src_ref;  ///< "" = the destination branch
+  bool force = false;
+};
+CopyObject parse_copy_object(const Value& body);
+
+/// Attributes of bytes that are in the store already (stage and link).
+struct StagedBytes {
+  std::string physical_address;
+  std::string checksum;  ///< without quotes and blanks
+  uint64_t size_bytes = 0;
+  std::optional<Instant> mtime;
+  Metadata metadata;
+  std::string content_type;  ///< "" = not given
+  bool force = false;
+};
+/// ObjectStageCreation.
+StagedBytes parse_stage_object(const Value& body);
+/// StagingMetadata.
+StagedBytes parse_link_address(const Value& body);
+
+/// UpdateObjectUserMetadata.
+Metadata parse_user_metadata(const Value& body);
+
+struct ObjectFailure {
+  std::string path;
+  int status = 0;
+  std::string message;
+};
+std::string object_failures_body(const std::vector<ObjectFailure>& failures);
+std::string staging_location_body(std::string_view physical_address);
+/// "" = the store's default, shown as null.
+std::string underlying_properties_body(std::string_view storage_class);
+
+}  // namespace tarn::api::json

@@ -1,0 +1,56 @@
+#include "server/api/json/ref.h"
+
+namespace tarn::api::json {
+namespace {
+
+void write_ref(Writer& out, std::string_view id, const CommitId& commit) {
+  out.begin_object();
+  out.text("commit_id", to_text(commit));
+  out.text("id", id);
+  out.end_object();
+}
+
+}  // namespace
+
+void write_branch(Writer& out, const Branch& branch) { write_ref(out, branch.name.str(), branch.head); }
+void write_tag(Writer& out, const Tag& tag) { write_ref(out, tag.name.str(), tag.commit); }
+
+std::string branch_body(const Branch& branch) {
+  Writer out;
+  write_branch(out, branch);
+  return std::move(out).take();
+}
+
+std::string tag_body(const Tag& tag) {
+  Writer out;
+  write_tag(out, tag);
+  return std::move(out).take();
+}
+
+CreateBranch parse_create_branch(const Value& body) {
+  return {.name = body.at("name").text(),
+          .source = body.at("source").text(),
+          .force = body.flag("force"),
+          .hidden = body.flag("hidden")};
+}
+
+CreateTag parse_create_tag(const Value& body) {
+  return {.id = body.at("id").text(), .ref = body.at("ref").text(), .force = body.flag("force")};
+}
+
+ResetBranch parse_reset_branch(const Value& body) {
+  ResetBranch out;
+  const std::string type = body.at("type").text();
+  if (type == "object") {
+    out.kind = ResetBranch::Kind::kObject;
+  } else if (type == "common_prefix") {
+    out.kind = ResetBranch::Kind::kPrefix;
+  } else if (type != "reset") {
+    body.at("type").fail("must be object, common_prefix or reset");
+  }
+  out.path = body.text_or_empty("path");
+  out.force = body.flag("force");
+  return out;
+}
+
+}  // namespace tarn::api::json

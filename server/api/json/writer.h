@@ -1,0 +1,50 @@
+// Writing JSON answers: straight into one string, no document in between.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace tarn::api::json {
+
+/// Appends values in order and puts the commas. Bytes that are not UTF-8 become U+FFFD. One thread at a time.
+class Writer {
+ public:
+  explicit Writer(size_t expected_bytes = 512) { out_.reserve(expected_bytes); }
+
+  void begin_object() { open('{'); }
+  void end_object() { close('}'); }
+  void begin_array() { open('['); }
+  void end_array() { close(']'); }
+  /// `name` is one of ours: plain ASCII, written as it is.
+  void key(std::string_view name);
+
+  void text(std::string_view value);
+  void number(int64_t value);
+  void boolean(bool value) { raw(value ? "true" : "false"); }
+  void null() { raw("null"); }
+
+  void text(std::string_view name, std::string_view value) { key(name), text(value); }
+  void number(std::string_view name, int64_t value) { key(name), number(value); }
+  void boolean(std::string_view name, bool value) { key(name), boolean(value); }
+  void text_map(std::string_view name, const std::map<std::string, std::string>& pairs);
+  /// The members of `pairs`, as one object without a name.
+  void text_map(const std::map<std::string, std::string>& pairs);
+
+  /// The document, ended with a newline; the writer is spent.
+  std::string take() &&;
+
+ private:
+  void open(char bracket);
+  void close(char bracket);
+  void raw(std::string_view literal);
+  void comma() {
+    if (needs_comma_) out_.push_back(',');
+  }
+
+  std::string out_;
+  bool needs_comma_ = false;
+};
+
+}  // namespace tarn::api::json

@@ -1,0 +1,44 @@
+# ./dev build, and the configure and build steps that the other commands use.
+source tools/dev/packages.sh
+
+# configure PRESET DIR: makes DIR's build.ninja unless it is there and belongs to this checkout.
+# Later changes of CMakeLists.txt are ninja's to notice.
+configure() {
+  local preset=$1 dir=$2 home
+  if [ -f "$dir/CMakeCache.txt" ]; then
+    home=$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$dir/CMakeCache.txt")
+    [ "$home" = "$ROOT" ] || rm -rf "$dir/CMakeCache.txt" "$dir/CMakeFiles" "$dir/build.ninja"
+  fi
+  [ -f "$dir/build.ninja" ] && [ "$dir/build.ninja" -nt CMakePresets.json ] && return
+  step "configuring $dir"
+  local log
+  if ! log=$(cmake --preset "$preset" -B "$dir" 2>&1); then
+    printf '%s\n' "$log" >&2
+    return 1
+  fi
+}
+
+# build_targets DIR TARGET...: ninja's own status line is the progress display.
+build_targets() {
+  local dir=$1
+  shift
+  NINJA_STATUS='[%f/%t, %es] ' ninja -C "$dir" -j "$JOBS" "$@" >&2
+}
+
+build_programs() {
+  ensure_packages
+  configure dev build
+  build_targets build tarnd tarn
+}
+
+dev_build() {
+  case "${1:-}" in
+    -h | --help)
+      echo "usage: ./dev build [target ...]      default: tarnd tarn (build/bin/); 'all' for tests too"
+      return
+      ;;
+  esac
+  ensure_packages
+  configure dev build
+  build_targets build "${@:-tarnd}" ${1:-tarn}
+}

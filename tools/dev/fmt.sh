@@ -1,0 +1,7 @@
+# ./dev fmt: clang-format over every C++ source of the tree.
+source tools/dev/packages.sh
+
+dev_fmt() {
+  ensure_packages
+  python3 tests/tidy/formatting.py --fix "$ROOT"
+}

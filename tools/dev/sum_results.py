@@ -1,0 +1,109 @@
+"""Adds up the results of all runners and ends with "N passed, N failed, N skipped".
+
+usage: sum_results.py BUILD_DIR... < names of phases that could not run
+
+In BUILD_DIR/results: ctest.junit tells how each program ended, PROGRAM.xml (GoogleTest) what its cases did, other
+*.junit files (pytest) speak for themselves. A program that failed without a failed case (it crashed, timed out or
+leaked) counts as one failure.
+"""
+
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+
+class Totals:
+    def __init__(self):
+        self.passed = 0
+        self.failures = []
+        self.skips = []
+
+    def add(self, name, failed, skip_reason):
+        if failed:
+            self.failures.append(name)
+        elif skip_reason is not None:
+            self.skips.append((name, skip_reason))
+        else:
+            self.passed += 1
+
+
+def parse(path):
+    """The root element, or None when the file is absent or cut off."""
+    try:
+        return ElementTree.parse(path).getroot()
+    except (OSError, ElementTree.ParseError):
+        return None
+
+
+def first_line(text):
+    lines = (text or "").strip().splitlines()
+    return lines[0] if lines else ""
+
+
+def skip_reason_of(case):
+    """Why a case did not run, or None when it ran."""
+    skipped = case.find("skipped")
+    if skipped is not None:
+        lines = [line for line in (skipped.get("message") or "").splitlines() if line.strip()]
+        # GoogleTest puts "file:line" on the first line and the text after it.
+        return lines[-1].strip() if lines else "no reason given"
+    if case.get("status") in ("notrun", "disabled"):
+        return "disabled"
+    return None
+
+
+def add_gtest(root, program, totals):
+    """Adds each case; returns whether one of them failed."""
+    failed_any = False
+    for case in root.iter("testcase"):
+        failed = case.find("failure") is not None
+        failed_any = failed_any or failed
+        totals.add(f"{program} {case.get('classname')}.{case.get('name')}", failed, skip_reason_of(case))
+    return failed_any
+
+
+def add_ctest(results, totals):
+    root = parse(results / "ctest.junit")
+    if root is None:
+        return
+    for program in root.iter("testcase"):
+        name = program.get("name")
+        failed = program.get("status") == "fail"
+        cases = parse(results / f"{name}.xml")
+        if cases is None:
+            if failed or not name.startswith("fixture_"):
+                totals.add(name, failed, skip_reason_of(program))
+        elif not add_gtest(cases, name, totals) and failed:
+            totals.add(f"{name} (crashed, timed out or leaked)", True, None)
+
+
+def add_pytest(path, totals):
+    root = parse(path)
+    if root is None:
+        totals.add(f"{path.name} (unreadable)", True, None)
+        return
+    for case in root.iter("testcase"):
+        failed = case.find("failure") is not None or case.find("error") is not None
+        totals.add(f"{case.get('classname')}.{case.get('name')}", failed, skip_reason_of(case))
+
+
+def main():
+    totals = Totals()
+    for build in sys.argv[1:]:
+        results = Path(build) / "results"
+        add_ctest(results, totals)
+        for path in sorted(results.glob("*.junit")):
+            if path.name != "ctest.junit":
+                add_pytest(path, totals)
+    for phase in filter(None, map(str.strip, sys.stdin)):
+        totals.add(f"phase: {phase}", True, None)
+    for name, reason in totals.skips:
+        print(f"skipped {name}: {reason}")
+    for name in totals.failures:
+        print(f"failed  {name}")
+    print(f"{totals.passed} passed, {len(totals.failures)} failed, {len(totals.skips)} skipped")
+    return 1 if totals.failures or totals.passed == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,114 @@
+# ./dev test: every runner, one total.
+source tools/dev/build.sh
+source tools/dev/python.sh
+
+test_usage() {
+  cat <<'TEXT'
+usage: ./dev test [--long] [--asan] [filter]
+
+  filter   only ctest programs whose name matches this regular expression, and pytest tests by `-k filter`;
+           a filter that no ctest program matches is taken as part of GoogleTest case names (Suite.Name)
+  --long   also the long tests (sets TARN_TEST_LONG=1)
+  --asan   only the address and undefined-behaviour sanitizer build of core
+
+Results stay in build/results and build-asan/results. The last line is "N passed, N failed, N skipped".
+TEXT
+}
+
+# Each phase writes its results as XML and leaves its exit status to the sum; a phase that could not run at all
+# (a compile error, a missing tool) is noted as one failed test named after it.
+PHASE_TIMES=()
+PHASE_FAILURES=()
+
+# phase NAME COMMAND...
+phase() {
+  local name=$1 started=$SECONDS status=0
+  shift
+  step "$name"
+  "$@" || status=$?
+  PHASE_TIMES+=("$(printf '%4ds  %s' $((SECONDS - started)) "$name")")
+  return $status
+}
+
+must() {
+  local name=$1
+  phase "$@" || { PHASE_FAILURES+=("$name"); return 1; }
+}
+
+# run_ctest DIR [ctest options]: never fails by itself; the sum reads the results.
+run_ctest() {
+  local dir=$1
+  shift
+  rm -rf "$dir/results"
+  mkdir -p "$dir/results"
+  ctest --test-dir "$dir" -j2 --output-on-failure --no-tests=ignore \
+    --output-junit "$ROOT/$dir/results/ctest.junit" "$@" >&2 || true
+  [ -s "$dir/results/ctest.junit" ]
+}
+
+run_e2e() {
+  local status=0 options=(-q -ra --timeout 300 --junitxml=build/results/e2e.junit -p no:cacheprovider)
+  [ -n "$FILTER" ] && options+=(-k "$FILTER")
+  PYTHONDONTWRITEBYTECODE=1 "$PYTHON" -m pytest "${options[@]}" tests/e2e >&2 || status=$?
+  # 1 = tests failed, which the results tell; 5 = the filter chose none.
+  case $status in 0 | 1) ;; 5) [ -n "$FILTER" ] ;; *) return "$status" ;; esac
+}
+
+# Names of the ctest programs of DIR that carry LABELS (a regular expression).
+labelled_programs() { ctest --test-dir "$1" -N -L "$2" | sed -n 's/^ *Test *#[0-9]*: //p'; }
+
+asan_phases() {
+  local programs
+  must "configure the sanitizer build" configure asan build-asan || return 0
+  mapfile -t programs < <(labelled_programs build-asan 'unit|contract')
+  must "build core with sanitizers" build_targets build-asan "${programs[@]}" || return 0
+  must "core under address and undefined-behaviour sanitizers" \
+    run_ctest build-asan -L 'unit|contract' "${CTEST_FILTER[@]}" || true
+}
+
+dev_phases() {
+  must "configure" configure dev build || return 0
+  must "build" build_targets build all || return 0
+  choose_filter
+  must "unit, contract, database, integration and tidy tests" run_ctest build "${CTEST_FILTER[@]}" || true
+  must "end to end" run_e2e || true
+}
+
+# A filter that names no program is a filter of GoogleTest cases.
+choose_filter() {
+  [ -n "$FILTER" ] || return 0
+  if ctest --test-dir build -N -R "$FILTER" | grep -q '^Total Tests: 0$'; then
+    export GTEST_FILTER="*$FILTER*"
+  else
+    CTEST_FILTER=(-R "$FILTER")
+  fi
+}
+
+dev_test() {
+  local only_asan='' option
+  FILTER=''
+  CTEST_FILTER=()
+  for option in "$@"; do
+    case "$option" in
+      --long) export TARN_TEST_LONG=1 ;;
+      --asan) only_asan=1 ;;
+      -h | --help) test_usage; return ;;
+      -*) test_usage >&2; die 2 "unknown option: $option" ;;
+      *) FILTER=$option ;;
+    esac
+  done
+  local started=$SECONDS
+  rm -rf build/results build-asan/results
+  if must "packages, Python clients, versitygw" test_needs; then
+    [ -n "$only_asan" ] || dev_phases
+    { [ -n "$FILTER" ] && [ -z "$only_asan" ]; } || asan_phases
+  fi
+  printf '\n' >&2
+  printf '%s\n' "${PHASE_TIMES[@]}" "$(printf '%4ds  in all' $((SECONDS - started)))" >&2
+  printf '%s\n' "${PHASE_FAILURES[@]}" | python3 tools/dev/sum_results.py build build-asan
+}
+
+test_needs() {
+  # Called as a condition, where set -e is off: each step is checked by hand.
+  ensure_packages && ensure_python && ensure_versitygw
+}
