@@ -1,5 +1,6 @@
-# Embeds migrations/V*.sql in a program: tarn_embed_sql(<target> <directory>) adds a generated source that defines
-# tarn::db::embedded_migrations(). Run as a script (-DDIRECTORY= -DOUTPUT=) this same file writes that source.
+# Embeds migrations/V*.sql in a program: tarn_embed_sql(<target> <directory>) adds a generated
+# source that defines tarn::db::embedded_migrations(). Run as a script (-DDIRECTORY= -DOUTPUT=) this
+# same file writes that source.
 
 function(tarn_embed_sql target directory)
   file(GLOB migrations CONFIGURE_DEPENDS ${directory}/V*.sql)

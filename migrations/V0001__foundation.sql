@@ -22,6 +22,13 @@ CREATE TABLE repositories (
 CREATE UNIQUE INDEX repositories_by_name ON repositories (name) WHERE deleted_ms IS NULL;
 CREATE UNIQUE INDEX repositories_by_namespace ON repositories (storage_namespace);
 
+-- Which repositories may hold addresses of another's objects: collection in the owner asks the readers too.
+CREATE TABLE repository_readers (
+  owner_id  integer NOT NULL,
+  reader_id integer NOT NULL,
+  PRIMARY KEY (owner_id, reader_id)
+);
+
 -- Ranges (level 0) and metaranges (1..n) of the manifest trees. Insert-only. nid is the address, hash the equality.
 CREATE SEQUENCE node_nids CACHE 1;
 CREATE TABLE nodes (

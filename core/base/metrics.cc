@@ -79,6 +79,25 @@ Counter& counter(std::string_view name, std::string_view help, Label label) {
   return *slot;
 }
 
+Counter& counter(std::string_view name, std::string_view help, Label first, Label second) {
+  Registry& all = state();
+  MutexLock lock(all.mutex);
+  std::map<std::string, std::string> labels = labels_of(first);
+  labels.merge(labels_of(second));
+  std::string names;
+  std::string values;
+  for (const auto& [label, value] : labels) {
+    names += label + ' ';
+    values += value + ' ';
+  }
+  auto& slot = all.counters[Key(name, names, values)];
+  if (!slot) {
+    auto& family = prometheus::BuildCounter().Name(std::string(name)).Help(std::string(help)).Register(all.registry);
+    slot = std::make_unique<CounterHandle>(family.Add(labels));
+  }
+  return *slot;
+}
+
 Histogram& histogram(std::string_view name, std::string_view help, Label label) {
   Registry& all = state();
   MutexLock lock(all.mutex);

@@ -76,6 +76,17 @@ class BlobStore {
   virtual ListPage list(std::string_view prefix, std::string_view after, uint32_t limit) = 0;
   /// Removing an absent key is no error. Only garbage collection calls this.
   virtual void remove(std::string_view key) = 0;
+
+  /// Every object that list() would page through, in the same order, until `visit` returns false. Takes the shortest
+  /// way the store has; `visit` runs on the calling thread. The base class pages.
+  using Visit = std::function<bool(const BlobStat&)>;
+  virtual void walk(std::string_view prefix, std::string_view after, const Visit& visit);
+  /// Removes what writers that died before finish() left below `prefix`, if it was begun before `begun_before`.
+  /// Returns how many. Only garbage collection calls this. The base class knows of none.
+  virtual uint64_t remove_unfinished(std::string_view prefix, Instant begun_before);
 };
+
+/// The most items of one page.
+constexpr uint32_t kListItemsMax = 1000;
 
 }  // namespace tarn::blob

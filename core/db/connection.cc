@@ -1,12 +1,13 @@
 // Opening a connection, running statements on it, transactions.
 #include "core/db/connection.h"
 
-#include <libpq-fe.h>
-#include <poll.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <exception>
+
+#include <libpq-fe.h>
+#include <poll.h>
 
 #include "core/base/log.h"
 #include "core/base/str_cat.h"
@@ -17,8 +18,8 @@ namespace {
 
 constexpr int kServerVersionMin = 150000;
 
-/// What we set unless the connection string says otherwise. The time limits: a peer that vanished is noticed before
-/// the request that waits for it gives up.
+/// What we set unless the connection string says otherwise. The time limits: a peer that vanished
+/// is noticed before the request that waits for it gives up.
 constexpr std::pair<const char*, const char*> kDefaults[] = {
     {"fallback_application_name", "tarnd"},
     {"client_encoding", "UTF8"},
@@ -31,8 +32,9 @@ constexpr std::pair<const char*, const char*> kDefaults[] = {
     {"target_session_attrs", "read-write"},
 };
 
-/// Settings travel in the start-up packet, so no reconnect can lose them; those of the connection string come after
-/// ours and win. One plan per statement: the fixed statements have one good plan, and planning costs more than them.
+/// Settings travel in the start-up packet, so no reconnect can lose them; those of the connection
+/// string come after ours and win. One plan per statement: the fixed statements have one good plan,
+/// and planning costs more than them.
 constexpr const char* kSettings =
     "-c statement_timeout=60s"
     " -c idle_in_transaction_session_timeout=30s"
@@ -47,9 +49,7 @@ constexpr size_t kPipelineRunsMax = 256;
 class Timer {
  public:
   explicit Timer(metrics::Histogram& seconds) : seconds_(seconds) {}
-  ~Timer() {
-    seconds_.observe(std::chrono::duration<double>(Clock::now() - start_).count());
-  }
+  ~Timer() { seconds_.observe(std::chrono::duration<double>(Clock::now() - start_).count()); }
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;
 
@@ -69,7 +69,9 @@ class ConnectionOptions {
   explicit ConnectionOptions(const std::string& url)
       : given_(PQconninfoParse(url.c_str(), nullptr)) {
     if (!given_) {  // libpq's words may quote a piece of the password
-      throw_invalid("reading the database's connection string: neither key=value pairs nor a postgresql:// URI");
+      throw_invalid(
+          "reading the database's connection string: neither key=value pairs nor a postgresql:// "
+          "URI");
     }
     for (const PQconninfoOption* o = given_.get(); o->keyword; ++o) {
       if (o->val && std::strcmp(o->keyword, "options") != 0) add(o->keyword, o->val);
@@ -116,7 +118,8 @@ std::string one_line(std::string text) {
   return text;
 }
 
-/// A pooler in between may have dropped our settings; writes are only safe against lost updates at read committed.
+/// A pooler in between may have dropped our settings; writes are only safe against lost updates at
+/// read committed.
 void require_isolation(PGconn* conn) {
   const Result result(PQexec(conn, "SHOW transaction_isolation"));
   if (!succeeded(result.get())) {
@@ -125,8 +128,9 @@ void require_isolation(PGconn* conn) {
   }
   const std::string_view isolation = PQgetvalue(result.get(), 0, 0);
   if (isolation != "read committed") {
-    throw Error(ErrorCode::kInternal, str_cat("opening the database: its transactions default to \"",
-                                              isolation, "\", not \"read committed\""));
+    throw Error(ErrorCode::kInternal,
+                str_cat("opening the database: its transactions default to \"", isolation,
+                        "\", not \"read committed\""));
   }
 }
 
@@ -144,8 +148,9 @@ std::unique_ptr<Connection> Connection::open(const std::string& url) {
                   str_cat("opening the database: ", one_line(PQerrorMessage(conn))), false);
   }
   if (PQserverVersion(conn) < kServerVersionMin) {
-    throw Error(ErrorCode::kInternal, str_cat("opening the database: PostgreSQL 15 or newer is needed, not ",
-                                              PQserverVersion(conn) / 10000));
+    throw Error(ErrorCode::kInternal,
+                str_cat("opening the database: PostgreSQL 15 or newer is needed, not ",
+                        PQserverVersion(conn) / 10000));
   }
   PQsetNoticeReceiver(conn, log_notice, nullptr);
   require_isolation(conn);
@@ -176,15 +181,16 @@ Rows Connection::run(const Query& query, std::span<const Param> params) {
   Result result;
   if (statement.ready && !s.pending_begin) {
     s.bound.bind(params);
-    result.reset(PQexecPrepared(s.conn, statement.name.c_str(), s.bound.count(), s.bound.values.data(),
-                                s.bound.lengths.data(), s.bound.formats.data(), 1));
+    result.reset(PQexecPrepared(s.conn, statement.name.c_str(), s.bound.count(),
+                                s.bound.values.data(), s.bound.lengths.data(),
+                                s.bound.formats.data(), 1));
   } else {
     State::Answers answers = s.pipeline(statement, {&params, 1});
     const bool undone = succeeded(answers.results[0].get()) && answers.at_end;
     result = std::move(undone ? answers.at_end : answers.results[0]);
   }
   if (!succeeded(result.get())) s.fail(result.get(), query.name, s.autocommit());
-  return Rows(std::make_shared<Rows::State>(Rows::State{std::move(result)}));
+  return State::rows_of(std::move(result));
 }
 
 void Connection::run_script(const std::string& sql) {
@@ -193,23 +199,34 @@ void Connection::run_script(const std::string& sql) {
   s.execute(sql.c_str(), "script", s.autocommit(), PGRES_EMPTY_QUERY);
 }
 
+/// What the runs of a pipeline have come to so far.
+struct Connection::PipelineOutcome {
+  std::vector<Rows> rows;  ///< one per run done; empty for one that failed
+  std::exception_ptr first_failure;
+};
+
 std::vector<Rows> Connection::run_pipelined(const Query& query,
                                             std::span<const std::vector<Param>> params) {
-  std::vector<Rows> out;
-  out.reserve(params.size());
-  std::exception_ptr first_failure;
-  while (!params.empty()) {
-    const auto piece = params.first(std::min(params.size(), kPipelineRunsMax));
-    params = params.subspan(piece.size());
-    run_piece(query, piece, out, first_failure);
+  PipelineOutcome outcome;
+  outcome.rows.reserve(params.size());
+  try {
+    while (!params.empty()) {
+      const auto piece = params.first(std::min(params.size(), kPipelineRunsMax));
+      params = params.subspan(piece.size());
+      run_piece(query, piece, outcome);
+    }
+  } catch (const DbError& error) {
+    if (!state_->autocommit() || outcome.rows.empty()) throw;
+    // Whatever became of the run that failed: runs before it have taken effect.
+    throw DbError(error.code(), error.sqlstate(), error.message(), true);
   }
-  if (first_failure) std::rethrow_exception(first_failure);
-  return out;
+  if (outcome.first_failure) std::rethrow_exception(outcome.first_failure);
+  return std::move(outcome.rows);
 }
 
-/// One round trip of run_pipelined. Appends one Rows per run, an empty one for a failed run.
+/// One round trip of run_pipelined.
 void Connection::run_piece(const Query& query, std::span<const std::vector<Param>> piece,
-                           std::vector<Rows>& out, std::exception_ptr& first_failure) {
+                           PipelineOutcome& outcome) {
   State& s = *state_;
   s.require_usable(query.name);
   Statement& statement = s.statement_for(query, piece[0]);
@@ -227,28 +244,34 @@ void Connection::run_piece(const Query& query, std::span<const std::vector<Param
   }
   const auto failed = std::find_if(answers.results.begin(), answers.results.end(),
                                    [](const Result& r) { return !succeeded(r.get()); });
-  if (failed == answers.results.end() && !answers.at_end) {
-    for (Result& result : answers.results) {
-      out.push_back(Rows(std::make_shared<Rows::State>(Rows::State{std::move(result)})));
-    }
+  const bool all_ran = failed == answers.results.end();
+  if (all_ran && !answers.at_end) {
+    for (Result& result : answers.results)
+      outcome.rows.push_back(State::rows_of(std::move(result)));
     return;
   }
-  if (!s.autocommit()) {
-    s.fail(failed == answers.results.end() ? answers.at_end.get() : failed->get(), query.name, false);
+  try {
+    s.fail(all_ran ? answers.at_end.get() : failed->get(), query.name, false);
+  } catch (const DbError&) {
+    if (!s.autocommit() || broken()) throw;
+    // A failure at the end names no run: the one that caused it fails again below.
+    if (!all_ran && !outcome.first_failure) outcome.first_failure = std::current_exception();
   }
-  // The shared transaction is undone: every run again, each on its own, but for the one known to fail.
+  rerun_apart(query, runs, outcome, static_cast<size_t>(failed - answers.results.begin()));
+}
+
+/// After a failure undid the shared transaction: every run in its own, but for the one that failed.
+void Connection::rerun_apart(const Query& query, std::span<const std::span<const Param>> runs,
+                             PipelineOutcome& outcome, size_t failed) {
   for (size_t i = 0; i < runs.size(); ++i) {
+    Rows rows;
     try {
-      const Result& result = answers.results[i];
-      if (!succeeded(result.get()) && PQresultStatus(result.get()) != PGRES_PIPELINE_ABORTED) {
-        s.fail(result.get(), query.name, false);
-      }
-      out.push_back(run(query, runs[i]));
+      if (i != failed) rows = run(query, runs[i]);
     } catch (const DbError&) {
-      if (!first_failure) first_failure = std::current_exception();
       if (broken()) throw;
-      out.emplace_back();
+      if (!outcome.first_failure) outcome.first_failure = std::current_exception();
     }
+    outcome.rows.push_back(std::move(rows));
   }
 }
 
@@ -273,7 +296,8 @@ void Connection::commit() {
     // PostgreSQL answers COMMIT of a failed transaction with success, having undone it.
     if (std::string_view(PQcmdStatus(result.get())) != "COMMIT") {
       throw DbError(ErrorCode::kInternal, "25P02",
-                    "running commit: a statement of the transaction had failed, all is undone", false);
+                    "running commit: a statement of the transaction had failed, all is undone",
+                    false);
     }
   }
   s.pending_begin = nullptr;

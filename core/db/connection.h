@@ -1,9 +1,8 @@
-// One connection to PostgreSQL on libpq: prepared statements with binary parameters and results, transactions,
-// pipelines and COPY. The only folder that sees libpq.
+// One connection to PostgreSQL on libpq: prepared statements with binary parameters and results,
+// transactions, pipelines and COPY. The only folder that sees libpq.
 #pragma once
 
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <initializer_list>
 #include <memory>
@@ -18,15 +17,17 @@
 namespace tarn::db {
 
 /// A statement with its name: the prepared statement, the metric label and the log field. `name` is
-/// <store>_<verb>_<noun>, [a-z_]+, unique in the program. One statement, values only as $n, every column listed.
+/// <store>_<verb>_<noun>, [a-z_]+, unique in the program. One statement, values only as $n, every
+/// column listed. Both are literals: connections keep pointers to them.
 struct Query {
   const char* name;
   const char* sql;
 };
 
-/// What PostgreSQL refused, with its SQLSTATE. Derives from Error: unavailable for connection loss, shutdown and
-/// resource limits (classes 08, 53, 57P), conflict for 40001 and 40P01 (retry the transaction), already_exists for
-/// 23505, else internal. `in_doubt()`: the statement may or may not have taken effect.
+/// What PostgreSQL refused, with its SQLSTATE. Derives from Error: unavailable for connection loss,
+/// shutdown and resource limits (classes 08, 53, 57P), conflict for 40001 and 40P01 (retry the
+/// transaction), already_exists for 23505, else internal. `in_doubt()`: the statement may or may
+/// not have taken effect.
 class DbError : public Error {
  public:
   DbError(ErrorCode code, std::string sqlstate, std::string message, bool in_doubt)
@@ -44,8 +45,9 @@ struct Bytes {
   std::string_view value;
 };
 
-/// One parameter in binary form. Implicitly made from what SQL types here need: bool, int16/32/64, text, Bytes,
-/// optional of these, and arrays (vector of int64, int32, int16, string (text[]), Bytes (bytea[])).
+/// One parameter in binary form. Implicitly made from what SQL types here need: bool, int16/32/64,
+/// text, Bytes, optional of these, and arrays (vector of int64, int32, int16, string (text[]),
+/// Bytes (bytea[])).
 class Param {
  public:
   Param(bool v);
@@ -84,8 +86,8 @@ class Param {
   uint32_t type_oid_ = 0;
 };
 
-/// A result in binary form. Immutable; views into it live as long as it does. Reading NULL or a column of another
-/// type throws internal: both are programming errors that tests must show.
+/// A result in binary form. Immutable; views into it live as long as it does. Reading NULL or a
+/// column of another type throws internal: both are programming errors that tests must show.
 class Rows {
  public:
   Rows() = default;
@@ -95,12 +97,13 @@ class Rows {
 
   bool null(size_t row, int column) const;
   bool boolean(size_t row, int column) const;
-  int64_t integer(size_t row, int column) const;      ///< int2, int4 or int8
-  double real(size_t row, int column) const;          ///< float8
-  std::string_view text(size_t row, int column) const;  ///< text, varchar, name; also the raw bytes of a bytea
-  std::string_view bytes(size_t row, int column) const;  ///< bytea
-  std::vector<int64_t> integers(size_t row, int column) const;      ///< int2[], int4[], int8[]
-  std::vector<std::string> strings(size_t row, int column) const;   ///< text[] or bytea[]
+  int64_t integer(size_t row, int column) const;  ///< int2, int4 or int8
+  double real(size_t row, int column) const;      ///< float8
+  /// text, varchar, name; also the raw bytes of a bytea
+  std::string_view text(size_t row, int column) const;
+  std::string_view bytes(size_t row, int column) const;            ///< bytea
+  std::vector<int64_t> integers(size_t row, int column) const;     ///< int2[], int4[], int8[]
+  std::vector<std::string> strings(size_t row, int column) const;  ///< text[] or bytea[]
 
  private:
   friend class Connection;
@@ -114,14 +117,15 @@ class Rows {
 /// One thread at a time. A connection that broke stays broken: the pool replaces it.
 class Connection {
  public:
-  /// `url` is a libpq connection string or URI. Sets application_name, statement_timeout and the isolation level, and
-  /// refuses (internal) a server whose default is not read committed or older than 15. Throws unavailable.
+  /// `url` is a libpq connection string or URI. Sets application_name, statement_timeout and the
+  /// isolation level, and refuses (internal) a server whose default is not read committed or older
+  /// than 15. Throws unavailable.
   static std::unique_ptr<Connection> open(const std::string& url);
   ~Connection();
 
   bool broken() const;
-  /// Whether the server still holds its end open and a statement may be sent: no round trip, under a microsecond.
-  /// A connection found dead is broken from then on.
+  /// Whether the server still holds its end open and a statement may be sent: no round trip, under
+  /// a microsecond. A connection found dead is broken from then on.
   bool alive();
 
   /// Prepares on first use, then runs in one round trip. Without begin() it is its own transaction.
@@ -130,20 +134,22 @@ class Connection {
   /// SQL without parameters, possibly several statements (migrations only).
   void run_script(const std::string& sql);
 
-  /// One round trip for many runs of one statement: answers in order. A statement that fails undoes itself only; the
-  /// first failure is thrown after all were run. (Outside begin() the runs of one round trip share a transaction;
-  /// when one fails, the others are run again, each in its own.)
+  /// One round trip for many runs of one statement: answers in order. A statement that fails undoes
+  /// itself only; the first failure is thrown after all were run. (Outside begin() the runs of one
+  /// round trip share a transaction; when one fails, the others are run again, each in its own.)
   std::vector<Rows> run_pipelined(const Query& query, std::span<const std::vector<Param>> params);
 
   /// BEGIN travels with the first statement: no round trip of its own.
   void begin();
   void begin_snapshot();  ///< repeatable read, read only: every statement sees the same state
-  /// Throws DbError: with in_doubt() when the answer was lost; internal when a statement had failed before.
+  /// Throws DbError: with in_doubt() when the answer was lost; internal when a statement had failed
+  /// before.
   void commit();
   void rollback() noexcept;
 
-  /// COPY ... FROM STDIN BINARY: `sql` is the whole COPY statement; rows are sent in large pieces. COPY casts nothing:
-  /// each field has exactly the type of its column. A connection does nothing else until finish() or the end of this.
+  /// COPY ... FROM STDIN BINARY: `sql` is the whole COPY statement; rows are sent in large pieces.
+  /// COPY casts nothing: each field has exactly the type of its column. A connection does nothing
+  /// else until finish() or the end of this.
   class CopyIn {
    public:
     explicit CopyIn(Connection& connection, const std::string& sql);
@@ -158,16 +164,20 @@ class Connection {
     std::string buffer_;
     bool done_ = false;
   };
-  /// COPY (...) TO STDOUT BINARY: calls `row` with the fields of each row (nullopt = NULL), views valid in the call.
-  /// When `row` throws, the connection is broken: the rest of the answer is not worth reading.
+  /// COPY (...) TO STDOUT BINARY: calls `row` with the fields of each row (nullopt = NULL), views
+  /// valid in the call. When `row` throws, the connection is broken: the rest of the answer is not
+  /// worth reading.
   void copy_out(const std::string& sql,
                 const std::function<void(std::span<const std::optional<std::string_view>>)>& row);
 
  private:
   Connection();
-  void run_piece(const Query& query, std::span<const std::vector<Param>> piece, std::vector<Rows>& out,
-                 std::exception_ptr& first_failure);
   struct State;
+  struct PipelineOutcome;
+  void run_piece(const Query& query, std::span<const std::vector<Param>> piece,
+                 PipelineOutcome& outcome);
+  void rerun_apart(const Query& query, std::span<const std::span<const Param>> runs,
+                   PipelineOutcome& outcome, size_t failed);
   std::unique_ptr<State> state_;
 };
 

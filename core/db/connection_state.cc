@@ -25,8 +25,8 @@ bool is_last_word(const PGresult* result) {
   return severity == "FATAL" || severity == "PANIC";
 }
 
-/// The server's own view of a prepared statement no longer fits this connection: a migration changed its columns, or
-/// a pooler gave us another server session. A new connection prepares anew.
+/// The server's own view of a prepared statement no longer fits this connection: a migration
+/// changed its columns, or a pooler gave us another server session. A new connection prepares anew.
 bool is_stale_statement(std::string_view sqlstate) {
   return sqlstate == "0A000" || sqlstate == "26000";
 }
@@ -94,7 +94,8 @@ Result Connection::State::execute(const char* sql, std::string_view doing, bool 
                                   ExecStatusType also_fine) {
   require_usable(doing);
   Result result(PQexec(conn, sql));
-  const bool fine = succeeded(result.get()) || (result && PQresultStatus(result.get()) == also_fine);
+  const bool fine =
+      succeeded(result.get()) || (result && PQresultStatus(result.get()) == also_fine);
   if (!fine) fail(result.get(), doing, lasting);
   return result;
 }
@@ -114,12 +115,12 @@ Statement& Connection::State::statement_for(const Query& query, std::span<const 
     }
     if (statement.takes(params)) return statement;
   }
-  Statement statement{.name = query.name,
-                      .sql = query.sql,
-                      .types = {},
-                      .seconds = &metrics::histogram("tarn_sql_seconds",
-                                                     "Round trips to the database by query.",
-                                                     {"query", query.name})};
+  Statement statement{
+      .name = query.name,
+      .sql = query.sql,
+      .types = {},
+      .seconds = &metrics::histogram("tarn_sql_seconds", "Round trips to the database by query.",
+                                     {"query", query.name})};
   if (!known.empty()) statement.name += str_cat('#', known.size());
   for (const Param& param : params) statement.types.push_back(param.type_oid());
   known.push_back(std::move(statement));
@@ -138,9 +139,9 @@ void Connection::State::send(const Statement& statement,
   }
   for (const std::span<const Param> params : runs) {
     bound.bind(params);
-    sent = sent && PQsendQueryPrepared(conn, statement.name.c_str(), bound.count(),
-                                       bound.values.data(), bound.lengths.data(),
-                                       bound.formats.data(), 1);
+    sent = sent &&
+           PQsendQueryPrepared(conn, statement.name.c_str(), bound.count(), bound.values.data(),
+                               bound.lengths.data(), bound.formats.data(), 1);
   }
   if (!sent) {  // without the sync the server commits nothing
     broken = true;

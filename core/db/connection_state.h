@@ -1,8 +1,6 @@
-// What a Connection keeps: the libpq session, its prepared statements and where it stands in a transaction.
-// Private to core/db.
+// What a Connection keeps: the libpq session, its prepared statements and where it stands in a
+// transaction. Private to core/db.
 #pragma once
-
-#include <libpq-fe.h>
 
 #include <memory>
 #include <span>
@@ -10,6 +8,8 @@
 #include <string_view>
 #include <unordered_map>
 #include <vector>
+
+#include <libpq-fe.h>
 
 #include "core/base/metrics.h"
 #include "core/db/connection.h"
@@ -25,7 +25,8 @@ struct Rows::State {
   Result result;
 };
 
-/// A statement as one connection has prepared it. A query called with other parameter types is another statement.
+/// A statement as one connection has prepared it. A query called with other parameter types is
+/// another statement.
 struct Statement {
   std::string name;
   const char* sql;
@@ -57,8 +58,8 @@ struct Connection::State {
   bool lost() const { return PQstatus(conn) != CONNECTION_OK; }
   /// Throws unavailable on a broken connection.
   void require_usable(std::string_view doing) const;
-  /// Throws the DbError for a failed or missing result. `lasting`: the statement's effect would be durable although
-  /// its answer was lost (a COMMIT, or a statement that is its own transaction).
+  /// Throws the DbError for a failed or missing result. `lasting`: the statement's effect would be
+  /// durable although its answer was lost (a COMMIT, or a statement that is its own transaction).
   [[noreturn]] void fail(const PGresult* result, std::string_view doing, bool lasting);
   /// Runs simple-protocol SQL and throws unless it succeeded or gave `also_fine`.
   Result execute(const char* sql, std::string_view doing, bool lasting,
@@ -67,14 +68,18 @@ struct Connection::State {
   void send_pending_begin();
   /// The statement for `query` with these parameter types; not necessarily prepared yet.
   Statement& statement_for(const Query& query, std::span<const Param> params);
-  /// One round trip: pending BEGIN, PREPARE if new, every run, sync. One result per run; `at_end` is what the closing
-  /// of the shared transaction said. Throws when the connection broke or BEGIN or PREPARE failed.
+  /// One round trip: pending BEGIN, PREPARE if new, every run, sync. One result per run; `at_end`
+  /// is what the closing of the shared transaction said. Throws when the connection broke or BEGIN
+  /// or PREPARE failed.
   struct Answers {
     std::vector<Result> results;
     Result at_end;
   };
   Answers pipeline(Statement& statement, std::span<const std::span<const Param>> runs);
   bool autocommit() const { return !in_transaction; }
+  static Rows rows_of(Result result) {
+    return Rows(std::make_shared<Rows::State>(Rows::State{std::move(result)}));
+  }
 
   PGconn* conn = nullptr;
   bool broken = false;

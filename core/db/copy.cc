@@ -1,7 +1,7 @@
 // COPY in PostgreSQL's binary form, both ways.
-#include <libpq-fe.h>
-
 #include <chrono>
+
+#include <libpq-fe.h>
 
 #include "core/base/str_cat.h"
 #include "core/db/connection.h"
@@ -14,7 +14,8 @@ namespace {
 /// Rows are gathered to pieces of this size: fewer, larger writes to the socket.
 constexpr size_t kCopyPieceBytes = 256 * 1024;
 
-/// Signature, flags, length of the header extension. Source: PostgreSQL manual, COPY, "Binary Format".
+/// Signature, flags, length of the header extension. Source: PostgreSQL manual, COPY, "Binary
+/// Format".
 constexpr std::string_view kHeader("PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0\0", 19);
 constexpr size_t kExtensionLengthAt = 15;
 constexpr int16_t kTrailer = -1;
@@ -104,7 +105,8 @@ Connection::CopyIn::~CopyIn() {
 void Connection::CopyIn::row(std::initializer_list<Param> fields) {
   put_be<int16_t>(buffer_, static_cast<int16_t>(fields.size()));
   for (const Param& field : fields) {
-    put_be<int32_t>(buffer_, field.null() ? kNullLength : static_cast<int32_t>(field.bytes().size()));
+    put_be<int32_t>(buffer_,
+                    field.null() ? kNullLength : static_cast<int32_t>(field.bytes().size()));
     buffer_.append(field.bytes());
   }
   if (buffer_.size() < kCopyPieceBytes) return;

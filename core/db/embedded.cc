@@ -1,13 +1,13 @@
 // Keeping a private PostgreSQL running.
 #include "core/db/embedded.h"
 
-#include <signal.h>
-#include <sys/wait.h>
-
 #include <algorithm>
 #include <chrono>
 #include <future>
 #include <thread>
+
+#include <signal.h>
+#include <sys/wait.h>
 
 #include "core/base/error.h"
 #include "core/base/log.h"
@@ -34,11 +34,12 @@ constexpr seconds kSettled{60};
 constexpr seconds kFastStop{30};
 constexpr seconds kHardStop{5};
 
-/// The server's death signal is bound to the thread that starts it: one thread of ours starts every server and lives
-/// until the last has ended.
+/// The server's death signal is bound to the thread that starts it: one thread of ours starts every
+/// server and lives until the last has ended.
 class Supervisor final : public EmbeddedPostgres {
  public:
-  explicit Supervisor(Cluster cluster) : cluster_(std::move(cluster)), thread_([this] { supervise(); }) {}
+  explicit Supervisor(Cluster cluster)
+      : cluster_(std::move(cluster)), thread_([this] { supervise(); }) {}
   ~Supervisor() override;
 
   void wait_for_first_start() { started_.get_future().get(); }
@@ -62,7 +63,8 @@ class Supervisor final : public EmbeddedPostgres {
   std::promise<void> started_;
   mutable Mutex mutex_;
   CondVar changed_;
-  pid_t pid_ TARN_GUARDED_BY(mutex_) = 0;  // reaped only under the lock, so it never names another process
+  pid_t pid_ TARN_GUARDED_BY(mutex_) =
+      0;  // reaped only under the lock, so it never names another process
   bool stopping_ TARN_GUARDED_BY(mutex_) = false;
   bool finished_ TARN_GUARDED_BY(mutex_) = false;
   std::jthread thread_;  // last: it uses all of the above
@@ -123,12 +125,13 @@ bool Supervisor::run_once(bool first) {
     if (!launch()) return false;
     const std::string failure = wait_until_ready();
     if (first && failure.empty()) started_.set_value();
-    if (!first && failure.empty()) log::warn("postgres_restarted", {{"directory", cluster_.data()}});
+    if (!first && failure.empty())
+      log::warn("postgres_restarted", {{"directory", cluster_.data()}});
     const std::string end = wait_for_end();
     if (first && !failure.empty()) {
       throw Error(ErrorCode::kPreconditionFailed,
-                  str_cat("starting PostgreSQL: it ", failure, " ", end, ": ", cluster_.last_log_line(), " (",
-                          cluster_.log_path(), ")"));
+                  str_cat("starting PostgreSQL: it ", failure, " ", end, ": ",
+                          cluster_.last_log_line(), " (", cluster_.log_path(), ")"));
     }
     MutexLock lock(mutex_);
     if (stopping_) return false;
@@ -151,8 +154,8 @@ bool Supervisor::launch() {
   return true;
 }
 
-/// Empty once connections are taken; else what went wrong. An orphan that answers in its place does not count:
-/// PostgreSQL's own file must name our child.
+/// Empty once connections are taken; else what went wrong. An orphan that answers in its place does
+/// not count: PostgreSQL's own file must name our child.
 std::string Supervisor::wait_until_ready() {
   const int child = pid();
   const Clock::time_point deadline = Clock::now() + kStartTimeout;

@@ -6,14 +6,16 @@
 
 namespace tarn::db {
 
-/// A running private cluster. initdb on first start; data in `<dir>/pg/15`, log in `<dir>/pg/postgres.log`, Unix socket
-/// only, run as user postgres when we are root. Restarts the server when it dies; the server stops when our process
-/// dies, however it dies. Safe from any thread.
+/// A running private cluster. initdb on first start; data in `<dir>/pg/15`, log in
+/// `<dir>/pg/postgres.log`, Unix socket only, run as user postgres when we are root. Restarts the
+/// server when it dies; the server stops when our process dies, however it dies. Safe from any
+/// thread.
 class EmbeddedPostgres {
  public:
-  /// Blocks until it answers; stops an orphan of this directory that a killed process of ours left. Throws
-  /// precondition_failed, saying what to do: no PostgreSQL 15 installed, `dir` is owned by another tarnd, of another
-  /// major version, or cannot be entered by the user that runs PostgreSQL.
+  /// Blocks until it answers; stops an orphan of this directory that a killed process of ours left.
+  /// Throws precondition_failed, saying what to do: no PostgreSQL 15 installed, `dir` is owned by
+  /// another tarnd, of another major version, or cannot be entered by the user that runs
+  /// PostgreSQL.
   static std::unique_ptr<EmbeddedPostgres> start(const std::string& dir);
   /// Stops the server (fast shutdown, checkpointed).
   virtual ~EmbeddedPostgres() = default;

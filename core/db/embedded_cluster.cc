@@ -1,12 +1,5 @@
 #include "core/db/embedded_cluster.h"
 
-#include <fcntl.h>
-#include <pwd.h>
-#include <signal.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -15,6 +8,13 @@
 #include <filesystem>
 #include <fstream>
 #include <thread>
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
@@ -58,7 +58,8 @@ constexpr const char* kSettings[] = {
     "random_page_cost=1.1",
     "jit=off",
     "max_parallel_workers_per_gather=0",
-    // Staging rows live for seconds: vacuum often, without pauses, before the dead outnumber the living.
+    // Staging rows live for seconds: vacuum often, without pauses, before the dead outnumber the
+    // living.
     "autovacuum_naptime=10s",
     "autovacuum_vacuum_cost_delay=0",
     "autovacuum_vacuum_scale_factor=0.05",
@@ -81,7 +82,8 @@ constexpr const char* kSettings[] = {
 
 /// mkdir -p whose result does not depend on our umask.
 void make_directories(const fs::path& path) {
-  if (path.has_parent_path() && !fs::exists(path.parent_path())) make_directories(path.parent_path());
+  if (path.has_parent_path() && !fs::exists(path.parent_path()))
+    make_directories(path.parent_path());
   if (mkdir(path.c_str(), kPassage) == 0) {
     if (chmod(path.c_str(), kPassage) != 0) refuse_errno("making", path.string());
   } else if (errno != EEXIST) {
@@ -89,7 +91,8 @@ void make_directories(const fs::path& path) {
   }
 }
 
-/// Whether `path` is now a directory that only `user` may enter; takes over an existing one only if it is theirs.
+/// Whether `path` is now a directory that only `user` may enter; takes over an existing one only if
+/// it is theirs.
 bool make_private(const std::string& path, const PostgresUser& user) {
   if (mkdir(path.c_str(), kPrivate) == 0) {
     return chmod(path.c_str(), kPrivate) == 0 && lchown(path.c_str(), user.uid, user.gid) == 0;
@@ -101,8 +104,8 @@ bool make_private(const std::string& path, const PostgresUser& user) {
 
 std::string find_binaries() {
   const std::string from_path = output_of("pg_config --bindir 2>/dev/null");
-  for (const std::string& candidate :
-       {str_cat("/usr/lib/postgresql/", kMajor, "/bin"), str_cat("/usr/pgsql-", kMajor, "/bin"), from_path}) {
+  for (const std::string& candidate : {str_cat("/usr/lib/postgresql/", kMajor, "/bin"),
+                                       str_cat("/usr/pgsql-", kMajor, "/bin"), from_path}) {
     const std::string postgres = str_cat(candidate, "/postgres");
     if (candidate.empty() || access(postgres.c_str(), X_OK) != 0) continue;
     const std::string version = output_of(str_cat("'", postgres, "' --version"));
@@ -112,18 +115,21 @@ std::string find_binaries() {
                  ", or configure the URL of a running server"));
 }
 
-/// A new private directory with a short path. Those below /tmp get a random name, since anybody may make one there.
+/// A new private directory with a short path. Those below /tmp get a random name, since anybody may
+/// make one there.
 std::string make_socket_directory(const std::string& root, const PostgresUser& user) {
   const char* runtime = std::getenv("XDG_RUNTIME_DIR");
   const std::string base = geteuid() == 0 ? "/run" : runtime ? runtime : "";
   const std::string stable = str_cat(base, "/tarn-", to_hex(sha256(root)).substr(0, 16));
-  if (!base.empty() && stable.size() <= kSocketDirectoryBytesMax && make_private(stable, user)) return stable;
+  if (!base.empty() && stable.size() <= kSocketDirectoryBytesMax && make_private(stable, user))
+    return stable;
 
   const std::string record = str_cat(root, "/", kSocketRecord);
   std::string recorded;
   std::getline(std::ifstream(record) >> std::ws, recorded);
   std::error_code ignored;
-  if (recorded.rfind("/tmp/tarn-", 0) == 0 && fs::exists(recorded, ignored) && make_private(recorded, user)) {
+  if (recorded.rfind("/tmp/tarn-", 0) == 0 && fs::exists(recorded, ignored) &&
+      make_private(recorded, user)) {
     return recorded;
   }
   std::string fresh = "/tmp/tarn-XXXXXX";
@@ -147,7 +153,7 @@ bool emptied_within(const std::string& data, seconds limit) {
 }
 
 /// As a value in a libpq connection string.
-std::string quoted(std::string_view value) {
+std::string libpq_value(std::string_view value) {
   std::string out = "'";
   for (const char c : value) {
     if (c == '\'' || c == '\\') out.push_back('\\');
@@ -164,7 +170,8 @@ std::string absolute_path(const std::string& dir) {
 void require_enterable(const std::string& dir, const PostgresUser& user) {
   const std::string barred = first_barred(dir, user);
   if (barred.empty()) return;
-  refuse(str_cat("user ", user.name, ", who runs it, cannot enter ", barred, ": choose a data directory outside it, or allow it with chmod o+x"));
+  refuse(str_cat("user ", user.name, ", who runs it, cannot enter ", barred,
+                 ": choose a data directory outside it, or allow it with chmod o+x"));
 }
 
 }  // namespace
@@ -174,7 +181,8 @@ DirectoryLock::DirectoryLock(const std::string& path)
   if (fd_ < 0) refuse_errno("opening", path);
   if (flock(fd_, LOCK_EX | LOCK_NB) != 0) {
     close(fd_);
-    refuse(str_cat("another tarnd runs on this data directory (it holds ", path, "): stop it or choose another directory"));
+    refuse(str_cat("another tarnd runs on this data directory (it holds ", path,
+                   "): stop it or choose another directory"));
   }
 }
 
@@ -212,12 +220,14 @@ void Cluster::require_known_version() const {
   std::string others;
   for (const fs::directory_entry& entry : fs::directory_iterator(root_)) {
     const std::string name = entry.path().filename().string();
-    if (name != kMajor && std::isdigit(static_cast<unsigned char>(name[0])) && fs::exists(entry.path() / "PG_VERSION")) {
+    if (name != kMajor && std::isdigit(static_cast<unsigned char>(name[0])) &&
+        fs::exists(entry.path() / "PG_VERSION")) {
       others += str_cat(others.empty() ? "" : ", ", name);
     }
   }
   if (fs::exists(data_)) {
-    if (!fs::exists(str_cat(data_, "/PG_VERSION"))) refuse(str_cat(data_, " is no PostgreSQL data directory"));
+    if (!fs::exists(str_cat(data_, "/PG_VERSION")))
+      refuse(str_cat(data_, " is no PostgreSQL data directory"));
   } else if (!others.empty()) {
     refuse(str_cat(root_, " holds data of PostgreSQL ", others, ", and this program runs ", kMajor,
                    ": move the data over with pg_upgrade or pg_dump"));
@@ -226,21 +236,25 @@ void Cluster::require_known_version() const {
 
 void Cluster::initialise() const {
   for (const fs::directory_entry& entry : fs::directory_iterator(root_)) {
-    if (entry.path().filename().string().rfind(kUnfinishedPrefix, 0) == 0) fs::remove_all(entry.path());
+    if (entry.path().filename().string().rfind(kUnfinishedPrefix, 0) == 0)
+      fs::remove_all(entry.path());
   }
   if (!user_.is_other && !getpwuid(user_.uid)) {
-    refuse(str_cat(user_.name, " has no entry in the user database (/etc/passwd), which initdb needs"));
+    refuse(str_cat(user_.name,
+                   " has no entry in the user database (/etc/passwd), which initdb needs"));
   }
   const std::string unfinished = str_cat(root_, "/", kUnfinishedPrefix, to_hex(random_bytes(4)));
-  const pid_t child = spawn({.arguments = {str_cat(binaries_, "/initdb"), "--pgdata", unfinished, "--username=postgres",
-                                           "--auth-local=trust", "--auth-host=reject", "--data-checksums",
-                                           "--encoding=UTF8", "--locale=C.UTF-8"},
-                             .log_path = log_path_,
-                             .death_signal = SIGTERM},
-                            user_);
+  const pid_t child =
+      spawn({.arguments = {str_cat(binaries_, "/initdb"), "--pgdata", unfinished,
+                           "--username=postgres", "--auth-local=trust", "--auth-host=reject",
+                           "--data-checksums", "--encoding=UTF8", "--locale=C.UTF-8"},
+             .log_path = log_path_,
+             .death_signal = SIGTERM},
+            user_);
   const std::string failure = reap(child);
   if (!failure.empty()) {
-    refuse(str_cat("making the data directory: initdb ", failure, ": ", last_log_line(), " (", log_path_, ")"));
+    refuse(str_cat("making the data directory: initdb ", failure, ": ", last_log_line(), " (",
+                   log_path_, ")"));
   }
   if (rename(unfinished.c_str(), data_.c_str()) != 0) refuse_errno("renaming", unfinished);
   const int directory = ::open(root_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -250,7 +264,8 @@ void Cluster::initialise() const {
 }
 
 std::string Cluster::url() const {
-  return str_cat("host=", quoted(socket_directory_), " port=5432 user=postgres dbname=postgres");
+  return str_cat("host=", libpq_value(socket_directory_),
+                 " port=5432 user=postgres dbname=postgres");
 }
 
 void Cluster::stop_orphans() const {
@@ -263,13 +278,16 @@ void Cluster::stop_orphans() const {
     if (headed) kill(postmaster, SIGINT);  // without it the backends notice and leave by themselves
     if (!emptied_within(data_, headed ? kOrphanFastStop : kOrphanHardStop)) {
       signal_all(postgres_processes_in(data_), SIGQUIT);
-      if (!emptied_within(data_, kOrphanHardStop)) signal_all(postgres_processes_in(data_), SIGKILL);
+      if (!emptied_within(data_, kOrphanHardStop))
+        signal_all(postgres_processes_in(data_), SIGKILL);
       if (!emptied_within(data_, kOrphanHardStop)) {
-        throw Error(ErrorCode::kUnavailable, str_cat("starting PostgreSQL: an older server on ", data_, " does not stop"));
+        throw Error(ErrorCode::kUnavailable,
+                    str_cat("starting PostgreSQL: an older server on ", data_, " does not stop"));
       }
     }
   }
-  // The process number in a lock file left over may belong to somebody else by now; PostgreSQL would refuse to start.
+  // The process number in a lock file left over may belong to somebody else by now; PostgreSQL
+  // would refuse to start.
   std::error_code ignored;
   fs::remove(str_cat(data_, "/postmaster.pid"), ignored);
 }
@@ -279,7 +297,8 @@ pid_t Cluster::launch() const {
   if (fs::file_size(log_path_, ignored) > kLogRotateBytes && !ignored) {
     fs::rename(log_path_, str_cat(log_path_, ".1"), ignored);
   }
-  Program program{.arguments = {str_cat(binaries_, "/postgres"), "-D", data_, "-k", socket_directory_, "-h", ""},
+  Program program{.arguments = {str_cat(binaries_, "/postgres"), "-D", data_, "-k",
+                                socket_directory_, "-h", ""},
                   .log_path = log_path_,
                   .death_signal = SIGINT};
   for (const char* setting : kSettings) {
@@ -289,7 +308,8 @@ pid_t Cluster::launch() const {
   return spawn(program, user_);
 }
 
-/// Lines of postmaster.pid: pid, data directory, start time, port, socket directory, address, shared memory, status.
+/// Lines of postmaster.pid: pid, data directory, start time, port, socket directory, address,
+/// shared memory, status.
 std::vector<std::string> Cluster::postmaster_file() const {
   std::vector<std::string> lines;
   std::ifstream file(str_cat(data_, "/postmaster.pid"));
@@ -318,7 +338,8 @@ std::string Cluster::last_log_line() const {
   std::string best;
   bool fatal = false;
   for (std::string line; std::getline(file, line);) {
-    const bool is_fatal = line.find("FATAL") != std::string::npos || line.find("error:") != std::string::npos;
+    const bool is_fatal =
+        line.find("FATAL") != std::string::npos || line.find("error:") != std::string::npos;
     if (line.empty() || (fatal && !is_fatal)) continue;
     best = line;
     fatal = is_fatal;

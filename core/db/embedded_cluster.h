@@ -1,10 +1,11 @@
-// The files of an embedded PostgreSQL: programs, data directory, lock, socket directory. Private to core/db.
+// The files of an embedded PostgreSQL: programs, data directory, lock, socket directory. Private to
+// core/db.
 #pragma once
-
-#include <sys/types.h>
 
 #include <string>
 #include <vector>
+
+#include <sys/types.h>
 
 #include "core/db/embedded_process.h"
 
@@ -25,7 +26,8 @@ class DirectoryLock {
 /// An initialised data directory that only we may run. One thread at a time.
 class Cluster {
  public:
-  /// Makes `dir` and the cluster in it when they are missing. Throws: precondition_failed as EmbeddedPostgres::start.
+  /// Makes `dir` and the cluster in it when they are missing. Throws: precondition_failed as
+  /// EmbeddedPostgres::start.
   static Cluster open(const std::string& dir);
 
   const std::string& data() const { return data_; }
@@ -33,8 +35,8 @@ class Cluster {
   const std::string& socket_directory() const { return socket_directory_; }
   std::string url() const;
 
-  /// Stops what still runs on the data directory and was not started by us; removes a lock file nobody holds.
-  /// Throws: unavailable when it does not stop.
+  /// Stops what still runs on the data directory and was not started by us; removes a lock file
+  /// nobody holds. Throws: unavailable when it does not stop.
   void stop_orphans() const;
   /// Starts the server. The calling thread must live as long as it.
   pid_t launch() const;

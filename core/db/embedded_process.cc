@@ -1,5 +1,13 @@
 #include "core/db/embedded_process.h"
 
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
 #include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
@@ -9,14 +17,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <charconv>
-#include <cstdio>
-#include <cstring>
-#include <filesystem>
-#include <memory>
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
@@ -30,8 +30,12 @@ namespace fs = std::filesystem;
 constexpr int kCannotChangeUser = 120;
 constexpr int kParentGone = 121;
 constexpr int kCannotExecute = 122;
+/// Folders above a data directory that are looked at: as many as an exit status below those can
+/// count.
+constexpr size_t kStepsMax = 119;
 
-/// Between fork and exec only async-signal-safe calls are allowed: everything is laid out before the fork.
+/// Between fork and exec only async-signal-safe calls are allowed: everything is laid out before
+/// the fork.
 struct Launch {
   std::vector<char*> arguments;
   std::vector<char*> environment;
@@ -102,8 +106,7 @@ pid_t fork_quietly() {
   const int why = errno;
   if (child != 0) pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (child < 0) {
-    throw Error(ErrorCode::kUnavailable,
-                str_cat("starting a child process: ", std::strerror(why)));
+    throw Error(ErrorCode::kUnavailable, str_cat("starting a child process: ", std::strerror(why)));
   }
   return child;
 }
@@ -124,7 +127,8 @@ PostgresUser PostgresUser::find() {
   const passwd* entry = getpwnam(kName);
   if (!entry) {
     throw Error(ErrorCode::kPreconditionFailed,
-                "starting PostgreSQL: it refuses to run as root, and there is no user \"postgres\" to run it: "
+                "starting PostgreSQL: it refuses to run as root, and there is no user \"postgres\" "
+                "to run it: "
                 "install the package postgresql-15, add the user, or start as another user");
   }
   PostgresUser user{entry->pw_uid, entry->pw_gid, {}, kName, true};
@@ -158,22 +162,25 @@ std::string reap(pid_t child) {
   }
   if (WIFSIGNALED(status)) return str_cat("was killed by signal ", WTERMSIG(status));
   switch (WEXITSTATUS(status)) {
-    case 0: return "";
-    case kCannotChangeUser: return "could not change to its user";
-    case kCannotExecute: return "could not be executed";
-    default: return str_cat("exited with status ", WEXITSTATUS(status));
+    case 0:
+      return "";
+    case kCannotChangeUser:
+      return "could not change to its user";
+    case kCannotExecute:
+      return "could not be executed";
+    default:
+      return str_cat("exited with status ", WEXITSTATUS(status));
   }
 }
 
 std::string first_barred(const std::string& path, const PostgresUser& user) {
-  if (!user.is_other) return "";
   std::vector<std::string> steps;
   fs::path step;
   for (const fs::path& name : fs::path(path)) steps.push_back((step /= name).string());
-  const pid_t child = fork_quietly();
+  const pid_t child = fork_quietly();  // to ask as that user
   if (child == 0) {
     if (!become(user)) _exit(kCannotChangeUser);
-    for (size_t i = 0; i < steps.size(); ++i) {
+    for (size_t i = 0; i < steps.size() && i < kStepsMax; ++i) {
       if (access(steps[i].c_str(), X_OK) != 0 && errno == EACCES) _exit(static_cast<int>(i) + 1);
     }
     _exit(0);
@@ -194,8 +201,10 @@ std::vector<pid_t> postgres_processes_in(const std::string& data) {
     const auto parsed = std::from_chars(name.data(), name.data() + name.size(), pid);
     if (parsed.ptr != name.data() + name.size() || pid == 0) continue;
     if (link_target(entry.path() / "cwd") != data) continue;
-    // A person's shell may stand there too. After an upgrade of the package the name ends in " (deleted)".
-    if (link_target(entry.path() / "exe").find("/postgres") != std::string::npos) out.push_back(pid);
+    // A person's shell may stand there too. After an upgrade of the package the name ends in "
+    // (deleted)".
+    if (link_target(entry.path() / "exe").find("/postgres") != std::string::npos)
+      out.push_back(pid);
   }
   return out;
 }

@@ -1,10 +1,10 @@
 // Child processes of the embedded PostgreSQL. Private to core/db.
 #pragma once
 
-#include <sys/types.h>
-
 #include <string>
 #include <vector>
+
+#include <sys/types.h>
 
 namespace tarn::db {
 
@@ -26,16 +26,18 @@ struct Program {
   int death_signal;                    ///< what the child gets when the spawning thread ends
 };
 
-/// Starts `program` as `user` in a session of its own, with no file, signal or environment of ours. The child gets
-/// its death signal when the calling THREAD ends. Throws: unavailable.
+/// Starts `program` as `user` in a session of its own, with no file, signal or environment of ours.
+/// The child gets its death signal when the calling THREAD ends. Throws: unavailable.
 pid_t spawn(const Program& program, const PostgresUser& user);
 
 /// Whether it exited; leaves it to be reaped.
 bool has_exited(pid_t child);
-/// Waits for the end of `child` and reaps it: "exited with status 1" or "was killed by signal 9"; empty for status 0.
+/// Waits for the end of `child` and reaps it: "exited with status 1" or "was killed by signal 9";
+/// empty for status 0.
 std::string reap(pid_t child);
 
-/// The first of `path` and its parents that `user` cannot enter; empty when it can enter all that exist.
+/// The first of `path` and its parents that `user` cannot enter; empty when it can enter all that
+/// exist.
 std::string first_barred(const std::string& path, const PostgresUser& user);
 
 /// PostgreSQL processes whose working directory is `data`: a postmaster and its backends.

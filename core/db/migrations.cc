@@ -48,12 +48,13 @@ size_t count_applied(const Rows& applied, std::span<const Migration> migrations)
     const int64_t version = applied.integer(i, 0);
     const std::string_view name = applied.text(i, 1);
     if (i >= migrations.size()) {
-      refuse(str_cat("it has migration ", version, " (", name, ") and is newer than this program: upgrade the program"));
+      refuse(str_cat("it has migration ", version, " (", name,
+                     ") and is newer than this program: upgrade the program"));
     }
     const Migration& ours = migrations[i];
     if (version != ours.version) {
-      refuse(str_cat("it has migration ", version, " (", name, ") where this program has ", ours.version, " (",
-                     ours.name, ")"));
+      refuse(str_cat("it has migration ", version, " (", name, ") where this program has ",
+                     ours.version, " (", ours.name, ")"));
     }
     if (applied.text(i, 2) != checksum_of(ours)) {
       refuse(str_cat("migration ", version, " (", name, ") was applied with another text"));

@@ -39,7 +39,8 @@ Pool::Lease Pool::lease() {
 }
 
 /// An idle connection, or none when the caller may open one (it is counted already).
-std::unique_ptr<Connection> Pool::take_idle_or_reserve(MutexLock& lock, Clock::time_point deadline) {
+std::unique_ptr<Connection> Pool::take_idle_or_reserve(MutexLock& lock,
+                                                       Clock::time_point deadline) {
   for (;;) {
     if (!idle_.empty()) {
       std::unique_ptr<Connection> connection = std::move(idle_.back());  // the warmest
@@ -114,8 +115,8 @@ Rows Pool::run(const Query& query, std::initializer_list<Param> params, Retry re
   return retried(retry, [&](Connection& connection) { return connection.run(query, params); });
 }
 
-std::vector<Rows> Pool::run_pipelined(const Query& query, std::span<const std::vector<Param>> params,
-                                      Retry retry) {
+std::vector<Rows> Pool::run_pipelined(const Query& query,
+                                      std::span<const std::vector<Param>> params, Retry retry) {
   return retried(retry,
                  [&](Connection& connection) { return connection.run_pipelined(query, params); });
 }

@@ -21,11 +21,12 @@ constexpr int kConflictRetriesMax = 5;
 
 struct PoolOptions {
   uint32_t connections_max = 16;
-  std::chrono::milliseconds lease_timeout{10'000};  ///< then unavailable: the database is overloaded or gone
+  /// Then unavailable: the database is overloaded or gone.
+  std::chrono::milliseconds lease_timeout{10'000};
 };
 
-/// After a refused connection no other is tried for this long: requests fail at once instead of piling up on a
-/// database that is down.
+/// After a refused connection no other is tried for this long: requests fail at once instead of
+/// piling up on a database that is down.
 constexpr std::chrono::milliseconds kRefusedPause{200};
 
 /// Safe from any thread. A request leases at most one connection at a time.
@@ -50,16 +51,17 @@ class Pool {
     std::unique_ptr<Connection> connection_;
   };
 
-  /// Throws unavailable after lease_timeout, or at once when a new connection is refused (or was, less than
-  /// kRefusedPause ago). Connections that died in the pool are replaced.
+  /// Throws unavailable after lease_timeout, or at once when a new connection is refused (or was,
+  /// less than kRefusedPause ago). Connections that died in the pool are replaced.
   Lease lease();
 
-  /// One statement as its own transaction. Retried once on a fresh connection when the old one turned out broken
-  /// before anything was sent or when the statement only reads (`Retry::kRead`).
+  /// One statement as its own transaction. Retried once on a fresh connection when the old one
+  /// turned out broken before anything was sent or when the statement only reads (`Retry::kRead`).
   enum class Retry { kRead, kWrite };
   Rows run(const Query& query, std::initializer_list<Param> params, Retry retry);
   /// Connection::run_pipelined under the same rule.
-  std::vector<Rows> run_pipelined(const Query& query, std::span<const std::vector<Param>> params, Retry retry);
+  std::vector<Rows> run_pipelined(const Query& query, std::span<const std::vector<Param>> params,
+                                  Retry retry);
 
   /// Runs `body` between BEGIN and COMMIT; retries the whole body on conflict (40001, 40P01).
   template <typename Body>

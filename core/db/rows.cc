@@ -22,8 +22,8 @@ void expect_type(uint32_t type, std::initializer_list<uint32_t> allowed, size_t 
   misuse(row, column, str_cat("its type is ", type));
 }
 
-/// Calls `element` with each element of a binary array. False when the bytes are no one-dimensional array without
-/// NULLs.
+/// Calls `element` with each element of a binary array. False when the bytes are no one-dimensional
+/// array without NULLs.
 template <typename Element>
 bool each_element(std::string_view bytes, Element&& element) {
   constexpr size_t kHeadBytes = 12;
@@ -48,9 +48,12 @@ bool each_element(std::string_view bytes, Element&& element) {
 
 int64_t integer_of(std::string_view bytes) {
   switch (bytes.size()) {
-    case 2: return get_be<int16_t>(bytes);
-    case 4: return get_be<int32_t>(bytes);
-    default: return get_be<int64_t>(bytes);
+    case 2:
+      return get_be<int16_t>(bytes);
+    case 4:
+      return get_be<int32_t>(bytes);
+    default:
+      return get_be<int64_t>(bytes);
   }
 }
 

@@ -1,5 +1,5 @@
-// PostgreSQL's type numbers (fixed for built-in types; catalog/pg_type.dat) and its big-endian integers.
-// Private to core/db.
+// PostgreSQL's type numbers (fixed for built-in types; catalog/pg_type.dat) and its big-endian
+// integers. Private to core/db.
 #pragma once
 
 #include <cstddef>
@@ -34,9 +34,11 @@ enum TypeOid : uint32_t {
 /// Appends an integer, most significant byte first.
 template <typename T>
 void put_be(std::string& out, T value) {
-  for (int shift = static_cast<int>(sizeof(T)) * 8 - 8; shift >= 0; shift -= 8) {
-    out.push_back(static_cast<char>(static_cast<uint64_t>(value) >> shift));
+  char bytes[sizeof(T)];
+  for (size_t i = 0; i < sizeof(T); ++i) {
+    bytes[i] = static_cast<char>(static_cast<uint64_t>(value) >> (8 * (sizeof(T) - 1 - i)));
   }
+  out.append(bytes, sizeof(T));
 }
 
 /// Reads the integer at the front of `bytes`, which holds at least sizeof(T).

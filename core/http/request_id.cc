@@ -1,7 +1,6 @@
 #include "core/http/request_id.h"
 
 #include <atomic>
-#include <chrono>
 
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
@@ -11,23 +10,23 @@
 namespace tarn::http {
 namespace {
 
-constexpr int kCounterBits = 40;  // 10^12 requests of one process
+constexpr size_t kIdBytes = 12;  // seconds (4), random (4), counter (4)
 
-/// Seconds since 1970 (24 low bits repeat after half a year) and randomness, above the counter.
 uint64_t process_bits() {
   const auto seconds = static_cast<uint64_t>(to_seconds(SystemClock().now()));
-  return seconds << kCounterBits;
+  return seconds << 32 | static_cast<uint32_t>(random_u64());
 }
 
 }  // namespace
 
 std::string next_request_id() {
   static const uint64_t kProcess = process_bits();
-  static const auto kRandom = static_cast<uint32_t>(random_u64());
   static std::atomic<uint64_t> counter{0};
   std::string bytes;
-  put_u32le(bytes, kRandom);
-  put_u64be(bytes, kProcess | counter.fetch_add(1, std::memory_order_relaxed));
+  bytes.reserve(2 * sizeof(uint64_t));
+  put_u64be(bytes, kProcess);
+  put_u64be(bytes, counter.fetch_add(1, std::memory_order_relaxed) << 32);
+  bytes.resize(kIdBytes);
   return to_base32hex(bytes);
 }
 

@@ -15,6 +15,9 @@ constexpr std::string_view kStateChanged = "TN003";
 constexpr db::Query kSelectBranch{"branches_select_by_name", "SELECT " TARN_BRANCH_COLUMNS
                                   " FROM branches WHERE repo_id = $1 AND name = $2"};
 
+constexpr db::Query kSelectById{"branches_select_by_id",
+                                "SELECT " TARN_BRANCH_COLUMNS " FROM branches WHERE branch_id = $1"};
+
 constexpr db::Query kSelectPage{"branches_select_page", "SELECT " TARN_BRANCH_COLUMNS R"sql(
   FROM branches
   WHERE repo_id = $1 AND name > $2 AND name >= $3 AND starts_with(name, $3) AND ($4 OR NOT hidden)
@@ -52,6 +55,29 @@ constexpr db::Query kDropStaging{"branches_drop_staging", R"sql(
   UPDATE branches b SET token = nextval('staging_tokens'), sealed = '{}', has_ranges = false,
     version = version + 1
   FROM dropped d WHERE b.branch_id = d.branch_id)sql"};
+
+constexpr db::Query kDropSealed{"branches_drop_sealed", R"sql(
+  WITH kept AS (
+    UPDATE branches SET
+      sealed = ARRAY(SELECT t FROM unnest(sealed) WITH ORDINALITY AS s(t, i) WHERE t <> ALL ($3) ORDER BY i),
+      version = version + 1
+    WHERE branch_id = $1 AND lease_owner = $2 AND sealed @> $3 RETURNING branch_id),
+  retired AS (
+    INSERT INTO retired_tokens (token, retired_at)
+    SELECT t, clock_timestamp() FROM kept, unnest($3::bigint[]) AS t)
+  SELECT count(*) FROM kept)sql"};
+
+// Whether a commit is the branch's head or one of its latest first-parent ancestors.
+constexpr db::Query kWasPublished{"branches_was_published", R"sql(
+  WITH RECURSIVE line AS (
+    SELECT c.repo_id, c.commit_id, c.parents, 1 AS depth
+    FROM branches b JOIN commits c ON c.repo_id = b.repo_id AND c.commit_id = b.head
+    WHERE b.branch_id = $1
+    UNION ALL
+    SELECT c.repo_id, c.commit_id, c.parents, line.depth + 1
+    FROM line JOIN commits c ON c.repo_id = line.repo_id AND c.commit_id = line.parents[1]
+    WHERE line.depth < 1000)
+  SELECT EXISTS (SELECT 1 FROM line WHERE commit_id = $2))sql"};
 
 constexpr db::Query kRotateForRange{"branches_rotate_for_range", R"sql(
   UPDATE branches SET sealed = token || sealed, token = nextval('staging_tokens'), has_ranges = true,
@@ -103,6 +129,12 @@ std::vector<db::Bytes> views(const std::vector<CommitId>& ids) {
 std::optional<Branch> Branches::find(RepositoryId repository, const BranchName& name) {
   const db::Rows rows = pool_.run(kSelectBranch, {static_cast<int32_t>(repository), name.str()},
                                   db::Pool::Retry::kRead);
+  if (rows.empty()) return std::nullopt;
+  return branch_from(rows, 0);
+}
+
+std::optional<Branch> Branches::find_by_id(BranchId id) {
+  const db::Rows rows = pool_.run(kSelectById, {static_cast<int32_t>(id)}, db::Pool::Retry::kRead);
   if (rows.empty()) return std::nullopt;
   return branch_from(rows, 0);
 }
@@ -186,6 +218,11 @@ PublishOutcome Branches::publish(int64_t writer, const BranchLease& lease, const
   } catch (const db::DbError& error) {
     if (error.sqlstate() == kStateBranchGone) return PublishOutcome::kBranchGone;
     if (error.sqlstate() == kStateChanged) return PublishOutcome::kChanged;
+    if (!error.in_doubt()) throw;
+    // The answer was lost, not necessarily the commit: the branch's history tells.
+    const db::Rows rows = pool_.run(kWasPublished, {static_cast<int32_t>(p.branch), db::Bytes{view_of(p.commit.id)}},
+                                    db::Pool::Retry::kRead);
+    if (rows.boolean(0, 0)) return PublishOutcome::kDone;
     throw;
   }
 }
@@ -203,6 +240,11 @@ bool Branches::drop_staging(BranchId branch, int64_t owner) {
     connection.run(kLockStaging, {static_cast<int32_t>(branch)});
     return connection.run(kDropStaging, {static_cast<int32_t>(branch), owner}).affected() == 1;
   });
+}
+
+bool Branches::drop_sealed(BranchId branch, int64_t owner, const std::vector<int64_t>& tokens) {
+  return pool_.run(kDropSealed, {static_cast<int32_t>(branch), owner, tokens}, db::Pool::Retry::kWrite)
+             .integer(0, 0) == 1;
 }
 
 bool Branches::add_range(BranchId branch, int64_t owner, std::string_view begin, std::string_view end,

@@ -50,6 +50,7 @@ class Branches {
   explicit Branches(db::Pool& pool) : pool_(pool) {}
 
   std::optional<Branch> find(RepositoryId repository, const BranchName& name);
+  std::optional<Branch> find_by_id(BranchId id);
   Page<Branch> list(RepositoryId repository, std::string_view prefix, std::string_view after, uint32_t limit,
                     bool show_hidden);
 
@@ -71,6 +72,8 @@ class Branches {
   bool move_head(BranchId branch, const BranchLease& lease, const Commit& commit);
   /// Drops every token: the branch shows its head. false: the lease was lost.
   bool drop_staging(BranchId branch, int64_t owner);
+  /// Takes frozen tokens without any effect off the branch. false: the lease was lost.
+  bool drop_sealed(BranchId branch, int64_t owner, const std::vector<int64_t>& tokens);
   /// Adds a range row: seals the current token and puts the row into a new one, in one transaction.
   enum class RangeKind : int16_t { kDelete = 1, kReset = 2 };
   bool add_range(BranchId branch, int64_t owner, std::string_view begin, std::string_view end, RangeKind kind);

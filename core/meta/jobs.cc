@@ -92,6 +92,7 @@ std::string Jobs::create(std::string_view kind, RepositoryId repository, BranchI
 }
 
 std::optional<Job> Jobs::find(std::string_view id) {
+  if (id.find('\0') != std::string_view::npos || !is_utf8(id)) return std::nullopt;  // text from users
   const db::Rows rows = pool_.run(kSelect, {id}, db::Pool::Retry::kRead);
   if (rows.empty()) return std::nullopt;
   return job_from(rows);

@@ -61,6 +61,19 @@ void NodeStore::remember(Nid nid, std::shared_ptr<const tree::Node> node) {
 }
 
 std::vector<std::shared_ptr<const tree::Node>> NodeStore::load(std::span<const Nid> nids) {
+  return load_with([this](std::span<const int64_t> missing) {
+    return pool_.run(kSelectNodes, {missing}, db::Pool::Retry::kRead);
+  }, nids);
+}
+
+std::vector<std::shared_ptr<const tree::Node>> NodeStore::load_through(db::Connection& connection,
+                                                                       std::span<const Nid> nids) {
+  return load_with([&connection](std::span<const int64_t> missing) {
+    return connection.run(kSelectNodes, {missing});
+  }, nids);
+}
+
+std::vector<std::shared_ptr<const tree::Node>> NodeStore::load_with(const Fetch& fetch, std::span<const Nid> nids) {
   static metrics::Counter& misses =
       metrics::counter("tarn_node_cache_misses_total", "Tree nodes read from the database");
   std::vector<std::shared_ptr<const tree::Node>> out(nids.size());
@@ -74,8 +87,7 @@ std::vector<std::shared_ptr<const tree::Node>> NodeStore::load(std::span<const N
   std::unordered_map<Nid, std::shared_ptr<const tree::Node>> found;
   for (size_t first = 0; first < missing.size(); first += kNodesPerQueryMax) {
     const size_t count = std::min(kNodesPerQueryMax, missing.size() - first);
-    const db::Rows rows = pool_.run(
-        kSelectNodes, {std::span<const int64_t>(missing).subspan(first, count)}, db::Pool::Retry::kRead);
+    const db::Rows rows = fetch(std::span<const int64_t>(missing).subspan(first, count));
     for (size_t row = 0; row < rows.size(); ++row) {
       auto node = tree::Node::decode(rows.bytes(row, 1));
       remember(rows.integer(row, 0), node);
@@ -112,11 +124,12 @@ Nid NodeWriter::put(uint8_t level, const Hash128& hash, std::string body) {
   pending_.levels.push_back(level);
   pending_.hashes.emplace_back(view_of(hash));
   pending_.bodies.push_back(std::move(body));
-  if (pending_bytes_ >= kCopyBytes) copy_pending();
+  if (pending_bytes_ >= kCopyBytes) flush();
   return nid;
 }
 
-void NodeWriter::copy_pending() {
+void NodeWriter::flush() {
+  if (pending_.nids.empty()) return;
   db::Pool::Lease lease = pool_.lease();
   db::Connection::CopyIn copy(*lease, "COPY nodes (nid, repo_id, level, hash, body) FROM STDIN BINARY");
   for (size_t i = 0; i < pending_.nids.size(); ++i) {
@@ -129,7 +142,7 @@ void NodeWriter::copy_pending() {
 }
 
 NodeWriter::Pending NodeWriter::finish() {
-  if (pending_.nids.size() > kInlineNodesMax) copy_pending();
+  if (pending_.nids.size() > kInlineNodesMax) flush();
   pending_bytes_ = 0;
   return std::exchange(pending_, {});
 }

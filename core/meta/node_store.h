@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <memory>
 #include <span>
@@ -52,15 +53,33 @@ class NodeStore final : public tree::NodeSource {
   using tree::NodeSource::load;
   std::vector<std::shared_ptr<const tree::Node>> load(std::span<const Nid> nids) override;
 
+  /// As load, reading what the cache lacks through this connection: a request that holds one must not lease another.
+  std::vector<std::shared_ptr<const tree::Node>> load_through(db::Connection& connection, std::span<const Nid> nids);
+
   /// A node just made: the next commit reads it.
   void remember(Nid nid, std::shared_ptr<const tree::Node> node);
 
  private:
+  using Fetch = std::function<db::Rows(std::span<const int64_t>)>;
   std::shared_ptr<const tree::Node> find_cached(Nid nid);
+  std::vector<std::shared_ptr<const tree::Node>> load_with(const Fetch& fetch, std::span<const Nid> nids);
 
   db::Pool& pool_;
   NodeCache inner_;
   NodeCache leaves_;
+};
+
+/// A NodeStore seen through one connection. One thread at a time.
+class NodesThrough final : public tree::NodeSource {
+ public:
+  NodesThrough(NodeStore& store, db::Connection& connection) : store_(store), connection_(connection) {}
+  std::vector<std::shared_ptr<const tree::Node>> load(std::span<const Nid> nids) override {
+    return store_.load_through(connection_, nids);
+  }
+
+ private:
+  NodeStore& store_;
+  db::Connection& connection_;
 };
 
 /// Nodes of one operation, not yet referenced by anything. One thread at a time. Lives inside a Writer::Operation.
@@ -79,10 +98,11 @@ class NodeWriter final : public tree::NodeSink {
   /// What the publishing statement inserts itself. More than a few nodes are copied in before, in their own
   /// transaction (unreferenced nodes are harmless), and the result is empty.
   Pending finish();
+  /// Makes what was put readable from the database now (a tree that the same operation reads again).
+  void flush();
 
  private:
   void take_nids();
-  void copy_pending();
 
   db::Pool& pool_;
   NodeStore& store_;

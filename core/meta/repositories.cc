@@ -40,6 +40,9 @@ constexpr db::Query kRetireTokens{"repositories_retire_tokens", R"sql(
 constexpr db::Query kDeleteBranches{"repositories_delete_branches", "DELETE FROM branches WHERE repo_id = $1"};
 constexpr db::Query kDeleteTags{"repositories_delete_tags", "DELETE FROM tags WHERE repo_id = $1"};
 
+constexpr db::Query kInsertReader{"repositories_insert_reader", R"sql(
+  INSERT INTO repository_readers (owner_id, reader_id) VALUES ($1, $2) ON CONFLICT DO NOTHING)sql"};
+
 constexpr db::Query kSelectMetadata{"repositories_select_metadata",
                                     "SELECT metadata FROM repositories WHERE repo_id = $1"};
 constexpr db::Query kLockMetadata{"repositories_lock_metadata",
@@ -122,6 +125,10 @@ bool Repositories::remove(const RepositoryName& name, Instant now) {
     connection.run(kDeleteTags, {id});
     return true;
   });
+}
+
+void Repositories::record_reader(RepositoryId owner, RepositoryId reader) {
+  pool_.run(kInsertReader, {static_cast<int32_t>(owner), static_cast<int32_t>(reader)}, db::Pool::Retry::kRead);
 }
 
 Metadata Repositories::metadata(RepositoryId id) {

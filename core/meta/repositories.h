@@ -32,6 +32,9 @@ class Repositories {
   /// Marks it deleted and removes its branches and tags; its staged rows are retired. false = no such name.
   bool remove(const RepositoryName& name, Instant now);
 
+  /// Records that `reader` may hold addresses of objects that `owner` owns.
+  void record_reader(RepositoryId owner, RepositoryId reader);
+
   Metadata metadata(RepositoryId id);
   void set_metadata(RepositoryId id, const Metadata& set, const std::vector<std::string>& removed);
 

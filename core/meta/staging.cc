@@ -15,6 +15,8 @@ constexpr size_t kLookupLeadersMax = 3;
 constexpr size_t kStageBatchMax = 128;
 constexpr size_t kStageLeadersMax = 4;     // batches of one branch in flight: they share the log's flush
 
+constexpr uint32_t kFoldRowsPerPage = 10'000;
+
 constexpr int16_t kKindEntry = 0;
 constexpr int16_t kKindDeleted = 1;
 constexpr int64_t kRangeDeletes = 1;
@@ -24,7 +26,8 @@ constexpr int64_t kStatusBranchGone = 1;
 constexpr int64_t kStatusWriterGone = 2;
 constexpr int64_t kStatusChanged = 3;
 
-#define TARN_BRANCH_STATE "b.repo_id, b.branch_id, b.name, b.head, b.root_nid, b.root_hash, b.hidden, b.token"
+#define TARN_BRANCH_STATE \
+  "b.repo_id, b.branch_id, b.name, b.head, b.root_nid, b.root_hash, b.hidden, b.token"
 
 // One statement, so one snapshot: branch row and staged rows always belong together. Primary keys of branches and
 // staging, three index probes.
@@ -47,7 +50,7 @@ constexpr db::Query kStageIf{"staging_insert_row_if", "SELECT stage_entry_if($1,
 
 // The first $7 rows of every token by its index; of the union the first $7 keys are then right.
 constexpr db::Query kSelectPage{"staging_select_page", "SELECT " TARN_BRANCH_STATE R"sql(,
-    s.key, s.kind, s.val, s.token
+    s.key, s.kind, s.val, s.token, b.has_ranges
   FROM branches b
   LEFT JOIN LATERAL (
     SELECT DISTINCT ON (p.key) p.key, p.kind, p.val, t.token
@@ -77,9 +80,34 @@ constexpr db::Query kDrain{"staging_drain_rows", R"sql(
 
 constexpr db::Query kFindRow{"staging_find_row", "SELECT kind, val FROM staging WHERE token = $1 AND key = $2"};
 
-constexpr db::Query kAnything{"staging_select_any", R"sql(
-  SELECT EXISTS (SELECT 1 FROM staging WHERE token = ANY ($1))
-      OR EXISTS (SELECT 1 FROM staging_ranges WHERE token = ANY ($1)))sql"};
+constexpr db::Query kLockStaging{"staging_lock_branch", "SELECT pg_advisory_xact_lock(1, $1)"};
+
+// Seals the current token and takes two numbers: the lower for the folded rows, the higher for new writes.
+constexpr db::Query kBeginFold{"staging_begin_fold", R"sql(
+  UPDATE branches SET sealed = token || sealed, token = $3, version = version + 1
+  WHERE branch_id = $1 AND lease_owner = $2 RETURNING sealed, has_ranges)sql"};
+
+constexpr db::Query kTakeTokens{"staging_take_tokens", R"sql(
+  SELECT nextval('staging_tokens'), nextval('staging_tokens'))sql"};
+
+constexpr db::Query kInsertFolded{"staging_insert_folded", R"sql(
+  INSERT INTO staging (token, key, kind, val) SELECT $1, k, kd, v FROM unnest($2::bytea[], $3::smallint[], $4::bytea[])
+    AS u(k, kd, v))sql"};
+
+constexpr db::Query kInsertFoldedRange{"staging_insert_folded_range", R"sql(
+  INSERT INTO staging_ranges (token, lo, hi, kind) VALUES ($1, $2, $3, 1))sql"};
+
+constexpr db::Query kEndFold{"staging_end_fold", R"sql(
+  WITH done AS (
+    UPDATE branches SET sealed = ARRAY[$3::bigint], has_ranges = $5, version = version + 1
+    WHERE branch_id = $1 AND lease_owner = $2 AND sealed = $4::bigint[] RETURNING branch_id),
+  retired AS (
+    INSERT INTO retired_tokens (token, retired_at)
+    SELECT t, clock_timestamp() FROM done, unnest($4::bigint[]) AS t),
+  abandoned AS (
+    INSERT INTO retired_tokens (token, retired_at)
+    SELECT $3, clock_timestamp() WHERE NOT EXISTS (SELECT 1 FROM done))
+  SELECT count(*) FROM done)sql"};
 
 constexpr db::Query kSelectRetired{"staging_select_retired", R"sql(
   SELECT token FROM retired_tokens
@@ -276,8 +304,12 @@ std::optional<StagedPage> Staging::page(db::Connection& connection, RepositoryId
   StagedPage page;
   page.repository = repository;
   page.branch = branch_from(rows, 0);
-  const std::vector<StagedRange> ranges =
-      ranges_from(connection.run(kSelectRangesOfBranch, {static_cast<int32_t>(repository), branch.str()}));
+  std::vector<StagedRange> ranges;
+  if (rows.boolean(0, 12)) {
+    // A second statement: it belongs to the first only inside a snapshot.
+    page.has_ranges = true;
+    ranges = ranges_from(connection.run(kSelectRangesOfBranch, {static_cast<int32_t>(repository), branch.str()}));
+  }
   page.deletes = effective_deletes(ranges);
   if (rows.null(0, 8)) return page;  // nothing staged: the left join's one empty row
   page.complete = rows.size() < limit;
@@ -315,8 +347,49 @@ std::vector<StagedRow> Staging::drain(const std::vector<int64_t>& tokens, bool h
   return out;
 }
 
-bool Staging::anything_in(const std::vector<int64_t>& tokens) {
-  return pool_.run(kAnything, {tokens}, db::Pool::Retry::kRead).boolean(0, 0);
+int64_t Staging::begin_fold(BranchId branch, int64_t lease_owner, std::vector<int64_t>* frozen, bool* has_ranges) {
+  return pool_.transaction([&](db::Connection& connection) -> int64_t {
+    connection.run(kLockStaging, {static_cast<int32_t>(branch)});
+    const db::Rows tokens = connection.run(kTakeTokens);
+    const db::Rows rows =
+        connection.run(kBeginFold, {static_cast<int32_t>(branch), lease_owner, tokens.integer(0, 1)});
+    if (rows.empty()) return 0;
+    *frozen = rows.integers(0, 0);
+    *has_ranges = rows.boolean(0, 1);
+    return tokens.integer(0, 0);
+  });
+}
+
+bool Staging::fold(BranchId branch, int64_t lease_owner, const std::function<void()>& on_page) {
+  std::vector<int64_t> frozen;
+  bool has_ranges = false;
+  const int64_t folded = begin_fold(branch, lease_owner, &frozen, &has_ranges);
+  if (folded == 0) return false;
+  std::string after;
+  do {
+    on_page();
+    const std::vector<StagedRow> rows = drain(frozen, has_ranges, &after, kFoldRowsPerPage);
+    std::vector<std::string> bytes;
+    bytes.reserve(rows.size());
+    std::vector<db::Bytes> keys, values;
+    std::vector<int16_t> kinds;
+    for (const StagedRow& row : rows) {
+      bytes.push_back(row.entry ? encode_entry(*row.entry) : std::string());
+      keys.push_back({row.key});
+      kinds.push_back(row.entry ? kKindEntry : kKindDeleted);
+      values.push_back({bytes.back()});
+    }
+    pool_.run(kInsertFolded, {folded, keys, kinds, values}, db::Pool::Retry::kWrite);
+  } while (!after.empty());
+  const std::vector<StagedRange> deletes = has_ranges ? delete_ranges(frozen) : std::vector<StagedRange>{};
+  for (const StagedRange& range : deletes) {
+    const std::optional<db::Bytes> end =
+        range.end.empty() ? std::nullopt : std::optional<db::Bytes>(db::Bytes{range.end});
+    pool_.run(kInsertFoldedRange, {folded, db::Bytes{range.begin}, end}, db::Pool::Retry::kWrite);
+  }
+  return pool_.run(kEndFold, {static_cast<int32_t>(branch), lease_owner, folded, frozen, !deletes.empty()},
+                   db::Pool::Retry::kWrite)
+             .integer(0, 0) == 1;
 }
 
 uint64_t Staging::sweep_retired(std::chrono::milliseconds grace, uint32_t rows_max) {

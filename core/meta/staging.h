@@ -61,6 +61,7 @@ struct StagedPage {
   Branch branch;
   std::vector<StagedRow> rows;        ///< byte order, newest per key, range rows applied
   std::vector<StagedRange> deletes;   ///< ranges that hide the tree
+  bool has_ranges = false;            ///< range rows were read: needs a snapshot to be of one moment
   bool complete = true;               ///< no staged row of the asked range is missing; else those after
   std::string rows_end;               ///< this key are
 };
@@ -97,8 +98,9 @@ class Staging {
   std::vector<StagedRow> drain(const std::vector<int64_t>& tokens, bool has_ranges, std::string* after,
                                uint32_t limit);
 
-  /// Whether any row or range is in these tokens.
-  bool anything_in(const std::vector<int64_t>& tokens);
+  /// Copies the effective rows of frozen tokens into one new token and puts it in their place. false: the lease was
+  /// lost (the copy is then swept as retired).
+  bool fold(BranchId branch, int64_t lease_owner, const std::function<void()>& on_page);
 
   /// Deletes rows of tokens retired for longer than `grace`, at most `rows_max`; returns how many.
   uint64_t sweep_retired(std::chrono::milliseconds grace, uint32_t rows_max);
@@ -118,6 +120,7 @@ class Staging {
   using StageBatcher = Batcher<StageRequest, StageOutcome>;
 
   std::vector<std::optional<BranchLookup>> run_lookups(std::span<const LookupRequest> requests);
+  int64_t begin_fold(BranchId branch, int64_t lease_owner, std::vector<int64_t>* frozen, bool* has_ranges);
   std::vector<StageOutcome> run_stages(BranchId branch, std::span<const StageRequest> requests);
   StageOutcome stage_arrays(BranchId branch, const std::vector<db::Bytes>& keys, const std::vector<int16_t>& kinds,
                             const std::vector<db::Bytes>& values);

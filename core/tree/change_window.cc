@@ -42,7 +42,8 @@ void ChangeWindow::fill() {
     if (any_ && change->key <= last_key_) {
       throw_invalid(str_cat("editing a tree: key \"", change->key, "\" does not ascend"));
     }
-    if (change->key.empty() || change->key.size() > kKeyBytesMax + 1) {
+    if (change->kind != Change::Kind::kRemoveRange &&
+        (change->key.empty() || change->key.size() > kKeyBytesMax)) {
       throw_invalid("editing a tree: a key is empty or too long");
     }
     any_ = true;
@@ -63,14 +64,6 @@ ChangeWindow::Cover ChangeWindow::cover(std::string_view after, std::string_view
                                                    range.begin.back() == '\0');
   const bool to_end = range.end.empty() || range.end > up_to;
   return from_start && to_end ? Cover::kAll : Cover::kSome;
-}
-
-bool ChangeWindow::covers(std::string_view key) const {
-  for (const RangeDelete& range : ranges_) {
-    if (range.begin > key) return false;
-    if (range.end.empty() || range.end > key) return true;
-  }
-  return false;
 }
 
 }  // namespace tarn::tree

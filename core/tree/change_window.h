@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -52,7 +53,6 @@ class ChangeWindow {
   /// What the ranges remove of the keys in (after, up_to].
   enum class Cover { kNothing, kSome, kAll };
   Cover cover(std::string_view after, std::string_view up_to);
-  bool covers(std::string_view key) const;
   /// Ranges not yet passed, ascending.
   const std::deque<RangeDelete>& ranges() const { return ranges_; }
 

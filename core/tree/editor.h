@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,20 +34,18 @@ class Editor {
   EditResult run(const TreeRoot& base);
 
  private:
-  struct LeafEdit;
+  class LeafCopy;
 
-  void visit(const ChildRef& child, uint8_t level, bool last);
-  void open(const Node& node, bool last);
-  void edit_leaf(const LeafNode& leaf, bool last);
-  void drop_covered(LeafEdit& edit, uint32_t end);
-  void apply(LeafEdit* edit, const Change& change, bool exact);
-  void finish_leaf(LeafEdit& edit, const ChildRef* self, bool last);
+  void visit(const InnerNode& parent, uint32_t index, bool last);
+  void visit_inner(const InnerNode& node, bool last);
+  void visit_leaf(const LeafNode& leaf, const ChildRef* self, bool last);
+  void drop_covered(LeafCopy& copy, uint32_t begin, uint32_t end);
+  void apply(const Change& change, LeafCopy* copy, KeySection::Position at);
+  Verdict judge(const Change& change, const std::optional<EntryFields>& below);
+  void count(bool below, bool after);
   bool can_splice(const ChildRef& child, uint8_t level, bool last);
-  void take(const ChildRef& child, uint8_t level);
-
-  bool replaces(const Change& change, const EntryFields* below);
-
-  std::shared_ptr<const Node> load(const InnerNode* parent, uint32_t index);
+  void take(const ChildRef& subtree, uint8_t level);
+  std::shared_ptr<const Node> load(const InnerNode& parent, uint32_t index);
 
   NodeSource& source_;
   TreeWriter writer_;
@@ -55,6 +54,7 @@ class Editor {
   EditResult result_;
   std::string position_;  ///< every key up to here is done
   EntryBytes scratch_;
+  std::unordered_map<Nid, std::shared_ptr<const Node>> read_ahead_;
 };
 
 }  // namespace tarn::tree

@@ -7,7 +7,7 @@
 namespace tarn::api::json {
 namespace {
 
-/// S3's greatest object.
+/// A pebibyte: beyond what any store holds in one object, and safe in signed arithmetic.
 constexpr int64_t kObjectBytesMax = int64_t{1} << 50;
 /// Longer values cannot be sent back as header fields.
 constexpr size_t kContentTypeBytesMax = 1024;

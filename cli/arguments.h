@@ -1,0 +1,75 @@
+// Declaring commands, their arguments and options. The only user of the parsing library, which is slow to compile.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/exit_code.h"
+
+namespace CLI {
+class App;
+}
+
+namespace tarn::cli {
+
+struct Session;
+
+/// One command while it is declared. What options are bound to must outlive the tree.
+class Command {
+ public:
+  explicit Command(CLI::App* app) : app_(app) {}
+
+  Command& argument(const std::string& name, std::string& into, const std::string& help);
+  Command& optional_argument(const std::string& name, std::string& into, const std::string& help);
+  /// `names` is "-m,--message".
+  Command& option(const std::string& names, std::string& into, const std::string& help);
+  Command& option(const std::string& names, int64_t& into, const std::string& help);
+  /// May be given several times.
+  Command& option(const std::string& names, std::vector<std::string>& into, const std::string& help);
+  Command& flag(const std::string& names, bool& into, const std::string& help);
+
+ private:
+  CLI::App* app_;
+};
+
+/// All commands of the program.
+class CommandTree {
+ public:
+  using Run = std::function<ExitCode(Session&)>;
+
+  CommandTree();
+  ~CommandTree();
+
+  /// For options that every command takes.
+  Command root();
+  /// A group that only holds commands: "repo".
+  void group(std::string_view name, const std::string& help);
+  /// `path` is "commit" or "repo create"; a named group must be there already.
+  template <typename Options>
+  void add(std::string_view path, const std::string& help, void (*declare)(Command&, Options&),
+           ExitCode (*run)(Session&, const Options&)) {
+    auto options = std::make_shared<Options>();
+    Command command = add_command(path, help, [options, run](Session& session) { return run(session, *options); });
+    declare(command, *options);
+  }
+
+  struct Parsed {
+    Run run;               ///< empty = nothing to run: `text` is help for standard output
+    std::string text;
+    std::string name;  ///< "repo create"
+  };
+  /// Throws a usage error.
+  Parsed parse(std::vector<std::string> arguments);
+
+ private:
+  Command add_command(std::string_view path, const std::string& help, Run run);
+
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tarn::cli

@@ -1,0 +1,92 @@
+// Speaking to a tarnd over its REST API.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "cli/settings.h"
+#include "core/base/error.h"
+
+namespace tarn::cli {
+
+using Json = nlohmann::json;
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+enum class Method { kGet, kHead, kPost, kPut, kDelete };
+
+struct Request {
+  Method method = Method::kGet;
+  std::string path;  ///< below /api/v1, made by api_path
+  Pairs query;
+  Pairs headers;
+  std::string json;  ///< the body; "" = none
+};
+
+/// "/repositories/lake/branches/main": each segment percent-encoded. Throws a usage error for an empty one.
+std::string api_path(std::initializer_list<std::string_view> segments);
+
+struct Answer {
+  int status = 0;
+  Pairs headers;
+  std::string body;
+
+  bool ok() const { return status >= 200 && status < 300; }
+  /// "" = absent; names compare without case.
+  std::string header(std::string_view name) const;
+  /// The server's word for what went wrong ("no_changes"), "" where it gives none.
+  std::string reason() const { return header("X-Tarn-Error"); }
+  /// The message of an error body, else the status in words.
+  std::string message() const;
+};
+
+/// The failure that an answer means; `answer` must not be ok().
+Error error_from(const Answer& answer);
+
+/// Whether the answer says that there was nothing to commit, merge or revert.
+bool says_no_changes(const Answer& answer);
+
+/// Gives the next piece of a body, "" at its end.
+using BodySource = std::function<std::string_view()>;
+/// Takes the next piece of a body.
+using BodySink = std::function<void(std::string_view)>;
+
+struct Upload {
+  Request request;
+  std::string content_type;
+  int64_t size_bytes = -1;            ///< -1 = not known: the body goes in chunks and is sent once
+  std::function<BodySource()> open;  ///< called for each attempt, starts at the first byte
+};
+
+/// One connection to one server, reused. Calls that may be repeated safely are repeated a few times, with growing
+/// pauses, when the server cannot be reached or says that it is busy. One thread at a time.
+class Client {
+ public:
+  explicit Client(const Settings& settings);
+  ~Client();
+
+  /// Any answer below 500 that is not 429, and the last one when the attempts are used up.
+  /// Throws unavailable when none came.
+  Answer ask(const Request& request);
+  /// The answer's JSON, null when it has none. Throws error_from when it is not ok().
+  Json call(const Request& request);
+  /// Walks a list through all its pages; `each` returns false to stop.
+  void each(Request request, const std::function<bool(const Json&)>& each);
+
+  /// Memory is bounded by one piece. The body of an answer that is not ok() is not given to `sink`.
+  Answer download(const Request& request, const BodySink& sink);
+  Answer upload(const Upload& upload);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tarn::cli

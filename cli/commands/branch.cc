@@ -1,0 +1,166 @@
+// tarn branch create | list | show | delete | reset
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/commands.h"
+#include "cli/commands/commit_record.h"
+#include "cli/session.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::cli {
+namespace {
+
+std::string branch_path(const Uri& uri) { return api_path({"repositories", uri.repository, "branches", uri.ref}); }
+
+void print_branch(Output& out, const Uri& uri, const std::string& commit, const char* outcome) {
+  Json fields{{"id", uri.ref}, {"commit_id", commit}, {"repository", uri.repository}};
+  if (outcome != nullptr) {
+    fields["changed"] = std::string_view(outcome) != "unchanged";
+    fields["outcome"] = outcome;
+  }
+  out.object("Branch", std::move(fields), {{"branch", to_string(uri)}, {"commit", commit}});
+}
+
+struct Create {
+  std::string branch;
+  std::string source = "main";
+  bool if_not_exists = false;
+  bool reset_if_exists = false;
+  bool hidden = false;
+};
+
+void declare_create(Command& command, Create& options) {
+  command.argument("BRANCH", options.branch, "tarn://repository/branch, or a name in --repo")
+      .option("-s,--source", options.source, "where it starts: branch, tag, commit or expression (main)")
+      .flag("--if-not-exists", options.if_not_exists, "one that is there already is fine, wherever it stands")
+      .flag("--reset-if-exists", options.reset_if_exists, "one that is there already is moved to the source")
+      .flag("--hidden", options.hidden, "leave it out of lists");
+}
+
+void reset_uncommitted(Client& client, const Uri& uri, const Json& body) {
+  client.call({.method = Method::kPut, .path = branch_path(uri), .json = body.dump()});
+}
+
+void move_to(Client& client, const Uri& uri, const std::string& source) {
+  reset_uncommitted(client, uri, {{"type", "reset"}});
+  client.call({.method = Method::kPut, .path = branch_path(uri) + "/hard_reset", .query = {{"ref", source}}});
+}
+
+ExitCode create(Session& session, const Create& options) {
+  const Uri uri = session.ref(options.branch);
+  const Uri source = ref_uri(options.source, {uri.repository, ""});
+  need_same_repository(uri, source);
+  const Json body{{"name", uri.ref}, {"source", source.ref}, {"hidden", options.hidden}};
+  const Answer answer = session.client.ask({.method = Method::kPost,
+                                            .path = api_path({"repositories", uri.repository, "branches"}),
+                                            .json = body.dump()});
+  if (answer.ok()) {
+    print_branch(session.out, uri, answer.body, "created");
+    return ExitCode::kOk;
+  }
+  const Error error = error_from(answer);
+  const bool exists = error.code() == ErrorCode::kAlreadyExists;
+  if (!exists || (!options.if_not_exists && !options.reset_if_exists)) throw error;
+  if (options.reset_if_exists) move_to(session.client, uri, source.ref);
+  const Json branch = session.client.call({.path = branch_path(uri)});
+  print_branch(session.out, uri, branch.value("commit_id", ""), options.reset_if_exists ? "reset" : "unchanged");
+  return ExitCode::kOk;
+}
+
+struct List {
+  std::string repository;
+  std::string prefix;
+  bool all = false;
+};
+
+void declare_list(Command& command, List& options) {
+  command.optional_argument("REPOSITORY", options.repository, "tarn://NAME or NAME; default --repo")
+      .option("--prefix", options.prefix, "only names that begin so")
+      .flag("-a,--all", options.all, "hidden ones too");
+}
+
+ExitCode list(Session& session, const List& options) {
+  const Uri uri = session.repository(options.repository);
+  ListWriter rows = session.out.list("BranchList", {"branch", "commit"});
+  const Request request{.path = api_path({"repositories", uri.repository, "branches"}),
+                        .query = {{"prefix", options.prefix}, {"show_hidden", options.all ? "true" : "false"}}};
+  session.client.each(request, [&](const Json& item) {
+    rows.add(item, {item.value("id", ""), item.value("commit_id", "")});
+    return true;
+  });
+  rows.finish();
+  return ExitCode::kOk;
+}
+
+struct Show {
+  std::string branch;
+};
+
+void declare_show(Command& command, Show& options) {
+  command.optional_argument("BRANCH", options.branch, "tarn://repository/branch, or a name in --repo");
+}
+
+ExitCode show(Session& session, const Show& options) {
+  const Uri uri = session.ref(options.branch);
+  const Json branch = session.client.call({.path = branch_path(uri)});
+  print_branch(session.out, uri, branch.value("commit_id", ""), nullptr);
+  return ExitCode::kOk;
+}
+
+struct Delete {
+  std::string branch;
+  bool yes = false;
+};
+
+void declare_delete(Command& command, Delete& options) {
+  command.argument("BRANCH", options.branch, "tarn://repository/branch, or a name in --repo")
+      .flag("-y,--yes", options.yes, "do not ask");
+}
+
+ExitCode remove(Session& session, const Delete& options) {
+  const Uri uri = session.ref(options.branch);
+  session.confirm(str_cat("Delete branch ", to_string(uri), " and its uncommitted changes?"), options.yes);
+  session.client.call({.method = Method::kDelete, .path = branch_path(uri)});
+  session.out.remark(str_cat("deleted ", to_string(uri)));
+  return ExitCode::kOk;
+}
+
+struct Reset {
+  std::string branch;
+  std::string object;
+  std::string prefix;
+  bool yes = false;
+};
+
+void declare_reset(Command& command, Reset& options) {
+  command.optional_argument("BRANCH", options.branch, "tarn://repository/branch, or a name in --repo")
+      .option("--object", options.object, "only this path")
+      .option("--prefix", options.prefix, "only paths that begin so")
+      .flag("-y,--yes", options.yes, "do not ask");
+}
+
+ExitCode reset(Session& session, const Reset& options) {
+  const Uri uri = session.ref(options.branch);
+  if (!options.object.empty() && !options.prefix.empty()) {
+    throw usage_error("resetting a branch: --object and --prefix exclude each other");
+  }
+  Json body{{"type", "reset"}};
+  if (!options.object.empty()) body = {{"type", "object"}, {"path", options.object}};
+  if (!options.prefix.empty()) body = {{"type", "common_prefix"}, {"path", options.prefix}};
+  session.confirm(str_cat("Drop uncommitted changes of ", to_string(uri), "?"), options.yes);
+  reset_uncommitted(session.client, uri, body);
+  session.out.remark(str_cat("uncommitted changes of ", to_string(uri), " dropped"));
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void add_branch_commands(CommandTree& tree) {
+  tree.group("branch", "Branches");
+  tree.add<Create>("branch create", "Make a branch; no bytes are copied", declare_create, create);
+  tree.add<List>("branch list", "List branches", declare_list, list);
+  tree.add<Show>("branch show", "Show a branch", declare_show, show);
+  tree.add<Delete>("branch delete", "Delete a branch; its commits stay", declare_delete, remove);
+  tree.add<Reset>("branch reset", "Drop uncommitted changes", declare_reset, reset);
+}
+
+}  // namespace tarn::cli

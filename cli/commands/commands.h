@@ -1,0 +1,23 @@
+// One function per noun (or verb that stands alone): it declares its commands in the tree.
+#pragma once
+
+#include "cli/arguments.h"
+
+namespace tarn::cli {
+
+void add_repo_commands(CommandTree& tree);
+void add_branch_commands(CommandTree& tree);
+void add_tag_commands(CommandTree& tree);
+void add_commit_command(CommandTree& tree);
+void add_log_command(CommandTree& tree);
+void add_diff_command(CommandTree& tree);
+void add_merge_command(CommandTree& tree);
+void add_revert_commands(CommandTree& tree);
+void add_import_command(CommandTree& tree);
+void add_fs_commands(CommandTree& tree);
+void add_fs_transfer_commands(CommandTree& tree);
+void add_config_commands(CommandTree& tree);
+void add_version_command(CommandTree& tree);
+void add_doctor_command(CommandTree& tree);
+
+}  // namespace tarn::cli

@@ -1,0 +1,53 @@
+// tarn commit
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/commands.h"
+#include "cli/commands/commit_record.h"
+#include "cli/session.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::cli {
+namespace {
+
+struct Options {
+  std::string branch;
+  std::string message;
+  std::vector<std::string> metadata;
+  bool allow_empty = false;
+  bool require_changes = false;
+};
+
+void declare(Command& command, Options& options) {
+  command.optional_argument("BRANCH", options.branch, "tarn://repository/branch, or a name in --repo")
+      .option("-m,--message", options.message, "what changed and why")
+      .option("--meta", options.metadata, "key=value to keep with the commit; again for more")
+      .flag("--allow-empty", options.allow_empty, "commit even without changes")
+      .flag("--require-changes", options.require_changes, "fail when there are none");
+}
+
+ExitCode run(Session& session, const Options& options) {
+  const Uri uri = session.ref(options.branch);
+  if (options.message.empty()) throw usage_error("committing: -m MESSAGE is needed");
+  const Json body{{"message", options.message},
+                  {"metadata", metadata_from(options.metadata)},
+                  {"allow_empty", options.allow_empty}};
+  const Answer answer =
+      session.client.ask({.method = Method::kPost,
+                          .path = api_path({"repositories", uri.repository, "branches", uri.ref, "commits"}),
+                          .json = body.dump()});
+  if (says_no_changes(answer) && !options.require_changes) {
+    print_no_changes(session.out, "Commit", str_cat("nothing to commit on ", to_string(uri)));
+    return ExitCode::kOk;
+  }
+  if (!answer.ok()) throw error_from(answer);
+  print_commit(session.out, "Commit", Json::parse(answer.body));
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void add_commit_command(CommandTree& tree) {
+  tree.add<Options>("commit", "Commit a branch's changes", declare, run);
+}
+
+}  // namespace tarn::cli

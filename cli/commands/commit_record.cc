@@ -1,0 +1,42 @@
+#include "cli/commands/commit_record.h"
+
+#include <nlohmann/json.hpp>
+
+#include "cli/exit_code.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::cli {
+
+void print_commit(Output& out, std::string_view kind, const Json& commit) {
+  Json fields = commit;
+  fields["changed"] = true;
+  std::vector<std::pair<std::string, std::string>> lines{
+      {"commit", commit.value("id", "")},
+      {"message", commit.value("message", "")},
+      {"committer", commit.value("committer", "")},
+      {"date", time_in_words(commit.value("creation_date", int64_t{0}))},
+  };
+  for (const auto& parent : commit.value("parents", Json::array())) lines.emplace_back("parent", parent);
+  for (const auto& [key, value] : commit.value("metadata", Json::object()).items()) {
+    lines.emplace_back("meta", str_cat(key, '=', value.get<std::string>()));
+  }
+  out.object(kind, fields, lines);
+}
+
+void print_no_changes(Output& out, std::string_view kind, std::string_view why) {
+  out.remark(why);
+  if (out.format() == Format::kJson || out.format() == Format::kJsonLines) {
+    out.object(kind, {{"changed", false}}, {});
+  }
+}
+
+Json get_commit(Client& client, std::string_view repository, std::string_view ref) {
+  return client.call({.path = api_path({"repositories", repository, "commits", ref})});
+}
+
+void need_same_repository(const Uri& a, const Uri& b) {
+  if (a.repository == b.repository) return;
+  throw usage_error(str_cat("using ", to_string(a), " with ", to_string(b), ": they are in different repositories"));
+}
+
+}  // namespace tarn::cli

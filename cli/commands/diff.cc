@@ -1,0 +1,73 @@
+// tarn diff
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/commands.h"
+#include "cli/commands/commit_record.h"
+#include "cli/session.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::cli {
+namespace {
+
+struct Options {
+  std::string left;
+  std::string right;
+  std::string prefix;
+  bool two_dot = false;
+  bool exit_code = false;
+};
+
+void declare(Command& command, Options& options) {
+  command.optional_argument("LEFT", options.left, "a ref; alone: the uncommitted changes of this branch")
+      .optional_argument("RIGHT", options.right, "what merging RIGHT into LEFT would change")
+      .option("--prefix", options.prefix, "only paths that begin so")
+      .flag("--two-dot", options.two_dot, "compare the two as they are, not since their common ancestor")
+      .flag("--exit-code", options.exit_code, "1 when there are differences, 128 for what is otherwise 1");
+}
+
+Request request_for(const Session& session, const Options& options) {
+  const Uri left = session.ref(options.left);
+  if (options.right.empty()) {
+    if (options.two_dot) throw usage_error("comparing: --two-dot needs LEFT and RIGHT");
+    return {.path = api_path({"repositories", left.repository, "branches", left.ref, "diff"}),
+            .query = {{"prefix", options.prefix}}};
+  }
+  const Uri right = ref_uri(options.right, {left.repository, ""});
+  need_same_repository(left, right);
+  return {.path = api_path({"repositories", left.repository, "refs", left.ref, "diff", right.ref}),
+          .query = {{"prefix", options.prefix}, {"type", options.two_dot ? "two_dot" : "three_dot"}}};
+}
+
+ExitCode compare(Session& session, const Options& options) {
+  const Request request = request_for(session, options);
+  ListWriter rows = session.out.list("DiffList", {"path", "type", "size"});
+  bool different = false;
+  session.client.each(request, [&](const Json& item) {
+    different = true;
+    const bool sized = item.contains("size_bytes") && item["size_bytes"].is_number();
+    rows.add(item, {item.value("path", ""), item.value("type", ""),
+                    sized ? std::to_string(item["size_bytes"].get<int64_t>()) : ""});
+    return true;
+  });
+  rows.finish();
+  if (!different) session.out.remark("no differences");
+  return different && options.exit_code ? ExitCode::kFailure : ExitCode::kOk;
+}
+
+ExitCode run(Session& session, const Options& options) {
+  try {
+    return compare(session, options);
+  } catch (const Error& error) {
+    if (!options.exit_code || exit_code_of(error) != ExitCode::kFailure) throw;
+    session.out.warn(str_cat("tarn: ", error.message()));
+    return ExitCode::kDiffTrouble;
+  }
+}
+
+}  // namespace
+
+void add_diff_command(CommandTree& tree) {
+  tree.add<Options>("diff", "Show uncommitted changes, or the difference of two refs", declare, run);
+}
+
+}  // namespace tarn::cli

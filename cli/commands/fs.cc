@@ -1,0 +1,162 @@
+// tarn fs ls | stat | cat | cp | rm
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/commands.h"
+#include "cli/commands/commit_record.h"
+#include "cli/commands/object_record.h"
+#include "cli/session.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::cli {
+namespace {
+
+/// Most paths that one delete request may name.
+constexpr size_t kDeleteBatch = 1000;
+
+struct Listing {
+  std::string prefix;
+  bool recursive = false;
+};
+
+void declare_ls(Command& command, Listing& options) {
+  command.optional_argument("PREFIX", options.prefix, "tarn://repository/ref/path, or a path in --branch")
+      .flag("-r,--recursive", options.recursive, "everything below, not one level");
+}
+
+ExitCode ls(Session& session, const Listing& options) {
+  const Uri uri = session.prefix(options.prefix);
+  ListWriter rows = session.out.list("ObjectList", {"path", "size", "modified", "type"});
+  Request request{.path = api_path({"repositories", uri.repository, "refs", uri.ref, "objects", "ls"}),
+                  .query = {{"prefix", uri.path}}};
+  if (!options.recursive) request.query.emplace_back("delimiter", "/");
+  session.client.each(request, [&](const Json& item) {
+    const bool object = item.value("path_type", "") == "object";
+    rows.add(item, {item.value("path", ""), object ? std::to_string(item.value("size_bytes", int64_t{0})) : "",
+                    object ? time_in_words(item.value("mtime", int64_t{0})) : "", object ? "object" : "prefix"});
+    return true;
+  });
+  rows.finish();
+  return ExitCode::kOk;
+}
+
+struct One {
+  std::string object;
+};
+
+void declare_one(Command& command, One& options) {
+  command.argument("OBJECT", options.object, "tarn://repository/ref/path, or a path in --branch");
+}
+
+ExitCode stat(Session& session, const One& options) {
+  const Uri uri = session.object(options.object);
+  print_object(session.out, uri, stat_object(session.client, uri));
+  return ExitCode::kOk;
+}
+
+ExitCode cat(Session& session, const One& options) {
+  const Uri uri = session.object(options.object);
+  const Answer answer = session.client.download(
+      read_request(uri), [&](std::string_view piece) {
+        session.out.data().write(piece.data(), static_cast<std::streamsize>(piece.size()));
+      });
+  if (!answer.ok()) throw error_from(answer);
+  session.out.data().flush();
+  return ExitCode::kOk;
+}
+
+struct Copy {
+  std::string source;
+  std::string destination;
+};
+
+void declare_cp(Command& command, Copy& options) {
+  command.argument("SOURCE", options.source, "an object at any ref of the repository")
+      .argument("DESTINATION", options.destination, "a path on a branch; ending in '/': below it, with the same name");
+}
+
+ExitCode cp(Session& session, const Copy& options) {
+  const Uri source = session.object(options.source);
+  Uri destination = session.prefix(options.destination);
+  need_same_repository(source, destination);
+  if (destination.path.empty() || destination.path.ends_with('/')) {
+    destination.path += source.path.substr(source.path.rfind('/') + 1);
+  }
+  const Json body{{"src_path", source.path}, {"src_ref", source.ref}};
+  const Json stats = session.client.call(
+      {.method = Method::kPost,
+       .path = api_path({"repositories", source.repository, "branches", destination.ref, "objects", "copy"}),
+       .query = {{"dest_path", destination.path}},
+       .json = body.dump()});
+  print_object(session.out, destination, stats);
+  return ExitCode::kOk;
+}
+
+struct Remove {
+  std::string object;
+  bool recursive = false;
+};
+
+void declare_rm(Command& command, Remove& options) {
+  command.argument("OBJECT", options.object, "tarn://repository/branch/path, or a path in --branch")
+      .flag("-r,--recursive", options.recursive, "everything whose path begins so");
+}
+
+std::string objects_path(const Uri& uri) {
+  return api_path({"repositories", uri.repository, "branches", uri.ref, "objects"});
+}
+
+/// Returns how many failed, each with a warning.
+size_t delete_batch(Session& session, const Uri& uri, const Json& paths) {
+  const Json answer = session.client.call(
+      {.method = Method::kPost, .path = objects_path(uri) + "/delete", .json = Json{{"paths", paths}}.dump()});
+  const Json errors = answer.value("errors", Json::array());
+  for (const Json& error : errors) {
+    session.out.warn(str_cat("tarn: deleting \"", error.value("path", ""), "\": ", error.value("message", "failed")));
+  }
+  return errors.size();
+}
+
+ExitCode remove_below(Session& session, const Uri& uri) {
+  const Request listing{.path = api_path({"repositories", uri.repository, "refs", uri.ref, "objects", "ls"}),
+                        .query = {{"prefix", uri.path}}};
+  Json batch = Json::array();
+  size_t deleted = 0;
+  size_t failed = 0;
+  const auto send = [&] {
+    if (batch.empty()) return;
+    const size_t errors = delete_batch(session, uri, batch);
+    failed += errors;
+    deleted += batch.size() - errors;
+    batch = Json::array();
+  };
+  session.client.each(listing, [&](const Json& item) {
+    batch.push_back(item.value("path", ""));
+    if (batch.size() == kDeleteBatch) send();
+    return true;
+  });
+  send();
+  session.out.object("Deletion", {{"deleted", deleted}, {"failed", failed}, {"changed", deleted > 0}},
+                     {{"deleted", std::to_string(deleted)}});
+  return failed > 0 ? ExitCode::kPartial : ExitCode::kOk;
+}
+
+ExitCode rm(Session& session, const Remove& options) {
+  if (options.recursive) return remove_below(session, session.prefix(options.object));
+  const Uri uri = session.object(options.object);
+  session.client.call({.method = Method::kDelete, .path = objects_path(uri), .query = {{"path", uri.path}}});
+  session.out.remark(str_cat("deleted ", to_string(uri)));
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void add_fs_commands(CommandTree& tree) {
+  tree.group("fs", "Objects on a branch, tag or commit");
+  tree.add<Listing>("fs ls", "List objects", declare_ls, ls);
+  tree.add<One>("fs stat", "Show what is known of an object", declare_one, stat);
+  tree.add<One>("fs cat", "Print an object", declare_one, cat);
+  tree.add<Copy>("fs cp", "Copy an object by reference; no bytes move", declare_cp, cp);
+  tree.add<Remove>("fs rm", "Delete objects from a branch; commits keep them", declare_rm, rm);
+}
+
+}  // namespace tarn::cli

@@ -1,0 +1,94 @@
+// tarn merge
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/commands.h"
+#include "cli/commands/commit_record.h"
+#include "cli/session.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::cli {
+namespace {
+
+constexpr int kStatusConflict = 409;
+/// More are counted, not shown.
+constexpr size_t kConflictsShown = 1000;
+
+struct Options {
+  std::string source;
+  std::string destination;
+  std::string message;
+  std::vector<std::string> metadata;
+  std::string strategy;
+  bool squash = false;
+  bool allow_empty = false;
+  bool require_changes = false;
+};
+
+void declare(Command& command, Options& options) {
+  command.argument("SOURCE", options.source, "tarn://repository/ref, or a ref in --repo")
+      .optional_argument("DESTINATION", options.destination, "the branch that changes; default --branch")
+      .option("-m,--message", options.message, "of the merge commit")
+      .option("--meta", options.metadata, "key=value to keep with the commit; again for more")
+      .option("--strategy", options.strategy, "source-wins or dest-wins: who is right where both changed")
+      .flag("--squash", options.squash, "one commit without the source as a parent")
+      .flag("--allow-empty", options.allow_empty, "commit even without changes")
+      .flag("--require-changes", options.require_changes, "fail when there are none");
+}
+
+Json body_of(const Options& options) {
+  Json body{{"metadata", metadata_from(options.metadata)},
+            {"allow_empty", options.allow_empty},
+            {"squash_merge", options.squash}};
+  if (!options.message.empty()) body["message"] = options.message;
+  if (!options.strategy.empty()) body["strategy"] = options.strategy;
+  return body;
+}
+
+/// A merge conflict answers with the success schema; other 409s with a message.
+bool is_merge_conflict(const Answer& answer) {
+  if (answer.status != kStatusConflict) return false;
+  const Json body = Json::parse(answer.body, nullptr, false);
+  return answer.reason() == "merge_conflict" || (body.is_object() && body.contains("reference"));
+}
+
+ExitCode print_conflicts(Session& session, const Uri& source, const Uri& destination) {
+  const Request request{
+      .path = api_path({"repositories", source.repository, "refs", destination.ref, "diff", source.ref}),
+      .query = {{"type", "three_dot"}}};
+  Json paths = Json::array();
+  session.client.each(request, [&](const Json& item) {
+    if (item.value("type", "") == "conflict") paths.push_back(item.value("path", ""));
+    return paths.size() < kConflictsShown;
+  });
+  session.out.warn(str_cat("tarn: merging ", to_string(source), " into ", to_string(destination),
+                           ": both changed these paths; nothing was merged (--strategy says who wins)"));
+  ListWriter rows = session.out.list("MergeConflict", {"path"});
+  for (const Json& path : paths) rows.add({{"path", path}}, {path.get<std::string>()});
+  rows.finish();
+  return ExitCode::kConflict;
+}
+
+ExitCode run(Session& session, const Options& options) {
+  const Uri source = session.ref(options.source);
+  const Uri destination = ref_uri(options.destination, {source.repository, session.settings.branch.value});
+  need_same_repository(source, destination);
+  const Answer answer = session.client.ask(
+      {.method = Method::kPost,
+       .path = api_path({"repositories", source.repository, "refs", source.ref, "merge", destination.ref}),
+       .json = body_of(options).dump()});
+  if (is_merge_conflict(answer)) return print_conflicts(session, source, destination);
+  if (says_no_changes(answer) && !options.require_changes) {
+    print_no_changes(session.out, "Merge", str_cat(to_string(destination), " already has all of ", to_string(source)));
+    return ExitCode::kOk;
+  }
+  if (!answer.ok()) throw error_from(answer);
+  const std::string commit = Json::parse(answer.body).value("reference", "");
+  session.out.object("Merge", {{"reference", commit}, {"changed", true}}, {{"commit", commit}});
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void add_merge_command(CommandTree& tree) { tree.add<Options>("merge", "Merge a ref into a branch", declare, run); }
+
+}  // namespace tarn::cli

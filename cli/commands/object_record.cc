@@ -1,0 +1,35 @@
+#include "cli/commands/object_record.h"
+
+#include <nlohmann/json.hpp>
+
+#include "core/base/str_cat.h"
+
+namespace tarn::cli {
+
+Request read_request(const Uri& uri) {
+  return {.path = api_path({"repositories", uri.repository, "refs", uri.ref, "objects"}),
+          .query = {{"path", uri.path}}};
+}
+
+Json stat_object(Client& client, const Uri& uri) {
+  return client.call({.path = api_path({"repositories", uri.repository, "refs", uri.ref, "objects", "stat"}),
+                      .query = {{"path", uri.path}}});
+}
+
+void print_object(Output& out, const Uri& uri, const Json& stats) {
+  const int64_t size = stats.value("size_bytes", int64_t{0});
+  std::vector<std::pair<std::string, std::string>> lines{
+      {"object", to_string(uri)},
+      {"size", str_cat(size, " (", size_in_words(static_cast<uint64_t>(size)), ")")},
+      {"modified", time_in_words(stats.value("mtime", int64_t{0}))},
+      {"checksum", stats.value("checksum", "")},
+      {"content type", stats.value("content_type", "")},
+      {"stored at", stats.value("physical_address", "")},
+  };
+  for (const auto& [key, value] : stats.value("metadata", Json::object()).items()) {
+    lines.emplace_back("meta", str_cat(key, '=', value.get<std::string>()));
+  }
+  out.object("Object", stats, lines);
+}
+
+}  // namespace tarn::cli

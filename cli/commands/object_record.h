@@ -1,0 +1,15 @@
+// Asking for objects, and how one is shown.
+#pragma once
+
+#include "cli/client.h"
+#include "cli/output.h"
+#include "cli/uri.h"
+
+namespace tarn::cli {
+
+/// GET of an object's bytes through the server.
+Request read_request(const Uri& uri);
+Json stat_object(Client& client, const Uri& uri);
+void print_object(Output& out, const Uri& uri, const Json& stats);
+
+}  // namespace tarn::cli

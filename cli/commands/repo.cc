@@ -1,0 +1,139 @@
+// tarn repo create | list | show | delete
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/commands.h"
+#include "cli/session.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::cli {
+namespace {
+
+/// `changed` is what a create did; reading has none.
+void print_repository(Output& out, Json repository, std::optional<bool> changed) {
+  const std::vector<std::pair<std::string, std::string>> lines{
+      {"repository", repository.value("id", "")},
+      {"storage", repository.value("storage_namespace", "")},
+      {"default branch", repository.value("default_branch", "")},
+      {"created", time_in_words(repository.value("creation_date", int64_t{0}))},
+      {"read only", repository.value("read_only", false) ? "yes" : "no"},
+  };
+  if (changed) repository["changed"] = *changed;
+  out.object("Repository", std::move(repository), lines);
+}
+
+Json get_repository(Client& client, const std::string& name) {
+  return client.call({.path = api_path({"repositories", name})});
+}
+
+struct Create {
+  std::string repository;
+  std::string storage;
+  std::string default_branch = "main";
+  bool if_not_exists = false;
+  bool read_only = false;
+};
+
+void declare_create(Command& command, Create& options) {
+  command.argument("REPOSITORY", options.repository, "tarn://NAME or NAME: lower case, digits and hyphens")
+      .optional_argument("STORAGE", options.storage,
+                         "where its objects go: s3://bucket/prefix, local://dir; default: the server's, by its name")
+      .option("--default-branch", options.default_branch, "first branch (main)")
+      .flag("--if-not-exists", options.if_not_exists, "one that is there already is fine")
+      .flag("--read-only", options.read_only, "refuse every change");
+}
+
+/// The server's prefix ("local://", "s3://bucket/") with the name behind it.
+std::string default_storage(Client& client, const std::string& name) {
+  const Json config = client.call({.path = "/config"});
+  const std::string prefix = config.value("/storage_config/default_namespace_prefix"_json_pointer, "");
+  if (prefix.empty()) throw usage_error("creating a repository: this server has no default STORAGE, give one");
+  return str_cat(prefix, prefix.ends_with('/') ? "" : "/", name);
+}
+
+ExitCode create(Session& session, const Create& options) {
+  const std::string name = session.repository(options.repository).repository;
+  const std::string storage = options.storage.empty() ? default_storage(session.client, name) : options.storage;
+  const Json body{{"name", name},
+                  {"storage_namespace", storage},
+                  {"default_branch", options.default_branch},
+                  {"read_only", options.read_only}};
+  const Answer answer = session.client.ask({.method = Method::kPost, .path = "/repositories", .json = body.dump()});
+  constexpr int kStatusConflict = 409;
+  if (answer.status == kStatusConflict && options.if_not_exists) {
+    print_repository(session.out, get_repository(session.client, name), false);
+    return ExitCode::kOk;
+  }
+  if (!answer.ok()) throw error_from(answer);
+  print_repository(session.out, Json::parse(answer.body), true);
+  return ExitCode::kOk;
+}
+
+struct List {
+  std::string prefix;
+};
+
+void declare_list(Command& command, List& options) {
+  command.option("--prefix", options.prefix, "only names that begin so");
+}
+
+ExitCode list(Session& session, const List& options) {
+  ListWriter rows = session.out.list("RepositoryList", {"repository", "created", "default branch", "storage"});
+  session.client.each({.path = "/repositories", .query = {{"prefix", options.prefix}}}, [&](const Json& item) {
+    rows.add(item, {item.value("id", ""), time_in_words(item.value("creation_date", int64_t{0})),
+                    item.value("default_branch", ""), item.value("storage_namespace", "")});
+    return true;
+  });
+  rows.finish();
+  return ExitCode::kOk;
+}
+
+struct Show {
+  std::string repository;
+};
+
+void declare_show(Command& command, Show& options) {
+  command.optional_argument("REPOSITORY", options.repository, "tarn://NAME or NAME");
+}
+
+ExitCode show(Session& session, const Show& options) {
+  const std::string name = session.repository(options.repository).repository;
+  print_repository(session.out, get_repository(session.client, name), std::nullopt);
+  return ExitCode::kOk;
+}
+
+struct Delete {
+  std::string repository;
+  bool yes = false;
+  bool force = false;
+};
+
+void declare_delete(Command& command, Delete& options) {
+  command.argument("REPOSITORY", options.repository, "tarn://NAME or NAME")
+      .flag("-y,--yes", options.yes, "do not ask")
+      .flag("--force", options.force, "also a read-only one");
+}
+
+ExitCode remove(Session& session, const Delete& options) {
+  const Uri uri = session.repository(options.repository);
+  session.confirm(str_cat("Delete repository ", uri.repository, " with all its branches, tags and commits?"),
+                  options.yes);
+  session.client.call({.method = Method::kDelete,
+                       .path = api_path({"repositories", uri.repository}),
+                       .query = {{"force", options.force ? "true" : "false"}}});
+  session.out.remark(str_cat("deleted ", to_string(uri), "; its objects stay in the store"));
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void add_repo_commands(CommandTree& tree) {
+  tree.group("repo", "Repositories");
+  tree.add<Create>("repo create", "Make a repository", declare_create, create);
+  tree.add<List>("repo list", "List repositories", declare_list, list);
+  tree.add<Show>("repo show", "Show one repository", declare_show, show);
+  tree.add<Delete>("repo delete", "Delete a repository; its objects stay", declare_delete, remove);
+}
+
+}  // namespace tarn::cli

@@ -1,0 +1,35 @@
+// tarn version
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/commands.h"
+#include "cli/session.h"
+
+namespace tarn::cli {
+namespace {
+
+struct Options {
+  bool server = false;
+};
+
+void declare(Command& command, Options& options) {
+  command.flag("--server", options.server, "ask the server for its version too");
+}
+
+ExitCode run(Session& session, const Options& options) {
+  Json fields{{"version", TARN_VERSION}};
+  std::vector<std::pair<std::string, std::string>> lines{{"tarn", TARN_VERSION}};
+  if (options.server) {
+    const Json config = session.client.call({.path = "/config"});
+    const std::string version = config.value("/version_config/version"_json_pointer, "");
+    fields["server_version"] = version;
+    lines.emplace_back("tarnd", version);
+  }
+  session.out.object("Version", std::move(fields), lines);
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void add_version_command(CommandTree& tree) { tree.add<Options>("version", "Show versions", declare, run); }
+
+}  // namespace tarn::cli

@@ -1,0 +1,59 @@
+#include "cli/exit_code.h"
+
+#include <array>
+#include <utility>
+
+namespace tarn::cli {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, ExitCode>, 9> kByReason{{
+    {kReasonUsage, ExitCode::kUsage},
+    {kReasonTimeout, ExitCode::kTimeout},
+    {kReasonInterrupted, ExitCode::kInterrupted},
+    {kReasonHookFailed, ExitCode::kHookFailed},
+    {kReasonDestinationMoved, ExitCode::kDestinationMoved},
+    {kReasonGateFailed, ExitCode::kGateFailed},
+    {kReasonMetricMissing, ExitCode::kMetricMissing},
+    {kReasonApprovalNeeded, ExitCode::kApprovalNeeded},
+    {kReasonPartial, ExitCode::kPartial},
+}};
+
+ExitCode by_code(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kUnauthenticated:
+    case ErrorCode::kPermissionDenied:
+      return ExitCode::kAuth;
+    case ErrorCode::kNotFound:
+      return ExitCode::kNotFound;
+    case ErrorCode::kAlreadyExists:
+      return ExitCode::kExists;
+    case ErrorCode::kConflict:
+      return ExitCode::kConflict;
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kResourceExhausted:
+      return ExitCode::kUnavailable;
+    case ErrorCode::kInvalidArgument:
+    case ErrorCode::kPreconditionFailed:
+    case ErrorCode::kGone:
+    case ErrorCode::kDataLoss:
+    case ErrorCode::kUnimplemented:
+    case ErrorCode::kInternal:
+      return ExitCode::kFailure;
+  }
+  return ExitCode::kFailure;
+}
+
+}  // namespace
+
+ExitCode exit_code_of(const Error& error) {
+  for (const auto& [reason, code] : kByReason) {
+    if (error.reason() == reason) return code;
+  }
+  return by_code(error.code());
+}
+
+Error usage_error(std::string message) {
+  return Error(ErrorCode::kInvalidArgument, kReasonUsage, std::move(message));
+}
+
+}  // namespace tarn::cli

@@ -1,0 +1,45 @@
+// What the command's exit status means. Scripts and CI jobs depend on these numbers: they never change meaning.
+#pragma once
+
+#include "core/base/error.h"
+
+namespace tarn::cli {
+
+enum class ExitCode {
+  kOk = 0,  ///< also when there was nothing to do
+  kFailure = 1,
+  kUsage = 2,
+  kAuth = 3,
+  kNotFound = 4,
+  kExists = 5,
+  kConflict = 6,
+  kDestinationMoved = 7,
+  kTimeout = 8,  ///< stopped waiting; the work goes on at the server
+  kUnavailable = 9,
+  kGateFailed = 10,
+  kMetricMissing = 11,
+  kApprovalNeeded = 12,
+  kHookFailed = 13,
+  kPartial = 20,       ///< some of many items failed
+  kDiffTrouble = 128,  ///< what would be kFailure where 1 means "there are differences"
+  kInterrupted = 130,
+};
+
+/// Reasons that this program gives to its own errors; the server's come in its answers.
+constexpr std::string_view kReasonUsage = "usage";
+constexpr std::string_view kReasonTimeout = "timeout";
+constexpr std::string_view kReasonInterrupted = "interrupted";
+constexpr std::string_view kReasonHookFailed = "hook_failed";
+constexpr std::string_view kReasonDestinationMoved = "destination_moved";
+constexpr std::string_view kReasonGateFailed = "gate_failed";
+constexpr std::string_view kReasonMetricMissing = "metric_missing";
+constexpr std::string_view kReasonApprovalNeeded = "approval_required";
+constexpr std::string_view kReasonPartial = "partial";
+
+/// A named reason decides, otherwise the code.
+ExitCode exit_code_of(const Error& error);
+
+/// An error in how the command was called: what to change is in `message`.
+Error usage_error(std::string message);
+
+}  // namespace tarn::cli

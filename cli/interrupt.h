@@ -1,0 +1,21 @@
+// Noticing ^C and SIGTERM while waiting for work that the server does.
+#pragma once
+
+#include <chrono>
+
+namespace tarn::cli {
+
+/// While one lives, SIGINT and SIGTERM are remembered instead of ending the program. One at a time.
+class InterruptWatch {
+ public:
+  InterruptWatch();
+  ~InterruptWatch();
+  InterruptWatch(const InterruptWatch&) = delete;
+  InterruptWatch& operator=(const InterruptWatch&) = delete;
+
+  bool interrupted() const;
+  /// Sleeps, less long when interrupted; returns interrupted().
+  bool sleep(std::chrono::milliseconds time) const;
+};
+
+}  // namespace tarn::cli

@@ -1,0 +1,40 @@
+// A line that tells how far a long operation is, redrawn in place on a terminal.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tarn::cli {
+
+enum class Unit { kBytes, kObjects };
+
+/// "[=====>    ]  52%  5.2 MiB of 10.0 MiB  1.3 MiB/s"; with total 0 (not known) the count and the rate alone.
+std::string progress_line(std::string_view what, Unit unit, uint64_t done, uint64_t total, std::chrono::milliseconds elapsed);
+
+/// Draws on standard error, a few times a second at most, and only if `shown`. Its end wipes the line.
+/// One thread at a time.
+class Progress {
+ public:
+  Progress(std::string what, Unit unit, uint64_t total, bool shown);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void set(uint64_t done);
+  void add(uint64_t more) { set(done_ + more); }
+
+ private:
+  using Time = std::chrono::steady_clock::time_point;
+
+  const std::string what_;
+  const Unit unit_;
+  const uint64_t total_;
+  const bool shown_;
+  const Time started_;
+  Time drawn_{};
+  uint64_t done_ = 0;
+};
+
+}  // namespace tarn::cli

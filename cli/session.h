@@ -1,0 +1,40 @@
+// What every command is given: the server, the output, and the person, if there is one.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cli/client.h"
+#include "cli/output.h"
+#include "cli/settings.h"
+#include "cli/uri.h"
+
+namespace tarn::cli {
+
+struct Terminal {
+  bool may_prompt = false;      ///< a person reads and types
+  bool shows_progress = false;  ///< the talk stream is a terminal
+};
+
+/// Made once in main; one thread at a time.
+struct Session {
+  const Settings& settings;
+  Client& client;
+  Output& out;
+  Terminal terminal;
+
+  Defaults defaults() const { return {settings.repository.value, settings.branch.value}; }
+  Uri repository(std::string_view text) const { return repository_uri(text, defaults()); }
+  Uri ref(std::string_view text) const { return ref_uri(text, defaults()); }
+  Uri object(std::string_view text) const { return object_uri(text, defaults()); }
+  Uri prefix(std::string_view text) const { return prefix_uri(text, defaults()); }
+
+  /// Returns when `yes` or the person agrees. Throws a usage error that names --yes when there is nobody to ask, and
+  /// interrupted when the person declines.
+  void confirm(std::string_view question, bool yes);
+};
+
+/// "key=value" words as a map. Throws a usage error for a word without '='.
+Json metadata_from(const std::vector<std::string>& words);
+
+}  // namespace tarn::cli

@@ -1,0 +1,90 @@
+#include "cli/uri.h"
+
+#include <array>
+#include <optional>
+
+#include "cli/exit_code.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::cli {
+namespace {
+
+constexpr std::array<std::string_view, 2> kSchemes{"tarn://", "lakefs://"};
+
+std::optional<Uri> full_uri(std::string_view text) {
+  for (std::string_view scheme : kSchemes) {
+    if (!text.starts_with(scheme)) continue;
+    std::string_view rest = text.substr(scheme.size());
+    Uri uri;
+    const size_t first = rest.find('/');
+    uri.repository = rest.substr(0, first);
+    if (uri.repository.empty()) throw usage_error(str_cat("reading \"", text, "\": no repository in it"));
+    if (first == std::string_view::npos) return uri;
+    rest.remove_prefix(first + 1);
+    const size_t second = rest.find('/');
+    uri.ref = rest.substr(0, second);
+    if (second != std::string_view::npos) uri.path = rest.substr(second + 1);
+    if (uri.ref.empty() && !uri.path.empty()) {
+      throw usage_error(str_cat("reading \"", text, "\": no branch, tag or commit before the path"));
+    }
+    return uri;
+  }
+  if (text.find("://") != std::string_view::npos) {
+    throw usage_error(str_cat("reading \"", text, "\": not a tarn:// URI"));
+  }
+  return std::nullopt;
+}
+
+void need_repository(const Uri& uri, std::string_view text) {
+  if (!uri.repository.empty()) return;
+  throw usage_error(str_cat("reading \"", text, "\": which repository? give tarn://repository/..., --repo or TARN_REPO"));
+}
+
+void need_ref(const Uri& uri, std::string_view text) {
+  if (!uri.ref.empty()) return;
+  throw usage_error(str_cat("reading \"", text, "\": which branch, tag or commit? give it, --branch or TARN_BRANCH"));
+}
+
+void refuse_path(const Uri& uri, std::string_view text) {
+  if (uri.path.empty()) return;
+  throw usage_error(str_cat("reading \"", text, "\": a path has no meaning here"));
+}
+
+}  // namespace
+
+Uri repository_uri(std::string_view text, const Defaults& defaults) {
+  Uri uri = full_uri(text).value_or(Uri{std::string(text.empty() ? defaults.repository : text), "", ""});
+  need_repository(uri, text);
+  if (!uri.ref.empty()) throw usage_error(str_cat("reading \"", text, "\": only a repository has meaning here"));
+  return uri;
+}
+
+Uri ref_uri(std::string_view text, const Defaults& defaults) {
+  Uri uri = full_uri(text).value_or(Uri{defaults.repository, std::string(text.empty() ? defaults.branch : text), ""});
+  need_repository(uri, text);
+  need_ref(uri, text);
+  refuse_path(uri, text);
+  return uri;
+}
+
+Uri prefix_uri(std::string_view text, const Defaults& defaults) {
+  Uri uri = full_uri(text).value_or(Uri{defaults.repository, defaults.branch, std::string(text)});
+  need_repository(uri, text);
+  need_ref(uri, text);
+  return uri;
+}
+
+Uri object_uri(std::string_view text, const Defaults& defaults) {
+  Uri uri = prefix_uri(text, defaults);
+  if (uri.path.empty()) throw usage_error(str_cat("reading \"", text, "\": which object? the path is missing"));
+  return uri;
+}
+
+std::string to_string(const Uri& uri) {
+  std::string out = str_cat("tarn://", uri.repository);
+  if (!uri.ref.empty()) out += str_cat('/', uri.ref);
+  if (!uri.path.empty()) out += str_cat('/', uri.path);
+  return out;
+}
+
+}  // namespace tarn::cli

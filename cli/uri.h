@@ -1,0 +1,33 @@
+// Naming repositories, refs and objects on the command line.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tarn::cli {
+
+/// tarn://repository[/ref[/path]]. Nothing is percent-decoded: the path is the key as it is.
+struct Uri {
+  std::string repository;
+  std::string ref;   ///< "" = none given
+  std::string path;  ///< "" = none given, or the root
+  bool operator==(const Uri&) const = default;
+};
+
+/// What --repo and --branch (or their environment variables) give to names that are not full URIs.
+struct Defaults {
+  std::string repository;
+  std::string branch;
+};
+
+/// Each takes a full URI (tarn:// or lakefs://) or the short form in its name, and throws a usage error that says
+/// what is missing.
+Uri repository_uri(std::string_view text, const Defaults& defaults);  ///< URI or "repository"; "" = the default
+Uri ref_uri(std::string_view text, const Defaults& defaults);         ///< URI or "ref"; "" = the default branch
+Uri object_uri(std::string_view text, const Defaults& defaults);      ///< URI or "path" in the default branch
+Uri prefix_uri(std::string_view text, const Defaults& defaults);      ///< as object_uri; the path may be empty
+
+/// "tarn://repository/ref/path", the parts that are set.
+std::string to_string(const Uri& uri);
+
+}  // namespace tarn::cli

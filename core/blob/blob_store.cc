@@ -1,0 +1,19 @@
+#include "core/blob/blob_store.h"
+
+namespace tarn::blob {
+
+void BlobStore::walk(std::string_view prefix, std::string_view after, const Visit& visit) {
+  std::string position(after);
+  while (true) {
+    const ListPage page = list(prefix, position, kListItemsMax);
+    for (const BlobStat& item : page.items) {
+      if (!visit(item)) return;
+    }
+    if (!page.has_more || page.items.empty()) return;
+    position = page.items.back().key;
+  }
+}
+
+uint64_t BlobStore::remove_unfinished(std::string_view, Instant) { return 0; }
+
+}  // namespace tarn::blob

@@ -1,0 +1,24 @@
+// What every store refuses before it does anything.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/blob/blob_store.h"
+
+namespace tarn::blob {
+
+/// `key` in quotes as it is shown in messages: control bytes as `\xNN`, cut when it is very long.
+std::string shown(std::string_view key);
+
+/// Throws invalid_argument for an empty key or one with a NUL byte.
+void check_key(std::string_view key);
+/// Throws invalid_argument when the range reaches past `size_bytes`.
+void check_range(std::string_view key, ByteRange range, uint64_t size_bytes);
+/// Throws invalid_argument for a limit outside 1..kListItemsMax.
+void check_list_limit(uint32_t limit);
+/// Throws gone, reason "source_changed".
+[[noreturn]] void throw_source_changed(std::string_view key, std::string_view why);
+
+}  // namespace tarn::blob

@@ -1,0 +1,80 @@
+#include "core/blob/directory_cache.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+#include "core/blob/beneath.h"
+#include "core/blob/checks.h"
+
+namespace tarn::blob {
+namespace {
+
+constexpr mode_t kDirectoryMode = 0750;
+
+Descriptor make_directory(int parent_fd, const std::string& name, const std::string& path) {
+  const std::string doing = str_cat("making directory ", shown(path));
+  if (::mkdirat(parent_fd, name.c_str(), kDirectoryMode) != 0 && errno != EEXIST) {
+    if (errno == ENOENT) {
+      throw Error(ErrorCode::kNotFound, "bucket_not_found", str_cat(doing, ": its parent is gone"));
+    }
+    throw_errno(doing, errno);
+  }
+  Descriptor directory = open_by_components(parent_fd, name, O_RDONLY | O_DIRECTORY);
+  if (!directory && errno == ENOTDIR) throw_invalid(str_cat(doing, ": an object has this name"));
+  if (!directory) throw_errno(doing, errno);
+  // Whether or not it was us who made it: who did may have died, or not have come this far yet.
+  if (::fsync(parent_fd) != 0) throw_errno(doing, errno);
+  return directory;
+}
+
+}  // namespace
+
+DirectoryCache::Shared DirectoryCache::get(const std::string& path) {
+  if (Shared known = find(path)) return known;
+  const size_t slash = path.rfind('/');
+  const std::string parent_path = slash == std::string::npos ? "" : path.substr(0, slash);
+  const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
+  Shared directory;
+  if (path.empty()) {
+    directory = std::make_shared<const Descriptor>(::fcntl(root_.get(), F_DUPFD_CLOEXEC, 0));
+    if (!*directory) throw_errno("opening the root directory", errno);
+  } else {
+    const Shared parent = get(parent_path);
+    directory = std::make_shared<const Descriptor>(make_directory(parent->get(), name, path));
+  }
+  keep(path, directory);
+  return directory;
+}
+
+void DirectoryCache::forget(const std::string& path) {
+  MutexLock lock(mutex_);
+  for (auto at = kept_.begin(); at != kept_.end();) {
+    const bool is_above = path == at->first || path.starts_with(at->first + "/");
+    if (is_above) uses_.erase(at->second.use);
+    at = is_above ? kept_.erase(at) : std::next(at);
+  }
+}
+
+DirectoryCache::Shared DirectoryCache::find(const std::string& path) {
+  MutexLock lock(mutex_);
+  const auto at = kept_.find(path);
+  if (at == kept_.end()) return nullptr;
+  uses_.splice(uses_.begin(), uses_, at->second.use);
+  return at->second.directory;
+}
+
+void DirectoryCache::keep(const std::string& path, const Shared& directory) {
+  MutexLock lock(mutex_);
+  if (kept_.contains(path)) return;
+  uses_.push_front(path);
+  kept_.emplace(path, Kept{directory, uses_.begin()});
+  if (kept_.size() <= directories_max_) return;
+  kept_.erase(uses_.back());
+  uses_.pop_back();
+}
+
+}  // namespace tarn::blob

@@ -1,0 +1,31 @@
+// Reading one file of a local store.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/blob/blob_store.h"
+#include "core/blob/descriptor.h"
+
+namespace tarn::blob {
+
+class LocalReader final : public BlobReader {
+ public:
+  /// `etag` is the file's when it was opened; when `check_etag`, the end of the range is only told if it still is.
+  LocalReader(Descriptor file, BlobStat stat, ByteRange range, bool check_etag);
+
+  size_t read(std::span<char> out) override;
+  int duplicate_fd() const override;
+  uint64_t file_offset() const override { return range_.offset; }
+
+ private:
+  void check_unchanged();
+
+  Descriptor file_;
+  BlobStat stat_;
+  ByteRange range_;
+  uint64_t read_bytes_ = 0;
+  bool check_etag_;
+};
+
+}  // namespace tarn::blob

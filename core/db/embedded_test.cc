@@ -1,0 +1,259 @@
+#include "core/db/embedded.h"
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+#include "core/db/connection.h"
+#include "core/db/embedded_process.h"
+
+namespace tarn::db {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using Clock = std::chrono::steady_clock;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr seconds kPatience{20};
+constexpr Query kCount{"test_count_kept", "SELECT count(*) FROM kept"};
+
+template <typename Condition>
+bool soon(Condition&& condition) {
+  const Clock::time_point deadline = Clock::now() + kPatience;
+  while (!condition()) {
+    if (Clock::now() > deadline) return false;
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  return true;
+}
+
+class Embedded : public ::testing::Test {
+ protected:
+  Embedded() {
+    std::string made = "/tmp/tarn-embedded-XXXXXX";
+    if (!mkdtemp(made.data())) abort();
+    chmod(made.c_str(), 0711);
+    base_ = made;
+    dir_ = made + "/data";
+  }
+  ~Embedded() override {
+    chmod(base_.c_str(), 0711);
+    fs::remove_all(base_);
+  }
+
+  std::string data() const { return dir_ + "/pg/15"; }
+  std::string refusal() const {
+    try {
+      EmbeddedPostgres::start(dir_);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kPreconditionFailed);
+      return error.message();
+    }
+    return "started";
+  }
+  /// nullopt while the server does not answer.
+  static std::optional<int64_t> kept(const EmbeddedPostgres& server) {
+    try {
+      return Connection::open(server.url())->run(kCount).integer(0, 0);
+    } catch (const DbError&) {
+      return std::nullopt;
+    }
+  }
+  static void keep_three(const EmbeddedPostgres& server) {
+    Connection::open(server.url())->run_script("CREATE TABLE kept AS SELECT generate_series(1, 3)");
+  }
+  /// A process that runs `dir_`, as a program of ours does; returns when its server answers.
+  pid_t start_owner() const {
+    int ends[2];
+    if (pipe(ends) != 0) abort();
+    const pid_t owner = fork();
+    if (owner == 0) {
+      const auto server = EmbeddedPostgres::start(dir_);
+      if (write(ends[1], "+", 1) != 1) _exit(1);
+      for (;;) pause();
+    }
+    close(ends[1]);
+    char byte = 0;
+    EXPECT_EQ(read(ends[0], &byte, 1), 1);
+    close(ends[0]);
+    return owner;
+  }
+  /// A PostgreSQL on `dir_` that nobody supervises. It is not waited for: once dead it stays a
+  /// zombie.
+  pid_t start_orphan() const {
+    fs::create_directory(base_ + "/orphan-socket");
+    const PostgresUser user = PostgresUser::find();
+    if (chown((base_ + "/orphan-socket").c_str(), user.uid, user.gid) != 0) abort();
+    const pid_t orphan = spawn({.arguments = {"/usr/lib/postgresql/15/bin/postgres", "-D", data(),
+                                              "-h", "", "-k", base_ + "/orphan-socket"},
+                                .log_path = dir_ + "/pg/orphan.log",
+                                .death_signal = 0},
+                               user);
+    EXPECT_TRUE(soon([&] { return fs::exists(base_ + "/orphan-socket/.s.PGSQL.5432"); }));
+    return orphan;
+  }
+
+  std::string base_;
+  std::string dir_;
+};
+
+TEST_F(Embedded, StartsFromNothingWithASafeCluster) {
+  umask(077);  // a service's umask must not shut PostgreSQL's user out
+  const auto server = EmbeddedPostgres::start(dir_);
+  umask(022);
+  const auto c = Connection::open(server->url());
+  const Rows rows = c->run({"test_cluster", R"sql(
+      SELECT current_setting('data_checksums') || ' ' || current_setting('fsync') || ' '
+          || current_setting('synchronous_commit') || ' '
+          || current_setting('server_encoding') || ' ' || current_setting('lc_collate') || ' '
+          || current_setting('data_directory') || ' ['
+          || current_setting('listen_addresses') || ']')sql"});
+  EXPECT_EQ(rows.text(0, 0), str_cat("on on on UTF8 C.UTF-8 ", data(), " []"));
+}
+
+TEST_F(Embedded, KeepsDataOverARestartAndLeavesNothingRunning) {
+  std::string url;
+  {
+    const auto server = EmbeddedPostgres::start(dir_);
+    url = server->url();
+    keep_three(*server);
+  }
+  EXPECT_THAT(postgres_processes_in(data()), IsEmpty());
+  EXPECT_THROW(Connection::open(url), DbError);
+  const auto server = EmbeddedPostgres::start(dir_);
+  EXPECT_EQ(kept(*server), 3);
+}
+
+TEST_F(Embedded, ComesBackAfterTheServerIsKilled) {
+  const auto server = EmbeddedPostgres::start(dir_);
+  keep_three(*server);
+  for (int round = 0; round < 2; ++round) {
+    const int killed = server->pid();
+    kill(killed, SIGKILL);
+    EXPECT_TRUE(soon([&] { return server->pid() != killed && kept(*server).has_value(); }));
+    EXPECT_EQ(kept(*server), 3);
+  }
+}
+
+TEST_F(Embedded, ComesBackWhenABackendIsKilled) {
+  const auto server = EmbeddedPostgres::start(dir_);
+  keep_three(*server);
+  const auto busy = Connection::open(server->url());
+  const auto victim = busy->run({"test_pid", "SELECT pg_backend_pid()"}).integer(0, 0);
+  kill(static_cast<pid_t>(victim), SIGKILL);  // PostgreSQL itself restarts all backends
+  EXPECT_TRUE(soon([&] { return kept(*server).has_value(); }));
+  EXPECT_EQ(kept(*server), 3);
+}
+
+TEST_F(Embedded, EndsWithItsOwnerAndTheNextStartIsClean) {
+  const pid_t owner = start_owner();
+  ASSERT_FALSE(postgres_processes_in(data()).empty());
+  kill(owner, SIGKILL);
+  waitpid(owner, nullptr, 0);
+  EXPECT_TRUE(soon([&] { return postgres_processes_in(data()).empty(); }));
+  const auto server = EmbeddedPostgres::start(dir_);
+  keep_three(*server);
+  EXPECT_EQ(kept(*server), 3);
+}
+
+TEST_F(Embedded, ReplacesAnOrphan) {
+  EmbeddedPostgres::start(dir_).reset();
+  const pid_t orphan = start_orphan();
+  const auto server = EmbeddedPostgres::start(dir_);
+  EXPECT_NE(server->pid(), orphan);
+  EXPECT_TRUE(has_exited(orphan));
+  EXPECT_EQ(reap(orphan), "") << "it was stopped cleanly";
+  keep_three(*server);
+  EXPECT_EQ(kept(*server), 3);
+}
+
+TEST_F(Embedded, IsNotFooledByALockFileThatNamesAnotherProcess) {
+  EmbeddedPostgres::start(dir_).reset();
+  const PostgresUser user = PostgresUser::find();
+  const pid_t other = spawn(
+      {.arguments = {"/bin/sleep", "60"}, .log_path = "/dev/null", .death_signal = SIGKILL}, user);
+  const std::string lock = data() + "/postmaster.pid";
+  std::ofstream(lock) << other << '\n' << data() << "\n0\n5432\n\n\n  0  0\nready   \n";
+  ASSERT_EQ(chown(lock.c_str(), user.uid, user.gid), 0);
+  {
+    const auto server = EmbeddedPostgres::start(dir_);
+    EXPECT_NE(server->pid(), other);
+  }
+  EXPECT_FALSE(has_exited(other));
+  kill(other, SIGKILL);
+  reap(other);
+}
+
+TEST_F(Embedded, ForgetsAnInitialisationThatWasCutShort) {
+  { const auto server = EmbeddedPostgres::start(dir_); }
+  fs::rename(data(), dir_ + "/pg/initdb-cut");
+  fs::remove(dir_ + "/pg/initdb-cut/PG_VERSION");
+  const auto server = EmbeddedPostgres::start(dir_);
+  EXPECT_FALSE(fs::exists(dir_ + "/pg/initdb-cut"));
+  keep_three(*server);
+}
+
+TEST_F(Embedded, RefusesASecondOwner) {
+  const auto server = EmbeddedPostgres::start(dir_);
+  EXPECT_THAT(refusal(), HasSubstr("another tarnd runs on this data directory"));
+  keep_three(*server);
+}
+
+TEST_F(Embedded, RefusesADirectoryThatItsUserCannotEnter) {
+  chmod(base_.c_str(), 0);
+  EXPECT_THAT(refusal(),
+              HasSubstr(str_cat("cannot enter ", base_, ": choose a data directory outside it")));
+}
+
+TEST_F(Embedded, RefusesDataOfAnotherVersion) {
+  fs::create_directories(dir_ + "/pg/14");
+  std::ofstream(dir_ + "/pg/14/PG_VERSION") << "14\n";
+  const PostgresUser user = PostgresUser::find();
+  ASSERT_EQ(chown((dir_ + "/pg").c_str(), user.uid, user.gid), 0);
+  EXPECT_THAT(refusal(), HasSubstr("holds data of PostgreSQL 14, and this program runs 15"));
+}
+
+TEST_F(Embedded, SaysWhatTheLogSaysWhenTheServerEndsAtOnce) {
+  EmbeddedPostgres::start(dir_).reset();
+  std::ofstream(data() + "/postgresql.conf", std::ios::app) << "no_such_setting = 1\n";
+  EXPECT_THAT(refusal(), HasSubstr("FATAL"));
+  EXPECT_THAT(postgres_processes_in(data()), IsEmpty());
+}
+
+TEST_F(Embedded, WorksWithAPathTooLongForASocket) {
+  dir_ = base_ + "/" + std::string(120, 'x') + "/it's a \"data\" directory";
+  const auto server = EmbeddedPostgres::start(dir_);
+  keep_three(*server);
+  EXPECT_EQ(kept(*server), 3);
+}
+
+TEST_F(Embedded, CostsNothingWhileIdle) {
+  const auto server = EmbeddedPostgres::start(dir_);
+  const auto cpu_seconds = [] {
+    rusage usage = {};
+    getrusage(RUSAGE_SELF, &usage);
+    return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+  };
+  const double before = cpu_seconds();
+  std::this_thread::sleep_for(milliseconds(500));
+  EXPECT_LT(cpu_seconds() - before, 0.02);
+}
+
+}  // namespace
+}  // namespace tarn::db

@@ -1,0 +1,144 @@
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/base/str_cat.h"
+#include "core/db/migrations.h"
+#include "tests/support/postgres_test.h"
+
+namespace tarn::db {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr Migration kFirst{1, "numbers",
+                           "CREATE TABLE numbers (n int); INSERT INTO numbers VALUES (1)"};
+constexpr Migration kSecond{2, "more",
+                            "-- a comment alone is fine too\nINSERT INTO numbers VALUES (2);"};
+constexpr Migration kBroken{2, "broken", "INSERT INTO numbers VALUES (3); SELECT 1 / 0"};
+
+class Migrations : public ::testing::Test {
+ protected:
+  std::vector<int64_t> numbers() {
+    return c_->run({"test_numbers", "SELECT coalesce(array_agg(n ORDER BY n), '{}') FROM numbers"})
+        .integers(0, 0);
+  }
+  std::vector<std::string> applied() {
+    return c_
+        ->run({"test_applied", R"sql(
+            SELECT coalesce(array_agg(version || ' ' || name ORDER BY version), '{}')
+            FROM schema_migrations
+            WHERE length(checksum) = 64 AND applied_at <= now())sql"})
+        .strings(0, 0);
+  }
+  std::string refusal(std::span<const Migration> migrations) {
+    try {
+      migrate(*c_, migrations);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kPreconditionFailed);
+      return error.message();
+    }
+    return "accepted";
+  }
+
+  const testing::TestDatabase database_{testing::TestDatabase::Schema::kEmpty};
+  const std::unique_ptr<Connection> c_ = Connection::open(database_.url());
+};
+
+TEST_F(Migrations, AreAppliedOnceInOrder) {
+  const Migration both[] = {kFirst, kSecond};
+  migrate(*c_, {both, 1});
+  EXPECT_THAT(applied(), ElementsAre("1 numbers"));
+  migrate(*c_, both);
+  migrate(*c_, both);
+  EXPECT_THAT(numbers(), ElementsAre(1, 2));
+  EXPECT_THAT(applied(), ElementsAre("1 numbers", "2 more"));
+}
+
+TEST_F(Migrations, AreAppliedOnceByManyServersAtOnce) {
+  const Migration both[] = {kFirst, kSecond};
+  {
+    std::vector<std::jthread> servers;
+    for (int i = 0; i < 8; ++i) {
+      servers.emplace_back([&] { migrate(*Connection::open(database_.url()), both); });
+    }
+  }
+  EXPECT_THAT(numbers(), ElementsAre(1, 2));
+  EXPECT_THAT(applied(), ElementsAre("1 numbers", "2 more"));
+}
+
+TEST_F(Migrations, ThatFailLeaveTheOnesBefore) {
+  const Migration both[] = {kFirst, kBroken};
+  EXPECT_THROW(migrate(*c_, both), DbError);
+  EXPECT_THAT(applied(), ElementsAre("1 numbers"));
+  EXPECT_THAT(numbers(), ElementsAre(1));
+  const Migration mended[] = {kFirst, kSecond};
+  migrate(*c_, mended);
+  EXPECT_THAT(numbers(), ElementsAre(1, 2));
+}
+
+TEST_F(Migrations, RefuseAChangedText) {
+  migrate(*c_, {&kFirst, 1});
+  const Migration changed{1, "numbers", "CREATE TABLE numbers (n int);"};
+  EXPECT_THAT(refusal({&changed, 1}),
+              HasSubstr("migration 1 (numbers) was applied with another text"));
+}
+
+TEST_F(Migrations, RefuseANewerDatabase) {
+  const Migration both[] = {kFirst, kSecond};
+  migrate(*c_, both);
+  EXPECT_THAT(refusal({both, 1}),
+              HasSubstr("it has migration 2 (more) and is newer than this program"));
+  EXPECT_THAT(numbers(), ElementsAre(1, 2));
+}
+
+TEST_F(Migrations, RefuseAnotherHistory) {
+  const Migration gap[] = {{2, "later", "SELECT 1"}};
+  migrate(*c_, gap);
+  const Migration ours[] = {kFirst, {2, "later", "SELECT 1"}};
+  EXPECT_THAT(refusal(ours),
+              HasSubstr("it has migration 2 (later) where this program has 1 (numbers)"));
+}
+
+TEST_F(Migrations, WaitLongerThanAStatementMay) {
+  const auto hurried = Connection::open(database_.url() + " options='-c statement_timeout=20ms'");
+  const Migration slow{1, "slow", "SELECT pg_sleep(0.1)"};
+  migrate(*hurried, {&slow, 1});
+  EXPECT_EQ(
+      hurried->run({"test_timeout", "SELECT current_setting('statement_timeout')"}).text(0, 0),
+      "20ms");
+}
+
+TEST(EmbeddedMigrations, AreTheFilesOfTheFolder) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(TARN_MIGRATIONS_DIRECTORY)) {
+    if (entry.path().extension() == ".sql") files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  const std::span<const Migration> embedded = embedded_migrations();
+  ASSERT_EQ(embedded.size(), files.size());
+  for (size_t i = 0; i < files.size(); ++i) {
+    std::ifstream file(files[i]);
+    EXPECT_EQ(embedded[i].sql, std::string(std::istreambuf_iterator<char>(file), {})) << files[i];
+    std::string version = std::to_string(embedded[i].version);
+    version.insert(0, 4 - version.size(), '0');
+    EXPECT_EQ(files[i].filename(), str_cat("V", version, "__", embedded[i].name, ".sql"));
+  }
+}
+
+TEST(EmbeddedMigrations, AreInATestDatabase) {
+  const testing::TestDatabase database;
+  const auto c = Connection::open(database.url());
+  const Rows rows = c->run({"test_count_migrations", "SELECT count(*) FROM schema_migrations"});
+  EXPECT_EQ(rows.integer(0, 0), static_cast<int64_t>(embedded_migrations().size()));
+  migrate(*c, embedded_migrations());
+}
+
+}  // namespace
+}  // namespace tarn::db

@@ -1,0 +1,321 @@
+#include "core/http/server.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/base/mutex.h"
+#include "core/base/str_cat.h"
+#include "core/http/parking_lot.h"
+#include "core/http/probe.h"
+#include "core/http/request_id.h"
+#include "core/http/request_loop.h"
+
+namespace tarn::http {
+namespace {
+
+using std::chrono::milliseconds;
+using SteadyClock = std::chrono::steady_clock;
+
+// How late a deadline may be noticed.
+constexpr milliseconds kSweepMax{1'000};
+constexpr milliseconds kSweepMin{10};
+// How often the overload watch and the drain look again.
+constexpr milliseconds kWatchStep{10};
+constexpr milliseconds kDrainStep{2};
+// So many looks in a row find the workers stuck before the doorkeeper helps.
+constexpr int kStuckLooks = 2;
+// So many quiet looks end the watch.
+constexpr int kQuietLooks = 100;
+// Accepting pauses so long when the process has no descriptor left.
+constexpr milliseconds kDescriptorPause{50};
+
+/// Requests whose heads have arrived while every worker was busy, oldest first. Safe from any thread.
+class RequestQueue {
+ public:
+  explicit RequestQueue(size_t requests_max) : requests_max_(requests_max) {}
+
+  bool push(Connection* connection) {
+    MutexLock lock(mutex_);
+    if (waiting_.size() >= requests_max_) return false;
+    waiting_.push_back(connection);
+    Probe::instance().queued_requests.fetch_add(1, std::memory_order_relaxed);
+    return true;
+  }
+  Connection* pop() {
+    MutexLock lock(mutex_);
+    if (waiting_.empty()) return nullptr;
+    Connection* first = waiting_.front();
+    waiting_.pop_front();
+    Probe::instance().queued_requests.fetch_sub(1, std::memory_order_relaxed);
+    return first;
+  }
+
+ private:
+  const size_t requests_max_;
+  Mutex mutex_;
+  std::deque<Connection*> waiting_ TARN_GUARDED_BY(mutex_);
+};
+
+/// Threads: `workers` of them wait in the parking lot and serve; one doorkeeper accepts, ends what is past its
+/// deadline and, while every worker is busy, reads heads into the queue.
+class EpollServer final : public Server {
+ public:
+  EpollServer(Listener listener, ServerLimits limits, Handler handler);
+  ~EpollServer() override { stop(milliseconds{0}); }
+
+  uint16_t port() const override { return listener_.port; }
+  void stop(milliseconds grace) override;
+
+ private:
+  void work();
+  void keep_door();
+  bool wait_at_door();
+  void accept_all();
+  void admit(Accepted accepted);
+  void dispose(Connection& connection, RequestLoop::Next next);
+  void close(Connection& connection);
+  void end_expired(RequestLoop& loop);
+  void watch_overload(RequestLoop& loop);
+  void queue_ready(RequestLoop& loop);
+  void drain(SteadyTime until);
+  void report_all_busy();
+  milliseconds sweep_interval() const;
+
+  const ServerLimits limits_;
+  const Handler handler_;
+  const Listener listener_;
+  const uint32_t worker_count_;
+  const int wake_;  // eventfd of the doorkeeper
+  ParkingLot lot_;
+  RequestQueue queue_;
+  std::atomic<bool> stopping_{false};
+  std::atomic<uint32_t> busy_{0};
+  std::atomic<uint64_t> rounds_{0};  // of serving a connection, by all workers
+  std::atomic<bool> watching_{false};
+  SteadyTime accept_after_{};  // doorkeeper's
+  SteadyTime next_sweep_{};    // doorkeeper's
+  uint64_t rounds_seen_ = 0;   // doorkeeper's
+  int stuck_looks_ = 0;        // doorkeeper's
+  int quiet_looks_ = 0;        // doorkeeper's
+  Mutex stop_mutex_;           // held by the one that stops; no other lock is taken before it
+  bool stopped_ TARN_GUARDED_BY(stop_mutex_) = false;
+  std::jthread doorkeeper_;
+  std::vector<std::jthread> workers_;
+};
+
+int make_wake_fd() {
+  const int fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (fd < 0) throw Error(ErrorCode::kUnavailable, "starting a server: no descriptor left");
+  return fd;
+}
+
+EpollServer::EpollServer(Listener listener, ServerLimits limits, Handler handler)
+    : limits_(limits),
+      handler_(std::move(handler)),
+      listener_(listener),
+      worker_count_(std::max(1u, limits.workers)),
+      wake_(make_wake_fd()),
+      lot_(limits.connections_max),
+      queue_(limits.queued_requests_max) {
+  try {
+    for (uint32_t i = 0; i < worker_count_; ++i) workers_.emplace_back([this] { work(); });
+    doorkeeper_ = std::jthread([this] { keep_door(); });
+  } catch (const std::system_error&) {
+    lot_.end();  // or joining those that did start would never return
+    throw Error(ErrorCode::kUnavailable, "starting a server: no thread left");
+  }
+}
+
+void EpollServer::work() {
+  RequestLoop loop(limits_, handler_, stopping_);
+  for (;;) {
+    const ParkingLot::Arrival arrival = lot_.wait();
+    if (arrival.kind == ParkingLot::Arrival::Kind::kEnd) return;
+    if (arrival.kind == ParkingLot::Arrival::Kind::kNothing) continue;
+    Connection* connection =
+        arrival.connection != nullptr ? arrival.connection : queue_.pop();
+    if (connection == nullptr) continue;
+    if (busy_.fetch_add(1) + 1 == worker_count_) report_all_busy();
+    RequestLoop::Next next = RequestLoop::Next::kClose;
+    try {
+      next = loop.serve(*connection);
+    } catch (const std::exception& error) {
+      log::error("http_worker_failed", {{"error", error.what()}});
+    }
+    rounds_.fetch_add(1, std::memory_order_relaxed);
+    busy_.fetch_sub(1);
+    dispose(*connection, next);
+  }
+}
+
+void EpollServer::dispose(Connection& connection, RequestLoop::Next next) {
+  if (next == RequestLoop::Next::kPark) {
+    lot_.park(connection);
+  } else {
+    close(connection);
+  }
+}
+
+void EpollServer::close(Connection& connection) {
+  lot_.close(connection);
+  Probe::instance().connections.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void EpollServer::report_all_busy() {
+  if (watching_.exchange(true)) return;
+  ::eventfd_write(wake_, 1);
+}
+
+milliseconds EpollServer::sweep_interval() const {
+  const milliseconds shortest = std::min(limits_.head_deadline, limits_.idle_timeout);
+  return std::clamp(shortest / 4, kSweepMin, kSweepMax);
+}
+
+void EpollServer::keep_door() {
+  RequestLoop loop(limits_, handler_, stopping_);
+  while (!stopping_) {
+    try {
+      if (wait_at_door()) accept_all();
+      if (watching_) watch_overload(loop);
+      if (SteadyClock::now() >= next_sweep_) {
+        end_expired(loop);
+        next_sweep_ = SteadyClock::now() + sweep_interval();
+      }
+    } catch (const std::exception& error) {
+      log::error("http_door_failed", {{"error", error.what()}});
+    }
+  }
+  ::close(listener_.fd);
+}
+
+/// Whether connections wait to be accepted.
+bool EpollServer::wait_at_door() {
+  const SteadyTime now = SteadyClock::now();
+  const bool accepts = now >= accept_after_;
+  const bool hurries = watching_ || !accepts;
+  const auto until_sweep = std::chrono::ceil<milliseconds>(next_sweep_ - now);
+  const auto timeout = std::clamp(until_sweep, milliseconds{0}, hurries ? kWatchStep : kSweepMax);
+  std::array<pollfd, 2> ready{{{wake_, POLLIN, 0}, {listener_.fd, POLLIN, 0}}};
+  ::poll(ready.data(), accepts ? 2 : 1, static_cast<int>(timeout.count()));
+  eventfd_t count = 0;
+  if (ready[0].revents != 0) ::eventfd_read(wake_, &count);
+  return accepts && ready[1].revents != 0;
+}
+
+void EpollServer::accept_all() {
+  for (;;) {
+    Accepted accepted = accept_from(listener_.fd);
+    if (accepted.out_of_descriptors) {
+      log::warn("http_no_descriptors");
+      accept_after_ = SteadyClock::now() + kDescriptorPause;
+    }
+    if (accepted.fd < 0) return;
+    admit(std::move(accepted));
+  }
+}
+
+void EpollServer::admit(Accepted accepted) {
+  auto connection = std::make_unique<Connection>(accepted.fd, std::move(accepted.peer));
+  connection->deadline = SteadyClock::now() + limits_.idle_timeout;
+  Probe& probe = Probe::instance();
+  probe.connections.fetch_add(1, std::memory_order_relaxed);
+  if (lot_.add(connection)) return;
+  probe.connections.fetch_sub(1, std::memory_order_relaxed);
+  const std::string text = refusal_text(503, "too many connections", next_request_id());
+  const std::array<std::string_view, 1> pieces{text};
+  connection->socket.send(pieces, false);
+  connection->socket.finish_sending();
+  connection->socket.discard(limits_.head_bytes_max);  // unread bytes would turn the close into a reset
+  probe.answered(503);
+}
+
+void EpollServer::end_expired(RequestLoop& loop) {
+  for (Connection* connection : lot_.take_expired(SteadyClock::now())) {
+    if (connection->phase == Connection::Phase::kHead) {
+      dispose(*connection, loop.refuse(*connection, 408, "request head took too long"));
+    } else {
+      close(*connection);
+    }
+  }
+}
+
+/// Called once a step while all workers are busy. Workers that finish a connection each between two looks are only
+/// short of processors: what waits in the kernel gets its turn at once. Otherwise they are stuck in long requests,
+/// and connections wait for which nobody reads.
+void EpollServer::watch_overload(RequestLoop& loop) {
+  const uint64_t rounds = rounds_.load(std::memory_order_relaxed);
+  const uint64_t finished = rounds - std::exchange(rounds_seen_, rounds);
+  if (busy_ == worker_count_) {
+    quiet_looks_ = 0;
+    stuck_looks_ = finished < worker_count_ ? stuck_looks_ + 1 : 0;
+    if (stuck_looks_ >= kStuckLooks) queue_ready(loop);
+    return;
+  }
+  stuck_looks_ = 0;
+  if (++quiet_looks_ < kQuietLooks) return;
+  quiet_looks_ = 0;
+  watching_ = false;
+  if (busy_ == worker_count_) watching_ = true;
+}
+
+void EpollServer::queue_ready(RequestLoop& loop) {
+  for (Connection* connection : lot_.take_ready()) {
+    if (connection->phase == Connection::Phase::kLingering) {
+      dispose(*connection, loop.serve(*connection));
+      continue;
+    }
+    const RequestLoop::Head head = loop.collect_head(*connection);
+    if (head == RequestLoop::Head::kReady && queue_.push(connection)) {
+      lot_.signal();
+    } else if (head == RequestLoop::Head::kReady) {
+      dispose(*connection, loop.refuse(*connection, 503, "too many requests at once"));
+    } else {
+      dispose(*connection, head == RequestLoop::Head::kIncomplete ? RequestLoop::Next::kPark
+                                                                 : RequestLoop::Next::kClose);
+    }
+  }
+}
+
+void EpollServer::stop(milliseconds grace) {
+  MutexLock lock(stop_mutex_);
+  if (std::exchange(stopped_, true)) return;
+  const SteadyTime until = SteadyClock::now() + grace;
+  stopping_ = true;
+  ::eventfd_write(wake_, 1);
+  doorkeeper_.join();
+  drain(until);
+  lot_.end();
+  workers_.clear();
+  ::close(wake_);
+}
+
+void EpollServer::drain(SteadyTime until) {
+  bool cut = false;
+  while (lot_.size() > 0) {
+    const SteadyTime now = SteadyClock::now();
+    for (Connection* connection : lot_.take_idle()) close(*connection);
+    for (Connection* connection : lot_.take_expired(now)) close(*connection);
+    if (now >= until && !std::exchange(cut, true)) lot_.cut_all();
+    if (lot_.size() > 0) std::this_thread::sleep_for(kDrainStep);
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Server> Server::start(const std::string& host, uint16_t port, ServerLimits limits,
+                                      Handler handler) {
+  return std::make_unique<EpollServer>(listen_on(host, port), limits, std::move(handler));
+}
+
+}  // namespace tarn::http

@@ -1,0 +1,54 @@
+// A client for tests that sends exactly the bytes it is told to, in exactly those pieces.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/http/message.h"
+
+namespace tarn::http::testing {
+
+struct RawAnswer {
+  int status = 0;
+  std::string reason;
+  Headers headers;
+  std::string body;
+};
+
+/// One connection to 127.0.0.1. Every wait ends after five seconds.
+class RawClient {
+ public:
+  explicit RawClient(uint16_t port);
+  ~RawClient();
+  RawClient(RawClient&& other) noexcept;
+  RawClient(const RawClient&) = delete;
+
+  /// False when the server has closed.
+  bool send(std::string_view bytes);
+  void finish_sending();
+  /// The next answer with its body; nullopt when the connection ends or stalls before it is whole.
+  std::optional<RawAnswer> read_answer(bool to_head_request = false);
+  /// At least one byte of what arrives next, "" at the end of the stream or when nothing comes within `wait`.
+  std::string read_some(std::chrono::milliseconds wait = std::chrono::seconds(5));
+  /// Whether the server ends the connection within `wait`; what arrives until then is dropped.
+  bool ends_within(std::chrono::milliseconds wait);
+  /// Whether nothing arrives, not even the end, for `wait`.
+  bool stays_silent(std::chrono::milliseconds wait);
+
+ private:
+  bool fill(std::chrono::milliseconds wait);
+  std::optional<std::string> take_line();
+  std::optional<std::string> take(uint64_t count);
+  std::optional<std::string> take_chunks();
+
+  int fd_ = -1;
+  std::string received_;
+};
+
+/// Sends `bytes` on a connection of its own and returns the status of the first answer, 0 for none.
+int status_of(uint16_t port, std::string_view bytes);
+
+}  // namespace tarn::http::testing

@@ -1,0 +1,87 @@
+// One exchange with a server on a leased pair of libcurl handles.
+#pragma once
+
+#include <array>
+#include <exception>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "core/http/client.h"
+
+namespace tarn::http {
+
+/// An easy handle and the private multi handle that drives it and keeps its connections. One thread at a time.
+class CurlHandles {
+ public:
+  CurlHandles();
+  ~CurlHandles();
+  void* easy() const { return easy_; }
+  void* multi() const { return multi_; }
+
+ private:
+  void* easy_;
+  void* multi_;
+};
+
+/// Runs on the thread that calls it: bytes move only inside `run_to_end`, `run_to_head` and `read`, which is what
+/// makes backpressure. One thread at a time.
+class Transfer {
+ public:
+  /// `handles` and `request` outlive the object.
+  Transfer(CurlHandles& handles, const ClientRequest& request, const ClientOptions& options);
+  ~Transfer();
+  Transfer(const Transfer&) = delete;
+
+  /// The whole exchange. Throws: unavailable, resource_exhausted, and what the request's `upload` throws.
+  ClientResponse run_to_end(size_t body_bytes_max);
+
+  /// Until the head of the final answer has arrived.
+  void run_to_head();
+  /// After run_to_head: the next bytes of the body, 0 at its end.
+  size_t read(std::span<char> out);
+
+  int status() const;
+  Headers take_headers() { return std::move(headers_); }
+
+ private:
+  struct Callbacks;
+
+  void set_options(const ClientOptions& options);
+  void set_method();
+  void set_headers();
+  void perform();
+  void wait();
+  void on_header_line(std::string_view line);
+  size_t on_body(std::string_view bytes);
+  size_t on_body_whole(std::string_view bytes);
+  size_t on_upload(std::span<char> out);
+  [[noreturn]] void fail() const;
+  std::string subject() const;
+  /// Runs a callback's work; libcurl is C, so what is thrown is kept until the call into it has returned.
+  template <typename Work>
+  size_t guarded(size_t failure, Work work);
+
+  CurlHandles& handles_;
+  const ClientRequest& request_;
+  std::unique_ptr<void, void (*)(void*)> header_list_;  // a curl_slist
+  std::array<char, 256> error_text_{};  // libcurl's CURL_ERROR_SIZE
+  Headers headers_;
+  uint64_t upload_offset_ = 0;
+  bool head_done_ = false;
+  bool done_ = false;
+  int result_ = 0;
+  std::exception_ptr thrown_;
+
+  bool whole_ = false;  // collect the body, or hand it out piece by piece
+  std::string body_;
+  size_t body_bytes_max_ = 0;
+
+  std::span<char> wanted_;   // of the read that runs
+  size_t given_ = 0;         // bytes of it that were filled
+  std::string early_;        // arrived before anyone asked
+  size_t early_used_ = 0;
+  bool paused_ = false;
+};
+
+}  // namespace tarn::http

@@ -1,0 +1,63 @@
+// Requests and chunked bodies as clients make them, for tests of this folder and of those that take signed requests.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/time.h"
+#include "core/http/message.h"
+#include "core/sigv4/sign.h"
+#include "core/sigv4/verify.h"
+
+namespace tarn::sigv4::testing {
+
+inline const AccessKey kKey{"TARNTESTKEY000000001", "tarn/test+secret/0123456789abcdefghijklm"};
+constexpr std::string_view kRegion = "us-east-1";
+constexpr std::string_view kHost = "lake.test:8000";
+constexpr Instant kNow = from_millis(1795162542000);  // 2026-11-20T08:15:42Z
+
+/// With host and content length; nothing signed.
+http::Request make_request(std::string method, std::string target, std::string body = {});
+/// Replaces the body and the announced length.
+void set_body(http::Request& request, std::string body);
+
+/// Each signs the request as it stands with kKey at `now`. `payload` is the text of x-amz-content-sha256.
+void sign_v4(http::Request& request, std::string_view payload, Instant now = kNow);
+void presign_v4(http::Request& request, std::chrono::seconds lifetime, Instant now = kNow);
+void sign_v2(http::Request& request, Instant now = kNow);
+void presign_v2(http::Request& request, int64_t expires_at_s);
+
+/// parse_authorization and verify with kKey.
+VerifiedRequest authenticate(const http::Request& request, Instant now = kNow,
+                             const VerifyRules& rules = {});
+
+/// One aws-chunked body in the making. Signs when `verified` says so.
+struct ChunkedBodyText {
+  std::vector<std::string> chunks;             ///< without the empty last one
+  std::optional<std::string> trailer_name = {};
+  std::string trailer_value = {};
+  std::string_view trailer_line_end = "\r\n";
+
+  std::string encode(const VerifiedRequest& verified) const;
+};
+
+/// A PUT with that literal, its chunks encoded and signed, `x-amz-decoded-content-length` as given.
+http::Request chunked_put(std::string_view literal, const ChunkedBodyText& body,
+                          std::string_view decoded_length);
+/// The same with the true length.
+http::Request chunked_put(std::string_view literal, const ChunkedBodyText& body);
+
+/// The S3 code that `run` is refused with, or "accepted".
+template <typename Run>
+std::string outcome_of(Run&& run) {
+  try {
+    run();
+    return "accepted";
+  } catch (const Error& error) {
+    return std::string(error.reason());
+  }
+}
+
+}  // namespace tarn::sigv4::testing

@@ -1,0 +1,127 @@
+#include "core/tree/cursor.h"
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/tree/inner_node.h"
+#include "core/tree/leaf_node.h"
+
+namespace tarn::tree {
+namespace {
+
+constexpr size_t kReadAheadMax = 16;  // siblings in one load; a scan reaches it by doubling from one
+
+struct Frame {
+  Nid nid = 0;
+  std::shared_ptr<const Node> node;
+  uint32_t index = 0;
+};
+
+}  // namespace
+
+struct Cursor::State {
+  NodeSource& source;
+  Nid root;
+  std::vector<Frame> path;  ///< from the root; the last is a leaf when valid
+  KeyScan scan;
+  size_t read_ahead = 1;
+  std::deque<std::pair<Nid, std::shared_ptr<const Node>>> ahead;
+  bool valid = false;
+
+  const LeafNode& leaf() const { return static_cast<const LeafNode&>(*path.back().node); }
+
+  std::shared_ptr<const Node> load(const Frame& parent) {
+    const auto& inner = static_cast<const InnerNode&>(*parent.node);
+    const Nid wanted = inner.nid(parent.index);
+    while (!ahead.empty()) {
+      auto [nid, node] = std::move(ahead.front());
+      ahead.pop_front();
+      if (nid == wanted) return node;
+    }
+    std::vector<Nid> nids;
+    for (uint32_t i = parent.index; i < inner.count() && nids.size() < read_ahead; ++i) {
+      nids.push_back(inner.nid(i));
+    }
+    const auto nodes = source.load(nids);
+    for (size_t i = 1; i < nids.size(); ++i) ahead.emplace_back(nids[i], nodes[i]);
+    return nodes[0];
+  }
+
+  /// Makes path[depth] the child that path[depth - 1] stands on, keeping it when it is there already.
+  void enter(size_t depth) {
+    const Frame& parent = path[depth - 1];
+    const Nid nid = static_cast<const InnerNode&>(*parent.node).nid(parent.index);
+    if (depth < path.size() && path[depth].nid == nid) return;
+    std::shared_ptr<const Node> node = load(parent);
+    path.resize(depth);
+    path.push_back({nid, std::move(node), 0});
+  }
+
+  void start_leaf() {
+    scan.seek(leaf().keys(), path.back().index);
+    valid = true;
+  }
+
+  void seek(std::string_view key) {
+    valid = false;
+    if (root == 0) return;
+    read_ahead = 1;
+    ahead.clear();
+    if (path.empty()) path.push_back({root, source.load(root), 0});
+    for (size_t depth = 0;; ++depth) {
+      if (depth > 0) enter(depth);
+      Frame& frame = path[depth];
+      frame.index = frame.node->lower_bound(key);
+      if (frame.index == frame.node->count()) return;  // only at the root: below, the last key is >= key
+      if (frame.node->level() == 0) break;
+    }
+    start_leaf();
+  }
+
+  void next() {
+    Frame& at = path.back();
+    if (++at.index < at.node->count()) {
+      scan.next();
+      return;
+    }
+    next_leaf();
+  }
+
+  void next_leaf() {
+    valid = false;
+    size_t depth = path.size() - 1;
+    do {
+      if (depth == 0) return;
+      --depth;
+    } while (++path[depth].index == path[depth].node->count());
+    // Only leaves are worth reading ahead; a new inner node starts at its first child.
+    while (path[depth].node->level() > 0) {
+      const bool leaves = path[depth].node->level() == 1;
+      if (leaves) read_ahead = std::min(read_ahead * 2, kReadAheadMax);
+      const size_t kept = std::exchange(read_ahead, leaves ? read_ahead : 1);
+      enter(++depth);
+      read_ahead = kept;
+      path[depth].index = 0;
+    }
+    start_leaf();
+  }
+};
+
+Cursor::Cursor(NodeSource& source, const TreeRoot& root)
+    : state_(new State{source, root.nid, {}, {}, 1, {}, false}) {}
+Cursor::~Cursor() = default;
+Cursor::Cursor(Cursor&&) noexcept = default;
+
+void Cursor::seek(std::string_view key) { state_->seek(key); }
+bool Cursor::valid() const { return state_->valid; }
+const std::string& Cursor::key() const { return state_->scan.key(); }
+Entry Cursor::entry() const { return state_->leaf().entry(state_->path.back().index); }
+
+void Cursor::next() {
+  TARN_CHECK(state_->valid);
+  state_->next();
+}
+
+}  // namespace tarn::tree

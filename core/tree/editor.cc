@@ -1,0 +1,222 @@
+#include "core/tree/editor.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace tarn::tree {
+namespace {
+
+constexpr size_t kReadAheadNodes = 16;  // of one inner node's children in one load
+
+}  // namespace
+
+/// The entries of one leaf on their way to the writer. Nothing is written before the first change that takes effect,
+/// so that a leaf whose changes come to nothing can still be taken by reference.
+class Editor::LeafCopy {
+ public:
+  LeafCopy(const LeafNode& leaf, TreeWriter& writer) : leaf_(leaf), writer_(writer) {}
+
+  const LeafNode& leaf() const { return leaf_; }
+  bool untouched() const { return !touched_; }
+
+  /// Writes the entries before `end` that are neither written nor dropped.
+  void write_to(uint32_t end) {
+    touched_ = true;
+    if (next_ >= end) return;
+    KeyScan scan(leaf_.keys(), next_);
+    for (; next_ < end; ++next_, scan.next()) writer_.add(scan.key(), leaf_.fields(next_));
+  }
+  void drop_to(uint32_t end) { next_ = end; }
+
+ private:
+  const LeafNode& leaf_;
+  TreeWriter& writer_;
+  uint32_t next_ = 0;
+  bool touched_ = false;
+};
+
+Editor::Editor(NodeSource& source, NodeSink& sink, const TreeFormat& format,
+               std::span<const RangeDelete> ranges, ChangeSource& changes, size_t look_ahead,
+               Judge judge)
+    : source_(source),
+      writer_(sink, format),
+      window_(changes, ranges, look_ahead),
+      judge_(std::move(judge)) {}
+
+EditResult Editor::run(const TreeRoot& base) {
+  const bool idle = window_.peek() == nullptr && window_.ranges().empty();
+  if (!base.empty() && !idle) {
+    const std::shared_ptr<const Node> root = source_.load(base.nid);
+    writer_.offer_reuse(root->level(), base);
+    if (root->level() == 0) {
+      visit_leaf(static_cast<const LeafNode&>(*root), nullptr, true);
+    } else {
+      visit_inner(static_cast<const InnerNode&>(*root), true);
+    }
+  }
+  while (const Change* change = window_.peek()) {
+    apply(*change, nullptr, {});
+    window_.pop();
+  }
+  result_.root = result_.changed_anything() ? writer_.finish(source_) : base;
+  result_.nodes_written = writer_.nodes_written();
+  return result_;
+}
+
+void Editor::visit_inner(const InnerNode& node, bool last) {
+  for (uint32_t i = 0; i < node.count(); ++i) visit(node, i, last && i + 1 == node.count());
+}
+
+/// `last`: no key of the base tree follows the child.
+void Editor::visit(const InnerNode& parent, uint32_t index, bool last) {
+  const ChildRef child = parent.child(index);
+  const auto level = static_cast<uint8_t>(parent.level() - 1);
+  const Change* change = window_.peek();
+  const bool changes = change != nullptr && change->key <= child.last_key;
+  const ChangeWindow::Cover cover = window_.cover(position_, child.last_key);
+  if (!changes && cover == ChangeWindow::Cover::kAll) {
+    result_.removed += child.entries;
+  } else if (!changes && cover == ChangeWindow::Cover::kNothing &&
+             can_splice(child, level, last)) {
+    writer_.splice(level, child);
+  } else {
+    const std::shared_ptr<const Node> node = load(parent, index);
+    writer_.offer_reuse(level, {child.nid, child.hash});
+    if (level == 0) {
+      visit_leaf(static_cast<const LeafNode&>(*node), &child, last);
+    } else {
+      visit_inner(static_cast<const InnerNode&>(*node), last);
+    }
+  }
+  position_.assign(child.last_key);
+}
+
+/// `self` is the leaf as its parent knows it; nullptr for a root.
+void Editor::visit_leaf(const LeafNode& leaf, const ChildRef* self, bool last) {
+  LeafCopy copy(leaf, writer_);
+  const std::string last_key = leaf.key(leaf.count() - 1);
+  for (uint32_t next = 0;;) {
+    const Change* change = window_.peek();
+    if (change != nullptr && change->key > last_key) change = nullptr;
+    KeySection::Position at{leaf.count(), false};
+    if (change != nullptr) at = leaf.keys().find(change->key);
+    drop_covered(copy, next, at.index);
+    if (change == nullptr) break;
+    apply(*change, &copy, at);
+    window_.pop();
+    next = at.index + (at.exact ? 1 : 0);
+  }
+  if (copy.untouched() && self != nullptr && can_splice(*self, 0, last)) {
+    writer_.splice(0, *self);
+  } else {
+    copy.write_to(leaf.count());
+  }
+}
+
+void Editor::drop_covered(LeafCopy& copy, uint32_t begin, uint32_t end) {
+  const LeafNode& leaf = copy.leaf();
+  for (const RangeDelete& range : window_.ranges()) {
+    const uint32_t from = std::max(begin, leaf.lower_bound(range.begin));
+    if (from >= end) return;
+    const uint32_t to = range.end.empty() ? end : std::min(end, leaf.lower_bound(range.end));
+    if (from >= to) continue;
+    copy.write_to(from);
+    copy.drop_to(to);
+    result_.removed += to - from;
+  }
+}
+
+/// `copy` and `at` say where in the base the change falls; no copy = behind its last key.
+void Editor::apply(const Change& change, LeafCopy* copy, KeySection::Position at) {
+  if (change.kind == Change::Kind::kTakeSubtree) {
+    if (copy != nullptr) copy->write_to(at.index);
+    ChildRef subtree = change.subtree;
+    subtree.last_key = change.key;
+    take(subtree, change.level);
+    result_.added += subtree.entries;
+    return;
+  }
+  std::optional<EntryFields> below;
+  if (at.exact) below = copy->leaf().fields(at.index);
+  if (judge(change, below) == Verdict::kKeep) return;
+  count(below.has_value(), change.entry.has_value());
+  if (copy != nullptr) copy->write_to(at.index);
+  if (change.entry) {
+    scratch_.assign(*change.entry);
+    writer_.add(change.key, scratch_.fields());
+  }
+  if (at.exact) copy->drop_to(at.index + 1);
+}
+
+Verdict Editor::judge(const Change& change, const std::optional<EntryFields>& below) {
+  if (change.kind == Change::Kind::kThreeWay) {
+    return judge_(change, below ? std::optional<Entry>(to_entry(*below)) : std::nullopt);
+  }
+  if (!below) return change.entry ? Verdict::kApply : Verdict::kKeep;
+  if (!change.entry) return Verdict::kApply;
+  scratch_.assign(*change.entry);
+  return same_content(*below, scratch_.fields()) ? Verdict::kKeep : Verdict::kApply;
+}
+
+void Editor::count(bool below, bool after) {
+  if (below && after) {
+    ++result_.changed;
+  } else if (below) {
+    ++result_.removed;
+  } else if (after) {
+    ++result_.added;
+  }
+}
+
+bool Editor::can_splice(const ChildRef& child, uint8_t level, bool last) {
+  return writer_.at_boundary(level) &&
+         (child.closed_by_rule || (last && window_.peek() == nullptr));
+}
+
+/// A subtree of another tree: by reference where the boundaries allow it, else piece by piece until they do.
+void Editor::take(const ChildRef& subtree, uint8_t level) {
+  if (writer_.at_boundary(level) && subtree.closed_by_rule) {
+    writer_.splice(level, subtree);
+    return;
+  }
+  const std::shared_ptr<const Node> node = source_.load(subtree.nid);
+  writer_.offer_reuse(level, {subtree.nid, subtree.hash});
+  if (level == 0) {
+    LeafCopy(static_cast<const LeafNode&>(*node), writer_).write_to(node->count());
+    return;
+  }
+  for (uint32_t i = 0; i < node->count(); ++i) {
+    take(node->child(i), static_cast<uint8_t>(level - 1));
+  }
+}
+
+std::shared_ptr<const Node> Editor::load(const InnerNode& parent, uint32_t index) {
+  if (const auto found = read_ahead_.find(parent.nid(index)); found != read_ahead_.end()) {
+    std::shared_ptr<const Node> node = std::move(found->second);
+    read_ahead_.erase(found);
+    return node;
+  }
+  // Together with the next siblings that buffered changes fall into: those will be opened for certain.
+  std::vector<Nid> nids{parent.nid(index)};
+  const auto& buffer = window_.buffered();
+  const auto after = [&](std::string_view key) {
+    return std::upper_bound(buffer.begin(), buffer.end(), key,
+                            [](std::string_view k, const Change& c) { return k < c.key; });
+  };
+  for (auto it = after(parent.last_key(index)); it != buffer.end();) {
+    const uint32_t sibling = parent.lower_bound(it->key);
+    if (sibling == parent.count() || nids.size() == kReadAheadNodes) break;
+    if (it->kind == Change::Kind::kRemoveRange) {
+      ++it;
+      continue;
+    }
+    if (!read_ahead_.contains(parent.nid(sibling))) nids.push_back(parent.nid(sibling));
+    it = after(parent.last_key(sibling));
+  }
+  const std::vector<std::shared_ptr<const Node>> nodes = source_.load(nids);
+  for (size_t i = 1; i < nids.size(); ++i) read_ahead_.emplace(nids[i], nodes[i]);
+  return nodes[0];
+}
+
+}  // namespace tarn::tree

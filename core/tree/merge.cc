@@ -1,0 +1,95 @@
+#include "core/tree/merge.h"
+
+#include <utility>
+
+#include "core/tree/editor.h"
+#include "core/tree/lockstep.h"
+
+namespace tarn::tree {
+namespace {
+
+constexpr size_t kLookAheadChanges = 512;
+
+bool same(const std::optional<Entry>& a, const std::optional<Entry>& b) {
+  return a.has_value() == b.has_value() && (!a || same_content(*a, *b));
+}
+
+/// Decides key by key, and remembers what nobody could decide.
+class MergeJudge {
+ public:
+  explicit MergeJudge(const MergeInput& input) : input_(input) {}
+
+  Verdict judge(const Change& change, const std::optional<Entry>& destination) {
+    const bool apply = !same(change.entry, destination) &&
+                       (same(change.base, destination) || takes_source(change, destination));
+    if (apply && input_.on_change) input_.on_change(change.key);
+    return apply ? Verdict::kApply : Verdict::kKeep;
+  }
+
+  std::vector<MergeConflict> take_conflicts() { return std::move(conflicts_); }
+
+ private:
+  bool takes_source(const Change& change, const std::optional<Entry>& destination) {
+    MergeConflict conflict{Key(change.key), change.base, change.entry, destination};
+    const Resolution resolution =
+        input_.resolve ? input_.resolve(conflict) : Resolution::kConflict;
+    if (resolution == Resolution::kConflict) conflicts_.push_back(std::move(conflict));
+    return resolution == Resolution::kTakeSource;
+  }
+
+  const MergeInput& input_;
+  std::vector<MergeConflict> conflicts_;
+};
+
+/// The destination did not move: the result is the source's tree, and only its changes are to be counted.
+EditResult fast_forward(NodeSource& source, const MergeInput& input) {
+  EditResult result;
+  result.root = input.source;
+  Lockstep changes(source, input.base, input.source, input.base, !input.on_change);
+  while (const std::optional<Change> change = changes.next()) {
+    switch (change->kind) {
+      case Change::Kind::kTakeSubtree: result.added += change->subtree.entries; continue;
+      case Change::Kind::kRemoveRange: result.removed += change->subtree.entries; continue;
+      case Change::Kind::kThreeWay: break;
+      case Change::Kind::kSet:
+      case Change::Kind::kDelete: continue;  // a Lockstep makes none
+    }
+    if (!change->base) {
+      ++result.added;
+    } else if (!change->entry) {
+      ++result.removed;
+    } else {
+      ++result.changed;
+    }
+    if (input.on_change) input.on_change(change->key);
+  }
+  return result;
+}
+
+}  // namespace
+
+MergeResult merge_trees(NodeSource& source, NodeSink& sink, const TreeFormat& format,
+                        const MergeInput& input) {
+  MergeResult out;
+  if (input.source == input.base || input.source == input.destination) {
+    out.result.root = input.destination;
+    return out;
+  }
+  if (input.base == input.destination) {
+    out.result = fast_forward(source, input);
+    return out;
+  }
+  MergeJudge judge(input);
+  // Whoever wants to hear of every key gets every key; otherwise whole subtrees change hands unread.
+  Lockstep changes(source, input.base, input.source, input.destination, !input.on_change);
+  Editor editor(source, sink, format, {}, changes, kLookAheadChanges,
+                [&judge](const Change& change, const std::optional<Entry>& below) {
+                  return judge.judge(change, below);
+                });
+  EditResult result = editor.run(input.destination);
+  out.conflicts = judge.take_conflicts();
+  if (out.conflicts.empty()) out.result = result;
+  return out;
+}
+
+}  // namespace tarn::tree

@@ -1,0 +1,30 @@
+// The nodes a walk over several trees has at hand.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "core/tree/node.h"
+
+namespace tarn::tree {
+
+/// Nodes read lately or ahead, a bounded number of them, the oldest dropped first. One thread at a time.
+class NodePool {
+ public:
+  explicit NodePool(NodeSource& source) : source_(source) {}
+
+  std::shared_ptr<const Node> get(Nid nid);
+  bool has(Nid nid) const { return nodes_.contains(nid); }
+  /// Loads those of `nids` that are not here, in one call.
+  void fetch(std::span<const Nid> nids);
+
+ private:
+  NodeSource& source_;
+  std::unordered_map<Nid, std::shared_ptr<const Node>> nodes_;
+  std::deque<Nid> order_;
+};
+
+}  // namespace tarn::tree

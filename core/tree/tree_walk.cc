@@ -1,0 +1,131 @@
+#include "core/tree/tree_walk.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/error.h"
+
+namespace tarn::tree {
+namespace {
+
+constexpr size_t kOpenTogether = 16;
+
+}  // namespace
+
+TreeWalk::TreeWalk(NodePool& pool, const TreeRoot& root) : pool_(pool) {
+  if (root.empty()) return;
+  root_ = pool.get(root.nid);
+  root_key_ = root_->key(root_->count() - 1);
+  // What closed the root is not recorded, so it counts as open: nobody takes it by reference.
+  item_ = {root_key_, root.nid, root.hash, root_->entries(), root_->object_bytes(), false};
+}
+
+std::string_view TreeWalk::last_key() const {
+  return at_entry() ? std::string_view(scan_.key()) : item_.last_key;
+}
+
+uint8_t TreeWalk::level() const {
+  return root_ ? root_->level() : static_cast<uint8_t>(path_.back().inner->level() - 1);
+}
+
+void TreeWalk::skip() {
+  skipped_.assign(last_key());
+  if (root_) {
+    root_ = nullptr;
+    return;
+  }
+  ++path_.back().index;
+  if (at_entry() && path_.back().index < path_.back().leaf->count()) {
+    scan_.next();
+    return;
+  }
+  settle();
+}
+
+/// Climbs out of nodes that are used up and reads the item then reached.
+void TreeWalk::settle() {
+  while (!path_.empty() && path_.back().index >= path_.back().node->count()) {
+    path_.pop_back();
+    if (!path_.empty()) ++path_.back().index;
+  }
+  if (!path_.empty()) read_item();
+}
+
+void TreeWalk::read_item() {
+  Frame& top = path_.back();
+  if (top.leaf != nullptr) {
+    scan_.seek(top.leaf->keys(), top.index);
+  } else {
+    item_ = top.inner->child(top.index);
+  }
+}
+
+void TreeWalk::open() { open_at({}); }
+
+void TreeWalk::open_at(std::string_view key) {
+  Frame frame;
+  frame.node = item_node();
+  root_ = nullptr;
+  if (frame.node->level() == 0) {
+    frame.leaf = static_cast<const LeafNode*>(frame.node.get());
+  } else {
+    frame.inner = static_cast<const InnerNode*>(frame.node.get());
+  }
+  if (!key.empty()) frame.index = frame.node->lower_bound(key);
+  path_.push_back(std::move(frame));
+  settle();
+}
+
+std::string_view TreeWalk::first_key() {
+  if (at_entry()) return scan_.key();
+  if (first_key_of_ != item_.nid) {
+    std::shared_ptr<const Node> node = item_node();
+    while (node->level() > 0) node = pool_.get(node->child(0).nid);
+    first_key_ = node->key(0);
+    first_key_of_ = item_.nid;
+  }
+  return first_key_;
+}
+
+void TreeWalk::skip_through(std::string_view key) {
+  while (!done() && skipped_ < key) {
+    if (last_key() <= key) {
+      skip();
+    } else if (first_key() > key) {
+      return;
+    } else {
+      open_at(key);
+    }
+  }
+}
+
+void TreeWalk::skip_before(std::string_view key) {
+  while (!done() && last_key() < key) skip();
+}
+
+bool TreeWalk::has_child(const Hash128& hash) {
+  std::vector<Hash128>& hashes = path_.back().sorted_hashes;
+  const InnerNode& inner = *path_.back().inner;
+  if (hashes.empty()) {
+    for (uint32_t i = 0; i < inner.count(); ++i) hashes.push_back(inner.hash(i));
+    std::sort(hashes.begin(), hashes.end());
+  }
+  return std::binary_search(hashes.begin(), hashes.end(), hash);
+}
+
+void TreeWalk::plan_open(TreeWalk& other, std::vector<Nid>& nids) {
+  if (root_) return;
+  nids.push_back(item_.nid);
+  if (pool_.has(item_.nid)) return;
+  const Frame& top = path_.back();
+  const bool comparable = other.at_subtree() && !other.path_.empty() && other.level() == level();
+  if (!comparable) return;
+  size_t planned = 1;
+  for (uint32_t i = top.index + 1; i < top.inner->count() && planned < kOpenTogether; ++i) {
+    if (other.has_child(top.inner->hash(i))) continue;
+    nids.push_back(top.inner->nid(i));
+    ++planned;
+  }
+}
+
+}  // namespace tarn::tree

@@ -1,0 +1,81 @@
+// A position in a tree that stands on a whole subtree or on an entry, for walking several trees in step.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/tree/entry_fields.h"
+#include "core/tree/inner_node.h"
+#include "core/tree/leaf_node.h"
+#include "core/tree/node_pool.h"
+
+namespace tarn::tree {
+
+/// Begins on the root. skip() goes past the current item, open() into it; what lies below an item is read only by
+/// opening it. One thread at a time.
+class TreeWalk {
+ public:
+  TreeWalk(NodePool& pool, const TreeRoot& root);
+  TreeWalk(const TreeWalk&) = delete;
+  TreeWalk& operator=(const TreeWalk&) = delete;
+
+  bool done() const { return root_ == nullptr && path_.empty(); }
+
+  /// The rest need !done(). An item is an entry inside an opened leaf, or a subtree.
+  bool at_entry() const { return !path_.empty() && path_.back().leaf != nullptr; }
+  bool at_subtree() const { return !done() && !at_entry(); }
+  /// Greatest key of the item (the key of an entry).
+  std::string_view last_key() const;
+  void skip();
+
+  /// Of an entry.
+  EntryFields fields() const { return path_.back().leaf->fields(path_.back().index); }
+
+  /// Of a subtree.
+  uint8_t level() const;
+  const Hash128& hash() const { return item_.hash; }
+  const ChildRef& subtree() const { return item_; }
+  void open();
+  /// As open(), for a caller that needs no key before `key`.
+  void open_at(std::string_view key);
+
+  /// Smallest key of the item; reads down its left edge without opening it.
+  std::string_view first_key();
+  /// Past every key <= `key`, opening only what holds keys on both sides of it.
+  void skip_through(std::string_view key);
+  /// Past every key < `key`.
+  void skip_before(std::string_view key);
+
+  /// Addresses to read together when this item is to be opened: its own and those of following siblings whose
+  /// hashes the other walk's siblings do not have.
+  void plan_open(TreeWalk& other, std::vector<Nid>& nids);
+
+ private:
+  struct Frame {
+    std::shared_ptr<const Node> node;
+    const LeafNode* leaf = nullptr;    ///< one of the two
+    const InnerNode* inner = nullptr;
+    uint32_t index = 0;
+    std::vector<Hash128> sorted_hashes;  ///< of an inner node's children, once asked for
+  };
+
+  std::shared_ptr<const Node> item_node() { return root_ ? root_ : pool_.get(item_.nid); }
+  void settle();
+  void read_item();
+  bool has_child(const Hash128& hash);
+
+  NodePool& pool_;
+  std::shared_ptr<const Node> root_;  ///< while the whole tree is the item
+  std::string root_key_;
+  std::vector<Frame> path_;
+  KeyScan scan_;           ///< in the leaf on top
+  ChildRef item_;          ///< the current subtree
+  std::string skipped_;    ///< every key left in the walk is greater
+  std::string first_key_;  ///< of item first_key_of_
+  Nid first_key_of_ = 0;
+};
+
+}  // namespace tarn::tree

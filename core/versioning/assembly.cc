@@ -1,0 +1,83 @@
+#include "core/versioning/assembly.h"
+
+#include <chrono>
+
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/meta/branches.h"
+#include "core/meta/commits.h"
+#include "core/meta/jobs.h"
+#include "core/meta/node_store.h"
+#include "core/meta/part_lists.h"
+#include "core/meta/repositories.h"
+#include "core/meta/staging.h"
+#include "core/meta/tags.h"
+#include "core/meta/uploads.h"
+#include "core/meta/writer.h"
+#include "core/versioning/branch_hold.h"
+
+namespace tarn::versioning {
+namespace {
+
+// Longer than any request that may still read the rows of a token it found before the token was retired.
+constexpr std::chrono::minutes kRetiredGrace{10};
+constexpr uint32_t kSweepRowsMax = 10'000;
+// Answers about ended imports are kept for a day, as clients expect.
+constexpr std::chrono::hours kEndedJobsKept{24};
+
+}  // namespace
+
+struct Assembly::Parts {
+  Parts(db::Pool& pool, blob::Stores& stores, const Clock& clock, AssemblyOptions options)
+      : writer(pool, clock),
+        repositories(pool),
+        branches(pool),
+        tags(pool),
+        commits(pool),
+        nodes(pool, options.node_cache_bytes),
+        staging(pool, writer),
+        uploads(pool, clock),
+        part_lists(pool),
+        jobs(pool, clock),
+        engine{clock,   pool,    stores,     repositories, branches, tags,   commits,
+               nodes,   staging, uploads,    part_lists,   jobs,     writer, queues,
+               std::move(options.link_key)} {
+    writer.register_process();
+  }
+
+  meta::Writer writer;
+  meta::Repositories repositories;
+  meta::Branches branches;
+  meta::Tags tags;
+  meta::Commits commits;
+  meta::NodeStore nodes;
+  meta::Staging staging;
+  meta::Uploads uploads;
+  meta::PartLists part_lists;
+  meta::Jobs jobs;
+  BranchQueues queues;
+  Engine engine;
+};
+
+Assembly::Assembly(db::Pool& pool, blob::Stores& stores, const Clock& clock, AssemblyOptions options)
+    : parts_(std::make_unique<Parts>(pool, stores, clock, std::move(options))) {}
+
+Assembly::~Assembly() {
+  try {
+    parts_->writer.unregister();
+  } catch (const Error& error) {
+    log::debug("writer row left to expire", {{"error", error.message()}});
+  }
+}
+
+Engine& Assembly::engine() { return parts_->engine; }
+
+void Assembly::heartbeat() { parts_->writer.heartbeat(); }
+
+bool Assembly::sweep() {
+  parts_->uploads.sweep();
+  parts_->jobs.sweep(kEndedJobsKept);
+  return parts_->staging.sweep_retired(kRetiredGrace, kSweepRowsMax) > 0;
+}
+
+}  // namespace tarn::versioning

@@ -1,0 +1,33 @@
+// Puts the stores of an engine together.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/versioning/engine.h"
+
+namespace tarn::versioning {
+
+struct AssemblyOptions {
+  size_t node_cache_bytes = 256 * 1024 * 1024;
+  std::string link_key;  ///< 32 bytes, the same in every server of one database
+};
+
+/// Owns the SQL stores and registers this process as a writer; takes the row away when destroyed. What it is given
+/// must outlive it.
+class Assembly {
+ public:
+  Assembly(db::Pool& pool, blob::Stores& stores, const Clock& clock, AssemblyOptions options);
+  ~Assembly();
+  Engine& engine();
+
+  /// Maintenance that a server runs in the background; each call does a bounded piece.
+  void heartbeat();             ///< every meta::kWriterTtl / 3
+  bool sweep();                 ///< retired staging rows, expired uploads, old jobs; false = nothing left to do
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace tarn::versioning

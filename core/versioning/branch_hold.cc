@@ -1,0 +1,99 @@
+#include "core/versioning/branch_hold.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "core/base/digest.h"
+#include "core/base/error.h"
+
+namespace tarn::versioning {
+namespace {
+
+using std::chrono::milliseconds;
+using SteadyClock = std::chrono::steady_clock;
+
+// Another process holds the lease: ask again after this long, longer each time.
+constexpr milliseconds kPollFirst{5};
+constexpr milliseconds kPollMax{200};
+
+[[noreturn]] void throw_locked() {
+  throw Error(ErrorCode::kConflict, "branch_locked", "branch is currently locked, try again later");
+}
+
+int64_t new_owner() { return static_cast<int64_t>(random_u64() >> 1); }
+
+}  // namespace
+
+bool BranchQueues::enter(BranchId branch, SteadyClock::time_point deadline) {
+  Waiter me;
+  MutexLock lock(mutex_);
+  std::deque<Waiter*>& queue = queues_[branch];
+  queue.push_back(&me);
+  while (queue.front() != &me) {
+    if (me.turn.wait_until(lock, deadline) == std::cv_status::timeout && queue.front() != &me) {
+      queue.erase(std::find(queue.begin(), queue.end(), &me));
+      return false;
+    }
+  }
+  // The holder does not wait any more: a null stands for it, so that this frame may go.
+  queue.front() = nullptr;
+  return true;
+}
+
+void BranchQueues::leave(BranchId branch) {
+  MutexLock lock(mutex_);
+  const auto at = queues_.find(branch);
+  at->second.pop_front();
+  if (at->second.empty()) {
+    queues_.erase(at);
+  } else {
+    at->second.front()->turn.notify_one();
+  }
+}
+
+BranchHold::BranchHold(Engine& engine, BranchId branch, bool rotate) : engine_(engine), branch_(branch) {
+  const auto deadline = SteadyClock::now() + kBranchWaitMax;
+  if (!engine_.queues.enter(branch_, deadline)) throw_locked();
+  try {
+    acquire(rotate, deadline);
+  } catch (...) {
+    engine_.queues.leave(branch_);
+    throw;
+  }
+}
+
+void BranchHold::acquire(bool rotate, SteadyClock::time_point deadline) {
+  const int64_t owner = new_owner();
+  milliseconds wait = kPollFirst;
+  for (;;) {
+    meta::Branches::Acquired got = engine_.branches.acquire(branch_, owner, kBranchLease, rotate);
+    switch (got.outcome) {
+      case meta::Branches::Acquired::Outcome::kDone:
+        lease_ = std::move(got.lease);
+        renewed_ = SteadyClock::now();
+        return;
+      case meta::Branches::Acquired::Outcome::kBranchGone:
+        throw Error(ErrorCode::kNotFound, "branch_not_found", "branch not found");
+      case meta::Branches::Acquired::Outcome::kLeased: break;
+    }
+    if (SteadyClock::now() + wait > deadline) throw_locked();
+    std::this_thread::sleep_for(wait);
+    wait = std::min(wait * 2, kPollMax);
+  }
+}
+
+BranchHold::~BranchHold() {
+  if (!ended_) engine_.branches.release(branch_, lease_.owner);
+  engine_.queues.leave(branch_);
+}
+
+void BranchHold::keep_alive() {
+  if (SteadyClock::now() - renewed_ < kBranchLease / 3) return;
+  if (!engine_.branches.renew(branch_, lease_.owner, kBranchLease)) {
+    throw Error(ErrorCode::kConflict, "branch_locked",
+                "the branch was taken over while this operation ran, try again");
+  }
+  renewed_ = SteadyClock::now();
+}
+
+}  // namespace tarn::versioning

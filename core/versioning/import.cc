@@ -1,0 +1,205 @@
+#include "core/versioning/import.h"
+
+#include <chrono>
+
+#include "core/base/digest.h"
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/base/str_cat.h"
+#include "core/blob/stores.h"
+#include "core/meta/branches.h"
+#include "core/meta/commits.h"
+#include "core/meta/jobs.h"
+#include "core/meta/repositories.h"
+#include "core/meta/writer.h"
+#include "core/versioning/import_job.h"
+#include "core/versioning/import_source.h"
+#include "core/versioning/publish.h"
+#include "core/versioning/refs.h"
+#include "core/versioning/repositories.h"
+
+namespace tarn::versioning {
+namespace {
+
+constexpr std::string_view kKind = "import";
+constexpr std::chrono::seconds kJobLease{30};
+constexpr std::chrono::milliseconds kReportEvery{500};
+// A tree is finished and remembered this often, so that another process goes on from there.
+constexpr uint64_t kObjectsPerCheckpoint = 200'000;
+constexpr std::string_view kLastImportKey = ".lakefs.last.import.timestamp";
+constexpr std::string_view kStrategyKey = ".lakefs.merge.strategy";
+
+/// Ends the run without an error of its own: the job was cancelled, taken over, or the server stops.
+struct Stopped {};
+
+/// One run of one job.
+class ImportRun {
+ public:
+  ImportRun(Engine& engine, meta::Job job, int64_t owner, std::stop_token stop)
+      : engine_(engine),
+        job_(std::move(job)),
+        owner_(owner),
+        stop_(std::move(stop)),
+        request_(decode_import_request(job_.spec)),
+        repository_(engine.repositories.get(job_.repository)) {}
+
+  void run() {
+    ImportCheckpoint at = decode_import_checkpoint(job_.checkpoint);
+    const meta::Writer::Operation operation(engine_.writer);
+    while (at.path < request_.paths.size()) build_chunk(at);
+    publish(at);
+  }
+
+ private:
+  /// Applies up to kObjectsPerCheckpoint objects of the current path to the imported tree and remembers it.
+  void build_chunk(ImportCheckpoint& at) {
+    const ImportPath& path = request_.paths[at.path];
+    ImportSource source(engine_, path, at.after, kObjectsPerCheckpoint, [this] { tick(1); });
+    std::vector<tree::RangeDelete> deletes;
+    if (at.after.empty()) deletes.push_back(destination_range(path));
+    meta::NodeWriter nodes(engine_.pool, engine_.nodes, repository_.id);
+    const tree::EditResult result =
+        tree::edit_tree(engine_.nodes, nodes, {repository_.salt}, at.root, deletes, source);
+    nodes.flush();
+    at.root = result.root;
+    if (source.exhausted()) {
+      ++at.path;
+      at.after.clear();
+    } else {
+      at.after = source.last_key();
+    }
+    job_.checkpoint = encode_import_checkpoint(at);
+    report();
+  }
+
+  void publish(const ImportCheckpoint& at) {
+    const auto branch = engine_.branches.find_by_id(job_.branch);
+    if (!branch) throw Error(ErrorCode::kNotFound, "branch_not_found", "branch not found");
+    const auto commit = build_and_publish(
+        engine_, repository_, branch->id, /*rotate=*/true,
+        [&](BranchHold& hold, meta::NodeWriter& nodes) -> std::optional<BuiltCommit> {
+          BuiltCommit built;
+          built.drained = clean_tokens(hold);
+          built.root = splice(hold, nodes, at.root);
+          built.parents = {hold.lease().head};
+          built.committer = request_.commit.committer;
+          built.message = request_.commit.message.empty() ? "Import objects" : request_.commit.message;
+          built.metadata = request_.commit.metadata;
+          built.metadata[std::string(kStrategyKey)] = "source-wins";
+          built.date = request_.commit.date;
+          report();
+          return built;
+        });
+    engine_.repositories.set_metadata(
+        repository_.id, {{std::string(kLastImportKey), std::to_string(to_seconds(commit->created))}}, {});
+    job_.result = std::string(view_of(commit->id));
+    engine_.jobs.finish(job_, owner_, meta::JobState::kDone);
+  }
+
+  std::vector<int64_t> clean_tokens(BranchHold& hold) {
+    try {
+      return require_clean(engine_, hold);
+    } catch (const Error& error) {
+      throw Error(error.code(), error.reason(), str_cat("merge import: ", error.message()));
+    }
+  }
+
+  /// The imported ranges in place of what the head has there; the head may have moved since the listing began.
+  TreeRoot splice(BranchHold& hold, meta::NodeWriter& nodes, const TreeRoot& imported) {
+    TreeRoot root = hold.lease().root;
+    if (root.empty()) return imported;
+    if (request_.paths.empty()) return root;
+    std::vector<tree::RangeDelete> ranges;
+    for (const ImportPath& path : request_.paths) ranges.push_back(destination_range(path));
+    ranges = joined(std::move(ranges));
+    ImportedRanges edits(engine_.nodes, imported, [&hold] { hold.keep_alive(); });
+    return tree::edit_tree(engine_.nodes, nodes, {repository_.salt}, root, ranges, edits).root;
+  }
+
+  void tick(int64_t objects) {
+    job_.progress += objects;
+    if (std::chrono::steady_clock::now() - reported_ >= kReportEvery) report();
+  }
+
+  void report() {
+    reported_ = std::chrono::steady_clock::now();
+    if (stop_.stop_requested() || !engine_.jobs.report(job_, owner_, kJobLease)) throw Stopped{};
+  }
+
+  Engine& engine_;
+  meta::Job job_;
+  const int64_t owner_;
+  const std::stop_token stop_;
+  const ImportRequest request_;
+  const Repository repository_;
+  std::chrono::steady_clock::time_point reported_ = std::chrono::steady_clock::now();
+};
+
+void check_source(Engine& engine, const ImportPath& path) {
+  std::string url = path.url;
+  while (url.ends_with('/') && !url.ends_with("://")) url.pop_back();
+  const std::vector<std::string> inside = engine.repositories.overlapping_namespaces(url);
+  if (!inside.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, "invalid_import_source",
+                str_cat("import path (", path.url, ") in repository namespace (", inside.front(),
+                        ") is prohibited: invalid import source"));
+  }
+  if (!path.destination.empty() || path.kind == ImportPath::Kind::kObject) parse_key(path.destination);
+}
+
+meta::Job get_job(Engine& engine, const RepositoryName& repository, const BranchName& branch, std::string_view id) {
+  const Branch target = get_branch(engine, repository, branch);
+  const auto job = engine.jobs.find(id);
+  if (!job || job->branch != target.id || job->kind != kKind) {
+    throw Error(ErrorCode::kNotFound, "import_not_found", "not found");
+  }
+  return *job;
+}
+
+}  // namespace
+
+std::string start_import(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+                         const ImportRequest& request) {
+  const Repository repo = get_repository(engine, repository);
+  check_writable(repo, request.force);
+  const Branch target = get_branch(engine, repository, branch);
+  for (const ImportPath& path : request.paths) check_source(engine, path);
+  return engine.jobs.create(kKind, repo.id, target.id, encode_import_request(request), request.commit.committer);
+}
+
+ImportStatus import_status(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+                           std::string_view id) {
+  const meta::Job job = get_job(engine, repository, branch, id);
+  ImportStatus status;
+  status.id = job.id;
+  status.completed = job.state == meta::JobState::kDone;
+  status.updated = job.updated;
+  status.ingested_objects = job.progress;
+  if (status.completed) status.commit = engine.commits.get(job.repository, commit_id_from_bytes(job.result));
+  status.error = job.error;
+  return status;
+}
+
+void cancel_import(Engine& engine, const RepositoryName& repository, const BranchName& branch, std::string_view id) {
+  const meta::Job job = get_job(engine, repository, branch, id);
+  if (!engine.jobs.cancel(job.id)) throw Error(ErrorCode::kConflict, "import_ended", "conflict found");
+}
+
+bool run_one_import(Engine& engine, std::stop_token stop) {
+  const int64_t owner = static_cast<int64_t>(random_u64() >> 1);
+  auto job = engine.jobs.take(kKind, owner, kJobLease);
+  if (!job) return false;
+  meta::Job failed = *job;
+  try {
+    ImportRun(engine, *std::move(job), owner, std::move(stop)).run();
+  } catch (const Stopped&) {
+    // Cancelled, or another process goes on from the last checkpoint.
+  } catch (const Error& error) {
+    failed.error = str_cat("import error: ", error.message());
+    log::warn("import failed", {{"job", failed.id}, {"error", error.message()}});
+    engine.jobs.finish(failed, owner, meta::JobState::kFailed);
+  }
+  return true;
+}
+
+}  // namespace tarn::versioning

@@ -1,0 +1,109 @@
+#include "core/versioning/log.h"
+
+#include <algorithm>
+#include <queue>
+#include <set>
+
+#include "core/base/error.h"
+#include "core/meta/commits.h"
+#include "core/meta/node_store.h"
+#include "core/tree/cursor.h"
+#include "core/tree/diff.h"
+#include "core/versioning/refs.h"
+#include "core/versioning/repositories.h"
+
+namespace tarn::versioning {
+namespace {
+
+struct OlderFirst {
+  bool operator()(const Commit& a, const Commit& b) const {
+    return a.created != b.created ? a.created < b.created : a.id < b.id;
+  }
+};
+
+/// Commits reachable from one, newest first.
+class Walk {
+ public:
+  Walk(Engine& engine, RepositoryId repository, const Commit& start, const LogOptions& options)
+      : engine_(engine), repository_(repository), options_(options) {
+    push(start);
+  }
+
+  std::optional<Commit> next() {
+    if (queue_.empty()) return std::nullopt;
+    Commit commit = queue_.top();
+    queue_.pop();
+    const size_t parents = options_.first_parent ? std::min<size_t>(commit.parents.size(), 1) : commit.parents.size();
+    for (size_t i = 0; i < parents; ++i) push(engine_.commits.get(repository_, commit.parents[i]));
+    return commit;
+  }
+
+ private:
+  void push(const Commit& commit) {
+    if (options_.since && commit.created < *options_.since) return;
+    if (seen_.insert(commit.id).second) queue_.push(commit);
+  }
+
+  Engine& engine_;
+  const RepositoryId repository_;
+  const LogOptions& options_;
+  std::priority_queue<Commit, std::vector<Commit>, OlderFirst> queue_;
+  std::set<CommitId> seen_;
+};
+
+bool changed_object(Engine& engine, const TreeRoot& before, const TreeRoot& after, const std::string& key) {
+  tree::Diff diff(engine.nodes, before, after);
+  diff.seek(key);
+  const auto first = diff.next();
+  return first && first->key == key;
+}
+
+bool changed_prefix(Engine& engine, const TreeRoot& before, const TreeRoot& after, const std::string& prefix) {
+  tree::Diff diff(engine.nodes, before, after);
+  diff.seek(prefix);
+  const auto first = diff.next();
+  return first && first->key.starts_with(prefix);
+}
+
+bool matches(Engine& engine, RepositoryId repository, const Commit& commit, const LogOptions& options) {
+  if (options.objects.empty() && options.prefixes.empty()) return true;
+  if (commit.parents.size() != 1) return false;
+  const TreeRoot before = engine.commits.get(repository, commit.parents[0]).root;
+  if (before == commit.root) return false;
+  return std::any_of(options.objects.begin(), options.objects.end(),
+                     [&](const std::string& key) { return changed_object(engine, before, commit.root, key); }) ||
+         std::any_of(options.prefixes.begin(), options.prefixes.end(),
+                     [&](const std::string& p) { return changed_prefix(engine, before, commit.root, p); });
+}
+
+}  // namespace
+
+Page<Commit> log_commits(Engine& engine, const RepositoryName& repository, std::string_view ref,
+                         const LogOptions& options) {
+  const Repository repo = get_repository(engine, repository);
+  const Commit start = resolve_commit(engine, repository, ref);
+  std::optional<CommitId> after, stop_at;
+  if (!options.after.empty()) after = resolve_commit(engine, repository, options.after).id;
+  if (!options.stop_at.empty()) stop_at = resolve_commit(engine, repository, options.stop_at).id;
+
+  Walk walk(engine, repo.id, start, options);
+  Page<Commit> page;
+  bool emitting = !after.has_value();
+  while (const auto commit = walk.next()) {
+    const bool last = stop_at && commit->id == *stop_at;
+    if (emitting && matches(engine, repo.id, *commit, options)) {
+      if (page.items.size() == options.limit) {
+        page.has_more = true;
+        page.next = to_text(page.items.back().id);
+        return page;
+      }
+      page.items.push_back(*commit);
+      if (options.stop_at_limit && page.items.size() == options.limit) return page;
+    }
+    if (after && commit->id == *after) emitting = true;
+    if (last) return page;
+  }
+  return page;
+}
+
+}  // namespace tarn::versioning

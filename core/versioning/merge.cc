@@ -1,0 +1,182 @@
+#include "core/versioning/merge.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+#include "core/meta/commits.h"
+#include "core/meta/staging.h"
+#include "core/tree/merge.h"
+#include "core/versioning/history.h"
+#include "core/versioning/publish.h"
+#include "core/versioning/refs.h"
+#include "core/versioning/repositories.h"
+#include "core/versioning/staged_edits.h"
+
+namespace tarn::versioning {
+namespace {
+
+constexpr std::string_view kStrategyKey = ".lakefs.merge.strategy";
+constexpr size_t kOverlapsShownMax = 20;
+
+std::string_view name_of_strategy(MergeStrategy strategy) {
+  switch (strategy) {
+    case MergeStrategy::kNone: return "default";
+    case MergeStrategy::kSourceWins: return "source-wins";
+    case MergeStrategy::kDestinationWins: return "dest-wins";
+  }
+  return "default";
+}
+
+tree::Resolution resolution_of(MergeStrategy strategy) {
+  switch (strategy) {
+    case MergeStrategy::kNone: return tree::Resolution::kConflict;
+    case MergeStrategy::kSourceWins: return tree::Resolution::kTakeSource;
+    case MergeStrategy::kDestinationWins: return tree::Resolution::kTakeDestination;
+  }
+  return tree::Resolution::kConflict;
+}
+
+/// Walks staged keys beside the keys that a merge changes; both come in order.
+class StagedOverlap {
+ public:
+  StagedOverlap(Engine& engine, BranchHold& hold)
+      : edits_(engine, hold.lease().sealed, hold.lease().has_ranges, [&hold] { hold.keep_alive(); }),
+        ranges_(edits_.range_deletes()),
+        staged_(edits_.next()) {}
+
+  void on_change(std::string_view key) {
+    while (staged_ && staged_->key < key) staged_ = edits_.next();
+    const bool in_range = std::any_of(ranges_.begin(), ranges_.end(), [key](const tree::RangeDelete& r) {
+      return r.begin <= key && (r.end.empty() || key < r.end);
+    });
+    if (!in_range && !(staged_ && staged_->key == key)) return;
+    if (overlaps_.size() < kOverlapsShownMax) overlaps_.emplace_back(key);
+    ++count_;
+  }
+
+  void throw_if_any() const {
+    if (count_ == 0) return;
+    std::string message = str_cat("merging: ", count_, " staged paths are changed by the merge: ");
+    for (const std::string& key : overlaps_) message += key + " ";
+    throw Error(ErrorCode::kConflict, "staged_overlap", message);
+  }
+
+ private:
+  StagedEdits edits_;
+  const std::vector<tree::RangeDelete> ranges_;
+  std::optional<tree::Edit> staged_;
+  std::vector<std::string> overlaps_;
+  size_t count_ = 0;
+};
+
+/// One attempt with the destination held.
+class MergeAttempt {
+ public:
+  MergeAttempt(Engine& engine, const Repository& repository, std::string_view source_ref,
+               const BranchName& destination, const MergeRequest& request)
+      : engine_(engine),
+        repository_(repository),
+        source_ref_(source_ref),
+        destination_(destination),
+        request_(request) {}
+
+  std::optional<BuiltCommit> build(BranchHold& hold, meta::NodeWriter& nodes) {
+    BuiltCommit built;
+    // The destination's state is answered before the source's existence, as clients expect.
+    if (!request_.allow_dirty) built.drained = require_clean(engine_, hold);
+    source_ = resolve_commit(engine_, repository_.name, source_ref_);
+    const Commit head = engine_.commits.get(repository_.id, hold.lease().head);
+    const auto base = merge_base_tree(engine_, repository_, nodes, source_, head);
+    if (!base) {
+      throw Error(ErrorCode::kInvalidArgument, "no_merge_base",
+                  str_cat("merging '", source_ref_, "' into '", destination_.str(), "': no common ancestor"));
+    }
+    tree::MergeInput input;
+    input.base = base->root;
+    input.source = source_.root;
+    input.destination = hold.lease().root;
+    input.resolve = [this](const MergeConflict&) { return resolution_of(request_.strategy); };
+    std::optional<StagedOverlap> overlap;
+    if (request_.allow_dirty) {
+      overlap.emplace(engine_, hold);
+      input.on_change = [&overlap](std::string_view key) { overlap->on_change(key); };
+    }
+    tree::MergeResult merged = tree::merge_trees(engine_.nodes, nodes, {repository_.salt}, input);
+    if (!merged.conflicts.empty()) {
+      conflicts = std::move(merged.conflicts);
+      return std::nullopt;
+    }
+    if (overlap) overlap->throw_if_any();
+    // Two sides that made the same change on their own may be joined; a source without changes of its own may not.
+    const bool source_changed = !(source_.root == base->root);
+    if (!source_changed && !request_.allow_empty && !request_.force) {
+      throw Error(ErrorCode::kInvalidArgument, "no_changes",
+                  str_cat("update branch ", destination_.str(), ": no changes"));
+    }
+    return describe(std::move(built), merged, *base, head);
+  }
+
+  std::vector<MergeConflict> conflicts;
+
+ private:
+  BuiltCommit describe(BuiltCommit built, const tree::MergeResult& merged, const MergeBaseTree& base,
+                       const Commit& head) const {
+    built.root = merged.result.root;
+    built.parents = {head.id};
+    if (!request_.squash) built.parents.push_back(source_.id);
+    built.read = base.read;
+    built.read.push_back(source_.id);
+    built.committer = request_.committer;
+    built.message = request_.message.empty()
+                        ? str_cat("Merge '", source_ref_, "' into '", destination_.str(), "'")
+                        : request_.message;
+    built.metadata = request_.metadata;
+    built.metadata[std::string(kStrategyKey)] = name_of_strategy(request_.strategy);
+    return built;
+  }
+
+  Engine& engine_;
+  const Repository& repository_;
+  Commit source_;
+  const std::string_view source_ref_;
+  const BranchName& destination_;
+  const MergeRequest& request_;
+};
+
+}  // namespace
+
+MergeStrategy parse_merge_strategy(std::string_view text) {
+  if (text.empty()) return MergeStrategy::kNone;
+  if (text == "source-wins") return MergeStrategy::kSourceWins;
+  if (text == "dest-wins") return MergeStrategy::kDestinationWins;
+  throw_invalid("argument strategy: must be source-wins or dest-wins: invalid value: validation error");
+}
+
+std::variant<Commit, MergeConflicts> merge_into(Engine& engine, const RepositoryName& repository,
+                                                std::string_view source_ref, const BranchName& destination,
+                                                const MergeRequest& request) {
+  const Repository repo = get_repository(engine, repository);
+  check_writable(repo, request.force);
+  const Branch target = get_branch(engine, repository, destination);
+  MergeAttempt attempt(engine, repo, source_ref, destination, request);
+  const auto commit = build_and_publish(
+      engine, repo, target.id, /*rotate=*/true,
+      [&](BranchHold& hold, meta::NodeWriter& nodes) { return attempt.build(hold, nodes); });
+  if (!commit) return MergeConflicts{std::move(attempt.conflicts)};
+  return *commit;
+}
+
+MergeBase find_merge_base(Engine& engine, const RepositoryName& repository, std::string_view source_ref,
+                          std::string_view destination_ref) {
+  const Repository repo = get_repository(engine, repository);
+  const Commit source = resolve_commit(engine, repository, source_ref);
+  const Commit destination = resolve_commit(engine, repository, destination_ref);
+  const std::vector<Commit> bases = best_common_ancestors(engine, repo.id, source, destination);
+  if (bases.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, "no_merge_base", "finding the merge base: no common ancestor");
+  }
+  return {source.id, destination.id, bases[0].id};
+}
+
+}  // namespace tarn::versioning

@@ -1,0 +1,24 @@
+// Moving bytes into the store at a fresh address.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+
+#include "core/model/repository.h"
+#include "core/versioning/engine.h"
+
+namespace tarn::versioning {
+
+struct WrittenObject {
+  OwnAddress address;
+  uint64_t size_bytes = 0;
+};
+
+/// Reads `read` to its end (0) in bounded memory; the bytes are durable when it returns. What `read` throws abandons
+/// the object. Must run inside a meta::Writer::Operation.
+WrittenObject write_object(Engine& engine, const Repository& repository,
+                           const std::function<size_t(std::span<char>)>& read, std::optional<uint64_t> size_hint);
+
+}  // namespace tarn::versioning

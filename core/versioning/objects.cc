@@ -1,0 +1,169 @@
+#include "core/versioning/objects.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+#include "core/blob/stores.h"
+#include "core/meta/repositories.h"
+#include "core/meta/staging.h"
+#include "core/tree/cursor.h"
+#include "core/versioning/foreign_copy.h"
+#include "core/versioning/overlay.h"
+#include "core/versioning/repositories.h"
+#include "core/versioning/stage.h"
+
+namespace tarn::versioning {
+namespace {
+
+constexpr uint32_t kStagedRowsHintMin = 256;
+
+[[noreturn]] void throw_no_object() { throw Error(ErrorCode::kNotFound, "object_not_found", "not found"); }
+
+Branch branch_for_write(Engine& engine, const RepositoryName& repository, const BranchName& branch, bool force) {
+  check_writable(get_repository(engine, repository), force);
+  return get_branch(engine, repository, branch);
+}
+
+std::optional<FoundObject> find_on_branch(Engine& engine, const meta::BranchLookup& seen, const Key& key) {
+  FoundObject out;
+  std::optional<Entry> entry = visible_entry(engine, seen, key);
+  if (!entry) return std::nullopt;
+  out.repository = engine.repositories.get(seen.repository);
+  out.entry = *std::move(entry);
+  return out;
+}
+
+/// Where a listing begins so that `after`, or everything below it when it is a common prefix, is skipped.
+std::string list_start(const ListOptions& options) {
+  if (options.after.empty() || options.after < options.prefix) return options.prefix;
+  if (!options.delimiter.empty() && options.after.starts_with(options.prefix)) {
+    const size_t at = options.after.find(options.delimiter, options.prefix.size());
+    if (at != std::string::npos && at + options.delimiter.size() == options.after.size()) {
+      return prefix_end(options.after);
+    }
+  }
+  return options.after + '\0';
+}
+
+}  // namespace
+
+std::optional<FoundObject> find_object(Engine& engine, const RepositoryName& repository, std::string_view ref,
+                                       const Key& key, uint32_t prefix_digits_min) {
+  if (is_branch_name(ref) && !parse_commit_id(ref)) {
+    const BranchName branch{std::string(ref)};
+    if (const auto seen = engine.staging.lookup(repository, branch, key)) {
+      return find_on_branch(engine, *seen, key);
+    }
+  }
+  ResolvedRef resolved;
+  try {
+    resolved = resolve(engine, repository, ref, prefix_digits_min);
+  } catch (const Error& error) {
+    if (error.reason() == "ref_not_found") return std::nullopt;
+    throw;
+  }
+  if (resolved.staged) {
+    const auto seen = engine.staging.lookup(repository, resolved.branch->name, key);
+    return seen ? find_on_branch(engine, *seen, key) : std::nullopt;
+  }
+  auto entry = tree::find_entry(engine.nodes, resolved.commit.root, key.str());
+  if (!entry) return std::nullopt;
+  return FoundObject{resolved.repository, *std::move(entry), resolved.commit.id};
+}
+
+FoundObject get_object(Engine& engine, const RepositoryName& repository, std::string_view ref, const Key& key) {
+  auto found = find_object(engine, repository, ref, key);
+  if (!found) throw_no_object();
+  return *std::move(found);
+}
+
+Page<ListItem> list_objects(Engine& engine, const RepositoryName& repository, std::string_view ref,
+                            const ListOptions& options, uint32_t prefix_digits_min) {
+  const std::string start = list_start(options);
+  const auto snapshot = RefSnapshot::open(engine, repository, ref, start,
+                                          std::max(options.limit + 1, kStagedRowsHintMin), prefix_digits_min);
+  OverlayCursor cursor(snapshot->nodes(), snapshot->root(), snapshot->take_rows());
+  Page<ListItem> page;
+  if (start.empty() && !options.after.empty()) return page;  // nothing sorts behind the common prefix
+  cursor.seek(start);
+  while (cursor.valid() && cursor.key().starts_with(options.prefix)) {
+    if (page.items.size() == options.limit) {
+      page.has_more = true;
+      page.next = page.items.back().path;
+      return page;
+    }
+    const size_t fold = options.delimiter.empty() ? std::string::npos
+                                                  : cursor.key().find(options.delimiter, options.prefix.size());
+    if (fold == std::string::npos) {
+      page.items.push_back({cursor.key(), cursor.entry()});
+      cursor.next();
+      continue;
+    }
+    page.items.push_back({cursor.key().substr(0, fold + options.delimiter.size()), std::nullopt});
+    const std::string behind = prefix_end(page.items.back().path);
+    if (behind.empty()) break;
+    cursor.seek(behind);
+  }
+  return page;
+}
+
+void delete_object(Engine& engine, const RepositoryName& repository, const BranchName& branch, const Key& key,
+                   bool force, const Condition& condition) {
+  const meta::BranchLookup seen = lookup_branch(engine, repository, branch, key);
+  check_writable(engine.repositories.get(seen.repository), force);
+  stage_entry(engine, {repository, branch, seen.branch.id}, key, std::nullopt, condition);
+}
+
+void delete_objects(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+                    std::span<const Key> keys, bool force) {
+  const Branch target = branch_for_write(engine, repository, branch, force);
+  std::vector<meta::StagedRow> rows;
+  rows.reserve(keys.size());
+  for (const Key& key : keys) rows.push_back({key.str(), std::nullopt});
+  if (rows.empty()) return;
+  if (engine.staging.stage_many(target.id, std::move(rows)) == meta::Staging::StageOutcome::kBranchGone) {
+    throw Error(ErrorCode::kNotFound, "branch_not_found", "branch not found");
+  }
+}
+
+Entry copy_object(Engine& engine, const CopySource& source, const RepositoryName& repository,
+                  const BranchName& branch, const Key& key, const CopyChanges& changes, bool force,
+                  const Condition& condition) {
+  const meta::BranchLookup seen = lookup_branch(engine, repository, branch, key);
+  const Repository target = engine.repositories.get(seen.repository);
+  check_writable(target, force);
+  const FoundObject found = get_object(engine, source.repository, source.ref, source.key);
+  Entry entry = found.entry;
+  entry.mtime = engine.clock.now();
+  if (changes.content_type) entry.content_type = *changes.content_type;
+  if (changes.extras) {
+    // What belongs to the bytes stays; the headers are replaced as a whole.
+    const auto checksums = entry.checksums();
+    const auto version = entry.source_version();
+    entry.extras = *changes.extras;
+    entry.set_checksums(checksums);
+    if (version) entry.set_source_version(*version);
+  }
+  if (changes.user_metadata) entry.set_user_metadata(*changes.user_metadata);
+  if (found.repository.id != target.id) {
+    entry.address = address_for_foreign_copy(engine, found.repository, target, entry);
+  }
+  stage_entry(engine, {repository, branch, seen.branch.id}, key, entry, condition);
+  return entry;
+}
+
+Entry update_user_metadata(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+                           const Key& key, const Metadata& metadata, bool force) {
+  const meta::BranchLookup seen = lookup_branch(engine, repository, branch, key);
+  check_writable(engine.repositories.get(seen.repository), force);
+  FoundObject found = get_object(engine, repository, branch.str(), key);
+  found.entry.set_user_metadata(metadata);
+  // Only if the object is still the one that was read.
+  Condition unchanged;
+  unchanged.if_match = {found.entry.etag};
+  stage_entry(engine, {repository, branch, seen.branch.id}, key, found.entry, unchanged);
+  return found.entry;
+}
+
+}  // namespace tarn::versioning

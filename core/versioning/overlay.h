@@ -1,0 +1,96 @@
+// A branch as readers see it: staged rows over the tree of its head.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/db/pool.h"
+#include "core/meta/node_store.h"
+#include "core/meta/staging.h"
+#include "core/tree/cursor.h"
+#include "core/versioning/engine.h"
+#include "core/versioning/refs.h"
+
+namespace tarn::versioning {
+
+/// Staged rows in key order, read a page at a time from one moment of the branch. Empty for an immutable ref.
+class StagedRows {
+ public:
+  using Fetch = std::function<meta::StagedPage(std::string_view begin)>;
+
+  StagedRows() = default;
+  StagedRows(meta::StagedPage first, Fetch fetch) : page_(std::move(first)), fetch_(std::move(fetch)) {}
+
+  void seek(std::string_view key);
+  /// nullptr = no more.
+  const meta::StagedRow* current();
+  void next() { ++at_; }
+  const std::vector<meta::StagedRange>& deletes() const { return page_.deletes; }
+  /// The range that hides `key` in the tree, or nullptr.
+  const meta::StagedRange* hiding(std::string_view key) const;
+
+ private:
+  meta::StagedPage page_;
+  Fetch fetch_;
+  size_t at_ = 0;
+};
+
+/// Visible entries in key order. One thread at a time.
+class OverlayCursor {
+ public:
+  OverlayCursor(tree::NodeSource& nodes, const TreeRoot& root, StagedRows rows);
+
+  void seek(std::string_view key);
+  bool valid() const { return valid_; }
+  const std::string& key() const;
+  Entry entry() const;
+  void next();
+
+ private:
+  void settle();
+
+  tree::Cursor tree_;
+  mutable StagedRows rows_;  ///< reading its current row may fetch
+  bool valid_ = false;
+  bool on_row_ = false;
+};
+
+/// What a ref shows at one moment. Holds one database connection while it reads a branch's staging area.
+class RefSnapshot {
+ public:
+  /// `begin`: the first key that will be asked for; `rows_hint`: how many staged rows that probably takes.
+  /// Throws not_found (repository, ref).
+  static std::unique_ptr<RefSnapshot> open(Engine& engine, const RepositoryName& repository, std::string_view ref,
+                                           std::string_view begin, uint32_t rows_hint, uint32_t prefix_digits_min);
+  ~RefSnapshot();
+  RefSnapshot(const RefSnapshot&) = delete;
+  RefSnapshot& operator=(const RefSnapshot&) = delete;
+
+  const Repository& repository() const { return repository_; }
+  const TreeRoot& root() const { return root_; }
+  /// Of the immutable ref; absent for a branch's staged view.
+  const std::optional<CommitId>& commit() const { return commit_; }
+  tree::NodeSource& nodes() { return *nodes_; }
+  /// Once: the staged rows move out.
+  StagedRows take_rows() { return std::move(rows_); }
+
+
+ private:
+  RefSnapshot() = default;
+  bool open_branch(Engine& engine, const BranchName& branch, std::string_view begin, uint32_t rows_hint);
+
+  Repository repository_;
+  TreeRoot root_;
+  std::optional<CommitId> commit_;
+  std::optional<db::Pool::Lease> lease_;
+  bool in_transaction_ = false;
+  std::unique_ptr<meta::NodesThrough> through_;
+  tree::NodeSource* nodes_ = nullptr;
+  StagedRows rows_;
+};
+
+}  // namespace tarn::versioning

@@ -1,0 +1,191 @@
+#include "core/versioning/refs.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+#include "core/meta/branches.h"
+#include "core/meta/commits.h"
+#include "core/meta/repositories.h"
+#include "core/meta/tags.h"
+#include "core/versioning/branch_hold.h"
+#include "core/versioning/repositories.h"
+
+namespace tarn::versioning {
+namespace {
+
+bool is_hex(std::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+
+[[noreturn]] void throw_ref_not_found(std::string_view ref) {
+  throw Error(ErrorCode::kNotFound, "ref_not_found", str_cat("get commit by ref ", ref, ": not found"));
+}
+
+/// The commit that a base without modifiers means, and the branch when it is one.
+std::optional<ResolvedRef> find_base(Engine& engine, const Repository& repository, const std::string& base,
+                                     uint32_t prefix_digits_min) {
+  ResolvedRef out;
+  out.repository = repository;
+  if (const auto id = parse_commit_id(base)) {
+    if (auto commit = engine.commits.find(repository.id, *id)) {
+      out.commit = *std::move(commit);
+      return out;
+    }
+  }
+  if (is_branch_name(base)) {
+    if (auto branch = engine.branches.find(repository.id, BranchName(base))) {
+      out.commit = engine.commits.get(repository.id, branch->head);
+      out.branch = *std::move(branch);
+      return out;
+    }
+  }
+  if (is_tag_name(base)) {
+    if (const auto tag = engine.tags.find(repository.id, TagName(base))) {
+      out.commit = engine.commits.get(repository.id, tag->commit);
+      return out;
+    }
+  }
+  if (base.size() >= prefix_digits_min && base.size() <= 64 && is_hex(base)) {
+    if (const auto id = engine.commits.find_by_prefix(repository.id, base)) {
+      out.commit = engine.commits.get(repository.id, *id);
+      return out;
+    }
+  }
+  return std::nullopt;
+}
+
+void apply(Engine& engine, const RefModifier& modifier, std::string_view ref, ResolvedRef& at) {
+  const RepositoryId repo = at.repository.id;
+  if (modifier.kind == RefModifier::Kind::kAncestor) {
+    for (uint32_t step = 0; step < modifier.number; ++step) {
+      if (at.commit.parents.empty()) throw_ref_not_found(ref);
+      at.commit = engine.commits.get(repo, at.commit.parents[0]);
+    }
+  } else if (modifier.number > 0) {
+    if (modifier.number > at.commit.parents.size()) {
+      throw_invalid(str_cat("ref \"", ref, "\": the commit has no parent ", modifier.number,
+                            ": invalid value: validation error"));
+    }
+    at.commit = engine.commits.get(repo, at.commit.parents[modifier.number - 1]);
+  }
+}
+
+}  // namespace
+
+ResolvedRef resolve(Engine& engine, const RepositoryName& repository, std::string_view ref,
+                    uint32_t prefix_digits_min) {
+  const RefExpression expression = parse_ref(ref);
+  const Repository repo = get_repository(engine, repository);
+  auto out = find_base(engine, repo, expression.base, prefix_digits_min);
+  if (!out) throw_ref_not_found(ref);
+  if (expression.view != RefExpression::View::kPlain && !out->branch) {
+    throw_invalid(str_cat("ref \"", ref, "\": '@' and '$' need a branch: invalid value: validation error"));
+  }
+  for (const RefModifier& modifier : expression.modifiers) apply(engine, modifier, ref, *out);
+  out->staged = out->branch && expression.modifiers.empty() &&
+                expression.view != RefExpression::View::kCommitted;
+  return *std::move(out);
+}
+
+Commit resolve_commit(Engine& engine, const RepositoryName& repository, std::string_view ref) {
+  if (parse_ref(ref).view == RefExpression::View::kStaged) {
+    throw_invalid(str_cat("reference '", ref, "': reference to staging area with $ is not a commit"));
+  }
+  return resolve(engine, repository, ref).commit;
+}
+
+Branch create_branch(Engine& engine, const RepositoryName& repository, const BranchCreation& creation) {
+  const Repository repo = get_repository(engine, repository);
+  check_writable(repo, creation.force);
+  Commit source;
+  try {
+    source = resolve_commit(engine, repository, creation.source);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kNotFound) throw;
+    throw Error(ErrorCode::kNotFound, "ref_not_found",
+                str_cat("source reference '", creation.source, "': not found"));
+  }
+  switch (engine.branches.create(repo.id, creation.name, source.id, creation.hidden)) {
+    case meta::Branches::CreateOutcome::kDone: break;
+    case meta::Branches::CreateOutcome::kCommitGone: throw_ref_not_found(creation.source);
+    case meta::Branches::CreateOutcome::kBranchExists:
+      throw Error(ErrorCode::kAlreadyExists, "branch already exists: not unique");
+    case meta::Branches::CreateOutcome::kTagExists:
+      throw Error(ErrorCode::kConflict, str_cat("tag ID ", creation.name.str(), ": conflict found"));
+    case meta::Branches::CreateOutcome::kCommitHasName:
+      throw Error(ErrorCode::kConflict, str_cat("commit ID ", creation.name.str(), ": conflict found"));
+  }
+  Branch branch;
+  branch.name = creation.name;
+  branch.head = source.id;
+  branch.root = source.root;
+  branch.hidden = creation.hidden;
+  return branch;
+}
+
+Branch get_branch(Engine& engine, const RepositoryName& repository, const BranchName& name) {
+  const Repository repo = get_repository(engine, repository);
+  auto branch = engine.branches.find(repo.id, name);
+  if (!branch) throw Error(ErrorCode::kNotFound, "branch_not_found", "branch not found");
+  return *std::move(branch);
+}
+
+Page<Branch> list_branches(Engine& engine, const RepositoryName& repository, std::string_view prefix,
+                           std::string_view after, uint32_t limit, bool show_hidden) {
+  return engine.branches.list(get_repository(engine, repository).id, prefix, after, limit, show_hidden);
+}
+
+void delete_branch(Engine& engine, const RepositoryName& repository, const BranchName& name, bool force) {
+  const Repository repo = get_repository(engine, repository);
+  check_writable(repo, force);
+  if (name == repo.default_branch) {
+    throw Error(ErrorCode::kPermissionDenied, "default_branch", "cannot delete repository default branch");
+  }
+  const Branch branch = get_branch(engine, repository, name);
+  BranchHold hold(engine, branch.id, /*rotate=*/false);
+  engine.branches.remove(branch.id, hold.lease().owner);
+  hold.ended();
+}
+
+Tag create_tag(Engine& engine, const RepositoryName& repository, const TagName& name, std::string_view ref,
+               bool force) {
+  const Repository repo = get_repository(engine, repository);
+  if (is_branch_name(name.str()) && engine.branches.find(repo.id, BranchName(name.str()))) {
+    throw Error(ErrorCode::kConflict, str_cat("branch name ", name.str(), ": conflict found"));
+  }
+  if (const auto id = parse_commit_id(name.str()); id && engine.commits.find(repo.id, *id)) {
+    throw Error(ErrorCode::kConflict, str_cat("commit ID ", name.str(), ": conflict found"));
+  }
+  // The ref before the name's uniqueness: making tag t from ref t must say that t exists.
+  const Commit commit = resolve_commit(engine, repository, ref);
+  check_writable(repo, force);
+  switch (engine.tags.create(repo.id, name, commit.id)) {
+    case meta::Tags::CreateOutcome::kDone: return {name, commit.id};
+    case meta::Tags::CreateOutcome::kExists:
+      throw Error(ErrorCode::kAlreadyExists, "tag already exists: not unique");
+    case meta::Tags::CreateOutcome::kCommitGone: break;
+  }
+  throw_ref_not_found(ref);
+}
+
+Tag get_tag(Engine& engine, const RepositoryName& repository, const TagName& name) {
+  const Repository repo = get_repository(engine, repository);
+  const auto tag = engine.tags.find(repo.id, name);
+  if (!tag) throw Error(ErrorCode::kNotFound, "tag_not_found", "tag not found");
+  return *tag;
+}
+
+Page<Tag> list_tags(Engine& engine, const RepositoryName& repository, std::string_view prefix,
+                    std::string_view after, uint32_t limit) {
+  return engine.tags.list(get_repository(engine, repository).id, prefix, after, limit);
+}
+
+void delete_tag(Engine& engine, const RepositoryName& repository, const TagName& name, bool force) {
+  const Repository repo = get_repository(engine, repository);
+  check_writable(repo, force);
+  if (!engine.tags.remove(repo.id, name)) throw Error(ErrorCode::kNotFound, "tag_not_found", "tag not found");
+}
+
+}  // namespace tarn::versioning

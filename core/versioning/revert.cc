@@ -1,0 +1,118 @@
+#include "core/versioning/revert.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+#include "core/meta/commits.h"
+#include "core/tree/merge.h"
+#include "core/versioning/publish.h"
+#include "core/versioning/refs.h"
+#include "core/versioning/repositories.h"
+
+namespace tarn::versioning {
+namespace {
+
+struct Transplant {
+  TreeRoot base;
+  TreeRoot source;
+  std::vector<CommitId> read;
+  std::string committer;
+  std::string message;
+  Metadata metadata;
+  bool allow_empty = false;
+};
+
+/// Merges base..source into the branch as a commit with one parent.
+Commit transplant(Engine& engine, const Repository& repository, BranchId branch, const Transplant& change) {
+  const auto commit = build_and_publish(
+      engine, repository, branch, /*rotate=*/true,
+      [&](BranchHold& hold, meta::NodeWriter& nodes) -> std::optional<BuiltCommit> {
+        BuiltCommit built;
+        built.drained = require_clean(engine, hold);
+        tree::MergeInput input;
+        input.base = change.base;
+        input.source = change.source;
+        input.destination = hold.lease().root;
+        input.resolve = [](const MergeConflict&) { return tree::Resolution::kConflict; };
+        const tree::MergeResult merged = tree::merge_trees(engine.nodes, nodes, {repository.salt}, input);
+        if (!merged.conflicts.empty()) {
+          throw Error(ErrorCode::kConflict, "merge_conflict", "update branch: conflict found");
+        }
+        if (!merged.result.changed_anything() && !change.allow_empty) return std::nullopt;
+        built.root = merged.result.root;
+        built.parents = {hold.lease().head};
+        built.read = change.read;
+        built.committer = change.committer;
+        built.message = change.message;
+        built.metadata = change.metadata;
+        return built;
+      });
+  if (!commit) throw Error(ErrorCode::kInvalidArgument, "no_changes", "update branch: no changes");
+  return *commit;
+}
+
+/// The tree of a commit's parent; the empty tree for the first commit.
+TreeRoot parent_root(Engine& engine, const Repository& repository, const Commit& commit, int32_t number,
+                     std::vector<CommitId>& read) {
+  if (commit.parents.empty()) return {};
+  const CommitId& id = commit.parents[static_cast<size_t>(number - 1)];
+  read.push_back(id);
+  return engine.commits.get(repository.id, id).root;
+}
+
+}  // namespace
+
+Commit revert_branch(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+                     const RevertRequest& request) {
+  const Repository repo = get_repository(engine, repository);
+  check_writable(repo, request.force);
+  const Branch target = get_branch(engine, repository, branch);
+  const Commit undone = resolve_commit(engine, repository, request.ref);
+  if (request.parent_number < 0) {
+    throw_invalid("argument parentNumber: must not be negative: invalid value: validation error");
+  }
+  if (undone.parents.size() > 1 && request.parent_number == 0) {
+    throw Error(ErrorCode::kConflict, "parent_number_required",
+                "must specify 1-based parent number for reverting merge commit");
+  }
+  if (static_cast<size_t>(request.parent_number) > std::max<size_t>(undone.parents.size(), 1)) {
+    throw_invalid(str_cat("given commit does not have the given parent number: parent ", request.parent_number));
+  }
+  Transplant change;
+  change.base = undone.root;
+  change.read = {undone.id};
+  change.source = parent_root(engine, repo, undone, std::max(request.parent_number, 1), change.read);
+  change.committer = request.committer;
+  change.message = request.overrides.message.value_or(str_cat("Revert ", request.ref));
+  change.metadata = request.overrides.metadata.value_or(Metadata{});
+  change.allow_empty = request.allow_empty;
+  return transplant(engine, repo, target.id, change);
+}
+
+Commit cherry_pick(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+                   const CherryPickRequest& request) {
+  const Repository repo = get_repository(engine, repository);
+  check_writable(repo, request.force);
+  const Branch target = get_branch(engine, repository, branch);
+  const Commit picked = resolve_commit(engine, repository, request.ref);
+  if (picked.parents.size() > 1 && !request.parent_number) {
+    throw_invalid("must specify 1-based parent number for cherry-picking merge commit");
+  }
+  const int32_t number = request.parent_number.value_or(1);
+  if (number < 1 || static_cast<size_t>(number) > picked.parents.size()) {
+    throw_invalid(str_cat("parent ", number, ": given commit does not have the given parent number"));
+  }
+  Transplant change;
+  change.source = picked.root;
+  change.read = {picked.id};
+  change.base = parent_root(engine, repo, picked, number, change.read);
+  change.committer = request.committer;
+  change.message = request.overrides.message.value_or(picked.message);
+  change.metadata = request.overrides.metadata.value_or(picked.metadata);
+  change.metadata["cherry-pick-origin"] = to_text(picked.id);
+  change.metadata["cherry-pick-committer"] = picked.committer;
+  return transplant(engine, repo, target.id, change);
+}
+
+}  // namespace tarn::versioning

@@ -1,0 +1,81 @@
+#include "s3gateway/call.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/base/encoding.h"
+#include "core/base/str_cat.h"
+#include "s3gateway/checksums.h"
+#include "s3gateway/errors.h"
+
+namespace tarn::s3 {
+namespace {
+
+constexpr size_t kDrainBytes = 64 * 1024;
+
+sigv4::PayloadOptions options_for(const http::Headers& headers,
+                                  const std::vector<sigv4::ChecksumAlgorithm>& keep) {
+  sigv4::PayloadOptions options = payload_options(headers);
+  options.compute = keep;
+  if (!keep.empty()) options.crc64nvme = false;
+  return options;
+}
+
+}  // namespace
+
+PayloadBody::PayloadBody(Call& call, std::vector<sigv4::ChecksumAlgorithm> keep)
+    : payload_(sigv4::verified_payload(call.request, call.verified,
+                                       options_for(call.request.headers, keep))),
+      keep_(std::move(keep)) {}
+
+size_t PayloadBody::read(std::span<char> out) { return payload_->read(out); }
+
+versioning::UploadDigests PayloadBody::digests() {
+  const sigv4::PayloadResult& result = payload_->result();
+  versioning::UploadDigests out{to_hex(result.md5), kept_checksums(result)};
+  for (sigv4::ChecksumAlgorithm algorithm : keep_) {
+    const std::string* digest = result.checksum(algorithm);
+    if (digest && algorithm != result.declared) {
+      out.checksums.push_back({std::string(sigv4::name_of(algorithm)), false, *digest, 0});
+    }
+  }
+  return out;
+}
+
+void PayloadBody::drain() {
+  std::string ignored(kDrainBytes, '\0');
+  while (payload_->read(ignored) > 0) {
+  }
+}
+
+std::string read_document(Call& call, size_t bytes_max) {
+  const auto too_large = [bytes_max] {
+    return Refusal(failure::kEntityTooLarge,
+                   str_cat("The document in the request's body is larger than ", bytes_max, " bytes."));
+  };
+  if (call.read_ahead) {
+    if (call.read_ahead->size() > bytes_max) throw too_large();
+    return std::move(*call.read_ahead);
+  }
+  sigv4::PayloadOptions options;
+  options.md5 = options.crc64nvme = false;
+  const auto payload = sigv4::verified_payload(call.request, call.verified, options);
+  if (payload->length().value_or(0) > bytes_max) throw too_large();
+  return http::read_all(*payload, bytes_max);
+}
+
+http::Response xml_response(int status, std::string document) {
+  http::Response response;
+  response.status = status;
+  response.headers.add("Content-Type", "application/xml");
+  response.body = std::move(document);
+  return response;
+}
+
+http::Response no_content() {
+  http::Response response;
+  response.status = 204;
+  return response;
+}
+
+}  // namespace tarn::s3

@@ -1,0 +1,57 @@
+// One request on its way through an operation.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/auth/authenticator.h"
+#include "core/sigv4/payload.h"
+#include "core/sigv4/verify.h"
+#include "core/versioning/upload.h"
+#include "s3gateway/gateway.h"
+
+namespace tarn::s3 {
+
+/// What an operation works with. The body is read once, either by read_document or by take_body.
+struct Call {
+  const S3Context& context;
+  http::Request& request;
+  auth::User user;
+  sigv4::VerifiedRequest verified;
+  /// The body, when it had to be read before the operation to prove the signature.
+  std::optional<std::string> read_ahead;
+
+  versioning::Engine& engine() const { return context.engine; }
+  Instant now() const { return context.clock.now(); }
+};
+
+/// The bytes of an upload with what was proven about them.
+class PayloadBody final : public versioning::UploadBody {
+ public:
+  /// `keep` is added to what payload_options computes. Throws Rejection for headers that contradict themselves.
+  PayloadBody(Call& call, std::vector<sigv4::ChecksumAlgorithm> keep = {});
+
+  size_t read(std::span<char> out) override;
+  /// The checksum the client sent, those asked for by `keep`, or CRC64NVME.
+  versioning::UploadDigests digests() override;
+
+  std::optional<uint64_t> length() const { return payload_->length(); }
+  std::optional<sigv4::ChecksumAlgorithm> declared() const { return payload_->result().declared; }
+  /// Reads and drops what is left, so that a signature that covers the body is proven.
+  void drain();
+
+ private:
+  std::unique_ptr<sigv4::VerifiedPayload> payload_;
+  std::vector<sigv4::ChecksumAlgorithm> keep_;
+};
+
+/// A small document in the body, proven. Throws EntityTooLarge past `bytes_max`.
+std::string read_document(Call& call, size_t bytes_max);
+
+/// Answers.
+http::Response xml_response(int status, std::string document);
+http::Response no_content();
+
+}  // namespace tarn::s3

@@ -1,0 +1,294 @@
+// A request as a value: which operation of S3's API, on what, with which parameters. Pure parsing, no state.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/http/message.h"
+
+namespace tarn::s3 {
+
+/// What a request wants to do, for authorisation.
+enum class Action {
+  kNone,
+  kListRepositories,
+  kReadRepository,
+  kManageRepository,
+  kListObjects,
+  kReadObject,
+  kWriteObject,
+  kDeleteObject,
+};
+
+// One struct per operation. Parameters are text as received (decoded); the operation checks them, because a client
+// that is not authenticated is told nothing but that.
+
+struct ListBuckets {
+  static constexpr std::string_view kName = "ListBuckets";
+  static constexpr Action kAction = Action::kListRepositories;
+  std::string prefix;
+  std::optional<std::string> max_buckets;
+  std::optional<std::string> continuation_token;
+  std::optional<std::string> bucket_region;
+};
+struct HeadBucket {
+  static constexpr std::string_view kName = "HeadBucket";
+  static constexpr Action kAction = Action::kReadRepository;
+  std::string bucket;
+};
+struct CreateBucket {
+  static constexpr std::string_view kName = "CreateBucket";
+  static constexpr Action kAction = Action::kManageRepository;
+  std::string bucket;
+};
+struct DeleteBucket {
+  static constexpr std::string_view kName = "DeleteBucket";
+  static constexpr Action kAction = Action::kManageRepository;
+  std::string bucket;
+};
+struct GetBucketLocation {
+  static constexpr std::string_view kName = "GetBucketLocation";
+  static constexpr Action kAction = Action::kReadRepository;
+  std::string bucket;
+};
+struct GetBucketVersioning {
+  static constexpr std::string_view kName = "GetBucketVersioning";
+  static constexpr Action kAction = Action::kReadRepository;
+  std::string bucket;
+};
+struct PutBucketVersioning {
+  static constexpr std::string_view kName = "PutBucketVersioning";
+  static constexpr Action kAction = Action::kManageRepository;
+  std::string bucket;
+};
+/// A configuration that no repository has: answered with S3's "not configured", or with the fixed value.
+struct GetBucketConfiguration {
+  static constexpr Action kAction = Action::kReadRepository;
+  std::string_view operation;  ///< "GetBucketPolicy" ...
+  std::string bucket;
+};
+struct PutBucketAcl {
+  static constexpr std::string_view kName = "PutBucketAcl";
+  static constexpr Action kAction = Action::kManageRepository;
+  std::string bucket;
+};
+
+/// Parameters of the three listings of objects.
+struct ListParameters {
+  std::string prefix;
+  std::optional<std::string> delimiter;
+  std::optional<std::string> encoding_type;
+  std::optional<std::string> max_keys;
+};
+struct ListObjects {
+  static constexpr std::string_view kName = "ListObjects";
+  static constexpr Action kAction = Action::kListObjects;
+  std::string bucket;
+  ListParameters parameters;
+  std::optional<std::string> marker;
+};
+struct ListObjectsV2 {
+  static constexpr std::string_view kName = "ListObjectsV2";
+  static constexpr Action kAction = Action::kListObjects;
+  std::string bucket;
+  ListParameters parameters;
+  std::optional<std::string> continuation_token;
+  std::optional<std::string> start_after;
+  bool fetch_owner = false;
+};
+struct ListObjectVersions {
+  static constexpr std::string_view kName = "ListObjectVersions";
+  static constexpr Action kAction = Action::kListObjects;
+  std::string bucket;
+  ListParameters parameters;
+  std::optional<std::string> key_marker;
+  std::optional<std::string> version_id_marker;
+};
+struct ListMultipartUploads {
+  static constexpr std::string_view kName = "ListMultipartUploads";
+  static constexpr Action kAction = Action::kListObjects;
+  std::string bucket;
+  ListParameters parameters;  ///< max_keys holds max-uploads
+  std::optional<std::string> key_marker;
+  std::optional<std::string> upload_id_marker;
+};
+struct DeleteObjects {
+  static constexpr std::string_view kName = "DeleteObjects";
+  static constexpr Action kAction = Action::kDeleteObject;
+  std::string bucket;
+};
+
+/// What GetObject and HeadObject share.
+struct ObjectRead {
+  std::string bucket;
+  std::string key;
+  std::optional<std::string> version_id;
+  std::optional<std::string> part_number;
+  std::vector<std::pair<std::string_view, std::string>> overrides;  ///< header name, value of response-*
+};
+struct GetObject : ObjectRead {
+  static constexpr std::string_view kName = "GetObject";
+  static constexpr Action kAction = Action::kReadObject;
+};
+struct HeadObject : ObjectRead {
+  static constexpr std::string_view kName = "HeadObject";
+  static constexpr Action kAction = Action::kReadObject;
+};
+struct GetObjectAttributes {
+  static constexpr std::string_view kName = "GetObjectAttributes";
+  static constexpr Action kAction = Action::kReadObject;
+  std::string bucket;
+  std::string key;
+  std::optional<std::string> version_id;
+};
+struct PutObject {
+  static constexpr std::string_view kName = "PutObject";
+  static constexpr Action kAction = Action::kWriteObject;
+  static constexpr bool kStreamsBody = true;
+  std::string bucket;
+  std::string key;
+};
+struct CopyObject {
+  static constexpr std::string_view kName = "CopyObject";
+  static constexpr Action kAction = Action::kWriteObject;
+  std::string bucket;
+  std::string key;
+};
+struct DeleteObject {
+  static constexpr std::string_view kName = "DeleteObject";
+  static constexpr Action kAction = Action::kDeleteObject;
+  std::string bucket;
+  std::string key;
+  std::optional<std::string> version_id;
+};
+struct CreateMultipartUpload {
+  static constexpr std::string_view kName = "CreateMultipartUpload";
+  static constexpr Action kAction = Action::kWriteObject;
+  std::string bucket;
+  std::string key;
+};
+struct UploadPart {
+  static constexpr std::string_view kName = "UploadPart";
+  static constexpr Action kAction = Action::kWriteObject;
+  static constexpr bool kStreamsBody = true;
+  std::string bucket;
+  std::string key;
+  std::string upload_id;
+  std::string part_number;
+};
+struct UploadPartCopy {
+  static constexpr std::string_view kName = "UploadPartCopy";
+  static constexpr Action kAction = Action::kWriteObject;
+  std::string bucket;
+  std::string key;
+  std::string upload_id;
+  std::string part_number;
+};
+struct CompleteMultipartUpload {
+  static constexpr std::string_view kName = "CompleteMultipartUpload";
+  static constexpr Action kAction = Action::kWriteObject;
+  std::string bucket;
+  std::string key;
+  std::string upload_id;
+};
+struct AbortMultipartUpload {
+  static constexpr std::string_view kName = "AbortMultipartUpload";
+  static constexpr Action kAction = Action::kWriteObject;
+  std::string bucket;
+  std::string key;
+  std::string upload_id;
+};
+struct ListParts {
+  static constexpr std::string_view kName = "ListParts";
+  static constexpr Action kAction = Action::kReadObject;
+  std::string bucket;
+  std::string key;
+  std::string upload_id;
+  std::optional<std::string> max_parts;
+  std::optional<std::string> part_number_marker;
+};
+struct GetObjectTagging {
+  static constexpr std::string_view kName = "GetObjectTagging";
+  static constexpr Action kAction = Action::kReadObject;
+  std::string bucket;
+  std::string key;
+  std::optional<std::string> version_id;
+};
+struct PutObjectTagging {
+  static constexpr std::string_view kName = "PutObjectTagging";
+  static constexpr Action kAction = Action::kWriteObject;
+  std::string bucket;
+  std::string key;
+  std::optional<std::string> version_id;
+};
+struct DeleteObjectTagging {
+  static constexpr std::string_view kName = "DeleteObjectTagging";
+  static constexpr Action kAction = Action::kWriteObject;
+  std::string bucket;
+  std::string key;
+  std::optional<std::string> version_id;
+};
+struct GetObjectAcl {
+  static constexpr std::string_view kName = "GetObjectAcl";
+  static constexpr Action kAction = Action::kReadObject;
+  std::string bucket;
+  std::string key;
+};
+struct PutObjectAcl {
+  static constexpr std::string_view kName = "PutObjectAcl";
+  static constexpr Action kAction = Action::kWriteObject;
+  std::string bucket;
+  std::string key;
+};
+/// Named in S3's API and not served (501), or a query that names no sub-resource we know.
+struct Unsupported {
+  static constexpr Action kAction = Action::kNone;
+  std::string_view operation;  ///< "SelectObjectContent", or "UnknownSubresource"
+  std::string detail;          ///< what was asked for, for the message
+};
+/// S3 has no such method on this level: 405.
+struct NoSuchMethod {
+  static constexpr std::string_view kName = "NoSuchMethod";
+  static constexpr Action kAction = Action::kNone;
+};
+
+using Endpoint =
+    std::variant<GetObject, HeadObject, PutObject, ListObjectsV2, ListObjects, UploadPart,
+                 DeleteObject, DeleteObjects, CopyObject, CreateMultipartUpload,
+                 CompleteMultipartUpload, AbortMultipartUpload, UploadPartCopy, ListParts,
+                 ListMultipartUploads, ListObjectVersions, ListBuckets, HeadBucket, CreateBucket,
+                 DeleteBucket, GetBucketLocation, GetBucketVersioning, PutBucketVersioning,
+                 GetBucketConfiguration, PutBucketAcl, GetObjectAttributes, GetObjectTagging,
+                 PutObjectTagging, DeleteObjectTagging, GetObjectAcl, PutObjectAcl, Unsupported,
+                 NoSuchMethod>;
+
+/// Default deny: a query name that is not listed for the operation makes the request Unsupported, never the plain
+/// operation; only reads pass over names with a value that mean nothing to them. Throws Refusal: InvalidURI,
+/// InvalidArgument (two sub-resources at once, an undecodable query, an unknown list-type).
+Endpoint parse_endpoint(const http::Request& request, std::span<const std::string> hosts);
+
+Action action_of(const Endpoint& endpoint);
+/// S3's name of the operation; from a closed set, fit for metrics.
+std::string_view name_of(const Endpoint& endpoint);
+/// "" where the operation has none.
+std::string_view bucket_of(const Endpoint& endpoint);
+std::string_view key_of(const Endpoint& endpoint);
+
+/// How an operation is served, for docs/s3-compatibility.md.
+enum class Support { kServed, kFixedAnswer, kRefused };
+struct OperationRow {
+  std::string_view operation;
+  std::string_view method;
+  std::string_view level;        ///< "service", "bucket" or "object"
+  std::string_view subresource;  ///< "" = none
+  Support support;
+};
+/// Every operation the dispatch knows, in its order.
+std::vector<OperationRow> operation_table();
+
+}  // namespace tarn::s3

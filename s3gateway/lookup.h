@@ -1,0 +1,59 @@
+// Finding things in a repository as S3 sees them: a ref that does not exist is a key that does not exist.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/versioning/objects.h"
+#include "core/versioning/refs.h"
+#include "core/versioning/upload.h"
+#include "s3gateway/address.h"
+#include "s3gateway/gateway.h"
+
+namespace tarn::s3 {
+
+/// Shortest commit id prefix taken as a ref: a mistyped branch must not be read as a commit.
+constexpr uint32_t kCommitDigitsMin = 8;
+
+/// As versioning::resolve; nullopt when the ref means nothing. Throws NoSuchBucket.
+std::optional<versioning::ResolvedRef> find_ref(versioning::Engine& engine,
+                                                const RepositoryName& repository,
+                                                std::string_view ref);
+
+/// The object at a location, or at `version_id`: absent, "" and "null" mean the state of the ref, a full commit id the
+/// path at that commit. Throws NoSuchKey, NoSuchVersion, InvalidArgument (another version id), NoSuchBucket.
+versioning::FoundObject require_object(versioning::Engine& engine, const Location& location,
+                                       const std::optional<std::string>& version_id);
+
+/// The branch a location names. Throws MethodNotAllowed for a tag or commit, NoSuchBucket naming the branch otherwise.
+BranchName require_branch_name(versioning::Engine& engine, const Location& location);
+
+/// Runs a verb that writes to a location; when it finds no such branch, the refusal says whether the ref is read-only
+/// (405) or absent (404).
+template <typename Verb>
+auto on_branch(versioning::Engine& engine, const Location& location, Verb verb);
+
+/// As versioning::check_upload. Throws also InvalidArgument for a location without a path.
+versioning::UploadTarget check_upload(versioning::Engine& engine, const Location& location,
+                                      const versioning::Condition& condition);
+
+/// Refuses a write to something that is no branch.
+[[noreturn]] void refuse_no_branch(versioning::Engine& engine, const Location& location);
+
+/// Throws InvalidArgument: the key names a ref and no path in it.
+void require_path(const Location& location);
+
+template <typename Verb>
+auto on_branch(versioning::Engine& engine, const Location& location, Verb verb) {
+  const BranchName branch = require_branch_name(engine, location);
+  try {
+    return verb(branch);
+  } catch (const Error& error) {
+    if (error.reason() != "branch_not_found") throw;
+  }
+  refuse_no_branch(engine, location);
+}
+
+}  // namespace tarn::s3

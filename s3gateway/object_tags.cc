@@ -1,0 +1,71 @@
+#include "s3gateway/object_tags.h"
+
+#include <algorithm>
+
+#include "core/base/encoding.h"
+#include "core/base/str_cat.h"
+#include "core/base/wire.h"
+#include "core/http/message.h"
+#include "s3gateway/errors.h"
+
+namespace tarn::s3 {
+namespace {
+
+size_t characters(std::string_view utf8) {
+  return static_cast<size_t>(std::count_if(utf8.begin(), utf8.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  }));
+}
+
+}  // namespace
+
+void check_tags(const Metadata& tags) {
+  if (tags.size() > kTagsMax) {
+    throw Refusal(failure::kInvalidTag,
+                  str_cat("Object tags cannot be more than ", kTagsMax, "."));
+  }
+  for (const auto& [key, value] : tags) {
+    if (!is_utf8(key) || !is_utf8(value) || key.empty() ||
+        characters(key) > kTagKeyCharactersMax || characters(value) > kTagValueCharactersMax) {
+      throw Refusal(failure::kInvalidTag,
+                    "A tag's key must have 1 to 128 characters and its value at most 256.",
+                    {{"TagKey", is_utf8(key) ? key : std::string()}});
+    }
+  }
+}
+
+Metadata parse_tagging_header(std::string_view header) {
+  Metadata tags;
+  const http::Query query = http::Query::parse(header);
+  for (const auto& [key, value] : query.all()) {
+    if (!tags.emplace(key, value).second) {
+      throw Refusal(failure::kInvalidTag, "A tag key occurs more than once in x-amz-tagging.",
+                    {{"TagKey", key}});
+    }
+  }
+  check_tags(tags);
+  return tags;
+}
+
+Metadata tags_of(const Entry& entry) {
+  Metadata tags;
+  const std::string* bytes = entry.extra(ExtraTag::kObjectTags);
+  if (!bytes) return tags;
+  WireReader in(*bytes, "object tags");
+  while (!in.done()) {
+    std::string key(in.bytes());
+    tags[std::move(key)] = std::string(in.bytes());
+  }
+  return tags;
+}
+
+std::string encode_tags(const Metadata& tags) {
+  std::string out;
+  for (const auto& [key, value] : tags) {
+    put_bytes(out, key);
+    put_bytes(out, value);
+  }
+  return out;
+}
+
+}  // namespace tarn::s3

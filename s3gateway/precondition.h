@@ -1,0 +1,42 @@
+// If-Match and its relatives, on reads, copies and writes.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/base/time.h"
+#include "core/http/message.h"
+#include "core/versioning/condition.h"
+
+namespace tarn::s3 {
+
+/// The conditions of a read as sent; "" = absent.
+struct ReadConditions {
+  std::string_view if_match;
+  std::string_view if_none_match;
+  std::string_view if_modified_since;
+  std::string_view if_unmodified_since;
+
+  bool none() const {
+    return if_match.empty() && if_none_match.empty() && if_modified_since.empty() &&
+           if_unmodified_since.empty();
+  }
+};
+/// Views into the request's headers.
+ReadConditions read_conditions(const http::Headers& headers);
+/// The x-amz-copy-source-if-* headers.
+ReadConditions copy_source_conditions(const http::Headers& headers);
+
+enum class ReadVerdict { kProceed, kNotModified, kFailed };
+
+/// If-Match, or without it If-Unmodified-Since, then If-None-Match, or without it If-Modified-Since. Dates compare
+/// in whole seconds; unreadable ones do not count. Source: RFC 9110 section 13.2.2.
+ReadVerdict evaluate(const ReadConditions& conditions, std::string_view etag, Instant modified);
+
+/// Whether a list such as `"a", W/"b", c` or `*` names the unquoted `etag`.
+bool etag_listed(std::string_view list, std::string_view etag);
+
+/// If-Match and If-None-Match of a write. Throws InvalidArgument for a list without an etag in it.
+versioning::Condition write_condition(const http::Headers& headers);
+
+}  // namespace tarn::s3

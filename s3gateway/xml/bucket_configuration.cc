@@ -1,0 +1,65 @@
+#include "s3gateway/xml/bucket_configuration.h"
+
+#include "s3gateway/xml/reader.h"
+#include "s3gateway/xml/writer.h"
+
+namespace tarn::s3::xml {
+namespace {
+
+constexpr std::string_view kUnnamedRegion = "us-east-1";
+constexpr std::string_view kUserType =
+    "xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" xsi:type=\"CanonicalUser\"";
+
+}  // namespace
+
+std::string location_to_xml(std::string_view region) {
+  // The root element is the value itself, so this one document has text in its root.
+  std::string out = Writer("LocationConstraint").finish();
+  if (region == kUnnamedRegion) return out;
+  std::string text;
+  append_escaped(text, region);
+  out.insert(out.rfind("</"), text);
+  return out;
+}
+
+std::string no_versioning_to_xml() { return empty_to_xml("VersioningConfiguration"); }
+
+std::string parse_versioning_status(std::string_view document) {
+  std::string status;
+  Reader in(document);
+  in.enter_root("VersioningConfiguration");
+  while (const auto child = in.next_child()) {
+    if (*child == "Status") {
+      status = in.text();
+    } else {
+      in.skip();
+    }
+  }
+  in.finish();
+  return status;
+}
+
+std::string owner_only_acl_to_xml(const Owner& owner) {
+  Writer out("AccessControlPolicy");
+  write_owner(out, "Owner", owner);
+  out.open("AccessControlList");
+  out.open("Grant");
+  out.open_with("Grantee", kUserType);
+  out.element("ID", owner.id);
+  out.element("DisplayName", owner.display_name);
+  out.close("Grantee");
+  out.element("Permission", "FULL_CONTROL");
+  out.close("Grant");
+  out.close("AccessControlList");
+  return out.finish();
+}
+
+std::string request_payment_to_xml() {
+  Writer out("RequestPaymentConfiguration");
+  out.element("Payer", "BucketOwner");
+  return out.finish();
+}
+
+std::string empty_to_xml(std::string_view root) { return Writer(root).finish(); }
+
+}  // namespace tarn::s3::xml

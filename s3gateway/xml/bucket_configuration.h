@@ -1,0 +1,32 @@
+// Small documents about buckets: location, versioning, access control, and configurations nobody can set.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "s3gateway/xml/owner.h"
+
+namespace tarn::s3::xml {
+
+constexpr size_t kConfigurationDocumentBytesMax = 64 * 1024;
+
+/// https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetBucketLocation.html
+/// us-east-1 is shown as an empty element, as S3 does.
+std::string location_to_xml(std::string_view region);
+
+/// https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetBucketVersioning.html
+std::string no_versioning_to_xml();
+/// The Status of a VersioningConfiguration: "Enabled", "Suspended" or "". Throws MalformedXML.
+std::string parse_versioning_status(std::string_view document);
+
+/// https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetObjectAcl.html
+/// The owner may do everything; nobody else is mentioned.
+std::string owner_only_acl_to_xml(const Owner& owner);
+
+/// https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetBucketRequestPayment.html
+std::string request_payment_to_xml();
+/// An empty BucketLoggingStatus, NotificationConfiguration or AccelerateConfiguration.
+std::string empty_to_xml(std::string_view root);
+
+}  // namespace tarn::s3::xml

@@ -1,0 +1,125 @@
+#include "s3gateway/xml/list_objects.h"
+
+#include "core/base/encoding.h"
+
+namespace tarn::s3::xml {
+namespace {
+
+/// Writes names as the listing's encoding wants them.
+class Names {
+ public:
+  Names(Writer& out, const Listing& listing) : out_(out), encoded_(listing.url_encoding) {}
+
+  void write(std::string_view element, std::string_view name) {
+    if (encoded_) {
+      out_.element(element, percent_encode(name, /*keep_slash=*/true));
+    } else {
+      out_.element(element, name);
+    }
+  }
+
+ private:
+  Writer& out_;
+  const bool encoded_;
+};
+
+void write_common_prefixes(Writer& out, const Listing& listing) {
+  Names names(out, listing);
+  for (const std::string& prefix : listing.common_prefixes) {
+    out.open("CommonPrefixes");
+    names.write("Prefix", prefix);
+    out.close("CommonPrefixes");
+  }
+}
+
+/// What stands between Key (and VersionId) and the end of an entry.
+void write_facts(Writer& out, const Listing& listing, const ListedObject& object) {
+  out.element("LastModified", object.modified);
+  out.etag(object.etag);
+  if (!object.checksum_algorithm.empty()) {
+    out.element("ChecksumAlgorithm", object.checksum_algorithm);
+    out.element("ChecksumType", object.checksum_type);
+  }
+  out.element("Size", object.size_bytes);
+  out.element("StorageClass", object.storage_class);
+  if (listing.owner) write_owner(out, "Owner", *listing.owner);
+}
+
+void write_contents(Writer& out, const Listing& listing) {
+  Names names(out, listing);
+  for (const ListedObject& object : listing.objects) {
+    out.open("Contents");
+    names.write("Key", object.key);
+    write_facts(out, listing, object);
+    out.close("Contents");
+  }
+}
+
+void write_head(Writer& out, const Listing& listing) {
+  out.element("Name", listing.bucket);
+  Names(out, listing).write("Prefix", listing.prefix);
+}
+
+void write_limits(Writer& out, const Listing& listing) {
+  out.element("MaxKeys", listing.max_keys);
+  if (!listing.delimiter.empty()) Names(out, listing).write("Delimiter", listing.delimiter);
+  if (listing.url_encoding) out.element("EncodingType", "url");
+  out.element("IsTruncated", listing.truncated);
+}
+
+}  // namespace
+
+std::string to_xml(const ListObjectsV1Result& result) {
+  const Listing& listing = result.listing;
+  Writer out("ListBucketResult");
+  Names names(out, listing);
+  write_head(out, listing);
+  names.write("Marker", result.marker);
+  if (!result.next_marker.empty()) names.write("NextMarker", result.next_marker);
+  write_limits(out, listing);
+  write_contents(out, listing);
+  write_common_prefixes(out, listing);
+  return out.finish();
+}
+
+std::string to_xml(const ListObjectsV2Result& result) {
+  const Listing& listing = result.listing;
+  Writer out("ListBucketResult");
+  write_head(out, listing);
+  if (result.start_after) Names(out, listing).write("StartAfter", *result.start_after);
+  if (result.continuation_token) out.element("ContinuationToken", *result.continuation_token);
+  if (!result.next_continuation_token.empty()) {
+    out.element("NextContinuationToken", result.next_continuation_token);
+  }
+  out.element("KeyCount", uint64_t{listing.objects.size() + listing.common_prefixes.size()});
+  write_limits(out, listing);
+  write_contents(out, listing);
+  write_common_prefixes(out, listing);
+  return out.finish();
+}
+
+std::string to_xml(const ListVersionsResult& result) {
+  const Listing& listing = result.listing;
+  Writer out("ListVersionsResult");
+  Names names(out, listing);
+  write_head(out, listing);
+  names.write("KeyMarker", result.key_marker);
+  out.element("VersionIdMarker", result.version_id_marker);
+  if (!result.next_key_marker.empty()) {
+    names.write("NextKeyMarker", result.next_key_marker);
+    out.element("NextVersionIdMarker", result.version_id);
+  }
+  write_limits(out, listing);
+  for (const ListedObject& object : listing.objects) {
+    out.open("Version");
+    names.write("Key", object.key);
+    out.element("VersionId", result.version_id);
+    out.element("IsLatest", true);
+    write_facts(out, listing, object);
+    out.close("Version");
+  }
+  write_common_prefixes(out, listing);
+  return out.finish();
+}
+
+}  // namespace tarn::s3::xml

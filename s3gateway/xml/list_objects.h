@@ -1,0 +1,65 @@
+// Answers of ListObjects, ListObjectsV2 and ListObjectVersions, which differ in their heads.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/time.h"
+#include "s3gateway/xml/owner.h"
+
+namespace tarn::s3::xml {
+
+struct ListedObject {
+  std::string key;
+  Instant modified{};
+  std::string etag;                ///< unquoted
+  uint64_t size_bytes = 0;
+  std::string storage_class;
+  std::string checksum_algorithm;  ///< "CRC32" ...; "" = none
+  std::string checksum_type;
+};
+
+/// What the three have in common. Names are percent-encoded on the way out when `url_encoding`.
+struct Listing {
+  std::string bucket;
+  std::string prefix;
+  std::string delimiter;           ///< "" = left out
+  bool url_encoding = false;
+  uint64_t max_keys = 0;
+  bool truncated = false;
+  std::vector<ListedObject> objects;
+  std::vector<std::string> common_prefixes;
+  std::optional<Owner> owner;      ///< of every object, when it is to be shown
+};
+
+/// https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjects.html
+struct ListObjectsV1Result {
+  Listing listing;
+  std::string marker;
+  std::string next_marker;         ///< "" = left out
+};
+std::string to_xml(const ListObjectsV1Result& result);
+
+/// https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html
+struct ListObjectsV2Result {
+  Listing listing;
+  std::optional<std::string> continuation_token;
+  std::optional<std::string> start_after;
+  std::string next_continuation_token;  ///< "" = left out
+};
+std::string to_xml(const ListObjectsV2Result& result);
+
+/// https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectVersions.html
+/// Every object has one version.
+struct ListVersionsResult {
+  Listing listing;
+  std::string key_marker;
+  std::string version_id_marker;
+  std::string next_key_marker;     ///< "" = left out
+  std::string version_id;          ///< of every object
+};
+std::string to_xml(const ListVersionsResult& result);
+
+}  // namespace tarn::s3::xml

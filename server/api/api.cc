@@ -1,0 +1,180 @@
+#include "server/api/api.h"
+
+#include <array>
+#include <chrono>
+#include <exception>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/base/metrics.h"
+#include "server/api/credentials.h"
+#include "server/api/errors.h"
+#include "server/api/json/limits.h"
+#include "server/api/response.h"
+#include "server/api/route.h"
+#include "server/api/router.h"
+
+namespace tarn::api {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+/// Counters of one operation; made once, so counting looks nothing up.
+struct Probe {
+  explicit Probe(std::string_view operation)
+      : seconds(&metrics::histogram("tarn_http_request_seconds", "Time to answer, by operation.",
+                                    {"operation", operation})) {
+    constexpr std::array<std::string_view, 4> kClasses = {"2xx", "3xx", "4xx", "5xx"};
+    for (size_t i = 0; i < kClasses.size(); ++i) {
+      requests[i] = &metrics::counter("tarn_http_requests_total", "Answers, by operation and class of status.",
+                                      {"operation", operation}, {"status", kClasses[i]});
+    }
+  }
+  void count(int status, double elapsed_seconds) const {
+    const size_t i = status < 300 ? 0 : status < 400 ? 1 : status < 500 ? 2 : 3;
+    requests[i]->add();
+    seconds->observe(elapsed_seconds);
+  }
+  std::array<metrics::Counter*, 4> requests{};
+  metrics::Histogram* seconds;
+};
+
+/// What is known of a request when its line is logged.
+struct Outcome {
+  const Route* route = nullptr;
+  std::string user;
+  std::string_view error;  ///< reason of a failure
+};
+
+bool is_json(std::string_view content_type) {
+  return content_type.find("json") != std::string_view::npos;
+}
+
+std::optional<json::Document> read_json(const Input& input, http::Request& request) {
+  const std::string body = http::read_all(*request.body, json::kBodyBytesMax);
+  if (body.empty()) {
+    if (input.body == Input::Body::kOptionalJson) return std::nullopt;
+    throw_invalid("request body has an error: value is required but missing");
+  }
+  if (const std::string* type = request.headers.find("Content-Type"); type != nullptr && !is_json(*type)) {
+    throw_invalid("request body has an error: header Content-Type must be application/json");
+  }
+  json::Document document = json::Document::parse(body);
+  if (input.check_body != nullptr) input.check_body(document.root());
+  return document;
+}
+
+bool takes_json(const Input& input) {
+  return input.body == Input::Body::kJson || input.body == Input::Body::kOptionalJson;
+}
+
+std::string_view path_of(const http::Request& request) {
+  return request.raw_path().substr(kBasePath.size());
+}
+
+bool is_below_base(const http::Request& request) {
+  const std::string_view path = request.raw_path();
+  return path.starts_with(kBasePath) && (path.size() == kBasePath.size() || path[kBasePath.size()] == '/');
+}
+
+[[noreturn]] void throw_unknown_endpoint() {
+  throw Error(ErrorCode::kNotFound, "unknown_endpoint", "invalid API endpoint");
+}
+
+}  // namespace
+
+struct Api::State {
+  explicit State(Context given) : context(std::move(given)), router(routes()), unknown("unknown") {
+    for (const Route& route : routes()) probes.emplace_back(route.operation);
+  }
+
+  const Probe& probe_of(const Route* route) const {
+    return route == nullptr ? unknown : probes[static_cast<size_t>(route - routes().data())];
+  }
+
+  http::Response dispatch(http::Request& request, Outcome& outcome) const;
+  http::Response answer(http::Request& request, Outcome& outcome) const;
+
+  Context context;
+  Router router;
+  std::vector<Probe> probes;  // in the order of routes()
+  Probe unknown;
+};
+
+http::Response Api::State::dispatch(http::Request& request, Outcome& outcome) const {
+  const std::optional<Method> method = parse_method(request.method);
+  if (!method || !is_below_base(request)) throw_unknown_endpoint();
+  Router::Match match = router.find(*method, path_of(request));
+  if (match.route == nullptr) throw_unknown_endpoint();
+  const Route& route = *match.route;
+  outcome.route = &route;
+
+  Call call{.request = request,
+            .route = route,
+            .path_values = std::move(match.values),
+            .query = http::Query::parse(request.raw_query()),
+            .body = std::nullopt,
+            .user = {}};
+  check_parameters(route.input.parameters, request, call.query);
+  if (takes_json(route.input)) call.body = read_json(route.input, request);
+
+  if (route.needs_account()) {
+    call.user = authenticate(context.authenticator, request);
+    outcome.user = call.user.name;
+    // Every account may do everything until policies exist; route.action is what they will be asked.
+  }
+  return route.handler(context, call);
+}
+
+http::Response Api::State::answer(http::Request& request, Outcome& outcome) const {
+  const auto failed = [&](const Error& error) {
+    outcome.error = error.reason();
+    if (status_of(error).status == 500) {
+      log::error("request_failed", {{"request_id", request.id}, {"message", error.message()}});
+    }
+    return failure_response(error, request.id);
+  };
+  try {
+    return dispatch(request, outcome);
+  } catch (const Error& error) {
+    const bool missing_ref = error.reason() == "ref_not_found" && outcome.route != nullptr;
+    if (missing_ref && !outcome.route->missing_ref.empty()) {
+      return failed(Error(error.code(), error.reason(), std::string(outcome.route->missing_ref)));
+    }
+    return failed(error);
+  } catch (const std::exception& error) {
+    return failed(Error(ErrorCode::kInternal, error.what()));
+  }
+}
+
+Api::Api(Context context) : state_(std::make_unique<State>(std::move(context))) {}
+Api::~Api() = default;
+
+http::Response Api::handle(http::Request& request) {
+  const auto began = SteadyClock::now();
+  Outcome outcome;
+  http::Response response = state_->answer(request, outcome);
+  response.headers.add("X-Content-Type-Options", "nosniff");
+  response.headers.add("X-Request-Id", request.id);
+  if (request.method == "HEAD" && !response.content_length) response.content_length = response.body.size();
+  if (request.method == "HEAD") response.body.clear();
+
+  const std::chrono::duration<double> elapsed = SteadyClock::now() - began;
+  state_->probe_of(outcome.route).count(response.status, elapsed.count());
+  if (log::enabled(log::Level::kInfo)) {
+    log::info("request", {{"request_id", request.id},
+                          {"api", "rest"},
+                          {"operation", outcome.route == nullptr ? "unknown" : outcome.route->operation},
+                          {"user", outcome.user},
+                          {"path", request.raw_path()},
+                          {"status", response.status},
+                          {"code", outcome.error},
+                          {"duration_ms", elapsed.count() * 1000}});
+  }
+  return response;
+}
+
+}  // namespace tarn::api

@@ -1,0 +1,26 @@
+// The REST API: from a request to its answer.
+#pragma once
+
+#include <memory>
+
+#include "core/http/message.h"
+#include "server/api/call.h"
+
+namespace tarn::api {
+
+/// Serves everything below /api. Order: request id, parse, route, validate, authenticate, authorise, handle, encode,
+/// log and count. Safe from any thread.
+class Api {
+ public:
+  explicit Api(Context context);
+  ~Api();
+
+  /// Never throws: failures are answers.
+  http::Response handle(http::Request& request);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tarn::api

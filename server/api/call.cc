@@ -1,0 +1,31 @@
+#include "server/api/call.h"
+
+#include "core/base/error.h"
+#include "server/api/parameter.h"
+
+namespace tarn::api {
+
+const std::string& Call::path(std::string_view name) const {
+  for (size_t i = 0; i < path_values.count; ++i) {
+    if (path_values.names[i] == name) return path_values.values[i];
+  }
+  check_failed("the route has the path parameter", __FILE__, __LINE__);
+}
+
+std::string_view Call::parameter(std::string_view name) const {
+  const std::string* value = query.find(name);
+  return value == nullptr ? std::string_view() : std::string_view(*value);
+}
+
+bool Call::flag(std::string_view name) const { return parse_boolean(parameter(name)).value_or(false); }
+
+uint32_t Call::amount() const { return parse_amount(parameter("amount")).value_or(kAmountDefault); }
+
+void Call::refuse_presign() const {
+  if (flag("presign")) {
+    throw Error(ErrorCode::kInvalidArgument, "presign_unsupported",
+                "presigned URL: operation not supported by this server");
+  }
+}
+
+}  // namespace tarn::api

@@ -1,0 +1,63 @@
+// One API call as a handler sees it, and what handlers work with.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/auth/authenticator.h"
+#include "core/http/message.h"
+#include "core/model/names.h"
+#include "server/api/json/configuration.h"
+#include "server/api/json/document.h"
+
+namespace tarn::versioning {
+struct Engine;
+}
+
+namespace tarn::api {
+
+struct Route;
+
+/// What every handler may use; all members outlive the API.
+struct Context {
+  versioning::Engine& engine;
+  auth::Authenticator& authenticator;
+  json::Installation installation;
+};
+
+/// The decoded values of a pattern's {names}, in order.
+struct PathValues {
+  static constexpr size_t kMax = 4;
+  std::array<std::string_view, kMax> names{};
+  std::array<std::string, kMax> values;
+  size_t count = 0;
+};
+
+/// One request, routed. One thread at a time.
+struct Call {
+  http::Request& request;
+  const Route& route;
+  PathValues path_values;
+  http::Query query;
+  std::optional<json::Document> body;  ///< of routes that take JSON, when one was sent
+  auth::User user;                     ///< whoever asks; empty for routes that need no account
+
+  /// A value of the path; the name must be one of the route's.
+  const std::string& path(std::string_view name) const;
+  /// Throw invalid_argument when the path holds no legal name.
+  RepositoryName repository() const { return parse_repository_name(path("repository")); }
+  BranchName branch() const { return parse_branch_name(path("branch")); }
+
+  /// A query parameter; absent = "".
+  std::string_view parameter(std::string_view name) const;
+  bool flag(std::string_view name) const;  ///< absent = false
+  uint32_t amount() const;
+  /// The parameter `path` as a key.
+  Key key() const { return parse_key(parameter("path")); }
+  /// Refuses `presign=true`, which no store offers yet. Throws invalid_argument.
+  void refuse_presign() const;
+};
+
+}  // namespace tarn::api

@@ -1,0 +1,69 @@
+#include "server/api/credentials.h"
+
+#include "core/base/encoding.h"
+#include "core/base/error.h"
+
+namespace tarn::api {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
+
+std::optional<auth::User> user_of_header(auth::Authenticator& authenticator, std::string_view header) {
+  const size_t space = header.find(' ');
+  if (space == std::string_view::npos) return std::nullopt;
+  const std::string_view scheme = header.substr(0, space);
+  const std::string_view value = trimmed(header.substr(space));
+  if (http::equal_ignoring_case(scheme, "Bearer")) return authenticator.check_token(value);
+  if (!http::equal_ignoring_case(scheme, "Basic")) return std::nullopt;
+  const std::optional<KeyPair> pair = parse_basic(value);
+  if (!pair) return std::nullopt;
+  return authenticator.check_password(pair->id, pair->secret);
+}
+
+}  // namespace
+
+void throw_unauthenticated() {
+  throw Error(ErrorCode::kUnauthenticated, "error authenticating request");
+}
+
+std::optional<KeyPair> parse_basic(std::string_view encoded) {
+  const std::optional<std::string> plain = from_base64(encoded);
+  if (!plain) return std::nullopt;
+  const size_t colon = plain->find(':');
+  if (colon == std::string::npos) return std::nullopt;
+  return KeyPair{.id = plain->substr(0, colon), .secret = plain->substr(colon + 1)};
+}
+
+std::optional<std::string> cookie(const http::Headers& headers, std::string_view name) {
+  for (const auto& [field, value] : headers.all()) {
+    if (!http::equal_ignoring_case(field, "Cookie")) continue;
+    std::string_view rest = value;
+    while (!rest.empty()) {
+      const size_t end = rest.find(';');
+      const std::string_view pair = trimmed(rest.substr(0, end));
+      const size_t equals = pair.find('=');
+      if (equals != std::string_view::npos && pair.substr(0, equals) == name) {
+        return std::string(pair.substr(equals + 1));
+      }
+      rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+    }
+  }
+  return std::nullopt;
+}
+
+auth::User authenticate(auth::Authenticator& authenticator, const http::Request& request) {
+  std::optional<auth::User> user;
+  if (const std::string* header = request.headers.find("Authorization")) {
+    user = user_of_header(authenticator, *header);
+  } else if (const std::optional<std::string> session = cookie(request.headers, kSessionCookie)) {
+    user = authenticator.check_token(*session);
+  }
+  if (!user) throw_unauthenticated();
+  return *std::move(user);
+}
+
+}  // namespace tarn::api

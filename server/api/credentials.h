@@ -1,0 +1,32 @@
+// Who asks: the Authorization header and the session cookie.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/auth/authenticator.h"
+#include "core/http/message.h"
+
+namespace tarn::api {
+
+/// Holds a login token.
+constexpr std::string_view kSessionCookie = "internal_auth_session";
+
+/// Bearer token, then key pair (Basic), then session cookie. A bad Authorization header fails at once; a bad cookie
+/// counts as none. Throws unauthenticated "error authenticating request".
+auth::User authenticate(auth::Authenticator& authenticator, const http::Request& request);
+
+/// The value of the first cookie of that name, or nullopt.
+std::optional<std::string> cookie(const http::Headers& headers, std::string_view name);
+
+struct KeyPair {
+  std::string id;
+  std::string secret;
+};
+/// The value of an Authorization header without its scheme; nullopt unless base64 of "id:secret".
+std::optional<KeyPair> parse_basic(std::string_view encoded);
+
+[[noreturn]] void throw_unauthenticated();
+
+}  // namespace tarn::api

@@ -1,0 +1,76 @@
+#include "server/api/errors.h"
+
+#include <array>
+#include <string>
+
+#include "server/api/json/error.h"
+#include "server/api/response.h"
+
+namespace tarn::api {
+namespace {
+
+/// A client that retries at once after an overload only adds to it.
+constexpr int kRetryAfterSeconds = 1;
+
+int status_of_code(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalidArgument: return 400;
+    case ErrorCode::kUnauthenticated: return 401;
+    case ErrorCode::kPermissionDenied: return 403;
+    case ErrorCode::kNotFound: return 404;
+    case ErrorCode::kAlreadyExists: return 409;
+    case ErrorCode::kPreconditionFailed: return 412;
+    case ErrorCode::kConflict: return 409;
+    case ErrorCode::kGone: return 410;
+    case ErrorCode::kResourceExhausted: return 429;
+    case ErrorCode::kUnavailable: return 503;
+    case ErrorCode::kDataLoss: return 500;
+    case ErrorCode::kUnimplemented: return 501;
+    case ErrorCode::kInternal: return 500;
+  }
+  check_failed("ErrorCode", __FILE__, __LINE__);
+}
+
+struct ReasonStatus {
+  std::string_view reason;
+  int status;
+  bool retry = false;
+};
+/// Reasons that clients must see under another status than their code's.
+constexpr std::array kReasons = {
+    ReasonStatus{"branch_locked", 423, true},
+    ReasonStatus{"body_too_large", 413},
+    ReasonStatus{"range_not_satisfiable", 416},
+    // Clients take 403 for a protected or read-only thing, never for a missing permission.
+    ReasonStatus{"insufficient_permissions", 401},
+    ReasonStatus{"no_merge_base", 400},
+};
+
+}  // namespace
+
+FailureStatus status_of(const Error& error) {
+  for (const ReasonStatus& row : kReasons) {
+    if (row.reason == error.reason()) {
+      return {row.status, row.retry ? std::optional(kRetryAfterSeconds) : std::nullopt};
+    }
+  }
+  const int status = status_of_code(error.code());
+  const bool retry = status == 429 || status == 503;
+  return {status, retry ? std::optional(kRetryAfterSeconds) : std::nullopt};
+}
+
+http::Response failure_response(const Error& error, std::string_view request_id) {
+  const FailureStatus found = status_of(error);
+  const bool secret = error.code() == ErrorCode::kInternal;
+  http::Response response = json_response(
+      found.status, json::failure_body({.message = secret ? "internal error" : error.message(),
+                                        .code = error.reason(),
+                                        .request_id = request_id}));
+  response.headers.add("X-Tarn-Error", std::string(error.reason()));
+  if (found.retry_after_seconds) {
+    response.headers.add("Retry-After", std::to_string(*found.retry_after_seconds));
+  }
+  return response;
+}
+
+}  // namespace tarn::api

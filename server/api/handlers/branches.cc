@@ -1,0 +1,112 @@
+#include "core/versioning/diff.h"
+#include "core/versioning/refs.h"
+#include "core/versioning/reset.h"
+#include "core/versioning/revert.h"
+#include "server/api/handlers/handlers.h"
+#include "server/api/json/commit.h"
+#include "server/api/json/diff.h"
+#include "server/api/json/list.h"
+#include "server/api/json/ref.h"
+#include "server/api/response.h"
+
+namespace tarn::api {
+namespace {
+
+constexpr size_t kBytesPerRef = 120;
+constexpr size_t kBytesPerChange = 120;
+
+versioning::CommitOverrides overrides_of(json::Overrides given) {
+  return {.message = std::move(given.message), .metadata = std::move(given.metadata)};
+}
+
+}  // namespace
+
+http::Response list_branches(const Context& context, Call& call) {
+  const Page<Branch> page =
+      versioning::list_branches(context.engine, call.repository(), call.parameter("prefix"),
+                                call.parameter("after"), call.amount(), call.flag("show_hidden"));
+  return json_response(200, json::list_of(page, kBytesPerRef, json::write_branch));
+}
+
+http::Response create_branch(const Context& context, Call& call) {
+  const json::CreateBranch given = json::parse_create_branch(call.body->root());
+  const Branch made = versioning::create_branch(context.engine, call.repository(),
+                                                {.name = parse_branch_name(given.name),
+                                                 .source = given.source,
+                                                 .hidden = given.hidden,
+                                                 .force = given.force});
+  // The one answer that is no JSON: clients take the bare commit id.
+  return text_response(201, to_text(made.head));
+}
+
+http::Response get_branch(const Context& context, Call& call) {
+  return json_response(
+      200, json::branch_body(versioning::get_branch(context.engine, call.repository(), call.branch())));
+}
+
+http::Response delete_branch(const Context& context, Call& call) {
+  versioning::delete_branch(context.engine, call.repository(), call.branch(), call.flag("force"));
+  return empty_response(204);
+}
+
+http::Response reset_branch(const Context& context, Call& call) {
+  const json::ResetBranch given = json::parse_reset_branch(call.body->root());
+  const RepositoryName repository = call.repository();
+  const BranchName branch = call.branch();
+  switch (given.kind) {
+    case json::ResetBranch::Kind::kAll:
+      versioning::reset_branch(context.engine, repository, branch, given.force);
+      break;
+    case json::ResetBranch::Kind::kPrefix:
+      versioning::reset_prefix(context.engine, repository, branch, given.path, given.force);
+      break;
+    case json::ResetBranch::Kind::kObject:
+      versioning::reset_object(context.engine, repository, branch, parse_key(given.path), given.force);
+      break;
+  }
+  return empty_response(204);
+}
+
+http::Response hard_reset_branch(const Context& context, Call& call) {
+  versioning::hard_reset_branch(context.engine, call.repository(), call.branch(), call.parameter("ref"),
+                                call.flag("force"));
+  return empty_response(204);
+}
+
+http::Response revert_branch(const Context& context, Call& call) {
+  json::Revert given = json::parse_revert(call.body->root());
+  versioning::revert_branch(context.engine, call.repository(), call.branch(),
+                            {.committer = call.user.name,
+                             .ref = std::move(given.ref),
+                             .parent_number = given.parent_number,
+                             .overrides = overrides_of(std::move(given.overrides)),
+                             .allow_empty = given.allow_empty,
+                             .force = given.force});
+  return empty_response(204);
+}
+
+http::Response cherry_pick(const Context& context, Call& call) {
+  json::CherryPick given = json::parse_cherry_pick(call.body->root());
+  const Commit made =
+      versioning::cherry_pick(context.engine, call.repository(), call.branch(),
+                              {.committer = call.user.name,
+                               .ref = std::move(given.ref),
+                               .parent_number = given.parent_number,
+                               .overrides = overrides_of(std::move(given.overrides)),
+                               .force = given.force});
+  return json_response(201, json::commit_body(made));
+}
+
+http::Response diff_branch(const Context& context, Call& call) {
+  const Page<Change> page =
+      versioning::diff_branch(context.engine, call.repository(), call.branch(),
+                              {.prefix = std::string(call.parameter("prefix")),
+                               .after = std::string(call.parameter("after")),
+                               .delimiter = std::string(call.parameter("delimiter")),
+                               .limit = call.amount()});
+  return json_response(200, json::list_of(page, kBytesPerChange, [](json::Writer& out, const Change& change) {
+                         json::write_change(out, change, false);
+                       }));
+}
+
+}  // namespace tarn::api

@@ -1,0 +1,67 @@
+#include "core/versioning/commit.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/versioning/log.h"
+#include "core/versioning/refs.h"
+#include "server/api/handlers/handlers.h"
+#include "server/api/json/commit.h"
+#include "server/api/json/list.h"
+#include "server/api/response.h"
+
+namespace tarn::api {
+namespace {
+
+constexpr size_t kBytesPerCommit = 480;
+
+/// Clients send empty values for filters they do not use.
+std::vector<std::string> given_values(const http::Query& query, std::string_view name) {
+  std::vector<std::string> values = query.values(name);
+  std::erase(values, std::string());
+  return values;
+}
+
+versioning::LogOptions log_options(const Call& call) {
+  return {.after = std::string(call.parameter("after")),
+          .limit = call.amount(),
+          .stop_at_limit = call.flag("limit"),
+          .first_parent = call.flag("first_parent"),
+          .since = parse_rfc3339(call.parameter("since")),
+          .stop_at = std::string(call.parameter("stop_at")),
+          .objects = given_values(call.query, "objects"),
+          .prefixes = given_values(call.query, "prefixes")};
+}
+
+}  // namespace
+
+http::Response commit(const Context& context, Call& call) {
+  if (!call.parameter("source_metarange").empty()) {
+    throw Error(ErrorCode::kUnimplemented, "committing a given metarange: not supported");
+  }
+  json::CreateCommit given = json::parse_create_commit(call.body->root());
+  const Commit made = versioning::commit_branch(context.engine, call.repository(), call.branch(),
+                                                {.committer = call.user.name,
+                                                 .message = std::move(given.message),
+                                                 .metadata = std::move(given.metadata),
+                                                 .date = given.date,
+                                                 .allow_empty = given.allow_empty,
+                                                 .force = given.force});
+  return json_response(201, json::commit_body(made));
+}
+
+http::Response get_commit(const Context& context, Call& call) {
+  const std::string& ref = call.path("commitId");
+  // Text that can be no ref means no commit here; other calls refuse it.
+  if (ref.find(' ') != std::string::npos) throw Error(ErrorCode::kNotFound, "ref_not_found", "commit not found");
+  const Commit found = versioning::resolve_commit(context.engine, call.repository(), ref);
+  return json_response(200, json::commit_body(found));
+}
+
+http::Response log_commits(const Context& context, Call& call) {
+  const Page<Commit> page =
+      versioning::log_commits(context.engine, call.repository(), call.path("ref"), log_options(call));
+  return json_response(200, json::list_of(page, kBytesPerCommit, json::write_commit));
+}
+
+}  // namespace tarn::api

@@ -1,0 +1,35 @@
+#include "server/api/json/configuration.h"
+
+#include "core/base/error.h"
+#include "server/api/handlers/handlers.h"
+#include "server/api/response.h"
+
+namespace tarn::api {
+
+http::Response get_config(const Context& context, Call&) {
+  return json_response(200, json::config_body(context.installation));
+}
+
+http::Response get_version(const Context& context, Call&) {
+  return json_response(200, json::version_body(context.installation));
+}
+
+http::Response get_storage_config(const Context& context, Call&) {
+  return json_response(200, json::storage_body(context.installation));
+}
+
+http::Response get_collection_config(const Context& context, Call&) {
+  return json_response(200, json::collection_body(context.installation));
+}
+
+http::Response health_check(const Context&, Call&) { return empty_response(204); }
+
+http::Response post_statistics(const Context&, Call&) {
+  return empty_response(204);  // clients insist on sending them; nothing is kept
+}
+
+http::Response get_usage_report(const Context&, Call&) {
+  throw Error(ErrorCode::kNotFound, "usage reporting is not enabled");
+}
+
+}  // namespace tarn::api

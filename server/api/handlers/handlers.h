@@ -1,0 +1,99 @@
+// The handlers of all operations that are served, by resource. Each reads its parameters, calls one verb of
+// core/versioning and encodes the result; the table in routes.cc says what was checked before.
+#pragma once
+
+#include "core/http/message.h"
+#include "server/api/call.h"
+
+namespace tarn::api {
+
+// account.cc
+http::Response get_setup_state(const Context& context, Call& call);
+http::Response setup(const Context& context, Call& call);
+http::Response setup_comm_prefs(const Context& context, Call& call);
+http::Response login(const Context& context, Call& call);
+http::Response get_current_user(const Context& context, Call& call);
+http::Response list_users(const Context& context, Call& call);
+http::Response get_user(const Context& context, Call& call);
+http::Response get_auth_capabilities(const Context& context, Call& call);
+
+// configuration.cc
+http::Response get_config(const Context& context, Call& call);
+http::Response get_version(const Context& context, Call& call);
+http::Response get_storage_config(const Context& context, Call& call);
+http::Response get_collection_config(const Context& context, Call& call);
+http::Response health_check(const Context& context, Call& call);
+http::Response post_statistics(const Context& context, Call& call);
+http::Response get_usage_report(const Context& context, Call& call);
+
+// repositories.cc
+http::Response list_repositories(const Context& context, Call& call);
+http::Response create_repository(const Context& context, Call& call);
+http::Response get_repository(const Context& context, Call& call);
+http::Response delete_repository(const Context& context, Call& call);
+http::Response get_repository_metadata(const Context& context, Call& call);
+http::Response set_repository_metadata(const Context& context, Call& call);
+http::Response delete_repository_metadata(const Context& context, Call& call);
+
+// settings.cc
+http::Response get_protection_rules(const Context& context, Call& call);
+http::Response get_collection_rules(const Context& context, Call& call);
+http::Response allow_settings(const Context& context, Call& call);
+
+// branches.cc
+http::Response list_branches(const Context& context, Call& call);
+http::Response create_branch(const Context& context, Call& call);
+http::Response get_branch(const Context& context, Call& call);
+http::Response delete_branch(const Context& context, Call& call);
+http::Response reset_branch(const Context& context, Call& call);
+http::Response hard_reset_branch(const Context& context, Call& call);
+http::Response revert_branch(const Context& context, Call& call);
+http::Response cherry_pick(const Context& context, Call& call);
+http::Response diff_branch(const Context& context, Call& call);
+
+// tags.cc
+http::Response list_tags(const Context& context, Call& call);
+http::Response create_tag(const Context& context, Call& call);
+http::Response get_tag(const Context& context, Call& call);
+http::Response delete_tag(const Context& context, Call& call);
+
+// commits.cc
+http::Response commit(const Context& context, Call& call);
+http::Response get_commit(const Context& context, Call& call);
+http::Response log_commits(const Context& context, Call& call);
+
+// refs.cc
+http::Response diff_refs(const Context& context, Call& call);
+http::Response merge_into_branch(const Context& context, Call& call);
+http::Response find_merge_base(const Context& context, Call& call);
+
+// object_reads.cc
+http::Response get_object(const Context& context, Call& call);
+http::Response head_object(const Context& context, Call& call);
+http::Response stat_object(const Context& context, Call& call);
+http::Response list_objects(const Context& context, Call& call);
+http::Response get_underlying_properties(const Context& context, Call& call);
+
+// object_writes.cc
+http::Response upload_object(const Context& context, Call& call);
+http::Response allow_upload(const Context& context, Call& call);
+http::Response stage_object(const Context& context, Call& call);
+http::Response delete_object(const Context& context, Call& call);
+http::Response delete_objects(const Context& context, Call& call);
+http::Response copy_object(const Context& context, Call& call);
+http::Response update_user_metadata(const Context& context, Call& call);
+
+// staging.cc
+http::Response get_physical_address(const Context& context, Call& call);
+http::Response link_physical_address(const Context& context, Call& call);
+
+// imports.cc
+http::Response start_import(const Context& context, Call& call);
+http::Response import_status(const Context& context, Call& call);
+http::Response cancel_import(const Context& context, Call& call);
+
+// actions.cc
+http::Response list_runs(const Context& context, Call& call);
+http::Response get_run(const Context& context, Call& call);
+
+}  // namespace tarn::api

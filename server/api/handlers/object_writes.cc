@@ -1,0 +1,139 @@
+#include "core/base/error.h"
+#include "core/versioning/objects.h"
+#include "core/versioning/repositories.h"
+#include "core/versioning/upload.h"
+#include "server/api/conditional.h"
+#include "server/api/handlers/handlers.h"
+#include "server/api/json/object.h"
+#include "server/api/response.h"
+#include "server/api/upload_body.h"
+#include "server/api/user_metadata.h"
+
+namespace tarn::api {
+namespace {
+
+/// A storage class is one word of the store.
+constexpr size_t kStorageClassBytesMax = 64;
+
+http::Response object_response(int status, const Context& context, const versioning::UploadTarget& target,
+                               const Entry& entry) {
+  return json_response(
+      status, json::object_body({.path = target.key.str(),
+                                 .entry = entry,
+                                 .physical_address = versioning::physical_address(
+                                     context.engine, target.repository, entry)}));
+}
+
+void set_storage_class(versioning::ObjectAttributes& attributes, std::string_view storage_class) {
+  if (storage_class.empty()) return;
+  const bool word = storage_class.size() <= kStorageClassBytesMax &&
+                    storage_class.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == std::string_view::npos;
+  if (!word) throw_invalid("parameter \"storageClass\" in query has an error: must be an upper-case word");
+  attributes.extras.push_back(
+      {.tag = static_cast<uint32_t>(ExtraTag::kStorageClass), .value = std::string(storage_class)});
+}
+
+std::string type_or_default(std::string type) {
+  return type.empty() ? std::string(json::kDefaultContentType) : std::move(type);
+}
+
+/// The paths that can be keys; the others become failures. Empty ones name nothing and are left out.
+std::vector<Key> keys_of(const std::vector<std::string>& paths, std::vector<json::ObjectFailure>& failures) {
+  std::vector<Key> keys;
+  keys.reserve(paths.size());
+  for (const std::string& path : paths) {
+    if (path.empty()) continue;
+    if (path.size() > kKeyBytesMax || path.find('\0') != std::string::npos) {
+      failures.push_back({.path = path, .status = 400, .message = "argument path: invalid value: validation error"});
+    } else {
+      keys.emplace_back(path);
+    }
+  }
+  return keys;
+}
+
+}  // namespace
+
+http::Response upload_object(const Context& context, Call& call) {
+  const versioning::Condition condition = write_condition(call.request.headers);
+  versioning::ObjectAttributes attributes{.content_type = {},
+                                          .user_metadata = metadata_of(call.request.headers),
+                                          .extras = {}};
+  set_storage_class(attributes, call.parameter("storageClass"));
+  const versioning::UploadTarget target = versioning::check_upload(
+      context.engine, call.repository(), call.branch(), call.key(), call.flag("force"), condition);
+  IncomingObject incoming = open_upload(call.request);
+  attributes.content_type = type_or_default(std::move(incoming.content_type));
+  const Entry entry = versioning::put_object(context.engine, target, *incoming.body, incoming.size_bytes,
+                                             attributes, condition);
+  return object_response(201, context, target, entry);
+}
+
+http::Response allow_upload(const Context& context, Call& call) {
+  versioning::check_upload(context.engine, call.repository(), call.branch(), call.key(), false, {});
+  return empty_response(204);
+}
+
+http::Response stage_object(const Context& context, Call& call) {
+  json::StagedBytes given = json::parse_stage_object(call.body->root());
+  check_user_metadata(given.metadata);
+  const versioning::UploadTarget target = versioning::check_upload(
+      context.engine, call.repository(), call.branch(), call.key(), given.force, {});
+  const Entry entry = versioning::stage_address(
+      context.engine, target, given.physical_address, given.size_bytes, given.checksum, given.mtime,
+      {.content_type = type_or_default(std::move(given.content_type)),
+       .user_metadata = std::move(given.metadata),
+       .extras = {}},
+      {});
+  return object_response(201, context, target, entry);
+}
+
+http::Response delete_object(const Context& context, Call& call) {
+  versioning::delete_object(context.engine, call.repository(), call.branch(), call.key(), call.flag("force"));
+  return empty_response(204);
+}
+
+http::Response delete_objects(const Context& context, Call& call) {
+  const std::vector<std::string> paths = json::parse_path_list(call.body->root());
+  if (paths.size() > versioning::kDeleteObjectsMax) {
+    throw_invalid("request size exceeded, max paths is set to 1000");
+  }
+  const RepositoryName repository = call.repository();
+  const bool force = call.flag("force");
+  std::vector<json::ObjectFailure> failures;
+  const std::vector<Key> keys = keys_of(paths, failures);
+  if (!force && versioning::get_repository(context.engine, repository).read_only) {
+    for (const Key& key : keys) {
+      failures.push_back({.path = key.str(), .status = 403, .message = "read-only repository"});
+    }
+  } else if (!keys.empty()) {
+    versioning::delete_objects(context.engine, repository, call.branch(), keys, force);
+  }
+  return json_response(200, json::object_failures_body(failures));
+}
+
+http::Response copy_object(const Context& context, Call& call) {
+  const json::CopyObject given = json::parse_copy_object(call.body->root());
+  const RepositoryName repository = call.repository();
+  const BranchName branch = call.branch();
+  const Key destination = parse_key(call.parameter("dest_path"));
+  const Entry entry = versioning::copy_object(
+      context.engine,
+      {.repository = repository,
+       .ref = given.src_ref.empty() ? branch.str() : given.src_ref,
+       .key = parse_key(given.src_path)},
+      repository, branch, destination, {}, given.force);
+  const versioning::UploadTarget target{.repository = versioning::get_repository(context.engine, repository),
+                                        .branch = {},
+                                        .key = destination};
+  return object_response(201, context, target, entry);
+}
+
+http::Response update_user_metadata(const Context& context, Call& call) {
+  const Metadata metadata = json::parse_user_metadata(call.body->root());
+  check_user_metadata(metadata);
+  versioning::update_user_metadata(context.engine, call.repository(), call.branch(), call.key(), metadata, false);
+  return empty_response(204);
+}
+
+}  // namespace tarn::api

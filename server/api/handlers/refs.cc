@@ -1,0 +1,71 @@
+#include "core/base/encoding.h"
+#include "core/base/str_cat.h"
+#include "core/versioning/diff.h"
+#include "core/versioning/merge.h"
+#include "server/api/handlers/handlers.h"
+#include "server/api/json/diff.h"
+#include "server/api/json/list.h"
+#include "server/api/json/merge.h"
+#include "server/api/response.h"
+#include "server/api/route.h"
+
+namespace tarn::api {
+namespace {
+
+constexpr size_t kBytesPerChange = 120;
+
+/// Where all conflicts of the merge can be paged through.
+std::string conflicts_url(const Call& call) {
+  return str_cat(kBasePath, "/repositories/", percent_encode(call.path("repository")), "/refs/",
+                 percent_encode(call.path("destinationBranch")), "/diff/", percent_encode(call.path("sourceRef")),
+                 "?type=three_dot");
+}
+
+}  // namespace
+
+http::Response diff_refs(const Context& context, Call& call) {
+  const bool two_dot = call.parameter("type") == "two_dot";
+  const Page<Change> page =
+      versioning::diff_refs(context.engine, call.repository(), call.path("leftRef"), call.path("rightRef"),
+                            two_dot ? versioning::DiffKind::kTwoDot : versioning::DiffKind::kThreeDot,
+                            {.prefix = std::string(call.parameter("prefix")),
+                             .after = std::string(call.parameter("after")),
+                             .delimiter = std::string(call.parameter("delimiter")),
+                             .limit = call.amount()});
+  const bool with_right = call.flag("include_right_stats");
+  return json_response(200, json::list_of(page, kBytesPerChange, [&](json::Writer& out, const Change& change) {
+                         json::write_change(out, change, with_right);
+                       }));
+}
+
+http::Response merge_into_branch(const Context& context, Call& call) {
+  json::Merge given;
+  if (call.body) given = json::parse_merge(call.body->root());
+  const auto outcome = versioning::merge_into(context.engine, call.repository(), call.path("sourceRef"),
+                                              parse_branch_name(call.path("destinationBranch")),
+                                              {.committer = call.user.name,
+                                               .message = std::move(given.message),
+                                               .metadata = std::move(given.metadata),
+                                               .strategy = versioning::parse_merge_strategy(given.strategy),
+                                               .force = given.force,
+                                               .allow_empty = given.allow_empty,
+                                               .squash = given.squash,
+                                               .allow_dirty = given.allow_dirty});
+  if (const auto* made = std::get_if<Commit>(&outcome)) {
+    return json_response(200, json::merge_result_body(made->id));
+  }
+  const auto& conflicts = std::get<versioning::MergeConflicts>(outcome).conflicts;
+  return json_response(409, json::merge_conflict_body({.conflicts = conflicts,
+                                                       .all = conflicts_url(call),
+                                                       .request_id = call.request.id}));
+}
+
+http::Response find_merge_base(const Context& context, Call& call) {
+  const versioning::MergeBase found = versioning::find_merge_base(
+      context.engine, call.repository(), call.path("sourceRef"), call.path("destinationBranch"));
+  return json_response(200, json::merge_base_body({.source = found.source,
+                                                   .destination = found.destination,
+                                                   .base = found.base}));
+}
+
+}  // namespace tarn::api

@@ -1,0 +1,35 @@
+#include "core/versioning/upload.h"
+#include "server/api/conditional.h"
+#include "server/api/handlers/handlers.h"
+#include "server/api/json/object.h"
+#include "server/api/response.h"
+#include "server/api/user_metadata.h"
+
+namespace tarn::api {
+
+http::Response get_physical_address(const Context& context, Call& call) {
+  call.refuse_presign();
+  return json_response(200, json::staging_location_body(versioning::hand_out_address(
+                                context.engine, call.repository(), call.branch(), call.key())));
+}
+
+http::Response link_physical_address(const Context& context, Call& call) {
+  const versioning::Condition condition = write_condition(call.request.headers);
+  json::StagedBytes given = json::parse_link_address(call.body->root());
+  check_user_metadata(given.metadata);
+  const versioning::UploadTarget target = versioning::check_upload(
+      context.engine, call.repository(), call.branch(), call.key(), given.force, condition);
+  const std::string address =
+      versioning::check_handed_out_address(context.engine, target, given.physical_address);
+  if (given.content_type.empty()) given.content_type = json::kDefaultContentType;
+  const Entry entry = versioning::stage_address(
+      context.engine, target, address, given.size_bytes, given.checksum, given.mtime,
+      {.content_type = std::move(given.content_type), .user_metadata = std::move(given.metadata), .extras = {}},
+      condition);
+  // The address goes back as it came, token included.
+  return json_response(200, json::object_body({.path = target.key.str(),
+                                               .entry = entry,
+                                               .physical_address = given.physical_address}));
+}
+
+}  // namespace tarn::api

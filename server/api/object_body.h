@@ -1,0 +1,14 @@
+// Sending an object's bytes.
+#pragma once
+
+#include <memory>
+
+#include "core/blob/blob_store.h"
+#include "core/http/message.h"
+
+namespace tarn::api {
+
+/// Makes the bytes of `range` the body of `response`: as a file slice when the store has a file, else as a stream.
+void send_object(std::unique_ptr<blob::BlobReader> reader, blob::ByteRange range, http::Response& response);
+
+}  // namespace tarn::api

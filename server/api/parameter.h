@@ -1,0 +1,43 @@
+// Query parameters and conditional headers that a route accepts: their rules, checked before anything else.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "core/http/message.h"
+
+namespace tarn::api {
+
+struct Parameter {
+  enum class Kind {
+    kAmount,    ///< -1..1000; absent, 0 and -1 mean kAmountDefault
+    kBoolean,   ///< any of the spellings clients send; absent or empty = false
+    kRequired,  ///< must be there and not empty
+    kMoment,    ///< RFC 3339 and its near relatives
+    kDiffType,  ///< two_dot or three_dot
+    kState,     ///< open, closed or all
+    kRange,     ///< the header Range: byte ranges by grammar
+  };
+  std::string_view name;
+  Kind kind = Kind::kAmount;
+};
+
+constexpr uint32_t kAmountDefault = 100;
+
+/// Of one route; a fixed array so that the table of routes is a constant.
+struct Parameters {
+  std::array<Parameter, 5> list{};
+  size_t count = 0;
+};
+
+/// Throws invalid_argument 'parameter "amount" in query has an error: ...' for the first parameter that breaks its
+/// rule, and for any value that is not UTF-8 or holds a NUL.
+void check_parameters(const Parameters& parameters, const http::Request& request, const http::Query& query);
+
+/// "1", "t", "true" ... in the spellings that Go and Python write; nullopt otherwise.
+std::optional<bool> parse_boolean(std::string_view text);
+/// As Kind::kAmount; nullopt when out of range or no number.
+std::optional<uint32_t> parse_amount(std::string_view text);
+
+}  // namespace tarn::api

@@ -1,0 +1,51 @@
+// One row of the table of operations. Reading the table is reading the API.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "core/http/message.h"
+#include "server/api/action.h"
+#include "server/api/call.h"
+#include "server/api/parameter.h"
+
+namespace tarn::api {
+
+enum class Method { kGet, kHead, kPost, kPut, kDelete, kPatch };
+std::string_view name_of(Method method);
+std::optional<Method> parse_method(std::string_view text);
+
+/// What a route reads besides its path; checked before the caller is authenticated.
+struct Input {
+  enum class Body { kNone, kJson, kOptionalJson, kStream };
+  Body body = Body::kNone;
+  /// Parses the JSON body and throws invalid_argument when it is not what the handler will want.
+  void (*check_body)(const json::Value& body) = nullptr;
+  Parameters parameters{};
+};
+
+using HandlerFunction = http::Response (*)(const Context&, Call&);
+
+struct Route {
+  Method method;
+  std::string_view pattern;    ///< below kBasePath, for example "/repositories/{repository}"
+  std::string_view operation;  ///< the id of the public description
+  Action action;               ///< kNone = needs no account
+  HandlerFunction handler;
+  Input input{};
+  /// What clients expect to read when a ref of the path means nothing; "" = the verb's own words.
+  std::string_view missing_ref{};
+
+  bool needs_account() const { return action != Action::kNone; }
+};
+
+constexpr std::string_view kBasePath = "/api/v1";
+
+/// Every operation, served or answered 501.
+std::span<const Route> routes();
+
+/// Answers 501: the operation is known and not served.
+http::Response not_implemented(const Context& context, Call& call);
+
+}  // namespace tarn::api

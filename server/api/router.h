@@ -1,0 +1,35 @@
+// Finding the route of a path: a tree of segments, built once.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/api/route.h"
+
+namespace tarn::api {
+
+/// Immutable after construction.
+class Router {
+ public:
+  /// The routes outlive the router. Two routes of one method and shape are a programmer's error.
+  explicit Router(std::span<const Route> routes);
+  ~Router();
+
+  struct Match {
+    const Route* route = nullptr;  ///< null = no such endpoint
+    PathValues values;
+  };
+  /// `path` is raw, below kBasePath. Each segment is decoded once, after splitting. A literal segment wins over a
+  /// parameter. Throws invalid_argument: a parameter that is empty, badly encoded, not UTF-8, or holds a NUL.
+  Match find(Method method, std::string_view path) const;
+
+ private:
+  struct Node;
+  std::unique_ptr<Node> root_;
+};
+
+}  // namespace tarn::api

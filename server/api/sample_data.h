@@ -1,0 +1,17 @@
+// What a repository created with sample data holds.
+#pragma once
+
+#include <string>
+
+#include "core/model/repository.h"
+
+namespace tarn::versioning {
+struct Engine;
+}
+
+namespace tarn::api {
+
+/// Uploads a readme and a small table to the default branch and commits them.
+void add_sample_data(versioning::Engine& engine, const Repository& repository, const std::string& committer);
+
+}  // namespace tarn::api

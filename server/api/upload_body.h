@@ -1,0 +1,24 @@
+// The two body forms of an upload, as the stream that core/versioning stores.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/http/message.h"
+#include "core/versioning/upload.h"
+
+namespace tarn::api {
+
+/// An object's bytes with the type its uploader gave ("" = none) and the size where it is known before.
+struct IncomingObject {
+  std::unique_ptr<versioning::UploadBody> body;
+  std::string content_type;
+  std::optional<uint64_t> size_bytes;
+};
+
+/// Begins reading: a form (up to its part `content`) or the raw body, by Content-Type. The request outlives the
+/// result. Throws invalid_argument: a form without such a part.
+IncomingObject open_upload(http::Request& request);
+
+}  // namespace tarn::api

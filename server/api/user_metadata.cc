@@ -1,0 +1,62 @@
+#include "server/api/user_metadata.h"
+
+#include <algorithm>
+#include <string>
+
+#include "core/base/encoding.h"
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::api {
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return out;
+}
+
+std::string to_utf8(std::string_view value) {
+  if (is_utf8(value)) return std::string(value);
+  std::string out;
+  for (char c : value) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80) {
+      out.push_back(c);
+    } else {
+      out.push_back(static_cast<char>(0xc0 | (byte >> 6)));
+      out.push_back(static_cast<char>(0x80 | (byte & 0x3f)));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Metadata metadata_of(const http::Headers& headers) {
+  constexpr std::string_view kUser = "x-lakefs-meta-";
+  constexpr std::string_view kInternal = "x-lakefs-internal-";
+  Metadata out;
+  for (const auto& [field, value] : headers.all()) {
+    if (field.size() <= kUser.size()) continue;
+    const std::string name = lower(field);
+    if (name.starts_with(kUser)) {
+      out[name.substr(kUser.size())] = to_utf8(value);
+    } else if (name.starts_with(kInternal) && name.size() > kInternal.size()) {
+      out["::lakefs::" + name.substr(kInternal.size())] = to_utf8(value);
+    }
+  }
+  return out;
+}
+
+void check_user_metadata(const Metadata& metadata) {
+  size_t bytes = 0;
+  for (const auto& [name, value] : metadata) bytes += name.size() + value.size();
+  if (bytes > kUserMetadataBytesMax) {
+    throw Error(ErrorCode::kInvalidArgument, "metadata_too_large",
+                str_cat("user metadata of ", bytes, " bytes: the limit is ", kUserMetadataBytesMax));
+  }
+}
+
+}  // namespace tarn::api

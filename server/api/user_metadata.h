@@ -1,0 +1,19 @@
+// User metadata that travels as request headers.
+#pragma once
+
+#include "core/http/message.h"
+#include "core/model/entry.h"
+
+namespace tarn::api {
+
+/// All names and values of one object together: as much as fits into a request head.
+constexpr size_t kUserMetadataBytesMax = 32 * 1024;
+
+/// X-Lakefs-Meta-<k> gives k, X-Lakefs-Internal-<k> gives ::lakefs::k, both in lower case (header names have no case).
+/// A value that is not UTF-8 is read as Latin-1, which is what HTTP libraries write.
+Metadata metadata_of(const http::Headers& headers);
+
+/// Throws invalid_argument beyond kUserMetadataBytesMax.
+void check_user_metadata(const Metadata& metadata);
+
+}  // namespace tarn::api

@@ -1,0 +1,300 @@
+#include "server/config.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "core/base/encoding.h"
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::server {
+namespace {
+
+#define TARN_AT(member) [](Config& config) -> ConfigValue { return &config.member; }
+
+constexpr ConfigKey kKeys[] = {
+    {"listen", TARN_AT(listen),
+     "Address and port of REST, S3, health, metrics and the web page. Port 0 takes a free one."},
+    {"data", TARN_AT(data),
+     "Directory of everything this server keeps; made when absent. Holds the embedded database and, unless "
+     "configured elsewhere, the objects and the master key."},
+    {"database", TARN_AT(database),
+     "Connection string or URL of PostgreSQL 15 or newer. Empty: an embedded PostgreSQL under the data "
+     "directory. Several servers may share one database and one object root."},
+    {"log.level", TARN_AT(log_level), "debug, info, warn or error: the least that is logged."},
+    {"log.format", TARN_AT(log_format), "text (key=value) or json; one line per event, to standard error."},
+    {"s3.hosts", TARN_AT(s3_hosts),
+     "Host names that mean S3 whatever the path; a bucket may stand before them (virtual-host style)."},
+    {"s3.region", TARN_AT(s3_region), "Region that GetBucketLocation names."},
+    {"s3.listen", TARN_AT(s3_listen), "A second address that serves S3 alone. Empty: none."},
+    {"http.workers", TARN_AT(http.workers), "Requests run at once; more wait in the queue."},
+    {"http.queued_requests_max", TARN_AT(http.queued_requests_max),
+     "Requests that may wait for a worker; beyond: 503 and close."},
+    {"http.connections_max", TARN_AT(http.connections_max), "Open connections; beyond: closed with 503."},
+    {"http.head_bytes_max", TARN_AT(http.head_bytes_max),
+     "Bytes of a request line with its header fields; beyond: 431."},
+    {"http.target_bytes_max", TARN_AT(http.target_bytes_max), "Bytes of a request target; beyond: 414."},
+    {"http.header_fields_max", TARN_AT(http.header_fields_max), "Header fields of a request; beyond: 431."},
+    {"http.head_deadline", TARN_AT(http.head_deadline),
+     "From the first byte of a request to its whole head; beyond: 408 and close."},
+    {"http.idle_timeout", TARN_AT(http.idle_timeout), "How long a kept connection may be without a request."},
+    {"http.body_idle_timeout", TARN_AT(http.body_idle_timeout),
+     "How long no byte of a body may move in either direction."},
+    {"http.body_bytes_per_second_min", TARN_AT(http.body_bytes_per_second_min),
+     "Uploads slower than this over 30 seconds are cut."},
+    {"http.drain_unread_bytes_max", TARN_AT(http.drain_unread_bytes_max),
+     "Unread body that is skipped to keep a connection."},
+    {"db.connections", TARN_AT(db_connections), "Connections to the database at most."},
+    {"cache.node_bytes", TARN_AT(cache_node_bytes),
+     "Memory for the manifest nodes of commits; a quarter is kept for inner nodes."},
+    {"jobs.workers", TARN_AT(job_workers), "Imports this server runs at once."},
+    {"upload.bytes_max", TARN_AT(upload_bytes_max), "Bytes of one REST upload; beyond: 413."},
+    {"auth.master_key", TARN_AT(auth_master_key),
+     "64 hex digits (32 bytes) that seal stored secrets. Every server on one database needs the same. Empty: "
+     "auth.master_key_file.",
+     "", true},
+    {"auth.master_key_file", TARN_AT(auth_master_key_file),
+     "File with the master key in hex; made with mode 0600 when absent.", "DATA/master.key"},
+    {"store.local.root", TARN_AT(store_local_root),
+     "Directory below which namespaces local://NAME live. Servers that share a database share it too.",
+     "DATA/objects"},
+    {"store.local.import_roots", TARN_AT(store_local_import_roots),
+     "Absolute directories whose files may be imported and linked as local:///dir/file; nothing else can."},
+    {"store.s3.endpoint", TARN_AT(store_s3.endpoint),
+     "URL of the S3-compatible store for namespaces and imports s3://BUCKET/PREFIX. Empty: none."},
+    {"store.s3.region", TARN_AT(store_s3.region), "Region its requests are signed for."},
+    {"store.s3.access_key_id", TARN_AT(store_s3.access_key_id), "Access key of that store."},
+    {"store.s3.secret_access_key", TARN_AT(store_s3.secret_access_key), "Secret of that access key.", "", true},
+    {"store.s3.path_style", TARN_AT(store_s3.path_style),
+     "Whether the bucket stands in the path (true) or in the host name (false)."},
+};
+
+#undef TARN_AT
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+struct Unit {
+  std::string_view name;
+  uint64_t factor;
+};
+
+/// A whole number with one of the units; nullopt for anything else or an overflow.
+std::optional<uint64_t> parse_quantity(std::string_view text, std::span<const Unit> units) {
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc()) return std::nullopt;
+  const std::string_view unit = trimmed(text.substr(static_cast<size_t>(end - text.data())));
+  for (const Unit& known : units) {
+    if (known.name == unit) {
+      if (number > UINT64_MAX / known.factor) return std::nullopt;
+      return number * known.factor;
+    }
+  }
+  return std::nullopt;
+}
+
+constexpr std::array<Unit, 5> kSizes = {
+    Unit{"", 1}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", uint64_t{1} << 40}};
+constexpr std::array<Unit, 4> kTimes = {Unit{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}};
+/// A day: beyond it a timeout is a mistake.
+constexpr uint64_t kTimeMsMax = 86'400'000;
+
+std::vector<std::string> parse_list(std::string_view text) {
+  std::vector<std::string> out;
+  while (!text.empty()) {
+    const size_t comma = std::min(text.find(','), text.size());
+    if (const std::string_view item = trimmed(text.substr(0, comma)); !item.empty()) out.emplace_back(item);
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return out;
+}
+
+uint64_t parse_size(std::string_view text, uint64_t most) {
+  const std::optional<uint64_t> value = parse_quantity(text, kSizes);
+  if (!value || *value > most) throw_invalid("expected a whole number, with or without KiB, MiB, GiB or TiB");
+  return *value;
+}
+
+/// The largest unit that divides `value`.
+std::string with_unit(uint64_t value, std::span<const Unit> units) {
+  for (size_t i = units.size(); i-- > 0;) {
+    if (value >= units[i].factor && value % units[i].factor == 0) {
+      return str_cat(value / units[i].factor, units[i].name);
+    }
+  }
+  return str_cat(value, units[0].name);
+}
+
+struct Setter {
+  std::string_view text;
+  void operator()(std::string* value) const { *value = text; }
+  void operator()(std::vector<std::string>* value) const { *value = parse_list(text); }
+  void operator()(bool* value) const {
+    if (text != "true" && text != "false") throw_invalid("expected true or false");
+    *value = text == "true";
+  }
+  void operator()(uint32_t* value) const { *value = static_cast<uint32_t>(parse_size(text, UINT32_MAX)); }
+  void operator()(uint64_t* value) const { *value = parse_size(text, UINT64_MAX); }
+  void operator()(std::chrono::milliseconds* value) const {
+    const std::optional<uint64_t> ms = parse_quantity(text, kTimes);
+    if (!ms || *ms > kTimeMsMax) throw_invalid("expected a time of at most 24h with ms, s, m or h");
+    *value = std::chrono::milliseconds(*ms);
+  }
+};
+
+struct Printer {
+  std::string operator()(const std::string* value) const { return *value; }
+  std::string operator()(const std::vector<std::string>* value) const {
+    std::string out;
+    for (const std::string& item : *value) out += (out.empty() ? "" : ",") + item;
+    return out;
+  }
+  std::string operator()(const bool* value) const { return *value ? "true" : "false"; }
+  std::string operator()(const uint32_t* value) const { return with_unit(*value, kSizes); }
+  std::string operator()(const uint64_t* value) const { return with_unit(*value, kSizes); }
+  std::string operator()(const std::chrono::milliseconds* value) const {
+    return with_unit(static_cast<uint64_t>(value->count()), kTimes);
+  }
+};
+
+[[noreturn]] void refuse(std::string_view key, std::string_view why) { throw_invalid(str_cat(key, ": ", why)); }
+
+void check_one_of(std::string_view key, std::string_view value, std::initializer_list<std::string_view> allowed) {
+  if (std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return;
+  std::string names;
+  for (std::string_view name : allowed) names += (names.empty() ? "" : ", ") + std::string(name);
+  refuse(key, str_cat("must be one of ", names));
+}
+
+void check_listen(std::string_view key, std::string_view value) {
+  try {
+    parse_listen(value);
+  } catch (const Error& error) {
+    refuse(key, error.message());
+  }
+}
+
+bool is_normal_directory(std::string_view path) {
+  if (!path.starts_with('/') || path.size() < 2 || path.ends_with('/')) return false;
+  return (std::string(path) + "/").find("//") == std::string::npos &&
+         (std::string(path) + "/").find("/./") == std::string::npos &&
+         (std::string(path) + "/").find("/../") == std::string::npos;
+}
+
+void check_s3_store(std::string_view key, const S3StoreConfig& store) {
+  if (!store.endpoint.starts_with("http://") && !store.endpoint.starts_with("https://")) {
+    refuse(str_cat(key, ".endpoint"), "must begin with http:// or https://");
+  }
+  if (store.access_key_id.empty() != store.secret_access_key.empty()) {
+    refuse(str_cat(key, ".secret_access_key"), "goes with access_key_id: both or none");
+  }
+}
+
+void check_stores(const Config& config) {
+  for (const std::string& root : config.store_local_import_roots) {
+    if (!is_normal_directory(root)) {
+      refuse("store.local.import_roots", str_cat("\"", root, "\" is no absolute directory in its plain form"));
+    }
+  }
+  if (!config.store_s3.endpoint.empty()) check_s3_store("store.s3", config.store_s3);
+  bool catch_all = !config.store_s3.endpoint.empty();
+  for (const S3StoreConfig& store : config.store_s3_stores) {
+    check_s3_store(str_cat("store.s3_stores \"", store.name, "\""), store);
+    if (store.buckets.empty() && catch_all) {
+      refuse("store.s3_stores", str_cat("\"", store.name, "\" names no buckets, but another store takes the rest"));
+    }
+    catch_all = catch_all || store.buckets.empty();
+  }
+}
+
+void check_keys(const Config& config) {
+  if (!config.auth_master_key.empty() &&
+      (config.auth_master_key.size() != 64 || !from_hex(config.auth_master_key))) {
+    refuse("auth.master_key", "must be 64 hex digits");
+  }
+  if (config.data.empty()) refuse("data", "must name a directory");
+}
+
+void check_numbers(const Config& config) {
+  if (config.http.workers == 0) refuse("http.workers", "must be at least 1");
+  if (config.http.connections_max == 0) refuse("http.connections_max", "must be at least 1");
+  if (config.db_connections < 2) refuse("db.connections", "must be at least 2");
+}
+
+}  // namespace
+
+std::string Config::local_root() const {
+  return store_local_root.empty() ? str_cat(data, "/objects") : store_local_root;
+}
+
+std::string Config::master_key_file() const {
+  return auth_master_key_file.empty() ? str_cat(data, "/master.key") : auth_master_key_file;
+}
+
+std::span<const ConfigKey> config_keys() { return kKeys; }
+
+const ConfigKey* find_config_key(std::string_view path) {
+  for (const ConfigKey& key : kKeys) {
+    if (key.path == path) return &key;
+  }
+  return nullptr;
+}
+
+std::string environment_name(std::string_view path) {
+  std::string out = "TARN_";
+  for (char c : path) {
+    out.push_back(c == '.' ? '_' : c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c);
+  }
+  return out;
+}
+
+void set_config_value(ConfigValue value, std::string_view text) { std::visit(Setter{text}, value); }
+
+std::string config_text(ConfigValue value) { return std::visit(Printer(), value); }
+
+void apply_environment(Config& config, const Environment& variable) {
+  for (const ConfigKey& key : kKeys) {
+    const std::string name = environment_name(key.path);
+    const std::optional<std::string> text = variable(name);
+    if (!text) continue;
+    try {
+      set_config_value(key.value(config), *text);
+    } catch (const Error& error) {
+      throw_invalid(str_cat("environment variable ", name, ": ", error.message()));
+    }
+  }
+}
+
+void check_config(const Config& config) {
+  check_listen("listen", config.listen);
+  if (!config.s3_listen.empty()) check_listen("s3.listen", config.s3_listen);
+  check_one_of("log.level", config.log_level, {"debug", "info", "warn", "error"});
+  check_one_of("log.format", config.log_format, {"text", "json"});
+  check_numbers(config);
+  check_keys(config);
+  check_stores(config);
+}
+
+ListenAddress parse_listen(std::string_view text) {
+  const size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos) throw_invalid("expected HOST:PORT");
+  ListenAddress out;
+  uint32_t port = 0;
+  const std::string_view digits = text.substr(colon + 1);
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  if (error != std::errc() || end != digits.data() + digits.size() || port > UINT16_MAX) {
+    throw_invalid("expected a port from 0 to 65535 after the colon");
+  }
+  out.port = static_cast<uint16_t>(port);
+  std::string_view host = text.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  out.host = host.empty() ? "0.0.0.0" : std::string(host);
+  return out;
+}
+
+}  // namespace tarn::server

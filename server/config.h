@@ -1,0 +1,100 @@
+// The configuration of tarnd: one struct, one table of its keys, and where their values come from.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/http/server.h"
+
+namespace tarn::server {
+
+/// One S3-compatible store.
+struct S3StoreConfig {
+  std::string name;
+  std::vector<std::string> buckets;  ///< empty = every bucket no other store names
+  std::string endpoint;              ///< "" = none (the unnamed store only)
+  std::string region = "us-east-1";
+  std::string access_key_id;
+  std::string secret_access_key;
+  bool path_style = true;
+};
+
+struct Config {
+  std::string listen = "127.0.0.1:8000";
+  std::string data = "tarn-data";
+  std::string database;
+
+  std::string log_level = "info";
+  std::string log_format = "text";
+
+  std::vector<std::string> s3_hosts;
+  std::string s3_region = "us-east-1";
+  std::string s3_listen;
+
+  http::ServerLimits http;
+  uint32_t db_connections = 16;
+  uint64_t cache_node_bytes = uint64_t{256} << 20;
+  uint32_t job_workers = 2;
+  uint64_t upload_bytes_max = uint64_t{5} << 40;
+
+  std::string auth_master_key;
+  std::string auth_master_key_file;
+
+  std::string store_local_root;
+  std::vector<std::string> store_local_import_roots;
+  S3StoreConfig store_s3;
+  std::vector<S3StoreConfig> store_s3_stores;
+
+  // What other keys default to.
+  std::string local_root() const;       ///< store.local.root, or <data>/objects
+  std::string master_key_file() const;  ///< auth.master_key_file, or <data>/master.key
+};
+
+/// A place in a Config.
+using ConfigValue = std::variant<std::string*, std::vector<std::string>*, bool*, uint32_t*, uint64_t*,
+                                 std::chrono::milliseconds*>;
+
+/// One key: its path in the file ("store.local.root"), its place and what it means.
+struct ConfigKey {
+  std::string_view path;
+  ConfigValue (*value)(Config&);
+  std::string_view meaning;
+  std::string_view default_text{};  ///< shown where the default is derived from another key
+  bool secret = false;              ///< never shown
+};
+
+/// All keys but store.s3_stores, in the order of the documentation.
+std::span<const ConfigKey> config_keys();
+const ConfigKey* find_config_key(std::string_view path);
+
+/// "TARN_STORE_LOCAL_ROOT" for "store.local.root".
+std::string environment_name(std::string_view path);
+
+/// Sets a value from text: lists by commas, sizes with KiB, MiB, GiB or TiB, times with ms, s, m or h, booleans as true
+/// or false. Throws invalid_argument saying what was expected (the caller says where).
+void set_config_value(ConfigValue value, std::string_view text);
+/// The value as set_config_value reads it.
+std::string config_text(ConfigValue value);
+
+/// Reads every key that `variable` knows; empty values count too. Throws invalid_argument naming the variable.
+using Environment = std::function<std::optional<std::string>(const std::string& name)>;
+void apply_environment(Config& config, const Environment& variable);
+
+/// Throws invalid_argument naming the key and what is wrong with its value, alone or with others.
+void check_config(const Config& config);
+
+struct ListenAddress {
+  std::string host;
+  uint16_t port = 0;
+};
+/// "127.0.0.1:8000", "[::1]:0", ":8000" (every address). Throws invalid_argument.
+ListenAddress parse_listen(std::string_view text);
+
+}  // namespace tarn::server

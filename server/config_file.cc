@@ -1,0 +1,135 @@
+#include "server/config_file.h"
+
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include <yaml-cpp/yaml.h>
+
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::server {
+namespace {
+
+constexpr std::string_view kStoresKey = "store.s3_stores";
+
+/// Walks one file.
+class FileReader {
+ public:
+  FileReader(Config& config, const std::string& name) : config_(config), name_(name) {}
+
+  void read_section(const YAML::Node& section, const std::string& prefix) {
+    for_each_member(section, [&](const std::string& member, const YAML::Node& key, const YAML::Node& value) {
+      const std::string path = prefix + member;
+      if (path == kStoresKey) {
+        read_stores(value);
+      } else if (const ConfigKey* known = find_config_key(path)) {
+        set(known->value(config_), path, value);
+      } else if (is_section(path)) {
+        read_section(value, path + ".");
+      } else {
+        fail(key, str_cat("unknown key \"", path, "\""));
+      }
+    });
+  }
+
+ private:
+  [[noreturn]] void fail(const YAML::Node& at, std::string_view why) const {
+    throw_invalid(str_cat(name_, ":", at.Mark().line + 1, ": ", why));
+  }
+
+  static bool is_section(const std::string& path) {
+    for (const ConfigKey& key : config_keys()) {
+      if (key.path.starts_with(path + ".")) return true;
+    }
+    return kStoresKey.starts_with(path + ".");
+  }
+
+  template <typename Visit>
+  void for_each_member(const YAML::Node& section, const Visit& visit) {
+    if (section.IsNull()) return;  // a section whose every line is a comment
+    if (!section.IsMap()) fail(section, "expected keys with values");
+    std::set<std::string> seen;
+    for (const auto& member : section) {
+      if (!member.first.IsScalar()) fail(member.first, "a key must be plain text");
+      const std::string& name = member.first.Scalar();
+      if (!seen.insert(name).second) fail(member.first, str_cat("key \"", name, "\" is given twice"));
+      visit(name, member.first, member.second);
+    }
+  }
+
+  void set(ConfigValue place, const std::string& path, const YAML::Node& value) {
+    try {
+      if (auto* list = std::get_if<std::vector<std::string>*>(&place); list != nullptr && value.IsSequence()) {
+        **list = texts(value);
+      } else if (value.IsNull()) {
+        fail(value, str_cat(path, ": has no value"));
+      } else if (value.IsScalar()) {
+        set_config_value(place, value.Scalar());
+      } else {
+        fail(value, str_cat(path, ": expected one value"));
+      }
+    } catch (const Error& error) {
+      if (error.message().starts_with(name_)) throw;
+      fail(value, str_cat(path, ": ", error.message()));
+    }
+  }
+
+  std::vector<std::string> texts(const YAML::Node& list) const {
+    std::vector<std::string> out;
+    for (const YAML::Node& item : list) {
+      if (!item.IsScalar()) fail(item, "expected a list of texts");
+      out.push_back(item.Scalar());
+    }
+    return out;
+  }
+
+  void read_stores(const YAML::Node& list) {
+    if (!list.IsSequence()) fail(list, str_cat(kStoresKey, ": expected a list"));
+    for (const YAML::Node& item : list) config_.store_s3_stores.push_back(store_of(item));
+  }
+
+  S3StoreConfig store_of(const YAML::Node& item) {
+    S3StoreConfig store;
+    const std::map<std::string, ConfigValue> places = {{"name", &store.name},
+                                                       {"buckets", &store.buckets},
+                                                       {"endpoint", &store.endpoint},
+                                                       {"region", &store.region},
+                                                       {"access_key_id", &store.access_key_id},
+                                                       {"secret_access_key", &store.secret_access_key},
+                                                       {"path_style", &store.path_style}};
+    for_each_member(item, [&](const std::string& member, const YAML::Node& key, const YAML::Node& value) {
+      const auto place = places.find(member);
+      if (place == places.end()) fail(key, str_cat("unknown key \"", kStoresKey, ".", member, "\""));
+      set(place->second, str_cat(kStoresKey, ".", member), value);
+    });
+    if (store.name.empty()) fail(item, str_cat(kStoresKey, ": a store needs a name"));
+    return store;
+  }
+
+  Config& config_;
+  const std::string& name_;
+};
+
+}  // namespace
+
+void apply_config_text(Config& config, const std::string& text, const std::string& name) {
+  try {
+    const YAML::Node root = YAML::Load(text);
+    FileReader(config, name).read_section(root, "");
+  } catch (const YAML::Exception& error) {
+    throw_invalid(str_cat(name, ":", error.mark.line + 1, ": ", error.msg));
+  }
+}
+
+void apply_config_file(Config& config, const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream text;
+  if (!in || !(text << in.rdbuf() || in.eof())) {
+    throw Error(ErrorCode::kNotFound, str_cat("reading the configuration file ", path, ": cannot be read"));
+  }
+  apply_config_text(config, text.str(), path);
+}
+
+}  // namespace tarn::server

@@ -1,0 +1,110 @@
+#include "tests/support/engine_fixture.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/digest.h"
+#include "core/base/encoding.h"
+
+namespace tarn::testing {
+namespace {
+
+/// The memory store is owned by the first engine and borrowed by the others.
+class BorrowedStore final : public blob::BlobStore {
+ public:
+  explicit BorrowedStore(blob::BlobStore& store) : store_(store) {}
+  std::unique_ptr<blob::BlobWriter> create(std::string_view key, std::optional<uint64_t> size) override {
+    return store_.create(key, size);
+  }
+  std::optional<blob::BlobStat> stat(std::string_view key) override { return store_.stat(key); }
+  std::unique_ptr<blob::BlobReader> open(std::string_view key, blob::ByteRange range,
+                                         std::string_view if_etag) override {
+    return store_.open(key, range, if_etag);
+  }
+  blob::ListPage list(std::string_view prefix, std::string_view after, uint32_t limit) override {
+    return store_.list(prefix, after, limit);
+  }
+  void remove(std::string_view key) override { store_.remove(key); }
+
+ private:
+  blob::BlobStore& store_;
+};
+
+}  // namespace
+
+size_t TextBody::read(std::span<char> out) {
+  const size_t count = std::min(out.size(), text_.size() - at_);
+  std::memcpy(out.data(), text_.data() + at_, count);
+  at_ += count;
+  return count;
+}
+
+versioning::UploadDigests TextBody::digests() { return {to_hex(md5(text_)), {}}; }
+
+TestEngine::TestEngine(const std::string& database_url, blob::MemoryStore* shared) : pool(database_url, {}) {
+  if (shared) {
+    store = shared;
+    stores.set_local_root(std::make_unique<BorrowedStore>(*shared));
+  } else {
+    auto own = std::make_unique<blob::MemoryStore>();
+    store = own.get();
+    stores.set_local_root(std::move(own));
+  }
+  stores.add_import_root("/lake", std::make_unique<BorrowedStore>(*store));
+  assembly = std::make_unique<versioning::Assembly>(
+      pool, stores, clock, versioning::AssemblyOptions{64 << 20, std::string(32, 'k')});
+}
+
+RepositoryName TestEngine::make_repository(const std::string& name) {
+  versioning::RepositoryCreation creation;
+  creation.name = RepositoryName(name);
+  creation.storage_namespace = "local://" + name;
+  return versioning::create_repository(**this, creation).name;
+}
+
+Entry TestEngine::put(const RepositoryName& repo, const std::string& branch, const std::string& key,
+                      std::string text, const versioning::Condition& condition) {
+  const versioning::UploadTarget target =
+      versioning::check_upload(**this, repo, BranchName(branch), Key(key), false, condition);
+  const size_t size = text.size();
+  TextBody body(std::move(text));
+  return versioning::put_object(**this, target, body, size, {"text/plain", {}, {}}, condition);
+}
+
+void TestEngine::remove(const RepositoryName& repo, const std::string& branch, const std::string& key) {
+  versioning::delete_object(**this, repo, BranchName(branch), Key(key), false);
+}
+
+Commit TestEngine::commit(const RepositoryName& repo, const std::string& branch, const std::string& message) {
+  versioning::CommitRequest request;
+  request.committer = "tester";
+  request.message = message;
+  return versioning::commit_branch(**this, repo, BranchName(branch), request);
+}
+
+void TestEngine::branch(const RepositoryName& repo, const std::string& name, const std::string& source) {
+  versioning::create_branch(**this, repo, {BranchName(name), source, false, false});
+}
+
+std::string TestEngine::read(const RepositoryName& repo, const std::string& ref, const std::string& key) {
+  const auto found = versioning::find_object(**this, repo, ref, Key(key));
+  if (!found) return "<absent>";
+  const auto reader =
+      versioning::open_object(**this, found->repository, found->entry, {0, found->entry.size_bytes});
+  std::string out(found->entry.size_bytes, '\0');
+  size_t at = 0;
+  while (const size_t got = reader->read(std::span<char>(out).subspan(at))) at += got;
+  return out;
+}
+
+std::string TestEngine::keys(const RepositoryName& repo, const std::string& ref) {
+  std::string out, after;
+  for (;;) {
+    const auto page = versioning::list_objects(**this, repo, ref, {"", after, "", 1000});
+    for (const auto& item : page.items) out += (out.empty() ? "" : " ") + item.path;
+    if (!page.has_more) return out;
+    after = page.next;
+  }
+}
+
+}  // namespace tarn::testing

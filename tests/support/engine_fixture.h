@@ -1,0 +1,60 @@
+// A whole engine over a fresh database and a memory store, for tests of versioning.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/base/time.h"
+#include "core/blob/memory_store.h"
+#include "core/blob/stores.h"
+#include "core/db/pool.h"
+#include "core/versioning/assembly.h"
+#include "core/versioning/commit.h"
+#include "core/versioning/objects.h"
+#include "core/versioning/refs.h"
+#include "core/versioning/repositories.h"
+#include "core/versioning/upload.h"
+#include "tests/support/postgres_test.h"
+
+namespace tarn::testing {
+
+/// Bytes of an upload from memory.
+class TextBody final : public versioning::UploadBody {
+ public:
+  explicit TextBody(std::string text) : text_(std::move(text)) {}
+  size_t read(std::span<char> out) override;
+  versioning::UploadDigests digests() override;
+
+ private:
+  std::string text_;
+  size_t at_ = 0;
+};
+
+/// One process's view: several of them on one database and one store stand for several servers.
+class TestEngine {
+ public:
+  explicit TestEngine(const std::string& database_url, blob::MemoryStore* shared = nullptr);
+  versioning::Engine& operator*() { return assembly->engine(); }
+  versioning::Assembly& parts() { return *assembly; }
+
+  RepositoryName make_repository(const std::string& name);
+  /// Uploads `text` to a branch.
+  Entry put(const RepositoryName& repo, const std::string& branch, const std::string& key, std::string text,
+            const versioning::Condition& condition = {});
+  void remove(const RepositoryName& repo, const std::string& branch, const std::string& key);
+  Commit commit(const RepositoryName& repo, const std::string& branch, const std::string& message = "m");
+  void branch(const RepositoryName& repo, const std::string& name, const std::string& source);
+  /// The object's bytes, or "<absent>".
+  std::string read(const RepositoryName& repo, const std::string& ref, const std::string& key);
+  /// All visible keys of a ref, joined by blanks.
+  std::string keys(const RepositoryName& repo, const std::string& ref);
+
+  SystemClock clock;
+  db::Pool pool;
+  blob::Stores stores;
+  blob::MemoryStore* store = nullptr;  ///< where objects go: shared by the engines of one test
+  std::unique_ptr<versioning::Assembly> assembly;
+};
+
+}  // namespace tarn::testing

@@ -1,0 +1,111 @@
+// ctest's fixture "postgres": one private server for all test programs of a run.
+//   postgres_fixture start FILE   starts it in the background and writes its URL, process and
+//   directory to FILE postgres_fixture stop FILE    stops it and removes its directory and FILE
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/error.h"
+#include "core/db/embedded.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A run that was killed before its "stop" does not leave a server for ever.
+constexpr unsigned kLifetimeSeconds = 2 * 60 * 60;
+constexpr std::chrono::seconds kStopTimeout{40};
+
+/// Serves until told to stop. Writes a byte to `ready` once FILE is there.
+int serve(const fs::path& file, const std::string& directory, int ready) {
+  sigset_t stop;
+  sigemptyset(&stop);
+  for (const int signal : {SIGTERM, SIGINT, SIGALRM}) sigaddset(&stop, signal);
+  pthread_sigmask(SIG_BLOCK, &stop,
+                  nullptr);  // before there are threads: one of them would die of it
+  try {
+    const auto server = tarn::db::EmbeddedPostgres::start(directory);
+    const fs::path unfinished = fs::path(file) += ".new";
+    std::ofstream(unfinished) << server->url() << '\n' << getpid() << '\n' << directory << '\n';
+    fs::rename(unfinished, file);
+    if (write(ready, "+", 1) != 1) return 1;
+    close(ready);
+    alarm(kLifetimeSeconds);
+    int signal = 0;
+    sigwait(&stop, &signal);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+  fs::remove(file);
+  fs::remove_all(directory);
+  return 0;
+}
+
+/// ctest waits for whoever holds its pipes.
+void leave_terminal(const std::string& log) {
+  setsid();
+  const int in = open("/dev/null", O_RDONLY);
+  const int out = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+  dup2(in, STDIN_FILENO);
+  dup2(out, STDOUT_FILENO);
+  dup2(out, STDERR_FILENO);
+}
+
+int stop(const fs::path& file) {
+  std::ifstream in(file);
+  std::string url;
+  pid_t pid = 0;
+  if (!std::getline(in, url) || !(in >> pid)) return 0;
+  if (kill(pid, SIGTERM) != 0) {
+    fs::remove(file);
+    return 0;
+  }
+  const auto deadline = std::chrono::steady_clock::now() + kStopTimeout;
+  while (fs::exists(file) || kill(pid, 0) == 0) {
+    if (std::chrono::steady_clock::now() > deadline) return 1;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return 0;
+}
+
+int start(const fs::path& file) {
+  if (stop(file) != 0) return 1;
+  std::string directory = "/tmp/tarn-ctest-XXXXXX";
+  if (!mkdtemp(directory.data())) return 1;
+  chmod(directory.c_str(), 0711);  // the user that runs PostgreSQL passes through
+  const std::string log = directory + "/fixture.log";
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return 1;
+  if (fork() == 0) {
+    close(ends[0]);
+    leave_terminal(log);
+    _exit(serve(file, directory, ends[1]));
+  }
+  close(ends[1]);
+  char byte = 0;
+  if (read(ends[0], &byte, 1) == 1) return 0;
+  std::ifstream said(log);
+  for (std::string line; std::getline(said, line);) std::fprintf(stderr, "%s\n", line.c_str());
+  fs::remove_all(directory);
+  return 1;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count == 3 && std::strcmp(arguments[1], "start") == 0) return start(arguments[2]);
+  if (count == 3 && std::strcmp(arguments[1], "stop") == 0) return stop(arguments[2]);
+  std::fprintf(stderr, "usage: %s start|stop FILE\n", arguments[0]);
+  return 2;
+}
