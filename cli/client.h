@@ -24,10 +24,10 @@ enum class Method { kGet, kHead, kPost, kPut, kDelete };
 
 struct Request {
   Method method = Method::kGet;
-  std::string path;  ///< below /api/v1, made by api_path
-  Pairs query;
-  Pairs headers;
-  std::string json;  ///< the body; "" = none
+  std::string path{};  ///< below /api/v1, made by api_path
+  Pairs query{};
+  Pairs headers{};
+  std::string json{};  ///< the body; "" = none
 };
 
 /// "/repositories/lake/branches/main": each segment percent-encoded. Throws a usage error for an empty one.

@@ -1,8 +1,5 @@
 #include "s3gateway/call.h"
 
-#include <algorithm>
-#include <array>
-
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
 #include "s3gateway/checksums.h"
@@ -24,14 +21,19 @@ sigv4::PayloadOptions options_for(const http::Headers& headers,
 }  // namespace
 
 PayloadBody::PayloadBody(Call& call, std::vector<sigv4::ChecksumAlgorithm> keep)
-    : payload_(sigv4::verified_payload(call.request, call.verified,
-                                       options_for(call.request.headers, keep))),
-      keep_(std::move(keep)) {}
+    : call_(call), keep_(std::move(keep)) {
+  call.payload = sigv4::verified_payload(call.request, call.verified,
+                                         options_for(call.request.headers, keep_));
+}
 
-size_t PayloadBody::read(std::span<char> out) { return payload_->read(out); }
+size_t PayloadBody::read(std::span<char> out) {
+  const size_t count = call_.payload->read(out);
+  if (count == 0) call_.payload_ended = true;
+  return count;
+}
 
 versioning::UploadDigests PayloadBody::digests() {
-  const sigv4::PayloadResult& result = payload_->result();
+  const sigv4::PayloadResult& result = call_.payload->result();
   versioning::UploadDigests out{to_hex(result.md5), kept_checksums(result)};
   for (sigv4::ChecksumAlgorithm algorithm : keep_) {
     const std::string* digest = result.checksum(algorithm);
@@ -42,10 +44,13 @@ versioning::UploadDigests PayloadBody::digests() {
   return out;
 }
 
-void PayloadBody::drain() {
+void drain_payload(Call& call) {
+  if (call.payload_ended) return;
+  if (!call.payload) call.payload = sigv4::verified_payload(call.request, call.verified, {});
   std::string ignored(kDrainBytes, '\0');
-  while (payload_->read(ignored) > 0) {
+  while (call.payload->read(ignored) > 0) {
   }
+  call.payload_ended = true;
 }
 
 std::string read_document(Call& call, size_t bytes_max) {

@@ -22,6 +22,9 @@ struct Call {
   sigv4::VerifiedRequest verified;
   /// The body, when it had to be read before the operation to prove the signature.
   std::optional<std::string> read_ahead;
+  /// The body, once an upload has begun to take it; outlives the operation so that it can be read to its end.
+  std::unique_ptr<sigv4::VerifiedPayload> payload;
+  bool payload_ended = false;  ///< and with it everything about the request is proven
 
   versioning::Engine& engine() const { return context.engine; }
   Instant now() const { return context.clock.now(); }
@@ -31,21 +34,22 @@ struct Call {
 class PayloadBody final : public versioning::UploadBody {
  public:
   /// `keep` is added to what payload_options computes. Throws Rejection for headers that contradict themselves.
-  PayloadBody(Call& call, std::vector<sigv4::ChecksumAlgorithm> keep = {});
+  explicit PayloadBody(Call& call, std::vector<sigv4::ChecksumAlgorithm> keep = {});
 
   size_t read(std::span<char> out) override;
   /// The checksum the client sent, those asked for by `keep`, or CRC64NVME.
   versioning::UploadDigests digests() override;
 
-  std::optional<uint64_t> length() const { return payload_->length(); }
-  std::optional<sigv4::ChecksumAlgorithm> declared() const { return payload_->result().declared; }
-  /// Reads and drops what is left, so that a signature that covers the body is proven.
-  void drain();
+  std::optional<uint64_t> length() const { return call_.payload->length(); }
 
  private:
-  std::unique_ptr<sigv4::VerifiedPayload> payload_;
+  Call& call_;
   std::vector<sigv4::ChecksumAlgorithm> keep_;
 };
+
+/// Reads and drops what is left of the body, so that a signature that covers it is proven. Throws Rejection when it is
+/// wrong.
+void drain_payload(Call& call);
 
 /// A small document in the body, proven. Throws EntityTooLarge past `bytes_max`.
 std::string read_document(Call& call, size_t bytes_max);

@@ -1,11 +1,11 @@
 // Finding things in a repository as S3 sees them: a ref that does not exist is a key that does not exist.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "core/base/error.h"
 #include "core/versioning/objects.h"
 #include "core/versioning/refs.h"
 #include "core/versioning/upload.h"

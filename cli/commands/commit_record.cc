@@ -16,8 +16,10 @@ void print_commit(Output& out, std::string_view kind, const Json& commit) {
       {"committer", commit.value("committer", "")},
       {"date", time_in_words(commit.value("creation_date", int64_t{0}))},
   };
-  for (const auto& parent : commit.value("parents", Json::array())) lines.emplace_back("parent", parent);
-  for (const auto& [key, value] : commit.value("metadata", Json::object()).items()) {
+  const Json parents = commit.value("parents", Json::array());
+  for (const Json& parent : parents) lines.emplace_back("parent", parent.get<std::string>());
+  const Json metadata = commit.value("metadata", Json::object());
+  for (const auto& [key, value] : metadata.items()) {
     lines.emplace_back("meta", str_cat(key, '=', value.get<std::string>()));
   }
   out.object(kind, fields, lines);

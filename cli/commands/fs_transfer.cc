@@ -51,7 +51,8 @@ Request upload_request(const Uri& uri, const UploadOptions& options) {
   Request request{.method = Method::kPost,
                   .path = api_path({"repositories", uri.repository, "branches", uri.ref, "objects"}),
                   .query = {{"path", uri.path}}};
-  for (const auto& [key, value] : metadata_from(options.metadata).items()) {
+  const Json metadata = metadata_from(options.metadata);
+  for (const auto& [key, value] : metadata.items()) {
     request.headers.emplace_back(str_cat("X-Lakefs-Meta-", key), value.get<std::string>());
   }
   if (options.no_clobber) request.headers.emplace_back("If-None-Match", "*");

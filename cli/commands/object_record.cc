@@ -26,7 +26,8 @@ void print_object(Output& out, const Uri& uri, const Json& stats) {
       {"content type", stats.value("content_type", "")},
       {"stored at", stats.value("physical_address", "")},
   };
-  for (const auto& [key, value] : stats.value("metadata", Json::object()).items()) {
+  const Json metadata = stats.value("metadata", Json::object());
+  for (const auto& [key, value] : metadata.items()) {
     lines.emplace_back("meta", str_cat(key, '=', value.get<std::string>()));
   }
   out.object("Object", stats, lines);

@@ -22,6 +22,8 @@ struct BlobStat {
   std::string etag;          ///< unquoted, as the store gives it; local files: see LocalStore
   int64_t mtime_ns = 0;      ///< since the epoch
   std::string version_id;    ///< "" when the store has none
+
+  bool operator==(const BlobStat&) const = default;
 };
 
 /// Bytes [offset, offset + length).

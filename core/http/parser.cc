@@ -163,6 +163,12 @@ std::optional<HeadRefusal> read_expectation(RequestHead& head) {
   return std::nullopt;
 }
 
+/// Whether the request line is two blanks around words: then a bad version is one, and not the rest of a target.
+bool has_three_words(std::string_view head) {
+  const std::string_view line = head.substr(0, head.find('\r'));
+  return std::count(line.begin(), line.end(), ' ') == 2;
+}
+
 }  // namespace
 
 Parser::Parser() = default;
@@ -176,7 +182,9 @@ std::variant<RequestHead, HeadRefusal> Parser::start(std::string_view bytes,
   error_code ec;
   const size_t used = machine_->put(boost::asio::buffer(bytes.data(), bytes.size()), ec);
   RequestHead& head = machine_->head;
-  if (ec == BeastError::bad_version) return HeadRefusal{505, "unknown HTTP version"};
+  if (ec == BeastError::bad_version && has_three_words(bytes)) {
+    return HeadRefusal{505, "unknown HTTP version"};
+  }
   // The library's words for framing are less exact than ours, and its 400 would hide our 501.
   if (auto refusal = refusal_of_framing(head)) return *refusal;
   if (ec || !machine_->is_header_done() || used != bytes.size()) {

@@ -110,7 +110,7 @@ constexpr Refused kRefused[] = {
     {"control byte in target", "GET /a\x01 HTTP/1.1", "Host: h\r\n", 400},
     {"tab in target", "GET /a\tb HTTP/1.1", "Host: h\r\n", 400},
     {"DEL in target", "GET /a\x7f HTTP/1.1", "Host: h\r\n", 400},
-    {"blank in target", "GET /a b HTTP/1.1", "Host: h\r\n", 505},
+    {"blank in target", "GET /a b HTTP/1.1", "Host: h\r\n", 400},
     {"relative target", "GET a HTTP/1.1", "Host: h\r\n", 400},
     {"star for GET", "GET * HTTP/1.1", "Host: h\r\n", 400},
     {"no target", "GET  HTTP/1.1", "Host: h\r\n", 400},

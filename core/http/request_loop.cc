@@ -105,9 +105,11 @@ RequestLoop::Next RequestLoop::answer(Connection& connection, bool& goes_on) {
   request.id = next_request_id();
   request.body = body.handle();
   Response response = run_handler(request);
+  // A handler that moved the body away reads it while the answer is sent.
+  const bool body_is_used_up = request.body == nullptr || body.can_be_skipped();
   const AnswerForm form{.is_head = request.method == "HEAD",
                         .http_1_0 = head.http_1_0,
-                        .keep_alive = head.keep_alive && !stopping_ && body.can_be_skipped()};
+                        .keep_alive = head.keep_alive && !stopping_ && body_is_used_up};
   const auto result = writer_.write(connection.socket, response, form, request.id);
   Probe::instance().answered(response.status);
   if (result == ResponseWriter::Result::kBroken) return Next::kClose;

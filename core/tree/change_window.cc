@@ -7,6 +7,16 @@
 #include "core/model/names.h"
 
 namespace tarn::tree {
+namespace {
+
+/// Whether no key lies after `after` and before `bound`: the first key that may follow `after` is `after` and a zero
+/// byte.
+bool at_or_before_successor(std::string_view bound, std::string_view after) {
+  return bound <= after ||
+         (bound.size() == after.size() + 1 && bound.starts_with(after) && bound.back() == '\0');
+}
+
+}  // namespace
 
 ChangeWindow::ChangeWindow(ChangeSource& source, std::span<const RangeDelete> ranges,
                            size_t look_ahead)
@@ -25,8 +35,17 @@ const Change* ChangeWindow::peek() {
     if (buffer_.empty()) fill();
     if (buffer_.empty()) return nullptr;
     if (buffer_.front().kind != Change::Kind::kRemoveRange) return &buffer_.front();
-    ranges_.push_back(std::move(buffer_.front().range));
+    remove(std::move(buffer_.front().range));
     buffer_.pop_front();
+  }
+}
+
+/// Ranges that meet become one, which then covers larger subtrees.
+void ChangeWindow::remove(RangeDelete range) {
+  if (!ranges_.empty() && ranges_.back().end == range.begin) {
+    ranges_.back().end = std::move(range.end);
+  } else {
+    ranges_.push_back(std::move(range));
   }
 }
 
@@ -53,15 +72,13 @@ void ChangeWindow::fill() {
 }
 
 ChangeWindow::Cover ChangeWindow::cover(std::string_view after, std::string_view up_to) {
-  while (!ranges_.empty() && !ranges_.front().end.empty() && ranges_.front().end <= after) {
+  while (!ranges_.empty() && !ranges_.front().end.empty() &&
+         at_or_before_successor(ranges_.front().end, after)) {
     ranges_.pop_front();
   }
   if (ranges_.empty() || ranges_.front().begin > up_to) return Cover::kNothing;
   const RangeDelete& range = ranges_.front();
-  // The first key that may follow `after` is `after` and a zero byte.
-  const bool from_start = range.begin <= after || (range.begin.size() == after.size() + 1 &&
-                                                   range.begin.starts_with(after) &&
-                                                   range.begin.back() == '\0');
+  const bool from_start = at_or_before_successor(range.begin, after);
   const bool to_end = range.end.empty() || range.end > up_to;
   return from_start && to_end ? Cover::kAll : Cover::kSome;
 }

@@ -61,6 +61,7 @@ class ChangeWindow {
 
  private:
   void fill();
+  void remove(RangeDelete range);
 
   ChangeSource& source_;
   const size_t look_ahead_;

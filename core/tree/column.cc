@@ -32,7 +32,9 @@ uint64_t NodeReader::long_varint() {
 }
 
 void put_fixed(std::string& out, uint64_t value, unsigned width) {
-  for (unsigned i = 0; i < width; ++i) out.push_back(static_cast<char>(value >> (8 * i)));
+  char bytes[kWidthMax];
+  for (unsigned i = 0; i < kWidthMax; ++i) bytes[i] = static_cast<char>(value >> (8 * i));
+  out.append(bytes, width);
 }
 
 UintColumn UintColumn::parse(NodeReader& in, uint32_t count) {

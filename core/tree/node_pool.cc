@@ -5,7 +5,7 @@
 namespace tarn::tree {
 namespace {
 
-constexpr size_t kPoolNodes = 128;  // a path and one read-ahead for each of three trees, some times over
+constexpr size_t kPoolNodesPerLevel = 96;  // one read-ahead of each of three trees, twice over
 
 }  // namespace
 
@@ -24,10 +24,18 @@ void NodePool::fetch(std::span<const Nid> nids) {
   if (missing.empty()) return;
   const std::vector<std::shared_ptr<const Node>> loaded = source_.load(missing);
   for (size_t i = 0; i < missing.size(); ++i) {
-    nodes_.emplace(missing[i], loaded[i]);
-    order_.push_back(missing[i]);
+    keep(missing[i], loaded[i]);
   }
-  for (; order_.size() > kPoolNodes; order_.pop_front()) nodes_.erase(order_.front());
+}
+
+void NodePool::keep(Nid nid, const std::shared_ptr<const Node>& node) {
+  if (order_.size() <= node->level()) order_.resize(size_t{node->level()} + 1);
+  std::deque<Nid>& order = order_[node->level()];
+  nodes_.emplace(nid, node);
+  order.push_back(nid);
+  if (order.size() <= kPoolNodesPerLevel) return;
+  nodes_.erase(order.front());
+  order.pop_front();
 }
 
 }  // namespace tarn::tree

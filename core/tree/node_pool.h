@@ -11,7 +11,8 @@
 
 namespace tarn::tree {
 
-/// Nodes read lately or ahead, a bounded number of them, the oldest dropped first. One thread at a time.
+/// Nodes read lately or ahead: a bounded number of each level, the oldest dropped first, so that the many leaves do
+/// not push out the inner nodes that were read ahead. One thread at a time.
 class NodePool {
  public:
   explicit NodePool(NodeSource& source) : source_(source) {}
@@ -22,9 +23,11 @@ class NodePool {
   void fetch(std::span<const Nid> nids);
 
  private:
+  void keep(Nid nid, const std::shared_ptr<const Node>& node);
+
   NodeSource& source_;
   std::unordered_map<Nid, std::shared_ptr<const Node>> nodes_;
-  std::deque<Nid> order_;
+  std::vector<std::deque<Nid>> order_;  ///< by level
 };
 
 }  // namespace tarn::tree

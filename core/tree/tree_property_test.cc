@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "core/tree/diff.h"
+#include "core/tree/merge.h"
 #include "core/tree/tree_fixture.h"
 
 namespace tarn::tree {
@@ -20,6 +22,13 @@ uint64_t scaled(uint64_t count) {
   return std::max<uint64_t>(1, count * percent / 100);
 }
 
+/// One of a few entries, made once: few contents, so that sides often agree, and two records of each.
+const Entry& some_entry(std::mt19937_64& random) {
+  static const std::vector<Entry> kEntries = {an_entry(0, 0), an_entry(0, 1), an_entry(1, 0),
+                                              an_entry(1, 1), an_entry(2, 0), an_entry(2, 1)};
+  return kEntries[random() % kEntries.size()];
+}
+
 /// A tree and what it should hold, taken through random edits.
 struct History {
   explicit History(uint64_t seed) : random(seed) {}
@@ -33,7 +42,7 @@ struct History {
     for (uint64_t i = 0; i < edits; ++i) {
       const bool remove = random() % 3 == 0;
       changes[key(space)] =
-          remove ? std::nullopt : std::optional<Entry>(an_entry(random() % 3, random() % 2));
+          remove ? std::nullopt : std::optional<Entry>(some_entry(random));
     }
     std::vector<RangeDelete> ranges;
     if (with_ranges) {
@@ -111,6 +120,187 @@ TEST(TreeProperty, TheRootOfLargeTreesDependsOnTheEntriesAlone) {
       history.step(1 + history.random() % 60, 20000, history.random() % 4 == 0);
     }
     ASSERT_EQ(history.root, a_tree(history.store, history.model));
+    if (HasFailure()) return;
+  }
+}
+
+/// A tree and its entries.
+struct Side {
+  EntryMap entries;
+  TreeRoot root;
+};
+
+/// Random changes on `from`: single keys, and now and then a run of new keys or a removed range.
+Side changed(MemoryNodeStore& store, std::mt19937_64& random, const Side& from, uint64_t space) {
+  Side to = from;
+  for (uint64_t i = random() % 6; i > 0; --i) {
+    const std::string key = random() % 8 == 0 ? awkward_key(random) : numbered(random() % space);
+    if (random() % 3 == 0) {
+      to.entries.erase(key);
+    } else {
+      to.entries[key] = some_entry(random);
+    }
+  }
+  if (random() % 4 == 0) {
+    const uint64_t begin = random() % space;
+    to.entries.erase(to.entries.lower_bound(numbered(begin)),
+                     to.entries.lower_bound(numbered(begin + random() % space)));
+  }
+  if (random() % 4 == 0) {
+    const std::string prefix = numbered(random() % space) + "/";
+    for (uint64_t i = 0; i < space / 3; ++i) to.entries[numbered(i, prefix)] = some_entry(random);
+  }
+  EditMap edits;
+  for (const auto& [key, entry] : from.entries) {
+    if (!to.entries.contains(key)) edits[key] = std::nullopt;
+  }
+  for (auto& [key, entry] : to.entries) {
+    const auto old = from.entries.find(key);
+    if (old != from.entries.end() && same_content(old->second, entry)) {
+      entry = old->second;
+    } else {
+      edits[key] = entry;
+    }
+  }
+  to.root = edit(store, from.root, edits).root;
+  return to;
+}
+
+const Entry* find(const EntryMap& entries, const std::string& key) {
+  const auto found = entries.find(key);
+  return found == entries.end() ? nullptr : &found->second;
+}
+
+bool same(const Entry* a, const Entry* b) {
+  return a == b || (a != nullptr && b != nullptr && same_content(*a, *b));
+}
+
+/// The merge of maps, as edits on the destination; `strategy` for every conflict.
+struct ExpectedMerge {
+  EditMap edits;
+  std::vector<std::string> conflicts;
+};
+
+ExpectedMerge expected_merge(const Side& base, const Side& source, const Side& destination,
+                             Resolution strategy) {
+  std::vector<std::string> keys;
+  for (const auto& [key, entry] : base.entries) {
+    if (!same(&entry, find(source.entries, key))) keys.push_back(key);
+  }
+  for (const auto& [key, entry] : source.entries) {
+    if (!base.entries.contains(key)) keys.push_back(key);
+  }
+  std::sort(keys.begin(), keys.end());
+  ExpectedMerge out;
+  for (const std::string& key : keys) {
+    const Entry* s = find(source.entries, key);
+    const Entry* d = find(destination.entries, key);
+    if (same(s, d)) continue;
+    if (!same(find(base.entries, key), d)) {
+      if (strategy == Resolution::kConflict) out.conflicts.push_back(key);
+      if (strategy != Resolution::kTakeSource) continue;
+    }
+    out.edits[key] = s == nullptr ? std::nullopt : std::optional<Entry>(*s);
+  }
+  return out;
+}
+
+void check_merge(MemoryNodeStore& store, const Side& base, const Side& source,
+                 const Side& destination, Resolution strategy, bool announce) {
+  const ExpectedMerge expected = expected_merge(base, source, destination, strategy);
+  std::vector<std::string> announced;
+  MergeInput input{base.root, source.root, destination.root,
+                   [&](const MergeConflict&) { return strategy; }, {}};
+  if (announce) input.on_change = [&](std::string_view key) { announced.emplace_back(key); };
+  const MergeResult got = merge_trees(store, store, kTestFormat, input);
+  std::vector<std::string> conflicts;
+  for (const MergeConflict& conflict : got.conflicts) conflicts.push_back(conflict.key.str());
+  ASSERT_EQ(conflicts, expected.conflicts);
+  if (!conflicts.empty()) return;
+  const EditResult want = edit(store, destination.root, expected.edits);
+  const bool forward = base.root == destination.root;
+  ASSERT_EQ(got.result.root, forward ? source.root : want.root);
+  ASSERT_EQ(got.result.added, want.added);
+  ASSERT_EQ(got.result.removed, want.removed);
+  ASSERT_EQ(got.result.changed, want.changed);
+  if (!announce) return;
+  ASSERT_EQ(announced.size(), expected.edits.size());
+  ASSERT_TRUE(std::equal(announced.begin(), announced.end(), expected.edits.begin(),
+                         [](const std::string& key, const auto& edit) { return key == edit.first; }));
+}
+
+void check_diff(MemoryNodeStore& store, const Side& left, const Side& right) {
+  Diff diff(store, left.root, right.root);
+  EditMap edits;
+  while (const auto difference = diff.next()) {
+    const Entry* l = find(left.entries, difference->key);
+    const Entry* r = find(right.entries, difference->key);
+    ASSERT_FALSE(same(l, r)) << difference->key;
+    ASSERT_EQ(difference->left, l ? std::optional<Entry>(*l) : std::nullopt);
+    ASSERT_EQ(difference->right, r ? std::optional<Entry>(*r) : std::nullopt);
+    edits[difference->key] = difference->right;
+  }
+  EntryMap applied = left.entries;
+  for (const auto& [key, entry] : edits) {
+    if (entry) {
+      applied[key] = *entry;
+    } else {
+      applied.erase(key);
+    }
+  }
+  ASSERT_EQ(applied.size(), right.entries.size());
+  for (const auto& [key, entry] : right.entries) ASSERT_TRUE(same(&entry, find(applied, key)));
+}
+
+/// Three related trees in every role and with every strategy: 36 merges.
+uint64_t check_family(uint64_t seed, uint64_t space, bool rebuilt) {
+  std::mt19937_64 random(seed);
+  MemoryNodeStore store;
+  Side base;
+  for (uint64_t i = 0; i < space; ++i) {
+    if (random() % 4 != 0) base.entries[numbered(i)] = some_entry(random);
+  }
+  base.root = a_tree(store, base.entries);
+  std::vector<Side> sides = {base, changed(store, random, base, space),
+                             changed(store, random, base, space)};
+  if (random() % 4 == 0) {  // changes both sides have
+    const Side both = changed(store, random, base, space);
+    sides = {base, changed(store, random, both, space), changed(store, random, both, space)};
+  }
+  if (rebuilt) {  // the same entries under other addresses
+    for (Side& side : sides) side.root = a_tree(store, side.entries);
+  }
+  uint64_t cases = 0;
+  std::vector<size_t> roles = {0, 1, 2};
+  do {
+    for (const Resolution strategy :
+         {Resolution::kConflict, Resolution::kTakeSource, Resolution::kTakeDestination}) {
+      for (const bool announce : {false, true}) {
+        check_merge(store, sides[roles[0]], sides[roles[1]], sides[roles[2]], strategy, announce);
+        if (testing::Test::HasFatalFailure()) return cases;
+        ++cases;
+      }
+    }
+    check_diff(store, sides[roles[0]], sides[roles[1]]);
+  } while (std::next_permutation(roles.begin(), roles.end()));
+  return cases;
+}
+
+TEST(TreeProperty, MergesAndDiffsOfSmallTreesAreAsThoseOfMaps) {
+  const uint64_t target = scaled(100000);
+  uint64_t cases = 0;
+  for (uint64_t seed = 1; cases < target; ++seed) {
+    SCOPED_TRACE(seed);
+    cases += check_family(seed, uint64_t{1} << (seed % 6), seed % 5 == 0);
+    if (HasFailure()) return;
+  }
+}
+
+TEST(TreeProperty, MergesAndDiffsOfTallTreesAreAsThoseOfMaps) {
+  const uint64_t families = scaled(30);
+  for (uint64_t seed = 1; seed <= families; ++seed) {
+    SCOPED_TRACE(seed);
+    check_family(seed * 104729, 200 * (1 + seed % 20), seed % 4 == 0);
     if (HasFailure()) return;
   }
 }

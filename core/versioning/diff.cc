@@ -22,7 +22,7 @@ constexpr uint32_t kStagedRowsHintMin = 256;
 class Changes {
  public:
   virtual ~Changes() = default;
-  /// Forward only.
+  /// Called first and then forward only.
   virtual void seek(std::string_view key) = 0;
   virtual std::optional<Change> next() = 0;
 };
@@ -60,9 +60,7 @@ class StagedChanges final : public Changes {
         rows_(snapshot_->take_rows()),
         diff_(snapshot_->nodes(), left, snapshot_->root()),
         left_(snapshot_->nodes(), left),
-        hidden_(snapshot_->nodes(), left) {
-    seek("");
-  }
+        hidden_(snapshot_->nodes(), left) {}
 
   void seek(std::string_view key) override {
     diff_.seek(key);
@@ -142,7 +140,7 @@ class StagedChanges final : public Changes {
 class MergeChanges final : public Changes {
  public:
   MergeChanges(tree::NodeSource& nodes, const TreeRoot& base, const TreeRoot& left, const TreeRoot& right)
-      : theirs_(nodes, base, right), ours_(nodes, base, left), our_next_(ours_.next()) {}
+      : theirs_(nodes, base, right), ours_(nodes, base, left) {}
 
   void seek(std::string_view key) override {
     theirs_.seek(key);

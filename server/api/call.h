@@ -25,6 +25,7 @@ struct Context {
   versioning::Engine& engine;
   auth::Authenticator& authenticator;
   json::Installation installation;
+  uint64_t upload_bytes_max = UINT64_MAX;  ///< of one object
 };
 
 /// The decoded values of a pattern's {names}, in order.

@@ -5,40 +5,54 @@
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
+#include "core/base/str_cat.h"
 #include "server/api/form_data.h"
 
 namespace tarn::api {
 namespace {
 
-/// The MD5 of what passes.
-class Md5 {
+[[noreturn]] void throw_too_large(uint64_t bytes_max) {
+  throw Error(ErrorCode::kResourceExhausted, "body_too_large",
+              str_cat("uploading an object: it is larger than the limit of ", bytes_max, " bytes"));
+}
+
+/// The MD5 of what passes, and its length against the limit.
+class Meter {
  public:
-  void update(std::span<char> bytes) { digest_.update(std::string_view(bytes.data(), bytes.size())); }
+  explicit Meter(uint64_t bytes_max) : bytes_max_(bytes_max) {}
+  void pass(std::span<char> bytes) {
+    passed_ += bytes.size();
+    if (passed_ > bytes_max_) throw_too_large(bytes_max_);
+    digest_.update(std::string_view(bytes.data(), bytes.size()));
+  }
   versioning::UploadDigests finish() { return {.etag = to_hex(digest_.finish()), .checksums = {}}; }
 
  private:
+  const uint64_t bytes_max_;
+  uint64_t passed_ = 0;
   Digest digest_{DigestAlgorithm::kMd5};
 };
 
 class RawUpload final : public versioning::UploadBody {
  public:
-  explicit RawUpload(http::BodySource& source) : source_(source) {}
+  RawUpload(http::BodySource& source, uint64_t bytes_max) : source_(source), meter_(bytes_max) {}
 
   size_t read(std::span<char> out) override {
     const size_t count = source_.read(out);
-    md5_.update(out.first(count));
+    meter_.pass(out.first(count));
     return count;
   }
-  versioning::UploadDigests digests() override { return md5_.finish(); }
+  versioning::UploadDigests digests() override { return meter_.finish(); }
 
  private:
   http::BodySource& source_;
-  Md5 md5_;
+  Meter meter_;
 };
 
 class FormUpload final : public versioning::UploadBody {
  public:
-  FormUpload(http::BodySource& source, std::string_view boundary) : form_(source, boundary) {}
+  FormUpload(http::BodySource& source, std::string_view boundary, uint64_t bytes_max)
+      : form_(source, boundary), meter_(bytes_max) {}
 
   FormPart find_content() {
     while (std::optional<FormPart> part = form_.next_part()) {
@@ -49,12 +63,12 @@ class FormUpload final : public versioning::UploadBody {
 
   size_t read(std::span<char> out) override {
     const size_t count = form_.read(out);
-    md5_.update(out.first(count));
+    meter_.pass(out.first(count));
     // A form cut short after this part was not sent whole: the client does not count on it.
     if (count == 0) skip_rest();
     return count;
   }
-  versioning::UploadDigests digests() override { return md5_.finish(); }
+  versioning::UploadDigests digests() override { return meter_.finish(); }
 
  private:
   void skip_rest() {
@@ -63,21 +77,22 @@ class FormUpload final : public versioning::UploadBody {
   }
 
   FormDataReader form_;
-  Md5 md5_;
+  Meter meter_;
 };
 
 }  // namespace
 
-IncomingObject open_upload(http::Request& request) {
+IncomingObject open_upload(http::Request& request, uint64_t bytes_max) {
   const std::string content_type(request.headers.get("Content-Type"));
   if (const std::optional<std::string> boundary = form_boundary(content_type)) {
-    auto form = std::make_unique<FormUpload>(*request.body, *boundary);
+    auto form = std::make_unique<FormUpload>(*request.body, *boundary, bytes_max);
     FormPart part = form->find_content();
     return {.body = std::move(form), .content_type = std::move(part.content_type), .size_bytes = std::nullopt};
   }
   std::optional<uint64_t> size = request.content_length;
   if (!size && !request.chunked) size = 0;
-  return {.body = std::make_unique<RawUpload>(*request.body), .content_type = content_type, .size_bytes = size};
+  if (size && *size > bytes_max) throw_too_large(bytes_max);
+  return {.body = std::make_unique<RawUpload>(*request.body, bytes_max), .content_type = content_type, .size_bytes = size};
 }
 
 }  // namespace tarn::api

@@ -18,7 +18,8 @@ struct IncomingObject {
 };
 
 /// Begins reading: a form (up to its part `content`) or the raw body, by Content-Type. The request outlives the
-/// result. Throws invalid_argument: a form without such a part.
-IncomingObject open_upload(http::Request& request);
+/// result. Throws invalid_argument: a form without such a part; resource_exhausted (reason "body_too_large"), here or
+/// while reading: more than `bytes_max`.
+IncomingObject open_upload(http::Request& request, uint64_t bytes_max);
 
 }  // namespace tarn::api

@@ -62,7 +62,7 @@ http::Response upload_object(const Context& context, Call& call) {
   set_storage_class(attributes, call.parameter("storageClass"));
   const versioning::UploadTarget target = versioning::check_upload(
       context.engine, call.repository(), call.branch(), call.key(), call.flag("force"), condition);
-  IncomingObject incoming = open_upload(call.request);
+  IncomingObject incoming = open_upload(call.request, context.upload_bytes_max);
   attributes.content_type = type_or_default(std::move(incoming.content_type));
   const Entry entry = versioning::put_object(context.engine, target, *incoming.body, incoming.size_bytes,
                                              attributes, condition);

@@ -1,0 +1,364 @@
+// Limits, deadlines and the end of the front door.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <fstream>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/metrics.h"
+#include "core/http/testing/raw_client.h"
+#include "core/http/testing/test_server.h"
+
+namespace tarn::http {
+namespace {
+
+using testing::echo;
+using testing::head;
+using testing::RawClient;
+using testing::serve;
+using testing::status_of;
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+milliseconds since(Clock::time_point start) {
+  return std::chrono::duration_cast<milliseconds>(Clock::now() - start);
+}
+
+void allow_descriptors(rlim_t count) {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = std::max(limit.rlim_cur, std::min(count, limit.rlim_max));
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  ASSERT_GE(limit.rlim_cur, count);
+}
+
+size_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  size_t total = 0;
+  size_t resident = 0;
+  file >> total >> resident;
+  return resident * 4096;
+}
+
+milliseconds processor_time() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto of = [](const timeval& t) { return milliseconds(t.tv_sec * 1000 + t.tv_usec / 1000); };
+  return of(usage.ru_utime) + of(usage.ru_stime);
+}
+
+/// Requests to /wait block until it is opened.
+class Gate {
+ public:
+  Response operator()(Request& request) {
+    if (request.target == "/wait") {
+      std::unique_lock lock(mutex_);
+      ++waiting_;
+      changed_.notify_all();
+      changed_.wait(lock, [this] { return open_; });
+    }
+    return echo(request);
+  }
+  void open() {
+    std::unique_lock lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+  void await_waiting(int count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::seconds(5), [&] { return waiting_ >= count; });
+    EXPECT_EQ(waiting_, count);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool open_ = false;
+  int waiting_ = 0;
+};
+
+TEST(Limits, RefuseLongHeadsAndTargets) {
+  const auto server = serve(echo);
+  const uint16_t port = server->port();
+  EXPECT_EQ(status_of(port, head("GET /" + std::string(17'000, 'x'))), 414);
+  EXPECT_EQ(status_of(port, "GET /" + std::string(40'000, 'x')), 414);
+  EXPECT_EQ(status_of(port, head("GET /", "A: " + std::string(33'000, 'x') + "\r\n")), 431);
+  std::string fields;
+  for (int i = 0; i < 127; ++i) fields += "A: b\r\n";
+  EXPECT_EQ(status_of(port, head("GET /", fields)), 200);
+  EXPECT_EQ(status_of(port, head("GET /", fields + "A: b\r\n")), 431);
+}
+
+TEST(Limits, BoundTheMemoryOfFloods) {
+  const auto server = serve(echo);
+  RawClient line(server->port());
+  RawClient fields(server->port());
+  line.send("GET / HTTP/1.1\r\nX: ");
+  fields.send("GET / HTTP/1.1\r\nHost: h\r\n");
+  std::string many;
+  while (many.size() < (1 << 20)) many += "A: b\r\n";
+  const std::string long_value(1 << 20, 'x');
+  const size_t before = resident_bytes();
+  // 500 MiB each, or until the server has had enough.
+  for (int i = 0; i < 500 && line.send(long_value); ++i) continue;
+  for (int i = 0; i < 500 && fields.send(many); ++i) continue;
+  EXPECT_LT(resident_bytes(), before + (8u << 20));
+  EXPECT_EQ(status_of(server->port(), head("GET /")), 200);
+}
+
+TEST(Limits, CutSlowHeadsWhileOthersAreServed) {
+  allow_descriptors(3000);
+  const auto server = serve(echo, {.workers = 4, .head_deadline = milliseconds(400)});
+  const auto started = Clock::now();
+  std::vector<RawClient> half_open;
+  for (int i = 0; i < 600; ++i) {
+    half_open.emplace_back(server->port());
+    half_open.back().send("GET / HTTP/1.1\r\nHost: h\r\nA: ");
+  }
+  const auto asked = Clock::now();
+  EXPECT_EQ(status_of(server->port(), head("GET /")), 200);
+  EXPECT_LT(since(asked), milliseconds(100));
+  // A byte now and then does not help.
+  while (since(started) < milliseconds(300)) {
+    half_open[0].send("x");
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+  EXPECT_EQ(half_open[0].read_answer()->status, 408);
+  EXPECT_GE(since(started), milliseconds(400));
+  EXPECT_LT(since(started), milliseconds(1500));
+  EXPECT_EQ(half_open[599].read_answer()->status, 408);
+}
+
+TEST(Limits, CloseIdleConnections) {
+  const auto server = serve(echo, {.workers = 4, .idle_timeout = milliseconds(200)});
+  RawClient silent(server->port());
+  RawClient kept(server->port());
+  kept.send(head("GET /"));
+  EXPECT_EQ(kept.read_answer()->status, 200);
+  EXPECT_TRUE(silent.ends_within(milliseconds(1000)));
+  EXPECT_TRUE(kept.ends_within(milliseconds(1000)));
+}
+
+TEST(Limits, IdleConnectionsCostNothing) {
+  allow_descriptors(6000);
+  const auto server = serve(echo);
+  std::vector<RawClient> idle;
+  for (int i = 0; i < 2000; ++i) {
+    idle.emplace_back(server->port());
+    idle.back().send(head("GET /"));
+    ASSERT_EQ(idle.back().read_answer()->status, 200);
+  }
+  const milliseconds before = processor_time();
+  std::this_thread::sleep_for(milliseconds(500));
+  EXPECT_LT(processor_time() - before, milliseconds(20));
+  const auto asked = Clock::now();
+  EXPECT_EQ(status_of(server->port(), head("GET /")), 200);
+  EXPECT_LT(since(asked), milliseconds(50));
+  idle[0].send(head("GET /again"));
+  EXPECT_EQ(idle[0].read_answer()->body, "GET /again ");
+}
+
+/// What the handler's read of a body that stops arriving throws.
+std::string reason_of_stall(const ServerLimits& limits, const std::function<void(RawClient&)>& feed) {
+  std::string reason;
+  const auto server = serve(
+      [&](Request& request) {
+        try {
+          read_all(*request.body, 1 << 20);
+        } catch (const Error& error) {
+          reason = error.reason();
+        }
+        return Response{};
+      },
+      limits);
+  RawClient client(server->port());
+  client.send(head("PUT /", "Content-Length: 100000\r\n"));
+  feed(client);
+  client.read_answer();
+  EXPECT_TRUE(client.ends_within(milliseconds(1000)));
+  server->stop(milliseconds(0));
+  return reason;
+}
+
+TEST(Limits, CutBodiesThatStall) {
+  const auto started = Clock::now();
+  EXPECT_EQ(reason_of_stall({.workers = 4, .body_idle_timeout = milliseconds(200)},
+                            [](RawClient& client) { client.send("abc"); }),
+            "body_too_slow");
+  EXPECT_GE(since(started), milliseconds(200));
+}
+
+TEST(Limits, CutBodiesThatTrickle) {
+  const auto started = Clock::now();
+  EXPECT_EQ(reason_of_stall({.workers = 4,
+                             .body_idle_timeout = milliseconds(300),
+                             .body_bytes_per_second_min = 1000},
+                            [](RawClient& client) {
+                              for (int i = 0; i < 40; ++i) {
+                                if (!client.send("x")) return;
+                                std::this_thread::sleep_for(milliseconds(20));
+                              }
+                            }),
+            "body_too_slow");
+  EXPECT_LT(since(started), milliseconds(2500));
+}
+
+TEST(Limits, CutReadersThatStall) {
+  const auto server = serve(
+      [](Request&) {
+        Response response;
+        response.body = std::string(64 << 20, 'x');
+        return response;
+      },
+      {.workers = 1, .body_idle_timeout = milliseconds(200)});
+  RawClient stalled(server->port());
+  stalled.send(head("GET /", "X: 1\r\n"));
+  const auto started = Clock::now();
+  RawClient next(server->port());
+  next.send(head("HEAD /"));
+  EXPECT_EQ(next.read_answer(true)->status, 200);  // the only worker is free again
+  EXPECT_LT(since(started), milliseconds(1500));
+}
+
+TEST(Limits, AnswerBeyondTheConnectionsWith503) {
+  const auto server = serve(echo, {.workers = 2, .connections_max = 3});
+  std::vector<RawClient> clients;
+  for (int i = 0; i < 3; ++i) {
+    clients.emplace_back(server->port());
+    clients.back().send(head("GET /"));
+    EXPECT_EQ(clients.back().read_answer()->status, 200);
+  }
+  RawClient refused(server->port());
+  const auto answer = refused.read_answer();
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->status, 503);
+  EXPECT_EQ(answer->headers.get("Connection"), "close");
+  clients.pop_back();
+  int status = 0;
+  for (int i = 0; i < 100 && status != 200; ++i) {
+    status = status_of(server->port(), head("GET /"));
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+  EXPECT_EQ(status, 200);
+}
+
+TEST(Limits, QueueWhatWorkersCannotTakeAndRefuseTheRest) {
+  Gate gate;
+  const auto server = serve(std::ref(gate), {.workers = 2, .queued_requests_max = 3});
+  std::vector<RawClient> running;
+  for (int i = 0; i < 2; ++i) {
+    running.emplace_back(server->port());
+    running.back().send(head("GET /wait"));
+  }
+  gate.await_waiting(2);
+  std::vector<RawClient> later;
+  for (int i = 0; i < 8; ++i) {
+    later.emplace_back(server->port());
+    later.back().send(head("PUT /later", "Content-Length: 3\r\n") + "abc");
+  }
+  int refused = 0;
+  std::vector<RawClient*> queued;
+  for (RawClient& client : later) {
+    if (client.stays_silent(milliseconds(queued.empty() ? 300 : 50))) {
+      queued.push_back(&client);
+    } else {
+      EXPECT_EQ(client.read_answer()->status, 503);
+      ++refused;
+    }
+  }
+  EXPECT_EQ(refused, 5);
+  EXPECT_NE(metrics::text().find("tarn_http_queued_requests 3"), std::string::npos);
+  gate.open();
+  for (RawClient* client : queued) EXPECT_EQ(client->read_answer()->body, "PUT /later abc");
+  for (RawClient& client : running) EXPECT_EQ(client.read_answer()->body, "GET /wait ");
+}
+
+TEST(Limits, HeadsAreReadAndCutEvenWhenEveryWorkerIsBusy) {
+  Gate gate;
+  const auto server =
+      serve(std::ref(gate), {.workers = 1, .head_deadline = milliseconds(200)});
+  RawClient running(server->port());
+  running.send(head("GET /wait"));
+  gate.await_waiting(1);
+  RawClient slow(server->port());
+  slow.send("GET / HT");
+  EXPECT_EQ(slow.read_answer()->status, 408);
+  gate.open();
+  EXPECT_EQ(running.read_answer()->status, 200);
+}
+
+TEST(Stop, FinishesRunningDownloadsAndClosesTheRest) {
+  constexpr size_t kBytes = 64 << 20;
+  auto server = serve([](Request& request) {
+    Response response;
+    response.body = std::string(request.target == "/big" ? kBytes : 3, 'x');
+    return response;
+  });
+  const uint16_t port = server->port();
+  RawClient idle(port);
+  idle.send(head("GET /"));
+  EXPECT_EQ(idle.read_answer()->status, 200);
+  RawClient half(port);
+  half.send("GET / HT");
+  RawClient download(port);
+  download.send(head("GET /big"));
+  std::string first = download.read_some();
+  std::thread stopping([&] { server->stop(std::chrono::seconds(10)); });
+  EXPECT_TRUE(idle.ends_within(milliseconds(1000)));
+  EXPECT_TRUE(half.ends_within(milliseconds(1000)));
+  EXPECT_THROW(RawClient{port}, Error);
+  size_t received = first.size();
+  while (const size_t count = download.read_some().size()) received += count;
+  EXPECT_GT(received, kBytes);
+  stopping.join();
+  server->stop(milliseconds(0));  // again is harmless
+}
+
+TEST(Stop, CutsWhatOutlastsTheGrace) {
+  auto server = serve([](Request&) {
+    Response response;
+    response.body = std::string(64 << 20, 'x');
+    return response;
+  });
+  RawClient stalled(server->port());
+  stalled.send(head("GET /"));
+  stalled.read_some();
+  const auto started = Clock::now();
+  server->stop(milliseconds(100));
+  EXPECT_GE(since(started), milliseconds(100));
+  EXPECT_LT(since(started), milliseconds(1000));
+}
+
+TEST(Stop, LetsRunningHandlersAnswerWithClose) {
+  Gate gate;
+  auto server = serve(std::ref(gate));
+  RawClient running(server->port());
+  running.send(head("GET /wait"));
+  gate.await_waiting(1);
+  std::thread stopping([&] { server->stop(std::chrono::seconds(5)); });
+  std::this_thread::sleep_for(milliseconds(50));
+  gate.open();
+  const auto answer = running.read_answer();
+  EXPECT_EQ(answer->body, "GET /wait ");
+  EXPECT_EQ(answer->headers.get("Connection"), "close");
+  stopping.join();
+}
+
+TEST(Metrics, CountAnswersByClassAndConnections) {
+  const auto server = serve(echo);
+  RawClient client(server->port());
+  client.send(head("GET /"));
+  client.read_answer();
+  const std::string text = metrics::text();
+  EXPECT_NE(text.find("tarn_http_requests_total{class=\"2xx\"}"), std::string::npos);
+  EXPECT_NE(text.find("\ntarn_http_connections 1"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tarn::http

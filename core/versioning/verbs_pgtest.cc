@@ -1,0 +1,472 @@
+// The verbs over a real database.
+#include <gtest/gtest.h>
+
+#include <barrier>
+#include <thread>
+
+#include "core/base/error.h"
+#include "core/meta/staging.h"
+#include "core/versioning/branch_hold.h"
+#include "core/versioning/diff.h"
+#include "core/versioning/log.h"
+#include "core/versioning/merge.h"
+#include "core/versioning/reset.h"
+#include "core/versioning/revert.h"
+#include "tests/support/engine_fixture.h"
+
+namespace tarn::versioning {
+namespace {
+
+using testing::TestDatabase;
+using testing::TestEngine;
+
+/// The reason of the error that `body` throws, or "".
+template <typename Body>
+std::string reason_of(Body&& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return std::string(error.reason());
+  }
+  return "";
+}
+
+class Verbs : public ::testing::Test {
+ protected:
+  static std::string shared_url() {
+    static const TestDatabase database;  // the tests share it, each with repositories of its own
+    return database.url();
+  }
+  static std::string fresh_name() {
+    static int count = 0;
+    return "lake" + std::to_string(100 + count++);
+  }
+
+  TestEngine engine{shared_url()};
+  RepositoryName repo = engine.make_repository(fresh_name());
+
+  std::string merge(const std::string& source, const std::string& destination, MergeRequest request = {}) {
+    const auto outcome = merge_into(*engine, repo, source, BranchName(destination), request);
+    if (const auto* conflicts = std::get_if<MergeConflicts>(&outcome)) {
+      std::string out = "conflicts:";
+      for (const MergeConflict& c : conflicts->conflicts) out += " " + c.key.str();
+      return out;
+    }
+    return "merged";
+  }
+
+  std::string uncommitted(const std::string& branch) {
+    std::string out;
+    for (const Change& c : diff_branch(*engine, repo, BranchName(branch), {}).items) {
+      out += std::string(out.empty() ? "" : " ") + "+-~!/"[static_cast<int>(c.type)] + c.key.str();
+    }
+    return out;
+  }
+
+  std::string diff(const std::string& left, const std::string& right, DiffKind kind) {
+    std::string out;
+    for (const Change& c : diff_refs(*engine, repo, left, right, kind, {}).items) {
+      out += std::string(out.empty() ? "" : " ") + "+-~!/"[static_cast<int>(c.type)] + c.key.str();
+    }
+    return out;
+  }
+};
+
+TEST_F(Verbs, ANewRepositoryHasOneEmptyCommit) {
+  const Commit first = resolve_commit(*engine, repo, "main");
+  EXPECT_EQ(first.message, "Repository created");
+  EXPECT_TRUE(first.parents.empty());
+  EXPECT_TRUE(first.root.empty());
+  EXPECT_EQ(first.generation, 1);
+  EXPECT_EQ(reason_of([&] { engine.make_repository(repo.str()); }), "already_exists");
+}
+
+TEST_F(Verbs, StagedObjectsAreSeenOnTheBranchAndNotInItsHead) {
+  engine.put(repo, "main", "a", "1");
+  EXPECT_EQ(engine.read(repo, "main", "a"), "1");
+  EXPECT_EQ(engine.read(repo, "main$", "a"), "1");
+  EXPECT_EQ(engine.read(repo, "main@", "a"), "<absent>");
+  EXPECT_EQ(engine.keys(repo, "main"), "a");
+  EXPECT_EQ(engine.keys(repo, "main@"), "");
+}
+
+TEST_F(Verbs, CommittingMovesStagedChangesIntoHistory) {
+  engine.put(repo, "main", "a", "1");
+  engine.put(repo, "main", "b", "2");
+  const Commit first = engine.commit(repo, "main", "first");
+  engine.remove(repo, "main", "a");
+  engine.put(repo, "main", "c", "3");
+  const Commit second = engine.commit(repo, "main", "second");
+  EXPECT_EQ(engine.keys(repo, "main"), "b c");
+  EXPECT_EQ(engine.keys(repo, to_text(first.id)), "a b");
+  EXPECT_EQ(engine.keys(repo, "main~1"), "a b");
+  EXPECT_EQ(second.parents, std::vector<CommitId>{first.id});
+  EXPECT_EQ(uncommitted("main"), "");
+}
+
+TEST_F(Verbs, CommittingNothingOrNothingOfEffectIsRefused) {
+  EXPECT_EQ(reason_of([&] { engine.commit(repo, "main"); }), "no_changes");
+  engine.put(repo, "main", "a", "1");
+  engine.commit(repo, "main");
+  engine.put(repo, "main", "a", "1");  // the same content at a new address
+  EXPECT_EQ(uncommitted("main"), "");
+  EXPECT_EQ(reason_of([&] { engine.commit(repo, "main"); }), "no_changes");
+}
+
+TEST_F(Verbs, DeletingHidesWhatIsCommittedUntilItIsPutAgain) {
+  engine.put(repo, "main", "a", "1");
+  engine.commit(repo, "main");
+  engine.remove(repo, "main", "a");
+  EXPECT_EQ(engine.read(repo, "main", "a"), "<absent>");
+  EXPECT_EQ(uncommitted("main"), "-a");
+  engine.put(repo, "main", "a", "2");
+  EXPECT_EQ(uncommitted("main"), "~a");
+  engine.commit(repo, "main");
+  EXPECT_EQ(engine.read(repo, "main", "a"), "2");
+}
+
+TEST_F(Verbs, ListingFoldsByDelimiterAndGoesOnBehindAFold) {
+  for (const char* key : {"a", "b/1", "b/2", "c/x/1", "d"}) engine.put(repo, "main", key, "1");
+  engine.commit(repo, "main");
+  engine.put(repo, "main", "b/3", "1");
+  engine.remove(repo, "main", "c/x/1");
+  const auto first = list_objects(*engine, repo, "main", {"", "", "/", 2});
+  ASSERT_EQ(first.items.size(), 2u);
+  EXPECT_EQ(first.items[0].path, "a");
+  EXPECT_EQ(first.items[1].path, "b/");
+  EXPECT_FALSE(first.items[1].entry.has_value());
+  EXPECT_TRUE(first.has_more);
+  const auto second = list_objects(*engine, repo, "main", {"", first.next, "/", 2});
+  ASSERT_EQ(second.items.size(), 1u);  // c/ has no visible key left
+  EXPECT_EQ(second.items[0].path, "d");
+  EXPECT_FALSE(second.has_more);
+}
+
+TEST_F(Verbs, ListingMoreStagedRowsThanAPageHoldsMissesNone) {
+  std::string expected;
+  for (int i = 0; i < 700; ++i) {
+    char key[16];
+    std::snprintf(key, sizeof key, "k%04d", i);
+    engine.put(repo, "main", key, "x");
+    expected += (expected.empty() ? "" : " ") + std::string(key);
+  }
+  std::string seen, after;
+  for (;;) {
+    const auto page = list_objects(*engine, repo, "main", {"", after, "", 100});
+    for (const auto& item : page.items) seen += (seen.empty() ? "" : " ") + item.path;
+    if (!page.has_more) break;
+    after = page.next;
+  }
+  EXPECT_EQ(seen, expected);
+}
+
+TEST_F(Verbs, MergingJoinsBothSides) {
+  engine.put(repo, "main", "base", "0");
+  engine.commit(repo, "main");
+  engine.branch(repo, "dev", "main");
+  engine.put(repo, "dev", "new", "1");
+  engine.commit(repo, "dev");
+  engine.put(repo, "main", "other", "2");
+  engine.commit(repo, "main");
+  EXPECT_EQ(diff("main", "dev", DiffKind::kThreeDot), "+new");
+  EXPECT_EQ(diff("main", "dev", DiffKind::kTwoDot), "+new -other");
+  EXPECT_EQ(merge("dev", "main"), "merged");
+  EXPECT_EQ(engine.keys(repo, "main"), "base new other");
+  const Commit head = resolve_commit(*engine, repo, "main");
+  EXPECT_EQ(head.message, "Merge 'dev' into 'main'");
+  EXPECT_EQ(head.parents.size(), 2u);
+  EXPECT_EQ(head.metadata.at(".lakefs.merge.strategy"), "default");
+  EXPECT_EQ(reason_of([&] { merge("dev", "main"); }), "no_changes");
+}
+
+TEST_F(Verbs, ConflictsAreListedAndStrategiesDecideThem) {
+  for (const char* key : {"a", "b", "c"}) engine.put(repo, "main", key, "0");
+  engine.commit(repo, "main");
+  engine.branch(repo, "dev", "main");
+  for (const char* key : {"a", "b"}) engine.put(repo, "dev", key, "dev");
+  engine.put(repo, "dev", "c", "same");
+  engine.commit(repo, "dev");
+  engine.put(repo, "main", "a", "main");
+  engine.remove(repo, "main", "b");
+  engine.put(repo, "main", "c", "same");
+  engine.commit(repo, "main");
+  EXPECT_EQ(merge("dev", "main"), "conflicts: a b");
+  EXPECT_EQ(diff("main", "dev", DiffKind::kThreeDot), "!a !b");
+  EXPECT_EQ(engine.read(repo, "main", "a"), "main") << "a conflict must change nothing";
+  MergeRequest theirs;
+  theirs.strategy = MergeStrategy::kSourceWins;
+  EXPECT_EQ(merge("dev", "main", theirs), "merged");
+  EXPECT_EQ(engine.read(repo, "main", "a"), "dev");
+  EXPECT_EQ(engine.read(repo, "main", "b"), "dev");
+}
+
+TEST_F(Verbs, ADirtyDestinationIsRefusedUnlessItsPathsAreOthers) {
+  engine.branch(repo, "dev", "main");
+  engine.put(repo, "dev", "x", "1");
+  engine.commit(repo, "dev");
+  engine.put(repo, "main", "staged", "2");
+  EXPECT_EQ(reason_of([&] { merge("dev", "main"); }), "dirty_branch");
+  MergeRequest request;
+  request.allow_dirty = true;
+  EXPECT_EQ(merge("dev", "main", request), "merged");
+  EXPECT_EQ(engine.keys(repo, "main"), "staged x");
+  EXPECT_EQ(uncommitted("main"), "+staged");
+  engine.put(repo, "dev", "staged", "3");
+  engine.commit(repo, "dev");
+  EXPECT_EQ(reason_of([&] { merge("dev", "main", request); }), "staged_overlap");
+  EXPECT_EQ(engine.read(repo, "main", "staged"), "2");
+}
+
+TEST_F(Verbs, StagedRowsWithoutEffectDoNotMakeABranchDirty) {
+  engine.put(repo, "main", "a", "1");
+  engine.commit(repo, "main");
+  engine.branch(repo, "dev", "main");
+  engine.put(repo, "dev", "b", "1");
+  engine.commit(repo, "dev");
+  engine.put(repo, "main", "a", "1");
+  EXPECT_EQ(merge("dev", "main"), "merged");
+  EXPECT_EQ(uncommitted("main"), "");
+}
+
+TEST_F(Verbs, CrissCrossHistoriesMerge) {
+  engine.put(repo, "main", "a", "0");
+  engine.commit(repo, "main");
+  engine.branch(repo, "left", "main");
+  engine.branch(repo, "right", "main");
+  engine.put(repo, "left", "l", "1");
+  engine.commit(repo, "left");
+  engine.put(repo, "right", "r", "1");
+  engine.commit(repo, "right");
+  engine.branch(repo, "l1", "left");
+  engine.branch(repo, "r1", "right");
+  EXPECT_EQ(merge("r1", "left"), "merged");
+  EXPECT_EQ(merge("l1", "right"), "merged");
+  engine.put(repo, "left", "l", "2");
+  engine.commit(repo, "left");
+  engine.put(repo, "right", "r", "2");
+  engine.commit(repo, "right");
+  EXPECT_EQ(merge("left", "right"), "merged");
+  EXPECT_EQ(engine.read(repo, "right", "l") + engine.read(repo, "right", "r"), "22");
+}
+
+TEST_F(Verbs, RevertUndoesAndCherryPickRepeats) {
+  engine.put(repo, "main", "a", "1");
+  engine.commit(repo, "main", "one");
+  engine.put(repo, "main", "a", "2");
+  const Commit two = engine.commit(repo, "main", "two");
+  RevertRequest revert;
+  revert.ref = to_text(two.id);
+  revert.committer = "tester";
+  EXPECT_EQ(revert_branch(*engine, repo, BranchName("main"), revert).message, "Revert " + to_text(two.id));
+  EXPECT_EQ(engine.read(repo, "main", "a"), "1");
+  EXPECT_EQ(reason_of([&] { revert_branch(*engine, repo, BranchName("main"), revert); }), "no_changes");
+
+  engine.branch(repo, "dev", "main~2");
+  CherryPickRequest pick;
+  pick.ref = to_text(two.id);
+  const Commit picked = cherry_pick(*engine, repo, BranchName("dev"), pick);
+  EXPECT_EQ(picked.metadata.at("cherry-pick-origin"), to_text(two.id));
+  EXPECT_EQ(engine.read(repo, "dev", "a"), "2");
+  engine.put(repo, "dev", "a", "3");
+  engine.commit(repo, "dev");
+  revert.ref = to_text(picked.id);
+  EXPECT_EQ(reason_of([&] { revert_branch(*engine, repo, BranchName("dev"), revert); }), "merge_conflict");
+}
+
+TEST_F(Verbs, ResettingDropsWhatItNames) {
+  for (const char* key : {"bar", "foo/1", "foo/2", "foobar"}) engine.put(repo, "main", key, "1");
+  reset_object(*engine, repo, BranchName("main"), Key("bar"), false);
+  EXPECT_EQ(engine.keys(repo, "main"), "foo/1 foo/2 foobar");
+  reset_prefix(*engine, repo, BranchName("main"), "foo/", false);
+  EXPECT_EQ(engine.keys(repo, "main"), "foobar");
+  engine.put(repo, "main", "foo/2", "again");  // newer than the reset
+  EXPECT_EQ(uncommitted("main"), "+foo/2 +foobar");
+  engine.commit(repo, "main");
+  EXPECT_EQ(engine.keys(repo, "main"), "foo/2 foobar");
+  engine.put(repo, "main", "foo/2", "changed");
+  reset_branch(*engine, repo, BranchName("main"), false);
+  EXPECT_EQ(engine.read(repo, "main", "foo/2"), "again");
+}
+
+TEST_F(Verbs, ManyResetsAreFoldedAndLoseNothing) {
+  engine.put(repo, "main", "kept", "committed");
+  engine.commit(repo, "main");
+  engine.remove(repo, "main", "kept");
+  std::string expected;
+  for (int i = 0; i < 30; ++i) {
+    const std::string key = "k" + std::to_string(100 + i);
+    engine.put(repo, "main", key, "1");
+    engine.put(repo, "main", key + "-dropped", "1");
+    reset_object(*engine, repo, BranchName("main"), Key(key + "-dropped"), false);
+    expected += (i ? " " : "") + key;
+  }
+  EXPECT_EQ(engine.keys(repo, "main"), expected);
+  BranchHold hold(*engine, get_branch(*engine, repo, BranchName("main")).id, false);
+  EXPECT_LE(hold.lease().sealed.size(), 10u) << "sealed tokens must be folded, every read asks each";
+}
+
+TEST_F(Verbs, HardResetMovesACleanBranch) {
+  engine.put(repo, "main", "a", "1");
+  const Commit one = engine.commit(repo, "main");
+  engine.put(repo, "main", "a", "2");
+  engine.commit(repo, "main");
+  engine.put(repo, "main", "b", "2");
+  EXPECT_EQ(reason_of([&] { hard_reset_branch(*engine, repo, BranchName("main"), to_text(one.id), false); }),
+            "dirty_branch");
+  reset_branch(*engine, repo, BranchName("main"), false);
+  hard_reset_branch(*engine, repo, BranchName("main"), to_text(one.id), false);
+  EXPECT_EQ(engine.read(repo, "main", "a"), "1");
+}
+
+TEST_F(Verbs, TheLogIsNewestFirstAndFiltersByPath) {
+  for (int i = 0; i < 5; ++i) {
+    engine.put(repo, "main", i % 2 ? "odd/x" : "even", std::to_string(i));
+    engine.commit(repo, "main", std::to_string(i));
+  }
+  const auto messages = [&](const LogOptions& options) {
+    std::string out;
+    for (const Commit& c : log_commits(*engine, repo, "main", options).items) out += c.message + ",";
+    return out;
+  };
+  EXPECT_EQ(messages({}), "4,3,2,1,0,Repository created,");
+  LogOptions odd;
+  odd.prefixes = {"odd/"};
+  EXPECT_EQ(messages(odd), "3,1,");
+  LogOptions even;
+  even.objects = {"even"};
+  EXPECT_EQ(messages(even), "4,2,0,");
+  LogOptions paged;
+  paged.limit = 2;
+  const auto page = log_commits(*engine, repo, "main", paged);
+  EXPECT_TRUE(page.has_more);
+  paged.after = page.next;
+  EXPECT_EQ(messages(paged), "2,1,");
+}
+
+TEST_F(Verbs, RefsResolveByTheirGrammar) {
+  engine.put(repo, "main", "a", "1");
+  const Commit one = engine.commit(repo, "main");
+  create_tag(*engine, repo, TagName("v1"), "main", false);
+  EXPECT_EQ(resolve_commit(*engine, repo, "v1").id, one.id);
+  EXPECT_EQ(resolve_commit(*engine, repo, to_text(one.id).substr(0, 12)).id, one.id);
+  EXPECT_EQ(resolve_commit(*engine, repo, "main@").id, one.id);
+  EXPECT_EQ(resolve_commit(*engine, repo, "main^0").id, one.id);
+  EXPECT_EQ(resolve_commit(*engine, repo, "main~1").message, "Repository created");
+  EXPECT_EQ(reason_of([&] { resolve_commit(*engine, repo, "main~2"); }), "ref_not_found");
+  EXPECT_EQ(reason_of([&] { resolve_commit(*engine, repo, "main^2"); }), "invalid_argument");
+  EXPECT_EQ(reason_of([&] { resolve_commit(*engine, repo, "main$"); }), "invalid_argument");
+  EXPECT_EQ(reason_of([&] { resolve_commit(*engine, repo, "nope"); }), "ref_not_found");
+  EXPECT_EQ(reason_of([&] { create_tag(*engine, repo, TagName("v1"), "v1", false); }), "already_exists");
+  EXPECT_EQ(reason_of([&] { engine.branch(repo, "v1", "main"); }), "conflict");
+}
+
+TEST_F(Verbs, CopyingIsByReferenceInsideAndAcrossRepositories) {
+  engine.put(repo, "main", "a", "bytes");
+  const RepositoryName other = engine.make_repository("other");
+  const size_t before = engine.store->list("", "", 1000).items.size();
+  copy_object(*engine, {repo, "main", Key("a")}, repo, BranchName("main"), Key("b"), {}, false);
+  copy_object(*engine, {repo, "main", Key("a")}, other, BranchName("main"), Key("c"), {}, false);
+  EXPECT_EQ(engine.read(repo, "main", "b"), "bytes");
+  EXPECT_EQ(engine.read(other, "main", "c"), "bytes");
+  EXPECT_EQ(engine.store->list("", "", 1000).items.size(), before);
+}
+
+TEST_F(Verbs, OfManyThatCreateOneKeyExactlyOneDoes) {
+  constexpr int kRacers = 32;
+  std::atomic<int> made{0}, refused{0};
+  std::barrier start(kRacers);
+  std::vector<std::jthread> racers;
+  for (int i = 0; i < kRacers; ++i) {
+    racers.emplace_back([&, i] {
+      start.arrive_and_wait();
+      Condition absent;
+      absent.if_absent = true;
+      const std::string reason =
+          reason_of([&] { engine.put(repo, "main", "one", "racer " + std::to_string(i), absent); });
+      (reason.empty() ? made : refused)++;
+    });
+  }
+  racers.clear();
+  EXPECT_EQ(made, 1);
+  EXPECT_EQ(refused, kRacers - 1);
+}
+
+TEST_F(Verbs, IfMatchReplacesOnlyWhatWasSeen) {
+  const Entry first = engine.put(repo, "main", "a", "1");
+  engine.commit(repo, "main");
+  Condition match;
+  match.if_match = {first.etag};
+  engine.put(repo, "main", "a", "2", match);
+  EXPECT_EQ(reason_of([&] { engine.put(repo, "main", "a", "3", match); }), "precondition_failed");
+  EXPECT_EQ(reason_of([&] { engine.put(repo, "main", "missing", "3", match); }), "no_object_to_match");
+  engine.remove(repo, "main", "a");
+  Condition absent;
+  absent.if_absent = true;
+  engine.put(repo, "main", "a", "4", absent);  // a staged deletion counts as absent
+  EXPECT_EQ(engine.read(repo, "main", "a"), "4");
+}
+
+TEST_F(Verbs, ABranchDeletedAndMadeAnewDuringAnUploadIsAnotherBranch) {
+  engine.branch(repo, "dev", "main");
+  const UploadTarget target = check_upload(*engine, repo, BranchName("dev"), Key("a"), false, {});
+  delete_branch(*engine, repo, BranchName("dev"), false);
+  engine.branch(repo, "dev", "main");
+  testing::TextBody body("late");
+  EXPECT_EQ(reason_of([&] { put_object(*engine, target, body, 4, {}, {}); }), "branch_not_found");
+  EXPECT_EQ(engine.keys(repo, "dev"), "");
+}
+
+TEST_F(Verbs, TheSameContentHasTheSameRootWhateverItsHistory) {
+  engine.branch(repo, "one", "main");
+  engine.branch(repo, "two", "main");
+  for (int i = 0; i < 300; ++i) engine.put(repo, "one", "k" + std::to_string(i), std::to_string(i));
+  engine.commit(repo, "one");
+  // Built the other way round, by reference, so that addresses and times are the same.
+  for (int i = 299; i >= 0; --i) {
+    const Key key("k" + std::to_string(i));
+    const Entry entry = get_object(*engine, repo, "one", key).entry;
+    const Branch two = get_branch(*engine, repo, BranchName("two"));
+    (*engine).staging.stage(two.id, key, entry);
+    if (i % 100 == 0) engine.commit(repo, "two");
+  }
+  EXPECT_EQ(resolve_commit(*engine, repo, "one").root.hash, resolve_commit(*engine, repo, "two").root.hash);
+  EXPECT_NE(resolve_commit(*engine, repo, "one").root.nid, resolve_commit(*engine, repo, "two").root.nid);
+}
+
+TEST_F(Verbs, AReadOnlyRepositoryRefusesEveryWriteWithoutForce) {
+  RepositoryCreation creation;
+  creation.name = RepositoryName("frozen");
+  creation.storage_namespace = "local://frozen";
+  creation.read_only = true;
+  create_repository(*engine, creation);
+  const RepositoryName frozen("frozen");
+  EXPECT_EQ(reason_of([&] { engine.put(frozen, "main", "a", "1"); }), "read_only_repository");
+  EXPECT_EQ(reason_of([&] { engine.branch(frozen, "dev", "main"); }), "read_only_repository");
+  EXPECT_EQ(reason_of([&] { engine.commit(frozen, "main"); }), "read_only_repository");
+  EXPECT_EQ(reason_of([&] { delete_repository(*engine, frozen, false); }), "read_only_repository");
+  delete_repository(*engine, frozen, true);
+  EXPECT_EQ(reason_of([&] { get_repository(*engine, frozen); }), "repository_not_found");
+}
+
+TEST_F(Verbs, ANamespaceIsNeverUsedTwiceNorNested) {
+  RepositoryCreation creation;
+  creation.name = RepositoryName("second");
+  const std::string used = "local://" + repo.str();
+  for (const std::string& url : {used, used + "/", used + "/below"}) {
+    creation.storage_namespace = url;
+    EXPECT_EQ(reason_of([&] { create_repository(*engine, creation); }), "namespace_in_use") << url;
+  }
+  for (const char* url : {"local://../x", "local://a/../b", "local://", "local:///abs", "ftp://x", "local://a//b"}) {
+    creation.storage_namespace = url;
+    EXPECT_EQ(reason_of([&] { create_repository(*engine, creation); }), "invalid_argument") << url;
+  }
+  delete_repository(*engine, repo, false);
+  creation.name = repo;
+  creation.storage_namespace = used;
+  EXPECT_EQ(reason_of([&] { create_repository(*engine, creation); }), "namespace_in_use");
+  creation.storage_namespace = used + "-again";
+  create_repository(*engine, creation);
+}
+
+}  // namespace
+}  // namespace tarn::versioning

@@ -1,0 +1,195 @@
+#include "s3gateway/gateway.h"
+
+#include <chrono>
+
+#include "core/base/digest.h"
+#include "core/base/encoding.h"
+#include "core/base/log.h"
+#include "core/base/str_cat.h"
+#include "core/sigv4/authorization.h"
+#include "s3gateway/address.h"
+#include "s3gateway/authenticate.h"
+#include "s3gateway/call.h"
+#include "s3gateway/endpoint.h"
+#include "s3gateway/errors.h"
+#include "s3gateway/operations/operations.h"
+#include "s3gateway/probe.h"
+#include "s3gateway/xml/error.h"
+
+namespace tarn::s3 {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+/// Bodies read before the operation because the signature covers them: documents, never objects.
+constexpr size_t kReadAheadBytesMax = 4 * 1024 * 1024;
+constexpr size_t kHostIdBytes = 18;
+constexpr std::string_view kRestPath = "/api";
+constexpr std::string_view kUnparsed = "Unparsed";
+
+template <typename T>
+constexpr bool streams_body() {
+  if constexpr (requires { T::kStreamsBody; }) {
+    return T::kStreamsBody;
+  } else {
+    return false;
+  }
+}
+
+/// What is known of a request when its log line is written.
+struct Outcome {
+  std::string_view operation = kUnparsed;
+  std::string user;
+  std::string_view failure;  ///< S3 code; "" = none
+  std::string cause;         ///< of a 5xx, for the log alone
+};
+
+void check_expected_owner(const S3Context& context, const http::Request& request) {
+  const std::string* owner = request.headers.find("x-amz-expected-bucket-owner");
+  if (!owner || *owner == context.options.owner_id) return;
+  throw Refusal(failure::kAccessDenied,
+                "Access Denied: the bucket has another owner than x-amz-expected-bucket-owner.");
+}
+
+/// Every authenticated user may do everything until users have policies; the table of actions is what they will ask.
+void authorise(const Call&, Action) {}
+
+/// A signature that covers the body is proven only when that has been read, and until then nothing about stored state
+/// may be told.
+template <typename T>
+http::Response run_proven(Call& call, const T& endpoint) {
+  if (call.verified.proven()) return run(call, endpoint);
+  if constexpr (streams_body<T>()) {
+    // The bytes go to the store as they come; the read that meets their end throws unless the signature is right.
+    // Any other refusal is told only after reading on to that end.
+    try {
+      return run(call, endpoint);
+    } catch (const sigv4::Rejection&) {
+      throw;
+    } catch (const Error&) {
+      drain_payload(call);
+      throw;
+    }
+  } else {
+    call.read_ahead = read_document(call, kReadAheadBytesMax);
+    return run(call, endpoint);
+  }
+}
+
+http::Response answer(const S3Context& context, http::Request& request, Outcome& outcome) {
+  const Endpoint endpoint = parse_endpoint(request, context.options.hosts);
+  outcome.operation = name_of(endpoint);
+  const std::string bucket_in_host =
+      subdomain_of(request.headers.get("host"), context.options.hosts).value_or("");
+  Caller caller = authenticate(context, request, bucket_in_host);
+  outcome.user = caller.user.name;
+  Call call{context, request, std::move(caller.user), std::move(caller.verified),
+            std::nullopt, nullptr, false};
+  check_expected_owner(context, request);
+  authorise(call, action_of(endpoint));
+  return std::visit([&](const auto& e) { return run_proven(call, e); }, endpoint);
+}
+
+/// Names this process, so that support can tell which of several servers answered.
+const std::string& host_id() {
+  static const std::string kId = to_base64(random_bytes(kHostIdBytes));
+  return kId;
+}
+
+/// A signed request below the REST API's path: the endpoint URL was meant to end before it.
+bool looks_like_rest_endpoint(const http::Request& request, const Failure& failure) {
+  const std::string_view path = request.raw_path();
+  return failure.code == failure::kNoSuchBucket.code &&
+         (path == kRestPath || path.starts_with("/api/"));
+}
+
+http::Response failed(const http::Request& request, const std::exception& error, Outcome& outcome) {
+  ErrorAnswer answer = answer_for(error);
+  if (looks_like_rest_endpoint(request, answer.failure)) {
+    answer.failure = failure::kPossibleApiEndpoint;
+    answer.message =
+        "Repository \"api\" not found: the endpoint URL given to the S3 client seems to end in "
+        "\"/api/v1\". Use the URL without it.";
+  }
+  outcome.failure = answer.failure.code;
+  if (answer.failure.status >= 500) outcome.cause = error.what();
+  http::Response response;
+  response.status = answer.failure.status;
+  response.headers = std::move(answer.headers);
+  response.headers.add("Content-Type", "application/xml");
+  const std::string document = to_xml(xml::ErrorDocument{
+      answer.failure.code, answer.message, request.raw_path(), request.id, host_id(),
+      std::move(answer.elements)});
+  if (request.method == "HEAD") {
+    response.content_length = 0;
+  } else {
+    response.body = document;
+  }
+  return response;
+}
+
+void add_common_headers(const S3Context& context, const http::Request& request,
+                        http::Response& response) {
+  response.headers.add("x-amz-request-id", request.id);
+  response.headers.add("x-amz-id-2", host_id());
+  response.headers.add("x-amz-bucket-region", context.options.region);
+}
+
+void write_log(const http::Request& request, const http::Response& response, const Outcome& outcome,
+               std::chrono::duration<double> taken) {
+  const log::Level level = response.status >= 500 ? log::Level::kError : log::Level::kInfo;
+  if (!log::enabled(level)) return;
+  log::write(level, "request",
+             {{"request_id", request.id},
+              {"api", "s3"},
+              {"operation", outcome.operation},
+              {"user", outcome.user},
+              {"method", request.method},
+              {"path", request.raw_path()},
+              {"status", response.status},
+              {"code", outcome.failure},
+              {"error", outcome.cause},
+              {"duration_ms", taken.count() * 1000}});
+}
+
+bool is_form_post(const http::Request& request, std::string_view path) {
+  constexpr std::string_view kForm = "multipart/form-data";
+  const std::string_view type = request.headers.get("content-type");
+  if (request.method != "POST" || type.size() < kForm.size() ||
+      !http::equal_ignoring_case(type.substr(0, kForm.size()), kForm) || path.size() < 2) {
+    return false;
+  }
+  // "/bucket" or "/bucket/"
+  const size_t slash = path.find('/', 1);
+  return slash == std::string_view::npos || slash + 1 == path.size();
+}
+
+}  // namespace
+
+bool is_s3_request(const http::Request& request, const S3Options& options) {
+  if (sigv4::looks_signed(request)) return true;
+  if (subdomain_of(request.headers.get("host"), options.hosts)) return true;
+  const std::string_view path = request.raw_path();
+  if (path == kRestPath || path.starts_with("/api/")) return false;
+  return is_form_post(request, path) ||
+         (request.method == "OPTIONS" &&
+          request.headers.find("access-control-request-method") != nullptr);
+}
+
+http::Response handle(const S3Context& context, http::Request& request) {
+  const SteadyClock::time_point start = SteadyClock::now();
+  Outcome outcome;
+  http::Response response;
+  try {
+    response = answer(context, request, outcome);
+  } catch (const std::exception& error) {
+    response = failed(request, error, outcome);
+  }
+  add_common_headers(context, request, response);
+  const std::chrono::duration<double> taken = SteadyClock::now() - start;
+  Probe::instance().answered(outcome.operation, response.status, taken.count());
+  write_log(request, response, outcome, taken);
+  return response;
+}
+
+}  // namespace tarn::s3

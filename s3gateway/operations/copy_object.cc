@@ -1,0 +1,104 @@
+#include "core/base/str_cat.h"
+#include "s3gateway/copy_source.h"
+#include "s3gateway/errors.h"
+#include "s3gateway/lookup.h"
+#include "s3gateway/object_headers.h"
+#include "s3gateway/object_tags.h"
+#include "s3gateway/operations/copy_source_object.h"
+#include "s3gateway/operations/operations.h"
+#include "s3gateway/precondition.h"
+#include "s3gateway/xml/copy.h"
+
+namespace tarn::s3 {
+namespace {
+
+/// COPY (the default) or REPLACE.
+bool replaces(const http::Headers& headers, std::string_view header) {
+  const std::string_view directive = headers.get(header);
+  if (directive.empty() || directive == "COPY") return false;
+  if (directive == "REPLACE") return true;
+  throw Refusal(failure::kInvalidArgument, str_cat("The header ", header, " must be COPY or REPLACE."),
+                {{"ArgumentName", std::string(header)}, {"ArgumentValue", std::string(directive)}});
+}
+
+struct Directives {
+  bool metadata = false;
+  bool tags = false;
+  bool storage_class = false;  ///< one is given
+  bool none() const { return !metadata && !tags && !storage_class; }
+};
+
+Directives directives_of(const http::Headers& headers) {
+  return {replaces(headers, "x-amz-metadata-directive"), replaces(headers, "x-amz-tagging-directive"),
+          headers.find("x-amz-storage-class") != nullptr};
+}
+
+const std::string& value_of(const std::vector<Extra>& extras, ExtraTag tag) {
+  static const std::string kNone;
+  for (const Extra& extra : extras) {
+    if (extra.tag == static_cast<uint32_t>(tag)) return extra.value;
+  }
+  return kNone;
+}
+
+/// What the copy differs in from its source.
+versioning::CopyChanges changes_for(const Directives& directives, const http::Headers& headers,
+                                    const Entry& source) {
+  versioning::CopyChanges out;
+  if (directives.none()) return out;
+  versioning::ObjectAttributes given = parse_object_attributes(headers);
+  Entry entry;
+  entry.extras = directives.metadata ? given.extras : source.extras;
+  entry.set_extra(ExtraTag::kObjectTags,
+                  value_of(directives.tags ? given.extras : source.extras, ExtraTag::kObjectTags));
+  if (directives.storage_class) {
+    entry.set_extra(ExtraTag::kStorageClass, value_of(given.extras, ExtraTag::kStorageClass));
+  }
+  out.extras = std::move(entry.extras);
+  out.user_metadata = directives.metadata ? given.user_metadata : source.user_metadata();
+  if (directives.metadata) out.content_type = std::move(given.content_type);
+  return out;
+}
+
+void refuse_idle_copy(const SourceObject& source, const Location& target,
+                      const Directives& directives) {
+  const Location& from = source.location;
+  if (!directives.none() || source.version_id || from.repository != target.repository ||
+      from.ref != target.ref || from.path != target.path) {
+    return;
+  }
+  throw Refusal(failure::kInvalidRequest,
+                "This copy request is illegal because it is trying to copy an object to itself without "
+                "changing the object's metadata, storage class, website redirect location or encryption "
+                "attributes.");
+}
+
+}  // namespace
+
+http::Response run(Call& call, const CopyObject& endpoint) {
+  const http::Headers& headers = call.request.headers;
+  const Location target = locate(endpoint.bucket, endpoint.key);
+  refuse_unserved_headers(headers);
+  const Directives directives = directives_of(headers);
+  const versioning::Condition condition = write_condition(headers);
+  const SourceObject source = require_copy_source(call);
+  if (target.is_marker() && source.found.entry.size_bytes == 0) {
+    return xml_response(200, to_xml(xml::CopyObjectResult{source.found.entry.etag, call.now(), {}}));
+  }
+  require_path(target);
+  refuse_idle_copy(source, target, directives);
+  const versioning::CopyChanges changes = changes_for(directives, headers, source.found.entry);
+  const Key key = parse_key(target.path);
+  const Entry entry = on_branch(call.engine(), target, [&](const BranchName& branch) {
+    return versioning::copy_object(call.engine(), source.address(), target.repository, branch, key,
+                                   changes, /*force=*/false, condition);
+  });
+  http::Response response = xml_response(
+      200, to_xml(xml::CopyObjectResult{entry.etag, entry.mtime, entry.checksums()}));
+  if (source.found.commit) {
+    response.headers.add("x-amz-copy-source-version-id", to_text(*source.found.commit));
+  }
+  return response;
+}
+
+}  // namespace tarn::s3

@@ -1,0 +1,38 @@
+#include "s3gateway/operations/copy_source_object.h"
+
+#include "s3gateway/copy_source.h"
+#include "s3gateway/errors.h"
+#include "s3gateway/lookup.h"
+#include "s3gateway/precondition.h"
+
+namespace tarn::s3 {
+namespace {
+
+void check_source_owner(const Call& call) {
+  const std::string* owner = call.request.headers.find("x-amz-source-expected-bucket-owner");
+  if (!owner || *owner == call.context.options.owner_id) return;
+  throw Refusal(failure::kAccessDenied,
+                "Access Denied: the source bucket has another owner than x-amz-source-expected-bucket-owner.");
+}
+
+}  // namespace
+
+SourceObject require_copy_source(Call& call) {
+  const http::Headers& headers = call.request.headers;
+  const CopySourceHeader header = parse_copy_source(headers.get("x-amz-copy-source"));
+  check_source_owner(call);
+  SourceObject out{locate(header.bucket, header.key), header.version_id, {}};
+  if (out.version_id && (out.version_id->empty() || *out.version_id == "null")) {
+    out.version_id.reset();
+  }
+  out.found = require_object(call.engine(), out.location, out.version_id);
+  const ReadVerdict verdict = evaluate(copy_source_conditions(headers), out.found.entry.etag,
+                                       out.found.entry.mtime);
+  if (verdict != ReadVerdict::kProceed) {
+    throw Refusal(failure::kPreconditionFailed,
+                  "At least one of the pre-conditions you specified for the source did not hold");
+  }
+  return out;
+}
+
+}  // namespace tarn::s3

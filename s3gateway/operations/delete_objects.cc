@@ -1,0 +1,105 @@
+#include <map>
+
+#include "core/versioning/objects.h"
+#include "core/versioning/repositories.h"
+#include "s3gateway/errors.h"
+#include "s3gateway/lookup.h"
+#include "s3gateway/operations/deletion.h"
+#include "s3gateway/operations/operations.h"
+#include "s3gateway/precondition.h"
+#include "s3gateway/xml/delete_objects.h"
+
+namespace tarn::s3 {
+namespace {
+
+using Object = xml::DeleteRequest::Object;
+
+/// Deletes the objects of one request, each with its own outcome; those of one branch without condition together.
+class Deletion {
+ public:
+  Deletion(Call& call, const std::string& bucket, const xml::DeleteRequest& request)
+      : call_(call), bucket_(bucket), request_(request), failures_(request.objects.size()) {}
+
+  xml::DeleteResult run() {
+    for (size_t i = 0; i < request_.objects.size(); ++i) {
+      attempt({i}, [&] { sort_in(i); });
+    }
+    for (const auto& [ref, members] : batches_) {
+      attempt(members, [&] { delete_batch(members); });
+    }
+    return result();
+  }
+
+ private:
+  using Members = std::vector<size_t>;
+
+  /// Runs `verb`; a failure of the client's making becomes the outcome of all `members`.
+  template <typename Verb>
+  void attempt(const Members& members, Verb verb) {
+    try {
+      verb();
+    } catch (const Error& error) {
+      for (size_t i : members) failures_[i] = answer_for(error);
+    }
+  }
+
+  void sort_in(size_t i) {
+    const Object& object = request_.objects[i];
+    check_key_bytes(object.key);
+    check_deletable_version(object.version_id);
+    const Location location = locate(bucket_, object.key);
+    if (object.etag || location.path.empty()) {
+      http::Headers condition;
+      if (object.etag) condition.add("if-match", *object.etag);
+      delete_at(call_.engine(), location, write_condition(condition));
+    } else {
+      parse_key(location.path);
+      batches_[location.ref].push_back(i);
+    }
+  }
+
+  void delete_batch(const Members& members) {
+    std::vector<Key> keys;
+    keys.reserve(members.size());
+    Location location;
+    for (size_t i : members) {
+      location = locate(bucket_, request_.objects[i].key);
+      keys.emplace_back(location.path);
+    }
+    on_branch(call_.engine(), location, [&](const BranchName& branch) {
+      versioning::delete_objects(call_.engine(), location.repository, branch, keys,
+                                 /*force=*/false);
+    });
+  }
+
+  xml::DeleteResult result() {
+    xml::DeleteResult out;
+    for (size_t i = 0; i < failures_.size(); ++i) {
+      const Object& object = request_.objects[i];
+      if (failures_[i]) {
+        out.failed.push_back({object.key, object.version_id, std::string(failures_[i]->failure.code),
+                              failures_[i]->message});
+      } else if (!request_.quiet) {
+        out.deleted.push_back({object.key, object.version_id});
+      }
+    }
+    return out;
+  }
+
+  Call& call_;
+  const std::string& bucket_;
+  const xml::DeleteRequest& request_;
+  std::vector<std::optional<ErrorAnswer>> failures_;
+  std::map<std::string, Members> batches_;  // by ref
+};
+
+}  // namespace
+
+http::Response run(Call& call, const DeleteObjects& endpoint) {
+  const xml::DeleteRequest request =
+      xml::parse_delete(read_document(call, xml::kDeleteDocumentBytesMax));
+  versioning::get_repository(call.engine(), require_bucket(endpoint.bucket).repository);
+  return xml_response(200, to_xml(Deletion(call, endpoint.bucket, request).run()));
+}
+
+}  // namespace tarn::s3

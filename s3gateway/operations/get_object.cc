@@ -1,0 +1,223 @@
+// GetObject and HeadObject: one path, so that they cannot differ.
+#include <algorithm>
+
+#include "core/base/str_cat.h"
+#include "core/versioning/multipart.h"
+#include "core/versioning/objects.h"
+#include "s3gateway/checksums.h"
+#include "s3gateway/errors.h"
+#include "s3gateway/list_query.h"
+#include "s3gateway/lookup.h"
+#include "s3gateway/object_headers.h"
+#include "s3gateway/operations/operations.h"
+#include "s3gateway/precondition.h"
+#include "s3gateway/range.h"
+
+namespace tarn::s3 {
+namespace {
+
+/// Bytes up to here are read into the answer: one write with the head beats a second system call for the file.
+constexpr uint64_t kInlineBytesMax = 64 * 1024;
+constexpr std::string_view kEmptyMd5 = "d41d8cd98f00b204e9800998ecf8427e";
+
+/// What of the object is sent.
+struct Selection {
+  blob::ByteRange range;
+  bool partial = false;
+  std::optional<size_t> parts_count;     ///< to be shown
+  std::vector<Checksum> checksums;       ///< of exactly the bytes selected
+};
+
+class ObjectSource final : public http::BodySource {
+ public:
+  explicit ObjectSource(std::unique_ptr<blob::BlobReader> reader) : reader_(std::move(reader)) {}
+  size_t read(std::span<char> out) override { return reader_->read(out); }
+
+ private:
+  std::unique_ptr<blob::BlobReader> reader_;
+};
+
+[[noreturn]] void refuse_range(std::string_view requested, uint64_t size_bytes) {
+  http::Headers headers;
+  headers.add("Content-Range", str_cat("bytes */", size_bytes));
+  throw Refusal(failure::kInvalidRange, "The requested range is not satisfiable",
+                {{"RangeRequested", std::string(requested)},
+                 {"ActualObjectSize", std::to_string(size_bytes)}},
+                std::move(headers));
+}
+
+/// If-Range keeps a Range only while the object is the one it was made for.
+bool range_applies(const http::Headers& headers, const Entry& entry) {
+  const std::string_view condition = headers.get("if-range");
+  if (condition.empty()) return true;
+  if (const auto date = parse_http_date(condition)) return to_seconds(entry.mtime) <= to_seconds(*date);
+  return etag_listed(condition, entry.etag);
+}
+
+Selection select_bytes(const http::Headers& headers, const Entry& entry) {
+  Selection out{{0, entry.size_bytes}, false, std::nullopt, {}};
+  const std::string_view requested = headers.get("range");
+  if (requested.empty() || !range_applies(headers, entry)) {
+    out.checksums = entry.checksums();
+    return out;
+  }
+  const RangeOutcome outcome = select_range(requested, entry.size_bytes);
+  if (std::holds_alternative<UnsatisfiableRange>(outcome)) {
+    refuse_range(requested, entry.size_bytes);
+  }
+  if (const auto* range = std::get_if<blob::ByteRange>(&outcome)) {
+    out.range = *range;
+    out.partial = true;
+  } else {
+    out.checksums = entry.checksums();
+  }
+  return out;
+}
+
+Selection select_part(Call& call, const Entry& entry, const std::string& text) {
+  const uint64_t number =
+      check_number(text, "partNumber", 1, versioning::kPartNumberMax, 1);
+  if (call.request.headers.find("range")) {
+    throw Refusal(failure::kInvalidRequest,
+                  "Cannot specify both Range header and partNumber query parameter.");
+  }
+  const std::vector<versioning::UploadedPart> parts = versioning::parts_of(call.engine(), entry);
+  if (number > std::max<size_t>(parts.size(), 1)) {
+    throw Refusal(failure::kInvalidPart,
+                  str_cat("The object has ", std::max<size_t>(parts.size(), 1), " parts."),
+                  {{"PartNumber", text}});
+  }
+  Selection out{{0, entry.size_bytes}, entry.size_bytes > 0, std::nullopt, {}};
+  if (parts.empty()) return out;
+  for (size_t i = 0; i + 1 < number; ++i) out.range.offset += parts[i].size_bytes;
+  out.range.length = parts[number - 1].size_bytes;
+  out.parts_count = parts.size();
+  out.checksums = parts[number - 1].checksums;
+  return out;
+}
+
+/// Values from the query become headers: they must not be able to end one.
+void check_overrides(const HeaderOverrides& overrides) {
+  for (const auto& [header, value] : overrides) {
+    const bool clean = std::all_of(value.begin(), value.end(), [](char c) {
+      return static_cast<unsigned char>(c) >= 0x20 && c != 0x7f;
+    });
+    if (clean) continue;
+    throw Refusal(failure::kInvalidArgument,
+                  str_cat("The override of ", header, " must not hold control characters."));
+  }
+}
+
+[[noreturn]] void refuse_condition() {
+  throw Refusal(failure::kPreconditionFailed,
+                "At least one of the pre-conditions you specified did not hold");
+}
+
+http::Response not_modified(const Call& call, const Entry& entry) {
+  http::Response response;
+  response.status = 304;
+  add_not_modified_headers(response.headers, entry, call.now());
+  return response;
+}
+
+void attach_bytes(Call& call, const versioning::FoundObject& found, blob::ByteRange range,
+                  http::Response& response) {
+  if (range.length == 0) return;
+  auto reader = versioning::open_object(call.engine(), found.repository, found.entry, range);
+  if (range.length <= kInlineBytesMax) {
+    response.body.resize(range.length);
+    size_t filled = 0;
+    while (filled < range.length) {
+      const size_t count = reader->read(std::span(response.body).subspan(filled));
+      if (count == 0) throw Error(ErrorCode::kGone, "reading an object: its bytes end too early");
+      filled += count;
+    }
+  } else if (const int fd = reader->duplicate_fd(); fd >= 0) {
+    response.file.emplace(fd, reader->file_offset(), range.length);
+  } else {
+    response.source = std::make_unique<ObjectSource>(std::move(reader));
+    response.content_length = range.length;
+  }
+}
+
+http::Response object_response(Call& call, const ObjectRead& read,
+                               const versioning::FoundObject& found, const Selection& selection) {
+  const Entry& entry = found.entry;
+  http::Response response;
+  response.status = selection.partial ? 206 : 200;
+  http::Headers& headers = response.headers;
+  add_object_headers(headers, entry, call.now(), read.overrides);
+  if (selection.partial) {
+    headers.add("Content-Range",
+                str_cat("bytes ", selection.range.offset, '-',
+                        selection.range.offset + selection.range.length - 1, '/', entry.size_bytes));
+  }
+  if (found.commit) headers.add("x-amz-version-id", to_text(*found.commit));
+  if (selection.parts_count) {
+    headers.add("x-amz-mp-parts-count", std::to_string(*selection.parts_count));
+  }
+  if (!selection.checksums.empty() &&
+      http::equal_ignoring_case(call.request.headers.get("x-amz-checksum-mode"), "ENABLED")) {
+    add_checksum_headers(headers, selection.checksums);
+  }
+  return response;
+}
+
+/// "ref/" of a ref that exists: an empty directory object, dated by the ref's commit.
+http::Response directory_marker(Call& call, const Location& location, bool head) {
+  const auto ref = find_ref(call.engine(), location.repository, location.ref);
+  if (!ref) {
+    throw Refusal(failure::kNoSuchKey, "The specified key does not exist.",
+                  {{"Key", str_cat(location.ref, '/')}});
+  }
+  Entry entry;
+  entry.etag = std::string(kEmptyMd5);
+  entry.mtime = ref->commit.created;
+  entry.content_type = std::string(kDirectoryContentType);
+  select_bytes(call.request.headers, entry);  // refuses every range
+  http::Response response;
+  add_object_headers(response.headers, entry, call.now(), {});
+  if (head) response.content_length = 0;
+  return response;
+}
+
+http::Response read_object(Call& call, const ObjectRead& read, bool head) {
+  const Location location = locate(read.bucket, read.key);
+  check_overrides(read.overrides);
+  if (location.is_marker()) return directory_marker(call, location, head);
+  const versioning::FoundObject found =
+      require_object(call.engine(), location, read.version_id);
+  const ReadConditions conditions = read_conditions(call.request.headers);
+  if (!conditions.none()) {
+    switch (evaluate(conditions, found.entry.etag, found.entry.mtime)) {
+      case ReadVerdict::kProceed: break;
+      case ReadVerdict::kNotModified: return not_modified(call, found.entry);
+      case ReadVerdict::kFailed: refuse_condition();
+    }
+  }
+  const Selection selection = read.part_number
+                                  ? select_part(call, found.entry, *read.part_number)
+                                  : select_bytes(call.request.headers, found.entry);
+  http::Response response = object_response(call, read, found, selection);
+  if (head) {
+    response.content_length = selection.range.length;
+  } else {
+    // Stored bytes are their writer's, and browsers must not run them in this origin.
+    response.headers.add("X-Content-Type-Options", "nosniff");
+    response.headers.add("Content-Security-Policy", "default-src 'none'; sandbox");
+    attach_bytes(call, found, selection.range, response);
+  }
+  return response;
+}
+
+}  // namespace
+
+http::Response run(Call& call, const GetObject& endpoint) {
+  return read_object(call, endpoint, /*head=*/false);
+}
+
+http::Response run(Call& call, const HeadObject& endpoint) {
+  return read_object(call, endpoint, /*head=*/true);
+}
+
+}  // namespace tarn::s3

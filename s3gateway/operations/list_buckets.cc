@@ -1,0 +1,43 @@
+#include <algorithm>
+
+#include "core/versioning/repositories.h"
+#include "s3gateway/errors.h"
+#include "s3gateway/list_query.h"
+#include "s3gateway/operations/operations.h"
+#include "s3gateway/xml/list_buckets.h"
+
+namespace tarn::s3 {
+namespace {
+
+// Source: S3's limit.
+constexpr uint64_t kBucketsMax = 10'000;
+
+}  // namespace
+
+http::Response run(Call& call, const ListBuckets& endpoint) {
+  const uint64_t limit =
+      check_number(endpoint.max_buckets, "max-buckets", 1, kBucketsMax, kBucketsMax);
+  const S3Options& options = call.context.options;
+  xml::ListAllMyBucketsResult result;
+  result.region = options.region;
+  result.owner = {options.owner_id, options.owner_name};
+  result.prefix = endpoint.prefix;
+  std::string after;
+  if (endpoint.continuation_token) after = decode_continuation(*endpoint.continuation_token);
+  // All buckets are in one region: asking for another's gives none.
+  bool more = !endpoint.bucket_region || *endpoint.bucket_region == options.region;
+  while (more && result.buckets.size() < limit) {
+    const uint64_t wanted = std::min<uint64_t>(limit - result.buckets.size(), kPageItemsMax);
+    Page<Repository> page = versioning::list_repositories(call.engine(), endpoint.prefix, "", after,
+                                                          static_cast<uint32_t>(wanted));
+    for (Repository& repository : page.items) {
+      result.buckets.push_back({repository.name.str(), repository.created});
+    }
+    more = page.has_more;
+    if (more) after = result.buckets.back().name;
+  }
+  if (more) result.continuation_token = encode_continuation(after);
+  return xml_response(200, to_xml(result));
+}
+
+}  // namespace tarn::s3

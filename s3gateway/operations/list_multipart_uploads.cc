@@ -1,0 +1,115 @@
+#include "core/base/str_cat.h"
+#include "core/versioning/multipart.h"
+#include "core/versioning/repositories.h"
+#include "s3gateway/checksums.h"
+#include "s3gateway/list_query.h"
+#include "s3gateway/operations/operations.h"
+#include "s3gateway/xml/multipart.h"
+#include "s3gateway/address.h"
+
+namespace tarn::s3 {
+namespace {
+
+/// Greater than every byte of UTF-8: skips what lies below a common prefix.
+constexpr char kPastEveryKey = '\xff';
+/// Greater than every upload id: a key marker alone skips all uploads of its key.
+constexpr std::string_view kPastEveryId = "\x7f";
+
+/// Collects one page, folding keys at the delimiter.
+class UploadPages {
+ public:
+  /// `root` ("main/") stands before the keys of a rooted bucket in the store, and not in what clients see.
+  UploadPages(Call& call, const BucketName& bucket, const ListQuery& query)
+      : call_(call),
+        repository_(bucket.repository),
+        root_(bucket.rooted() ? bucket.ref + "/" : ""),
+        query_(query) {}
+
+  void collect(std::string upload_id_marker, xml::ListMultipartUploadsResult& out) {
+    versioning::UploadMarker after;
+    if (!query_.after.empty()) {
+      if (upload_id_marker.empty()) upload_id_marker = kPastEveryId;
+      after = {root_ + query_.after, std::move(upload_id_marker)};
+    }
+    bool more = true;
+    while (more && !out.truncated) {
+      auto page = versioning::list_multiparts(call_.engine(), repository_, root_ + query_.prefix,
+                                              after, query_.limit);
+      more = page.has_more;
+      for (const versioning::MultipartUpload& upload : page.items) {
+        const std::string key = key_of(upload);
+        after = {root_ + key, upload.upload_id};
+        if (!add(upload, key, out)) break;
+        if (const auto group = group_of(key)) {
+          after = {root_ + *group + kPastEveryKey, ""};
+          more = true;
+          break;
+        }
+      }
+      if (page.items.empty()) more = false;
+    }
+  }
+
+ private:
+  std::string key_of(const versioning::MultipartUpload& upload) const {
+    return str_cat(upload.branch.str(), '/', upload.key.str()).substr(root_.size());
+  }
+
+  std::optional<std::string> group_of(const std::string& key) const {
+    if (query_.delimiter.empty()) return std::nullopt;
+    const size_t at = key.find(query_.delimiter, query_.prefix.size());
+    if (at == std::string::npos) return std::nullopt;
+    return key.substr(0, at + query_.delimiter.size());
+  }
+
+  /// False when the page is full: it is then marked as truncated.
+  bool add(const versioning::MultipartUpload& upload, const std::string& key,
+           xml::ListMultipartUploadsResult& out) {
+    const auto group = group_of(key);
+    if (group && *group == query_.after) return true;  // shown as the last of the previous page
+    if (out.uploads.size() + out.common_prefixes.size() == query_.limit) {
+      out.truncated = true;
+      return false;
+    }
+    if (group) {
+      out.common_prefixes.push_back(*group);
+      out.next_key_marker = *group;
+      out.next_upload_id_marker.clear();
+    } else {
+      out.uploads.push_back({key, upload.upload_id, {upload.owner, upload.owner}, upload.created,
+                             upper_name_of(upload.checksum_algorithm), upload.checksum_type});
+      out.next_key_marker = key;
+      out.next_upload_id_marker = upload.upload_id;
+    }
+    return true;
+  }
+
+  Call& call_;
+  const RepositoryName& repository_;
+  const std::string root_;
+  const ListQuery& query_;
+};
+
+}  // namespace
+
+http::Response run(Call& call, const ListMultipartUploads& endpoint) {
+  const BucketName bucket = require_bucket(endpoint.bucket);
+  const ListQuery query = check_list_parameters(endpoint.parameters, "max-uploads",
+                                                endpoint.key_marker.value_or(""));
+  versioning::get_repository(call.engine(), bucket.repository);
+  xml::ListMultipartUploadsResult result;
+  result.bucket = endpoint.bucket;
+  result.prefix = query.prefix;
+  result.delimiter = query.delimiter;
+  result.key_marker = query.after;
+  // Without a key marker the upload id marker means nothing.
+  result.upload_id_marker = query.after.empty() ? "" : endpoint.upload_id_marker.value_or("");
+  result.url_encoding = query.url_encoding;
+  result.max_uploads = query.limit;
+  if (query.limit > 0) {
+    UploadPages(call, bucket, query).collect(result.upload_id_marker, result);
+  }
+  return xml_response(200, to_xml(result));
+}
+
+}  // namespace tarn::s3

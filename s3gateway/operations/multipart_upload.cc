@@ -1,0 +1,121 @@
+// CreateMultipartUpload, AbortMultipartUpload, CompleteMultipartUpload.
+#include "core/base/str_cat.h"
+#include "core/base/encoding.h"
+#include "core/versioning/multipart.h"
+#include "s3gateway/checksums.h"
+#include "s3gateway/errors.h"
+#include "s3gateway/lookup.h"
+#include "s3gateway/object_headers.h"
+#include "s3gateway/operations/open_upload.h"
+#include "s3gateway/operations/operations.h"
+#include "s3gateway/precondition.h"
+#include "s3gateway/range.h"
+#include "s3gateway/xml/multipart.h"
+
+namespace tarn::s3 {
+namespace {
+
+constexpr std::string_view kComposite = "COMPOSITE";
+constexpr std::string_view kFullObject = "FULL_OBJECT";
+
+bool is_sha(sigv4::ChecksumAlgorithm algorithm) {
+  return algorithm == sigv4::ChecksumAlgorithm::kSha1 ||
+         algorithm == sigv4::ChecksumAlgorithm::kSha256;
+}
+
+/// Algorithm and type of the object's checksum. Digests of the SHA family cannot be merged, and CRC64NVME always is.
+void choose_checksum(const http::Headers& headers, versioning::MultipartCreation& creation) {
+  const std::string_view name = headers.get("x-amz-checksum-algorithm");
+  const std::string_view type = headers.get("x-amz-checksum-type");
+  if (name.empty()) {
+    if (type.empty()) return;
+    throw Refusal(failure::kInvalidRequest,
+                  "The x-amz-checksum-type header can only be used with the x-amz-checksum-algorithm header.");
+  }
+  const auto algorithm = sigv4::parse_checksum_algorithm(name);
+  if (!algorithm) {
+    throw Refusal(failure::kInvalidRequest,
+                  "Checksum algorithm provided is unsupported. Please try again with any of the valid types: "
+                  "[CRC32, CRC32C, CRC64NVME, SHA1, SHA256]");
+  }
+  const bool merged_only = *algorithm == sigv4::ChecksumAlgorithm::kCrc64Nvme;
+  if (type.empty()) {
+    creation.checksum_type = std::string(merged_only ? kFullObject : kComposite);
+  } else if ((type == kFullObject && !is_sha(*algorithm)) || (type == kComposite && !merged_only)) {
+    creation.checksum_type = std::string(type);
+  } else {
+    throw Refusal(failure::kInvalidRequest,
+                  str_cat("The ", type, " checksum type cannot be used with the ", name,
+                          " checksum algorithm."));
+  }
+  creation.checksum_algorithm = std::string(sigv4::name_of(*algorithm));
+}
+
+std::optional<uint64_t> announced_bytes(const http::Headers& headers) {
+  const std::string* text = headers.find("x-amz-mp-object-size");
+  if (!text) return std::nullopt;
+  const auto bytes = parse_decimal(*text);
+  if (!bytes) {
+    throw Refusal(failure::kInvalidRequest, "Value for x-amz-mp-object-size header is invalid.");
+  }
+  return bytes;
+}
+
+}  // namespace
+
+http::Response run(Call& call, const CreateMultipartUpload& endpoint) {
+  const http::Headers& headers = call.request.headers;
+  const Location location = locate(endpoint.bucket, endpoint.key);
+  refuse_unserved_headers(headers);
+  versioning::MultipartCreation creation;
+  creation.owner = call.user.name;
+  creation.attributes = parse_object_attributes(headers);
+  choose_checksum(headers, creation);
+  const versioning::UploadTarget target = check_upload(call.engine(), location, {});
+  const versioning::MultipartUpload upload =
+      versioning::create_multipart(call.engine(), target, creation);
+  http::Response response = xml_response(
+      200, to_xml(xml::InitiateMultipartUploadResult{endpoint.bucket, endpoint.key, upload.upload_id}));
+  if (!creation.checksum_algorithm.empty()) {
+    response.headers.add("x-amz-checksum-algorithm", upper_name_of(creation.checksum_algorithm));
+    response.headers.add("x-amz-checksum-type", creation.checksum_type);
+  }
+  return response;
+}
+
+http::Response run(Call& call, const CompleteMultipartUpload& endpoint) {
+  const http::Headers& headers = call.request.headers;
+  const Location location = locate(endpoint.bucket, endpoint.key);
+  versioning::Completion completion;
+  completion.condition = write_condition(headers);
+  completion.checksums = checksum_headers(headers);
+  completion.object_bytes = announced_bytes(headers);
+  // The checksum headers are about the object, not about the document in the body.
+  for (const Checksum& checksum : completion.checksums) {
+    call.request.headers.remove(header_of(checksum.algorithm));
+  }
+  xml::CompleteRequest document =
+      xml::parse_complete(read_document(call, xml::kCompleteDocumentBytesMax));
+  for (xml::CompleteRequest::Part& part : document.parts) {
+    completion.parts.push_back({part.number, std::move(part.etag), std::move(part.checksums)});
+  }
+  const versioning::MultipartUpload upload = open_upload(call, location, endpoint.upload_id);
+  const Entry entry = versioning::complete_multipart(call.engine(), upload, completion);
+  xml::CompleteMultipartUploadResult result;
+  result.location = str_cat("http://", headers.get("host"), '/', percent_encode(endpoint.bucket), '/',
+                            percent_encode(endpoint.key, /*keep_slash=*/true));
+  result.bucket = endpoint.bucket;
+  result.key = endpoint.key;
+  result.etag = entry.etag;
+  result.checksums = entry.checksums();
+  return xml_response(200, to_xml(result));
+}
+
+http::Response run(Call& call, const AbortMultipartUpload& endpoint) {
+  const versioning::MultipartUpload upload =
+      open_upload(call, locate(endpoint.bucket, endpoint.key), endpoint.upload_id);
+  versioning::abort_multipart(call.engine(), upload);
+  return no_content();
+}
+
+}  // namespace tarn::s3

@@ -1,0 +1,20 @@
+// The multipart upload that a request is about.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/versioning/multipart.h"
+#include "s3gateway/address.h"
+#include "s3gateway/call.h"
+
+namespace tarn::s3 {
+
+/// Throws NoSuchUpload for an id that is unknown, ended, or of another bucket, branch or key.
+versioning::MultipartUpload open_upload(Call& call, const Location& location,
+                                        std::string_view upload_id);
+
+/// Throws InvalidArgument unless it is a number from 1 to 10000.
+uint32_t check_part_number(const std::string& text);
+
+}  // namespace tarn::s3

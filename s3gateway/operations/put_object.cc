@@ -1,0 +1,65 @@
+#include "core/base/str_cat.h"
+#include "s3gateway/checksums.h"
+#include "s3gateway/errors.h"
+#include "s3gateway/lookup.h"
+#include "s3gateway/object_headers.h"
+#include "s3gateway/operations/operations.h"
+#include "s3gateway/operations/upload_limits.h"
+#include "s3gateway/precondition.h"
+
+namespace tarn::s3 {
+namespace {
+
+constexpr std::string_view kEmptyMd5 = "d41d8cd98f00b204e9800998ecf8427e";
+
+/// PUT of "branch/": clients make directories so. The branch is there already, so nothing is done.
+http::Response put_marker(Call& call, const Location& location) {
+  on_branch(call.engine(), location, [&](const BranchName& branch) {
+    return versioning::get_branch(call.engine(), location.repository, branch);
+  });
+  PayloadBody body(call);
+  std::string first(1, '\0');
+  if (body.read(first) > 0) {
+    throw Refusal(failure::kInvalidArgument,
+                  "The key must be <branch>/<path>: \"<branch>/\" alone can only be an empty directory "
+                  "marker.");
+  }
+  http::Response response;
+  response.headers.add("ETag", quoted(kEmptyMd5));
+  return response;
+}
+
+}  // namespace
+
+void check_upload_length(const Call& call, std::optional<uint64_t> length) {
+  if (!length && !call.request.content_length && !call.request.chunked) {
+    throw Refusal(failure::kMissingContentLength, "You must provide the Content-Length HTTP header.");
+  }
+  if (length.value_or(0) > kSinglePutBytesMax) {
+    throw Refusal(failure::kEntityTooLarge,
+                  "Your proposed upload exceeds the maximum allowed size of 5 GiB. Use a multipart upload.",
+                  {{"ProposedSize", std::to_string(*length)},
+                   {"MaxSizeAllowed", std::to_string(kSinglePutBytesMax)}});
+  }
+}
+
+http::Response run(Call& call, const PutObject& endpoint) {
+  const http::Headers& headers = call.request.headers;
+  const Location location = locate(endpoint.bucket, endpoint.key);
+  refuse_unserved_headers(headers);
+  if (location.is_marker()) return put_marker(call, location);
+  const versioning::Condition condition = write_condition(headers);
+  const versioning::ObjectAttributes attributes = parse_object_attributes(headers);
+  PayloadBody body(call);
+  check_upload_length(call, body.length());
+  // Everything that can refuse comes before the first byte of the body is read: the client then sends none.
+  const versioning::UploadTarget target = check_upload(call.engine(), location, condition);
+  const Entry entry = versioning::put_object(call.engine(), target, body, body.length(), attributes,
+                                             condition);
+  http::Response response;
+  response.headers.add("ETag", quoted(entry.etag));
+  add_checksum_headers(response.headers, entry.checksums());
+  return response;
+}
+
+}  // namespace tarn::s3

@@ -1,0 +1,85 @@
+#include "server/backend.h"
+
+#include "core/base/digest.h"
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/db/embedded.h"
+#include "core/db/migrations.h"
+#include "core/db/pool.h"
+#include "core/versioning/assembly.h"
+#include "server/master_key.h"
+#include "server/stores.h"
+#include "server/web_page.h"
+
+namespace tarn::server {
+namespace {
+
+/// A key of its own for each use, so that one leak is not all.
+std::string derived_key(const std::string& master_key, std::string_view use) {
+  return hmac_sha256(master_key, use);
+}
+
+std::unique_ptr<db::EmbeddedPostgres> start_database(const Config& config) {
+  return config.database.empty() ? db::EmbeddedPostgres::start(config.data) : nullptr;
+}
+
+/// The schema is brought up to date before anything of the program reads it.
+std::string migrated(const std::string& url) {
+  db::migrate(*db::Connection::open(url), db::embedded_migrations());
+  return url;
+}
+
+}  // namespace
+
+struct Backend::Parts {
+  explicit Parts(const Config& config)
+      : master_key(load_master_key(config)),
+        postgres(start_database(config)),
+        pool(migrated(postgres ? postgres->url() : config.database), {.connections_max = config.db_connections}),
+        stores(open_stores(config)),
+        authenticator(pool, clock, master_key),
+        assembly(pool, *stores, clock,
+                 {.node_cache_bytes = config.cache_node_bytes,
+                  .link_key = derived_key(master_key, "tarn physical address tokens")}) {}
+
+  SystemClock clock;
+  std::string master_key;
+  std::unique_ptr<db::EmbeddedPostgres> postgres;
+  db::Pool pool;
+  std::unique_ptr<blob::Stores> stores;
+  auth::Authenticator authenticator;
+  versioning::Assembly assembly;
+};
+
+Backend::Backend(const Config& config) : parts_(std::make_unique<Parts>(config)) {}
+Backend::~Backend() = default;
+
+versioning::Engine& Backend::engine() { return parts_->assembly.engine(); }
+versioning::Assembly& Backend::assembly() { return parts_->assembly; }
+auth::Authenticator& Backend::authenticator() { return parts_->authenticator; }
+
+const Clock& Backend::clock() const { return parts_->clock; }
+
+bool Backend::ready() {
+  try {
+    parts_->stores->locate("local://readiness").store->stat("readiness");
+    // A key nobody has: the question needs the database, its answer does not matter.
+    parts_->authenticator.find_key("-readiness-");
+    return true;
+  } catch (const Error& error) {
+    log::warn("not_ready", {{"message", error.message()}});
+    return false;
+  }
+}
+
+api::json::Installation installation_of(const Config& config) {
+  const bool s3 = !config.store_s3.endpoint.empty() || !config.store_s3_stores.empty();
+  return {.version = std::string(program_version()),
+          .store_type = s3 ? "s3" : "local",
+          .namespace_example = s3 ? "s3://example-bucket/prefix" : "local://example",
+          .namespace_pattern = s3 ? "^(s3|local)://" : "^local://",
+          .namespace_prefix = s3 ? "s3://" : "local://",
+          .import_pattern = s3 ? "^(s3|local)://" : "^local://"};
+}
+
+}  // namespace tarn::server

@@ -1,0 +1,43 @@
+// Everything behind the APIs: the database, the stores, the engine and the accounts.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/auth/authenticator.h"
+#include "core/versioning/engine.h"
+#include "server/api/json/configuration.h"
+#include "server/config.h"
+
+namespace tarn::versioning {
+class Assembly;
+}
+
+namespace tarn::server {
+
+/// Safe from any thread once made.
+class Backend {
+ public:
+  /// Starts the embedded database when none is configured, brings the schema up to date, opens the stores. Must be
+  /// called on a thread that outlives the result. Throws what its parts throw.
+  explicit Backend(const Config& config);
+  /// Stops the embedded database.
+  ~Backend();
+
+  versioning::Engine& engine();
+  versioning::Assembly& assembly();
+  auth::Authenticator& authenticator();
+  const Clock& clock() const;
+  /// Whether the database answers and the store is there.
+  bool ready();
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+/// What clients may know.
+api::json::Installation installation_of(const Config& config);
+
+}  // namespace tarn::server

@@ -1,0 +1,70 @@
+#include "server/front.h"
+
+#include <string>
+
+#include "core/base/error.h"
+#include "core/base/metrics.h"
+#include "server/api/credentials.h"
+#include "server/api/errors.h"
+#include "server/api/response.h"
+#include "server/web_page.h"
+
+namespace tarn::server {
+namespace {
+
+http::Response page() {
+  http::Response response;
+  response.headers.add("Content-Type", "text/html; charset=utf-8");
+  response.headers.add("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'");
+  response.headers.add("X-Frame-Options", "SAMEORIGIN");
+  response.body = web_page();
+  return response;
+}
+
+http::Response log_out() {
+  http::Response response = api::empty_response(307);
+  response.headers.add("Location", "/");
+  response.headers.add("Set-Cookie", std::string(api::kSessionCookie) + "=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax");
+  return response;
+}
+
+}  // namespace
+
+bool is_rest(const http::Request& request) {
+  const std::string_view path = request.raw_path();
+  return path == "/api" || path.starts_with("/api/");
+}
+
+http::Response Plain::handle(const http::Request& request) const {
+  http::Response response = answer(request);
+  response.headers.add("X-Content-Type-Options", "nosniff");
+  response.headers.add("X-Request-Id", request.id);
+  if (request.method == "HEAD") {
+    response.content_length = response.body.size();
+    response.body.clear();
+  }
+  return response;
+}
+
+http::Response Plain::answer(const http::Request& request) const {
+  const std::string_view path = request.raw_path();
+  if (path == "/logout") return log_out();
+  if (request.method == "GET" || request.method == "HEAD") {
+    if (path == "/" || path == "/index.html") return page();
+    if (path == "/_health" || path == "/_ready") return health(path);
+    if (path == "/metrics") {
+      http::Response response = api::text_response(200, metrics::text());
+      response.headers.set("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
+      return response;
+    }
+  }
+  return api::failure_response(Error(ErrorCode::kNotFound, "unknown_endpoint", "there is nothing at this address"),
+                               request.id);
+}
+
+http::Response Plain::health(std::string_view path) const {
+  if (path == "/_health") return api::text_response(200, "alive\n");
+  return ready_() ? api::text_response(200, "ready\n") : api::text_response(503, "not ready\n");
+}
+
+}  // namespace tarn::server

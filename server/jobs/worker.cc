@@ -1,0 +1,48 @@
+#include "server/jobs/worker.h"
+
+#include <algorithm>
+#include <exception>
+
+#include "core/base/log.h"
+#include "core/base/mutex.h"
+
+namespace tarn::jobs {
+namespace {
+
+/// Returns early when asked to stop.
+void wait(std::stop_token stop, std::chrono::milliseconds duration) {
+  Mutex mutex;
+  CondVar never;
+  MutexLock lock(mutex);
+  never.wait_for(lock, stop, duration, [] { return false; });
+}
+
+}  // namespace
+
+std::chrono::milliseconds failure_pause(uint32_t failures) {
+  constexpr std::chrono::milliseconds kFirst{1000};
+  constexpr uint32_t kDoublingsMax = 5;  // beyond the maximum anyway
+  return std::min(kFirst * (1u << std::min(failures - 1, kDoublingsMax)), kFailurePauseMax);
+}
+
+Worker::Worker(WorkerOptions options, Run run)
+    : thread_([options = std::move(options), run = std::move(run)](std::stop_token stop) {
+        loop(stop, options, run);
+      }) {}
+
+void Worker::loop(std::stop_token stop, const WorkerOptions& options, const Run& run) {
+  uint32_t failures = 0;
+  while (!stop.stop_requested()) {
+    try {
+      const bool worked = run(stop);
+      failures = 0;
+      if (!worked) wait(stop, options.interval);
+    } catch (const std::exception& error) {
+      ++failures;
+      log::warn("job_failed", {{"job", options.name}, {"failures", failures}, {"message", error.what()}});
+      wait(stop, failure_pause(failures));
+    }
+  }
+}
+
+}  // namespace tarn::jobs

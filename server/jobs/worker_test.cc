@@ -1,0 +1,73 @@
+#include "server/jobs/worker.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <latch>
+#include <stdexcept>
+
+namespace tarn::jobs {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(Worker, RunsAgainAtOnceWhileThereIsWork) {
+  std::latch third(3);
+  std::atomic<int> runs = 0;
+  Worker worker({.name = "test", .interval = 1h}, [&](std::stop_token) {
+    if (++runs <= 3) third.count_down();
+    return runs < 3;
+  });
+  third.wait();  // a pause of an hour between the runs would end in the test's time limit
+}
+
+TEST(Worker, StopsInTheMiddleOfItsPause) {
+  std::latch ran(1);
+  const auto began = std::chrono::steady_clock::now();
+  {
+    Worker worker({.name = "test", .interval = 1h}, [&](std::stop_token) {
+      ran.count_down();
+      return false;
+    });
+    ran.wait();
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 30s);
+}
+
+TEST(Worker, TellsARunToStop) {
+  std::latch ran(1);
+  std::atomic<bool> told = false;
+  {
+    Worker worker({.name = "test", .interval = 1ms}, [&](std::stop_token stop) {
+      if (ran.try_wait()) return false;
+      ran.count_down();
+      while (!stop.stop_requested()) std::this_thread::sleep_for(1ms);
+      told = true;
+      return true;
+    });
+    ran.wait();
+  }
+  EXPECT_TRUE(told);
+}
+
+TEST(Worker, GoesOnAfterAFailure) {
+  std::latch second(2);
+  std::atomic<int> runs = 0;
+  Worker worker({.name = "test", .interval = 1ms}, [&](std::stop_token) {
+    if (runs < 2) second.count_down();
+    if (++runs == 1) throw std::runtime_error("once");
+    return false;
+  });
+  second.wait();
+}
+
+TEST(Worker, PausesLongerAfterEachFailureUpToALimit) {
+  EXPECT_EQ(failure_pause(1), 1s);
+  EXPECT_EQ(failure_pause(2), 2s);
+  EXPECT_EQ(failure_pause(4), 8s);
+  EXPECT_EQ(failure_pause(6), 30s);
+  EXPECT_EQ(failure_pause(4'000'000'000), 30s);
+}
+
+}  // namespace
+}  // namespace tarn::jobs

@@ -1,0 +1,147 @@
+// tarnd: reads the configuration, puts the parts together, serves until it is told to stop.
+#include <pthread.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/base/str_cat.h"
+#include "core/http/server.h"
+#include "s3gateway/gateway.h"
+#include "server/api/api.h"
+#include "server/backend.h"
+#include "server/command_line.h"
+#include "server/config_docs.h"
+#include "server/front.h"
+#include "server/jobs/background.h"
+#include "server/ready_file.h"
+#include "server/rest_table.h"
+#include "server/web_page.h"
+
+namespace tarn::server {
+namespace {
+
+/// Running requests get this long to finish when the server stops.
+constexpr std::chrono::milliseconds kDrain{30'000};
+
+std::optional<std::string> environment(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+/// Before any thread starts: all inherit the mask, and only wait_for_signal() takes these.
+sigset_t block_signals() {
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGTERM);
+  sigaddset(&ends, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+  return ends;
+}
+
+void configure_log(const Config& config) {
+  const log::Level level = config.log_level == "debug"  ? log::Level::kDebug
+                           : config.log_level == "warn"  ? log::Level::kWarn
+                           : config.log_level == "error" ? log::Level::kError
+                                                         : log::Level::kInfo;
+  log::configure(level, config.log_format == "json" ? log::Format::kJson : log::Format::kText);
+}
+
+void make_admin(auth::Authenticator& authenticator) {
+  const std::string id = environment("TARN_ADMIN_ACCESS_KEY_ID").value_or("");
+  const std::string secret = environment("TARN_ADMIN_SECRET_ACCESS_KEY").value_or("");
+  const bool given = !id.empty() && !secret.empty();
+  const auto made = authenticator.ensure_admin(given ? id : "", given ? secret : "");
+  if (!made || given) return;
+  std::cout << "Keys of user admin, shown this once:\n  access key id:     " << made->id
+            << "\n  secret access key: " << made->secret << std::endl;
+}
+
+/// Serves until a signal comes.
+void serve(const Config& config, const CommandLine& command, const sigset_t& ends) {
+  Backend backend(config);
+  make_admin(backend.authenticator());
+  const auto workers = jobs::start_background(backend.assembly(), config.job_workers);
+
+  api::Api rest({.engine = backend.engine(),
+                 .authenticator = backend.authenticator(),
+                 .installation = installation_of(config),
+                 .upload_bytes_max = config.upload_bytes_max});
+  const s3::S3Context s3{.engine = backend.engine(),
+                         .authenticator = backend.authenticator(),
+                         .clock = backend.clock(),
+                         .options = {.region = config.s3_region, .hosts = config.s3_hosts}};
+  const Plain plain([&backend] { return backend.ready(); });
+  const http::Handler front = [&](http::Request& request) {
+    // A signature makes a request S3 whatever its path, so S3 is asked first.
+    if (s3::is_s3_request(request, s3.options)) return s3::handle(s3, request);
+    return is_rest(request) ? rest.handle(request) : plain.handle(request);
+  };
+
+  const ListenAddress address = parse_listen(config.listen);
+  const auto server = http::Server::start(address.host, address.port, config.http, front);
+  std::unique_ptr<http::Server> s3_server;
+  if (!config.s3_listen.empty()) {
+    const ListenAddress second = parse_listen(config.s3_listen);
+    s3_server = http::Server::start(second.host, second.port, config.http,
+                                    [&](http::Request& request) { return s3::handle(s3, request); });
+  }
+  const std::string url = str_cat("http://", address.host, ":", server->port());
+  log::info("serving", {{"url", url}, {"version", program_version()}});
+  if (!command.ready_file.empty()) write_ready_file(command.ready_file, url);
+
+  int signal_number = 0;
+  sigwait(&ends, &signal_number);
+  log::info("stopping", {{"signal", signal_number}});
+  if (!command.ready_file.empty()) remove_ready_file(command.ready_file);
+  if (s3_server) s3_server->stop(kDrain);
+  server->stop(kDrain);
+}
+
+/// What only prints; false = serve.
+bool print_only(CommandLine::Mode mode) {
+  switch (mode) {
+    case CommandLine::Mode::kVersion: std::cout << "tarnd " << program_version() << "\n"; return true;
+    case CommandLine::Mode::kRestTable: std::cout << rest_table_page(); return true;
+    case CommandLine::Mode::kConfigDocs: std::cout << configuration_page(); return true;
+    case CommandLine::Mode::kSampleConfig: std::cout << sample_file(); return true;
+    case CommandLine::Mode::kServe:
+    case CommandLine::Mode::kCheckConfig: return false;
+  }
+  return false;
+}
+
+int run(int argc, char** argv) {
+  const ParsedCommandLine parsed = parse_command_line(argc, argv);
+  if (parsed.exit_status) return *parsed.exit_status;
+  if (print_only(parsed.command.mode)) return EXIT_SUCCESS;
+  const sigset_t ends = block_signals();
+  if (!parsed.command.ready_file.empty()) remove_ready_file(parsed.command.ready_file);
+  const Config config = read_config(parsed.command, environment);
+  if (parsed.command.mode == CommandLine::Mode::kCheckConfig) {
+    std::cout << effective_text(config);
+    return EXIT_SUCCESS;
+  }
+  configure_log(config);
+  serve(config, parsed.command, ends);
+  return EXIT_SUCCESS;
+}
+
+}  // namespace
+}  // namespace tarn::server
+
+int main(int argc, char** argv) {
+  try {
+    return tarn::server::run(argc, argv);
+  } catch (const std::exception& error) {
+    std::cerr << "tarnd: " << error.what() << std::endl;
+    return EXIT_FAILURE;
+  }
+}

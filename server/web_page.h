@@ -1,0 +1,14 @@
+// The page at "/".
+#pragma once
+
+#include <string_view>
+
+namespace tarn::server {
+
+/// web/index.html with the version filled in; part of the binary.
+std::string_view web_page();
+
+/// For example "0.1.0".
+std::string_view program_version();
+
+}  // namespace tarn::server
