@@ -26,6 +26,17 @@ const CLI::App* chosen(const CLI::App& app) {
   return at;
 }
 
+/// "tarn repo create"
+std::string full_name(const CLI::App* app) {
+  const CLI::App* parent = app->get_parent();
+  return parent == nullptr ? app->get_name() : str_cat(full_name(parent), ' ', app->get_name());
+}
+
+std::string help_of(const CLI::App* app) {
+  const CLI::App* parent = app->get_parent();
+  return app->help(parent == nullptr ? "" : full_name(parent));
+}
+
 }  // namespace
 
 Command& Command::argument(const std::string& name, std::string& into, const std::string& help) {
@@ -88,23 +99,21 @@ Command CommandTree::add_command(std::string_view path, const std::string& help,
 }
 
 CommandTree::Parsed CommandTree::parse(std::vector<std::string> arguments) {
+  if (arguments.empty()) throw usage_error(str_cat("which command?\n\n", help_of(&state_->app)));
   // CLI11 takes them last one first.
   std::reverse(arguments.begin(), arguments.end());
   try {
     state_->app.parse(std::move(arguments));
   } catch (const CLI::CallForHelp&) {
-    return {{}, chosen(state_->app)->help(), ""};
+    return {{}, help_of(chosen(state_->app)), ""};
   } catch (const CLI::ParseError& error) {
-    const CLI::App* app = chosen(state_->app);
-    throw usage_error(str_cat(error.what(), "\nsee: tarn ", app == &state_->app ? "" : app->get_name() + " ", "--help"));
+    throw usage_error(str_cat(error.what(), "\nsee: ", full_name(chosen(state_->app)), " --help"));
   }
   const CLI::App* app = chosen(state_->app);
   for (const auto& [candidate, run] : state_->runs) {
-    if (candidate != app) continue;
-    const bool grouped = app->get_parent() != &state_->app;
-    return {run, "", grouped ? str_cat(app->get_parent()->get_name(), ' ', app->get_name()) : app->get_name()};
+    if (candidate == app) return {run, "", full_name(app)};
   }
-  return {{}, app->help(), ""};
+  return {{}, help_of(app), full_name(app)};
 }
 
 }  // namespace tarn::cli

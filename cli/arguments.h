@@ -59,8 +59,8 @@ class CommandTree {
 
   struct Parsed {
     Run run;               ///< empty = nothing to run: `text` is help for standard output
-    std::string text;
-    std::string name;  ///< "repo create"
+    std::string text{};
+    std::string name;      ///< "tarn repo create"
   };
   /// Throws a usage error.
   Parsed parse(std::vector<std::string> arguments);

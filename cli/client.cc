@@ -20,7 +20,7 @@ constexpr std::string_view kApiRoot = "/api/v1";
 constexpr int kAttempts = 4;
 constexpr std::chrono::milliseconds kFirstPause{200};
 constexpr std::chrono::milliseconds kLongestPause{5000};
-constexpr int kPauseGrowth = 4;
+constexpr int kPauseGrowth = 3;
 constexpr std::chrono::seconds kConnectTimeout{10};
 /// Commits wait for hooks, which may run for minutes.
 constexpr std::chrono::seconds kAnswerTimeout{600};

@@ -90,7 +90,11 @@ Format parse_format(std::string_view word) {
 }
 
 ListWriter::ListWriter(Output& out, std::string kind, Cells columns)
-    : out_(out), kind_(std::move(kind)), columns_(std::move(columns)) {
+    : out_(out), kind_(std::move(kind)), columns_(std::move(columns)) {}
+
+void ListWriter::begin() {
+  if (begun_) return;
+  begun_ = true;
   if (out_.format() == Format::kJson) {
     out_.data() << "{\"apiVersion\":\"" << kApiVersion << "\",\"kind\":\"" << kind_ << "\",\"items\":[";
   } else if (out_.format() == Format::kCsv) {
@@ -102,6 +106,7 @@ ListWriter::ListWriter(Output& out, std::string kind, Cells columns)
 }
 
 void ListWriter::add(const Json& item, Cells cells) {
+  begin();
   switch (out_.format()) {
     case Format::kJson:
       out_.data() << (count_ > 0 ? ",\n" : "\n") << dump(item);
@@ -142,6 +147,7 @@ void ListWriter::flush_table() {
 }
 
 void ListWriter::finish() {
+  begin();
   if (out_.format() == Format::kJson) out_.data() << (count_ > 0 ? "\n]}\n" : "]}\n");
   if (out_.format() == Format::kTable && !held_.empty()) flush_table();
   out_.data().flush();

@@ -24,7 +24,8 @@ using Cells = std::vector<std::string>;
 
 class Output;
 
-/// Rows of one kind, printed as they come: memory does not grow with their number. One thread at a time.
+/// Rows of one kind, printed as they come: memory does not grow with their number. Nothing is printed before the
+/// first row or the end, so a list that fails at once leaves the data stream empty. One thread at a time.
 class ListWriter {
  public:
   ListWriter(Output& out, std::string kind, Cells columns);
@@ -34,6 +35,7 @@ class ListWriter {
   void finish();
 
  private:
+  void begin();
   void flush_table();
 
   Output& out_;
@@ -41,6 +43,7 @@ class ListWriter {
   const Cells columns_;
   std::vector<size_t> widths_;
   std::vector<Cells> held_;
+  bool begun_ = false;
   size_t count_ = 0;
 };
 

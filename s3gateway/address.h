@@ -47,6 +47,7 @@ struct BucketName {
   RepositoryName repository;
   std::string ref;  ///< "" for a plain bucket
   bool rooted() const { return !ref.empty(); }
+  bool operator==(const BucketName&) const = default;
 };
 std::optional<BucketName> parse_bucket(std::string_view bucket);
 

@@ -39,7 +39,7 @@ void declare(Command& command, Options& options) {
       .flag("--object", options.single, "SOURCE is one object, not a prefix")
       .flag("--no-wait", options.no_wait, "return once the server has taken the job, and print its id")
       .option("--timeout", options.timeout, "stop waiting after 90s, 30m or 2h; the import goes on")
-      .option("--resume", options.resume, "wait for the import with this id instead of starting one")
+      .option("--resume", options.resume, "instead of starting one, wait for the import with this id on TARGET")
       .flag("--cancel-on-interrupt", options.cancel, "^C and SIGTERM cancel the import; without it they only stop the wait");
 }
 
@@ -74,7 +74,7 @@ milliseconds parse_duration(const std::string& text) {
 }
 
 std::string how_to_resume(const Uri& target, const std::string& id) {
-  return str_cat("tarn import --resume ", id, " \"\" ", to_string({target.repository, target.ref, ""}));
+  return str_cat("tarn import --resume ", id, ' ', to_string({target.repository, target.ref, ""}));
 }
 
 Error gave_up(std::string_view reason, std::string_view why, const Uri& target, const std::string& id) {
@@ -94,7 +94,7 @@ Json wait_for(Session& session, const Uri& target, const std::string& id, const 
   const auto started = std::chrono::steady_clock::now();
   const auto limit = options.timeout.empty() ? milliseconds::max() : parse_duration(options.timeout);
   const InterruptWatch watch;
-  Progress progress(str_cat("importing ", options.source), Unit::kObjects, 0, session.terminal.shows_progress);
+  Progress progress(str_cat("importing to ", to_string(target)), Unit::kObjects, 0, session.terminal.shows_progress);
   for (milliseconds pause = kFirstPoll;; pause = std::min(pause * 2, kSlowestPoll)) {
     Json status = session.client.call({.path = import_path(target), .query = {{"id", id}}});
     if (status.value("completed", false) || (status.contains("error") && !status["error"].is_null())) return status;
@@ -118,10 +118,12 @@ void print_status(Output& out, const std::string& id, Json status) {
 }
 
 ExitCode run(Session& session, const Options& options) {
-  if (options.source.empty() && options.resume.empty()) throw usage_error("importing: SOURCE is needed");
+  const bool resumes = !options.resume.empty();
+  if (options.source.empty() && !resumes) throw usage_error("importing: SOURCE is needed");
+  if (resumes && !options.target.empty()) throw usage_error("importing: --resume takes only TARGET");
   if (!options.timeout.empty()) parse_duration(options.timeout);
-  const Uri target = session.prefix(options.target);
-  const std::string id = options.resume.empty() ? start(session, target, options) : options.resume;
+  const Uri target = session.prefix(resumes ? options.source : options.target);
+  const std::string id = resumes ? options.resume : start(session, target, options);
   if (options.no_wait) {
     session.out.object("Import", {{"id", id}, {"completed", false}}, {{"import", id}});
     return ExitCode::kOk;

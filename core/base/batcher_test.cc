@@ -1,11 +1,11 @@
 #include "core/base/batcher.h"
 
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <numeric>
 #include <stdexcept>
 #include <thread>
+
+#include <gtest/gtest.h>
 
 namespace tarn {
 namespace {
@@ -136,10 +136,14 @@ TEST(Batcher, NoMoreBatchesRunThanThereMayBeLeaders) {
 TEST(Batcher, AFailureReachesEveryCallerOfItsBatchAndNoOther) {
   Gate gate;
   std::atomic<int> runs{0};
+  std::atomic<int> size_of_failed{0};
   IntBatcher batcher(10, 1, [&](std::span<const int> requests) {
     const int run = ++runs;
     if (run == 1) gate.pass();
-    if (run == 2) throw std::runtime_error("lost");
+    if (run == 2) {
+      size_of_failed = static_cast<int>(requests.size());
+      throw std::runtime_error("lost");
+    }
     return doubled(requests);
   });
   std::atomic<int> failed{0};
@@ -162,7 +166,8 @@ TEST(Batcher, AFailureReachesEveryCallerOfItsBatchAndNoOther) {
     std::this_thread::sleep_for(std::chrono::milliseconds{20});
     gate.open();
   }
-  EXPECT_EQ(failed, 3);
+  EXPECT_EQ(failed, size_of_failed);
+  EXPECT_GE(failed, 1);
   EXPECT_EQ(batcher.submit(4), 8);
 }
 

@@ -12,8 +12,9 @@
 namespace tarn {
 namespace {
 
-// All three are reflected: the first bit of a byte is its least significant one, and bit 63 - i of a "wide" word
-// holds the coefficient of x^i. A 32-bit CRC lives in the low half of its 64-bit state.
+// All three are reflected: the first bit of a byte is its least significant one, and bit 63 - i of
+// a "wide" word holds the coefficient of x^i. A 32-bit CRC lives in the low half of its 64-bit
+// state.
 struct Polynomial {
   uint64_t reflected;
   int width;
@@ -21,14 +22,19 @@ struct Polynomial {
 
 constexpr Polynomial polynomial_of(CrcKind kind) {
   switch (kind) {
-    case CrcKind::kCrc32: return {0xedb88320, 32};
-    case CrcKind::kCrc32c: return {0x82f63b78, 32};
-    case CrcKind::kCrc64Nvme: return {0x9a6c9329ac4bc9b5, 64};
+    case CrcKind::kCrc32:
+      return {0xedb88320, 32};
+    case CrcKind::kCrc32c:
+      return {0x82f63b78, 32};
+    case CrcKind::kCrc64Nvme:
+      return {0x9a6c9329ac4bc9b5, 64};
   }
   return {0, 64};
 }
 
-constexpr uint64_t mask_of(const Polynomial& p) { return p.width == 64 ? ~uint64_t{0} : 0xffffffff; }
+constexpr uint64_t mask_of(const Polynomial& p) {
+  return p.width == 64 ? ~uint64_t{0} : 0xffffffff;
+}
 
 /// value * x modulo the polynomial.
 constexpr uint64_t times_x(const Polynomial& p, uint64_t value) {
@@ -73,8 +79,9 @@ struct Tables {
         slice[s][byte] = (before >> 8) ^ slice[0][before & 0xff];
       }
     }
-    // Moving a lane by D bits multiplies its first half by x^(D+64) and its second by x^D. A carry-less product of
-    // reflected words comes out multiplied by x once more, hence the minus one.
+    // Moving a lane by D bits multiplies its first half by x^(D+64) and its second by x^D. A
+    // carry-less product of reflected words comes out multiplied by x once more, hence the minus
+    // one.
     const int up = 64 - p.width;
     near = {power_of_x(p, 128 + 64 - 1) << up, power_of_x(p, 128 - 1) << up};
     far = {power_of_x(p, 8 * kFoldBytes + 64 - 1) << up, power_of_x(p, 8 * kFoldBytes - 1) << up};
@@ -105,7 +112,8 @@ uint64_t update_by_table(const Tables& t, uint64_t state, std::string_view bytes
   for (; left >= kSlices; left -= kSlices, at += kSlices) {
     const uint64_t word = state ^ load_le(at);
     state = 0;
-    for (size_t i = 0; i < kSlices; ++i) state ^= t.slice[kSlices - 1 - i][(word >> (8 * i)) & 0xff];
+    for (size_t i = 0; i < kSlices; ++i)
+      state ^= t.slice[kSlices - 1 - i][(word >> (8 * i)) & 0xff];
   }
   for (; left > 0; --left, ++at) {
     state = (state >> 8) ^ t.slice[0][(state ^ static_cast<uint8_t>(*at)) & 0xff];
@@ -131,7 +139,8 @@ __attribute__((target("pclmul,sse4.1"))) inline __m128i moved(__m128i lane, __m1
                        _mm_clmulepi64_si128(lane, factors, 0x11));
 }
 
-/// Reduces the bytes to 16 with the same remainder, four lanes at a time, and leaves those to the tables.
+/// Reduces the bytes to 16 with the same remainder, four lanes at a time, and leaves those to the
+/// tables.
 __attribute__((target("pclmul,sse4.1"))) uint64_t update_by_folding(const Tables& t, uint64_t state,
                                                                     std::string_view bytes) {
   const char* at = bytes.data();

@@ -1,4 +1,5 @@
-// Cyclic redundancy checks of object storage: CRC-32, CRC-32C and CRC-64/NVME, incremental and mergeable.
+// Cyclic redundancy checks of object storage: CRC-32, CRC-32C and CRC-64/NVME, incremental and
+// mergeable.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +35,8 @@ size_t crc_bytes(CrcKind kind);
 
 uint64_t crc_of(CrcKind kind, std::string_view bytes);
 
-/// The CRC of A followed by B, from those of A and of B and the length of B. Time grows with log2 of the length.
+/// The CRC of A followed by B, from those of A and of B and the length of B. Time grows with log2
+/// of the length.
 uint64_t combine_crc(CrcKind kind, uint64_t crc_a, uint64_t crc_b, uint64_t length_b);
 
 /// Between value and big-endian digest. `crc_value` takes crc_bytes(kind) bytes.

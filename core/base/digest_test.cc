@@ -1,8 +1,8 @@
 #include "core/base/digest.h"
 
-#include <gtest/gtest.h>
-
 #include <set>
+
+#include <gtest/gtest.h>
 
 #include "core/base/encoding.h"
 
@@ -16,13 +16,15 @@ TEST(Digest, HasTheVectorsOfTheStandards) {
   EXPECT_EQ(to_hex(md5("abc")), "900150983cd24fb0d6963f7d28e17f72");
   EXPECT_EQ(to_hex(sha1("abc")), "a9993e364706816aba3e25717850c26c9cd0d89d");
   EXPECT_EQ(to_hex(sha256("")), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-  EXPECT_EQ(to_hex(sha256("abc")), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(to_hex(sha256("abc")),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
 TEST(Digest, RunsOverPiecesAndStartsAnewAfterFinish) {
-  for (const auto& [algorithm, whole] : {std::pair{DigestAlgorithm::kMd5, md5("hello world")},
-                                         std::pair{DigestAlgorithm::kSha1, sha1("hello world")},
-                                         std::pair{DigestAlgorithm::kSha256, sha256("hello world")}}) {
+  for (const auto& [algorithm, whole] :
+       {std::pair{DigestAlgorithm::kMd5, md5("hello world")},
+        std::pair{DigestAlgorithm::kSha1, sha1("hello world")},
+        std::pair{DigestAlgorithm::kSha256, sha256("hello world")}}) {
     Digest digest(algorithm);
     for (int round = 0; round < 2; ++round) {
       digest.update("hello");
@@ -44,10 +46,13 @@ TEST(Hmac, HasTheVectorsOfItsRfcs) {
             "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
   EXPECT_EQ(to_hex(hmac_sha256(std::string(20, '\xaa'), std::string(50, '\xdd'))),
             "773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ced565fe");
-  EXPECT_EQ(to_hex(hmac_sha256(std::string(131, '\xaa'), "Test Using Larger Than Block-Size Key - Hash Key First")),
+  EXPECT_EQ(to_hex(hmac_sha256(std::string(131, '\xaa'),
+                               "Test Using Larger Than Block-Size Key - Hash Key First")),
             "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
-  EXPECT_EQ(to_hex(hmac_sha1(std::string(20, '\x0b'), "Hi There")), "b617318655057264e28bc0b6fb378c8ef146be00");
-  EXPECT_EQ(to_hex(hmac_sha1(std::string(80, '\xaa'), "Test Using Larger Than Block-Size Key - Hash Key First")),
+  EXPECT_EQ(to_hex(hmac_sha1(std::string(20, '\x0b'), "Hi There")),
+            "b617318655057264e28bc0b6fb378c8ef146be00");
+  EXPECT_EQ(to_hex(hmac_sha1(std::string(80, '\xaa'),
+                             "Test Using Larger Than Block-Size Key - Hash Key First")),
             "aa4ae5e15272d00e95705637ce8a3b55ed402112");
 }
 

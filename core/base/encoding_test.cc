@@ -19,7 +19,8 @@ TEST(Hex, IsLowerCaseAndReadsBoth) {
   EXPECT_EQ(from_hex("009fFF"), "\x00\x9f\xff"s);
   EXPECT_EQ(from_hex(""), "");
   EXPECT_EQ(from_hex(to_hex(all_bytes())), all_bytes());
-  for (const char* bad : {"0", "0g", "g0", " 00", "0x00", "00:"}) EXPECT_EQ(from_hex(bad), nullopt) << bad;
+  for (const char* bad : {"0", "0g", "g0", " 00", "0x00", "00:"})
+    EXPECT_EQ(from_hex(bad), nullopt) << bad;
 }
 
 struct Pair {
@@ -28,16 +29,22 @@ struct Pair {
 };
 
 TEST(Base64, HasTheVectorsOfItsRfc) {
-  for (const Pair& p : {Pair{"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}, {"foob", "Zm9vYg=="},
-                        {"fooba", "Zm9vYmE="}, {"foobar", "Zm9vYmFy"}, {"\xfb\xff", "+/8="}}) {
+  for (const Pair& p : {Pair{"", ""},
+                        {"f", "Zg=="},
+                        {"fo", "Zm8="},
+                        {"foo", "Zm9v"},
+                        {"foob", "Zm9vYg=="},
+                        {"fooba", "Zm9vYmE="},
+                        {"foobar", "Zm9vYmFy"},
+                        {"\xfb\xff", "+/8="}}) {
     EXPECT_EQ(to_base64(p.bytes), p.text);
     EXPECT_EQ(from_base64(p.text), p.bytes);
   }
 }
 
 TEST(Base64, IsStrict) {
-  for (const char* bad : {"Zg", "Zg=", "Zg===", "=", "====", "Z===", "Zh==", "Zm9=", "Zm 9v", "Zm9v\n", "Z=g=",
-                          "-_8=", "Zg==Zg=="}) {
+  for (const char* bad : {"Zg", "Zg=", "Zg===", "=", "====", "Z===", "Zh==", "Zm9=", "Zm 9v",
+                          "Zm9v\n", "Z=g=", "-_8=", "Zg==Zg=="}) {
     EXPECT_EQ(from_base64(bad), nullopt) << bad;
   }
 }
@@ -54,16 +61,23 @@ TEST(Base64, RoundTripsEveryLength) {
 TEST(Base64Url, HasNoPaddingAndItsOwnAlphabet) {
   EXPECT_EQ(to_base64url("\xfb\xff"), "-_8");
   EXPECT_EQ(from_base64url("-_8"), "\xfb\xff");
-  for (const char* bad : {"-_8=", "+/8", "A", "-_9"}) EXPECT_EQ(from_base64url(bad), nullopt) << bad;
+  for (const char* bad : {"-_8=", "+/8", "A", "-_9"})
+    EXPECT_EQ(from_base64url(bad), nullopt) << bad;
 }
 
 TEST(Base32Hex, HasTheVectorsOfItsRfcInLowerCaseWithoutPadding) {
-  for (const Pair& p : {Pair{"", ""}, {"f", "co"}, {"fo", "cpng"}, {"foo", "cpnmu"}, {"foob", "cpnmuog"},
-                        {"fooba", "cpnmuoj1"}, {"foobar", "cpnmuoj1e8"}}) {
+  for (const Pair& p : {Pair{"", ""},
+                        {"f", "co"},
+                        {"fo", "cpng"},
+                        {"foo", "cpnmu"},
+                        {"foob", "cpnmuog"},
+                        {"fooba", "cpnmuoj1"},
+                        {"foobar", "cpnmuoj1e8"}}) {
     EXPECT_EQ(to_base32hex(p.bytes), p.text);
     EXPECT_EQ(from_base32hex(p.text), p.bytes);
   }
-  for (const char* bad : {"CO", "c", "cp", "cpn", "w0", "co======"}) EXPECT_EQ(from_base32hex(bad), nullopt) << bad;
+  for (const char* bad : {"CO", "c", "cp", "cpn", "w0", "co======"})
+    EXPECT_EQ(from_base32hex(bad), nullopt) << bad;
 }
 
 TEST(Base32Hex, SortsAsTheBytesDo) {
@@ -97,17 +111,18 @@ TEST(Percent, DecodingIsStrictAboutEscapes) {
 }
 
 TEST(Utf8, AcceptsWellFormedTextOfEveryLength) {
-  for (const std::string& good : {""s, "a"s, "\0"s, "\xc2\x80"s, "\xdf\xbf"s, "\xe0\xa0\x80"s, "\xed\x9f\xbf"s,
-                                  "\xee\x80\x80"s, "\xef\xbf\xbf"s, "\xf0\x90\x80\x80"s, "\xf4\x8f\xbf\xbf"s,
-                                  "a\xc3\xa9z"s}) {
+  for (const std::string& good : {""s, "a"s, "\0"s, "\xc2\x80"s, "\xdf\xbf"s, "\xe0\xa0\x80"s,
+                                  "\xed\x9f\xbf"s, "\xee\x80\x80"s, "\xef\xbf\xbf"s,
+                                  "\xf0\x90\x80\x80"s, "\xf4\x8f\xbf\xbf"s, "a\xc3\xa9z"s}) {
     EXPECT_TRUE(is_utf8(good)) << to_hex(good);
   }
 }
 
 TEST(Utf8, RefusesOverlongSurrogateTruncatedAndStrayBytes) {
-  for (const std::string& bad : {"\x80"s, "\xbf"s, "\xc0\x80"s, "\xc1\xbf"s, "\xc2"s, "\xc2 "s, "\xe0\x9f\xbf"s,
-                                 "\xe0\xa0"s, "\xed\xa0\x80"s, "\xed\xbf\xbf"s, "\xf0\x8f\xbf\xbf"s, "\xf0\x90\x80"s,
-                                 "\xf4\x90\x80\x80"s, "\xf5\x80\x80\x80"s, "\xff"s, "a\xc3"s, "\xe2\x82\xac\x82"s}) {
+  for (const std::string& bad :
+       {"\x80"s, "\xbf"s, "\xc0\x80"s, "\xc1\xbf"s, "\xc2"s, "\xc2 "s, "\xe0\x9f\xbf"s, "\xe0\xa0"s,
+        "\xed\xa0\x80"s, "\xed\xbf\xbf"s, "\xf0\x8f\xbf\xbf"s, "\xf0\x90\x80"s, "\xf4\x90\x80\x80"s,
+        "\xf5\x80\x80\x80"s, "\xff"s, "a\xc3"s, "\xe2\x82\xac\x82"s}) {
     EXPECT_FALSE(is_utf8(bad)) << to_hex(bad);
   }
 }

@@ -38,7 +38,8 @@ TEST(Wire, VarintsHaveTheBytesOfLeb128) {
 
 TEST(Wire, VarintsReadBack) {
   for (int shift = 0; shift < 64; ++shift) {
-    for (const uint64_t value : {uint64_t{1} << shift, (uint64_t{1} << shift) - 1, UINT64_MAX >> shift}) {
+    for (const uint64_t value :
+         {uint64_t{1} << shift, (uint64_t{1} << shift) - 1, UINT64_MAX >> shift}) {
       const std::string bytes = varint(value);
       WireReader in(bytes, "thing");
       EXPECT_EQ(in.varint(), value);
@@ -59,7 +60,8 @@ TEST(Wire, ZigzagKeepsSmallMagnitudesSmall) {
   EXPECT_EQ(zigzag(-1), 1u);
   EXPECT_EQ(zigzag(1), 2u);
   EXPECT_EQ(zigzag(INT64_MIN), UINT64_MAX);
-  for (const int64_t value : {int64_t{0}, int64_t{-1}, int64_t{1}, INT64_MIN, INT64_MAX, int64_t{-123456789}}) {
+  for (const int64_t value :
+       {int64_t{0}, int64_t{-1}, int64_t{1}, INT64_MIN, INT64_MAX, int64_t{-123456789}}) {
     EXPECT_EQ(unzigzag(zigzag(value)), value);
   }
 }
@@ -103,9 +105,14 @@ TEST(Wire, BytesAreLengthPrefixedViews) {
 TEST(Wire, ReadingPastTheEndNamesTheThing) {
   EXPECT_EQ(failure_of("", [](WireReader& in) { in.u8(); }), "thing: ends early");
   EXPECT_EQ(failure_of("abc", [](WireReader& in) { in.u32le(); }), "thing: ends early");
-  EXPECT_EQ(failure_of("\x05" "abcd", [](WireReader& in) { in.bytes(); }), "thing: ends early");
-  EXPECT_EQ(failure_of(varint(UINT64_MAX) + "a", [](WireReader& in) { in.bytes(); }), "thing: ends early");
-  EXPECT_EQ(failure_of("a", [](WireReader& in) { in.expect_end(); }), "thing: has bytes after its end");
+  EXPECT_EQ(failure_of("\x05"
+                       "abcd",
+                       [](WireReader& in) { in.bytes(); }),
+            "thing: ends early");
+  EXPECT_EQ(failure_of(varint(UINT64_MAX) + "a", [](WireReader& in) { in.bytes(); }),
+            "thing: ends early");
+  EXPECT_EQ(failure_of("a", [](WireReader& in) { in.expect_end(); }),
+            "thing: has bytes after its end");
 }
 
 }  // namespace

@@ -20,8 +20,7 @@ namespace {
 
 // A fifo would block the open, a terminal would become ours. openat2 wants neither flag together with O_PATH.
 int complete(int flags) {
-  const int always = O_CLOEXEC | O_NOFOLLOW;
-  return flags | always | ((flags & O_PATH) != 0 ? 0 : O_NONBLOCK | O_NOCTTY);
+  return flags | O_CLOEXEC | ((flags & O_PATH) != 0 ? 0 : O_NONBLOCK | O_NOCTTY);
 }
 
 [[noreturn]] void refuse(std::string_view path, std::string_view why) {
@@ -93,7 +92,7 @@ Descriptor open_by_components(int root_fd, const std::string& path, int flags, u
     start = slash + 1;
   }
   const char* name = path.c_str() + start;
-  Descriptor file(::openat(at, name, complete(flags), mode));
+  Descriptor file(::openat(at, name, complete(flags) | O_NOFOLLOW, mode));
   if (!file) name_symlink(at, name);
   return file;
 }

@@ -22,13 +22,13 @@ struct ClientOptions {
 /// One request to a server. The URL's path and query are sent exactly as given (already encoded).
 struct ClientRequest {
   std::string method = "GET";
-  std::string url;
-  Headers headers;
-  std::string body;                            ///< used when `upload` is empty
+  std::string url{};
+  Headers headers{};
+  std::string body{};  ///< used when `upload` is empty
   /// Rewindable upload of exactly `upload_bytes`: called with the offset and the space to fill.
-  std::function<size_t(uint64_t offset, std::span<char> out)> upload;
+  std::function<size_t(uint64_t offset, std::span<char> out)> upload{};
   uint64_t upload_bytes = 0;
-  std::optional<std::chrono::milliseconds> deadline;  ///< for the whole exchange
+  std::optional<std::chrono::milliseconds> deadline{};  ///< for the whole exchange
 };
 
 struct ClientResponse {

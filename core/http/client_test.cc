@@ -106,7 +106,7 @@ int64_t length_of_pattern(BodySource& body, size_t step) {
 }
 
 TEST(Client, UploadsFromACallback) {
-  constexpr uint64_t kBytes = 3'000'001;
+  static constexpr uint64_t kBytes = 3'000'001;
   const auto server = serve([](Request& request) {
     Response response;
     const bool announced = request.content_length == kBytes && !request.headers.find("Expect");

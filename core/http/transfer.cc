@@ -241,7 +241,6 @@ void Transfer::perform() {
     done_ = true;
     result_ = message->data.result;
   }
-  if (done_ && result_ != CURLE_OK) fail();
 }
 
 void Transfer::wait() {
@@ -249,8 +248,9 @@ void Transfer::wait() {
   curl_multi_poll(multi_of(handles_), nullptr, 0, kPollMilliseconds, &ready);
 }
 
-void Transfer::fail() const {
+void Transfer::throw_if_failed() const {
   const auto code = static_cast<CURLcode>(result_);
+  if (code == CURLE_OK) return;
   const char* text = error_text_[0] != '\0' ? error_text_.data() : curl_easy_strerror(code);
   const bool wrong_request = code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL;
   throw Error(wrong_request ? ErrorCode::kInvalidArgument : ErrorCode::kUnavailable,
@@ -266,11 +266,13 @@ ClientResponse Transfer::run_to_end(size_t body_bytes_max) {
   whole_ = true;
   body_bytes_max_ = body_bytes_max;
   for (perform(); !done_; perform()) wait();
+  throw_if_failed();
   return {.status = status(), .headers = std::move(headers_), .body = std::move(body_)};
 }
 
 void Transfer::run_to_head() {
   for (perform(); !done_ && !head_done_; perform()) wait();
+  if (!head_done_) throw_if_failed();
 }
 
 size_t Transfer::read(std::span<char> out) {
@@ -283,16 +285,15 @@ size_t Transfer::read(std::span<char> out) {
   }
   early_.clear();
   early_used_ = 0;
-  if (done_) return 0;
   wanted_ = out;
   given_ = 0;
   if (std::exchange(paused_, false)) curl_easy_pause(easy_of(handles_), CURLPAUSE_CONT);
-  for (;;) {
-    if (given_ == 0 || !paused_) perform();
-    if (given_ > 0 || done_) break;
-    wait();
+  while (given_ == 0 && !done_) {
+    perform();
+    if (given_ == 0 && !done_) wait();
   }
   wanted_ = {};
+  if (given_ == 0) throw_if_failed();
   return given_;
 }
 

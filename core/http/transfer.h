@@ -38,7 +38,7 @@ class Transfer {
 
   /// Until the head of the final answer has arrived.
   void run_to_head();
-  /// After run_to_head: the next bytes of the body, 0 at its end.
+  /// After run_to_head: the next bytes of the body, 0 at its end. A failure is thrown after the bytes before it.
   size_t read(std::span<char> out);
 
   int status() const;
@@ -56,7 +56,7 @@ class Transfer {
   size_t on_body(std::string_view bytes);
   size_t on_body_whole(std::string_view bytes);
   size_t on_upload(std::span<char> out);
-  [[noreturn]] void fail() const;
+  void throw_if_failed() const;
   std::string subject() const;
   /// Runs a callback's work; libcurl is C, so what is thrown is kept until the call into it has returned.
   template <typename Work>

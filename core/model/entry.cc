@@ -223,7 +223,9 @@ Address decode_address(std::string_view bytes) {
     }
     case kAddressForeign: {
       ForeignAddress foreign;
-      foreign.repository = static_cast<RepositoryId>(in.varint());
+      const uint64_t repository = in.varint();
+      if (repository > INT32_MAX) in.fail("has a repository id out of range");
+      foreign.repository = static_cast<RepositoryId>(repository);
       foreign.own = read_own(in);
       in.expect_end();
       return foreign;

@@ -31,7 +31,8 @@ constexpr std::array<std::string_view, 7> kOnceOnly = {
 constexpr std::array<std::string_view, 6> kV4Parameters = {
     "X-Amz-Algorithm", "X-Amz-Credential",    "X-Amz-Date",
     "X-Amz-Expires",   "X-Amz-SignedHeaders", "X-Amz-Signature"};
-constexpr std::array<std::string_view, 3> kV2Parameters = {"AWSAccessKeyId", "Signature", "Expires"};
+constexpr std::array<std::string_view, 3> kV2Parameters = {"AWSAccessKeyId", "Signature",
+                                                           "Expires"};
 
 [[noreturn]] void refuse(std::string_view s3_code, std::string text) {
   throw Rejection(ErrorCode::kInvalidArgument, s3_code, std::move(text));
@@ -308,11 +309,20 @@ Authorization parse_authorization(const http::Request& request) {
   if (out.mechanism == Mechanism::kNone) return out;
   refuse_session_token(request);
   switch (out.mechanism) {
-    case Mechanism::kNone: break;
-    case Mechanism::kV4Header: parse_v4_header(request, out); break;
-    case Mechanism::kV4Query: parse_v4_query(request, out); break;
-    case Mechanism::kV2Header: parse_v2_header(request, out); break;
-    case Mechanism::kV2Query: parse_v2_query(request, out); break;
+    case Mechanism::kNone:
+      break;
+    case Mechanism::kV4Header:
+      parse_v4_header(request, out);
+      break;
+    case Mechanism::kV4Query:
+      parse_v4_query(request, out);
+      break;
+    case Mechanism::kV2Header:
+      parse_v2_header(request, out);
+      break;
+    case Mechanism::kV2Query:
+      parse_v2_query(request, out);
+      break;
   }
   return out;
 }

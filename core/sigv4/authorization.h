@@ -1,4 +1,5 @@
-// Which of S3's authentication mechanisms a request uses, taken apart. Nothing is checked against a secret here.
+// Which of S3's authentication mechanisms a request uses, taken apart. Nothing is checked against a
+// secret here.
 #pragma once
 
 #include <chrono>
@@ -34,28 +35,30 @@ struct CredentialScope {
 struct Authorization {
   Mechanism mechanism = Mechanism::kNone;
   std::string access_key_id;
-  std::string signature;                    ///< as sent: 64 hex digits (V4) or base64 (V2)
+  std::string signature;  ///< as sent: 64 hex digits (V4) or base64 (V2)
 
   // V4 only.
   CredentialScope scope;
   std::vector<std::string> signed_headers;  ///< lower case, sorted, unique
-  std::optional<Instant> timestamp;         ///< of x-amz-date, Date or X-Amz-Date; V2 header: when it is readable
-  std::chrono::seconds lifetime{0};         ///< V4 query: X-Amz-Expires
+  std::optional<Instant>
+      timestamp;  ///< of x-amz-date, Date or X-Amz-Date; V2 header: when it is readable
+  std::chrono::seconds lifetime{0};  ///< V4 query: X-Amz-Expires
 
   // V2 query only.
-  int64_t expires_at_s = 0;                 ///< seconds since 1970
+  int64_t expires_at_s = 0;  ///< seconds since 1970
 };
 
 /// Throws Rejection:
-///   InvalidArgument                       two mechanisms, or a field that may occur once occurs twice
-///   AccessDenied                          an Authorization of an unknown or empty form; a date is missing
-///   AuthorizationHeaderMalformed          an AWS4 header that breaks the grammar
-///   AuthorizationQueryParametersError     the same for the query form (permission_denied for X-Amz-Expires)
-///   NotImplemented                        AWS4-ECDSA-P256-SHA256
-///   InvalidToken                          an X-Amz-Security-Token
+///   InvalidArgument                       two mechanisms, or a field that may occur once occurs
+///   twice AccessDenied                          an Authorization of an unknown or empty form; a
+///   date is missing AuthorizationHeaderMalformed          an AWS4 header that breaks the grammar
+///   AuthorizationQueryParametersError     the same for the query form (permission_denied for
+///   X-Amz-Expires) NotImplemented                        AWS4-ECDSA-P256-SHA256 InvalidToken an
+///   X-Amz-Security-Token
 Authorization parse_authorization(const http::Request& request);
 
-/// Whether the request looks signed for S3 at all, well-formed or not: what a shared port routes by.
+/// Whether the request looks signed for S3 at all, well-formed or not: what a shared port routes
+/// by.
 bool looks_signed(const http::Request& request);
 
 }  // namespace tarn::sigv4

@@ -16,11 +16,13 @@ using testing::outcome_of;
 const std::string kHex(64, 'a');
 const std::string kV2Text = "AAAAAAAAAAAAAAAAAAAAAAAAAAA=";
 const std::string kCredential = "Credential=KEY/20261120/us-east-1/s3/aws4_request";
-const std::string kGoodHeader = "AWS4-HMAC-SHA256 " + kCredential +
-                                ", SignedHeaders=host;x-amz-date, Signature=" + kHex;
+const std::string kGoodHeader =
+    "AWS4-HMAC-SHA256 " + kCredential + ", SignedHeaders=host;x-amz-date, Signature=" + kHex;
 const std::string kGoodQuery =
-    "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=KEY%2F20261120%2Fus-east-1%2Fs3%2Faws4_request"
-    "&X-Amz-Date=20261120T081542Z&X-Amz-Expires=60&X-Amz-SignedHeaders=host&X-Amz-Signature=" + kHex;
+    "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=KEY%2F20261120%2Fus-east-1%2Fs3%2Faws4_"
+    "request"
+    "&X-Amz-Date=20261120T081542Z&X-Amz-Expires=60&X-Amz-SignedHeaders=host&X-Amz-Signature=" +
+    kHex;
 
 http::Request with_header(const std::string& authorization) {
   http::Request request = make_request("GET", "/lake/main/k");
@@ -190,12 +192,14 @@ TEST(Authorization, UnknownAndEmptyHeadersAreDenied) {
 TEST(Authorization, EllipticCurvesAreNotImplemented) {
   EXPECT_EQ(refusal_of(with_header("AWS4-ECDSA-P256-SHA256 " + kCredential)),
             "unimplemented NotImplemented");
-  EXPECT_EQ(refusal_of(with_query(replaced(kGoodQuery, "AWS4-HMAC-SHA256", "AWS4-ECDSA-P256-SHA256"))),
-            "unimplemented NotImplemented");
+  EXPECT_EQ(
+      refusal_of(with_query(replaced(kGoodQuery, "AWS4-HMAC-SHA256", "AWS4-ECDSA-P256-SHA256"))),
+      "unimplemented NotImplemented");
 }
 
 TEST(Authorization, AnAccessKeyMayHoldSlashes) {
-  const Authorization out = parse_authorization(with_header(replaced(kGoodHeader, "KEY", "a/b/c=")));
+  const Authorization out =
+      parse_authorization(with_header(replaced(kGoodHeader, "KEY", "a/b/c=")));
   EXPECT_EQ(out.access_key_id, "a/b/c=");
   EXPECT_EQ(out.scope.region, "us-east-1");
 }
@@ -249,13 +253,15 @@ TEST(Authorization, BrokenQueriesAreMalformed) {
 
 TEST(Authorization, AnExpiryOutOfRangeIsForbidden) {
   for (const char* value : {"-1", "604801", "99999999999999999999", "x", "", "60s", "+60", "6e1"}) {
-    EXPECT_EQ(refusal_of(with_query(replaced(kGoodQuery, "Expires=60", str_cat("Expires=", value)))),
-              "permission_denied AuthorizationQueryParametersError")
+    EXPECT_EQ(
+        refusal_of(with_query(replaced(kGoodQuery, "Expires=60", str_cat("Expires=", value)))),
+        "permission_denied AuthorizationQueryParametersError")
         << value;
   }
   for (const char* value : {"0", "1", "604800"}) {
-    EXPECT_EQ(refusal_of(with_query(replaced(kGoodQuery, "Expires=60", str_cat("Expires=", value)))),
-              "accepted");
+    EXPECT_EQ(
+        refusal_of(with_query(replaced(kGoodQuery, "Expires=60", str_cat("Expires=", value)))),
+        "accepted");
   }
 }
 

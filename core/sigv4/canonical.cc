@@ -41,7 +41,8 @@ std::string recoded_path(std::string_view raw_path, bool keep_escaped_slash) {
   return out;
 }
 
-std::string canonical_query(std::string_view raw_query, std::string_view without, bool plus_is_space) {
+std::string canonical_query(std::string_view raw_query, std::string_view without,
+                            bool plus_is_space) {
   std::vector<std::pair<std::string, std::string>> pairs;
   const auto recoded = [plus_is_space](std::string_view raw) {
     std::string text(raw);
@@ -94,7 +95,8 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-std::vector<std::pair<std::string_view, std::string_view>> raw_query_pairs(std::string_view raw_query) {
+std::vector<std::pair<std::string_view, std::string_view>> raw_query_pairs(
+    std::string_view raw_query) {
   std::vector<std::pair<std::string_view, std::string_view>> out;
   while (!raw_query.empty()) {
     const std::string_view component = raw_query.substr(0, raw_query.find('&'));

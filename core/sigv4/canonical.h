@@ -1,4 +1,5 @@
-// The canonical forms that Signature Version 4 signs. Pure functions, shared by signing and verifying.
+// The canonical forms that Signature Version 4 signs. Pure functions, shared by signing and
+// verifying.
 #pragma once
 
 #include <optional>
@@ -15,28 +16,34 @@ namespace tarn::sigv4 {
 std::string_view trimmed(std::string_view text);
 std::string lower(std::string_view text);
 
-/// Query components in order of arrival, undecoded; a missing '=' is an empty value; empty components are left out.
-std::vector<std::pair<std::string_view, std::string_view>> raw_query_pairs(std::string_view raw_query);
+/// Query components in order of arrival, undecoded; a missing '=' is an empty value; empty
+/// components are left out.
+std::vector<std::pair<std::string_view, std::string_view>> raw_query_pairs(
+    std::string_view raw_query);
 /// Decodes %XX; a '%' that starts no escape stands for itself, '+' stays a plus.
 std::string decoded(std::string_view text);
 /// The decoded value of the first parameter of that name (case ignored), or nullopt.
 std::optional<std::string> query_value(std::string_view raw_query, std::string_view name);
 
-/// The path as signers may have put it, most likely first, each once. S3 never normalises dots or slashes.
+/// The path as signers may have put it, most likely first, each once. S3 never normalises dots or
+/// slashes.
 ///  1. every byte decoded and encoded again, "%2F" kept apart from "/";
 ///  2. as received, for signers that sign what they send;
 ///  3. as 1 with "%2F" as "/".
 std::vector<std::string> canonical_paths(std::string_view raw_path);
 
-/// Parameters decoded, encoded again and sorted by encoded name and value; `without` (case ignored) left out. When a
+/// Parameters decoded, encoded again and sorted by encoded name and value; `without` (case ignored)
+/// left out. When a
 /// '+' occurs there are two: it may stand for itself or for a space.
-std::vector<std::string> canonical_queries(std::string_view raw_query, std::string_view without = {});
+std::vector<std::string> canonical_queries(std::string_view raw_query,
+                                           std::string_view without = {});
 
-/// One header as signed: its values trimmed, runs of blanks collapsed, joined by commas in order of arrival.
-/// nullopt when there is none.
+/// One header as signed: its values trimmed, runs of blanks collapsed, joined by commas in order of
+/// arrival. nullopt when there is none.
 std::optional<std::string> canonical_header(const http::Headers& headers, std::string_view name);
 
-/// All but the last line (the payload hash), ending in a newline. `header_lines` is "name:value\n" each.
+/// All but the last line (the payload hash), ending in a newline. `header_lines` is "name:value\n"
+/// each.
 std::string canonical_head(std::string_view method, std::string_view path, std::string_view query,
                            std::string_view header_lines, std::string_view signed_headers);
 

@@ -26,9 +26,10 @@ constexpr size_t kSizeDigitsMax = 16;
 [[noreturn]] void incomplete(std::string_view why) { refuse("IncompleteBody", why); }
 
 [[noreturn]] void wrong_signature(std::string_view what, std::string text, std::string_view got) {
-  throw Rejection(ErrorCode::kPermissionDenied, "SignatureDoesNotMatch",
-                  str_cat("reading the chunked payload: the signature of ", what, " does not match"),
-                  {{"StringToSign", std::move(text)}, {"SignatureProvided", std::string(got)}});
+  throw Rejection(
+      ErrorCode::kPermissionDenied, "SignatureDoesNotMatch",
+      str_cat("reading the chunked payload: the signature of ", what, " does not match"),
+      {{"StringToSign", std::move(text)}, {"SignatureProvided", std::string(got)}});
 }
 
 bool is_signature(std::string_view text) {
@@ -87,8 +88,8 @@ bool ChunkedBody::start_chunk() {
   in_chunk_ = size > 0;
   if (in_chunk_) return true;
   if (decoded_ != layout_.decoded_bytes) {
-    incomplete(str_cat("it holds ", decoded_, " bytes instead of the announced ",
-                       layout_.decoded_bytes));
+    incomplete(
+        str_cat("it holds ", decoded_, " bytes instead of the announced ", layout_.decoded_bytes));
   }
   if (chunks_signed()) finish_chunk();
   return false;
@@ -100,12 +101,12 @@ void ChunkedBody::check_chunk_size(uint64_t size) {
   }
   if (size == 0) return;
   ++chunks_;
-  const bool too_small =
-      chunks_signed() ? chunks_ > 1 && chunk_bytes_ < kSignedChunkBytesMin
-                      : chunks_ > kSmallChunksMax + decoded_ / kBytesPerChunkMin;
+  const bool too_small = chunks_signed() ? chunks_ > 1 && chunk_bytes_ < kSignedChunkBytesMin
+                                         : chunks_ > kSmallChunksMax + decoded_ / kBytesPerChunkMin;
   if (too_small) {
-    refuse("InvalidChunkSizeError", "only the last chunk may be smaller than 8192 bytes",
-           {{"Chunk", std::to_string(chunks_ - 1)}, {"BadChunkSize", std::to_string(chunk_bytes_)}});
+    refuse(
+        "InvalidChunkSizeError", "only the last chunk may be smaller than 8192 bytes",
+        {{"Chunk", std::to_string(chunks_ - 1)}, {"BadChunkSize", std::to_string(chunk_bytes_)}});
   }
 }
 
@@ -170,8 +171,8 @@ std::string ChunkedBody::chain_text(std::string_view algorithm, std::string_view
   return str_cat(algorithm, '\n', timestamp_, '\n', scope_, '\n', previous_signature_, '\n', tail);
 }
 
-/// Trailer lines end in LF or CR LF. Blank lines come before, between and after, depending on the client; a missing
-/// last line end is forgiven.
+/// Trailer lines end in LF or CR LF. Blank lines come before, between and after, depending on the
+/// client; a missing last line end is forgiven.
 void ChunkedBody::read_trailers() {
   size_t lines = 0;
   size_t blanks = 0;

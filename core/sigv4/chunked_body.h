@@ -1,4 +1,5 @@
-// Decoding of S3's "aws-chunked" content coding: chunks with or without signatures, then trailer lines.
+// Decoding of S3's "aws-chunked" content coding: chunks with or without signatures, then trailer
+// lines.
 #pragma once
 
 #include <array>
@@ -21,8 +22,8 @@ constexpr size_t kChunkLineBytesMax = 4096;
 constexpr uint64_t kChunkBytesMax = uint64_t{1} << 31;
 /// Source: S3. In signed payloads only the last chunk may be smaller.
 constexpr uint64_t kSignedChunkBytesMin = 8192;
-/// Unsigned payloads may have this many chunks, and one more for every kBytesPerChunkMin bytes: a flood of one-byte
-/// chunks costs us more than its sender.
+/// Unsigned payloads may have this many chunks, and one more for every kBytesPerChunkMin bytes: a
+/// flood of one-byte chunks costs us more than its sender.
 constexpr uint64_t kSmallChunksMax = 1024;
 constexpr uint64_t kBytesPerChunkMin = 64;
 constexpr size_t kTrailerLineBytesMax = 1024;
@@ -30,13 +31,14 @@ constexpr size_t kTrailerLinesMax = 4;
 constexpr size_t kTrailerBlankLinesMax = 3;
 
 struct ChunkedLayout {
-  uint64_t decoded_bytes = 0;            ///< x-amz-decoded-content-length
-  std::optional<std::string> trailer;    ///< lower-case name announced in x-amz-trailer
+  uint64_t decoded_bytes = 0;          ///< x-amz-decoded-content-length
+  std::optional<std::string> trailer;  ///< lower-case name announced in x-amz-trailer
 };
 
-/// The bytes inside the chunks. Chunk data goes straight from the source into the caller's space. Every signature is
-/// checked as soon as its chunk is complete; the read that meets the end has checked the whole chain and the length.
-/// Throws Rejection as VerifiedPayload says. One thread at a time.
+/// The bytes inside the chunks. Chunk data goes straight from the source into the caller's space.
+/// Every signature is checked as soon as its chunk is complete; the read that meets the end has
+/// checked the whole chain and the length. Throws Rejection as VerifiedPayload says. One thread at
+/// a time.
 class ChunkedBody final : public http::BodySource {
  public:
   ChunkedBody(std::unique_ptr<http::BodySource> encoded, const VerifiedRequest& verified,

@@ -1,7 +1,8 @@
-// Requests that another implementation signed (tests/golden/make_sigv4_vectors.py) and AWS's published examples.
-#include <gtest/gtest.h>
-
+// Requests that another implementation signed (tests/golden/make_sigv4_vectors.py) and AWS's
+// published examples.
 #include <fstream>
+
+#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "core/base/crc.h"
@@ -49,7 +50,8 @@ std::string body_of(const json& vector) {
   for (size_t at; (at = body.find("<16*")) != std::string::npos;) {
     const size_t end = body.find('>', at);
     const size_t count = std::stoul(body.substr(at + 4, end - at - 4));
-    body.replace(at, end + 1 - at, repeated(vector["body_pattern"]["unit"].get<std::string>(), count));
+    body.replace(at, end + 1 - at,
+                 repeated(vector["body_pattern"]["unit"].get<std::string>(), count));
   }
   return body;
 }
@@ -111,7 +113,8 @@ TEST(Golden, EveryRequestFailsWhenItsMethodPathOrHostIsChanged) {
     http::Request other_path = request_of(vector);
     other_path.target.insert(1, "x");
     EXPECT_EQ(outcome_of([&] { check(other_path); }), "SignatureDoesNotMatch");
-    if (vector["mechanism"].get<std::string>().starts_with("v2")) continue;  // the host is no part of it
+    if (vector["mechanism"].get<std::string>().starts_with("v2"))
+      continue;  // the host is no part of it
     http::Request other_host = request_of(vector);
     other_host.headers.set("host", "evil.test");
     EXPECT_EQ(outcome_of([&] { check(other_host); }), "SignatureDoesNotMatch");
@@ -148,7 +151,8 @@ TEST(Golden, SigningGivesTheSignatureOfTheOtherSigner) {
     http::Request request = request_of(vector);
     const std::string expected(request.headers.get("authorization"));
     const std::string payload(request.headers.get("x-amz-content-sha256"));
-    const SigningTarget target{request.method, request.raw_path(), request.raw_query(), "us-east-1"};
+    const SigningTarget target{request.method, request.raw_path(), request.raw_query(),
+                               "us-east-1"};
     sign(request.headers, target, key, payload, now);
     EXPECT_EQ(request.headers.get("authorization"), expected);
   }
@@ -160,7 +164,8 @@ TEST(Golden, PresigningGivesTheUrlOfTheOtherSigner) {
   const http::Request get = request_of(vector_named("presigned get"));
   const SigningTarget target{"GET", "/lake/main/a%20b.txt", "response-content-type=text%2Fplain",
                              "us-east-1"};
-  EXPECT_EQ(presign_query("127.0.0.1:8000", target, key, std::chrono::hours{1}, now), get.raw_query());
+  EXPECT_EQ(presign_query("127.0.0.1:8000", target, key, std::chrono::hours{1}, now),
+            get.raw_query());
 }
 
 TEST(Golden, PresignedUrlsCarryTheirHeaders) {
@@ -189,8 +194,8 @@ TEST(Golden, ChunkChainsDecode) {
     SCOPED_TRACE(chain["name"].get<std::string>());
     const bool with_trailer = chain.contains("trailer");
     VerifiedRequest verified;
-    verified.payload = with_trailer ? PayloadKind::kStreamingSignedTrailer
-                                    : PayloadKind::kStreamingSigned;
+    verified.payload =
+        with_trailer ? PayloadKind::kStreamingSignedTrailer : PayloadKind::kStreamingSigned;
     verified.timestamp = chain["timestamp"];
     verified.scope = chain["scope"];
     verified.signing_key = *from_hex(chain["signing_key"].get<std::string>());
@@ -199,17 +204,18 @@ TEST(Golden, ChunkChainsDecode) {
     for (size_t i = 0; i < chain["chunks"].size(); ++i) {
       const json& chunk = chain["chunks"][i];
       const std::string data = repeated(chunk["fill"].get<std::string>(), chunk["bytes"]);
-      encoded += str_cat(hex_number(data.size()), ";chunk-signature=",
-                         chain["signatures"][i].get<std::string>(), "\r\n", data,
-                         data.empty() ? "" : "\r\n");
+      encoded += str_cat(hex_number(data.size()),
+                         ";chunk-signature=", chain["signatures"][i].get<std::string>(), "\r\n",
+                         data, data.empty() ? "" : "\r\n");
       plain += data;
     }
     http::Request request = testing::make_request("PUT", "/k");
     if (with_trailer) {
       const json& trailer = chain["trailer"];
-      encoded += str_cat(trailer["name"].get<std::string>(), ':', trailer["value"].get<std::string>(),
-                         trailer["line_end"].get<std::string>(), "\r\nx-amz-trailer-signature:",
-                         trailer["signature"].get<std::string>(), "\r\n");
+      encoded +=
+          str_cat(trailer["name"].get<std::string>(), ':', trailer["value"].get<std::string>(),
+                  trailer["line_end"].get<std::string>(),
+                  "\r\nx-amz-trailer-signature:", trailer["signature"].get<std::string>(), "\r\n");
       request.headers.add("x-amz-trailer", trailer["name"]);
     }
     request.headers.add("x-amz-decoded-content-length", std::to_string(plain.size()));
@@ -224,20 +230,25 @@ TEST(Golden, ChecksumsAreThoseOfOtherImplementations) {
   for (const json& sums : vectors()["checksums"]) {
     const std::string data = *from_base64(sums["data_base64"].get<std::string>());
     http::Request request = testing::make_request("PUT", "/k", data);
-    auto payload = verified_payload(
-        request, {},
-        {.compute = {ChecksumAlgorithm::kCrc32, ChecksumAlgorithm::kSha1, ChecksumAlgorithm::kSha256}});
+    auto payload =
+        verified_payload(request, {},
+                         {.compute = {ChecksumAlgorithm::kCrc32, ChecksumAlgorithm::kSha1,
+                                      ChecksumAlgorithm::kSha256}});
     http::read_all(*payload, kBodyMax);
     const PayloadResult& result = payload->result();
     EXPECT_EQ(to_base64(result.md5), sums["md5"].get<std::string>());
-    EXPECT_EQ(to_base64(*result.checksum(ChecksumAlgorithm::kCrc32)), sums["crc32"].get<std::string>());
-    EXPECT_EQ(to_base64(*result.checksum(ChecksumAlgorithm::kSha1)), sums["sha1"].get<std::string>());
-    EXPECT_EQ(to_base64(*result.checksum(ChecksumAlgorithm::kSha256)), sums["sha256"].get<std::string>());
+    EXPECT_EQ(to_base64(*result.checksum(ChecksumAlgorithm::kCrc32)),
+              sums["crc32"].get<std::string>());
+    EXPECT_EQ(to_base64(*result.checksum(ChecksumAlgorithm::kSha1)),
+              sums["sha1"].get<std::string>());
+    EXPECT_EQ(to_base64(*result.checksum(ChecksumAlgorithm::kSha256)),
+              sums["sha256"].get<std::string>());
     EXPECT_EQ(to_base64(result.sha256), sums["sha256"].get<std::string>());
   }
 }
 
-// The worked examples of the S3 API reference, chapter "Authenticating Requests (AWS Signature Version 4)".
+// The worked examples of the S3 API reference, chapter "Authenticating Requests (AWS Signature
+// Version 4)".
 struct Published {
   const char* method;
   const char* target;
@@ -250,15 +261,25 @@ TEST(Golden, PublishedExamplesVerify) {
   const std::string date = "20130524T000000Z";
   const std::string empty(kEmptySha256);
   const std::vector<Published> examples = {
-      {"GET", "/test.txt", {{"Range", "bytes=0-9"}}, empty,
+      {"GET",
+       "/test.txt",
+       {{"Range", "bytes=0-9"}},
+       empty,
        "f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41"},
-      {"PUT", "/test$file.text",
+      {"PUT",
+       "/test$file.text",
        {{"Date", "Fri, 24 May 2013 00:00:00 GMT"}, {"x-amz-storage-class", "REDUCED_REDUNDANCY"}},
        to_hex(sha256("Welcome to Amazon S3.")),
        "98ad721746da40c64f1a55b78f14c238d841ea1380cd77a1b5971af0ece108bd"},
-      {"GET", "/?lifecycle", {}, empty,
+      {"GET",
+       "/?lifecycle",
+       {},
+       empty,
        "fea454ca298b7da1c68078a5d1bdbfbbe0d65c699e0f91ac7a200a0136783543"},
-      {"GET", "/?max-keys=2&prefix=J", {}, empty,
+      {"GET",
+       "/?max-keys=2&prefix=J",
+       {},
+       empty,
        "34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7"},
   };
   for (const Published& example : examples) {
@@ -266,13 +287,15 @@ TEST(Golden, PublishedExamplesVerify) {
     http::Request request = testing::make_request(example.method, example.target);
     request.headers.set("host", "examplebucket.s3.amazonaws.com");
     for (const auto& field : example.headers) request.headers.add(field.first, field.second);
-    const SigningTarget target{request.method, request.raw_path(), request.raw_query(), "us-east-1"};
+    const SigningTarget target{request.method, request.raw_path(), request.raw_query(),
+                               "us-east-1"};
     const AccessKey key{"AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"};
     sign(request.headers, target, key, example.payload, *parse_iso_basic(date));
     const Authorization parsed = parse_authorization(request);
     EXPECT_EQ(parsed.signature, example.signature);
     EXPECT_EQ(outcome_of([&] {
-                verify(parsed, request, key.secret, {.region = "us-east-1"}, *parse_iso_basic(date));
+                verify(parsed, request, key.secret, {.region = "us-east-1"},
+                       *parse_iso_basic(date));
               }),
               "accepted");
   }

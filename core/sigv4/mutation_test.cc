@@ -1,7 +1,8 @@
-// Random damage to requests and bodies: always an Error or the right bytes, never a crash and never other bytes.
-#include <gtest/gtest.h>
-
+// Random damage to requests and bodies: always an Error or the right bytes, never a crash and never
+// other bytes.
 #include <random>
+
+#include <gtest/gtest.h>
 
 #include "core/base/str_cat.h"
 #include "core/sigv4/payload.h"
@@ -31,13 +32,21 @@ class Damage {
     const size_t at = below(text.size() + 1);
     const char token = kTokens[below(kTokens.size())];
     switch (below(5)) {
-      case 0: text.insert(at, 1, token); break;
-      case 1: text.erase(at, 1 + below(4)); break;
+      case 0:
+        text.insert(at, 1, token);
+        break;
+      case 1:
+        text.erase(at, 1 + below(4));
+        break;
       case 2:
         if (at < text.size()) text[at] = token;
         break;
-      case 3: text.resize(at); break;
-      default: text.insert(at, text.substr(below(text.size() + 1), below(40))); break;
+      case 3:
+        text.resize(at);
+        break;
+      default:
+        text.insert(at, text.substr(below(text.size() + 1), below(40)));
+        break;
     }
   }
   std::mt19937_64 engine_{4711};
@@ -46,7 +55,8 @@ class Damage {
 TEST(Mutation, SignedBodiesGiveTheirBytesOrAnError) {
   Damage damage;
   const std::string plain = std::string(8192, 'a') + "hello";
-  for (const char* literal : {"STREAMING-AWS4-HMAC-SHA256-PAYLOAD", "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER"}) {
+  for (const char* literal :
+       {"STREAMING-AWS4-HMAC-SHA256-PAYLOAD", "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER"}) {
     http::Request pattern = testing::chunked_put(literal, {{plain.substr(0, 8192), "hello"}});
     const VerifiedRequest verified = authenticate(pattern);
     const std::string good = http::read_all(*pattern.body, 1 << 20);

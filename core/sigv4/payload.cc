@@ -37,10 +37,12 @@ bool is_streaming(PayloadKind kind) {
   switch (kind) {
     case PayloadKind::kUnsigned:
     case PayloadKind::kSha256:
-    case PayloadKind::kBodyHash: return false;
+    case PayloadKind::kBodyHash:
+      return false;
     case PayloadKind::kStreamingUnsignedTrailer:
     case PayloadKind::kStreamingSigned:
-    case PayloadKind::kStreamingSignedTrailer: return true;
+    case PayloadKind::kStreamingSignedTrailer:
+      return true;
   }
   return false;
 }
@@ -76,7 +78,8 @@ ChecksumAlgorithm algorithm_of_header(std::string_view lower_name) {
                              ? parse_checksum_algorithm(lower_name.substr(kChecksumPrefix.size()))
                              : std::nullopt;
   if (!algorithm) {
-    refuse("InvalidRequest", str_cat("reading the checksum: \"", lower_name, "\" is not known here"));
+    refuse("InvalidRequest",
+           str_cat("reading the checksum: \"", lower_name, "\" is not known here"));
   }
   return *algorithm;
 }
@@ -153,11 +156,21 @@ class RunningChecksum {
  public:
   explicit RunningChecksum(ChecksumAlgorithm algorithm) : algorithm_(algorithm) {
     switch (algorithm) {
-      case ChecksumAlgorithm::kCrc32: crc_.emplace(CrcKind::kCrc32); break;
-      case ChecksumAlgorithm::kCrc32c: crc_.emplace(CrcKind::kCrc32c); break;
-      case ChecksumAlgorithm::kCrc64Nvme: crc_.emplace(CrcKind::kCrc64Nvme); break;
-      case ChecksumAlgorithm::kSha1: digest_.emplace(DigestAlgorithm::kSha1); break;
-      case ChecksumAlgorithm::kSha256: digest_.emplace(DigestAlgorithm::kSha256); break;
+      case ChecksumAlgorithm::kCrc32:
+        crc_.emplace(CrcKind::kCrc32);
+        break;
+      case ChecksumAlgorithm::kCrc32c:
+        crc_.emplace(CrcKind::kCrc32c);
+        break;
+      case ChecksumAlgorithm::kCrc64Nvme:
+        crc_.emplace(CrcKind::kCrc64Nvme);
+        break;
+      case ChecksumAlgorithm::kSha1:
+        digest_.emplace(DigestAlgorithm::kSha1);
+        break;
+      case ChecksumAlgorithm::kSha256:
+        digest_.emplace(DigestAlgorithm::kSha256);
+        break;
     }
   }
   void update(std::string_view bytes) {
@@ -231,8 +244,8 @@ class CheckedPayload final : public VerifiedPayload {
   enum class State { kReading, kEnded, kFailed };
 
   bool needs(ChecksumAlgorithm algorithm, const PayloadOptions& options) const {
-    const bool hash_is_claimed = verified_.payload == PayloadKind::kSha256 ||
-                                 verified_.payload == PayloadKind::kBodyHash;
+    const bool hash_is_claimed =
+        verified_.payload == PayloadKind::kSha256 || verified_.payload == PayloadKind::kBodyHash;
     return (algorithm == ChecksumAlgorithm::kSha256 && hash_is_claimed) ||
            (algorithm == ChecksumAlgorithm::kCrc64Nvme && options.crc64nvme) ||
            (claims_.checksum && claims_.checksum->algorithm == algorithm) ||
@@ -278,11 +291,11 @@ class CheckedPayload final : public VerifiedPayload {
     if (!md5_) return;
     std::string computed = md5_->finish();
     if (claims_.md5 && *claims_.md5 != computed) {
-      throw Rejection(ErrorCode::kInvalidArgument, "BadDigest",
-                      "checking the payload: the Content-MD5 you specified did not match what we "
-                      "received",
-                      {{"ExpectedDigest", to_base64(*claims_.md5)},
-                       {"CalculatedDigest", to_base64(computed)}});
+      throw Rejection(
+          ErrorCode::kInvalidArgument, "BadDigest",
+          "checking the payload: the Content-MD5 you specified did not match what we "
+          "received",
+          {{"ExpectedDigest", to_base64(*claims_.md5)}, {"CalculatedDigest", to_base64(computed)}});
     }
     if (keep_md5_) result_.md5 = std::move(computed);
   }

@@ -1,4 +1,5 @@
-// Reads a request's payload as the object's bytes, proving on the way everything the client said about them.
+// Reads a request's payload as the object's bytes, proving on the way everything the client said
+// about them.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,7 @@ struct PayloadChecksum {
 };
 
 struct PayloadOptions {
-  bool md5 = true;                          ///< off where no ETag is needed
+  bool md5 = true;                              ///< off where no ETag is needed
   std::vector<ChecksumAlgorithm> compute = {};  ///< beside those the client sent and CRC64NVME
   bool crc64nvme = true;
   /// Off for requests whose x-amz-checksum-* headers speak of something else than this body
@@ -41,22 +42,24 @@ struct PayloadOptions {
 /// What is known after the end.
 struct PayloadResult {
   uint64_t bytes = 0;
-  std::string md5;                          ///< raw; empty when it was not asked for
-  std::string sha256;                       ///< raw; empty unless it was needed
-  std::vector<PayloadChecksum> checksums;   ///< all that were computed, in the order of the enum
-  std::optional<ChecksumAlgorithm> declared;  ///< the one whose value the client sent (header or trailer), verified
+  std::string md5;                         ///< raw; empty when it was not asked for
+  std::string sha256;                      ///< raw; empty unless it was needed
+  std::vector<PayloadChecksum> checksums;  ///< all that were computed, in the order of the enum
+  std::optional<ChecksumAlgorithm>
+      declared;  ///< the one whose value the client sent (header or trailer), verified
 
   const std::string* checksum(ChecksumAlgorithm algorithm) const;
 };
 
-/// The decoded bytes. The read that meets the end makes every check before it returns 0, so a caller that publishes
-/// only after a 0 never publishes bytes other than the client's. One thread at a time. After a throw the object is
-/// finished. read throws what the request's own source throws, and Rejection:
+/// The decoded bytes. The read that meets the end makes every check before it returns 0, so a
+/// caller that publishes only after a 0 never publishes bytes other than the client's. One thread
+/// at a time. After a throw the object is finished. read throws what the request's own source
+/// throws, and Rejection:
 ///   BadDigest                  Content-MD5 or checksum differs
 ///   XAmzContentSHA256Mismatch  elements ClientComputedContentSHA256, S3ComputedContentSHA256
 ///   SignatureDoesNotMatch      chunk, trailer or deferred signature wrong or missing
-///   IncompleteBody             framing broken, cut off, or a length other than x-amz-decoded-content-length
-///   InvalidChunkSizeError      chunks too small or too large
+///   IncompleteBody             framing broken, cut off, or a length other than
+///   x-amz-decoded-content-length InvalidChunkSizeError      chunks too small or too large
 ///   MalformedTrailerError      a trailer that was not announced, or is no "name:value"
 ///   InvalidRequest             a trailer checksum that is no base64 of its length
 class VerifiedPayload : public http::BodySource {
@@ -67,18 +70,21 @@ class VerifiedPayload : public http::BodySource {
   virtual const PayloadResult& result() const = 0;
 };
 
-/// Takes the request's body (which becomes empty). Reads nothing yet, so a refusal costs the client no upload.
-/// Throws Rejection:
+/// Takes the request's body (which becomes empty). Reads nothing yet, so a refusal costs the client
+/// no upload. Throws Rejection:
 ///   InvalidDigest              Content-MD5 is no base64 of 16 bytes
-///   InvalidRequest             more than one checksum, an unknown algorithm, an undecodable value, an algorithm
-///                              announced without a value, header and trailer together, an unknown trailer name
+///   InvalidRequest             more than one checksum, an unknown algorithm, an undecodable value,
+///   an algorithm
+///                              announced without a value, header and trailer together, an unknown
+///                              trailer name
 ///   MissingContentLength       streaming without x-amz-decoded-content-length
 ///   InvalidArgument            a decoded length that is no number
 std::unique_ptr<VerifiedPayload> verified_payload(http::Request& request,
                                                   const VerifiedRequest& verified,
                                                   const PayloadOptions& options);
 
-/// A Content-Encoding without its "aws-chunked" tokens: what is stored with the object. May be empty.
+/// A Content-Encoding without its "aws-chunked" tokens: what is stored with the object. May be
+/// empty.
 std::string stored_content_encoding(std::string_view value);
 
 }  // namespace tarn::sigv4

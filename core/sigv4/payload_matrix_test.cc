@@ -1,8 +1,8 @@
-// Every mechanism with every payload literal and every way to spoil the request: what the client is told, and that
-// nothing which was refused would have been published.
-#include <gtest/gtest.h>
-
+// Every mechanism with every payload literal and every way to spoil the request: what the client is
+// told, and that nothing which was refused would have been published.
 #include <map>
+
+#include <gtest/gtest.h>
 
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
@@ -36,15 +36,15 @@ enum class Spoil {
   kLengthOneMore,
   kLengthOneLess,
 };
-constexpr Spoil kSpoils[] = {Spoil::kNothing,       Spoil::kAddedHeader,   Spoil::kChangedHeader,
-                             Spoil::kChangedBody,   Spoil::kTruncated,     Spoil::kChunkSignature,
-                             Spoil::kNoFinalChunk,  Spoil::kWrongTrailer,  Spoil::kNoTrailer,
+constexpr Spoil kSpoils[] = {Spoil::kNothing,       Spoil::kAddedHeader,  Spoil::kChangedHeader,
+                             Spoil::kChangedBody,   Spoil::kTruncated,    Spoil::kChunkSignature,
+                             Spoil::kNoFinalChunk,  Spoil::kWrongTrailer, Spoil::kNoTrailer,
                              Spoil::kLengthOneMore, Spoil::kLengthOneLess};
 
 struct Row {
   Mechanism mechanism;
-  std::string literal;          ///< "" = no header; "hash" = of the body
-  const char* expected[11];     ///< in the order of Spoil; nullptr = does not apply
+  std::string literal;       ///< "" = no header; "hash" = of the body
+  const char* expected[11];  ///< in the order of Spoil; nullptr = does not apply
 };
 
 constexpr const char* kOk = "accepted";
@@ -58,41 +58,60 @@ constexpr const char* kInvalid = "InvalidRequest";
 constexpr const char* kMissing = "NotImplemented";
 constexpr const char* kNone = nullptr;
 
-// Columns: nothing, added header, changed header, changed body, truncated, chunk signature, no final chunk,
-// wrong trailer, no trailer, length + 1, length - 1.
+// Columns: nothing, added header, changed header, changed body, truncated, chunk signature, no
+// final chunk, wrong trailer, no trailer, length + 1, length - 1.
 const std::vector<Row>& rows() {
   static const std::vector<Row> all = {
-      {Mechanism::kV4Header, "hash",
+      {Mechanism::kV4Header,
+       "hash",
        {kOk, kDenied, kSignature, kHash, kHash, kNone, kNone, kNone, kNone, kNone, kNone}},
-      {Mechanism::kV4Header, "",
-       {kOk, kDenied, kSignature, kSignature, kSignature, kNone, kNone, kNone, kNone, kNone, kNone}},
-      {Mechanism::kV4Header, std::string(kUnsignedPayload),
+      {Mechanism::kV4Header,
+       "",
+       {kOk, kDenied, kSignature, kSignature, kSignature, kNone, kNone, kNone, kNone, kNone,
+        kNone}},
+      {Mechanism::kV4Header,
+       std::string(kUnsignedPayload),
        {kOk, kDenied, kSignature, kOk, kShort, kNone, kNone, kNone, kNone, kNone, kNone}},
-      {Mechanism::kV4Header, std::string(kUnsignedTrailer),
+      {Mechanism::kV4Header,
+       std::string(kUnsignedTrailer),
        {kOk, kDenied, kSignature, kDigest, kShort, kShort, kShort, kDigest, kOk, kShort, kShort}},
-      {Mechanism::kV4Header, std::string(kSigned),
-       {kOk, kDenied, kSignature, kSignature, kShort, kSignature, kShort, kTrailer, kNone, kShort, kShort}},
-      {Mechanism::kV4Header, std::string(kSignedTrailer),
-       {kOk, kDenied, kSignature, kSignature, kShort, kSignature, kShort, kSignature, kTrailer, kShort, kShort}},
-      {Mechanism::kV4Header, std::string(kEcdsa),
+      {Mechanism::kV4Header,
+       std::string(kSigned),
+       {kOk, kDenied, kSignature, kSignature, kShort, kSignature, kShort, kTrailer, kNone, kShort,
+        kShort}},
+      {Mechanism::kV4Header,
+       std::string(kSignedTrailer),
+       {kOk, kDenied, kSignature, kSignature, kShort, kSignature, kShort, kSignature, kTrailer,
+        kShort, kShort}},
+      {Mechanism::kV4Header,
+       std::string(kEcdsa),
        {kMissing, kDenied, kMissing, kMissing, kMissing, kNone, kNone, kNone, kNone, kNone, kNone}},
-      {Mechanism::kV4Query, "",
+      {Mechanism::kV4Query,
+       "",
        {kOk, kDenied, kSignature, kOk, kShort, kNone, kNone, kNone, kNone, kNone, kNone}},
-      {Mechanism::kV4Query, "hash",
+      {Mechanism::kV4Query,
+       "hash",
        {kOk, kDenied, kSignature, kHash, kHash, kNone, kNone, kNone, kNone, kNone, kNone}},
-      {Mechanism::kV4Query, std::string(kUnsignedPayload),
+      {Mechanism::kV4Query,
+       std::string(kUnsignedPayload),
        {kOk, kDenied, kSignature, kOk, kShort, kNone, kNone, kNone, kNone, kNone, kNone}},
-      {Mechanism::kV2Header, "",
+      {Mechanism::kV2Header,
+       "",
        {kOk, kSignature, kSignature, kOk, kShort, kNone, kNone, kNone, kNone, kNone, kNone}},
-      {Mechanism::kV2Header, "hash",
+      {Mechanism::kV2Header,
+       "hash",
        {kOk, kSignature, kSignature, kHash, kHash, kNone, kNone, kNone, kNone, kNone, kNone}},
-      {Mechanism::kV2Header, std::string(kUnsignedPayload),
+      {Mechanism::kV2Header,
+       std::string(kUnsignedPayload),
        {kOk, kSignature, kSignature, kOk, kShort, kNone, kNone, kNone, kNone, kNone, kNone}},
-      {Mechanism::kV2Query, "",
+      {Mechanism::kV2Query,
+       "",
        {kOk, kSignature, kSignature, kOk, kShort, kNone, kNone, kNone, kNone, kNone, kNone}},
-      {Mechanism::kV2Query, "hash",
+      {Mechanism::kV2Query,
+       "hash",
        {kOk, kSignature, kSignature, kHash, kHash, kNone, kNone, kNone, kNone, kNone, kNone}},
-      {Mechanism::kV2Query, std::string(kUnsignedPayload),
+      {Mechanism::kV2Query,
+       std::string(kUnsignedPayload),
        {kOk, kSignature, kSignature, kOk, kShort, kNone, kNone, kNone, kNone, kNone, kNone}},
   };
   return all;
@@ -105,40 +124,49 @@ void sign_as(Mechanism mechanism, http::Request& request, std::string_view liter
     request.headers.add("x-amz-content-sha256", std::string(literal));
   }
   switch (mechanism) {
-    case Mechanism::kNone: break;
-    case Mechanism::kV4Header: testing::sign_v4(request, literal); break;
+    case Mechanism::kNone:
+      break;
+    case Mechanism::kV4Header:
+      testing::sign_v4(request, literal);
+      break;
     case Mechanism::kV4Query: {
-      // The client signs its metadata as a parameter; x-amz-content-sha256 stays outside, which is its right.
+      // The client signs its metadata as a parameter; x-amz-content-sha256 stays outside, which is
+      // its right.
       const std::string meta(request.headers.get("x-amz-meta-a"));
       request.headers.remove("x-amz-meta-a");
       request.target += "?x-amz-meta-a=" + meta;
       testing::presign_v4(request, std::chrono::seconds{60});
       break;
     }
-    case Mechanism::kV2Header: testing::sign_v2(request); break;
-    case Mechanism::kV2Query: testing::presign_v2(request, to_seconds(kNow) + 60); break;
+    case Mechanism::kV2Header:
+      testing::sign_v2(request);
+      break;
+    case Mechanism::kV2Query:
+      testing::presign_v2(request, to_seconds(kNow) + 60);
+      break;
   }
 }
 
 /// As a client that leaves x-amz-content-sha256 out: the hash is signed, the header is not sent.
 void sign_without_header(http::Request& request) {
   testing::sign_v4(request, to_hex(sha256("hello")));
-  const SigningTarget target{request.method, request.raw_path(), request.raw_query(), testing::kRegion};
+  const SigningTarget target{request.method, request.raw_path(), request.raw_query(),
+                             testing::kRegion};
   request.headers.remove("x-amz-content-sha256");
   const std::vector<std::string> names = {"host", "x-amz-date", "x-amz-meta-a"};
   std::string lines;
   for (const std::string& name : names) {
     lines += str_cat(name, ':', *canonical_header(request.headers, name), '\n');
   }
-  const std::string canonical = canonical_head("PUT", target.path, target.query, lines, joined(names)) +
-                                to_hex(sha256("hello"));
+  const std::string canonical =
+      canonical_head("PUT", target.path, target.query, lines, joined(names)) +
+      to_hex(sha256("hello"));
   const std::string scope = "20261120/us-east-1/s3/aws4_request";
-  request.headers.set(
-      "Authorization",
-      str_cat("AWS4-HMAC-SHA256 Credential=", kKey.id, '/', scope, ", SignedHeaders=", joined(names),
-              ", Signature=",
-              signature_of(signing_key(kKey.secret, "20261120", "us-east-1", "s3"),
-                           string_to_sign("20261120T081542Z", scope, canonical))));
+  request.headers.set("Authorization",
+                      str_cat("AWS4-HMAC-SHA256 Credential=", kKey.id, '/', scope,
+                              ", SignedHeaders=", joined(names), ", Signature=",
+                              signature_of(signing_key(kKey.secret, "20261120", "us-east-1", "s3"),
+                                           string_to_sign("20261120T081542Z", scope, canonical))));
 }
 
 std::string length_of(Spoil spoil) {
@@ -176,8 +204,12 @@ void replace_in(std::string& text, std::string_view from, std::string_view to) {
 void spoil_body(std::string& body, Spoil spoil, std::string_view literal) {
   const size_t final_chunk = body.find("\r\n0") + 2;
   switch (spoil) {
-    case Spoil::kChangedBody: replace_in(body, "hello", "jello"); break;
-    case Spoil::kTruncated: body.resize(body.find("hello") + 4); break;
+    case Spoil::kChangedBody:
+      replace_in(body, "hello", "jello");
+      break;
+    case Spoil::kTruncated:
+      body.resize(body.find("hello") + 4);
+      break;
     case Spoil::kChunkSignature:
       if (literal == kUnsignedTrailer) {
         body.insert(body.find("\r\n"), ";chunk-signature=" + std::string(64, 'a'));
@@ -186,7 +218,9 @@ void spoil_body(std::string& body, Spoil spoil, std::string_view literal) {
         body[at] = body[at] == '0' ? '1' : '0';
       }
       break;
-    case Spoil::kNoFinalChunk: body.resize(final_chunk); break;
+    case Spoil::kNoFinalChunk:
+      body.resize(final_chunk);
+      break;
     case Spoil::kWrongTrailer:
       if (literal == kSigned) {
         body.insert(body.size() - 2, kTrailerLine);
@@ -198,7 +232,8 @@ void spoil_body(std::string& body, Spoil spoil, std::string_view literal) {
       body.erase(body.find(kTrailerLine));
       body += "\r\n";
       break;
-    default: break;
+    default:
+      break;
   }
 }
 
@@ -242,8 +277,8 @@ TEST(PayloadMatrix, EveryCombinationHasItsAnswer) {
     for (const Spoil spoil : kSpoils) {
       const char* expected = row.expected[static_cast<size_t>(spoil)];
       if (expected == nullptr) continue;
-      SCOPED_TRACE(str_cat("mechanism ", static_cast<int>(row.mechanism), " literal \"", row.literal,
-                           "\" spoil ", static_cast<int>(spoil)));
+      SCOPED_TRACE(str_cat("mechanism ", static_cast<int>(row.mechanism), " literal \"",
+                           row.literal, "\" spoil ", static_cast<int>(spoil)));
       http::Request request = signed_request(row, spoil);
       spoil_request(request, spoil, row);
       const Outcome outcome = upload(request);
@@ -259,7 +294,8 @@ TEST(PayloadMatrix, EveryCombinationHasItsAnswer) {
 }
 
 TEST(PayloadMatrix, StreamingIsRefusedForEveryOtherMechanism) {
-  for (const Mechanism mechanism : {Mechanism::kV4Query, Mechanism::kV2Header, Mechanism::kV2Query}) {
+  for (const Mechanism mechanism :
+       {Mechanism::kV4Query, Mechanism::kV2Header, Mechanism::kV2Query}) {
     for (const std::string_view literal : {kUnsignedTrailer, kSigned, kSignedTrailer, kEcdsa}) {
       http::Request request = testing::make_request("PUT", "/lake/main/k", "0\r\n\r\n");
       sign_as(mechanism, request, literal);

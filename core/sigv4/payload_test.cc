@@ -128,7 +128,8 @@ TEST(Payload, TrailerChecksumsAreVerified) {
 }
 
 TEST(Payload, AnAnnouncedTrailerThatStaysAwayLeavesTheComputedOnes) {
-  http::Request request = chunked_put(kUnsignedTrailer, {{"hello"}, "x-amz-checksum-crc32", "NhCmhg=="});
+  http::Request request =
+      chunked_put(kUnsignedTrailer, {{"hello"}, "x-amz-checksum-crc32", "NhCmhg=="});
   set_body(request, "5\r\nhello\r\n0\r\n\r\n");
   auto payload = verified_payload(request, authenticate(request), {});
   EXPECT_EQ(http::read_all(*payload, kBodyMax), "hello");
@@ -137,9 +138,11 @@ TEST(Payload, AnAnnouncedTrailerThatStaysAwayLeavesTheComputedOnes) {
 }
 
 TEST(Payload, OnlyOneChecksumIsTaken) {
-  EXPECT_EQ(outcome(hello_with({{"x-amz-checksum-crc32", "NhCmhg=="}, {"x-amz-checksum-crc32c", "mnG7TA=="}})),
+  EXPECT_EQ(outcome(hello_with(
+                {{"x-amz-checksum-crc32", "NhCmhg=="}, {"x-amz-checksum-crc32c", "mnG7TA=="}})),
             "InvalidRequest");
-  EXPECT_EQ(outcome(hello_with({{"x-amz-checksum-crc32", "NhCmhg=="}, {"x-amz-checksum-crc32", "NhCmhg=="}})),
+  EXPECT_EQ(outcome(hello_with(
+                {{"x-amz-checksum-crc32", "NhCmhg=="}, {"x-amz-checksum-crc32", "NhCmhg=="}})),
             "InvalidRequest");
   http::Request both = make_request("PUT", "/k");
   both.headers.add("x-amz-decoded-content-length", "5");
@@ -169,8 +172,8 @@ TEST(Payload, APromisedAlgorithmNeedsItsValue) {
   EXPECT_EQ(outcome(hello_with({{"x-amz-sdk-checksum-algorithm", "CRC32"},
                                 {"x-amz-checksum-crc32c", "mnG7TA=="}})),
             "InvalidRequest");
-  EXPECT_EQ(outcome(hello_with({{"x-amz-sdk-checksum-algorithm", "CRC32"},
-                                {"x-amz-checksum-crc32", "NhCmhg=="}})),
+  EXPECT_EQ(outcome(hello_with(
+                {{"x-amz-sdk-checksum-algorithm", "CRC32"}, {"x-amz-checksum-crc32", "NhCmhg=="}})),
             "accepted");
 }
 
@@ -182,7 +185,8 @@ TEST(Payload, ChecksumHeadersOfSomethingElseCanBeLeftAlone) {
 TEST(Payload, ContentMd5IsVerified) {
   EXPECT_EQ(outcome(hello_with({{"Content-MD5", kMd5OfHello}})), "accepted");
   EXPECT_EQ(outcome(hello_with({{"Content-MD5", to_base64(md5("other"))}})), "BadDigest");
-  for (const char* value : {"", "x", "AAAA", "XUFAKrxLKna5cZ2REBfFkg", "5d41402abc4b2a76b9719d911017c592"}) {
+  for (const char* value :
+       {"", "x", "AAAA", "XUFAKrxLKna5cZ2REBfFkg", "5d41402abc4b2a76b9719d911017c592"}) {
     EXPECT_EQ(outcome(hello_with({{"Content-MD5", value}})), "InvalidDigest") << value;
   }
   http::Request unasked = hello_with({{"Content-MD5", to_base64(md5("other"))}});
@@ -211,10 +215,9 @@ TEST(Payload, ASignedHashIsComparedAtTheEnd) {
   } catch (const Rejection& rejection) {
     EXPECT_EQ(rejection.reason(), "XAmzContentSHA256Mismatch");
     EXPECT_EQ(rejection.code(), ErrorCode::kInvalidArgument);
-    EXPECT_EQ(rejection.elements(),
-              (std::vector<Rejection::Element>{
-                  {"ClientComputedContentSHA256", to_hex(sha256("hello"))},
-                  {"S3ComputedContentSHA256", to_hex(sha256("jello"))}}));
+    EXPECT_EQ(rejection.elements(), (std::vector<Rejection::Element>{
+                                        {"ClientComputedContentSHA256", to_hex(sha256("hello"))},
+                                        {"S3ComputedContentSHA256", to_hex(sha256("jello"))}}));
   }
 }
 

@@ -10,9 +10,9 @@
 
 namespace tarn::sigv4 {
 
-/// An Error of this folder. `reason()` is the S3 error code ("SignatureDoesNotMatch"). `code()` tells the status
-/// where S3's code alone does not: invalid_argument 400, permission_denied and unauthenticated 403,
-/// unimplemented 501; "MissingContentLength" is 411.
+/// An Error of this folder. `reason()` is the S3 error code ("SignatureDoesNotMatch"). `code()`
+/// tells the status where S3's code alone does not: invalid_argument 400, permission_denied and
+/// unauthenticated 403, unimplemented 501; "MissingContentLength" is 411.
 class Rejection final : public Error {
  public:
   using Element = std::pair<std::string_view, std::string>;
@@ -21,7 +21,8 @@ class Rejection final : public Error {
             std::vector<Element> elements = {})
       : Error(error_code, s3_code, std::move(text)), elements_(std::move(elements)) {}
 
-  /// Further elements of the XML error document in order, for example {"StringToSign", "..."}. Not secret.
+  /// Further elements of the XML error document in order, for example {"StringToSign", "..."}. Not
+  /// secret.
   const std::vector<Element>& elements() const { return elements_; }
 
  private:

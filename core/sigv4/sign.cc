@@ -15,8 +15,8 @@ namespace {
 
 // Proxies and HTTP libraries rewrite these, so signing them breaks requests for nothing.
 constexpr std::array<std::string_view, 9> kNeverSigned = {
-    "authorization", "user-agent",      "expect",         "connection",     "transfer-encoding",
-    "te",            "accept-encoding", "content-length", "x-amzn-trace-id"};
+    "authorization",   "user-agent",     "expect",         "connection", "transfer-encoding", "te",
+    "accept-encoding", "content-length", "x-amzn-trace-id"};
 constexpr size_t kRememberedKeysMax = 64;
 constexpr size_t kDateChars = 8;
 constexpr std::chrono::seconds kLifetimeMax = std::chrono::hours{24 * 7};  // S3's limit
@@ -42,10 +42,10 @@ std::vector<std::string> signed_names(const http::Headers& headers) {
 std::string signature_for(const SigningTarget& target, std::string_view query, const AccessKey& key,
                           std::string_view timestamp, std::string_view header_lines,
                           std::string_view signed_headers, std::string_view payload_hash) {
-  const std::string canonical = canonical_head(target.method, canonical_paths(target.path)[0],
-                                               canonical_queries(query)[0], header_lines,
-                                               signed_headers)
-                                    .append(payload_hash);
+  const std::string canonical =
+      canonical_head(target.method, canonical_paths(target.path)[0], canonical_queries(query)[0],
+                     header_lines, signed_headers)
+          .append(payload_hash);
   return signature_of(
       signing_key(key.secret, timestamp.substr(0, kDateChars), target.region, target.service),
       string_to_sign(timestamp, scope_text(timestamp, target), canonical));
@@ -77,9 +77,9 @@ void sign(http::Headers& headers, const SigningTarget& target, const AccessKey& 
   }
   const std::string signature =
       signature_for(target, target.query, key, timestamp, lines, joined(names), payload_hash);
-  headers.set("Authorization", str_cat("AWS4-HMAC-SHA256 Credential=", key.id, '/',
-                                       scope_text(timestamp, target), ", SignedHeaders=",
-                                       joined(names), ", Signature=", signature));
+  headers.set("Authorization",
+              str_cat("AWS4-HMAC-SHA256 Credential=", key.id, '/', scope_text(timestamp, target),
+                      ", SignedHeaders=", joined(names), ", Signature=", signature));
 }
 
 std::string presign_query(std::string_view host, const SigningTarget& target, const AccessKey& key,
@@ -87,11 +87,10 @@ std::string presign_query(std::string_view host, const SigningTarget& target, co
   TARN_CHECK(lifetime.count() > 0 && lifetime <= kLifetimeMax);
   const std::string timestamp = to_iso_basic(now);
   const std::string credential = str_cat(key.id, '/', scope_text(timestamp, target));
-  const std::string query =
-      str_cat(target.query, target.query.empty() ? "" : "&",
-              "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=", percent_encode(credential),
-              "&X-Amz-Date=", timestamp, "&X-Amz-Expires=", lifetime.count(),
-              "&X-Amz-SignedHeaders=host");
+  const std::string query = str_cat(
+      target.query, target.query.empty() ? "" : "&",
+      "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=", percent_encode(credential),
+      "&X-Amz-Date=", timestamp, "&X-Amz-Expires=", lifetime.count(), "&X-Amz-SignedHeaders=host");
   return str_cat(query, "&X-Amz-Signature=",
                  signature_for(target, query, key, timestamp, str_cat("host:", host, '\n'), "host",
                                kUnsignedPayload));

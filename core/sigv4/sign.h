@@ -20,7 +20,8 @@ constexpr std::string_view kUnsignedPayload = "UNSIGNED-PAYLOAD";
 constexpr std::string_view kEmptySha256 =
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-/// What is signed beside the headers. Path and query exactly as they will be sent (percent-encoded).
+/// What is signed beside the headers. Path and query exactly as they will be sent
+/// (percent-encoded).
 struct SigningTarget {
   std::string_view method;
   std::string_view path;
@@ -29,19 +30,20 @@ struct SigningTarget {
   std::string_view service = "s3";
 };
 
-/// Adds x-amz-date, x-amz-content-sha256 and Authorization. Every field present in `headers` is signed but those
-/// that intermediaries rewrite (Authorization, User-Agent, Expect, Connection, Transfer-Encoding, Accept-Encoding,
-/// Content-Length); "host" must be among them. `payload_hash` is lower-case hex or kUnsignedPayload.
+/// Adds x-amz-date, x-amz-content-sha256 and Authorization. Every field present in `headers` is
+/// signed but those that intermediaries rewrite (Authorization, User-Agent, Expect, Connection,
+/// Transfer-Encoding, Accept-Encoding, Content-Length); "host" must be among them. `payload_hash`
+/// is lower-case hex or kUnsignedPayload.
 void sign(http::Headers& headers, const SigningTarget& target, const AccessKey& key,
           std::string_view payload_hash, Instant now);
 
-/// The query of a URL that lets anybody do this one request until `lifetime` (1 s to 7 days) is over:
-/// the target's query with the signing parameters appended. Only the host is signed.
+/// The query of a URL that lets anybody do this one request until `lifetime` (1 s to 7 days) is
+/// over: the target's query with the signing parameters appended. Only the host is signed.
 std::string presign_query(std::string_view host, const SigningTarget& target, const AccessKey& key,
                           std::chrono::seconds lifetime, Instant now);
 
-/// The key that signs for one secret, day (YYYYMMDD), region and service. The last ones are remembered per thread:
-/// deriving costs four HMACs.
+/// The key that signs for one secret, day (YYYYMMDD), region and service. The last ones are
+/// remembered per thread: deriving costs four HMACs.
 std::string signing_key(std::string_view secret, std::string_view date, std::string_view region,
                         std::string_view service);
 

@@ -1,8 +1,8 @@
 #include "core/sigv4/sign.h"
 
-#include <gtest/gtest.h>
-
 #include <random>
+
+#include <gtest/gtest.h>
 
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
@@ -30,7 +30,8 @@ class Random {
   /// A header value: printable with runs of blanks.
   std::string text(size_t count_max) {
     std::string out(below(count_max + 1), ' ');
-    for (char& c : out) c = below(4) == 0 ? (below(3) == 0 ? '\t' : ' ') : static_cast<char>(0x21 + below(94));
+    for (char& c : out)
+      c = below(4) == 0 ? (below(3) == 0 ? '\t' : ' ') : static_cast<char>(0x21 + below(94));
     return out;
   }
 
@@ -38,7 +39,8 @@ class Random {
   std::mt19937_64 engine_{20261120};
 };
 
-/// The path with each byte escaped, or left as it is where a URL allows that, as clients variously do.
+/// The path with each byte escaped, or left as it is where a URL allows that, as clients variously
+/// do.
 std::string loosely_encoded(Random& random, std::string_view path) {
   std::string out;
   for (char c : path) {
@@ -116,13 +118,15 @@ TEST(Sign, AnotherKeyByteInThePathNeverVerifies) {
 
 TEST(Sign, HeadersThatIntermediariesRewriteAreLeftOut) {
   http::Request request = make_request("PUT", "/k", "hello");
-  for (const char* name : {"User-Agent", "Expect", "Connection", "Transfer-Encoding", "Accept-Encoding"}) {
+  for (const char* name :
+       {"User-Agent", "Expect", "Connection", "Transfer-Encoding", "Accept-Encoding"}) {
     request.headers.add(name, "x");
   }
   request.headers.add("Content-Type", "text/plain");
   testing::sign_v4(request, kUnsignedPayload);
-  EXPECT_EQ(parse_authorization(request).signed_headers,
-            (std::vector<std::string>{"content-type", "host", "x-amz-content-sha256", "x-amz-date"}));
+  EXPECT_EQ(
+      parse_authorization(request).signed_headers,
+      (std::vector<std::string>{"content-type", "host", "x-amz-content-sha256", "x-amz-date"}));
 }
 
 TEST(Sign, SigningAgainReplacesTheFirstSignature) {
@@ -144,10 +148,14 @@ TEST(Sign, RememberedKeysBelongToTheirSecret) {
     if (round == 0) keys = all;
     EXPECT_EQ(all, keys);
   }
-  EXPECT_NE(signing_key("a", "20261120", "us-east-1", "s3"), signing_key("b", "20261120", "us-east-1", "s3"));
-  EXPECT_NE(signing_key("a", "20261120", "us-east-1", "s3"), signing_key("a", "20261121", "us-east-1", "s3"));
-  EXPECT_NE(signing_key("a", "20261120", "us-east-1", "s3"), signing_key("a", "20261120", "us-west-1", "s3"));
-  EXPECT_NE(signing_key("a", "20261120", "us-east-1", "s3"), signing_key("a", "20261120", "us-east-1", "s4"));
+  EXPECT_NE(signing_key("a", "20261120", "us-east-1", "s3"),
+            signing_key("b", "20261120", "us-east-1", "s3"));
+  EXPECT_NE(signing_key("a", "20261120", "us-east-1", "s3"),
+            signing_key("a", "20261121", "us-east-1", "s3"));
+  EXPECT_NE(signing_key("a", "20261120", "us-east-1", "s3"),
+            signing_key("a", "20261120", "us-west-1", "s3"));
+  EXPECT_NE(signing_key("a", "20261120", "us-east-1", "s3"),
+            signing_key("a", "20261120", "us-east-1", "s4"));
 }
 
 }  // namespace

@@ -12,13 +12,15 @@
 namespace tarn::sigv4 {
 namespace {
 
-// Parameters that name a part of the resource and are signed with it; response-* belong to them too.
+// Parameters that name a part of the resource and are signed with it; response-* belong to them
+// too.
 constexpr std::array<std::string_view, 31> kSubresources = {
-    "accelerate",   "acl",        "analytics",    "cors",       "defaultObjectAcl", "delete",
-    "encryption",   "inventory",  "legal-hold",   "lifecycle",  "location",         "logging",
-    "metrics",      "notification", "object-lock", "partNumber", "policy",          "replication",
-    "requestPayment", "restore",  "retention",    "select",     "select-type",      "storageClass",
-    "tagging",      "torrent",    "uploadId",     "uploads",    "versionId",        "versioning",
+    "accelerate", "acl",        "analytics",   "cors",           "defaultObjectAcl",
+    "delete",     "encryption", "inventory",   "legal-hold",     "lifecycle",
+    "location",   "logging",    "metrics",     "notification",   "object-lock",
+    "partNumber", "policy",     "replication", "requestPayment", "restore",
+    "retention",  "select",     "select-type", "storageClass",   "tagging",
+    "torrent",    "uploadId",   "uploads",     "versionId",      "versioning",
     "versions"};
 
 bool is_subresource(std::string_view name) {
@@ -78,8 +80,8 @@ std::string text_of(const Authorization& authorization, const http::Request& req
   } else if (!fields.contains("x-amz-date")) {
     date = value("date");
   }
-  std::string out = str_cat(request.method, '\n', value("content-md5"), '\n', value("content-type"), '\n',
-                            date, '\n');
+  std::string out = str_cat(request.method, '\n', value("content-md5"), '\n', value("content-type"),
+                            '\n', date, '\n');
   for (const auto& [name, text] : fields) {
     if (name.starts_with("x-amz-")) out.append(name).append(":").append(text).append("\n");
   }

@@ -1,4 +1,5 @@
-// The older Signature Version 2 of S3: HMAC-SHA1 over method, four headers, x-amz-* and the resource.
+// The older Signature Version 2 of S3: HMAC-SHA1 over method, four headers, x-amz-* and the
+// resource.
 #pragma once
 
 #include <string>
@@ -10,8 +11,9 @@
 
 namespace tarn::sigv4 {
 
-/// The texts of which the client must have signed one, most likely first. `bucket_from_host` is the bucket when the
-/// Host names it, else empty. Headers that a presigned URL carries in its query count as sent.
+/// The texts of which the client must have signed one, most likely first. `bucket_from_host` is the
+/// bucket when the Host names it, else empty. Headers that a presigned URL carries in its query
+/// count as sent.
 std::vector<std::string> v2_strings_to_sign(const Authorization& authorization,
                                             const http::Request& request,
                                             std::string_view bucket_from_host);

@@ -76,7 +76,8 @@ bool is_signed(const Authorization& authorization, std::string_view name) {
                             authorization.signed_headers.end(), name);
 }
 
-/// What x-amz-content-sha256 says, in the header or (presigned) in the query; "" when it is nowhere.
+/// What x-amz-content-sha256 says, in the header or (presigned) in the query; "" when it is
+/// nowhere.
 std::string payload_literal(const Authorization& authorization, const http::Request& request) {
   if (const std::string* header = request.headers.find(kContentSha256)) return *header;
   if (authorization.mechanism == Mechanism::kV4Query) {
@@ -126,7 +127,8 @@ void check_skew(Instant time, Instant now) {
                    {"MaxAllowedSkewMilliseconds", std::to_string(skew_ms)}});
 }
 
-/// A presigned URL has its own clock: it lives from its date for its lifetime, however old that date is.
+/// A presigned URL has its own clock: it lives from its date for its lifetime, however old that
+/// date is.
 void check_lifetime(const Authorization& authorization, Instant now) {
   const Instant signed_at = *authorization.timestamp;
   if (signed_at > now + kClockSkewMax) deny("checking the signed URL: it is not yet valid");
@@ -140,10 +142,15 @@ void check_lifetime(const Authorization& authorization, Instant now) {
 
 void check_time(const Authorization& authorization, Instant now) {
   switch (authorization.mechanism) {
-    case Mechanism::kNone: break;
+    case Mechanism::kNone:
+      break;
     case Mechanism::kV4Header:
-    case Mechanism::kV2Header: check_skew(*authorization.timestamp, now); break;
-    case Mechanism::kV4Query: check_lifetime(authorization, now); break;
+    case Mechanism::kV2Header:
+      check_skew(*authorization.timestamp, now);
+      break;
+    case Mechanism::kV4Query:
+      check_lifetime(authorization, now);
+      break;
     case Mechanism::kV2Query:
       if (to_seconds(now) >= authorization.expires_at_s) {
         deny("checking the signed URL: Request has expired",
@@ -154,8 +161,8 @@ void check_time(const Authorization& authorization, Instant now) {
   }
 }
 
-/// A header that a third party may add is a header that must be signed. x-amz-content-sha256 is excused because the
-/// canonical request ends in it.
+/// A header that a third party may add is a header that must be signed. x-amz-content-sha256 is
+/// excused because the canonical request ends in it.
 void require_signed_headers(const Authorization& authorization, const http::Request& request) {
   std::vector<std::string> missing;
   if (!is_signed(authorization, "host")) missing.push_back("host");
@@ -169,8 +176,10 @@ void require_signed_headers(const Authorization& authorization, const http::Requ
   missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
   std::string names;
   for (const std::string& name : missing) names.append(names.empty() ? "" : ", ").append(name);
-  deny("checking the signed headers: There were headers present in the request which were not signed",
-       {{"HeadersNotSigned", std::move(names)}});
+  deny(
+      "checking the signed headers: There were headers present in the request which were not "
+      "signed",
+      {{"HeadersNotSigned", std::move(names)}});
 }
 
 void check_region(const Authorization& authorization, const VerifyRules& rules) {
@@ -184,7 +193,8 @@ void check_region(const Authorization& authorization, const VerifyRules& rules) 
                   {{"Region", std::string(rules.region)}});
 }
 
-/// The host as received, and with the default port put or taken away: some clients sign the one and send the other.
+/// The host as received, and with the default port put or taken away: some clients sign the one and
+/// send the other.
 std::vector<std::string> host_candidates(const http::Request& request) {
   const std::string host(trimmed(request.headers.get("host")));
   for (std::string_view port : {":80", ":443"}) {
@@ -265,7 +275,8 @@ void verify_v4(const Authorization& authorization, const http::Request& request,
     return string_to_sign(out.timestamp, out.scope, head + last_line);
   };
   for (const std::string& head : heads) {
-    if (same_signature(signature_of(out.signing_key, text_of(head)), authorization.signature)) return;
+    if (same_signature(signature_of(out.signing_key, text_of(head)), authorization.signature))
+      return;
   }
   refuse_signature(authorization, text_of(heads[0]), heads[0] + last_line);
 }
@@ -328,16 +339,21 @@ void hoist_query_headers(http::Request& request) {
   http::Headers found;
   for (const auto& [raw_name, raw_value] : raw_query_pairs(request.raw_query())) {
     std::string name = lower(decoded(raw_name));
-    const bool stands_for_header = (name.starts_with("x-amz-") && !contains(kSignatureParameters, name)) ||
-                                   (v2 && (name == "content-md5" || name == "content-type"));
+    const bool stands_for_header =
+        (name.starts_with("x-amz-") && !contains(kSignatureParameters, name)) ||
+        (v2 && (name == "content-md5" || name == "content-type"));
     if (!stands_for_header || request.headers.find(name) != nullptr) continue;
     std::string value(trimmed(decoded(raw_value)));
-    // A decoded value may hold what a header line cannot; it must not reach an answer's header later.
-    const auto is_control = [](char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f; };
+    // A decoded value may hold what a header line cannot; it must not reach an answer's header
+    // later.
+    const auto is_control = [](char c) {
+      return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f;
+    };
     if (std::any_of(value.begin(), value.end(), is_control) ||
         std::any_of(name.begin(), name.end(), is_control)) {
-      throw Rejection(ErrorCode::kInvalidArgument, "InvalidArgument",
-                      "reading the query: a parameter that stands for a header holds control characters");
+      throw Rejection(
+          ErrorCode::kInvalidArgument, "InvalidArgument",
+          "reading the query: a parameter that stands for a header holds control characters");
     }
     found.add(std::move(name), std::move(value));
   }

@@ -15,16 +15,16 @@ namespace tarn::sigv4 {
 
 /// How the body is to be read; only said by x-amz-content-sha256 (or its absence).
 enum class PayloadKind {
-  kUnsigned,                  ///< as it is
-  kSha256,                    ///< its hash was signed
-  kBodyHash,                  ///< V4 header without x-amz-content-sha256: the signature itself covers the hash
+  kUnsigned,  ///< as it is
+  kSha256,    ///< its hash was signed
+  kBodyHash,  ///< V4 header without x-amz-content-sha256: the signature itself covers the hash
   kStreamingUnsignedTrailer,  ///< aws-chunked, trailer
   kStreamingSigned,           ///< aws-chunked, every chunk signed
   kStreamingSignedTrailer,    ///< aws-chunked, every chunk and the trailer signed
 };
 
-/// A signature that can only be checked when the hash of the body is known: the canonical requests without their
-/// last line, any of which may have been signed.
+/// A signature that can only be checked when the hash of the body is known: the canonical requests
+/// without their last line, any of which may have been signed.
 struct DeferredSignature {
   std::vector<std::string> canonical_heads;
   std::string signature;  ///< 64 hex digits
@@ -35,15 +35,15 @@ struct VerifiedRequest {
   Mechanism mechanism = Mechanism::kNone;
   std::string access_key_id;
   PayloadKind payload = PayloadKind::kUnsigned;
-  std::string payload_sha256;    ///< 64 hex digits when kSha256
-  std::string timestamp;         ///< V4: ISO basic form
-  std::string scope;             ///< V4: CredentialScope::text()
-  std::string signing_key;       ///< V4: secret; for the chunk chain
-  std::string seed_signature;    ///< V4: 64 hex digits
-  DeferredSignature deferred;    ///< when kBodyHash
+  std::string payload_sha256;  ///< 64 hex digits when kSha256
+  std::string timestamp;       ///< V4: ISO basic form
+  std::string scope;           ///< V4: CredentialScope::text()
+  std::string signing_key;     ///< V4: secret; for the chunk chain
+  std::string seed_signature;  ///< V4: 64 hex digits
+  DeferredSignature deferred;  ///< when kBodyHash
 
-  /// False while the signature is still to be proven by reading the whole payload: tell the client nothing about
-  /// stored state and publish nothing until then.
+  /// False while the signature is still to be proven by reading the whole payload: tell the client
+  /// nothing about stored state and publish nothing until then.
   bool proven() const { return payload != PayloadKind::kBodyHash; }
 };
 
@@ -56,16 +56,17 @@ struct VerifyRules {
 /// Source: S3's documented limit.
 constexpr std::chrono::minutes kClockSkewMax{15};
 
-/// `authorization` is that of `request` and not kNone; `secret` belongs to its access_key_id (an unknown id is the
-/// caller's InvalidAccessKeyId). The signature is compared without a data-dependent branch.
-/// Throws Rejection:
-///   SignatureDoesNotMatch      elements AWSAccessKeyId, StringToSign, SignatureProvided, CanonicalRequest (V4)
-///   RequestTimeTooSkewed       elements RequestTime, ServerTime, MaxAllowedSkewMilliseconds
-///   AccessDenied               expired or not yet valid; host or x-amz-* not signed (element HeadersNotSigned)
-///   AuthorizationHeaderMalformed, AuthorizationQueryParametersError   a region other than the rules' (element Region)
+/// `authorization` is that of `request` and not kNone; `secret` belongs to its access_key_id (an
+/// unknown id is the caller's InvalidAccessKeyId). The signature is compared without a
+/// data-dependent branch. Throws Rejection:
+///   SignatureDoesNotMatch      elements AWSAccessKeyId, StringToSign, SignatureProvided,
+///   CanonicalRequest (V4) RequestTimeTooSkewed       elements RequestTime, ServerTime,
+///   MaxAllowedSkewMilliseconds AccessDenied               expired or not yet valid; host or
+///   x-amz-* not signed (element HeadersNotSigned) AuthorizationHeaderMalformed,
+///   AuthorizationQueryParametersError   a region other than the rules' (element Region)
 ///   InvalidArgument            an x-amz-content-sha256 that is none of the known values
-///   InvalidRequest             V2 where it is off; a streaming payload without a V4 header signature
-///   NotImplemented             ECDSA payload literals
+///   InvalidRequest             V2 where it is off; a streaming payload without a V4 header
+///   signature NotImplemented             ECDSA payload literals
 VerifiedRequest verify(const Authorization& authorization, const http::Request& request,
                        std::string_view secret, const VerifyRules& rules, Instant now);
 
@@ -73,12 +74,13 @@ VerifiedRequest verify(const Authorization& authorization, const http::Request& 
 bool proves_request(const VerifiedRequest& verified, std::string_view body_sha256);
 
 /// Presigned URLs carry what would be headers as query parameters (x-amz-meta-*, x-amz-tagging,
-/// x-amz-checksum-*; V2 also content-md5 and content-type). Adds those that are not there as headers, without the
-/// parameters of the signature itself. Call it after verify for kV4Query and kV2Query.
+/// x-amz-checksum-*; V2 also content-md5 and content-type). Adds those that are not there as
+/// headers, without the parameters of the signature itself. Call it after verify for kV4Query and
+/// kV2Query.
 void hoist_query_headers(http::Request& request);
 
-/// The query with the values of X-Amz-Signature, Signature, X-Amz-Security-Token, X-Amz-Credential and
-/// AWSAccessKeyId replaced by "-": what may be logged.
+/// The query with the values of X-Amz-Signature, Signature, X-Amz-Security-Token, X-Amz-Credential
+/// and AWSAccessKeyId replaced by "-": what may be logged.
 std::string redacted_query(std::string_view raw_query);
 
 }  // namespace tarn::sigv4

@@ -37,7 +37,9 @@ void sign_by_hand(http::Request& request, const std::vector<std::string>& names,
                   std::string_view payload) {
   std::string lines;
   for (const std::string& name : names) {
-    lines += str_cat(name, ':', name == "host" ? std::string(host) : *canonical_header(request.headers, name), '\n');
+    lines += str_cat(name, ':',
+                     name == "host" ? std::string(host) : *canonical_header(request.headers, name),
+                     '\n');
   }
   const std::string scope = "20261120/us-east-1/s3/aws4_request";
   const std::string canonical =
@@ -51,14 +53,16 @@ void sign_by_hand(http::Request& request, const std::vector<std::string>& names,
 }
 
 http::Request dated(std::string target, std::string body = {}) {
-  http::Request request = make_request(body.empty() ? "GET" : "PUT", std::move(target), std::move(body));
+  http::Request request =
+      make_request(body.empty() ? "GET" : "PUT", std::move(target), std::move(body));
   request.headers.add("X-Amz-Date", "20261120T081542Z");
   request.headers.add("X-Amz-Content-Sha256", std::string(kUnsignedPayload));
   return request;
 }
 const std::vector<std::string> kUsual = {"host", "x-amz-content-sha256", "x-amz-date"};
 
-Rejection refusal_of(const http::Request& request, Instant now = kNow, const VerifyRules& rules = {}) {
+Rejection refusal_of(const http::Request& request, Instant now = kNow,
+                     const VerifyRules& rules = {}) {
   try {
     authenticate(request, now, rules);
   } catch (const Rejection& rejection) {
@@ -162,8 +166,8 @@ TEST(Verify, AVersion2UrlEndsAtItsTimeAndHasNoSkewRule) {
 
 TEST(Verify, SignersThatSendWhatTheySignAreAuthentic) {
   const std::pair<const char*, const char*> paths[] = {
-      {"/a%7Eb", "/a~b"}, {"/a%7Eb", "/a%7Eb"}, {"/%c3%a9", "/%c3%a9"}, {"/%c3%a9", "/%C3%A9"},
-      {"/a%2Fb", "/a%2Fb"}, {"/a%2Fb", "/a/b"},  {"/a+b", "/a+b"},       {"/a+b", "/a%2Bb"}};
+      {"/a%7Eb", "/a~b"},   {"/a%7Eb", "/a%7Eb"}, {"/%c3%a9", "/%c3%a9"}, {"/%c3%a9", "/%C3%A9"},
+      {"/a%2Fb", "/a%2Fb"}, {"/a%2Fb", "/a/b"},   {"/a+b", "/a+b"},       {"/a+b", "/a%2Bb"}};
   for (const auto& [sent, canonical] : paths) {
     http::Request request = dated(sent);
     sign_by_hand(request, kUsual, canonical, "", testing::kHost, kUnsignedPayload);
@@ -193,7 +197,8 @@ TEST(Verify, QueriesOfRealClients) {
 }
 
 TEST(Verify, AddedRemovedOrChangedParametersAreNoticed) {
-  for (const char* target : {"/lake?a=1&b=2&c=3", "/lake?a=1", "/lake?a=1&b=3", "/lake?a=1&b=2&b=2"}) {
+  for (const char* target :
+       {"/lake?a=1&b=2&c=3", "/lake?a=1", "/lake?a=1&b=3", "/lake?a=1&b=2&b=2"}) {
     http::Request request = signed_get("/lake?a=1&b=2");
     request.target = target;
     EXPECT_EQ(outcome_of([&] { authenticate(request); }), "SignatureDoesNotMatch") << target;
@@ -263,8 +268,8 @@ TEST(Verify, SignedHeadersOfUsualIntermediariesAreTakenAsReceived) {
   http::Request request = dated("/k", "hello");
   request.headers.add("accept-encoding", "gzip");
   request.headers.add("expect", "100-continue");
-  const std::vector<std::string> names = {"accept-encoding",      "content-length", "expect", "host",
-                                          "x-amz-content-sha256", "x-amz-date"};
+  const std::vector<std::string> names = {
+      "accept-encoding", "content-length", "expect", "host", "x-amz-content-sha256", "x-amz-date"};
   sign_by_hand(request, names, "/k", "", testing::kHost, kUnsignedPayload);
   EXPECT_EQ(outcome_of([&] { authenticate(request); }), "accepted");
   request.headers.remove("content-length");  // the server may have taken it into the message
@@ -279,19 +284,22 @@ TEST(Verify, ADefaultPortMayBeSignedOrNot) {
     const char* signed_host;
     const char* expected;
   };
-  const Case cases[] = {
-      {"lake.test", "lake.test:80", "accepted"},        {"lake.test", "lake.test:443", "accepted"},
-      {"lake.test:80", "lake.test", "accepted"},        {"lake.test:443", "lake.test", "accepted"},
-      {"lake.test:8000", "lake.test:8000", "accepted"}, {"[::1]", "[::1]:80", "accepted"},
-      {"lake.test:8000", "lake.test", "SignatureDoesNotMatch"},
-      {"lake.test", "lake.test:8000", "SignatureDoesNotMatch"},
-      {"lake.test:80", "lake.test:443", "SignatureDoesNotMatch"},
-      {"other.test", "lake.test", "SignatureDoesNotMatch"}};
+  const Case cases[] = {{"lake.test", "lake.test:80", "accepted"},
+                        {"lake.test", "lake.test:443", "accepted"},
+                        {"lake.test:80", "lake.test", "accepted"},
+                        {"lake.test:443", "lake.test", "accepted"},
+                        {"lake.test:8000", "lake.test:8000", "accepted"},
+                        {"[::1]", "[::1]:80", "accepted"},
+                        {"lake.test:8000", "lake.test", "SignatureDoesNotMatch"},
+                        {"lake.test", "lake.test:8000", "SignatureDoesNotMatch"},
+                        {"lake.test:80", "lake.test:443", "SignatureDoesNotMatch"},
+                        {"other.test", "lake.test", "SignatureDoesNotMatch"}};
   for (const Case& c : cases) {
     http::Request request = dated("/k");
     request.headers.set("host", c.sent);
     sign_by_hand(request, kUsual, "/k", "", c.signed_host, kUnsignedPayload);
-    EXPECT_EQ(outcome_of([&] { authenticate(request); }), c.expected) << c.sent << " " << c.signed_host;
+    EXPECT_EQ(outcome_of([&] { authenticate(request); }), c.expected)
+        << c.sent << " " << c.signed_host;
   }
 }
 
@@ -333,7 +341,8 @@ TEST(Verify, OtherPayloadLiteralsAreRefused) {
   for (char& c : upper_hash) c = static_cast<char>(std::toupper(c));
   for (const std::string& literal :
        {std::string(), std::string("unsigned-payload"), std::string("STREAMING-UNSIGNED-PAYLOAD"),
-        upper_hash, kHashOfHello.substr(1), kHashOfHello + "0", std::string("UNSIGNED-PAYLOAD,x")}) {
+        upper_hash, kHashOfHello.substr(1), kHashOfHello + "0",
+        std::string("UNSIGNED-PAYLOAD,x")}) {
     http::Request request = make_request("PUT", "/k", "hello");
     sign_v4(request, literal);
     EXPECT_EQ(outcome_of([&] { authenticate(request); }), "InvalidArgument") << literal;
@@ -349,8 +358,9 @@ TEST(Verify, OtherPayloadLiteralsAreRefused) {
 }
 
 TEST(Verify, StreamingPayloadsNeedAVersion4HeaderSignature) {
-  for (const char* literal : {"STREAMING-UNSIGNED-PAYLOAD-TRAILER", "STREAMING-AWS4-HMAC-SHA256-PAYLOAD",
-                              "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER"}) {
+  for (const char* literal :
+       {"STREAMING-UNSIGNED-PAYLOAD-TRAILER", "STREAMING-AWS4-HMAC-SHA256-PAYLOAD",
+        "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER"}) {
     http::Request header = make_request("PUT", "/k");
     presign_v4(header, 60s);
     header.headers.add("x-amz-content-sha256", literal);
@@ -423,12 +433,14 @@ TEST(Verify, Version2CanBeSwitchedOff) {
   presign_v2(query, to_seconds(kNow) + 60);
   for (const http::Request* request : {&header, &query}) {
     EXPECT_EQ(outcome_of([&] { authenticate(*request); }), "accepted");
-    EXPECT_EQ(outcome_of([&] { authenticate(*request, kNow, {.allow_v2 = false}); }), "InvalidRequest");
+    EXPECT_EQ(outcome_of([&] { authenticate(*request, kNow, {.allow_v2 = false}); }),
+              "InvalidRequest");
   }
 }
 
 TEST(Verify, Version2SignsWhatItListsAndShowsIt) {
-  http::Request request = make_request("PUT", "/lake/main/a%20b?acl&prefix=x&response-expires=a%2Cb", "hello");
+  http::Request request =
+      make_request("PUT", "/lake/main/a%20b?acl&prefix=x&response-expires=a%2Cb", "hello");
   request.headers.add("Content-MD5", "XUFAKrxLKna5cZ2REBfFkg==");
   request.headers.add("Content-Type", "text/plain");
   request.headers.add("X-Amz-Meta-B", "two");
@@ -467,13 +479,15 @@ TEST(Verify, Version2PutsTheBucketOfTheHostBeforeThePath) {
   sign_v2(request);
   request.target = "/k";
   EXPECT_EQ(outcome_of([&] { authenticate(request); }), "SignatureDoesNotMatch");
-  EXPECT_EQ(outcome_of([&] { authenticate(request, kNow, {.bucket_from_host = "lake"}); }), "accepted");
+  EXPECT_EQ(outcome_of([&] { authenticate(request, kNow, {.bucket_from_host = "lake"}); }),
+            "accepted");
 }
 
 TEST(Verify, HoistingAddsWhatIsNotThereAndNothingOfTheSignature) {
   http::Request request = make_request(
-      "PUT", "/k?x-amz-meta-a=from%20query&X-Amz-Acl=private&x-amz-checksum-crc32=NhCmhg%3D%3D"
-             "&Content-Type=text%2Fhtml&partNumber=1");
+      "PUT",
+      "/k?x-amz-meta-a=from%20query&X-Amz-Acl=private&x-amz-checksum-crc32=NhCmhg%3D%3D"
+      "&Content-Type=text%2Fhtml&partNumber=1");
   request.headers.add("x-amz-acl", "bucket-owner-full-control");
   presign_v4(request, 60s);
   hoist_query_headers(request);

@@ -26,9 +26,12 @@ inline Entry an_entry(uint64_t content, uint64_t record = 0) {
   Entry entry;
   entry.size_bytes = content % 100000;
   entry.mtime = from_millis(1700000000000 + static_cast<int64_t>(record * 1000));
-  std::mt19937_64 random(content);
   static constexpr char kHex[] = "0123456789abcdef";
-  for (int i = 0; i < 32; ++i) entry.etag.push_back(kHex[random() % 16]);
+  uint64_t mix = content;
+  for (int i = 0; i < 32; ++i) {
+    mix = mix * 0x5851f42d4c957f2d + 0x14057b7ef767814f;
+    entry.etag.push_back(kHex[mix >> 60]);
+  }
   OwnAddress address;
   for (size_t i = 0; i < 8; ++i) {
     address.id[i] = static_cast<uint8_t>((content ^ (record << 40)) >> (8 * i));

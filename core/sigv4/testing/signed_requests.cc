@@ -24,9 +24,9 @@ class Chain {
       : verified_(verified), previous_(verified.seed_signature) {}
 
   std::string next(std::string_view algorithm, std::string_view tail) {
-    previous_ = to_hex(hmac_sha256(verified_.signing_key,
-                                   str_cat(algorithm, '\n', verified_.timestamp, '\n',
-                                           verified_.scope, '\n', previous_, '\n', tail)));
+    previous_ = to_hex(
+        hmac_sha256(verified_.signing_key, str_cat(algorithm, '\n', verified_.timestamp, '\n',
+                                                   verified_.scope, '\n', previous_, '\n', tail)));
     return previous_;
   }
   std::string sign_chunk(std::string_view data) {

@@ -1,4 +1,5 @@
-// Requests and chunked bodies as clients make them, for tests of this folder and of those that take signed requests.
+// Requests and chunked bodies as clients make them, for tests of this folder and of those that take
+// signed requests.
 #pragma once
 
 #include <optional>
@@ -23,7 +24,8 @@ http::Request make_request(std::string method, std::string target, std::string b
 /// Replaces the body and the announced length.
 void set_body(http::Request& request, std::string body);
 
-/// Each signs the request as it stands with kKey at `now`. `payload` is the text of x-amz-content-sha256.
+/// Each signs the request as it stands with kKey at `now`. `payload` is the text of
+/// x-amz-content-sha256.
 void sign_v4(http::Request& request, std::string_view payload, Instant now = kNow);
 void presign_v4(http::Request& request, std::chrono::seconds lifetime, Instant now = kNow);
 void sign_v2(http::Request& request, Instant now = kNow);
@@ -35,7 +37,7 @@ VerifiedRequest authenticate(const http::Request& request, Instant now = kNow,
 
 /// One aws-chunked body in the making. Signs when `verified` says so.
 struct ChunkedBodyText {
-  std::vector<std::string> chunks;             ///< without the empty last one
+  std::vector<std::string> chunks;  ///< without the empty last one
   std::optional<std::string> trailer_name = {};
   std::string trailer_value = {};
   std::string_view trailer_line_end = "\r\n";

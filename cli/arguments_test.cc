@@ -1,0 +1,99 @@
+#include "cli/arguments.h"
+
+#include <gtest/gtest.h>
+
+namespace tarn::cli {
+namespace {
+
+struct Options {
+  std::string name;
+  std::string message;
+  std::vector<std::string> metadata;
+  int64_t amount = 0;
+  bool yes = false;
+};
+
+Options seen;
+
+void declare(Command& command, Options& options) {
+  command.argument("NAME", options.name, "n")
+      .option("-m,--message", options.message, "m")
+      .option("--meta", options.metadata, "m")
+      .option("-n,--amount", options.amount, "n")
+      .flag("-y,--yes", options.yes, "y");
+}
+
+class Arguments : public testing::Test {
+ protected:
+  Arguments() {
+    tree_.root().option("-o,--output", output_, "format");
+    tree_.group("repo", "Repositories");
+    tree_.add<Options>("repo create", "Make one", declare, [](Session&, const Options& options) {
+      seen = options;
+      return ExitCode::kOk;
+    });
+    tree_.add<Options>("commit", "Commit", declare, [](Session&, const Options&) { return ExitCode::kConflict; });
+  }
+
+  ExitCode exit_of(const std::vector<std::string>& arguments) {
+    try {
+      tree_.parse(arguments);
+    } catch (const Error& error) {
+      message_ = error.message();
+      return exit_code_of(error);
+    }
+    return ExitCode::kOk;
+  }
+
+  CommandTree tree_;
+  std::string output_;
+  std::string message_;
+};
+
+TEST_F(Arguments, ReachTheCommand) {
+  const CommandTree::Parsed parsed = tree_.parse({"repo", "create", "lake", "-m", "a b", "--meta", "k=v", "--meta",
+                                                  "l=w", "--amount", "7", "-y", "-o", "json"});
+  ASSERT_TRUE(parsed.run);
+  EXPECT_EQ(parsed.name, "tarn repo create");
+  EXPECT_EQ(output_, "json");
+  Session* const none = nullptr;
+  parsed.run(*none);
+  EXPECT_EQ(seen.name, "lake");
+  EXPECT_EQ(seen.message, "a b");
+  EXPECT_EQ(seen.metadata, (std::vector<std::string>{"k=v", "l=w"}));
+  EXPECT_EQ(seen.amount, 7);
+  EXPECT_TRUE(seen.yes);
+}
+
+TEST_F(Arguments, GlobalOptionsStandAnywhere) {
+  tree_.parse({"-o", "csv", "commit", "x"});
+  EXPECT_EQ(output_, "csv");
+}
+
+TEST_F(Arguments, AnOptionTakesOneValueNotTheArgumentsBehindIt) {
+  const CommandTree::Parsed parsed = tree_.parse({"repo", "create", "--meta", "k=v", "lake"});
+  Session* const none = nullptr;
+  parsed.run(*none);
+  EXPECT_EQ(seen.name, "lake");
+  EXPECT_EQ(seen.metadata, (std::vector<std::string>{"k=v"}));
+}
+
+TEST_F(Arguments, MistakesAreUsageErrorsThatNameTheHelp) {
+  EXPECT_EQ(exit_of({"repo", "create"}), ExitCode::kUsage);
+  EXPECT_NE(message_.find("tarn repo create --help"), std::string::npos);
+  EXPECT_EQ(exit_of({"repo", "creat"}), ExitCode::kUsage);
+  EXPECT_EQ(exit_of({"commit", "x", "--nope"}), ExitCode::kUsage);
+  EXPECT_EQ(exit_of({"commit", "x", "y"}), ExitCode::kUsage);
+  EXPECT_EQ(exit_of({"commit", "x", "--amount", "many"}), ExitCode::kUsage);
+  EXPECT_EQ(exit_of({}), ExitCode::kUsage);
+}
+
+TEST_F(Arguments, HelpIsNoFailure) {
+  const CommandTree::Parsed parsed = tree_.parse({"repo", "create", "--help"});
+  EXPECT_FALSE(parsed.run);
+  EXPECT_NE(parsed.text.find("Usage: tarn repo create"), std::string::npos);
+  EXPECT_NE(parsed.text.find("Exit status"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tarn::cli

@@ -1,0 +1,241 @@
+#include "cli/client.h"
+
+#include <atomic>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <httplib.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/exit_code.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::cli {
+namespace {
+
+Answer answer_of(int status, const std::string& body, Pairs headers = {}) {
+  return {.status = status, .headers = std::move(headers), .body = body};
+}
+
+std::string json_message(const std::string& message) { return Json{{"message", message}}.dump(); }
+
+struct Mapping {
+  int status;
+  const char* message;
+  const char* reason;
+  int exit;
+};
+constexpr Mapping kMappings[] = {
+    {400, "commit: no changes", "no_changes", 1},
+    {401, "error authenticating request", "", 3},
+    {403, "cannot write to protected branch", "protected_branch", 3},
+    {404, "branch not found", "not_found", 4},
+    {409, "branch already exists: not unique", "", 5},
+    {409, "tag ID v1: conflict found", "already_exists", 5},
+    {409, "update branch: conflict found", "conflict", 6},
+    {409, "destination has moved", "destination_moved", 7},
+    {410, "No data", "", 1},
+    {412, "path already exists", "", 5},
+    {412, "pre-commit hook aborted, run id 'x': ...", "", 13},
+    {412, "Precondition failed", "", 1},
+    {412, "accuracy is below 0.6", "gate_failed", 10},
+    {403, "needs an approval", "approval_required", 12},
+    {422, "no metric accuracy", "", 11},
+    {423, "branch is locked", "branch_locked", 9},
+    {429, "slow down", "", 9},
+    {500, "internal error", "", 1},
+    {501, "Not Implemented", "", 1},
+    {503, "database is away", "unavailable", 9},
+    {400, "a server cannot claim our own usage errors", "usage", 1},
+};
+
+TEST(ErrorFrom, MapsStatusReasonAndWords) {
+  for (const Mapping& row : kMappings) {
+    const Error error = error_from(answer_of(row.status, json_message(row.message), {{"x-tarn-error", row.reason}}));
+    EXPECT_EQ(static_cast<int>(exit_code_of(error)), row.exit) << row.status << ' ' << row.message;
+    EXPECT_EQ(error.message(), row.message);
+  }
+}
+
+TEST(ErrorFrom, NamesTheRequestOfAServersFault) {
+  EXPECT_EQ(error_from(answer_of(500, json_message("internal error"), {{"X-Request-Id", "r7"}})).message(),
+            "internal error (request r7)");
+}
+
+TEST(ErrorFrom, SaysTheStatusWhenThereIsNoMessage) {
+  EXPECT_EQ(error_from(answer_of(502, "<html>")).message(), "the server answered with status 502");
+}
+
+TEST(NoChanges, IsSeenByReasonOrWords) {
+  EXPECT_TRUE(says_no_changes(answer_of(400, json_message("update branch main: no changes"))));
+  EXPECT_TRUE(says_no_changes(answer_of(400, json_message("x"), {{"X-Tarn-Error", "no_changes"}})));
+  EXPECT_FALSE(says_no_changes(answer_of(400, json_message("uncommitted changes (dirty branch)"))));
+  EXPECT_FALSE(says_no_changes(answer_of(409, json_message("no changes"))));
+}
+
+TEST(ApiPath, EncodesEachSegment) {
+  EXPECT_EQ(api_path({"repositories", "lake", "refs", "a/b c~1"}), "/repositories/lake/refs/a%2Fb%20c~1");
+  EXPECT_THROW(api_path({"repositories", ""}), Error);
+}
+
+/// A scripted server.
+class ClientTest : public testing::Test {
+ protected:
+  ~ClientTest() override {
+    server_.stop();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  Client client() {
+    const int port = server_.bind_to_any_port("127.0.0.1");
+    thread_ = std::jthread([this] { server_.listen_after_bind(); });
+    while (!server_.is_running()) std::this_thread::yield();
+    return Client({.endpoint = {str_cat("http://127.0.0.1:", port), ""},
+                   .access_key = {"key", ""},
+                   .secret_key = {"secret", ""}});
+  }
+
+  httplib::Server server_;
+  std::jthread thread_;
+};
+
+TEST_F(ClientTest, SendsCredentialsAndEncodedQueries) {
+  std::string target;
+  std::string authorization;
+  server_.Get(R"(/api/v1/x)", [&](const httplib::Request& request, httplib::Response& response) {
+    target = request.target;
+    authorization = request.get_header_value("Authorization");
+    response.set_content(R"({"a":1})", "application/json");
+  });
+  EXPECT_EQ(client().call({.path = "/x", .query = {{"path", "a b/c+d&é"}}}), Json({{"a", 1}}));
+  EXPECT_EQ(target, "/api/v1/x?path=a%20b%2Fc%2Bd%26%C3%A9");
+  EXPECT_EQ(authorization, "Basic a2V5OnNlY3JldA==");
+}
+
+TEST_F(ClientTest, WalksAllPages) {
+  server_.Get("/api/v1/things", [](const httplib::Request& request, httplib::Response& response) {
+    const std::string after = request.get_param_value("after");
+    const int page = after.empty() ? 0 : std::stoi(after);
+    const Json body{{"results", {page * 2, page * 2 + 1}},
+                    {"pagination", {{"has_more", page < 2}, {"next_offset", std::to_string(page + 1)}}}};
+    response.set_content(body.dump(), "application/json");
+  });
+  std::vector<int> seen;
+  Client client = this->client();
+  client.each({.path = "/things"}, [&](const Json& item) {
+    seen.push_back(item.get<int>());
+    return true;
+  });
+  EXPECT_EQ(seen, (std::vector<int>{0, 1, 2, 3, 4, 5}));
+  seen.clear();
+  client.each({.path = "/things"}, [&](const Json& item) {
+    seen.push_back(item.get<int>());
+    return seen.size() < 3;
+  });
+  EXPECT_EQ(seen, (std::vector<int>{0, 1, 2}));
+}
+
+TEST_F(ClientTest, AsksABusyServerAgain) {
+  std::atomic<int> calls = 0;
+  server_.Post("/api/v1/x", [&](const httplib::Request&, httplib::Response& response) {
+    response.status = ++calls < 3 ? 503 : 201;
+    response.set_content("{}", "application/json");
+  });
+  EXPECT_EQ(client().ask({.method = Method::kPost, .path = "/x", .json = "{}"}).status, 201);
+  EXPECT_EQ(calls, 3);
+}
+
+TEST_F(ClientTest, GivesUpWithTheLastAnswer) {
+  server_.Get("/api/v1/x", [](const httplib::Request&, httplib::Response& response) {
+    response.status = 503;
+    response.set_content(json_message("database is away"), "application/json");
+  });
+  try {
+    client().call({.path = "/x"});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(exit_code_of(error), ExitCode::kUnavailable);
+    EXPECT_EQ(error.message(), "database is away");
+  }
+}
+
+TEST_F(ClientTest, DoesNotRepeatAPostThatMayHaveBeenDone) {
+  std::atomic<int> calls = 0;
+  server_.Post("/api/v1/x", [&](const httplib::Request&, httplib::Response& response) {
+    ++calls;
+    response.status = 502;
+  });
+  EXPECT_EQ(client().ask({.method = Method::kPost, .path = "/x", .json = "{}"}).status, 502);
+  EXPECT_EQ(calls, 1);
+}
+
+TEST_F(ClientTest, NobodyThereIsUnavailable) {
+  Client client({.endpoint = {"http://127.0.0.1:9", ""}});
+  try {
+    client.ask({.path = "/x"});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(exit_code_of(error), ExitCode::kUnavailable);
+  }
+}
+
+TEST_F(ClientTest, DownloadsToTheSinkButNotErrors) {
+  const std::string body(5'000'000, 'b');
+  server_.Get("/api/v1/good", [&](const httplib::Request&, httplib::Response& response) {
+    response.set_content(body, "application/octet-stream");
+  });
+  server_.Get("/api/v1/bad", [](const httplib::Request&, httplib::Response& response) {
+    response.status = 404;
+    response.set_content(json_message("not found"), "application/json");
+  });
+  std::string got;
+  const BodySink sink = [&](std::string_view piece) { got += piece; };
+  Client client = this->client();
+  EXPECT_EQ(client.download({.path = "/good"}, sink).status, 200);
+  EXPECT_EQ(got, body);
+  got.clear();
+  EXPECT_EQ(client.download({.path = "/bad"}, sink).message(), "not found");
+  EXPECT_EQ(got, "");
+}
+
+Upload upload_of(const std::string& body, bool sized) {
+  return {.request = {.method = Method::kPost, .path = "/up"},
+          .content_type = "text/plain",
+          .size_bytes = sized ? static_cast<int64_t>(body.size()) : -1,
+          .open = [&body] {
+            return [&body, done = false]() mutable -> std::string_view {
+              if (std::exchange(done, true)) return {};
+              return body;
+            };
+          }};
+}
+
+TEST_F(ClientTest, UploadsBodiesOfKnownAndUnknownSize) {
+  std::string got;
+  std::string length;
+  server_.Post("/api/v1/up", [&](const httplib::Request& request, httplib::Response& response) {
+    got = request.body;
+    length = request.get_header_value("Content-Length");
+    response.status = 201;
+  });
+  const std::string body(3'000'000, 'u');
+  Client client = this->client();
+  EXPECT_EQ(client.upload(upload_of(body, true)).status, 201);
+  EXPECT_EQ(got, body);
+  EXPECT_EQ(length, "3000000");
+  EXPECT_EQ(client.upload(upload_of(body, false)).status, 201);
+  EXPECT_EQ(got, body);
+  const std::string empty;
+  EXPECT_EQ(client.upload(upload_of(empty, true)).status, 201);
+  EXPECT_EQ(got, "");
+}
+
+TEST_F(ClientTest, AnAnswerThatIsNotJsonIsAFailure) {
+  server_.Get("/api/v1/x", [](const httplib::Request&, httplib::Response& response) {
+    response.set_content("<html>", "text/html");
+  });
+  EXPECT_THROW(client().call({.path = "/x"}), Error);
+}
+
+}  // namespace
+}  // namespace tarn::cli

@@ -1,0 +1,150 @@
+#include "cli/settings.h"
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <ostream>
+#include <sstream>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "cli/exit_code.h"
+#include "core/base/digest.h"
+#include "core/base/encoding.h"
+
+namespace tarn::cli {
+
+void PrintTo(const Setting& setting, std::ostream* out) { *out << setting.value << " from " << setting.origin; }
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A home directory of its own, and an environment that knows only it and what a test adds.
+class SettingsTest : public testing::Test {
+ protected:
+  SettingsTest() : home_(fs::temp_directory_path() / ("tarn-settings-" + to_hex(random_bytes(8)))) {
+    fs::create_directories(home_);
+    variables_["HOME"] = home_.string();
+  }
+  ~SettingsTest() override { fs::remove_all(home_); }
+
+  Settings load(const Flags& flags = {}) {
+    return load_settings(flags, [this](std::string_view name) -> std::optional<std::string> {
+      const auto found = variables_.find(std::string(name));
+      if (found == variables_.end()) return std::nullopt;
+      return found->second;
+    });
+  }
+
+  fs::path write(const fs::path& name, const std::string& text) {
+    const fs::path path = home_ / name;
+    fs::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+    return path;
+  }
+
+  fs::path home_;
+  std::map<std::string, std::string> variables_;
+};
+
+TEST_F(SettingsTest, HaveADefaultEndpointAndNothingElse) {
+  const Settings settings = load();
+  EXPECT_EQ(settings.endpoint, (Setting{"http://127.0.0.1:8000", "default"}));
+  EXPECT_EQ(settings.access_key, Setting());
+  EXPECT_EQ(settings.file, home_ / ".config/tarn/config.yaml");
+}
+
+TEST_F(SettingsTest, FlagsWinOverEnvironmentOverFile) {
+  const fs::path file = write(".config/tarn/config.yaml", "endpoint: http://file\nrepo: filed\nbranch: kept\n");
+  variables_["TARN_ENDPOINT"] = "http://env";
+  variables_["TARN_REPO"] = "enved";
+  const Settings settings = load({.endpoint = "http://flag"});
+  EXPECT_EQ(settings.endpoint, (Setting{"http://flag", "--endpoint"}));
+  EXPECT_EQ(settings.repository, (Setting{"enved", "TARN_REPO"}));
+  EXPECT_EQ(settings.branch, (Setting{"kept", file.string()}));
+}
+
+TEST_F(SettingsTest, KnowTheVariablesOfLakectl) {
+  variables_["LAKECTL_SERVER_ENDPOINT_URL"] = "http://lake:8000/api/v1";
+  variables_["LAKECTL_CREDENTIALS_ACCESS_KEY_ID"] = "AKIA";
+  variables_["LAKECTL_CREDENTIALS_SECRET_ACCESS_KEY"] = "secret";
+  variables_["TARN_SECRET_KEY"] = "ours";
+  const Settings settings = load();
+  EXPECT_EQ(settings.endpoint, (Setting{"http://lake:8000", "LAKECTL_SERVER_ENDPOINT_URL"}));
+  EXPECT_EQ(settings.access_key, (Setting{"AKIA", "LAKECTL_CREDENTIALS_ACCESS_KEY_ID"}));
+  EXPECT_EQ(settings.secret_key, (Setting{"ours", "TARN_SECRET_KEY"}));
+}
+
+TEST_F(SettingsTest, ReadTheFileOfLakectlWhenThereIsNoneOfOurs) {
+  const std::string theirs =
+      "credentials:\n  access_key_id: AKIA\n  secret_access_key: s\nserver:\n  endpoint_url: http://lake:1/api/v1/\n";
+  const fs::path file = write(".lakectl.yaml", theirs);
+  EXPECT_EQ(load().endpoint, (Setting{"http://lake:1", file.string()}));
+  EXPECT_EQ(load().access_key, (Setting{"AKIA", file.string()}));
+  write(".config/tarn/config.yaml", "branch: main\n");
+  EXPECT_EQ(load().access_key, Setting());
+}
+
+TEST_F(SettingsTest, TakeTheFileThatIsNamed) {
+  const fs::path named = write("named.yaml", "repo: named\n");
+  write(".config/tarn/config.yaml", "repo: usual\n");
+  variables_["TARN_CONFIG"] = named.string();
+  EXPECT_EQ(load().repository.value, "named");
+  EXPECT_EQ(load().file, named);
+  EXPECT_EQ(load({.file = (home_ / "absent.yaml").string()}).repository, Setting());
+}
+
+TEST_F(SettingsTest, AnEmptyVariableIsNotSet) {
+  write(".config/tarn/config.yaml", "repo: filed\n");
+  variables_["TARN_REPO"] = "";
+  EXPECT_EQ(load().repository.value, "filed");
+}
+
+TEST_F(SettingsTest, RefuseAFileThatIsNotYaml) {
+  write(".config/tarn/config.yaml", "repo: [\n");
+  try {
+    load();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(exit_code_of(error), ExitCode::kUsage);
+  }
+}
+
+TEST_F(SettingsTest, SavingKeepsOtherKeysAndHidesTheFile) {
+  const fs::path file = home_ / "new/config.yaml";
+  save_setting(file, "secret_key", "a: b # c");
+  save_setting(file, "repo", "lake");
+  save_setting(file, "branch", "main");
+  save_setting(file, "branch", "");
+  variables_["TARN_CONFIG"] = file.string();
+  EXPECT_EQ(load().secret_key.value, "a: b # c");
+  EXPECT_EQ(load().repository.value, "lake");
+  EXPECT_EQ(load().branch, Setting());
+  struct stat facts {};
+  ASSERT_EQ(::stat(file.c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_mode & 0777, 0600u);
+}
+
+TEST_F(SettingsTest, SavingRefusesAnUnknownKey) {
+  EXPECT_THROW(save_setting(home_ / "c.yaml", "endpiont", "x"), Error);
+  EXPECT_FALSE(fs::exists(home_ / "c.yaml"));
+}
+
+TEST_F(SettingsTest, NobodyIsAskedInCi) {
+  const auto environment = [this](std::string_view name) -> std::optional<std::string> {
+    const auto found = variables_.find(std::string(name));
+    if (found == variables_.end()) return std::nullopt;
+    return found->second;
+  };
+  EXPECT_TRUE(may_prompt(environment, true));
+  EXPECT_FALSE(may_prompt(environment, false));
+  variables_["CI"] = "true";
+  EXPECT_FALSE(may_prompt(environment, true));
+}
+
+}  // namespace
+}  // namespace tarn::cli

@@ -1,0 +1,72 @@
+#include "cli/uri.h"
+
+#include <functional>
+#include <ostream>
+
+#include <gtest/gtest.h>
+
+#include "cli/exit_code.h"
+
+namespace tarn::cli {
+
+void PrintTo(const Uri& uri, std::ostream* out) { *out << uri.repository << '|' << uri.ref << '|' << uri.path; }
+
+namespace {
+
+const Defaults kNone;
+const Defaults kLake{"lake", "main"};
+
+std::string usage_message(const std::function<void()>& parse) {
+  try {
+    parse();
+  } catch (const Error& error) {
+    EXPECT_EQ(exit_code_of(error), ExitCode::kUsage);
+    return error.message();
+  }
+  return "no error";
+}
+
+TEST(Uri, ReadsBothSchemes) {
+  const Uri expected{"lake", "main", "a/b.txt"};
+  EXPECT_EQ(object_uri("tarn://lake/main/a/b.txt", kNone), expected);
+  EXPECT_EQ(object_uri("lakefs://lake/main/a/b.txt", kNone), expected);
+}
+
+TEST(Uri, KeepsThePathAsItIs) {
+  EXPECT_EQ(object_uri("tarn://lake/main//a b%20?#/../x/", kNone), (Uri{"lake", "main", "/a b%20?#/../x/"}));
+}
+
+TEST(Uri, KeepsRefExpressions) { EXPECT_EQ(ref_uri("tarn://lake/main~2", kNone), (Uri{"lake", "main~2", ""})); }
+
+TEST(Uri, TakesShortNamesWithDefaults) {
+  EXPECT_EQ(repository_uri("", kLake), (Uri{"lake", "", ""}));
+  EXPECT_EQ(repository_uri("other", kLake), (Uri{"other", "", ""}));
+  EXPECT_EQ(ref_uri("dev", kLake), (Uri{"lake", "dev", ""}));
+  EXPECT_EQ(ref_uri("", kLake), (Uri{"lake", "main", ""}));
+  EXPECT_EQ(object_uri("a/b", kLake), (Uri{"lake", "main", "a/b"}));
+  EXPECT_EQ(prefix_uri("", kLake), (Uri{"lake", "main", ""}));
+}
+
+TEST(Uri, SaysWhichPartIsMissing) {
+  EXPECT_NE(usage_message([] { repository_uri("", kNone); }).find("--repo"), std::string::npos);
+  EXPECT_NE(usage_message([] { ref_uri("tarn://lake", kNone); }).find("--branch"), std::string::npos);
+  EXPECT_NE(usage_message([] { object_uri("tarn://lake/main", kNone); }).find("path is missing"), std::string::npos);
+  EXPECT_NE(usage_message([] { object_uri("tarn://lake/main/", kNone); }).find("path is missing"), std::string::npos);
+  EXPECT_NE(usage_message([] { object_uri("tarn://", kNone); }).find("no repository"), std::string::npos);
+  EXPECT_NE(usage_message([] { object_uri("tarn://lake//x", kNone); }).find("before the path"), std::string::npos);
+}
+
+TEST(Uri, RefusesPartsThatHaveNoMeaning) {
+  EXPECT_NE(usage_message([] { repository_uri("tarn://lake/main", kNone); }).find("only a repository"),
+            std::string::npos);
+  EXPECT_NE(usage_message([] { ref_uri("tarn://lake/main/x", kNone); }).find("no meaning"), std::string::npos);
+  EXPECT_NE(usage_message([] { object_uri("s3://lake/main/x", kLake); }).find("not a tarn://"), std::string::npos);
+}
+
+TEST(Uri, PrintsWhatItRead) {
+  EXPECT_EQ(to_string(Uri{"lake", "main", "a/b"}), "tarn://lake/main/a/b");
+  EXPECT_EQ(to_string(Uri{"lake", "", ""}), "tarn://lake");
+}
+
+}  // namespace
+}  // namespace tarn::cli

@@ -1,0 +1,99 @@
+// The SQL of staging and publishing, where the verbs do not reach.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "core/base/error.h"
+#include "core/meta/staging.h"
+#include "core/versioning/merge.h"
+#include "tests/support/engine_fixture.h"
+
+namespace tarn::meta {
+namespace {
+
+using testing::TestDatabase;
+using testing::TestEngine;
+
+class StagingSql : public ::testing::Test {
+ protected:
+  TestDatabase database;
+  TestEngine engine{database.url()};
+  RepositoryName repo = engine.make_repository("lake");
+  BranchId branch = versioning::get_branch(*engine, repo, BranchName("main")).id;
+  Entry entry;
+};
+
+// Under a snapshot the token would be read as it was before the lock was waited for, and the write would be lost.
+TEST_F(StagingSql, StagingRefusesSnapshotIsolation) {
+  const auto connection = db::Connection::open(database.url());
+  EXPECT_THROW(connection->run_script("BEGIN ISOLATION LEVEL REPEATABLE READ;"
+                                      "SELECT stage_entries(1, 1, '{}', '{}', '{}');"),
+               db::DbError);
+}
+
+TEST_F(StagingSql, AProcessWithoutItsWriterRowStagesNothing) {
+  const auto connection = db::Connection::open(database.url());
+  connection->run_script("DELETE FROM writers");
+  EXPECT_THROW((*engine).staging.stage(branch, Key("a"), entry), Error);
+  EXPECT_EQ(engine.keys(repo, "main"), "");
+  engine.parts().heartbeat();  // makes a new row
+  EXPECT_EQ((*engine).staging.stage(branch, Key("a"), entry), Staging::StageOutcome::kDone);
+}
+
+TEST_F(StagingSql, AConditionalStageSeesEveryKindOfChange) {
+  const auto seen = [&] { return *(*engine).staging.lookup(repo, BranchName("main"), Key("k")); };
+  using Outcome = Staging::ConditionalOutcome;
+  entry.etag = "1";
+  const BranchLookup empty = seen();
+  EXPECT_EQ((*engine).staging.stage_if(empty, Key("k"), entry), Outcome::kDone);
+  EXPECT_EQ((*engine).staging.stage_if(empty, Key("k"), entry), Outcome::kChanged) << "the row appeared";
+  const BranchLookup staged = seen();
+  engine.commit(repo, "main");
+  EXPECT_EQ((*engine).staging.stage_if(staged, Key("k"), std::nullopt), Outcome::kChanged) << "the token moved";
+  const BranchLookup committed = seen();
+  engine.branch(repo, "dev", "main");
+  engine.put(repo, "dev", "other", "x");
+  engine.commit(repo, "dev");
+  versioning::MergeRequest request;
+  ASSERT_TRUE(std::holds_alternative<Commit>(
+      versioning::merge_into(*engine, repo, "dev", BranchName("main"), request)));
+  EXPECT_EQ((*engine).staging.stage_if(committed, Key("k"), std::nullopt), Outcome::kChanged) << "the root moved";
+  EXPECT_EQ((*engine).staging.stage_if(seen(), Key("k"), std::nullopt), Outcome::kDone);
+}
+
+TEST_F(StagingSql, RetiredRowsAreSweptAfterTheirGraceOnly) {
+  for (int i = 0; i < 25; ++i) engine.put(repo, "main", std::to_string(i), "x");
+  engine.commit(repo, "main");
+  EXPECT_EQ((*engine).staging.sweep_retired(std::chrono::hours{1}, 10), 0u);
+  uint64_t rounds = 0;
+  while ((*engine).staging.sweep_retired(std::chrono::milliseconds{0}, 10) > 0) ++rounds;
+  EXPECT_EQ(rounds, 3u);
+  const auto connection = db::Connection::open(database.url());
+  const db::Rows rows = connection->run({"test_count_staging", "SELECT count(*) FROM staging"});
+  EXPECT_EQ(rows.integer(0, 0), 0);
+}
+
+// A reader must find a key that exists before and after, however many commits move it from staging into the tree.
+TEST_F(StagingSql, AKeyThatAlwaysExistsIsAlwaysFound) {
+  engine.put(repo, "main", "steady", "x");
+  std::atomic<bool> stop{false};
+  std::atomic<int> reads{0};
+  std::jthread reader([&] {
+    while (!stop) {
+      ASSERT_EQ(engine.read(repo, "main", "steady"), "x");
+      ++reads;
+    }
+  });
+  for (int i = 0; i < 150; ++i) {
+    engine.put(repo, "main", i % 2 ? "steady" : "other" + std::to_string(i), "x");
+    engine.put(repo, "main", "more" + std::to_string(i), "x");
+    engine.commit(repo, "main");
+  }
+  stop = true;
+  reader.join();
+  EXPECT_GT(reads, 50);
+}
+
+}  // namespace
+}  // namespace tarn::meta

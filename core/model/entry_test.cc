@@ -1,0 +1,207 @@
+#include "core/model/entry.h"
+
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "core/base/encoding.h"
+#include "core/base/error.h"
+#include "core/base/wire.h"
+
+namespace tarn {
+namespace {
+
+const std::string kMd5 = "5d41402abc4b2a76b9719d911017c592";
+
+OwnAddress own() {
+  OwnAddress address;
+  for (size_t i = 0; i < address.id.size(); ++i) address.id[i] = static_cast<uint8_t>(i + 1);
+  return address;
+}
+
+Entry sample() {
+  Entry entry;
+  entry.size_bytes = 300;
+  entry.mtime = from_millis(1795162542605);
+  entry.etag = kMd5;
+  entry.address = own();
+  entry.content_type = "text/plain";
+  entry.set_user_metadata({{"a", "1"}});
+  return entry;
+}
+
+std::string etag_bytes(std::string_view etag) {
+  std::string out;
+  put_etag(out, etag);
+  return out;
+}
+
+ErrorCode code_of_decoding(std::string_view bytes) {
+  try {
+    decode_entry(bytes);
+    return ErrorCode::kInternal;
+  } catch (const Error& error) {
+    return error.code();
+  }
+}
+
+// The byte form is in every repository: a change here is a change of format.
+TEST(Entry, HasItsBytes) {
+  EXPECT_EQ(to_hex(encode_entry(sample())),
+            "ac02"                                // size 300
+            "000001a1f806920d"                    // mtime, big-endian milliseconds
+            "005d41402abc4b2a76b9719d911017c592"  // etag: MD5
+            "0e000102030405060708090a0b0c0d"      // address: 14 bytes, own
+            "0a746578742f706c61696e"              // content type
+            "010401610131");                      // extra 1, 4 bytes: user metadata a=1
+  EXPECT_EQ(decode_entry(encode_entry(sample())), sample());
+}
+
+TEST(Entry, AddressesHaveTheirBytes) {
+  const std::string id = "0102030405060708090a0b0c0d";
+  const std::pair<Address, std::string> cases[] = {
+      {own(), "00" + id},
+      {PartListAddress{300}, "01ac02"},
+      {ForeignAddress{static_cast<RepositoryId>(5), own()}, "0205" + id},
+      {ExternalAddress{"s3://b/k"}, "0373333a2f2f622f6b"},
+      {ExternalAddress{""}, "03"},
+  };
+  for (const auto& [address, hex] : cases) {
+    EXPECT_EQ(to_hex(encode_address(address)), hex);
+    EXPECT_EQ(decode_address(*from_hex(hex)), address);
+  }
+}
+
+TEST(Entry, BrokenAddressesAreDataLoss) {
+  const std::string id = "0102030405060708090a0b0c0d";
+  for (const std::string& hex :
+       {std::string(), std::string("00"), "00" + id + "00", "00" + id.substr(2), std::string("01"),
+        std::string("01ac0200"), "0205" + id + "00", "028080808010" + id, std::string("04"),
+        std::string("ff")}) {
+    try {
+      decode_address(*from_hex(hex));
+      ADD_FAILURE() << hex;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kDataLoss) << hex;
+    }
+  }
+}
+
+TEST(Entry, EtagsAreShortWhenTheyAreDigests) {
+  EXPECT_EQ(to_hex(etag_bytes(kMd5)), "00" + kMd5);
+  EXPECT_EQ(to_hex(etag_bytes(kMd5 + "-2")), "01" + kMd5 + "02");
+  EXPECT_EQ(to_hex(etag_bytes(kMd5 + "-300")), "01" + kMd5 + "ac02");
+  EXPECT_EQ(etag_bytes(""), std::string("\2\0", 2));
+  EXPECT_EQ(etag_bytes("abc"),
+            "\2\3"
+            "abc");
+}
+
+TEST(Entry, EveryEtagReadsBackAsItWas) {
+  std::string upper = kMd5;
+  upper[1] = 'D';
+  for (const std::string& etag :
+       {std::string(), std::string("x"), kMd5, upper, kMd5 + "-1", kMd5 + "-99999",
+        kMd5 + "-100000", kMd5 + "-0", kMd5 + "-01", kMd5 + "-", kMd5 + "-1x", kMd5 + "-+1",
+        upper + "-1", kMd5 + "0", kMd5.substr(1), std::string(255, 'e')}) {
+    Entry entry = sample();
+    entry.etag = etag;
+    EXPECT_EQ(decode_entry(encode_entry(entry)).etag, etag);
+  }
+  Entry entry = sample();
+  entry.etag = std::string(256, 'e');
+  try {
+    encode_entry(entry);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+  }
+}
+
+TEST(Entry, ExtrasStaySortedAndUnique) {
+  Entry entry;
+  entry.set_extra(ExtraTag::kExpires, "e");
+  entry.set_extra(ExtraTag::kCacheControl, "c");
+  entry.set_extra(ExtraTag::kObjectTags, "o");
+  entry.set_extra(ExtraTag::kCacheControl, "c2");
+  EXPECT_EQ(entry.extras, (std::vector<Extra>{{2, "c2"}, {6, "e"}, {9, "o"}}));
+  EXPECT_EQ(*entry.extra(ExtraTag::kCacheControl), "c2");
+  EXPECT_EQ(entry.extra(ExtraTag::kStorageClass), nullptr);
+  entry.set_extra(ExtraTag::kExpires, "");
+  entry.set_extra(ExtraTag::kStorageClass, "");
+  EXPECT_EQ(entry.extras, (std::vector<Extra>{{2, "c2"}, {9, "o"}}));
+}
+
+TEST(Entry, UnknownExtrasAreCarriedThrough) {
+  Entry entry = sample();
+  entry.extras.push_back({4'000'000'000u, std::string("\0later", 6)});
+  EXPECT_EQ(decode_entry(encode_entry(entry)), entry);
+}
+
+TEST(Entry, MetadataChecksumsAndSourceVersionReadBack) {
+  Entry entry;
+  EXPECT_TRUE(entry.user_metadata().empty());
+  EXPECT_TRUE(entry.checksums().empty());
+  EXPECT_EQ(entry.source_version(), std::nullopt);
+  const Metadata metadata = {{"", "empty key"}, {"Case", "Kept"}, {"b", std::string("\0\xff", 2)}};
+  const std::vector<Checksum> checksums = {{"crc64nvme", false, std::string(8, '\x9a'), 0},
+                                           {"sha256", true, std::string(32, '\1'), 12}};
+  const SourceVersion source = {"\"etag\"", 1ull << 40, -5, "v"};
+  entry.set_user_metadata(metadata);
+  entry.set_checksums(checksums);
+  entry.set_source_version(source);
+  const Entry decoded = decode_entry(encode_entry(entry));
+  EXPECT_EQ(decoded.user_metadata(), metadata);
+  EXPECT_EQ(decoded.checksums(), checksums);
+  EXPECT_EQ(decoded.source_version(), source);
+  entry.set_user_metadata({});
+  entry.set_checksums({});
+  EXPECT_EQ(entry.extras.size(), 1u);
+}
+
+TEST(Entry, SameContentIgnoresTimeAndWhereOwnBytesAre) {
+  const Entry a = sample();
+  Entry b = a;
+  b.mtime += std::chrono::hours{1};
+  b.address = PartListAddress{3};
+  EXPECT_TRUE(same_content(a, b));
+  b.address = ForeignAddress{static_cast<RepositoryId>(2), own()};
+  EXPECT_TRUE(same_content(a, b));
+  b.address = ExternalAddress{"s3://x/y"};
+  EXPECT_FALSE(same_content(a, b));
+  EXPECT_FALSE(same_content(b, a));
+  Entry c = b;
+  EXPECT_TRUE(same_content(b, c));
+  c.address = ExternalAddress{"s3://x/z"};
+  EXPECT_FALSE(same_content(b, c));
+}
+
+TEST(Entry, SameContentSeesEveryOtherField) {
+  Entry size = sample(), etag = sample(), type = sample(), extra = sample();
+  size.size_bytes = 301;
+  etag.etag = "other";
+  type.content_type = "text/html";
+  extra.set_extra(ExtraTag::kCacheControl, "no-store");
+  for (const Entry& other : {size, etag, type, extra}) EXPECT_FALSE(same_content(sample(), other));
+}
+
+TEST(Entry, DamagedBytesAreDataLossNeverACrash) {
+  const std::string good = encode_entry(sample());
+  for (size_t cut = 0; cut < good.size() - 6;
+       ++cut) {  // the extra at the end may be missing as a whole
+    EXPECT_EQ(code_of_decoding(good.substr(0, cut)), ErrorCode::kDataLoss) << cut;
+  }
+  std::string twice = good + good.substr(good.size() - 6);
+  EXPECT_EQ(code_of_decoding(twice), ErrorCode::kDataLoss) << "a tag may occur once";
+  std::mt19937 random(1);
+  for (int i = 0; i < 20000; ++i) {
+    std::string bytes = good;
+    for (int edits = 0; edits < 3; ++edits)
+      bytes[random() % bytes.size()] = static_cast<char>(random());
+    const ErrorCode code = code_of_decoding(bytes);
+    ASSERT_TRUE(code == ErrorCode::kDataLoss || code == ErrorCode::kInternal);
+  }
+}
+
+}  // namespace
+}  // namespace tarn

@@ -1,0 +1,255 @@
+#include "core/tree/node.h"
+
+#include <gtest/gtest.h>
+#include <zstd.h>
+
+#include "core/tree/body.h"
+#include "core/tree/chunker.h"
+#include "core/tree/node_encoder.h"
+#include "core/tree/tree_fixture.h"
+
+namespace tarn::tree {
+namespace {
+
+/// Entries of every kind that the format knows.
+EntryMap every_kind() {
+  EntryMap out;
+  Entry entry = an_entry(1);
+  out["own"] = entry;
+  entry.address = PartListAddress{1234567890123};
+  entry.etag += "-17";
+  out["parts"] = entry;
+  entry.address = ForeignAddress{RepositoryId{77}, OwnAddress{{1, 2, 3}}};
+  entry.etag = "not an md5";
+  out["foreign"] = entry;
+  entry.address = ExternalAddress{"s3://bucket/path/to/file"};
+  entry.size_bytes = UINT64_MAX / 8;
+  out["external/1"] = entry;
+  entry.address = ExternalAddress{"s3://bucket/path/to/another file"};
+  entry.mtime = from_millis(-5);
+  out["external/2"] = entry;
+  entry.address = ExternalAddress{"no-slash"};
+  entry.etag = "";
+  out["external/3"] = entry;
+  entry.address = ExternalAddress{""};
+  entry.content_type = "";
+  out["external/4"] = entry;
+  entry.set_user_metadata({{"a", "1"}, {"b", std::string(300, 'v')}});
+  entry.set_extra(ExtraTag::kCacheControl, "no-cache");
+  entry.extras.push_back({4000000000, "a tag of a later version"});
+  out["extras"] = entry;
+  for (uint64_t i = 0; i < 40; ++i) out[numbered(i, "more/")] = an_entry(i, i);
+  return out;
+}
+
+std::string leaf_body() {
+  MemoryNodeStore store;
+  return store.stored(a_tree(store, every_kind()).nid).body;
+}
+
+std::string inner_body() {
+  MemoryNodeStore store;
+  return store.stored(a_tree(store, numbered_entries(8000)).nid).body;
+}
+
+std::string raw(const std::string& body) { return std::string(1, '\0') + unpack_body(body); }
+
+/// Whether `body` decodes; what decodes must then be readable everywhere, and in order.
+bool survives(std::string_view body) {
+  std::shared_ptr<const Node> node;
+  try {
+    node = Node::decode(body);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kDataLoss) << error.what();
+    return false;
+  }
+  std::string previous;
+  for (uint32_t i = 0; i < node->count(); ++i) {
+    const std::string key = node->key(i);
+    EXPECT_LT(previous, key);
+    EXPECT_EQ(node->lower_bound(key), i);
+    previous = key;
+    if (node->level() == 0) {
+      node->entry(i);
+    } else {
+      EXPECT_EQ(node->child(i).last_key, key);
+    }
+  }
+  EXPECT_EQ(node->lower_bound(previous + '\0'), node->count());
+  return true;
+}
+
+TEST(Node, KeepsEveryKindOfEntry) {
+  MemoryNodeStore store;
+  EXPECT_EQ(contents(store, a_tree(store, every_kind())), every_kind());
+}
+
+TEST(Node, FieldsCompareAsEntriesDo) {
+  const EntryMap kinds = every_kind();
+  for (const auto& [a_key, a] : kinds) {
+    for (const auto& [b_key, b] : kinds) {
+      EntryBytes left;
+      EntryBytes right;
+      left.assign(a);
+      right.assign(b);
+      EXPECT_EQ(same_content(left.fields(), right.fields()), same_content(a, b))
+          << a_key << " " << b_key;
+    }
+  }
+}
+
+TEST(Node, LowerBoundAgreesWithASortedList) {
+  std::mt19937_64 random(3);
+  EntryMap entries;
+  while (entries.size() < 150) entries[awkward_key(random)] = an_entry(1);
+  LeafEncoder encoder;
+  EntryBytes bytes;
+  for (const auto& [key, entry] : entries) {
+    bytes.assign(entry);
+    encoder.add(key, bytes.fields());
+  }
+  const auto node = Node::decode(pack_body(encoder.encode().bytes));
+  for (int i = 0; i < 5000; ++i) {
+    const std::string key = awkward_key(random);
+    const auto expected = std::distance(entries.begin(), entries.lower_bound(key));
+    ASSERT_EQ(node->lower_bound(key), expected);
+  }
+}
+
+TEST(Node, AnyFlippedByteIsNoticedOrHarmless) {
+  for (const std::string& body : {leaf_body(), raw(leaf_body()), inner_body(), raw(inner_body())}) {
+    ASSERT_TRUE(survives(body));
+    for (size_t i = 0; i < body.size(); ++i) {
+      for (const int mask : {0x01, 0x10, 0x80, 0xff}) {
+        std::string flipped = body;
+        flipped[i] = static_cast<char>(flipped[i] ^ mask);
+        survives(flipped);
+      }
+    }
+  }
+}
+
+TEST(Node, AnyTruncationIsDataLoss) {
+  for (const std::string& body : {leaf_body(), raw(leaf_body()), inner_body(), raw(inner_body())}) {
+    for (size_t size = 0; size < body.size(); ++size) {
+      // A copy of just that size: reading past it is then seen by a sanitizer.
+      const std::vector<char> cut(body.begin(), body.begin() + static_cast<std::ptrdiff_t>(size));
+      EXPECT_FALSE(survives({cut.data(), cut.size()})) << size;
+    }
+    EXPECT_FALSE(survives(body + '\0'));
+  }
+}
+
+TEST(Node, RandomDamageIsNoticedOrHarmless) {
+  std::mt19937_64 random(4);
+  for (const std::string& body : {raw(leaf_body()), raw(inner_body())}) {
+    for (int round = 0; round < 5000; ++round) {
+      std::string damaged = body;
+      for (uint64_t i = 1 + random() % 4; i > 0; --i) {
+        damaged[random() % damaged.size()] = static_cast<char>(random());
+      }
+      if (random() % 4 == 0) damaged.erase(random() % damaged.size(), random() % 40);
+      survives(damaged);
+    }
+  }
+}
+
+TEST(Node, RefusesBodiesThatUnpackToTooMuch) {
+  const std::string zeros(kNodeBytesMax + 1, '\0');
+  std::string body(ZSTD_compressBound(zeros.size()) + 1, '\1');
+  body.resize(1 + ZSTD_compress(body.data() + 1, body.size() - 1, zeros.data(), zeros.size(), 1));
+  ASSERT_LT(body.size(), 10000u);
+  EXPECT_FALSE(survives(body));
+  EXPECT_FALSE(survives(std::string(1, '\0') + zeros));
+}
+
+TEST(Node, TheHashLeavesOutAddressesOnly) {
+  const ChildRef child{"key", 5, Hash128{{1}}, 10, 100, true};
+  const auto hash_with = [](const ChildRef& ref, const TreeFormat& format) {
+    InnerEncoder encoder(1);
+    encoder.add(ref);
+    return hash_of(format, encoder.encode());
+  };
+  const Hash128 hash = hash_with(child, kTestFormat);
+  ChildRef other = child;
+  other.nid = 6;
+  EXPECT_EQ(hash_with(other, kTestFormat), hash);
+  EXPECT_NE(hash_with(child, TreeFormat{9}), hash);
+  other = child;
+  other.closed_by_rule = false;
+  EXPECT_NE(hash_with(other, kTestFormat), hash);
+  other = child;
+  other.bytes = 101;
+  EXPECT_NE(hash_with(other, kTestFormat), hash);
+  other = child;
+  other.hash.bytes[0] = 2;
+  EXPECT_NE(hash_with(other, kTestFormat), hash);
+}
+
+TEST(Node, TheHashCanBeCheckedAgainstAStoredBody) {
+  MemoryNodeStore store;
+  a_tree(store, numbered_entries(8000));
+  for (const auto& [nid, stored] : store.nodes()) {
+    EXPECT_EQ(hash_of_body(kTestFormat, stored.body), stored.hash);
+  }
+}
+
+TEST(Node, RefusesAnEntryTooLongForANode) {
+  MemoryNodeStore store;
+  Entry entry = an_entry(1);
+  entry.set_extra(ExtraTag::kUserMetadata, std::string(kEntryExtraBytesMax, 'x'));
+  EXPECT_THROW(a_tree(store, {{"a", entry}}), Error);
+  entry.set_extra(ExtraTag::kUserMetadata, std::string(kEntryExtraBytesMax - 100, 'x'));
+  EXPECT_EQ(contents(store, a_tree(store, {{"a", entry}})), (EntryMap{{"a", entry}}));
+}
+
+std::string noise(std::mt19937_64& random, size_t size) {
+  std::string out(size, '\0');
+  for (char& c : out) c = static_cast<char>(random());
+  return out;
+}
+
+TEST(Node, BodiesOfEverySizeAroundPageLimitsReadBack) {
+  std::mt19937_64 random(5);
+  MemoryNodeStore store;
+  for (size_t size = 1800; size < 8400; size += size % 2000 < 1800 ? 37 : 1) {
+    Entry entry = an_entry(1);
+    entry.set_extra(ExtraTag::kExpires, noise(random, size));
+    const EntryMap entries{{"key", entry}};
+    ASSERT_EQ(contents(store, a_tree(store, entries)), entries);
+  }
+}
+
+TEST(Node, LongMetadataMakesSmallerLeaves) {
+  std::mt19937_64 random(6);
+  EntryMap entries;
+  for (uint64_t i = 0; i < 480; ++i) {
+    Entry entry = an_entry(i);
+    entry.set_user_metadata({{"long", noise(random, 2048)}});
+    entries[numbered(i)] = entry;
+  }
+  MemoryNodeStore store;
+  EXPECT_EQ(contents(store, a_tree(store, entries)), entries);
+  for (const auto& [nid, stored] : store.nodes()) {
+    EXPECT_LT(stored.body.size(), 256u * 1024);
+    if (stored.level == 0) {
+      EXPECT_LE(store.load(nid)->count(), kLeafWeightMax / 5);
+    }
+  }
+}
+
+TEST(Node, TheLongestKeysStayUnderTheLimits) {
+  std::mt19937_64 random(7);
+  EntryMap entries;
+  for (uint64_t i = 0; i < 12000; ++i) entries[noise(random, 1024)] = an_entry(i % 10);
+  MemoryNodeStore store;
+  const TreeRoot root = a_tree(store, entries);
+  EXPECT_EQ(contents(store, root), entries);
+  for (const auto& [nid, stored] : store.nodes()) {
+    EXPECT_LE(stored.body.size(), kNodeKeyBytesMax + 16 * 1024);
+    EXPECT_LE(store.load(nid)->count(), kNodeKeyBytesMax / 1024 + 1);
+  }
+}
+
+}  // namespace
+}  // namespace tarn::tree

@@ -1,0 +1,195 @@
+// Imports over a real database and a memory store that stands for somebody's lake.
+#include <gtest/gtest.h>
+
+#include "core/base/error.h"
+#include "core/meta/jobs.h"
+#include "core/versioning/diff.h"
+#include "core/versioning/import.h"
+#include "core/versioning/import_job.h"
+#include "tests/support/engine_fixture.h"
+
+namespace tarn::versioning {
+namespace {
+
+using testing::TestDatabase;
+using testing::TestEngine;
+
+class Import : public ::testing::Test {
+ protected:
+  TestDatabase database;
+  TestEngine engine{database.url()};
+  RepositoryName repo = engine.make_repository("lake");
+
+  void source(const std::string& key, const std::string& bytes) {
+    const auto writer = engine.store->create(key, bytes.size());
+    writer->write(bytes);
+    ASSERT_TRUE(writer->finish());
+  }
+
+  ImportStatus run(const ImportRequest& request) {
+    const std::string id = start_import(*engine, repo, BranchName("main"), request);
+    while (run_one_import(*engine, {})) {
+    }
+    return import_status(*engine, repo, BranchName("main"), id);
+  }
+
+  static ImportRequest prefix(const std::string& url, const std::string& destination) {
+    ImportRequest request;
+    request.paths = {{ImportPath::Kind::kPrefix, url, destination}};
+    request.commit.committer = "tester";
+    return request;
+  }
+};
+
+TEST_F(Import, TakesAPrefixByReference) {
+  source("set/Images/a/1.png", "one");
+  source("set/Images/b/2.png", "two!");
+  source("set/Images_extra/3.png", "three");
+  const size_t objects = engine.store->list("", "", 1000).items.size();
+  const ImportStatus status = run(prefix("local:///lake/set/Images", "raw/"));
+  EXPECT_EQ(status.error, "");
+  ASSERT_TRUE(status.completed);
+  EXPECT_EQ(status.ingested_objects, 3);
+  // Keys are relative to the last '/' of the source.
+  EXPECT_EQ(engine.keys(repo, "main"), "raw/Images/a/1.png raw/Images/b/2.png raw/Images_extra/3.png");
+  EXPECT_EQ(engine.read(repo, "main", "raw/Images/b/2.png"), "two!");
+  EXPECT_EQ(status.commit->message, "Import objects");
+  EXPECT_EQ(engine.store->list("", "", 1000).items.size(), objects) << "an import writes no object";
+}
+
+TEST_F(Import, ReplacesTheDestinationPrefixAndNothingElse) {
+  engine.put(repo, "main", "raw/old", "x");
+  engine.put(repo, "main", "rawer", "x");
+  engine.commit(repo, "main");
+  source("set/new", "y");
+  ASSERT_TRUE(run(prefix("local:///lake/set/", "raw")).completed);
+  EXPECT_EQ(engine.keys(repo, "main"), "raw/new rawer");
+}
+
+TEST_F(Import, SeveralPathsAndSingleObjectsMakeOneCommit) {
+  source("a/1", "1");
+  source("b/2", "2");
+  ImportRequest request = prefix("local:///lake/a/", "x/");
+  request.paths.push_back({ImportPath::Kind::kObject, "local:///lake/b/2", "one-object"});
+  const ImportStatus status = run(request);
+  ASSERT_TRUE(status.completed) << status.error;
+  EXPECT_EQ(engine.keys(repo, "main"), "one-object x/1");
+  EXPECT_EQ(resolve_commit(*engine, repo, "main~1").message, "Repository created");
+}
+
+TEST_F(Import, AnEmptyListCommitsAndAnEmptySourceFails) {
+  const ImportStatus empty = run({});
+  EXPECT_TRUE(empty.completed) << empty.error;
+  EXPECT_EQ(empty.ingested_objects, 0);
+  const ImportStatus missing = run(prefix("local:///lake/nothing/", "raw/"));
+  EXPECT_FALSE(missing.completed);
+  EXPECT_NE(missing.error.find("no such file or directory"), std::string::npos) << missing.error;
+}
+
+TEST_F(Import, BadSourcesAreToldApart) {
+  const auto reason = [&](const ImportRequest& request) {
+    try {
+      start_import(*engine, repo, BranchName("main"), request);
+    } catch (const Error& error) {
+      return std::string(error.reason());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(reason(prefix("local://lake/data/", "raw/")), "invalid_import_source");
+  const ImportStatus forbidden = run(prefix("local:///etc/", "raw/"));
+  EXPECT_NE(forbidden.error.find("forbidden"), std::string::npos) << forbidden.error;
+  const ImportStatus dots = run(prefix("local:///lake/../etc/", "raw/"));
+  EXPECT_NE(dots.error.find("'..'"), std::string::npos) << dots.error;
+  EXPECT_EQ(engine.keys(repo, "main"), "");
+}
+
+TEST_F(Import, ADirtyBranchIsRefused) {
+  source("set/new", "y");
+  engine.put(repo, "main", "staged", "x");
+  const ImportStatus status = run(prefix("local:///lake/set/", "raw"));
+  EXPECT_EQ(status.error, "import error: merge import: uncommitted changes (dirty branch)");
+  EXPECT_EQ(engine.keys(repo, "main"), "staged");
+}
+
+TEST_F(Import, CancellingBeforeItRunsLeavesTheBranchAsItWas) {
+  source("set/new", "y");
+  const std::string id = start_import(*engine, repo, BranchName("main"), prefix("local:///lake/set/", "raw"));
+  cancel_import(*engine, repo, BranchName("main"), id);
+  cancel_import(*engine, repo, BranchName("main"), id);
+  EXPECT_FALSE(run_one_import(*engine, {}));
+  const ImportStatus status = import_status(*engine, repo, BranchName("main"), id);
+  EXPECT_FALSE(status.completed);
+  EXPECT_EQ(status.error, "Canceled");
+  const std::string done = run(prefix("local:///lake/set/", "raw")).id;
+  EXPECT_THROW(cancel_import(*engine, repo, BranchName("main"), done), Error);
+}
+
+TEST_F(Import, AnotherProcessGoesOnFromTheCheckpoint) {
+  for (int i = 0; i < 50; ++i) source("set/" + std::to_string(100 + i), "x");
+  const std::string id = start_import(*engine, repo, BranchName("main"), prefix("local:///lake/set/", "raw"));
+  // The first process dies behind a checkpoint in the middle: its lease runs out at once.
+  auto job = (*engine).jobs.take("import", 1, std::chrono::milliseconds{0});
+  ASSERT_TRUE(job);
+  ASSERT_TRUE(run_one_import(*engine, {})) << "the job must be taken over";
+  EXPECT_TRUE(import_status(*engine, repo, BranchName("main"), id).completed);
+  // A process that comes back late can neither report nor finish.
+  EXPECT_FALSE((*engine).jobs.report(*job, 1, std::chrono::seconds{30}));
+  EXPECT_FALSE((*engine).jobs.finish(*job, 1, meta::JobState::kFailed));
+}
+
+TEST_F(Import, AChangedSourceIsToldAtReadAndNotAsMissing) {
+  source("set/a", "before");
+  ASSERT_TRUE(run(prefix("local:///lake/set/", "raw")).completed);
+  engine.store->remove("set/a");
+  source("set/a", "after!");
+  try {
+    engine.read(repo, "main", "raw/a");
+    FAIL() << "the changed source was read";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kGone);
+    EXPECT_EQ(error.reason(), "source_changed");
+  }
+  engine.store->remove("set/a");
+  try {
+    engine.read(repo, "main", "raw/a");
+    FAIL() << "the missing source was read";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.reason(), "bytes_missing");
+  }
+}
+
+TEST_F(Import, AHeadThatMovedKeepsItsOwnChanges) {
+  source("set/new", "y");
+  start_import(*engine, repo, BranchName("main"), prefix("local:///lake/set/", "raw"));
+  engine.put(repo, "main", "meanwhile", "x");
+  engine.commit(repo, "main");
+  while (run_one_import(*engine, {})) {
+  }
+  EXPECT_EQ(engine.keys(repo, "main"), "meanwhile raw/new");
+}
+
+TEST(ImportJob, ItsFormsRoundTrip) {
+  ImportRequest request;
+  request.paths = {{ImportPath::Kind::kPrefix, "s3://b/p", "d/"}, {ImportPath::Kind::kObject, "local:///x", "k"}};
+  request.commit = {"c", "m", {{"a", "b"}}, from_millis(5), false, false};
+  request.force = true;
+  const ImportRequest back = decode_import_request(encode_import_request(request));
+  EXPECT_EQ(encode_import_request(back), encode_import_request(request));
+  EXPECT_EQ(back.paths[1].destination, "k");
+  ImportCheckpoint at{3, "key", {}};
+  at.root.nid = 77;
+  EXPECT_EQ(decode_import_checkpoint(encode_import_checkpoint(at)).root.nid, 77);
+  EXPECT_EQ(decode_import_checkpoint("").path, 0u);
+  EXPECT_THROW(decode_import_request("\x09"), Error);
+}
+
+TEST(ImportJob, OverlappingDestinationsAreJoined) {
+  const auto out = joined({{"b", "d"}, {"a", "c"}, {"x", ""}, {"y", "z"}, {"e", "f"}});
+  ASSERT_EQ(out.size(), 3u);
+  EXPECT_EQ(out[0].begin + out[0].end, "ad");
+  EXPECT_EQ(out[1].begin + out[1].end, "ef");
+  EXPECT_EQ(out[2].begin + "|" + out[2].end, "x|");
+}
+
+}  // namespace
+}  // namespace tarn::versioning

@@ -1,0 +1,128 @@
+// Multipart uploads: parts, joining by reference, and the limits.
+#include <gtest/gtest.h>
+
+#include "core/base/digest.h"
+#include "core/base/encoding.h"
+#include "core/base/error.h"
+#include "core/versioning/multipart.h"
+#include "tests/support/engine_fixture.h"
+
+namespace tarn::versioning {
+namespace {
+
+using testing::TestDatabase;
+using testing::TestEngine;
+using testing::TextBody;
+
+class Multipart : public ::testing::Test {
+ protected:
+  TestDatabase database;
+  TestEngine engine{database.url()};
+  RepositoryName repo = engine.make_repository("lake");
+  const std::string large = std::string(kPartBytesMin, 'a');
+
+  MultipartUpload begin(const std::string& key) {
+    const UploadTarget target = check_upload(*engine, repo, BranchName("main"), Key(key), false, {});
+    return create_multipart(*engine, target, {"tester", {"text/plain", {{"k", "v"}}, {}}, "", ""});
+  }
+
+  std::string part(const MultipartUpload& upload, uint32_t number, const std::string& bytes) {
+    TextBody body(bytes);
+    return put_part(*engine, upload, number, body, bytes.size()).etag;
+  }
+
+  std::string reason(const MultipartUpload& upload, const Completion& completion) {
+    try {
+      complete_multipart(*engine, upload, completion);
+    } catch (const Error& error) {
+      return std::string(error.reason());
+    }
+    return "";
+  }
+};
+
+TEST_F(Multipart, PartsAreJoinedByReferenceAndReadAsOne) {
+  const MultipartUpload upload = begin("big");
+  const std::string second = part(upload, 2, "hello");
+  part(upload, 1, "to be replaced");
+  const std::string first = part(upload, 1, large);
+  const size_t objects = engine.store->list("lake/data/", "", 1000).items.size();
+  const Entry entry = complete_multipart(*engine, upload, {{{1, first, {}}, {2, second, {}}}, {}, {}, {}});
+  EXPECT_EQ(entry.etag, to_hex(md5(*from_hex(first) + *from_hex(second))) + "-2");
+  EXPECT_EQ(entry.size_bytes, large.size() + 5);
+  EXPECT_EQ(entry.user_metadata().at("k"), "v");
+  EXPECT_EQ(engine.store->list("lake/data/", "", 1000).items.size(), objects) << "joining copies nothing";
+  EXPECT_EQ(engine.read(repo, "main", "big"), large + "hello");
+  engine.commit(repo, "main");
+  const FoundObject found = get_object(*engine, repo, "main@", Key("big"));
+  const auto reader = open_object(*engine, found.repository, found.entry, {large.size() - 2, 5});
+  std::string middle(5, '\0');
+  size_t at = 0;
+  while (const size_t got = reader->read(std::span<char>(middle).subspan(at))) at += got;
+  EXPECT_EQ(middle, "aahel");
+  EXPECT_EQ(parts_of(*engine, found.entry).size(), 2u);
+}
+
+TEST_F(Multipart, OnePartOfAnySizeIsAnOrdinaryObject) {
+  const MultipartUpload upload = begin("small");
+  const std::string etag = part(upload, 7, "x");
+  const Entry entry = complete_multipart(*engine, upload, {{{7, etag, {}}}, {}, {}, {}});
+  EXPECT_TRUE(std::holds_alternative<OwnAddress>(entry.address));
+  EXPECT_EQ(engine.read(repo, "main", "small"), "x");
+}
+
+TEST_F(Multipart, WrongCompletionsAreToldApartAndChangeNothing) {
+  const MultipartUpload upload = begin("big");
+  const std::string one = part(upload, 1, "small");
+  const std::string two = part(upload, 2, "last");
+  EXPECT_EQ(reason(upload, {}), "malformed_parts");
+  EXPECT_EQ(reason(upload, {{{2, two, {}}, {1, one, {}}}, {}, {}, {}}), "invalid_part_order");
+  EXPECT_EQ(reason(upload, {{{1, two, {}}}, {}, {}, {}}), "invalid_part");
+  EXPECT_EQ(reason(upload, {{{3, one, {}}}, {}, {}, {}}), "invalid_part");
+  EXPECT_EQ(reason(upload, {{{1, one, {}}, {2, two, {}}}, {}, {}, {}}), "entity_too_small");
+  EXPECT_EQ(reason(upload, {{{2, two, {}}}, 99, {}, {}}), "size_mismatch");
+  EXPECT_EQ(engine.keys(repo, "main"), "");
+  EXPECT_EQ(reason(upload, {{{2, two, {}}}, 4, {}, {}}), "");
+  EXPECT_EQ(reason(upload, {{{2, two, {}}}, 4, {}, {}}), "no_such_upload");
+}
+
+TEST_F(Multipart, AnUploadBelongsToItsKeyAndDiesWithItsBranch) {
+  engine.branch(repo, "dev", "main");
+  const UploadTarget target = check_upload(*engine, repo, BranchName("dev"), Key("k"), false, {});
+  const MultipartUpload upload = create_multipart(*engine, target, {"tester", {}, "", ""});
+  const auto found = [&](const std::string& branch, const std::string& key) {
+    try {
+      get_multipart(*engine, repo, BranchName(branch), Key(key), upload.upload_id);
+      return true;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.reason(), "no_such_upload");
+      return false;
+    }
+  };
+  EXPECT_TRUE(found("dev", "k"));
+  EXPECT_FALSE(found("dev", "other"));
+  EXPECT_FALSE(found("main", "k"));
+  delete_branch(*engine, repo, BranchName("dev"), false);
+  engine.branch(repo, "dev", "main");
+  EXPECT_FALSE(found("dev", "k"));
+}
+
+TEST_F(Multipart, ListsAreOrderedAndPaged) {
+  const MultipartUpload b = begin("b");
+  const MultipartUpload a = begin("a");
+  for (uint32_t n : {3u, 1u, 2u}) part(a, n, "x");
+  const auto parts = list_parts(*engine, a, 0, 2);
+  ASSERT_EQ(parts.items.size(), 2u);
+  EXPECT_EQ(parts.items[1].number, 2u);
+  EXPECT_TRUE(parts.has_more);
+  EXPECT_EQ(list_parts(*engine, a, 2, 2).items.at(0).number, 3u);
+  const auto uploads = list_multiparts(*engine, repo, "main/", {"", ""}, 1);
+  ASSERT_EQ(uploads.items.size(), 1u);
+  EXPECT_EQ(uploads.items[0].upload_id, a.upload_id);
+  EXPECT_EQ(list_multiparts(*engine, repo, "main/", {"main/a", a.upload_id}, 10).items.at(0).upload_id, b.upload_id);
+  abort_multipart(*engine, a);
+  EXPECT_EQ(list_multiparts(*engine, repo, "", {"", ""}, 10).items.size(), 1u);
+}
+
+}  // namespace
+}  // namespace tarn::versioning

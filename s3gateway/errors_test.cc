@@ -1,0 +1,120 @@
+#include "s3gateway/errors.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "core/sigv4/rejection.h"
+
+namespace tarn::s3 {
+namespace {
+
+struct Told {
+  std::string code;
+  int status;
+  bool operator==(const Told&) const = default;
+};
+std::ostream& operator<<(std::ostream& out, const Told& told) {
+  return out << told.code << ' ' << told.status;
+}
+
+Told told(const std::exception& error) {
+  const ErrorAnswer answer = answer_for(error);
+  return {std::string(answer.failure.code), answer.failure.status};
+}
+
+TEST(Errors, HasAnAnswerForEveryCode) {
+  const struct {
+    ErrorCode code;
+    Told expected;
+  } cases[] = {
+      {ErrorCode::kInvalidArgument, {"InvalidArgument", 400}},
+      {ErrorCode::kUnauthenticated, {"AccessDenied", 403}},
+      {ErrorCode::kPermissionDenied, {"AccessDenied", 403}},
+      {ErrorCode::kNotFound, {"NoSuchBucket", 404}},
+      {ErrorCode::kAlreadyExists, {"OperationAborted", 409}},
+      {ErrorCode::kPreconditionFailed, {"PreconditionFailed", 412}},
+      {ErrorCode::kConflict, {"ConditionalRequestConflict", 409}},
+      {ErrorCode::kGone, {"ObjectBytesMissing", 410}},
+      {ErrorCode::kResourceExhausted, {"SlowDown", 503}},
+      {ErrorCode::kUnavailable, {"ServiceUnavailable", 503}},
+      {ErrorCode::kDataLoss, {"InternalError", 500}},
+      {ErrorCode::kUnimplemented, {"NotImplemented", 501}},
+      {ErrorCode::kInternal, {"InternalError", 500}},
+  };
+  for (const auto& c : cases) EXPECT_EQ(told(Error(c.code, "x")), c.expected) << name_of(c.code);
+}
+
+TEST(Errors, KnowsTheReasonsS3HasACodeFor) {
+  const struct {
+    ErrorCode code;
+    std::string_view reason;
+    Told expected;
+  } cases[] = {
+      {ErrorCode::kNotFound, "branch_not_found", {"NoSuchBucket", 404}},
+      {ErrorCode::kNotFound, "no_object_to_match", {"NoSuchKey", 404}},
+      {ErrorCode::kNotFound, "no_such_upload", {"NoSuchUpload", 404}},
+      {ErrorCode::kPermissionDenied, "read_only_repository", {"AccessDenied", 403}},
+      {ErrorCode::kGone, "source_changed", {"SourceChanged", 410}},
+      {ErrorCode::kInvalidArgument, "invalid_part", {"InvalidPart", 400}},
+      {ErrorCode::kInvalidArgument, "invalid_part_order", {"InvalidPartOrder", 400}},
+      {ErrorCode::kInvalidArgument, "entity_too_small", {"EntityTooSmall", 400}},
+      {ErrorCode::kInvalidArgument, "malformed_parts", {"MalformedXML", 400}},
+      {ErrorCode::kInvalidArgument, "bad_digest", {"BadDigest", 400}},
+      {ErrorCode::kInvalidArgument, "key_too_long", {"KeyTooLongError", 400}},
+      {ErrorCode::kResourceExhausted, "body_too_large", {"EntityTooLarge", 400}},
+  };
+  for (const auto& c : cases) EXPECT_EQ(told(Error(c.code, c.reason, "x")), c.expected) << c.reason;
+}
+
+TEST(Errors, PassesOnWhatSignaturesWereRefusedFor) {
+  using sigv4::Rejection;
+  EXPECT_EQ(told(Rejection(ErrorCode::kPermissionDenied, "SignatureDoesNotMatch", "x")),
+            (Told{"SignatureDoesNotMatch", 403}));
+  EXPECT_EQ(told(Rejection(ErrorCode::kInvalidArgument, "BadDigest", "x")), (Told{"BadDigest", 400}));
+  EXPECT_EQ(told(Rejection(ErrorCode::kInvalidArgument, "MissingContentLength", "x")),
+            (Told{"MissingContentLength", 411}));
+  EXPECT_EQ(told(Rejection(ErrorCode::kInvalidArgument, "AuthorizationQueryParametersError", "x")),
+            (Told{"AuthorizationQueryParametersError", 400}));
+  EXPECT_EQ(told(Rejection(ErrorCode::kPermissionDenied, "AuthorizationQueryParametersError", "x")),
+            (Told{"AuthorizationQueryParametersError", 403}));
+  EXPECT_EQ(told(Rejection(ErrorCode::kUnimplemented, "NotImplemented", "x")),
+            (Told{"NotImplemented", 501}));
+  const ErrorAnswer answer = answer_for(Rejection(ErrorCode::kPermissionDenied,
+                                                  "SignatureDoesNotMatch", "x", {{"StringToSign", "s"}}));
+  EXPECT_EQ(answer.elements, (ErrorElements{{"StringToSign", "s"}}));
+}
+
+TEST(Errors, KeepsBackOnlyTheMessagesOfItsOwnFaults) {
+  EXPECT_EQ(answer_for(Error(ErrorCode::kInternal, "password is hunter2")).message.find("hunter2"),
+            std::string::npos);
+  EXPECT_EQ(answer_for(std::runtime_error("hunter2")).message.find("hunter2"), std::string::npos);
+  EXPECT_EQ(answer_for(Error(ErrorCode::kPermissionDenied, "read-only repository")).message,
+            "read-only repository");
+}
+
+TEST(Errors, SaysBesideXmlWhyBytesAreGone) {
+  EXPECT_EQ(answer_for(Error(ErrorCode::kGone, "source_changed", "x")).headers.get("x-tarn-error"),
+            "source_changed");
+  EXPECT_EQ(answer_for(Error(ErrorCode::kGone, "x")).headers.get("x-tarn-error"), "gone");
+}
+
+TEST(Errors, TellsClientsWhenToComeBack) {
+  EXPECT_EQ(answer_for(Error(ErrorCode::kUnavailable, "x")).headers.get("retry-after"), "1");
+  EXPECT_EQ(answer_for(Error(ErrorCode::kInvalidArgument, "x")).headers.find("retry-after"), nullptr);
+}
+
+TEST(Errors, KeepsWhatARefusalSays) {
+  http::Headers headers;
+  headers.add("Content-Range", "bytes */0");
+  const ErrorAnswer answer = answer_for(
+      Refusal(failure::kInvalidRange, "no such bytes", {{"ActualObjectSize", "0"}}, headers));
+  EXPECT_EQ(answer.failure.code, "InvalidRange");
+  EXPECT_EQ(answer.failure.status, 416);
+  EXPECT_EQ(answer.message, "no such bytes");
+  EXPECT_EQ(answer.elements, (ErrorElements{{"ActualObjectSize", "0"}}));
+  EXPECT_EQ(answer.headers.get("content-range"), "bytes */0");
+}
+
+}  // namespace
+}  // namespace tarn::s3

@@ -1,0 +1,80 @@
+#include "s3gateway/precondition.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "s3gateway/errors.h"
+
+namespace tarn::s3 {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr std::string_view kBefore = "Fri, 20 Nov 2026 08:15:41 GMT";
+constexpr std::string_view kSame = "Fri, 20 Nov 2026 08:15:42 GMT";
+constexpr std::string_view kAfter = "Fri, 20 Nov 2026 08:15:43 GMT";
+
+ReadVerdict verdict(ReadConditions conditions) {
+  return evaluate(conditions, "abc", *parse_rfc3339("2026-11-20T08:15:42.605Z"));
+}
+
+TEST(Precondition, ComparesEtagsInEveryFormClientsSend) {
+  for (std::string_view list : {"abc", "\"abc\"", "W/\"abc\"", "*", "\"x\", \"abc\"", "x,abc", " \"abc\" "}) {
+    EXPECT_TRUE(etag_listed(list, "abc")) << list;
+  }
+  for (std::string_view list : {"", "\"ab\"", "abcd", "\"x\",\"y\"", "W/abc"}) {
+    EXPECT_FALSE(etag_listed(list, "abc")) << list;
+  }
+}
+
+TEST(Precondition, FollowsTheOrderOfTheStandard) {
+  const struct {
+    ReadConditions conditions;
+    ReadVerdict expected;
+  } cases[] = {
+      {{}, ReadVerdict::kProceed},
+      {{.if_match = "abc"}, ReadVerdict::kProceed},
+      {{.if_match = "x"}, ReadVerdict::kFailed},
+      {{.if_unmodified_since = kBefore}, ReadVerdict::kFailed},
+      {{.if_unmodified_since = kSame}, ReadVerdict::kProceed},
+      {{.if_match = "abc", .if_unmodified_since = kBefore}, ReadVerdict::kProceed},
+      {{.if_none_match = "abc"}, ReadVerdict::kNotModified},
+      {{.if_none_match = "x"}, ReadVerdict::kProceed},
+      {{.if_modified_since = kSame}, ReadVerdict::kNotModified},
+      {{.if_modified_since = kAfter}, ReadVerdict::kNotModified},
+      {{.if_modified_since = kBefore}, ReadVerdict::kProceed},
+      {{.if_none_match = "x", .if_modified_since = kAfter}, ReadVerdict::kProceed},
+      {{.if_none_match = "abc", .if_modified_since = kBefore}, ReadVerdict::kNotModified},
+      {{.if_match = "x", .if_none_match = "abc"}, ReadVerdict::kFailed},
+      {{.if_modified_since = "yesterday"}, ReadVerdict::kProceed},
+      {{.if_unmodified_since = "yesterday"}, ReadVerdict::kProceed},
+  };
+  for (size_t i = 0; i < std::size(cases); ++i) {
+    EXPECT_EQ(verdict(cases[i].conditions), cases[i].expected) << "case " << i;
+  }
+}
+
+TEST(Precondition, ReadsConditionsOfWrites) {
+  http::Headers headers;
+  EXPECT_TRUE(write_condition(headers).none());
+  headers.add("If-None-Match", "*");
+  EXPECT_TRUE(write_condition(headers).if_absent);
+  headers.set("If-None-Match", "\"a\", b");
+  EXPECT_FALSE(write_condition(headers).if_absent);
+  EXPECT_THAT(write_condition(headers).if_none_match, ElementsAre("a", "b"));
+  headers.add("If-Match", "*");
+  EXPECT_TRUE(write_condition(headers).if_present);
+  EXPECT_THAT(write_condition(headers).if_match, IsEmpty());
+  headers.set("If-Match", "\"abc\"");
+  EXPECT_THAT(write_condition(headers).if_match, ElementsAre("abc"));
+}
+
+TEST(Precondition, RefusesWritesWithAnEmptyCondition) {
+  http::Headers headers;
+  headers.add("If-Match", " ");
+  EXPECT_THROW(write_condition(headers), Refusal);
+}
+
+}  // namespace
+}  // namespace tarn::s3
