@@ -17,22 +17,22 @@ struct Setting {
 };
 
 struct Settings {
-  Setting endpoint;  ///< without a trailing "/" or "/api/v1"
-  Setting access_key;
-  Setting secret_key;
-  Setting repository;
-  Setting branch;
-  std::filesystem::path file;  ///< what `config set` writes
+  Setting endpoint{};  ///< without a trailing "/" or "/api/v1"
+  Setting access_key{};
+  Setting secret_key{};
+  Setting repository{};
+  Setting branch{};
+  std::filesystem::path file{};  ///< what `config set` writes
 };
 
 /// Values of global flags; "" = not given.
 struct Flags {
-  std::string endpoint;
-  std::string access_key;
-  std::string secret_key;
-  std::string repository;
-  std::string branch;
-  std::string file;
+  std::string endpoint{};
+  std::string access_key{};
+  std::string secret_key{};
+  std::string repository{};
+  std::string branch{};
+  std::string file{};
 };
 
 /// The process environment, or a test's.

@@ -1,6 +1,7 @@
 #include "core/db/embedded.h"
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -29,7 +30,7 @@ using Clock = std::chrono::steady_clock;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr seconds kPatience{20};
+constexpr seconds kPatience{60};
 constexpr Query kCount{"test_count_kept", "SELECT count(*) FROM kept"};
 
 template <typename Condition>
@@ -42,18 +43,36 @@ bool soon(Condition&& condition) {
   return true;
 }
 
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    if (!mkdtemp(path_.data())) abort();
+    chmod(path_.c_str(), 0711);
+  }
+  ~TemporaryDirectory() {
+    chmod(path_.c_str(), 0711);
+    fs::remove_all(path_);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_ = "/tmp/tarn-embedded-XXXXXX";
+};
+
+/// Copies a cluster that was started and stopped once: initdb is most of a test's time.
+void copy_cluster(const std::string& dir) {
+  static const TemporaryDirectory original;
+  if (!fs::exists(original.path() + "/pg")) EmbeddedPostgres::start(original.path()).reset();
+  fs::create_directories(dir);
+  ASSERT_EQ(std::system(str_cat("cp -a ", original.path(), "/pg '", dir, "'").c_str()), 0);
+}
+
 class Embedded : public ::testing::Test {
  protected:
-  Embedded() {
-    std::string made = "/tmp/tarn-embedded-XXXXXX";
-    if (!mkdtemp(made.data())) abort();
-    chmod(made.c_str(), 0711);
-    base_ = made;
-    dir_ = made + "/data";
-  }
-  ~Embedded() override {
-    chmod(base_.c_str(), 0711);
-    fs::remove_all(base_);
+  /// Starts on an initialised directory.
+  std::unique_ptr<EmbeddedPostgres> start() const {
+    if (!fs::exists(data())) copy_cluster(dir_);
+    return EmbeddedPostgres::start(dir_);
   }
 
   std::string data() const { return dir_ + "/pg/15"; }
@@ -81,6 +100,7 @@ class Embedded : public ::testing::Test {
   pid_t start_owner() const {
     int ends[2];
     if (pipe(ends) != 0) abort();
+    copy_cluster(dir_);
     const pid_t owner = fork();
     if (owner == 0) {
       const auto server = EmbeddedPostgres::start(dir_);
@@ -108,8 +128,9 @@ class Embedded : public ::testing::Test {
     return orphan;
   }
 
-  std::string base_;
-  std::string dir_;
+  const TemporaryDirectory temporary_;
+  const std::string base_ = temporary_.path();
+  std::string dir_ = base_ + "/data";
 };
 
 TEST_F(Embedded, StartsFromNothingWithASafeCluster) {
@@ -129,18 +150,18 @@ TEST_F(Embedded, StartsFromNothingWithASafeCluster) {
 TEST_F(Embedded, KeepsDataOverARestartAndLeavesNothingRunning) {
   std::string url;
   {
-    const auto server = EmbeddedPostgres::start(dir_);
+    const auto server = start();
     url = server->url();
     keep_three(*server);
   }
   EXPECT_THAT(postgres_processes_in(data()), IsEmpty());
   EXPECT_THROW(Connection::open(url), DbError);
-  const auto server = EmbeddedPostgres::start(dir_);
+  const auto server = start();
   EXPECT_EQ(kept(*server), 3);
 }
 
 TEST_F(Embedded, ComesBackAfterTheServerIsKilled) {
-  const auto server = EmbeddedPostgres::start(dir_);
+  const auto server = start();
   keep_three(*server);
   for (int round = 0; round < 2; ++round) {
     const int killed = server->pid();
@@ -151,7 +172,7 @@ TEST_F(Embedded, ComesBackAfterTheServerIsKilled) {
 }
 
 TEST_F(Embedded, ComesBackWhenABackendIsKilled) {
-  const auto server = EmbeddedPostgres::start(dir_);
+  const auto server = start();
   keep_three(*server);
   const auto busy = Connection::open(server->url());
   const auto victim = busy->run({"test_pid", "SELECT pg_backend_pid()"}).integer(0, 0);
@@ -166,15 +187,15 @@ TEST_F(Embedded, EndsWithItsOwnerAndTheNextStartIsClean) {
   kill(owner, SIGKILL);
   waitpid(owner, nullptr, 0);
   EXPECT_TRUE(soon([&] { return postgres_processes_in(data()).empty(); }));
-  const auto server = EmbeddedPostgres::start(dir_);
+  const auto server = start();
   keep_three(*server);
   EXPECT_EQ(kept(*server), 3);
 }
 
 TEST_F(Embedded, ReplacesAnOrphan) {
-  EmbeddedPostgres::start(dir_).reset();
+  copy_cluster(dir_);
   const pid_t orphan = start_orphan();
-  const auto server = EmbeddedPostgres::start(dir_);
+  const auto server = start();
   EXPECT_NE(server->pid(), orphan);
   EXPECT_TRUE(has_exited(orphan));
   EXPECT_EQ(reap(orphan), "") << "it was stopped cleanly";
@@ -183,7 +204,7 @@ TEST_F(Embedded, ReplacesAnOrphan) {
 }
 
 TEST_F(Embedded, IsNotFooledByALockFileThatNamesAnotherProcess) {
-  EmbeddedPostgres::start(dir_).reset();
+  copy_cluster(dir_);
   const PostgresUser user = PostgresUser::find();
   const pid_t other = spawn(
       {.arguments = {"/bin/sleep", "60"}, .log_path = "/dev/null", .death_signal = SIGKILL}, user);
@@ -191,7 +212,7 @@ TEST_F(Embedded, IsNotFooledByALockFileThatNamesAnotherProcess) {
   std::ofstream(lock) << other << '\n' << data() << "\n0\n5432\n\n\n  0  0\nready   \n";
   ASSERT_EQ(chown(lock.c_str(), user.uid, user.gid), 0);
   {
-    const auto server = EmbeddedPostgres::start(dir_);
+    const auto server = start();
     EXPECT_NE(server->pid(), other);
   }
   EXPECT_FALSE(has_exited(other));
@@ -200,7 +221,7 @@ TEST_F(Embedded, IsNotFooledByALockFileThatNamesAnotherProcess) {
 }
 
 TEST_F(Embedded, ForgetsAnInitialisationThatWasCutShort) {
-  { const auto server = EmbeddedPostgres::start(dir_); }
+  copy_cluster(dir_);
   fs::rename(data(), dir_ + "/pg/initdb-cut");
   fs::remove(dir_ + "/pg/initdb-cut/PG_VERSION");
   const auto server = EmbeddedPostgres::start(dir_);
@@ -209,7 +230,7 @@ TEST_F(Embedded, ForgetsAnInitialisationThatWasCutShort) {
 }
 
 TEST_F(Embedded, RefusesASecondOwner) {
-  const auto server = EmbeddedPostgres::start(dir_);
+  const auto server = start();
   EXPECT_THAT(refusal(), HasSubstr("another tarnd runs on this data directory"));
   keep_three(*server);
 }
@@ -229,21 +250,21 @@ TEST_F(Embedded, RefusesDataOfAnotherVersion) {
 }
 
 TEST_F(Embedded, SaysWhatTheLogSaysWhenTheServerEndsAtOnce) {
-  EmbeddedPostgres::start(dir_).reset();
+  copy_cluster(dir_);
   std::ofstream(data() + "/postgresql.conf", std::ios::app) << "no_such_setting = 1\n";
   EXPECT_THAT(refusal(), HasSubstr("FATAL"));
   EXPECT_THAT(postgres_processes_in(data()), IsEmpty());
 }
 
 TEST_F(Embedded, WorksWithAPathTooLongForASocket) {
-  dir_ = base_ + "/" + std::string(120, 'x') + "/it's a \"data\" directory";
-  const auto server = EmbeddedPostgres::start(dir_);
+  dir_ = base_ + "/" + std::string(120, 'x') + "/a \"data\" directory";
+  const auto server = start();
   keep_three(*server);
   EXPECT_EQ(kept(*server), 3);
 }
 
 TEST_F(Embedded, CostsNothingWhileIdle) {
-  const auto server = EmbeddedPostgres::start(dir_);
+  const auto server = start();
   const auto cpu_seconds = [] {
     rusage usage = {};
     getrusage(RUSAGE_SELF, &usage);

@@ -9,8 +9,8 @@
 namespace tarn::http {
 namespace {
 
-/// Handles that wait for their next exchange, the last used first: its connection is the freshest. Safe from any
-/// thread.
+/// Handles that wait for their next exchange, the last used first: its connection is the freshest.
+/// Safe from any thread.
 class HandlePool {
  public:
   explicit HandlePool(size_t kept_max) : kept_max_(kept_max) {}
@@ -57,7 +57,9 @@ class Lease {
 class StreamedBody final : public BodySource {
  public:
   StreamedBody(SharedPool pool, const ClientRequest& request, const ClientOptions& options)
-      : request_(request), lease_(std::move(pool)), transfer_(lease_.handles(), request_, options) {}
+      : request_(request),
+        lease_(std::move(pool)),
+        transfer_(lease_.handles(), request_, options) {}
 
   Transfer& transfer() { return transfer_; }
   size_t read(std::span<char> out) override { return transfer_.read(out); }

@@ -45,8 +45,8 @@ class Client {
   /// Answers of every status are returned. Body at most `body_bytes_max` (else resource_exhausted).
   /// Throws unavailable for what a retry may cure (connect, reset, timeout).
   virtual ClientResponse send(const ClientRequest& request, size_t body_bytes_max) = 0;
-  /// Returns when the head has arrived; the body is then read from the source, with backpressure. For a status
-  /// outside 2xx the source holds the error body.
+  /// Returns when the head has arrived; the body is then read from the source, with backpressure.
+  /// For a status outside 2xx the source holds the error body.
   struct Stream {
     int status = 0;
     Headers headers;

@@ -1,10 +1,10 @@
 #include "core/http/client.h"
 
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <thread>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "core/base/error.h"
 #include "core/base/metrics.h"
@@ -14,8 +14,8 @@
 namespace tarn::http {
 namespace {
 
-using testing::serve;
 using std::chrono::milliseconds;
+using testing::serve;
 
 constexpr size_t kBodyMax = 1 << 20;
 
@@ -69,7 +69,6 @@ TEST(Client, SendsBodiesOfEveryMethod) {
   request.method = "DELETE";
   EXPECT_EQ(client->send(request, kBodyMax).body, "DELETE /x\n");
 }
-
 
 /// Byte `i` of bodies in these tests.
 char byte_at(uint64_t i) { return static_cast<char>(i % 251); }
@@ -294,9 +293,7 @@ Error error_of(const ClientOptions& options, const ClientRequest& request) {
 
 TEST(Client, MapsFailuresAndHidesTheQuery) {
   uint16_t port = 0;
-  {
-    port = serve(describe)->port();
-  }
+  { port = serve(describe)->port(); }
   const Error refused =
       error_of({}, {.url = str_cat("http://127.0.0.1:", port, "/x?X-Amz-Signature=secret")});
   EXPECT_EQ(refused.code(), ErrorCode::kUnavailable);
@@ -315,8 +312,7 @@ TEST(Client, GivesUpAtItsDeadlineOrWhenNothingMoves) {
     return Response{};
   });
   const auto started = std::chrono::steady_clock::now();
-  const Error late =
-      error_of({}, {.url = url_of(*server, "/x"), .deadline = milliseconds(200)});
+  const Error late = error_of({}, {.url = url_of(*server, "/x"), .deadline = milliseconds(200)});
   EXPECT_EQ(late.code(), ErrorCode::kUnavailable);
   EXPECT_LT(std::chrono::steady_clock::now() - started, milliseconds(1000));
   const Error stalled =

@@ -12,8 +12,8 @@ namespace tarn::http {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-/// Belongs to one thread at a time: the one that claimed it from the parking lot. An idle connection holds no
-/// buffer; the start of a head that has not arrived in full is kept in `held`.
+/// Belongs to one thread at a time: the one that claimed it from the parking lot. An idle
+/// connection holds no buffer; the start of a head that has not arrived in full is kept in `held`.
 struct Connection {
   enum class Phase {
     kIdle,       ///< no byte of the next request has arrived
@@ -28,9 +28,9 @@ struct Connection {
   Phase phase = Phase::kIdle;
   std::string held;
   HeadScanner scanner;
-  SteadyTime deadline{};          ///< of the present phase
+  SteadyTime deadline{};  ///< of the present phase
   uint64_t linger_bytes_left = 0;
-  uint64_t place = 0;             ///< the parking lot's
+  uint64_t place = 0;  ///< the parking lot's
 };
 
 }  // namespace tarn::http

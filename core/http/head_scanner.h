@@ -13,16 +13,19 @@ struct HeadLimits {
   uint32_t header_fields_max;
 };
 
-/// Remembers how far it has looked, so that a head sent byte by byte costs one pass. It also refuses what must not
-/// reach a lenient reader: lines not ended by CR LF, and folded header lines. One thread at a time.
+/// Remembers how far it has looked, so that a head sent byte by byte costs one pass. It also
+/// refuses what must not reach a lenient reader: lines not ended by CR LF, and folded header lines.
+/// One thread at a time.
 class HeadScanner {
  public:
   enum class State { kIncomplete, kComplete, kRefused };
 
-  /// `bytes` is everything received so far of this head: each call passes the same start and at least as much.
+  /// `bytes` is everything received so far of this head: each call passes the same start and at
+  /// least as much.
   State scan(std::string_view bytes, const HeadLimits& limits);
 
-  /// After kComplete: the length of the head, with the empty line. Empty lines before it are counted in.
+  /// After kComplete: the length of the head, with the empty line. Empty lines before it are
+  /// counted in.
   size_t head_bytes() const { return line_start_; }
   /// After kComplete: where the request line starts.
   size_t request_line_start() const { return head_start_; }

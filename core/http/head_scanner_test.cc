@@ -1,16 +1,18 @@
 #include "core/http/head_scanner.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
+
+#include <gtest/gtest.h>
 
 namespace tarn::http {
 namespace {
 
 using State = HeadScanner::State;
-constexpr HeadLimits kLimits{.head_bytes_max = 400, .target_bytes_max = 100, .header_fields_max = 4};
+constexpr HeadLimits kLimits{
+    .head_bytes_max = 400, .target_bytes_max = 100, .header_fields_max = 4};
 
-/// Feeds `bytes` in growing prefixes, `step` more at a time; returns the first state that is not kIncomplete.
+/// Feeds `bytes` in growing prefixes, `step` more at a time; returns the first state that is not
+/// kIncomplete.
 State scan_in_steps(HeadScanner& scanner, const std::string& bytes, size_t step) {
   State state = State::kIncomplete;
   for (size_t end = step; state == State::kIncomplete; end += step) {

@@ -1,9 +1,9 @@
 #include "core/http/message.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
+
+#include <unistd.h>
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
@@ -34,9 +34,9 @@ class StringBody final : public BodySource {
 }  // namespace
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
-  return a.size() == b.size() &&
-         std::equal(a.begin(), a.end(), b.begin(),
-                    [](char x, char y) { return to_lower(x) == to_lower(y); });
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) {
+           return to_lower(x) == to_lower(y);
+         });
 }
 
 void Headers::set(std::string_view name, std::string value) {
@@ -61,9 +61,9 @@ std::string_view Headers::get(std::string_view name) const {
 }
 
 size_t Headers::count(std::string_view name) const {
-  return static_cast<size_t>(
-      std::count_if(fields_.begin(), fields_.end(),
-                    [&](const Field& f) { return equal_ignoring_case(f.first, name); }));
+  return static_cast<size_t>(std::count_if(fields_.begin(), fields_.end(), [&](const Field& f) {
+    return equal_ignoring_case(f.first, name);
+  }));
 }
 
 std::unique_ptr<BodySource> empty_body() { return string_body({}); }

@@ -13,12 +13,15 @@
 
 namespace tarn::http {
 
-/// Header fields in the order of arrival, values verbatim (trimmed of outer blanks only); names compare without case.
+/// Header fields in the order of arrival, values verbatim (trimmed of outer blanks only); names
+/// compare without case.
 class Headers {
  public:
   using Field = std::pair<std::string, std::string>;
 
-  void add(std::string name, std::string value) { fields_.emplace_back(std::move(name), std::move(value)); }
+  void add(std::string name, std::string value) {
+    fields_.emplace_back(std::move(name), std::move(value));
+  }
   /// Replaces every field of that name.
   void set(std::string_view name, std::string value);
   void remove(std::string_view name);
@@ -39,8 +42,9 @@ bool equal_ignoring_case(std::string_view a, std::string_view b);
 class BodySource {
  public:
   virtual ~BodySource() = default;
-  /// Fills at most `out.size()` bytes and returns how many; 0 = the end. Blocks. Throws invalid_argument (broken
-  /// framing, closed early), unavailable (too slow), with the framing limits of the server.
+  /// Fills at most `out.size()` bytes and returns how many; 0 = the end. Blocks. Throws
+  /// invalid_argument (broken framing, closed early), unavailable (too slow), with the framing
+  /// limits of the server.
   virtual size_t read(std::span<char> out) = 0;
 };
 
@@ -52,16 +56,17 @@ std::unique_ptr<BodySource> string_body(std::string bytes);
 std::string read_all(BodySource& body, size_t limit_bytes);
 
 struct Request {
-  std::string method;                     ///< upper case as received; unknown ones too
-  std::string target;                     ///< raw request target, for example "/a%20b?x=1"
+  std::string method;  ///< upper case as received; unknown ones too
+  std::string target;  ///< raw request target, for example "/a%20b?x=1"
   Headers headers;
-  std::optional<uint64_t> content_length; ///< absent for chunked or none
+  std::optional<uint64_t> content_length;  ///< absent for chunked or none
   bool chunked = false;
-  std::string peer;                       ///< peer address without port
+  std::string peer;  ///< peer address without port
   bool tls = false;
-  std::string id;                         ///< request id, made by the server
-  /// Never null. The first read sends "100 Continue" when the client waits for it, so a handler that refuses
-  /// before reading costs the client nothing.
+  std::string id;  ///< request id, made by the server
+  /// Never null. The first read sends "100 Continue" when the client waits for it, so a handler
+  /// that refuses before reading costs the client nothing. It may be moved into the response's
+  /// `source`, and is of no use once the answer is sent.
   std::unique_ptr<BodySource> body;
 
   /// The target up to the first '?', undecoded.
@@ -82,20 +87,23 @@ struct FileSlice {
   FileSlice& operator=(FileSlice&& other) noexcept;
 };
 
-/// The answer. Exactly one of the three body forms is used: `body`, `source` with `content_length`, or `file`.
+/// The answer. Exactly one of the three body forms is used: `body`, `source` with `content_length`,
+/// or `file`.
 struct Response {
   int status = 200;
-  Headers headers;                         ///< the server adds Date, Server, Content-Length and Connection
+  Headers headers;  ///< the server adds Date, Server, Content-Length and Connection
   std::string body;
   std::unique_ptr<BodySource> source;
-  std::optional<uint64_t> content_length;  ///< of `source`; absent = chunked. For HEAD: the length to announce
+  std::optional<uint64_t>
+      content_length;  ///< of `source`; absent = chunked. For HEAD: the length to announce
   std::optional<FileSlice> file;
 };
 
 /// Standard reason phrase, for example "Conflict"; clients show it.
 std::string_view reason_phrase(int status);
 
-/// Query parameters in order, each side decoded ('+' is a space). Undecodable pairs throw invalid_argument.
+/// Query parameters in order, each side decoded ('+' is a space). Undecodable pairs throw
+/// invalid_argument.
 class Query {
  public:
   static Query parse(std::string_view raw);

@@ -1,13 +1,13 @@
 #include "core/http/parking_lot.h"
 
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <limits>
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
@@ -172,7 +172,8 @@ std::vector<Connection*> ParkingLot::take_idle() {
     MutexLock lock(place.mutex);
     if (!place.parked) continue;
     const Connection& connection = *place.connection;
-    if (connection.phase == Connection::Phase::kLingering || connection.socket.has_input()) continue;
+    if (connection.phase == Connection::Phase::kLingering || connection.socket.has_input())
+      continue;
     place.parked = false;
     place.deadline = kNever;
     taken.push_back(place.connection.get());

@@ -12,19 +12,21 @@
 
 namespace tarn::http {
 
-/// Owns all connections. A connection is parked (armed in epoll, nobody's) or claimed by exactly one thread, which
-/// then parks or closes it. Any number of threads wait at once; the kernel wakes one per ready connection, the
-/// latest sleeper first, so that no thread hands requests to another. Safe from any thread.
+/// Owns all connections. A connection is parked (armed in epoll, nobody's) or claimed by exactly
+/// one thread, which then parks or closes it. Any number of threads wait at once; the kernel wakes
+/// one per ready connection, the latest sleeper first, so that no thread hands requests to another.
+/// Safe from any thread.
 ///
-/// Events name a place and its generation, not a pointer: an event that was under way when its connection was
-/// closed finds another generation and is dropped.
+/// Events name a place and its generation, not a pointer: an event that was under way when its
+/// connection was closed finds another generation and is dropped.
 class ParkingLot {
  public:
   /// Throws unavailable when the system has no more descriptors.
   explicit ParkingLot(uint32_t connections_max);
   ~ParkingLot();
 
-  /// False when the lot is full: the connection is then closed by the caller's destructor. Otherwise parked.
+  /// False when the lot is full: the connection is then closed by the caller's destructor.
+  /// Otherwise parked.
   bool add(std::unique_ptr<Connection>& connection);
   /// Gives the claimed connection back until its next bytes or its deadline.
   void park(Connection& connection);

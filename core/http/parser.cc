@@ -1,11 +1,12 @@
 #include "core/http/parser.h"
 
 #include <algorithm>
-#include <boost/asio/buffer.hpp>
-#include <boost/beast/http/basic_parser.hpp>
 #include <cstring>
 #include <limits>
 #include <optional>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/http/basic_parser.hpp>
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
@@ -21,7 +22,8 @@ namespace {
 
 constexpr uint64_t kContentLengthMax = std::numeric_limits<int64_t>::max();
 constexpr uint64_t kChunkBytesMax = uint64_t{1} << 43;  // above any object, far from overflow
-// "0 CR LF CR LF": what follows a chunk is never shorter, and the library asserts that it is not given less.
+// "0 CR LF CR LF": what follows a chunk is never shorter, and the library asserts that it is not
+// given less.
 constexpr size_t kLastChunkBytes = 5;
 
 std::string_view view_of(BeastView text) { return {text.data(), text.size()}; }
@@ -163,7 +165,8 @@ std::optional<HeadRefusal> read_expectation(RequestHead& head) {
   return std::nullopt;
 }
 
-/// Whether the request line is two blanks around words: then a bad version is one, and not the rest of a target.
+/// Whether the request line is two blanks around words: then a bad version is one, and not the rest
+/// of a target.
 bool has_three_words(std::string_view head) {
   const std::string_view line = head.substr(0, head.find('\r'));
   return std::count(line.begin(), line.end(), ' ') == 2;

@@ -12,8 +12,8 @@ Probe& Probe::instance() {
 Probe::Probe() {
   static constexpr std::array<std::string_view, 6> kClasses{"", "", "2xx", "3xx", "4xx", "5xx"};
   for (size_t i = 2; i < kClasses.size(); ++i) {
-    answers_[i] = &metrics::counter("tarn_http_requests_total", "Requests answered, by status class",
-                                    {"class", kClasses[i]});
+    answers_[i] = &metrics::counter("tarn_http_requests_total",
+                                    "Requests answered, by status class", {"class", kClasses[i]});
   }
   connections_gauge_ = metrics::gauge("tarn_http_connections", "Open client connections",
                                       [this] { return static_cast<double>(connections.load()); });

@@ -13,7 +13,8 @@ constexpr size_t kWorthwhileBytes = 64 * 1024;
 // A chunk header or all trailers must fit.
 constexpr size_t kChunkLineBytesMax = 8 * 1024;
 constexpr size_t kSkipStepBytes = 16 * 1024;
-constexpr std::chrono::milliseconds kSkipIdle{2'000};  // an unread body must not hold a thread for long
+constexpr std::chrono::milliseconds kSkipIdle{
+    2'000};  // an unread body must not hold a thread for long
 
 class Handle final : public BodySource {
  public:
@@ -36,7 +37,8 @@ RequestBody::RequestBody(const RequestHead& head, Socket& socket, InputBuffer& i
       chunked_(head.request.chunked),
       left_(head.request.content_length.value_or(0)) {
   finished_ = !chunked_ && left_ == 0;
-  // Bytes that came behind the head show that the client does not wait. Source: RFC 9110, section 10.1.1.
+  // Bytes that came behind the head show that the client does not wait. Source: RFC 9110,
+  // section 10.1.1.
   continue_wanted_ = head.expects_continue && !finished_ && input_.unused().empty();
 }
 
@@ -122,15 +124,16 @@ size_t RequestBody::read_chunked(std::span<char> out) {
 
 bool RequestBody::can_be_skipped() const {
   if (finished_) return true;
-  // A client that was never asked for its body may send it or not: what follows cannot be told apart.
+  // A client that was never asked for its body may send it or not: what follows cannot be told
+  // apart.
   if (broken_ || continue_wanted_) return false;
   return chunked_ || left_ <= limits_.drain_unread_bytes_max;
 }
 
 bool RequestBody::skip_rest() {
   if (!can_be_skipped()) return false;
-  patience_ = Patience(std::min(kSkipIdle, limits_.body_idle_timeout),
-                       limits_.body_bytes_per_second_min);
+  patience_ =
+      Patience(std::min(kSkipIdle, limits_.body_idle_timeout), limits_.body_bytes_per_second_min);
   std::array<char, kSkipStepBytes> scratch;
   uint64_t skipped = 0;
   try {

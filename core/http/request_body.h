@@ -11,11 +11,12 @@
 
 namespace tarn::http {
 
-/// Reads one body and not a byte more of a Content-Length body from the socket: the next request begins there.
-/// One thread at a time.
+/// Reads one body and not a byte more of a Content-Length body from the socket: the next request
+/// begins there. One thread at a time.
 class RequestBody {
  public:
-  /// All references outlive the object. `input` holds what arrived behind the head; `parser` has read the head.
+  /// All references outlive the object. `input` holds what arrived behind the head; `parser` has
+  /// read the head.
   RequestBody(const RequestHead& head, Socket& socket, InputBuffer& input, Parser& parser,
               const ServerLimits& limits);
 
@@ -26,7 +27,8 @@ class RequestBody {
 
   /// Every byte was read and the framing was right.
   bool finished() const { return finished_; }
-  /// Whether the connection can serve the next request once `skip_rest` is done, as far as is known now.
+  /// Whether the connection can serve the next request once `skip_rest` is done, as far as is known
+  /// now.
   bool can_be_skipped() const;
   /// Reads what the handler left; false when that was too much, too slow or broken.
   bool skip_rest();
@@ -44,9 +46,9 @@ class RequestBody {
   const ServerLimits& limits_;
   Patience patience_;
   const bool chunked_;
-  uint64_t left_ = 0;              // of a Content-Length body
+  uint64_t left_ = 0;  // of a Content-Length body
   uint64_t chunked_bytes_ = 0;
-  bool continue_wanted_ = false;   // the client holds the body back until it is asked for
+  bool continue_wanted_ = false;  // the client holds the body back until it is asked for
   bool finished_ = false;
   bool broken_ = false;
 };

@@ -15,17 +15,20 @@ namespace {
 constexpr size_t kReceiveBytes = 64 * 1024;
 // Queued heads wait in memory, so little more than the head is received.
 constexpr size_t kCollectBytes = 4 * 1024;
-// A client that is told "no" in the middle of an upload gets this long to notice; without it the kernel's reset
-// would destroy the answer before it is read.
+// A client that is told "no" in the middle of an upload gets this long to notice; without it the
+// kernel's reset would destroy the answer before it is read.
 constexpr std::chrono::milliseconds kLingerTime{2'000};
 constexpr uint64_t kLingerBytesMax = 64 * 1024 * 1024;
 constexpr size_t kLingerStepBytes = 1024 * 1024;
 
 std::string_view why_refused(int status) {
   switch (status) {
-    case 414: return "request target too long";
-    case 431: return "request header fields too large";
-    default: return "malformed request";
+    case 414:
+      return "request target too long";
+    case 431:
+      return "request header fields too large";
+    default:
+      return "malformed request";
   }
 }
 
@@ -46,13 +49,16 @@ RequestLoop::Next RequestLoop::serve(Connection& connection) {
   connection.held = {};  // and its memory: thousands of idle connections hold none
   for (;;) {
     switch (receive_head(connection, kReceiveBytes)) {
-      case Received::kBlocked: return wait_for_more(connection);
-      case Received::kGone: return Next::kClose;
+      case Received::kBlocked:
+        return wait_for_more(connection);
+      case Received::kGone:
+        return Next::kClose;
       case Received::kRefused: {
         const int status = connection.scanner.status();
         return refuse(connection, status, why_refused(status));
       }
-      case Received::kHead: break;
+      case Received::kHead:
+        break;
     }
     bool goes_on = false;
     const Next next = answer(connection, goes_on);
@@ -149,7 +155,8 @@ RequestLoop::Next RequestLoop::wait_for_more(Connection& connection) {
     connection.phase = Connection::Phase::kIdle;
     connection.deadline = now + limits_.idle_timeout;
   } else if (connection.phase != Connection::Phase::kHead) {
-    connection.phase = Connection::Phase::kHead;  // later pieces of the head do not move the deadline
+    connection.phase =
+        Connection::Phase::kHead;  // later pieces of the head do not move the deadline
     connection.deadline = now + limits_.head_deadline;
   }
   return Next::kPark;

@@ -1,4 +1,5 @@
-// Serving the requests of one connection after the other: what a worker thread does between two waits.
+// Serving the requests of one connection after the other: what a worker thread does between two
+// waits.
 #pragma once
 
 #include <atomic>
@@ -17,7 +18,8 @@ namespace tarn::http {
 class RequestLoop {
  public:
   /// All references outlive the object. `stopping` makes every answer the last of its connection.
-  RequestLoop(const ServerLimits& limits, const Handler& handler, const std::atomic<bool>& stopping);
+  RequestLoop(const ServerLimits& limits, const Handler& handler,
+              const std::atomic<bool>& stopping);
 
   /// What the owner does with the connection afterwards.
   enum class Next { kPark, kClose };

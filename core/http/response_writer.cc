@@ -1,12 +1,12 @@
 #include "core/http/response_writer.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+
+#include <unistd.h>
 
 #include "core/base/error.h"
 #include "core/base/log.h"
@@ -32,7 +32,8 @@ bool is_value_char(char c) {
   return (byte >= 0x20 && byte != 0x7f) || c == '\t';
 }
 
-/// Every control byte is refused, not only line breaks: whatever a client managed to store ends here.
+/// Every control byte is refused, not only line breaks: whatever a client managed to store ends
+/// here.
 void check_headers(const Response& response) {
   if (response.status < 200 || response.status > 999) {
     throw Error(ErrorCode::kInternal, str_cat("answering with status ", response.status));
@@ -63,7 +64,8 @@ std::optional<uint64_t> announced_length(const Response& response) {
 
 void append_number(std::string& out, uint64_t number, int base) {
   std::array<char, 24> digits;
-  const auto [end, failed] = std::to_chars(digits.data(), digits.data() + digits.size(), number, base);
+  const auto [end, failed] =
+      std::to_chars(digits.data(), digits.data() + digits.size(), number, base);
   out.append(digits.data(), end);
 }
 
@@ -191,7 +193,8 @@ std::span<char> ResponseWriter::scratch() {
 
 std::string_view ResponseWriter::read_piece(BodySource& source, std::optional<uint64_t> left) {
   const std::span<char> space = scratch();
-  const size_t wanted = static_cast<size_t>(std::min<uint64_t>(space.size(), left.value_or(space.size())));
+  const size_t wanted =
+      static_cast<size_t>(std::min<uint64_t>(space.size(), left.value_or(space.size())));
   if (wanted == 0) return {};
   return {space.data(), source.read(space.first(wanted))};
 }
@@ -222,7 +225,8 @@ bool ResponseWriter::send_body(Socket& socket, Response& response, const Framing
     return send_file(socket, *response.file, patience);
   }
   std::array<std::string_view, 2> pieces{head_};
-  if (framing.sends_body) pieces[1] = response.file ? first_piece_ : std::string_view(response.body);
+  if (framing.sends_body)
+    pieces[1] = response.file ? first_piece_ : std::string_view(response.body);
   return send_all(socket, pieces, false, patience);
 }
 

@@ -1,9 +1,5 @@
 #include "core/http/server.h"
 
-#include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <deque>
@@ -11,6 +7,10 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "core/base/error.h"
 #include "core/base/log.h"
@@ -40,7 +40,8 @@ constexpr int kQuietLooks = 100;
 // Accepting pauses so long when the process has no descriptor left.
 constexpr milliseconds kDescriptorPause{50};
 
-/// Requests whose heads have arrived while every worker was busy, oldest first. Safe from any thread.
+/// Requests whose heads have arrived while every worker was busy, oldest first. Safe from any
+/// thread.
 class RequestQueue {
  public:
   explicit RequestQueue(size_t requests_max) : requests_max_(requests_max) {}
@@ -67,8 +68,8 @@ class RequestQueue {
   std::deque<Connection*> waiting_ TARN_GUARDED_BY(mutex_);
 };
 
-/// Threads: `workers` of them wait in the parking lot and serve; one doorkeeper accepts, ends what is past its
-/// deadline and, while every worker is busy, reads heads into the queue.
+/// Threads: `workers` of them wait in the parking lot and serve; one doorkeeper accepts, ends what
+/// is past its deadline and, while every worker is busy, reads heads into the queue.
 class EpollServer final : public Server {
  public:
   EpollServer(Listener listener, ServerLimits limits, Handler handler);
@@ -143,8 +144,7 @@ void EpollServer::work() {
     const ParkingLot::Arrival arrival = lot_.wait();
     if (arrival.kind == ParkingLot::Arrival::Kind::kEnd) return;
     if (arrival.kind == ParkingLot::Arrival::Kind::kNothing) continue;
-    Connection* connection =
-        arrival.connection != nullptr ? arrival.connection : queue_.pop();
+    Connection* connection = arrival.connection != nullptr ? arrival.connection : queue_.pop();
     if (connection == nullptr) continue;
     if (busy_.fetch_add(1) + 1 == worker_count_) report_all_busy();
     RequestLoop::Next next = RequestLoop::Next::kClose;
@@ -236,7 +236,8 @@ void EpollServer::admit(Accepted accepted) {
   const std::array<std::string_view, 1> pieces{text};
   connection->socket.send(pieces, false);
   connection->socket.finish_sending();
-  connection->socket.discard(limits_.head_bytes_max);  // unread bytes would turn the close into a reset
+  connection->socket.discard(
+      limits_.head_bytes_max);  // unread bytes would turn the close into a reset
   probe.answered(503);
 }
 
@@ -250,9 +251,9 @@ void EpollServer::end_expired(RequestLoop& loop) {
   }
 }
 
-/// Called once a step while all workers are busy. Workers that finish a connection each between two looks are only
-/// short of processors: what waits in the kernel gets its turn at once. Otherwise they are stuck in long requests,
-/// and connections wait for which nobody reads.
+/// Called once a step while all workers are busy. Workers that finish a connection each between two
+/// looks are only short of processors: what waits in the kernel gets its turn at once. Otherwise
+/// they are stuck in long requests, and connections wait for which nobody reads.
 void EpollServer::watch_overload(RequestLoop& loop) {
   const uint64_t rounds = rounds_.load(std::memory_order_relaxed);
   const uint64_t finished = rounds - std::exchange(rounds_seen_, rounds);
@@ -282,7 +283,7 @@ void EpollServer::queue_ready(RequestLoop& loop) {
       dispose(*connection, loop.refuse(*connection, 503, "too many requests at once"));
     } else {
       dispose(*connection, head == RequestLoop::Head::kIncomplete ? RequestLoop::Next::kPark
-                                                                 : RequestLoop::Next::kClose);
+                                                                  : RequestLoop::Next::kClose);
     }
   }
 }

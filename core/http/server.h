@@ -1,4 +1,5 @@
-// The front door: epoll parks idle and half-read connections, a bounded pool of threads runs whole requests.
+// The front door: epoll parks idle and half-read connections, a bounded pool of threads runs whole
+// requests.
 #pragma once
 
 #include <chrono>
@@ -12,31 +13,36 @@ namespace tarn::http {
 
 /// Every limit of the front door, each with its reason. Docs: docs/configuration.md.
 struct ServerLimits {
-  uint32_t workers = 64;                           ///< requests run at once; more wait in the queue
-  uint32_t queued_requests_max = 1024;             ///< beyond: 503 and close
-  uint32_t connections_max = 8192;                 ///< beyond: accepted and closed with 503
-  uint32_t head_bytes_max = 32 * 1024;             ///< request line and header fields; beyond: 431
-  uint32_t target_bytes_max = 16 * 1024;           ///< beyond: 414
-  uint32_t header_fields_max = 128;                ///< beyond: 431
-  std::chrono::milliseconds head_deadline{10'000}; ///< from the first byte to the whole head; beyond: 408 and close
+  uint32_t workers = 64;                  ///< requests run at once; more wait in the queue
+  uint32_t queued_requests_max = 1024;    ///< beyond: 503 and close
+  uint32_t connections_max = 8192;        ///< beyond: accepted and closed with 503
+  uint32_t head_bytes_max = 32 * 1024;    ///< request line and header fields; beyond: 431
+  uint32_t target_bytes_max = 16 * 1024;  ///< beyond: 414
+  uint32_t header_fields_max = 128;       ///< beyond: 431
+  std::chrono::milliseconds head_deadline{
+      10'000};  ///< from the first byte to the whole head; beyond: 408 and close
   std::chrono::milliseconds idle_timeout{75'000};  ///< a kept connection without a request
-  std::chrono::milliseconds body_idle_timeout{30'000};  ///< no byte of a body moved in either direction
-  uint64_t body_bytes_per_second_min = 256;        ///< slower uploads than this over 30 s are cut
-  uint64_t drain_unread_bytes_max = 64 * 1024;     ///< unread body that is skipped to keep the connection
+  std::chrono::milliseconds body_idle_timeout{
+      30'000};  ///< no byte of a body moved in either direction
+  /// Bodies slower than this, in either direction, over `body_idle_timeout` of waiting are cut.
+  uint64_t body_bytes_per_second_min = 256;
+  uint64_t drain_unread_bytes_max =
+      64 * 1024;  ///< unread body that is skipped to keep the connection
 };
 
 /// Serves one address. Safe from any thread.
 class Server {
  public:
-  /// Binds (port 0 takes a free one) and starts serving. `handler` runs on many threads at once; what it throws
-  /// becomes a bare 500, so callers wrap it with their own error encoding.
-  /// Throws unavailable when the address cannot be bound, naming it.
+  /// Binds (port 0 takes a free one) and starts serving. `handler` runs on many threads at once;
+  /// what it throws becomes a bare 500, so callers wrap it with their own error encoding. Throws
+  /// unavailable when the address cannot be bound, naming it.
   static std::unique_ptr<Server> start(const std::string& host, uint16_t port, ServerLimits limits,
                                        Handler handler);
   virtual ~Server() = default;
   virtual uint16_t port() const = 0;
-  /// Stops accepting, closes parked connections, lets running requests finish with "Connection: close" for at most
-  /// `grace`, then cuts them. Returns when all threads are gone. Idempotent.
+  /// Stops accepting, closes parked connections, lets running requests finish with "Connection:
+  /// close" for at most `grace`, then cuts them. Returns when all threads are gone, so after the
+  /// last handler. Idempotent; not to be called by a handler.
   virtual void stop(std::chrono::milliseconds grace) = 0;
 };
 

@@ -1,14 +1,14 @@
 // Limits, deadlines and the end of the front door.
-#include <fcntl.h>
-#include <gtest/gtest.h>
-#include <sys/resource.h>
-
 #include <atomic>
 #include <condition_variable>
 #include <fstream>
 #include <mutex>
 #include <thread>
 #include <vector>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "core/base/error.h"
 #include "core/base/metrics.h"
@@ -18,12 +18,12 @@
 namespace tarn::http {
 namespace {
 
+using std::chrono::milliseconds;
 using testing::echo;
 using testing::head;
 using testing::RawClient;
 using testing::serve;
 using testing::status_of;
-using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
 milliseconds since(Clock::time_point start) {
@@ -129,10 +129,10 @@ TEST(Limits, CutSlowHeadsWhileOthersAreServed) {
     half_open[0].send("x");
     std::this_thread::sleep_for(milliseconds(20));
   }
-  EXPECT_EQ(half_open[0].read_answer()->status, 408);
+  EXPECT_EQ(half_open[0].read_answer().value().status, 408);
   EXPECT_GE(since(started), milliseconds(400));
   EXPECT_LT(since(started), milliseconds(1500));
-  EXPECT_EQ(half_open[599].read_answer()->status, 408);
+  EXPECT_EQ(half_open[599].read_answer().value().status, 408);
 }
 
 TEST(Limits, CloseIdleConnections) {
@@ -140,7 +140,7 @@ TEST(Limits, CloseIdleConnections) {
   RawClient silent(server->port());
   RawClient kept(server->port());
   kept.send(head("GET /"));
-  EXPECT_EQ(kept.read_answer()->status, 200);
+  EXPECT_EQ(kept.read_answer().value().status, 200);
   EXPECT_TRUE(silent.ends_within(milliseconds(1000)));
   EXPECT_TRUE(kept.ends_within(milliseconds(1000)));
 }
@@ -152,7 +152,7 @@ TEST(Limits, IdleConnectionsCostNothing) {
   for (int i = 0; i < 2000; ++i) {
     idle.emplace_back(server->port());
     idle.back().send(head("GET /"));
-    ASSERT_EQ(idle.back().read_answer()->status, 200);
+    ASSERT_EQ(idle.back().read_answer().value().status, 200);
   }
   const milliseconds before = processor_time();
   std::this_thread::sleep_for(milliseconds(500));
@@ -161,11 +161,12 @@ TEST(Limits, IdleConnectionsCostNothing) {
   EXPECT_EQ(status_of(server->port(), head("GET /")), 200);
   EXPECT_LT(since(asked), milliseconds(50));
   idle[0].send(head("GET /again"));
-  EXPECT_EQ(idle[0].read_answer()->body, "GET /again ");
+  EXPECT_EQ(idle[0].read_answer().value().body, "GET /again ");
 }
 
 /// What the handler's read of a body that stops arriving throws.
-std::string reason_of_stall(const ServerLimits& limits, const std::function<void(RawClient&)>& feed) {
+std::string reason_of_stall(const ServerLimits& limits,
+                            const std::function<void(RawClient&)>& feed) {
   std::string reason;
   const auto server = serve(
       [&](Request& request) {
@@ -196,16 +197,16 @@ TEST(Limits, CutBodiesThatStall) {
 
 TEST(Limits, CutBodiesThatTrickle) {
   const auto started = Clock::now();
-  EXPECT_EQ(reason_of_stall({.workers = 4,
-                             .body_idle_timeout = milliseconds(300),
-                             .body_bytes_per_second_min = 1000},
-                            [](RawClient& client) {
-                              for (int i = 0; i < 40; ++i) {
-                                if (!client.send("x")) return;
-                                std::this_thread::sleep_for(milliseconds(20));
-                              }
-                            }),
-            "body_too_slow");
+  EXPECT_EQ(
+      reason_of_stall(
+          {.workers = 4, .body_idle_timeout = milliseconds(300), .body_bytes_per_second_min = 1000},
+          [](RawClient& client) {
+            for (int i = 0; i < 40; ++i) {
+              if (!client.send("x")) return;
+              std::this_thread::sleep_for(milliseconds(20));
+            }
+          }),
+      "body_too_slow");
   EXPECT_LT(since(started), milliseconds(2500));
 }
 
@@ -222,7 +223,7 @@ TEST(Limits, CutReadersThatStall) {
   const auto started = Clock::now();
   RawClient next(server->port());
   next.send(head("HEAD /"));
-  EXPECT_EQ(next.read_answer(true)->status, 200);  // the only worker is free again
+  EXPECT_EQ(next.read_answer(true).value().status, 200);  // the only worker is free again
   EXPECT_LT(since(started), milliseconds(1500));
 }
 
@@ -232,13 +233,13 @@ TEST(Limits, AnswerBeyondTheConnectionsWith503) {
   for (int i = 0; i < 3; ++i) {
     clients.emplace_back(server->port());
     clients.back().send(head("GET /"));
-    EXPECT_EQ(clients.back().read_answer()->status, 200);
+    EXPECT_EQ(clients.back().read_answer().value().status, 200);
   }
   RawClient refused(server->port());
   const auto answer = refused.read_answer();
   ASSERT_TRUE(answer);
-  EXPECT_EQ(answer->status, 503);
-  EXPECT_EQ(answer->headers.get("Connection"), "close");
+  EXPECT_EQ(answer.value().status, 503);
+  EXPECT_EQ(answer.value().headers.get("Connection"), "close");
   clients.pop_back();
   int status = 0;
   for (int i = 0; i < 100 && status != 200; ++i) {
@@ -268,29 +269,28 @@ TEST(Limits, QueueWhatWorkersCannotTakeAndRefuseTheRest) {
     if (client.stays_silent(milliseconds(queued.empty() ? 300 : 50))) {
       queued.push_back(&client);
     } else {
-      EXPECT_EQ(client.read_answer()->status, 503);
+      EXPECT_EQ(client.read_answer().value().status, 503);
       ++refused;
     }
   }
   EXPECT_EQ(refused, 5);
   EXPECT_NE(metrics::text().find("tarn_http_queued_requests 3"), std::string::npos);
   gate.open();
-  for (RawClient* client : queued) EXPECT_EQ(client->read_answer()->body, "PUT /later abc");
-  for (RawClient& client : running) EXPECT_EQ(client.read_answer()->body, "GET /wait ");
+  for (RawClient* client : queued) EXPECT_EQ(client->read_answer().value().body, "PUT /later abc");
+  for (RawClient& client : running) EXPECT_EQ(client.read_answer().value().body, "GET /wait ");
 }
 
 TEST(Limits, HeadsAreReadAndCutEvenWhenEveryWorkerIsBusy) {
   Gate gate;
-  const auto server =
-      serve(std::ref(gate), {.workers = 1, .head_deadline = milliseconds(200)});
+  const auto server = serve(std::ref(gate), {.workers = 1, .head_deadline = milliseconds(200)});
   RawClient running(server->port());
   running.send(head("GET /wait"));
   gate.await_waiting(1);
   RawClient slow(server->port());
   slow.send("GET / HT");
-  EXPECT_EQ(slow.read_answer()->status, 408);
+  EXPECT_EQ(slow.read_answer().value().status, 408);
   gate.open();
-  EXPECT_EQ(running.read_answer()->status, 200);
+  EXPECT_EQ(running.read_answer().value().status, 200);
 }
 
 TEST(Stop, FinishesRunningDownloadsAndClosesTheRest) {
@@ -303,7 +303,7 @@ TEST(Stop, FinishesRunningDownloadsAndClosesTheRest) {
   const uint16_t port = server->port();
   RawClient idle(port);
   idle.send(head("GET /"));
-  EXPECT_EQ(idle.read_answer()->status, 200);
+  EXPECT_EQ(idle.read_answer().value().status, 200);
   RawClient half(port);
   half.send("GET / HT");
   RawClient download(port);
@@ -345,8 +345,8 @@ TEST(Stop, LetsRunningHandlersAnswerWithClose) {
   std::this_thread::sleep_for(milliseconds(50));
   gate.open();
   const auto answer = running.read_answer();
-  EXPECT_EQ(answer->body, "GET /wait ");
-  EXPECT_EQ(answer->headers.get("Connection"), "close");
+  EXPECT_EQ(answer.value().body, "GET /wait ");
+  EXPECT_EQ(answer.value().headers.get("Connection"), "close");
   stopping.join();
 }
 

@@ -1,11 +1,11 @@
 // The front door as a peer on the wire sees it: requests, their bodies, and where one ends.
 #include "core/http/server.h"
 
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <set>
 #include <thread>
+
+#include <gtest/gtest.h>
 
 #include "core/base/error.h"
 #include "core/http/testing/raw_client.h"
@@ -14,16 +14,17 @@
 namespace tarn::http {
 namespace {
 
+using std::chrono::milliseconds;
 using testing::echo;
 using testing::forbid;
 using testing::head;
 using testing::RawClient;
 using testing::serve;
 using testing::status_of;
-using std::chrono::milliseconds;
 
 /// Sends the bytes in pieces of `step` and returns the bodies of `count` answers.
-std::vector<std::string> bodies_of(uint16_t port, std::string_view bytes, size_t step, size_t count) {
+std::vector<std::string> bodies_of(uint16_t port, std::string_view bytes, size_t step,
+                                   size_t count) {
   RawClient client(port);
   while (!bytes.empty()) {
     client.send(bytes.substr(0, step));
@@ -33,7 +34,7 @@ std::vector<std::string> bodies_of(uint16_t port, std::string_view bytes, size_t
   while (bodies.size() < count) {
     const auto answer = client.read_answer();
     if (!answer) break;
-    bodies.push_back(answer->body);
+    bodies.push_back(answer.value().body);
   }
   return bodies;
 }
@@ -69,7 +70,7 @@ TEST(Server, AnswersARequestSplitAtEveryByte) {
     client.send(wire.substr(0, cut));
     std::this_thread::sleep_for(std::chrono::microseconds(300));  // so that it is received in two
     client.send(wire.substr(cut));
-    EXPECT_EQ(client.read_answer()->body, "PUT /x abc") << cut;
+    EXPECT_EQ(client.read_answer().value().body, "PUT /x abc") << cut;
   }
 }
 
@@ -93,8 +94,8 @@ TEST(Server, KeepsTheConnectionOverASmallUnreadBody) {
     client.send(body);
     const auto answer = client.read_answer();
     ASSERT_TRUE(answer);
-    EXPECT_EQ(answer->status, 403);
-    EXPECT_EQ(answer->headers.find("Connection"), nullptr);
+    EXPECT_EQ(answer.value().status, 403);
+    EXPECT_EQ(answer.value().headers.find("Connection"), nullptr);
   }
   EXPECT_TRUE(client.stays_silent(milliseconds(50)));
 }
@@ -106,7 +107,7 @@ TEST(Server, ClosesOverALargeUnreadBodyAndTheAnswerIsRead) {
     client.send(head("PUT /1", framing));
     const std::string chunk = "186A0\r\n" + std::string(100'000, 'x') + "\r\n";
     for (int i = 0; i < 20; ++i) client.send(chunk);
-    EXPECT_EQ(client.read_answer()->status, 403) << framing;
+    EXPECT_EQ(client.read_answer().value().status, 403) << framing;
     EXPECT_TRUE(client.ends_within(milliseconds(1000))) << framing;
   }
 }
@@ -125,10 +126,10 @@ TEST(Server, RefusesAmbiguousFramingAndCloses) {
     client.send(head("PUT /x", headers) + "0\r\n\r\n" + head("GET /evil"));
     const auto answer = client.read_answer();
     ASSERT_TRUE(answer) << headers;
-    EXPECT_EQ(answer->status, 400) << headers;
-    EXPECT_EQ(answer->headers.get("Connection"), "close");
-    EXPECT_EQ(answer->headers.get("X-Request-Id").size(), 20u);
-    EXPECT_EQ(answer->body.substr(0, 12), "{\"message\":\"");
+    EXPECT_EQ(answer.value().status, 400) << headers;
+    EXPECT_EQ(answer.value().headers.get("Connection"), "close");
+    EXPECT_EQ(answer.value().headers.get("X-Request-Id").size(), 20u);
+    EXPECT_EQ(answer.value().body.substr(0, 12), "{\"message\":\"");
     EXPECT_EQ(client.read_answer(), std::nullopt);
   }
   EXPECT_EQ(status_of(server->port(), "GET / HTTP/1.1\nHost: h\n\n"), 400);
@@ -151,7 +152,7 @@ TEST(Server, ClosesAfterABodyWithBadChunks) {
                            "FFFFFFFFFFFFFFFFF\r\nhello", "0x5\r\nhello\r\n0\r\n\r\n"}) {
     RawClient client(server->port());
     client.send(head("PUT /x", "Transfer-Encoding: chunked\r\n") + body + head("GET /evil"));
-    EXPECT_EQ(client.read_answer()->status, 400) << body;
+    EXPECT_EQ(client.read_answer().value().status, 400) << body;
     EXPECT_EQ(client.read_answer(), std::nullopt) << body;
   }
 }
@@ -168,8 +169,9 @@ TEST(Server, RefusesEndlessChunkLinesAndTrailers) {
   });
   for (const char* start : {"5;", "0\r\nx: "}) {
     RawClient client(server->port());
-    client.send(head("PUT /x", "Transfer-Encoding: chunked\r\n") + start + std::string(60'000, 'x'));
-    EXPECT_EQ(client.read_answer()->status, 400) << start;
+    client.send(head("PUT /x", "Transfer-Encoding: chunked\r\n") + start +
+                std::string(60'000, 'x'));
+    EXPECT_EQ(client.read_answer().value().status, 400) << start;
   }
 }
 
@@ -198,11 +200,11 @@ TEST(Server, AsksToContinueOnTheFirstReadOnly) {
   const auto server = serve(echo);
   RawClient client(server->port());
   client.send(head("PUT /x", "Content-Length: 5\r\nExpect: 100-Continue\r\n"));
-  EXPECT_EQ(client.read_answer()->status, 100);
+  EXPECT_EQ(client.read_answer().value().status, 100);
   EXPECT_TRUE(client.stays_silent(milliseconds(20)));
   client.send("hello" + head("GET /y"));
-  EXPECT_EQ(client.read_answer()->body, "PUT /x hello");
-  EXPECT_EQ(client.read_answer()->body, "GET /y ");
+  EXPECT_EQ(client.read_answer().value().body, "PUT /x hello");
+  EXPECT_EQ(client.read_answer().value().body, "GET /y ");
 }
 
 TEST(Server, RefusesWithoutAskingToContinue) {
@@ -210,9 +212,9 @@ TEST(Server, RefusesWithoutAskingToContinue) {
   RawClient client(server->port());
   client.send(head("PUT /x", "Content-Length: 5\r\nExpect: 100-continue\r\n"));
   const auto answer = client.read_answer();
-  EXPECT_EQ(answer->status, 403);
+  EXPECT_EQ(answer.value().status, 403);
   // What comes next may be the body or a request: nobody could tell.
-  EXPECT_EQ(answer->headers.get("Connection"), "close");
+  EXPECT_EQ(answer.value().headers.get("Connection"), "close");
   EXPECT_TRUE(client.ends_within(milliseconds(1000)));
 }
 
@@ -220,7 +222,7 @@ TEST(Server, DoesNotAskForABodyThatHasCome) {
   const auto server = serve(echo);
   RawClient client(server->port());
   client.send(head("PUT /x", "Content-Length: 5\r\nExpect: 100-continue\r\n") + "hello");
-  EXPECT_EQ(client.read_answer()->body, "PUT /x hello");
+  EXPECT_EQ(client.read_answer().value().body, "PUT /x hello");
 }
 
 TEST(Server, HandsOutLargeBodiesInLargePieces) {
@@ -245,7 +247,7 @@ TEST(Server, HandsOutLargeBodiesInLargePieces) {
   RawClient client(server->port());
   client.send(head("PUT /x", str_cat("Content-Length: ", kBytes, "\r\n")));
   client.send(body);
-  EXPECT_EQ(client.read_answer()->status, 200);
+  EXPECT_EQ(client.read_answer().value().status, 200);
   EXPECT_TRUE(right);
   EXPECT_LE(pieces, kBytes / (64 * 1024) + 1);
 }
@@ -260,7 +262,7 @@ TEST(Server, GivesRequestsPeerAndUniqueIds) {
   std::set<std::string> seen;
   for (int i = 0; i < 100; ++i) {
     client.send(head("GET /"));
-    seen.insert(client.read_answer()->body);
+    seen.insert(client.read_answer().value().body);
   }
   EXPECT_EQ(seen.size(), 100u);
   EXPECT_EQ(seen.begin()->substr(0, 10), "127.0.0.1 ");
@@ -272,14 +274,14 @@ TEST(Server, ServesOldClients) {
   RawClient once(server->port());
   once.send("GET /a HTTP/1.0\r\n\r\n");
   const auto answer = once.read_answer();
-  EXPECT_EQ(answer->body, "GET /a ");
-  EXPECT_EQ(answer->headers.get("Connection"), "close");
+  EXPECT_EQ(answer.value().body, "GET /a ");
+  EXPECT_EQ(answer.value().headers.get("Connection"), "close");
   EXPECT_TRUE(once.ends_within(milliseconds(1000)));
   RawClient kept(server->port());
   kept.send("GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
-  EXPECT_EQ(kept.read_answer()->headers.get("Connection"), "keep-alive");
+  EXPECT_EQ(kept.read_answer().value().headers.get("Connection"), "keep-alive");
   kept.send("GET /b HTTP/1.0\r\n\r\n");
-  EXPECT_EQ(kept.read_answer()->body, "GET /b ");
+  EXPECT_EQ(kept.read_answer().value().body, "GET /b ");
 }
 
 TEST(Server, NamesTheAddressItCannotTake) {
@@ -289,8 +291,8 @@ TEST(Server, NamesTheAddressItCannotTake) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kUnavailable);
-    EXPECT_EQ(error.message(), str_cat("listening on 127.0.0.1 port ", server->port(),
-                                       ": Address already in use"));
+    EXPECT_EQ(error.message(),
+              str_cat("listening on 127.0.0.1 port ", server->port(), ": Address already in use"));
   }
 }
 

@@ -1,4 +1,5 @@
-// A non-blocking TCP socket, and waiting for it with the limits that keep slow peers from holding a thread.
+// A non-blocking TCP socket, and waiting for it with the limits that keep slow peers from holding a
+// thread.
 #pragma once
 
 #include <chrono>
@@ -10,7 +11,8 @@
 
 namespace tarn::http {
 
-/// What one system call did. kClosed covers the end of the stream and every error: the answer is the same.
+/// What one system call did. kClosed covers the end of the stream and every error: the answer is
+/// the same.
 struct Moved {
   enum class Result { kBytes, kWouldBlock, kClosed };
   Result result = Result::kClosed;
@@ -37,18 +39,20 @@ class Socket {
   Moved send(std::span<const std::string_view> pieces, bool more);
   Moved send_file(int file, uint64_t offset, uint64_t length);
   void finish_sending();
-  /// Ends the connection under the thread that uses it. Safe from any thread while the object lives.
+  /// Ends the connection under the thread that uses it. Safe from any thread while the object
+  /// lives.
   void cut();
 
  private:
   const int fd_;
 };
 
-/// Limits on waiting for one body, in one direction. Only time spent waiting counts: a slow handler is not a slow
-/// peer. One thread at a time.
+/// Limits on waiting for one body, in one direction. Only time spent waiting counts: a slow handler
+/// is not a slow peer. One thread at a time.
 class Patience {
  public:
-  /// Gives up when nothing moves for `idle`, or when fewer than `bytes_per_second_min` move over `idle` of waiting.
+  /// Gives up when nothing moves for `idle`, or when fewer than `bytes_per_second_min` move over
+  /// `idle` of waiting.
   Patience(std::chrono::milliseconds idle, uint64_t bytes_per_second_min)
       : idle_(idle), bytes_per_second_min_(bytes_per_second_min) {}
 
@@ -67,9 +71,11 @@ class Patience {
 };
 
 /// Sends all of it; false when the peer is gone or too slow.
-bool send_all(Socket& socket, std::span<const std::string_view> pieces, bool more, Patience& patience);
+bool send_all(Socket& socket, std::span<const std::string_view> pieces, bool more,
+              Patience& patience);
 
-/// A listening socket on the address. Throws unavailable, naming the address. `bound_port` is the port taken.
+/// A listening socket on the address. Throws unavailable, naming the address. `bound_port` is the
+/// port taken.
 struct Listener {
   int fd = -1;
   uint16_t port = 0;

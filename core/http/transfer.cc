@@ -1,10 +1,10 @@
 #include "core/http/transfer.h"
 
-#include <curl/curl.h>
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
+
+#include <curl/curl.h>
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
@@ -12,7 +12,8 @@
 namespace tarn::http {
 namespace {
 
-constexpr long kTransferBufferBytes = 512 * 1024;  // uploads take half as long as with the default of 64 KiB
+constexpr long kTransferBufferBytes =
+    512 * 1024;  // uploads take half as long as with the default of 64 KiB
 // A body that nobody reads is held up to here; then the socket is left unread.
 constexpr size_t kEarlyBytesMax = 512 * 1024;
 constexpr long kConnectionAgeMaxSeconds = 60;  // servers end idle connections at about that time
@@ -68,9 +69,9 @@ struct Transfer::Callbacks {
 };
 
 Transfer::Transfer(CurlHandles& handles, const ClientRequest& request, const ClientOptions& options)
-    : handles_(handles),
-      request_(request),
-      header_list_(nullptr, [](void* list) { curl_slist_free_all(static_cast<curl_slist*>(list)); }) {
+    : handles_(handles), request_(request), header_list_(nullptr, [](void* list) {
+        curl_slist_free_all(static_cast<curl_slist*>(list));
+      }) {
   static_assert(sizeof error_text_ >= CURL_ERROR_SIZE);
   curl_easy_reset(easy_of(handles_));  // keeps the connections
   set_options(options);
@@ -140,14 +141,16 @@ void Transfer::set_headers() {
     if (!header_list_) header_list_.reset(list);
   };
   for (const auto& [name, value] : request_.headers.all()) {
-    if (equal_ignoring_case(name, "Content-Length") || equal_ignoring_case(name, "Expect")) continue;
+    if (equal_ignoring_case(name, "Content-Length") || equal_ignoring_case(name, "Expect"))
+      continue;
     if (name.find_first_of("\r\n") != std::string::npos ||
         value.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos) {
       throw_invalid(str_cat(subject(), ": header \"", name, "\" holds a line break"));
     }
     append(value.empty() ? str_cat(name, ";") : str_cat(name, ": ", value));
   }
-  // What libcurl would add by itself. Waiting for "100 Continue" costs a second where nobody answers it.
+  // What libcurl would add by itself. Waiting for "100 Continue" costs a second where nobody
+  // answers it.
   append("Expect:");
   for (const char* name : {"Accept", "Content-Type"}) {
     if (request_.headers.find(name) == nullptr) append(str_cat(name, ":"));
@@ -259,7 +262,8 @@ void Transfer::throw_if_failed() const {
 
 /// Without the query: it may hold a signature.
 std::string Transfer::subject() const {
-  return str_cat(request_.method, " ", std::string_view(request_.url).substr(0, request_.url.find('?')));
+  return str_cat(request_.method, " ",
+                 std::string_view(request_.url).substr(0, request_.url.find('?')));
 }
 
 ClientResponse Transfer::run_to_end(size_t body_bytes_max) {

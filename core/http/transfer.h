@@ -11,7 +11,8 @@
 
 namespace tarn::http {
 
-/// An easy handle and the private multi handle that drives it and keeps its connections. One thread at a time.
+/// An easy handle and the private multi handle that drives it and keeps its connections. One thread
+/// at a time.
 class CurlHandles {
  public:
   CurlHandles();
@@ -24,8 +25,8 @@ class CurlHandles {
   void* multi_;
 };
 
-/// Runs on the thread that calls it: bytes move only inside `run_to_end`, `run_to_head` and `read`, which is what
-/// makes backpressure. One thread at a time.
+/// Runs on the thread that calls it: bytes move only inside `run_to_end`, `run_to_head` and `read`,
+/// which is what makes backpressure. One thread at a time.
 class Transfer {
  public:
   /// `handles` and `request` outlive the object.
@@ -33,12 +34,14 @@ class Transfer {
   ~Transfer();
   Transfer(const Transfer&) = delete;
 
-  /// The whole exchange. Throws: unavailable, resource_exhausted, and what the request's `upload` throws.
+  /// The whole exchange. Throws: unavailable, resource_exhausted, and what the request's `upload`
+  /// throws.
   ClientResponse run_to_end(size_t body_bytes_max);
 
   /// Until the head of the final answer has arrived.
   void run_to_head();
-  /// After run_to_head: the next bytes of the body, 0 at its end. A failure is thrown after the bytes before it.
+  /// After run_to_head: the next bytes of the body, 0 at its end. A failure is thrown after the
+  /// bytes before it.
   size_t read(std::span<char> out);
 
   int status() const;
@@ -58,14 +61,15 @@ class Transfer {
   size_t on_upload(std::span<char> out);
   void throw_if_failed() const;
   std::string subject() const;
-  /// Runs a callback's work; libcurl is C, so what is thrown is kept until the call into it has returned.
+  /// Runs a callback's work; libcurl is C, so what is thrown is kept until the call into it has
+  /// returned.
   template <typename Work>
   size_t guarded(size_t failure, Work work);
 
   CurlHandles& handles_;
   const ClientRequest& request_;
   std::unique_ptr<void, void (*)(void*)> header_list_;  // a curl_slist
-  std::array<char, 256> error_text_{};  // libcurl's CURL_ERROR_SIZE
+  std::array<char, 256> error_text_{};                  // libcurl's CURL_ERROR_SIZE
   Headers headers_;
   uint64_t upload_offset_ = 0;
   bool head_done_ = false;
@@ -77,9 +81,9 @@ class Transfer {
   std::string body_;
   size_t body_bytes_max_ = 0;
 
-  std::span<char> wanted_;   // of the read that runs
-  size_t given_ = 0;         // bytes of it that were filled
-  std::string early_;        // arrived before anyone asked
+  std::span<char> wanted_;  // of the read that runs
+  size_t given_ = 0;        // bytes of it that were filled
+  std::string early_;       // arrived before anyone asked
   size_t early_used_ = 0;
   bool paused_ = false;
 };

@@ -125,7 +125,7 @@ TEST(Format, ThePageOfNodesShowsThem) {
 TEST(Format, AStoredBodyStaysReadable) {
   const std::string path = source_path("tests/golden/tree/body.hex");
   MemoryNodeStore store;
-  const EntryMap entries = numbered_entries(100);
+  const EntryMap entries = numbered_entries(50);
   const std::string body = store.stored(a_tree(store, entries).nid).body;
   if (std::getenv("TARN_UPDATE_GOLDEN") != nullptr) std::ofstream(path) << to_hex(body) << "\n";
   std::string text = read_text(path);

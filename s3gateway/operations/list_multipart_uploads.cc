@@ -28,8 +28,8 @@ class UploadPages {
   void collect(std::string upload_id_marker, xml::ListMultipartUploadsResult& out) {
     versioning::UploadMarker after;
     if (!query_.after.empty()) {
-      if (upload_id_marker.empty()) upload_id_marker = kPastEveryId;
-      after = {root_ + query_.after, std::move(upload_id_marker)};
+      const bool alone = upload_id_marker.empty();
+      after = {root_ + query_.after, alone ? std::string(kPastEveryId) : std::move(upload_id_marker)};
     }
     bool more = true;
     while (more && !out.truncated) {

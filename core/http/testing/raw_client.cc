@@ -1,15 +1,15 @@
 #include "core/http/testing/raw_client.h"
 
+#include <array>
+#include <cstdlib>
+#include <utility>
+
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <array>
-#include <cstdlib>
-#include <utility>
 
 #include "core/base/error.h"
 
@@ -70,8 +70,8 @@ bool RawClient::ends_within(std::chrono::milliseconds wait) {
   const auto until = std::chrono::steady_clock::now() + wait;
   std::array<char, 65536> buffer;
   for (;;) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(
-        until - std::chrono::steady_clock::now());
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
     if (left.count() <= 0) return false;
     pollfd ready{fd_, POLLIN, 0};
     if (::poll(&ready, 1, static_cast<int>(left.count())) <= 0) return false;

@@ -31,7 +31,8 @@ class RawClient {
   void finish_sending();
   /// The next answer with its body; nullopt when the connection ends or stalls before it is whole.
   std::optional<RawAnswer> read_answer(bool to_head_request = false);
-  /// At least one byte of what arrives next, "" at the end of the stream or when nothing comes within `wait`.
+  /// At least one byte of what arrives next, "" at the end of the stream or when nothing comes
+  /// within `wait`.
   std::string read_some(std::chrono::milliseconds wait = std::chrono::seconds(5));
   /// Whether the server ends the connection within `wait`; what arrives until then is dropped.
   bool ends_within(std::chrono::milliseconds wait);

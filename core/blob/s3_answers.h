@@ -1,0 +1,47 @@
+// The XML bodies that S3 answers with, as values.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/time.h"
+#include "core/blob/blob_store.h"
+
+namespace tarn::blob {
+
+/// All throw unavailable for a body that is not the expected document.
+
+/// Source: AWS S3 ListObjectsV2. Keys come back decoded.
+ListPage parse_list_objects(std::string_view xml);
+
+struct S3Failure {
+  std::string code;  ///< "NoSuchKey"; "" for a body that is no error document (proxies answer in HTML)
+  std::string message;
+};
+/// Never throws.
+S3Failure parse_failure(std::string_view xml);
+
+/// Of CreateMultipartUpload.
+std::string parse_upload_id(std::string_view xml);
+
+struct S3Upload {
+  std::string key;
+  std::string id;
+  Instant begun{};
+};
+struct S3UploadPage {
+  std::vector<S3Upload> items;
+  bool has_more = false;
+  std::string next_key;
+  std::string next_id;
+};
+/// Source: AWS S3 ListMultipartUploads.
+S3UploadPage parse_list_uploads(std::string_view xml);
+
+/// `"abc"` is abc; anything else stays.
+std::string unquoted_etag(std::string_view text);
+/// The form for If-Match.
+std::string quoted_etag(std::string_view etag);
+
+}  // namespace tarn::blob

@@ -1,0 +1,108 @@
+// Requests to one bucket of an S3-compatible server: addressed, signed, retried, their failures explained.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/http/client.h"
+#include "core/sigv4/sign.h"
+
+namespace tarn::blob {
+
+struct S3Options {
+  std::string endpoint;                ///< "https://s3.eu-central-1.amazonaws.com", "http://127.0.0.1:9000"
+  std::string region = "us-east-1";
+  sigv4::AccessKey key;
+  std::string session_token;           ///< of temporary credentials; "" = none
+  std::string bucket;
+  std::string prefix;                  ///< put before every key as it is: "" or "some/dir/"
+  bool path_style = true;              ///< bucket in the path, else in the host name
+  uint64_t part_size_bytes = 16 * 1024 * 1024;  ///< larger objects are uploaded in such parts, each held in memory
+  uint32_t parts_in_flight = 3;        ///< of one object
+  uint32_t retries_max = 6;
+  std::chrono::milliseconds backoff_first{100};
+  std::chrono::milliseconds backoff_longest{5'000};
+  std::chrono::milliseconds attempt_deadline{120'000};  ///< of one request, its body included; reads: see http::Client
+  std::chrono::milliseconds total_deadline{300'000};    ///< of one request with its retries
+};
+
+/// S3's limits. Source: AWS S3 "Multipart upload limits", "Object key names".
+constexpr size_t kS3KeyBytesMax = 1024;
+constexpr uint32_t kS3PartsMax = 10'000;
+constexpr uint64_t kS3PartBytesMin = 5 * 1024 * 1024;
+
+struct S3Request {
+  /// The name of the metric and of what is shown in messages: "get", "put".
+  std::string_view operation;
+  std::string method = "GET";
+  std::optional<std::string> key = {};  ///< whole, prefix included; nothing = the bucket
+  std::vector<std::pair<std::string, std::string>> query = {};  ///< not encoded, sorted by name
+  http::Headers headers = {};
+  std::string_view body = {};           ///< outlives the call; sent from where it is
+  const std::atomic<bool>* cancelled = nullptr;  ///< cuts the upload of the body when set
+};
+
+struct S3Answer {
+  int status = 0;
+  http::Headers headers;
+  std::string body;
+  bool repeated = false;  ///< an earlier attempt may have been carried out, its answer being lost
+
+  bool ok() const { return status >= 200 && status < 300; }
+};
+
+/// Safe from any thread.
+class S3Bucket {
+ public:
+  /// `client` outlives the bucket. Throws invalid_argument for options that cannot work.
+  S3Bucket(S3Options options, http::Client& client);
+
+  const S3Options& options() const { return options_; }
+
+  /// Repeats what may pass (no connection, 5xx, throttling), then returns whatever the server says.
+  /// Throws unavailable when it did not pass in time.
+  S3Answer send(const S3Request& request);
+  /// As send, with the body still to come when the status is 2xx; else it is in `failure.body`.
+  struct Opened {
+    S3Answer answer;
+    std::unique_ptr<http::BodySource> body;
+  };
+  Opened open(const S3Request& request);
+
+  /// What an answer means that the caller has no use for:
+  /// permission_denied, not_found (reason "bucket_not_found"), invalid_argument, unavailable.
+  [[noreturn]] void throw_answer(const S3Request& request, const S3Answer& answer) const;
+  /// A 404 that names neither key nor bucket (HEAD has no body): throws not_found when the bucket is missing.
+  void check_bucket_exists();
+
+  /// False once the server said that it cannot create exclusively.
+  bool conditional_writes() const { return conditional_writes_; }
+  void forget_conditional_writes();
+
+ private:
+  http::ClientRequest signed_request(const S3Request& request) const;
+  std::string payload_hash(std::string_view body) const;
+  std::string url_path(const S3Request& request) const;
+  std::string subject(const S3Request& request) const;
+  template <typename Attempt>
+  auto retried(const S3Request& request, const Attempt& attempt);
+  bool is_transient(const S3Answer& answer) const;
+
+  // Constant after construction.
+  const S3Options options_;
+  http::Client& client_;
+  std::string scheme_;
+  std::string host_;
+
+  std::atomic<bool> conditional_writes_ = true;
+  std::atomic<bool> bucket_seen_ = false;
+};
+
+}  // namespace tarn::blob

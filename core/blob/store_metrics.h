@@ -1,0 +1,30 @@
+// How long calls to stores take.
+#pragma once
+
+#include <chrono>
+#include <string_view>
+
+#include "core/base/metrics.h"
+
+namespace tarn::blob {
+
+/// Times a scope into tarn_store_seconds{operation="local_open"}. `operation` names store kind and call.
+class StoreTimer {
+ public:
+  explicit StoreTimer(metrics::Histogram& histogram) : histogram_(histogram) {}
+  ~StoreTimer() {
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begun_;
+    histogram_.observe(taken.count());
+  }
+  StoreTimer(const StoreTimer&) = delete;
+
+  static metrics::Histogram& histogram(std::string_view operation) {
+    return metrics::histogram("tarn_store_seconds", "Time of calls to the object store.", {"operation", operation});
+  }
+
+ private:
+  metrics::Histogram& histogram_;
+  const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace tarn::blob

@@ -1,0 +1,57 @@
+#include "s3gateway/xml/writer.h"
+
+#include <gtest/gtest.h>
+
+#include "s3gateway/xml/reader.h"
+
+namespace tarn::s3::xml {
+namespace {
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  append_escaped(out, text);
+  return out;
+}
+
+TEST(XmlWriter, WritesCompactDocuments) {
+  Writer out("Root");
+  out.open("Outer");
+  out.element("Text", "a<b>&\"c\"");
+  out.element("Number", uint64_t{18446744073709551615u});
+  out.element("Flag", true);
+  out.element("Time", *parse_rfc3339("2026-11-20T08:15:42.605Z"));
+  out.etag("abc-2");
+  out.close("Outer");
+  EXPECT_EQ(out.finish(),
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+            "<Root xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Outer>"
+            "<Text>a&lt;b&gt;&amp;&quot;c&quot;</Text><Number>18446744073709551615</Number>"
+            "<Flag>true</Flag><Time>2026-11-20T08:15:42.000Z</Time><ETag>&quot;abc-2&quot;</ETag>"
+            "</Outer></Root>");
+}
+
+TEST(XmlWriter, LeavesTheNamespaceOutOfErrors) {
+  EXPECT_EQ(Writer("Error", Writer::Root::kBare).finish(),
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error></Error>");
+}
+
+TEST(XmlWriter, EscapesWhatTextCannotHold) {
+  EXPECT_EQ(escaped("plain \xC3\xA9\n\t"), "plain \xC3\xA9\n\t");
+  EXPECT_EQ(escaped("\r\x01\x1f"), "&#13;&#1;&#31;");
+  EXPECT_EQ(escaped("<<"), "&lt;&lt;");
+  EXPECT_EQ(escaped(""), "");
+}
+
+TEST(XmlWriter, IsReadBackUnchanged) {
+  const std::string text = "a<b>&\"'\r\n\x01 \xC3\xA9 ]]>";
+  Writer out("Root");
+  out.element("Text", text);
+  const std::string document = out.finish();
+  Reader in(document);
+  in.enter_root("Root");
+  ASSERT_EQ(in.next_child(), "Text");
+  EXPECT_EQ(in.text(), text);
+}
+
+}  // namespace
+}  // namespace tarn::s3::xml
