@@ -243,8 +243,8 @@ bool says_no_changes(const Answer& answer) {
 }
 
 struct Client::State {
-  explicit State(const Settings& settings)
-      : endpoint(split_endpoint(settings.endpoint.value)), http(endpoint.origin) {
+  State(const Settings& settings, Sleep between_attempts)
+      : endpoint(split_endpoint(settings.endpoint.value)), http(endpoint.origin), sleep(std::move(between_attempts)) {
     if (!http.is_valid()) throw usage_error(str_cat("using endpoint \"", settings.endpoint.value, "\": not a URL"));
     http.set_url_encode(false);
     http.set_keep_alive(true);
@@ -277,7 +277,7 @@ struct Client::State {
     std::optional<Answer> last;
     httplib::Error failure = httplib::Error::Unknown;
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
-      if (attempt > 0) std::this_thread::sleep_for(pause_before(attempt, last));
+      if (attempt > 0) sleep(pause_before(attempt, last));
       httplib::Result result = once();
       if (result) {
         last = answer_from(*result);
@@ -295,9 +295,15 @@ struct Client::State {
 
   const Endpoint endpoint;
   httplib::Client http;
+  const Sleep sleep;
 };
 
-Client::Client(const Settings& settings) : state_(std::make_unique<State>(settings)) {}
+Client::Client(const Settings& settings)
+    : Client(settings, [](std::chrono::milliseconds time) { std::this_thread::sleep_for(time); }) {}
+
+Client::Client(const Settings& settings, Sleep sleep)
+    : state_(std::make_unique<State>(settings, std::move(sleep))) {}
+
 Client::~Client() = default;
 
 Answer Client::ask(const Request& request) {

@@ -1,6 +1,7 @@
 // Speaking to a tarnd over its REST API.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -69,7 +70,10 @@ struct Upload {
 /// pauses, when the server cannot be reached or says that it is busy. One thread at a time.
 class Client {
  public:
+  using Sleep = std::function<void(std::chrono::milliseconds)>;
   explicit Client(const Settings& settings);
+  /// `sleep` does the waiting between attempts.
+  Client(const Settings& settings, Sleep sleep);
   ~Client();
 
   /// Any answer below 500 that is not 429, and the last one when the attempts are used up.

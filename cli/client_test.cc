@@ -90,11 +90,15 @@ class ClientTest : public testing::Test {
     const int port = server_.bind_to_any_port("127.0.0.1");
     thread_ = std::jthread([this] { server_.listen_after_bind(); });
     while (!server_.is_running()) std::this_thread::yield();
-    return Client({.endpoint = {str_cat("http://127.0.0.1:", port), ""},
-                   .access_key = {"key", ""},
-                   .secret_key = {"secret", ""}});
+    return client_of(str_cat("http://127.0.0.1:", port));
   }
 
+  Client client_of(const std::string& endpoint) {
+    return Client({.endpoint = {endpoint, ""}, .access_key = {"key", ""}, .secret_key = {"secret", ""}},
+                  [this](std::chrono::milliseconds time) { pauses_.push_back(time.count()); });
+  }
+
+  std::vector<int64_t> pauses_;
   httplib::Server server_;
   std::jthread thread_;
 };
@@ -145,6 +149,17 @@ TEST_F(ClientTest, AsksABusyServerAgain) {
   EXPECT_EQ(calls, 3);
 }
 
+TEST_F(ClientTest, WaitsAsLongAsTheServerAsksWithinReason) {
+  std::atomic<int> calls = 0;
+  server_.Get("/api/v1/x", [&](const httplib::Request&, httplib::Response& response) {
+    ++calls;
+    response.status = 429;
+    response.set_header("Retry-After", calls == 1 ? "2" : calls == 2 ? "999" : "soon");
+  });
+  EXPECT_EQ(client().ask({.path = "/x"}).status, 429);
+  EXPECT_EQ(pauses_, (std::vector<int64_t>{2000, 5000, 1800}));
+}
+
 TEST_F(ClientTest, GivesUpWithTheLastAnswer) {
   server_.Get("/api/v1/x", [](const httplib::Request&, httplib::Response& response) {
     response.status = 503;
@@ -170,13 +185,13 @@ TEST_F(ClientTest, DoesNotRepeatAPostThatMayHaveBeenDone) {
 }
 
 TEST_F(ClientTest, NobodyThereIsUnavailable) {
-  Client client({.endpoint = {"http://127.0.0.1:9", ""}});
   try {
-    client.ask({.path = "/x"});
+    client_of("http://127.0.0.1:9").ask({.path = "/x"});
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(exit_code_of(error), ExitCode::kUnavailable);
   }
+  EXPECT_EQ(pauses_, (std::vector<int64_t>{200, 600, 1800}));
 }
 
 TEST_F(ClientTest, DownloadsToTheSinkButNotErrors) {

@@ -12,10 +12,10 @@ namespace tarn::s3 {
 
 /// The conditions of a read as sent; "" = absent.
 struct ReadConditions {
-  std::string_view if_match;
-  std::string_view if_none_match;
-  std::string_view if_modified_since;
-  std::string_view if_unmodified_since;
+  std::string_view if_match = {};
+  std::string_view if_none_match = {};
+  std::string_view if_modified_since = {};
+  std::string_view if_unmodified_since = {};
 
   bool none() const {
     return if_match.empty() && if_none_match.empty() && if_modified_since.empty() &&

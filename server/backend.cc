@@ -1,8 +1,11 @@
 #include "server/backend.h"
 
+#include <filesystem>
+
 #include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/base/str_cat.h"
 #include "core/db/embedded.h"
 #include "core/db/migrations.h"
 #include "core/db/pool.h"
@@ -17,6 +20,15 @@ namespace {
 /// A key of its own for each use, so that one leak is not all.
 std::string derived_key(const std::string& master_key, std::string_view use) {
   return hmac_sha256(master_key, use);
+}
+
+/// Anybody may enter: the user that runs the database must. What is secret in it has modes of its own.
+void make_data_directory(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) {
+    throw Error(ErrorCode::kPreconditionFailed, str_cat("making the data directory ", path, ": ", error.message()));
+  }
 }
 
 std::unique_ptr<db::EmbeddedPostgres> start_database(const Config& config) {
@@ -51,7 +63,10 @@ struct Backend::Parts {
   versioning::Assembly assembly;
 };
 
-Backend::Backend(const Config& config) : parts_(std::make_unique<Parts>(config)) {}
+Backend::Backend(const Config& config) {
+  make_data_directory(config.data);
+  parts_ = std::make_unique<Parts>(config);
+}
 Backend::~Backend() = default;
 
 versioning::Engine& Backend::engine() { return parts_->assembly.engine(); }

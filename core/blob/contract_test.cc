@@ -28,7 +28,7 @@ class LocalUnderTest final : public StoreUnderTest {
 INSTANTIATE_TEST_SUITE_P(Stores, BlobStoreContract,
                          ::testing::Values(BlobStoreCase{"memory", {}, [] { return std::make_unique<MemoryUnderTest>(); }},
                                            BlobStoreCase{"local",
-                                                         {.holds_any_key = false, .holds_key_below_key = false},
+                                                         {.pathless_keys = PathlessKeys::kRefused, .holds_key_below_key = false},
                                                          [] { return std::make_unique<LocalUnderTest>(); }}),
                          name_of_case);
 

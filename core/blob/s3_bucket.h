@@ -17,12 +17,12 @@
 namespace tarn::blob {
 
 struct S3Options {
-  std::string endpoint;                ///< "https://s3.eu-central-1.amazonaws.com", "http://127.0.0.1:9000"
+  std::string endpoint = {};                ///< "https://s3.eu-central-1.amazonaws.com", "http://127.0.0.1:9000"
   std::string region = "us-east-1";
-  sigv4::AccessKey key;
-  std::string session_token;           ///< of temporary credentials; "" = none
-  std::string bucket;
-  std::string prefix;                  ///< put before every key as it is: "" or "some/dir/"
+  sigv4::AccessKey key = {};
+  std::string session_token = {};           ///< of temporary credentials; "" = none
+  std::string bucket = {};
+  std::string prefix = {};                  ///< put before every key as it is: "" or "some/dir/"
   bool path_style = true;              ///< bucket in the path, else in the host name
   uint64_t part_size_bytes = 16 * 1024 * 1024;  ///< larger objects are uploaded in such parts, each held in memory
   uint32_t parts_in_flight = 3;        ///< of one object
@@ -47,13 +47,13 @@ struct S3Request {
   http::Headers headers = {};
   std::string_view body = {};           ///< outlives the call; sent from where it is
   const std::atomic<bool>* cancelled = nullptr;  ///< cuts the upload of the body when set
+  std::optional<std::chrono::milliseconds> total_deadline = {};  ///< shorter than the options'
 };
 
 struct S3Answer {
   int status = 0;
   http::Headers headers;
   std::string body;
-  bool repeated = false;  ///< an earlier attempt may have been carried out, its answer being lost
 
   bool ok() const { return status >= 200 && status < 300; }
 };

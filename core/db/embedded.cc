@@ -93,13 +93,13 @@ void Supervisor::send(int signal) {
 
 bool Supervisor::stopped_within(seconds limit) {
   MutexLock lock(mutex_);
-  return changed_.wait_for(lock, limit, [this] { return finished_; });
+  return changed_.wait_for(lock, limit, [this]() TARN_REQUIRES(mutex_) { return finished_; });
 }
 
 /// False when we are to stop.
 bool Supervisor::pause(milliseconds duration) {
   MutexLock lock(mutex_);
-  return !changed_.wait_for(lock, duration, [this] { return stopping_; });
+  return !changed_.wait_for(lock, duration, [this]() TARN_REQUIRES(mutex_) { return stopping_; });
 }
 
 void Supervisor::supervise() {
@@ -124,9 +124,13 @@ bool Supervisor::run_once(bool first) {
     cluster_.stop_orphans();
     if (!launch()) return false;
     const std::string failure = wait_until_ready();
-    if (first && failure.empty()) started_.set_value();
-    if (!first && failure.empty())
-      log::warn("postgres_restarted", {{"directory", cluster_.data()}});
+    if (failure.empty()) {
+      if (first) {
+        started_.set_value();
+      } else {
+        log::warn("postgres_restarted", {{"directory", cluster_.data()}});
+      }
+    }
     const std::string end = wait_for_end();
     if (first && !failure.empty()) {
       throw Error(ErrorCode::kPreconditionFailed,
@@ -135,7 +139,8 @@ bool Supervisor::run_once(bool first) {
     }
     MutexLock lock(mutex_);
     if (stopping_) return false;
-    log::error("postgres_died", {{"reason", end}, {"directory", cluster_.data()}});
+    log::error("postgres_died", {{"reason", end.empty() ? "it was told to stop, not by us" : end},
+                                 {"directory", cluster_.data()}});
     return true;
   } catch (const std::exception& error) {
     if (first) {

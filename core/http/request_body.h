@@ -47,7 +47,6 @@ class RequestBody {
   Patience patience_;
   const bool chunked_;
   uint64_t left_ = 0;  // of a Content-Length body
-  uint64_t chunked_bytes_ = 0;
   bool continue_wanted_ = false;  // the client holds the body back until it is asked for
   bool finished_ = false;
   bool broken_ = false;

@@ -105,22 +105,27 @@ TEST(ChunkedBody, DecodesEveryModeHoweverItIsCut) {
   }
 }
 
+/// Notes the largest space that was offered to it.
+class Observed final : public http::BodySource {
+ public:
+  Observed(std::unique_ptr<http::BodySource> inner, size_t& largest)
+      : inner_(std::move(inner)), largest_(largest) {}
+  size_t read(std::span<char> out) override {
+    largest_ = std::max(largest_, out.size());
+    return inner_->read(out);
+  }
+
+ private:
+  std::unique_ptr<http::BodySource> inner_;
+  size_t& largest_;
+};
+
 TEST(ChunkedBody, ReadsAheadOnlyForLines) {
-  struct Counting final : http::BodySource {
-    std::unique_ptr<http::BodySource> inner;
-    size_t largest = 0;
-    size_t read(std::span<char> out) override {
-      largest = std::max(largest, out.size());
-      return inner->read(out);
-    }
-  };
-  auto counting = std::make_unique<Counting>();
-  Counting& seen = *counting;
+  size_t largest = 0;
   http::Request request = chunked_put(kUnsignedTrailer, {{std::string(100000, 'a')}});
-  counting->inner = std::move(request.body);
-  request.body = std::move(counting);
+  request.body = std::make_unique<Observed>(std::move(request.body), largest);
   EXPECT_EQ(decode(request).size(), 100000u);
-  EXPECT_GT(seen.largest, 60000u);  // the caller's own space, not a buffer in between
+  EXPECT_GT(largest, 60000u);  // the caller's own space, not a buffer in between
 }
 
 TEST(ChunkedBody, FramingIsStrict) {

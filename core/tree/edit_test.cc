@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <tuple>
 
+#include "core/tree/chunker.h"
 #include "core/tree/tree_fixture.h"
 
 namespace tarn::tree {
@@ -134,6 +136,55 @@ TEST(Edit, LeavesOneNodeWhenDeletionsShrinkTheTree) {
     EXPECT_EQ(result.root, a_tree(store, tail)) << kept;
     EXPECT_EQ(result.removed, 60000 - kept);
   }
+}
+
+/// The smallest count of numbered entries from `least` on whose last leaf ends with the input while the rule happens to
+/// end the node above it.
+uint64_t count_ending_an_inner_node(uint64_t least) {
+  Chunker leaves(kTestFormat, 0);
+  Chunker inner(kTestFormat, 1);
+  for (uint64_t i = 0;; ++i) {
+    const bool leaf_ends = leaves.add(numbered(i), 1);
+    Chunker trial = inner;
+    if (leaf_ends) {
+      inner.add(numbered(i), 1);
+    } else if (i + 1 >= least && trial.add(numbered(i), 1)) {
+      return i + 1;
+    }
+  }
+}
+
+TEST(Edit, ANodeOverAnOpenLeafIsOpenWhateverTheRuleSays) {
+  const uint64_t count = count_ending_an_inner_node(60000);
+  MemoryNodeStore store;
+  EntryMap entries = numbered_entries(count);
+  const TreeRoot base = a_tree(store, entries);
+  ASSERT_EQ(store.load(base.nid)->level(), 2);
+  entries["z"] = an_entry(1);
+  EXPECT_EQ(edit(store, base, {{"z", an_entry(1)}}).root, a_tree(store, entries));
+}
+
+/// A count of numbered entries whose last ten are alone in a leaf that is alone in a node of level 1.
+uint64_t count_with_a_lone_last_leaf() {
+  Chunker leaves(kTestFormat, 0);
+  Chunker inner(kTestFormat, 1);
+  for (uint64_t i = 0;; ++i) {
+    if (leaves.add(numbered(i), 1) && inner.add(numbered(i), 1)) return i + 11;
+  }
+}
+
+TEST(Edit, ARemainingChainOfOnlyChildrenIsNotKept) {
+  const uint64_t count = count_with_a_lone_last_leaf();
+  MemoryNodeStore store;
+  const EntryMap entries = numbered_entries(count);
+  const TreeRoot base = a_tree(store, entries);
+  const auto root = store.load(base.nid);
+  ASSERT_EQ(root->level(), 2);
+  ASSERT_EQ(store.load(root->child(1).nid)->count(), 1u);
+  const EntryMap tail(entries.find(numbered(count - 10)), entries.end());
+  const EditResult result = edit(store, base, {}, {{"", tail.begin()->first}});
+  EXPECT_EQ(result.root, a_tree(store, tail));
+  EXPECT_EQ(store.load(result.root.nid)->level(), 0);
 }
 
 }  // namespace

@@ -1,0 +1,69 @@
+// Uploading one object to an S3-compatible store.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/blob/blob_store.h"
+#include "core/blob/s3_bucket.h"
+
+namespace tarn::blob {
+
+/// A small object is one PUT when it is finished; a larger one goes in parts while it arrives, a few at a time.
+/// Creation is exclusive by If-None-Match where the server can; elsewhere the writer looks first, which is enough
+/// because keys are never used twice on purpose. Every object carries its writer's random mark, so that an answer
+/// "exists already" to a repeated request can be told from our own success.
+class S3Writer final : public BlobWriter {
+ public:
+  /// `key` is whole. `bucket` outlives the writer.
+  S3Writer(S3Bucket& bucket, std::string key, std::optional<uint64_t> size_hint);
+  ~S3Writer() override;
+
+  void write(std::string_view bytes) override;
+  bool finish() override;
+
+ private:
+  struct Part {
+    uint32_t number = 0;
+    std::string bytes;
+    std::string etag;
+    std::exception_ptr error;
+    std::jthread upload;
+  };
+
+  uint64_t part_bytes() const;
+  void begin_upload();
+  void start_part();
+  void upload_part(Part& part) const;
+  void collect_oldest_part();
+  bool put_whole();
+  bool complete_upload();
+  std::optional<bool> outcome(const S3Request& request, const S3Answer& answer);
+  bool is_ours();
+  bool exists();
+  void add_condition(S3Request& request) const;
+  void abort_upload() noexcept;
+
+  S3Bucket& bucket_;
+  const std::string key_;
+  const std::string mark_;
+  const std::optional<uint64_t> size_hint_;
+
+  std::string buffer_;
+  std::string spare_;              // of a part that is done: its memory is used again
+  std::string upload_id_;          // "" until the first part
+  std::vector<std::string> etags_;
+  uint32_t parts_begun_ = 0;
+  bool exists_ = false;            // what is written goes nowhere
+  bool done_ = false;
+  std::atomic<bool> cancelled_ = false;
+  std::deque<std::unique_ptr<Part>> parts_;  // in flight, the oldest first
+};
+
+}  // namespace tarn::blob

@@ -1,0 +1,39 @@
+// A real S3 server for tests: versitygw over a directory of its own.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+
+#include "tests/support/temporary_directory.h"
+
+namespace tarn::testing {
+
+/// Starts on a free loopback port and answers when the constructor returns; the destructor ends it. Throws
+/// std::runtime_error, telling how to get the program when it is missing.
+class Versitygw {
+ public:
+  Versitygw();
+  ~Versitygw();
+  Versitygw(const Versitygw&) = delete;
+
+  static constexpr const char* kAccessKeyId = "tarn-test-key";
+  static constexpr const char* kSecret = "tarn-test-secret-0123456789";
+  static constexpr const char* kRegion = "us-east-1";
+
+  /// "http://127.0.0.1:PORT"
+  std::string endpoint() const { return "http://127.0.0.1:" + std::to_string(port_); }
+  /// Its buckets are directories here.
+  const std::string& directory() const { return directory_.path(); }
+
+ private:
+  bool start_on(uint16_t port);
+  void stop();
+
+  TemporaryDirectory directory_;
+  pid_t pid_ = -1;
+  uint16_t port_ = 0;
+};
+
+}  // namespace tarn::testing
