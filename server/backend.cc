@@ -48,7 +48,8 @@ struct Backend::Parts {
       : master_key(load_master_key(config)),
         postgres(start_database(config)),
         pool(migrated(postgres ? postgres->url() : config.database), {.connections_max = config.db_connections}),
-        stores(open_stores(config)),
+        client(http::Client::create({})),
+        stores(open_stores(config, *client)),
         authenticator(pool, clock, master_key),
         assembly(pool, *stores, clock,
                  {.node_cache_bytes = config.cache_node_bytes,
@@ -58,6 +59,7 @@ struct Backend::Parts {
   std::string master_key;
   std::unique_ptr<db::EmbeddedPostgres> postgres;
   db::Pool pool;
+  std::unique_ptr<http::Client> client;  // of the S3 stores
   std::unique_ptr<blob::Stores> stores;
   auth::Authenticator authenticator;
   versioning::Assembly assembly;
@@ -88,7 +90,7 @@ bool Backend::ready() {
 }
 
 api::json::Installation installation_of(const Config& config) {
-  const bool s3 = !config.store_s3.endpoint.empty() || !config.store_s3_stores.empty();
+  const bool s3 = !config.s3_stores().empty();
   return {.version = std::string(program_version()),
           .store_type = s3 ? "s3" : "local",
           .namespace_example = s3 ? "s3://example-bucket/prefix" : "local://example",

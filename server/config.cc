@@ -120,6 +120,9 @@ uint64_t parse_size(std::string_view text, uint64_t most) {
   return *value;
 }
 
+/// From here on sizes are shown with their unit; smaller numbers may be counts.
+constexpr uint64_t kShownWithUnitMin = uint64_t{1} << 20;
+
 /// The largest unit that divides `value`.
 std::string with_unit(uint64_t value, std::span<const Unit> units) {
   for (size_t i = units.size(); i-- > 0;) {
@@ -155,10 +158,14 @@ struct Printer {
     return out;
   }
   std::string operator()(const bool* value) const { return *value ? "true" : "false"; }
-  std::string operator()(const uint32_t* value) const { return with_unit(*value, kSizes); }
-  std::string operator()(const uint64_t* value) const { return with_unit(*value, kSizes); }
+  std::string operator()(const uint32_t* value) const { return size(*value); }
+  std::string operator()(const uint64_t* value) const { return size(*value); }
   std::string operator()(const std::chrono::milliseconds* value) const {
     return with_unit(static_cast<uint64_t>(value->count()), kTimes);
+  }
+
+  static std::string size(uint64_t value) {
+    return value < kShownWithUnitMin ? std::to_string(value) : with_unit(value, kSizes);
   }
 };
 
@@ -234,6 +241,12 @@ std::string Config::local_root() const {
 
 std::string Config::master_key_file() const {
   return auth_master_key_file.empty() ? str_cat(data, "/master.key") : auth_master_key_file;
+}
+
+std::vector<S3StoreConfig> Config::s3_stores() const {
+  std::vector<S3StoreConfig> out = store_s3_stores;
+  if (!store_s3.endpoint.empty()) out.push_back(store_s3);
+  return out;
 }
 
 std::span<const ConfigKey> config_keys() { return kKeys; }

@@ -17,12 +17,12 @@ namespace tarn::server {
 
 /// One S3-compatible store.
 struct S3StoreConfig {
-  std::string name;
-  std::vector<std::string> buckets;  ///< empty = every bucket no other store names
-  std::string endpoint;              ///< "" = none (the unnamed store only)
+  std::string name{};
+  std::vector<std::string> buckets{};  ///< empty = every bucket no other store names
+  std::string endpoint{};              ///< "" = none (the unnamed store only)
   std::string region = "us-east-1";
-  std::string access_key_id;
-  std::string secret_access_key;
+  std::string access_key_id{};
+  std::string secret_access_key{};
   bool path_style = true;
 };
 
@@ -55,6 +55,8 @@ struct Config {
   // What other keys default to.
   std::string local_root() const;       ///< store.local.root, or <data>/objects
   std::string master_key_file() const;  ///< auth.master_key_file, or <data>/master.key
+  /// store.s3, when it has an endpoint, and store.s3_stores.
+  std::vector<S3StoreConfig> s3_stores() const;
 };
 
 /// A place in a Config.

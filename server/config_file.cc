@@ -25,7 +25,7 @@ class FileReader {
       if (path == kStoresKey) {
         read_stores(value);
       } else if (const ConfigKey* known = find_config_key(path)) {
-        set(known->value(config_), path, value);
+        set(known->value(config_), path, key, value);
       } else if (is_section(path)) {
         read_section(value, path + ".");
       } else {
@@ -59,20 +59,21 @@ class FileReader {
     }
   }
 
-  void set(ConfigValue place, const std::string& path, const YAML::Node& value) {
+  /// Complaints name the line of the key: that of a missing value is the next one's.
+  void set(ConfigValue place, const std::string& path, const YAML::Node& key, const YAML::Node& value) {
     try {
       if (auto* list = std::get_if<std::vector<std::string>*>(&place); list != nullptr && value.IsSequence()) {
         **list = texts(value);
       } else if (value.IsNull()) {
-        fail(value, str_cat(path, ": has no value"));
+        fail(key, str_cat(path, ": has no value"));
       } else if (value.IsScalar()) {
         set_config_value(place, value.Scalar());
       } else {
-        fail(value, str_cat(path, ": expected one value"));
+        fail(key, str_cat(path, ": expected one value"));
       }
     } catch (const Error& error) {
       if (error.message().starts_with(name_)) throw;
-      fail(value, str_cat(path, ": ", error.message()));
+      fail(key, str_cat(path, ": ", error.message()));
     }
   }
 
@@ -102,7 +103,7 @@ class FileReader {
     for_each_member(item, [&](const std::string& member, const YAML::Node& key, const YAML::Node& value) {
       const auto place = places.find(member);
       if (place == places.end()) fail(key, str_cat("unknown key \"", kStoresKey, ".", member, "\""));
-      set(place->second, str_cat(kStoresKey, ".", member), value);
+      set(place->second, str_cat(kStoresKey, ".", member), key, value);
     });
     if (store.name.empty()) fail(item, str_cat(kStoresKey, ": a store needs a name"));
     return store;

@@ -33,8 +33,14 @@ const EVP_MD* algorithm_of(DigestAlgorithm algorithm) {
   return nullptr;
 }
 
+struct DigestContext {
+  EVP_MD_CTX* const context = EVP_MD_CTX_new();
+  ~DigestContext() { EVP_MD_CTX_free(context); }
+};
+
 std::string digest_once(DigestAlgorithm algorithm, std::string_view bytes) {
-  thread_local EVP_MD_CTX* const context = EVP_MD_CTX_new();
+  thread_local const DigestContext kept;
+  EVP_MD_CTX* const context = kept.context;
   unsigned char out[EVP_MAX_MD_SIZE];
   unsigned int size = 0;
   require(EVP_DigestInit_ex2(context, algorithm_of(algorithm), nullptr) == 1 &&

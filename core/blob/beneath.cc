@@ -1,15 +1,14 @@
 #include "core/blob/beneath.h"
 
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <algorithm>
-#include <cerrno>
-#include <system_error>
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
@@ -18,7 +17,8 @@
 namespace tarn::blob {
 namespace {
 
-// A fifo would block the open, a terminal would become ours. openat2 wants neither flag together with O_PATH.
+// A fifo would block the open, a terminal would become ours. openat2 wants neither flag together
+// with O_PATH.
 int complete(int flags) {
   return flags | O_CLOEXEC | ((flags & O_PATH) != 0 ? 0 : O_NONBLOCK | O_NOCTTY);
 }
@@ -46,8 +46,8 @@ bool kernel_has_openat2() {
 void name_symlink(int directory_fd, const char* name) {
   if (errno != ENOTDIR) return;
   struct stat status {};
-  const bool is_link = ::fstatat(directory_fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-                       S_ISLNK(status.st_mode);
+  const bool is_link =
+      ::fstatat(directory_fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(status.st_mode);
   errno = is_link ? ELOOP : ENOTDIR;
 }
 
@@ -55,7 +55,8 @@ void name_symlink(int directory_fd, const char* name) {
 
 void check_local_path(std::string_view path) {
   if (path.empty()) throw_invalid("local path: is empty");
-  if (path.size() > kPathBytesMax) refuse(path, str_cat("is longer than ", kPathBytesMax, " bytes"));
+  if (path.size() > kPathBytesMax)
+    refuse(path, str_cat("is longer than ", kPathBytesMax, " bytes"));
   if (path.find('\0') != std::string_view::npos) refuse(path, "holds a NUL byte");
   for (size_t start = 0; start <= path.size();) {
     const size_t slash = std::min(path.find('/', start), path.size());
@@ -102,17 +103,21 @@ void throw_errno(const std::string& doing, int error) {
   switch (error) {
     case EACCES:
     case EPERM:
-    case EROFS: throw Error(ErrorCode::kPermissionDenied, message);
+    case EROFS:
+      throw Error(ErrorCode::kPermissionDenied, message);
     case ELOOP:
       throw Error(ErrorCode::kPermissionDenied, str_cat(doing, ": a symbolic link is on the path"));
-    case ENAMETOOLONG: throw Error(ErrorCode::kInvalidArgument, message);
+    case ENAMETOOLONG:
+      throw Error(ErrorCode::kInvalidArgument, message);
     case ENOSPC:
     case EDQUOT:
-      throw Error(ErrorCode::kUnavailable, str_cat(message, " (free space below the store's directory)"));
+      throw Error(ErrorCode::kUnavailable,
+                  str_cat(message, " (free space below the store's directory)"));
     case EMFILE:
     case ENFILE:
       throw Error(ErrorCode::kUnavailable, str_cat(message, " (raise the limit of open files)"));
-    default: throw Error(ErrorCode::kUnavailable, message);
+    default:
+      throw Error(ErrorCode::kUnavailable, message);
   }
 }
 

@@ -1,4 +1,5 @@
-// Opening files below a directory without ever leaving it: no "..", no symbolic link, anywhere on the path.
+// Opening files below a directory without ever leaving it: no "..", no symbolic link, anywhere on
+// the path.
 #pragma once
 
 #include <cstddef>
@@ -13,20 +14,21 @@ namespace tarn::blob {
 constexpr size_t kNameBytesMax = 255;
 constexpr size_t kPathBytesMax = 4095;
 
-/// Throws invalid_argument unless `path` is relative and made of components that are neither empty nor "." nor "..",
-/// without NUL, each at most kNameBytesMax and together at most kPathBytesMax bytes. Other bytes are fine.
+/// Throws invalid_argument unless `path` is relative and made of components that are neither empty
+/// nor "." nor "..", without NUL, each at most kNameBytesMax and together at most kPathBytesMax
+/// bytes. Other bytes are fine.
 void check_local_path(std::string_view path);
 
-/// Opens `path` (which passed check_local_path) below `root_fd`. With O_CREAT only the file is made, never a
-/// directory. Nothing and errno: ELOOP = a symbolic link is on the path. Always closed on exec; opening never blocks
-/// and never takes a terminal.
+/// Opens `path` (which passed check_local_path) below `root_fd`. With O_CREAT only the file is
+/// made, never a directory. Nothing and errno: ELOOP = a symbolic link is on the path. Always
+/// closed on exec; opening never blocks and never takes a terminal.
 Descriptor open_beneath(int root_fd, const std::string& path, int flags, unsigned mode = 0);
 
 /// The same, component by component, for kernels without openat2 (before 5.6).
 Descriptor open_by_components(int root_fd, const std::string& path, int flags, unsigned mode = 0);
 
-/// Throws what `error` (an errno) means to a store: permission_denied, invalid_argument for a name that cannot be,
-/// else unavailable. `doing` reads "opening object \"a/b\"".
+/// Throws what `error` (an errno) means to a store: permission_denied, invalid_argument for a name
+/// that cannot be, else unavailable. `doing` reads "opening object \"a/b\"".
 [[noreturn]] void throw_errno(const std::string& doing, int error);
 
 }  // namespace tarn::blob

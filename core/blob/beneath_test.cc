@@ -1,14 +1,14 @@
 #include "core/blob/beneath.h"
 
-#include <fcntl.h>
-#include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <string>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/base/error.h"
 #include "tests/support/temporary_directory.h"
@@ -20,8 +20,9 @@ namespace fs = std::filesystem;
 
 TEST(CheckLocalPath, TakesAnyBytesThatAreNames) {
   const std::string longest_name(255, 'n');
-  for (const std::string& path : {std::string("a"), std::string("a/b/c"), std::string("..."), std::string("a\\..\\b"),
-                                  std::string("a\nb"), std::string("\xff\xfe"), std::string(" "), longest_name}) {
+  for (const std::string& path :
+       {std::string("a"), std::string("a/b/c"), std::string("..."), std::string("a\\..\\b"),
+        std::string("a\nb"), std::string("\xff\xfe"), std::string(" "), longest_name}) {
     EXPECT_NO_THROW(check_local_path(path)) << path;
   }
 }
@@ -30,9 +31,10 @@ TEST(CheckLocalPath, RefusesWhatCouldLeaveTheRootOrIsNoName) {
   std::string too_long = std::string(200, 'a');
   while (too_long.size() <= kPathBytesMax) too_long += "/" + std::string(200, 'a');
   for (const std::string& path :
-       {std::string(), std::string("/"), std::string("/etc/passwd"), std::string("a//b"), std::string("a/"), std::string("."),
-        std::string(".."), std::string("../a"), std::string("a/../b"), std::string("a/.."), std::string("./a"),
-        std::string("a\0b", 3), std::string("a/..\0", 5), std::string(256, 'n'), "a/" + std::string(256, 'n'), too_long}) {
+       {std::string(), std::string("/"), std::string("/etc/passwd"), std::string("a//b"),
+        std::string("a/"), std::string("."), std::string(".."), std::string("../a"),
+        std::string("a/../b"), std::string("a/.."), std::string("./a"), std::string("a\0b", 3),
+        std::string("a/..\0", 5), std::string(256, 'n'), "a/" + std::string(256, 'n'), too_long}) {
     EXPECT_THROW(check_local_path(path), Error) << path;
   }
 }
@@ -50,7 +52,9 @@ class OpenBeneath : public ::testing::TestWithParam<Opening> {
     write_file(outside_.path() + "/secret", "secret");
     root_fd_ = Descriptor(::open(root_.c_str(), O_RDONLY | O_DIRECTORY));
   }
-  static void write_file(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
+  static void write_file(const std::string& path, const std::string& text) {
+    std::ofstream(path) << text;
+  }
   /// What can be read under `path`, or the errno.
   std::string read(const std::string& path, int flags = O_RDONLY) {
     const Descriptor file = GetParam().open(root_fd_.get(), path, flags, 0);
@@ -80,7 +84,8 @@ TEST_P(OpenBeneath, FollowsNoSymbolicLinkAnywhere) {
   fs::create_symlink(outside_.path(), root_ + "/d/e/out");
   fs::create_symlink("e/f", root_ + "/d/within");
   fs::create_symlink("nowhere", root_ + "/dangling");
-  for (const char* path : {"out/secret", "file", "relative", "d/e/out/secret", "d/within", "dangling"}) {
+  for (const char* path :
+       {"out/secret", "file", "relative", "d/e/out/secret", "d/within", "dangling"}) {
     EXPECT_EQ(read(path), refused_) << path;
   }
   EXPECT_EQ(read("out", O_RDONLY | O_DIRECTORY), refused_);
@@ -99,7 +104,8 @@ TEST_P(OpenBeneath, DoesNotWaitForTheOtherEndOfAFifo) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, OpenBeneath,
-                         ::testing::Values(Opening{"kernel", open_beneath}, Opening{"components", open_by_components}),
+                         ::testing::Values(Opening{"kernel", open_beneath},
+                                           Opening{"components", open_by_components}),
                          [](const auto& one) { return one.param.name; });
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The contract of an object store: immutable bytes under keys. tests/contract/blob_store_contract.h is its test.
+// The contract of an object store: immutable bytes under keys. tests/contract/blob_store_contract.h
+// is its test.
 #pragma once
 
 #include <chrono>
@@ -19,9 +20,9 @@ namespace tarn::blob {
 struct BlobStat {
   std::string key;
   uint64_t size_bytes = 0;
-  std::string etag;          ///< unquoted, as the store gives it; local files: see LocalStore
-  int64_t mtime_ns = 0;      ///< since the epoch
-  std::string version_id;    ///< "" when the store has none
+  std::string etag;        ///< unquoted, as the store gives it; local files: see LocalStore
+  int64_t mtime_ns = 0;    ///< since the epoch
+  std::string version_id;  ///< "" when the store has none
 
   bool operator==(const BlobStat&) const = default;
 };
@@ -32,7 +33,8 @@ struct ByteRange {
   uint64_t length = 0;
 };
 
-/// Writes one object. Nothing is visible before finish(); the destructor abandons. One thread at a time.
+/// Writes one object. Nothing is visible before finish(); the destructor abandons. One thread at a
+/// time.
 class BlobWriter {
  public:
   virtual ~BlobWriter() = default;
@@ -46,10 +48,11 @@ class BlobWriter {
 class BlobReader {
  public:
   virtual ~BlobReader() = default;
-  /// At most out.size() bytes; 0 = the end of the range. Throws unavailable, or gone when bytes are missing.
+  /// At most out.size() bytes; 0 = the end of the range. Throws unavailable, or gone when bytes are
+  /// missing.
   virtual size_t read(std::span<char> out) = 0;
-  /// For a store whose bytes are a local file: a new descriptor of it (the caller closes), positioned anywhere; the
-  /// range starts at `file_offset()`. -1 when there is no file.
+  /// For a store whose bytes are a local file: a new descriptor of it (the caller closes),
+  /// positioned anywhere; the range starts at `file_offset()`. -1 when there is no file.
   virtual int duplicate_fd() const { return -1; }
   virtual uint64_t file_offset() const { return 0; }
 };
@@ -59,19 +62,21 @@ struct ListPage {
   bool has_more = false;        ///< continue with `after` = the last key
 };
 
-/// Keys are bytes: no NUL, no empty key. All methods are safe from any thread and block; the store bounds every wait.
-/// Throws: invalid_argument (a key the store cannot hold), permission_denied (the store forbids), unavailable (try
-/// again), and not_found (reason "bucket_not_found") when the bucket or root itself is missing.
+/// Keys are bytes: no NUL, no empty key. All methods are safe from any thread and block; the store
+/// bounds every wait. Throws: invalid_argument (a key the store cannot hold), permission_denied
+/// (the store forbids), unavailable (try again), and not_found (reason "bucket_not_found") when the
+/// bucket or root itself is missing.
 class BlobStore {
  public:
   virtual ~BlobStore() = default;
 
   /// Starts writing `key`, created exclusively. `size_hint` is the whole size when known.
-  virtual std::unique_ptr<BlobWriter> create(std::string_view key, std::optional<uint64_t> size_hint) = 0;
+  virtual std::unique_ptr<BlobWriter> create(std::string_view key,
+                                             std::optional<uint64_t> size_hint) = 0;
   /// nullopt = no such object.
   virtual std::optional<BlobStat> stat(std::string_view key) = 0;
-  /// nullptr = no such object. `if_etag`: when not empty and the object's etag differs, throws gone with the reason
-  /// "source_changed". A range past the end throws invalid_argument.
+  /// nullptr = no such object. `if_etag`: when not empty and the object's etag differs, throws gone
+  /// with the reason "source_changed". A range past the end throws invalid_argument.
   virtual std::unique_ptr<BlobReader> open(std::string_view key, ByteRange range,
                                            std::string_view if_etag = {}) = 0;
   /// Objects whose key starts with `prefix` and is greater than `after`, at most `limit` (1..1000).
@@ -79,12 +84,14 @@ class BlobStore {
   /// Removing an absent key is no error. Only garbage collection calls this.
   virtual void remove(std::string_view key) = 0;
 
-  /// Every object that list() would page through, in the same order, until `visit` returns false. Takes the shortest
-  /// way the store has; `visit` runs on the calling thread. The base class pages.
+  /// Every object that list() would page through, in the same order, until `visit` returns false.
+  /// Takes the shortest way the store has; `visit` runs on the calling thread. The base class
+  /// pages.
   using Visit = std::function<bool(const BlobStat&)>;
   virtual void walk(std::string_view prefix, std::string_view after, const Visit& visit);
-  /// Removes what writers that died before finish() left below `prefix`, if it was begun before `begun_before`.
-  /// Returns how many. Only garbage collection calls this. The base class knows of none.
+  /// Removes what writers that died before finish() left below `prefix`, if it was begun before
+  /// `begun_before`. Returns how many. Only garbage collection calls this. The base class knows of
+  /// none.
   virtual uint64_t remove_unfinished(std::string_view prefix, Instant begun_before);
 };
 

@@ -34,8 +34,8 @@ void check_key(std::string_view key) {
 
 void check_range(std::string_view key, ByteRange range, uint64_t size_bytes) {
   if (range.offset <= size_bytes && range.length <= size_bytes - range.offset) return;
-  throw_invalid(str_cat("reading ", range.length, " bytes from ", range.offset, " of object ", shown(key),
-                        ": it has ", size_bytes, " bytes"));
+  throw_invalid(str_cat("reading ", range.length, " bytes from ", range.offset, " of object ",
+                        shown(key), ": it has ", size_bytes, " bytes"));
 }
 
 void check_list_limit(uint32_t limit) {
@@ -44,7 +44,8 @@ void check_list_limit(uint32_t limit) {
 }
 
 void throw_source_changed(std::string_view key, std::string_view why) {
-  throw Error(ErrorCode::kGone, "source_changed", str_cat("reading object ", shown(key), ": ", why));
+  throw Error(ErrorCode::kGone, "source_changed",
+              str_cat("reading object ", shown(key), ": ", why));
 }
 
 }  // namespace tarn::blob

@@ -25,12 +25,14 @@ class LocalUnderTest final : public StoreUnderTest {
       blob::LocalStore::open(directory_ / "root", blob::LocalMode::kObjects);
 };
 
-INSTANTIATE_TEST_SUITE_P(Stores, BlobStoreContract,
-                         ::testing::Values(BlobStoreCase{"memory", {}, [] { return std::make_unique<MemoryUnderTest>(); }},
-                                           BlobStoreCase{"local",
-                                                         {.pathless_keys = PathlessKeys::kRefused, .holds_key_below_key = false},
-                                                         [] { return std::make_unique<LocalUnderTest>(); }}),
-                         name_of_case);
+INSTANTIATE_TEST_SUITE_P(
+    Stores, BlobStoreContract,
+    ::testing::Values(
+        BlobStoreCase{"memory", {}, [] { return std::make_unique<MemoryUnderTest>(); }},
+        BlobStoreCase{"local",
+                      {.pathless_keys = PathlessKeys::kRefused, .holds_key_below_key = false},
+                      [] { return std::make_unique<LocalUnderTest>(); }}),
+    name_of_case);
 
 }  // namespace
 }  // namespace tarn::testing

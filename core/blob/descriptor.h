@@ -1,9 +1,9 @@
 // Owning a file descriptor.
 #pragma once
 
-#include <unistd.h>
-
 #include <utility>
+
+#include <unistd.h>
 
 namespace tarn::blob {
 

@@ -1,9 +1,9 @@
 #include "core/blob/directory_cache.h"
 
+#include <cerrno>
+
 #include <fcntl.h>
 #include <sys/stat.h>
-
-#include <cerrno>
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"

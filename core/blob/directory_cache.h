@@ -11,18 +11,21 @@
 
 namespace tarn::blob {
 
-/// Hands out directories below a root, making them when they are missing. A directory is handed out only after its
-/// own entry in its parent is durable, so that a durable file in it cannot be lost with it. Safe from any thread.
+/// Hands out directories below a root, making them when they are missing. A directory is handed out
+/// only after its own entry in its parent is durable, so that a durable file in it cannot be lost
+/// with it. Safe from any thread.
 class DirectoryCache {
  public:
   /// `root` outlives the cache.
   DirectoryCache(const Descriptor& root, size_t directories_max)
       : root_(root), directories_max_(directories_max) {}
 
-  using Shared = std::shared_ptr<const Descriptor>;  // shared by the cache and the writers in the directory
+  using Shared =
+      std::shared_ptr<const Descriptor>;  // shared by the cache and the writers in the directory
 
-  /// `path` passed check_local_path; "" is the root. Throws as throw_errno, invalid_argument when a file is where a
-  /// directory should be, not_found (reason "bucket_not_found") when the root itself is gone.
+  /// `path` passed check_local_path; "" is the root. Throws as throw_errno, invalid_argument when a
+  /// file is where a directory should be, not_found (reason "bucket_not_found") when the root
+  /// itself is gone.
   Shared get(const std::string& path);
   /// The directory was found to be gone.
   void forget(const std::string& path);

@@ -1,17 +1,17 @@
 #include "core/blob/directory_cursor.h"
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
 #include <limits>
 #include <utility>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
@@ -24,17 +24,21 @@ namespace {
 // One open descriptor a level.
 constexpr size_t kDepthMax = 256;
 constexpr size_t kReadBytes = 256 * 1024;
-// A change within a tick of the clock that stamps directories need not change the stamp. Twice the longest tick.
+// A change within a tick of the clock that stamps directories need not change the stamp. Twice the
+// longest tick.
 constexpr int64_t kSettledNs = 20'000'000;
 
-int64_t to_ns(const timespec& t) { return static_cast<int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec; }
+int64_t to_ns(const timespec& t) {
+  return static_cast<int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
+}
 
 unsigned char type_of(mode_t mode) {
   if (S_ISDIR(mode)) return DT_DIR;
   return S_ISREG(mode) ? DT_REG : DT_LNK;
 }
 
-// As the kernel's getdents64 writes it; <dirent.h> has it only with larger offsets than 32 bits chosen.
+// As the kernel's getdents64 writes it; <dirent.h> has it only with larger offsets than 32 bits
+// chosen.
 struct Record {
   uint64_t inode;
   int64_t offset;
@@ -60,7 +64,8 @@ DirectoryListing::DirectoryListing(Descriptor directory, std::string key)
 
 int64_t DirectoryListing::mtime_ns() const {
   struct stat status {};
-  if (::fstat(directory_.get(), &status) != 0) throw_errno(str_cat("reading directory ", shown(key_)), errno);
+  if (::fstat(directory_.get(), &status) != 0)
+    throw_errno(str_cat("reading directory ", shown(key_)), errno);
   return to_ns(status.st_mtim);
 }
 
@@ -118,7 +123,8 @@ size_t DirectoryListing::first_at_least(std::string_view wanted) const {
 size_t DirectoryListing::first_after(std::string_view path) const {
   const size_t slash = path.find('/');
   // "a/b": inside a/ there may be more. "a": the name itself is done.
-  const std::string_view component = path.substr(0, slash == std::string_view::npos ? slash : slash + 1);
+  const std::string_view component =
+      path.substr(0, slash == std::string_view::npos ? slash : slash + 1);
   const size_t at = first_at_least(component);
   if (slash != std::string_view::npos || at == names_.size()) return at;
   return name(at) == component ? at + 1 : at;
@@ -131,7 +137,8 @@ bool DirectoryListing::is_current() const {
 DirectoryCursor::DirectoryCursor(int root_fd, std::string_view prefix, std::string_view after)
     : after_(after) {
   const size_t slash = prefix.rfind('/');
-  const std::string_view directory_key = prefix.substr(0, slash == std::string_view::npos ? 0 : slash + 1);
+  const std::string_view directory_key =
+      prefix.substr(0, slash == std::string_view::npos ? 0 : slash + 1);
   const std::string_view name_prefix = prefix.substr(directory_key.size());
   Descriptor base;
   if (directory_key.empty()) {
@@ -151,7 +158,8 @@ DirectoryCursor::DirectoryCursor(int root_fd, std::string_view prefix, std::stri
   Frame& frame = frames_.back();
   frame.position = std::max(frame.position, frame.directory->first_at_least(name_prefix));
   frame.end = frame.position;
-  while (frame.end < frame.directory->size() && frame.directory->name(frame.end).starts_with(name_prefix)) {
+  while (frame.end < frame.directory->size() &&
+         frame.directory->name(frame.end).starts_with(name_prefix)) {
     ++frame.end;
   }
 }
@@ -159,8 +167,8 @@ DirectoryCursor::DirectoryCursor(int root_fd, std::string_view prefix, std::stri
 void DirectoryCursor::enter(Descriptor directory, std::string key) {
   if (frames_.size() == kDepthMax || key.size() > kPathBytesMax) {
     throw Error(ErrorCode::kResourceExhausted, "directory_too_deep",
-                str_cat("opening directory ", shown(key), ": it is more than ", kDepthMax, " levels or ",
-                        kPathBytesMax, " bytes below the root"));
+                str_cat("opening directory ", shown(key), ": it is more than ", kDepthMax,
+                        " levels or ", kPathBytesMax, " bytes below the root"));
   }
   auto listing = std::make_shared<const DirectoryListing>(std::move(directory), std::move(key));
   const std::string_view after = after_;
@@ -184,7 +192,9 @@ std::optional<FileRun> DirectoryCursor::next(size_t files_max) {
     }
     if (!directory.is_directory(frame.position)) {
       FileRun run{frame.directory, frame.position, frame.position};
-      while (run.end < frame.end && run.end - run.first < files_max && !directory.is_directory(run.end)) ++run.end;
+      while (run.end < frame.end && run.end - run.first < files_max &&
+             !directory.is_directory(run.end))
+        ++run.end;
       frame.position = run.end;
       return run;
     }
@@ -192,10 +202,12 @@ std::optional<FileRun> DirectoryCursor::next(size_t files_max) {
     // Without its '/': with it, O_NOFOLLOW would not keep a link from being followed.
     const std::string bare(name.substr(0, name.size() - 1));
     std::string key = str_cat(directory.key(), name);
-    Descriptor below(::openat(directory.fd(), bare.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    Descriptor below(
+        ::openat(directory.fd(), bare.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (below) {
       enter(std::move(below), std::move(key));
-    } else if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP) {  // else it was replaced meanwhile
+    } else if (errno != ENOENT && errno != ENOTDIR &&
+               errno != ELOOP) {  // else it was replaced meanwhile
       throw_errno(str_cat("opening directory ", shown(key)), errno);
     }
   }

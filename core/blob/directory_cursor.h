@@ -15,7 +15,8 @@ namespace tarn::blob {
 /// Names at the root that start so belong to the store itself: never listed, refused as keys.
 constexpr std::string_view kReservedNamePrefix = ".tarn-store-id";
 
-/// The names in one directory as they were when it was read, sorted as paths: a directory's name counts with its
+/// The names in one directory as they were when it was read, sorted as paths: a directory's name
+/// counts with its
 /// '/'. Symbolic links and special files are not among them. Immutable.
 class DirectoryListing {
  public:
@@ -55,24 +56,26 @@ class DirectoryListing {
 
 /// Neighbours in one directory, none of them a directory.
 struct FileRun {
-  std::shared_ptr<const DirectoryListing> directory;  // shared by the cursor and whoever looks at the files
+  std::shared_ptr<const DirectoryListing>
+      directory;  // shared by the cursor and whoever looks at the files
   size_t first = 0;
   size_t end = 0;
 };
 
-/// Keys below a root that start with `prefix` and are greater than `after`, in order, as they were when each
-/// directory was reached. One thread at a time.
+/// Keys below a root that start with `prefix` and are greater than `after`, in order, as they were
+/// when each directory was reached. One thread at a time.
 class DirectoryCursor {
  public:
   /// `root_fd` is only used here.
   DirectoryCursor(int root_fd, std::string_view prefix, std::string_view after);
 
-  /// At most `files_max` files; nullopt at the end. Throws permission_denied for a directory that may not be read,
-  /// resource_exhausted for one too deep.
+  /// At most `files_max` files; nullopt at the end. Throws permission_denied for a directory that
+  /// may not be read, resource_exhausted for one too deep.
   std::optional<FileRun> next(size_t files_max);
   /// Gives back what next() returned last from file `from` on.
   void put_back(const FileRun& run, size_t from);
-  /// Whether a new cursor would find the same names in the directories that this one has read and not left.
+  /// Whether a new cursor would find the same names in the directories that this one has read and
+  /// not left.
   bool is_current() const;
   size_t names_held() const;
 

@@ -1,8 +1,8 @@
 #include "core/blob/local_file.h"
 
-#include <fcntl.h>
-
 #include <cerrno>
+
+#include <fcntl.h>
 
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
@@ -35,7 +35,8 @@ BlobStat blob_stat_of(std::string_view key, const struct stat& status) {
           .version_id = ""};
 }
 
-std::optional<BlobStat> stat_listed(const DirectoryListing& directory, size_t index, LocalMode mode) {
+std::optional<BlobStat> stat_listed(const DirectoryListing& directory, size_t index,
+                                    LocalMode mode) {
   const std::string_view name = directory.name(index);
   struct stat status {};
   if (::fstatat(directory.fd(), name.data(), &status, AT_SYMLINK_NOFOLLOW) != 0) {

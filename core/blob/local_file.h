@@ -1,10 +1,10 @@
 // What a file of a local store says of itself, and whether it is an object.
 #pragma once
 
-#include <sys/stat.h>
-
 #include <optional>
 #include <string_view>
+
+#include <sys/stat.h>
 
 #include "core/blob/blob_store.h"
 #include "core/blob/directory_cursor.h"
@@ -23,6 +23,7 @@ bool is_unfinished(const struct stat& status);
 BlobStat blob_stat_of(std::string_view key, const struct stat& status);
 
 /// Looks at one listed file. nullopt = it is gone or no object.
-std::optional<BlobStat> stat_listed(const DirectoryListing& directory, size_t index, LocalMode mode);
+std::optional<BlobStat> stat_listed(const DirectoryListing& directory, size_t index,
+                                    LocalMode mode);
 
 }  // namespace tarn::blob

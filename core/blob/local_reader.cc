@@ -1,11 +1,11 @@
 #include "core/blob/local_reader.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <utility>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
@@ -19,7 +19,8 @@ LocalReader::LocalReader(Descriptor file, BlobStat stat, ByteRange range, bool c
     : file_(std::move(file)), stat_(std::move(stat)), range_(range), check_etag_(check_etag) {}
 
 size_t LocalReader::read(std::span<char> out) {
-  const size_t wanted = static_cast<size_t>(std::min<uint64_t>(out.size(), range_.length - read_bytes_));
+  const size_t wanted =
+      static_cast<size_t>(std::min<uint64_t>(out.size(), range_.length - read_bytes_));
   if (wanted == 0) {
     if (read_bytes_ == range_.length) check_unchanged();
     return 0;
@@ -32,8 +33,9 @@ size_t LocalReader::read(std::span<char> out) {
   if (count < 0) throw_errno(str_cat("reading object ", shown(stat_.key)), errno);
   if (count == 0) {
     if (check_etag_) throw_source_changed(stat_.key, "the file was cut while it was read");
-    throw Error(ErrorCode::kGone, str_cat("reading object ", shown(stat_.key), ": the file ends at byte ", offset,
-                                          ", it had ", stat_.size_bytes));
+    throw Error(ErrorCode::kGone,
+                str_cat("reading object ", shown(stat_.key), ": the file ends at byte ", offset,
+                        ", it had ", stat_.size_bytes));
   }
   read_bytes_ += static_cast<uint64_t>(count);
   return static_cast<size_t>(count);
@@ -42,8 +44,10 @@ size_t LocalReader::read(std::span<char> out) {
 void LocalReader::check_unchanged() {
   if (!check_etag_) return;
   struct stat status {};
-  if (::fstat(file_.get(), &status) != 0) throw_errno(str_cat("reading object ", shown(stat_.key)), errno);
-  if (static_cast<uint64_t>(status.st_size) != stat_.size_bytes || mtime_ns_of(status) != stat_.mtime_ns) {
+  if (::fstat(file_.get(), &status) != 0)
+    throw_errno(str_cat("reading object ", shown(stat_.key)), errno);
+  if (static_cast<uint64_t>(status.st_size) != stat_.size_bytes ||
+      mtime_ns_of(status) != stat_.mtime_ns) {
     throw_source_changed(stat_.key, "the file changed while it was read");
   }
 }

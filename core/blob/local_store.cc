@@ -1,13 +1,13 @@
 #include "core/blob/local_store.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
@@ -18,6 +18,7 @@
 #include "core/blob/local_file.h"
 #include "core/blob/local_reader.h"
 #include "core/blob/local_writer.h"
+#include "core/blob/store_metrics.h"
 
 namespace tarn::blob {
 namespace {
@@ -51,7 +52,8 @@ void check_is_file(int directory_fd, const std::string& name, std::string_view k
   if (::fstatat(directory_fd, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return;
   const std::string doing = str_cat("creating object ", shown(key));
   if (S_ISLNK(status.st_mode)) throw_errno(doing, ELOOP);
-  if (!S_ISREG(status.st_mode)) throw_invalid(str_cat(doing, ": a directory or special file has this name"));
+  if (!S_ISREG(status.st_mode))
+    throw_invalid(str_cat(doing, ": a directory or special file has this name"));
 }
 
 }  // namespace
@@ -65,7 +67,8 @@ std::unique_ptr<LocalStore> LocalStore::open(const std::string& root, LocalMode 
   }
   Descriptor directory(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!directory && (errno == ENOENT || errno == ENOTDIR)) {
-    throw Error(ErrorCode::kNotFound, "bucket_not_found", str_cat(doing, ": there is no such directory"));
+    throw Error(ErrorCode::kNotFound, "bucket_not_found",
+                str_cat(doing, ": there is no such directory"));
   }
   if (!directory) throw_errno(doing, errno);
   return std::unique_ptr<LocalStore>(new LocalStore(root, mode, std::move(directory)));
@@ -81,7 +84,8 @@ LocalStore::~LocalStore() = default;
 
 void LocalStore::check_writable(std::string_view doing) const {
   if (mode_ == LocalMode::kObjects) return;
-  throw Error(ErrorCode::kPermissionDenied, str_cat(doing, ": ", shown(root_), " is only imported from"));
+  throw Error(ErrorCode::kPermissionDenied,
+              str_cat(doing, ": ", shown(root_), " is only imported from"));
 }
 
 // A miss in a directory that was deleted or unmounted must not pass for a missing object.
@@ -93,6 +97,8 @@ void LocalStore::check_root_exists() const {
 }
 
 std::unique_ptr<BlobWriter> LocalStore::create(std::string_view key, std::optional<uint64_t>) {
+  static metrics::Histogram& histogram = StoreTimer::histogram("local_create");
+  const StoreTimer timer(histogram);
   std::string path = checked_path(key);
   check_writable(str_cat("creating object ", shown(key)));
   const auto [directory_path, name] = split(path);
@@ -109,7 +115,8 @@ std::unique_ptr<BlobWriter> LocalStore::create(std::string_view key, std::option
     if (!file && error == EEXIST) check_is_file(directory->get(), name, key);
     if (!file && error == ENOENT) check_root_exists();
     if (!file && error != EEXIST) throw_errno(str_cat("creating object ", shown(key)), error);
-    return std::make_unique<LocalWriter>(std::move(directory), name, std::move(path), std::move(file));
+    return std::make_unique<LocalWriter>(std::move(directory), name, std::move(path),
+                                         std::move(file));
   }
 }
 
@@ -127,6 +134,8 @@ Descriptor LocalStore::open_file(const std::string& key, int flags) const {
 }
 
 std::optional<BlobStat> LocalStore::stat(std::string_view key) {
+  static metrics::Histogram& histogram = StoreTimer::histogram("local_stat");
+  const StoreTimer timer(histogram);
   const std::string path = checked_path(key);
   const Descriptor parent = split(path).first.empty()
                                 ? Descriptor(::fcntl(directory_.get(), F_DUPFD_CLOEXEC, 0))
@@ -144,7 +153,10 @@ std::optional<BlobStat> LocalStore::stat(std::string_view key) {
   return blob_stat_of(key, status);
 }
 
-std::unique_ptr<BlobReader> LocalStore::open(std::string_view key, ByteRange range, std::string_view if_etag) {
+std::unique_ptr<BlobReader> LocalStore::open(std::string_view key, ByteRange range,
+                                             std::string_view if_etag) {
+  static metrics::Histogram& histogram = StoreTimer::histogram("local_open");
+  const StoreTimer timer(histogram);
   const std::string path = checked_path(key);
   Descriptor file = open_file(path, O_RDONLY);
   if (!file) return nullptr;
@@ -160,12 +172,15 @@ std::unique_ptr<BlobReader> LocalStore::open(std::string_view key, ByteRange ran
 }
 
 void LocalStore::remove(std::string_view key) {
+  static metrics::Histogram& histogram = StoreTimer::histogram("local_remove");
+  const StoreTimer timer(histogram);
   const std::string path = checked_path(key);
   const std::string doing = str_cat("removing object ", shown(key));
   check_writable(doing);
   const auto [directory_path, name] = split(path);
-  const Descriptor parent = directory_path.empty() ? Descriptor(::fcntl(directory_.get(), F_DUPFD_CLOEXEC, 0))
-                                                   : open_file(directory_path, O_PATH | O_DIRECTORY);
+  const Descriptor parent = directory_path.empty()
+                                ? Descriptor(::fcntl(directory_.get(), F_DUPFD_CLOEXEC, 0))
+                                : open_file(directory_path, O_PATH | O_DIRECTORY);
   struct stat status {};
   if (!parent || ::fstatat(parent.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return;
   if (S_ISLNK(status.st_mode)) throw_errno(doing, ELOOP);
@@ -174,6 +189,8 @@ void LocalStore::remove(std::string_view key) {
 }
 
 ListPage LocalStore::list(std::string_view prefix, std::string_view after, uint32_t limit) {
+  static metrics::Histogram& histogram = StoreTimer::histogram("local_list");
+  const StoreTimer timer(histogram);
   check_list_limit(limit);
   ListPage page;
   DirectoryCursor cursor = cursor_at(prefix, after);
@@ -234,7 +251,8 @@ uint64_t LocalStore::remove_unfinished(std::string_view prefix, Instant begun_be
       struct stat status {};
       if (::fstatat(run->directory->fd(), name, &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
       // The time of the last write: a writer that is still at work keeps it new.
-      if (!is_unfinished(status) || mtime_ns_of(status) / 1'000'000 >= to_millis(begun_before)) continue;
+      if (!is_unfinished(status) || mtime_ns_of(status) / 1'000'000 >= to_millis(begun_before))
+        continue;
       if (::unlinkat(run->directory->fd(), name, 0) == 0) ++removed;
     }
   }
@@ -255,15 +273,18 @@ std::optional<std::string> LocalStore::read_store_id() {
 void LocalStore::write_store_id(std::string_view id) {
   const std::string doing = str_cat("writing the store's id in ", shown(root_));
   check_writable(doing);
-  if (id.empty() || id.size() > kStoreIdBytesMax) throw_invalid(str_cat(doing, ": it is empty or too long"));
+  if (id.empty() || id.size() > kStoreIdBytesMax)
+    throw_invalid(str_cat(doing, ": it is empty or too long"));
   const std::string name(kReservedNamePrefix);
   const std::string draft = str_cat(name, ".", to_hex(random_bytes(8)));
   const int root = directory_.get();
-  Descriptor file(::openat(root, draft.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, kStoreIdMode));
+  Descriptor file(
+      ::openat(root, draft.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, kStoreIdMode));
   if (!file) throw_errno(doing, errno);
   // A link, not a rename: of two servers that start on one directory, one must lose.
-  const bool written = ::write(file.get(), id.data(), id.size()) == static_cast<ssize_t>(id.size()) &&
-                       ::fsync(file.get()) == 0;
+  const bool written =
+      ::write(file.get(), id.data(), id.size()) == static_cast<ssize_t>(id.size()) &&
+      ::fsync(file.get()) == 0;
   const bool linked = written && ::linkat(root, draft.c_str(), root, name.c_str(), 0) == 0;
   const int error = errno;
   ::unlinkat(root, draft.c_str(), 0);

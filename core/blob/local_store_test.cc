@@ -1,11 +1,5 @@
 #include "core/blob/local_store.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -13,6 +7,12 @@
 #include <functional>
 #include <string>
 #include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
@@ -49,8 +49,12 @@ void write_file(const std::string& path, const std::string& text) {
 
 class LocalStoreTest : public ::testing::Test {
  protected:
-  std::unique_ptr<LocalStore> open_objects() { return LocalStore::open(root_, LocalMode::kObjects); }
-  std::unique_ptr<LocalStore> open_import_root() { return LocalStore::open(root_, LocalMode::kImportRoot); }
+  std::unique_ptr<LocalStore> open_objects() {
+    return LocalStore::open(root_, LocalMode::kObjects);
+  }
+  std::unique_ptr<LocalStore> open_import_root() {
+    return LocalStore::open(root_, LocalMode::kImportRoot);
+  }
 
   testing::TemporaryDirectory outside_;
   std::string root_ = outside_ / "root";
@@ -130,7 +134,8 @@ TEST_F(LocalStoreTest, EtagIsTheDigestOfPathSizeAndTime) {
   const auto store = open_import_root();
   const auto stat = store->stat("d/a");
   ASSERT_TRUE(stat.has_value());
-  const std::string identity = std::string("d/a\0", 4) + std::string("3\0", 2) + std::to_string(stat->mtime_ns);
+  const std::string identity =
+      std::string("d/a\0", 4) + std::string("3\0", 2) + std::to_string(stat->mtime_ns);
   EXPECT_EQ(stat->etag, to_hex(md5(identity)) + "-1");
   EXPECT_EQ(store->list("", "", 1).items[0], *stat);
   std::vector<BlobStat> walked;
@@ -209,7 +214,8 @@ TEST_F(LocalStoreTest, WritesIntoDirectoriesThatWereRemovedMeanwhile) {
 TEST_F(LocalStoreTest, KeepsFewDirectoriesOpen) {
   const auto store = open_objects();
   for (int i = 0; i < 600; ++i) ASSERT_TRUE(put(*store, "d" + std::to_string(i) + "/k", ""));
-  const auto open_files = std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
+  const auto open_files =
+      std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
   EXPECT_LT(open_files, 480);
   EXPECT_EQ(list_keys(*store).size(), 600u);
 }
@@ -233,9 +239,12 @@ class LocalTreeTest : public LocalStoreTest {
   void make_files(int count) {
     constexpr const char* kTails[] = {"", "-", ".x", "0", " ", "+", "!"};
     for (int i = 0; i < count; ++i) {
-      const std::string directory = "d" + std::to_string(i % 97) + kTails[i % 7] + "/" + std::to_string(i % 5) + "e";
+      const std::string directory =
+          "d" + std::to_string(i % 97) + kTails[i % 7] + "/" + std::to_string(i % 5) + "e";
       keys_.push_back(directory + "/" + std::to_string(i) + kTails[i % 3]);
-      if (i % 4 == 0) keys_.back() = "d" + std::to_string(i % 97) + kTails[i % 7] + "/" + std::to_string(i) + ".top";
+      if (i % 4 == 0)
+        keys_.back() =
+            "d" + std::to_string(i % 97) + kTails[i % 7] + "/" + std::to_string(i) + ".top";
     }
     std::string made;
     for (const std::string& key : keys_) {
@@ -266,8 +275,9 @@ TEST_F(LocalTreeTest, WalkMayEndEarlyOrThrowWhileFilesAreLookedAt) {
     size_t seen = 0;
     store->walk("", "", [&](const BlobStat&) { return ++seen < stop_at; });
     EXPECT_EQ(seen, stop_at);
-    EXPECT_THROW(store->walk("", "", [&](const BlobStat&) -> bool { throw std::runtime_error("visit"); }),
-                 std::runtime_error);
+    EXPECT_THROW(
+        store->walk("", "", [&](const BlobStat&) -> bool { throw std::runtime_error("visit"); }),
+        std::runtime_error);
   }
 }
 

@@ -1,4 +1,5 @@
-// LocalStore::walk: one thread goes through the directories and visits, others look at the files ahead of it.
+// LocalStore::walk: one thread goes through the directories and visits, others look at the files
+// ahead of it.
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -36,7 +37,8 @@ void fill(Batch& batch, LocalMode mode) {
   try {
     batch.stats.reserve(batch.run.end - batch.run.first);
     for (size_t i = batch.run.first; i < batch.run.end; ++i) {
-      if (auto stat = stat_listed(*batch.run.directory, i, mode)) batch.stats.push_back(std::move(*stat));
+      if (auto stat = stat_listed(*batch.run.directory, i, mode))
+        batch.stats.push_back(std::move(*stat));
     }
   } catch (...) {
     batch.error = std::current_exception();

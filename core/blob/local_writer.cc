@@ -1,16 +1,17 @@
 #include "core/blob/local_writer.h"
 
+#include <cerrno>
+#include <utility>
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cerrno>
-#include <utility>
 
 #include "core/base/str_cat.h"
 #include "core/blob/beneath.h"
 #include "core/blob/checks.h"
 #include "core/blob/local_file.h"
+#include "core/blob/store_metrics.h"
 
 namespace tarn::blob {
 namespace {
@@ -20,8 +21,12 @@ constexpr uint64_t kWritebackBytes = 8 * 1024 * 1024;
 
 }  // namespace
 
-LocalWriter::LocalWriter(DirectoryCache::Shared directory, std::string name, std::string key, Descriptor file)
-    : directory_(std::move(directory)), name_(std::move(name)), key_(std::move(key)), file_(std::move(file)) {}
+LocalWriter::LocalWriter(DirectoryCache::Shared directory, std::string name, std::string key,
+                         Descriptor file)
+    : directory_(std::move(directory)),
+      name_(std::move(name)),
+      key_(std::move(key)),
+      file_(std::move(file)) {}
 
 LocalWriter::~LocalWriter() {
   if (file_) unlink();
@@ -53,9 +58,13 @@ void LocalWriter::start_writeback() {
 
 bool LocalWriter::finish() {
   if (!file_) return false;
-  // Not fdatasync: it need not make the mode durable. A power cut between mode and sync may leave a short file that
-  // looks like an object; nothing points at it yet, so it is garbage like any other.
-  if (::fchmod(file_.get(), kFinishedMode) != 0 || ::fsync(file_.get()) != 0 || ::fsync(directory_->get()) != 0) {
+  static metrics::Histogram& histogram = StoreTimer::histogram("local_finish");
+  const StoreTimer timer(histogram);
+  // Not fdatasync: it need not make the mode durable. A power cut between mode and sync may leave a
+  // short file that looks like an object; nothing points at it yet, so it is garbage like any
+  // other.
+  if (::fchmod(file_.get(), kFinishedMode) != 0 || ::fsync(file_.get()) != 0 ||
+      ::fsync(directory_->get()) != 0) {
     const int error = errno;
     unlink();  // after a failed sync nobody knows what is on the disk
     throw_errno(str_cat("making object ", shown(key_), " durable"), error);

@@ -11,7 +11,8 @@
 
 namespace tarn::blob {
 
-/// Made by LocalStore::create. Without a file: the key exists already, what is written goes nowhere.
+/// Made by LocalStore::create. Without a file: the key exists already, what is written goes
+/// nowhere.
 class LocalWriter final : public BlobWriter {
  public:
   LocalWriter(DirectoryCache::Shared directory, std::string name, std::string key, Descriptor file);

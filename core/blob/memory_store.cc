@@ -85,7 +85,8 @@ std::unique_ptr<BlobReader> MemoryStore::open(std::string_view key, ByteRange ra
                                               std::string_view if_etag) {
   const auto object = find(key);
   if (!object) return nullptr;
-  if (!if_etag.empty() && if_etag != object->stat.etag) throw_source_changed(key, "its etag differs");
+  if (!if_etag.empty() && if_etag != object->stat.etag)
+    throw_source_changed(key, "its etag differs");
   check_range(key, range, object->stat.size_bytes);
   return std::make_unique<MemoryReader>(object, range);
 }
@@ -94,7 +95,8 @@ ListPage MemoryStore::list(std::string_view prefix, std::string_view after, uint
   check_list_limit(limit);
   ListPage page;
   MutexLock lock(objects_->mutex);
-  auto at = after < prefix ? objects_->by_key.lower_bound(prefix) : objects_->by_key.upper_bound(after);
+  auto at =
+      after < prefix ? objects_->by_key.lower_bound(prefix) : objects_->by_key.upper_bound(after);
   for (; at != objects_->by_key.end() && at->first.starts_with(prefix); ++at) {
     if (page.items.size() == limit) {
       page.has_more = true;

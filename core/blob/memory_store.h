@@ -10,14 +10,17 @@
 
 namespace tarn::blob {
 
-/// Holds any key. The etag is the MD5 of the bytes. Safe from any thread; writers and readers may outlive it.
+/// Holds any key. The etag is the MD5 of the bytes. Safe from any thread; writers and readers may
+/// outlive it.
 class MemoryStore final : public BlobStore {
  public:
   MemoryStore();
 
-  std::unique_ptr<BlobWriter> create(std::string_view key, std::optional<uint64_t> size_hint) override;
+  std::unique_ptr<BlobWriter> create(std::string_view key,
+                                     std::optional<uint64_t> size_hint) override;
   std::optional<BlobStat> stat(std::string_view key) override;
-  std::unique_ptr<BlobReader> open(std::string_view key, ByteRange range, std::string_view if_etag) override;
+  std::unique_ptr<BlobReader> open(std::string_view key, ByteRange range,
+                                   std::string_view if_etag) override;
   ListPage list(std::string_view prefix, std::string_view after, uint32_t limit) override;
   void remove(std::string_view key) override;
 

@@ -26,7 +26,8 @@ void for_each_end(std::string_view xml, std::string_view root, const Visit& visi
   while (true) {
     const XmlScanner::Event event = scanner.next();
     if (event == XmlScanner::Event::kDone) break;
-    if (scanner.path().front() != root) fail(str_cat("it is a ", scanner.path().front(), ", no ", root));
+    if (scanner.path().front() != root)
+      fail(str_cat("it is a ", scanner.path().front(), ", no ", root));
     seen = true;
     if (event == XmlScanner::Event::kEnd) visit(scanner.path(), scanner.text());
   }
@@ -103,9 +104,10 @@ S3Failure parse_failure(std::string_view xml) {
 
 std::string parse_upload_id(std::string_view xml) {
   std::string id;
-  for_each_end(xml, "InitiateMultipartUploadResult", [&](const Path& path, const std::string& text) {
-    if (path.size() == 2 && path[1] == "UploadId") id = text;
-  });
+  for_each_end(xml, "InitiateMultipartUploadResult",
+               [&](const Path& path, const std::string& text) {
+                 if (path.size() == 2 && path[1] == "UploadId") id = text;
+               });
   if (id.empty()) fail("it holds no UploadId");
   return id;
 }
@@ -134,7 +136,8 @@ S3UploadPage parse_list_uploads(std::string_view xml) {
 }
 
 std::string unquoted_etag(std::string_view text) {
-  if (text.size() >= 2 && text.front() == '"' && text.back() == '"') text = text.substr(1, text.size() - 2);
+  if (text.size() >= 2 && text.front() == '"' && text.back() == '"')
+    text = text.substr(1, text.size() - 2);
   return std::string(text);
 }
 

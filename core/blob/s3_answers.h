@@ -16,7 +16,8 @@ namespace tarn::blob {
 ListPage parse_list_objects(std::string_view xml);
 
 struct S3Failure {
-  std::string code;  ///< "NoSuchKey"; "" for a body that is no error document (proxies answer in HTML)
+  std::string
+      code;  ///< "NoSuchKey"; "" for a body that is no error document (proxies answer in HTML)
   std::string message;
 };
 /// Never throws.

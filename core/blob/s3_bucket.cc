@@ -23,7 +23,8 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// A page of 1,000 objects with keys of 1,024 bytes, each byte percent-encoded, and the rest of the markup.
+// A page of 1,000 objects with keys of 1,024 bytes, each byte percent-encoded, and the rest of the
+// markup.
 constexpr size_t kAnswerBytesMax = 8 * 1024 * 1024;
 constexpr size_t kFailureBytesMax = 64 * 1024;
 // Over plain HTTP bodies up to here are protected by a signed hash: it costs 0.5 ms a MiB.
@@ -32,8 +33,8 @@ constexpr std::string_view kSecureScheme = "https://";
 constexpr std::string_view kPlainScheme = "http://";
 
 metrics::Counter& retries_counter() {
-  static metrics::Counter& counter =
-      metrics::counter("tarn_store_retries_total", "Requests to the object store that were sent again.");
+  static metrics::Counter& counter = metrics::counter(
+      "tarn_store_retries_total", "Requests to the object store that were sent again.");
   return counter;
 }
 
@@ -74,29 +75,35 @@ std::string_view advice(std::string_view code) {
 }
 
 ErrorCode code_of(int status, std::string_view s3_code) {
-  if (status == 401 || status == 403 || s3_code == "ExpiredToken" || s3_code == "AuthorizationHeaderMalformed") {
+  if (status == 401 || status == 403 || s3_code == "ExpiredToken" ||
+      s3_code == "AuthorizationHeaderMalformed") {
     return ErrorCode::kPermissionDenied;
   }
   // Damaged on the way: the same call may succeed.
-  if (s3_code == "BadDigest" || s3_code == "XAmzContentSHA256Mismatch") return ErrorCode::kUnavailable;
-  if (status == 400 || status == 411 || status == 414 || status == 416) return ErrorCode::kInvalidArgument;
+  if (s3_code == "BadDigest" || s3_code == "XAmzContentSHA256Mismatch")
+    return ErrorCode::kUnavailable;
+  if (status == 400 || status == 411 || status == 414 || status == 416)
+    return ErrorCode::kInvalidArgument;
   if (status == 501) return ErrorCode::kUnimplemented;
   return ErrorCode::kUnavailable;
 }
 
 }  // namespace
 
-S3Bucket::S3Bucket(S3Options options, http::Client& client) : options_(std::move(options)), client_(client) {
+S3Bucket::S3Bucket(S3Options options, http::Client& client)
+    : options_(std::move(options)), client_(client) {
   const bool secure = options_.endpoint.starts_with(kSecureScheme);
   scheme_ = secure ? kSecureScheme : kPlainScheme;
   std::string_view host = options_.endpoint;
   if (!host.starts_with(scheme_)) {
-    throw_invalid(str_cat("S3 endpoint \"", options_.endpoint, "\": must start with https:// or http://"));
+    throw_invalid(
+        str_cat("S3 endpoint \"", options_.endpoint, "\": must start with https:// or http://"));
   }
   host.remove_prefix(scheme_.size());
   while (host.ends_with('/')) host.remove_suffix(1);
   if (host.empty() || host.find_first_of("/?#@ ") != std::string_view::npos) {
-    throw_invalid(str_cat("S3 endpoint \"", options_.endpoint, "\": must be a scheme, a host and maybe a port"));
+    throw_invalid(str_cat("S3 endpoint \"", options_.endpoint,
+                          "\": must be a scheme, a host and maybe a port"));
   }
   // As libcurl and every server have it: without the scheme's own port.
   const std::string_view default_port = secure ? ":443" : ":80";
@@ -105,7 +112,8 @@ S3Bucket::S3Bucket(S3Options options, http::Client& client) : options_(std::move
     throw_invalid(str_cat("S3 bucket \"", options_.bucket, "\": is no name of a bucket"));
   }
   if (options_.part_size_bytes < kS3PartBytesMin) {
-    throw_invalid(str_cat("S3 part size ", options_.part_size_bytes, ": is below ", kS3PartBytesMin));
+    throw_invalid(
+        str_cat("S3 part size ", options_.part_size_bytes, ": is below ", kS3PartBytesMin));
   }
   host_ = options_.path_style ? std::string(host) : str_cat(options_.bucket, '.', host);
 }
@@ -122,7 +130,8 @@ std::string S3Bucket::url_path(const S3Request& request) const {
 
 std::string S3Bucket::payload_hash(std::string_view body) const {
   if (body.empty()) return std::string(sigv4::kEmptySha256);
-  if (scheme_ == kSecureScheme || body.size() > kHashedBodyBytesMax) return std::string(sigv4::kUnsignedPayload);
+  if (scheme_ == kSecureScheme || body.size() > kHashedBodyBytesMax)
+    return std::string(sigv4::kUnsignedPayload);
   return to_hex(sha256(body));
 }
 
@@ -134,11 +143,15 @@ http::ClientRequest S3Bucket::signed_request(const S3Request& request) const {
   out.url = str_cat(scheme_, host_, path, query.empty() ? "" : "?", query);
   out.headers = request.headers;
   out.headers.set("Host", host_);
-  if (!options_.session_token.empty()) out.headers.set("x-amz-security-token", options_.session_token);
-  const sigv4::SigningTarget target{.method = request.method, .path = path, .query = query, .region = options_.region};
+  if (!options_.session_token.empty())
+    out.headers.set("x-amz-security-token", options_.session_token);
+  const sigv4::SigningTarget target{
+      .method = request.method, .path = path, .query = query, .region = options_.region};
   sigv4::sign(out.headers, target, options_.key, payload_hash(request.body), SystemClock().now());
   if (!request.body.empty()) {
-    out.upload = [&request](uint64_t offset, std::span<char> space) { return copy_body(request, offset, space); };
+    out.upload = [&request](uint64_t offset, std::span<char> space) {
+      return copy_body(request, offset, space);
+    };
     out.upload_bytes = request.body.size();
   }
   return out;
@@ -150,13 +163,16 @@ bool S3Bucket::is_transient(const S3Answer& answer) const {
     case 500:
     case 502:
     case 503:
-    case 504: return true;
-    case 400: return parse_failure(answer.body).code == "RequestTimeout";
+    case 504:
+      return true;
+    case 400:
+      return parse_failure(answer.body).code == "RequestTimeout";
     case 409: {
       const std::string code = parse_failure(answer.body).code;
       return code == "ConditionalRequestConflict" || code == "OperationAborted";
     }
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -164,7 +180,8 @@ bool S3Bucket::is_transient(const S3Answer& answer) const {
 template <typename Attempt>
 auto S3Bucket::retried(const S3Request& request, const Attempt& attempt) {
   const StoreTimer timer(StoreTimer::histogram(str_cat("s3_", request.operation)));
-  const auto give_up = SteadyClock::now() + request.total_deadline.value_or(options_.total_deadline);
+  const auto give_up =
+      SteadyClock::now() + request.total_deadline.value_or(options_.total_deadline);
   Backoff backoff(options_.backoff_first, options_.backoff_longest);
   for (uint32_t retries = 0;; ++retries) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(give_up - SteadyClock::now());
@@ -175,13 +192,15 @@ auto S3Bucket::retried(const S3Request& request, const Attempt& attempt) {
         if (result.answer.ok()) bucket_seen_ = true;
         return result;
       }
-      failure = str_cat("HTTP status ", result.answer.status, ' ', parse_failure(result.answer.body).code);
+      failure = str_cat("HTTP status ", result.answer.status, ' ',
+                        parse_failure(result.answer.body).code);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kUnavailable) throw;
       failure = error.message();
     }
     if (retries == options_.retries_max || !backoff.wait(give_up)) {
-      throw Error(ErrorCode::kUnavailable, str_cat(subject(request), ": ", failure, " (after ", retries + 1, " attempts)"));
+      throw Error(ErrorCode::kUnavailable,
+                  str_cat(subject(request), ": ", failure, " (after ", retries + 1, " attempts)"));
     }
     retries_counter().add();
     log::debug("store_retry", {{"operation", request.operation}, {"error", failure}});
@@ -192,12 +211,14 @@ S3Answer S3Bucket::send(const S3Request& request) {
   struct Result {
     S3Answer answer;
   };
-  return retried(request, [&](std::chrono::milliseconds deadline) {
-           http::ClientRequest signed_one = signed_request(request);
-           signed_one.deadline = deadline;
-           http::ClientResponse response = client_.send(signed_one, kAnswerBytesMax);
-           return Result{{response.status, std::move(response.headers), std::move(response.body)}};
-         })
+  return retried(request,
+                 [&](std::chrono::milliseconds deadline) {
+                   http::ClientRequest signed_one = signed_request(request);
+                   signed_one.deadline = deadline;
+                   http::ClientResponse response = client_.send(signed_one, kAnswerBytesMax);
+                   return Result{
+                       {response.status, std::move(response.headers), std::move(response.body)}};
+                 })
       .answer;
 }
 
@@ -226,10 +247,13 @@ void S3Bucket::throw_answer(const S3Request& request, const S3Answer& answer) co
   std::string message = str_cat(subject(request), ": HTTP status ", answer.status);
   if (!failure.code.empty()) message += str_cat(' ', failure.code, ": ", failure.message);
   if (const auto hint = advice(failure.code); !hint.empty()) message += str_cat(" (", hint, ")");
-  if (const auto region = answer.headers.get("x-amz-bucket-region"); !region.empty() && region != options_.region) {
-    message += str_cat(" (the bucket is in region ", region, ", configured is ", options_.region, ")");
+  if (const auto region = answer.headers.get("x-amz-bucket-region");
+      !region.empty() && region != options_.region) {
+    message +=
+        str_cat(" (the bucket is in region ", region, ", configured is ", options_.region, ")");
   }
-  if (failure.code == "NoSuchBucket") throw Error(ErrorCode::kNotFound, "bucket_not_found", message);
+  if (failure.code == "NoSuchBucket")
+    throw Error(ErrorCode::kNotFound, "bucket_not_found", message);
   throw Error(code_of(answer.status, failure.code), message);
 }
 
@@ -239,13 +263,15 @@ void S3Bucket::check_bucket_exists() {
   const S3Answer answer = send(request);
   if (answer.ok()) return;
   if (answer.status != 404) throw_answer(request, answer);
-  throw Error(ErrorCode::kNotFound, "bucket_not_found", str_cat(subject(request), ": there is no such bucket"));
+  throw Error(ErrorCode::kNotFound, "bucket_not_found",
+              str_cat(subject(request), ": there is no such bucket"));
 }
 
 void S3Bucket::forget_conditional_writes() {
   if (!conditional_writes_.exchange(false)) return;
   log::warn("store_without_conditional_writes",
-            {{"bucket", options_.bucket}, {"error", "objects are created after a look instead of exclusively"}});
+            {{"bucket", options_.bucket},
+             {"error", "objects are created after a look instead of exclusively"}});
 }
 
 }  // namespace tarn::blob

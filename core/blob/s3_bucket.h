@@ -1,4 +1,5 @@
-// Requests to one bucket of an S3-compatible server: addressed, signed, retried, their failures explained.
+// Requests to one bucket of an S3-compatible server: addressed, signed, retried, their failures
+// explained.
 #pragma once
 
 #include <atomic>
@@ -17,20 +18,22 @@
 namespace tarn::blob {
 
 struct S3Options {
-  std::string endpoint = {};                ///< "https://s3.eu-central-1.amazonaws.com", "http://127.0.0.1:9000"
+  std::string endpoint = {};  ///< "https://s3.eu-central-1.amazonaws.com", "http://127.0.0.1:9000"
   std::string region = "us-east-1";
   sigv4::AccessKey key = {};
-  std::string session_token = {};           ///< of temporary credentials; "" = none
+  std::string session_token = {};  ///< of temporary credentials; "" = none
   std::string bucket = {};
-  std::string prefix = {};                  ///< put before every key as it is: "" or "some/dir/"
-  bool path_style = true;              ///< bucket in the path, else in the host name
-  uint64_t part_size_bytes = 16 * 1024 * 1024;  ///< larger objects are uploaded in such parts, each held in memory
-  uint32_t parts_in_flight = 3;        ///< of one object
+  std::string prefix = {};  ///< put before every key as it is: "" or "some/dir/"
+  bool path_style = true;   ///< bucket in the path, else in the host name
+  uint64_t part_size_bytes =
+      16 * 1024 * 1024;          ///< larger objects are uploaded in such parts, each held in memory
+  uint32_t parts_in_flight = 3;  ///< of one object
   uint32_t retries_max = 6;
   std::chrono::milliseconds backoff_first{100};
   std::chrono::milliseconds backoff_longest{5'000};
-  std::chrono::milliseconds attempt_deadline{120'000};  ///< of one request, its body included; reads: see http::Client
-  std::chrono::milliseconds total_deadline{300'000};    ///< of one request with its retries
+  std::chrono::milliseconds attempt_deadline{
+      120'000};  ///< of one request, its body included; reads: see http::Client
+  std::chrono::milliseconds total_deadline{300'000};  ///< of one request with its retries
 };
 
 /// S3's limits. Source: AWS S3 "Multipart upload limits", "Object key names".
@@ -45,7 +48,7 @@ struct S3Request {
   std::optional<std::string> key = {};  ///< whole, prefix included; nothing = the bucket
   std::vector<std::pair<std::string, std::string>> query = {};  ///< not encoded, sorted by name
   http::Headers headers = {};
-  std::string_view body = {};           ///< outlives the call; sent from where it is
+  std::string_view body = {};                    ///< outlives the call; sent from where it is
   const std::atomic<bool>* cancelled = nullptr;  ///< cuts the upload of the body when set
   std::optional<std::chrono::milliseconds> total_deadline = {};  ///< shorter than the options'
 };
@@ -79,7 +82,8 @@ class S3Bucket {
   /// What an answer means that the caller has no use for:
   /// permission_denied, not_found (reason "bucket_not_found"), invalid_argument, unavailable.
   [[noreturn]] void throw_answer(const S3Request& request, const S3Answer& answer) const;
-  /// A 404 that names neither key nor bucket (HEAD has no body): throws not_found when the bucket is missing.
+  /// A 404 that names neither key nor bucket (HEAD has no body): throws not_found when the bucket
+  /// is missing.
   void check_bucket_exists();
 
   /// False once the server said that it cannot create exclusively.

@@ -1,5 +1,8 @@
 // The contract on an S3 server, as it is and with every n-th exchange failing.
 #include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <functional>
 
 #include "core/base/str_cat.h"
 #include "core/blob/s3_store.h"
@@ -28,12 +31,14 @@ blob::S3Options options_for(std::string bucket, std::string prefix) {
           .bucket = std::move(bucket),
           .prefix = std::move(prefix),
           .part_size_bytes = blob::kS3PartBytesMin,
+          .retries_max = 50,  // racing threads can be unlucky many times over
           .backoff_first = std::chrono::milliseconds(1),
           .backoff_longest = std::chrono::milliseconds(10)};
 }
 
 void create_bucket(const blob::S3Options& options, http::Client& client) {
-  const blob::S3Answer answer = blob::S3Bucket(options, client).send({.operation = "create_bucket", .method = "PUT"});
+  const blob::S3Answer answer =
+      blob::S3Bucket(options, client).send({.operation = "create_bucket", .method = "PUT"});
   if (!answer.ok()) throw std::runtime_error("creating the bucket: " + answer.body);
 }
 
@@ -54,18 +59,100 @@ class S3UnderTest final : public StoreUnderTest {
   std::optional<blob::S3Store> store_;
 };
 
-BlobStoreCase s3_case(std::string name, std::string prefix, uint64_t fail_every = 0, Fault fault = Fault::kFails) {
+BlobStoreCase s3_case(std::string name, std::string prefix, uint64_t fail_every = 0,
+                      Fault fault = Fault::kFails) {
   return {.name = std::move(name),
           // This server keeps objects as files.
           .traits = {.pathless_keys = PathlessKeys::kServerDecides, .holds_key_below_key = false},
-          .make = [prefix, fail_every, fault] { return std::make_unique<S3UnderTest>(prefix, fail_every, fault); }};
+          .make = [prefix, fail_every, fault] {
+            return std::make_unique<S3UnderTest>(prefix, fail_every, fault);
+          }};
 }
 
-INSTANTIATE_TEST_SUITE_P(S3, BlobStoreContract,
-                         ::testing::Values(s3_case("versitygw", ""), s3_case("versitygw_prefix", "some/ +dir/"),
-                                           s3_case("versitygw_every_third_fails", "", 3),
-                                           s3_case("versitygw_every_third_answer_lost", "", 3, Fault::kLosesAnswer)),
-                         name_of_case);
+INSTANTIATE_TEST_SUITE_P(
+    S3, BlobStoreContract,
+    ::testing::Values(s3_case("versitygw", ""), s3_case("versitygw_prefix", "some/ +dir/"),
+                      s3_case("versitygw_every_third_fails", "", 3),
+                      s3_case("versitygw_every_third_answer_lost", "", 3, Fault::kLosesAnswer)),
+    name_of_case);
+
+class S3ServerTest : public ::testing::Test {
+ protected:
+  void SetUp() override { create_bucket(options_, *client_); }
+  static std::string reason(const std::function<void()>& call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      return std::string(error.reason());
+    }
+    return "";
+  }
+
+  std::unique_ptr<http::Client> client_ = http::Client::create({});
+  blob::S3Options options_ = options_for(new_bucket_name(), "");
+  blob::S3Store store_{options_, *client_};
+  const Instant future_ = SystemClock().now() + std::chrono::hours(1);
+};
+
+TEST_F(S3ServerTest, AbandonedUploadKeepsNoPartsOnTheServer) {
+  {
+    const auto writer = store_.create("k", std::nullopt);
+    write_in_pieces(*writer, patterned_bytes(12'000'000));
+  }
+  EXPECT_EQ(store_.remove_unfinished("", future_), 0u);
+}
+
+TEST_F(S3ServerTest, UploadOfAKilledWriterIsRemovedWhenItIsOld) {
+  blob::S3Bucket bucket(options_, *client_);
+  for (const char* key : {"data/a b+", "data/c", "other/d"}) {
+    const blob::S3Answer answer = bucket.send(
+        {.operation = "create_upload", .method = "POST", .key = key, .query = {{"uploads", ""}}});
+    ASSERT_TRUE(answer.ok()) << answer.body;
+  }
+  EXPECT_EQ(store_.remove_unfinished("data/", SystemClock().now() - std::chrono::hours(1)), 0u);
+  EXPECT_EQ(store_.remove_unfinished("data/", future_), 2u);
+  EXPECT_EQ(store_.remove_unfinished("", future_), 1u);
+}
+
+TEST_F(S3ServerTest, WalkGoesOverManyPages) {
+  std::vector<std::string> keys;
+  for (int i = 0; i < 2'300; ++i) {
+    keys.push_back("d" + std::to_string(i % 11) + "/" + std::to_string(i));
+    // As the server keeps them: one file each. Two thousand PUTs would take as long as all other
+    // tests.
+    const std::string path = server().directory() + "/" + options_.bucket + "/" + keys.back();
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    std::ofstream(path) << i;
+  }
+  std::sort(keys.begin(), keys.end());
+  EXPECT_TRUE(walk_keys(store_) == keys);
+  EXPECT_TRUE(walk_keys(store_, "d3/", "d3/2") == filtered(keys, "d3/", "d3/2"));
+  std::vector<std::string> first;
+  store_.walk("", "", [&](const blob::BlobStat& item) {
+    return first.push_back(item.key), first.size() < 5;
+  });
+  EXPECT_EQ(first, std::vector<std::string>(keys.begin(), keys.begin() + 5));
+}
+
+TEST_F(S3ServerTest, MissingBucketIsNamedByEveryVerb) {
+  blob::S3Store missing(options_for("no-such-bucket", ""), *client_);
+  EXPECT_EQ(reason([&] { missing.stat("k"); }), "bucket_not_found");
+  EXPECT_EQ(reason([&] { missing.open("k", {.offset = 0, .length = 1}, ""); }), "bucket_not_found");
+  EXPECT_EQ(reason([&] { missing.list("", "", 1); }), "bucket_not_found");
+  EXPECT_EQ(reason([&] { missing.remove("k"); }), "bucket_not_found");
+  EXPECT_EQ(reason([&] { put(missing, "k", "v"); }), "bucket_not_found");
+  EXPECT_EQ(reason([&] { put(missing, "k", patterned_bytes(12'000'000)); }), "bucket_not_found");
+  EXPECT_EQ(reason([&] { walk_keys(missing); }), "bucket_not_found");
+}
+
+TEST_F(S3ServerTest, WrongCredentialsAreDeniedWithoutRetry) {
+  blob::S3Options wrong = options_;
+  wrong.key.secret = "wrong";
+  blob::S3Store store(wrong, *client_);
+  EXPECT_EQ(reason([&] { store.list("", "", 1); }), "permission_denied");
+  EXPECT_EQ(reason([&] { store.stat("k"); }), "permission_denied");
+  EXPECT_EQ(reason([&] { put(store, "k", "v"); }), "permission_denied");
+}
 
 }  // namespace
 }  // namespace tarn::testing

@@ -30,17 +30,19 @@ std::unique_ptr<S3Reader> S3Reader::open(S3Bucket& bucket, std::string key, Byte
 
 bool S3Reader::request(std::string_view if_etag) {
   S3Request request{.operation = "get", .key = key_};
-  request.headers.add("Range", str_cat("bytes=", left_.offset, '-', left_.offset + left_.length - 1));
+  request.headers.add("Range",
+                      str_cat("bytes=", left_.offset, '-', left_.offset + left_.length - 1));
   if (!if_etag.empty()) request.headers.add("If-Match", quoted_etag(if_etag));
   S3Bucket::Opened opened = bucket_.open(request);
   const S3Answer& answer = opened.answer;
   if (answer.status == 404 && parse_failure(answer.body).code != "NoSuchBucket") return false;
   if (answer.status == 412) throw_source_changed(key_, "its etag differs");
   if (!answer.ok()) bucket_.throw_answer(request, answer);
-  etag_ = unquoted_etag(answer.headers.get("ETag"));
+  std::string etag = unquoted_etag(answer.headers.get("ETag"));
   // Not every server knows If-Match.
-  if (!if_etag.empty() && etag_ != if_etag) throw_source_changed(key_, "its etag differs");
+  if (!if_etag.empty() && etag != if_etag) throw_source_changed(key_, "its etag differs");
   check_range_served(request, answer);
+  etag_ = std::move(etag);
   body_ = std::move(opened.body);
   return true;
 }
@@ -49,7 +51,8 @@ void S3Reader::check_range_served(const S3Request& request, const S3Answer& answ
   const std::string_view content_range = answer.headers.get("Content-Range");
   if (answer.status == 206 && is_range(content_range, left_)) return;
   const std::string length = std::to_string(left_.length);
-  if (answer.status == 200 && left_.offset == 0 && answer.headers.get("Content-Length") == length) return;
+  if (answer.status == 200 && left_.offset == 0 && answer.headers.get("Content-Length") == length)
+    return;
   if (answer.status == 206) {  // shorter than asked for
     throw_invalid(str_cat("reading object ", shown(key_), ": bytes ", left_.offset, " to ",
                           left_.offset + left_.length, " are not all there: ", content_range));
@@ -66,14 +69,17 @@ size_t S3Reader::read(std::span<char> out) {
     try {
       if (!body_ && !request(etag_)) throw_source_changed(key_, "it was removed while it was read");
       const size_t count = body_->read(out);
-      if (count == 0) throw Error(ErrorCode::kUnavailable, str_cat("reading object ", shown(key_), ": cut short"));
+      if (count == 0)
+        throw Error(ErrorCode::kUnavailable,
+                    str_cat("reading object ", shown(key_), ": cut short"));
       left_.offset += count;
       left_.length -= count;
       return count;
     } catch (const Error& error) {
       const bool passes = error.code() == ErrorCode::kUnavailable && body_ != nullptr;
       body_.reset();
-      if (!passes || ++resumptions_ > bucket_.options().retries_max || !backoff.wait(give_up)) throw;
+      if (!passes || ++resumptions_ > bucket_.options().retries_max || !backoff.wait(give_up))
+        throw;
     }
   }
 }

@@ -19,7 +19,8 @@ class S3Reader final : public BlobReader {
   size_t read(std::span<char> out) override;
 
  private:
-  S3Reader(S3Bucket& bucket, std::string key, ByteRange range) : bucket_(bucket), key_(std::move(key)), left_(range) {}
+  S3Reader(S3Bucket& bucket, std::string key, ByteRange range)
+      : bucket_(bucket), key_(std::move(key)), left_(range) {}
 
   bool request(std::string_view if_etag);
   void check_range_served(const S3Request& request, const S3Answer& answer) const;

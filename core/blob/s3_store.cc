@@ -14,13 +14,17 @@ namespace tarn::blob {
 namespace {
 
 BlobStat stat_from_headers(std::string_view key, const http::Headers& headers) {
-  BlobStat stat{.key = std::string(key), .etag = unquoted_etag(headers.get("ETag")), .version_id = ""};
+  BlobStat stat{
+      .key = std::string(key), .etag = unquoted_etag(headers.get("ETag")), .version_id = ""};
   const std::string_view length = headers.get("Content-Length");
-  const auto [end, error] = std::from_chars(length.data(), length.data() + length.size(), stat.size_bytes);
+  const auto [end, error] =
+      std::from_chars(length.data(), length.data() + length.size(), stat.size_bytes);
   if (length.empty() || error != std::errc() || end != length.data() + length.size()) {
-    throw Error(ErrorCode::kUnavailable, str_cat("looking at object ", shown(key), ": the store told no size"));
+    throw Error(ErrorCode::kUnavailable,
+                str_cat("looking at object ", shown(key), ": the store told no size"));
   }
-  if (const auto time = parse_http_date(headers.get("Last-Modified"))) stat.mtime_ns = to_millis(*time) * 1'000'000;
+  if (const auto time = parse_http_date(headers.get("Last-Modified")))
+    stat.mtime_ns = to_millis(*time) * 1'000'000;
   const std::string_view version = headers.get("x-amz-version-id");
   if (version != "null") stat.version_id = version;  // "null": of a bucket without versions
   return stat;
@@ -32,12 +36,14 @@ std::string S3Store::whole_key(std::string_view key) const {
   check_key(key);
   std::string whole = str_cat(bucket_.options().prefix, key);
   if (whole.size() > kS3KeyBytesMax) {
-    throw_invalid(str_cat("object key ", shown(key), ": is longer than ", kS3KeyBytesMax, " bytes"));
+    throw_invalid(
+        str_cat("object key ", shown(key), ": is longer than ", kS3KeyBytesMax, " bytes"));
   }
   return whole;
 }
 
-std::unique_ptr<BlobWriter> S3Store::create(std::string_view key, std::optional<uint64_t> size_hint) {
+std::unique_ptr<BlobWriter> S3Store::create(std::string_view key,
+                                            std::optional<uint64_t> size_hint) {
   return std::make_unique<S3Writer>(bucket_, whole_key(key), size_hint);
 }
 
@@ -52,7 +58,8 @@ std::optional<BlobStat> S3Store::stat(std::string_view key) {
   return stat_from_headers(key, answer.headers);
 }
 
-std::unique_ptr<BlobReader> S3Store::open(std::string_view key, ByteRange range, std::string_view if_etag) {
+std::unique_ptr<BlobReader> S3Store::open(std::string_view key, ByteRange range,
+                                          std::string_view if_etag) {
   std::string whole = whole_key(key);
   // An overflowing range is no header; an empty one cannot be asked for.
   if (range.length > 0 && range.offset <= ~uint64_t{0} - range.length) {
@@ -87,8 +94,9 @@ ListPage S3Store::list(std::string_view prefix, std::string_view after, uint32_t
     item.key.erase(0, own.size());
     // Imports and collection build on the order; some servers list directories their own way.
     if (item.key <= last && !last.empty()) {
-      throw Error(ErrorCode::kUnimplemented, str_cat("listing bucket \"", bucket_.options().bucket, "\": the server sent ",
-                                                     shown(item.key), " after ", shown(last), ", not in byte order"));
+      throw Error(ErrorCode::kUnimplemented,
+                  str_cat("listing bucket \"", bucket_.options().bucket, "\": the server sent ",
+                          shown(item.key), " after ", shown(last), ", not in byte order"));
     }
     last = item.key;
   }
@@ -106,8 +114,9 @@ uint64_t S3Store::remove_unfinished(std::string_view prefix, Instant begun_befor
   uint64_t removed = 0;
   S3UploadPage page;
   do {
-    S3Request listing{.operation = "list_uploads",
-                      .query = {{"encoding-type", "url"}, {"prefix", str_cat(bucket_.options().prefix, prefix)}}};
+    S3Request listing{
+        .operation = "list_uploads",
+        .query = {{"encoding-type", "url"}, {"prefix", str_cat(bucket_.options().prefix, prefix)}}};
     if (!page.next_key.empty()) {
       listing.query.insert(listing.query.begin() + 1, {"key-marker", page.next_key});
       listing.query.emplace_back("upload-id-marker", page.next_id);
@@ -118,8 +127,10 @@ uint64_t S3Store::remove_unfinished(std::string_view prefix, Instant begun_befor
     page = parse_list_uploads(answer.body);
     for (const S3Upload& upload : page.items) {
       if (upload.begun >= begun_before) continue;
-      const S3Request abort{
-          .operation = "abort_upload", .method = "DELETE", .key = upload.key, .query = {{"uploadId", upload.id}}};
+      const S3Request abort{.operation = "abort_upload",
+                            .method = "DELETE",
+                            .key = upload.key,
+                            .query = {{"uploadId", upload.id}}};
       const S3Answer aborted = bucket_.send(abort);
       if (!aborted.ok() && aborted.status != 404) bucket_.throw_answer(abort, aborted);
       ++removed;

@@ -10,17 +10,20 @@
 
 namespace tarn::blob {
 
-/// The key, after the options' prefix, is S3's own: any bytes of at most 1,024, though servers on top of a file
-/// system refuse or fold some ("a//b", "a" beside "a/b"). What a server makes of racing writers of one key is its
-/// own affair; see S3Writer. Safe from any thread. Readers and writers must not outlive it.
+/// The key, after the options' prefix, is S3's own: any bytes of at most 1,024, though servers on
+/// top of a file system refuse or fold some ("a//b", "a" beside "a/b"). What a server makes of
+/// racing writers of one key is its own affair; see S3Writer. Safe from any thread. Readers and
+/// writers must not outlive it.
 class S3Store final : public BlobStore {
  public:
   /// `client` outlives the store. Throws invalid_argument. Nothing is sent yet.
   S3Store(S3Options options, http::Client& client) : bucket_(std::move(options), client) {}
 
-  std::unique_ptr<BlobWriter> create(std::string_view key, std::optional<uint64_t> size_hint) override;
+  std::unique_ptr<BlobWriter> create(std::string_view key,
+                                     std::optional<uint64_t> size_hint) override;
   std::optional<BlobStat> stat(std::string_view key) override;
-  std::unique_ptr<BlobReader> open(std::string_view key, ByteRange range, std::string_view if_etag) override;
+  std::unique_ptr<BlobReader> open(std::string_view key, ByteRange range,
+                                   std::string_view if_etag) override;
   ListPage list(std::string_view prefix, std::string_view after, uint32_t limit) override;
   void remove(std::string_view key) override;
   /// Asks for the next page while the last is visited.

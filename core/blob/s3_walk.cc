@@ -22,7 +22,8 @@ class PageQueue {
     MutexLock lock(mutex_);
     pages_.push_back(std::move(page));
     changed_.notify_all();
-    // No deadline: the visit, which empties the queue, may take its time, and closes it whatever happens.
+    // No deadline: the visit, which empties the queue, may take its time, and closes it whatever
+    // happens.
     while (pages_.size() > kPagesAheadMax && !closed_) changed_.wait(lock);
     return !closed_;
   }

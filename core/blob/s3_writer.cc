@@ -16,7 +16,8 @@ namespace {
 
 constexpr const char* kMarkHeader = "x-amz-meta-tarn-writer";
 constexpr size_t kMarkBytes = 16;
-// Without a known size parts grow by their first size every so many, which makes room for 55 times more.
+// Without a known size parts grow by their first size every so many, which makes room for 55 times
+// more.
 constexpr uint32_t kPartsOfOneSize = 1000;
 // Of tidying up after a failure, which somebody waits to hear of.
 constexpr std::chrono::seconds kAbortDeadline{5};
@@ -24,7 +25,10 @@ constexpr std::chrono::seconds kAbortDeadline{5};
 }  // namespace
 
 S3Writer::S3Writer(S3Bucket& bucket, std::string key, std::optional<uint64_t> size_hint)
-    : bucket_(bucket), key_(std::move(key)), mark_(to_base32hex(random_bytes(kMarkBytes))), size_hint_(size_hint) {
+    : bucket_(bucket),
+      key_(std::move(key)),
+      mark_(to_base32hex(random_bytes(kMarkBytes))),
+      size_hint_(size_hint) {
   if (size_hint_) buffer_.reserve(static_cast<size_t>(std::min(*size_hint_, part_bytes())));
 }
 
@@ -48,7 +52,8 @@ void S3Writer::write(std::string_view bytes) {
       start_part();
       continue;
     }
-    const size_t taken = static_cast<size_t>(std::min<uint64_t>(bytes.size(), limit - buffer_.size()));
+    const size_t taken =
+        static_cast<size_t>(std::min<uint64_t>(bytes.size(), limit - buffer_.size()));
     buffer_.append(bytes.substr(0, taken));
     bytes.remove_prefix(taken);
   }
@@ -86,7 +91,8 @@ bool S3Writer::put_whole() {
 std::optional<bool> S3Writer::outcome(const S3Request& request, const S3Answer& answer) {
   if (answer.status == 412) return is_ours();
   const bool conditional = request.headers.find("If-None-Match") != nullptr;
-  if (conditional && (answer.status == 501 || parse_failure(answer.body).code == "NotImplemented")) {
+  if (conditional &&
+      (answer.status == 501 || parse_failure(answer.body).code == "NotImplemented")) {
     bucket_.forget_conditional_writes();
     return std::nullopt;
   }
@@ -111,7 +117,8 @@ bool S3Writer::exists() {
 void S3Writer::begin_upload() {
   exists_ = exists();  // one small request before many large ones
   if (exists_) return buffer_.clear();
-  S3Request request{.operation = "create_upload", .method = "POST", .key = key_, .query = {{"uploads", ""}}};
+  S3Request request{
+      .operation = "create_upload", .method = "POST", .key = key_, .query = {{"uploads", ""}}};
   request.headers.add(kMarkHeader, mark_);
   const S3Answer answer = bucket_.send(request);
   if (!answer.ok()) bucket_.throw_answer(request, answer);
@@ -122,8 +129,9 @@ void S3Writer::start_part() {
   if (upload_id_.empty()) begin_upload();
   if (exists_) return;
   if (parts_begun_ == kS3PartsMax) {
-    throw Error(ErrorCode::kResourceExhausted, "object_too_large",
-                str_cat("writing object ", shown(key_), ": it has more than ", kS3PartsMax, " parts"));
+    throw Error(
+        ErrorCode::kResourceExhausted, "object_too_large",
+        str_cat("writing object ", shown(key_), ": it has more than ", kS3PartsMax, " parts"));
   }
   while (parts_.size() >= bucket_.options().parts_in_flight) collect_oldest_part();
   auto part = std::make_unique<Part>();
@@ -140,12 +148,13 @@ void S3Writer::start_part() {
 }
 
 void S3Writer::upload_part(Part& part) const {
-  const S3Request request{.operation = "upload_part",
-                          .method = "PUT",
-                          .key = key_,
-                          .query = {{"partNumber", std::to_string(part.number)}, {"uploadId", upload_id_}},
-                          .body = part.bytes,
-                          .cancelled = &cancelled_};
+  const S3Request request{
+      .operation = "upload_part",
+      .method = "PUT",
+      .key = key_,
+      .query = {{"partNumber", std::to_string(part.number)}, {"uploadId", upload_id_}},
+      .body = part.bytes,
+      .cancelled = &cancelled_};
   const S3Answer answer = bucket_.send(request);
   if (!answer.ok()) bucket_.throw_answer(request, answer);
   part.etag = answer.headers.get("ETag");
@@ -164,11 +173,14 @@ void S3Writer::collect_oldest_part() {
 bool S3Writer::complete_upload() {
   std::string body = "<CompleteMultipartUpload>";
   for (size_t i = 0; i < etags_.size(); ++i) {
-    // Only a quote needs escaping in what servers send as an ETag; the header is theirs, so be strict.
+    // Only a quote needs escaping in what servers send as an ETag; the header is theirs, so be
+    // strict.
     if (etags_[i].find_first_of("<>&") != std::string::npos) {
-      throw Error(ErrorCode::kUnavailable, str_cat("writing object ", shown(key_), ": the store sent a broken ETag"));
+      throw Error(ErrorCode::kUnavailable,
+                  str_cat("writing object ", shown(key_), ": the store sent a broken ETag"));
     }
-    body += str_cat("<Part><PartNumber>", i + 1, "</PartNumber><ETag>", etags_[i], "</ETag></Part>");
+    body +=
+        str_cat("<Part><PartNumber>", i + 1, "</PartNumber><ETag>", etags_[i], "</ETag></Part>");
   }
   body += "</CompleteMultipartUpload>";
   while (true) {

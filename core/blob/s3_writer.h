@@ -15,10 +15,11 @@
 
 namespace tarn::blob {
 
-/// A small object is one PUT when it is finished; a larger one goes in parts while it arrives, a few at a time.
-/// Creation is exclusive by If-None-Match where the server can; elsewhere the writer looks first, which is enough
-/// because keys are never used twice on purpose. Every object carries its writer's random mark, so that an answer
-/// "exists already" to a repeated request can be told from our own success.
+/// A small object is one PUT when it is finished; a larger one goes in parts while it arrives, a
+/// few at a time. Creation is exclusive by If-None-Match where the server can; elsewhere the writer
+/// looks first, which is enough because keys are never used twice on purpose. Every object carries
+/// its writer's random mark, so that an answer "exists already" to a repeated request can be told
+/// from our own success.
 class S3Writer final : public BlobWriter {
  public:
   /// `key` is whole. `bucket` outlives the writer.
@@ -56,11 +57,11 @@ class S3Writer final : public BlobWriter {
   const std::optional<uint64_t> size_hint_;
 
   std::string buffer_;
-  std::string spare_;              // of a part that is done: its memory is used again
-  std::string upload_id_;          // "" until the first part
+  std::string spare_;      // of a part that is done: its memory is used again
+  std::string upload_id_;  // "" until the first part
   std::vector<std::string> etags_;
   uint32_t parts_begun_ = 0;
-  bool exists_ = false;            // what is written goes nowhere
+  bool exists_ = false;  // what is written goes nowhere
   bool done_ = false;
   std::atomic<bool> cancelled_ = false;
   std::deque<std::unique_ptr<Part>> parts_;  // in flight, the oldest first

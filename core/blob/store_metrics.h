@@ -8,7 +8,8 @@
 
 namespace tarn::blob {
 
-/// Times a scope into tarn_store_seconds{operation="local_open"}. `operation` names store kind and call.
+/// Times a scope into tarn_store_seconds{operation="local_open"}. `operation` names store kind and
+/// call.
 class StoreTimer {
  public:
   explicit StoreTimer(metrics::Histogram& histogram) : histogram_(histogram) {}
@@ -19,7 +20,8 @@ class StoreTimer {
   StoreTimer(const StoreTimer&) = delete;
 
   static metrics::Histogram& histogram(std::string_view operation) {
-    return metrics::histogram("tarn_store_seconds", "Time of calls to the object store.", {"operation", operation});
+    return metrics::histogram("tarn_store_seconds", "Time of calls to the object store.",
+                              {"operation", operation});
   }
 
  private:

@@ -39,7 +39,8 @@ std::string_view without_prefix(std::string_view name) {
 }  // namespace
 
 void XmlScanner::fail(std::string_view why) const {
-  throw Error(ErrorCode::kUnavailable, str_cat("reading the store's XML answer: ", why, " at byte ", at_));
+  throw Error(ErrorCode::kUnavailable,
+              str_cat("reading the store's XML answer: ", why, " at byte ", at_));
 }
 
 std::string_view XmlScanner::take_until(std::string_view end, std::string_view what) {
@@ -107,16 +108,19 @@ void XmlScanner::append_entity(std::string_view name) {
     std::string_view name;
     char character;
   };
-  constexpr Named kNamed[] = {{"amp", '&'}, {"lt", '<'}, {"gt", '>'}, {"quot", '"'}, {"apos", '\''}};
+  constexpr Named kNamed[] = {
+      {"amp", '&'}, {"lt", '<'}, {"gt", '>'}, {"quot", '"'}, {"apos", '\''}};
   for (const Named& one : kNamed) {
     if (one.name == name) return text_.push_back(one.character);
   }
   const bool hex = name.starts_with("#x") || name.starts_with("#X");
   const std::string_view digits = name.substr(name.starts_with('#') ? (hex ? 2 : 1) : name.size());
   uint32_t code = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), code, hex ? 16 : 10);
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), code, hex ? 16 : 10);
   const bool is_surrogate = code >= 0xd800 && code < 0xe000;
-  if (digits.empty() || error != std::errc() || end != digits.data() + digits.size() || code > 0x10ffff || is_surrogate) {
+  if (digits.empty() || error != std::errc() || end != digits.data() + digits.size() ||
+      code > 0x10ffff || is_surrogate) {
     fail("an unknown entity");
   }
   append_utf8(text_, code);

@@ -7,9 +7,10 @@
 
 namespace tarn::blob {
 
-/// Steps from tag to tag. Namespace prefixes and attributes are dropped, comments and declarations skipped, the five
-/// named and the numeric entities decoded; a document type, depth over 8 or broken markup throws unavailable: an
-/// answer that is not the store's own. One thread at a time; the document must outlive it.
+/// Steps from tag to tag. Namespace prefixes and attributes are dropped, comments and declarations
+/// skipped, the five named and the numeric entities decoded; a document type, depth over 8 or
+/// broken markup throws unavailable: an answer that is not the store's own. One thread at a time;
+/// the document must outlive it.
 class XmlScanner {
  public:
   explicit XmlScanner(std::string_view document) : document_(document) {}
@@ -18,7 +19,8 @@ class XmlScanner {
   Event next();
   /// Names of the open elements from the outermost, the one that just started or ends included.
   const std::vector<std::string_view>& path() const { return path_; }
-  /// Decoded text since the tag before this one: at the end of an element without children, its content.
+  /// Decoded text since the tag before this one: at the end of an element without children, its
+  /// content.
   const std::string& text() const { return text_; }
 
  private:

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <optional>
 #include <thread>
 
@@ -165,8 +166,9 @@ TEST_F(Embedded, ComesBackAfterTheServerIsKilled) {
   keep_three(*server);
   for (int round = 0; round < 2; ++round) {
     const int killed = server->pid();
+    ASSERT_GT(killed, 0);  // kill(0) would be for all of us
     kill(killed, SIGKILL);
-    EXPECT_TRUE(soon([&] { return server->pid() != killed && kept(*server).has_value(); }));
+    ASSERT_TRUE(soon([&] { return server->pid() != killed && kept(*server).has_value(); }));
     EXPECT_EQ(kept(*server), 3);
   }
 }
@@ -198,7 +200,10 @@ TEST_F(Embedded, ReplacesAnOrphan) {
   const auto server = start();
   EXPECT_NE(server->pid(), orphan);
   EXPECT_TRUE(has_exited(orphan));
-  EXPECT_EQ(reap(orphan), "") << "it was stopped cleanly";
+  EXPECT_EQ(reap(orphan), "");
+  std::ifstream log(dir_ + "/pg/orphan.log");
+  EXPECT_THAT(std::string(std::istreambuf_iterator<char>(log), {}),
+              HasSubstr("received fast shutdown request"));
   keep_three(*server);
   EXPECT_EQ(kept(*server), 3);
 }

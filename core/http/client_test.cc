@@ -1,14 +1,19 @@
 #include "core/http/client.h"
 
+#include <array>
 #include <atomic>
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "core/base/error.h"
 #include "core/base/metrics.h"
 #include "core/base/str_cat.h"
+#include "core/http/socket.h"
 #include "core/http/testing/test_server.h"
 
 namespace tarn::http {
@@ -279,6 +284,73 @@ TEST(Client, SendsAgainWhenAKeptConnectionHasBeenClosed) {
   server->stop(milliseconds(1000));
   server = Server::start("127.0.0.1", port, {.workers = 2}, describe);
   EXPECT_EQ(client->send(request, kBodyMax).body, "PUT /x\nContent-Length: 3\nabc");
+}
+
+/// A server of one thread that answers the first request, then resets the connection in the middle
+/// of the next one, then answers the rest on a new connection.
+class ResettingServer {
+ public:
+  ResettingServer() : listener_(listen_on("127.0.0.1", 0)), thread_([this] { run(); }) {}
+  ~ResettingServer() {
+    thread_.join();
+    ::close(listener_.fd);
+  }
+  uint16_t port() const { return listener_.port; }
+
+ private:
+  void run() {
+    {
+      Socket first(accept_one());
+      answer(first);
+      receive_request(first);
+      const linger at_once{1, 0};
+      ::setsockopt(first.fd(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    }
+    Socket second(accept_one());
+    answer(second);
+  }
+  int accept_one() {
+    pollfd ready{listener_.fd, POLLIN, 0};
+    ::poll(&ready, 1, 5'000);
+    return accept_from(listener_.fd).fd;
+  }
+  std::string receive_some(Socket& socket) {
+    Patience patience(std::chrono::seconds(5), 0);
+    std::string bytes(65'536, '\0');
+    patience.wait_readable(socket);
+    bytes.resize(socket.receive(bytes).bytes);
+    return bytes;
+  }
+  void receive_request(Socket& socket) {
+    std::string request;
+    while (!request.ends_with("abc")) {
+      const std::string more = receive_some(socket);
+      if (more.empty()) return;
+      request += more;
+    }
+  }
+  void answer(Socket& socket) {
+    receive_request(socket);
+    const std::array<std::string_view, 1> pieces{"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"};
+    socket.send(pieces, false);
+  }
+
+  const Listener listener_;
+  std::thread thread_;
+};
+
+TEST(Client, SendsAgainWhenAKeptConnectionIsReset) {
+  const ResettingServer server;
+  const auto client = Client::create({});
+  ClientRequest request;
+  request.method = "PUT";
+  request.url = str_cat("http://127.0.0.1:", server.port(), "/x");
+  request.upload_bytes = 3;
+  request.upload = [](uint64_t offset, std::span<char> out) {
+    return std::string_view("abc").copy(out.data(), out.size(), offset);
+  };
+  EXPECT_EQ(client->send(request, kBodyMax).body, "ok");
+  EXPECT_EQ(client->send(request, kBodyMax).body, "ok");
 }
 
 /// The error of a request that must fail.

@@ -46,7 +46,7 @@ class RequestBody {
   const ServerLimits& limits_;
   Patience patience_;
   const bool chunked_;
-  uint64_t left_ = 0;  // of a Content-Length body
+  uint64_t left_ = 0;             // of a Content-Length body
   bool continue_wanted_ = false;  // the client holds the body back until it is asked for
   bool finished_ = false;
   bool broken_ = false;

@@ -125,9 +125,8 @@ TEST(Limits, CutSlowHeadsWhileOthersAreServed) {
   EXPECT_EQ(status_of(server->port(), head("GET /")), 200);
   EXPECT_LT(since(asked), milliseconds(100));
   // A byte now and then does not help.
-  while (since(started) < milliseconds(300)) {
+  while (since(started) < milliseconds(2000) && half_open[0].stays_silent(milliseconds(20))) {
     half_open[0].send("x");
-    std::this_thread::sleep_for(milliseconds(20));
   }
   EXPECT_EQ(half_open[0].read_answer().value().status, 408);
   EXPECT_GE(since(started), milliseconds(400));
@@ -157,9 +156,13 @@ TEST(Limits, IdleConnectionsCostNothing) {
   const milliseconds before = processor_time();
   std::this_thread::sleep_for(milliseconds(500));
   EXPECT_LT(processor_time() - before, milliseconds(20));
-  const auto asked = Clock::now();
-  EXPECT_EQ(status_of(server->port(), head("GET /")), 200);
-  EXPECT_LT(since(asked), milliseconds(50));
+  milliseconds fastest(1000);  // of three: other programs may hold the processors
+  for (int i = 0; i < 3; ++i) {
+    const auto asked = Clock::now();
+    EXPECT_EQ(status_of(server->port(), head("GET /")), 200);
+    fastest = std::min(fastest, since(asked));
+  }
+  EXPECT_LT(fastest, milliseconds(50));
   idle[0].send(head("GET /again"));
   EXPECT_EQ(idle[0].read_answer().value().body, "GET /again ");
 }
@@ -197,16 +200,16 @@ TEST(Limits, CutBodiesThatStall) {
 
 TEST(Limits, CutBodiesThatTrickle) {
   const auto started = Clock::now();
-  EXPECT_EQ(
-      reason_of_stall(
-          {.workers = 4, .body_idle_timeout = milliseconds(300), .body_bytes_per_second_min = 1000},
-          [](RawClient& client) {
-            for (int i = 0; i < 40; ++i) {
-              if (!client.send("x")) return;
-              std::this_thread::sleep_for(milliseconds(20));
-            }
-          }),
-      "body_too_slow");
+  const ServerLimits limits{
+      .workers = 4, .body_idle_timeout = milliseconds(300), .body_bytes_per_second_min = 1000};
+  EXPECT_EQ(reason_of_stall(limits,
+                            [&](RawClient& client) {
+                              while (since(started) < milliseconds(3000) &&
+                                     client.stays_silent(milliseconds(20))) {
+                                client.send("x");
+                              }
+                            }),
+            "body_too_slow");
   EXPECT_LT(since(started), milliseconds(2500));
 }
 

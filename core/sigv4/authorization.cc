@@ -45,7 +45,7 @@ constexpr std::array<std::string_view, 3> kV2Parameters = {"AWSAccessKeyId", "Si
 size_t count_parameter(std::string_view raw_query, std::string_view name) {
   size_t count = 0;
   for (const auto& pair : raw_query_pairs(raw_query)) {
-    if (http::equal_ignoring_case(decoded(pair.first), name)) ++count;
+    if (is_parameter(pair.first, name)) ++count;
   }
   return count;
 }

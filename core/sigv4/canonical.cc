@@ -12,6 +12,9 @@ namespace {
 constexpr std::string_view kAlgorithm = "AWS4-HMAC-SHA256";
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
+bool is_alphanumeric(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
 
 /// The byte that starts at `at` ("%41" or a plain one); moves `at` to its last character.
 char byte_at(std::string_view text, size_t& at, bool& escaped) {
@@ -34,6 +37,8 @@ std::string recoded_path(std::string_view raw_path, bool keep_escaped_slash) {
     const char byte = byte_at(raw_path, i, escaped);
     if (byte == '/') {
       out.append(escaped && keep_escaped_slash ? "%2F" : "/");
+    } else if (is_alphanumeric(byte)) {
+      out.push_back(byte);  // most bytes of most paths
     } else {
       out.append(percent_encode({&byte, 1}));
     }
@@ -50,7 +55,7 @@ std::string canonical_query(std::string_view raw_query, std::string_view without
     return percent_encode(decoded(text));
   };
   for (const auto& [name, value] : raw_query_pairs(raw_query)) {
-    if (!without.empty() && http::equal_ignoring_case(decoded(name), without)) continue;
+    if (!without.empty() && is_parameter(name, without)) continue;
     pairs.emplace_back(recoded(name), recoded(value));
   }
   std::sort(pairs.begin(), pairs.end());
@@ -122,9 +127,16 @@ std::string decoded(std::string_view text) {
   return out;
 }
 
+bool is_parameter(std::string_view raw_name, std::string_view name) {
+  if (raw_name.find('%') == std::string_view::npos) {
+    return http::equal_ignoring_case(raw_name, name);
+  }
+  return http::equal_ignoring_case(decoded(raw_name), name);
+}
+
 std::optional<std::string> query_value(std::string_view raw_query, std::string_view name) {
   for (const auto& [raw_name, value] : raw_query_pairs(raw_query)) {
-    if (http::equal_ignoring_case(decoded(raw_name), name)) return decoded(value);
+    if (is_parameter(raw_name, name)) return decoded(value);
   }
   return std::nullopt;
 }

@@ -22,6 +22,8 @@ std::vector<std::pair<std::string_view, std::string_view>> raw_query_pairs(
     std::string_view raw_query);
 /// Decodes %XX; a '%' that starts no escape stands for itself, '+' stays a plus.
 std::string decoded(std::string_view text);
+/// Whether an undecoded parameter name is `name`, case ignored.
+bool is_parameter(std::string_view raw_name, std::string_view name);
 /// The decoded value of the first parameter of that name (case ignored), or nullopt.
 std::optional<std::string> query_value(std::string_view raw_query, std::string_view name);
 

@@ -168,6 +168,15 @@ TEST(Golden, PresigningGivesTheUrlOfTheOtherSigner) {
             get.raw_query());
 }
 
+TEST(Golden, APresignedContentTypeIsBindingWhenItWasSigned) {
+  http::Request bound = request_of(vector_named("presigned put with content type"));
+  bound.headers.set("Content-Type", "text/html");
+  EXPECT_EQ(outcome_of([&] { check(bound); }), "SignatureDoesNotMatch");
+  http::Request free = request_of(vector_named("presigned put with metadata in the query"));
+  free.headers.set("Content-Type", "text/html");
+  EXPECT_EQ(outcome_of([&] { check(free); }), "accepted");
+}
+
 TEST(Golden, PresignedUrlsCarryTheirHeaders) {
   http::Request v4 = request_of(vector_named("presigned put with metadata in the query"));
   check(v4);

@@ -229,6 +229,15 @@ TEST(Payload, ABodyThatMustProveItsSignatureDoesOrFails) {
   EXPECT_EQ(outcome(request, verified), "SignatureDoesNotMatch");  // before any other check
 }
 
+TEST(Payload, AFailedPayloadStaysFailed) {
+  // Digests start anew when they are taken: asked again, this one would be that of nothing, as
+  // claimed.
+  http::Request request = hello_with({{"Content-MD5", to_base64(md5(""))}});
+  auto payload = verified_payload(request, {}, {});
+  EXPECT_EQ(outcome_of([&] { http::read_all(*payload, kBodyMax); }), "BadDigest");
+  EXPECT_EQ(outcome_of([&] { http::read_all(*payload, kBodyMax); }), "IncompleteBody");
+}
+
 TEST(Payload, APlainBodyHasItsAnnouncedLength) {
   http::Request request = hello_with({});
   EXPECT_EQ(verified_payload(request, {}, {})->length(), 5u);

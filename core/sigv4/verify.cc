@@ -26,13 +26,6 @@ constexpr std::array<Literal, 4> kLiterals = {
     Literal{"STREAMING-AWS4-HMAC-SHA256-PAYLOAD", PayloadKind::kStreamingSigned},
     Literal{"STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER", PayloadKind::kStreamingSignedTrailer}};
 
-// Signature parameters in a query; everything else named x-amz-* there stands for a header.
-constexpr std::array<std::string_view, 8> kSignatureParameters = {
-    "x-amz-algorithm",     "x-amz-credential", "x-amz-date",           "x-amz-expires",
-    "x-amz-signedheaders", "x-amz-signature",  "x-amz-security-token", "x-amz-content-sha256"};
-constexpr std::array<std::string_view, 5> kUnloggedParameters = {
-    "x-amz-signature", "signature", "x-amz-security-token", "x-amz-credential", "awsaccesskeyid"};
-
 bool is_v4(Mechanism mechanism) {
   return mechanism == Mechanism::kV4Header || mechanism == Mechanism::kV4Query;
 }
@@ -222,25 +215,26 @@ std::optional<std::string> header_lines(const Authorization& authorization,
   return out;
 }
 
-/// Any match is authentic: each candidate is a pure function of the request line and headers.
-std::vector<std::string> canonical_heads(const Authorization& authorization,
-                                         const http::Request& request) {
+/// Calls `accepts` with one canonical request (without its last line) after the other until it says
+/// yes. Any match is authentic: each candidate is a pure function of the request line and headers.
+template <typename Accepts>
+bool any_canonical_head(const Authorization& authorization, const http::Request& request,
+                        Accepts&& accepts) {
   const bool presigned = authorization.mechanism == Mechanism::kV4Query;
   const std::string names = joined(authorization.signed_headers);
   const auto paths = canonical_paths(request.raw_path());
   const auto queries =
       canonical_queries(request.raw_query(), presigned ? "X-Amz-Signature" : std::string_view());
-  std::vector<std::string> out;
   for (const std::string& host : host_candidates(request)) {
     const auto lines = header_lines(authorization, request, host);
-    if (!lines) return out;
+    if (!lines) return false;
     for (const std::string& path : paths) {
       for (const std::string& query : queries) {
-        out.push_back(canonical_head(request.method, path, query, *lines, names));
+        if (accepts(canonical_head(request.method, path, query, *lines, names))) return true;
       }
     }
   }
-  return out;
+  return false;
 }
 
 [[noreturn]] void refuse_signature(const Authorization& authorization, std::string text,
@@ -262,23 +256,32 @@ void verify_v4(const Authorization& authorization, const http::Request& request,
   out.scope = scope.text();
   out.signing_key = signing_key(secret, scope.date, scope.region, scope.service);
   out.seed_signature = authorization.signature;
-  const std::vector<std::string> heads = canonical_heads(authorization, request);
-  if (heads.empty()) {
-    refuse_signature(authorization, "a signed header was not received", "");
-  }
   if (out.payload == PayloadKind::kBodyHash) {
-    out.deferred = {heads, authorization.signature};
+    out.deferred.signature = authorization.signature;
+    any_canonical_head(authorization, request, [&](std::string head) {
+      out.deferred.canonical_heads.push_back(std::move(head));
+      return false;
+    });
+    if (out.deferred.canonical_heads.empty()) {
+      refuse_signature(authorization, "a signed header was not received", "");
+    }
     return;
   }
   const std::string last_line = payload_line(authorization, request, out);
-  const auto text_of = [&](const std::string& head) {
-    return string_to_sign(out.timestamp, out.scope, head + last_line);
-  };
-  for (const std::string& head : heads) {
-    if (same_signature(signature_of(out.signing_key, text_of(head)), authorization.signature))
-      return;
-  }
-  refuse_signature(authorization, text_of(heads[0]), heads[0] + last_line);
+  std::string first_canonical, first_text;  // shown to the client
+  const bool authentic = any_canonical_head(authorization, request, [&](std::string head) {
+    const std::string canonical = std::move(head) + last_line;
+    const std::string text = string_to_sign(out.timestamp, out.scope, canonical);
+    if (same_signature(signature_of(out.signing_key, text), authorization.signature)) return true;
+    if (first_canonical.empty()) {
+      first_canonical = canonical;
+      first_text = text;
+    }
+    return false;
+  });
+  if (authentic) return;
+  if (first_canonical.empty()) first_text = "a signed header was not received";
+  refuse_signature(authorization, std::move(first_text), std::move(first_canonical));
 }
 
 void verify_v2(const Authorization& authorization, const http::Request& request,
@@ -288,11 +291,6 @@ void verify_v2(const Authorization& authorization, const http::Request& request,
     if (constant_time_equal(v2_signature_of(secret, text), authorization.signature)) return;
   }
   refuse_signature(authorization, texts[0], "");
-}
-
-template <typename Names>
-bool contains(const Names& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 }  // namespace
@@ -332,48 +330,6 @@ bool proves_request(const VerifiedRequest& verified, std::string_view body_sha25
     }
   }
   return false;
-}
-
-void hoist_query_headers(http::Request& request) {
-  const bool v2 = query_value(request.raw_query(), "AWSAccessKeyId").has_value();
-  http::Headers found;
-  for (const auto& [raw_name, raw_value] : raw_query_pairs(request.raw_query())) {
-    std::string name = lower(decoded(raw_name));
-    const bool stands_for_header =
-        (name.starts_with("x-amz-") && !contains(kSignatureParameters, name)) ||
-        (v2 && (name == "content-md5" || name == "content-type"));
-    if (!stands_for_header || request.headers.find(name) != nullptr) continue;
-    std::string value(trimmed(decoded(raw_value)));
-    // A decoded value may hold what a header line cannot; it must not reach an answer's header
-    // later.
-    const auto is_control = [](char c) {
-      return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f;
-    };
-    if (std::any_of(value.begin(), value.end(), is_control) ||
-        std::any_of(name.begin(), name.end(), is_control)) {
-      throw Rejection(
-          ErrorCode::kInvalidArgument, "InvalidArgument",
-          "reading the query: a parameter that stands for a header holds control characters");
-    }
-    found.add(std::move(name), std::move(value));
-  }
-  for (const auto& [name, value] : found.all()) request.headers.add(name, value);
-}
-
-std::string redacted_query(std::string_view raw_query) {
-  std::string out;
-  while (!raw_query.empty()) {
-    const std::string_view component = raw_query.substr(0, raw_query.find('&'));
-    raw_query.remove_prefix(component.size());
-    const std::string_view name = component.substr(0, component.find('='));
-    out.append(contains(kUnloggedParameters, lower(decoded(name))) ? str_cat(name, "=-")
-                                                                   : std::string(component));
-    if (!raw_query.empty()) {
-      out.push_back('&');
-      raw_query.remove_prefix(1);
-    }
-  }
-  return out;
 }
 
 }  // namespace tarn::sigv4

@@ -392,6 +392,24 @@ TEST(Verify, APresignedBodyIsUnsignedUnlessItsHashIs) {
   EXPECT_EQ(outcome_of([&] { authenticate(in_query); }), "SignatureDoesNotMatch");
 }
 
+TEST(Verify, APresignedPayloadHashMayStandInTheQuery) {
+  const std::string names = "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Content-Sha256=" + kHashOfHello;
+  http::Request request = make_request("PUT", "/k?" + names);
+  request.target += "&X-Amz-Credential=" + kKey.id + "%2F20261120%2Fus-east-1%2Fs3%2Faws4_request" +
+                    "&X-Amz-Date=20261120T081542Z&X-Amz-Expires=60&X-Amz-SignedHeaders=host";
+  const std::string canonical =
+      canonical_head("PUT", "/k", canonical_queries(request.raw_query())[0],
+                     str_cat("host:", testing::kHost, '\n'), "host") +
+      kHashOfHello;
+  request.target += "&X-Amz-Signature=" +
+                    signature_of(signing_key(kKey.secret, "20261120", "us-east-1", "s3"),
+                                 string_to_sign("20261120T081542Z",
+                                                "20261120/us-east-1/s3/aws4_request", canonical));
+  const VerifiedRequest out = authenticate(request);
+  EXPECT_EQ(out.payload, PayloadKind::kSha256);
+  EXPECT_EQ(out.payload_sha256, kHashOfHello);
+}
+
 TEST(Verify, WithoutAPayloadHashAnEmptyBodyIsHashedAtOnce) {
   http::Request request = dated("/k");
   request.headers.remove("x-amz-content-sha256");
@@ -412,6 +430,11 @@ TEST(Verify, WithoutAPayloadHashTheBodyProvesTheSignature) {
   EXPECT_FALSE(out.proven());
   EXPECT_TRUE(proves_request(out, kHashOfHello));
   EXPECT_FALSE(proves_request(out, kEmptySha256));
+  request.headers.add("Content-Type", "text/plain");
+  sign_by_hand(request, {"content-type", "host", "x-amz-date"}, "/k", "", testing::kHost,
+               kHashOfHello);
+  request.headers.remove("Content-Type");
+  EXPECT_EQ(outcome_of([&] { authenticate(request); }), "SignatureDoesNotMatch");
 }
 
 TEST(Verify, TheRegionIsComparedWhenThereIsARule) {

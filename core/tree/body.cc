@@ -1,9 +1,9 @@
 #include "core/tree/body.h"
 
-#include <zstd.h>
-
 #include <cstdint>
 #include <memory>
+
+#include <zstd.h>
 
 #include "core/base/error.h"
 #include "core/tree/column.h"

@@ -9,8 +9,8 @@
 namespace tarn::tree {
 namespace {
 
-/// Whether no key lies after `after` and before `bound`: the first key that may follow `after` is `after` and a zero
-/// byte.
+/// Whether no key lies after `after` and before `bound`: the first key that may follow `after` is
+/// `after` and a zero byte.
 bool at_or_before_successor(std::string_view bound, std::string_view after) {
   return bound <= after ||
          (bound.size() == after.size() + 1 && bound.starts_with(after) && bound.back() == '\0');

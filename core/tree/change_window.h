@@ -1,4 +1,5 @@
-// The changes an editor is about to apply, with some look-ahead so that the nodes they need are read together.
+// The changes an editor is about to apply, with some look-ahead so that the nodes they need are
+// read together.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +28,8 @@ struct Change {
   std::string key;
   std::optional<Entry> entry;
   std::optional<Entry> base;
-  uint8_t level = 0;       ///< of the subtree
-  ChildRef subtree;        ///< last_key is not set; it is `key`
+  uint8_t level = 0;  ///< of the subtree
+  ChildRef subtree;   ///< last_key is not set; it is `key`
   RangeDelete range;
 };
 
@@ -39,7 +40,8 @@ class ChangeSource {
   virtual std::optional<Change> next() = 0;
 };
 
-/// Buffers the head of a ChangeSource and keeps the ranges that are being removed. One thread at a time.
+/// Buffers the head of a ChangeSource and keeps the ranges that are being removed. One thread at a
+/// time.
 class ChangeWindow {
  public:
   /// Reads `look_ahead` changes at a time. `ranges` ascending and disjoint.

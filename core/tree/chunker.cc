@@ -1,9 +1,9 @@
 #include "core/tree/chunker.h"
 
 #define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <array>
+
+#include <xxhash.h>
 
 namespace tarn::tree {
 namespace {
@@ -14,7 +14,8 @@ static_assert(kLeafThresholds.size() == kLeafWeightMax + 1);
 static_assert(kInnerThresholds.size() == kInnerWeightMax + 1);
 
 constexpr uint64_t kChunkSeed = 0x5461726e43687531;  // "TarnChu1"
-constexpr uint64_t kLevelSalt = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio: no two levels share a seed
+constexpr uint64_t kLevelSalt =
+    0x9e3779b97f4a7c15;  // 2^64 / golden ratio: no two levels share a seed
 __extension__ using Wide = unsigned __int128;
 
 uint64_t multiply_high(uint64_t a, uint64_t b) {

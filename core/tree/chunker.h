@@ -1,5 +1,5 @@
-// Where nodes end: content-defined boundaries that depend on the keys and weights of the current node alone.
-// docs/format/chunker.md has the rule and its constants; they are part of the format.
+// Where nodes end: content-defined boundaries that depend on the keys and weights of the current
+// node alone. docs/format/chunker.md has the rule and its constants; they are part of the format.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,14 @@
 
 namespace tarn::tree {
 
-constexpr uint32_t kLeafWeightMin = 24;    ///< no boundary before this weight
-constexpr uint32_t kLeafWeightMax = 480;   ///< always a boundary from this weight on
-constexpr uint32_t kInnerWeightMin = 2;    ///< two, so that every level is smaller than the one below
+constexpr uint32_t kLeafWeightMin = 24;   ///< no boundary before this weight
+constexpr uint32_t kLeafWeightMax = 480;  ///< always a boundary from this weight on
+constexpr uint32_t kInnerWeightMin = 2;  ///< two, so that every level is smaller than the one below
 constexpr uint32_t kInnerWeightMax = 720;
-constexpr size_t kNodeKeyBytesMax = 96 * 1024;  ///< a boundary as soon as the keys' lengths add up to more
-constexpr size_t kExtraBytesPerWeight = 512;    ///< so many bytes beyond the fixed record weigh as one more entry
+constexpr size_t kNodeKeyBytesMax =
+    96 * 1024;  ///< a boundary as soon as the keys' lengths add up to more
+constexpr size_t kExtraBytesPerWeight =
+    512;  ///< so many bytes beyond the fixed record weigh as one more entry
 
 /// Weight of a leaf entry with `extra_bytes` of metadata and other text.
 constexpr uint32_t entry_weight(size_t extra_bytes) {
@@ -23,7 +25,8 @@ constexpr uint32_t entry_weight(size_t extra_bytes) {
   return whole < kLeafWeightMax ? static_cast<uint32_t>(whole) + 1 : kLeafWeightMax;
 }
 
-/// Decides for the nodes of one level, one after another. Starts afresh after every boundary. One thread at a time.
+/// Decides for the nodes of one level, one after another. Starts afresh after every boundary. One
+/// thread at a time.
 class Chunker {
  public:
   Chunker(const TreeFormat& format, uint8_t level);

@@ -1,17 +1,18 @@
 #include "core/tree/chunker.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <tuple>
 #include <utility>
+
+#include <gtest/gtest.h>
 
 #include "core/tree/tree_fixture.h"
 
 namespace tarn::tree {
 namespace {
 
-/// Sizes of the nodes that ascending keys fall into, each key chosen by `wanted` among a few hundred candidates.
+/// Sizes of the nodes that ascending keys fall into, each key chosen by `wanted` among a few
+/// hundred candidates.
 std::vector<uint32_t> sizes_of_chosen_keys(uint8_t level, uint64_t keys, bool wanted) {
   Chunker chunker(kTestFormat, level);
   std::vector<uint32_t> sizes;
@@ -32,8 +33,8 @@ std::vector<uint32_t> sizes_of_chosen_keys(uint8_t level, uint64_t keys, bool wa
 }
 
 TEST(Chunker, MeanSizesAreAsDesigned) {
-  for (const auto& [level, low, high] : {std::tuple{0, 155.0, 165.0}, std::tuple{1, 232.0, 248.0},
-                                         std::tuple{2, 232.0, 248.0}}) {
+  for (const auto& [level, low, high] :
+       {std::tuple{0, 155.0, 165.0}, std::tuple{1, 232.0, 248.0}, std::tuple{2, 232.0, 248.0}}) {
     Chunker chunker(kTestFormat, static_cast<uint8_t>(level));
     uint64_t nodes = 0;
     constexpr uint64_t kKeys = 300000;

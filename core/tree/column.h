@@ -11,11 +11,12 @@
 
 namespace tarn::tree {
 
-/// Bounds-checked reading position in a node's bytes. Inline: a leaf's validation reads some 500 varints.
-/// Anything out of bounds throws data_loss. One thread at a time.
+/// Bounds-checked reading position in a node's bytes. Inline: a leaf's validation reads some 500
+/// varints. Anything out of bounds throws data_loss. One thread at a time.
 class NodeReader {
  public:
-  explicit NodeReader(std::string_view bytes) : begin_(bytes.data()), at_(begin_), end_(begin_ + bytes.size()) {}
+  explicit NodeReader(std::string_view bytes)
+      : begin_(bytes.data()), at_(begin_), end_(begin_ + bytes.size()) {}
 
   const char* at() const { return at_; }
   size_t offset() const { return static_cast<size_t>(at_ - begin_); }
@@ -57,7 +58,8 @@ inline uint64_t load_fixed(const char* from, unsigned width) {
 }
 void put_fixed(std::string& out, uint64_t value, unsigned width);
 
-/// Integers, all in the fewest bytes that hold the greatest: u8 width (0..8), then count * width bytes.
+/// Integers, all in the fewest bytes that hold the greatest: u8 width (0..8), then count * width
+/// bytes.
 class UintColumn {
  public:
   static UintColumn parse(NodeReader& in, uint32_t count);
@@ -69,8 +71,8 @@ class UintColumn {
 };
 void put_uint_column(std::string& out, std::span<const uint64_t> values);
 
-/// Byte strings. u8 form 0: u32 length that all share, then the bytes. Form 1, 2 or 4: an array of where each value
-/// ends, in integers of that many bytes, then the bytes.
+/// Byte strings. u8 form 0: u32 length that all share, then the bytes. Form 1, 2 or 4: an array of
+/// where each value ends, in integers of that many bytes, then the bytes.
 class BytesColumn {
  public:
   static BytesColumn parse(NodeReader& in, uint32_t count);

@@ -11,7 +11,8 @@
 namespace tarn::tree {
 namespace {
 
-constexpr size_t kReadAheadMax = 16;  // siblings in one load; a scan reaches it by doubling from one
+constexpr size_t kReadAheadMax =
+    16;  // siblings in one load; a scan reaches it by doubling from one
 
 struct Frame {
   Nid nid = 0;
@@ -49,7 +50,8 @@ struct Cursor::State {
     return nodes[0];
   }
 
-  /// Makes path[depth] the child that path[depth - 1] stands on, keeping it when it is there already.
+  /// Makes path[depth] the child that path[depth - 1] stands on, keeping it when it is there
+  /// already.
   void enter(size_t depth) {
     const Frame& parent = path[depth - 1];
     const Nid nid = static_cast<const InnerNode&>(*parent.node).nid(parent.index);
@@ -74,7 +76,8 @@ struct Cursor::State {
       if (depth > 0) enter(depth);
       Frame& frame = path[depth];
       frame.index = frame.node->lower_bound(key);
-      if (frame.index == frame.node->count()) return;  // only at the root: below, the last key is >= key
+      if (frame.index == frame.node->count())
+        return;  // only at the root: below, the last key is >= key
       if (frame.node->level() == 0) break;
     }
     start_leaf();

@@ -36,9 +36,9 @@ TEST(CountRange, AddsUpEntriesAndBytes) {
   const EntryMap entries = numbered_entries(30000);
   const TreeRoot root = a_tree(store, entries);
   const std::vector<std::pair<std::string, std::string>> ranges = {
-      {"", ""},         {"a", "b"},           {numbered(0), numbered(1)},
-      {"", "k0001"},    {"k0001", ""},        {numbered(77) + "x", numbered(29000) + "x"},
-      {"z", ""},        {"k00012", "k00011"}, {numbered(5), numbered(5)},
+      {"", ""},      {"a", "b"},           {numbered(0), numbered(1)},
+      {"", "k0001"}, {"k0001", ""},        {numbered(77) + "x", numbered(29000) + "x"},
+      {"z", ""},     {"k00012", "k00011"}, {numbered(5), numbered(5)},
       {"l", "a"}};
   for (const auto& [begin, end] : ranges) {
     Totals expected;

@@ -17,8 +17,8 @@ struct Difference {
   std::optional<Entry> right;
 };
 
-/// Differences in key order. Subtrees with equal hashes are skipped unread at the highest level where they align.
-/// One thread at a time.
+/// Differences in key order. Subtrees with equal hashes are skipped unread at the highest level
+/// where they align. One thread at a time.
 class Diff {
  public:
   Diff(NodeSource& source, const TreeRoot& left, const TreeRoot& right);

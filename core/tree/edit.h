@@ -23,7 +23,8 @@ class EditSource {
   virtual std::optional<Edit> next() = 0;
 };
 
-/// Deletes every key in [begin, end) of the base tree before the edits apply; end "" = to the last key.
+/// Deletes every key in [begin, end) of the base tree before the edits apply; end "" = to the last
+/// key.
 struct RangeDelete {
   std::string begin;
   std::string end;
@@ -38,11 +39,12 @@ struct EditResult {
   bool changed_anything() const { return added + removed + changed > 0; }
 };
 
-/// The tree `base` with `deletes` and `edits` applied, copy on write: subtrees without a change are referenced, not
-/// read. An edit with the same content (same_content) as what is below it is no change and keeps the old record; so
-/// is deleting an absent key. The result depends only on the final set of entries. `deletes` ascending, disjoint.
-/// Memory: a few nodes a level. Throws data_loss; invalid_argument when edits are not ascending.
-EditResult edit_tree(NodeSource& source, NodeSink& sink, const TreeFormat& format, const TreeRoot& base,
-                     std::span<const RangeDelete> deletes, EditSource& edits);
+/// The tree `base` with `deletes` and `edits` applied, copy on write: subtrees without a change are
+/// referenced, not read. An edit with the same content (same_content) as what is below it is no
+/// change and keeps the old record; so is deleting an absent key. The result depends only on the
+/// final set of entries. `deletes` ascending, disjoint. Memory: a few nodes a level. Throws
+/// data_loss; invalid_argument when edits are not ascending.
+EditResult edit_tree(NodeSource& source, NodeSink& sink, const TreeFormat& format,
+                     const TreeRoot& base, std::span<const RangeDelete> deletes, EditSource& edits);
 
 }  // namespace tarn::tree

@@ -1,9 +1,9 @@
 #include "core/tree/edit.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <tuple>
+
+#include <gtest/gtest.h>
 
 #include "core/tree/chunker.h"
 #include "core/tree/tree_fixture.h"
@@ -28,8 +28,7 @@ TEST(Edit, NoEntriesAreTheEmptyTree) {
 TEST(Edit, ReadsBackWhatWasBuilt) {
   MemoryNodeStore store;
   const EntryMap entries = numbered_entries(20000);
-  const EditResult result =
-      edit(store, {}, EditMap(entries.begin(), entries.end()));
+  const EditResult result = edit(store, {}, EditMap(entries.begin(), entries.end()));
   EXPECT_EQ(contents(store, result.root), entries);
   EXPECT_EQ(counts_of(result), Counts(20000, 0, 0));
   EXPECT_EQ(result.nodes_written, store.counts().puts);
@@ -138,8 +137,8 @@ TEST(Edit, LeavesOneNodeWhenDeletionsShrinkTheTree) {
   }
 }
 
-/// The smallest count of numbered entries from `least` on whose last leaf ends with the input while the rule happens to
-/// end the node above it.
+/// The smallest count of numbered entries from `least` on whose last leaf ends with the input while
+/// the rule happens to end the node above it.
 uint64_t count_ending_an_inner_node(uint64_t least) {
   Chunker leaves(kTestFormat, 0);
   Chunker inner(kTestFormat, 1);
@@ -164,7 +163,8 @@ TEST(Edit, ANodeOverAnOpenLeafIsOpenWhateverTheRuleSays) {
   EXPECT_EQ(edit(store, base, {{"z", an_entry(1)}}).root, a_tree(store, entries));
 }
 
-/// A count of numbered entries whose last ten are alone in a leaf that is alone in a node of level 1.
+/// A count of numbered entries whose last ten are alone in a leaf that is alone in a node of
+/// level 1.
 uint64_t count_with_a_lone_last_leaf() {
   Chunker leaves(kTestFormat, 0);
   Chunker inner(kTestFormat, 1);
@@ -182,7 +182,8 @@ TEST(Edit, ARemainingChainOfOnlyChildrenIsNotKept) {
   ASSERT_EQ(root->level(), 2);
   ASSERT_EQ(store.load(root->child(1).nid)->count(), 1u);
   const EntryMap tail(entries.find(numbered(count - 10)), entries.end());
-  const EditResult result = edit(store, base, {}, {{"", tail.begin()->first}});
+  const std::string after_the_rest = numbered(count - 11) + '\0';
+  const EditResult result = edit(store, base, {}, {{"", after_the_rest}});
   EXPECT_EQ(result.root, a_tree(store, tail));
   EXPECT_EQ(store.load(result.root.nid)->level(), 0);
 }

@@ -11,8 +11,8 @@ constexpr size_t kReadAheadNodes = 16;  // of one inner node's children in one l
 
 }  // namespace
 
-/// The entries of one leaf on their way to the writer. Nothing is written before the first change that takes effect,
-/// so that a leaf whose changes come to nothing can still be taken by reference.
+/// The entries of one leaf on their way to the writer. Nothing is written before the first change
+/// that takes effect, so that a leaf whose changes come to nothing can still be taken by reference.
 class Editor::LeafCopy {
  public:
   LeafCopy(const LeafNode& leaf, TreeWriter& writer) : leaf_(leaf), writer_(writer) {}
@@ -77,8 +77,7 @@ void Editor::visit(const InnerNode& parent, uint32_t index, bool last) {
   const ChangeWindow::Cover cover = window_.cover(position_, child.last_key);
   if (!changes && cover == ChangeWindow::Cover::kAll) {
     result_.removed += child.entries;
-  } else if (!changes && cover == ChangeWindow::Cover::kNothing &&
-             can_splice(child, level, last)) {
+  } else if (!changes && cover == ChangeWindow::Cover::kNothing && can_splice(child, level, last)) {
     writer_.splice(level, child);
   } else {
     const std::shared_ptr<const Node> node = load(parent, index);
@@ -174,7 +173,8 @@ bool Editor::can_splice(const ChildRef& child, uint8_t level, bool last) {
          (child.closed_by_rule || (last && window_.peek() == nullptr));
 }
 
-/// A subtree of another tree: by reference where the boundaries allow it, else piece by piece until they do.
+/// A subtree of another tree: by reference where the boundaries allow it, else piece by piece until
+/// they do.
 void Editor::take(const ChildRef& subtree, uint8_t level) {
   if (writer_.at_boundary(level) && subtree.closed_by_rule) {
     writer_.splice(level, subtree);
@@ -197,7 +197,8 @@ std::shared_ptr<const Node> Editor::load(const InnerNode& parent, uint32_t index
     read_ahead_.erase(found);
     return node;
   }
-  // Together with the next siblings that buffered changes fall into: those will be opened for certain.
+  // Together with the next siblings that buffered changes fall into: those will be opened for
+  // certain.
   std::vector<Nid> nids{parent.nid(index)};
   const auto& buffer = window_.buffered();
   const auto after = [&](std::string_view key) {

@@ -20,11 +20,13 @@ namespace tarn::tree {
 /// What a three-way change does to the key it names.
 enum class Verdict { kKeep, kApply };
 
-/// Asked for each three-way change, in key order, with what the edited tree has there (nullopt = nothing).
+/// Asked for each three-way change, in key order, with what the edited tree has there (nullopt =
+/// nothing).
 using Judge = std::function<Verdict(const Change&, const std::optional<Entry>& below)>;
 
-/// Walks the base tree and the changes side by side. Subtrees without a change are taken by reference as soon as the
-/// writer stands at a boundary of their level; others are opened. One use, one thread.
+/// Walks the base tree and the changes side by side. Subtrees without a change are taken by
+/// reference as soon as the writer stands at a boundary of their level; others are opened. One use,
+/// one thread.
 class Editor {
  public:
   Editor(NodeSource& source, NodeSink& sink, const TreeFormat& format,

@@ -1,4 +1,5 @@
-// An entry as the byte forms that leaves store, so that copying an entry from leaf to leaf decodes nothing.
+// An entry as the byte forms that leaves store, so that copying an entry from leaf to leaf decodes
+// nothing.
 #pragma once
 
 #include <cstddef>
@@ -10,16 +11,17 @@
 
 namespace tarn::tree {
 
-/// Views into a leaf or into an EntryBytes. Every form is canonical: equal bytes if and only if equal values.
+/// Views into a leaf or into an EntryBytes. Every form is canonical: equal bytes if and only if
+/// equal values.
 struct EntryFields {
   uint64_t size_bytes = 0;
   int64_t mtime_ms = 0;
-  std::string_view etag;          ///< the form of put_etag
-  bool external = false;          ///< the address is a URL, cut after its last '/' into head and tail
+  std::string_view etag;  ///< the form of put_etag
+  bool external = false;  ///< the address is a URL, cut after its last '/' into head and tail
   std::string_view address_head;  ///< empty unless external
   std::string_view address_tail;  ///< unless external, the whole form of encode_address
   std::string_view content_type;
-  std::string_view extras;        ///< varint tag, varint length, bytes; ascending by tag
+  std::string_view extras;  ///< varint tag, varint length, bytes; ascending by tag
 };
 
 /// As same_content of two Entry.

@@ -1,11 +1,12 @@
-// The byte formats, held fast: golden files in tests/golden/tree and the examples in docs/format. After an intended
-// change of a format (which needs a new version of it), TARN_UPDATE_GOLDEN=1 writes the golden files anew.
-#include <gtest/gtest.h>
-
+// The byte formats, held fast: golden files in tests/golden/tree and the examples in docs/format.
+// After an intended change of a format (which needs a new version of it), TARN_UPDATE_GOLDEN=1
+// writes the golden files anew.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
+
+#include <gtest/gtest.h>
 
 #include "core/base/encoding.h"
 #include "core/tree/body.h"
@@ -37,7 +38,8 @@ void expect_golden(const std::string& name, const std::string& text) {
 
 void expect_in_page(const std::string& page, const std::string& example) {
   EXPECT_NE(read_text(source_path("docs/format/" + page)).find(example), std::string::npos)
-      << page << " should show:\n" << example;
+      << page << " should show:\n"
+      << example;
 }
 
 /// Sixteen bytes a line, offset first, printable characters last.
@@ -101,9 +103,7 @@ EncodedNode example_inner() {
   return encoder.encode();
 }
 
-std::string hash_line(const EncodedNode& node) {
-  return to_hex(view_of(hash_of(kZeroSalt, node)));
-}
+std::string hash_line(const EncodedNode& node) { return to_hex(view_of(hash_of(kZeroSalt, node))); }
 
 TEST(Format, NodesAreAsGolden) {
   const EncodedNode leaf = example_leaf();

@@ -11,8 +11,8 @@
 
 namespace tarn::tree {
 
-/// Immutable. Keys are kept whole in one buffer, so that ChildRef can point at them and search compares without
-/// decoding; all other fields are read in place.
+/// Immutable. Keys are kept whole in one buffer, so that ChildRef can point at them and search
+/// compares without decoding; all other fields are read in place.
 class InnerNode final : public Node {
  public:
   /// `encoding` is uncompressed. Throws data_loss.

@@ -136,11 +136,12 @@ KeySection::Position KeySection::find(std::string_view key) const {
   uint32_t index = (low - 1) * kRestartInterval;
   const uint32_t end = std::min(count_, index + kRestartInterval);
   const char* at = restart(low - 1);
-  // `matched` = length of the prefix that `key` and the key just passed (which is smaller) have in common.
+  // `matched` = length of the prefix that `key` and the key just passed (which is smaller) have in
+  // common.
   size_t matched = 0;
   for (; index < end; ++index) {
     const Piece piece = checked_piece(at);
-    if (piece.shared > matched) continue;              // differs where the one before did: smaller too
+    if (piece.shared > matched) continue;  // differs where the one before did: smaller too
     if (piece.shared < matched) return {index, false};  // left the common prefix upwards
     const std::string_view wanted = key.substr(matched);
     const size_t more = common_prefix(piece.rest, wanted);

@@ -1,4 +1,5 @@
-// The sorted keys of a node: each stored as what it adds to the one before, whole again every sixteenth.
+// The sorted keys of a node: each stored as what it adds to the one before, whole again every
+// sixteenth.
 #pragma once
 
 #include <cstdint>

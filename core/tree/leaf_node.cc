@@ -7,7 +7,8 @@
 namespace tarn::tree {
 namespace {
 
-// Byte forms of etag and address, as core/model/entry.cc writes them; checked here so that no later read can fail.
+// Byte forms of etag and address, as core/model/entry.cc writes them; checked here so that no later
+// read can fail.
 constexpr uint8_t kEtagMd5 = 0;
 constexpr uint8_t kEtagMd5Parts = 1;
 constexpr uint8_t kEtagText = 2;
@@ -33,13 +34,18 @@ std::vector<std::string_view> read_dictionary(NodeReader& in, uint32_t count_max
 void check_etag(std::string_view bytes) {
   NodeReader in(bytes);
   switch (in.u8()) {
-    case kEtagMd5: in.take(kMd5Bytes); break;
+    case kEtagMd5:
+      in.take(kMd5Bytes);
+      break;
     case kEtagMd5Parts:
       in.take(kMd5Bytes);
       in.varint();
       break;
-    case kEtagText: require(in.take(in.varint()).size() <= kEtagBytesMax, "an etag is too long"); break;
-    default: NodeReader::fail("an etag has an unknown kind");
+    case kEtagText:
+      require(in.take(in.varint()).size() <= kEtagBytesMax, "an etag is too long");
+      break;
+    default:
+      NodeReader::fail("an etag has an unknown kind");
   }
   require(in.done(), "an etag has bytes after its end");
 }
@@ -47,14 +53,21 @@ void check_etag(std::string_view bytes) {
 void check_address(std::string_view bytes, size_t heads) {
   NodeReader in(bytes);
   switch (in.u8()) {
-    case kAddressOwn: in.take(kOwnBytes); break;
-    case kAddressPartList: in.varint(); break;
+    case kAddressOwn:
+      in.take(kOwnBytes);
+      break;
+    case kAddressPartList:
+      in.varint();
+      break;
     case kAddressForeign:
       in.varint();
       in.take(kOwnBytes);
       break;
-    case kAddressExternal: require(in.varint() < heads, "an address has no head"); return;
-    default: NodeReader::fail("an address has an unknown kind");
+    case kAddressExternal:
+      require(in.varint() < heads, "an address has no head");
+      return;
+    default:
+      NodeReader::fail("an address has an unknown kind");
   }
   require(in.done(), "an address has bytes after its end");
 }

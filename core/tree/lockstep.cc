@@ -88,7 +88,8 @@ bool Lockstep::skip_gone() {
   return true;
 }
 
-/// Whether all that is left of `walk` comes after `key`. Reads nothing when the last keys tell already.
+/// Whether all that is left of `walk` comes after `key`. Reads nothing when the last keys tell
+/// already.
 bool Lockstep::behind(TreeWalk& walk, std::string_view key) {
   return walk.done() || (walk.last_key() > key && walk.first_key() > key);
 }

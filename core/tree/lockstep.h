@@ -12,10 +12,11 @@
 
 namespace tarn::tree {
 
-/// The changes from `before` to `after` as three-way changes, in key order. With a third tree, the one they are meant
-/// for, what that tree already has is skipped too, and whole subtrees that only one side has come as one change:
-/// kTakeSubtree where neither `before` nor the third tree has keys, kRemoveRange where `after` has none and the third
-/// tree is as `before`. One thread at a time.
+/// The changes from `before` to `after` as three-way changes, in key order. With a third tree, the
+/// one they are meant for, what that tree already has is skipped too, and whole subtrees that only
+/// one side has come as one change: kTakeSubtree where neither `before` nor the third tree has
+/// keys, kRemoveRange where `after` has none and the third tree is as `before`. One thread at a
+/// time.
 class Lockstep final : public ChangeSource {
  public:
   Lockstep(NodeSource& source, const TreeRoot& before, const TreeRoot& after);

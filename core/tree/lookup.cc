@@ -56,8 +56,7 @@ std::optional<Entry> find_entry(NodeSource& source, const TreeRoot& root, std::s
 Totals count_range(NodeSource& source, const TreeRoot& root, std::string_view begin,
                    std::string_view end) {
   if (!end.empty() && end <= begin) return {};
-  const Totals upper =
-      end.empty() ? totals_of(source, root) : totals_before(source, root, end);
+  const Totals upper = end.empty() ? totals_of(source, root) : totals_before(source, root, end);
   const Totals lower = totals_before(source, root, begin);
   return {upper.entries - lower.entries, upper.bytes - lower.bytes};
 }

@@ -31,8 +31,7 @@ class MergeJudge {
  private:
   bool takes_source(const Change& change, const std::optional<Entry>& destination) {
     MergeConflict conflict{Key(change.key), change.base, change.entry, destination};
-    const Resolution resolution =
-        input_.resolve ? input_.resolve(conflict) : Resolution::kConflict;
+    const Resolution resolution = input_.resolve ? input_.resolve(conflict) : Resolution::kConflict;
     if (resolution == Resolution::kConflict) conflicts_.push_back(std::move(conflict));
     return resolution == Resolution::kTakeSource;
   }
@@ -41,18 +40,25 @@ class MergeJudge {
   std::vector<MergeConflict> conflicts_;
 };
 
-/// The destination did not move: the result is the source's tree, and only its changes are to be counted.
+/// The destination did not move: the result is the source's tree, and only its changes are to be
+/// counted.
 EditResult fast_forward(NodeSource& source, const MergeInput& input) {
   EditResult result;
   result.root = input.source;
   Lockstep changes(source, input.base, input.source, input.base, !input.on_change);
   while (const std::optional<Change> change = changes.next()) {
     switch (change->kind) {
-      case Change::Kind::kTakeSubtree: result.added += change->subtree.entries; continue;
-      case Change::Kind::kRemoveRange: result.removed += change->subtree.entries; continue;
-      case Change::Kind::kThreeWay: break;
+      case Change::Kind::kTakeSubtree:
+        result.added += change->subtree.entries;
+        continue;
+      case Change::Kind::kRemoveRange:
+        result.removed += change->subtree.entries;
+        continue;
+      case Change::Kind::kThreeWay:
+        break;
       case Change::Kind::kSet:
-      case Change::Kind::kDelete: continue;  // a Lockstep makes none
+      case Change::Kind::kDelete:
+        continue;  // a Lockstep makes none
     }
     if (!change->base) {
       ++result.added;
@@ -80,7 +86,8 @@ MergeResult merge_trees(NodeSource& source, NodeSink& sink, const TreeFormat& fo
     return out;
   }
   MergeJudge judge(input);
-  // Whoever wants to hear of every key gets every key; otherwise whole subtrees change hands unread.
+  // Whoever wants to hear of every key gets every key; otherwise whole subtrees change hands
+  // unread.
   Lockstep changes(source, input.base, input.source, input.destination, !input.on_change);
   Editor editor(source, sink, format, {}, changes, kLookAheadChanges,
                 [&judge](const Change& change, const std::optional<Entry>& below) {

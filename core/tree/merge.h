@@ -21,21 +21,25 @@ struct MergeInput {
   TreeRoot destination;
   /// Asked for every key that both sides changed to different contents, in key order.
   std::function<Resolution(const MergeConflict&)> resolve;
-  /// Called with every key the merge changes on the destination, in key order, when set (not for fast paths that
-  /// take a whole tree: those are announced key by key as well). May throw to stop the merge.
+  /// Called with every key the merge changes on the destination, in key order, when set (not for
+  /// fast paths that take a whole tree: those are announced key by key as well). May throw to stop
+  /// the merge.
   std::function<void(std::string_view key)> on_change;
 };
 
-/// `conflicts` empty: `result.root` is the merged tree, with its counts relative to the destination.
-/// Otherwise all conflicts in key order and no root; nodes already put are garbage.
+/// `conflicts` empty: `result.root` is the merged tree, with its counts relative to the
+/// destination. Otherwise all conflicts in key order and no root; nodes already put are garbage.
 struct MergeResult {
   EditResult result;
   std::vector<MergeConflict> conflicts;
 };
 
-/// Keys changed on one side take that side; the same content on both sides keeps the destination's record; compares
-/// key and content, never content alone. Equal subtrees are taken by reference at the highest level where they
-/// align, so the cost follows the changes. Throws: data_loss.
-MergeResult merge_trees(NodeSource& source, NodeSink& sink, const TreeFormat& format, const MergeInput& input);
+/// Keys changed on one side take that side; the same content on both sides keeps the destination's
+/// record; compares key and content, never content alone. A destination that is still the base
+/// becomes the source's tree as it is, records of unchanged content included. Equal subtrees are
+/// taken by reference at the highest level where they align, so the cost follows the changes.
+/// Throws: data_loss.
+MergeResult merge_trees(NodeSource& source, NodeSink& sink, const TreeFormat& format,
+                        const MergeInput& input);
 
 }  // namespace tarn::tree

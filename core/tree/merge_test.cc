@@ -76,8 +76,11 @@ struct Three {
 MergeResult merge(MemoryNodeStore& store, const Three& maps,
                   const std::function<Resolution(const MergeConflict&)>& resolve = {}) {
   const MergedMap expected = merge_maps(maps.base, maps.source, maps.destination, resolve);
-  MergeInput input{a_tree(store, maps.base), a_tree(store, maps.source),
-                   a_tree(store, maps.destination), resolve, {}};
+  MergeInput input{a_tree(store, maps.base),
+                   a_tree(store, maps.source),
+                   a_tree(store, maps.destination),
+                   resolve,
+                   {}};
   const MergeResult plain = merge_trees(store, store, kTestFormat, input);
   std::vector<std::string> announced;
   input.on_change = [&](std::string_view key) { announced.emplace_back(key); };
@@ -129,10 +132,10 @@ TEST(Merge, ComparesKeysNotOnlyContent) {
   // The new object has the content of its twin, which the destination deleted.
   const Entry success = an_entry(0);
   MemoryNodeStore store;
-  const Three maps{{{"dt=1/_SUCCESS", success}, {"dt=3/_SUCCESS", success}},
-                   {{"dt=1/_SUCCESS", success}, {"dt=2/_SUCCESS", success},
-                    {"dt=3/_SUCCESS", success}},
-                   {{"dt=1/_SUCCESS", success}}};
+  const Three maps{
+      {{"dt=1/_SUCCESS", success}, {"dt=3/_SUCCESS", success}},
+      {{"dt=1/_SUCCESS", success}, {"dt=2/_SUCCESS", success}, {"dt=3/_SUCCESS", success}},
+      {{"dt=1/_SUCCESS", success}}};
   const MergeResult result = merge(store, maps);
   EXPECT_EQ(contents(store, result.result.root),
             (EntryMap{{"dt=1/_SUCCESS", success}, {"dt=2/_SUCCESS", success}}));
@@ -170,7 +173,10 @@ TEST(Merge, AnnouncingMayStopTheMerge) {
   const TreeRoot destination = edit(store, base, {{"other", an_entry(1)}}).root;
   for (const TreeRoot& into : {base, destination}) {
     EXPECT_THROW(merge_trees(store, store, kTestFormat,
-                             {base, source, into, {},
+                             {base,
+                              source,
+                              into,
+                              {},
                               [](std::string_view) {
                                 throw Error(ErrorCode::kConflict, "merging: staged");
                               }}),
@@ -196,6 +202,27 @@ TEST(Merge, InsertionsOnBothSidesShiftBoundaries) {
   for (uint64_t i = 3000; i < 9000; ++i) maps.source.erase(numbered(i));
   for (uint64_t i = 12000; i < 15000; ++i) maps.destination.erase(numbered(i));
   EXPECT_TRUE(merge(store, maps).conflicts.empty());
+}
+
+TEST(Merge, WhatBothSidesDidIsDone) {
+  const EntryMap base = numbered_entries(20000);
+  EntryMap shared = base;
+  for (uint64_t i = 5000; i < 9000; ++i) {
+    const std::string key = numbered(i);
+    if (i % 3 == 0) shared.erase(key);
+    if (i % 3 == 1) shared[key] = an_entry(i + 50000);
+    if (i % 3 == 2) shared[key + "x"] = an_entry(i);
+  }
+  MemoryNodeStore store;
+  Three maps{base, shared, shared};
+  maps.source[numbered(100)] = an_entry(1);
+  maps.source[numbered(15000)] = an_entry(1);
+  // In the middle of it, where the boundaries of the base are others.
+  for (uint64_t i = 5200; i < 9000; i += 400) maps.source[numbered(i) + "y"] = an_entry(i);
+  maps.destination[numbered(200)] = an_entry(2);
+  const MergeResult result = merge(store, maps);
+  EXPECT_EQ(result.result.changed, 2u);
+  EXPECT_EQ(result.result.added, 10u);
 }
 
 TEST(Merge, LargeOneSidedRegions) {

@@ -1,5 +1,5 @@
-// Nodes of the manifest tree: ranges (leaves, level 0) and metaranges (inner nodes), and the seams to where they are
-// kept. The byte format is docs/format/node.md.
+// Nodes of the manifest tree: ranges (leaves, level 0) and metaranges (inner nodes), and the seams
+// to where they are kept. The byte format is docs/format/node.md.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@ namespace tarn::tree {
 
 /// A child as its parent knows it.
 struct ChildRef {
-  std::string_view last_key;   ///< exact greatest key below; a view into the parent
+  std::string_view last_key;  ///< exact greatest key below; a view into the parent
   Nid nid = 0;
   Hash128 hash{};
-  uint64_t entries = 0;        ///< below it, all levels
-  uint64_t bytes = 0;          ///< sum of the object sizes below it
-  bool closed_by_rule = false; ///< false only where the end of the input closed it
+  uint64_t entries = 0;         ///< below it, all levels
+  uint64_t bytes = 0;           ///< sum of the object sizes below it
+  bool closed_by_rule = false;  ///< false only where the end of the input closed it
 };
 
 /// An immutable decoded node (its bytes uncompressed, fields read in place). Safe from any thread.
@@ -33,11 +33,12 @@ class Node {
 
   virtual uint8_t level() const = 0;
   virtual uint32_t count() const = 0;
-  virtual uint64_t entries() const = 0;      ///< below this node
-  virtual uint64_t object_bytes() const = 0; ///< sum of the sizes below
+  virtual uint64_t entries() const = 0;       ///< below this node
+  virtual uint64_t object_bytes() const = 0;  ///< sum of the sizes below
   virtual size_t memory_bytes() const = 0;
 
-  /// Position of the first key >= `key` (leaf: entry; inner: child whose last key is >= `key`); count() if none.
+  /// Position of the first key >= `key` (leaf: entry; inner: child whose last key is >= `key`);
+  /// count() if none.
   virtual uint32_t lower_bound(std::string_view key) const = 0;
   virtual std::string key(uint32_t index) const = 0;  ///< of the entry, or the child's last key
   virtual Entry entry(uint32_t index) const = 0;      ///< leaves only
@@ -48,7 +49,8 @@ class Node {
 class NodeSource {
  public:
   virtual ~NodeSource() = default;
-  /// In the order asked for, all in as few round trips as the source can. Throws data_loss when one is missing.
+  /// In the order asked for, all in as few round trips as the source can. Throws data_loss when one
+  /// is missing.
   virtual std::vector<std::shared_ptr<const Node>> load(std::span<const Nid> nids) = 0;
   std::shared_ptr<const Node> load(Nid nid) { return load(std::span<const Nid>(&nid, 1))[0]; }
 };

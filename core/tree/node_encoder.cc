@@ -42,9 +42,8 @@ Hash128 hash_of_body(const TreeFormat& format, std::string_view body) {
   EncodedNode node;
   node.bytes = unpack_body(body);
   NodeReader in(node.bytes);
-  node.canonical_bytes = read_node_header(in).level == 0
-                             ? node.bytes.size()
-                             : InnerNode(node.bytes).canonical_bytes();
+  node.canonical_bytes =
+      read_node_header(in).level == 0 ? node.bytes.size() : InnerNode(node.bytes).canonical_bytes();
   return hash_of(format, node);
 }
 

@@ -15,10 +15,12 @@ constexpr size_t kHashBytes = 16;
 /// Set in an inner node whose last child the end of the input closed.
 constexpr uint8_t kFlagLastChildOpen = 1;
 
-/// First byte of an external address in the address column: then varint index into the heads, then the tail.
+/// First byte of an external address in the address column: then varint index into the heads, then
+/// the tail.
 constexpr char kAddressExternal = 3;
 
-/// Deepest level a node may claim; 2^32 entries per level-1 pair would not reach it.
+/// Highest level a node may claim. A level has at most half the nodes of the one below: enough for
+/// 2^32 leaves.
 constexpr uint8_t kLevelMax = 32;
 
 }  // namespace tarn::tree

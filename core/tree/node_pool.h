@@ -11,8 +11,8 @@
 
 namespace tarn::tree {
 
-/// Nodes read lately or ahead: a bounded number of each level, the oldest dropped first, so that the many leaves do
-/// not push out the inner nodes that were read ahead. One thread at a time.
+/// Nodes read lately or ahead: a bounded number of each level, the oldest dropped first, so that
+/// the many leaves do not push out the inner nodes that were read ahead. One thread at a time.
 class NodePool {
  public:
   explicit NodePool(NodeSource& source) : source_(source) {}

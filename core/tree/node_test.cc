@@ -73,6 +73,7 @@ bool survives(std::string_view body) {
       node->entry(i);
     } else {
       EXPECT_EQ(node->child(i).last_key, key);
+      EXPECT_GT(node->child(i).nid, 0);
     }
   }
   EXPECT_EQ(node->lower_bound(previous + '\0'), node->count());

@@ -172,9 +172,9 @@ TEST_F(TreeCost, MergeTakesALargeAdditionUnread) {
   merge_trees(store(), store(), kTestFormat, {base(), destination, source, {}, {}});
   EXPECT_LE(counts().leaf_loads, kFewLeaves);
   store().reset_counts();
-  EXPECT_EQ(merge_trees(store(), store(), kTestFormat, {base(), source, base(), {}, {}})
-                .result.added,
-            kEntries / 10);
+  EXPECT_EQ(
+      merge_trees(store(), store(), kTestFormat, {base(), source, base(), {}, {}}).result.added,
+      kEntries / 10);
   EXPECT_LE(counts().leaf_loads, kFewLeaves);
 }
 

@@ -94,7 +94,8 @@ inline std::string awkward_key(std::mt19937_64& random) {
   std::string key = kStems[random() % kStems.size()];
   const uint64_t shape = random() % 16;
   if (shape == 0) return key;
-  if (shape == 1) return key + std::string(1024 - key.size(), static_cast<char>(random() % 3 + 253));
+  if (shape == 1)
+    return key + std::string(1024 - key.size(), static_cast<char>(random() % 3 + 253));
   const uint64_t length = random() % (shape == 2 ? 200 : 6);
   for (uint64_t i = 0; i <= length; ++i) {
     static constexpr char kBytes[] = {'a', 'b', '/', '\xff', '\x01', '0', '7', '\x80'};

@@ -1,8 +1,8 @@
 // Random histories against std::map. TARN_TEST_SCALE (percent) shortens or lengthens the run.
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstdlib>
+
+#include <gtest/gtest.h>
 
 #include "core/tree/diff.h"
 #include "core/tree/merge.h"
@@ -22,7 +22,8 @@ uint64_t scaled(uint64_t count) {
   return std::max<uint64_t>(1, count * percent / 100);
 }
 
-/// One of a few entries, made once: few contents, so that sides often agree, and two records of each.
+/// One of a few entries, made once: few contents, so that sides often agree, and two records of
+/// each.
 const Entry& some_entry(std::mt19937_64& random) {
   static const std::vector<Entry> kEntries = {an_entry(0, 0), an_entry(0, 1), an_entry(1, 0),
                                               an_entry(1, 1), an_entry(2, 0), an_entry(2, 1)};
@@ -41,8 +42,7 @@ struct History {
     EditMap changes;
     for (uint64_t i = 0; i < edits; ++i) {
       const bool remove = random() % 3 == 0;
-      changes[key(space)] =
-          remove ? std::nullopt : std::optional<Entry>(some_entry(random));
+      changes[key(space)] = remove ? std::nullopt : std::optional<Entry>(some_entry(random));
     }
     std::vector<RangeDelete> ranges;
     if (with_ranges) {
@@ -209,8 +209,8 @@ void check_merge(MemoryNodeStore& store, const Side& base, const Side& source,
                  const Side& destination, Resolution strategy, bool announce) {
   const ExpectedMerge expected = expected_merge(base, source, destination, strategy);
   std::vector<std::string> announced;
-  MergeInput input{base.root, source.root, destination.root,
-                   [&](const MergeConflict&) { return strategy; }, {}};
+  MergeInput input{
+      base.root, source.root, destination.root, [&](const MergeConflict&) { return strategy; }, {}};
   if (announce) input.on_change = [&](std::string_view key) { announced.emplace_back(key); };
   const MergeResult got = merge_trees(store, store, kTestFormat, input);
   std::vector<std::string> conflicts;
@@ -225,8 +225,9 @@ void check_merge(MemoryNodeStore& store, const Side& base, const Side& source,
   ASSERT_EQ(got.result.changed, want.changed);
   if (!announce) return;
   ASSERT_EQ(announced.size(), expected.edits.size());
-  ASSERT_TRUE(std::equal(announced.begin(), announced.end(), expected.edits.begin(),
-                         [](const std::string& key, const auto& edit) { return key == edit.first; }));
+  ASSERT_TRUE(
+      std::equal(announced.begin(), announced.end(), expected.edits.begin(),
+                 [](const std::string& key, const auto& edit) { return key == edit.first; }));
 }
 
 void check_diff(MemoryNodeStore& store, const Side& left, const Side& right) {

@@ -1,4 +1,5 @@
-// A position in a tree that stands on a whole subtree or on an entry, for walking several trees in step.
+// A position in a tree that stands on a whole subtree or on an entry, for walking several trees in
+// step.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,8 @@
 
 namespace tarn::tree {
 
-/// Begins on the root. skip() goes past the current item, open() into it; what lies below an item is read only by
-/// opening it. One thread at a time.
+/// Begins on the root. skip() goes past the current item, open() into it; what lies below an item
+/// is read only by opening it. One thread at a time.
 class TreeWalk {
  public:
   TreeWalk(NodePool& pool, const TreeRoot& root);
@@ -49,14 +50,14 @@ class TreeWalk {
   /// Past every key < `key`.
   void skip_before(std::string_view key);
 
-  /// Addresses to read together when this item is to be opened: its own and those of following siblings whose
-  /// hashes the other walk's siblings do not have.
+  /// Addresses to read together when this item is to be opened: its own and those of following
+  /// siblings whose hashes the other walk's siblings do not have.
   void plan_open(TreeWalk& other, std::vector<Nid>& nids);
 
  private:
   struct Frame {
     std::shared_ptr<const Node> node;
-    const LeafNode* leaf = nullptr;    ///< one of the two
+    const LeafNode* leaf = nullptr;  ///< one of the two
     const InnerNode* inner = nullptr;
     uint32_t index = 0;
     std::vector<Hash128> sorted_hashes;  ///< of an inner node's children, once asked for

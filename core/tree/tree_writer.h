@@ -14,8 +14,8 @@
 
 namespace tarn::tree {
 
-/// Takes ascending entries and subtrees; the tree it makes depends only on the set of entries. Holds one unfinished
-/// node a level. One thread at a time.
+/// Takes ascending entries and subtrees; the tree it makes depends only on the set of entries.
+/// Holds one unfinished node a level. One thread at a time.
 class TreeWriter {
  public:
   TreeWriter(NodeSink& sink, const TreeFormat& format);
@@ -24,14 +24,16 @@ class TreeWriter {
 
   /// Whether a subtree of `level` may follow: no node of that level or below is unfinished.
   bool at_boundary(uint8_t level) const;
-  /// Takes a whole subtree by reference. Needs at_boundary(level), and closed_by_rule unless nothing follows.
+  /// Takes a whole subtree by reference. Needs at_boundary(level), and closed_by_rule unless
+  /// nothing follows.
   void splice(uint8_t level, const ChildRef& child);
 
-  /// Tells of a node that exists: when one of the next nodes comes out the same, its address is used instead of
-  /// storing the node again.
+  /// Tells of a node that exists: when one of the next nodes comes out the same, its address is
+  /// used instead of storing the node again.
   void offer_reuse(uint8_t level, const TreeRoot& node);
 
-  /// Closes what is unfinished. May read the top of a spliced subtree, to find the lowest level with one node.
+  /// Closes what is unfinished. May read the top of a spliced subtree, to find the lowest level
+  /// with one node.
   TreeRoot finish(NodeSource& source);
 
   uint64_t nodes_written() const { return nodes_written_; }
@@ -47,7 +49,7 @@ class TreeWriter {
     InnerLevel(const TreeFormat& format, uint8_t level) : encoder(level), chunker(format, level) {}
     InnerEncoder encoder;
     Chunker chunker;
-    bool emitted = false;             ///< has finished a node
+    bool emitted = false;  ///< has finished a node
     bool last_child_spliced = false;
   };
 

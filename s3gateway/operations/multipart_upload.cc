@@ -1,6 +1,5 @@
-// CreateMultipartUpload, AbortMultipartUpload, CompleteMultipartUpload.
+// CreateMultipartUpload and AbortMultipartUpload.
 #include "core/base/str_cat.h"
-#include "core/base/encoding.h"
 #include "core/versioning/multipart.h"
 #include "s3gateway/checksums.h"
 #include "s3gateway/errors.h"
@@ -8,8 +7,6 @@
 #include "s3gateway/object_headers.h"
 #include "s3gateway/operations/open_upload.h"
 #include "s3gateway/operations/operations.h"
-#include "s3gateway/precondition.h"
-#include "s3gateway/range.h"
 #include "s3gateway/xml/multipart.h"
 
 namespace tarn::s3 {
@@ -51,16 +48,6 @@ void choose_checksum(const http::Headers& headers, versioning::MultipartCreation
   creation.checksum_algorithm = std::string(sigv4::name_of(*algorithm));
 }
 
-std::optional<uint64_t> announced_bytes(const http::Headers& headers) {
-  const std::string* text = headers.find("x-amz-mp-object-size");
-  if (!text) return std::nullopt;
-  const auto bytes = parse_decimal(*text);
-  if (!bytes) {
-    throw Refusal(failure::kInvalidRequest, "Value for x-amz-mp-object-size header is invalid.");
-  }
-  return bytes;
-}
-
 }  // namespace
 
 http::Response run(Call& call, const CreateMultipartUpload& endpoint) {
@@ -81,34 +68,6 @@ http::Response run(Call& call, const CreateMultipartUpload& endpoint) {
     response.headers.add("x-amz-checksum-type", creation.checksum_type);
   }
   return response;
-}
-
-http::Response run(Call& call, const CompleteMultipartUpload& endpoint) {
-  const http::Headers& headers = call.request.headers;
-  const Location location = locate(endpoint.bucket, endpoint.key);
-  versioning::Completion completion;
-  completion.condition = write_condition(headers);
-  completion.checksums = checksum_headers(headers);
-  completion.object_bytes = announced_bytes(headers);
-  // The checksum headers are about the object, not about the document in the body.
-  for (const Checksum& checksum : completion.checksums) {
-    call.request.headers.remove(header_of(checksum.algorithm));
-  }
-  xml::CompleteRequest document =
-      xml::parse_complete(read_document(call, xml::kCompleteDocumentBytesMax));
-  for (xml::CompleteRequest::Part& part : document.parts) {
-    completion.parts.push_back({part.number, std::move(part.etag), std::move(part.checksums)});
-  }
-  const versioning::MultipartUpload upload = open_upload(call, location, endpoint.upload_id);
-  const Entry entry = versioning::complete_multipart(call.engine(), upload, completion);
-  xml::CompleteMultipartUploadResult result;
-  result.location = str_cat("http://", headers.get("host"), '/', percent_encode(endpoint.bucket), '/',
-                            percent_encode(endpoint.key, /*keep_slash=*/true));
-  result.bucket = endpoint.bucket;
-  result.key = endpoint.key;
-  result.etag = entry.etag;
-  result.checksums = entry.checksums();
-  return xml_response(200, to_xml(result));
 }
 
 http::Response run(Call& call, const AbortMultipartUpload& endpoint) {

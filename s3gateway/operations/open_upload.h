@@ -10,6 +10,9 @@
 
 namespace tarn::s3 {
 
+/// Reason of the Error that says NoSuchUpload.
+constexpr std::string_view kNoSuchUploadReason = "no_such_upload";
+
 /// Throws NoSuchUpload for an id that is unknown, ended, or of another bucket, branch or key.
 versioning::MultipartUpload open_upload(Call& call, const Location& location,
                                         std::string_view upload_id);

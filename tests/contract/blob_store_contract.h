@@ -1,8 +1,6 @@
-// What every store must do. A test program includes this and instantiates BlobStoreContract once per store.
+// What every store must do. A test program includes this and instantiates BlobStoreContract once
+// per store.
 #pragma once
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <atomic>
 #include <barrier>
@@ -13,6 +11,9 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "core/base/error.h"
 #include "core/blob/blob_store.h"
@@ -27,8 +28,8 @@ enum class PathlessKeys { kHeld, kRefused, kServerDecides };
 /// Where stores differ and may. Each difference is documented at the store.
 struct BlobStoreTraits {
   PathlessKeys pathless_keys = PathlessKeys::kHeld;
-  bool holds_key_below_key = true;    ///< "a" beside "a/b"
-  bool create_is_exclusive = true;    ///< of writers at the same time; of later ones always
+  bool holds_key_below_key = true;  ///< "a" beside "a/b"
+  bool create_is_exclusive = true;  ///< of writers at the same time; of later ones always
 };
 
 /// An empty store and what it needs to live.
@@ -45,7 +46,9 @@ struct BlobStoreCase {
 };
 
 inline void PrintTo(const BlobStoreCase& one, std::ostream* out) { *out << one.name; }
-inline std::string name_of_case(const ::testing::TestParamInfo<BlobStoreCase>& info) { return info.param.name; }
+inline std::string name_of_case(const ::testing::TestParamInfo<BlobStoreCase>& info) {
+  return info.param.name;
+}
 
 class BlobStoreContract : public ::testing::TestWithParam<BlobStoreCase> {
  protected:
@@ -123,7 +126,8 @@ TEST_P(BlobStoreContract, AnswersNothingForAbsentKeys) {
 TEST_P(BlobStoreContract, RefusesKeysItCannotHold) {
   std::vector<std::string> keys = {"", std::string("a\0b", 3), std::string("\0", 1)};
   if (traits().pathless_keys == PathlessKeys::kRefused) {
-    for (const char* key : {"/a", "a/", "a//b", ".", "..", "./a", "../a", "a/..", "a/../b", "a/./b"}) {
+    for (const char* key :
+         {"/a", "a/", "a//b", ".", "..", "./a", "../a", "a/..", "a/../b", "a/./b"}) {
       keys.push_back(key);
     }
   }
@@ -141,17 +145,21 @@ TEST_P(BlobStoreContract, ReadsRangesAtAllEdges) {
   ASSERT_TRUE(put(store(), "k", bytes));
   const uint64_t size = bytes.size();
   const std::vector<std::pair<uint64_t, uint64_t>> ranges = {
-      {0, 0},        {0, 1},       {0, size},           {1, size - 1}, {size - 1, 1},
-      {size, 0},     {4095, 2},    {size / 2, 65'537 % (size / 2)}, {size / 2, 0}, {65'536, 1}};
+      {0, 0},        {0, 1},     {0, size}, {1, size - 1},
+      {size - 1, 1}, {size, 0},  {4095, 2}, {size / 2, 65'537 % (size / 2)},
+      {size / 2, 0}, {65'536, 1}};
   for (const auto& [offset, length] : ranges) {
-    EXPECT_TRUE(get_range(store(), "k", {.offset = offset, .length = length}) == bytes.substr(offset, length))
+    EXPECT_TRUE(get_range(store(), "k", {.offset = offset, .length = length}) ==
+                bytes.substr(offset, length))
         << offset << "+" << length;
   }
   constexpr uint64_t kHuge = ~uint64_t{0};
   const std::vector<std::pair<uint64_t, uint64_t>> outside = {
-      {0, size + 1}, {1, size}, {size, 1}, {size + 1, 0}, {size - 1, kHuge}, {kHuge, 1}, {kHuge, kHuge}};
+      {0, size + 1},     {1, size},  {size, 1},     {size + 1, 0},
+      {size - 1, kHuge}, {kHuge, 1}, {kHuge, kHuge}};
   for (const auto& [offset, length] : outside) {
-    EXPECT_EQ(thrown([&] { get_range(store(), "k", {.offset = offset, .length = length}); }), kInvalid)
+    EXPECT_EQ(thrown([&] { get_range(store(), "k", {.offset = offset, .length = length}); }),
+              kInvalid)
         << offset << "+" << length;
   }
 }
@@ -185,7 +193,8 @@ TEST_P(BlobStoreContract, RefusesTheSecondCreationOfAKey) {
 }
 
 TEST_P(BlobStoreContract, OfManyRacersExactlyOneWins) {
-  if (!traits().create_is_exclusive) GTEST_SKIP() << "the server behind this store decides a race late";
+  if (!traits().create_is_exclusive)
+    GTEST_SKIP() << "the server behind this store decides a race late";
   constexpr int kRacers = 64;
   std::atomic<int> winners = 0;
   std::atomic<int> winner = -1;
@@ -256,9 +265,24 @@ TEST_P(BlobStoreContract, RemovesAndForgivesRemovingAgain) {
 }
 
 TEST_P(BlobStoreContract, HoldsOddKeysUnchanged) {
-  std::vector<std::string> keys = {"a b/c  d", "a+b", "a%20b", "100%", "%2F", "%", "x&y=z;q?r#s", "q'\"<>&amp;",
-                                   "~tilde-._", "(a)[b]{c}!*$@:,", "\xc3\xbc/\xe6\xbc\xa2\xe5\xad\x97", "e\xcc\x81",
-                                   "\xf0\x9f\x90\x9f", "...", ".hidden", "a..b/..c", "back\\slash", "a|b^c`d"};
+  std::vector<std::string> keys = {"a b/c  d",
+                                   "a+b",
+                                   "a%20b",
+                                   "100%",
+                                   "%2F",
+                                   "%",
+                                   "x&y=z;q?r#s",
+                                   "q'\"<>&amp;",
+                                   "~tilde-._",
+                                   "(a)[b]{c}!*$@:,",
+                                   "\xc3\xbc/\xe6\xbc\xa2\xe5\xad\x97",
+                                   "e\xcc\x81",
+                                   "\xf0\x9f\x90\x9f",
+                                   "...",
+                                   ".hidden",
+                                   "a..b/..c",
+                                   "back\\slash",
+                                   "a|b^c`d"};
   if (traits().pathless_keys == PathlessKeys::kHeld) {
     for (const char* key : {"n//m", "/a", "t/", "./p", "../p", "//"}) keys.push_back(key);
   }
@@ -276,8 +300,8 @@ TEST_P(BlobStoreContract, HoldsOddKeysUnchanged) {
 }
 
 /// A filter over sorted keys: what list and walk must equal.
-inline std::vector<std::string> filtered(const std::vector<std::string>& sorted, const std::string& prefix,
-                                         const std::string& after) {
+inline std::vector<std::string> filtered(const std::vector<std::string>& sorted,
+                                         const std::string& prefix, const std::string& after) {
   std::vector<std::string> out;
   for (const std::string& key : sorted) {
     if (key.starts_with(prefix) && key > after) out.push_back(key);
@@ -286,13 +310,32 @@ inline std::vector<std::string> filtered(const std::vector<std::string>& sorted,
 }
 
 TEST_P(BlobStoreContract, ListsByPrefixAndAfterInByteOrder) {
-  std::vector<std::string> keys = {"a-b", "a-b/c", "a.txt", "a/b", "a/b-c", "a/c/d/e", "a/c/d0", "a/c0", "a0", "aa/b",
-                                   "b", "b+/x", "c/d", "c0/d", "\xc3\xbc", "\xc3\xbc" "/1", "z z/1", "z/1"};
-  if (!traits().holds_key_below_key) std::erase_if(keys, [](const auto& k) { return k == "a-b" || k == "\xc3\xbc"; });
+  std::vector<std::string> keys = {"a-b",
+                                   "a-b/c",
+                                   "a.txt",
+                                   "a/b",
+                                   "a/b-c",
+                                   "a/c/d/e",
+                                   "a/c/d0",
+                                   "a/c0",
+                                   "a0",
+                                   "aa/b",
+                                   "b",
+                                   "b+/x",
+                                   "c/d",
+                                   "c0/d",
+                                   "\xc3\xbc",
+                                   "\xc3\xbc"
+                                   "/1",
+                                   "z z/1",
+                                   "z/1"};
+  if (!traits().holds_key_below_key)
+    std::erase_if(keys, [](const auto& k) { return k == "a-b" || k == "\xc3\xbc"; });
   std::sort(keys.begin(), keys.end());
   for (const std::string& key : keys) ASSERT_TRUE(put(store(), key, key));
-  std::vector<std::string> probes = {"", "a", "a-", "a/", "a/b", "a/c", "a/c/", "a/c/d", "a/c/d/", "a/c/d/e", "a/c/d/z",
-                                     "a/z", "a0", "aa", "c", "c0", "x", "z", "z ", "zz", "\xff", "a//", "a/c/./", "../"};
+  std::vector<std::string> probes = {
+      "",   "a",  "a-", "a/", "a/b", "a/c", "a/c/", "a/c/d", "a/c/d/", "a/c/d/e", "a/c/d/z", "a/z",
+      "a0", "aa", "c",  "c0", "x",   "z",   "z ",   "zz",    "\xff",   "a//",     "a/c/./",  "../"};
   for (const std::string& prefix : probes) {
     EXPECT_EQ(list_keys(store(), prefix), filtered(keys, prefix, "")) << prefix;
     for (const std::string& after : probes) {
@@ -355,8 +398,10 @@ TEST_P(BlobStoreContract, ServesConcurrentReadersAndWriters) {
     for (int t = 0; t < kThreads; ++t) {
       threads.emplace_back([&, t] {
         for (int i = 0; i < kObjectsEach; ++i) {
-          const std::string key = "s" + std::to_string(i % 3) + "/" + std::to_string(t) + "-" + std::to_string(i);
-          const std::string bytes = patterned_bytes(10'000 + static_cast<size_t>(t), static_cast<uint64_t>(i + 1));
+          const std::string key =
+              "s" + std::to_string(i % 3) + "/" + std::to_string(t) + "-" + std::to_string(i);
+          const std::string bytes =
+              patterned_bytes(10'000 + static_cast<size_t>(t), static_cast<uint64_t>(i + 1));
           if (!put(store(), key, bytes) || get(store(), key) != bytes) ++wrong;
           if (store().list("s" + std::to_string(t % 3), "", 10).items.size() > 10) ++wrong;
         }
@@ -367,14 +412,16 @@ TEST_P(BlobStoreContract, ServesConcurrentReadersAndWriters) {
   EXPECT_EQ(list_keys(store(), "", "", 7).size(), static_cast<size_t>(kThreads * kObjectsEach));
 }
 
-/// Whatever call fails or loses its answer: the object is absent or whole, and doing it again ends well.
+/// Whatever call fails or loses its answer: the object is absent or whole, and doing it again ends
+/// well.
 TEST_P(BlobStoreContract, AFaultLeavesAnObjectAbsentOrWhole) {
   const std::string bytes = patterned_bytes(600'000);
   for (const Fault fault : {Fault::kFails, Fault::kLosesAnswer}) {
     FaultyStore faulty(store());
     bool failed = true;
     for (uint64_t call = 1; failed; ++call) {
-      const std::string key = "f" + std::to_string(static_cast<int>(fault)) + "/" + std::to_string(call);
+      const std::string key =
+          "f" + std::to_string(static_cast<int>(fault)) + "/" + std::to_string(call);
       faulty.fail_call(call, fault);
       bool created = false;
       const std::string error = thrown([&] { created = put(faulty, key, bytes); });

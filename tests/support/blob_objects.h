@@ -28,7 +28,8 @@ inline std::string patterned_bytes(size_t count, uint64_t seed = 1) {
 }
 
 inline void write_in_pieces(blob::BlobWriter& writer, std::string_view bytes) {
-  for (size_t at = 0; at < bytes.size(); at += kPieceBytes) writer.write(bytes.substr(at, kPieceBytes));
+  for (size_t at = 0; at < bytes.size(); at += kPieceBytes)
+    writer.write(bytes.substr(at, kPieceBytes));
 }
 
 /// false = the key exists.
@@ -46,8 +47,8 @@ inline std::string read_to_end(blob::BlobReader& reader) {
 }
 
 /// nullopt = no such object.
-inline std::optional<std::string> get_range(blob::BlobStore& store, std::string_view key, blob::ByteRange range,
-                                            std::string_view if_etag = {}) {
+inline std::optional<std::string> get_range(blob::BlobStore& store, std::string_view key,
+                                            blob::ByteRange range, std::string_view if_etag = {}) {
   const auto reader = store.open(key, range, if_etag);
   if (!reader) return std::nullopt;
   return read_to_end(*reader);
@@ -75,7 +76,8 @@ inline std::vector<std::string> list_keys(blob::BlobStore& store, std::string_vi
 inline std::vector<std::string> walk_keys(blob::BlobStore& store, std::string_view prefix = "",
                                           std::string_view after = "") {
   std::vector<std::string> keys;
-  store.walk(prefix, after, [&](const blob::BlobStat& item) { return keys.push_back(item.key), true; });
+  store.walk(prefix, after,
+             [&](const blob::BlobStat& item) { return keys.push_back(item.key), true; });
   return keys;
 }
 

@@ -1,4 +1,5 @@
-// An HTTP client some of whose exchanges fail, before the server saw the request or after it answered.
+// An HTTP client some of whose exchanges fail, before the server saw the request or after it
+// answered.
 #pragma once
 
 #include <algorithm>

@@ -18,8 +18,8 @@ enum class Fault {
   kLosesAnswer  ///< everything is done, unavailable is thrown
 };
 
-/// Passes every call on. Calls of the store, its writers and its readers are counted together from 1; the one that
-/// `fail_call` chose fails, once. Safe from any thread.
+/// Passes every call on. Calls of the store, its writers and its readers are counted together from
+/// 1; the one that `fail_call` chose fails, once. Safe from any thread.
 class FaultyStore final : public blob::BlobStore {
  public:
   explicit FaultyStore(blob::BlobStore& store) : store_(store) {}
@@ -32,7 +32,8 @@ class FaultyStore final : public blob::BlobStore {
   }
   uint64_t calls() const { return calls_; }
 
-  std::unique_ptr<blob::BlobWriter> create(std::string_view key, std::optional<uint64_t> size_hint) override {
+  std::unique_ptr<blob::BlobWriter> create(std::string_view key,
+                                           std::optional<uint64_t> size_hint) override {
     auto writer = pass([&] { return store_.create(key, size_hint); });
     return std::make_unique<Writer>(*this, std::move(writer));
   }

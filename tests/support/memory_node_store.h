@@ -22,7 +22,7 @@ class MemoryNodeStore final : public NodeSource, public NodeSink {
     std::string body;
   };
   struct Counts {
-    uint64_t loads = 0;        ///< nodes read
+    uint64_t loads = 0;  ///< nodes read
     uint64_t leaf_loads = 0;
     uint64_t round_trips = 0;  ///< calls of load()
     uint64_t puts = 0;

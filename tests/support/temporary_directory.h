@@ -1,24 +1,26 @@
 // A directory that lives as long as a test.
 #pragma once
 
-#include <stdlib.h>
-#include <unistd.h>
-
 #include <cstdint>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
 
+#include <stdlib.h>
+#include <unistd.h>
+
 namespace tarn::testing {
 
-/// Memory where there is some: tests make and sync tens of thousands of files. TARN_TEST_TMP chooses another place.
+/// Memory where there is some: tests make and sync tens of thousands of files. TARN_TEST_TMP
+/// chooses another place.
 inline std::filesystem::path temporary_place() {
   if (const char* chosen = ::getenv("TARN_TEST_TMP")) return chosen;
   const std::filesystem::path memory = "/dev/shm";
   constexpr uintmax_t kEnoughBytes = uintmax_t{1} << 30;
   std::error_code error;
   const auto space = std::filesystem::space(memory, error);
-  const bool enough = !error && space.available >= kEnoughBytes && ::access(memory.c_str(), W_OK) == 0;
+  const bool enough =
+      !error && space.available >= kEnoughBytes && ::access(memory.c_str(), W_OK) == 0;
   return enough ? memory : std::filesystem::temp_directory_path();
 }
 

@@ -1,5 +1,12 @@
 #include "tests/support/versitygw.h"
 
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -8,13 +15,6 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <chrono>
-#include <cstdlib>
-#include <filesystem>
-#include <stdexcept>
-#include <thread>
-#include <vector>
 
 namespace tarn::testing {
 namespace {
@@ -27,7 +27,8 @@ std::string program() {
   if (const char* chosen = std::getenv("TARN_VERSITYGW")) return chosen;
   const char* cache = std::getenv("TARN_CACHE");
   const char* home = std::getenv("HOME");
-  const std::string directory = cache != nullptr ? cache : std::string(home != nullptr ? home : "/root") + "/.cache/tarn";
+  const std::string directory =
+      cache != nullptr ? cache : std::string(home != nullptr ? home : "/root") + "/.cache/tarn";
   return directory + "/bin/versitygw";
 }
 
@@ -53,14 +54,16 @@ uint16_t free_port() {
 bool accepts_connections(uint16_t port) {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const sockaddr_in address = loopback(port);
-  const bool connected = ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
+  const bool connected =
+      ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
   ::close(fd);
   return connected;
 }
 
 }  // namespace
 
-// Not in memory: it keeps what it knows of objects in extended attributes, which few kernels have there.
+// Not in memory: it keeps what it knows of objects in extended attributes, which few kernels have
+// there.
 Versitygw::Versitygw() : directory_(std::filesystem::temp_directory_path()) {
   if (::access(program().c_str(), X_OK) != 0) {
     throw std::runtime_error("the S3 server for tests is missing at " + program() +
@@ -79,9 +82,9 @@ Versitygw::~Versitygw() { stop(); }
 bool Versitygw::start_on(uint16_t port) {
   port_ = port;
   const std::string address = "127.0.0.1:" + std::to_string(port);
-  std::vector<std::string> arguments = {program(), "--access", kAccessKeyId, "--secret", kSecret,     "--region",
-                                        kRegion,   "--port",   address,      "--quiet",  "--keep-alive", "posix",
-                                        directory()};
+  std::vector<std::string> arguments = {
+      program(), "--access", kAccessKeyId, "--secret",     kSecret, "--region", kRegion,
+      "--port",  address,    "--quiet",    "--keep-alive", "posix", directory()};
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);

@@ -1,17 +1,17 @@
 // A real S3 server for tests: versitygw over a directory of its own.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <string>
+
+#include <sys/types.h>
 
 #include "tests/support/temporary_directory.h"
 
 namespace tarn::testing {
 
-/// Starts on a free loopback port and answers when the constructor returns; the destructor ends it. Throws
-/// std::runtime_error, telling how to get the program when it is missing.
+/// Starts on a free loopback port and answers when the constructor returns; the destructor ends it.
+/// Throws std::runtime_error, telling how to get the program when it is missing.
 class Versitygw {
  public:
   Versitygw();

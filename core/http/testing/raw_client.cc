@@ -1,6 +1,7 @@
 #include "core/http/testing/raw_client.h"
 
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <utility>
 
@@ -51,14 +52,19 @@ bool RawClient::send(std::string_view bytes) {
 
 void RawClient::finish_sending() { ::shutdown(fd_, SHUT_WR); }
 
+size_t RawClient::receive(std::span<char> out) {
+  const ssize_t count = ::recv(fd_, out.data(), out.size(), 0);
+  if (count < 0 && errno == ECONNRESET) was_reset_ = true;
+  return count > 0 ? static_cast<size_t>(count) : 0;
+}
+
 bool RawClient::fill(std::chrono::milliseconds wait) {
   pollfd ready{fd_, POLLIN, 0};
   if (::poll(&ready, 1, static_cast<int>(wait.count())) <= 0) return false;
   std::array<char, 65536> buffer;
-  const ssize_t count = ::recv(fd_, buffer.data(), buffer.size(), 0);
-  if (count <= 0) return false;
-  received_.append(buffer.data(), static_cast<size_t>(count));
-  return true;
+  const size_t count = receive(buffer);
+  received_.append(buffer.data(), count);
+  return count > 0;
 }
 
 std::string RawClient::read_some(std::chrono::milliseconds wait) {
@@ -75,7 +81,7 @@ bool RawClient::ends_within(std::chrono::milliseconds wait) {
     if (left.count() <= 0) return false;
     pollfd ready{fd_, POLLIN, 0};
     if (::poll(&ready, 1, static_cast<int>(left.count())) <= 0) return false;
-    if (::recv(fd_, buffer.data(), buffer.size(), 0) <= 0) return true;
+    if (receive(buffer) == 0) return true;
   }
 }
 

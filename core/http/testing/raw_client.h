@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -36,17 +37,21 @@ class RawClient {
   std::string read_some(std::chrono::milliseconds wait = std::chrono::seconds(5));
   /// Whether the server ends the connection within `wait`; what arrives until then is dropped.
   bool ends_within(std::chrono::milliseconds wait);
+  /// Whether the server has cut the connection instead of ending it.
+  bool was_reset() const { return was_reset_; }
   /// Whether nothing arrives, not even the end, for `wait`.
   bool stays_silent(std::chrono::milliseconds wait);
 
  private:
   bool fill(std::chrono::milliseconds wait);
+  size_t receive(std::span<char> out);
   std::optional<std::string> take_line();
   std::optional<std::string> take(uint64_t count);
   std::optional<std::string> take_chunks();
 
   int fd_ = -1;
   std::string received_;
+  bool was_reset_ = false;
 };
 
 /// Sends `bytes` on a connection of its own and returns the status of the first answer, 0 for none.

@@ -1,0 +1,68 @@
+// What a signed query carries beside its signature, and what of it may be logged.
+#include <algorithm>
+#include <array>
+
+#include "core/base/str_cat.h"
+#include "core/sigv4/canonical.h"
+#include "core/sigv4/verify.h"
+
+namespace tarn::sigv4 {
+namespace {
+
+// Signature parameters in a query; everything else named x-amz-* there stands for a header.
+constexpr std::array<std::string_view, 8> kSignatureParameters = {
+    "x-amz-algorithm",     "x-amz-credential", "x-amz-date",           "x-amz-expires",
+    "x-amz-signedheaders", "x-amz-signature",  "x-amz-security-token", "x-amz-content-sha256"};
+constexpr std::array<std::string_view, 5> kUnloggedParameters = {
+    "x-amz-signature", "signature", "x-amz-security-token", "x-amz-credential", "awsaccesskeyid"};
+
+template <typename Names>
+bool contains(const Names& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+void hoist_query_headers(http::Request& request) {
+  const bool v2 = query_value(request.raw_query(), "AWSAccessKeyId").has_value();
+  http::Headers found;
+  for (const auto& [raw_name, raw_value] : raw_query_pairs(request.raw_query())) {
+    std::string name = lower(decoded(raw_name));
+    const bool stands_for_header =
+        (name.starts_with("x-amz-") && !contains(kSignatureParameters, name)) ||
+        (v2 && (name == "content-md5" || name == "content-type"));
+    if (!stands_for_header || request.headers.find(name) != nullptr) continue;
+    std::string value(trimmed(decoded(raw_value)));
+    // A decoded value may hold what a header line cannot; it must not reach an answer's header
+    // later.
+    const auto is_control = [](char c) {
+      return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f;
+    };
+    if (std::any_of(value.begin(), value.end(), is_control) ||
+        std::any_of(name.begin(), name.end(), is_control)) {
+      throw Rejection(
+          ErrorCode::kInvalidArgument, "InvalidArgument",
+          "reading the query: a parameter that stands for a header holds control characters");
+    }
+    found.add(std::move(name), std::move(value));
+  }
+  for (const auto& [name, value] : found.all()) request.headers.add(name, value);
+}
+
+std::string redacted_query(std::string_view raw_query) {
+  std::string out;
+  while (!raw_query.empty()) {
+    const std::string_view component = raw_query.substr(0, raw_query.find('&'));
+    raw_query.remove_prefix(component.size());
+    const std::string_view name = component.substr(0, component.find('='));
+    out.append(contains(kUnloggedParameters, lower(decoded(name))) ? str_cat(name, "=-")
+                                                                   : std::string(component));
+    if (!raw_query.empty()) {
+      out.push_back('&');
+      raw_query.remove_prefix(1);
+    }
+  }
+  return out;
+}
+
+}  // namespace tarn::sigv4

@@ -1,0 +1,23 @@
+// The checksum and ETag of an object from those of its parts.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/versioning/multipart.h"
+
+namespace tarn::s3 {
+
+/// Composite: the digest over the parts' digests. Full: the CRC of the bytes, merged from the parts' CRCs.
+enum class JoinedKind { kComposite, kFullObject };
+
+/// nullopt when a part lacks a digest of this algorithm, or there are none, or a digest that is no CRC is to be merged.
+std::optional<Checksum> join_checksums(std::string_view algorithm, JoinedKind kind,
+                                       std::span<const versioning::UploadedPart> parts);
+
+/// "md5-N" over the parts' ETags (MD5 in hex); "" when one is no MD5.
+std::string joined_etag(std::span<const std::string> part_etags);
+
+}  // namespace tarn::s3

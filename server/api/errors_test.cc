@@ -1,0 +1,55 @@
+#include "server/api/errors.h"
+
+#include <gtest/gtest.h>
+
+namespace tarn::api {
+namespace {
+
+TEST(StatusOf, EveryCodeHasItsStatus) {
+  const std::pair<ErrorCode, int> cases[] = {
+      {ErrorCode::kInvalidArgument, 400},   {ErrorCode::kUnauthenticated, 401},
+      {ErrorCode::kPermissionDenied, 403},  {ErrorCode::kNotFound, 404},
+      {ErrorCode::kAlreadyExists, 409},     {ErrorCode::kPreconditionFailed, 412},
+      {ErrorCode::kConflict, 409},          {ErrorCode::kGone, 410},
+      {ErrorCode::kResourceExhausted, 429}, {ErrorCode::kUnavailable, 503},
+      {ErrorCode::kDataLoss, 500},          {ErrorCode::kUnimplemented, 501},
+      {ErrorCode::kInternal, 500}};
+  for (const auto& [code, status] : cases) {
+    const FailureStatus found = status_of(Error(code, "x"));
+    EXPECT_EQ(found.status, status) << name_of(code);
+    EXPECT_EQ(found.retry_after_seconds.has_value(), status == 429 || status == 503) << name_of(code);
+  }
+}
+
+TEST(StatusOf, SomeReasonsHaveAStatusOfTheirOwn) {
+  EXPECT_EQ(status_of(Error(ErrorCode::kConflict, "branch_locked", "x")).status, 423);
+  EXPECT_EQ(status_of(Error(ErrorCode::kConflict, "branch_locked", "x")).retry_after_seconds, 1);
+  EXPECT_EQ(status_of(Error(ErrorCode::kResourceExhausted, "body_too_large", "x")).status, 413);
+  EXPECT_EQ(status_of(Error(ErrorCode::kResourceExhausted, "body_too_large", "x")).retry_after_seconds, std::nullopt);
+  EXPECT_EQ(status_of(Error(ErrorCode::kInvalidArgument, "dirty_branch", "x")).status, 400);
+  EXPECT_EQ(status_of(Error(ErrorCode::kPermissionDenied, "insufficient_permissions", "x")).status, 401);
+}
+
+TEST(FailureResponse, CarriesMessageCodeAndRequestId) {
+  const http::Response response =
+      failure_response(Error(ErrorCode::kNotFound, "branch_not_found", "branch not found"), "r1");
+  EXPECT_EQ(response.status, 404);
+  EXPECT_EQ(response.body, R"({"message":"branch not found","code":"branch_not_found","request_id":"r1"})"
+                           "\n");
+  EXPECT_EQ(response.headers.get("X-Tarn-Error"), "branch_not_found");
+  EXPECT_EQ(response.headers.get("Content-Type"), "application/json");
+  EXPECT_EQ(response.headers.find("Retry-After"), nullptr);
+}
+
+TEST(FailureResponse, KeepsInternalTextInside) {
+  const http::Response response = failure_response(Error(ErrorCode::kInternal, "password is hunter2"), "r1");
+  EXPECT_EQ(response.body, R"({"message":"internal error","code":"internal","request_id":"r1"})"
+                           "\n");
+}
+
+TEST(FailureResponse, SaysWhenToTryAgain) {
+  EXPECT_EQ(failure_response(Error(ErrorCode::kUnavailable, "x"), "r").headers.get("Retry-After"), "1");
+}
+
+}  // namespace
+}  // namespace tarn::api

@@ -1,0 +1,76 @@
+// The table of routes against the operations of the wire format.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "server/api/route.h"
+#include "server/api/router.h"
+
+namespace tarn::api {
+namespace {
+
+TEST(Routes, AreAllOperationsOfTheWireFormatOnceEach) {
+  std::set<std::string_view> operations;
+  for (const Route& route : routes()) operations.insert(route.operation);
+  EXPECT_EQ(routes().size(), 134u);
+  EXPECT_EQ(operations.size(), 134u);
+}
+
+TEST(Routes, AreFoundByTheRouterUnderTheirOwnPattern) {
+  const Router router(routes());
+  for (const Route& route : routes()) {
+    std::string path(route.pattern);
+    for (size_t open; (open = path.find('{')) != std::string::npos;) {
+      path.replace(open, path.find('}', open) - open + 1, "value");
+    }
+    EXPECT_EQ(router.find(route.method, path).route, &route) << route.operation;
+  }
+}
+
+TEST(Routes, AskForAnAccountExceptWhereClientsHaveNone) {
+  std::set<std::string_view> open;
+  for (const Route& route : routes()) {
+    if (!route.needs_account()) open.insert(route.operation);
+  }
+  const std::set<std::string_view> expected = {
+      "setupCommPrefs", "getSetupState",       "setup",       "login",        "externalPrincipalLogin",
+      "stsLogin",       "getAuthCapabilities", "healthCheck", "oauthCallback"};
+  EXPECT_EQ(open, expected);
+}
+
+TEST(Routes, ServedOnesThatTakeJsonCheckItBeforeAnythingElse) {
+  for (const Route& route : routes()) {
+    const bool json = route.input.body == Input::Body::kJson || route.input.body == Input::Body::kOptionalJson;
+    EXPECT_EQ(json, route.input.check_body != nullptr) << route.operation;
+  }
+}
+
+TEST(Routes, ServeEverythingThePythonClientCalls) {
+  // `lakefs` 0.16 with `lakefs-sdk` 1.88 calls these when no presigned URLs are offered.
+  const std::set<std::string_view> called = {
+      "getConfig",       "listRepositories", "createRepository", "getRepository", "getRepositoryMetadata",
+      "deleteRepository", "listBranches",    "listTags",         "createBranch",  "getBranch",
+      "getCommit",       "commit",           "diffBranch",       "deleteObjects", "resetBranch",
+      "revertBranch",    "cherryPick",       "deleteBranch",     "mergeIntoBranch", "createTag",
+      "importStart",     "importStatus",     "importCancel",     "logCommits",    "diffRefs",
+      "listObjects",     "deleteTag",        "statObject",       "headObject",    "copyObject",
+      "deleteObject",    "getObject",        "uploadObject",     "getPhysicalAddress", "linkPhysicalAddress"};
+  for (const Route& route : routes()) {
+    if (called.contains(route.operation)) {
+      EXPECT_NE(route.handler, &not_implemented) << route.operation;
+    }
+  }
+}
+
+TEST(Actions, HaveNamesAsPoliciesWriteThem) {
+  for (const Route& route : routes()) {
+    if (route.needs_account()) {
+      EXPECT_NE(name_of(route.action).find(':'), std::string_view::npos) << route.operation;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tarn::api

@@ -1,0 +1,242 @@
+#include "server/config.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "core/base/error.h"
+#include "server/command_line.h"
+#include "server/config_docs.h"
+#include "server/config_file.h"
+
+namespace tarn::server {
+namespace {
+
+using namespace std::chrono_literals;
+
+Environment environment_of(std::map<std::string, std::string> variables) {
+  return [variables](const std::string& name) -> std::optional<std::string> {
+    const auto at = variables.find(name);
+    return at == variables.end() ? std::nullopt : std::optional(at->second);
+  };
+}
+
+std::string failure(const std::function<void()>& doing) {
+  try {
+    doing();
+    return "";
+  } catch (const Error& error) {
+    return error.message();
+  }
+}
+
+std::string file_failure(const std::string& text) {
+  return failure([&] {
+    Config config;
+    apply_config_text(config, text, "t.yaml");
+  });
+}
+
+TEST(ConfigFile, SetsWhatItNamesAndNothingElse) {
+  Config config;
+  apply_config_text(config,
+                    "listen: 0.0.0.0:9000\n"
+                    "http:\n  workers: 8\n  head_deadline: 2s\n"
+                    "cache:\n  node_bytes: 1 GiB\n"
+                    "store:\n  local:\n    import_roots: [/a, /b]\n  s3:\n    path_style: false\n",
+                    "t.yaml");
+  EXPECT_EQ(config.listen, "0.0.0.0:9000");
+  EXPECT_EQ(config.http.workers, 8u);
+  EXPECT_EQ(config.http.head_deadline, 2s);
+  EXPECT_EQ(config.http.idle_timeout, http::ServerLimits().idle_timeout);
+  EXPECT_EQ(config.cache_node_bytes, uint64_t{1} << 30);
+  EXPECT_EQ(config.store_local_import_roots, (std::vector<std::string>{"/a", "/b"}));
+  EXPECT_FALSE(config.store_s3.path_style);
+}
+
+TEST(ConfigFile, ReadsFurtherStores) {
+  Config config;
+  apply_config_text(config,
+                    "store:\n  s3_stores:\n"
+                    "    - name: archive\n      buckets: [cold]\n      endpoint: https://a:9000\n      path_style: false\n",
+                    "t.yaml");
+  ASSERT_EQ(config.store_s3_stores.size(), 1u);
+  EXPECT_EQ(config.store_s3_stores[0].name, "archive");
+  EXPECT_EQ(config.store_s3_stores[0].buckets, std::vector<std::string>{"cold"});
+  EXPECT_EQ(config.store_s3_stores[0].endpoint, "https://a:9000");
+  EXPECT_FALSE(config.store_s3_stores[0].path_style);
+}
+
+TEST(ConfigFile, NamesTheLineOfWhatIsWrong) {
+  EXPECT_EQ(file_failure("listen: a:1\nlog:\n  levle: info\n"), "t.yaml:3: unknown key \"log.levle\"");
+  EXPECT_EQ(file_failure("x: 1\n"), "t.yaml:1: unknown key \"x\"");
+  EXPECT_EQ(file_failure("listen: a:1\nlisten: b:1\n"), "t.yaml:2: key \"listen\" is given twice");
+  EXPECT_EQ(file_failure("\nhttp:\n  workers: many\n"),
+            "t.yaml:3: http.workers: expected a whole number, with or without KiB, MiB, GiB or TiB");
+  EXPECT_EQ(file_failure("http:\n  workers: [1]\n"), "t.yaml:2: http.workers: expected one value");
+  EXPECT_EQ(file_failure("http: 5\n"), "t.yaml:1: expected keys with values");
+  EXPECT_EQ(file_failure("listen:\n"), "t.yaml:1: listen: has no value");
+  EXPECT_EQ(file_failure("store:\n  s3_stores:\n    - nome: x\n"), "t.yaml:3: unknown key \"store.s3_stores.nome\"");
+  EXPECT_EQ(file_failure("store:\n  s3_stores:\n    - buckets: [x]\n"), "t.yaml:3: store.s3_stores: a store needs a name");
+  EXPECT_TRUE(file_failure("a: [1\n").starts_with("t.yaml:")) << file_failure("a: [1\n");
+}
+
+TEST(ConfigFile, MayBeEmptyOrHoldEmptySections) {
+  EXPECT_EQ(file_failure(""), "");
+  EXPECT_EQ(file_failure("# nothing\nhttp:\n"), "");
+}
+
+TEST(Environment, ReachesEveryKey) {
+  EXPECT_EQ(environment_name("store.local.import_roots"), "TARN_STORE_LOCAL_IMPORT_ROOTS");
+  std::set<std::string> names;
+  for (const ConfigKey& key : config_keys()) names.insert(environment_name(key.path));
+  EXPECT_EQ(names.size(), config_keys().size()) << "two keys share a variable";
+
+  Config config;
+  apply_environment(config, environment_of({{"TARN_STORE_LOCAL_IMPORT_ROOTS", "/a, /b,"},
+                                            {"TARN_HTTP_IDLE_TIMEOUT", "5m"},
+                                            {"TARN_STORE_S3_PATH_STYLE", "false"}}));
+  EXPECT_EQ(config.store_local_import_roots, (std::vector<std::string>{"/a", "/b"}));
+  EXPECT_EQ(config.http.idle_timeout, 5min);
+  EXPECT_FALSE(config.store_s3.path_style);
+}
+
+TEST(Environment, NamesTheVariableThatIsWrong) {
+  EXPECT_EQ(failure([] {
+              Config config;
+              apply_environment(config, environment_of({{"TARN_HTTP_WORKERS", "-1"}}));
+            }),
+            "environment variable TARN_HTTP_WORKERS: expected a whole number, with or without KiB, MiB, GiB or TiB");
+}
+
+TEST(ReadConfig, FlagsWinOverEnvironmentOverFileOverDefault) {
+  const std::string path = testing::TempDir() + "tarn_config_test.yaml";
+  FILE* file = fopen(path.c_str(), "w");
+  fputs("listen: file:1\ndata: file\ndatabase: file\n", file);
+  fclose(file);
+  CommandLine command;
+  command.config_file = path;
+  command.listen = "flag:1";
+  const Config config = read_config(command, environment_of({{"TARN_LISTEN", "environment:1"}, {"TARN_DATA", "environment"}}));
+  EXPECT_EQ(config.listen, "flag:1");
+  EXPECT_EQ(config.data, "environment");
+  EXPECT_EQ(config.database, "file");
+  EXPECT_EQ(config.log_level, "info");
+  remove(path.c_str());
+}
+
+TEST(ReadConfig, NamesAFileThatIsNotThere) {
+  CommandLine command;
+  command.config_file = "/nonexistent/tarn.yaml";
+  EXPECT_EQ(failure([&] { read_config(command, environment_of({})); }),
+            "reading the configuration file /nonexistent/tarn.yaml: cannot be read");
+}
+
+TEST(SetConfigValue, KnowsUnitsAndTheirLimits) {
+  uint64_t size = 0;
+  std::chrono::milliseconds time{};
+  uint32_t small = 0;
+  set_config_value(&size, "3KiB");
+  EXPECT_EQ(size, 3072u);
+  set_config_value(&time, "250ms");
+  EXPECT_EQ(time, 250ms);
+  set_config_value(&time, "1h");
+  EXPECT_EQ(time, 1h);
+  EXPECT_NE(failure([&] { set_config_value(&time, "5"); }), "") << "a time without a unit";
+  EXPECT_NE(failure([&] { set_config_value(&time, "25h"); }), "");
+  EXPECT_NE(failure([&] { set_config_value(&small, "5GiB"); }), "");
+  EXPECT_NE(failure([&] { set_config_value(&size, "99999999999 TiB"); }), "");
+  EXPECT_NE(failure([&] { set_config_value(&size, "3KB"); }), "");
+  bool flag = false;
+  EXPECT_NE(failure([&] { set_config_value(&flag, "yes"); }), "");
+}
+
+TEST(ConfigText, IsReadBackToTheSameValue) {
+  Config config;
+  for (const ConfigKey& key : config_keys()) {
+    Config other;
+    const std::string text = config_text(key.value(config));
+    set_config_value(key.value(other), text);
+    EXPECT_EQ(config_text(key.value(other)), text) << key.path;
+  }
+}
+
+TEST(CheckConfig, AcceptsTheDefaults) { EXPECT_EQ(failure([] { check_config(Config()); }), ""); }
+
+TEST(CheckConfig, NamesTheKeyThatIsWrong) {
+  struct Case {
+    const char* key;
+    const char* value;
+    const char* said;
+  };
+  constexpr Case kCases[] = {
+      {"listen", "8000", "listen: expected HOST:PORT"},
+      {"listen", "a:70000", "listen: expected a port from 0 to 65535 after the colon"},
+      {"s3.listen", "x", "s3.listen: expected HOST:PORT"},
+      {"log.level", "loud", "log.level: must be one of debug, info, warn, error"},
+      {"log.format", "xml", "log.format: must be one of text, json"},
+      {"http.workers", "0", "http.workers: must be at least 1"},
+      {"db.connections", "1", "db.connections: must be at least 2"},
+      {"auth.master_key", "abc", "auth.master_key: must be 64 hex digits"},
+      {"data", "", "data: must name a directory"},
+      {"store.local.import_roots", "relative", "store.local.import_roots: \"relative\" is no absolute directory in its plain form"},
+      {"store.local.import_roots", "/a/../b", "store.local.import_roots: \"/a/../b\" is no absolute directory in its plain form"},
+      {"store.s3.endpoint", "host:9000", "store.s3.endpoint: must begin with http:// or https://"},
+  };
+  for (const Case& c : kCases) {
+    Config config;
+    set_config_value(find_config_key(c.key)->value(config), c.value);
+    EXPECT_EQ(failure([&] { check_config(config); }), c.said);
+  }
+}
+
+TEST(CheckConfig, WantsOneStoreForTheRestAtMost) {
+  Config config;
+  config.store_s3.endpoint = "http://a";
+  config.store_s3_stores.push_back({.name = "b", .buckets = {}, .endpoint = "http://b"});
+  EXPECT_EQ(failure([&] { check_config(config); }),
+            "store.s3_stores: \"b\" names no buckets, but another store takes the rest");
+  config.store_s3_stores[0].buckets = {"b"};
+  EXPECT_EQ(failure([&] { check_config(config); }), "");
+  config.store_s3_stores[0].access_key_id = "half";
+  EXPECT_EQ(failure([&] { check_config(config); }),
+            "store.s3_stores \"b\".secret_access_key: goes with access_key_id: both or none");
+}
+
+TEST(ParseListen, ReadsHostsAndPorts) {
+  EXPECT_EQ(parse_listen("127.0.0.1:8000").host, "127.0.0.1");
+  EXPECT_EQ(parse_listen("127.0.0.1:8000").port, 8000);
+  EXPECT_EQ(parse_listen("[::1]:0").host, "::1");
+  EXPECT_EQ(parse_listen(":80").host, "0.0.0.0");
+}
+
+TEST(EffectiveText, ShowsNoSecret) {
+  Config config;
+  config.auth_master_key = std::string(64, 'a');
+  config.store_s3.secret_access_key = "hush";
+  const std::string text = effective_text(config);
+  EXPECT_EQ(text.find("aaaa"), std::string::npos);
+  EXPECT_EQ(text.find("hush"), std::string::npos);
+  EXPECT_NE(text.find("auth.master_key: (secret)"), std::string::npos);
+  EXPECT_NE(text.find("listen: 127.0.0.1:8000\n"), std::string::npos);
+}
+
+TEST(CommandLine, ReadsItsFlags) {
+  const char* argv[] = {"tarnd", "--listen", "x:1", "--data", "d", "--ready-file", "r", "--check-config"};
+  const ParsedCommandLine parsed = parse_command_line(8, argv);
+  EXPECT_EQ(parsed.exit_status, std::nullopt);
+  EXPECT_EQ(parsed.command.listen, "x:1");
+  EXPECT_EQ(parsed.command.data, "d");
+  EXPECT_EQ(parsed.command.database, std::nullopt);
+  EXPECT_EQ(parsed.command.ready_file, "r");
+  EXPECT_EQ(parsed.command.mode, CommandLine::Mode::kCheckConfig);
+}
+
+TEST(CommandLine, RefusesWhatItDoesNotKnow) {
+  const char* argv[] = {"tarnd", "--nope"};
+  EXPECT_NE(parse_command_line(2, argv).exit_status.value_or(0), 0);
+}
+
+}  // namespace
+}  // namespace tarn::server

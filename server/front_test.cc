@@ -1,0 +1,72 @@
+#include "server/front.h"
+
+#include <gtest/gtest.h>
+
+#include "server/web_page.h"
+
+namespace tarn::server {
+namespace {
+
+http::Request a_request(std::string method, std::string target) {
+  http::Request request;
+  request.method = std::move(method);
+  request.target = std::move(target);
+  request.id = "r1";
+  request.body = http::empty_body();
+  return request;
+}
+
+int status_of(const std::string& method, const std::string& target, bool ready = true) {
+  return Plain([ready] { return ready; }).handle(a_request(method, target)).status;
+}
+
+TEST(IsRest, MeansThePathAlone) {
+  EXPECT_TRUE(is_rest(a_request("GET", "/api/v1/config")));
+  EXPECT_TRUE(is_rest(a_request("GET", "/api")));
+  EXPECT_FALSE(is_rest(a_request("GET", "/apiary")));
+  EXPECT_FALSE(is_rest(a_request("GET", "/")));
+}
+
+TEST(Plain, ServesThePageWithTheVersion) {
+  const http::Response response = Plain([] { return true; }).handle(a_request("GET", "/"));
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(response.headers.get("Content-Type"), "text/html; charset=utf-8");
+  EXPECT_EQ(response.headers.get("X-Content-Type-Options"), "nosniff");
+  EXPECT_EQ(response.headers.get("X-Request-Id"), "r1");
+  EXPECT_NE(response.body.find(std::string("Tarn ") + std::string(program_version())), std::string::npos);
+  EXPECT_EQ(response.body.find('@'), std::string::npos) << "a placeholder was not filled in";
+}
+
+TEST(Plain, SaysWhetherItIsReady) {
+  EXPECT_EQ(status_of("GET", "/_health", false), 200);
+  EXPECT_EQ(status_of("GET", "/_ready", true), 200);
+  EXPECT_EQ(status_of("GET", "/_ready", false), 503);
+}
+
+TEST(Plain, ServesMetricsAsText) {
+  const http::Response response = Plain([] { return true; }).handle(a_request("GET", "/metrics"));
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(response.headers.count("Content-Type"), 1u);
+}
+
+TEST(Plain, LogsOutByDroppingTheCookie) {
+  const http::Response response = Plain([] { return true; }).handle(a_request("GET", "/logout"));
+  EXPECT_EQ(response.status, 307);
+  EXPECT_EQ(response.headers.get("Location"), "/");
+  EXPECT_NE(response.headers.get("Set-Cookie").find("internal_auth_session=; Path=/; Max-Age=0"), std::string_view::npos);
+}
+
+TEST(Plain, AnswersHeadWithTheLengthAlone) {
+  const http::Response response = Plain([] { return true; }).handle(a_request("HEAD", "/"));
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(response.body, "");
+  EXPECT_EQ(response.content_length, web_page().size());
+}
+
+TEST(Plain, KnowsNothingElse) {
+  EXPECT_EQ(status_of("GET", "/nope"), 404);
+  EXPECT_EQ(status_of("POST", "/"), 404);
+}
+
+}  // namespace
+}  // namespace tarn::server

@@ -1,0 +1,98 @@
+"""Fixtures: servers for the whole session, and a fresh repository for each test."""
+
+import os
+import shutil
+import sys
+import uuid
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+
+import clients  # noqa: E402
+import lakefs  # noqa: E402
+import servers  # noqa: E402
+
+# Neither our shell's settings nor a developer's home directory may steer the clients.
+for name in list(os.environ):
+    if name.startswith(("AWS_", "LAKECTL_", "LAKEFS_")) or name in ("TARN_ENDPOINT", "TARN_ACCESS_KEY", "TARN_CONFIG"):
+        del os.environ[name]
+os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
+
+
+def scratch(name):
+    directory = servers.scratch_directory(name)
+    yield directory
+    if os.environ.get("TARN_TEST_KEEP") == "1":
+        print(f"\nkept {directory}", file=sys.stderr)
+    else:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def session_scratch():
+    yield from scratch("e2e")
+
+
+@pytest.fixture
+def scratch_dir():
+    """For tests that start servers of their own."""
+    yield from scratch("e2e")
+
+
+@pytest.fixture(scope="session")
+def tarn(session_scratch):
+    """A tarnd as it comes: embedded PostgreSQL, objects in a local directory."""
+    server = servers.Tarnd(session_scratch / "tarnd").start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def versitygw(session_scratch):
+    """A real S3 server."""
+    server = servers.Versitygw(session_scratch / "versitygw").start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def tarn_s3(session_scratch, versitygw):
+    """A tarnd whose objects live in versitygw, in the bucket "lake"."""
+    clients.boto3_client(versitygw).create_bucket(Bucket="lake")
+    server = servers.Tarnd(session_scratch / "tarnd-s3", environment=versitygw.tarnd_environment()).start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def name(request):
+    """A repository name that no other test uses, with the test's own in it."""
+    plain = "".join(c if c.isalnum() else "-" for c in request.node.name.lower())
+    return f"{plain[:40].strip('-')}-{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture
+def client(tarn):
+    return clients.lakefs_client(tarn)
+
+
+@pytest.fixture
+def repo(client, name):
+    return lakefs.repository(name, client=client).create(storage_namespace=f"local://{name}")
+
+
+@pytest.fixture
+def s3(tarn):
+    return clients.boto3_client(tarn)
+
+
+@pytest.fixture
+def rest(tarn):
+    return clients.Rest(tarn)
+
+
+@pytest.fixture
+def long_tests():
+    return os.environ.get("TARN_TEST_LONG") == "1"

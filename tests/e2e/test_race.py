@@ -1,0 +1,25 @@
+"""Two servers on one database: 64 writers, a committer and a merger on one branch lose no acknowledged write."""
+
+import json
+import subprocess
+
+import pytest
+import servers
+
+SECONDS = 60
+WRITES_LONG = 1_000_000
+
+
+@pytest.mark.timeout(3600)
+def test_no_acknowledged_write_is_lost_over_two_servers(two_tarnds, long_tests):
+    command = [servers.program("race_client"), two_tarnds[0].access_key, two_tarnds[0].secret_key, str(SECONDS),
+               str(WRITES_LONG if long_tests else 0), *(server.url for server in two_tarnds)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    print(done.stdout)
+    result = json.loads(done.stdout)
+    assert result["lost"] == 0
+    assert result["refused"] == 0
+    assert result["commits"] > 10
+    assert result["merges"] > 10
+    assert result["acknowledged"] >= (WRITES_LONG if long_tests else 1000)

@@ -1,0 +1,75 @@
+// An HTTP client that answers from a script and remembers what it was asked.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/mutex.h"
+#include "core/http/client.h"
+
+namespace tarn::testing {
+
+/// Answers come in the order they were added; without one left, and for a status of 0, the exchange
+/// fails as a broken connection does. Safe from any thread.
+class ScriptedClient final : public http::Client {
+ public:
+  struct Seen {
+    http::ClientRequest request;
+    std::string body;  ///< uploaded or given
+  };
+
+  void answer(int status, std::string body = "", http::Headers headers = {}) {
+    MutexLock lock(mutex_);
+    answers_.push_back({status, std::move(headers), std::move(body)});
+  }
+  std::vector<Seen> seen() const {
+    MutexLock lock(mutex_);
+    return seen_;
+  }
+  /// "PUT http://host/path?query" of each request.
+  std::vector<std::string> lines() const {
+    std::vector<std::string> out;
+    for (const Seen& one : seen()) out.push_back(one.request.method + " " + one.request.url);
+    return out;
+  }
+
+  http::ClientResponse send(const http::ClientRequest& request, size_t) override {
+    return next(request);
+  }
+  Stream open(const http::ClientRequest& request) override {
+    http::ClientResponse response = next(request);
+    return {response.status, std::move(response.headers),
+            http::string_body(std::move(response.body))};
+  }
+
+ private:
+  http::ClientResponse next(const http::ClientRequest& request) {
+    std::string body = request.body;
+    if (request.upload) {
+      body.resize(request.upload_bytes);
+      size_t at = 0;
+      while (const size_t count = request.upload(at, std::span(body).subspan(at))) at += count;
+    }
+    MutexLock lock(mutex_);
+    seen_.push_back({request, std::move(body)});
+    seen_.back().request.upload = nullptr;  // what it refers to does not outlive the call
+    http::ClientResponse response;
+    if (!answers_.empty()) {
+      response = std::move(answers_.front());
+      answers_.pop_front();
+    }
+    if (response.status == 0)
+      throw Error(ErrorCode::kUnavailable, "sending a request: connection reset");
+    return response;
+  }
+
+  mutable Mutex mutex_;
+  std::deque<http::ClientResponse> answers_ TARN_GUARDED_BY(mutex_);
+  std::vector<Seen> seen_ TARN_GUARDED_BY(mutex_);
+};
+
+}  // namespace tarn::testing

@@ -1,0 +1,239 @@
+"""Real servers for end-to-end tests and the demo: tarnd and versitygw, each a process with a directory of its own."""
+
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+START_SECONDS = 60
+STOP_SECONDS = 40
+POLL_SECONDS = 0.02
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def program(name):
+    """build/bin/NAME, or below TARN_BIN."""
+    return str(Path(os.environ.get("TARN_BIN", ROOT / "build" / "bin")) / name)
+
+
+def scratch_directory(name):
+    """A new directory that the system user "postgres" can reach; temporary ones are closed to others by default."""
+    path = Path(tempfile.mkdtemp(prefix=f"tarn-{name}-", dir="/var/tmp"))
+    path.chmod(0o755)
+    return path
+
+
+def clean_environment(extra):
+    """Without the caller's TARN_ and LAKECTL_ settings, so that a test sees only what it sets."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("TARN_", "LAKECTL_"))}
+    kept.update({k: str(v) for k, v in extra.items()})
+    return kept
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Process:
+    """A child with its output in a file; killed with its pid, never by name."""
+
+    def __init__(self, command, log, environment):
+        self.command = command
+        self.log = Path(log)
+        with open(self.log, "ab") as out:
+            self.child = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=environment,
+                start_new_session=True)
+        self.pid = self.child.pid
+
+    def alive(self):
+        return self.child.poll() is None
+
+    def tail(self, lines=30):
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
+
+    def wait_until(self, ready, what):
+        deadline = time.monotonic() + START_SECONDS
+        while not ready():
+            if not self.alive():
+                raise RuntimeError(f"{what} ended with {self.child.returncode} before it was ready:\n{self.tail()}")
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"{what} was not ready in {START_SECONDS} s:\n{self.tail()}")
+            time.sleep(POLL_SECONDS)
+
+    def stop(self, how=signal.SIGTERM):
+        """Sends the signal and returns the exit status; kills when that takes too long, and says so."""
+        if self.alive():
+            self.child.send_signal(how)
+        try:
+            return self.child.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.child.kill()
+            self.child.wait()
+            raise RuntimeError(f"{self.command[0]} did not stop in {STOP_SECONDS} s:\n{self.tail()}") from None
+
+
+class Tarnd:
+    """A tarnd with its data under `directory`; start() may be called again after stop() and finds the same data.
+
+    `listen` is kept over restarts, so clients go on with the same URL.
+    """
+
+    access_key = "AKIATARNE2EADMIN0001"
+    secret_key = "tarn-e2e-secret-key-with/slash+plus=0001"
+
+    def __init__(self, directory, environment=None, arguments=(), listen="127.0.0.1:0"):
+        self.directory = Path(directory)
+        self.data_dir = self.directory / "data"
+        self.import_root = self.directory / "import"
+        self.import_root.mkdir(parents=True, exist_ok=True)
+        self.ready_file = self.directory / "ready"
+        self.environment = clean_environment({
+            "TARN_ADMIN_ACCESS_KEY_ID": self.access_key,
+            "TARN_ADMIN_SECRET_ACCESS_KEY": self.secret_key,
+            "TARN_STORE_LOCAL_IMPORT_ROOTS": self.import_root,
+            **(environment or {}),
+        })
+        self.arguments = list(arguments)
+        self.listen = listen
+        self.url = None
+        self.process = None
+
+    @property
+    def objects_dir(self):
+        return self.data_dir / "objects"
+
+    def start(self):
+        self.ready_file.unlink(missing_ok=True)
+        command = [program("tarnd"), "--listen", self.listen, "--data", str(self.data_dir), "--ready-file",
+                   str(self.ready_file), *self.arguments]
+        self.process = Process(command, self.directory / "tarnd.log", self.environment)
+        self.process.wait_until(self.ready_file.exists, "tarnd")
+        self.url = self.ready_file.read_text().strip()
+        self.listen = self.url.removeprefix("http://")
+        return self
+
+    def stop(self):
+        """Ends it as an operator would, and demands a clean end."""
+        status = self.process.stop()
+        if status != 0:
+            raise RuntimeError(f"tarnd ended with {status} on SIGTERM:\n{self.process.tail()}")
+
+    def kill(self):
+        self.process.stop(signal.SIGKILL)
+
+    def stored(self):
+        """Objects of repositories in the local store, as {relative path: size}."""
+        return files_below(self.objects_dir)
+
+
+class Versitygw:
+    """A real S3 server over a directory; a bucket is a directory below it."""
+
+    access_key = "VGWTESTKEY0000000001"
+    secret_key = "versitygw-secret-0001"
+    region = "us-east-1"
+
+    def __init__(self, directory):
+        self.directory = Path(directory)
+        self.buckets = self.directory / "buckets"
+        self.buckets.mkdir(parents=True, exist_ok=True)
+        self.process = None
+        self.url = None
+
+    def start(self):
+        cache = os.environ.get("TARN_CACHE", str(Path.home() / ".cache" / "tarn"))
+        binary = os.environ.get("VERSITYGW", f"{cache}/bin/versitygw")
+        address = f"127.0.0.1:{free_port()}"
+        command = [binary, "--access", self.access_key, "--secret", self.secret_key, "--region", self.region, "--port",
+                   address, "--quiet", "--keep-alive", "posix", str(self.buckets)]
+        self.process = Process(command, self.directory / "versitygw.log", dict(os.environ))
+        self.url = f"http://{address}"
+        self.process.wait_until(lambda: accepts(address), "versitygw")
+        return self
+
+    def stop(self):
+        # It would wait for idle connections, and holds nothing that could be lost.
+        self.process.stop(signal.SIGKILL)
+
+    def tarnd_environment(self):
+        return {
+            "TARN_STORE_S3_ENDPOINT": self.url,
+            "TARN_STORE_S3_REGION": self.region,
+            "TARN_STORE_S3_ACCESS_KEY_ID": self.access_key,
+            "TARN_STORE_S3_SECRET_ACCESS_KEY": self.secret_key,
+        }
+
+    def stored(self, bucket):
+        return files_below(self.buckets / bucket)
+
+
+def accepts(address):
+    host, port = address.rsplit(":", 1)
+    try:
+        socket.create_connection((host, int(port)), 1).close()
+        return True
+    except OSError:
+        return False
+
+
+def files_below(directory):
+    """{relative path: size} of the regular files; hidden bookkeeping of the servers (.sgwtmp, .tarn) left out."""
+    found = {}
+    for folder, folders, names in os.walk(directory):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in names:
+            path = Path(folder) / name
+            if not name.startswith("."):
+                found[str(path.relative_to(directory))] = path.stat().st_size
+    return found
+
+
+class Postgres:
+    """A PostgreSQL cluster of its own, for servers that share a database. Runs as the user "postgres" under root."""
+
+    def __init__(self, directory):
+        self.directory = Path(directory)
+        self.port = free_port()
+        self.process = None
+
+    def url(self, database="tarn"):
+        return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
+
+    def start(self):
+        binaries = Path("/usr/lib/postgresql/15/bin")
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self.directory.chmod(0o777)
+        data = self.directory / "data"
+        run_as_postgres([binaries / "initdb", "-D", data, "-U", "postgres", "--auth=trust", "--no-sync",
+                         "--encoding=UTF8", "--locale=C.UTF-8"])
+        command = as_postgres([binaries / "postgres", "-D", data, "-p", self.port, "-k", self.directory,
+                               "-c", "listen_addresses=127.0.0.1"])
+        self.process = Process(command, self.directory / "postgres.log", dict(os.environ))
+        self.process.wait_until(lambda: accepts(f"127.0.0.1:{self.port}") and self.answers(binaries), "PostgreSQL")
+        run_as_postgres([binaries / "createdb", "-h", "127.0.0.1", "-p", self.port, "-U", "postgres", "tarn"])
+        return self
+
+    def answers(self, binaries):
+        ready = [binaries / "pg_isready", "-q", "-h", "127.0.0.1", "-p", self.port]
+        return subprocess.run([str(word) for word in ready], check=False).returncode == 0
+
+    def stop(self):
+        # setpriv execs, so the pid is PostgreSQL's own; SIGINT is its fast shutdown.
+        self.process.stop(signal.SIGINT)
+
+
+def as_postgres(command):
+    words = [str(word) for word in command]
+    if os.geteuid() != 0:
+        return words
+    return ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", *words]
+
+
+def run_as_postgres(command):
+    subprocess.run(as_postgres(command), check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd="/")
