@@ -20,7 +20,8 @@ std::string lower(std::string_view text) {
 std::string decode_key(std::string_view raw) {
   std::optional<std::string> key = percent_decode(raw);
   if (!key) {
-    throw Refusal(failure::kInvalidUri, "The key in the request line has a broken percent-encoding.");
+    throw Refusal(failure::kInvalidUri,
+                  "The key in the request line has a broken percent-encoding.");
   }
   check_key_bytes(*key);
   return std::move(*key);
@@ -66,7 +67,8 @@ std::optional<std::string> subdomain_of(std::string_view host, std::span<const s
 RequestAddress parse_address(const http::Request& request, std::span<const std::string> hosts) {
   std::string_view path = request.raw_path();
   if (!path.starts_with('/')) {
-    throw Refusal(failure::kInvalidUri, "The request target must be a path that begins with \"/\".");
+    throw Refusal(failure::kInvalidUri,
+                  "The request target must be a path that begins with \"/\".");
   }
   path.remove_prefix(1);
   if (const auto bucket = subdomain_of(request.headers.get("host"), hosts);

@@ -1,4 +1,5 @@
-// What a request line addresses: bucket and key, from path or host; and what a key means in a repository.
+// What a request line addresses: bucket and key, from path or host; and what a key means in a
+// repository.
 #pragma once
 
 #include <optional>
@@ -13,29 +14,31 @@ namespace tarn::s3 {
 
 /// Nothing, a bucket, or an object.
 struct RequestAddress {
-  std::string bucket;           ///< as received, undecoded: no legal name needs encoding. "" = the service
-  std::string key;              ///< decoded; "" = the bucket itself
+  std::string bucket;  ///< as received, undecoded: no legal name needs encoding. "" = the service
+  std::string key;     ///< decoded; "" = the bucket itself
   bool bucket_in_host = false;
 };
 
-/// Path style, or virtual-host style when Host is below one of `hosts` (the longest wins; the port is ignored).
-/// Keys keep every byte: dots and slashes are never folded. Throws InvalidURI for a key that is no UTF-8 or holds NUL.
+/// Path style, or virtual-host style when Host is below one of `hosts` (the longest wins; the port
+/// is ignored). Keys keep every byte: dots and slashes are never folded. Throws InvalidURI for a
+/// key that is no UTF-8 or holds NUL.
 RequestAddress parse_address(const http::Request& request, std::span<const std::string> hosts);
 
-/// The part of a Host before ".suffix" for the longest matching one of `hosts`; "" when it is one itself; absent
-/// when it matches none. Upper case in `host` is lowered.
+/// The part of a Host before ".suffix" for the longest matching one of `hosts`; "" when it is one
+/// itself; absent when it matches none. Upper case in `host` is lowered.
 std::optional<std::string> subdomain_of(std::string_view host, std::span<const std::string> hosts);
 
-/// A decoded key must be UTF-8 without NUL wherever it comes from: URL, header or document. Throws InvalidURI.
+/// A decoded key must be UTF-8 without NUL wherever it comes from: URL, header or document. Throws
+/// InvalidURI.
 void check_key_bytes(std::string_view key);
 
-/// A place in a repository. In a plain bucket the first segment of the key is the ref; in a rooted bucket
-/// `repository.ref` the whole key is the path.
+/// A place in a repository. In a plain bucket the first segment of the key is the ref; in a rooted
+/// bucket `repository.ref` the whole key is the path.
 struct Location {
   RepositoryName repository;
-  std::string ref;       ///< "" only for the root of a plain bucket
-  std::string path;      ///< "" with `has_path` is the directory marker "ref/"
-  bool has_path = false; ///< whether a '/' (or a rooted bucket) separated ref and path
+  std::string ref;        ///< "" only for the root of a plain bucket
+  std::string path;       ///< "" with `has_path` is the directory marker "ref/"
+  bool has_path = false;  ///< whether a '/' (or a rooted bucket) separated ref and path
   bool rooted = false;
 
   /// The ref itself, as a directory.

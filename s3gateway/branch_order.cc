@@ -21,8 +21,9 @@ BranchOrder::BranchOrder(BranchPages pages, std::string prefix, std::string afte
   hold_back_names_inside(scanned_);
 }
 
-/// A name greater than `key` also has keys greater than it. What the scan from `key` on misses are names that begin
-/// `key` itself: the branch it lies in, and those whose next byte in `key` is less than '/'.
+/// A name greater than `key` also has keys greater than it. What the scan from `key` on misses are
+/// names that begin `key` itself: the branch it lies in, and those whose next byte in `key` is less
+/// than '/'.
 void BranchOrder::hold_back_names_inside(std::string_view key) {
   for (size_t length = 1; length <= key.size(); ++length) {
     const std::string_view name = key.substr(0, length);

@@ -1,10 +1,10 @@
 #include "s3gateway/branch_order.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <random>
 #include <set>
+
+#include <gtest/gtest.h>
 
 namespace tarn::s3 {
 namespace {
@@ -61,7 +61,8 @@ TEST(BranchOrder, AgreesWithSortingForRandomNames) {
   std::mt19937 random(20261121);
   const auto pick = [&](std::string_view alphabet, size_t length_max) {
     std::string out;
-    for (size_t n = random() % (length_max + 1); n > 0; --n) out += alphabet[random() % alphabet.size()];
+    for (size_t n = random() % (length_max + 1); n > 0; --n)
+      out += alphabet[random() % alphabet.size()];
     return out;
   };
   for (int round = 0; round < 3000; ++round) {

@@ -55,8 +55,9 @@ void drain_payload(Call& call) {
 
 std::string read_document(Call& call, size_t bytes_max) {
   const auto too_large = [bytes_max] {
-    return Refusal(failure::kEntityTooLarge,
-                   str_cat("The document in the request's body is larger than ", bytes_max, " bytes."));
+    return Refusal(
+        failure::kEntityTooLarge,
+        str_cat("The document in the request's body is larger than ", bytes_max, " bytes."));
   };
   if (call.read_ahead) {
     if (call.read_ahead->size() > bytes_max) throw too_large();

@@ -22,7 +22,8 @@ struct Call {
   sigv4::VerifiedRequest verified;
   /// The body, when it had to be read before the operation to prove the signature.
   std::optional<std::string> read_ahead;
-  /// The body, once an upload has begun to take it; outlives the operation so that it can be read to its end.
+  /// The body, once an upload has begun to take it; outlives the operation so that it can be read
+  /// to its end.
   std::unique_ptr<sigv4::VerifiedPayload> payload;
   bool payload_ended = false;  ///< and with it everything about the request is proven
 
@@ -33,7 +34,8 @@ struct Call {
 /// The bytes of an upload with what was proven about them.
 class PayloadBody final : public versioning::UploadBody {
  public:
-  /// `keep` is added to what payload_options computes. Throws Rejection for headers that contradict themselves.
+  /// `keep` is added to what payload_options computes. Throws Rejection for headers that contradict
+  /// themselves.
   explicit PayloadBody(Call& call, std::vector<sigv4::ChecksumAlgorithm> keep = {});
 
   size_t read(std::span<char> out) override;
@@ -47,8 +49,8 @@ class PayloadBody final : public versioning::UploadBody {
   std::vector<sigv4::ChecksumAlgorithm> keep_;
 };
 
-/// Reads and drops what is left of the body, so that a signature that covers it is proven. Throws Rejection when it is
-/// wrong.
+/// Reads and drops what is left of the body, so that a signature that covers it is proven. Throws
+/// Rejection when it is wrong.
 void drain_payload(Call& call);
 
 /// A small document in the body, proven. Throws EntityTooLarge past `bytes_max`.

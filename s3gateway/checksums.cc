@@ -78,8 +78,8 @@ Checksum parse_checksum(std::string_view algorithm, std::string_view text) {
   }
   if (!names || !digest || digest->size() != names->digest_bytes || !parts || *parts > kPartsMax) {
     throw Refusal(failure::kInvalidRequest,
-                  str_cat("Value for x-amz-checksum-", algorithm, " is invalid: it must be the base64 of the ",
-                          "checksum's bytes."));
+                  str_cat("Value for x-amz-checksum-", algorithm,
+                          " is invalid: it must be the base64 of the ", "checksum's bytes."));
   }
   out.digest = std::move(*digest);
   out.parts = static_cast<uint32_t>(*parts);
@@ -114,7 +114,8 @@ void add_checksum_headers(http::Headers& headers, const std::vector<Checksum>& c
   for (const Checksum& checksum : checksums) {
     headers.add(header_of(checksum.algorithm), text_of(checksum));
   }
-  if (!checksums.empty()) headers.add("x-amz-checksum-type", std::string(type_of(checksums.front())));
+  if (!checksums.empty())
+    headers.add("x-amz-checksum-type", std::string(type_of(checksums.front())));
 }
 
 }  // namespace tarn::s3

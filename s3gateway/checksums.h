@@ -1,4 +1,5 @@
-// Checksums between their three forms: in headers and XML, in payloads (core/sigv4), in entries (core/model).
+// Checksums between their three forms: in headers and XML, in payloads (core/sigv4), in entries
+// (core/model).
 #pragma once
 
 #include <optional>
@@ -23,7 +24,8 @@ std::string text_of(const Checksum& checksum);
 /// "COMPOSITE" or "FULL_OBJECT".
 std::string_view type_of(const Checksum& checksum);
 
-/// The digest of base64 with an optional "-N". Throws InvalidRequest for what is none of the algorithm's.
+/// The digest of base64 with an optional "-N". Throws InvalidRequest for what is none of the
+/// algorithm's.
 Checksum parse_checksum(std::string_view algorithm, std::string_view text);
 
 /// Every x-amz-checksum-<algorithm> header.

@@ -20,7 +20,8 @@ TEST(Checksums, ReadsAndWritesTheirText) {
 }
 
 TEST(Checksums, RefusesWhatIsNoDigest) {
-  for (std::string_view text : {"", "y/Q5Jg", "bad", "y/Q5JgAA", "y/Q5Jg==-", "y/Q5Jg==-x", "y/Q5Jg==-99999"}) {
+  for (std::string_view text :
+       {"", "y/Q5Jg", "bad", "y/Q5JgAA", "y/Q5Jg==-", "y/Q5Jg==-x", "y/Q5Jg==-99999"}) {
     EXPECT_THROW(parse_checksum("crc32", text), Refusal) << text;
   }
   EXPECT_THROW(parse_checksum("md5", "y/Q5Jg=="), Refusal);
@@ -39,7 +40,8 @@ TEST(Checksums, KeepsWhatTheClientSentElseCrc64Nvme) {
                       {sigv4::ChecksumAlgorithm::kSha1, std::string(20, 's')}};
   EXPECT_EQ(kept_checksums(result), (std::vector<Checksum>{{"crc64nvme", false, "12345678", 0}}));
   result.declared = sigv4::ChecksumAlgorithm::kSha1;
-  EXPECT_EQ(kept_checksums(result), (std::vector<Checksum>{{"sha1", false, std::string(20, 's'), 0}}));
+  EXPECT_EQ(kept_checksums(result),
+            (std::vector<Checksum>{{"sha1", false, std::string(20, 's'), 0}}));
   EXPECT_EQ(kept_checksums({}), std::vector<Checksum>{});
 }
 
@@ -49,7 +51,8 @@ TEST(Checksums, ComputesNoneThatIsNotKept) {
   headers.add("x-amz-sdk-checksum-algorithm", "CRC32");
   headers.add("X-Amz-Checksum-Crc32", "y/Q5Jg==");
   EXPECT_FALSE(payload_options(headers).crc64nvme);
-  EXPECT_EQ(checksum_headers(headers), (std::vector<Checksum>{{"crc32", false, *from_hex("cbf43926"), 0}}));
+  EXPECT_EQ(checksum_headers(headers),
+            (std::vector<Checksum>{{"crc32", false, *from_hex("cbf43926"), 0}}));
 }
 
 TEST(Checksums, GoOutAsHeaders) {

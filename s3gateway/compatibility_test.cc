@@ -1,8 +1,8 @@
 // docs/s3-compatibility.md says the same as the dispatch table.
-#include <gtest/gtest.h>
-
 #include <fstream>
 #include <sstream>
+
+#include <gtest/gtest.h>
 
 #include "core/base/str_cat.h"
 #include "s3gateway/endpoint.h"
@@ -15,9 +15,12 @@ constexpr std::string_view kEnd = "<!-- operations: end -->\n";
 
 std::string_view text_of(Support support) {
   switch (support) {
-    case Support::kServed: return "served";
-    case Support::kFixedAnswer: return "fixed answer";
-    case Support::kRefused: return "501 NotImplemented";
+    case Support::kServed:
+      return "served";
+    case Support::kFixedAnswer:
+      return "fixed answer";
+    case Support::kRefused:
+      return "501 NotImplemented";
   }
   return "";
 }
@@ -33,7 +36,8 @@ std::string target_of(const OperationRow& row) {
 std::string expected_table() {
   std::string out = "| operation | request | answer |\n|---|---|---|\n";
   for (const OperationRow& row : operation_table()) {
-    out += str_cat("| ", row.operation, " | `", target_of(row), "` | ", text_of(row.support), " |\n");
+    out +=
+        str_cat("| ", row.operation, " | `", target_of(row), "` | ", text_of(row.support), " |\n");
   }
   return out;
 }

@@ -14,8 +14,10 @@ struct CopySourceHeader {
   bool operator==(const CopySourceHeader&) const = default;
 };
 
-/// "[/]bucket/key[?versionId=id]". The query is split off before the key is decoded, so a key that holds an encoded
-/// "?versionId=" survives; a plus is a plus. Throws InvalidArgument, or InvalidURI for bytes no key may have.
+/// "[/]bucket/key[?versionId=id]". The query is split off before the key is decoded, so a key that
+/// holds an encoded
+/// "?versionId=" survives; a plus is a plus. Throws InvalidArgument, or InvalidURI for bytes no key
+/// may have.
 CopySourceHeader parse_copy_source(std::string_view header);
 
 }  // namespace tarn::s3

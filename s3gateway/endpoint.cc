@@ -1,4 +1,5 @@
-// The dispatch table: method, level and sub-resource to operation. Reading kRows is reading the API.
+// The dispatch table: method, level and sub-resource to operation. Reading kRows is reading the
+// API.
 #include "s3gateway/endpoint.h"
 
 #include <algorithm>
@@ -361,7 +362,8 @@ const std::string* stray_name(const Row& row, const http::Query& query, bool rea
     if (name == row.subresource || is_universal(name) || (!name.empty() && takes(row, name))) {
       continue;
     }
-    // A name without value looks like a sub-resource; with one it is a note such as a cache breaker.
+    // A name without value looks like a sub-resource; with one it is a note such as a cache
+    // breaker.
     if (reading && !value.empty()) continue;
     return &name;
   }

@@ -1,4 +1,5 @@
-// A request as a value: which operation of S3's API, on what, with which parameters. Pure parsing, no state.
+// A request as a value: which operation of S3's API, on what, with which parameters. Pure parsing,
+// no state.
 #pragma once
 
 #include <optional>
@@ -25,8 +26,8 @@ enum class Action {
   kDeleteObject,
 };
 
-// One struct per operation. Parameters are text as received (decoded); the operation checks them, because a client
-// that is not authenticated is told nothing but that.
+// One struct per operation. Parameters are text as received (decoded); the operation checks them,
+// because a client that is not authenticated is told nothing but that.
 
 struct ListBuckets {
   static constexpr std::string_view kName = "ListBuckets";
@@ -66,7 +67,8 @@ struct PutBucketVersioning {
   static constexpr Action kAction = Action::kManageRepository;
   std::string bucket;
 };
-/// A configuration that no repository has: answered with S3's "not configured", or with the fixed value.
+/// A configuration that no repository has: answered with S3's "not configured", or with the fixed
+/// value.
 struct GetBucketConfiguration {
   static constexpr Action kAction = Action::kReadRepository;
   std::string_view operation;  ///< "GetBucketPolicy" ...
@@ -129,7 +131,8 @@ struct ObjectRead {
   std::string key;
   std::optional<std::string> version_id;
   std::optional<std::string> part_number;
-  std::vector<std::pair<std::string_view, std::string>> overrides;  ///< header name, value of response-*
+  std::vector<std::pair<std::string_view, std::string>>
+      overrides;  ///< header name, value of response-*
 };
 struct GetObject : ObjectRead {
   static constexpr std::string_view kName = "GetObject";
@@ -257,19 +260,18 @@ struct NoSuchMethod {
   static constexpr Action kAction = Action::kNone;
 };
 
-using Endpoint =
-    std::variant<GetObject, HeadObject, PutObject, ListObjectsV2, ListObjects, UploadPart,
-                 DeleteObject, DeleteObjects, CopyObject, CreateMultipartUpload,
-                 CompleteMultipartUpload, AbortMultipartUpload, UploadPartCopy, ListParts,
-                 ListMultipartUploads, ListObjectVersions, ListBuckets, HeadBucket, CreateBucket,
-                 DeleteBucket, GetBucketLocation, GetBucketVersioning, PutBucketVersioning,
-                 GetBucketConfiguration, PutBucketAcl, GetObjectAttributes, GetObjectTagging,
-                 PutObjectTagging, DeleteObjectTagging, GetObjectAcl, PutObjectAcl, Unsupported,
-                 NoSuchMethod>;
+using Endpoint = std::variant<
+    GetObject, HeadObject, PutObject, ListObjectsV2, ListObjects, UploadPart, DeleteObject,
+    DeleteObjects, CopyObject, CreateMultipartUpload, CompleteMultipartUpload, AbortMultipartUpload,
+    UploadPartCopy, ListParts, ListMultipartUploads, ListObjectVersions, ListBuckets, HeadBucket,
+    CreateBucket, DeleteBucket, GetBucketLocation, GetBucketVersioning, PutBucketVersioning,
+    GetBucketConfiguration, PutBucketAcl, GetObjectAttributes, GetObjectTagging, PutObjectTagging,
+    DeleteObjectTagging, GetObjectAcl, PutObjectAcl, Unsupported, NoSuchMethod>;
 
-/// Default deny: a query name that is not listed for the operation makes the request Unsupported, never the plain
-/// operation; only reads pass over names with a value that mean nothing to them. Throws Refusal: InvalidURI,
-/// InvalidArgument (two sub-resources at once, an undecodable query, an unknown list-type).
+/// Default deny: a query name that is not listed for the operation makes the request Unsupported,
+/// never the plain operation; only reads pass over names with a value that mean nothing to them.
+/// Throws Refusal: InvalidURI, InvalidArgument (two sub-resources at once, an undecodable query, an
+/// unknown list-type).
 Endpoint parse_endpoint(const http::Request& request, std::span<const std::string> hosts);
 
 Action action_of(const Endpoint& endpoint);

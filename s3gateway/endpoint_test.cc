@@ -1,9 +1,9 @@
 #include "s3gateway/endpoint.h"
 
+#include <set>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <set>
 
 #include "core/base/str_cat.h"
 #include "s3gateway/errors.h"
@@ -172,8 +172,9 @@ TEST(Endpoint, RefusesTwoSubresources) {
 
 TEST(Endpoint, ReadsTheParametersOfAListing) {
   const auto list = std::get<ListObjectsV2>(
-      parse("GET", "/lake?list-type=2&prefix=main%2Fa%20b&delimiter=%2F&max-keys=7&encoding-type=url"
-                   "&continuation-token=t&start-after=s&fetch-owner=true"));
+      parse("GET",
+            "/lake?list-type=2&prefix=main%2Fa%20b&delimiter=%2F&max-keys=7&encoding-type=url"
+            "&continuation-token=t&start-after=s&fetch-owner=true"));
   EXPECT_EQ(list.bucket, "lake");
   EXPECT_EQ(list.parameters.prefix, "main/a b");
   EXPECT_EQ(list.parameters.delimiter, "/");
@@ -186,13 +187,15 @@ TEST(Endpoint, ReadsTheParametersOfAListing) {
 
 TEST(Endpoint, ReadsTheParametersOfARead) {
   const auto get = std::get<GetObject>(
-      parse("GET", "/lake/main/a%20b%2Bc?versionId=null&partNumber=3&response-content-type=text%2Fplain"
-                   "&response-expires=never"));
+      parse("GET",
+            "/lake/main/a%20b%2Bc?versionId=null&partNumber=3&response-content-type=text%2Fplain"
+            "&response-expires=never"));
   EXPECT_EQ(get.bucket, "lake");
   EXPECT_EQ(get.key, "main/a b+c");
   EXPECT_EQ(get.version_id, "null");
   EXPECT_EQ(get.part_number, "3");
-  EXPECT_THAT(get.overrides, ElementsAre(Pair("Content-Type", "text/plain"), Pair("Expires", "never")));
+  EXPECT_THAT(get.overrides,
+              ElementsAre(Pair("Content-Type", "text/plain"), Pair("Expires", "never")));
 }
 
 TEST(Endpoint, TellsCopiesByHeaderOrPresignedQuery) {

@@ -13,11 +13,21 @@ using namespace failure;
 
 /// Codes that core/sigv4 throws by name.
 constexpr std::array kSignatureFailures{
-    kAccessDenied,         kAuthorizationHeaderMalformed, kAuthorizationQueryParametersError,
-    kBadDigest,            kIncompleteBody,               kInvalidArgument,
-    kInvalidChunkSizeError, kInvalidDigest,               kInvalidRequest,
-    kInvalidToken,         kMalformedTrailer,             kMissingContentLength,
-    kNotImplemented,       kRequestTimeTooSkewed,         kSignatureDoesNotMatch,
+    kAccessDenied,
+    kAuthorizationHeaderMalformed,
+    kAuthorizationQueryParametersError,
+    kBadDigest,
+    kIncompleteBody,
+    kInvalidArgument,
+    kInvalidChunkSizeError,
+    kInvalidDigest,
+    kInvalidRequest,
+    kInvalidToken,
+    kMalformedTrailer,
+    kMissingContentLength,
+    kNotImplemented,
+    kRequestTimeTooSkewed,
+    kSignatureDoesNotMatch,
     kSha256Mismatch,
 };
 
@@ -44,34 +54,57 @@ constexpr std::array kReasons{
 
 ErrorCode error_code_of(int status) {
   switch (status) {
-    case 403: return ErrorCode::kPermissionDenied;
-    case 404: return ErrorCode::kNotFound;
-    case 409: return ErrorCode::kConflict;
-    case 410: return ErrorCode::kGone;
-    case 412: return ErrorCode::kPreconditionFailed;
-    case 500: return ErrorCode::kInternal;
-    case 501: return ErrorCode::kUnimplemented;
-    case 503: return ErrorCode::kUnavailable;
-    default: return ErrorCode::kInvalidArgument;
+    case 403:
+      return ErrorCode::kPermissionDenied;
+    case 404:
+      return ErrorCode::kNotFound;
+    case 409:
+      return ErrorCode::kConflict;
+    case 410:
+      return ErrorCode::kGone;
+    case 412:
+      return ErrorCode::kPreconditionFailed;
+    case 500:
+      return ErrorCode::kInternal;
+    case 501:
+      return ErrorCode::kUnimplemented;
+    case 503:
+      return ErrorCode::kUnavailable;
+    default:
+      return ErrorCode::kInvalidArgument;
   }
 }
 
 Failure failure_of(ErrorCode code) {
   switch (code) {
-    case ErrorCode::kInvalidArgument: return kInvalidArgument;
-    case ErrorCode::kUnauthenticated: return kAccessDenied;
-    case ErrorCode::kPermissionDenied: return kAccessDenied;
-    // Keys and refs are looked up as values; what is reported as an error is a repository or a branch.
-    case ErrorCode::kNotFound: return kNoSuchBucket;
-    case ErrorCode::kAlreadyExists: return kOperationAborted;
-    case ErrorCode::kPreconditionFailed: return kPreconditionFailed;
-    case ErrorCode::kConflict: return kConditionalRequestConflict;
-    case ErrorCode::kGone: return kObjectBytesMissing;
-    case ErrorCode::kResourceExhausted: return kSlowDown;
-    case ErrorCode::kUnavailable: return kServiceUnavailable;
-    case ErrorCode::kDataLoss: return kInternalError;
-    case ErrorCode::kUnimplemented: return kNotImplemented;
-    case ErrorCode::kInternal: return kInternalError;
+    case ErrorCode::kInvalidArgument:
+      return kInvalidArgument;
+    case ErrorCode::kUnauthenticated:
+      return kAccessDenied;
+    case ErrorCode::kPermissionDenied:
+      return kAccessDenied;
+    // Keys and refs are looked up as values; what is reported as an error is a repository or a
+    // branch.
+    case ErrorCode::kNotFound:
+      return kNoSuchBucket;
+    case ErrorCode::kAlreadyExists:
+      return kOperationAborted;
+    case ErrorCode::kPreconditionFailed:
+      return kPreconditionFailed;
+    case ErrorCode::kConflict:
+      return kConditionalRequestConflict;
+    case ErrorCode::kGone:
+      return kObjectBytesMissing;
+    case ErrorCode::kResourceExhausted:
+      return kSlowDown;
+    case ErrorCode::kUnavailable:
+      return kServiceUnavailable;
+    case ErrorCode::kDataLoss:
+      return kInternalError;
+    case ErrorCode::kUnimplemented:
+      return kNotImplemented;
+    case ErrorCode::kInternal:
+      return kInternalError;
   }
   return kInternalError;
 }
@@ -95,12 +128,15 @@ Failure failure_of(const sigv4::Rejection& rejection) {
 ErrorAnswer answer_for_error(const Error& error) {
   ErrorAnswer answer{failure_of(error), error.message(), {}, {}};
   if (answer.failure.status == kInternalError.status) {
-    answer.message = "An internal error occurred. The server's log has the cause under this request id.";
+    answer.message =
+        "An internal error occurred. The server's log has the cause under this request id.";
   }
   if (answer.failure.status == kServiceUnavailable.status) answer.headers.add("Retry-After", "1");
   if (error.code() == ErrorCode::kGone) {
-    // 410 is not a status of S3: tools that know Tarn can tell the two causes apart without parsing XML.
-    answer.headers.add("X-Tarn-Error", std::string(error.reason() == "source_changed" ? "source_changed" : "gone"));
+    // 410 is not a status of S3: tools that know Tarn can tell the two causes apart without parsing
+    // XML.
+    answer.headers.add("X-Tarn-Error",
+                       std::string(error.reason() == "source_changed" ? "source_changed" : "gone"));
   }
   return answer;
 }

@@ -1,4 +1,5 @@
-// What S3 clients are told when a request fails: codes, statuses, and the mapping of our own errors to them.
+// What S3 clients are told when a request fails: codes, statuses, and the mapping of our own errors
+// to them.
 #pragma once
 
 #include <string>
@@ -20,7 +21,8 @@ struct Failure {
 namespace failure {
 inline constexpr Failure kAccessDenied{"AccessDenied", 403};
 inline constexpr Failure kAuthorizationHeaderMalformed{"AuthorizationHeaderMalformed", 400};
-inline constexpr Failure kAuthorizationQueryParametersError{"AuthorizationQueryParametersError", 400};
+inline constexpr Failure kAuthorizationQueryParametersError{"AuthorizationQueryParametersError",
+                                                            400};
 inline constexpr Failure kBadDigest{"BadDigest", 400};
 inline constexpr Failure kBucketAlreadyOwnedByYou{"BucketAlreadyOwnedByYou", 409};
 inline constexpr Failure kConditionalRequestConflict{"ConditionalRequestConflict", 409};
@@ -69,7 +71,8 @@ inline constexpr Failure kPossibleApiEndpoint{"ErrNoSuchBucketPossibleAPIEndpoin
 /// Further elements of the error document, in order.
 using ErrorElements = std::vector<std::pair<std::string_view, std::string>>;
 
-/// A refusal with an S3 code of its own. The message is a sentence for the client: what is wrong and what to do.
+/// A refusal with an S3 code of its own. The message is a sentence for the client: what is wrong
+/// and what to do.
 class Refusal final : public Error {
  public:
   Refusal(const Failure& failure, std::string message, ErrorElements elements = {},

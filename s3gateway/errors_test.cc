@@ -1,8 +1,8 @@
 #include "s3gateway/errors.h"
 
-#include <gtest/gtest.h>
-
 #include <stdexcept>
+
+#include <gtest/gtest.h>
 
 #include "core/sigv4/rejection.h"
 
@@ -71,7 +71,8 @@ TEST(Errors, PassesOnWhatSignaturesWereRefusedFor) {
   using sigv4::Rejection;
   EXPECT_EQ(told(Rejection(ErrorCode::kPermissionDenied, "SignatureDoesNotMatch", "x")),
             (Told{"SignatureDoesNotMatch", 403}));
-  EXPECT_EQ(told(Rejection(ErrorCode::kInvalidArgument, "BadDigest", "x")), (Told{"BadDigest", 400}));
+  EXPECT_EQ(told(Rejection(ErrorCode::kInvalidArgument, "BadDigest", "x")),
+            (Told{"BadDigest", 400}));
   EXPECT_EQ(told(Rejection(ErrorCode::kInvalidArgument, "MissingContentLength", "x")),
             (Told{"MissingContentLength", 411}));
   EXPECT_EQ(told(Rejection(ErrorCode::kInvalidArgument, "AuthorizationQueryParametersError", "x")),
@@ -80,8 +81,8 @@ TEST(Errors, PassesOnWhatSignaturesWereRefusedFor) {
             (Told{"AuthorizationQueryParametersError", 403}));
   EXPECT_EQ(told(Rejection(ErrorCode::kUnimplemented, "NotImplemented", "x")),
             (Told{"NotImplemented", 501}));
-  const ErrorAnswer answer = answer_for(Rejection(ErrorCode::kPermissionDenied,
-                                                  "SignatureDoesNotMatch", "x", {{"StringToSign", "s"}}));
+  const ErrorAnswer answer = answer_for(Rejection(
+      ErrorCode::kPermissionDenied, "SignatureDoesNotMatch", "x", {{"StringToSign", "s"}}));
   EXPECT_EQ(answer.elements, (ErrorElements{{"StringToSign", "s"}}));
 }
 
@@ -101,7 +102,8 @@ TEST(Errors, SaysBesideXmlWhyBytesAreGone) {
 
 TEST(Errors, TellsClientsWhenToComeBack) {
   EXPECT_EQ(answer_for(Error(ErrorCode::kUnavailable, "x")).headers.get("retry-after"), "1");
-  EXPECT_EQ(answer_for(Error(ErrorCode::kInvalidArgument, "x")).headers.find("retry-after"), nullptr);
+  EXPECT_EQ(answer_for(Error(ErrorCode::kInvalidArgument, "x")).headers.find("retry-after"),
+            nullptr);
 }
 
 TEST(Errors, KeepsWhatARefusalSays) {

@@ -51,17 +51,18 @@ void check_expected_owner(const S3Context& context, const http::Request& request
                 "Access Denied: the bucket has another owner than x-amz-expected-bucket-owner.");
 }
 
-/// Every authenticated user may do everything until users have policies; the table of actions is what they will ask.
+/// Every authenticated user may do everything until users have policies; the table of actions is
+/// what they will ask.
 void authorise(const Call&, Action) {}
 
-/// A signature that covers the body is proven only when that has been read, and until then nothing about stored state
-/// may be told.
+/// A signature that covers the body is proven only when that has been read, and until then nothing
+/// about stored state may be told.
 template <typename T>
 http::Response run_proven(Call& call, const T& endpoint) {
   if (call.verified.proven()) return run(call, endpoint);
   if constexpr (streams_body<T>()) {
-    // The bytes go to the store as they come; the read that meets their end throws unless the signature is right.
-    // Any other refusal is told only after reading on to that end.
+    // The bytes go to the store as they come; the read that meets their end throws unless the
+    // signature is right. Any other refusal is told only after reading on to that end.
     try {
       return run(call, endpoint);
     } catch (const sigv4::Rejection&) {
@@ -83,8 +84,8 @@ http::Response answer(const S3Context& context, http::Request& request, Outcome&
       subdomain_of(request.headers.get("host"), context.options.hosts).value_or("");
   Caller caller = authenticate(context, request, bucket_in_host);
   outcome.user = caller.user.name;
-  Call call{context, request, std::move(caller.user), std::move(caller.verified),
-            std::nullopt, nullptr, false};
+  Call call{context, request, std::move(caller.user), std::move(caller.verified), std::nullopt,
+            nullptr, false};
   check_expected_owner(context, request);
   authorise(call, action_of(endpoint));
   return std::visit([&](const auto& e) { return run_proven(call, e); }, endpoint);
@@ -117,9 +118,9 @@ http::Response failed(const http::Request& request, const std::exception& error,
   response.status = answer.failure.status;
   response.headers = std::move(answer.headers);
   response.headers.add("Content-Type", "application/xml");
-  const std::string document = to_xml(xml::ErrorDocument{
-      answer.failure.code, answer.message, request.raw_path(), request.id, host_id(),
-      std::move(answer.elements)});
+  const std::string document =
+      to_xml(xml::ErrorDocument{answer.failure.code, answer.message, request.raw_path(), request.id,
+                                host_id(), std::move(answer.elements)});
   if (request.method == "HEAD") {
     response.content_length = 0;
   } else {

@@ -12,10 +12,11 @@
 namespace tarn::s3 {
 
 struct S3Options {
-  std::string region = "us-east-1";  ///< what buckets are said to be in; any is accepted in signatures
-  std::vector<std::string> hosts;    ///< lower case, without port: bucket names may stand before them
-  bool allow_v2 = true;              ///< signatures of version 2 (HMAC-SHA1, no payload integrity)
-  std::string owner_id = "tarn";     ///< owner of every bucket and object, as S3 shows it
+  std::string region =
+      "us-east-1";  ///< what buckets are said to be in; any is accepted in signatures
+  std::vector<std::string> hosts;  ///< lower case, without port: bucket names may stand before them
+  bool allow_v2 = true;            ///< signatures of version 2 (HMAC-SHA1, no payload integrity)
+  std::string owner_id = "tarn";   ///< owner of every bucket and object, as S3 shows it
   std::string owner_name = "tarn";
 };
 
@@ -27,9 +28,9 @@ struct S3Context {
   S3Options options;
 };
 
-/// Whether a request on a port shared with REST and the web page is meant for S3: it carries an AWS signature in header
-/// or query, is a multipart/form-data POST to a bucket or a CORS preflight outside /api, or its Host is one of
-/// options.hosts or below one.
+/// Whether a request on a port shared with REST and the web page is meant for S3: it carries an AWS
+/// signature in header or query, is a multipart/form-data POST to a bucket or a CORS preflight
+/// outside /api, or its Host is one of options.hosts or below one.
 bool is_s3_request(const http::Request& request, const S3Options& options);
 
 /// Answers every request, failures included; never throws. Writes one log line and counts.

@@ -26,9 +26,9 @@ std::string digest_of(std::string_view algorithm, std::string_view digests) {
 }
 
 const std::string* digest_in(const versioning::UploadedPart& part, std::string_view algorithm) {
-  const auto at = std::find_if(part.checksums.begin(), part.checksums.end(), [&](const Checksum& c) {
-    return c.algorithm == algorithm && !c.composite;
-  });
+  const auto at =
+      std::find_if(part.checksums.begin(), part.checksums.end(),
+                   [&](const Checksum& c) { return c.algorithm == algorithm && !c.composite; });
   return at == part.checksums.end() ? nullptr : &at->digest;
 }
 

@@ -10,10 +10,12 @@
 
 namespace tarn::s3 {
 
-/// Composite: the digest over the parts' digests. Full: the CRC of the bytes, merged from the parts' CRCs.
+/// Composite: the digest over the parts' digests. Full: the CRC of the bytes, merged from the
+/// parts' CRCs.
 enum class JoinedKind { kComposite, kFullObject };
 
-/// nullopt when a part lacks a digest of this algorithm, or there are none, or a digest that is no CRC is to be merged.
+/// nullopt when a part lacks a digest of this algorithm, or there are none, or a digest that is no
+/// CRC is to be merged.
 std::optional<Checksum> join_checksums(std::string_view algorithm, JoinedKind kind,
                                        std::span<const versioning::UploadedPart> parts);
 

@@ -16,9 +16,10 @@ UploadedPart part(uint32_t number, std::string_view text) {
   out.number = number;
   out.size_bytes = text.size();
   out.etag = to_hex(md5(text));
-  out.checksums = {{"crc32", false, crc_digest(CrcKind::kCrc32, crc_of(CrcKind::kCrc32, text)), 0},
-                   {"crc64nvme", false, crc_digest(CrcKind::kCrc64Nvme, crc_of(CrcKind::kCrc64Nvme, text)), 0},
-                   {"sha256", false, sha256(text), 0}};
+  out.checksums = {
+      {"crc32", false, crc_digest(CrcKind::kCrc32, crc_of(CrcKind::kCrc32, text)), 0},
+      {"crc64nvme", false, crc_digest(CrcKind::kCrc64Nvme, crc_of(CrcKind::kCrc64Nvme, text)), 0},
+      {"sha256", false, sha256(text), 0}};
   return out;
 }
 
@@ -36,8 +37,9 @@ TEST(JoinedChecksums, DigestTheDigestsOfTheParts) {
             (Checksum{"sha256", true, sha256(sha256("12345") + sha256("") + sha256("6789")), 3}));
   std::string crcs;
   for (const UploadedPart& p : kParts) crcs += p.checksums[0].digest;
-  EXPECT_EQ(join_checksums("crc32", JoinedKind::kComposite, kParts),
-            (Checksum{"crc32", true, crc_digest(CrcKind::kCrc32, crc_of(CrcKind::kCrc32, crcs)), 3}));
+  EXPECT_EQ(
+      join_checksums("crc32", JoinedKind::kComposite, kParts),
+      (Checksum{"crc32", true, crc_digest(CrcKind::kCrc32, crc_of(CrcKind::kCrc32, crcs)), 3}));
 }
 
 TEST(JoinedChecksums, SayNothingWhereTheyCannot) {

@@ -21,9 +21,10 @@ uint64_t check_number(const std::optional<std::string>& text, std::string_view n
   if (!text || text->empty()) return absent;
   const std::optional<uint64_t> value = parse_decimal(*text);
   if (!value || *value < least || *value > most) {
-    throw Refusal(failure::kInvalidArgument,
-                  str_cat("Argument ", name, " must be an integer between ", least, " and ", most, "."),
-                  {{"ArgumentName", std::string(name)}, {"ArgumentValue", *text}});
+    throw Refusal(
+        failure::kInvalidArgument,
+        str_cat("Argument ", name, " must be an integer between ", least, " and ", most, "."),
+        {{"ArgumentName", std::string(name)}, {"ArgumentValue", *text}});
   }
   return *value;
 }
@@ -34,14 +35,13 @@ ListQuery check_list_parameters(const ListParameters& parameters, std::string_vi
   out.prefix = parameters.prefix;
   out.delimiter = parameters.delimiter.value_or("");
   out.after = std::move(after);
-  const uint64_t limit =
-      check_number(parameters.max_keys, max_name, 0, kAnyCountMax, kListKeysMax);
+  const uint64_t limit = check_number(parameters.max_keys, max_name, 0, kAnyCountMax, kListKeysMax);
   out.limit = static_cast<uint32_t>(std::min<uint64_t>(limit, kListKeysMax));
   if (parameters.encoding_type && !parameters.encoding_type->empty()) {
     if (*parameters.encoding_type != "url") {
-      throw Refusal(failure::kInvalidArgument, "Argument encoding-type must be \"url\".",
-                    {{"ArgumentName", "encoding-type"},
-                     {"ArgumentValue", *parameters.encoding_type}});
+      throw Refusal(
+          failure::kInvalidArgument, "Argument encoding-type must be \"url\".",
+          {{"ArgumentName", "encoding-type"}, {"ArgumentValue", *parameters.encoding_type}});
     }
     out.url_encoding = true;
   }

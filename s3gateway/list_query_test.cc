@@ -8,7 +8,8 @@ namespace tarn::s3 {
 namespace {
 
 uint32_t limit_of(std::optional<std::string> max_keys) {
-  return check_list_parameters({"", std::nullopt, std::nullopt, std::move(max_keys)}, "max-keys", "")
+  return check_list_parameters({"", std::nullopt, std::nullopt, std::move(max_keys)}, "max-keys",
+                               "")
       .limit;
 }
 
@@ -40,11 +41,13 @@ TEST(ListQuery, TakesAnEmptyDelimiterForNone) {
 
 TEST(ListQuery, RefusesTextThatNoKeyCanHold) {
   EXPECT_THROW(check_list_parameters({"\xff", {}, {}, {}}, "max-keys", ""), Refusal);
-  EXPECT_THROW(check_list_parameters({"", {}, {}, {}}, "max-keys", std::string("a\0b", 3)), Refusal);
+  EXPECT_THROW(check_list_parameters({"", {}, {}, {}}, "max-keys", std::string("a\0b", 3)),
+               Refusal);
 }
 
 TEST(ListQuery, ContinuesWhereATokenSays) {
-  for (const std::string& key : {std::string("main/a"), std::string("main/\n\xC3\xA9"), std::string()}) {
+  for (const std::string& key :
+       {std::string("main/a"), std::string("main/\n\xC3\xA9"), std::string()}) {
     EXPECT_EQ(decode_continuation(encode_continuation(key)), key);
   }
   EXPECT_EQ(encode_continuation("main/a").find("main"), std::string::npos) << "must look opaque";

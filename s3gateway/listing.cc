@@ -68,9 +68,8 @@ KeyPage list_rooted(Engine& engine, const BucketName& bucket, const ListQuery& q
   auto page = list_ref(engine, bucket.repository, bucket.ref,
                        {query.prefix, query.after, query.delimiter, query.limit});
   if (!page) {
-    throw Refusal(failure::kNoSuchBucket,
-                  str_cat("Repository \"", bucket.repository.str(), "\" has no ref \"", bucket.ref,
-                          "\"."));
+    throw Refusal(failure::kNoSuchBucket, str_cat("Repository \"", bucket.repository.str(),
+                                                  "\" has no ref \"", bucket.ref, "\"."));
   }
   KeyPage out;
   for (ListItem& item : page->items) {
@@ -147,8 +146,8 @@ class RootKeys {
     std::optional<std::string> after = after_below(root, query_.after);
     while (after && out_.keys.size() <= query_.limit) {
       const uint32_t wanted = query_.limit + 1 - static_cast<uint32_t>(out_.keys.size());
-      auto page = list_ref(engine_, repository_, branch,
-                           {"", *after, "", std::min(wanted, kPageItemsMax)});
+      auto page =
+          list_ref(engine_, repository_, branch, {"", *after, "", std::min(wanted, kPageItemsMax)});
       if (!page) return;  // deleted meanwhile
       after = page->has_more ? std::optional<std::string>(page->next) : std::nullopt;
       add_page(root, *page, after);
@@ -164,8 +163,8 @@ class RootKeys {
         out_.keys.push_back({std::move(key), std::move(item.entry)});
         continue;
       }
-      const bool shown = *group == query_.after ||
-                         (!out_.keys.empty() && out_.keys.back().key == *group);
+      const bool shown =
+          *group == query_.after || (!out_.keys.empty() && out_.keys.back().key == *group);
       if (!shown) out_.keys.push_back({*group, std::nullopt});
       // A group that ends inside "branch/" holds the whole branch.
       after = group->size() > root.size()

@@ -20,12 +20,13 @@ struct ListedKey {
 struct KeyPage {
   std::vector<ListedKey> keys;
   bool truncated = false;
-  std::string next;            ///< when truncated: continue after this key
+  std::string next;  ///< when truncated: continue after this key
 };
 
-/// A prefix that reaches into a ref lists that ref (branch, tag, commit, expression); one that does not lists the
-/// branches: with delimiter "/" their names as common prefixes, else all their keys. A ref that does not exist has no
-/// keys. Throws NoSuchBucket for a repository, or the ref of a rooted bucket, that does not exist.
+/// A prefix that reaches into a ref lists that ref (branch, tag, commit, expression); one that does
+/// not lists the branches: with delimiter "/" their names as common prefixes, else all their keys.
+/// A ref that does not exist has no keys. Throws NoSuchBucket for a repository, or the ref of a
+/// rooted bucket, that does not exist.
 KeyPage list_keys(versioning::Engine& engine, const BucketName& bucket, const ListQuery& query);
 
 }  // namespace tarn::s3

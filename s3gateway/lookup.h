@@ -1,4 +1,5 @@
-// Finding things in a repository as S3 sees them: a ref that does not exist is a key that does not exist.
+// Finding things in a repository as S3 sees them: a ref that does not exist is a key that does not
+// exist.
 #pragma once
 
 #include <optional>
@@ -22,16 +23,18 @@ std::optional<versioning::ResolvedRef> find_ref(versioning::Engine& engine,
                                                 const RepositoryName& repository,
                                                 std::string_view ref);
 
-/// The object at a location, or at `version_id`: absent, "" and "null" mean the state of the ref, a full commit id the
-/// path at that commit. Throws NoSuchKey, NoSuchVersion, InvalidArgument (another version id), NoSuchBucket.
+/// The object at a location, or at `version_id`: absent, "" and "null" mean the state of the ref, a
+/// full commit id the path at that commit. Throws NoSuchKey, NoSuchVersion, InvalidArgument
+/// (another version id), NoSuchBucket.
 versioning::FoundObject require_object(versioning::Engine& engine, const Location& location,
                                        const std::optional<std::string>& version_id);
 
-/// The branch a location names. Throws MethodNotAllowed for a tag or commit, NoSuchBucket naming the branch otherwise.
+/// The branch a location names. Throws MethodNotAllowed for a tag or commit, NoSuchBucket naming
+/// the branch otherwise.
 BranchName require_branch_name(versioning::Engine& engine, const Location& location);
 
-/// Runs a verb that writes to a location; when it finds no such branch, the refusal says whether the ref is read-only
-/// (405) or absent (404).
+/// Runs a verb that writes to a location; when it finds no such branch, the refusal says whether
+/// the ref is read-only (405) or absent (404).
 template <typename Verb>
 auto on_branch(versioning::Engine& engine, const Location& location, Verb verb);
 

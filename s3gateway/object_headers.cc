@@ -25,9 +25,9 @@ constexpr std::array kStoredHeaders{
 };
 
 constexpr std::array<std::string_view, 13> kStorageClasses{
-    "STANDARD",   "REDUCED_REDUNDANCY", "STANDARD_IA", "ONEZONE_IA",  "INTELLIGENT_TIERING",
-    "GLACIER",    "DEEP_ARCHIVE",       "OUTPOSTS",    "GLACIER_IR",  "SNOW",
-    "EXPRESS_ONEZONE", "FSX_OPENZFS",   "FSX_ONTAP"};
+    "STANDARD",        "REDUCED_REDUNDANCY", "STANDARD_IA", "ONEZONE_IA", "INTELLIGENT_TIERING",
+    "GLACIER",         "DEEP_ARCHIVE",       "OUTPOSTS",    "GLACIER_IR", "SNOW",
+    "EXPRESS_ONEZONE", "FSX_OPENZFS",        "FSX_ONTAP"};
 
 struct UnservedHeader {
   std::string_view prefix;

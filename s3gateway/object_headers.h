@@ -17,19 +17,20 @@ constexpr std::string_view kDefaultContentType = "binary/octet-stream";
 constexpr std::string_view kDirectoryContentType = "application/x-directory";
 constexpr std::string_view kStandardStorageClass = "STANDARD";
 
-/// Content type, standard headers, user metadata, storage class and tags of a PUT, a copy with REPLACE or the creation
-/// of a multipart upload. Throws InvalidStorageClass, InvalidTag, MetadataTooLarge, InvalidArgument.
+/// Content type, standard headers, user metadata, storage class and tags of a PUT, a copy with
+/// REPLACE or the creation of a multipart upload. Throws InvalidStorageClass, InvalidTag,
+/// MetadataTooLarge, InvalidArgument.
 versioning::ObjectAttributes parse_object_attributes(const http::Headers& headers);
 
-/// Headers that ask for what is not served (encryption, object lock, appending, redirects, grants) are refused with
-/// NotImplemented rather than passed over: the client counts on them.
+/// Headers that ask for what is not served (encryption, object lock, appending, redirects, grants)
+/// are refused with NotImplemented rather than passed over: the client counts on them.
 void refuse_unserved_headers(const http::Headers& headers);
 
 /// "abc" with its quotes.
 std::string quoted(std::string_view etag);
 
-/// ETag, Last-Modified (never in the future), Accept-Ranges, Content-Type, the stored headers and user metadata.
-/// Not Content-Length. `overrides` replace stored headers.
+/// ETag, Last-Modified (never in the future), Accept-Ranges, Content-Type, the stored headers and
+/// user metadata. Not Content-Length. `overrides` replace stored headers.
 using HeaderOverrides = std::vector<std::pair<std::string_view, std::string>>;
 void add_object_headers(http::Headers& headers, const Entry& entry, Instant now,
                         const HeaderOverrides& overrides);

@@ -53,7 +53,8 @@ TEST(ObjectHeaders, ComeBackAsTheyWereSent) {
 
 TEST(ObjectHeaders, GiveWayToOverrides) {
   http::Headers out;
-  add_object_headers(out, full_entry(), kNow, {{"Content-Type", "text/html"}, {"Expires", "never"}});
+  add_object_headers(out, full_entry(), kNow,
+                     {{"Content-Type", "text/html"}, {"Expires", "never"}});
   EXPECT_EQ(out.get("content-type"), "text/html");
   EXPECT_EQ(out.get("expires"), "never");
   EXPECT_EQ(out.count("content-type"), 1u);
@@ -106,9 +107,10 @@ TEST(ObjectHeaders, RefuseUnknownStorageClasses) {
 }
 
 TEST(ObjectHeaders, RefuseWhatWouldBePassedOverSilently) {
-  for (const char* name : {"x-amz-server-side-encryption", "X-Amz-Server-Side-Encryption-Customer-Key",
-                           "x-amz-object-lock-mode", "x-amz-write-offset-bytes", "x-amz-grant-read",
-                           "x-amz-website-redirect-location"}) {
+  for (const char* name :
+       {"x-amz-server-side-encryption", "X-Amz-Server-Side-Encryption-Customer-Key",
+        "x-amz-object-lock-mode", "x-amz-write-offset-bytes", "x-amz-grant-read",
+        "x-amz-website-redirect-location"}) {
     http::Headers headers;
     headers.add(name, "x");
     EXPECT_THROW(refuse_unserved_headers(headers), Refusal) << name;

@@ -21,12 +21,11 @@ size_t characters(std::string_view utf8) {
 
 void check_tags(const Metadata& tags) {
   if (tags.size() > kTagsMax) {
-    throw Refusal(failure::kInvalidTag,
-                  str_cat("Object tags cannot be more than ", kTagsMax, "."));
+    throw Refusal(failure::kInvalidTag, str_cat("Object tags cannot be more than ", kTagsMax, "."));
   }
   for (const auto& [key, value] : tags) {
-    if (!is_utf8(key) || !is_utf8(value) || key.empty() ||
-        characters(key) > kTagKeyCharactersMax || characters(value) > kTagValueCharactersMax) {
+    if (!is_utf8(key) || !is_utf8(value) || key.empty() || characters(key) > kTagKeyCharactersMax ||
+        characters(value) > kTagValueCharactersMax) {
       throw Refusal(failure::kInvalidTag,
                     "A tag's key must have 1 to 128 characters and its value at most 256.",
                     {{"TagKey", is_utf8(key) ? key : std::string()}});

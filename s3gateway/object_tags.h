@@ -15,7 +15,8 @@ constexpr size_t kTagValueCharactersMax = 256;
 
 /// Throws InvalidTag.
 void check_tags(const Metadata& tags);
-/// "key=value&key2=value2", form-encoded. Throws InvalidArgument when it does not decode, InvalidTag.
+/// "key=value&key2=value2", form-encoded. Throws InvalidArgument when it does not decode,
+/// InvalidTag.
 Metadata parse_tagging_header(std::string_view header);
 
 Metadata tags_of(const Entry& entry);

@@ -8,7 +8,8 @@ namespace tarn::s3 {
 namespace {
 
 TEST(ObjectTags, AreReadFromTheirHeader) {
-  EXPECT_EQ(parse_tagging_header("a=1&b%20c=x%3Dy&d="), (Metadata{{"a", "1"}, {"b c", "x=y"}, {"d", ""}}));
+  EXPECT_EQ(parse_tagging_header("a=1&b%20c=x%3Dy&d="),
+            (Metadata{{"a", "1"}, {"b c", "x=y"}, {"d", ""}}));
   EXPECT_EQ(parse_tagging_header(""), Metadata{});
   EXPECT_THROW(parse_tagging_header("a=1&a=2"), Refusal);
   EXPECT_THROW(parse_tagging_header("=1"), Refusal);

@@ -29,8 +29,9 @@ ReadConditions copy_source_conditions(const http::Headers& headers);
 
 enum class ReadVerdict { kProceed, kNotModified, kFailed };
 
-/// If-Match, or without it If-Unmodified-Since, then If-None-Match, or without it If-Modified-Since. Dates compare
-/// in whole seconds; unreadable ones do not count. Source: RFC 9110 section 13.2.2.
+/// If-Match, or without it If-Unmodified-Since, then If-None-Match, or without it
+/// If-Modified-Since. Dates compare in whole seconds; unreadable ones do not count. Source: RFC
+/// 9110 section 13.2.2.
 ReadVerdict evaluate(const ReadConditions& conditions, std::string_view etag, Instant modified);
 
 /// Whether a list such as `"a", W/"b", c` or `*` names the unquoted `etag`.

@@ -20,7 +20,8 @@ ReadVerdict verdict(ReadConditions conditions) {
 }
 
 TEST(Precondition, ComparesEtagsInEveryFormClientsSend) {
-  for (std::string_view list : {"abc", "\"abc\"", "W/\"abc\"", "*", "\"x\", \"abc\"", "x,abc", " \"abc\" "}) {
+  for (std::string_view list :
+       {"abc", "\"abc\"", "W/\"abc\"", "*", "\"x\", \"abc\"", "x,abc", " \"abc\" "}) {
     EXPECT_TRUE(etag_listed(list, "abc")) << list;
   }
   for (std::string_view list : {"", "\"ab\"", "abcd", "\"x\",\"y\"", "W/abc"}) {

@@ -22,8 +22,10 @@ Probe::Probe() : other_(make("Other")) {
 
 Probe::Meters Probe::make(std::string_view operation) {
   const metrics::Label label{"operation", operation};
-  return {&metrics::histogram("tarn_s3_request_seconds", "Time to answer S3 requests, bodies sent later not counted", label),
-          &metrics::counter("tarn_s3_failures_total", "S3 requests answered with a status of 500 and above", label)};
+  return {&metrics::histogram("tarn_s3_request_seconds",
+                              "Time to answer S3 requests, bodies sent later not counted", label),
+          &metrics::counter("tarn_s3_failures_total",
+                            "S3 requests answered with a status of 500 and above", label)};
 }
 
 void Probe::answered(std::string_view operation, int status, double seconds) const {

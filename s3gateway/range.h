@@ -15,12 +15,13 @@ struct WholeObject {};
 struct UnsatisfiableRange {};
 using RangeOutcome = std::variant<WholeObject, blob::ByteRange, UnsatisfiableRange>;
 
-/// `header` is the value of Range, "" when absent. One `bytes=` range is honoured, its end clipped; several ranges,
-/// other units and what does not parse mean the whole object. Source: RFC 9110 section 14.
+/// `header` is the value of Range, "" when absent. One `bytes=` range is honoured, its end clipped;
+/// several ranges, other units and what does not parse mean the whole object. Source: RFC 9110
+/// section 14.
 RangeOutcome select_range(std::string_view header, uint64_t size_bytes);
 
-/// x-amz-copy-source-range: only `bytes=first-last`, both ends inside the source. nullopt: malformed.
-/// A range outside the source is returned as it is; the caller compares.
+/// x-amz-copy-source-range: only `bytes=first-last`, both ends inside the source. nullopt:
+/// malformed. A range outside the source is returned as it is; the caller compares.
 std::optional<blob::ByteRange> parse_copy_range(std::string_view header);
 
 /// Decimal digits only; nullopt for anything else and for overflow.

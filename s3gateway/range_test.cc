@@ -36,9 +36,9 @@ TEST(Range, SaysWhenNoByteIsMeant) {
 }
 
 TEST(Range, PassesOverWhatItCannotRead) {
-  for (std::string_view header : {"", "bytes", "bytes=", "bytes=-", "bytes=a-b", "bytes=5-2", "bytes=1",
-                                  "items=0-1", "bytes=0-1,3-4", "bytes=+1-2", "bytes=0x1-2",
-                                  "bytes=99999999999999999999-"}) {
+  for (std::string_view header :
+       {"", "bytes", "bytes=", "bytes=-", "bytes=a-b", "bytes=5-2", "bytes=1", "items=0-1",
+        "bytes=0-1,3-4", "bytes=+1-2", "bytes=0x1-2", "bytes=99999999999999999999-"}) {
     EXPECT_EQ(selected(header, 10), "whole") << header;
   }
 }
@@ -48,9 +48,9 @@ TEST(Range, ReadsCopyRangesStrictly) {
   ASSERT_TRUE(range);
   EXPECT_EQ(range->offset, 2u);
   EXPECT_EQ(range->length, 4u);
-  for (std::string_view header : {"0-2", "bytes=0", "bytes=hello-world", "bytes=0-bar", "bytes=hello-",
-                                  "bytes=0-2,3-5", "bytes=-3", "bytes=3-", "bytes=5-2",
-                                  "bytes=0-18446744073709551615"}) {
+  for (std::string_view header :
+       {"0-2", "bytes=0", "bytes=hello-world", "bytes=0-bar", "bytes=hello-", "bytes=0-2,3-5",
+        "bytes=-3", "bytes=3-", "bytes=5-2", "bytes=0-18446744073709551615"}) {
     EXPECT_FALSE(parse_copy_range(header)) << header;
   }
 }

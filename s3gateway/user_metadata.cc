@@ -44,7 +44,8 @@ std::optional<std::string> decode_q(std::string_view text) {
   return percent_decode(percent);
 }
 
-/// The word at the front of `text`, which begins with "=?"; sets `length`. nullopt when it is none of UTF-8.
+/// The word at the front of `text`, which begins with "=?"; sets `length`. nullopt when it is none
+/// of UTF-8.
 std::optional<std::string> decode_word(std::string_view text, size_t& length) {
   const size_t charset_end = text.find('?', kWordOpen.size());
   if (charset_end == std::string_view::npos || charset_end + 2 >= text.size()) return std::nullopt;
@@ -56,9 +57,14 @@ std::optional<std::string> decode_word(std::string_view text, size_t& length) {
   const std::string_view payload = text.substr(start, end - start);
   length = end + kWordClose.size();
   switch (text[charset_end + 1]) {
-    case 'B': case 'b': return from_base64(payload);
-    case 'Q': case 'q': return decode_q(payload);
-    default: return std::nullopt;
+    case 'B':
+    case 'b':
+      return from_base64(payload);
+    case 'Q':
+    case 'q':
+      return decode_q(payload);
+    default:
+      return std::nullopt;
   }
 }
 
@@ -82,7 +88,8 @@ std::string decode_words(std::string_view text) {
     const std::string_view between = text.substr(0, open);
     const auto word = decode_word(text.substr(open), length);
     // Blanks between two words only separate them.
-    const bool separator = after_word && word && between.find_first_not_of(" \t") == std::string_view::npos;
+    const bool separator =
+        after_word && word && between.find_first_not_of(" \t") == std::string_view::npos;
     if (!separator) out.append(between);
     out.append(word ? std::string_view(*word) : kWordOpen);
     text.remove_prefix(open + (word ? length : kWordOpen.size()));

@@ -46,7 +46,8 @@ TEST(UserMetadata, IsShownInLowerCaseOnce) {
 }
 
 TEST(UserMetadata, CarriesAnyTextThroughHeaders) {
-  for (std::string_view text : {"plain", "caf\xC3\xA9", "=?UTF-8?B?eA==?=", "tab\there", "", "100% =ab"}) {
+  for (std::string_view text :
+       {"plain", "caf\xC3\xA9", "=?UTF-8?B?eA==?=", "tab\there", "", "100% =ab"}) {
     EXPECT_EQ(decode_words(encode_words(text)), text);
   }
   EXPECT_EQ(encode_words("plain"), "plain");
@@ -54,7 +55,8 @@ TEST(UserMetadata, CarriesAnyTextThroughHeaders) {
 }
 
 TEST(UserMetadata, ReadsEncodedWordsOfOthers) {
-  EXPECT_EQ(decode_words("=?utf-8?q?caf=C3=A9_au?= =?UTF-8?B?w6k=?= x"), "caf\xC3\xA9 au\xC3\xA9 x");
+  EXPECT_EQ(decode_words("=?utf-8?q?caf=C3=A9_au?= =?UTF-8?B?w6k=?= x"),
+            "caf\xC3\xA9 au\xC3\xA9 x");
   EXPECT_EQ(decode_words("=?iso-8859-1?q?a?="), "=?iso-8859-1?q?a?=");
   EXPECT_EQ(decode_words("a =? b"), "a =? b");
   EXPECT_EQ(decode_words("=?UTF-8?B?!!?="), "=?UTF-8?B?!!?=");

@@ -95,11 +95,11 @@ struct History {
 };
 
 TEST(TreeProperty, TheRootDependsOnTheEntriesAlone) {
-  const uint64_t histories = scaled(1200);
+  const uint64_t histories = scaled(2500);
   for (uint64_t seed = 1; seed <= histories; ++seed) {
     SCOPED_TRACE(seed);
     History history(seed);
-    const uint64_t space = uint64_t{4} << (seed % 11);
+    const uint64_t space = uint64_t{4} << (seed % 9);
     const uint64_t steps = 2 + seed % 5;
     for (uint64_t i = 0; i < steps; ++i) {
       history.step(1 + history.random() % space, space, history.random() % 3 == 0);

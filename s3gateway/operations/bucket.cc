@@ -15,8 +15,8 @@ void require_existing(Call& call, std::string_view bucket) {
   const BucketName name = require_bucket(bucket);
   versioning::get_repository(call.engine(), name.repository);
   if (name.rooted() && !find_ref(call.engine(), name.repository, name.ref)) {
-    throw Refusal(failure::kNoSuchBucket,
-                  str_cat("Repository \"", name.repository.str(), "\" has no ref \"", name.ref, "\"."));
+    throw Refusal(failure::kNoSuchBucket, str_cat("Repository \"", name.repository.str(),
+                                                  "\" has no ref \"", name.ref, "\"."));
   }
 }
 
@@ -38,20 +38,21 @@ http::Response run(Call& call, const GetBucketLocation& endpoint) {
 http::Response run(Call& call, const CreateBucket& endpoint) {
   const std::optional<BucketName> name = parse_bucket(endpoint.bucket);
   if (!name) {
-    throw Refusal(failure::kInvalidBucketName,
-                  "The specified bucket is not valid: use 3 to 63 lower-case letters, digits and hyphens.",
-                  {{"BucketName", endpoint.bucket}});
+    throw Refusal(
+        failure::kInvalidBucketName,
+        "The specified bucket is not valid: use 3 to 63 lower-case letters, digits and hyphens.",
+        {{"BucketName", endpoint.bucket}});
   }
   // A page rather than a lookup, because here absence is no error.
-  const auto page =
-      versioning::list_repositories(call.engine(), name->repository.str(), "", "", 1);
+  const auto page = versioning::list_repositories(call.engine(), name->repository.str(), "", "", 1);
   const bool exists = !page.items.empty() && page.items[0].name == name->repository;
   if (name->rooted()) {
     require_existing(call, endpoint.bucket);
   } else if (!exists) {
-    throw Refusal(failure::kNotImplemented,
-                  "Buckets are repositories and are not made over S3. Create the repository with the "
-                  "REST API, the command line or the web page.");
+    throw Refusal(
+        failure::kNotImplemented,
+        "Buckets are repositories and are not made over S3. Create the repository with the "
+        "REST API, the command line or the web page.");
   }
   throw Refusal(failure::kBucketAlreadyOwnedByYou,
                 "The bucket you tried to create already exists, and you own it.",
@@ -60,9 +61,10 @@ http::Response run(Call& call, const CreateBucket& endpoint) {
 
 http::Response run(Call& call, const DeleteBucket& endpoint) {
   require_existing(call, endpoint.bucket);
-  throw Refusal(failure::kMethodNotAllowed,
-                "A bucket is a repository and its history is not deleted over S3. Delete the repository "
-                "with the REST API, the command line or the web page.");
+  throw Refusal(
+      failure::kMethodNotAllowed,
+      "A bucket is a repository and its history is not deleted over S3. Delete the repository "
+      "with the REST API, the command line or the web page.");
 }
 
 }  // namespace tarn::s3

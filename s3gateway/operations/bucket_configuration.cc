@@ -1,4 +1,6 @@
 // Versioning, access control and the configurations that a repository never has.
+#include "s3gateway/xml/bucket_configuration.h"
+
 #include <algorithm>
 #include <array>
 
@@ -8,7 +10,6 @@
 #include "s3gateway/errors.h"
 #include "s3gateway/lookup.h"
 #include "s3gateway/operations/operations.h"
-#include "s3gateway/xml/bucket_configuration.h"
 
 namespace tarn::s3 {
 namespace {
@@ -63,12 +64,14 @@ xml::Owner owner_of(const Call& call) {
 /// Canned lists that change nothing where only the owner has access anyway.
 void require_private_acl(const http::Headers& headers) {
   const std::string_view canned = headers.get("x-amz-acl");
-  if (canned == "private" || canned == "bucket-owner-full-control" || canned == "bucket-owner-read") {
+  if (canned == "private" || canned == "bucket-owner-full-control" ||
+      canned == "bucket-owner-read") {
     return;
   }
-  throw Refusal(failure::kNotImplemented,
-                "Access control lists are not implemented; access is granted by policies of users and "
-                "groups. Only x-amz-acl: private is accepted.");
+  throw Refusal(
+      failure::kNotImplemented,
+      "Access control lists are not implemented; access is granted by policies of users and "
+      "groups. Only x-amz-acl: private is accepted.");
 }
 
 }  // namespace
@@ -102,8 +105,9 @@ http::Response run(Call& call, const PutBucketVersioning& endpoint) {
       xml::parse_versioning_status(read_document(call, xml::kConfigurationDocumentBytesMax));
   require_repository(call, endpoint.bucket);
   if (status == "Suspended") return http::Response{};
-  throw Refusal(failure::kNotImplemented,
-                "Versions of objects are commits of the repository; S3 bucket versioning cannot be enabled.");
+  throw Refusal(
+      failure::kNotImplemented,
+      "Versions of objects are commits of the repository; S3 bucket versioning cannot be enabled.");
 }
 
 http::Response run(Call& call, const PutBucketAcl& endpoint) {

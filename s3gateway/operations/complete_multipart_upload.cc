@@ -29,8 +29,10 @@ std::optional<uint64_t> announced_bytes(const http::Headers& headers) {
   return bytes;
 }
 
-/// The uploaded parts that the completion names; those it names wrongly are left out, for versioning to refuse.
-std::vector<versioning::UploadedPart> named_parts(Call& call, const versioning::MultipartUpload& upload,
+/// The uploaded parts that the completion names; those it names wrongly are left out, for
+/// versioning to refuse.
+std::vector<versioning::UploadedPart> named_parts(Call& call,
+                                                  const versioning::MultipartUpload& upload,
                                                   const versioning::Completion& completion) {
   std::vector<versioning::UploadedPart> stored;
   uint32_t after = 0;
@@ -43,23 +45,26 @@ std::vector<versioning::UploadedPart> named_parts(Call& call, const versioning::
   std::vector<versioning::UploadedPart> out;
   auto from = stored.begin();
   for (const versioning::CompletedPart& wanted : completion.parts) {
-    from = std::find_if(from, stored.end(), [&](const auto& p) { return p.number >= wanted.number; });
+    from =
+        std::find_if(from, stored.end(), [&](const auto& p) { return p.number >= wanted.number; });
     if (from != stored.end() && from->number == wanted.number) out.push_back(*from);
   }
   return out;
 }
 
-/// Puts the object's checksum, made from those of its parts, into the completion, and compares it with the client's.
+/// Puts the object's checksum, made from those of its parts, into the completion, and compares it
+/// with the client's.
 void settle_checksum(Call& call, const versioning::MultipartUpload& upload,
                      versioning::Completion& completion) {
   const std::vector<Checksum> given = std::exchange(completion.checksums, {});
   if (given.empty() && upload.checksum_algorithm.empty()) return;
   const std::string algorithm =
       upload.checksum_algorithm.empty() ? given.front().algorithm : upload.checksum_algorithm;
-  const bool full = upload.checksum_type.empty() ? !given.front().composite
-                                                 : upload.checksum_type == kFullObject;
-  const auto joined = join_checksums(algorithm, full ? JoinedKind::kFullObject : JoinedKind::kComposite,
-                                     named_parts(call, upload, completion));
+  const bool full =
+      upload.checksum_type.empty() ? !given.front().composite : upload.checksum_type == kFullObject;
+  const auto joined =
+      join_checksums(algorithm, full ? JoinedKind::kFullObject : JoinedKind::kComposite,
+                     named_parts(call, upload, completion));
   for (const Checksum& checksum : given) {
     if (checksum.algorithm != algorithm || !joined) {
       throw Refusal(failure::kInvalidRequest,
@@ -78,9 +83,9 @@ void settle_checksum(Call& call, const versioning::MultipartUpload& upload,
 http::Response completed(const Call& call, const CompleteMultipartUpload& endpoint,
                          const Entry& entry) {
   xml::CompleteMultipartUploadResult result;
-  result.location = str_cat(call.request.tls ? "https://" : "http://", call.request.headers.get("host"),
-                            '/', percent_encode(endpoint.bucket), '/',
-                            percent_encode(endpoint.key, /*keep_slash=*/true));
+  result.location = str_cat(call.request.tls ? "https://" : "http://",
+                            call.request.headers.get("host"), '/', percent_encode(endpoint.bucket),
+                            '/', percent_encode(endpoint.key, /*keep_slash=*/true));
   result.bucket = endpoint.bucket;
   result.key = endpoint.key;
   result.etag = entry.etag;
@@ -88,7 +93,8 @@ http::Response completed(const Call& call, const CompleteMultipartUpload& endpoi
   return xml_response(200, to_xml(result));
 }
 
-/// The object, when it is what completing these parts made: a client whose first answer was lost asks again.
+/// The object, when it is what completing these parts made: a client whose first answer was lost
+/// asks again.
 std::optional<Entry> completed_before(Call& call, const Location& location,
                                       const versioning::Completion& completion) {
   std::vector<std::string> etags;

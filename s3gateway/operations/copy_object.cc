@@ -17,7 +17,8 @@ bool replaces(const http::Headers& headers, std::string_view header) {
   const std::string_view directive = headers.get(header);
   if (directive.empty() || directive == "COPY") return false;
   if (directive == "REPLACE") return true;
-  throw Refusal(failure::kInvalidArgument, str_cat("The header ", header, " must be COPY or REPLACE."),
+  throw Refusal(failure::kInvalidArgument,
+                str_cat("The header ", header, " must be COPY or REPLACE."),
                 {{"ArgumentName", std::string(header)}, {"ArgumentValue", std::string(directive)}});
 }
 
@@ -29,7 +30,8 @@ struct Directives {
 };
 
 Directives directives_of(const http::Headers& headers) {
-  return {replaces(headers, "x-amz-metadata-directive"), replaces(headers, "x-amz-tagging-directive"),
+  return {replaces(headers, "x-amz-metadata-directive"),
+          replaces(headers, "x-amz-tagging-directive"),
           headers.find("x-amz-storage-class") != nullptr};
 }
 
@@ -67,10 +69,11 @@ void refuse_idle_copy(const SourceObject& source, const Location& target,
       from.ref != target.ref || from.path != target.path) {
     return;
   }
-  throw Refusal(failure::kInvalidRequest,
-                "This copy request is illegal because it is trying to copy an object to itself without "
-                "changing the object's metadata, storage class, website redirect location or encryption "
-                "attributes.");
+  throw Refusal(
+      failure::kInvalidRequest,
+      "This copy request is illegal because it is trying to copy an object to itself without "
+      "changing the object's metadata, storage class, website redirect location or encryption "
+      "attributes.");
 }
 
 }  // namespace
@@ -83,7 +86,8 @@ http::Response run(Call& call, const CopyObject& endpoint) {
   const versioning::Condition condition = write_condition(headers);
   const SourceObject source = require_copy_source(call);
   if (target.is_marker() && source.found.entry.size_bytes == 0) {
-    return xml_response(200, to_xml(xml::CopyObjectResult{source.found.entry.etag, call.now(), {}}));
+    return xml_response(200,
+                        to_xml(xml::CopyObjectResult{source.found.entry.etag, call.now(), {}}));
   }
   require_path(target);
   refuse_idle_copy(source, target, directives);
@@ -93,8 +97,8 @@ http::Response run(Call& call, const CopyObject& endpoint) {
     return versioning::copy_object(call.engine(), source.address(), target.repository, branch, key,
                                    changes, /*force=*/false, condition);
   });
-  http::Response response = xml_response(
-      200, to_xml(xml::CopyObjectResult{entry.etag, entry.mtime, entry.checksums()}));
+  http::Response response =
+      xml_response(200, to_xml(xml::CopyObjectResult{entry.etag, entry.mtime, entry.checksums()}));
   if (source.found.commit) {
     response.headers.add("x-amz-copy-source-version-id", to_text(*source.found.commit));
   }

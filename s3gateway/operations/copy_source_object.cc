@@ -12,7 +12,8 @@ void check_source_owner(const Call& call) {
   const std::string* owner = call.request.headers.find("x-amz-source-expected-bucket-owner");
   if (!owner || *owner == call.context.options.owner_id) return;
   throw Refusal(failure::kAccessDenied,
-                "Access Denied: the source bucket has another owner than x-amz-source-expected-bucket-owner.");
+                "Access Denied: the source bucket has another owner than "
+                "x-amz-source-expected-bucket-owner.");
 }
 
 }  // namespace
@@ -26,8 +27,8 @@ SourceObject require_copy_source(Call& call) {
     out.version_id.reset();
   }
   out.found = require_object(call.engine(), out.location, out.version_id);
-  const ReadVerdict verdict = evaluate(copy_source_conditions(headers), out.found.entry.etag,
-                                       out.found.entry.mtime);
+  const ReadVerdict verdict =
+      evaluate(copy_source_conditions(headers), out.found.entry.etag, out.found.entry.mtime);
   if (verdict != ReadVerdict::kProceed) {
     throw Refusal(failure::kPreconditionFailed,
                   "At least one of the pre-conditions you specified for the source did not hold");

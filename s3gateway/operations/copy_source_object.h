@@ -20,8 +20,8 @@ struct SourceObject {
   }
 };
 
-/// Of x-amz-copy-source, its conditions met. Throws InvalidArgument, NoSuchKey, NoSuchVersion, NoSuchBucket,
-/// PreconditionFailed, AccessDenied (another owner expected).
+/// Of x-amz-copy-source, its conditions met. Throws InvalidArgument, NoSuchKey, NoSuchVersion,
+/// NoSuchBucket, PreconditionFailed, AccessDenied (another owner expected).
 SourceObject require_copy_source(Call& call);
 
 }  // namespace tarn::s3

@@ -1,8 +1,7 @@
-#include "s3gateway/operations/deletion.h"
-
 #include "core/versioning/repositories.h"
 #include "s3gateway/errors.h"
 #include "s3gateway/lookup.h"
+#include "s3gateway/operations/deletion.h"
 #include "s3gateway/operations/operations.h"
 #include "s3gateway/precondition.h"
 
@@ -11,8 +10,9 @@ namespace tarn::s3 {
 void check_deletable_version(const std::optional<std::string>& version_id) {
   if (!version_id || version_id->empty() || *version_id == "null") return;
   if (parse_commit_id(*version_id)) {
-    throw Refusal(failure::kMethodNotAllowed,
-                  "A version is a commit and commits are read-only: nothing in them can be deleted.");
+    throw Refusal(
+        failure::kMethodNotAllowed,
+        "A version is a commit and commits are read-only: nothing in them can be deleted.");
   }
   throw Refusal(failure::kInvalidArgument, "Invalid version id specified",
                 {{"ArgumentName", "versionId"}, {"ArgumentValue", *version_id}});

@@ -1,3 +1,5 @@
+#include "s3gateway/xml/delete_objects.h"
+
 #include <map>
 
 #include "core/versioning/objects.h"
@@ -7,14 +9,14 @@
 #include "s3gateway/operations/deletion.h"
 #include "s3gateway/operations/operations.h"
 #include "s3gateway/precondition.h"
-#include "s3gateway/xml/delete_objects.h"
 
 namespace tarn::s3 {
 namespace {
 
 using Object = xml::DeleteRequest::Object;
 
-/// Deletes the objects of one request, each with its own outcome; those of one branch without condition together.
+/// Deletes the objects of one request, each with its own outcome; those of one branch without
+/// condition together.
 class Deletion {
  public:
   Deletion(Call& call, const std::string& bucket, const xml::DeleteRequest& request)
@@ -77,8 +79,8 @@ class Deletion {
     for (size_t i = 0; i < failures_.size(); ++i) {
       const Object& object = request_.objects[i];
       if (failures_[i]) {
-        out.failed.push_back({object.key, object.version_id, std::string(failures_[i]->failure.code),
-                              failures_[i]->message});
+        out.failed.push_back({object.key, object.version_id,
+                              std::string(failures_[i]->failure.code), failures_[i]->message});
       } else if (!request_.quiet) {
         out.deleted.push_back({object.key, object.version_id});
       }

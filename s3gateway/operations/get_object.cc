@@ -16,7 +16,8 @@
 namespace tarn::s3 {
 namespace {
 
-/// Bytes up to here are read into the answer: one write with the head beats a second system call for the file.
+/// Bytes up to here are read into the answer: one write with the head beats a second system call
+/// for the file.
 constexpr uint64_t kInlineBytesMax = 64 * 1024;
 constexpr std::string_view kEmptyMd5 = "d41d8cd98f00b204e9800998ecf8427e";
 
@@ -24,8 +25,8 @@ constexpr std::string_view kEmptyMd5 = "d41d8cd98f00b204e9800998ecf8427e";
 struct Selection {
   blob::ByteRange range;
   bool partial = false;
-  std::optional<size_t> parts_count;     ///< to be shown
-  std::vector<Checksum> checksums;       ///< of exactly the bytes selected
+  std::optional<size_t> parts_count;  ///< to be shown
+  std::vector<Checksum> checksums;    ///< of exactly the bytes selected
 };
 
 class ObjectSource final : public http::BodySource {
@@ -50,7 +51,8 @@ class ObjectSource final : public http::BodySource {
 bool range_applies(const http::Headers& headers, const Entry& entry) {
   const std::string_view condition = headers.get("if-range");
   if (condition.empty()) return true;
-  if (const auto date = parse_http_date(condition)) return to_seconds(entry.mtime) <= to_seconds(*date);
+  if (const auto date = parse_http_date(condition))
+    return to_seconds(entry.mtime) <= to_seconds(*date);
   return etag_listed(condition, entry.etag);
 }
 
@@ -75,8 +77,7 @@ Selection select_bytes(const http::Headers& headers, const Entry& entry) {
 }
 
 Selection select_part(Call& call, const Entry& entry, const std::string& text) {
-  const uint64_t number =
-      check_number(text, "partNumber", 1, versioning::kPartNumberMax, 1);
+  const uint64_t number = check_number(text, "partNumber", 1, versioning::kPartNumberMax, 1);
   if (call.request.headers.find("range")) {
     throw Refusal(failure::kInvalidRequest,
                   "Cannot specify both Range header and partNumber query parameter.");
@@ -148,9 +149,9 @@ http::Response object_response(Call& call, const ObjectRead& read,
   http::Headers& headers = response.headers;
   add_object_headers(headers, entry, call.now(), read.overrides);
   if (selection.partial) {
-    headers.add("Content-Range",
-                str_cat("bytes ", selection.range.offset, '-',
-                        selection.range.offset + selection.range.length - 1, '/', entry.size_bytes));
+    headers.add("Content-Range", str_cat("bytes ", selection.range.offset, '-',
+                                         selection.range.offset + selection.range.length - 1, '/',
+                                         entry.size_bytes));
   }
   if (found.commit) headers.add("x-amz-version-id", to_text(*found.commit));
   if (selection.parts_count) {
@@ -185,19 +186,20 @@ http::Response read_object(Call& call, const ObjectRead& read, bool head) {
   const Location location = locate(read.bucket, read.key);
   check_overrides(read.overrides);
   if (location.is_marker()) return directory_marker(call, location, head);
-  const versioning::FoundObject found =
-      require_object(call.engine(), location, read.version_id);
+  const versioning::FoundObject found = require_object(call.engine(), location, read.version_id);
   const ReadConditions conditions = read_conditions(call.request.headers);
   if (!conditions.none()) {
     switch (evaluate(conditions, found.entry.etag, found.entry.mtime)) {
-      case ReadVerdict::kProceed: break;
-      case ReadVerdict::kNotModified: return not_modified(call, found.entry);
-      case ReadVerdict::kFailed: refuse_condition();
+      case ReadVerdict::kProceed:
+        break;
+      case ReadVerdict::kNotModified:
+        return not_modified(call, found.entry);
+      case ReadVerdict::kFailed:
+        refuse_condition();
     }
   }
-  const Selection selection = read.part_number
-                                  ? select_part(call, found.entry, *read.part_number)
-                                  : select_bytes(call.request.headers, found.entry);
+  const Selection selection = read.part_number ? select_part(call, found.entry, *read.part_number)
+                                               : select_bytes(call.request.headers, found.entry);
   http::Response response = object_response(call, read, found, selection);
   if (head) {
     response.content_length = selection.range.length;

@@ -24,9 +24,9 @@ std::optional<xml::ObjectAttributesResult::Parts> parts_page(Call& call, const E
   if (parts.empty()) return std::nullopt;
   xml::ObjectAttributesResult::Parts out;
   out.total = parts.size();
-  out.max_parts = std::min(
-      check_number(header(call, "x-amz-max-parts"), "x-amz-max-parts", 0, INT32_MAX, kPartsPerPageMax),
-      kPartsPerPageMax);
+  out.max_parts = std::min(check_number(header(call, "x-amz-max-parts"), "x-amz-max-parts", 0,
+                                        INT32_MAX, kPartsPerPageMax),
+                           kPartsPerPageMax);
   out.marker = check_number(header(call, "x-amz-part-number-marker"), "x-amz-part-number-marker", 0,
                             INT32_MAX, 0);
   for (const versioning::UploadedPart& part : parts) {
@@ -62,8 +62,8 @@ std::vector<std::string> asked_for(const http::Headers& headers) {
 
 http::Response run(Call& call, const GetObjectAttributes& endpoint) {
   const std::vector<std::string> names = asked_for(call.request.headers);
-  const versioning::FoundObject found = require_object(
-      call.engine(), locate(endpoint.bucket, endpoint.key), endpoint.version_id);
+  const versioning::FoundObject found =
+      require_object(call.engine(), locate(endpoint.bucket, endpoint.key), endpoint.version_id);
   const Entry& entry = found.entry;
   xml::ObjectAttributesResult result;
   for (const std::string& name : names) {
@@ -78,10 +78,11 @@ http::Response run(Call& call, const GetObjectAttributes& endpoint) {
     } else if (name == "ObjectSize") {
       result.size_bytes = entry.size_bytes;
     } else {
-      throw Refusal(failure::kInvalidArgument,
-                    "x-amz-object-attributes must name ETag, Checksum, ObjectParts, StorageClass or "
-                    "ObjectSize.",
-                    {{"ArgumentName", "x-amz-object-attributes"}, {"ArgumentValue", name}});
+      throw Refusal(
+          failure::kInvalidArgument,
+          "x-amz-object-attributes must name ETag, Checksum, ObjectParts, StorageClass or "
+          "ObjectSize.",
+          {{"ArgumentName", "x-amz-object-attributes"}, {"ArgumentValue", name}});
     }
   }
   if (names.empty()) {

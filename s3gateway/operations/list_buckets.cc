@@ -1,10 +1,11 @@
+#include "s3gateway/xml/list_buckets.h"
+
 #include <algorithm>
 
 #include "core/versioning/repositories.h"
 #include "s3gateway/errors.h"
 #include "s3gateway/list_query.h"
 #include "s3gateway/operations/operations.h"
-#include "s3gateway/xml/list_buckets.h"
 
 namespace tarn::s3 {
 namespace {

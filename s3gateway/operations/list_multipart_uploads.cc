@@ -1,11 +1,11 @@
 #include "core/base/str_cat.h"
 #include "core/versioning/multipart.h"
 #include "core/versioning/repositories.h"
+#include "s3gateway/address.h"
 #include "s3gateway/checksums.h"
 #include "s3gateway/list_query.h"
 #include "s3gateway/operations/operations.h"
 #include "s3gateway/xml/multipart.h"
-#include "s3gateway/address.h"
 
 namespace tarn::s3 {
 namespace {
@@ -18,7 +18,8 @@ constexpr std::string_view kPastEveryId = "\x7f";
 /// Collects one page, folding keys at the delimiter.
 class UploadPages {
  public:
-  /// `root` ("main/") stands before the keys of a rooted bucket in the store, and not in what clients see.
+  /// `root` ("main/") stands before the keys of a rooted bucket in the store, and not in what
+  /// clients see.
   UploadPages(Call& call, const BucketName& bucket, const ListQuery& query)
       : call_(call),
         repository_(bucket.repository),
@@ -29,7 +30,8 @@ class UploadPages {
     versioning::UploadMarker after;
     if (!query_.after.empty()) {
       const bool alone = upload_id_marker.empty();
-      after = {root_ + query_.after, alone ? std::string(kPastEveryId) : std::move(upload_id_marker)};
+      after = {root_ + query_.after,
+               alone ? std::string(kPastEveryId) : std::move(upload_id_marker)};
     }
     bool more = true;
     while (more && !out.truncated) {
@@ -76,8 +78,12 @@ class UploadPages {
       out.next_key_marker = *group;
       out.next_upload_id_marker.clear();
     } else {
-      out.uploads.push_back({key, upload.upload_id, {upload.owner, upload.owner}, upload.created,
-                             upper_name_of(upload.checksum_algorithm), upload.checksum_type});
+      out.uploads.push_back({key,
+                             upload.upload_id,
+                             {upload.owner, upload.owner},
+                             upload.created,
+                             upper_name_of(upload.checksum_algorithm),
+                             upload.checksum_type});
       out.next_key_marker = key;
       out.next_upload_id_marker = upload.upload_id;
     }
@@ -94,8 +100,8 @@ class UploadPages {
 
 http::Response run(Call& call, const ListMultipartUploads& endpoint) {
   const BucketName bucket = require_bucket(endpoint.bucket);
-  const ListQuery query = check_list_parameters(endpoint.parameters, "max-uploads",
-                                                endpoint.key_marker.value_or(""));
+  const ListQuery query =
+      check_list_parameters(endpoint.parameters, "max-uploads", endpoint.key_marker.value_or(""));
   versioning::get_repository(call.engine(), bucket.repository);
   xml::ListMultipartUploadsResult result;
   result.bucket = endpoint.bucket;

@@ -1,10 +1,11 @@
 // ListObjects, ListObjectsV2, ListObjectVersions.
+#include "s3gateway/xml/list_objects.h"
+
 #include "s3gateway/checksums.h"
 #include "s3gateway/errors.h"
 #include "s3gateway/listing.h"
 #include "s3gateway/object_headers.h"
 #include "s3gateway/operations/operations.h"
-#include "s3gateway/xml/list_objects.h"
 
 namespace tarn::s3 {
 namespace {
@@ -53,10 +54,9 @@ xml::Owner owner_of(const Call& call) {
 std::string versions_after(const ListObjectVersions& endpoint) {
   if (endpoint.version_id_marker && !endpoint.version_id_marker->empty() &&
       endpoint.key_marker.value_or("").empty()) {
-    throw Refusal(failure::kInvalidArgument,
-                  "A version-id marker cannot be specified without a key marker.",
-                  {{"ArgumentName", "version-id-marker"},
-                   {"ArgumentValue", *endpoint.version_id_marker}});
+    throw Refusal(
+        failure::kInvalidArgument, "A version-id marker cannot be specified without a key marker.",
+        {{"ArgumentName", "version-id-marker"}, {"ArgumentValue", *endpoint.version_id_marker}});
   }
   return endpoint.key_marker.value_or("");
 }

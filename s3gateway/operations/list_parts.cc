@@ -17,8 +17,9 @@ constexpr uint64_t kPartsPerPageMax = 1000;
 }  // namespace
 
 http::Response run(Call& call, const ListParts& endpoint) {
-  const uint64_t limit = std::min(
-      check_number(endpoint.max_parts, "max-parts", 0, INT32_MAX, kPartsPerPageMax), kPartsPerPageMax);
+  const uint64_t limit =
+      std::min(check_number(endpoint.max_parts, "max-parts", 0, INT32_MAX, kPartsPerPageMax),
+               kPartsPerPageMax);
   const uint64_t after =
       check_number(endpoint.part_number_marker, "part-number-marker", 0, INT32_MAX, 0);
   const versioning::MultipartUpload upload =

@@ -20,20 +20,23 @@ bool is_sha(sigv4::ChecksumAlgorithm algorithm) {
          algorithm == sigv4::ChecksumAlgorithm::kSha256;
 }
 
-/// Algorithm and type of the object's checksum. Digests of the SHA family cannot be merged, and CRC64NVME always is.
+/// Algorithm and type of the object's checksum. Digests of the SHA family cannot be merged, and
+/// CRC64NVME always is.
 void choose_checksum(const http::Headers& headers, versioning::MultipartCreation& creation) {
   const std::string_view name = headers.get("x-amz-checksum-algorithm");
   const std::string_view type = headers.get("x-amz-checksum-type");
   if (name.empty()) {
     if (type.empty()) return;
     throw Refusal(failure::kInvalidRequest,
-                  "The x-amz-checksum-type header can only be used with the x-amz-checksum-algorithm header.");
+                  "The x-amz-checksum-type header can only be used with the "
+                  "x-amz-checksum-algorithm header.");
   }
   const auto algorithm = sigv4::parse_checksum_algorithm(name);
   if (!algorithm) {
-    throw Refusal(failure::kInvalidRequest,
-                  "Checksum algorithm provided is unsupported. Please try again with any of the valid types: "
-                  "[CRC32, CRC32C, CRC64NVME, SHA1, SHA256]");
+    throw Refusal(
+        failure::kInvalidRequest,
+        "Checksum algorithm provided is unsupported. Please try again with any of the valid types: "
+        "[CRC32, CRC32C, CRC64NVME, SHA1, SHA256]");
   }
   const bool merged_only = *algorithm == sigv4::ChecksumAlgorithm::kCrc64Nvme;
   if (type.empty()) {
@@ -62,7 +65,8 @@ http::Response run(Call& call, const CreateMultipartUpload& endpoint) {
   const versioning::MultipartUpload upload =
       versioning::create_multipart(call.engine(), target, creation);
   http::Response response = xml_response(
-      200, to_xml(xml::InitiateMultipartUploadResult{endpoint.bucket, endpoint.key, upload.upload_id}));
+      200,
+      to_xml(xml::InitiateMultipartUploadResult{endpoint.bucket, endpoint.key, upload.upload_id}));
   if (!creation.checksum_algorithm.empty()) {
     response.headers.add("x-amz-checksum-algorithm", upper_name_of(creation.checksum_algorithm));
     response.headers.add("x-amz-checksum-type", creation.checksum_type);

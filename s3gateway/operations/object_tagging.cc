@@ -1,9 +1,8 @@
 // GetObjectTagging, PutObjectTagging, DeleteObjectTagging.
-#include "s3gateway/object_tags.h"
-
 #include "core/versioning/objects.h"
 #include "s3gateway/errors.h"
 #include "s3gateway/lookup.h"
+#include "s3gateway/object_tags.h"
 #include "s3gateway/operations/deletion.h"
 #include "s3gateway/operations/operations.h"
 #include "s3gateway/xml/tagging.h"
@@ -11,7 +10,8 @@
 namespace tarn::s3 {
 namespace {
 
-/// Copies the object onto itself with other tags: by reference, and only if it is still the same object.
+/// Copies the object onto itself with other tags: by reference, and only if it is still the same
+/// object.
 void replace_tags(Call& call, const Location& location, const Metadata& tags) {
   require_path(location);
   const Key key = parse_key(location.path);
@@ -33,8 +33,8 @@ void replace_tags(Call& call, const Location& location, const Metadata& tags) {
 }  // namespace
 
 http::Response run(Call& call, const GetObjectTagging& endpoint) {
-  const auto found = require_object(call.engine(), locate(endpoint.bucket, endpoint.key),
-                                    endpoint.version_id);
+  const auto found =
+      require_object(call.engine(), locate(endpoint.bucket, endpoint.key), endpoint.version_id);
   return xml_response(200, xml::tagging_to_xml(tags_of(found.entry)));
 }
 

@@ -20,9 +20,10 @@ http::Response put_marker(Call& call, const Location& location) {
   PayloadBody body(call);
   std::string first(1, '\0');
   if (body.read(first) > 0) {
-    throw Refusal(failure::kInvalidArgument,
-                  "The key must be <branch>/<path>: \"<branch>/\" alone can only be an empty directory "
-                  "marker.");
+    throw Refusal(
+        failure::kInvalidArgument,
+        "The key must be <branch>/<path>: \"<branch>/\" alone can only be an empty directory "
+        "marker.");
   }
   http::Response response;
   response.headers.add("ETag", quoted(kEmptyMd5));
@@ -33,13 +34,15 @@ http::Response put_marker(Call& call, const Location& location) {
 
 void check_upload_length(const Call& call, std::optional<uint64_t> length) {
   if (!length && !call.request.content_length && !call.request.chunked) {
-    throw Refusal(failure::kMissingContentLength, "You must provide the Content-Length HTTP header.");
+    throw Refusal(failure::kMissingContentLength,
+                  "You must provide the Content-Length HTTP header.");
   }
   if (length.value_or(0) > kSinglePutBytesMax) {
-    throw Refusal(failure::kEntityTooLarge,
-                  "Your proposed upload exceeds the maximum allowed size of 5 GiB. Use a multipart upload.",
-                  {{"ProposedSize", std::to_string(*length)},
-                   {"MaxSizeAllowed", std::to_string(kSinglePutBytesMax)}});
+    throw Refusal(
+        failure::kEntityTooLarge,
+        "Your proposed upload exceeds the maximum allowed size of 5 GiB. Use a multipart upload.",
+        {{"ProposedSize", std::to_string(*length)},
+         {"MaxSizeAllowed", std::to_string(kSinglePutBytesMax)}});
   }
 }
 
@@ -52,10 +55,11 @@ http::Response run(Call& call, const PutObject& endpoint) {
   const versioning::ObjectAttributes attributes = parse_object_attributes(headers);
   PayloadBody body(call);
   check_upload_length(call, body.length());
-  // Everything that can refuse comes before the first byte of the body is read: the client then sends none.
+  // Everything that can refuse comes before the first byte of the body is read: the client then
+  // sends none.
   const versioning::UploadTarget target = check_upload(call.engine(), location, condition);
-  const Entry entry = versioning::put_object(call.engine(), target, body, body.length(), attributes,
-                                             condition);
+  const Entry entry =
+      versioning::put_object(call.engine(), target, body, body.length(), attributes, condition);
   http::Response response;
   response.headers.add("ETag", quoted(entry.etag));
   add_checksum_headers(response.headers, entry.checksums());

@@ -21,14 +21,16 @@ std::vector<sigv4::ChecksumAlgorithm> algorithms_of(const versioning::MultipartU
   return {*algorithm};
 }
 
-/// A part with another checksum than the upload was created for could not be checked at its completion.
+/// A part with another checksum than the upload was created for could not be checked at its
+/// completion.
 void check_part_algorithm(const versioning::MultipartUpload& upload, const http::Headers& headers) {
   if (upload.checksum_algorithm.empty()) return;
   for (const Checksum& checksum : checksum_headers(headers)) {
     if (checksum.algorithm == upload.checksum_algorithm) continue;
-    throw Refusal(failure::kInvalidRequest,
-                  str_cat("Checksum Type mismatch occurred, expected checksum Type: ",
-                          upload.checksum_algorithm, ", actual checksum Type: ", checksum.algorithm));
+    throw Refusal(
+        failure::kInvalidRequest,
+        str_cat("Checksum Type mismatch occurred, expected checksum Type: ",
+                upload.checksum_algorithm, ", actual checksum Type: ", checksum.algorithm));
   }
 }
 
@@ -37,15 +39,17 @@ blob::ByteRange copied_range(const http::Headers& headers, uint64_t source_bytes
   if (!header) return {0, source_bytes};
   const auto range = parse_copy_range(*header);
   if (!range) {
-    throw Refusal(failure::kInvalidArgument,
-                  "The x-amz-copy-source-range value must be of the form bytes=first-last where first and "
-                  "last are the zero-based offsets of the first and last bytes to copy.",
-                  {{"ArgumentName", "x-amz-copy-source-range"}, {"ArgumentValue", *header}});
+    throw Refusal(
+        failure::kInvalidArgument,
+        "The x-amz-copy-source-range value must be of the form bytes=first-last where first and "
+        "last are the zero-based offsets of the first and last bytes to copy.",
+        {{"ArgumentName", "x-amz-copy-source-range"}, {"ArgumentValue", *header}});
   }
   if (range->offset + range->length > source_bytes) {
-    throw Refusal(failure::kInvalidRange,
-                  str_cat("Range specified is not valid for source object of size: ", source_bytes),
-                  {{"RangeRequested", *header}, {"ActualObjectSize", std::to_string(source_bytes)}});
+    throw Refusal(
+        failure::kInvalidRange,
+        str_cat("Range specified is not valid for source object of size: ", source_bytes),
+        {{"RangeRequested", *header}, {"ActualObjectSize", std::to_string(source_bytes)}});
   }
   return *range;
 }
@@ -57,17 +61,17 @@ uint32_t check_part_number(const std::string& text) {
     throw Refusal(failure::kInvalidArgument, "The parameter partNumber is required.",
                   {{"ArgumentName", "partNumber"}});
   }
-  return static_cast<uint32_t>(
-      check_number(text, "partNumber", 1, versioning::kPartNumberMax, 1));
+  return static_cast<uint32_t>(check_number(text, "partNumber", 1, versioning::kPartNumberMax, 1));
 }
 
 versioning::MultipartUpload open_upload(Call& call, const Location& location,
                                         std::string_view upload_id) {
   // What cannot name an object cannot have an upload either.
   if (!is_branch_name(location.ref) || location.path.empty() || upload_id.empty()) {
-    throw Error(ErrorCode::kNotFound, kNoSuchUploadReason,
-                "The specified multipart upload does not exist. The upload ID may be invalid, or the "
-                "upload may have been aborted or completed.");
+    throw Error(
+        ErrorCode::kNotFound, kNoSuchUploadReason,
+        "The specified multipart upload does not exist. The upload ID may be invalid, or the "
+        "upload may have been aborted or completed.");
   }
   return versioning::get_multipart(call.engine(), location.repository, BranchName(location.ref),
                                    parse_key(location.path), upload_id);

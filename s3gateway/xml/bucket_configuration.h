@@ -1,4 +1,5 @@
-// Small documents about buckets: location, versioning, access control, and configurations nobody can set.
+// Small documents about buckets: location, versioning, access control, and configurations nobody
+// can set.
 #pragma once
 
 #include <optional>

@@ -8,7 +8,8 @@
 
 namespace tarn::s3::xml {
 
-/// ChecksumCRC32 and so on, in the order given; then ChecksumType when there is any and `with_type`.
+/// ChecksumCRC32 and so on, in the order given; then ChecksumType when there is any and
+/// `with_type`.
 void write_checksums(Writer& out, const std::vector<Checksum>& checksums, bool with_type);
 
 }  // namespace tarn::s3::xml

@@ -19,7 +19,7 @@ struct DeleteRequest {
     std::optional<std::string> version_id;
     std::optional<std::string> etag;  ///< as sent, may be quoted
   };
-  std::vector<Object> objects;        ///< 1..kDeleteKeysMax
+  std::vector<Object> objects;  ///< 1..kDeleteKeysMax
   bool quiet = false;
 };
 /// Throws MalformedXML.

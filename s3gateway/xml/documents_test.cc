@@ -43,10 +43,12 @@ Listing listing() {
 }
 
 TEST(XmlDocuments, WriteErrors) {
-  EXPECT_EQ(to_xml(ErrorDocument{"NoSuchKey", "It is <gone>.", "/lake/main/a", "r1", "h1", {{"Key", "main/a"}}}),
-            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>NoSuchKey</Code>"
-            "<Message>It is &lt;gone&gt;.</Message><Key>main/a</Key><Resource>/lake/main/a</Resource>"
-            "<RequestId>r1</RequestId><HostId>h1</HostId></Error>");
+  EXPECT_EQ(
+      to_xml(ErrorDocument{
+          "NoSuchKey", "It is <gone>.", "/lake/main/a", "r1", "h1", {{"Key", "main/a"}}}),
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>NoSuchKey</Code>"
+      "<Message>It is &lt;gone&gt;.</Message><Key>main/a</Key><Resource>/lake/main/a</Resource>"
+      "<RequestId>r1</RequestId><HostId>h1</HostId></Error>");
 }
 
 TEST(XmlDocuments, WriteBuckets) {
@@ -54,11 +56,12 @@ TEST(XmlDocuments, WriteBuckets) {
   result.buckets = {{"lake", kTime}};
   result.region = "us-east-1";
   result.owner = {"id", "name"};
-  EXPECT_EQ(to_xml(result),
-            document("ListAllMyBucketsResult",
-                     "<Buckets><Bucket><BucketRegion>us-east-1</BucketRegion><CreationDate>" + kTimeText +
-                         "</CreationDate><Name>lake</Name></Bucket></Buckets>"
-                         "<Owner><ID>id</ID><DisplayName>name</DisplayName></Owner>"));
+  EXPECT_EQ(
+      to_xml(result),
+      document("ListAllMyBucketsResult",
+               "<Buckets><Bucket><BucketRegion>us-east-1</BucketRegion><CreationDate>" + kTimeText +
+                   "</CreationDate><Name>lake</Name></Bucket></Buckets>"
+                   "<Owner><ID>id</ID><DisplayName>name</DisplayName></Owner>"));
   result.buckets.clear();
   result.continuation_token = "t";
   result.prefix = "l";
@@ -72,16 +75,19 @@ TEST(XmlDocuments, WriteListingsOfTheSecondVersion) {
   ListObjectsV2Result result;
   result.listing = listing();
   result.next_continuation_token = "t";
-  EXPECT_EQ(to_xml(result),
-            document("ListBucketResult",
-                     "<Name>lake</Name><Prefix>main/a b</Prefix><NextContinuationToken>t</NextContinuationToken>"
-                     "<KeyCount>2</KeyCount><MaxKeys>2</MaxKeys><Delimiter>/</Delimiter>"
-                     "<IsTruncated>true</IsTruncated><Contents><Key>main/a b+&lt;</Key><LastModified>" +
-                         kTimeText +
-                         "</LastModified><ETag>&quot;abc&quot;</ETag><ChecksumAlgorithm>CRC32</ChecksumAlgorithm>"
-                         "<ChecksumType>FULL_OBJECT</ChecksumType><Size>7</Size>"
-                         "<StorageClass>STANDARD</StorageClass></Contents>"
-                         "<CommonPrefixes><Prefix>main/a b/</Prefix></CommonPrefixes>"));
+  EXPECT_EQ(
+      to_xml(result),
+      document("ListBucketResult",
+               "<Name>lake</Name><Prefix>main/a "
+               "b</Prefix><NextContinuationToken>t</NextContinuationToken>"
+               "<KeyCount>2</KeyCount><MaxKeys>2</MaxKeys><Delimiter>/</Delimiter>"
+               "<IsTruncated>true</IsTruncated><Contents><Key>main/a b+&lt;</Key><LastModified>" +
+                   kTimeText +
+                   "</LastModified><ETag>&quot;abc&quot;</ETag><ChecksumAlgorithm>CRC32</"
+                   "ChecksumAlgorithm>"
+                   "<ChecksumType>FULL_OBJECT</ChecksumType><Size>7</Size>"
+                   "<StorageClass>STANDARD</StorageClass></Contents>"
+                   "<CommonPrefixes><Prefix>main/a b/</Prefix></CommonPrefixes>"));
 }
 
 TEST(XmlDocuments, EncodeEveryNameWhenAskedTo) {
@@ -95,7 +101,8 @@ TEST(XmlDocuments, EncodeEveryNameWhenAskedTo) {
                                        "<ContinuationToken>t0</ContinuationToken>"));
   EXPECT_THAT(text, testing::HasSubstr("<Delimiter>/</Delimiter><EncodingType>url</EncodingType>"));
   EXPECT_THAT(text, testing::HasSubstr("<Key>main/a%20b%2B%3C</Key>"));
-  EXPECT_THAT(text, testing::HasSubstr("<CommonPrefixes><Prefix>main/a%20b/</Prefix></CommonPrefixes>"));
+  EXPECT_THAT(text,
+              testing::HasSubstr("<CommonPrefixes><Prefix>main/a%20b/</Prefix></CommonPrefixes>"));
 }
 
 TEST(XmlDocuments, WriteListingsOfTheFirstVersion) {
@@ -103,11 +110,12 @@ TEST(XmlDocuments, WriteListingsOfTheFirstVersion) {
   result.listing = listing();
   result.listing.objects.clear();
   result.listing.owner = Owner{"id", "name"};
-  EXPECT_EQ(to_xml(result),
-            document("ListBucketResult",
-                     "<Name>lake</Name><Prefix>main/a b</Prefix><Marker></Marker><MaxKeys>2</MaxKeys>"
-                     "<Delimiter>/</Delimiter><IsTruncated>true</IsTruncated>"
-                     "<CommonPrefixes><Prefix>main/a b/</Prefix></CommonPrefixes>"));
+  EXPECT_EQ(
+      to_xml(result),
+      document("ListBucketResult",
+               "<Name>lake</Name><Prefix>main/a b</Prefix><Marker></Marker><MaxKeys>2</MaxKeys>"
+               "<Delimiter>/</Delimiter><IsTruncated>true</IsTruncated>"
+               "<CommonPrefixes><Prefix>main/a b/</Prefix></CommonPrefixes>"));
   result.next_marker = "main/a b/";
   result.marker = "m";
   EXPECT_THAT(to_xml(result),
@@ -121,28 +129,34 @@ TEST(XmlDocuments, WriteVersions) {
   result.listing.owner = Owner{"id", "name"};
   result.version_id = "null";
   result.next_key_marker = "main/a b+<";
-  EXPECT_EQ(to_xml(result),
-            document("ListVersionsResult",
-                     "<Name>lake</Name><Prefix>main/a b</Prefix><KeyMarker></KeyMarker>"
-                     "<VersionIdMarker></VersionIdMarker><NextKeyMarker>main/a b+&lt;</NextKeyMarker>"
-                     "<NextVersionIdMarker>null</NextVersionIdMarker><MaxKeys>2</MaxKeys>"
-                     "<Delimiter>/</Delimiter><IsTruncated>true</IsTruncated><Version><Key>main/a b+&lt;</Key>"
-                     "<VersionId>null</VersionId><IsLatest>true</IsLatest><LastModified>" +
-                         kTimeText +
-                         "</LastModified><ETag>&quot;abc&quot;</ETag><ChecksumAlgorithm>CRC32</ChecksumAlgorithm>"
-                         "<ChecksumType>FULL_OBJECT</ChecksumType><Size>7</Size>"
-                         "<StorageClass>STANDARD</StorageClass><Owner><ID>id</ID><DisplayName>name</DisplayName>"
-                         "</Owner></Version>"));
+  EXPECT_EQ(
+      to_xml(result),
+      document(
+          "ListVersionsResult",
+          "<Name>lake</Name><Prefix>main/a b</Prefix><KeyMarker></KeyMarker>"
+          "<VersionIdMarker></VersionIdMarker><NextKeyMarker>main/a b+&lt;</NextKeyMarker>"
+          "<NextVersionIdMarker>null</NextVersionIdMarker><MaxKeys>2</MaxKeys>"
+          "<Delimiter>/</Delimiter><IsTruncated>true</IsTruncated><Version><Key>main/a b+&lt;</Key>"
+          "<VersionId>null</VersionId><IsLatest>true</IsLatest><LastModified>" +
+              kTimeText +
+              "</LastModified><ETag>&quot;abc&quot;</ETag><ChecksumAlgorithm>CRC32</"
+              "ChecksumAlgorithm>"
+              "<ChecksumType>FULL_OBJECT</ChecksumType><Size>7</Size>"
+              "<StorageClass>STANDARD</StorageClass><Owner><ID>id</ID><DisplayName>name</"
+              "DisplayName>"
+              "</Owner></Version>"));
 }
 
 TEST(XmlDocuments, WriteCopies) {
-  EXPECT_EQ(to_xml(CopyObjectResult{"abc", kTime, {kCrc32}}),
-            document("CopyObjectResult", "<ETag>&quot;abc&quot;</ETag><LastModified>" + kTimeText +
-                                             "</LastModified><ChecksumCRC32>y/Q5Jg==</ChecksumCRC32>"
-                                             "<ChecksumType>FULL_OBJECT</ChecksumType>"));
-  EXPECT_EQ(to_xml(CopyPartResult{"abc", kTime, {kCrc32}}),
-            document("CopyPartResult", "<ETag>&quot;abc&quot;</ETag><LastModified>" + kTimeText +
-                                           "</LastModified><ChecksumCRC32>y/Q5Jg==</ChecksumCRC32>"));
+  EXPECT_EQ(
+      to_xml(CopyObjectResult{"abc", kTime, {kCrc32}}),
+      document("CopyObjectResult", "<ETag>&quot;abc&quot;</ETag><LastModified>" + kTimeText +
+                                       "</LastModified><ChecksumCRC32>y/Q5Jg==</ChecksumCRC32>"
+                                       "<ChecksumType>FULL_OBJECT</ChecksumType>"));
+  EXPECT_EQ(
+      to_xml(CopyPartResult{"abc", kTime, {kCrc32}}),
+      document("CopyPartResult", "<ETag>&quot;abc&quot;</ETag><LastModified>" + kTimeText +
+                                     "</LastModified><ChecksumCRC32>y/Q5Jg==</ChecksumCRC32>"));
 }
 
 TEST(XmlDocuments, ReadAndAnswerDeletions) {
@@ -157,10 +171,13 @@ TEST(XmlDocuments, ReadAndAnswerDeletions) {
   EXPECT_EQ(request.objects[1].key, "main/ c ");
   EXPECT_EQ(request.objects[1].etag, "\"e\"");
 
-  EXPECT_EQ(to_xml(DeleteResult{{{"main/a", std::nullopt}}, {{"tag/b", "null", "MethodNotAllowed", "no"}}}),
-            document("DeleteResult",
-                     "<Deleted><Key>main/a</Key></Deleted><Error><Key>tag/b</Key><VersionId>null</VersionId>"
-                     "<Code>MethodNotAllowed</Code><Message>no</Message></Error>"));
+  EXPECT_EQ(
+      to_xml(
+          DeleteResult{{{"main/a", std::nullopt}}, {{"tag/b", "null", "MethodNotAllowed", "no"}}}),
+      document(
+          "DeleteResult",
+          "<Deleted><Key>main/a</Key></Deleted><Error><Key>tag/b</Key><VersionId>null</VersionId>"
+          "<Code>MethodNotAllowed</Code><Message>no</Message></Error>"));
 }
 
 TEST(XmlDocuments, RefuseDeletionsWithoutOrWithTooManyKeys) {
@@ -177,7 +194,8 @@ TEST(XmlDocuments, ReadCompletions) {
   const CompleteRequest request = parse_complete(
       "<CompleteMultipartUpload><Part><ETag>\"abc\"</ETag><PartNumber>1</PartNumber>"
       "<ChecksumCRC32>y/Q5Jg==</ChecksumCRC32></Part>"
-      "<Part><PartNumber>3</PartNumber><ETag>&quot;def&quot;</ETag></Part></CompleteMultipartUpload>");
+      "<Part><PartNumber>3</PartNumber><ETag>&quot;def&quot;</ETag></Part></"
+      "CompleteMultipartUpload>");
   ASSERT_EQ(request.parts.size(), 2u);
   EXPECT_EQ(request.parts[0].number, 1u);
   EXPECT_EQ(request.parts[0].etag, "abc");
@@ -188,10 +206,10 @@ TEST(XmlDocuments, ReadCompletions) {
 }
 
 TEST(XmlDocuments, RefuseCompletionsThatSayTooLittle) {
-  for (std::string_view part : {"<ETag>a</ETag>", "<PartNumber>1</PartNumber>",
-                                "<PartNumber>x</PartNumber><ETag>a</ETag>",
-                                "<PartNumber>-1</PartNumber><ETag>a</ETag>",
-                                "<PartNumber>1</PartNumber><ETag>a</ETag><ChecksumCRC32>x</ChecksumCRC32>"}) {
+  for (std::string_view part :
+       {"<ETag>a</ETag>", "<PartNumber>1</PartNumber>", "<PartNumber>x</PartNumber><ETag>a</ETag>",
+        "<PartNumber>-1</PartNumber><ETag>a</ETag>",
+        "<PartNumber>1</PartNumber><ETag>a</ETag><ChecksumCRC32>x</ChecksumCRC32>"}) {
     EXPECT_THROW(parse_complete("<CompleteMultipartUpload><Part>" + std::string(part) +
                                 "</Part></CompleteMultipartUpload>"),
                  Refusal)
@@ -203,10 +221,11 @@ TEST(XmlDocuments, WriteMultipartAnswers) {
   EXPECT_EQ(to_xml(InitiateMultipartUploadResult{"lake", "main/a", "u"}),
             document("InitiateMultipartUploadResult",
                      "<Bucket>lake</Bucket><Key>main/a</Key><UploadId>u</UploadId>"));
-  EXPECT_EQ(to_xml(CompleteMultipartUploadResult{"http://h/lake/main/a", "lake", "main/a", "abc-2", {}}),
-            document("CompleteMultipartUploadResult",
-                     "<Location>http://h/lake/main/a</Location><Bucket>lake</Bucket><Key>main/a</Key>"
-                     "<ETag>&quot;abc-2&quot;</ETag>"));
+  EXPECT_EQ(
+      to_xml(CompleteMultipartUploadResult{"http://h/lake/main/a", "lake", "main/a", "abc-2", {}}),
+      document("CompleteMultipartUploadResult",
+               "<Location>http://h/lake/main/a</Location><Bucket>lake</Bucket><Key>main/a</Key>"
+               "<ETag>&quot;abc-2&quot;</ETag>"));
   ListPartsResult parts;
   parts.bucket = "lake";
   parts.key = "main/a";
@@ -219,18 +238,21 @@ TEST(XmlDocuments, WriteMultipartAnswers) {
   parts.checksum_algorithm = "CRC32";
   parts.checksum_type = "COMPOSITE";
   parts.parts.push_back({1, kTime, "abc", 5, {kCrc32}});
-  EXPECT_EQ(to_xml(parts),
-            document("ListPartsResult",
-                     "<Bucket>lake</Bucket><Key>main/a</Key><UploadId>u</UploadId>"
-                     "<PartNumberMarker>0</PartNumberMarker><NextPartNumberMarker>1</NextPartNumberMarker>"
-                     "<MaxParts>1</MaxParts><IsTruncated>true</IsTruncated><Part><PartNumber>1</PartNumber>"
-                     "<LastModified>" + kTimeText +
-                         "</LastModified><ETag>&quot;abc&quot;</ETag><Size>5</Size>"
-                         "<ChecksumCRC32>y/Q5Jg==</ChecksumCRC32></Part>"
-                         "<Initiator><ID>admin</ID><DisplayName>admin</DisplayName></Initiator>"
-                         "<Owner><ID>admin</ID><DisplayName>admin</DisplayName></Owner>"
-                         "<StorageClass>STANDARD</StorageClass><ChecksumAlgorithm>CRC32</ChecksumAlgorithm>"
-                         "<ChecksumType>COMPOSITE</ChecksumType>"));
+  EXPECT_EQ(
+      to_xml(parts),
+      document(
+          "ListPartsResult",
+          "<Bucket>lake</Bucket><Key>main/a</Key><UploadId>u</UploadId>"
+          "<PartNumberMarker>0</PartNumberMarker><NextPartNumberMarker>1</NextPartNumberMarker>"
+          "<MaxParts>1</MaxParts><IsTruncated>true</IsTruncated><Part><PartNumber>1</PartNumber>"
+          "<LastModified>" +
+              kTimeText +
+              "</LastModified><ETag>&quot;abc&quot;</ETag><Size>5</Size>"
+              "<ChecksumCRC32>y/Q5Jg==</ChecksumCRC32></Part>"
+              "<Initiator><ID>admin</ID><DisplayName>admin</DisplayName></Initiator>"
+              "<Owner><ID>admin</ID><DisplayName>admin</DisplayName></Owner>"
+              "<StorageClass>STANDARD</StorageClass><ChecksumAlgorithm>CRC32</ChecksumAlgorithm>"
+              "<ChecksumType>COMPOSITE</ChecksumType>"));
   ListMultipartUploadsResult uploads;
   uploads.bucket = "lake";
   uploads.delimiter = "/";
@@ -238,16 +260,19 @@ TEST(XmlDocuments, WriteMultipartAnswers) {
   uploads.url_encoding = true;
   uploads.uploads.push_back({"main/a b", "u", {"admin", "admin"}, kTime, "", ""});
   uploads.common_prefixes.push_back("main/d/");
-  EXPECT_EQ(to_xml(uploads),
-            document("ListMultipartUploadsResult",
-                     "<Bucket>lake</Bucket><KeyMarker></KeyMarker><UploadIdMarker></UploadIdMarker>"
-                     "<Prefix></Prefix><Delimiter>/</Delimiter><EncodingType>url</EncodingType>"
-                     "<MaxUploads>1000</MaxUploads><IsTruncated>false</IsTruncated><Upload>"
-                     "<Key>main/a%20b</Key><UploadId>u</UploadId>"
-                     "<Initiator><ID>admin</ID><DisplayName>admin</DisplayName></Initiator>"
-                     "<Owner><ID>admin</ID><DisplayName>admin</DisplayName></Owner>"
-                     "<StorageClass>STANDARD</StorageClass><Initiated>" + kTimeText +
-                         "</Initiated></Upload><CommonPrefixes><Prefix>main/d/</Prefix></CommonPrefixes>"));
+  EXPECT_EQ(
+      to_xml(uploads),
+      document(
+          "ListMultipartUploadsResult",
+          "<Bucket>lake</Bucket><KeyMarker></KeyMarker><UploadIdMarker></UploadIdMarker>"
+          "<Prefix></Prefix><Delimiter>/</Delimiter><EncodingType>url</EncodingType>"
+          "<MaxUploads>1000</MaxUploads><IsTruncated>false</IsTruncated><Upload>"
+          "<Key>main/a%20b</Key><UploadId>u</UploadId>"
+          "<Initiator><ID>admin</ID><DisplayName>admin</DisplayName></Initiator>"
+          "<Owner><ID>admin</ID><DisplayName>admin</DisplayName></Owner>"
+          "<StorageClass>STANDARD</StorageClass><Initiated>" +
+              kTimeText +
+              "</Initiated></Upload><CommonPrefixes><Prefix>main/d/</Prefix></CommonPrefixes>"));
 }
 
 TEST(XmlDocuments, ReadAndWriteTags) {
@@ -255,10 +280,12 @@ TEST(XmlDocuments, ReadAndWriteTags) {
   EXPECT_EQ(parse_tagging(tagging_to_xml(tags)), tags);
   EXPECT_EQ(tagging_to_xml({}), document("Tagging", "<TagSet></TagSet>"));
   EXPECT_EQ(parse_tagging("<Tagging><TagSet/></Tagging>"), Metadata{});
-  for (std::string_view inside : {"", "<TagSet><Tag><Key>a</Key></Tag></TagSet>", "<TagSet><X/></TagSet>",
-                                  "<TagSet><Tag><Key>a</Key><Value/></Tag><Tag><Key>a</Key><Value/></Tag></TagSet>",
-                                  "<TagSet/><TagSet/>"}) {
-    EXPECT_THROW(parse_tagging("<Tagging>" + std::string(inside) + "</Tagging>"), Refusal) << inside;
+  for (std::string_view inside :
+       {"", "<TagSet><Tag><Key>a</Key></Tag></TagSet>", "<TagSet><X/></TagSet>",
+        "<TagSet><Tag><Key>a</Key><Value/></Tag><Tag><Key>a</Key><Value/></Tag></TagSet>",
+        "<TagSet/><TagSet/>"}) {
+    EXPECT_THROW(parse_tagging("<Tagging>" + std::string(inside) + "</Tagging>"), Refusal)
+        << inside;
   }
 }
 
@@ -266,14 +293,17 @@ TEST(XmlDocuments, WriteFactsOfBuckets) {
   EXPECT_EQ(location_to_xml("us-east-1"), document("LocationConstraint", ""));
   EXPECT_EQ(location_to_xml("eu-west-1"), document("LocationConstraint", "eu-west-1"));
   EXPECT_EQ(no_versioning_to_xml(), document("VersioningConfiguration", ""));
-  EXPECT_EQ(request_payment_to_xml(), document("RequestPaymentConfiguration", "<Payer>BucketOwner</Payer>"));
-  EXPECT_EQ(owner_only_acl_to_xml({"id", "name"}),
-            document("AccessControlPolicy",
-                     "<Owner><ID>id</ID><DisplayName>name</DisplayName></Owner><AccessControlList><Grant>"
-                     "<Grantee xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" "
-                     "xsi:type=\"CanonicalUser\"><ID>id</ID><DisplayName>name</DisplayName></Grantee>"
-                     "<Permission>FULL_CONTROL</Permission></Grant></AccessControlList>"));
-  EXPECT_EQ(parse_versioning_status("<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>"),
+  EXPECT_EQ(request_payment_to_xml(),
+            document("RequestPaymentConfiguration", "<Payer>BucketOwner</Payer>"));
+  EXPECT_EQ(
+      owner_only_acl_to_xml({"id", "name"}),
+      document("AccessControlPolicy",
+               "<Owner><ID>id</ID><DisplayName>name</DisplayName></Owner><AccessControlList><Grant>"
+               "<Grantee xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" "
+               "xsi:type=\"CanonicalUser\"><ID>id</ID><DisplayName>name</DisplayName></Grantee>"
+               "<Permission>FULL_CONTROL</Permission></Grant></AccessControlList>"));
+  EXPECT_EQ(parse_versioning_status(
+                "<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>"),
             "Enabled");
   EXPECT_EQ(parse_versioning_status("<VersioningConfiguration/>"), "");
 }
@@ -290,14 +320,18 @@ TEST(XmlDocuments, WriteObjectAttributes) {
   parts.max_parts = 1000;
   parts.parts.push_back({1, 5, {kCrc32}});
   result.parts = parts;
-  EXPECT_EQ(to_xml(result),
-            document("GetObjectAttributesResponse",
-                     "<ETag>abc-1</ETag><Checksum><ChecksumCRC32>y/Q5Jg==</ChecksumCRC32>"
-                     "<ChecksumType>FULL_OBJECT</ChecksumType></Checksum><ObjectParts><PartsCount>1</PartsCount>"
-                     "<PartNumberMarker>0</PartNumberMarker><NextPartNumberMarker>1</NextPartNumberMarker>"
-                     "<MaxParts>1000</MaxParts><IsTruncated>false</IsTruncated><Part><PartNumber>1</PartNumber>"
-                     "<Size>5</Size><ChecksumCRC32>y/Q5Jg==</ChecksumCRC32></Part></ObjectParts>"
-                     "<StorageClass>STANDARD</StorageClass><ObjectSize>5</ObjectSize>"));
+  EXPECT_EQ(
+      to_xml(result),
+      document(
+          "GetObjectAttributesResponse",
+          "<ETag>abc-1</ETag><Checksum><ChecksumCRC32>y/Q5Jg==</ChecksumCRC32>"
+          "<ChecksumType>FULL_OBJECT</ChecksumType></Checksum><ObjectParts><PartsCount>1</"
+          "PartsCount>"
+          "<PartNumberMarker>0</PartNumberMarker><NextPartNumberMarker>1</NextPartNumberMarker>"
+          "<MaxParts>1000</MaxParts><IsTruncated>false</IsTruncated><Part><PartNumber>1</"
+          "PartNumber>"
+          "<Size>5</Size><ChecksumCRC32>y/Q5Jg==</ChecksumCRC32></Part></ObjectParts>"
+          "<StorageClass>STANDARD</StorageClass><ObjectSize>5</ObjectSize>"));
   EXPECT_EQ(to_xml(ObjectAttributesResult{}), document("GetObjectAttributesResponse", ""));
 }
 

@@ -16,7 +16,7 @@ struct ListAllMyBucketsResult {
     Instant created{};
   };
   std::vector<Bucket> buckets;
-  std::string region;              ///< of every bucket
+  std::string region;  ///< of every bucket
   Owner owner;
   std::string continuation_token;  ///< "" = that was all
   std::string prefix;

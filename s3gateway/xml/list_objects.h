@@ -14,7 +14,7 @@ namespace tarn::s3::xml {
 struct ListedObject {
   std::string key;
   Instant modified{};
-  std::string etag;                ///< unquoted
+  std::string etag;  ///< unquoted
   uint64_t size_bytes = 0;
   std::string storage_class;
   std::string checksum_algorithm;  ///< "CRC32" ...; "" = none
@@ -25,20 +25,20 @@ struct ListedObject {
 struct Listing {
   std::string bucket;
   std::string prefix;
-  std::string delimiter;           ///< "" = left out
+  std::string delimiter;  ///< "" = left out
   bool url_encoding = false;
   uint64_t max_keys = 0;
   bool truncated = false;
   std::vector<ListedObject> objects;
   std::vector<std::string> common_prefixes;
-  std::optional<Owner> owner;      ///< of every object, when it is to be shown
+  std::optional<Owner> owner;  ///< of every object, when it is to be shown
 };
 
 /// https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjects.html
 struct ListObjectsV1Result {
   Listing listing;
   std::string marker;
-  std::string next_marker;         ///< "" = left out
+  std::string next_marker;  ///< "" = left out
 };
 std::string to_xml(const ListObjectsV1Result& result);
 
@@ -57,8 +57,8 @@ struct ListVersionsResult {
   Listing listing;
   std::string key_marker;
   std::string version_id_marker;
-  std::string next_key_marker;     ///< "" = left out
-  std::string version_id;          ///< of every object
+  std::string next_key_marker;  ///< "" = left out
+  std::string version_id;       ///< of every object
 };
 std::string to_xml(const ListVersionsResult& result);
 

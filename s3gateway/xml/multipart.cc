@@ -50,7 +50,8 @@ CompleteRequest::Part parse_part(Reader& in) {
   return out;
 }
 
-void write_upload(Writer& out, const ListMultipartUploadsResult::Upload& upload, bool url_encoding) {
+void write_upload(Writer& out, const ListMultipartUploadsResult::Upload& upload,
+                  bool url_encoding) {
   out.open("Upload");
   out.element("Key", url_encoding ? percent_encode(upload.key, true) : upload.key);
   out.element("UploadId", upload.upload_id);

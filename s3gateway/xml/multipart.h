@@ -29,10 +29,10 @@ std::string to_xml(const InitiateMultipartUploadResult& result);
 struct CompleteRequest {
   struct Part {
     uint32_t number = 0;
-    std::string etag;                 ///< unquoted
+    std::string etag;  ///< unquoted
     std::vector<Checksum> checksums;
   };
-  std::vector<Part> parts;            ///< in the order of the document; may be empty
+  std::vector<Part> parts;  ///< in the order of the document; may be empty
 };
 /// Throws MalformedXML; InvalidRequest for a checksum that is none.
 CompleteRequest parse_complete(std::string_view document);
@@ -41,7 +41,7 @@ struct CompleteMultipartUploadResult {
   std::string location;
   std::string bucket;
   std::string key;
-  std::string etag;                   ///< unquoted
+  std::string etag;  ///< unquoted
   std::vector<Checksum> checksums;
 };
 std::string to_xml(const CompleteMultipartUploadResult& result);
@@ -51,7 +51,7 @@ struct ListPartsResult {
   struct Part {
     uint32_t number = 0;
     Instant modified{};
-    std::string etag;                 ///< unquoted
+    std::string etag;  ///< unquoted
     uint64_t size_bytes = 0;
     std::vector<Checksum> checksums;
   };
@@ -64,7 +64,7 @@ struct ListPartsResult {
   uint64_t next_part_number_marker = 0;
   uint64_t max_parts = 0;
   bool truncated = false;
-  std::string checksum_algorithm;     ///< "" = none
+  std::string checksum_algorithm;  ///< "" = none
   std::string checksum_type;
   std::vector<Part> parts;
 };
@@ -77,7 +77,7 @@ struct ListMultipartUploadsResult {
     std::string upload_id;
     Owner owner;
     Instant initiated{};
-    std::string checksum_algorithm;   ///< "" = none
+    std::string checksum_algorithm;  ///< "" = none
     std::string checksum_type;
   };
   std::string bucket;

@@ -65,7 +65,8 @@ Reader::Reader(std::string_view document) : document_(document) {
 void Reader::fail(std::string_view why) const {
   throw Refusal(failure::kMalformedXml,
                 str_cat("The XML you provided was not well-formed or did not validate against the "
-                        "published schema: at byte ", at_, " it ", why, "."));
+                        "published schema: at byte ",
+                        at_, " it ", why, "."));
 }
 
 void Reader::expect(std::string_view token) {
@@ -156,7 +157,8 @@ std::optional<std::string_view> Reader::next_child() {
 
 void Reader::append_reference(std::string& out) {
   const size_t end = document_.find(';', at_);
-  if (end == std::string_view::npos || end - at_ > kReferenceCharsMax) fail("has an open reference");
+  if (end == std::string_view::npos || end - at_ > kReferenceCharsMax)
+    fail("has an open reference");
   const std::string_view entity = document_.substr(at_ + 1, end - at_ - 1);
   if (entity.starts_with('#')) {
     const uint32_t code = code_point(entity);

@@ -1,4 +1,5 @@
-// Reads the small XML documents of S3 requests: a bounded pull parser, no DTD, no entities beyond the five.
+// Reads the small XML documents of S3 requests: a bounded pull parser, no DTD, no entities beyond
+// the five.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +12,14 @@ namespace tarn::s3::xml {
 /// Deepest nesting of elements; the deepest document of S3's requests has four.
 constexpr uint32_t kDepthMax = 8;
 
-/// Walks one document from the outside in. Element names are given without prefix; attributes are passed over.
-/// Every method throws Refusal MalformedXML, naming the byte, for what is not well-formed UTF-8 XML, for a DOCTYPE and
-/// for more than kDepthMax levels. One thread at a time.
+/// Walks one document from the outside in. Element names are given without prefix; attributes are
+/// passed over. Every method throws Refusal MalformedXML, naming the byte, for what is not
+/// well-formed UTF-8 XML, for a DOCTYPE and for more than kDepthMax levels. One thread at a time.
 ///
 ///   Reader in(body);
 ///   in.enter_root("Delete");
-///   while (auto child = in.next_child()) { if (*child == "Quiet") quiet = in.text() == "true"; else in.skip(); }
-///   in.finish();
+///   while (auto child = in.next_child()) { if (*child == "Quiet") quiet = in.text() == "true";
+///   else in.skip(); } in.finish();
 class Reader {
  public:
   /// `document` must outlive the reader.
@@ -26,8 +27,8 @@ class Reader {
 
   /// Enters the root, which must have this name.
   void enter_root(std::string_view name);
-  /// Enters the next child of the current element, or leaves the current element when there is none.
-  /// Text between children must be blank.
+  /// Enters the next child of the current element, or leaves the current element when there is
+  /// none. Text between children must be blank.
   std::optional<std::string_view> next_child();
   /// The text of the current element, which must have no children; leaves it.
   std::string text();

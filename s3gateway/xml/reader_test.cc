@@ -1,8 +1,8 @@
 #include "s3gateway/xml/reader.h"
 
-#include <gtest/gtest.h>
-
 #include <random>
+
+#include <gtest/gtest.h>
 
 #include "s3gateway/errors.h"
 
@@ -43,12 +43,14 @@ TEST(XmlReader, WalksElementsAndText) {
   EXPECT_EQ(read("<R><a>x</a><b><c>y</c><d/></b></R>"), "a=x;b(c=y;d=;)");
   EXPECT_EQ(read("<R/>"), "");
   EXPECT_EQ(read("<R></R>"), "");
-  EXPECT_EQ(read("\xEF\xBB\xBF<?xml version=\"1.0\"?>\n<!-- c -->\n<R>\n  <a> x </a>\n</R>\n<!-- d -->"),
-            "a= x ;");
+  EXPECT_EQ(
+      read("\xEF\xBB\xBF<?xml version=\"1.0\"?>\n<!-- c -->\n<R>\n  <a> x </a>\n</R>\n<!-- d -->"),
+      "a= x ;");
 }
 
 TEST(XmlReader, PassesOverNamespacesPrefixesAndAttributes) {
-  EXPECT_EQ(read("<s:R xmlns:s=\"http://s3.amazonaws.com/doc/2006-03-01/\" v='1'><s:a n = \"<\">x</s:a ></s:R>"),
+  EXPECT_EQ(read("<s:R xmlns:s=\"http://s3.amazonaws.com/doc/2006-03-01/\" v='1'><s:a n = "
+                 "\"<\">x</s:a ></s:R>"),
             "a=x;");
 }
 
@@ -60,11 +62,34 @@ TEST(XmlReader, DecodesReferencesAndCdata) {
 
 TEST(XmlReader, RefusesWhatIsNotWellFormed) {
   for (std::string_view document : {
-           "", "R", "<R>", "<R><a></R>", "<R><a></b></R>", "<R></R><R></R>", "<R></R>x", "<R>text</R>",
-           "<R><a x></a></R>", "<R><a x=1></a></R>", "<R><a x='></a></R>", "<R><a>&</a></R>",
-           "<R><a>&nbsp;</a></R>", "<R><a>&#0;</a></R>", "<R><a>&#xD800;</a></R>", "<R><a>&#x110000;</a></R>",
-           "<R><a>&#;</a></R>", "<R><a>&#x;</a></R>", "<R><a><![CDATA[x</a></R>", "<R><!-- x</R>",
-           "<R><a>\xff</a></R>", "<Q></Q>", "<R", "<R><", "<R></", "<R><a/></R", "< R></R>", "<R><a>x</a>",
+           "",
+           "R",
+           "<R>",
+           "<R><a></R>",
+           "<R><a></b></R>",
+           "<R></R><R></R>",
+           "<R></R>x",
+           "<R>text</R>",
+           "<R><a x></a></R>",
+           "<R><a x=1></a></R>",
+           "<R><a x='></a></R>",
+           "<R><a>&</a></R>",
+           "<R><a>&nbsp;</a></R>",
+           "<R><a>&#0;</a></R>",
+           "<R><a>&#xD800;</a></R>",
+           "<R><a>&#x110000;</a></R>",
+           "<R><a>&#;</a></R>",
+           "<R><a>&#x;</a></R>",
+           "<R><a><![CDATA[x</a></R>",
+           "<R><!-- x</R>",
+           "<R><a>\xff</a></R>",
+           "<Q></Q>",
+           "<R",
+           "<R><",
+           "<R></",
+           "<R><a/></R",
+           "< R></R>",
+           "<R><a>x</a>",
        }) {
     EXPECT_THROW(read(document), Refusal) << document;
   }
@@ -73,7 +98,8 @@ TEST(XmlReader, RefusesWhatIsNotWellFormed) {
 TEST(XmlReader, RefusesDoctypesAndWithThemEntityBombs) {
   for (std::string_view document : {
            "<!DOCTYPE R><R/>",
-           "<?xml version=\"1.0\"?><!DOCTYPE R [<!ENTITY a \"aaaa\"><!ENTITY b \"&a;&a;\">]><R><a>&b;</a></R>",
+           "<?xml version=\"1.0\"?><!DOCTYPE R [<!ENTITY a \"aaaa\"><!ENTITY b "
+           "\"&a;&a;\">]><R><a>&b;</a></R>",
            "<!DOCTYPE R SYSTEM \"file:///etc/passwd\"><R/>",
            "<R><!DOCTYPE x></R>",
        }) {
@@ -98,7 +124,8 @@ TEST(XmlReader, RefusesDeepNesting) {
 }
 
 TEST(XmlReader, SkipsWholeElements) {
-  const std::string document = "<R><a><b>&amp;<c/><![CDATA[</a>]]></b><!-- </a> --></a><d>x</d></R>";
+  const std::string document =
+      "<R><a><b>&amp;<c/><![CDATA[</a>]]></b><!-- </a> --></a><d>x</d></R>";
   Reader in(document);
   in.enter_root("R");
   ASSERT_EQ(in.next_child(), "a");
@@ -111,14 +138,16 @@ TEST(XmlReader, SkipsWholeElements) {
 
 TEST(XmlReader, SurvivesEveryCutAndManyChangedBytes) {
   const std::string document =
-      "<?xml version=\"1.0\"?><R xmlns='u'><a>&#65;x</a><!-- c --><b><c>y</c><d/></b><![CDATA[]]></R>";
+      "<?xml version=\"1.0\"?><R xmlns='u'><a>&#65;x</a><!-- c "
+      "--><b><c>y</c><d/></b><![CDATA[]]></R>";
   for (size_t cut = 0; cut < document.size(); ++cut) {
     EXPECT_THROW(read(std::string_view(document).substr(0, cut)), Refusal) << cut;
   }
   std::mt19937 random(20261121);
   for (int round = 0; round < 20000; ++round) {
     std::string changed = document;
-    for (int i = 0; i < 3; ++i) changed[random() % changed.size()] = "<>/&;!-[]?='\"aR#x \xC3"[random() % 21];
+    for (int i = 0; i < 3; ++i)
+      changed[random() % changed.size()] = "<>/&;!-[]?='\"aR#x \xC3"[random() % 21];
     try {
       read(changed);
     } catch (const Refusal&) {

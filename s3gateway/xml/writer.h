@@ -9,7 +9,8 @@
 
 namespace tarn::s3::xml {
 
-/// One document. Names come from the code, never from requests; texts are escaped. One thread at a time.
+/// One document. Names come from the code, never from requests; texts are escaped. One thread at a
+/// time.
 class Writer {
  public:
   enum class Root { kS3Namespace, kBare };
@@ -39,7 +40,7 @@ class Writer {
  private:
   std::string root_;
   std::string out_;
-  int64_t time_s_ = -1;      // listings repeat times: the text of the last one is kept
+  int64_t time_s_ = -1;  // listings repeat times: the text of the last one is kept
   std::string time_text_;
 };
 

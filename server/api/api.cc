@@ -47,6 +47,7 @@ struct Outcome {
   const Route* route = nullptr;
   std::string user;
   std::string_view error;  ///< reason of a failure
+  std::string detail;      ///< what went wrong inside; clients are told less
 };
 
 bool is_json(std::string_view content_type) {
@@ -78,6 +79,23 @@ std::string_view path_of(const http::Request& request) {
 bool is_below_base(const http::Request& request) {
   const std::string_view path = request.raw_path();
   return path.starts_with(kBasePath) && (path.size() == kBasePath.size() || path[kBasePath.size()] == '/');
+}
+
+/// A 500 is for a person to look at.
+void write_line(const http::Request& request, const Outcome& outcome, int status, double elapsed_seconds) {
+  const log::Level level = status == 500 ? log::Level::kError : log::Level::kInfo;
+  if (!log::enabled(level)) return;
+  log::write(level, "request",
+             {{"request_id", request.id},
+              {"api", "rest"},
+              {"operation", outcome.route == nullptr ? "unknown" : outcome.route->operation},
+              {"user", outcome.user},
+              {"method", request.method},
+              {"path", request.raw_path()},
+              {"status", status},
+              {"code", outcome.error},
+              {"error", outcome.detail},
+              {"duration_ms", elapsed_seconds * 1000}});
 }
 
 [[noreturn]] void throw_unknown_endpoint() {
@@ -132,10 +150,9 @@ http::Response Api::State::dispatch(http::Request& request, Outcome& outcome) co
 http::Response Api::State::answer(http::Request& request, Outcome& outcome) const {
   const auto failed = [&](const Error& error) {
     outcome.error = error.reason();
-    if (status_of(error).status == 500) {
-      log::error("request_failed", {{"request_id", request.id}, {"message", error.message()}});
-    }
-    return failure_response(error, request.id);
+    http::Response response = failure_response(error, request.id);
+    if (response.status >= 500 && response.status != 501) outcome.detail = error.message();
+    return response;
   };
   try {
     return dispatch(request, outcome);
@@ -164,16 +181,7 @@ http::Response Api::handle(http::Request& request) {
 
   const std::chrono::duration<double> elapsed = SteadyClock::now() - began;
   state_->probe_of(outcome.route).count(response.status, elapsed.count());
-  if (log::enabled(log::Level::kInfo)) {
-    log::info("request", {{"request_id", request.id},
-                          {"api", "rest"},
-                          {"operation", outcome.route == nullptr ? "unknown" : outcome.route->operation},
-                          {"user", outcome.user},
-                          {"path", request.raw_path()},
-                          {"status", response.status},
-                          {"code", outcome.error},
-                          {"duration_ms", elapsed.count() * 1000}});
-  }
+  write_line(request, outcome, response.status, elapsed.count());
   return response;
 }
 

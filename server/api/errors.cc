@@ -31,6 +31,13 @@ int status_of_code(ErrorCode code) {
   check_failed("ErrorCode", __FILE__, __LINE__);
 }
 
+/// What a client may read: the insides of the server (SQL, addresses of its database) stay in the log.
+std::string_view message_of(const Error& error) {
+  if (error.code() == ErrorCode::kInternal) return "internal error";
+  if (error.reason() == name_of(ErrorCode::kUnavailable)) return "service unavailable, try again later";
+  return error.message();
+}
+
 struct ReasonStatus {
   std::string_view reason;
   int status;
@@ -61,9 +68,8 @@ FailureStatus status_of(const Error& error) {
 
 http::Response failure_response(const Error& error, std::string_view request_id) {
   const FailureStatus found = status_of(error);
-  const bool secret = error.code() == ErrorCode::kInternal;
   http::Response response = json_response(
-      found.status, json::failure_body({.message = secret ? "internal error" : error.message(),
+      found.status, json::failure_body({.message = message_of(error),
                                         .code = error.reason(),
                                         .request_id = request_id}));
   response.headers.add("X-Tarn-Error", std::string(error.reason()));

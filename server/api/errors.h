@@ -17,7 +17,8 @@ struct FailureStatus {
 /// By code, unless the reason has a status of its own.
 FailureStatus status_of(const Error& error);
 
-/// The whole answer; `request_id` goes into the body. Messages of internal errors stay in the log.
+/// The whole answer; `request_id` goes into the body. Messages of internal and of plain
+/// unavailable errors stay in the log.
 http::Response failure_response(const Error& error, std::string_view request_id);
 
 }  // namespace tarn::api

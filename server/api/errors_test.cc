@@ -47,8 +47,11 @@ TEST(FailureResponse, KeepsInternalTextInside) {
                            "\n");
 }
 
-TEST(FailureResponse, SaysWhenToTryAgain) {
-  EXPECT_EQ(failure_response(Error(ErrorCode::kUnavailable, "x"), "r").headers.get("Retry-After"), "1");
+TEST(FailureResponse, SaysWhenToTryAgainAndNotWhereTheDatabaseIs) {
+  const http::Response response = failure_response(Error(ErrorCode::kUnavailable, "connecting to db.internal"), "r");
+  EXPECT_EQ(response.headers.get("Retry-After"), "1");
+  EXPECT_EQ(response.body, R"({"message":"service unavailable, try again later","code":"unavailable","request_id":"r"})"
+                           "\n");
 }
 
 }  // namespace

@@ -157,10 +157,10 @@ TEST_P(BlobStoreContract, ReadsRangesAtAllEdges) {
   const std::vector<std::pair<uint64_t, uint64_t>> outside = {
       {0, size + 1},     {1, size},  {size, 1},     {size + 1, 0},
       {size - 1, kHuge}, {kHuge, 1}, {kHuge, kHuge}};
-  for (const auto& [offset, length] : outside) {
-    EXPECT_EQ(thrown([&] { get_range(store(), "k", {.offset = offset, .length = length}); }),
-              kInvalid)
-        << offset << "+" << length;
+  for (const auto& one : outside) {
+    const blob::ByteRange range{.offset = one.first, .length = one.second};
+    EXPECT_EQ(thrown([&] { get_range(store(), "k", range); }), kInvalid)
+        << range.offset << "+" << range.length;
   }
 }
 

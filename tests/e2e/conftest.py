@@ -42,6 +42,14 @@ def scratch_dir():
 
 
 @pytest.fixture(scope="session")
+def initialised_data(session_scratch):
+    """The data directory of a stopped, empty server: a copy of it starts in a fraction of the time."""
+    server = servers.Tarnd(session_scratch / "template").start()
+    server.stop()
+    return server.data_dir
+
+
+@pytest.fixture(scope="session")
 def tarn(session_scratch):
     """A tarnd as it comes: embedded PostgreSQL, objects in a local directory."""
     server = servers.Tarnd(session_scratch / "tarnd").start()

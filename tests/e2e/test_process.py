@@ -23,8 +23,9 @@ def run_tarnd(*arguments, **environment):
 
 
 @pytest.fixture
-def server(scratch_dir):
-    server = servers.Tarnd(scratch_dir)
+def server(scratch_dir, initialised_data):
+    """Not started yet; without repositories."""
+    server = servers.Tarnd(scratch_dir).copy_data_of(initialised_data)
     yield server
     if server.process and server.process.alive():
         server.stop()
@@ -117,7 +118,8 @@ def test_setup_is_done_already(server):
     assert "secret_access_key" not in again.text
 
 
-def test_keys_are_shown_once_when_none_are_given(server):
+def test_keys_are_shown_once_when_none_are_given(scratch_dir):
+    server = servers.Tarnd(scratch_dir)
     for name in ("TARN_ADMIN_ACCESS_KEY_ID", "TARN_ADMIN_SECRET_ACCESS_KEY"):
         del server.environment[name]
     server.start()
@@ -129,6 +131,7 @@ def test_keys_are_shown_once_when_none_are_given(server):
     server.access_key, server.secret_key = words["access key id:"], words["secret access key:"]
     assert clients.Rest(server)("GET", "/repositories").status_code == 200
     assert server.process.log.read_text().count(words["secret access key:"]) == 1
+    server.stop()
 
 
 def test_secrets_are_not_logged(server, name):

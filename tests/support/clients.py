@@ -83,9 +83,10 @@ class RawS3:
     def signature(self, method, target, headers, payload_hash, time_shift):
         now = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=time_shift)
         stamp, day = now.strftime("%Y%m%dT%H%M%SZ"), now.strftime("%Y%m%d")
-        signed = {"host": headers["Host"], "x-amz-content-sha256": payload_hash, "x-amz-date": stamp}
+        signed = {"host": headers["Host"], "x-amz-content-sha256": payload_hash, "x-amz-date": stamp,
+                  **{k.lower(): v for k, v in headers.items() if k.lower().startswith("x-amz-")}}
         path, _, query = target.partition("?")
-        pairs = sorted(part if "=" in part else part + "=" for part in query.split("&") if part)
+        pairs = ["=".join(pair) for pair in sorted(part.partition("=")[::2] for part in query.split("&") if part)]
         canonical = "\n".join([method, path, "&".join(pairs), *(f"{k}:{v}" for k, v in sorted(signed.items())), "",
                                ";".join(sorted(signed)), payload_hash])
         scope = f"{day}/us-east-1/s3/aws4_request"

@@ -108,6 +108,11 @@ class Tarnd:
     def objects_dir(self):
         return self.data_dir / "objects"
 
+    def copy_data_of(self, data_dir):
+        """Begins with a copy of a stopped server's data; owners are kept, for PostgreSQL wants its own."""
+        subprocess.run(["cp", "-a", str(data_dir), str(self.data_dir)], check=True)
+        return self
+
     def start(self):
         self.ready_file.unlink(missing_ok=True)
         command = [program("tarnd"), "--listen", self.listen, "--data", str(self.data_dir), "--ready-file",
@@ -120,7 +125,8 @@ class Tarnd:
 
     def stop(self):
         """Ends it as an operator would, and demands a clean end."""
-        status = self.process.stop()
+        import time; t=time.time()
+        status = self.process.stop(); print('STOP', self.directory, time.time()-t)
         if status != 0:
             raise RuntimeError(f"tarnd ended with {status} on SIGTERM:\n{self.process.tail()}")
 
