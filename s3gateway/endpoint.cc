@@ -441,19 +441,20 @@ std::string_view key_of(const Endpoint& endpoint) {
 std::vector<OperationRow> operation_table() {
   constexpr std::string_view kLevelNames[] = {"service", "bucket", "object"};
   std::vector<OperationRow> out;
-  const auto add = [&](const Row& row, std::string_view operation) {
+  const auto add = [&](const Row& row, std::string_view operation, std::string_view condition) {
     const Support support = row.make == &unsupported     ? Support::kRefused
                             : row.make == &configuration ? Support::kFixedAnswer
                                                          : Support::kServed;
     out.push_back({operation, row.method, kLevelNames[static_cast<size_t>(row.level)],
-                   row.subresource, support});
+                   row.subresource, support, condition});
   };
+  constexpr std::string_view kWithSource = "with x-amz-copy-source";
   for (const Row& row : kRows) {
-    add(row, row.operation);
+    add(row, row.operation, row.make == &list_objects ? "list-type=2" : "");
     // Told apart by a header or a parameter, so they share a row.
-    if (row.make == &put_object) add(row, CopyObject::kName);
-    if (row.make == &upload_part) add(row, UploadPartCopy::kName);
-    if (row.make == &list_objects) add(row, ListObjects::kName);
+    if (row.make == &put_object) add(row, CopyObject::kName, kWithSource);
+    if (row.make == &upload_part) add(row, UploadPartCopy::kName, kWithSource);
+    if (row.make == &list_objects) add(row, ListObjects::kName, "");
   }
   return out;
 }

@@ -289,6 +289,7 @@ struct OperationRow {
   std::string_view level;        ///< "service", "bucket" or "object"
   std::string_view subresource;  ///< "" = none
   Support support;
+  std::string_view condition;  ///< what else tells it from its neighbours; "" = nothing
 };
 /// Every operation the dispatch knows, in its order.
 std::vector<OperationRow> operation_table();

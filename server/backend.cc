@@ -22,12 +22,14 @@ std::string derived_key(const std::string& master_key, std::string_view use) {
   return hmac_sha256(master_key, use);
 }
 
-/// Anybody may enter: the user that runs the database must. What is secret in it has modes of its own.
+/// Anybody may enter: the user that runs the database must. What is secret in it has modes of its
+/// own.
 void make_data_directory(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
   if (error) {
-    throw Error(ErrorCode::kPreconditionFailed, str_cat("making the data directory ", path, ": ", error.message()));
+    throw Error(ErrorCode::kPreconditionFailed,
+                str_cat("making the data directory ", path, ": ", error.message()));
   }
 }
 
@@ -47,7 +49,8 @@ struct Backend::Parts {
   explicit Parts(const Config& config)
       : master_key(load_master_key(config)),
         postgres(start_database(config)),
-        pool(migrated(postgres ? postgres->url() : config.database), {.connections_max = config.db_connections}),
+        pool(migrated(postgres ? postgres->url() : config.database),
+             {.connections_max = config.db_connections}),
         client(http::Client::create({})),
         stores(open_stores(config, *client)),
         authenticator(pool, clock, master_key),

@@ -19,8 +19,8 @@ namespace tarn::server {
 /// Safe from any thread once made.
 class Backend {
  public:
-  /// Starts the embedded database when none is configured, brings the schema up to date, opens the stores. Must be
-  /// called on a thread that outlives the result. Throws what its parts throw.
+  /// Starts the embedded database when none is configured, brings the schema up to date, opens the
+  /// stores. Must be called on a thread that outlives the result. Throws what its parts throw.
   explicit Backend(const Config& config);
   /// Stops the embedded database.
   ~Backend();

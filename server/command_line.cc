@@ -10,19 +10,28 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
   ParsedCommandLine out;
   CommandLine& command = out.command;
   CLI::App app("Tarn: git-like branches for object storage", "tarnd");
-  app.add_option("--listen", command.listen, "address and port (127.0.0.1:8000); port 0 takes a free one");
+  app.add_option("--listen", command.listen,
+                 "address and port (127.0.0.1:8000); port 0 takes a free one");
   app.add_option("--data", command.data, "directory of everything this server keeps (tarn-data)");
-  app.add_option("--database", command.database, "PostgreSQL connection string; empty: an embedded one");
-  app.add_option("--config", command.config_file, "YAML file; docs/configuration.md lists its keys");
-  app.add_option("--ready-file", command.ready_file, "file that appears, with the URL in it, when all is served");
+  app.add_option("--database", command.database,
+                 "PostgreSQL connection string; empty: an embedded one");
+  app.add_option("--config", command.config_file,
+                 "YAML file; docs/configuration.md lists its keys");
+  app.add_option("--ready-file", command.ready_file,
+                 "file that appears, with the URL in it, when all is served");
   const auto mode = [&](const char* flag, CommandLine::Mode value, const char* meaning) {
-    app.add_flag_callback(flag, [&command, value] { command.mode = value; }, meaning);
+    app.add_flag_callback(
+        flag, [&command, value] { command.mode = value; }, meaning);
   };
-  mode("--check-config", CommandLine::Mode::kCheckConfig, "check the configuration, print it and exit");
+  mode("--check-config", CommandLine::Mode::kCheckConfig,
+       "check the configuration, print it and exit");
   mode("--version", CommandLine::Mode::kVersion, "print the version and exit");
-  mode("--print-rest-table", CommandLine::Mode::kRestTable, "print docs/rest-compatibility.md and exit");
-  mode("--print-config-docs", CommandLine::Mode::kConfigDocs, "print docs/configuration.md and exit");
-  mode("--print-sample-config", CommandLine::Mode::kSampleConfig, "print a sample configuration and exit");
+  mode("--print-rest-table", CommandLine::Mode::kRestTable,
+       "print docs/rest-compatibility.md and exit");
+  mode("--print-config-docs", CommandLine::Mode::kConfigDocs,
+       "print docs/configuration.md and exit");
+  mode("--print-sample-config", CommandLine::Mode::kSampleConfig,
+       "print a sample configuration and exit");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

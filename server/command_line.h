@@ -18,14 +18,16 @@ struct CommandLine {
   std::string ready_file;
 };
 
-/// What to do, or the status to exit with at once (help was asked for, or a flag is wrong; the text is printed).
+/// What to do, or the status to exit with at once (help was asked for, or a flag is wrong; the text
+/// is printed).
 struct ParsedCommandLine {
   CommandLine command;
   std::optional<int> exit_status;
 };
 ParsedCommandLine parse_command_line(int argc, const char* const* argv);
 
-/// Defaults, then the file, then the environment, then flags; checked. Throws invalid_argument, not_found.
+/// Defaults, then the file, then the environment, then flags; checked. Throws invalid_argument,
+/// not_found.
 Config read_config(const CommandLine& command, const Environment& variable);
 
 }  // namespace tarn::server

@@ -17,28 +17,36 @@ constexpr ConfigKey kKeys[] = {
     {"listen", TARN_AT(listen),
      "Address and port of REST, S3, health, metrics and the web page. Port 0 takes a free one."},
     {"data", TARN_AT(data),
-     "Directory of everything this server keeps; made when absent. Holds the embedded database and, unless "
+     "Directory of everything this server keeps; made when absent. Holds the embedded database "
+     "and, unless "
      "configured elsewhere, the objects and the master key."},
     {"database", TARN_AT(database),
-     "Connection string or URL of PostgreSQL 15 or newer. Empty: an embedded PostgreSQL under the data "
+     "Connection string or URL of PostgreSQL 15 or newer. Empty: an embedded PostgreSQL under the "
+     "data "
      "directory. Several servers may share one database and one object root."},
     {"log.level", TARN_AT(log_level), "debug, info, warn or error: the least that is logged."},
-    {"log.format", TARN_AT(log_format), "text (key=value) or json; one line per event, to standard error."},
+    {"log.format", TARN_AT(log_format),
+     "text (key=value) or json; one line per event, to standard error."},
     {"s3.hosts", TARN_AT(s3_hosts),
-     "Host names that mean S3 whatever the path; a bucket may stand before them (virtual-host style)."},
+     "Host names that mean S3 whatever the path; a bucket may stand before them (virtual-host "
+     "style)."},
     {"s3.region", TARN_AT(s3_region), "Region that GetBucketLocation names."},
     {"s3.listen", TARN_AT(s3_listen), "A second address that serves S3 alone. Empty: none."},
     {"http.workers", TARN_AT(http.workers), "Requests run at once; more wait in the queue."},
     {"http.queued_requests_max", TARN_AT(http.queued_requests_max),
      "Requests that may wait for a worker; beyond: 503 and close."},
-    {"http.connections_max", TARN_AT(http.connections_max), "Open connections; beyond: closed with 503."},
+    {"http.connections_max", TARN_AT(http.connections_max),
+     "Open connections; beyond: closed with 503."},
     {"http.head_bytes_max", TARN_AT(http.head_bytes_max),
      "Bytes of a request line with its header fields; beyond: 431."},
-    {"http.target_bytes_max", TARN_AT(http.target_bytes_max), "Bytes of a request target; beyond: 414."},
-    {"http.header_fields_max", TARN_AT(http.header_fields_max), "Header fields of a request; beyond: 431."},
+    {"http.target_bytes_max", TARN_AT(http.target_bytes_max),
+     "Bytes of a request target; beyond: 414."},
+    {"http.header_fields_max", TARN_AT(http.header_fields_max),
+     "Header fields of a request; beyond: 431."},
     {"http.head_deadline", TARN_AT(http.head_deadline),
      "From the first byte of a request to its whole head; beyond: 408 and close."},
-    {"http.idle_timeout", TARN_AT(http.idle_timeout), "How long a kept connection may be without a request."},
+    {"http.idle_timeout", TARN_AT(http.idle_timeout),
+     "How long a kept connection may be without a request."},
     {"http.body_idle_timeout", TARN_AT(http.body_idle_timeout),
      "How long no byte of a body may move in either direction."},
     {"http.body_bytes_per_second_min", TARN_AT(http.body_bytes_per_second_min),
@@ -51,21 +59,25 @@ constexpr ConfigKey kKeys[] = {
     {"jobs.workers", TARN_AT(job_workers), "Imports this server runs at once."},
     {"upload.bytes_max", TARN_AT(upload_bytes_max), "Bytes of one REST upload; beyond: 413."},
     {"auth.master_key", TARN_AT(auth_master_key),
-     "64 hex digits (32 bytes) that seal stored secrets. Every server on one database needs the same. Empty: "
+     "64 hex digits (32 bytes) that seal stored secrets. Every server on one database needs the "
+     "same. Empty: "
      "auth.master_key_file.",
      "", true},
     {"auth.master_key_file", TARN_AT(auth_master_key_file),
      "File with the master key in hex; made with mode 0600 when absent.", "DATA/master.key"},
     {"store.local.root", TARN_AT(store_local_root),
-     "Directory below which namespaces local://NAME live. Servers that share a database share it too.",
+     "Directory below which namespaces local://NAME live. Servers that share a database share it "
+     "too.",
      "DATA/objects"},
     {"store.local.import_roots", TARN_AT(store_local_import_roots),
-     "Absolute directories whose files may be imported and linked as local:///dir/file; nothing else can."},
+     "Absolute directories whose files may be imported and linked as local:///dir/file; nothing "
+     "else can."},
     {"store.s3.endpoint", TARN_AT(store_s3.endpoint),
      "URL of the S3-compatible store for namespaces and imports s3://BUCKET/PREFIX. Empty: none."},
     {"store.s3.region", TARN_AT(store_s3.region), "Region its requests are signed for."},
     {"store.s3.access_key_id", TARN_AT(store_s3.access_key_id), "Access key of that store."},
-    {"store.s3.secret_access_key", TARN_AT(store_s3.secret_access_key), "Secret of that access key.", "", true},
+    {"store.s3.secret_access_key", TARN_AT(store_s3.secret_access_key),
+     "Secret of that access key.", "", true},
     {"store.s3.path_style", TARN_AT(store_s3.path_style),
      "Whether the bucket stands in the path (true) or in the host name (false)."},
 };
@@ -100,7 +112,8 @@ std::optional<uint64_t> parse_quantity(std::string_view text, std::span<const Un
 
 constexpr std::array<Unit, 5> kSizes = {
     Unit{"", 1}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", uint64_t{1} << 40}};
-constexpr std::array<Unit, 4> kTimes = {Unit{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}};
+constexpr std::array<Unit, 4> kTimes = {
+    Unit{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}};
 /// A day: beyond it a timeout is a mistake.
 constexpr uint64_t kTimeMsMax = 86'400'000;
 
@@ -108,7 +121,8 @@ std::vector<std::string> parse_list(std::string_view text) {
   std::vector<std::string> out;
   while (!text.empty()) {
     const size_t comma = std::min(text.find(','), text.size());
-    if (const std::string_view item = trimmed(text.substr(0, comma)); !item.empty()) out.emplace_back(item);
+    if (const std::string_view item = trimmed(text.substr(0, comma)); !item.empty())
+      out.emplace_back(item);
     text.remove_prefix(std::min(comma + 1, text.size()));
   }
   return out;
@@ -116,7 +130,8 @@ std::vector<std::string> parse_list(std::string_view text) {
 
 uint64_t parse_size(std::string_view text, uint64_t most) {
   const std::optional<uint64_t> value = parse_quantity(text, kSizes);
-  if (!value || *value > most) throw_invalid("expected a whole number, with or without KiB, MiB, GiB or TiB");
+  if (!value || *value > most)
+    throw_invalid("expected a whole number, with or without KiB, MiB, GiB or TiB");
   return *value;
 }
 
@@ -141,7 +156,9 @@ struct Setter {
     if (text != "true" && text != "false") throw_invalid("expected true or false");
     *value = text == "true";
   }
-  void operator()(uint32_t* value) const { *value = static_cast<uint32_t>(parse_size(text, UINT32_MAX)); }
+  void operator()(uint32_t* value) const {
+    *value = static_cast<uint32_t>(parse_size(text, UINT32_MAX));
+  }
   void operator()(uint64_t* value) const { *value = parse_size(text, UINT64_MAX); }
   void operator()(std::chrono::milliseconds* value) const {
     const std::optional<uint64_t> ms = parse_quantity(text, kTimes);
@@ -169,9 +186,12 @@ struct Printer {
   }
 };
 
-[[noreturn]] void refuse(std::string_view key, std::string_view why) { throw_invalid(str_cat(key, ": ", why)); }
+[[noreturn]] void refuse(std::string_view key, std::string_view why) {
+  throw_invalid(str_cat(key, ": ", why));
+}
 
-void check_one_of(std::string_view key, std::string_view value, std::initializer_list<std::string_view> allowed) {
+void check_one_of(std::string_view key, std::string_view value,
+                  std::initializer_list<std::string_view> allowed) {
   if (std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return;
   std::string names;
   for (std::string_view name : allowed) names += (names.empty() ? "" : ", ") + std::string(name);
@@ -205,7 +225,8 @@ void check_s3_store(std::string_view key, const S3StoreConfig& store) {
 void check_stores(const Config& config) {
   for (const std::string& root : config.store_local_import_roots) {
     if (!is_normal_directory(root)) {
-      refuse("store.local.import_roots", str_cat("\"", root, "\" is no absolute directory in its plain form"));
+      refuse("store.local.import_roots",
+             str_cat("\"", root, "\" is no absolute directory in its plain form"));
     }
   }
   if (!config.store_s3.endpoint.empty()) check_s3_store("store.s3", config.store_s3);
@@ -213,7 +234,8 @@ void check_stores(const Config& config) {
   for (const S3StoreConfig& store : config.store_s3_stores) {
     check_s3_store(str_cat("store.s3_stores \"", store.name, "\""), store);
     if (store.buckets.empty() && catch_all) {
-      refuse("store.s3_stores", str_cat("\"", store.name, "\" names no buckets, but another store takes the rest"));
+      refuse("store.s3_stores",
+             str_cat("\"", store.name, "\" names no buckets, but another store takes the rest"));
     }
     catch_all = catch_all || store.buckets.empty();
   }

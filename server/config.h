@@ -60,8 +60,8 @@ struct Config {
 };
 
 /// A place in a Config.
-using ConfigValue = std::variant<std::string*, std::vector<std::string>*, bool*, uint32_t*, uint64_t*,
-                                 std::chrono::milliseconds*>;
+using ConfigValue = std::variant<std::string*, std::vector<std::string>*, bool*, uint32_t*,
+                                 uint64_t*, std::chrono::milliseconds*>;
 
 /// One key: its path in the file ("store.local.root"), its place and what it means.
 struct ConfigKey {
@@ -79,13 +79,15 @@ const ConfigKey* find_config_key(std::string_view path);
 /// "TARN_STORE_LOCAL_ROOT" for "store.local.root".
 std::string environment_name(std::string_view path);
 
-/// Sets a value from text: lists by commas, sizes with KiB, MiB, GiB or TiB, times with ms, s, m or h, booleans as true
-/// or false. Throws invalid_argument saying what was expected (the caller says where).
+/// Sets a value from text: lists by commas, sizes with KiB, MiB, GiB or TiB, times with ms, s, m or
+/// h, booleans as true or false. Throws invalid_argument saying what was expected (the caller says
+/// where).
 void set_config_value(ConfigValue value, std::string_view text);
 /// The value as set_config_value reads it.
 std::string config_text(ConfigValue value);
 
-/// Reads every key that `variable` knows; empty values count too. Throws invalid_argument naming the variable.
+/// Reads every key that `variable` knows; empty values count too. Throws invalid_argument naming
+/// the variable.
 using Environment = std::function<std::optional<std::string>(const std::string& name)>;
 void apply_environment(Config& config, const Environment& variable);
 

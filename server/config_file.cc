@@ -20,18 +20,19 @@ class FileReader {
   FileReader(Config& config, const std::string& name) : config_(config), name_(name) {}
 
   void read_section(const YAML::Node& section, const std::string& prefix) {
-    for_each_member(section, [&](const std::string& member, const YAML::Node& key, const YAML::Node& value) {
-      const std::string path = prefix + member;
-      if (path == kStoresKey) {
-        read_stores(value);
-      } else if (const ConfigKey* known = find_config_key(path)) {
-        set(known->value(config_), path, key, value);
-      } else if (is_section(path)) {
-        read_section(value, path + ".");
-      } else {
-        fail(key, str_cat("unknown key \"", path, "\""));
-      }
-    });
+    for_each_member(section,
+                    [&](const std::string& member, const YAML::Node& key, const YAML::Node& value) {
+                      const std::string path = prefix + member;
+                      if (path == kStoresKey) {
+                        read_stores(value);
+                      } else if (const ConfigKey* known = find_config_key(path)) {
+                        set(known->value(config_), path, key, value);
+                      } else if (is_section(path)) {
+                        read_section(value, path + ".");
+                      } else {
+                        fail(key, str_cat("unknown key \"", path, "\""));
+                      }
+                    });
   }
 
  private:
@@ -54,15 +55,18 @@ class FileReader {
     for (const auto& member : section) {
       if (!member.first.IsScalar()) fail(member.first, "a key must be plain text");
       const std::string& name = member.first.Scalar();
-      if (!seen.insert(name).second) fail(member.first, str_cat("key \"", name, "\" is given twice"));
+      if (!seen.insert(name).second)
+        fail(member.first, str_cat("key \"", name, "\" is given twice"));
       visit(name, member.first, member.second);
     }
   }
 
   /// Complaints name the line of the key: that of a missing value is the next one's.
-  void set(ConfigValue place, const std::string& path, const YAML::Node& key, const YAML::Node& value) {
+  void set(ConfigValue place, const std::string& path, const YAML::Node& key,
+           const YAML::Node& value) {
     try {
-      if (auto* list = std::get_if<std::vector<std::string>*>(&place); list != nullptr && value.IsSequence()) {
+      if (auto* list = std::get_if<std::vector<std::string>*>(&place);
+          list != nullptr && value.IsSequence()) {
         **list = texts(value);
       } else if (value.IsNull()) {
         fail(key, str_cat(path, ": has no value"));
@@ -93,18 +97,21 @@ class FileReader {
 
   S3StoreConfig store_of(const YAML::Node& item) {
     S3StoreConfig store;
-    const std::map<std::string, ConfigValue> places = {{"name", &store.name},
-                                                       {"buckets", &store.buckets},
-                                                       {"endpoint", &store.endpoint},
-                                                       {"region", &store.region},
-                                                       {"access_key_id", &store.access_key_id},
-                                                       {"secret_access_key", &store.secret_access_key},
-                                                       {"path_style", &store.path_style}};
-    for_each_member(item, [&](const std::string& member, const YAML::Node& key, const YAML::Node& value) {
-      const auto place = places.find(member);
-      if (place == places.end()) fail(key, str_cat("unknown key \"", kStoresKey, ".", member, "\""));
-      set(place->second, str_cat(kStoresKey, ".", member), key, value);
-    });
+    const std::map<std::string, ConfigValue> places = {
+        {"name", &store.name},
+        {"buckets", &store.buckets},
+        {"endpoint", &store.endpoint},
+        {"region", &store.region},
+        {"access_key_id", &store.access_key_id},
+        {"secret_access_key", &store.secret_access_key},
+        {"path_style", &store.path_style}};
+    for_each_member(item,
+                    [&](const std::string& member, const YAML::Node& key, const YAML::Node& value) {
+                      const auto place = places.find(member);
+                      if (place == places.end())
+                        fail(key, str_cat("unknown key \"", kStoresKey, ".", member, "\""));
+                      set(place->second, str_cat(kStoresKey, ".", member), key, value);
+                    });
     if (store.name.empty()) fail(item, str_cat(kStoresKey, ": a store needs a name"));
     return store;
   }
@@ -128,7 +135,8 @@ void apply_config_file(Config& config, const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   std::stringstream text;
   if (!in || !(text << in.rdbuf() || in.eof())) {
-    throw Error(ErrorCode::kNotFound, str_cat("reading the configuration file ", path, ": cannot be read"));
+    throw Error(ErrorCode::kNotFound,
+                str_cat("reading the configuration file ", path, ": cannot be read"));
   }
   apply_config_text(config, text.str(), path);
 }

@@ -1,9 +1,9 @@
 #include "server/config.h"
 
-#include <gtest/gtest.h>
-
 #include <map>
 #include <set>
+
+#include <gtest/gtest.h>
 
 #include "core/base/error.h"
 #include "server/command_line.h"
@@ -59,7 +59,8 @@ TEST(ConfigFile, ReadsFurtherStores) {
   Config config;
   apply_config_text(config,
                     "store:\n  s3_stores:\n"
-                    "    - name: archive\n      buckets: [cold]\n      endpoint: https://a:9000\n      path_style: false\n",
+                    "    - name: archive\n      buckets: [cold]\n      endpoint: https://a:9000\n  "
+                    "    path_style: false\n",
                     "t.yaml");
   ASSERT_EQ(config.store_s3_stores.size(), 1u);
   EXPECT_EQ(config.store_s3_stores[0].name, "archive");
@@ -69,16 +70,20 @@ TEST(ConfigFile, ReadsFurtherStores) {
 }
 
 TEST(ConfigFile, NamesTheLineOfWhatIsWrong) {
-  EXPECT_EQ(file_failure("listen: a:1\nlog:\n  levle: info\n"), "t.yaml:3: unknown key \"log.levle\"");
+  EXPECT_EQ(file_failure("listen: a:1\nlog:\n  levle: info\n"),
+            "t.yaml:3: unknown key \"log.levle\"");
   EXPECT_EQ(file_failure("x: 1\n"), "t.yaml:1: unknown key \"x\"");
   EXPECT_EQ(file_failure("listen: a:1\nlisten: b:1\n"), "t.yaml:2: key \"listen\" is given twice");
-  EXPECT_EQ(file_failure("\nhttp:\n  workers: many\n"),
-            "t.yaml:3: http.workers: expected a whole number, with or without KiB, MiB, GiB or TiB");
+  EXPECT_EQ(
+      file_failure("\nhttp:\n  workers: many\n"),
+      "t.yaml:3: http.workers: expected a whole number, with or without KiB, MiB, GiB or TiB");
   EXPECT_EQ(file_failure("http:\n  workers: [1]\n"), "t.yaml:2: http.workers: expected one value");
   EXPECT_EQ(file_failure("http: 5\n"), "t.yaml:1: expected keys with values");
   EXPECT_EQ(file_failure("listen:\n"), "t.yaml:1: listen: has no value");
-  EXPECT_EQ(file_failure("store:\n  s3_stores:\n    - nome: x\n"), "t.yaml:3: unknown key \"store.s3_stores.nome\"");
-  EXPECT_EQ(file_failure("store:\n  s3_stores:\n    - buckets: [x]\n"), "t.yaml:3: store.s3_stores: a store needs a name");
+  EXPECT_EQ(file_failure("store:\n  s3_stores:\n    - nome: x\n"),
+            "t.yaml:3: unknown key \"store.s3_stores.nome\"");
+  EXPECT_EQ(file_failure("store:\n  s3_stores:\n    - buckets: [x]\n"),
+            "t.yaml:3: store.s3_stores: a store needs a name");
   EXPECT_TRUE(file_failure("a: [1\n").starts_with("t.yaml:")) << file_failure("a: [1\n");
 }
 
@@ -107,7 +112,8 @@ TEST(Environment, NamesTheVariableThatIsWrong) {
               Config config;
               apply_environment(config, environment_of({{"TARN_HTTP_WORKERS", "-1"}}));
             }),
-            "environment variable TARN_HTTP_WORKERS: expected a whole number, with or without KiB, MiB, GiB or TiB");
+            "environment variable TARN_HTTP_WORKERS: expected a whole number, with or without KiB, "
+            "MiB, GiB or TiB");
 }
 
 TEST(ReadConfig, FlagsWinOverEnvironmentOverFileOverDefault) {
@@ -118,7 +124,8 @@ TEST(ReadConfig, FlagsWinOverEnvironmentOverFileOverDefault) {
   CommandLine command;
   command.config_file = path;
   command.listen = "flag:1";
-  const Config config = read_config(command, environment_of({{"TARN_LISTEN", "environment:1"}, {"TARN_DATA", "environment"}}));
+  const Config config = read_config(
+      command, environment_of({{"TARN_LISTEN", "environment:1"}, {"TARN_DATA", "environment"}}));
   EXPECT_EQ(config.listen, "flag:1");
   EXPECT_EQ(config.data, "environment");
   EXPECT_EQ(config.database, "file");
@@ -162,7 +169,9 @@ TEST(ConfigText, IsReadBackToTheSameValue) {
   }
 }
 
-TEST(CheckConfig, AcceptsTheDefaults) { EXPECT_EQ(failure([] { check_config(Config()); }), ""); }
+TEST(CheckConfig, AcceptsTheDefaults) {
+  EXPECT_EQ(failure([] { check_config(Config()); }), "");
+}
 
 TEST(CheckConfig, NamesTheKeyThatIsWrong) {
   struct Case {
@@ -180,8 +189,10 @@ TEST(CheckConfig, NamesTheKeyThatIsWrong) {
       {"db.connections", "1", "db.connections: must be at least 2"},
       {"auth.master_key", "abc", "auth.master_key: must be 64 hex digits"},
       {"data", "", "data: must name a directory"},
-      {"store.local.import_roots", "relative", "store.local.import_roots: \"relative\" is no absolute directory in its plain form"},
-      {"store.local.import_roots", "/a/../b", "store.local.import_roots: \"/a/../b\" is no absolute directory in its plain form"},
+      {"store.local.import_roots", "relative",
+       "store.local.import_roots: \"relative\" is no absolute directory in its plain form"},
+      {"store.local.import_roots", "/a/../b",
+       "store.local.import_roots: \"/a/../b\" is no absolute directory in its plain form"},
       {"store.s3.endpoint", "host:9000", "store.s3.endpoint: must begin with http:// or https://"},
   };
   for (const Case& c : kCases) {
@@ -223,7 +234,8 @@ TEST(EffectiveText, ShowsNoSecret) {
 }
 
 TEST(CommandLine, ReadsItsFlags) {
-  const char* argv[] = {"tarnd", "--listen", "x:1", "--data", "d", "--ready-file", "r", "--check-config"};
+  const char* argv[] = {"tarnd", "--listen",     "x:1", "--data",
+                        "d",     "--ready-file", "r",   "--check-config"};
   const ParsedCommandLine parsed = parse_command_line(8, argv);
   EXPECT_EQ(parsed.exit_status, std::nullopt);
   EXPECT_EQ(parsed.command.listen, "x:1");

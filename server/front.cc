@@ -24,7 +24,8 @@ http::Response page() {
 http::Response log_out() {
   http::Response response = api::empty_response(307);
   response.headers.add("Location", "/");
-  response.headers.add("Set-Cookie", std::string(api::kSessionCookie) + "=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax");
+  response.headers.add("Set-Cookie", std::string(api::kSessionCookie) +
+                                         "=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax");
   return response;
 }
 
@@ -58,8 +59,9 @@ http::Response Plain::answer(const http::Request& request) const {
       return response;
     }
   }
-  return api::failure_response(Error(ErrorCode::kNotFound, "unknown_endpoint", "there is nothing at this address"),
-                               request.id);
+  return api::failure_response(
+      Error(ErrorCode::kNotFound, "unknown_endpoint", "there is nothing at this address"),
+      request.id);
 }
 
 http::Response Plain::health(std::string_view path) const {

@@ -33,7 +33,8 @@ TEST(Plain, ServesThePageWithTheVersion) {
   EXPECT_EQ(response.headers.get("Content-Type"), "text/html; charset=utf-8");
   EXPECT_EQ(response.headers.get("X-Content-Type-Options"), "nosniff");
   EXPECT_EQ(response.headers.get("X-Request-Id"), "r1");
-  EXPECT_NE(response.body.find(std::string("Tarn ") + std::string(program_version())), std::string::npos);
+  EXPECT_NE(response.body.find(std::string("Tarn ") + std::string(program_version())),
+            std::string::npos);
   EXPECT_EQ(response.body.find('@'), std::string::npos) << "a placeholder was not filled in";
 }
 
@@ -53,7 +54,8 @@ TEST(Plain, LogsOutByDroppingTheCookie) {
   const http::Response response = Plain([] { return true; }).handle(a_request("GET", "/logout"));
   EXPECT_EQ(response.status, 307);
   EXPECT_EQ(response.headers.get("Location"), "/");
-  EXPECT_NE(response.headers.get("Set-Cookie").find("internal_auth_session=; Path=/; Max-Age=0"), std::string_view::npos);
+  EXPECT_NE(response.headers.get("Set-Cookie").find("internal_auth_session=; Path=/; Max-Age=0"),
+            std::string_view::npos);
 }
 
 TEST(Plain, AnswersHeadWithTheLengthAlone) {

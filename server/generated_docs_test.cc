@@ -1,9 +1,9 @@
 // The committed texts that are generated from tables in the code.
-#include <gtest/gtest.h>
-
 #include <fstream>
 #include <set>
 #include <sstream>
+
+#include <gtest/gtest.h>
 
 #include "server/config_docs.h"
 #include "server/config_file.h"
@@ -20,7 +20,8 @@ std::string file(const std::string& path) {
 }
 
 TEST(GeneratedDocs, AreWhatTheProgramPrints) {
-  EXPECT_EQ(file("docs/rest-compatibility.md"), rest_table_page()) << "run tarnd --print-rest-table";
+  EXPECT_EQ(file("docs/rest-compatibility.md"), rest_table_page())
+      << "run tarnd --print-rest-table";
   EXPECT_EQ(file("docs/configuration.md"), configuration_page()) << "run tarnd --print-config-docs";
   EXPECT_EQ(file("server/tarn.sample.yaml"), sample_file()) << "run tarnd --print-sample-config";
 }
@@ -38,14 +39,16 @@ std::string uncommented(std::string line) {
   const size_t hash = line.find("# ");
   const size_t colon = line.find(": ");
   if (hash == std::string::npos || colon == std::string::npos || colon < hash) return line;
-  if (names.contains(std::string_view(line).substr(hash + 2, colon - hash - 2))) line.erase(hash, 2);
+  if (names.contains(std::string_view(line).substr(hash + 2, colon - hash - 2)))
+    line.erase(hash, 2);
   return line;
 }
 
 TEST(SampleFile, SetsTheDefaultsOnceTheCommentsAreTakenOff) {
   std::string text;
   std::stringstream lines(sample_file());
-  for (std::string line; std::getline(lines, line) && line.find("Further S3") == std::string::npos;) {
+  for (std::string line;
+       std::getline(lines, line) && line.find("Further S3") == std::string::npos;) {
     text += uncommented(line) + "\n";
   }
   Config config;

@@ -1,18 +1,19 @@
 // tarnd: reads the configuration, puts the parts together, serves until it is told to stop.
-#include <pthread.h>
-#include <signal.h>
-#include <sys/stat.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <iostream>
 
+#include <pthread.h>
+#include <signal.h>
+#include <sys/stat.h>
+
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/str_cat.h"
 #include "core/http/server.h"
+#include "core/meta/writer.h"
 #include "s3gateway/gateway.h"
 #include "server/api/api.h"
 #include "server/backend.h"
@@ -47,7 +48,7 @@ sigset_t block_signals() {
 }
 
 void configure_log(const Config& config) {
-  const log::Level level = config.log_level == "debug"  ? log::Level::kDebug
+  const log::Level level = config.log_level == "debug"   ? log::Level::kDebug
                            : config.log_level == "warn"  ? log::Level::kWarn
                            : config.log_level == "error" ? log::Level::kError
                                                          : log::Level::kInfo;
@@ -68,7 +69,9 @@ void make_admin(auth::Authenticator& authenticator) {
 void serve(const Config& config, const CommandLine& command, const sigset_t& ends) {
   Backend backend(config);
   make_admin(backend.authenticator());
-  const auto workers = jobs::start_background(backend.assembly(), config.job_workers);
+  const auto workers = jobs::start_background(
+      backend.assembly(),
+      {.import_workers = config.job_workers, .heartbeat_interval = meta::kWriterTtl / 3});
 
   api::Api rest({.engine = backend.engine(),
                  .authenticator = backend.authenticator(),
@@ -90,8 +93,9 @@ void serve(const Config& config, const CommandLine& command, const sigset_t& end
   std::unique_ptr<http::Server> s3_server;
   if (!config.s3_listen.empty()) {
     const ListenAddress second = parse_listen(config.s3_listen);
-    s3_server = http::Server::start(second.host, second.port, config.http,
-                                    [&](http::Request& request) { return s3::handle(s3, request); });
+    s3_server =
+        http::Server::start(second.host, second.port, config.http,
+                            [&](http::Request& request) { return s3::handle(s3, request); });
   }
   const std::string url = str_cat("http://", address.host, ":", server->port());
   log::info("serving", {{"url", url}, {"version", program_version()}});
@@ -108,12 +112,21 @@ void serve(const Config& config, const CommandLine& command, const sigset_t& end
 /// What only prints; false = serve.
 bool print_only(CommandLine::Mode mode) {
   switch (mode) {
-    case CommandLine::Mode::kVersion: std::cout << "tarnd " << program_version() << "\n"; return true;
-    case CommandLine::Mode::kRestTable: std::cout << rest_table_page(); return true;
-    case CommandLine::Mode::kConfigDocs: std::cout << configuration_page(); return true;
-    case CommandLine::Mode::kSampleConfig: std::cout << sample_file(); return true;
+    case CommandLine::Mode::kVersion:
+      std::cout << "tarnd " << program_version() << "\n";
+      return true;
+    case CommandLine::Mode::kRestTable:
+      std::cout << rest_table_page();
+      return true;
+    case CommandLine::Mode::kConfigDocs:
+      std::cout << configuration_page();
+      return true;
+    case CommandLine::Mode::kSampleConfig:
+      std::cout << sample_file();
+      return true;
     case CommandLine::Mode::kServe:
-    case CommandLine::Mode::kCheckConfig: return false;
+    case CommandLine::Mode::kCheckConfig:
+      return false;
   }
   return false;
 }

@@ -1,12 +1,12 @@
 #include "server/master_key.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
@@ -23,22 +23,24 @@ constexpr mode_t kKeyMode = 0600;
   throw Error(ErrorCode::kUnavailable, str_cat(doing, ": ", std::strerror(error)));
 }
 
-/// Under a name of its own first, then linked: the file is complete from its first moment, and whoever comes second
-/// finds it there.
+/// Under a name of its own first, then linked: the file is complete from its first moment, and
+/// whoever comes second finds it there.
 void make_key_file(const std::string& path) {
   const std::string doing = str_cat("making the master key file ", path);
   const std::string unfinished = str_cat(path, ".", to_hex(random_bytes(8)));
   const int fd = ::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kKeyMode);
   if (fd < 0) fail(doing, errno);
   const std::string text = to_hex(random_bytes(kKeyBytes)) + "\n";
-  const bool written = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(fd) == 0;
+  const bool written = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+                       ::fsync(fd) == 0;
   const int write_error = errno;
   ::close(fd);
   const bool linked = written && (::link(unfinished.c_str(), path.c_str()) == 0 || errno == EEXIST);
   const int link_error = written ? errno : write_error;
   ::unlink(unfinished.c_str());
   if (!linked) fail(doing, link_error);
-  const int directory = ::open(std::filesystem::path(path).parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int directory =
+      ::open(std::filesystem::path(path).parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory >= 0) {
     ::fsync(directory);  // losing the key would lose every sealed secret
     ::close(directory);
@@ -53,7 +55,9 @@ std::string load_master_key(const Config& config) {
   if (!std::filesystem::exists(path)) make_key_file(path);
   std::ifstream in(path);
   std::string text;
-  if (!(in >> text)) throw Error(ErrorCode::kUnavailable, str_cat("reading the master key file ", path, ": cannot be read"));
+  if (!(in >> text))
+    throw Error(ErrorCode::kUnavailable,
+                str_cat("reading the master key file ", path, ": cannot be read"));
   const std::optional<std::string> key = from_hex(text);
   if (!key || key->size() != kKeyBytes) {
     throw Error(ErrorCode::kPreconditionFailed,

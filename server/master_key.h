@@ -7,8 +7,9 @@
 
 namespace tarn::server {
 
-/// 32 bytes: auth.master_key, or the key file, which is made (mode 0600, durable) when absent. Safe when several servers
-/// start at once over one directory. Throws precondition_failed for a file that holds no key, unavailable.
+/// 32 bytes: auth.master_key, or the key file, which is made (mode 0600, durable) when absent. Safe
+/// when several servers start at once over one directory. Throws precondition_failed for a file
+/// that holds no key, unavailable.
 std::string load_master_key(const Config& config);
 
 }  // namespace tarn::server

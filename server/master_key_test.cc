@@ -1,13 +1,13 @@
 #include "server/master_key.h"
 
-#include <gtest/gtest.h>
-#include <sys/stat.h>
-
 #include <filesystem>
 #include <fstream>
 #include <latch>
 #include <set>
 #include <thread>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "core/base/error.h"
 #include "core/base/mutex.h"
@@ -36,7 +36,8 @@ TEST_F(MasterKey, IsMadeOnceAndKeptPrivate) {
   ASSERT_EQ(::stat((directory_ + "/master.key").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0600u);
   size_t files = 0;
-  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(directory_)) ++files;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(directory_))
+    ++files;
   EXPECT_EQ(files, 1u) << "nothing unfinished stays behind";
 }
 

@@ -21,7 +21,8 @@ void write_ready_file(const std::string& path, const std::string& url) {
   std::error_code error;
   if (out) std::filesystem::rename(unfinished, path, error);
   if (!out || error) {
-    throw Error(ErrorCode::kUnavailable, str_cat("writing the ready file ", path, ": cannot be written"));
+    throw Error(ErrorCode::kUnavailable,
+                str_cat("writing the ready file ", path, ": cannot be written"));
   }
 }
 

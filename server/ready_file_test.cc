@@ -1,9 +1,9 @@
 #include "server/ready_file.h"
 
-#include <gtest/gtest.h>
-
 #include <filesystem>
 #include <fstream>
+
+#include <gtest/gtest.h>
 
 #include "core/base/error.h"
 

@@ -38,7 +38,8 @@ std::unique_ptr<blob::Stores> open_stores(const Config& config, http::Client& cl
   for (const std::string& root : config.store_local_import_roots) {
     stores->add_import_root(root, blob::LocalStore::open(root, blob::LocalMode::kImportRoot));
   }
-  for (const S3StoreConfig& store : config.s3_stores()) stores->add_s3(store.buckets, factory_of(store, client));
+  for (const S3StoreConfig& store : config.s3_stores())
+    stores->add_s3(store.buckets, factory_of(store, client));
   if (stores->has_type("s3")) stores->set_default_type("s3");
   return stores;
 }

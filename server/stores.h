@@ -9,7 +9,8 @@
 
 namespace tarn::server {
 
-/// `client` outlives the stores. Throws not_found for an import root that is missing, permission_denied, unavailable.
+/// `client` outlives the stores. Throws not_found for an import root that is missing,
+/// permission_denied, unavailable.
 std::unique_ptr<blob::Stores> open_stores(const Config& config, http::Client& client);
 
 }  // namespace tarn::server

@@ -36,11 +36,13 @@ class Load {
   explicit Load(Options options)
       : options_(std::move(options)),
         client_(http::Client::create({})),
-        repository_("bench-" + std::to_string(SteadyClock::now().time_since_epoch().count() % 100'000'000)) {}
+        repository_("bench-" +
+                    std::to_string(SteadyClock::now().time_since_epoch().count() % 100'000'000)) {}
 
   void run() {
     rest("POST", "/repositories",
-         "{\"name\":\"" + repository_ + "\",\"storage_namespace\":\"local://" + repository_ + "\"}", 201);
+         "{\"name\":\"" + repository_ + "\",\"storage_namespace\":\"local://" + repository_ + "\"}",
+         201);
     small_objects();
     if (!options_.import_url.empty()) large_repository();
   }
@@ -49,27 +51,31 @@ class Load {
   void rest(const std::string& method, const std::string& path, const std::string& body, int want) {
     const http::ClientResponse answer = rest_any(method, path, body);
     if (answer.status != want) {
-      throw Error(ErrorCode::kInternal, method + " " + path + ": " + std::to_string(answer.status) + " " + answer.body);
+      throw Error(ErrorCode::kInternal,
+                  method + " " + path + ": " + std::to_string(answer.status) + " " + answer.body);
     }
   }
 
-  http::ClientResponse rest_any(const std::string& method, const std::string& path, const std::string& body) {
+  http::ClientResponse rest_any(const std::string& method, const std::string& path,
+                                const std::string& body) {
     http::ClientRequest request;
     request.method = method;
     request.url = options_.url + "/api/v1" + path;
-    request.headers.add("Authorization", "Basic " + to_base64(options_.key + ":" + options_.secret));
+    request.headers.add("Authorization",
+                        "Basic " + to_base64(options_.key + ":" + options_.secret));
     if (!body.empty()) request.headers.add("Content-Type", "application/json");
     request.body = body;
     return client_->send(request, kAnswerBytesMax);
   }
 
-  bool s3(const std::string& method, const std::string& path, const std::string& query, const std::string& body) {
+  bool s3(const std::string& method, const std::string& path, const std::string& query,
+          const std::string& body) {
     http::ClientRequest request;
     request.method = method;
     request.url = options_.url + path + (query.empty() ? "" : "?" + query);
     request.headers.add("Host", options_.url.substr(options_.url.find("//") + 2));
-    sigv4::sign(request.headers, {method, path, query, "us-east-1"}, {options_.key, options_.secret},
-                sigv4::kUnsignedPayload, SystemClock().now());
+    sigv4::sign(request.headers, {method, path, query, "us-east-1"},
+                {options_.key, options_.secret}, sigv4::kUnsignedPayload, SystemClock().now());
     request.body = body;
     return client_->send(request, kAnswerBytesMax).status == 200;
   }
@@ -96,9 +102,9 @@ class Load {
     std::vector<double> all;
     for (const auto& t : times) all.insert(all.end(), t.begin(), t.end());
     std::sort(all.begin(), all.end());
-    std::printf("{\"op\":\"%s\",\"per_s\":%.0f,\"p50_ms\":%.2f,\"p99_ms\":%.2f,\"errors\":%llu}\n", name,
-                static_cast<double>(all.size()) / elapsed, all[all.size() / 2], all[all.size() * 99 / 100],
-                static_cast<unsigned long long>(errors.load()));
+    std::printf("{\"op\":\"%s\",\"per_s\":%.0f,\"p50_ms\":%.2f,\"p99_ms\":%.2f,\"errors\":%llu}\n",
+                name, static_cast<double>(all.size()) / elapsed, all[all.size() / 2],
+                all[all.size() * 99 / 100], static_cast<unsigned long long>(errors.load()));
   }
 
   static double milliseconds_since(SteadyClock::time_point start) {
@@ -106,19 +112,22 @@ class Load {
   }
 
   std::string object(const std::string& folder, int worker, int number) const {
-    return "/" + repository_ + "/main/" + folder + std::to_string(worker) + "/k" + std::to_string(number);
+    return "/" + repository_ + "/main/" + folder + std::to_string(worker) + "/k" +
+           std::to_string(number);
   }
 
   void commit(const char* name) {
     const auto start = SteadyClock::now();
-    rest("POST", "/repositories/" + repository_ + "/branches/main/commits", "{\"message\":\"bench\"}", 201);
+    rest("POST", "/repositories/" + repository_ + "/branches/main/commits",
+         "{\"message\":\"bench\"}", 201);
     std::printf("{\"op\":\"%s\",\"ms\":%.2f}\n", name, milliseconds_since(start));
   }
 
   void small_objects() {
     const std::string bytes(1024, 'x');
-    throughput("put 1KiB", options_.connections,
-               [&](int w, int i, std::mt19937&) { return s3("PUT", object("p", w, i), "", bytes); });
+    throughput("put 1KiB", options_.connections, [&](int w, int i, std::mt19937&) {
+      return s3("PUT", object("p", w, i), "", bytes);
+    });
     for (int w = 0; w < options_.connections; ++w) {
       for (int i = 0; i < kKeysPerWorker / 10; ++i) s3("PUT", object("g", w, i), "", bytes);
     }
@@ -142,8 +151,9 @@ class Load {
     const auto start = SteadyClock::now();
     const std::string base = "/repositories/" + repository_ + "/branches/main/import";
     const http::ClientResponse begun =
-        rest_any("POST", base, "{\"paths\":[{\"type\":\"common_prefix\",\"path\":\"" + options_.import_url +
-                                   "\",\"destination\":\"data/\"}],\"commit\":{\"message\":\"import\"}}");
+        rest_any("POST", base,
+                 "{\"paths\":[{\"type\":\"common_prefix\",\"path\":\"" + options_.import_url +
+                     "\",\"destination\":\"data/\"}],\"commit\":{\"message\":\"import\"}}");
     const size_t at = begun.body.find("\"id\":\"");
     if (at == std::string::npos) throw Error(ErrorCode::kInternal, "import: " + begun.body);
     const std::string id = begun.body.substr(at + 6, 20);
@@ -151,7 +161,8 @@ class Load {
     do {
       std::this_thread::sleep_for(std::chrono::milliseconds{50});
       status = rest_any("GET", base + "?id=" + id, "").body;
-      if (status.find("\"error\"") != std::string::npos) throw Error(ErrorCode::kInternal, "import: " + status);
+      if (status.find("\"error\"") != std::string::npos)
+        throw Error(ErrorCode::kInternal, "import: " + status);
     } while (status.find("\"completed\":true") == std::string::npos);
     std::printf("{\"op\":\"import\",\"ms\":%.0f}\n", milliseconds_since(start));
     for (int i = 0; i < 20; ++i) {
@@ -178,7 +189,9 @@ int main(int argc, char** argv) {
   options.import_url = given["--import-url"];
   if (given.contains("--seconds")) options.seconds = std::atoi(given["--seconds"].c_str());
   if (options.key.empty() || argc % 2 == 0) {
-    std::fprintf(stderr, "usage: load_bench --url URL --key ID --secret SECRET [--import-url URL] [--seconds N]\n");
+    std::fprintf(
+        stderr,
+        "usage: load_bench --url URL --key ID --secret SECRET [--import-url URL] [--seconds N]\n");
     return 2;
   }
   try {

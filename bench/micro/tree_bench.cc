@@ -1,9 +1,10 @@
-// The tree in memory: what encoding, building, editing, diffing and merging cost without a database.
-#include <benchmark/benchmark.h>
-
+// The tree in memory: what encoding, building, editing, diffing and merging cost without a
+// database.
 #include <cstdio>
 #include <map>
 #include <random>
+
+#include <benchmark/benchmark.h>
 
 #include "core/tree/cursor.h"
 #include "core/tree/diff.h"
@@ -20,7 +21,8 @@ constexpr int kChanges = 1'000;
 
 std::string key_of(uint64_t number) {
   char out[64];
-  std::snprintf(out, sizeof out, "data/d%03llu/part-%08llu.parquet", static_cast<unsigned long long>(number % 1000),
+  std::snprintf(out, sizeof out, "data/d%03llu/part-%08llu.parquet",
+                static_cast<unsigned long long>(number % 1000),
                 static_cast<unsigned long long>(number));
   return out;
 }
@@ -30,7 +32,8 @@ Entry entry_of(uint64_t number) {
   entry.size_bytes = number;
   entry.mtime = from_millis(1'700'000'000'000 + static_cast<int64_t>(number));
   char etag[33];
-  std::snprintf(etag, sizeof etag, "%016llx%016llx", static_cast<unsigned long long>(number * 0x9E3779B97F4A7C15ull),
+  std::snprintf(etag, sizeof etag, "%016llx%016llx",
+                static_cast<unsigned long long>(number * 0x9E3779B97F4A7C15ull),
                 static_cast<unsigned long long>(number * 0xC2B2AE3D27D4EB4Full));
   entry.etag = etag;
   entry.address = new_own_address(entry.mtime);
@@ -40,7 +43,8 @@ Entry entry_of(uint64_t number) {
 
 class MapEdits final : public EditSource {
  public:
-  explicit MapEdits(std::map<std::string, std::optional<Entry>> edits) : edits_(std::move(edits)), at_(edits_.begin()) {}
+  explicit MapEdits(std::map<std::string, std::optional<Entry>> edits)
+      : edits_(std::move(edits)), at_(edits_.begin()) {}
   std::optional<Edit> next() override {
     if (at_ == edits_.end()) return std::nullopt;
     Edit edit{at_->first, at_->second};
@@ -89,7 +93,8 @@ TreeRoot edited(uint64_t seed, int count) {
 
 void build(benchmark::State& state) {
   std::map<std::string, std::optional<Entry>> all;
-  for (int64_t i = 0; i < state.range(0); ++i) all[key_of(static_cast<uint64_t>(i))] = entry_of(static_cast<uint64_t>(i));
+  for (int64_t i = 0; i < state.range(0); ++i)
+    all[key_of(static_cast<uint64_t>(i))] = entry_of(static_cast<uint64_t>(i));
   for (auto _ : state) {
     MemoryNodeStore store;
     MapEdits edits(all);
@@ -112,7 +117,8 @@ void scan_1000(benchmark::State& state) {
   for (auto _ : state) {
     Cursor cursor(big().store, big().root);
     cursor.seek(key_of(random() % kEntries));
-    for (int i = 0; i < 1000 && cursor.valid(); ++i, cursor.next()) benchmark::DoNotOptimize(cursor.entry());
+    for (int i = 0; i < 1000 && cursor.valid(); ++i, cursor.next())
+      benchmark::DoNotOptimize(cursor.entry());
   }
 }
 BENCHMARK(scan_1000)->Unit(benchmark::kMicrosecond);

@@ -23,8 +23,10 @@ constexpr std::string_view kTokenKeySetting = "token_key";
 constexpr db::Query kSelectKey{"auth_select_key", R"sql(
   SELECT c.secret, u.name, u.created_ms FROM credentials c JOIN users u USING (user_id)
   WHERE c.access_key_id = $1)sql"};
-constexpr db::Query kSelectUser{"auth_select_user", "SELECT name, created_ms FROM users WHERE name = $1"};
-constexpr db::Query kSelectSetting{"auth_select_setting", "SELECT value FROM settings WHERE key = $1"};
+constexpr db::Query kSelectUser{"auth_select_user",
+                                "SELECT name, created_ms FROM users WHERE name = $1"};
+constexpr db::Query kSelectSetting{"auth_select_setting",
+                                   "SELECT value FROM settings WHERE key = $1"};
 constexpr db::Query kInsertSetting{"auth_insert_setting", R"sql(
   INSERT INTO settings (key, value) VALUES ($1, $2) ON CONFLICT DO NOTHING)sql"};
 // The first of several starting servers makes the administrator.
@@ -35,13 +37,16 @@ constexpr db::Query kInsertKey{"auth_insert_key", R"sql(
   INSERT INTO credentials (access_key_id, user_id, secret, created_ms) VALUES ($1, $2, $3, $4))sql"};
 
 /// Context that a sealed secret is bound to: it cannot be moved to another key's row.
-std::string seal_context(std::string_view access_key_id) { return "access key " + std::string(access_key_id); }
+std::string seal_context(std::string_view access_key_id) {
+  return "access key " + std::string(access_key_id);
+}
 
 std::string generate_access_key_id() {
   // The shape that lakeFS's own tools check: AKIAJ, fourteen of [A-Z2-7], Q.
   constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
   std::string id = "AKIAJ";
-  for (char c : random_bytes(14)) id.push_back(kAlphabet[static_cast<uint8_t>(c) % kAlphabet.size()]);
+  for (char c : random_bytes(14))
+    id.push_back(kAlphabet[static_cast<uint8_t>(c) % kAlphabet.size()]);
   return id + "Q";
 }
 
@@ -58,7 +63,8 @@ bool is_usable_key_id(std::string_view id) {
 }  // namespace
 
 struct Authenticator::State {
-  State(db::Pool& p, const Clock& c, std::string key) : pool(p), clock(c), master_key(std::move(key)) {}
+  State(db::Pool& p, const Clock& c, std::string key)
+      : pool(p), clock(c), master_key(std::move(key)) {}
 
   struct Cached {
     AccessKey key;
@@ -81,9 +87,11 @@ Authenticator::Authenticator(db::Pool& pool, const Clock& clock, std::string mas
   const db::Rows rows = pool.run(kSelectSetting, {kTokenKeySetting}, db::Pool::Retry::kRead);
   const auto opened = open_sealed(state_->master_key, context, rows.bytes(0, 0));
   if (!opened) {
-    throw Error(ErrorCode::kPreconditionFailed,
-                "opening the installation's secrets: the master key is not the one this database was set up with; "
-                "give the same auth.master_key (or master key file) to every server of this database");
+    throw Error(
+        ErrorCode::kPreconditionFailed,
+        "opening the installation's secrets: the master key is not the one this database was set "
+        "up with; "
+        "give the same auth.master_key (or master key file) to every server of this database");
   }
   state_->token_key = *opened;
 }
@@ -100,9 +108,11 @@ std::optional<AccessKey> Authenticator::find_key(std::string_view access_key_id)
   }
   const db::Rows rows = state_->pool.run(kSelectKey, {access_key_id}, db::Pool::Retry::kRead);
   if (rows.empty()) return std::nullopt;
-  const auto secret = open_sealed(state_->master_key, seal_context(access_key_id), rows.bytes(0, 0));
+  const auto secret =
+      open_sealed(state_->master_key, seal_context(access_key_id), rows.bytes(0, 0));
   if (!secret) throw Error(ErrorCode::kDataLoss, "access key: its sealed secret does not open");
-  AccessKey key{std::string(access_key_id), *secret,
+  AccessKey key{std::string(access_key_id),
+                *secret,
                 {std::string(rows.text(0, 1)), from_millis(rows.integer(0, 2))}};
   MutexLock lock(state_->mutex);
   if (state_->keys.size() >= kCachedKeysMax) state_->keys.clear();
@@ -110,7 +120,8 @@ std::optional<AccessKey> Authenticator::find_key(std::string_view access_key_id)
   return key;
 }
 
-std::optional<User> Authenticator::check_password(std::string_view access_key_id, std::string_view secret) {
+std::optional<User> Authenticator::check_password(std::string_view access_key_id,
+                                                  std::string_view secret) {
   const auto key = find_key(access_key_id);
   if (!key || !constant_time_equal(key->secret, secret)) return std::nullopt;
   return key->user;
@@ -130,16 +141,19 @@ std::optional<User> Authenticator::check_token(std::string_view token) {
   return User{std::string(rows.text(0, 0)), from_millis(rows.integer(0, 1))};
 }
 
-std::optional<AccessKey> Authenticator::ensure_admin(std::string_view access_key_id, std::string_view secret) {
+std::optional<AccessKey> Authenticator::ensure_admin(std::string_view access_key_id,
+                                                     std::string_view secret) {
   AccessKey key;
   key.id = access_key_id.empty() ? generate_access_key_id() : std::string(access_key_id);
   key.secret = secret.empty() ? generate_secret() : std::string(secret);
   key.user = {std::string(kAdminName), state_->clock.now()};
   if (!is_usable_key_id(key.id)) {
-    throw_invalid("administrator's access key id: must be 3 to 128 printable characters without '/' and ':'");
+    throw_invalid(
+        "administrator's access key id: must be 3 to 128 printable characters without '/' and ':'");
   }
   const bool made = state_->pool.transaction([&](db::Connection& connection) {
-    const db::Rows rows = connection.run(kInsertFirstUser, {key.user.name, to_millis(key.user.created)});
+    const db::Rows rows =
+        connection.run(kInsertFirstUser, {key.user.name, to_millis(key.user.created)});
     if (rows.empty()) return false;
     const std::string sealed = seal(state_->master_key, seal_context(key.id), key.secret);
     connection.run(kInsertKey, {key.id, static_cast<int32_t>(rows.integer(0, 0)), db::Bytes{sealed},

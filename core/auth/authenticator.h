@@ -20,13 +20,13 @@ struct User {
 };
 
 struct AccessKey {
-  std::string id;      ///< 3..128 characters without '/', as given or AKIAJ + 14 + Q
+  std::string id;  ///< 3..128 characters without '/', as given or AKIAJ + 14 + Q
   std::string secret;
   User user;
 };
 
 struct LoginToken {
-  std::string token;   ///< JWT, HS256
+  std::string token;  ///< JWT, HS256
   Instant expires{};
 };
 
@@ -45,8 +45,9 @@ class Authenticator {
   /// nullopt: malformed, forged or expired.
   std::optional<User> check_token(std::string_view token);
 
-  /// Makes user `admin` with these keys (or generated ones) unless a user exists. Returns the keys only when it made
-  /// them: the one moment the secret can be shown. Safe when several servers start at once.
+  /// Makes user `admin` with these keys (or generated ones) unless a user exists. Returns the keys
+  /// only when it made them: the one moment the secret can be shown. Safe when several servers
+  /// start at once.
   std::optional<AccessKey> ensure_admin(std::string_view access_key_id, std::string_view secret);
 
  private:

@@ -12,15 +12,17 @@ namespace {
 constexpr std::string_view kHeader = R"({"alg":"HS256","typ":"JWT"})";
 constexpr size_t kTokenBytesMax = 4096;
 
-// The subject travels as base64url text in the claim set's own order, which is the only order accepted: what is parsed
-// here was signed by sign_login_token, byte for byte.
+// The subject travels as base64url text in the claim set's own order, which is the only order
+// accepted: what is parsed here was signed by sign_login_token, byte for byte.
 std::string claim_set(const LoginClaims& claims, std::string_view token_id) {
-  return str_cat(R"({"aud":"login","exp":)", to_seconds(claims.expires), R"(,"iat":)", to_seconds(claims.issued),
-                 R"(,"iss":"auth","jti":")", token_id, R"(","sub":")", percent_encode(claims.subject), R"("})");
+  return str_cat(R"({"aud":"login","exp":)", to_seconds(claims.expires), R"(,"iat":)",
+                 to_seconds(claims.issued), R"(,"iss":"auth","jti":")", token_id, R"(","sub":")",
+                 percent_encode(claims.subject), R"("})");
 }
 
 /// The text between `before` and `after`.
-std::optional<std::string_view> between(std::string_view text, std::string_view before, std::string_view after) {
+std::optional<std::string_view> between(std::string_view text, std::string_view before,
+                                        std::string_view after) {
   const size_t start = text.find(before);
   if (start == std::string_view::npos) return std::nullopt;
   const size_t from = start + before.size();
@@ -53,7 +55,8 @@ std::optional<LoginClaims> verify_login_token(std::string_view key, std::string_
   const auto signature = from_base64url(token.substr(dot + 1));
   if (!signature || !constant_time_equal(*signature, hmac_sha256(key, body))) return std::nullopt;
   const size_t middle = body.find('.');
-  if (middle == std::string_view::npos || body.substr(0, middle) != to_base64url(kHeader)) return std::nullopt;
+  if (middle == std::string_view::npos || body.substr(0, middle) != to_base64url(kHeader))
+    return std::nullopt;
   const auto claims = from_base64url(body.substr(middle + 1));
   if (!claims) return std::nullopt;
   const auto expires = seconds_from(between(*claims, R"("exp":)", ","));

@@ -14,10 +14,11 @@
 
 namespace tarn {
 
-/// Leader and followers: a caller that finds fewer than `leaders_max` batches running takes everything queued (at
-/// most `batch_max`) and runs it at once; the others wait for their answer. An idle caller therefore never waits
-/// for company, and under load batches grow by themselves. Answers come back in the order of the requests.
-/// Safe from any thread. Throws what `run` throws, to every caller of that batch.
+/// Leader and followers: a caller that finds fewer than `leaders_max` batches running takes
+/// everything queued (at most `batch_max`) and runs it at once; the others wait for their answer.
+/// An idle caller therefore never waits for company, and under load batches grow by themselves.
+/// Answers come back in the order of the requests. Safe from any thread. Throws what `run` throws,
+/// to every caller of that batch.
 template <typename Request, typename Answer>
 class Batcher {
  public:

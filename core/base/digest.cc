@@ -1,11 +1,11 @@
 #include "core/base/digest.h"
 
+#include <cstring>
+#include <utility>
+
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/rand.h>
-
-#include <cstring>
-#include <utility>
 
 #include "core/base/error.h"
 
@@ -20,15 +20,19 @@ void require(bool ok, const char* what) {
   if (!ok) throw Error(ErrorCode::kInternal, std::string("openssl: ") + what + " failed");
 }
 
-// Fetched once: looking an algorithm up by name on every use costs twice the digest of a short text.
+// Fetched once: looking an algorithm up by name on every use costs twice the digest of a short
+// text.
 const EVP_MD* algorithm_of(DigestAlgorithm algorithm) {
   static EVP_MD* const md5_md = EVP_MD_fetch(nullptr, "MD5", nullptr);
   static EVP_MD* const sha1_md = EVP_MD_fetch(nullptr, "SHA1", nullptr);
   static EVP_MD* const sha256_md = EVP_MD_fetch(nullptr, "SHA256", nullptr);
   switch (algorithm) {
-    case DigestAlgorithm::kMd5: return md5_md;
-    case DigestAlgorithm::kSha1: return sha1_md;
-    case DigestAlgorithm::kSha256: return sha256_md;
+    case DigestAlgorithm::kMd5:
+      return md5_md;
+    case DigestAlgorithm::kSha1:
+      return sha1_md;
+    case DigestAlgorithm::kSha256:
+      return sha256_md;
   }
   return nullptr;
 }
@@ -50,11 +54,13 @@ std::string digest_once(DigestAlgorithm algorithm, std::string_view bytes) {
   return std::string(reinterpret_cast<char*>(out), size);
 }
 
-// HMAC written out over the digest (RFC 2104): half the cost of EVP_MAC for the short inputs of SigV4.
+// HMAC written out over the digest (RFC 2104): half the cost of EVP_MAC for the short inputs of
+// SigV4.
 std::string hmac(DigestAlgorithm algorithm, std::string_view key, std::string_view bytes) {
   constexpr size_t kBlockBytes = 64;  // MD5, SHA-1 and SHA-256 alike
   std::array<char, kBlockBytes> block{};
-  const std::string short_key = key.size() > kBlockBytes ? digest_once(algorithm, key) : std::string(key);
+  const std::string short_key =
+      key.size() > kBlockBytes ? digest_once(algorithm, key) : std::string(key);
   std::memcpy(block.data(), short_key.data(), short_key.size());
   std::string inner(kBlockBytes, '\0');
   std::string outer(kBlockBytes, '\0');
@@ -158,8 +164,7 @@ std::optional<std::string> open_sealed(std::string_view key, std::string_view co
   TARN_CHECK(key.size() == kSealKeyBytes);
   if (sealed.size() < kNonceBytes + kTagBytes) return std::nullopt;
   const std::string_view nonce = sealed.substr(0, kNonceBytes);
-  const std::string_view body =
-      sealed.substr(kNonceBytes, sealed.size() - kNonceBytes - kTagBytes);
+  const std::string_view body = sealed.substr(kNonceBytes, sealed.size() - kNonceBytes - kTagBytes);
   std::string tag(sealed.substr(sealed.size() - kTagBytes));
   CipherContext cipher;
   std::string out(body.size(), '\0');

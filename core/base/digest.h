@@ -1,4 +1,5 @@
-// Cryptographic digests, HMAC, sealing of secrets and random bytes, on OpenSSL's EVP objects fetched once.
+// Cryptographic digests, HMAC, sealing of secrets and random bytes, on OpenSSL's EVP objects
+// fetched once.
 #pragma once
 
 #include <array>

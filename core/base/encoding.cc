@@ -21,7 +21,8 @@ int hex_digit(char c) {
   return -1;
 }
 
-/// Packs bytes into digits of `bits` each, most significant first; the last digit is padded with zero bits.
+/// Packs bytes into digits of `bits` each, most significant first; the last digit is padded with
+/// zero bits.
 std::string pack(std::string_view bytes, std::string_view alphabet, int bits) {
   std::string out;
   out.reserve((bytes.size() * 8 + static_cast<size_t>(bits) - 1) / static_cast<size_t>(bits));

@@ -20,11 +20,13 @@ std::optional<std::string> from_base64(std::string_view text);
 std::string to_base64url(std::string_view bytes);
 std::optional<std::string> from_base64url(std::string_view text);
 
-/// Lower-case base32hex (0-9a-v) without padding; sorts as the bytes do. 12 bytes are 20 characters.
+/// Lower-case base32hex (0-9a-v) without padding; sorts as the bytes do. 12 bytes are 20
+/// characters.
 std::string to_base32hex(std::string_view bytes);
 std::optional<std::string> from_base32hex(std::string_view text);
 
-/// Percent-encodes every byte but `A-Za-z0-9-._~` (and '/' when `keep_slash`), upper-case hex. Source: RFC 3986.
+/// Percent-encodes every byte but `A-Za-z0-9-._~` (and '/' when `keep_slash`), upper-case hex.
+/// Source: RFC 3986.
 std::string percent_encode(std::string_view bytes, bool keep_slash = false);
 /// Decodes %XX; '+' stays a plus. nullopt when a '%' is not followed by two hex digits.
 std::optional<std::string> percent_decode(std::string_view text);

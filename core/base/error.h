@@ -1,5 +1,5 @@
-// The one exception of the program. Expected outcomes (absent, conflict, lost race) are return values; this is for
-// what ends the request.
+// The one exception of the program. Expected outcomes (absent, conflict, lost race) are return
+// values; this is for what ends the request.
 #pragma once
 
 #include <exception>
@@ -8,20 +8,21 @@
 
 namespace tarn {
 
-/// What the caller can do about it. Choosing between neighbours: precondition_failed = do not retry until the state
-/// changes; conflict = retry the whole operation on the new state; unavailable = retry the same call.
+/// What the caller can do about it. Choosing between neighbours: precondition_failed = do not retry
+/// until the state changes; conflict = retry the whole operation on the new state; unavailable =
+/// retry the same call.
 enum class ErrorCode {
-  kInvalidArgument,     ///< The request is wrong whatever the state.
-  kUnauthenticated,     ///< Who asks is unknown or not proven.
-  kPermissionDenied,    ///< Who asks is known and may not.
+  kInvalidArgument,   ///< The request is wrong whatever the state.
+  kUnauthenticated,   ///< Who asks is unknown or not proven.
+  kPermissionDenied,  ///< Who asks is known and may not.
   kNotFound,
   kAlreadyExists,
   kPreconditionFailed,
   kConflict,
-  kGone,                ///< It was here; its bytes are lost or have changed at the source.
-  kResourceExhausted,   ///< A named limit was reached.
+  kGone,               ///< It was here; its bytes are lost or have changed at the source.
+  kResourceExhausted,  ///< A named limit was reached.
   kUnavailable,
-  kDataLoss,            ///< Stored bytes do not decode or do not match their digest.
+  kDataLoss,  ///< Stored bytes do not decode or do not match their digest.
   kUnimplemented,
   kInternal,
 };
@@ -29,8 +30,9 @@ enum class ErrorCode {
 /// snake_case name of a code, for example "not_found".
 std::string_view name_of(ErrorCode code);
 
-/// Immutable. `reason()` is a stable snake_case word that programs may match on ("dirty_branch"); it is the code's
-/// name unless given. `what()` reads: what was being done to which thing: what went wrong; lower case, no full stop.
+/// Immutable. `reason()` is a stable snake_case word that programs may match on ("dirty_branch");
+/// it is the code's name unless given. `what()` reads: what was being done to which thing: what
+/// went wrong; lower case, no full stop.
 class Error : public std::exception {
  public:
   Error(ErrorCode code, std::string message);
@@ -56,7 +58,7 @@ class Error : public std::exception {
 }  // namespace tarn
 
 /// A programmer's error: logs and aborts, in every build. Never reached by input.
-#define TARN_CHECK(condition)                                            \
-  do {                                                                   \
+#define TARN_CHECK(condition)                                               \
+  do {                                                                      \
     if (!(condition)) ::tarn::check_failed(#condition, __FILE__, __LINE__); \
   } while (false)

@@ -13,7 +13,8 @@ namespace tarn::log {
 enum class Level { kDebug, kInfo, kWarn, kError };
 enum class Format { kText, kJson };
 
-/// One key and its value. Keys come from log_keys.h. Values are never secrets, signatures or bodies.
+/// One key and its value. Keys come from log_keys.h. Values are never secrets, signatures or
+/// bodies.
 struct Field {
   std::string_view key;
   std::string value;
@@ -23,8 +24,8 @@ struct Field {
   Field(std::string_view k, const std::string& v) : key(k), value(v) {}
   Field(std::string_view k, const char* v) : key(k), value(v) {}
   template <typename T>
-    requires std::is_arithmetic_v<T>
-  Field(std::string_view k, T v) : key(k), value(std::to_string(v)), is_number(true) {}
+  requires std::is_arithmetic_v<T> Field(std::string_view k, T v)
+      : key(k), value(std::to_string(v)), is_number(true) {}
 };
 
 /// Called once, before the first line and before threads start.
@@ -34,9 +35,17 @@ bool enabled(Level level);
 /// Safe from any thread. Control characters in values are escaped.
 void write(Level level, std::string_view event, std::initializer_list<Field> fields = {});
 
-inline void debug(std::string_view e, std::initializer_list<Field> f = {}) { write(Level::kDebug, e, f); }
-inline void info(std::string_view e, std::initializer_list<Field> f = {}) { write(Level::kInfo, e, f); }
-inline void warn(std::string_view e, std::initializer_list<Field> f = {}) { write(Level::kWarn, e, f); }
-inline void error(std::string_view e, std::initializer_list<Field> f = {}) { write(Level::kError, e, f); }
+inline void debug(std::string_view e, std::initializer_list<Field> f = {}) {
+  write(Level::kDebug, e, f);
+}
+inline void info(std::string_view e, std::initializer_list<Field> f = {}) {
+  write(Level::kInfo, e, f);
+}
+inline void warn(std::string_view e, std::initializer_list<Field> f = {}) {
+  write(Level::kWarn, e, f);
+}
+inline void error(std::string_view e, std::initializer_list<Field> f = {}) {
+  write(Level::kError, e, f);
+}
 
 }  // namespace tarn::log

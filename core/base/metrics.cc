@@ -1,14 +1,14 @@
 #include "core/base/metrics.h"
 
+#include <map>
+#include <tuple>
+#include <utility>
+
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
-
-#include <map>
-#include <tuple>
-#include <utility>
 
 #include "core/base/mutex.h"
 
@@ -73,7 +73,10 @@ Counter& counter(std::string_view name, std::string_view help, Label label) {
   MutexLock lock(all.mutex);
   auto& slot = all.counters[key_of(name, label)];
   if (!slot) {
-    auto& family = prometheus::BuildCounter().Name(std::string(name)).Help(std::string(help)).Register(all.registry);
+    auto& family = prometheus::BuildCounter()
+                       .Name(std::string(name))
+                       .Help(std::string(help))
+                       .Register(all.registry);
     slot = std::make_unique<CounterHandle>(family.Add(labels_of(label)));
   }
   return *slot;
@@ -92,7 +95,10 @@ Counter& counter(std::string_view name, std::string_view help, Label first, Labe
   }
   auto& slot = all.counters[Key(name, names, values)];
   if (!slot) {
-    auto& family = prometheus::BuildCounter().Name(std::string(name)).Help(std::string(help)).Register(all.registry);
+    auto& family = prometheus::BuildCounter()
+                       .Name(std::string(name))
+                       .Help(std::string(help))
+                       .Register(all.registry);
     slot = std::make_unique<CounterHandle>(family.Add(labels));
   }
   return *slot;
@@ -103,7 +109,10 @@ Histogram& histogram(std::string_view name, std::string_view help, Label label) 
   MutexLock lock(all.mutex);
   auto& slot = all.histograms[key_of(name, label)];
   if (!slot) {
-    auto& family = prometheus::BuildHistogram().Name(std::string(name)).Help(std::string(help)).Register(all.registry);
+    auto& family = prometheus::BuildHistogram()
+                       .Name(std::string(name))
+                       .Help(std::string(help))
+                       .Register(all.registry);
     const prometheus::Histogram::BucketBoundaries buckets = {
         0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100};
     slot = std::make_unique<HistogramHandle>(family.Add(labels_of(label), buckets));
@@ -116,7 +125,10 @@ std::shared_ptr<GaugeToken> gauge(std::string_view name, std::string_view help,
   Registry& all = state();
   auto token = std::make_shared<GaugeToken>();
   MutexLock lock(all.mutex);
-  auto& family = prometheus::BuildGauge().Name(std::string(name)).Help(std::string(help)).Register(all.registry);
+  auto& family = prometheus::BuildGauge()
+                     .Name(std::string(name))
+                     .Help(std::string(help))
+                     .Register(all.registry);
   all.gauges[token.get()] = {&family.Add({}), std::move(read)};
   return token;
 }

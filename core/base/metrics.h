@@ -8,8 +8,8 @@
 
 namespace tarn::metrics {
 
-/// Labels take values only from closed sets (operation, status class, query name, store): never keys, repositories
-/// or users, whose number has no limit.
+/// Labels take values only from closed sets (operation, status class, query name, store): never
+/// keys, repositories or users, whose number has no limit.
 struct Label {
   std::string_view name;
   std::string_view value;

@@ -8,8 +8,8 @@
 
 namespace tarn {
 
-/// A validated string of one kind. The constructor trusts its caller; text from users goes through the kind's
-/// parse function (core/model/names.h). Immutable value.
+/// A validated string of one kind. The constructor trusts its caller; text from users goes through
+/// the kind's parse function (core/model/names.h). Immutable value.
 template <typename Tag>
 class Named {
  public:

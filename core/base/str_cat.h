@@ -7,7 +7,8 @@
 
 namespace tarn {
 
-/// str_cat("branch \"", name, "\" has ", 3, " rows"): strings, string views, characters and integers.
+/// str_cat("branch \"", name, "\" has ", 3, " rows"): strings, string views, characters and
+/// integers.
 template <typename... Pieces>
 std::string str_cat(const Pieces&... pieces) {
   std::string out;

@@ -151,7 +151,8 @@ std::optional<Instant> parse_http_date(std::string_view text) {
   }
   if (month == 0 || !in.literal(' ') || !in.number(4, &year) || !in.literal(' ') ||
       !in.number(2, &hour) || !in.literal(':') || !in.number(2, &minute) || !in.literal(':') ||
-      !in.number(2, &second) || (in.rest() != " GMT" && in.rest() != " UTC" && in.rest() != " +0000")) {
+      !in.number(2, &second) ||
+      (in.rest() != " GMT" && in.rest() != " UTC" && in.rest() != " +0000")) {
     return std::nullopt;
   }
   return instant_of(year, month, day, hour, minute, second);

@@ -32,7 +32,8 @@ class SystemClock final : public Clock {
 
 /// "2026-11-20T08:15:42.605Z": RFC 3339 in UTC with milliseconds.
 std::string to_rfc3339(Instant t);
-/// RFC 3339 and its near relatives that clients send: any number of fractional digits (cut to ms), `Z`, `+hh:mm`,
+/// RFC 3339 and its near relatives that clients send: any number of fractional digits (cut to ms),
+/// `Z`, `+hh:mm`,
 /// `+hhmm`, no zone (UTC), or a bare date.
 std::optional<Instant> parse_rfc3339(std::string_view text);
 

@@ -14,7 +14,8 @@ template <typename T>
 T get_le(std::string_view bytes) {
   T value = 0;
   for (size_t i = 0; i < sizeof(T); ++i) {
-    value = static_cast<T>(value | static_cast<T>(static_cast<T>(static_cast<uint8_t>(bytes[i])) << (8 * i)));
+    value = static_cast<T>(
+        value | static_cast<T>(static_cast<T>(static_cast<uint8_t>(bytes[i])) << (8 * i)));
   }
   return value;
 }

@@ -1,4 +1,5 @@
-// Building and reading byte formats: varints, little- and big-endian integers, bounds-checked reading.
+// Building and reading byte formats: varints, little- and big-endian integers, bounds-checked
+// reading.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +36,9 @@ inline void put_bytes(std::string& out, std::string_view bytes) {
   out.append(bytes);
 }
 
-/// Reads from the front of a buffer it does not own. Every read past the end or malformed varint throws data_loss
-/// naming `what`, so corrupted stored bytes never become a crash. One thread at a time.
+/// Reads from the front of a buffer it does not own. Every read past the end or malformed varint
+/// throws data_loss naming `what`, so corrupted stored bytes never become a crash. One thread at a
+/// time.
 class WireReader {
  public:
   WireReader(std::string_view bytes, std::string_view what) : bytes_(bytes), what_(what) {}

@@ -31,7 +31,8 @@ void check_components(std::string_view url, std::string_view path) {
 
 void check_text(std::string_view url) {
   if (url.size() > kUrlBytesMax) throw_invalid("storage address: is longer than 4096 bytes");
-  if (url.find('\0') != std::string_view::npos) refuse(url.substr(0, url.find('\0')), "holds a NUL byte");
+  if (url.find('\0') != std::string_view::npos)
+    refuse(url.substr(0, url.find('\0')), "holds a NUL byte");
 }
 
 }  // namespace
@@ -53,12 +54,14 @@ bool Stores::has_type(std::string_view type) const {
 BlobStore& Stores::bucket_store(const std::string& bucket) {
   const S3Group* chosen = nullptr;
   for (const S3Group& group : s3_groups_) {
-    const bool named = std::find(group.buckets.begin(), group.buckets.end(), bucket) != group.buckets.end();
+    const bool named =
+        std::find(group.buckets.begin(), group.buckets.end(), bucket) != group.buckets.end();
     if (named || (group.buckets.empty() && chosen == nullptr)) chosen = &group;
     if (named) break;
   }
   if (chosen == nullptr) {
-    throw_invalid(str_cat("storage address \"s3://", bucket, "\": no configured store serves this bucket"));
+    throw_invalid(
+        str_cat("storage address \"s3://", bucket, "\": no configured store serves this bucket"));
   }
   MutexLock lock(mutex_);
   auto& slot = bucket_stores_[bucket];
@@ -73,7 +76,8 @@ Located Stores::locate(std::string_view url) {
     const size_t slash = rest.find('/');
     const std::string bucket(rest.substr(0, slash));
     if (bucket.empty()) refuse(url, "names no bucket");
-    return {&bucket_store(bucket), slash == std::string_view::npos ? "" : std::string(rest.substr(slash + 1))};
+    return {&bucket_store(bucket),
+            slash == std::string_view::npos ? "" : std::string(rest.substr(slash + 1))};
   }
   if (!url.starts_with(kLocalScheme)) {
     refuse(url, str_cat("physical address is not valid for block adapter: ", default_type_));
@@ -93,7 +97,8 @@ Located Stores::locate(std::string_view url) {
     }
   }
   throw Error(ErrorCode::kPermissionDenied, "forbidden_path",
-              str_cat("storage address \"", url, "\": forbidden: the path is not below store.local.import_roots"));
+              str_cat("storage address \"", url,
+                      "\": forbidden: the path is not below store.local.import_roots"));
 }
 
 std::string Stores::check_namespace(std::string_view url) const {
@@ -102,7 +107,8 @@ std::string Stores::check_namespace(std::string_view url) const {
   const bool is_s3 = url.starts_with(kS3Scheme);
   const bool is_local = url.starts_with(kLocalScheme);
   if ((!is_s3 && !is_local) || !has_type(is_s3 ? "s3" : "local")) {
-    throw_invalid(str_cat("failed to match required regex ^", default_type_, "://: invalid namespace"));
+    throw_invalid(
+        str_cat("failed to match required regex ^", default_type_, "://: invalid namespace"));
   }
   const std::string_view path = url.substr(is_s3 ? kS3Scheme.size() : kLocalScheme.size());
   if (path.empty()) refuse(url, "names nothing");

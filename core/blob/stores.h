@@ -24,7 +24,8 @@ class Stores {
  public:
   /// Serves local://NAME/...: the writable root.
   void set_local_root(std::unique_ptr<BlobStore> store);
-  /// Serves local:///absolute/dir/... below `directory` (absolute, without a trailing slash): read-only.
+  /// Serves local:///absolute/dir/... below `directory` (absolute, without a trailing slash):
+  /// read-only.
   void add_import_root(std::string directory, std::unique_ptr<BlobStore> store);
   /// Makes the store of a bucket on first use. `buckets` empty = every bucket not named by another.
   using BucketFactory = std::function<std::unique_ptr<BlobStore>(const std::string& bucket)>;
@@ -34,10 +35,12 @@ class Stores {
   const std::string& default_type() const { return default_type_; }
   bool has_type(std::string_view type) const;
 
-  /// Throws invalid_argument (malformed, a scheme no store serves, '.', '..' or empty components in a namespace) and
-  /// permission_denied (reason "forbidden_path": a local path outside every import root).
+  /// Throws invalid_argument (malformed, a scheme no store serves, '.', '..' or empty components in
+  /// a namespace) and permission_denied (reason "forbidden_path": a local path outside every import
+  /// root).
   Located locate(std::string_view url);
-  /// As locate, for the namespace of a repository: no absolute local paths. Returns the URL without trailing slashes.
+  /// As locate, for the namespace of a repository: no absolute local paths. Returns the URL without
+  /// trailing slashes.
   std::string check_namespace(std::string_view url) const;
 
  private:
@@ -52,7 +55,8 @@ class Stores {
   std::vector<std::pair<std::string, std::unique_ptr<BlobStore>>> import_roots_;
   std::vector<S3Group> s3_groups_;
   Mutex mutex_;
-  std::map<std::string, std::unique_ptr<BlobStore>, std::less<>> bucket_stores_ TARN_GUARDED_BY(mutex_);
+  std::map<std::string, std::unique_ptr<BlobStore>, std::less<>> bucket_stores_
+      TARN_GUARDED_BY(mutex_);
 };
 
 }  // namespace tarn::blob

@@ -12,11 +12,12 @@ constexpr std::string_view kStateChanged = "TN003";
 
 #define TARN_BRANCH_COLUMNS "branch_id, name, head, root_nid, root_hash, hidden"
 
-constexpr db::Query kSelectBranch{"branches_select_by_name", "SELECT " TARN_BRANCH_COLUMNS
+constexpr db::Query kSelectBranch{"branches_select_by_name",
+                                  "SELECT " TARN_BRANCH_COLUMNS
                                   " FROM branches WHERE repo_id = $1 AND name = $2"};
 
-constexpr db::Query kSelectById{"branches_select_by_id",
-                                "SELECT " TARN_BRANCH_COLUMNS " FROM branches WHERE branch_id = $1"};
+constexpr db::Query kSelectById{
+    "branches_select_by_id", "SELECT " TARN_BRANCH_COLUMNS " FROM branches WHERE branch_id = $1"};
 
 constexpr db::Query kSelectPage{"branches_select_page", "SELECT " TARN_BRANCH_COLUMNS R"sql(
   FROM branches
@@ -139,20 +140,22 @@ std::optional<Branch> Branches::find_by_id(BranchId id) {
   return branch_from(rows, 0);
 }
 
-Page<Branch> Branches::list(RepositoryId repository, std::string_view prefix, std::string_view after,
-                            uint32_t limit, bool show_hidden) {
-  const db::Rows rows = pool_.run(kSelectPage, {static_cast<int32_t>(repository), after, prefix, show_hidden,
-                                                static_cast<int64_t>(limit) + 1},
+Page<Branch> Branches::list(RepositoryId repository, std::string_view prefix,
+                            std::string_view after, uint32_t limit, bool show_hidden) {
+  const db::Rows rows = pool_.run(kSelectPage,
+                                  {static_cast<int32_t>(repository), after, prefix, show_hidden,
+                                   static_cast<int64_t>(limit) + 1},
                                   db::Pool::Retry::kRead);
   Page<Branch> page;
   page.has_more = rows.size() > limit;
-  for (size_t row = 0; row < rows.size() && row < limit; ++row) page.items.push_back(branch_from(rows, row));
+  for (size_t row = 0; row < rows.size() && row < limit; ++row)
+    page.items.push_back(branch_from(rows, row));
   if (page.has_more) page.next = page.items.back().name.str();
   return page;
 }
 
-Branches::CreateOutcome Branches::create(RepositoryId repository, const BranchName& name, const CommitId& head,
-                                         bool hidden) {
+Branches::CreateOutcome Branches::create(RepositoryId repository, const BranchName& name,
+                                         const CommitId& head, bool hidden) {
   const db::Rows rows = pool_.run(
       kCreate, {static_cast<int32_t>(repository), name.str(), db::Bytes{view_of(head)}, hidden},
       db::Pool::Retry::kWrite);
@@ -183,8 +186,9 @@ Branches::Acquired Branches::acquire(BranchId branch, int64_t owner, std::chrono
 }
 
 bool Branches::renew(BranchId branch, int64_t owner, std::chrono::milliseconds ttl) {
-  return pool_.run(kRenew, {static_cast<int32_t>(branch), owner, static_cast<int64_t>(ttl.count())},
-                   db::Pool::Retry::kRead)
+  return pool_
+             .run(kRenew, {static_cast<int32_t>(branch), owner, static_cast<int64_t>(ttl.count())},
+                  db::Pool::Retry::kRead)
              .affected() == 1;
 }
 
@@ -200,38 +204,57 @@ void Branches::release(BranchId branch, int64_t owner) noexcept {
 PublishOutcome Branches::publish(int64_t writer, const BranchLease& lease, const Publication& p) {
   std::vector<int16_t> levels(p.nodes.levels.begin(), p.nodes.levels.end());
   try {
-    const db::Rows rows = pool_.run(
-        kPublish,
-        {writer, lease.owner, static_cast<int32_t>(p.repository), static_cast<int32_t>(p.branch),
-         db::Bytes{view_of(lease.head)}, p.drained, views(p.read), p.nodes.nids, levels,
-         views(p.nodes.hashes), views(p.nodes.bodies), db::Bytes{view_of(p.commit.id)},
-         p.commit.generation, views(p.commit.parents), nullable(p.commit.root),
-         db::Bytes{view_of(p.commit.root.hash)}, p.commit.committer, p.commit.message,
-         metadata_to_array(p.commit.metadata), to_millis(p.commit.created)},
-        db::Pool::Retry::kWrite);
+    const db::Rows rows = pool_.run(kPublish,
+                                    {writer,
+                                     lease.owner,
+                                     static_cast<int32_t>(p.repository),
+                                     static_cast<int32_t>(p.branch),
+                                     db::Bytes{view_of(lease.head)},
+                                     p.drained,
+                                     views(p.read),
+                                     p.nodes.nids,
+                                     levels,
+                                     views(p.nodes.hashes),
+                                     views(p.nodes.bodies),
+                                     db::Bytes{view_of(p.commit.id)},
+                                     p.commit.generation,
+                                     views(p.commit.parents),
+                                     nullable(p.commit.root),
+                                     db::Bytes{view_of(p.commit.root.hash)},
+                                     p.commit.committer,
+                                     p.commit.message,
+                                     metadata_to_array(p.commit.metadata),
+                                     to_millis(p.commit.created)},
+                                    db::Pool::Retry::kWrite);
     constexpr int64_t kStatusWriterGone = 2;
     switch (rows.integer(0, 0)) {
-      case 0: return PublishOutcome::kDone;
-      case kStatusWriterGone: return PublishOutcome::kWriterGone;
-      default: return PublishOutcome::kReadGone;
+      case 0:
+        return PublishOutcome::kDone;
+      case kStatusWriterGone:
+        return PublishOutcome::kWriterGone;
+      default:
+        return PublishOutcome::kReadGone;
     }
   } catch (const db::DbError& error) {
     if (error.sqlstate() == kStateBranchGone) return PublishOutcome::kBranchGone;
     if (error.sqlstate() == kStateChanged) return PublishOutcome::kChanged;
     if (!error.in_doubt()) throw;
     // The answer was lost, not necessarily the commit: the branch's history tells.
-    const db::Rows rows = pool_.run(kWasPublished, {static_cast<int32_t>(p.branch), db::Bytes{view_of(p.commit.id)}},
-                                    db::Pool::Retry::kRead);
+    const db::Rows rows =
+        pool_.run(kWasPublished, {static_cast<int32_t>(p.branch), db::Bytes{view_of(p.commit.id)}},
+                  db::Pool::Retry::kRead);
     if (rows.boolean(0, 0)) return PublishOutcome::kDone;
     throw;
   }
 }
 
 bool Branches::move_head(BranchId branch, const BranchLease& lease, const Commit& commit) {
-  return pool_.run(kMoveHead, {static_cast<int32_t>(branch), lease.owner, db::Bytes{view_of(lease.head)},
-                               db::Bytes{view_of(commit.id)}, nullable(commit.root),
-                               db::Bytes{view_of(commit.root.hash)}},
-                   db::Pool::Retry::kWrite)
+  return pool_
+             .run(kMoveHead,
+                  {static_cast<int32_t>(branch), lease.owner, db::Bytes{view_of(lease.head)},
+                   db::Bytes{view_of(commit.id)}, nullable(commit.root),
+                   db::Bytes{view_of(commit.root.hash)}},
+                  db::Pool::Retry::kWrite)
              .affected() == 1;
 }
 
@@ -243,25 +266,29 @@ bool Branches::drop_staging(BranchId branch, int64_t owner) {
 }
 
 bool Branches::drop_sealed(BranchId branch, int64_t owner, const std::vector<int64_t>& tokens) {
-  return pool_.run(kDropSealed, {static_cast<int32_t>(branch), owner, tokens}, db::Pool::Retry::kWrite)
+  return pool_
+             .run(kDropSealed, {static_cast<int32_t>(branch), owner, tokens},
+                  db::Pool::Retry::kWrite)
              .integer(0, 0) == 1;
 }
 
-bool Branches::add_range(BranchId branch, int64_t owner, std::string_view begin, std::string_view end,
-                         RangeKind kind) {
+bool Branches::add_range(BranchId branch, int64_t owner, std::string_view begin,
+                         std::string_view end, RangeKind kind) {
   return pool_.transaction([&](db::Connection& connection) {
     connection.run(kLockStaging, {static_cast<int32_t>(branch)});
     const db::Rows rows = connection.run(kRotateForRange, {static_cast<int32_t>(branch), owner});
     if (rows.empty()) return false;
     const std::optional<db::Bytes> hi =
         end.empty() ? std::nullopt : std::optional<db::Bytes>(db::Bytes{end});
-    connection.run(kInsertRange, {rows.integer(0, 0), db::Bytes{begin}, hi, static_cast<int16_t>(kind)});
+    connection.run(kInsertRange,
+                   {rows.integer(0, 0), db::Bytes{begin}, hi, static_cast<int16_t>(kind)});
     return true;
   });
 }
 
 bool Branches::remove(BranchId branch, int64_t owner) {
-  // A writer that holds the shared lock stages into a token that is still the branch's: wait for it.
+  // A writer that holds the shared lock stages into a token that is still the branch's: wait for
+  // it.
   return pool_.transaction([&](db::Connection& connection) {
     connection.run(kLockStaging, {static_cast<int32_t>(branch)});
     return connection.run(kDelete, {static_cast<int32_t>(branch), owner}).integer(0, 0) == 1;

@@ -31,17 +31,17 @@ struct Publication {
   RepositoryId repository{};
   BranchId branch{};
   Commit commit;
-  std::vector<int64_t> drained;     ///< sealed tokens that are in the commit's tree now
-  std::vector<CommitId> read;       ///< commits whose trees it was made from; each must still exist
+  std::vector<int64_t> drained;  ///< sealed tokens that are in the commit's tree now
+  std::vector<CommitId> read;    ///< commits whose trees it was made from; each must still exist
   NodeWriter::Pending nodes;
 };
 
 enum class PublishOutcome {
   kDone,
   kBranchGone,
-  kWriterGone,   ///< our writers row was lost: redo the work with a new one
-  kChanged,      ///< lease, head or sealed tokens are not what the work was based on
-  kReadGone,     ///< a commit that was read has been collected
+  kWriterGone,  ///< our writers row was lost: redo the work with a new one
+  kChanged,     ///< lease, head or sealed tokens are not what the work was based on
+  kReadGone,    ///< a commit that was read has been collected
 };
 
 /// Safe from any thread.
@@ -51,11 +51,12 @@ class Branches {
 
   std::optional<Branch> find(RepositoryId repository, const BranchName& name);
   std::optional<Branch> find_by_id(BranchId id);
-  Page<Branch> list(RepositoryId repository, std::string_view prefix, std::string_view after, uint32_t limit,
-                    bool show_hidden);
+  Page<Branch> list(RepositoryId repository, std::string_view prefix, std::string_view after,
+                    uint32_t limit, bool show_hidden);
 
   enum class CreateOutcome { kDone, kCommitGone, kBranchExists, kTagExists, kCommitHasName };
-  CreateOutcome create(RepositoryId repository, const BranchName& name, const CommitId& head, bool hidden);
+  CreateOutcome create(RepositoryId repository, const BranchName& name, const CommitId& head,
+                       bool hidden);
 
   /// Takes the lease; with `rotate` also seals what is staged.
   struct Acquired {
@@ -76,7 +77,8 @@ class Branches {
   bool drop_sealed(BranchId branch, int64_t owner, const std::vector<int64_t>& tokens);
   /// Adds a range row: seals the current token and puts the row into a new one, in one transaction.
   enum class RangeKind : int16_t { kDelete = 1, kReset = 2 };
-  bool add_range(BranchId branch, int64_t owner, std::string_view begin, std::string_view end, RangeKind kind);
+  bool add_range(BranchId branch, int64_t owner, std::string_view begin, std::string_view end,
+                 RangeKind kind);
   /// Removes the row; its tokens are retired. false: the lease was lost or the branch is gone.
   bool remove(BranchId branch, int64_t owner);
 

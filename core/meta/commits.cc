@@ -9,21 +9,23 @@ namespace tarn::meta {
 namespace {
 
 constexpr size_t kCachedCommitsMax = 50'000;
-// A walk asks for parent after parent: one round trip brings this many first-parent ancestors along.
+// A walk asks for parent after parent: one round trip brings this many first-parent ancestors
+// along.
 constexpr int32_t kAncestorsPerQuery = 128;
 
-#define TARN_COMMIT_COLUMNS                                                                    \
+#define TARN_COMMIT_COLUMNS                                                                 \
   "c.commit_id, c.generation, c.parents, c.root_nid, c.root_hash, c.committer, c.message, " \
   "c.metadata, c.created_ms"
 
-constexpr db::Query kSelectAncestors{"commits_select_ancestors",
-                                     "WITH RECURSIVE line AS ("
-                                     "  SELECT c.*, 1 AS depth FROM commits c WHERE repo_id = $1 AND commit_id = $2"
-                                     "  UNION ALL"
-                                     "  SELECT c.*, line.depth + 1 FROM line JOIN commits c"
-                                     "    ON c.repo_id = line.repo_id AND c.commit_id = line.parents[1]"
-                                     "  WHERE line.depth < $3) "
-                                     "SELECT " TARN_COMMIT_COLUMNS " FROM line c ORDER BY c.depth"};
+constexpr db::Query kSelectAncestors{
+    "commits_select_ancestors",
+    "WITH RECURSIVE line AS ("
+    "  SELECT c.*, 1 AS depth FROM commits c WHERE repo_id = $1 AND commit_id = $2"
+    "  UNION ALL"
+    "  SELECT c.*, line.depth + 1 FROM line JOIN commits c"
+    "    ON c.repo_id = line.repo_id AND c.commit_id = line.parents[1]"
+    "  WHERE line.depth < $3) "
+    "SELECT " TARN_COMMIT_COLUMNS " FROM line c ORDER BY c.depth"};
 
 constexpr db::Query kSelectByPrefix{"commits_select_by_prefix", R"sql(
   SELECT commit_id FROM commits
@@ -78,7 +80,8 @@ std::optional<Commit> Commits::cached(const CacheKey& key) {
 
 void Commits::remember(RepositoryId repository, const Commit& commit) {
   MutexLock lock(mutex_);
-  // Commits are small and walks touch them in runs: starting over when full is simpler than ordering by use.
+  // Commits are small and walks touch them in runs: starting over when full is simpler than
+  // ordering by use.
   if (cache_.size() >= kCachedCommitsMax) cache_.clear();
   cache_.emplace(CacheKey{repository, commit.id}, commit);
 }
@@ -96,7 +99,8 @@ std::optional<Commit> Commits::find(RepositoryId repository, const CommitId& id)
 
 Commit Commits::get(RepositoryId repository, const CommitId& id) {
   if (auto commit = find(repository, id)) return *commit;
-  throw Error(ErrorCode::kDataLoss, str_cat("commit ", to_text(id), ": is referred to but missing"));
+  throw Error(ErrorCode::kDataLoss,
+              str_cat("commit ", to_text(id), ": is referred to but missing"));
 }
 
 std::optional<CommitId> Commits::find_by_prefix(RepositoryId repository, std::string_view digits) {
@@ -108,8 +112,8 @@ std::optional<CommitId> Commits::find_by_prefix(RepositoryId repository, std::st
   const auto to = from_hex(high);
   if (digits.size() > 64 || !from || !to) return std::nullopt;
   const db::Rows rows = pool_.run(
-      kSelectByPrefix,
-      {static_cast<int32_t>(repository), db::Bytes{*from}, db::Bytes{*to}, digits}, db::Pool::Retry::kRead);
+      kSelectByPrefix, {static_cast<int32_t>(repository), db::Bytes{*from}, db::Bytes{*to}, digits},
+      db::Pool::Retry::kRead);
   if (rows.size() != 1) return std::nullopt;
   return commit_id_from_bytes(rows.bytes(0, 0));
 }
@@ -119,10 +123,11 @@ void Commits::insert(db::Connection& connection, RepositoryId repository, const 
   for (const CommitId& parent : commit.parents) parents.push_back({view_of(parent)});
   const std::optional<int64_t> root_nid =
       commit.root.empty() ? std::nullopt : std::optional<int64_t>(commit.root.nid);
-  connection.run(kInsertCommit,
-                 {static_cast<int32_t>(repository), db::Bytes{view_of(commit.id)}, commit.generation,
-                  parents, root_nid, db::Bytes{view_of(commit.root.hash)}, commit.committer,
-                  commit.message, metadata_to_array(commit.metadata), to_millis(commit.created)});
+  connection.run(
+      kInsertCommit,
+      {static_cast<int32_t>(repository), db::Bytes{view_of(commit.id)}, commit.generation, parents,
+       root_nid, db::Bytes{view_of(commit.root.hash)}, commit.committer, commit.message,
+       metadata_to_array(commit.metadata), to_millis(commit.created)});
 }
 
 }  // namespace tarn::meta

@@ -24,7 +24,8 @@ class Commits {
   std::optional<Commit> find(RepositoryId repository, const CommitId& id);
   /// Throws data_loss when a commit that others refer to is missing.
   Commit get(RepositoryId repository, const CommitId& id);
-  /// The only commit whose hex id starts with `digits` (lower-case hex); nullopt when none or several do.
+  /// The only commit whose hex id starts with `digits` (lower-case hex); nullopt when none or
+  /// several do.
   std::optional<CommitId> find_by_prefix(RepositoryId repository, std::string_view digits);
   /// Inserts unless it is there. For commits that no branch publishes (the first of a repository).
   static void insert(db::Connection& connection, RepositoryId repository, const Commit& commit);

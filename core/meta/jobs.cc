@@ -9,7 +9,8 @@
 namespace tarn::meta {
 namespace {
 
-constexpr std::array<std::string_view, 5> kStates = {"queued", "running", "done", "failed", "cancelled"};
+constexpr std::array<std::string_view, 5> kStates = {"queued", "running", "done", "failed",
+                                                     "cancelled"};
 
 std::string_view text_of(JobState state) { return kStates[static_cast<size_t>(state)]; }
 
@@ -27,14 +28,16 @@ std::string new_job_id(Instant now) {
   return to_base32hex(time.substr(2) + random_bytes(6));
 }
 
-#define TARN_JOB_COLUMNS \
-  "job_id, kind, repo_id, branch_id, state, spec, checkpoint, progress, result, error, owner, updated_ms"
+#define TARN_JOB_COLUMNS                                                                        \
+  "job_id, kind, repo_id, branch_id, state, spec, checkpoint, progress, result, error, owner, " \
+  "updated_ms"
 
 constexpr db::Query kInsert{"jobs_insert_row", R"sql(
   INSERT INTO jobs (job_id, kind, repo_id, branch_id, state, spec, owner, created_ms, updated_ms)
   VALUES ($1, $2, $3, $4, 'queued', $5, $6, $7, $7))sql"};
 
-constexpr db::Query kSelect{"jobs_select_by_id", "SELECT " TARN_JOB_COLUMNS " FROM jobs WHERE job_id = $1"};
+constexpr db::Query kSelect{"jobs_select_by_id",
+                            "SELECT " TARN_JOB_COLUMNS " FROM jobs WHERE job_id = $1"};
 
 constexpr db::Query kTake{"jobs_take_oldest", R"sql(
   UPDATE jobs SET state = 'running', lease_owner = $2, updated_ms = $4,
@@ -81,52 +84,64 @@ Job job_from(const db::Rows& rows) {
 
 }  // namespace
 
-std::string Jobs::create(std::string_view kind, RepositoryId repository, BranchId branch, std::string_view spec,
-                         std::string_view owner) {
+std::string Jobs::create(std::string_view kind, RepositoryId repository, BranchId branch,
+                         std::string_view spec, std::string_view owner) {
   const Instant now = clock_.now();
   const std::string id = new_job_id(now);
-  pool_.run(kInsert, {id, kind, static_cast<int32_t>(repository), static_cast<int32_t>(branch), db::Bytes{spec},
-                      owner, to_millis(now)},
+  pool_.run(kInsert,
+            {id, kind, static_cast<int32_t>(repository), static_cast<int32_t>(branch),
+             db::Bytes{spec}, owner, to_millis(now)},
             db::Pool::Retry::kWrite);
   return id;
 }
 
 std::optional<Job> Jobs::find(std::string_view id) {
-  if (id.find('\0') != std::string_view::npos || !is_utf8(id)) return std::nullopt;  // text from users
+  if (id.find('\0') != std::string_view::npos || !is_utf8(id))
+    return std::nullopt;  // text from users
   const db::Rows rows = pool_.run(kSelect, {id}, db::Pool::Retry::kRead);
   if (rows.empty()) return std::nullopt;
   return job_from(rows);
 }
 
-std::optional<Job> Jobs::take(std::string_view kind, int64_t lease_owner, std::chrono::milliseconds ttl) {
-  const db::Rows rows = pool_.run(kTake, {kind, lease_owner, static_cast<int64_t>(ttl.count()), to_millis(clock_.now())},
-                                  db::Pool::Retry::kWrite);
+std::optional<Job> Jobs::take(std::string_view kind, int64_t lease_owner,
+                              std::chrono::milliseconds ttl) {
+  const db::Rows rows = pool_.run(
+      kTake, {kind, lease_owner, static_cast<int64_t>(ttl.count()), to_millis(clock_.now())},
+      db::Pool::Retry::kWrite);
   if (rows.empty()) return std::nullopt;
   return job_from(rows);
 }
 
 bool Jobs::report(const Job& job, int64_t lease_owner, std::chrono::milliseconds ttl) {
-  return pool_.run(kReport, {job.id, lease_owner, job.progress, db::Bytes{job.checkpoint},
-                             static_cast<int64_t>(ttl.count()), to_millis(clock_.now())},
-                   db::Pool::Retry::kRead)
+  return pool_
+             .run(kReport,
+                  {job.id, lease_owner, job.progress, db::Bytes{job.checkpoint},
+                   static_cast<int64_t>(ttl.count()), to_millis(clock_.now())},
+                  db::Pool::Retry::kRead)
              .affected() == 1;
 }
 
 bool Jobs::finish(const Job& job, int64_t lease_owner, JobState state) {
-  return pool_.run(kFinish, {job.id, lease_owner, text_of(state), job.progress, db::Bytes{job.result}, job.error,
-                             to_millis(clock_.now())},
-                   db::Pool::Retry::kWrite)
+  return pool_
+             .run(kFinish,
+                  {job.id, lease_owner, text_of(state), job.progress, db::Bytes{job.result},
+                   job.error, to_millis(clock_.now())},
+                  db::Pool::Retry::kWrite)
              .affected() == 1;
 }
 
 bool Jobs::cancel(std::string_view id) {
-  if (pool_.run(kCancel, {id, to_millis(clock_.now())}, db::Pool::Retry::kWrite).affected() == 1) return true;
+  if (pool_.run(kCancel, {id, to_millis(clock_.now())}, db::Pool::Retry::kWrite).affected() == 1)
+    return true;
   const auto job = find(id);
   return job && job->state == JobState::kCancelled;
 }
 
 uint64_t Jobs::sweep(std::chrono::milliseconds age) {
-  return pool_.run(kSweep, {to_millis(clock_.now()) - static_cast<int64_t>(age.count())}, db::Pool::Retry::kWrite).affected();
+  return pool_
+      .run(kSweep, {to_millis(clock_.now()) - static_cast<int64_t>(age.count())},
+           db::Pool::Retry::kWrite)
+      .affected();
 }
 
 }  // namespace tarn::meta

@@ -16,7 +16,7 @@ namespace tarn::meta {
 enum class JobState { kQueued, kRunning, kDone, kFailed, kCancelled };
 
 struct Job {
-  std::string id;          ///< 20 characters of base32hex; ids of later jobs are greater
+  std::string id;  ///< 20 characters of base32hex; ids of later jobs are greater
   std::string kind;
   RepositoryId repository{};
   BranchId branch{};
@@ -26,7 +26,7 @@ struct Job {
   int64_t progress = 0;
   std::string result;
   std::string error;
-  std::string owner;       ///< user
+  std::string owner;  ///< user
   Instant updated{};
 };
 
@@ -36,11 +36,12 @@ class Jobs {
   Jobs(db::Pool& pool, const Clock& clock) : pool_(pool), clock_(clock) {}
 
   /// Stores a queued job and returns its id.
-  std::string create(std::string_view kind, RepositoryId repository, BranchId branch, std::string_view spec,
-                     std::string_view owner);
+  std::string create(std::string_view kind, RepositoryId repository, BranchId branch,
+                     std::string_view spec, std::string_view owner);
   std::optional<Job> find(std::string_view id);
   /// Leases the oldest job of the kind that is queued, or running under a lease that ran out.
-  std::optional<Job> take(std::string_view kind, int64_t lease_owner, std::chrono::milliseconds ttl);
+  std::optional<Job> take(std::string_view kind, int64_t lease_owner,
+                          std::chrono::milliseconds ttl);
   /// Reports progress and renews the lease; false: the job was cancelled or the lease lost, stop.
   bool report(const Job& job, int64_t lease_owner, std::chrono::milliseconds ttl);
   /// Ends the job; false: it was cancelled or taken over meanwhile.

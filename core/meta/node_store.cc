@@ -8,10 +8,11 @@
 namespace tarn::meta {
 namespace {
 
-constexpr size_t kInlineNodesMax = 64;                 // more go by COPY, which is faster from about here on
-constexpr size_t kCopyBytes = 4 * 1024 * 1024;         // memory of an operation that makes many nodes
+constexpr size_t kInlineNodesMax = 64;  // more go by COPY, which is faster from about here on
+constexpr size_t kCopyBytes = 4 * 1024 * 1024;  // memory of an operation that makes many nodes
 constexpr size_t kNidBlockMax = 4096;
-constexpr uint64_t kRememberedLeavesMax = 4096;        // an import must not push everything else out of the cache
+constexpr uint64_t kRememberedLeavesMax =
+    4096;  // an import must not push everything else out of the cache
 constexpr size_t kNodesPerQueryMax = 256;
 
 constexpr db::Query kSelectNodes{"nodes_select_bodies", R"sql(
@@ -61,19 +62,24 @@ void NodeStore::remember(Nid nid, std::shared_ptr<const tree::Node> node) {
 }
 
 std::vector<std::shared_ptr<const tree::Node>> NodeStore::load(std::span<const Nid> nids) {
-  return load_with([this](std::span<const int64_t> missing) {
-    return pool_.run(kSelectNodes, {missing}, db::Pool::Retry::kRead);
-  }, nids);
+  return load_with(
+      [this](std::span<const int64_t> missing) {
+        return pool_.run(kSelectNodes, {missing}, db::Pool::Retry::kRead);
+      },
+      nids);
 }
 
 std::vector<std::shared_ptr<const tree::Node>> NodeStore::load_through(db::Connection& connection,
                                                                        std::span<const Nid> nids) {
-  return load_with([&connection](std::span<const int64_t> missing) {
-    return connection.run(kSelectNodes, {missing});
-  }, nids);
+  return load_with(
+      [&connection](std::span<const int64_t> missing) {
+        return connection.run(kSelectNodes, {missing});
+      },
+      nids);
 }
 
-std::vector<std::shared_ptr<const tree::Node>> NodeStore::load_with(const Fetch& fetch, std::span<const Nid> nids) {
+std::vector<std::shared_ptr<const tree::Node>> NodeStore::load_with(const Fetch& fetch,
+                                                                    std::span<const Nid> nids) {
   static metrics::Counter& misses =
       metrics::counter("tarn_node_cache_misses_total", "Tree nodes read from the database");
   std::vector<std::shared_ptr<const tree::Node>> out(nids.size());
@@ -109,7 +115,8 @@ NodeWriter::NodeWriter(db::Pool& pool, NodeStore& store, RepositoryId repository
     : pool_(pool), store_(store), repository_(repository) {}
 
 void NodeWriter::take_nids() {
-  const db::Rows rows = pool_.run(kTakeNids, {static_cast<int32_t>(block_)}, db::Pool::Retry::kRead);
+  const db::Rows rows =
+      pool_.run(kTakeNids, {static_cast<int32_t>(block_)}, db::Pool::Retry::kRead);
   for (size_t row = rows.size(); row > 0; --row) free_nids_.push_back(rows.integer(row - 1, 0));
   block_ = std::min(block_ * 4, kNidBlockMax);
 }
@@ -131,7 +138,8 @@ Nid NodeWriter::put(uint8_t level, const Hash128& hash, std::string body) {
 void NodeWriter::flush() {
   if (pending_.nids.empty()) return;
   db::Pool::Lease lease = pool_.lease();
-  db::Connection::CopyIn copy(*lease, "COPY nodes (nid, repo_id, level, hash, body) FROM STDIN BINARY");
+  db::Connection::CopyIn copy(*lease,
+                              "COPY nodes (nid, repo_id, level, hash, body) FROM STDIN BINARY");
   for (size_t i = 0; i < pending_.nids.size(); ++i) {
     copy.row({pending_.nids[i], static_cast<int32_t>(repository_), pending_.levels[i],
               db::Bytes{pending_.hashes[i]}, db::Bytes{pending_.bodies[i]}});

@@ -1,4 +1,5 @@
-// Nodes in PostgreSQL behind a cache: nodes never change and addresses are never reused, so nothing is invalidated.
+// Nodes in PostgreSQL behind a cache: nodes never change and addresses are never reused, so nothing
+// is invalidated.
 #pragma once
 
 #include <array>
@@ -53,8 +54,10 @@ class NodeStore final : public tree::NodeSource {
   using tree::NodeSource::load;
   std::vector<std::shared_ptr<const tree::Node>> load(std::span<const Nid> nids) override;
 
-  /// As load, reading what the cache lacks through this connection: a request that holds one must not lease another.
-  std::vector<std::shared_ptr<const tree::Node>> load_through(db::Connection& connection, std::span<const Nid> nids);
+  /// As load, reading what the cache lacks through this connection: a request that holds one must
+  /// not lease another.
+  std::vector<std::shared_ptr<const tree::Node>> load_through(db::Connection& connection,
+                                                              std::span<const Nid> nids);
 
   /// A node just made: the next commit reads it.
   void remember(Nid nid, std::shared_ptr<const tree::Node> node);
@@ -62,7 +65,8 @@ class NodeStore final : public tree::NodeSource {
  private:
   using Fetch = std::function<db::Rows(std::span<const int64_t>)>;
   std::shared_ptr<const tree::Node> find_cached(Nid nid);
-  std::vector<std::shared_ptr<const tree::Node>> load_with(const Fetch& fetch, std::span<const Nid> nids);
+  std::vector<std::shared_ptr<const tree::Node>> load_with(const Fetch& fetch,
+                                                           std::span<const Nid> nids);
 
   db::Pool& pool_;
   NodeCache inner_;
@@ -72,7 +76,8 @@ class NodeStore final : public tree::NodeSource {
 /// A NodeStore seen through one connection. One thread at a time.
 class NodesThrough final : public tree::NodeSource {
  public:
-  NodesThrough(NodeStore& store, db::Connection& connection) : store_(store), connection_(connection) {}
+  NodesThrough(NodeStore& store, db::Connection& connection)
+      : store_(store), connection_(connection) {}
   std::vector<std::shared_ptr<const tree::Node>> load(std::span<const Nid> nids) override {
     return store_.load_through(connection_, nids);
   }
@@ -82,7 +87,8 @@ class NodesThrough final : public tree::NodeSource {
   db::Connection& connection_;
 };
 
-/// Nodes of one operation, not yet referenced by anything. One thread at a time. Lives inside a Writer::Operation.
+/// Nodes of one operation, not yet referenced by anything. One thread at a time. Lives inside a
+/// Writer::Operation.
 class NodeWriter final : public tree::NodeSink {
  public:
   NodeWriter(db::Pool& pool, NodeStore& store, RepositoryId repository);
@@ -95,10 +101,11 @@ class NodeWriter final : public tree::NodeSink {
     std::vector<std::string> hashes;
     std::vector<std::string> bodies;
   };
-  /// What the publishing statement inserts itself. More than a few nodes are copied in before, in their own
-  /// transaction (unreferenced nodes are harmless), and the result is empty.
+  /// What the publishing statement inserts itself. More than a few nodes are copied in before, in
+  /// their own transaction (unreferenced nodes are harmless), and the result is empty.
   Pending finish();
-  /// Makes what was put readable from the database now (a tree that the same operation reads again).
+  /// Makes what was put readable from the database now (a tree that the same operation reads
+  /// again).
   void flush();
 
  private:

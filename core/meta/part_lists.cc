@@ -14,7 +14,8 @@ constexpr size_t kCachedListsMax = 256;  // at most 10,000 parts each
 
 constexpr db::Query kInsert{"part_lists_insert_row", R"sql(
   INSERT INTO part_lists (repo_id, body) VALUES ($1, $2) RETURNING part_list_id)sql"};
-constexpr db::Query kSelect{"part_lists_select_body", "SELECT body FROM part_lists WHERE part_list_id = $1"};
+constexpr db::Query kSelect{"part_lists_select_body",
+                            "SELECT body FROM part_lists WHERE part_list_id = $1"};
 
 }  // namespace
 
@@ -57,8 +58,9 @@ PartList decode_parts(std::string_view bytes) {
 }
 
 int64_t PartLists::insert(RepositoryId repository, const PartList& parts) {
-  return pool_.run(kInsert, {static_cast<int32_t>(repository), db::Bytes{encode_parts(parts)}},
-                   db::Pool::Retry::kWrite)
+  return pool_
+      .run(kInsert, {static_cast<int32_t>(repository), db::Bytes{encode_parts(parts)}},
+           db::Pool::Retry::kWrite)
       .integer(0, 0);
 }
 
@@ -69,7 +71,8 @@ std::shared_ptr<const PartList> PartLists::get(int64_t id) {
     if (at != cache_.end()) return at->second;
   }
   const db::Rows rows = pool_.run(kSelect, {id}, db::Pool::Retry::kRead);
-  if (rows.empty()) throw Error(ErrorCode::kDataLoss, str_cat("part list ", id, ": is referred to but missing"));
+  if (rows.empty())
+    throw Error(ErrorCode::kDataLoss, str_cat("part list ", id, ": is referred to but missing"));
   auto list = std::make_shared<const PartList>(decode_parts(rows.bytes(0, 0)));
   MutexLock lock(mutex_);
   if (cache_.size() >= kCachedListsMax) cache_.clear();

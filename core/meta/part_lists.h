@@ -18,7 +18,7 @@ namespace tarn::meta {
 /// One part as it lies in the store.
 struct StoredPart {
   uint64_t size_bytes = 0;
-  std::string md5;                  ///< 16 bytes
+  std::string md5;  ///< 16 bytes
   OwnAddress address;
   Instant modified{};
   std::vector<Checksum> checksums;
@@ -35,7 +35,8 @@ class PartLists {
  public:
   explicit PartLists(db::Pool& pool) : pool_(pool) {}
   int64_t insert(RepositoryId repository, const PartList& parts);
-  /// Throws data_loss when the row is missing. The list is shared with other readers of the same object.
+  /// Throws data_loss when the row is missing. The list is shared with other readers of the same
+  /// object.
   std::shared_ptr<const PartList> get(int64_t id);
 
  private:

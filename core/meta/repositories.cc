@@ -9,11 +9,13 @@ namespace {
 #define TARN_REPOSITORY_COLUMNS \
   "repo_id, name, storage_namespace, default_branch, salt, read_only, created_ms"
 
-constexpr db::Query kSelectByName{"repositories_select_by_name", "SELECT " TARN_REPOSITORY_COLUMNS
+constexpr db::Query kSelectByName{"repositories_select_by_name",
+                                  "SELECT " TARN_REPOSITORY_COLUMNS
                                   " FROM repositories WHERE name = $1 AND deleted_ms IS NULL"};
 
 constexpr db::Query kSelectById{"repositories_select_by_id",
-                                "SELECT " TARN_REPOSITORY_COLUMNS " FROM repositories WHERE repo_id = $1"};
+                                "SELECT " TARN_REPOSITORY_COLUMNS
+                                " FROM repositories WHERE repo_id = $1"};
 
 constexpr db::Query kSelectPage{"repositories_select_page", "SELECT " TARN_REPOSITORY_COLUMNS R"sql(
   FROM repositories
@@ -37,7 +39,8 @@ constexpr db::Query kRetireTokens{"repositories_retire_tokens", R"sql(
   INSERT INTO retired_tokens (token, retired_at)
   SELECT t, clock_timestamp() FROM branches, unnest(token || sealed) AS t WHERE repo_id = $1)sql"};
 
-constexpr db::Query kDeleteBranches{"repositories_delete_branches", "DELETE FROM branches WHERE repo_id = $1"};
+constexpr db::Query kDeleteBranches{"repositories_delete_branches",
+                                    "DELETE FROM branches WHERE repo_id = $1"};
 constexpr db::Query kDeleteTags{"repositories_delete_tags", "DELETE FROM tags WHERE repo_id = $1"};
 
 constexpr db::Query kInsertReader{"repositories_insert_reader", R"sql(
@@ -45,8 +48,9 @@ constexpr db::Query kInsertReader{"repositories_insert_reader", R"sql(
 
 constexpr db::Query kSelectMetadata{"repositories_select_metadata",
                                     "SELECT metadata FROM repositories WHERE repo_id = $1"};
-constexpr db::Query kLockMetadata{"repositories_lock_metadata",
-                                  "SELECT metadata FROM repositories WHERE repo_id = $1 FOR UPDATE"};
+constexpr db::Query kLockMetadata{
+    "repositories_lock_metadata",
+    "SELECT metadata FROM repositories WHERE repo_id = $1 FOR UPDATE"};
 constexpr db::Query kUpdateMetadata{"repositories_update_metadata",
                                     "UPDATE repositories SET metadata = $2 WHERE repo_id = $1"};
 
@@ -87,10 +91,11 @@ Repository Repositories::get(RepositoryId id) {
   return repository;
 }
 
-Page<Repository> Repositories::list(std::string_view prefix, std::string_view search, std::string_view after,
-                                    uint32_t limit) {
-  const db::Rows rows = pool_.run(kSelectPage, {after, prefix, search, static_cast<int64_t>(limit) + 1},
-                                  db::Pool::Retry::kRead);
+Page<Repository> Repositories::list(std::string_view prefix, std::string_view search,
+                                    std::string_view after, uint32_t limit) {
+  const db::Rows rows =
+      pool_.run(kSelectPage, {after, prefix, search, static_cast<int64_t>(limit) + 1},
+                db::Pool::Retry::kRead);
   Page<Repository> page;
   page.has_more = rows.size() > limit;
   for (size_t row = 0; row < rows.size() && row < limit; ++row) {
@@ -100,10 +105,12 @@ Page<Repository> Repositories::list(std::string_view prefix, std::string_view se
   return page;
 }
 
-std::optional<RepositoryId> Repositories::insert(db::Connection& connection, const Repository& repository) {
+std::optional<RepositoryId> Repositories::insert(db::Connection& connection,
+                                                 const Repository& repository) {
   const db::Rows rows = connection.run(
-      kInsert, {repository.name.str(), repository.storage_namespace, repository.default_branch.str(),
-                static_cast<int64_t>(repository.salt), repository.read_only, to_millis(repository.created)});
+      kInsert,
+      {repository.name.str(), repository.storage_namespace, repository.default_branch.str(),
+       static_cast<int64_t>(repository.salt), repository.read_only, to_millis(repository.created)});
   if (rows.empty()) return std::nullopt;
   return static_cast<RepositoryId>(rows.integer(0, 0));
 }
@@ -128,15 +135,18 @@ bool Repositories::remove(const RepositoryName& name, Instant now) {
 }
 
 void Repositories::record_reader(RepositoryId owner, RepositoryId reader) {
-  pool_.run(kInsertReader, {static_cast<int32_t>(owner), static_cast<int32_t>(reader)}, db::Pool::Retry::kRead);
+  pool_.run(kInsertReader, {static_cast<int32_t>(owner), static_cast<int32_t>(reader)},
+            db::Pool::Retry::kRead);
 }
 
 Metadata Repositories::metadata(RepositoryId id) {
-  const db::Rows rows = pool_.run(kSelectMetadata, {static_cast<int32_t>(id)}, db::Pool::Retry::kRead);
+  const db::Rows rows =
+      pool_.run(kSelectMetadata, {static_cast<int32_t>(id)}, db::Pool::Retry::kRead);
   return rows.empty() ? Metadata{} : metadata_from_array(rows.strings(0, 0));
 }
 
-void Repositories::set_metadata(RepositoryId id, const Metadata& set, const std::vector<std::string>& removed) {
+void Repositories::set_metadata(RepositoryId id, const Metadata& set,
+                                const std::vector<std::string>& removed) {
   pool_.transaction([&](db::Connection& connection) {
     const db::Rows rows = connection.run(kLockMetadata, {static_cast<int32_t>(id)});
     Metadata pairs = rows.empty() ? Metadata{} : metadata_from_array(rows.strings(0, 0));

@@ -23,13 +23,18 @@ class Repositories {
   std::optional<Repository> find(const RepositoryName& name);
   /// By id, deleted ones too; cached (these facts never change).
   Repository get(RepositoryId id);
-  Page<Repository> list(std::string_view prefix, std::string_view search, std::string_view after, uint32_t limit);
+  Page<Repository> list(std::string_view prefix, std::string_view search, std::string_view after,
+                        uint32_t limit);
 
-  /// Inserts the row; nullopt when the name is taken. Throws DbError already_exists when the namespace was used.
-  static std::optional<RepositoryId> insert(db::Connection& connection, const Repository& repository);
-  /// Namespaces of other repositories, deleted ones too, that `candidate` lies in or that lie in it.
+  /// Inserts the row; nullopt when the name is taken. Throws DbError already_exists when the
+  /// namespace was used.
+  static std::optional<RepositoryId> insert(db::Connection& connection,
+                                            const Repository& repository);
+  /// Namespaces of other repositories, deleted ones too, that `candidate` lies in or that lie in
+  /// it.
   std::vector<std::string> overlapping_namespaces(std::string_view candidate);
-  /// Marks it deleted and removes its branches and tags; its staged rows are retired. false = no such name.
+  /// Marks it deleted and removes its branches and tags; its staged rows are retired. false = no
+  /// such name.
   bool remove(const RepositoryName& name, Instant now);
 
   /// Records that `reader` may hold addresses of objects that `owner` owns.

@@ -11,7 +11,8 @@ namespace tarn::meta {
 /// The newest range that covers `key`; nullptr when none does.
 const StagedRange* newest_covering(const std::vector<StagedRange>& ranges, std::string_view key);
 
-/// The parts of the key space whose newest covering range deletes: disjoint, ascending, adjacent parts joined.
+/// The parts of the key space whose newest covering range deletes: disjoint, ascending, adjacent
+/// parts joined.
 std::vector<StagedRange> effective_deletes(const std::vector<StagedRange>& ranges);
 
 }  // namespace tarn::meta

@@ -12,7 +12,8 @@ std::string text_of(const std::vector<StagedRange>& ranges) {
 }
 
 TEST(StagedRanges, TheNewestCoveringRangeCounts) {
-  const std::vector<StagedRange> ranges = {{5, "a", "m", true}, {7, "c", "e", false}, {6, "d", "", true}};
+  const std::vector<StagedRange> ranges = {
+      {5, "a", "m", true}, {7, "c", "e", false}, {6, "d", "", true}};
   EXPECT_EQ(newest_covering(ranges, "b")->token, 5);
   EXPECT_EQ(newest_covering(ranges, "c")->token, 7);
   EXPECT_EQ(newest_covering(ranges, "e")->token, 6);  // an end is exclusive

@@ -10,10 +10,12 @@
 namespace tarn::meta {
 namespace {
 
-constexpr size_t kLookupBatchMax = 32;     // 8..32 lookups a sync measured best; more only adds latency
+constexpr size_t kLookupBatchMax =
+    32;  // 8..32 lookups a sync measured best; more only adds latency
 constexpr size_t kLookupLeadersMax = 3;
 constexpr size_t kStageBatchMax = 128;
-constexpr size_t kStageLeadersMax = 4;     // batches of one branch in flight: they share the log's flush
+constexpr size_t kStageLeadersMax =
+    4;  // batches of one branch in flight: they share the log's flush
 
 constexpr uint32_t kFoldRowsPerPage = 10'000;
 
@@ -29,8 +31,8 @@ constexpr int64_t kStatusChanged = 3;
 #define TARN_BRANCH_STATE \
   "b.repo_id, b.branch_id, b.name, b.head, b.root_nid, b.root_hash, b.hidden, b.token"
 
-// One statement, so one snapshot: branch row and staged rows always belong together. Primary keys of branches and
-// staging, three index probes.
+// One statement, so one snapshot: branch row and staged rows always belong together. Primary keys
+// of branches and staging, three index probes.
 constexpr db::Query kLookup{"staging_lookup_key", "SELECT " TARN_BRANCH_STATE R"sql(,
     s.token, s.kind, s.val, g.token, g.kind
   FROM repositories r
@@ -46,7 +48,8 @@ constexpr db::Query kLookup{"staging_lookup_key", "SELECT " TARN_BRANCH_STATE R"
 
 constexpr db::Query kStage{"staging_insert_rows", "SELECT stage_entries($1, $2, $3, $4, $5)"};
 
-constexpr db::Query kStageIf{"staging_insert_row_if", "SELECT stage_entry_if($1, $2, $3, $4, $5, $6, $7, $8, $9)"};
+constexpr db::Query kStageIf{"staging_insert_row_if",
+                             "SELECT stage_entry_if($1, $2, $3, $4, $5, $6, $7, $8, $9)"};
 
 // The first $7 rows of every token by its index; of the union the first $7 keys are then right.
 constexpr db::Query kSelectPage{"staging_select_page", "SELECT " TARN_BRANCH_STATE R"sql(,
@@ -78,11 +81,13 @@ constexpr db::Query kDrain{"staging_drain_rows", R"sql(
     SELECT key, kind, val FROM staging WHERE token = t.token AND key > $2 ORDER BY key LIMIT $3) p
   ORDER BY p.key, t.token DESC LIMIT $3)sql"};
 
-constexpr db::Query kFindRow{"staging_find_row", "SELECT kind, val FROM staging WHERE token = $1 AND key = $2"};
+constexpr db::Query kFindRow{"staging_find_row",
+                             "SELECT kind, val FROM staging WHERE token = $1 AND key = $2"};
 
 constexpr db::Query kLockStaging{"staging_lock_branch", "SELECT pg_advisory_xact_lock(1, $1)"};
 
-// Seals the current token and takes two numbers: the lower for the folded rows, the higher for new writes.
+// Seals the current token and takes two numbers: the lower for the folded rows, the higher for new
+// writes.
 constexpr db::Query kBeginFold{"staging_begin_fold", R"sql(
   UPDATE branches SET sealed = token || sealed, token = $3, version = version + 1
   WHERE branch_id = $1 AND lease_owner = $2 RETURNING sealed, has_ranges)sql"};
@@ -116,8 +121,10 @@ constexpr db::Query kSelectRetired{"staging_select_retired", R"sql(
 constexpr db::Query kDeleteRows{"staging_delete_rows", R"sql(
   DELETE FROM staging WHERE (token, key) IN (SELECT token, key FROM staging WHERE token = $1 LIMIT $2))sql"};
 
-constexpr db::Query kDeleteRanges{"staging_delete_ranges", "DELETE FROM staging_ranges WHERE token = $1"};
-constexpr db::Query kDeleteRetired{"staging_delete_retired", "DELETE FROM retired_tokens WHERE token = $1"};
+constexpr db::Query kDeleteRanges{"staging_delete_ranges",
+                                  "DELETE FROM staging_ranges WHERE token = $1"};
+constexpr db::Query kDeleteRetired{"staging_delete_retired",
+                                   "DELETE FROM retired_tokens WHERE token = $1"};
 
 Branch branch_from(const db::Rows& rows, size_t row) {
   Branch b;
@@ -173,7 +180,8 @@ std::vector<StagedRange> ranges_from(const db::Rows& rows) {
 
 Staging::StageOutcome outcome_of(int64_t status) {
   if (status == kStatusWriterGone) throw_writer_gone();
-  return status == kStatusBranchGone ? Staging::StageOutcome::kBranchGone : Staging::StageOutcome::kDone;
+  return status == kStatusBranchGone ? Staging::StageOutcome::kBranchGone
+                                     : Staging::StageOutcome::kDone;
 }
 
 }  // namespace
@@ -186,18 +194,21 @@ Staging::Staging(db::Pool& pool, Writer& writer)
 
 Staging::~Staging() = default;
 
-std::optional<BranchLookup> Staging::lookup(const RepositoryName& repository, const BranchName& branch,
-                                            const Key& key) {
+std::optional<BranchLookup> Staging::lookup(const RepositoryName& repository,
+                                            const BranchName& branch, const Key& key) {
   return lookups_.submit({&repository, &branch, &key});
 }
 
-std::vector<std::optional<BranchLookup>> Staging::run_lookups(std::span<const LookupRequest> requests) {
+std::vector<std::optional<BranchLookup>> Staging::run_lookups(
+    std::span<const LookupRequest> requests) {
   std::vector<std::vector<db::Param>> params;
   params.reserve(requests.size());
   for (const LookupRequest& request : requests) {
-    params.push_back({request.repository->str(), request.branch->str(), db::Bytes{request.key->str()}});
+    params.push_back(
+        {request.repository->str(), request.branch->str(), db::Bytes{request.key->str()}});
   }
-  const std::vector<db::Rows> answers = pool_.run_pipelined(kLookup, params, db::Pool::Retry::kRead);
+  const std::vector<db::Rows> answers =
+      pool_.run_pipelined(kLookup, params, db::Pool::Retry::kRead);
   std::vector<std::optional<BranchLookup>> out;
   out.reserve(answers.size());
   for (const db::Rows& rows : answers) {
@@ -212,8 +223,9 @@ std::shared_ptr<Staging::StageBatcher> Staging::batcher_of(BranchId branch) {
   auto batcher = slot.lock();
   if (!batcher) {
     batcher = std::make_shared<StageBatcher>(
-        kStageBatchMax, kStageLeadersMax,
-        [this, branch](std::span<const StageRequest> requests) { return run_stages(branch, requests); });
+        kStageBatchMax, kStageLeadersMax, [this, branch](std::span<const StageRequest> requests) {
+          return run_stages(branch, requests);
+        });
     slot = batcher;
     if (batchers_.size() > 1024) {
       std::erase_if(batchers_, [](const auto& item) { return item.second.expired(); });
@@ -222,12 +234,15 @@ std::shared_ptr<Staging::StageBatcher> Staging::batcher_of(BranchId branch) {
   return batcher;
 }
 
-Staging::StageOutcome Staging::stage(BranchId branch, const Key& key, const std::optional<Entry>& entry) {
-  StageRequest request{&key, entry ? encode_entry(*entry) : std::string(), entry ? kKindEntry : kKindDeleted};
+Staging::StageOutcome Staging::stage(BranchId branch, const Key& key,
+                                     const std::optional<Entry>& entry) {
+  StageRequest request{&key, entry ? encode_entry(*entry) : std::string(),
+                       entry ? kKindEntry : kKindDeleted};
   return batcher_of(branch)->submit(std::move(request));
 }
 
-std::vector<Staging::StageOutcome> Staging::run_stages(BranchId branch, std::span<const StageRequest> requests) {
+std::vector<Staging::StageOutcome> Staging::run_stages(BranchId branch,
+                                                       std::span<const StageRequest> requests) {
   // Sorted, so that two batches never wait for each other's rows; a key once, its last write.
   std::map<std::string_view, const StageRequest*> last;
   for (const StageRequest& request : requests) last[request.key->str()] = &request;
@@ -260,9 +275,11 @@ Staging::StageOutcome Staging::stage_many(BranchId branch, std::vector<StagedRow
 Staging::StageOutcome Staging::stage_arrays(BranchId branch, const std::vector<db::Bytes>& keys,
                                             const std::vector<int16_t>& kinds,
                                             const std::vector<db::Bytes>& values) {
-  // Writing the same rows twice is the same as once and nothing was acknowledged yet, so a lost answer is retried.
-  const db::Rows rows = pool_.run(kStage, {writer_.id(), static_cast<int32_t>(branch), keys, kinds, values},
-                                  db::Pool::Retry::kRead);
+  // Writing the same rows twice is the same as once and nothing was acknowledged yet, so a lost
+  // answer is retried.
+  const db::Rows rows =
+      pool_.run(kStage, {writer_.id(), static_cast<int32_t>(branch), keys, kinds, values},
+                db::Pool::Retry::kRead);
   return outcome_of(rows.integer(0, 0));
 }
 
@@ -275,28 +292,32 @@ Staging::ConditionalOutcome Staging::stage_if(const BranchLookup& seen, const Ke
   const std::optional<db::Bytes> expected =
       seen.row_kind ? std::optional<db::Bytes>(db::Bytes{seen.row_bytes}) : std::nullopt;
   try {
-    const db::Rows rows = pool_.run(
-        kStageIf, {writer_.id(), static_cast<int32_t>(seen.branch.id), seen.token, root, seen.row_kind, expected,
-                   db::Bytes{key.str()}, kind, db::Bytes{bytes}},
-        db::Pool::Retry::kWrite);
+    const db::Rows rows =
+        pool_.run(kStageIf,
+                  {writer_.id(), static_cast<int32_t>(seen.branch.id), seen.token, root,
+                   seen.row_kind, expected, db::Bytes{key.str()}, kind, db::Bytes{bytes}},
+                  db::Pool::Retry::kWrite);
     const int64_t status = rows.integer(0, 0);
     if (status == kStatusChanged) return ConditionalOutcome::kChanged;
     return outcome_of(status) == StageOutcome::kDone ? ConditionalOutcome::kDone
                                                      : ConditionalOutcome::kBranchGone;
   } catch (const db::DbError& error) {
     if (!error.in_doubt()) throw;
-    // The answer was lost. Our bytes carry a fresh address: finding them staged means that it was done; anything
-    // else is decided anew. Without this a retry would fail on its own first write.
-    const db::Rows rows = pool_.run(kFindRow, {seen.token, db::Bytes{key.str()}}, db::Pool::Retry::kRead);
+    // The answer was lost. Our bytes carry a fresh address: finding them staged means that it was
+    // done; anything else is decided anew. Without this a retry would fail on its own first write.
+    const db::Rows rows =
+        pool_.run(kFindRow, {seen.token, db::Bytes{key.str()}}, db::Pool::Retry::kRead);
     const bool ours = !rows.empty() && rows.integer(0, 0) == kind && rows.bytes(0, 1) == bytes;
     return ours ? ConditionalOutcome::kDone : ConditionalOutcome::kChanged;
   }
 }
 
 std::optional<StagedPage> Staging::page(db::Connection& connection, RepositoryId repository,
-                                        const BranchName& branch, std::string_view begin, std::string_view after,
-                                        std::string_view end, uint32_t limit) {
-  const std::optional<db::Bytes> stop = end.empty() ? std::nullopt : std::optional<db::Bytes>(db::Bytes{end});
+                                        const BranchName& branch, std::string_view begin,
+                                        std::string_view after, std::string_view end,
+                                        uint32_t limit) {
+  const std::optional<db::Bytes> stop =
+      end.empty() ? std::nullopt : std::optional<db::Bytes>(db::Bytes{end});
   const db::Rows rows =
       connection.run(kSelectPage, {static_cast<int32_t>(repository), branch.str(), db::Bytes{begin},
                                    db::Bytes{after}, stop, static_cast<int64_t>(limit)});
@@ -308,7 +329,8 @@ std::optional<StagedPage> Staging::page(db::Connection& connection, RepositoryId
   if (rows.boolean(0, 12)) {
     // A second statement: it belongs to the first only inside a snapshot.
     page.has_ranges = true;
-    ranges = ranges_from(connection.run(kSelectRangesOfBranch, {static_cast<int32_t>(repository), branch.str()}));
+    ranges = ranges_from(
+        connection.run(kSelectRangesOfBranch, {static_cast<int32_t>(repository), branch.str()}));
   }
   page.deletes = effective_deletes(ranges);
   if (rows.null(0, 8)) return page;  // nothing staged: the left join's one empty row
@@ -329,8 +351,8 @@ std::vector<StagedRange> Staging::delete_ranges(const std::vector<int64_t>& toke
   return effective_deletes(ranges_from(pool_.run(kSelectRanges, {tokens}, db::Pool::Retry::kRead)));
 }
 
-std::vector<StagedRow> Staging::drain(const std::vector<int64_t>& tokens, bool has_ranges, std::string* after,
-                                      uint32_t limit) {
+std::vector<StagedRow> Staging::drain(const std::vector<int64_t>& tokens, bool has_ranges,
+                                      std::string* after, uint32_t limit) {
   std::vector<StagedRow> out;
   std::vector<StagedRange> ranges;
   if (has_ranges) ranges = ranges_from(pool_.run(kSelectRanges, {tokens}, db::Pool::Retry::kRead));
@@ -347,12 +369,13 @@ std::vector<StagedRow> Staging::drain(const std::vector<int64_t>& tokens, bool h
   return out;
 }
 
-int64_t Staging::begin_fold(BranchId branch, int64_t lease_owner, std::vector<int64_t>* frozen, bool* has_ranges) {
+int64_t Staging::begin_fold(BranchId branch, int64_t lease_owner, std::vector<int64_t>* frozen,
+                            bool* has_ranges) {
   return pool_.transaction([&](db::Connection& connection) -> int64_t {
     connection.run(kLockStaging, {static_cast<int32_t>(branch)});
     const db::Rows tokens = connection.run(kTakeTokens);
-    const db::Rows rows =
-        connection.run(kBeginFold, {static_cast<int32_t>(branch), lease_owner, tokens.integer(0, 1)});
+    const db::Rows rows = connection.run(
+        kBeginFold, {static_cast<int32_t>(branch), lease_owner, tokens.integer(0, 1)});
     if (rows.empty()) return 0;
     *frozen = rows.integers(0, 0);
     *has_ranges = rows.boolean(0, 1);
@@ -381,23 +404,28 @@ bool Staging::fold(BranchId branch, int64_t lease_owner, const std::function<voi
     }
     pool_.run(kInsertFolded, {folded, keys, kinds, values}, db::Pool::Retry::kWrite);
   } while (!after.empty());
-  const std::vector<StagedRange> deletes = has_ranges ? delete_ranges(frozen) : std::vector<StagedRange>{};
+  const std::vector<StagedRange> deletes =
+      has_ranges ? delete_ranges(frozen) : std::vector<StagedRange>{};
   for (const StagedRange& range : deletes) {
     const std::optional<db::Bytes> end =
         range.end.empty() ? std::nullopt : std::optional<db::Bytes>(db::Bytes{range.end});
     pool_.run(kInsertFoldedRange, {folded, db::Bytes{range.begin}, end}, db::Pool::Retry::kWrite);
   }
-  return pool_.run(kEndFold, {static_cast<int32_t>(branch), lease_owner, folded, frozen, !deletes.empty()},
-                   db::Pool::Retry::kWrite)
+  return pool_
+             .run(kEndFold,
+                  {static_cast<int32_t>(branch), lease_owner, folded, frozen, !deletes.empty()},
+                  db::Pool::Retry::kWrite)
              .integer(0, 0) == 1;
 }
 
 uint64_t Staging::sweep_retired(std::chrono::milliseconds grace, uint32_t rows_max) {
-  const db::Rows retired = pool_.run(kSelectRetired, {static_cast<int64_t>(grace.count())}, db::Pool::Retry::kRead);
+  const db::Rows retired =
+      pool_.run(kSelectRetired, {static_cast<int64_t>(grace.count())}, db::Pool::Retry::kRead);
   if (retired.empty()) return 0;
   const int64_t token = retired.integer(0, 0);
   const uint64_t deleted =
-      pool_.run(kDeleteRows, {token, static_cast<int64_t>(rows_max)}, db::Pool::Retry::kWrite).affected();
+      pool_.run(kDeleteRows, {token, static_cast<int64_t>(rows_max)}, db::Pool::Retry::kWrite)
+          .affected();
   if (deleted < rows_max) {
     pool_.run(kDeleteRanges, {token}, db::Pool::Retry::kWrite);
     pool_.run(kDeleteRetired, {token}, db::Pool::Retry::kWrite);

@@ -1,4 +1,5 @@
-// The staging area: what was written to branches and not committed. The rules of which row wins live here.
+// The staging area: what was written to branches and not committed. The rules of which row wins
+// live here.
 #pragma once
 
 #include <chrono>
@@ -22,7 +23,7 @@ namespace tarn::meta {
 /// The state of one key in a staging area.
 struct StagedState {
   enum class Kind {
-    kNone,     ///< nothing staged: the committed tree decides
+    kNone,  ///< nothing staged: the committed tree decides
     kEntry,
     kDeleted,
   };
@@ -59,11 +60,11 @@ struct StagedRange {
 struct StagedPage {
   RepositoryId repository{};
   Branch branch;
-  std::vector<StagedRow> rows;        ///< byte order, newest per key, range rows applied
-  std::vector<StagedRange> deletes;   ///< ranges that hide the tree
-  bool has_ranges = false;            ///< range rows were read: needs a snapshot to be of one moment
-  bool complete = true;               ///< no staged row of the asked range is missing; else those after
-  std::string rows_end;               ///< this key are
+  std::vector<StagedRow> rows;       ///< byte order, newest per key, range rows applied
+  std::vector<StagedRange> deletes;  ///< ranges that hide the tree
+  bool has_ranges = false;           ///< range rows were read: needs a snapshot to be of one moment
+  bool complete = true;  ///< no staged row of the asked range is missing; else those after
+  std::string rows_end;  ///< this key are
 };
 
 /// Safe from any thread.
@@ -73,33 +74,36 @@ class Staging {
   ~Staging();
 
   /// nullopt: no such repository or branch. Concurrent lookups share round trips.
-  std::optional<BranchLookup> lookup(const RepositoryName& repository, const BranchName& branch, const Key& key);
+  std::optional<BranchLookup> lookup(const RepositoryName& repository, const BranchName& branch,
+                                     const Key& key);
 
   enum class StageOutcome { kDone, kBranchGone };
-  /// Durable when it returns. Concurrent calls for one branch share a statement; of two writes of a key in one
-  /// batch the later wins. `entry` absent = delete.
+  /// Durable when it returns. Concurrent calls for one branch share a statement; of two writes of a
+  /// key in one batch the later wins. `entry` absent = delete.
   StageOutcome stage(BranchId branch, const Key& key, const std::optional<Entry>& entry);
   /// One statement, keys may repeat (the last wins).
   StageOutcome stage_many(BranchId branch, std::vector<StagedRow> rows);
 
   enum class ConditionalOutcome { kDone, kBranchGone, kChanged };
   /// Stages only if nothing that decides the key's visible state has changed since `seen`.
-  ConditionalOutcome stage_if(const BranchLookup& seen, const Key& key, const std::optional<Entry>& entry);
+  ConditionalOutcome stage_if(const BranchLookup& seen, const Key& key,
+                              const std::optional<Entry>& entry);
 
-  /// The staged rows of keys in (after, end) and >= `begin`, at most `limit`. nullopt: no such branch.
-  std::optional<StagedPage> page(db::Connection& connection, RepositoryId repository, const BranchName& branch,
-                                 std::string_view begin, std::string_view after, std::string_view end,
-                                 uint32_t limit);
+  /// The staged rows of keys in (after, end) and >= `begin`, at most `limit`. nullopt: no such
+  /// branch.
+  std::optional<StagedPage> page(db::Connection& connection, RepositoryId repository,
+                                 const BranchName& branch, std::string_view begin,
+                                 std::string_view after, std::string_view end, uint32_t limit);
 
   /// Ranges of keys of the tree that these frozen tokens delete: disjoint, ascending.
   std::vector<StagedRange> delete_ranges(const std::vector<int64_t>& tokens);
-  /// The effective rows of frozen tokens behind `*after`, newest per key, byte order. Reads at most `limit` rows and
-  /// moves `*after` on; "" when nothing is left.
-  std::vector<StagedRow> drain(const std::vector<int64_t>& tokens, bool has_ranges, std::string* after,
-                               uint32_t limit);
+  /// The effective rows of frozen tokens behind `*after`, newest per key, byte order. Reads at most
+  /// `limit` rows and moves `*after` on; "" when nothing is left.
+  std::vector<StagedRow> drain(const std::vector<int64_t>& tokens, bool has_ranges,
+                               std::string* after, uint32_t limit);
 
-  /// Copies the effective rows of frozen tokens into one new token and puts it in their place. false: the lease was
-  /// lost (the copy is then swept as retired).
+  /// Copies the effective rows of frozen tokens into one new token and puts it in their place.
+  /// false: the lease was lost (the copy is then swept as retired).
   bool fold(BranchId branch, int64_t lease_owner, const std::function<void()>& on_page);
 
   /// Deletes rows of tokens retired for longer than `grace`, at most `rows_max`; returns how many.
@@ -120,9 +124,11 @@ class Staging {
   using StageBatcher = Batcher<StageRequest, StageOutcome>;
 
   std::vector<std::optional<BranchLookup>> run_lookups(std::span<const LookupRequest> requests);
-  int64_t begin_fold(BranchId branch, int64_t lease_owner, std::vector<int64_t>* frozen, bool* has_ranges);
+  int64_t begin_fold(BranchId branch, int64_t lease_owner, std::vector<int64_t>* frozen,
+                     bool* has_ranges);
   std::vector<StageOutcome> run_stages(BranchId branch, std::span<const StageRequest> requests);
-  StageOutcome stage_arrays(BranchId branch, const std::vector<db::Bytes>& keys, const std::vector<int16_t>& kinds,
+  StageOutcome stage_arrays(BranchId branch, const std::vector<db::Bytes>& keys,
+                            const std::vector<int16_t>& kinds,
                             const std::vector<db::Bytes>& values);
   std::shared_ptr<StageBatcher> batcher_of(BranchId branch);
 
@@ -130,7 +136,8 @@ class Staging {
   Writer& writer_;
   LookupBatcher lookups_;
   Mutex mutex_;
-  std::map<BranchId, std::weak_ptr<StageBatcher>> batchers_ TARN_GUARDED_BY(mutex_);  // shared by the callers in it
+  std::map<BranchId, std::weak_ptr<StageBatcher>> batchers_
+      TARN_GUARDED_BY(mutex_);  // shared by the callers in it
 };
 
 }  // namespace tarn::meta

@@ -1,8 +1,8 @@
 // The SQL of staging and publishing, where the verbs do not reach.
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <thread>
+
+#include <gtest/gtest.h>
 
 #include "core/base/error.h"
 #include "core/meta/staging.h"
@@ -24,7 +24,8 @@ class StagingSql : public ::testing::Test {
   Entry entry;
 };
 
-// Under a snapshot the token would be read as it was before the lock was waited for, and the write would be lost.
+// Under a snapshot the token would be read as it was before the lock was waited for, and the write
+// would be lost.
 TEST_F(StagingSql, StagingRefusesSnapshotIsolation) {
   const auto connection = db::Connection::open(database.url());
   EXPECT_THROW(connection->run_script("BEGIN ISOLATION LEVEL REPEATABLE READ;"
@@ -47,10 +48,12 @@ TEST_F(StagingSql, AConditionalStageSeesEveryKindOfChange) {
   entry.etag = "1";
   const BranchLookup empty = seen();
   EXPECT_EQ((*engine).staging.stage_if(empty, Key("k"), entry), Outcome::kDone);
-  EXPECT_EQ((*engine).staging.stage_if(empty, Key("k"), entry), Outcome::kChanged) << "the row appeared";
+  EXPECT_EQ((*engine).staging.stage_if(empty, Key("k"), entry), Outcome::kChanged)
+      << "the row appeared";
   const BranchLookup staged = seen();
   engine.commit(repo, "main");
-  EXPECT_EQ((*engine).staging.stage_if(staged, Key("k"), std::nullopt), Outcome::kChanged) << "the token moved";
+  EXPECT_EQ((*engine).staging.stage_if(staged, Key("k"), std::nullopt), Outcome::kChanged)
+      << "the token moved";
   const BranchLookup committed = seen();
   engine.branch(repo, "dev", "main");
   engine.put(repo, "dev", "other", "x");
@@ -58,7 +61,8 @@ TEST_F(StagingSql, AConditionalStageSeesEveryKindOfChange) {
   versioning::MergeRequest request;
   ASSERT_TRUE(std::holds_alternative<Commit>(
       versioning::merge_into(*engine, repo, "dev", BranchName("main"), request)));
-  EXPECT_EQ((*engine).staging.stage_if(committed, Key("k"), std::nullopt), Outcome::kChanged) << "the root moved";
+  EXPECT_EQ((*engine).staging.stage_if(committed, Key("k"), std::nullopt), Outcome::kChanged)
+      << "the root moved";
   EXPECT_EQ((*engine).staging.stage_if(seen(), Key("k"), std::nullopt), Outcome::kDone);
 }
 
@@ -74,7 +78,8 @@ TEST_F(StagingSql, RetiredRowsAreSweptAfterTheirGraceOnly) {
   EXPECT_EQ(rows.integer(0, 0), 0);
 }
 
-// A reader must find a key that exists before and after, however many commits move it from staging into the tree.
+// A reader must find a key that exists before and after, however many commits move it from staging
+// into the tree.
 TEST_F(StagingSql, AKeyThatAlwaysExistsIsAlwaysFound) {
   engine.put(repo, "main", "steady", "x");
   std::atomic<bool> stop{false};

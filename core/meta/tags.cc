@@ -21,7 +21,8 @@ constexpr db::Query kInsertTag{"tags_insert_row", R"sql(
     ON CONFLICT DO NOTHING RETURNING 1)
   SELECT (SELECT count(*) FROM present), (SELECT count(*) FROM made))sql"};
 
-constexpr db::Query kDeleteTag{"tags_delete_row", "DELETE FROM tags WHERE repo_id = $1 AND name = $2"};
+constexpr db::Query kDeleteTag{"tags_delete_row",
+                               "DELETE FROM tags WHERE repo_id = $1 AND name = $2"};
 
 Tag tag_from(const db::Rows& rows, size_t row) {
   return {TagName(std::string(rows.text(row, 0))), commit_id_from_bytes(rows.bytes(row, 1))};
@@ -36,18 +37,22 @@ std::optional<Tag> Tags::find(RepositoryId repository, const TagName& name) {
   return tag_from(rows, 0);
 }
 
-Page<Tag> Tags::list(RepositoryId repository, std::string_view prefix, std::string_view after, uint32_t limit) {
-  const db::Rows rows = pool_.run(
-      kSelectPage, {static_cast<int32_t>(repository), after, prefix, static_cast<int64_t>(limit) + 1},
-      db::Pool::Retry::kRead);
+Page<Tag> Tags::list(RepositoryId repository, std::string_view prefix, std::string_view after,
+                     uint32_t limit) {
+  const db::Rows rows =
+      pool_.run(kSelectPage,
+                {static_cast<int32_t>(repository), after, prefix, static_cast<int64_t>(limit) + 1},
+                db::Pool::Retry::kRead);
   Page<Tag> page;
   page.has_more = rows.size() > limit;
-  for (size_t row = 0; row < rows.size() && row < limit; ++row) page.items.push_back(tag_from(rows, row));
+  for (size_t row = 0; row < rows.size() && row < limit; ++row)
+    page.items.push_back(tag_from(rows, row));
   if (page.has_more) page.next = page.items.back().name.str();
   return page;
 }
 
-Tags::CreateOutcome Tags::create(RepositoryId repository, const TagName& name, const CommitId& commit) {
+Tags::CreateOutcome Tags::create(RepositoryId repository, const TagName& name,
+                                 const CommitId& commit) {
   const db::Rows rows = pool_.run(
       kInsertTag, {static_cast<int32_t>(repository), name.str(), db::Bytes{view_of(commit)}},
       db::Pool::Retry::kWrite);
@@ -56,7 +61,9 @@ Tags::CreateOutcome Tags::create(RepositoryId repository, const TagName& name, c
 }
 
 bool Tags::remove(RepositoryId repository, const TagName& name) {
-  return pool_.run(kDeleteTag, {static_cast<int32_t>(repository), name.str()}, db::Pool::Retry::kWrite)
+  return pool_
+             .run(kDeleteTag, {static_cast<int32_t>(repository), name.str()},
+                  db::Pool::Retry::kWrite)
              .affected() == 1;
 }
 

@@ -17,7 +17,8 @@ class Tags {
   explicit Tags(db::Pool& pool) : pool_(pool) {}
 
   std::optional<Tag> find(RepositoryId repository, const TagName& name);
-  Page<Tag> list(RepositoryId repository, std::string_view prefix, std::string_view after, uint32_t limit);
+  Page<Tag> list(RepositoryId repository, std::string_view prefix, std::string_view after,
+                 uint32_t limit);
   enum class CreateOutcome { kDone, kExists, kCommitGone };
   CreateOutcome create(RepositoryId repository, const TagName& name, const CommitId& commit);
   /// false = there was none.

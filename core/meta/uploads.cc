@@ -7,8 +7,9 @@
 namespace tarn::meta {
 namespace {
 
-#define TARN_UPLOAD_COLUMNS                                                                         \
-  "u.upload_id, u.repo_id, u.branch_id, u.ref_name, u.key, u.entry, u.owner, u.checksum_algorithm, " \
+#define TARN_UPLOAD_COLUMNS                                                    \
+  "u.upload_id, u.repo_id, u.branch_id, u.ref_name, u.key, u.entry, u.owner, " \
+  "u.checksum_algorithm, "                                                     \
   "u.checksum_type, u.created_ms"
 
 constexpr db::Query kInsert{"uploads_insert_row", R"sql(
@@ -17,7 +18,8 @@ constexpr db::Query kInsert{"uploads_insert_row", R"sql(
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, clock_timestamp() + $12 * interval '1 second'))sql"};
 
 // The join: an upload dies with its branch.
-constexpr db::Query kSelectMultipart{"uploads_select_multipart", "SELECT " TARN_UPLOAD_COLUMNS R"sql(
+constexpr db::Query kSelectMultipart{"uploads_select_multipart",
+                                     "SELECT " TARN_UPLOAD_COLUMNS R"sql(
   FROM uploads u JOIN branches b USING (branch_id)
   WHERE u.upload_id = $1 AND u.kind = 'multipart' AND u.expires_at > clock_timestamp())sql"};
 
@@ -39,7 +41,8 @@ constexpr db::Query kSelectPage{"uploads_select_page", "SELECT " TARN_UPLOAD_COL
     AND substring(f.full_key FOR length($2::bytea)) = $2 AND (f.full_key, u.upload_id) > ($3, $4)
   ORDER BY f.full_key, u.upload_id LIMIT $5)sql"};
 
-constexpr db::Query kSweep{"uploads_delete_expired", "DELETE FROM uploads WHERE expires_at < clock_timestamp()"};
+constexpr db::Query kSweep{"uploads_delete_expired",
+                           "DELETE FROM uploads WHERE expires_at < clock_timestamp()"};
 
 UploadRow upload_from(const db::Rows& rows, size_t row) {
   UploadRow u;
@@ -69,10 +72,12 @@ UploadRow Uploads::create_multipart(UploadRow row) {
   row.created = clock_.now();
   row.id = new_upload_id(row.created);
   constexpr int64_t kSeconds = std::chrono::seconds(kMultipartLifetime).count();
-  pool_.run(kInsert, {row.id, "multipart", static_cast<int32_t>(row.repository), static_cast<int32_t>(row.branch),
-                      row.branch_name.str(), db::Bytes{row.key.str()}, db::Bytes{row.entry}, row.owner,
-                      row.checksum_algorithm, row.checksum_type, to_millis(row.created), kSeconds},
-            db::Pool::Retry::kWrite);
+  pool_.run(
+      kInsert,
+      {row.id, "multipart", static_cast<int32_t>(row.repository), static_cast<int32_t>(row.branch),
+       row.branch_name.str(), db::Bytes{row.key.str()}, db::Bytes{row.entry}, row.owner,
+       row.checksum_algorithm, row.checksum_type, to_millis(row.created), kSeconds},
+      db::Pool::Retry::kWrite);
   return row;
 }
 
@@ -84,17 +89,22 @@ std::optional<UploadRow> Uploads::find_multipart(std::string_view id) {
 }
 
 bool Uploads::put_part(std::string_view upload_id, uint32_t number, const StoredPart& part) {
-  return pool_.run(kPutPart, {upload_id, static_cast<int32_t>(number), db::Bytes{encode_parts({part})}},
-                   db::Pool::Retry::kRead)
+  return pool_
+             .run(kPutPart,
+                  {upload_id, static_cast<int32_t>(number), db::Bytes{encode_parts({part})}},
+                  db::Pool::Retry::kRead)
              .affected() == 1;
 }
 
-std::vector<NumberedPart> Uploads::parts(std::string_view upload_id, uint32_t after, uint32_t limit) {
-  const db::Rows rows = pool_.run(
-      kSelectParts, {upload_id, static_cast<int32_t>(after), static_cast<int64_t>(limit)}, db::Pool::Retry::kRead);
+std::vector<NumberedPart> Uploads::parts(std::string_view upload_id, uint32_t after,
+                                         uint32_t limit) {
+  const db::Rows rows =
+      pool_.run(kSelectParts, {upload_id, static_cast<int32_t>(after), static_cast<int64_t>(limit)},
+                db::Pool::Retry::kRead);
   std::vector<NumberedPart> out;
   for (size_t row = 0; row < rows.size(); ++row) {
-    out.push_back({static_cast<uint32_t>(rows.integer(row, 0)), decode_parts(rows.bytes(row, 1)).at(0)});
+    out.push_back(
+        {static_cast<uint32_t>(rows.integer(row, 0)), decode_parts(rows.bytes(row, 1)).at(0)});
   }
   return out;
 }
@@ -103,25 +113,28 @@ void Uploads::remove(std::string_view upload_id) {
   pool_.run(kDelete, {upload_id}, db::Pool::Retry::kRead);
 }
 
-std::vector<UploadRow> Uploads::list(RepositoryId repository, std::string_view prefix, std::string_view after_key,
-                                     std::string_view after_id, uint32_t limit) {
-  const db::Rows rows = pool_.run(
-      kSelectPage, {static_cast<int32_t>(repository), db::Bytes{prefix}, db::Bytes{after_key}, after_id,
-                    static_cast<int64_t>(limit)},
-      db::Pool::Retry::kRead);
+std::vector<UploadRow> Uploads::list(RepositoryId repository, std::string_view prefix,
+                                     std::string_view after_key, std::string_view after_id,
+                                     uint32_t limit) {
+  const db::Rows rows = pool_.run(kSelectPage,
+                                  {static_cast<int32_t>(repository), db::Bytes{prefix},
+                                   db::Bytes{after_key}, after_id, static_cast<int64_t>(limit)},
+                                  db::Pool::Retry::kRead);
   std::vector<UploadRow> out;
   for (size_t row = 0; row < rows.size(); ++row) out.push_back(upload_from(rows, row));
   return out;
 }
 
-void Uploads::create_link(RepositoryId repository, const Branch& branch, const Key& key, const OwnAddress& address,
-                          std::chrono::hours lifetime) {
+void Uploads::create_link(RepositoryId repository, const Branch& branch, const Key& key,
+                          const OwnAddress& address, std::chrono::hours lifetime) {
   Entry entry;
   entry.address = address;
   const Instant now = clock_.now();
-  pool_.run(kInsert, {new_upload_id(now), "link", static_cast<int32_t>(repository), static_cast<int32_t>(branch.id),
-                      branch.name.str(), db::Bytes{key.str()}, db::Bytes{encode_entry(entry)}, "", "", "",
-                      to_millis(now), static_cast<int64_t>(std::chrono::seconds(lifetime).count())},
+  pool_.run(kInsert,
+            {new_upload_id(now), "link", static_cast<int32_t>(repository),
+             static_cast<int32_t>(branch.id), branch.name.str(), db::Bytes{key.str()},
+             db::Bytes{encode_entry(entry)}, "", "", "", to_millis(now),
+             static_cast<int64_t>(std::chrono::seconds(lifetime).count())},
             db::Pool::Retry::kWrite);
 }
 

@@ -23,7 +23,7 @@ struct UploadRow {
   BranchId branch{};
   BranchName branch_name;
   Key key;
-  std::string entry;               ///< encoded entry: the attributes of the object to be
+  std::string entry;  ///< encoded entry: the attributes of the object to be
   std::string owner;
   std::string checksum_algorithm;
   std::string checksum_type;
@@ -49,11 +49,12 @@ class Uploads {
   std::vector<NumberedPart> parts(std::string_view upload_id, uint32_t after, uint32_t limit);
   void remove(std::string_view upload_id);
   /// Ordered by "branch/key", then id; behind (after_key, after_id).
-  std::vector<UploadRow> list(RepositoryId repository, std::string_view prefix, std::string_view after_key,
-                              std::string_view after_id, uint32_t limit);
+  std::vector<UploadRow> list(RepositoryId repository, std::string_view prefix,
+                              std::string_view after_key, std::string_view after_id,
+                              uint32_t limit);
   /// A handed-out address is a floor for collection until it expires.
-  void create_link(RepositoryId repository, const Branch& branch, const Key& key, const OwnAddress& address,
-                   std::chrono::hours lifetime);
+  void create_link(RepositoryId repository, const Branch& branch, const Key& key,
+                   const OwnAddress& address, std::chrono::hours lifetime);
   /// Removes what has expired; returns how many.
   uint64_t sweep();
 

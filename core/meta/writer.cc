@@ -13,7 +13,8 @@ constexpr int64_t kTtlMs = std::chrono::milliseconds(kWriterTtl).count();
 constexpr db::Query kSelectNidFloor{"writer_select_nid_floor", R"sql(
   SELECT last_value FROM node_nids)sql"};
 
-// Lock class 2: garbage collection takes it exclusively while it reads the floors, so that no row appears behind it.
+// Lock class 2: garbage collection takes it exclusively while it reads the floors, so that no row
+// appears behind it.
 constexpr db::Query kInsertWriter{"writer_insert_row", R"sql(
   WITH fence AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared(2, 0))
   INSERT INTO writers (writer_id, nid_floor, address_floor_ms, expires_at)
@@ -62,8 +63,8 @@ void Writer::heartbeat() {
     }
     oldest = epochs_.front().floors;
   }
-  const db::Rows rows = pool_.run(kUpdateWriter, {id, oldest.nid, to_millis(oldest.address), kTtlMs},
-                                  db::Pool::Retry::kWrite);
+  const db::Rows rows = pool_.run(
+      kUpdateWriter, {id, oldest.nid, to_millis(oldest.address), kTtlMs}, db::Pool::Retry::kWrite);
   if (rows.affected() == 0) {
     log::warn("writer row was lost, making a new one", {{"writer", id}});
     register_process();

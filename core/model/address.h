@@ -14,8 +14,8 @@
 
 namespace tarn {
 
-/// Bytes that Tarn wrote into the repository's own namespace: 13 bytes, big-endian 48-bit milliseconds, 48 random
-/// bits, shard. Sorts by time. Only these are ever collected.
+/// Bytes that Tarn wrote into the repository's own namespace: 13 bytes, big-endian 48-bit
+/// milliseconds, 48 random bits, shard. Sorts by time. Only these are ever collected.
 struct OwnAddress {
   std::array<uint8_t, 13> id{};
   auto operator<=>(const OwnAddress&) const = default;
@@ -44,7 +44,8 @@ using Address = std::variant<OwnAddress, PartListAddress, ForeignAddress, Extern
 
 /// A fresh address; its time is `now`, the rest random.
 OwnAddress new_own_address(Instant now);
-/// `data/<20>/<20>` in base32hex: the shard, then time and random. Relative to the repository's namespace.
+/// `data/<20>/<20>` in base32hex: the shard, then time and random. Relative to the repository's
+/// namespace.
 std::string relative_path(const OwnAddress& address);
 std::optional<OwnAddress> parse_relative_path(std::string_view text);
 Instant created_at(const OwnAddress& address);

@@ -11,7 +11,8 @@ namespace tarn {
 
 enum class ChangeType { kAdded, kRemoved, kChanged, kConflict, kPrefixChanged };
 
-/// `left` is absent for added, `right` for removed. For kPrefixChanged the key is the common prefix.
+/// `left` is absent for added, `right` for removed. For kPrefixChanged the key is the common
+/// prefix.
 struct Change {
   ChangeType type = ChangeType::kChanged;
   Key key;

@@ -52,11 +52,12 @@ struct Commit {
   std::string message;
   Metadata metadata;
   Instant created{};
-  int64_t generation = 1;         ///< 1 + the greatest generation of the parents
+  int64_t generation = 1;  ///< 1 + the greatest generation of the parents
 };
 
-/// SHA-256 over "tarn commit 1", root hash, parents in order, committer, message, metadata by key bytes and time in
-/// ms, every field length-prefixed (docs/format/commit.md). Generation and nids stay out.
+/// SHA-256 over "tarn commit 1", root hash, parents in order, committer, message, metadata by key
+/// bytes and time in ms, every field length-prefixed (docs/format/commit.md). Generation and nids
+/// stay out.
 CommitId compute_commit_id(const Commit& commit);
 
 }  // namespace tarn

@@ -43,13 +43,16 @@ uint32_t parts_of_etag(std::string_view etag) {
 
 std::string read_etag(WireReader& in) {
   switch (in.u8()) {
-    case kEtagMd5: return to_hex(in.take(kMd5Bytes));
+    case kEtagMd5:
+      return to_hex(in.take(kMd5Bytes));
     case kEtagMd5Parts: {
       std::string text = to_hex(in.take(kMd5Bytes));
       return text + "-" + std::to_string(in.varint());
     }
-    case kEtagText: return std::string(in.bytes());
-    default: in.fail("has an unknown etag kind");
+    case kEtagText:
+      return std::string(in.bytes());
+    default:
+      in.fail("has an unknown etag kind");
   }
 }
 
@@ -230,8 +233,10 @@ Address decode_address(std::string_view bytes) {
       in.expect_end();
       return foreign;
     }
-    case kAddressExternal: return ExternalAddress{std::string(in.take(in.left()))};
-    default: in.fail("has an unknown kind");
+    case kAddressExternal:
+      return ExternalAddress{std::string(in.take(in.left()))};
+    default:
+      in.fail("has an unknown kind");
   }
 }
 

@@ -1,4 +1,5 @@
-// What a path maps to, and the one byte form of it that tree leaves, staging rows and upload rows share.
+// What a path maps to, and the one byte form of it that tree leaves, staging rows and upload rows
+// share.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +14,19 @@
 
 namespace tarn {
 
-/// Tags of the optional fields of an entry. Written in ascending order; a tag this version does not know is carried
-/// through unchanged. Numbers are part of the format (docs/format/entry.md).
+/// Tags of the optional fields of an entry. Written in ascending order; a tag this version does not
+/// know is carried through unchanged. Numbers are part of the format (docs/format/entry.md).
 enum class ExtraTag : uint32_t {
-  kUserMetadata = 1,        ///< pairs sorted by key bytes, each length-prefixed; case as given
+  kUserMetadata = 1,  ///< pairs sorted by key bytes, each length-prefixed; case as given
   kCacheControl = 2,
   kContentDisposition = 3,
   kContentEncoding = 4,
   kContentLanguage = 5,
-  kExpires = 6,             ///< the header's text
+  kExpires = 6,  ///< the header's text
   kStorageClass = 7,
-  kChecksums = 8,           ///< see Checksum
-  kObjectTags = 9,          ///< as user metadata
-  kSourceVersion = 10,      ///< see SourceVersion
+  kChecksums = 8,       ///< see Checksum
+  kObjectTags = 9,      ///< as user metadata
+  kSourceVersion = 10,  ///< see SourceVersion
 };
 
 struct Extra {
@@ -36,10 +37,10 @@ struct Extra {
 
 /// A digest that a client asked to be kept with the object.
 struct Checksum {
-  std::string algorithm;  ///< "crc32", "crc32c", "crc64nvme", "sha1", "sha256"
-  bool composite = false; ///< a digest over the parts' digests
-  std::string digest;     ///< raw bytes
-  uint32_t parts = 0;     ///< number of parts when composite
+  std::string algorithm;   ///< "crc32", "crc32c", "crc64nvme", "sha1", "sha256"
+  bool composite = false;  ///< a digest over the parts' digests
+  std::string digest;      ///< raw bytes
+  uint32_t parts = 0;      ///< number of parts when composite
   auto operator<=>(const Checksum&) const = default;
 };
 
@@ -58,10 +59,10 @@ using Metadata = std::map<std::string, std::string>;
 struct Entry {
   uint64_t size_bytes = 0;
   Instant mtime{};
-  std::string etag;          ///< unquoted; MD5 hex, MD5-N, or any text up to kEtagBytesMax that REST linked
+  std::string etag;  ///< unquoted; MD5 hex, MD5-N, or any text up to kEtagBytesMax that REST linked
   Address address;
   std::string content_type;
-  std::vector<Extra> extras; ///< ascending by tag, each tag at most once
+  std::vector<Extra> extras;  ///< ascending by tag, each tag at most once
 
   const std::string* extra(ExtraTag tag) const;
   /// An empty value removes the tag.
@@ -78,16 +79,19 @@ struct Entry {
 
 constexpr size_t kEtagBytesMax = 255;
 
-/// Whether two entries are the same content to diff and merge: all but mtime and the address of own bytes (own, part
-/// list, foreign). An external address counts: importing again from a moved bucket must take.
+/// Whether two entries are the same content to diff and merge: all but mtime and the address of own
+/// bytes (own, part list, foreign). An external address counts: importing again from a moved bucket
+/// must take.
 bool same_content(const Entry& a, const Entry& b);
 
-/// The whole entry as bytes, for staging and upload rows. Throws invalid_argument when the etag is too long.
+/// The whole entry as bytes, for staging and upload rows. Throws invalid_argument when the etag is
+/// too long.
 std::string encode_entry(const Entry& entry);
 /// Throws: data_loss.
 Entry decode_entry(std::string_view bytes);
 
-/// The fields of one entry in their byte forms, shared by encode_entry and the leaf columns of the tree.
+/// The fields of one entry in their byte forms, shared by encode_entry and the leaf columns of the
+/// tree.
 void put_etag(std::string& out, std::string_view etag);
 std::string encode_address(const Address& address);
 Address decode_address(std::string_view bytes);

@@ -18,7 +18,8 @@ bool is_word(char c) { return is_lower_or_digit(c) || (c >= 'A' && c <= 'Z') || 
 
 bool is_repository_name(std::string_view text) {
   return text.size() >= 3 && text.size() <= 63 && is_lower_or_digit(text.front()) &&
-         std::all_of(text.begin(), text.end(), [](char c) { return is_lower_or_digit(c) || c == '-'; });
+         std::all_of(text.begin(), text.end(),
+                     [](char c) { return is_lower_or_digit(c) || c == '-'; });
 }
 
 bool is_branch_name(std::string_view text) {
@@ -33,7 +34,8 @@ bool is_tag_name(std::string_view text) {
     if (static_cast<unsigned char>(c) <= 0x20 || c == 0x7f) return false;
     if (std::string_view("/^:?*[\\~@$").find(c) != std::string_view::npos) return false;
   }
-  return text.find("..") == std::string_view::npos && text.back() != '.' && !text.ends_with(".lock");
+  return text.find("..") == std::string_view::npos && text.back() != '.' &&
+         !text.ends_with(".lock");
 }
 
 RepositoryName parse_repository_name(std::string_view text) {

@@ -12,7 +12,8 @@ namespace tarn {
 using RepositoryName = Named<struct RepositoryNameTag>;
 using BranchName = Named<struct BranchNameTag>;
 using TagName = Named<struct TagNameTag>;
-/// The path of an object inside a ref: any bytes but NUL, well-formed UTF-8, compared bytewise. Never a file path.
+/// The path of an object inside a ref: any bytes but NUL, well-formed UTF-8, compared bytewise.
+/// Never a file path.
 using Key = Named<struct KeyTag>;
 
 /// Surrogate keys of the database; never reused.
@@ -24,15 +25,16 @@ constexpr size_t kKeyBytesMax = 1024;
 
 /// Each throws invalid_argument with the rule in its message.
 RepositoryName parse_repository_name(std::string_view text);  ///< [a-z0-9][a-z0-9-]{2,62}
-BranchName parse_branch_name(std::string_view text);          ///< [A-Za-z0-9_][A-Za-z0-9_-]*, at most 255
-TagName parse_tag_name(std::string_view text);                ///< git-like; no '/', no ref modifiers
-Key parse_key(std::string_view text);                         ///< 1..1024 bytes, no NUL, UTF-8
+BranchName parse_branch_name(std::string_view text);  ///< [A-Za-z0-9_][A-Za-z0-9_-]*, at most 255
+TagName parse_tag_name(std::string_view text);        ///< git-like; no '/', no ref modifiers
+Key parse_key(std::string_view text);                 ///< 1..1024 bytes, no NUL, UTF-8
 
 bool is_repository_name(std::string_view text);
 bool is_branch_name(std::string_view text);
 bool is_tag_name(std::string_view text);
 
-/// The smallest byte string greater than every string that starts with `prefix`; empty = there is none.
+/// The smallest byte string greater than every string that starts with `prefix`; empty = there is
+/// none.
 std::string prefix_end(std::string_view prefix);
 
 }  // namespace tarn

@@ -10,7 +10,8 @@ namespace tarn {
 /// Items a page may hold, everywhere.
 constexpr uint32_t kPageItemsMax = 1000;
 
-/// Items in order; `next` (meaningful only when `has_more`) is what to pass as `after` for the next page.
+/// Items in order; `next` (meaningful only when `has_more`) is what to pass as `after` for the next
+/// page.
 template <typename Item>
 struct Page {
   std::vector<Item> items;

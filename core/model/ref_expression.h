@@ -28,7 +28,8 @@ struct RefExpression {
   bool operator==(const RefExpression&) const = default;
 };
 
-/// Throws invalid_argument: whitespace, an empty base, digits after '@' or '$', anything else after '~' or '^',
+/// Throws invalid_argument: whitespace, an empty base, digits after '@' or '$', anything else after
+/// '~' or '^',
 /// '@' or '$' together with another modifier. A missing number is 1.
 RefExpression parse_ref(std::string_view text);
 

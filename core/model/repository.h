@@ -9,7 +9,8 @@
 
 namespace tarn {
 
-/// A named history over one storage namespace. Everything but the metadata (kept apart) is fixed at creation.
+/// A named history over one storage namespace. Everything but the metadata (kept apart) is fixed at
+/// creation.
 struct Repository {
   RepositoryId id{};
   RepositoryName name;

@@ -19,8 +19,10 @@
 namespace tarn::versioning {
 namespace {
 
-// Longer than any request that may still read the rows of a token it found before the token was retired.
+// Longer than any request that may still read the rows of a token it found before the token was
+// retired.
 constexpr std::chrono::minutes kRetiredGrace{10};
+static_assert(kHeartbeatInterval * 3 <= meta::kWriterTtl, "two heartbeats may be missed");
 constexpr uint32_t kSweepRowsMax = 10'000;
 // Answers about ended imports are kept for a day, as clients expect.
 constexpr std::chrono::hours kEndedJobsKept{24};
@@ -39,9 +41,9 @@ struct Assembly::Parts {
         uploads(pool, clock),
         part_lists(pool),
         jobs(pool, clock),
-        engine{clock,   pool,    stores,     repositories, branches, tags,   commits,
-               nodes,   staging, uploads,    part_lists,   jobs,     writer, queues,
-               std::move(options.link_key)} {
+        engine{clock,      pool,    stores, repositories, branches,
+               tags,       commits, nodes,  staging,      uploads,
+               part_lists, jobs,    writer, queues,       std::move(options.link_key)} {
     writer.register_process();
   }
 
@@ -59,7 +61,8 @@ struct Assembly::Parts {
   Engine engine;
 };
 
-Assembly::Assembly(db::Pool& pool, blob::Stores& stores, const Clock& clock, AssemblyOptions options)
+Assembly::Assembly(db::Pool& pool, blob::Stores& stores, const Clock& clock,
+                   AssemblyOptions options)
     : parts_(std::make_unique<Parts>(pool, stores, clock, std::move(options))) {}
 
 Assembly::~Assembly() {

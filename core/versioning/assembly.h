@@ -1,6 +1,7 @@
 // Puts the stores of an engine together.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -8,13 +9,16 @@
 
 namespace tarn::versioning {
 
+/// How often a server calls Assembly::heartbeat.
+constexpr std::chrono::seconds kHeartbeatInterval{20};
+
 struct AssemblyOptions {
   size_t node_cache_bytes = 256 * 1024 * 1024;
   std::string link_key;  ///< 32 bytes, the same in every server of one database
 };
 
-/// Owns the SQL stores and registers this process as a writer; takes the row away when destroyed. What it is given
-/// must outlive it.
+/// Owns the SQL stores and registers this process as a writer; takes the row away when destroyed.
+/// What it is given must outlive it.
 class Assembly {
  public:
   Assembly(db::Pool& pool, blob::Stores& stores, const Clock& clock, AssemblyOptions options);
@@ -22,8 +26,8 @@ class Assembly {
   Engine& engine();
 
   /// Maintenance that a server runs in the background; each call does a bounded piece.
-  void heartbeat();             ///< every meta::kWriterTtl / 3
-  bool sweep();                 ///< retired staging rows, expired uploads, old jobs; false = nothing left to do
+  void heartbeat();  ///< every kHeartbeatInterval
+  bool sweep();  ///< retired staging rows, expired uploads, old jobs; false = nothing left to do
 
  private:
   struct Parts;

@@ -51,7 +51,8 @@ void BranchQueues::leave(BranchId branch) {
   }
 }
 
-BranchHold::BranchHold(Engine& engine, BranchId branch, bool rotate) : engine_(engine), branch_(branch) {
+BranchHold::BranchHold(Engine& engine, BranchId branch, bool rotate)
+    : engine_(engine), branch_(branch) {
   const auto deadline = SteadyClock::now() + kBranchWaitMax;
   if (!engine_.queues.enter(branch_, deadline)) throw_locked();
   try {
@@ -74,7 +75,8 @@ void BranchHold::acquire(bool rotate, SteadyClock::time_point deadline) {
         return;
       case meta::Branches::Acquired::Outcome::kBranchGone:
         throw Error(ErrorCode::kNotFound, "branch_not_found", "branch not found");
-      case meta::Branches::Acquired::Outcome::kLeased: break;
+      case meta::Branches::Acquired::Outcome::kLeased:
+        break;
     }
     if (SteadyClock::now() + wait > deadline) throw_locked();
     std::this_thread::sleep_for(wait);

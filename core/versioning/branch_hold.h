@@ -1,4 +1,5 @@
-// Holding a branch for a verb: first come, first served in this process, a lease in the database across processes.
+// Holding a branch for a verb: first come, first served in this process, a lease in the database
+// across processes.
 #pragma once
 
 #include <chrono>
@@ -34,14 +35,16 @@ class BranchQueues {
 /// Holds from construction to destruction. One thread.
 class BranchHold {
  public:
-  /// `rotate`: seal what is staged. Throws: not_found (the branch), conflict (reason "branch_locked").
+  /// `rotate`: seal what is staged. Throws: not_found (the branch), conflict (reason
+  /// "branch_locked").
   BranchHold(Engine& engine, BranchId branch, bool rotate);
   ~BranchHold();
   BranchHold(const BranchHold&) = delete;
   BranchHold& operator=(const BranchHold&) = delete;
 
   const meta::BranchLease& lease() const { return lease_; }
-  /// Renews the lease when a third of it has passed; call it while working. Throws conflict when it was lost.
+  /// Renews the lease when a third of it has passed; call it while working. Throws conflict when it
+  /// was lost.
   void keep_alive();
   /// The verb ended the lease itself (publishing does).
   void ended() { ended_ = true; }

@@ -20,10 +20,11 @@ Commit commit_branch(Engine& engine, const RepositoryName& repository, const Bra
       [&](BranchHold& hold, meta::NodeWriter& nodes) -> std::optional<BuiltCommit> {
         const meta::BranchLease& lease = hold.lease();
         StagedEdits edits(engine, lease.sealed, lease.has_ranges, [&hold] { hold.keep_alive(); });
-        const tree::EditResult result =
-            tree::edit_tree(engine.nodes, nodes, {repo.salt}, lease.root, edits.range_deletes(), edits);
+        const tree::EditResult result = tree::edit_tree(engine.nodes, nodes, {repo.salt},
+                                                        lease.root, edits.range_deletes(), edits);
         if (!result.changed_anything() && !request.allow_empty) {
-          if (!lease.sealed.empty()) engine.branches.drop_sealed(target.id, lease.owner, lease.sealed);
+          if (!lease.sealed.empty())
+            engine.branches.drop_sealed(target.id, lease.owner, lease.sealed);
           return std::nullopt;
         }
         BuiltCommit built;

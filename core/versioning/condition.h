@@ -19,7 +19,7 @@ struct Condition {
   bool needs_object() const { return if_present || !if_match.empty(); }
 };
 
-// Failing: precondition_failed (412), message "path already exists" for if_absent; not_found (reason
-// "no_object_to_match") when needs_object() and there is none.
+// Failing: precondition_failed (412), message "path already exists" for if_absent; not_found
+// (reason "no_object_to_match") when needs_object() and there is none.
 
 }  // namespace tarn::versioning

@@ -27,7 +27,8 @@ class Changes {
   virtual std::optional<Change> next() = 0;
 };
 
-std::optional<Change> change_of(std::string key, std::optional<Entry> left, std::optional<Entry> right) {
+std::optional<Change> change_of(std::string key, std::optional<Entry> left,
+                                std::optional<Entry> right) {
   if (!left && !right) return std::nullopt;
   if (left && right && same_content(*left, *right)) return std::nullopt;
   const ChangeType type = !left    ? ChangeType::kAdded
@@ -39,7 +40,8 @@ std::optional<Change> change_of(std::string key, std::optional<Entry> left, std:
 /// Between two trees.
 class TreeChanges final : public Changes {
  public:
-  TreeChanges(tree::NodeSource& nodes, const TreeRoot& left, const TreeRoot& right) : diff_(nodes, left, right) {}
+  TreeChanges(tree::NodeSource& nodes, const TreeRoot& left, const TreeRoot& right)
+      : diff_(nodes, left, right) {}
   void seek(std::string_view key) override { diff_.seek(key); }
   std::optional<Change> next() override {
     auto d = diff_.next();
@@ -51,8 +53,8 @@ class TreeChanges final : public Changes {
   tree::Diff diff_;
 };
 
-/// From a tree to a branch's staged view: the trees' differences where nothing is staged, staged rows compared with the
-/// left tree, and keys of the left tree that staged range rows hide.
+/// From a tree to a branch's staged view: the trees' differences where nothing is staged, staged
+/// rows compared with the left tree, and keys of the left tree that staged range rows hide.
 class StagedChanges final : public Changes {
  public:
   StagedChanges(std::unique_ptr<RefSnapshot> right, const TreeRoot& left)
@@ -74,9 +76,9 @@ class StagedChanges final : public Changes {
     for (;;) {
       const meta::StagedRow* row = rows_.current();
       const std::string* key = nullptr;
-      const std::array<const std::string*, 3> candidates = {row ? &row->key : nullptr,
-                                                            pending_ ? &pending_->key : nullptr,
-                                                            hidden_valid_ ? &hidden_.key() : nullptr};
+      const std::array<const std::string*, 3> candidates = {
+          row ? &row->key : nullptr, pending_ ? &pending_->key : nullptr,
+          hidden_valid_ ? &hidden_.key() : nullptr};
       for (const std::string* candidate : candidates) {
         if (candidate && (!key || *candidate < *key)) key = candidate;
       }
@@ -139,7 +141,8 @@ class StagedChanges final : public Changes {
 /// What merging `right` into `left` would bring.
 class MergeChanges final : public Changes {
  public:
-  MergeChanges(tree::NodeSource& nodes, const TreeRoot& base, const TreeRoot& left, const TreeRoot& right)
+  MergeChanges(tree::NodeSource& nodes, const TreeRoot& base, const TreeRoot& left,
+               const TreeRoot& right)
       : theirs_(nodes, base, right), ours_(nodes, base, left) {}
 
   void seek(std::string_view key) override {
@@ -180,9 +183,11 @@ std::optional<std::string> fold_of(const std::string& key, const DiffOptions& op
 
 Page<Change> collect(Changes& changes, const DiffOptions& options) {
   Page<Change> page;
-  std::string start = std::max(options.prefix, options.after.empty() ? std::string() : options.after + '\0');
+  std::string start =
+      std::max(options.prefix, options.after.empty() ? std::string() : options.after + '\0');
   // A folded prefix as `after` skips everything below it.
-  if (!options.after.empty() && options.after >= options.prefix && fold_of(options.after, options) == options.after) {
+  if (!options.after.empty() && options.after >= options.prefix &&
+      fold_of(options.after, options) == options.after) {
     start = prefix_end(options.after);
     if (start.empty()) return page;
   }

@@ -20,8 +20,9 @@ struct DiffOptions {
 
 enum class DiffKind { kTwoDot, kThreeDot };
 
-/// two dot: from left to right. three dot: what merging right into left would bring, with kConflict where both sides
-/// changed a key differently. `left` and a three-dot `right` must mean commits; a two-dot right may be `branch$`.
+/// two dot: from left to right. three dot: what merging right into left would bring, with kConflict
+/// where both sides changed a key differently. `left` and a three-dot `right` must mean commits; a
+/// two-dot right may be `branch$`.
 Page<Change> diff_refs(Engine& engine, const RepositoryName& repository, std::string_view left,
                        std::string_view right, DiffKind kind, const DiffOptions& options);
 

@@ -9,7 +9,8 @@ namespace tarn::versioning {
 /// Every read asks each sealed token, so more than this are folded into one.
 constexpr size_t kSealedTokensMax = 8;
 
-/// Folds the branch's sealed tokens when the lease saw as many as kSealedTokensMax. The branch must be held.
+/// Folds the branch's sealed tokens when the lease saw as many as kSealedTokensMax. The branch must
+/// be held.
 void fold_if_long(Engine& engine, BranchId branch, BranchHold& hold);
 
 }  // namespace tarn::versioning

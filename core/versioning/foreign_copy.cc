@@ -20,8 +20,9 @@ Address address_for_foreign_copy(Engine& engine, const Repository& source, const
   }
   if (std::holds_alternative<PartListAddress>(entry.address)) {
     const auto reader = open_object(engine, source, entry, {0, entry.size_bytes});
-    return write_object(engine, target, [&reader](std::span<char> out) { return reader->read(out); },
-                        entry.size_bytes)
+    return write_object(
+               engine, target, [&reader](std::span<char> out) { return reader->read(out); },
+               entry.size_bytes)
         .address;
   }
   return entry.address;

@@ -43,7 +43,8 @@ class PaintDown {
         found.push_back(commit);
         pass_on |= kStale;
       }
-      for (const CommitId& parent : commit.parents) paint(engine_.commits.get(repository_, parent), pass_on);
+      for (const CommitId& parent : commit.parents)
+        paint(engine_.commits.get(repository_, parent), pass_on);
     }
     std::erase_if(found, [this](const Commit& c) { return (flags_[c.id] & kStale) != 0; });
     return found;
@@ -76,13 +77,15 @@ std::vector<Commit> best_common_ancestors(Engine& engine, RepositoryId repositor
   return PaintDown(engine, repository).run(a, b);
 }
 
-std::optional<MergeBaseTree> merge_base_tree(Engine& engine, const Repository& repository, meta::NodeWriter& nodes,
-                                             const Commit& a, const Commit& b) {
+std::optional<MergeBaseTree> merge_base_tree(Engine& engine, const Repository& repository,
+                                             meta::NodeWriter& nodes, const Commit& a,
+                                             const Commit& b) {
   const std::vector<Commit> bases = best_common_ancestors(engine, repository.id, a, b);
   if (bases.empty()) return std::nullopt;
   MergeBaseTree out{bases[0].root, {bases[0].id}};
   for (size_t i = 1; i < bases.size(); ++i) {
-    const std::vector<Commit> below = best_common_ancestors(engine, repository.id, bases[0], bases[i]);
+    const std::vector<Commit> below =
+        best_common_ancestors(engine, repository.id, bases[0], bases[i]);
     tree::MergeInput input;
     if (!below.empty()) input.base = below[0].root;
     input.source = bases[i].root;

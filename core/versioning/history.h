@@ -11,18 +11,20 @@
 
 namespace tarn::versioning {
 
-/// The best common ancestors: no other common ancestor descends from them. Greatest generation first; empty when the
-/// histories share nothing. Cost follows the commits since the bases.
+/// The best common ancestors: no other common ancestor descends from them. Greatest generation
+/// first; empty when the histories share nothing. Cost follows the commits since the bases.
 std::vector<Commit> best_common_ancestors(Engine& engine, RepositoryId repository, const Commit& a,
                                           const Commit& b);
 
-/// The tree to merge against. Several best ancestors (criss-cross merges) are merged into a virtual one, the older
-/// side kept where they conflict; its nodes go to `nodes`. nullopt when there is no common ancestor.
+/// The tree to merge against. Several best ancestors (criss-cross merges) are merged into a virtual
+/// one, the older side kept where they conflict; its nodes go to `nodes`. nullopt when there is no
+/// common ancestor.
 struct MergeBaseTree {
   TreeRoot root;
   std::vector<CommitId> read;
 };
-std::optional<MergeBaseTree> merge_base_tree(Engine& engine, const Repository& repository, meta::NodeWriter& nodes,
-                                             const Commit& a, const Commit& b);
+std::optional<MergeBaseTree> merge_base_tree(Engine& engine, const Repository& repository,
+                                             meta::NodeWriter& nodes, const Commit& a,
+                                             const Commit& b);
 
 }  // namespace tarn::versioning

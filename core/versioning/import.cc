@@ -29,7 +29,8 @@ constexpr uint64_t kObjectsPerCheckpoint = 200'000;
 constexpr std::string_view kLastImportKey = ".lakefs.last.import.timestamp";
 constexpr std::string_view kStrategyKey = ".lakefs.merge.strategy";
 
-/// Ends the run without an error of its own: the job was cancelled, taken over, or the server stops.
+/// Ends the run without an error of its own: the job was cancelled, taken over, or the server
+/// stops.
 struct Stopped {};
 
 /// One run of one job.
@@ -51,7 +52,8 @@ class ImportRun {
   }
 
  private:
-  /// Applies up to kObjectsPerCheckpoint objects of the current path to the imported tree and remembers it.
+  /// Applies up to kObjectsPerCheckpoint objects of the current path to the imported tree and
+  /// remembers it.
   void build_chunk(ImportCheckpoint& at) {
     const ImportPath& path = request_.paths[at.path];
     ImportSource source(engine_, path, at.after, kObjectsPerCheckpoint, [this] { tick(1); });
@@ -83,7 +85,8 @@ class ImportRun {
           built.root = splice(hold, nodes, at.root);
           built.parents = {hold.lease().head};
           built.committer = request_.commit.committer;
-          built.message = request_.commit.message.empty() ? "Import objects" : request_.commit.message;
+          built.message =
+              request_.commit.message.empty() ? "Import objects" : request_.commit.message;
           built.metadata = request_.commit.metadata;
           built.metadata[std::string(kStrategyKey)] = "source-wins";
           built.date = request_.commit.date;
@@ -91,7 +94,8 @@ class ImportRun {
           return built;
         });
     engine_.repositories.set_metadata(
-        repository_.id, {{std::string(kLastImportKey), std::to_string(to_seconds(commit->created))}}, {});
+        repository_.id,
+        {{std::string(kLastImportKey), std::to_string(to_seconds(commit->created))}}, {});
     job_.result = std::string(view_of(commit->id));
     engine_.jobs.finish(job_, owner_, meta::JobState::kDone);
   }
@@ -104,7 +108,8 @@ class ImportRun {
     }
   }
 
-  /// The imported ranges in place of what the head has there; the head may have moved since the listing began.
+  /// The imported ranges in place of what the head has there; the head may have moved since the
+  /// listing began.
   TreeRoot splice(BranchHold& hold, meta::NodeWriter& nodes, const TreeRoot& imported) {
     TreeRoot root = hold.lease().root;
     if (root.empty()) return imported;
@@ -144,10 +149,12 @@ void check_source(Engine& engine, const ImportPath& path) {
                 str_cat("import path (", path.url, ") in repository namespace (", inside.front(),
                         ") is prohibited: invalid import source"));
   }
-  if (!path.destination.empty() || path.kind == ImportPath::Kind::kObject) parse_key(path.destination);
+  if (!path.destination.empty() || path.kind == ImportPath::Kind::kObject)
+    parse_key(path.destination);
 }
 
-meta::Job get_job(Engine& engine, const RepositoryName& repository, const BranchName& branch, std::string_view id) {
+meta::Job get_job(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+                  std::string_view id) {
   const Branch target = get_branch(engine, repository, branch);
   const auto job = engine.jobs.find(id);
   if (!job || job->branch != target.id || job->kind != kKind) {
@@ -164,25 +171,29 @@ std::string start_import(Engine& engine, const RepositoryName& repository, const
   check_writable(repo, request.force);
   const Branch target = get_branch(engine, repository, branch);
   for (const ImportPath& path : request.paths) check_source(engine, path);
-  return engine.jobs.create(kKind, repo.id, target.id, encode_import_request(request), request.commit.committer);
+  return engine.jobs.create(kKind, repo.id, target.id, encode_import_request(request),
+                            request.commit.committer);
 }
 
-ImportStatus import_status(Engine& engine, const RepositoryName& repository, const BranchName& branch,
-                           std::string_view id) {
+ImportStatus import_status(Engine& engine, const RepositoryName& repository,
+                           const BranchName& branch, std::string_view id) {
   const meta::Job job = get_job(engine, repository, branch, id);
   ImportStatus status;
   status.id = job.id;
   status.completed = job.state == meta::JobState::kDone;
   status.updated = job.updated;
   status.ingested_objects = job.progress;
-  if (status.completed) status.commit = engine.commits.get(job.repository, commit_id_from_bytes(job.result));
+  if (status.completed)
+    status.commit = engine.commits.get(job.repository, commit_id_from_bytes(job.result));
   status.error = job.error;
   return status;
 }
 
-void cancel_import(Engine& engine, const RepositoryName& repository, const BranchName& branch, std::string_view id) {
+void cancel_import(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+                   std::string_view id) {
   const meta::Job job = get_job(engine, repository, branch, id);
-  if (!engine.jobs.cancel(job.id)) throw Error(ErrorCode::kConflict, "import_ended", "conflict found");
+  if (!engine.jobs.cancel(job.id))
+    throw Error(ErrorCode::kConflict, "import_ended", "conflict found");
 }
 
 bool run_one_import(Engine& engine, std::stop_token stop) {

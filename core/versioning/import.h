@@ -32,21 +32,23 @@ struct ImportStatus {
   Instant updated{};
   int64_t ingested_objects = 0;
   std::optional<Commit> commit;
-  std::string error;              ///< "" = none; "Canceled" when cancelled
+  std::string error;  ///< "" = none; "Canceled" when cancelled
 };
 
-/// Stores the job before it returns. Throws: not_found, permission_denied (read-only), invalid_argument (a source inside
-/// a repository's namespace: message ends "invalid import source").
+/// Stores the job before it returns. Throws: not_found, permission_denied (read-only),
+/// invalid_argument (a source inside a repository's namespace: message ends "invalid import
+/// source").
 std::string start_import(Engine& engine, const RepositoryName& repository, const BranchName& branch,
                          const ImportRequest& request);
 /// Throws: not_found.
-ImportStatus import_status(Engine& engine, const RepositoryName& repository, const BranchName& branch,
-                           std::string_view id);
+ImportStatus import_status(Engine& engine, const RepositoryName& repository,
+                           const BranchName& branch, std::string_view id);
 /// Again is no error; throws conflict "conflict found" when it has completed.
-void cancel_import(Engine& engine, const RepositoryName& repository, const BranchName& branch, std::string_view id);
+void cancel_import(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+                   std::string_view id);
 
-/// Leases and runs queued or orphaned imports until asked to stop; called by server/jobs on its own threads.
-/// Returns whether it did any work.
+/// Leases and runs queued or orphaned imports until asked to stop; called by server/jobs on its own
+/// threads. Returns whether it did any work.
 bool run_one_import(Engine& engine, std::stop_token stop);
 
 }  // namespace tarn::versioning

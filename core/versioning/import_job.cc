@@ -99,8 +99,9 @@ tree::RangeDelete destination_range(const ImportPath& path) {
 }
 
 std::vector<tree::RangeDelete> joined(std::vector<tree::RangeDelete> ranges) {
-  std::sort(ranges.begin(), ranges.end(),
-            [](const tree::RangeDelete& a, const tree::RangeDelete& b) { return a.begin < b.begin; });
+  std::sort(
+      ranges.begin(), ranges.end(),
+      [](const tree::RangeDelete& a, const tree::RangeDelete& b) { return a.begin < b.begin; });
   std::vector<tree::RangeDelete> out;
   for (tree::RangeDelete& range : ranges) {
     if (out.empty() || (!out.back().end.empty() && out.back().end < range.begin)) {

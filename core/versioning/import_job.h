@@ -10,8 +10,8 @@
 
 namespace tarn::versioning {
 
-/// `root`: the imported objects so far, as a tree of their own. The next object is behind `after` of path number
-/// `path`; "" = its start.
+/// `root`: the imported objects so far, as a tree of their own. The next object is behind `after`
+/// of path number `path`; "" = its start.
 struct ImportCheckpoint {
   uint64_t path = 0;
   std::string after;

@@ -51,7 +51,8 @@ TEST_F(Import, TakesAPrefixByReference) {
   ASSERT_TRUE(status.completed);
   EXPECT_EQ(status.ingested_objects, 3);
   // Keys are relative to the last '/' of the source.
-  EXPECT_EQ(engine.keys(repo, "main"), "raw/Images/a/1.png raw/Images/b/2.png raw/Images_extra/3.png");
+  EXPECT_EQ(engine.keys(repo, "main"),
+            "raw/Images/a/1.png raw/Images/b/2.png raw/Images_extra/3.png");
   EXPECT_EQ(engine.read(repo, "main", "raw/Images/b/2.png"), "two!");
   EXPECT_EQ(status.commit->message, "Import objects");
   EXPECT_EQ(engine.store->list("", "", 1000).items.size(), objects) << "an import writes no object";
@@ -113,7 +114,8 @@ TEST_F(Import, ADirtyBranchIsRefused) {
 
 TEST_F(Import, CancellingBeforeItRunsLeavesTheBranchAsItWas) {
   source("set/new", "y");
-  const std::string id = start_import(*engine, repo, BranchName("main"), prefix("local:///lake/set/", "raw"));
+  const std::string id =
+      start_import(*engine, repo, BranchName("main"), prefix("local:///lake/set/", "raw"));
   cancel_import(*engine, repo, BranchName("main"), id);
   cancel_import(*engine, repo, BranchName("main"), id);
   EXPECT_FALSE(run_one_import(*engine, {}));
@@ -126,7 +128,8 @@ TEST_F(Import, CancellingBeforeItRunsLeavesTheBranchAsItWas) {
 
 TEST_F(Import, AnotherProcessGoesOnFromTheCheckpoint) {
   for (int i = 0; i < 50; ++i) source("set/" + std::to_string(100 + i), "x");
-  const std::string id = start_import(*engine, repo, BranchName("main"), prefix("local:///lake/set/", "raw"));
+  const std::string id =
+      start_import(*engine, repo, BranchName("main"), prefix("local:///lake/set/", "raw"));
   // The first process dies behind a checkpoint in the middle: its lease runs out at once.
   auto job = (*engine).jobs.take("import", 1, std::chrono::milliseconds{0});
   ASSERT_TRUE(job);
@@ -170,7 +173,8 @@ TEST_F(Import, AHeadThatMovedKeepsItsOwnChanges) {
 
 TEST(ImportJob, ItsFormsRoundTrip) {
   ImportRequest request;
-  request.paths = {{ImportPath::Kind::kPrefix, "s3://b/p", "d/"}, {ImportPath::Kind::kObject, "local:///x", "k"}};
+  request.paths = {{ImportPath::Kind::kPrefix, "s3://b/p", "d/"},
+                   {ImportPath::Kind::kObject, "local:///x", "k"}};
   request.commit = {"c", "m", {{"a", "b"}}, from_millis(5), false, false};
   request.force = true;
   const ImportRequest back = decode_import_request(encode_import_request(request));

@@ -19,11 +19,12 @@ std::string url_before_key(const std::string& url, const std::string& key) {
 
 }  // namespace
 
-ImportSource::ImportSource(Engine& engine, const ImportPath& path, std::string after, uint64_t limit,
-                           std::function<void()> on_object)
+ImportSource::ImportSource(Engine& engine, const ImportPath& path, std::string after,
+                           uint64_t limit, std::function<void()> on_object)
     : path_(path),
       at_(engine.stores.locate(path.url)),
-      destination_(path.kind == ImportPath::Kind::kObject ? path.destination : destination_prefix(path)),
+      destination_(path.kind == ImportPath::Kind::kObject ? path.destination
+                                                          : destination_prefix(path)),
       from_start_(after.empty()),
       limit_(limit),
       on_object_(std::move(on_object)) {
@@ -106,7 +107,8 @@ std::optional<tree::Edit> ImportSource::next() {
       if (returned_ == 0 && from_start_) {
         // Replacing the destination by nothing is never what a mistyped source meant.
         throw Error(ErrorCode::kNotFound, "import_source_empty",
-                    str_cat("error on ingest: ", path_.url, ": no such file or directory, or nothing below it"));
+                    str_cat("error on ingest: ", path_.url,
+                            ": no such file or directory, or nothing below it"));
       }
       return std::nullopt;
     }

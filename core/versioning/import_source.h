@@ -19,11 +19,13 @@
 
 namespace tarn::versioning {
 
-/// Lists on a thread of its own, at most kBatchesMax batches ahead of the one who builds the tree. One thread.
+/// Lists on a thread of its own, at most kBatchesMax batches ahead of the one who builds the tree.
+/// One thread.
 class ImportSource final : public tree::EditSource {
  public:
-  /// Objects behind `after` (a key of the source), at most `limit`; `on_object` runs for each and may throw to stop.
-  /// Throws what the store throws; not_found (reason "import_source_empty") when a single object does not exist.
+  /// Objects behind `after` (a key of the source), at most `limit`; `on_object` runs for each and
+  /// may throw to stop. Throws what the store throws; not_found (reason "import_source_empty") when
+  /// a single object does not exist.
   ImportSource(Engine& engine, const ImportPath& path, std::string after, uint64_t limit,
                std::function<void()> on_object);
   ~ImportSource() override;

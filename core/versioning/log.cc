@@ -33,7 +33,8 @@ class Walk {
     if (queue_.empty()) return std::nullopt;
     Commit commit = queue_.top();
     queue_.pop();
-    const size_t parents = options_.first_parent ? std::min<size_t>(commit.parents.size(), 1) : commit.parents.size();
+    const size_t parents =
+        options_.first_parent ? std::min<size_t>(commit.parents.size(), 1) : commit.parents.size();
     for (size_t i = 0; i < parents; ++i) push(engine_.commits.get(repository_, commit.parents[i]));
     return commit;
   }
@@ -51,29 +52,35 @@ class Walk {
   std::set<CommitId> seen_;
 };
 
-bool changed_object(Engine& engine, const TreeRoot& before, const TreeRoot& after, const std::string& key) {
+bool changed_object(Engine& engine, const TreeRoot& before, const TreeRoot& after,
+                    const std::string& key) {
   tree::Diff diff(engine.nodes, before, after);
   diff.seek(key);
   const auto first = diff.next();
   return first && first->key == key;
 }
 
-bool changed_prefix(Engine& engine, const TreeRoot& before, const TreeRoot& after, const std::string& prefix) {
+bool changed_prefix(Engine& engine, const TreeRoot& before, const TreeRoot& after,
+                    const std::string& prefix) {
   tree::Diff diff(engine.nodes, before, after);
   diff.seek(prefix);
   const auto first = diff.next();
   return first && first->key.starts_with(prefix);
 }
 
-bool matches(Engine& engine, RepositoryId repository, const Commit& commit, const LogOptions& options) {
+bool matches(Engine& engine, RepositoryId repository, const Commit& commit,
+             const LogOptions& options) {
   if (options.objects.empty() && options.prefixes.empty()) return true;
   if (commit.parents.size() != 1) return false;
   const TreeRoot before = engine.commits.get(repository, commit.parents[0]).root;
   if (before == commit.root) return false;
   return std::any_of(options.objects.begin(), options.objects.end(),
-                     [&](const std::string& key) { return changed_object(engine, before, commit.root, key); }) ||
-         std::any_of(options.prefixes.begin(), options.prefixes.end(),
-                     [&](const std::string& p) { return changed_prefix(engine, before, commit.root, p); });
+                     [&](const std::string& key) {
+                       return changed_object(engine, before, commit.root, key);
+                     }) ||
+         std::any_of(options.prefixes.begin(), options.prefixes.end(), [&](const std::string& p) {
+           return changed_prefix(engine, before, commit.root, p);
+         });
 }
 
 }  // namespace

@@ -13,17 +13,18 @@
 namespace tarn::versioning {
 
 struct LogOptions {
-  std::string after;                   ///< a ref; continue behind this commit. "" = from the start
-  uint32_t limit = 100;                ///< 1..1000
-  bool stop_at_limit = false;          ///< never report more (lakeFS's `limit`)
+  std::string after;           ///< a ref; continue behind this commit. "" = from the start
+  uint32_t limit = 100;        ///< 1..1000
+  bool stop_at_limit = false;  ///< never report more (lakeFS's `limit`)
   bool first_parent = false;
-  std::optional<Instant> since;        ///< older commits are left out and not walked past
-  std::string stop_at;                 ///< a ref; its commit is the last returned. "" = none
-  std::vector<std::string> objects;    ///< only commits that changed one of these keys ...
-  std::vector<std::string> prefixes;   ///< ... or any key below one of these
+  std::optional<Instant> since;       ///< older commits are left out and not walked past
+  std::string stop_at;                ///< a ref; its commit is the last returned. "" = none
+  std::vector<std::string> objects;   ///< only commits that changed one of these keys ...
+  std::vector<std::string> prefixes;  ///< ... or any key below one of these
 };
 
-/// Newest first by creation time, ties by id descending. With filters only commits with exactly one parent match.
+/// Newest first by creation time, ties by id descending. With filters only commits with exactly one
+/// parent match.
 Page<Commit> log_commits(Engine& engine, const RepositoryName& repository, std::string_view ref,
                          const LogOptions& options);
 

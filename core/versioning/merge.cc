@@ -21,18 +21,24 @@ constexpr size_t kOverlapsShownMax = 20;
 
 std::string_view name_of_strategy(MergeStrategy strategy) {
   switch (strategy) {
-    case MergeStrategy::kNone: return "default";
-    case MergeStrategy::kSourceWins: return "source-wins";
-    case MergeStrategy::kDestinationWins: return "dest-wins";
+    case MergeStrategy::kNone:
+      return "default";
+    case MergeStrategy::kSourceWins:
+      return "source-wins";
+    case MergeStrategy::kDestinationWins:
+      return "dest-wins";
   }
   return "default";
 }
 
 tree::Resolution resolution_of(MergeStrategy strategy) {
   switch (strategy) {
-    case MergeStrategy::kNone: return tree::Resolution::kConflict;
-    case MergeStrategy::kSourceWins: return tree::Resolution::kTakeSource;
-    case MergeStrategy::kDestinationWins: return tree::Resolution::kTakeDestination;
+    case MergeStrategy::kNone:
+      return tree::Resolution::kConflict;
+    case MergeStrategy::kSourceWins:
+      return tree::Resolution::kTakeSource;
+    case MergeStrategy::kDestinationWins:
+      return tree::Resolution::kTakeDestination;
   }
   return tree::Resolution::kConflict;
 }
@@ -41,15 +47,17 @@ tree::Resolution resolution_of(MergeStrategy strategy) {
 class StagedOverlap {
  public:
   StagedOverlap(Engine& engine, BranchHold& hold)
-      : edits_(engine, hold.lease().sealed, hold.lease().has_ranges, [&hold] { hold.keep_alive(); }),
+      : edits_(engine, hold.lease().sealed, hold.lease().has_ranges,
+               [&hold] { hold.keep_alive(); }),
         ranges_(edits_.range_deletes()),
         staged_(edits_.next()) {}
 
   void on_change(std::string_view key) {
     while (staged_ && staged_->key < key) staged_ = edits_.next();
-    const bool in_range = std::any_of(ranges_.begin(), ranges_.end(), [key](const tree::RangeDelete& r) {
-      return r.begin <= key && (r.end.empty() || key < r.end);
-    });
+    const bool in_range =
+        std::any_of(ranges_.begin(), ranges_.end(), [key](const tree::RangeDelete& r) {
+          return r.begin <= key && (r.end.empty() || key < r.end);
+        });
     if (!in_range && !(staged_ && staged_->key == key)) return;
     if (overlaps_.size() < kOverlapsShownMax) overlaps_.emplace_back(key);
     ++count_;
@@ -90,7 +98,8 @@ class MergeAttempt {
     const auto base = merge_base_tree(engine_, repository_, nodes, source_, head);
     if (!base) {
       throw Error(ErrorCode::kInvalidArgument, "no_merge_base",
-                  str_cat("merging '", source_ref_, "' into '", destination_.str(), "': no common ancestor"));
+                  str_cat("merging '", source_ref_, "' into '", destination_.str(),
+                          "': no common ancestor"));
     }
     tree::MergeInput input;
     input.base = base->root;
@@ -108,7 +117,8 @@ class MergeAttempt {
       return std::nullopt;
     }
     if (overlap) overlap->throw_if_any();
-    // Two sides that made the same change on their own may be joined; a source without changes of its own may not.
+    // Two sides that made the same change on their own may be joined; a source without changes of
+    // its own may not.
     const bool source_changed = !(source_.root == base->root);
     if (!source_changed && !request_.allow_empty && !request_.force) {
       throw Error(ErrorCode::kInvalidArgument, "no_changes",
@@ -120,8 +130,8 @@ class MergeAttempt {
   std::vector<MergeConflict> conflicts;
 
  private:
-  BuiltCommit describe(BuiltCommit built, const tree::MergeResult& merged, const MergeBaseTree& base,
-                       const Commit& head) const {
+  BuiltCommit describe(BuiltCommit built, const tree::MergeResult& merged,
+                       const MergeBaseTree& base, const Commit& head) const {
     built.root = merged.result.root;
     built.parents = {head.id};
     if (!request_.squash) built.parents.push_back(source_.id);
@@ -150,11 +160,13 @@ MergeStrategy parse_merge_strategy(std::string_view text) {
   if (text.empty()) return MergeStrategy::kNone;
   if (text == "source-wins") return MergeStrategy::kSourceWins;
   if (text == "dest-wins") return MergeStrategy::kDestinationWins;
-  throw_invalid("argument strategy: must be source-wins or dest-wins: invalid value: validation error");
+  throw_invalid(
+      "argument strategy: must be source-wins or dest-wins: invalid value: validation error");
 }
 
 std::variant<Commit, MergeConflicts> merge_into(Engine& engine, const RepositoryName& repository,
-                                                std::string_view source_ref, const BranchName& destination,
+                                                std::string_view source_ref,
+                                                const BranchName& destination,
                                                 const MergeRequest& request) {
   const Repository repo = get_repository(engine, repository);
   check_writable(repo, request.force);
@@ -167,14 +179,15 @@ std::variant<Commit, MergeConflicts> merge_into(Engine& engine, const Repository
   return *commit;
 }
 
-MergeBase find_merge_base(Engine& engine, const RepositoryName& repository, std::string_view source_ref,
-                          std::string_view destination_ref) {
+MergeBase find_merge_base(Engine& engine, const RepositoryName& repository,
+                          std::string_view source_ref, std::string_view destination_ref) {
   const Repository repo = get_repository(engine, repository);
   const Commit source = resolve_commit(engine, repository, source_ref);
   const Commit destination = resolve_commit(engine, repository, destination_ref);
   const std::vector<Commit> bases = best_common_ancestors(engine, repo.id, source, destination);
   if (bases.empty()) {
-    throw Error(ErrorCode::kInvalidArgument, "no_merge_base", "finding the merge base: no common ancestor");
+    throw Error(ErrorCode::kInvalidArgument, "no_merge_base",
+                "finding the merge base: no common ancestor");
   }
   return {source.id, destination.id, bases[0].id};
 }

@@ -19,7 +19,8 @@ namespace tarn::versioning {
 namespace {
 
 [[noreturn]] void throw_no_upload() {
-  throw Error(ErrorCode::kNotFound, "no_such_upload", "the multipart upload does not exist or has ended");
+  throw Error(ErrorCode::kNotFound, "no_such_upload",
+              "the multipart upload does not exist or has ended");
 }
 
 [[noreturn]] void refuse_parts(std::string_view reason, std::string message) {
@@ -45,46 +46,57 @@ UploadedPart part_from(uint32_t number, const meta::StoredPart& stored) {
 
 void check_part_number(uint32_t number) {
   if (number < 1 || number > kPartNumberMax) {
-    refuse_parts("invalid_part_number", str_cat("part number ", number, ": must be between 1 and ", kPartNumberMax));
+    refuse_parts("invalid_part_number",
+                 str_cat("part number ", number, ": must be between 1 and ", kPartNumberMax));
   }
 }
 
 /// Stores what was written as a part of the upload.
-UploadedPart keep_part(Engine& engine, const MultipartUpload& upload, uint32_t number, meta::StoredPart part) {
+UploadedPart keep_part(Engine& engine, const MultipartUpload& upload, uint32_t number,
+                       meta::StoredPart part) {
   part.modified = engine.clock.now();
   if (!engine.uploads.put_part(upload.upload_id, number, part)) throw_no_upload();
   return part_from(number, part);
 }
 
 /// The stored parts that the client names, in its order, each checked against what it says of it.
-meta::PartList chosen_parts(Engine& engine, const MultipartUpload& upload, const Completion& completion) {
-  if (completion.parts.empty()) refuse_parts("malformed_parts", "completing the upload: no parts were named");
-  const std::vector<meta::NumberedPart> stored = engine.uploads.parts(upload.upload_id, 0, kPartNumberMax);
+meta::PartList chosen_parts(Engine& engine, const MultipartUpload& upload,
+                            const Completion& completion) {
+  if (completion.parts.empty())
+    refuse_parts("malformed_parts", "completing the upload: no parts were named");
+  const std::vector<meta::NumberedPart> stored =
+      engine.uploads.parts(upload.upload_id, 0, kPartNumberMax);
   meta::PartList out;
   uint32_t previous = 0;
   for (const CompletedPart& wanted : completion.parts) {
     if (wanted.number <= previous) {
-      refuse_parts("invalid_part_order", "completing the upload: the parts are not in ascending order");
+      refuse_parts("invalid_part_order",
+                   "completing the upload: the parts are not in ascending order");
     }
     previous = wanted.number;
-    const auto at = std::find_if(stored.begin(), stored.end(),
-                                 [&](const meta::NumberedPart& p) { return p.number == wanted.number; });
+    const auto at = std::find_if(stored.begin(), stored.end(), [&](const meta::NumberedPart& p) {
+      return p.number == wanted.number;
+    });
     if (at == stored.end() || to_hex(at->part.md5) != wanted.etag) {
-      refuse_parts("invalid_part", str_cat("part ", wanted.number, ": was not uploaded or its ETag differs"));
+      refuse_parts("invalid_part",
+                   str_cat("part ", wanted.number, ": was not uploaded or its ETag differs"));
     }
     for (const Checksum& sum : wanted.checksums) {
       const auto& have = at->part.checksums;
-      const bool known = std::any_of(have.begin(), have.end(),
-                                     [&](const Checksum& c) { return c.algorithm == sum.algorithm; });
+      const bool known = std::any_of(have.begin(), have.end(), [&](const Checksum& c) {
+        return c.algorithm == sum.algorithm;
+      });
       if (known && std::find(have.begin(), have.end(), sum) == have.end()) {
-        refuse_parts("invalid_part", str_cat("part ", wanted.number, ": its ", sum.algorithm, " checksum differs"));
+        refuse_parts("invalid_part",
+                     str_cat("part ", wanted.number, ": its ", sum.algorithm, " checksum differs"));
       }
     }
     out.push_back(at->part);
   }
   for (size_t i = 0; i + 1 < out.size(); ++i) {
     if (out[i].size_bytes < kPartBytesMin) {
-      refuse_parts("entity_too_small", str_cat("part ", completion.parts[i].number, ": is smaller than 5 MiB"));
+      refuse_parts("entity_too_small",
+                   str_cat("part ", completion.parts[i].number, ": is smaller than 5 MiB"));
     }
   }
   return out;
@@ -104,7 +116,8 @@ Address join(Engine& engine, const Repository& repository, const meta::PartList&
 
 }  // namespace
 
-MultipartUpload create_multipart(Engine& engine, const UploadTarget& target, const MultipartCreation& creation) {
+MultipartUpload create_multipart(Engine& engine, const UploadTarget& target,
+                                 const MultipartCreation& creation) {
   Entry attributes;
   attributes.content_type = creation.attributes.content_type;
   attributes.extras = creation.attributes.extras;
@@ -121,8 +134,9 @@ MultipartUpload create_multipart(Engine& engine, const UploadTarget& target, con
   return upload_from(engine.uploads.create_multipart(std::move(row)), target.repository);
 }
 
-MultipartUpload get_multipart(Engine& engine, const RepositoryName& repository, const BranchName& branch,
-                              const Key& key, std::string_view upload_id) {
+MultipartUpload get_multipart(Engine& engine, const RepositoryName& repository,
+                              const BranchName& branch, const Key& key,
+                              std::string_view upload_id) {
   const auto row = engine.uploads.find_multipart(upload_id);
   if (!row || row->branch_name != branch || row->key != key) throw_no_upload();
   Repository repo = engine.repositories.get(row->repository);
@@ -130,12 +144,13 @@ MultipartUpload get_multipart(Engine& engine, const RepositoryName& repository, 
   return upload_from(*row, repo);
 }
 
-UploadedPart put_part(Engine& engine, const MultipartUpload& upload, uint32_t number, UploadBody& body,
-                      std::optional<uint64_t> size_hint) {
+UploadedPart put_part(Engine& engine, const MultipartUpload& upload, uint32_t number,
+                      UploadBody& body, std::optional<uint64_t> size_hint) {
   check_part_number(number);
   const meta::Writer::Operation operation(engine.writer);
   const WrittenObject written = write_object(
-      engine, upload.repository, [&body](std::span<char> out) { return body.read(out); }, size_hint);
+      engine, upload.repository, [&body](std::span<char> out) { return body.read(out); },
+      size_hint);
   const UploadDigests digests = body.digests();
   meta::StoredPart part;
   part.size_bytes = written.size_bytes;
@@ -145,15 +160,16 @@ UploadedPart put_part(Engine& engine, const MultipartUpload& upload, uint32_t nu
   return keep_part(engine, upload, number, std::move(part));
 }
 
-UploadedPart copy_part(Engine& engine, const MultipartUpload& upload, uint32_t number, const FoundObject& source,
-                       blob::ByteRange range) {
+UploadedPart copy_part(Engine& engine, const MultipartUpload& upload, uint32_t number,
+                       const FoundObject& source, blob::ByteRange range) {
   check_part_number(number);
   const meta::Writer::Operation operation(engine.writer);
   meta::StoredPart part;
   part.size_bytes = range.length;
   const auto* own = std::get_if<OwnAddress>(&source.entry.address);
   const bool whole = range.offset == 0 && range.length == source.entry.size_bytes;
-  if (own && whole && source.repository.id == upload.repository.id && source.entry.etag.size() == 32) {
+  if (own && whole && source.repository.id == upload.repository.id &&
+      source.entry.etag.size() == 32) {
     part.address = *own;
     part.md5 = from_hex(source.entry.etag).value_or("");
     part.checksums = source.entry.checksums();
@@ -161,19 +177,21 @@ UploadedPart copy_part(Engine& engine, const MultipartUpload& upload, uint32_t n
   }
   const auto reader = open_object(engine, source.repository, source.entry, range);
   Digest digest(DigestAlgorithm::kMd5);
-  part.address = write_object(engine, upload.repository,
-                              [&](std::span<char> out) {
-                                const size_t got = reader->read(out);
-                                digest.update(std::string_view(out.data(), got));
-                                return got;
-                              },
-                              range.length)
+  part.address = write_object(
+                     engine, upload.repository,
+                     [&](std::span<char> out) {
+                       const size_t got = reader->read(out);
+                       digest.update(std::string_view(out.data(), got));
+                       return got;
+                     },
+                     range.length)
                      .address;
   part.md5 = digest.finish();
   return keep_part(engine, upload, number, std::move(part));
 }
 
-Entry complete_multipart(Engine& engine, const MultipartUpload& upload, const Completion& completion) {
+Entry complete_multipart(Engine& engine, const MultipartUpload& upload,
+                         const Completion& completion) {
   const auto row = engine.uploads.find_multipart(upload.upload_id);
   if (!row) throw_no_upload();
   const meta::Writer::Operation operation(engine.writer);
@@ -182,37 +200,46 @@ Entry complete_multipart(Engine& engine, const MultipartUpload& upload, const Co
   entry.size_bytes = 0;
   for (const meta::StoredPart& part : parts) entry.size_bytes += part.size_bytes;
   if (completion.object_bytes && *completion.object_bytes != entry.size_bytes) {
-    refuse_parts("size_mismatch", str_cat("completing the upload: the parts hold ", entry.size_bytes,
-                                          " bytes, not ", *completion.object_bytes));
+    refuse_parts("size_mismatch",
+                 str_cat("completing the upload: the parts hold ", entry.size_bytes, " bytes, not ",
+                         *completion.object_bytes));
   }
   entry.etag = joined_etag(parts);
   entry.mtime = engine.clock.now();
   if (!completion.checksums.empty()) entry.set_checksums(completion.checksums);
   entry.address = join(engine, upload.repository, parts);
-  stage_entry(engine, {upload.repository.name, upload.branch, row->branch}, upload.key, entry, completion.condition);
+  stage_entry(engine, {upload.repository.name, upload.branch, row->branch}, upload.key, entry,
+              completion.condition);
   engine.uploads.remove(upload.upload_id);
   return entry;
 }
 
-void abort_multipart(Engine& engine, const MultipartUpload& upload) { engine.uploads.remove(upload.upload_id); }
+void abort_multipart(Engine& engine, const MultipartUpload& upload) {
+  engine.uploads.remove(upload.upload_id);
+}
 
-Page<UploadedPart> list_parts(Engine& engine, const MultipartUpload& upload, uint32_t after, uint32_t limit) {
-  const std::vector<meta::NumberedPart> rows = engine.uploads.parts(upload.upload_id, after, limit + 1);
+Page<UploadedPart> list_parts(Engine& engine, const MultipartUpload& upload, uint32_t after,
+                              uint32_t limit) {
+  const std::vector<meta::NumberedPart> rows =
+      engine.uploads.parts(upload.upload_id, after, limit + 1);
   Page<UploadedPart> page;
   page.has_more = rows.size() > limit;
-  for (size_t i = 0; i < rows.size() && i < limit; ++i) page.items.push_back(part_from(rows[i].number, rows[i].part));
+  for (size_t i = 0; i < rows.size() && i < limit; ++i)
+    page.items.push_back(part_from(rows[i].number, rows[i].part));
   if (page.has_more) page.next = std::to_string(page.items.back().number);
   return page;
 }
 
-Page<MultipartUpload> list_multiparts(Engine& engine, const RepositoryName& repository, std::string_view prefix,
-                                      const UploadMarker& after, uint32_t limit) {
+Page<MultipartUpload> list_multiparts(Engine& engine, const RepositoryName& repository,
+                                      std::string_view prefix, const UploadMarker& after,
+                                      uint32_t limit) {
   const Repository repo = get_repository(engine, repository);
   const std::vector<meta::UploadRow> rows =
       engine.uploads.list(repo.id, prefix, after.key, after.upload_id, limit + 1);
   Page<MultipartUpload> page;
   page.has_more = rows.size() > limit;
-  for (size_t i = 0; i < rows.size() && i < limit; ++i) page.items.push_back(upload_from(rows[i], repo));
+  for (size_t i = 0; i < rows.size() && i < limit; ++i)
+    page.items.push_back(upload_from(rows[i], repo));
   if (page.has_more) page.next = page.items.back().upload_id;
   return page;
 }

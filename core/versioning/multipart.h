@@ -30,7 +30,7 @@ struct MultipartUpload {
 struct UploadedPart {
   uint32_t number = 0;
   uint64_t size_bytes = 0;
-  std::string etag;                ///< MD5 hex
+  std::string etag;  ///< MD5 hex
   Instant modified{};
   std::vector<Checksum> checksums;
 };
@@ -41,46 +41,51 @@ struct MultipartCreation {
   std::string checksum_algorithm;
   std::string checksum_type;
 };
-MultipartUpload create_multipart(Engine& engine, const UploadTarget& target, const MultipartCreation& creation);
+MultipartUpload create_multipart(Engine& engine, const UploadTarget& target,
+                                 const MultipartCreation& creation);
 
-/// The upload if it is open and belongs to this repository, branch and key. Throws not_found (reason
-/// "no_such_upload") otherwise, also when the branch is gone.
-MultipartUpload get_multipart(Engine& engine, const RepositoryName& repository, const BranchName& branch,
-                              const Key& key, std::string_view upload_id);
+/// The upload if it is open and belongs to this repository, branch and key. Throws not_found
+/// (reason "no_such_upload") otherwise, also when the branch is gone.
+MultipartUpload get_multipart(Engine& engine, const RepositoryName& repository,
+                              const BranchName& branch, const Key& key, std::string_view upload_id);
 
 /// Replaces a part of the same number.
-UploadedPart put_part(Engine& engine, const MultipartUpload& upload, uint32_t number, UploadBody& body,
-                      std::optional<uint64_t> size_hint);
-/// A part that is a range of an existing object, by copying its bytes through the server only when the object's bytes
-/// cannot be referenced as they are (a sub-range, or bytes Tarn does not own).
-UploadedPart copy_part(Engine& engine, const MultipartUpload& upload, uint32_t number, const FoundObject& source,
-                       blob::ByteRange range);
+UploadedPart put_part(Engine& engine, const MultipartUpload& upload, uint32_t number,
+                      UploadBody& body, std::optional<uint64_t> size_hint);
+/// A part that is a range of an existing object, by copying its bytes through the server only when
+/// the object's bytes cannot be referenced as they are (a sub-range, or bytes Tarn does not own).
+UploadedPart copy_part(Engine& engine, const MultipartUpload& upload, uint32_t number,
+                       const FoundObject& source, blob::ByteRange range);
 
 struct CompletedPart {
   uint32_t number = 0;
-  std::string etag;                       ///< unquoted
-  std::vector<Checksum> checksums;        ///< compared when given
+  std::string etag;                 ///< unquoted
+  std::vector<Checksum> checksums;  ///< compared when given
 };
 struct Completion {
   std::vector<CompletedPart> parts;
-  std::optional<uint64_t> object_bytes;   ///< x-amz-mp-object-size
-  std::vector<Checksum> checksums;        ///< of the whole object, compared when given
+  std::optional<uint64_t> object_bytes;  ///< x-amz-mp-object-size
+  std::vector<Checksum> checksums;       ///< of the whole object, compared when given
   Condition condition;
 };
-/// Joins the parts by reference. The etag is MD5 of the parts' MD5s, "-N". Throws invalid_argument with reasons
-/// "invalid_part", "invalid_part_order", "entity_too_small", "malformed_parts" (none given), "bad_digest";
-/// precondition_failed. Completing twice with the same parts gives the same answer.
-Entry complete_multipart(Engine& engine, const MultipartUpload& upload, const Completion& completion);
+/// Joins the parts by reference. The etag is MD5 of the parts' MD5s, "-N". Throws invalid_argument
+/// with reasons "invalid_part", "invalid_part_order", "entity_too_small", "malformed_parts" (none
+/// given), "bad_digest"; precondition_failed. Completing twice with the same parts gives the same
+/// answer.
+Entry complete_multipart(Engine& engine, const MultipartUpload& upload,
+                         const Completion& completion);
 void abort_multipart(Engine& engine, const MultipartUpload& upload);
 
-Page<UploadedPart> list_parts(Engine& engine, const MultipartUpload& upload, uint32_t after, uint32_t limit);
+Page<UploadedPart> list_parts(Engine& engine, const MultipartUpload& upload, uint32_t after,
+                              uint32_t limit);
 /// Open uploads of a branch (or of all branches when absent) by "branch/key", then upload id.
 struct UploadMarker {
-  std::string key;        ///< "branch/key"
+  std::string key;  ///< "branch/key"
   std::string upload_id;
 };
-Page<MultipartUpload> list_multiparts(Engine& engine, const RepositoryName& repository, std::string_view prefix,
-                                      const UploadMarker& after, uint32_t limit);
+Page<MultipartUpload> list_multiparts(Engine& engine, const RepositoryName& repository,
+                                      std::string_view prefix, const UploadMarker& after,
+                                      uint32_t limit);
 
 /// Sizes and etags of the parts of an object that was made by a multipart upload; empty otherwise.
 std::vector<UploadedPart> parts_of(Engine& engine, const Entry& entry);

@@ -22,7 +22,8 @@ class Multipart : public ::testing::Test {
   const std::string large = std::string(kPartBytesMin, 'a');
 
   MultipartUpload begin(const std::string& key) {
-    const UploadTarget target = check_upload(*engine, repo, BranchName("main"), Key(key), false, {});
+    const UploadTarget target =
+        check_upload(*engine, repo, BranchName("main"), Key(key), false, {});
     return create_multipart(*engine, target, {"tester", {"text/plain", {{"k", "v"}}, {}}, "", ""});
   }
 
@@ -47,11 +48,13 @@ TEST_F(Multipart, PartsAreJoinedByReferenceAndReadAsOne) {
   part(upload, 1, "to be replaced");
   const std::string first = part(upload, 1, large);
   const size_t objects = engine.store->list("lake/data/", "", 1000).items.size();
-  const Entry entry = complete_multipart(*engine, upload, {{{1, first, {}}, {2, second, {}}}, {}, {}, {}});
+  const Entry entry =
+      complete_multipart(*engine, upload, {{{1, first, {}}, {2, second, {}}}, {}, {}, {}});
   EXPECT_EQ(entry.etag, to_hex(md5(*from_hex(first) + *from_hex(second))) + "-2");
   EXPECT_EQ(entry.size_bytes, large.size() + 5);
   EXPECT_EQ(entry.user_metadata().at("k"), "v");
-  EXPECT_EQ(engine.store->list("lake/data/", "", 1000).items.size(), objects) << "joining copies nothing";
+  EXPECT_EQ(engine.store->list("lake/data/", "", 1000).items.size(), objects)
+      << "joining copies nothing";
   EXPECT_EQ(engine.read(repo, "main", "big"), large + "hello");
   engine.commit(repo, "main");
   const FoundObject found = get_object(*engine, repo, "main@", Key("big"));
@@ -119,7 +122,9 @@ TEST_F(Multipart, ListsAreOrderedAndPaged) {
   const auto uploads = list_multiparts(*engine, repo, "main/", {"", ""}, 1);
   ASSERT_EQ(uploads.items.size(), 1u);
   EXPECT_EQ(uploads.items[0].upload_id, a.upload_id);
-  EXPECT_EQ(list_multiparts(*engine, repo, "main/", {"main/a", a.upload_id}, 10).items.at(0).upload_id, b.upload_id);
+  EXPECT_EQ(
+      list_multiparts(*engine, repo, "main/", {"main/a", a.upload_id}, 10).items.at(0).upload_id,
+      b.upload_id);
   abort_multipart(*engine, a);
   EXPECT_EQ(list_multiparts(*engine, repo, "", {"", ""}, 10).items.size(), 1u);
 }

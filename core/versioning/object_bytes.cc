@@ -14,7 +14,9 @@
 namespace tarn::versioning {
 namespace {
 
-[[noreturn]] void throw_bytes_missing() { throw Error(ErrorCode::kGone, "bytes_missing", "No data"); }
+[[noreturn]] void throw_bytes_missing() {
+  throw Error(ErrorCode::kGone, "bytes_missing", "No data");
+}
 
 class EmptyReader final : public blob::BlobReader {
  public:
@@ -25,8 +27,8 @@ std::string own_url(const Repository& repository, const OwnAddress& address) {
   return str_cat(repository.storage_namespace, "/", relative_path(address));
 }
 
-std::unique_ptr<blob::BlobReader> open_url(Engine& engine, const std::string& url, blob::ByteRange range,
-                                           std::string_view if_etag) {
+std::unique_ptr<blob::BlobReader> open_url(Engine& engine, const std::string& url,
+                                           blob::ByteRange range, std::string_view if_etag) {
   const blob::Located at = engine.stores.locate(url);
   auto reader = at.store->open(at.key, range, if_etag);
   if (!reader) throw_bytes_missing();
@@ -38,9 +40,13 @@ class PartsReader final : public blob::BlobReader {
  public:
   PartsReader(Engine& engine, Repository repository, std::shared_ptr<const meta::PartList> parts,
               blob::ByteRange range)
-      : engine_(engine), repository_(std::move(repository)), parts_(std::move(parts)), left_(range.length) {
+      : engine_(engine),
+        repository_(std::move(repository)),
+        parts_(std::move(parts)),
+        left_(range.length) {
     skip_ = range.offset;
-    while (at_ < parts_->size() && skip_ >= (*parts_)[at_].size_bytes) skip_ -= (*parts_)[at_++].size_bytes;
+    while (at_ < parts_->size() && skip_ >= (*parts_)[at_].size_bytes)
+      skip_ -= (*parts_)[at_++].size_bytes;
     open_part();  // bytes that are missing are told before the answer begins
   }
 
@@ -77,19 +83,22 @@ class PartsReader final : public blob::BlobReader {
 
 }  // namespace
 
-std::unique_ptr<blob::BlobReader> open_object(Engine& engine, const Repository& repository, const Entry& entry,
-                                              blob::ByteRange range) {
+std::unique_ptr<blob::BlobReader> open_object(Engine& engine, const Repository& repository,
+                                              const Entry& entry, blob::ByteRange range) {
   if (range.length == 0) return std::make_unique<EmptyReader>();
   if (const auto* own = std::get_if<OwnAddress>(&entry.address)) {
     return open_url(engine, own_url(repository, *own), range, {});
   }
   if (const auto* list = std::get_if<PartListAddress>(&entry.address)) {
-    return std::make_unique<PartsReader>(engine, repository, engine.part_lists.get(list->id), range);
+    return std::make_unique<PartsReader>(engine, repository, engine.part_lists.get(list->id),
+                                         range);
   }
   if (const auto* foreign = std::get_if<ForeignAddress>(&entry.address)) {
-    return open_url(engine, own_url(engine.repositories.get(foreign->repository), foreign->own), range, {});
+    return open_url(engine, own_url(engine.repositories.get(foreign->repository), foreign->own),
+                    range, {});
   }
-  // An imported object must still be the one that was imported; "" in its source version means the entry's own etag.
+  // An imported object must still be the one that was imported; "" in its source version means the
+  // entry's own etag.
   const auto version = entry.source_version();
   std::string etag;
   if (version) etag = version->etag.empty() ? entry.etag : version->etag;

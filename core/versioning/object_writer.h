@@ -16,9 +16,10 @@ struct WrittenObject {
   uint64_t size_bytes = 0;
 };
 
-/// Reads `read` to its end (0) in bounded memory; the bytes are durable when it returns. What `read` throws abandons
-/// the object. Must run inside a meta::Writer::Operation.
+/// Reads `read` to its end (0) in bounded memory; the bytes are durable when it returns. What
+/// `read` throws abandons the object. Must run inside a meta::Writer::Operation.
 WrittenObject write_object(Engine& engine, const Repository& repository,
-                           const std::function<size_t(std::span<char>)>& read, std::optional<uint64_t> size_hint);
+                           const std::function<size_t(std::span<char>)>& read,
+                           std::optional<uint64_t> size_hint);
 
 }  // namespace tarn::versioning

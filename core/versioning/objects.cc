@@ -18,14 +18,18 @@ namespace {
 
 constexpr uint32_t kStagedRowsHintMin = 256;
 
-[[noreturn]] void throw_no_object() { throw Error(ErrorCode::kNotFound, "object_not_found", "not found"); }
+[[noreturn]] void throw_no_object() {
+  throw Error(ErrorCode::kNotFound, "object_not_found", "not found");
+}
 
-Branch branch_for_write(Engine& engine, const RepositoryName& repository, const BranchName& branch, bool force) {
+Branch branch_for_write(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+                        bool force) {
   check_writable(get_repository(engine, repository), force);
   return get_branch(engine, repository, branch);
 }
 
-std::optional<FoundObject> find_on_branch(Engine& engine, const meta::BranchLookup& seen, const Key& key) {
+std::optional<FoundObject> find_on_branch(Engine& engine, const meta::BranchLookup& seen,
+                                          const Key& key) {
   FoundObject out;
   std::optional<Entry> entry = visible_entry(engine, seen, key);
   if (!entry) return std::nullopt;
@@ -34,7 +38,8 @@ std::optional<FoundObject> find_on_branch(Engine& engine, const meta::BranchLook
   return out;
 }
 
-/// Where a listing begins so that `after`, or everything below it when it is a common prefix, is skipped.
+/// Where a listing begins so that `after`, or everything below it when it is a common prefix, is
+/// skipped.
 std::string list_start(const ListOptions& options) {
   if (options.after.empty() || options.after < options.prefix) return options.prefix;
   if (!options.delimiter.empty() && options.after.starts_with(options.prefix)) {
@@ -48,8 +53,9 @@ std::string list_start(const ListOptions& options) {
 
 }  // namespace
 
-std::optional<FoundObject> find_object(Engine& engine, const RepositoryName& repository, std::string_view ref,
-                                       const Key& key, uint32_t prefix_digits_min) {
+std::optional<FoundObject> find_object(Engine& engine, const RepositoryName& repository,
+                                       std::string_view ref, const Key& key,
+                                       uint32_t prefix_digits_min) {
   if (is_branch_name(ref) && !parse_commit_id(ref)) {
     const BranchName branch{std::string(ref)};
     if (const auto seen = engine.staging.lookup(repository, branch, key)) {
@@ -72,7 +78,8 @@ std::optional<FoundObject> find_object(Engine& engine, const RepositoryName& rep
   return FoundObject{resolved.repository, *std::move(entry), resolved.commit.id};
 }
 
-FoundObject get_object(Engine& engine, const RepositoryName& repository, std::string_view ref, const Key& key) {
+FoundObject get_object(Engine& engine, const RepositoryName& repository, std::string_view ref,
+                       const Key& key) {
   auto found = find_object(engine, repository, ref, key);
   if (!found) throw_no_object();
   return *std::move(found);
@@ -81,11 +88,13 @@ FoundObject get_object(Engine& engine, const RepositoryName& repository, std::st
 Page<ListItem> list_objects(Engine& engine, const RepositoryName& repository, std::string_view ref,
                             const ListOptions& options, uint32_t prefix_digits_min) {
   const std::string start = list_start(options);
-  const auto snapshot = RefSnapshot::open(engine, repository, ref, start,
-                                          std::max(options.limit + 1, kStagedRowsHintMin), prefix_digits_min);
+  const auto snapshot =
+      RefSnapshot::open(engine, repository, ref, start,
+                        std::max(options.limit + 1, kStagedRowsHintMin), prefix_digits_min);
   OverlayCursor cursor(snapshot->nodes(), snapshot->root(), snapshot->take_rows());
   Page<ListItem> page;
-  if (start.empty() && !options.after.empty()) return page;  // nothing sorts behind the common prefix
+  if (start.empty() && !options.after.empty())
+    return page;  // nothing sorts behind the common prefix
   cursor.seek(start);
   while (cursor.valid() && cursor.key().starts_with(options.prefix)) {
     if (page.items.size() == options.limit) {
@@ -93,8 +102,9 @@ Page<ListItem> list_objects(Engine& engine, const RepositoryName& repository, st
       page.next = page.items.back().path;
       return page;
     }
-    const size_t fold = options.delimiter.empty() ? std::string::npos
-                                                  : cursor.key().find(options.delimiter, options.prefix.size());
+    const size_t fold = options.delimiter.empty()
+                            ? std::string::npos
+                            : cursor.key().find(options.delimiter, options.prefix.size());
     if (fold == std::string::npos) {
       page.items.push_back({cursor.key(), cursor.entry()});
       cursor.next();
@@ -108,8 +118,8 @@ Page<ListItem> list_objects(Engine& engine, const RepositoryName& repository, st
   return page;
 }
 
-void delete_object(Engine& engine, const RepositoryName& repository, const BranchName& branch, const Key& key,
-                   bool force, const Condition& condition) {
+void delete_object(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+                   const Key& key, bool force, const Condition& condition) {
   const meta::BranchLookup seen = lookup_branch(engine, repository, branch, key);
   check_writable(engine.repositories.get(seen.repository), force);
   stage_entry(engine, {repository, branch, seen.branch.id}, key, std::nullopt, condition);
@@ -122,7 +132,8 @@ void delete_objects(Engine& engine, const RepositoryName& repository, const Bran
   rows.reserve(keys.size());
   for (const Key& key : keys) rows.push_back({key.str(), std::nullopt});
   if (rows.empty()) return;
-  if (engine.staging.stage_many(target.id, std::move(rows)) == meta::Staging::StageOutcome::kBranchGone) {
+  if (engine.staging.stage_many(target.id, std::move(rows)) ==
+      meta::Staging::StageOutcome::kBranchGone) {
     throw Error(ErrorCode::kNotFound, "branch_not_found", "branch not found");
   }
 }
@@ -153,8 +164,9 @@ Entry copy_object(Engine& engine, const CopySource& source, const RepositoryName
   return entry;
 }
 
-Entry update_user_metadata(Engine& engine, const RepositoryName& repository, const BranchName& branch,
-                           const Key& key, const Metadata& metadata, bool force) {
+Entry update_user_metadata(Engine& engine, const RepositoryName& repository,
+                           const BranchName& branch, const Key& key, const Metadata& metadata,
+                           bool force) {
   const meta::BranchLookup seen = lookup_branch(engine, repository, branch, key);
   check_writable(engine.repositories.get(seen.repository), force);
   FoundObject found = get_object(engine, repository, branch.str(), key);

@@ -24,19 +24,22 @@ struct FoundObject {
   std::optional<CommitId> commit;
 };
 
-/// nullopt: no such key at the ref, or no such ref. Throws not_found only for the repository. One round trip for a
-/// branch; committed objects come from the node cache.
-std::optional<FoundObject> find_object(Engine& engine, const RepositoryName& repository, std::string_view ref,
-                                       const Key& key, uint32_t prefix_digits_min = 1);
+/// nullopt: no such key at the ref, or no such ref. Throws not_found only for the repository. One
+/// round trip for a branch; committed objects come from the node cache.
+std::optional<FoundObject> find_object(Engine& engine, const RepositoryName& repository,
+                                       std::string_view ref, const Key& key,
+                                       uint32_t prefix_digits_min = 1);
 /// As find_object; throws not_found "not found" when there is none.
-FoundObject get_object(Engine& engine, const RepositoryName& repository, std::string_view ref, const Key& key);
+FoundObject get_object(Engine& engine, const RepositoryName& repository, std::string_view ref,
+                       const Key& key);
 
-/// Opens the bytes. Throws gone ("No data", or reason "source_changed"), unavailable. `range` must lie inside.
-std::unique_ptr<blob::BlobReader> open_object(Engine& engine, const Repository& repository, const Entry& entry,
-                                              blob::ByteRange range);
+/// Opens the bytes. Throws gone ("No data", or reason "source_changed"), unavailable. `range` must
+/// lie inside.
+std::unique_ptr<blob::BlobReader> open_object(Engine& engine, const Repository& repository,
+                                              const Entry& entry, blob::ByteRange range);
 
-/// Full URL of the bytes as clients see it: "<namespace>/data/<20>/<20>", or the external address. For a part list
-/// the address of its first part.
+/// Full URL of the bytes as clients see it: "<namespace>/data/<20>/<20>", or the external address.
+/// For a part list the address of its first part.
 std::string physical_address(Engine& engine, const Repository& repository, const Entry& entry);
 
 struct ListOptions {
@@ -50,14 +53,15 @@ struct ListItem {
   std::string path;
   std::optional<Entry> entry;
 };
-/// Byte order; one consistent state of the branch per page. `next` is the last path. Throws not_found (the ref).
+/// Byte order; one consistent state of the branch per page. `next` is the last path. Throws
+/// not_found (the ref).
 Page<ListItem> list_objects(Engine& engine, const RepositoryName& repository, std::string_view ref,
                             const ListOptions& options, uint32_t prefix_digits_min = 1);
 
 /// Deleting an absent key is no error. Throws not_found (repository, branch: "branch not found"),
 /// permission_denied (read-only).
-void delete_object(Engine& engine, const RepositoryName& repository, const BranchName& branch, const Key& key,
-                   bool force, const Condition& condition = {});
+void delete_object(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+                   const Key& key, bool force, const Condition& condition = {});
 /// One staged batch. At most kDeleteObjectsMax keys.
 constexpr size_t kDeleteObjectsMax = 1000;
 void delete_objects(Engine& engine, const RepositoryName& repository, const BranchName& branch,
@@ -75,14 +79,15 @@ struct CopySource {
   std::string ref;
   Key key;
 };
-/// By reference: no byte moves inside a repository; across repositories as a foreign address, so the bytes stay where
-/// they are. Throws not_found (source, branch), permission_denied.
+/// By reference: no byte moves inside a repository; across repositories as a foreign address, so
+/// the bytes stay where they are. Throws not_found (source, branch), permission_denied.
 Entry copy_object(Engine& engine, const CopySource& source, const RepositoryName& repository,
                   const BranchName& branch, const Key& key, const CopyChanges& changes, bool force,
                   const Condition& condition = {});
 
 /// Replaces the user metadata of an object. Throws not_found.
-Entry update_user_metadata(Engine& engine, const RepositoryName& repository, const BranchName& branch,
-                           const Key& key, const Metadata& metadata, bool force);
+Entry update_user_metadata(Engine& engine, const RepositoryName& repository,
+                           const BranchName& branch, const Key& key, const Metadata& metadata,
+                           bool force);
 
 }  // namespace tarn::versioning

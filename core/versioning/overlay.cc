@@ -21,8 +21,9 @@ void StagedRows::seek(std::string_view key) {
     at_ = 0;
     return;
   }
-  const auto at = std::lower_bound(page_.rows.begin(), page_.rows.end(), key,
-                                   [](const meta::StagedRow& row, std::string_view k) { return row.key < k; });
+  const auto at =
+      std::lower_bound(page_.rows.begin(), page_.rows.end(), key,
+                       [](const meta::StagedRow& row, std::string_view k) { return row.key < k; });
   at_ = static_cast<size_t>(at - page_.rows.begin());
 }
 
@@ -85,9 +86,7 @@ const std::string& OverlayCursor::key() const {
   return on_row_ ? rows_.current()->key : tree_.key();
 }
 
-Entry OverlayCursor::entry() const {
-  return on_row_ ? *rows_.current()->entry : tree_.entry();
-}
+Entry OverlayCursor::entry() const { return on_row_ ? *rows_.current()->entry : tree_.entry(); }
 
 void OverlayCursor::next() {
   if (on_row_) {
@@ -99,8 +98,8 @@ void OverlayCursor::next() {
 }
 
 std::unique_ptr<RefSnapshot> RefSnapshot::open(Engine& engine, const RepositoryName& repository,
-                                               std::string_view ref, std::string_view begin, uint32_t rows_hint,
-                                               uint32_t prefix_digits_min) {
+                                               std::string_view ref, std::string_view begin,
+                                               uint32_t rows_hint, uint32_t prefix_digits_min) {
   std::unique_ptr<RefSnapshot> out(new RefSnapshot);
   out->repository_ = get_repository(engine, repository);
   // A full commit id is a legal branch name as well, and wins.
@@ -109,7 +108,8 @@ std::unique_ptr<RefSnapshot> RefSnapshot::open(Engine& engine, const RepositoryN
     return out;
   }
   const ResolvedRef resolved = resolve(engine, repository, ref, prefix_digits_min);
-  if (resolved.staged && out->open_branch(engine, resolved.branch->name, begin, rows_hint)) return out;
+  if (resolved.staged && out->open_branch(engine, resolved.branch->name, begin, rows_hint))
+    return out;
   out->root_ = resolved.commit.root;
   out->commit_ = resolved.commit.id;
   out->nodes_ = &engine.nodes;

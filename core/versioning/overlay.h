@@ -17,13 +17,15 @@
 
 namespace tarn::versioning {
 
-/// Staged rows in key order, read a page at a time from one moment of the branch. Empty for an immutable ref.
+/// Staged rows in key order, read a page at a time from one moment of the branch. Empty for an
+/// immutable ref.
 class StagedRows {
  public:
   using Fetch = std::function<meta::StagedPage(std::string_view begin)>;
 
   StagedRows() = default;
-  StagedRows(meta::StagedPage first, Fetch fetch) : page_(std::move(first)), fetch_(std::move(fetch)) {}
+  StagedRows(meta::StagedPage first, Fetch fetch)
+      : page_(std::move(first)), fetch_(std::move(fetch)) {}
 
   void seek(std::string_view key);
   /// nullptr = no more.
@@ -59,13 +61,15 @@ class OverlayCursor {
   bool on_row_ = false;
 };
 
-/// What a ref shows at one moment. Holds one database connection while it reads a branch's staging area.
+/// What a ref shows at one moment. Holds one database connection while it reads a branch's staging
+/// area.
 class RefSnapshot {
  public:
-  /// `begin`: the first key that will be asked for; `rows_hint`: how many staged rows that probably takes.
-  /// Throws not_found (repository, ref).
-  static std::unique_ptr<RefSnapshot> open(Engine& engine, const RepositoryName& repository, std::string_view ref,
-                                           std::string_view begin, uint32_t rows_hint, uint32_t prefix_digits_min);
+  /// `begin`: the first key that will be asked for; `rows_hint`: how many staged rows that probably
+  /// takes. Throws not_found (repository, ref).
+  static std::unique_ptr<RefSnapshot> open(Engine& engine, const RepositoryName& repository,
+                                           std::string_view ref, std::string_view begin,
+                                           uint32_t rows_hint, uint32_t prefix_digits_min);
   ~RefSnapshot();
   RefSnapshot(const RefSnapshot&) = delete;
   RefSnapshot& operator=(const RefSnapshot&) = delete;
@@ -78,10 +82,10 @@ class RefSnapshot {
   /// Once: the staged rows move out.
   StagedRows take_rows() { return std::move(rows_); }
 
-
  private:
   RefSnapshot() = default;
-  bool open_branch(Engine& engine, const BranchName& branch, std::string_view begin, uint32_t rows_hint);
+  bool open_branch(Engine& engine, const BranchName& branch, std::string_view begin,
+                   uint32_t rows_hint);
 
   Repository repository_;
   TreeRoot root_;

@@ -24,7 +24,8 @@ Commit make_commit(Engine& engine, const Repository& repository, const BuiltComm
   for (const CommitId& id : built.parents) {
     const Commit parent = engine.commits.get(repository.id, id);
     commit.generation = std::max(commit.generation, parent.generation + 1);
-    if (!built.date) commit.created = std::max(commit.created, parent.created + std::chrono::milliseconds{1});
+    if (!built.date)
+      commit.created = std::max(commit.created, parent.created + std::chrono::milliseconds{1});
   }
   commit.id = compute_commit_id(commit);
   return commit;
@@ -54,16 +55,22 @@ std::optional<Commit> build_and_publish(
     publication.nodes = nodes.finish();
     // Each commit once: the statement counts the rows it finds.
     std::sort(publication.read.begin(), publication.read.end());
-    publication.read.erase(std::unique(publication.read.begin(), publication.read.end()), publication.read.end());
+    publication.read.erase(std::unique(publication.read.begin(), publication.read.end()),
+                           publication.read.end());
     switch (engine.branches.publish(engine.writer.id(), hold.lease(), publication)) {
-      case meta::PublishOutcome::kDone: hold.ended(); return publication.commit;
+      case meta::PublishOutcome::kDone:
+        hold.ended();
+        return publication.commit;
       case meta::PublishOutcome::kBranchGone:
         hold.ended();
         throw Error(ErrorCode::kNotFound, "branch_not_found", "branch not found");
       case meta::PublishOutcome::kReadGone:
         throw Error(ErrorCode::kNotFound, "commit_not_found", "commit not found");
-      case meta::PublishOutcome::kWriterGone: engine.writer.heartbeat(); break;
-      case meta::PublishOutcome::kChanged: break;
+      case meta::PublishOutcome::kWriterGone:
+        engine.writer.heartbeat();
+        break;
+      case meta::PublishOutcome::kChanged:
+        break;
     }
   }
   throw_overtaken();

@@ -1,4 +1,5 @@
-// The frame of every verb that makes a commit: hold the branch, build a tree, publish, start over when overtaken.
+// The frame of every verb that makes a commit: hold the branch, build a tree, publish, start over
+// when overtaken.
 #pragma once
 
 #include <functional>
@@ -16,23 +17,24 @@ namespace tarn::versioning {
 struct BuiltCommit {
   TreeRoot root;
   std::vector<CommitId> parents;
-  std::vector<CommitId> read;      ///< commits whose trees went in, beside the head
-  std::vector<int64_t> drained;    ///< sealed tokens that are in the tree (or have no effect)
+  std::vector<CommitId> read;    ///< commits whose trees went in, beside the head
+  std::vector<int64_t> drained;  ///< sealed tokens that are in the tree (or have no effect)
   std::string committer;
   std::string message;
   Metadata metadata;
-  std::optional<Instant> date;     ///< absent = now
+  std::optional<Instant> date;  ///< absent = now
 };
 
-/// Runs `build` with the branch held; nullopt from it means "nothing to publish" and is passed on. `build` may run
-/// more than once: when another process took the branch over, or collection forgot this process.
-/// A commit is dated after its parents, so that the log's order by time is the order of history.
+/// Runs `build` with the branch held; nullopt from it means "nothing to publish" and is passed on.
+/// `build` may run more than once: when another process took the branch over, or collection forgot
+/// this process. A commit is dated after its parents, so that the log's order by time is the order
+/// of history.
 std::optional<Commit> build_and_publish(
     Engine& engine, const Repository& repository, BranchId branch, bool rotate,
     const std::function<std::optional<BuiltCommit>(BranchHold&, meta::NodeWriter&)>& build);
 
-/// Throws invalid_argument "uncommitted changes (dirty branch)" when anything staged has an effect. Returns the
-/// sealed tokens, all of them without effect, which may be dropped.
+/// Throws invalid_argument "uncommitted changes (dirty branch)" when anything staged has an effect.
+/// Returns the sealed tokens, all of them without effect, which may be dropped.
 std::vector<int64_t> require_clean(Engine& engine, BranchHold& hold);
 
 }  // namespace tarn::versioning

@@ -20,12 +20,13 @@ bool is_hex(std::string_view text) {
 }
 
 [[noreturn]] void throw_ref_not_found(std::string_view ref) {
-  throw Error(ErrorCode::kNotFound, "ref_not_found", str_cat("get commit by ref ", ref, ": not found"));
+  throw Error(ErrorCode::kNotFound, "ref_not_found",
+              str_cat("get commit by ref ", ref, ": not found"));
 }
 
 /// The commit that a base without modifiers means, and the branch when it is one.
-std::optional<ResolvedRef> find_base(Engine& engine, const Repository& repository, const std::string& base,
-                                     uint32_t prefix_digits_min) {
+std::optional<ResolvedRef> find_base(Engine& engine, const Repository& repository,
+                                     const std::string& base, uint32_t prefix_digits_min) {
   ResolvedRef out;
   out.repository = repository;
   if (const auto id = parse_commit_id(base)) {
@@ -81,7 +82,8 @@ ResolvedRef resolve(Engine& engine, const RepositoryName& repository, std::strin
   auto out = find_base(engine, repo, expression.base, prefix_digits_min);
   if (!out) throw_ref_not_found(ref);
   if (expression.view != RefExpression::View::kPlain && !out->branch) {
-    throw_invalid(str_cat("ref \"", ref, "\": '@' and '$' need a branch: invalid value: validation error"));
+    throw_invalid(
+        str_cat("ref \"", ref, "\": '@' and '$' need a branch: invalid value: validation error"));
   }
   for (const RefModifier& modifier : expression.modifiers) apply(engine, modifier, ref, *out);
   out->staged = out->branch && expression.modifiers.empty() &&
@@ -91,12 +93,14 @@ ResolvedRef resolve(Engine& engine, const RepositoryName& repository, std::strin
 
 Commit resolve_commit(Engine& engine, const RepositoryName& repository, std::string_view ref) {
   if (parse_ref(ref).view == RefExpression::View::kStaged) {
-    throw_invalid(str_cat("reference '", ref, "': reference to staging area with $ is not a commit"));
+    throw_invalid(
+        str_cat("reference '", ref, "': reference to staging area with $ is not a commit"));
   }
   return resolve(engine, repository, ref).commit;
 }
 
-Branch create_branch(Engine& engine, const RepositoryName& repository, const BranchCreation& creation) {
+Branch create_branch(Engine& engine, const RepositoryName& repository,
+                     const BranchCreation& creation) {
   const Repository repo = get_repository(engine, repository);
   check_writable(repo, creation.force);
   Commit source;
@@ -108,14 +112,18 @@ Branch create_branch(Engine& engine, const RepositoryName& repository, const Bra
                 str_cat("source reference '", creation.source, "': not found"));
   }
   switch (engine.branches.create(repo.id, creation.name, source.id, creation.hidden)) {
-    case meta::Branches::CreateOutcome::kDone: break;
-    case meta::Branches::CreateOutcome::kCommitGone: throw_ref_not_found(creation.source);
+    case meta::Branches::CreateOutcome::kDone:
+      break;
+    case meta::Branches::CreateOutcome::kCommitGone:
+      throw_ref_not_found(creation.source);
     case meta::Branches::CreateOutcome::kBranchExists:
       throw Error(ErrorCode::kAlreadyExists, "branch already exists: not unique");
     case meta::Branches::CreateOutcome::kTagExists:
-      throw Error(ErrorCode::kConflict, str_cat("tag ID ", creation.name.str(), ": conflict found"));
+      throw Error(ErrorCode::kConflict,
+                  str_cat("tag ID ", creation.name.str(), ": conflict found"));
     case meta::Branches::CreateOutcome::kCommitHasName:
-      throw Error(ErrorCode::kConflict, str_cat("commit ID ", creation.name.str(), ": conflict found"));
+      throw Error(ErrorCode::kConflict,
+                  str_cat("commit ID ", creation.name.str(), ": conflict found"));
   }
   Branch branch;
   branch.name = creation.name;
@@ -132,16 +140,20 @@ Branch get_branch(Engine& engine, const RepositoryName& repository, const Branch
   return *std::move(branch);
 }
 
-Page<Branch> list_branches(Engine& engine, const RepositoryName& repository, std::string_view prefix,
-                           std::string_view after, uint32_t limit, bool show_hidden) {
-  return engine.branches.list(get_repository(engine, repository).id, prefix, after, limit, show_hidden);
+Page<Branch> list_branches(Engine& engine, const RepositoryName& repository,
+                           std::string_view prefix, std::string_view after, uint32_t limit,
+                           bool show_hidden) {
+  return engine.branches.list(get_repository(engine, repository).id, prefix, after, limit,
+                              show_hidden);
 }
 
-void delete_branch(Engine& engine, const RepositoryName& repository, const BranchName& name, bool force) {
+void delete_branch(Engine& engine, const RepositoryName& repository, const BranchName& name,
+                   bool force) {
   const Repository repo = get_repository(engine, repository);
   check_writable(repo, force);
   if (name == repo.default_branch) {
-    throw Error(ErrorCode::kPermissionDenied, "default_branch", "cannot delete repository default branch");
+    throw Error(ErrorCode::kPermissionDenied, "default_branch",
+                "cannot delete repository default branch");
   }
   const Branch branch = get_branch(engine, repository, name);
   BranchHold hold(engine, branch.id, /*rotate=*/false);
@@ -149,8 +161,8 @@ void delete_branch(Engine& engine, const RepositoryName& repository, const Branc
   hold.ended();
 }
 
-Tag create_tag(Engine& engine, const RepositoryName& repository, const TagName& name, std::string_view ref,
-               bool force) {
+Tag create_tag(Engine& engine, const RepositoryName& repository, const TagName& name,
+               std::string_view ref, bool force) {
   const Repository repo = get_repository(engine, repository);
   if (is_branch_name(name.str()) && engine.branches.find(repo.id, BranchName(name.str()))) {
     throw Error(ErrorCode::kConflict, str_cat("branch name ", name.str(), ": conflict found"));
@@ -162,10 +174,12 @@ Tag create_tag(Engine& engine, const RepositoryName& repository, const TagName& 
   const Commit commit = resolve_commit(engine, repository, ref);
   check_writable(repo, force);
   switch (engine.tags.create(repo.id, name, commit.id)) {
-    case meta::Tags::CreateOutcome::kDone: return {name, commit.id};
+    case meta::Tags::CreateOutcome::kDone:
+      return {name, commit.id};
     case meta::Tags::CreateOutcome::kExists:
       throw Error(ErrorCode::kAlreadyExists, "tag already exists: not unique");
-    case meta::Tags::CreateOutcome::kCommitGone: break;
+    case meta::Tags::CreateOutcome::kCommitGone:
+      break;
   }
   throw_ref_not_found(ref);
 }
@@ -185,7 +199,8 @@ Page<Tag> list_tags(Engine& engine, const RepositoryName& repository, std::strin
 void delete_tag(Engine& engine, const RepositoryName& repository, const TagName& name, bool force) {
   const Repository repo = get_repository(engine, repository);
   check_writable(repo, force);
-  if (!engine.tags.remove(repo.id, name)) throw Error(ErrorCode::kNotFound, "tag_not_found", "tag not found");
+  if (!engine.tags.remove(repo.id, name))
+    throw Error(ErrorCode::kNotFound, "tag_not_found", "tag not found");
 }
 
 }  // namespace tarn::versioning

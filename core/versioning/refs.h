@@ -20,9 +20,10 @@ struct ResolvedRef {
   Commit commit;                 ///< the branch's head, or the commit named
 };
 
-/// Order: full commit id, branch, tag, unique commit-id prefix; then modifiers. `prefix_digits_min`: shortest commit
-/// prefix accepted (1 for REST, 8 for S3, where a mistyped branch must not be read as a commit).
-/// Throws: invalid_argument (grammar, '^' past the parents), not_found.
+/// Order: full commit id, branch, tag, unique commit-id prefix; then modifiers.
+/// `prefix_digits_min`: shortest commit prefix accepted (1 for REST, 8 for S3, where a mistyped
+/// branch must not be read as a commit). Throws: invalid_argument (grammar, '^' past the parents),
+/// not_found.
 ResolvedRef resolve(Engine& engine, const RepositoryName& repository, std::string_view ref,
                     uint32_t prefix_digits_min = 1);
 /// As resolve, where a commit is needed: `branch$` throws invalid_argument ("... is not a commit").
@@ -34,20 +35,24 @@ struct BranchCreation {
   bool hidden = false;
   bool force = false;  ///< also in a read-only repository
 };
-/// Throws: already_exists ("branch already exists: not unique"), conflict (a tag or commit has the name), not_found
-/// (source), permission_denied (read-only).
-Branch create_branch(Engine& engine, const RepositoryName& repository, const BranchCreation& creation);
+/// Throws: already_exists ("branch already exists: not unique"), conflict (a tag or commit has the
+/// name), not_found (source), permission_denied (read-only).
+Branch create_branch(Engine& engine, const RepositoryName& repository,
+                     const BranchCreation& creation);
 /// Throws: not_found "branch not found" or "repository not found".
 Branch get_branch(Engine& engine, const RepositoryName& repository, const BranchName& name);
-Page<Branch> list_branches(Engine& engine, const RepositoryName& repository, std::string_view prefix,
-                           std::string_view after, uint32_t limit, bool show_hidden);
-/// Its staged changes go with it; its commits stay. Throws: permission_denied "cannot delete repository default
-/// branch", not_found.
-void delete_branch(Engine& engine, const RepositoryName& repository, const BranchName& name, bool force);
+Page<Branch> list_branches(Engine& engine, const RepositoryName& repository,
+                           std::string_view prefix, std::string_view after, uint32_t limit,
+                           bool show_hidden);
+/// Its staged changes go with it; its commits stay. Throws: permission_denied "cannot delete
+/// repository default branch", not_found.
+void delete_branch(Engine& engine, const RepositoryName& repository, const BranchName& name,
+                   bool force);
 
-/// Throws: already_exists "tag already exists: not unique", conflict (a branch or commit has the name), not_found.
-Tag create_tag(Engine& engine, const RepositoryName& repository, const TagName& name, std::string_view ref,
-               bool force);
+/// Throws: already_exists "tag already exists: not unique", conflict (a branch or commit has the
+/// name), not_found.
+Tag create_tag(Engine& engine, const RepositoryName& repository, const TagName& name,
+               std::string_view ref, bool force);
 Tag get_tag(Engine& engine, const RepositoryName& repository, const TagName& name);
 Page<Tag> list_tags(Engine& engine, const RepositoryName& repository, std::string_view prefix,
                     std::string_view after, uint32_t limit);

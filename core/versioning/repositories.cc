@@ -13,17 +13,21 @@ namespace tarn::versioning {
 namespace {
 
 constexpr std::string_view kFirstMessage = "Repository created";
-// Written into a namespace when it is taken, so that a second installation on the same store sees it is in use.
+// Written into a namespace when it is taken, so that a second installation on the same store sees
+// it is in use.
 constexpr std::string_view kMarkerKey = "_tarn/repository";
 
-constexpr db::Query kInsertFirstBranch{"versioning_create_first_branch", "SELECT create_branch($1, $2, $3, false)"};
+constexpr db::Query kInsertFirstBranch{"versioning_create_first_branch",
+                                       "SELECT create_branch($1, $2, $3, false)"};
 
 [[noreturn]] void throw_namespace_in_use(std::string_view url) {
-  throw Error(ErrorCode::kInvalidArgument, "namespace_in_use",
-              str_cat("failed to create repository: \"", url, "\": storage namespace already in use"));
+  throw Error(
+      ErrorCode::kInvalidArgument, "namespace_in_use",
+      str_cat("failed to create repository: \"", url, "\": storage namespace already in use"));
 }
 
-/// Takes the namespace on the store itself; throws when the store cannot be written or another has it.
+/// Takes the namespace on the store itself; throws when the store cannot be written or another has
+/// it.
 void mark_namespace(Engine& engine, const Repository& repository) {
   const std::string url = str_cat(repository.storage_namespace, "/", kMarkerKey);
   try {
@@ -33,8 +37,9 @@ void mark_namespace(Engine& engine, const Repository& repository) {
     if (!writer->finish()) throw_namespace_in_use(repository.storage_namespace);
   } catch (const Error& error) {
     if (error.reason() == "namespace_in_use") throw;
-    throw Error(ErrorCode::kInvalidArgument, "namespace_not_writable",
-                str_cat("failed to create repository: failed to access storage: ", error.message()));
+    throw Error(
+        ErrorCode::kInvalidArgument, "namespace_not_writable",
+        str_cat("failed to create repository: failed to access storage: ", error.message()));
   }
 }
 
@@ -80,7 +85,8 @@ Repository create_repository(Engine& engine, const RepositoryCreation& creation)
 
 Repository get_repository(Engine& engine, const RepositoryName& name) {
   auto repository = engine.repositories.find(name);
-  if (!repository) throw Error(ErrorCode::kNotFound, "repository_not_found", "repository not found");
+  if (!repository)
+    throw Error(ErrorCode::kNotFound, "repository_not_found", "repository not found");
   return *std::move(repository);
 }
 

@@ -20,10 +20,10 @@ struct RepositoryCreation {
   bool bare = false;  ///< no first commit and no branch
 };
 
-/// Makes the repository, its first commit ("Repository created", no parents, empty tree) and its default branch.
-/// Throws: already_exists (the name, checked first: "error creating repository: not unique"), invalid_argument (a
-/// namespace that is malformed, of an unknown store, used before, or nested with another repository's), unavailable
-/// (the store cannot be written).
+/// Makes the repository, its first commit ("Repository created", no parents, empty tree) and its
+/// default branch. Throws: already_exists (the name, checked first: "error creating repository: not
+/// unique"), invalid_argument (a namespace that is malformed, of an unknown store, used before, or
+/// nested with another repository's), unavailable (the store cannot be written).
 Repository create_repository(Engine& engine, const RepositoryCreation& creation);
 
 /// Throws: not_found "repository not found".
@@ -33,13 +33,14 @@ Repository get_repository(Engine& engine, const RepositoryName& name);
 Page<Repository> list_repositories(Engine& engine, std::string_view prefix, std::string_view search,
                                    std::string_view after, uint32_t limit);
 
-/// Frees the name at once, never the namespace; bytes stay. `force` is needed when the repository is read-only.
-/// Throws: not_found, permission_denied (reason "read_only_repository").
+/// Frees the name at once, never the namespace; bytes stay. `force` is needed when the repository
+/// is read-only. Throws: not_found, permission_denied (reason "read_only_repository").
 void delete_repository(Engine& engine, const RepositoryName& name, bool force);
 
 Metadata get_repository_metadata(Engine& engine, const RepositoryName& name);
 void set_repository_metadata(Engine& engine, const RepositoryName& name, const Metadata& pairs);
-void delete_repository_metadata(Engine& engine, const RepositoryName& name, const std::vector<std::string>& keys);
+void delete_repository_metadata(Engine& engine, const RepositoryName& name,
+                                const std::vector<std::string>& keys);
 
 /// Throws permission_denied "read-only repository" (reason "read_only_repository") unless `force`.
 void check_writable(const Repository& repository, bool force);

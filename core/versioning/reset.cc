@@ -19,15 +19,18 @@ namespace {
   throw Error(ErrorCode::kConflict, "branch_locked", "branch is currently locked, try again later");
 }
 
-Branch writable_branch(Engine& engine, const RepositoryName& repository, const BranchName& branch, bool force) {
+Branch writable_branch(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+                       bool force) {
   check_writable(get_repository(engine, repository), force);
   return get_branch(engine, repository, branch);
 }
 
 /// Hides the staged changes of [begin, end) behind one row, however many there are.
-void reset_range(Engine& engine, const Branch& branch, const std::string& begin, const std::string& end) {
+void reset_range(Engine& engine, const Branch& branch, const std::string& begin,
+                 const std::string& end) {
   BranchHold hold(engine, branch.id, /*rotate=*/false);
-  if (!engine.branches.add_range(branch.id, hold.lease().owner, begin, end, meta::Branches::RangeKind::kReset)) {
+  if (!engine.branches.add_range(branch.id, hold.lease().owner, begin, end,
+                                 meta::Branches::RangeKind::kReset)) {
     throw_taken_over();
   }
   fold_if_long(engine, branch.id, hold);
@@ -35,7 +38,8 @@ void reset_range(Engine& engine, const Branch& branch, const std::string& begin,
 
 }  // namespace
 
-void reset_branch(Engine& engine, const RepositoryName& repository, const BranchName& branch, bool force) {
+void reset_branch(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+                  bool force) {
   const Branch target = writable_branch(engine, repository, branch, force);
   BranchHold hold(engine, target.id, /*rotate=*/false);
   if (!engine.branches.drop_staging(target.id, hold.lease().owner)) throw_taken_over();
@@ -47,8 +51,8 @@ void reset_prefix(Engine& engine, const RepositoryName& repository, const Branch
   reset_range(engine, target, std::string(prefix), prefix_end(prefix));
 }
 
-void reset_object(Engine& engine, const RepositoryName& repository, const BranchName& branch, const Key& key,
-                  bool force) {
+void reset_object(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+                  const Key& key, bool force) {
   const Branch target = writable_branch(engine, repository, branch, force);
   const auto seen = engine.staging.lookup(repository, branch, key);
   if (!seen || seen->state.kind == meta::StagedState::Kind::kNone) return;

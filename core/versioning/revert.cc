@@ -24,7 +24,8 @@ struct Transplant {
 };
 
 /// Merges base..source into the branch as a commit with one parent.
-Commit transplant(Engine& engine, const Repository& repository, BranchId branch, const Transplant& change) {
+Commit transplant(Engine& engine, const Repository& repository, BranchId branch,
+                  const Transplant& change) {
   const auto commit = build_and_publish(
       engine, repository, branch, /*rotate=*/true,
       [&](BranchHold& hold, meta::NodeWriter& nodes) -> std::optional<BuiltCommit> {
@@ -35,7 +36,8 @@ Commit transplant(Engine& engine, const Repository& repository, BranchId branch,
         input.source = change.source;
         input.destination = hold.lease().root;
         input.resolve = [](const MergeConflict&) { return tree::Resolution::kConflict; };
-        const tree::MergeResult merged = tree::merge_trees(engine.nodes, nodes, {repository.salt}, input);
+        const tree::MergeResult merged =
+            tree::merge_trees(engine.nodes, nodes, {repository.salt}, input);
         if (!merged.conflicts.empty()) {
           throw Error(ErrorCode::kConflict, "merge_conflict", "update branch: conflict found");
         }
@@ -53,8 +55,8 @@ Commit transplant(Engine& engine, const Repository& repository, BranchId branch,
 }
 
 /// The tree of a commit's parent; the empty tree for the first commit.
-TreeRoot parent_root(Engine& engine, const Repository& repository, const Commit& commit, int32_t number,
-                     std::vector<CommitId>& read) {
+TreeRoot parent_root(Engine& engine, const Repository& repository, const Commit& commit,
+                     int32_t number, std::vector<CommitId>& read) {
   if (commit.parents.empty()) return {};
   const CommitId& id = commit.parents[static_cast<size_t>(number - 1)];
   read.push_back(id);
@@ -77,12 +79,14 @@ Commit revert_branch(Engine& engine, const RepositoryName& repository, const Bra
                 "must specify 1-based parent number for reverting merge commit");
   }
   if (static_cast<size_t>(request.parent_number) > std::max<size_t>(undone.parents.size(), 1)) {
-    throw_invalid(str_cat("given commit does not have the given parent number: parent ", request.parent_number));
+    throw_invalid(str_cat("given commit does not have the given parent number: parent ",
+                          request.parent_number));
   }
   Transplant change;
   change.base = undone.root;
   change.read = {undone.id};
-  change.source = parent_root(engine, repo, undone, std::max(request.parent_number, 1), change.read);
+  change.source =
+      parent_root(engine, repo, undone, std::max(request.parent_number, 1), change.read);
   change.committer = request.committer;
   change.message = request.overrides.message.value_or(str_cat("Revert ", request.ref));
   change.metadata = request.overrides.metadata.value_or(Metadata{});
@@ -101,7 +105,8 @@ Commit cherry_pick(Engine& engine, const RepositoryName& repository, const Branc
   }
   const int32_t number = request.parent_number.value_or(1);
   if (number < 1 || static_cast<size_t>(number) > picked.parents.size()) {
-    throw_invalid(str_cat("parent ", number, ": given commit does not have the given parent number"));
+    throw_invalid(
+        str_cat("parent ", number, ": given commit does not have the given parent number"));
   }
   Transplant change;
   change.source = picked.root;

@@ -18,15 +18,15 @@ struct CommitOverrides {
 
 struct RevertRequest {
   std::string committer;
-  std::string ref;              ///< the commit to undo
-  int32_t parent_number = 0;    ///< 1-based; needed for merge commits
+  std::string ref;            ///< the commit to undo
+  int32_t parent_number = 0;  ///< 1-based; needed for merge commits
   CommitOverrides overrides;
   bool allow_empty = false;
   bool force = false;
 };
-/// Throws: conflict "update branch: conflict found" (later commits touched the same keys); conflict (reason
-/// "parent_number_required") for a merge commit without a parent number; invalid_argument (number out of range, dirty
-/// branch, no changes); not_found.
+/// Throws: conflict "update branch: conflict found" (later commits touched the same keys); conflict
+/// (reason "parent_number_required") for a merge commit without a parent number; invalid_argument
+/// (number out of range, dirty branch, no changes); not_found.
 Commit revert_branch(Engine& engine, const RepositoryName& repository, const BranchName& branch,
                      const RevertRequest& request);
 
@@ -37,7 +37,8 @@ struct CherryPickRequest {
   CommitOverrides overrides;
   bool force = false;
 };
-/// The new commit's metadata gains "cherry-pick-origin" and "cherry-pick-committer". Throws as revert_branch.
+/// The new commit's metadata gains "cherry-pick-origin" and "cherry-pick-committer". Throws as
+/// revert_branch.
 Commit cherry_pick(Engine& engine, const RepositoryName& repository, const BranchName& branch,
                    const CherryPickRequest& request);
 

@@ -11,11 +11,13 @@
 namespace tarn::versioning {
 namespace {
 
-// Each round somebody else's write got in between; a key contended for longer than this is not worth waiting for.
+// Each round somebody else's write got in between; a key contended for longer than this is not
+// worth waiting for.
 constexpr int kConditionalRoundsMax = 100;
 
 [[noreturn]] void throw_branch_gone(const BranchName& branch) {
-  throw Error(ErrorCode::kNotFound, "branch_not_found", str_cat("branch '", branch.str(), "' not found"));
+  throw Error(ErrorCode::kNotFound, "branch_not_found",
+              str_cat("branch '", branch.str(), "' not found"));
 }
 
 bool any_equals(const std::vector<std::string>& etags, const std::string& etag) {
@@ -26,9 +28,12 @@ bool any_equals(const std::vector<std::string>& etags, const std::string& etag) 
 
 std::optional<Entry> visible_entry(Engine& engine, const meta::BranchLookup& seen, const Key& key) {
   switch (seen.state.kind) {
-    case meta::StagedState::Kind::kEntry: return seen.state.entry;
-    case meta::StagedState::Kind::kDeleted: return std::nullopt;
-    case meta::StagedState::Kind::kNone: break;
+    case meta::StagedState::Kind::kEntry:
+      return seen.state.entry;
+    case meta::StagedState::Kind::kDeleted:
+      return std::nullopt;
+    case meta::StagedState::Kind::kNone:
+      break;
   }
   return tree::find_entry(engine.nodes, seen.branch.root, key.str());
 }
@@ -37,16 +42,17 @@ void check_condition(const Condition& condition, const std::optional<Entry>& cur
   if (condition.needs_object() && !current) {
     throw Error(ErrorCode::kNotFound, "no_object_to_match", "not found");
   }
-  const bool holds = !(condition.if_absent && current) &&
-                     (condition.if_match.empty() || any_equals(condition.if_match, current->etag)) &&
-                     !(current && any_equals(condition.if_none_match, current->etag));
+  const bool holds =
+      !(condition.if_absent && current) &&
+      (condition.if_match.empty() || any_equals(condition.if_match, current->etag)) &&
+      !(current && any_equals(condition.if_none_match, current->etag));
   if (holds) return;
   throw Error(ErrorCode::kPreconditionFailed,
               condition.if_absent ? "path already exists" : "Precondition failed");
 }
 
-meta::BranchLookup lookup_branch(Engine& engine, const RepositoryName& repository, const BranchName& branch,
-                                 const Key& key) {
+meta::BranchLookup lookup_branch(Engine& engine, const RepositoryName& repository,
+                                 const BranchName& branch, const Key& key) {
   auto seen = engine.staging.lookup(repository, branch, key);
   if (!seen) {
     get_repository(engine, repository);  // says so when that is what is missing
@@ -58,8 +64,10 @@ meta::BranchLookup lookup_branch(Engine& engine, const RepositoryName& repositor
 namespace {
 
 /// Deleting what is not there would leave a row that hides nothing.
-bool is_pointless(Engine& engine, const StageTarget& target, const Key& key, const std::optional<Entry>& entry) {
-  return !entry && !visible_entry(engine, lookup_branch(engine, target.repository, target.branch, key), key);
+bool is_pointless(Engine& engine, const StageTarget& target, const Key& key,
+                  const std::optional<Entry>& entry) {
+  return !entry &&
+         !visible_entry(engine, lookup_branch(engine, target.repository, target.branch, key), key);
 }
 
 void stage_unconditionally(Engine& engine, const StageTarget& target, const Key& key,
@@ -72,17 +80,20 @@ void stage_unconditionally(Engine& engine, const StageTarget& target, const Key&
 
 }  // namespace
 
-void stage_entry(Engine& engine, const StageTarget& target, const Key& key, const std::optional<Entry>& entry,
-                 const Condition& condition) {
+void stage_entry(Engine& engine, const StageTarget& target, const Key& key,
+                 const std::optional<Entry>& entry, const Condition& condition) {
   if (condition.none()) return stage_unconditionally(engine, target, key, entry);
   for (int round = 0; round < kConditionalRoundsMax; ++round) {
     const meta::BranchLookup seen = lookup_branch(engine, target.repository, target.branch, key);
     if (seen.branch.id != target.id) throw_branch_gone(target.branch);
     check_condition(condition, visible_entry(engine, seen, key));
     switch (engine.staging.stage_if(seen, key, entry)) {
-      case meta::Staging::ConditionalOutcome::kDone: return;
-      case meta::Staging::ConditionalOutcome::kBranchGone: throw_branch_gone(target.branch);
-      case meta::Staging::ConditionalOutcome::kChanged: break;
+      case meta::Staging::ConditionalOutcome::kDone:
+        return;
+      case meta::Staging::ConditionalOutcome::kBranchGone:
+        throw_branch_gone(target.branch);
+      case meta::Staging::ConditionalOutcome::kChanged:
+        break;
     }
   }
   throw Error(ErrorCode::kConflict, "too_many_attempts", "Too many attempts, try again later");

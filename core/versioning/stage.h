@@ -16,23 +16,23 @@ std::optional<Entry> visible_entry(Engine& engine, const meta::BranchLookup& see
 /// Throws what condition.h says when it does not hold for `current`.
 void check_condition(const Condition& condition, const std::optional<Entry>& current);
 
-/// Where a write goes. The id was resolved first (before the bytes moved): a branch that was deleted and made anew
-/// since is another one.
+/// Where a write goes. The id was resolved first (before the bytes moved): a branch that was
+/// deleted and made anew since is another one.
 struct StageTarget {
   const RepositoryName& repository;
   const BranchName& branch;
   BranchId id;
 };
 
-/// The branch and the state of the key in it. Throws not_found ("repository not found"; "branch '<name>' not found",
-/// reason "branch_not_found").
-meta::BranchLookup lookup_branch(Engine& engine, const RepositoryName& repository, const BranchName& branch,
-                                 const Key& key);
+/// The branch and the state of the key in it. Throws not_found ("repository not found"; "branch
+/// '<name>' not found", reason "branch_not_found").
+meta::BranchLookup lookup_branch(Engine& engine, const RepositoryName& repository,
+                                 const BranchName& branch, const Key& key);
 
-/// Stages `entry` (absent = delete). Durable when it returns. The condition is decided atomically with the write: of
-/// a thousand that want to create one key, one does. Deleting what is not there stages nothing.
-/// Throws: not_found (reason "branch_not_found"), precondition_failed.
-void stage_entry(Engine& engine, const StageTarget& target, const Key& key, const std::optional<Entry>& entry,
-                 const Condition& condition);
+/// Stages `entry` (absent = delete). Durable when it returns. The condition is decided atomically
+/// with the write: of a thousand that want to create one key, one does. Deleting what is not there
+/// stages nothing. Throws: not_found (reason "branch_not_found"), precondition_failed.
+void stage_entry(Engine& engine, const StageTarget& target, const Key& key,
+                 const std::optional<Entry>& entry, const Condition& condition);
 
 }  // namespace tarn::versioning

@@ -41,7 +41,8 @@ std::vector<tree::RangeDelete> StagedEdits::range_deletes() {
   return out;
 }
 
-bool has_effect(Engine& engine, const std::vector<int64_t>& tokens, bool has_ranges, const TreeRoot& root) {
+bool has_effect(Engine& engine, const std::vector<int64_t>& tokens, bool has_ranges,
+                const TreeRoot& root) {
   StagedEdits edits(engine, tokens, has_ranges, nullptr);
   for (const tree::RangeDelete& range : edits.range_deletes()) {
     if (tree::count_range(engine.nodes, root, range.begin, range.end).entries > 0) return true;

@@ -12,12 +12,13 @@
 
 namespace tarn::versioning {
 
-/// Streams the effective rows of frozen tokens in key order, a page at a time, so memory stays bounded and no
-/// transaction is open while they are applied. One thread.
+/// Streams the effective rows of frozen tokens in key order, a page at a time, so memory stays
+/// bounded and no transaction is open while they are applied. One thread.
 class StagedEdits final : public tree::EditSource {
  public:
   /// `on_page` runs before each page is read (the verb renews its lease there).
-  StagedEdits(Engine& engine, std::vector<int64_t> tokens, bool has_ranges, std::function<void()> on_page);
+  StagedEdits(Engine& engine, std::vector<int64_t> tokens, bool has_ranges,
+              std::function<void()> on_page);
   std::optional<tree::Edit> next() override;
 
   /// Ranges of the tree that the tokens delete.
@@ -35,6 +36,7 @@ class StagedEdits final : public tree::EditSource {
 };
 
 /// Whether applying the tokens to the tree would change it.
-bool has_effect(Engine& engine, const std::vector<int64_t>& tokens, bool has_ranges, const TreeRoot& root);
+bool has_effect(Engine& engine, const std::vector<int64_t>& tokens, bool has_ranges,
+                const TreeRoot& root);
 
 }  // namespace tarn::versioning

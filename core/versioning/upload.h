@@ -16,7 +16,7 @@ namespace tarn::versioning {
 
 /// What was learned of the bytes while they passed.
 struct UploadDigests {
-  std::string etag;                  ///< MD5 hex
+  std::string etag;  ///< MD5 hex
   std::vector<Checksum> checksums;
 };
 
@@ -29,9 +29,9 @@ class UploadBody {
 };
 
 struct ObjectAttributes {
-  std::string content_type;          ///< "" is kept as given: the front end sets its default
+  std::string content_type;  ///< "" is kept as given: the front end sets its default
   Metadata user_metadata;
-  std::vector<Extra> extras;         ///< standard headers, tags, storage class; ascending by tag
+  std::vector<Extra> extras;  ///< standard headers, tags, storage class; ascending by tag
 };
 
 /// Where an upload may go; checked before the first byte is read, so refusing is cheap.
@@ -42,27 +42,32 @@ struct UploadTarget {
 };
 /// Throws: not_found (repository; branch: "branch '<name>' not found", reason "branch_not_found"),
 /// permission_denied (read-only), precondition_failed (a condition that fails already).
-UploadTarget check_upload(Engine& engine, const RepositoryName& repository, const BranchName& branch,
-                          const Key& key, bool force, const Condition& condition);
+UploadTarget check_upload(Engine& engine, const RepositoryName& repository,
+                          const BranchName& branch, const Key& key, bool force,
+                          const Condition& condition);
 
-/// Streams the body to the store in bounded memory, makes it durable, then stages the entry. `size_hint` when the
-/// length is known. A failure after the bytes landed leaves garbage for collection, never an entry without bytes.
-Entry put_object(Engine& engine, const UploadTarget& target, UploadBody& body, std::optional<uint64_t> size_hint,
-                 const ObjectAttributes& attributes, const Condition& condition);
+/// Streams the body to the store in bounded memory, makes it durable, then stages the entry.
+/// `size_hint` when the length is known. A failure after the bytes landed leaves garbage for
+/// collection, never an entry without bytes.
+Entry put_object(Engine& engine, const UploadTarget& target, UploadBody& body,
+                 std::optional<uint64_t> size_hint, const ObjectAttributes& attributes,
+                 const Condition& condition);
 
-/// Stages an entry whose bytes are already somewhere (stage, link, import of one object). The bytes are not looked
-/// at. `url` inside the repository's own data folder becomes an own address; anything else external.
-/// Throws invalid_argument for an address of no known store or inside another repository's namespace.
-Entry stage_address(Engine& engine, const UploadTarget& target, const std::string& url, uint64_t size_bytes,
-                    const std::string& etag, std::optional<Instant> mtime, const ObjectAttributes& attributes,
-                    const Condition& condition);
+/// Stages an entry whose bytes are already somewhere (stage, link, import of one object). The bytes
+/// are not looked at. `url` inside the repository's own data folder becomes an own address;
+/// anything else external. Throws invalid_argument for an address of no known store or inside
+/// another repository's namespace.
+Entry stage_address(Engine& engine, const UploadTarget& target, const std::string& url,
+                    uint64_t size_bytes, const std::string& etag, std::optional<Instant> mtime,
+                    const ObjectAttributes& attributes, const Condition& condition);
 
-/// A fresh own address for clients that write to the store themselves: "<namespace>/data/<20>/<20>,<token>". The
-/// token binds repository, branch, key and time.
-std::string hand_out_address(Engine& engine, const RepositoryName& repository, const BranchName& branch,
-                             const Key& key);
-/// Checks and removes the token. Throws invalid_argument (reasons "link_address_invalid", "link_address_expired").
-/// Addresses outside the repository's data folder pass unchanged.
-std::string check_handed_out_address(Engine& engine, const UploadTarget& target, const std::string& address);
+/// A fresh own address for clients that write to the store themselves:
+/// "<namespace>/data/<20>/<20>,<token>". The token binds repository, branch, key and time.
+std::string hand_out_address(Engine& engine, const RepositoryName& repository,
+                             const BranchName& branch, const Key& key);
+/// Checks and removes the token. Throws invalid_argument (reasons "link_address_invalid",
+/// "link_address_expired"). Addresses outside the repository's data folder pass unchanged.
+std::string check_handed_out_address(Engine& engine, const UploadTarget& target,
+                                     const std::string& address);
 
 }  // namespace tarn::versioning

@@ -1,8 +1,8 @@
 // The verbs over a real database.
-#include <gtest/gtest.h>
-
 #include <barrier>
 #include <thread>
+
+#include <gtest/gtest.h>
 
 #include "core/base/error.h"
 #include "core/meta/staging.h"
@@ -45,7 +45,8 @@ class Verbs : public ::testing::Test {
   TestEngine engine{shared_url()};
   RepositoryName repo = engine.make_repository(fresh_name());
 
-  std::string merge(const std::string& source, const std::string& destination, MergeRequest request = {}) {
+  std::string merge(const std::string& source, const std::string& destination,
+                    MergeRequest request = {}) {
     const auto outcome = merge_into(*engine, repo, source, BranchName(destination), request);
     if (const auto* conflicts = std::get_if<MergeConflicts>(&outcome)) {
       std::string out = "conflicts:";
@@ -257,9 +258,11 @@ TEST_F(Verbs, RevertUndoesAndCherryPickRepeats) {
   RevertRequest revert;
   revert.ref = to_text(two.id);
   revert.committer = "tester";
-  EXPECT_EQ(revert_branch(*engine, repo, BranchName("main"), revert).message, "Revert " + to_text(two.id));
+  EXPECT_EQ(revert_branch(*engine, repo, BranchName("main"), revert).message,
+            "Revert " + to_text(two.id));
   EXPECT_EQ(engine.read(repo, "main", "a"), "1");
-  EXPECT_EQ(reason_of([&] { revert_branch(*engine, repo, BranchName("main"), revert); }), "no_changes");
+  EXPECT_EQ(reason_of([&] { revert_branch(*engine, repo, BranchName("main"), revert); }),
+            "no_changes");
 
   engine.branch(repo, "dev", "main~2");
   CherryPickRequest pick;
@@ -270,7 +273,8 @@ TEST_F(Verbs, RevertUndoesAndCherryPickRepeats) {
   engine.put(repo, "dev", "a", "3");
   engine.commit(repo, "dev");
   revert.ref = to_text(picked.id);
-  EXPECT_EQ(reason_of([&] { revert_branch(*engine, repo, BranchName("dev"), revert); }), "merge_conflict");
+  EXPECT_EQ(reason_of([&] { revert_branch(*engine, repo, BranchName("dev"), revert); }),
+            "merge_conflict");
 }
 
 TEST_F(Verbs, ResettingDropsWhatItNames) {
@@ -302,7 +306,8 @@ TEST_F(Verbs, ManyResetsAreFoldedAndLoseNothing) {
   }
   EXPECT_EQ(engine.keys(repo, "main"), expected);
   BranchHold hold(*engine, get_branch(*engine, repo, BranchName("main")).id, false);
-  EXPECT_LE(hold.lease().sealed.size(), 10u) << "sealed tokens must be folded, every read asks each";
+  EXPECT_LE(hold.lease().sealed.size(), 10u)
+      << "sealed tokens must be folded, every read asks each";
 }
 
 TEST_F(Verbs, HardResetMovesACleanBranch) {
@@ -311,7 +316,9 @@ TEST_F(Verbs, HardResetMovesACleanBranch) {
   engine.put(repo, "main", "a", "2");
   engine.commit(repo, "main");
   engine.put(repo, "main", "b", "2");
-  EXPECT_EQ(reason_of([&] { hard_reset_branch(*engine, repo, BranchName("main"), to_text(one.id), false); }),
+  EXPECT_EQ(reason_of([&] {
+              hard_reset_branch(*engine, repo, BranchName("main"), to_text(one.id), false);
+            }),
             "dirty_branch");
   reset_branch(*engine, repo, BranchName("main"), false);
   hard_reset_branch(*engine, repo, BranchName("main"), to_text(one.id), false);
@@ -325,7 +332,8 @@ TEST_F(Verbs, TheLogIsNewestFirstAndFiltersByPath) {
   }
   const auto messages = [&](const LogOptions& options) {
     std::string out;
-    for (const Commit& c : log_commits(*engine, repo, "main", options).items) out += c.message + ",";
+    for (const Commit& c : log_commits(*engine, repo, "main", options).items)
+      out += c.message + ",";
     return out;
   };
   EXPECT_EQ(messages({}), "4,3,2,1,0,Repository created,");
@@ -356,7 +364,8 @@ TEST_F(Verbs, RefsResolveByTheirGrammar) {
   EXPECT_EQ(reason_of([&] { resolve_commit(*engine, repo, "main^2"); }), "invalid_argument");
   EXPECT_EQ(reason_of([&] { resolve_commit(*engine, repo, "main$"); }), "invalid_argument");
   EXPECT_EQ(reason_of([&] { resolve_commit(*engine, repo, "nope"); }), "ref_not_found");
-  EXPECT_EQ(reason_of([&] { create_tag(*engine, repo, TagName("v1"), "v1", false); }), "already_exists");
+  EXPECT_EQ(reason_of([&] { create_tag(*engine, repo, TagName("v1"), "v1", false); }),
+            "already_exists");
   EXPECT_EQ(reason_of([&] { engine.branch(repo, "v1", "main"); }), "conflict");
 }
 
@@ -398,7 +407,8 @@ TEST_F(Verbs, IfMatchReplacesOnlyWhatWasSeen) {
   match.if_match = {first.etag};
   engine.put(repo, "main", "a", "2", match);
   EXPECT_EQ(reason_of([&] { engine.put(repo, "main", "a", "3", match); }), "precondition_failed");
-  EXPECT_EQ(reason_of([&] { engine.put(repo, "main", "missing", "3", match); }), "no_object_to_match");
+  EXPECT_EQ(reason_of([&] { engine.put(repo, "main", "missing", "3", match); }),
+            "no_object_to_match");
   engine.remove(repo, "main", "a");
   Condition absent;
   absent.if_absent = true;
@@ -429,8 +439,10 @@ TEST_F(Verbs, TheSameContentHasTheSameRootWhateverItsHistory) {
     (*engine).staging.stage(two.id, key, entry);
     if (i % 100 == 0) engine.commit(repo, "two");
   }
-  EXPECT_EQ(resolve_commit(*engine, repo, "one").root.hash, resolve_commit(*engine, repo, "two").root.hash);
-  EXPECT_NE(resolve_commit(*engine, repo, "one").root.nid, resolve_commit(*engine, repo, "two").root.nid);
+  EXPECT_EQ(resolve_commit(*engine, repo, "one").root.hash,
+            resolve_commit(*engine, repo, "two").root.hash);
+  EXPECT_NE(resolve_commit(*engine, repo, "one").root.nid,
+            resolve_commit(*engine, repo, "two").root.nid);
 }
 
 TEST_F(Verbs, AReadOnlyRepositoryRefusesEveryWriteWithoutForce) {
@@ -456,7 +468,8 @@ TEST_F(Verbs, ANamespaceIsNeverUsedTwiceNorNested) {
     creation.storage_namespace = url;
     EXPECT_EQ(reason_of([&] { create_repository(*engine, creation); }), "namespace_in_use") << url;
   }
-  for (const char* url : {"local://../x", "local://a/../b", "local://", "local:///abs", "ftp://x", "local://a//b"}) {
+  for (const char* url :
+       {"local://../x", "local://a/../b", "local://", "local:///abs", "ftp://x", "local://a//b"}) {
     creation.storage_namespace = url;
     EXPECT_EQ(reason_of([&] { create_repository(*engine, creation); }), "invalid_argument") << url;
   }

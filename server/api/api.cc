@@ -29,7 +29,8 @@ struct Probe {
                                     {"operation", operation})) {
     constexpr std::array<std::string_view, 4> kClasses = {"2xx", "3xx", "4xx", "5xx"};
     for (size_t i = 0; i < kClasses.size(); ++i) {
-      requests[i] = &metrics::counter("tarn_http_requests_total", "Answers, by operation and class of status.",
+      requests[i] = &metrics::counter("tarn_http_requests_total",
+                                      "Answers, by operation and class of status.",
                                       {"operation", operation}, {"status", kClasses[i]});
     }
   }
@@ -60,7 +61,8 @@ std::optional<json::Document> read_json(const Input& input, http::Request& reque
     if (input.body == Input::Body::kOptionalJson) return std::nullopt;
     throw_invalid("request body has an error: value is required but missing");
   }
-  if (const std::string* type = request.headers.find("Content-Type"); type != nullptr && !is_json(*type)) {
+  if (const std::string* type = request.headers.find("Content-Type");
+      type != nullptr && !is_json(*type)) {
     throw_invalid("request body has an error: header Content-Type must be application/json");
   }
   json::Document document = json::Document::parse(body);
@@ -78,11 +80,13 @@ std::string_view path_of(const http::Request& request) {
 
 bool is_below_base(const http::Request& request) {
   const std::string_view path = request.raw_path();
-  return path.starts_with(kBasePath) && (path.size() == kBasePath.size() || path[kBasePath.size()] == '/');
+  return path.starts_with(kBasePath) &&
+         (path.size() == kBasePath.size() || path[kBasePath.size()] == '/');
 }
 
 /// A 500 is for a person to look at.
-void write_line(const http::Request& request, const Outcome& outcome, int status, double elapsed_seconds) {
+void write_line(const http::Request& request, const Outcome& outcome, int status,
+                double elapsed_seconds) {
   const log::Level level = status == 500 ? log::Level::kError : log::Level::kInfo;
   if (!log::enabled(level)) return;
   log::write(level, "request",
@@ -142,7 +146,8 @@ http::Response Api::State::dispatch(http::Request& request, Outcome& outcome) co
   if (route.needs_account()) {
     call.user = authenticate(context.authenticator, request);
     outcome.user = call.user.name;
-    // Every account may do everything until policies exist; route.action is what they will be asked.
+    // Every account may do everything until policies exist; route.action is what they will be
+    // asked.
   }
   return route.handler(context, call);
 }
@@ -176,7 +181,8 @@ http::Response Api::handle(http::Request& request) {
   http::Response response = state_->answer(request, outcome);
   response.headers.add("X-Content-Type-Options", "nosniff");
   response.headers.add("X-Request-Id", request.id);
-  if (request.method == "HEAD" && !response.content_length) response.content_length = response.body.size();
+  if (request.method == "HEAD" && !response.content_length)
+    response.content_length = response.body.size();
   if (request.method == "HEAD") response.body.clear();
 
   const std::chrono::duration<double> elapsed = SteadyClock::now() - began;

@@ -8,8 +8,8 @@
 
 namespace tarn::api {
 
-/// Serves everything below /api. Order: request id, parse, route, validate, authenticate, authorise, handle, encode,
-/// log and count. Safe from any thread.
+/// Serves everything below /api. Order: request id, parse, route, validate, authenticate,
+/// authorise, handle, encode, log and count. Safe from any thread.
 class Api {
  public:
   explicit Api(Context context);

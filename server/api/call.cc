@@ -17,7 +17,9 @@ std::string_view Call::parameter(std::string_view name) const {
   return value == nullptr ? std::string_view() : std::string_view(*value);
 }
 
-bool Call::flag(std::string_view name) const { return parse_boolean(parameter(name)).value_or(false); }
+bool Call::flag(std::string_view name) const {
+  return parse_boolean(parameter(name)).value_or(false);
+}
 
 uint32_t Call::amount() const { return parse_amount(parameter("amount")).value_or(kAmountDefault); }
 

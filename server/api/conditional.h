@@ -6,7 +6,8 @@
 
 namespace tarn::api {
 
-/// Only `If-None-Match: *` is served. Throws unimplemented "Not Implemented" for anything else, as clients expect.
+/// Only `If-None-Match: *` is served. Throws unimplemented "Not Implemented" for anything else, as
+/// clients expect.
 versioning::Condition write_condition(const http::Headers& headers);
 
 }  // namespace tarn::api

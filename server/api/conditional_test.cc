@@ -16,8 +16,10 @@ TEST(WriteCondition, TakesIfNoneMatchOfAnything) {
 }
 
 TEST(WriteCondition, RefusesEverythingElseAsNotImplemented) {
-  const std::pair<const char*, const char*> cases[] = {
-      {"If-None-Match", "\"abc\""}, {"If-Match", "*"}, {"If-Match", "\"abc\""}, {"If-None-Match", ""}};
+  const std::pair<const char*, const char*> cases[] = {{"If-None-Match", "\"abc\""},
+                                                       {"If-Match", "*"},
+                                                       {"If-Match", "\"abc\""},
+                                                       {"If-None-Match", ""}};
   for (const auto& [name, value] : cases) {
     http::Headers headers;
     headers.add(name, value);

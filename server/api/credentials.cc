@@ -12,7 +12,8 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-std::optional<auth::User> user_of_header(auth::Authenticator& authenticator, std::string_view header) {
+std::optional<auth::User> user_of_header(auth::Authenticator& authenticator,
+                                         std::string_view header) {
   const size_t space = header.find(' ');
   if (space == std::string_view::npos) return std::nullopt;
   const std::string_view scheme = header.substr(0, space);

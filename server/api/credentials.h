@@ -13,8 +13,8 @@ namespace tarn::api {
 /// Holds a login token.
 constexpr std::string_view kSessionCookie = "internal_auth_session";
 
-/// Bearer token, then key pair (Basic), then session cookie. A bad Authorization header fails at once; a bad cookie
-/// counts as none. Throws unauthenticated "error authenticating request".
+/// Bearer token, then key pair (Basic), then session cookie. A bad Authorization header fails at
+/// once; a bad cookie counts as none. Throws unauthenticated "error authenticating request".
 auth::User authenticate(auth::Authenticator& authenticator, const http::Request& request);
 
 /// The value of the first cookie of that name, or nullopt.

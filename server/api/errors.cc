@@ -14,27 +14,42 @@ constexpr int kRetryAfterSeconds = 1;
 
 int status_of_code(ErrorCode code) {
   switch (code) {
-    case ErrorCode::kInvalidArgument: return 400;
-    case ErrorCode::kUnauthenticated: return 401;
-    case ErrorCode::kPermissionDenied: return 403;
-    case ErrorCode::kNotFound: return 404;
-    case ErrorCode::kAlreadyExists: return 409;
-    case ErrorCode::kPreconditionFailed: return 412;
-    case ErrorCode::kConflict: return 409;
-    case ErrorCode::kGone: return 410;
-    case ErrorCode::kResourceExhausted: return 429;
-    case ErrorCode::kUnavailable: return 503;
-    case ErrorCode::kDataLoss: return 500;
-    case ErrorCode::kUnimplemented: return 501;
-    case ErrorCode::kInternal: return 500;
+    case ErrorCode::kInvalidArgument:
+      return 400;
+    case ErrorCode::kUnauthenticated:
+      return 401;
+    case ErrorCode::kPermissionDenied:
+      return 403;
+    case ErrorCode::kNotFound:
+      return 404;
+    case ErrorCode::kAlreadyExists:
+      return 409;
+    case ErrorCode::kPreconditionFailed:
+      return 412;
+    case ErrorCode::kConflict:
+      return 409;
+    case ErrorCode::kGone:
+      return 410;
+    case ErrorCode::kResourceExhausted:
+      return 429;
+    case ErrorCode::kUnavailable:
+      return 503;
+    case ErrorCode::kDataLoss:
+      return 500;
+    case ErrorCode::kUnimplemented:
+      return 501;
+    case ErrorCode::kInternal:
+      return 500;
   }
   check_failed("ErrorCode", __FILE__, __LINE__);
 }
 
-/// What a client may read: the insides of the server (SQL, addresses of its database) stay in the log.
+/// What a client may read: the insides of the server (SQL, addresses of its database) stay in the
+/// log.
 std::string_view message_of(const Error& error) {
   if (error.code() == ErrorCode::kInternal) return "internal error";
-  if (error.reason() == name_of(ErrorCode::kUnavailable)) return "service unavailable, try again later";
+  if (error.reason() == name_of(ErrorCode::kUnavailable))
+    return "service unavailable, try again later";
   return error.message();
 }
 
@@ -69,9 +84,9 @@ FailureStatus status_of(const Error& error) {
 http::Response failure_response(const Error& error, std::string_view request_id) {
   const FailureStatus found = status_of(error);
   http::Response response = json_response(
-      found.status, json::failure_body({.message = message_of(error),
-                                        .code = error.reason(),
-                                        .request_id = request_id}));
+      found.status,
+      json::failure_body(
+          {.message = message_of(error), .code = error.reason(), .request_id = request_id}));
   response.headers.add("X-Tarn-Error", std::string(error.reason()));
   if (found.retry_after_seconds) {
     response.headers.add("Retry-After", std::to_string(*found.retry_after_seconds));

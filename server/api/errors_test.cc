@@ -17,7 +17,8 @@ TEST(StatusOf, EveryCodeHasItsStatus) {
   for (const auto& [code, status] : cases) {
     const FailureStatus found = status_of(Error(code, "x"));
     EXPECT_EQ(found.status, status) << name_of(code);
-    EXPECT_EQ(found.retry_after_seconds.has_value(), status == 429 || status == 503) << name_of(code);
+    EXPECT_EQ(found.retry_after_seconds.has_value(), status == 429 || status == 503)
+        << name_of(code);
   }
 }
 
@@ -25,33 +26,41 @@ TEST(StatusOf, SomeReasonsHaveAStatusOfTheirOwn) {
   EXPECT_EQ(status_of(Error(ErrorCode::kConflict, "branch_locked", "x")).status, 423);
   EXPECT_EQ(status_of(Error(ErrorCode::kConflict, "branch_locked", "x")).retry_after_seconds, 1);
   EXPECT_EQ(status_of(Error(ErrorCode::kResourceExhausted, "body_too_large", "x")).status, 413);
-  EXPECT_EQ(status_of(Error(ErrorCode::kResourceExhausted, "body_too_large", "x")).retry_after_seconds, std::nullopt);
+  EXPECT_EQ(
+      status_of(Error(ErrorCode::kResourceExhausted, "body_too_large", "x")).retry_after_seconds,
+      std::nullopt);
   EXPECT_EQ(status_of(Error(ErrorCode::kInvalidArgument, "dirty_branch", "x")).status, 400);
-  EXPECT_EQ(status_of(Error(ErrorCode::kPermissionDenied, "insufficient_permissions", "x")).status, 401);
+  EXPECT_EQ(status_of(Error(ErrorCode::kPermissionDenied, "insufficient_permissions", "x")).status,
+            401);
 }
 
 TEST(FailureResponse, CarriesMessageCodeAndRequestId) {
   const http::Response response =
       failure_response(Error(ErrorCode::kNotFound, "branch_not_found", "branch not found"), "r1");
   EXPECT_EQ(response.status, 404);
-  EXPECT_EQ(response.body, R"({"message":"branch not found","code":"branch_not_found","request_id":"r1"})"
-                           "\n");
+  EXPECT_EQ(response.body,
+            R"({"message":"branch not found","code":"branch_not_found","request_id":"r1"})"
+            "\n");
   EXPECT_EQ(response.headers.get("X-Tarn-Error"), "branch_not_found");
   EXPECT_EQ(response.headers.get("Content-Type"), "application/json");
   EXPECT_EQ(response.headers.find("Retry-After"), nullptr);
 }
 
 TEST(FailureResponse, KeepsInternalTextInside) {
-  const http::Response response = failure_response(Error(ErrorCode::kInternal, "password is hunter2"), "r1");
+  const http::Response response =
+      failure_response(Error(ErrorCode::kInternal, "password is hunter2"), "r1");
   EXPECT_EQ(response.body, R"({"message":"internal error","code":"internal","request_id":"r1"})"
                            "\n");
 }
 
 TEST(FailureResponse, SaysWhenToTryAgainAndNotWhereTheDatabaseIs) {
-  const http::Response response = failure_response(Error(ErrorCode::kUnavailable, "connecting to db.internal"), "r");
+  const http::Response response =
+      failure_response(Error(ErrorCode::kUnavailable, "connecting to db.internal"), "r");
   EXPECT_EQ(response.headers.get("Retry-After"), "1");
-  EXPECT_EQ(response.body, R"({"message":"service unavailable, try again later","code":"unavailable","request_id":"r"})"
-                           "\n");
+  EXPECT_EQ(
+      response.body,
+      R"({"message":"service unavailable, try again later","code":"unavailable","request_id":"r"})"
+      "\n");
 }
 
 }  // namespace

@@ -87,7 +87,8 @@ std::optional<std::string> form_boundary(std::string_view content_type) {
   const std::string_view type = trimmed(content_type.substr(0, content_type.find(';')));
   if (!http::equal_ignoring_case(type, kType)) return std::nullopt;
   const std::string boundary = header_parameter(content_type, "boundary").value_or("");
-  if (boundary.empty() || boundary.size() > kBoundaryCharsMax) fail("the Content-Type has no legal boundary");
+  if (boundary.empty() || boundary.size() > kBoundaryCharsMax)
+    fail("the Content-Type has no legal boundary");
   return boundary;
 }
 
@@ -125,7 +126,8 @@ size_t FormDataReader::read(std::span<char> out) {
 }
 
 void FormDataReader::skip_part() {
-  // Before the first part this skips the preamble, which has a limit; a part of no interest may have any size.
+  // Before the first part this skips the preamble, which has a limit; a part of no interest may
+  // have any size.
   size_t skipped = 0;
   while (const size_t count = data_ready()) {
     begin_ += count;
@@ -161,8 +163,8 @@ std::optional<FormPart> FormDataReader::next_part() {
     in_part_ = false;
     return std::nullopt;
   }
-  // Blanks may stand between the boundary and its line's end; the line break belongs to the boundary, not to the
-  // head, and a part without any header has an empty line right after it.
+  // Blanks may stand between the boundary and its line's end; the line break belongs to the
+  // boundary, not to the head, and a part without any header has an empty line right after it.
   while (begin_ < buffer_.size() && (buffer_[begin_] == ' ' || buffer_[begin_] == '\t')) {
     if (++begin_ == buffer_.size() && !fill()) fail("it ends at a boundary");
   }

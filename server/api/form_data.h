@@ -1,4 +1,5 @@
-// multipart/form-data read as a stream: part after part, in bounded memory. Source: RFC 7578, RFC 2046 section 5.1.
+// multipart/form-data read as a stream: part after part, in bounded memory. Source: RFC 7578, RFC
+// 2046 section 5.1.
 #pragma once
 
 #include <optional>
@@ -20,8 +21,8 @@ struct FormPart {
   std::string content_type;  ///< "" when the part names none
 };
 
-/// Reads one form. Throws invalid_argument for anything that is no well-formed form, and what the source throws.
-/// One thread at a time.
+/// Reads one form. Throws invalid_argument for anything that is no well-formed form, and what the
+/// source throws. One thread at a time.
 class FormDataReader {
  public:
   /// `boundary` as in the Content-Type. The source outlives the reader.
@@ -35,7 +36,8 @@ class FormDataReader {
  private:
   /// Reads more into the buffer; false at the end of the source.
   bool fill();
-  /// Bytes of the current part at the front of the buffer that are surely data; 0 = the delimiter is next.
+  /// Bytes of the current part at the front of the buffer that are surely data; 0 = the delimiter
+  /// is next.
   size_t data_ready();
   void skip_part();
   std::string read_head();
@@ -43,7 +45,7 @@ class FormDataReader {
   http::BodySource& source_;
   std::string delimiter_;  ///< CRLF "--" boundary
   std::string buffer_;
-  size_t begin_ = 0;       ///< of what is unread in the buffer
+  size_t begin_ = 0;  ///< of what is unread in the buffer
   bool in_part_ = false;
   bool done_ = false;
 };
@@ -52,7 +54,8 @@ class FormDataReader {
 /// Throws invalid_argument when there is no boundary, or one longer than RFC 2046 allows.
 std::optional<std::string> form_boundary(std::string_view content_type);
 
-/// A parameter of a header value such as `form-data; name="a"; filename=b`: quoted or not; nullopt when absent.
+/// A parameter of a header value such as `form-data; name="a"; filename=b`: quoted or not; nullopt
+/// when absent.
 std::optional<std::string> header_parameter(std::string_view value, std::string_view name);
 
 }  // namespace tarn::api

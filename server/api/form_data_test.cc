@@ -1,9 +1,9 @@
 #include "server/api/form_data.h"
 
-#include <gtest/gtest.h>
-
 #include <random>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
@@ -14,7 +14,8 @@ namespace {
 /// Gives its bytes in pieces of the sizes it is told, over and over.
 class PiecewiseSource final : public http::BodySource {
  public:
-  PiecewiseSource(std::string bytes, std::vector<size_t> pieces) : bytes_(std::move(bytes)), pieces_(std::move(pieces)) {}
+  PiecewiseSource(std::string bytes, std::vector<size_t> pieces)
+      : bytes_(std::move(bytes)), pieces_(std::move(pieces)) {}
   size_t read(std::span<char> out) override {
     const size_t want = pieces_[turn_++ % pieces_.size()];
     const size_t count = std::min({want, out.size(), bytes_.size() - at_});
@@ -40,7 +41,8 @@ void PrintTo(const Read& read, std::ostream* out) {
   *out << read.name << " (" << read.content_type << "): " << read.bytes.size() << " bytes";
 }
 
-std::vector<Read> read_form(http::BodySource& source, std::string_view boundary, size_t buffer_bytes = 1000) {
+std::vector<Read> read_form(http::BodySource& source, std::string_view boundary,
+                            size_t buffer_bytes = 1000) {
   FormDataReader reader(source, boundary);
   std::vector<Read> parts;
   std::vector<char> buffer(buffer_bytes);
@@ -68,11 +70,14 @@ std::string failure_of(std::string body, std::string_view boundary = "B") {
 }
 
 TEST(FormData, ReadsPartsWithTheirNamesAndTypes) {
-  const std::string body = part("Content-Disposition: form-data; name=\"a\"", "1") +
-                           part("content-disposition: form-data; filename=f; name=content\r\nContent-Type:  text/csv ", "1,2\r\n") +
-                           "--B--\r\n";
+  const std::string body =
+      part("Content-Disposition: form-data; name=\"a\"", "1") +
+      part("content-disposition: form-data; filename=f; name=content\r\nContent-Type:  text/csv ",
+           "1,2\r\n") +
+      "--B--\r\n";
   PiecewiseSource source(body, {1000});
-  EXPECT_EQ(read_form(source, "B"), (std::vector<Read>{{"a", "", "1"}, {"content", "text/csv", "1,2\r\n"}}));
+  EXPECT_EQ(read_form(source, "B"),
+            (std::vector<Read>{{"a", "", "1"}, {"content", "text/csv", "1,2\r\n"}}));
 }
 
 TEST(FormData, ReadsTheSameHoweverTheBytesArrive) {
@@ -82,8 +87,9 @@ TEST(FormData, ReadsTheSameHoweverTheBytesArrive) {
   constexpr std::string_view kAlphabet = "\r\n-Bx";
   for (int i = 0; i < 20'000; ++i) content.push_back(kAlphabet[random() % kAlphabet.size()]);
   for (size_t at; (at = content.find("\r\n--B")) != std::string::npos;) content[at] = 'x';
-  const std::string body = "preamble\r\n" + part("Content-Disposition: form-data; name=\"content\"", content) +
-                           part("Content-Disposition: form-data; name=\"last\"", "") + "--B--epilogue";
+  const std::string body =
+      "preamble\r\n" + part("Content-Disposition: form-data; name=\"content\"", content) +
+      part("Content-Disposition: form-data; name=\"last\"", "") + "--B--epilogue";
   const std::vector<Read> expected = {{"content", "", content}, {"last", "", ""}};
   for (size_t piece = 1; piece <= 12; ++piece) {
     PiecewiseSource source(body, {piece});
@@ -98,8 +104,9 @@ TEST(FormData, ReadsTheSameHoweverTheBytesArrive) {
 }
 
 TEST(FormData, SkipsPartsThatNobodyReads) {
-  const std::string body = part("Content-Disposition: form-data; name=\"big\"", std::string(300'000, 'x')) +
-                           part("Content-Disposition: form-data; name=\"content\"", "here") + "--B--";
+  const std::string body =
+      part("Content-Disposition: form-data; name=\"big\"", std::string(300'000, 'x')) +
+      part("Content-Disposition: form-data; name=\"content\"", "here") + "--B--";
   PiecewiseSource source(body, {5000});
   FormDataReader reader(source, "B");
   EXPECT_EQ(reader.next_part()->name, "big");
@@ -116,7 +123,8 @@ TEST(FormData, ReadsAPartWithoutAnyHeader) {
 }
 
 TEST(FormData, RefusesWhatIsCutShort) {
-  const std::string whole = part("Content-Disposition: form-data; name=\"content\"", "bytes") + "--B--";
+  const std::string whole =
+      part("Content-Disposition: form-data; name=\"content\"", "bytes") + "--B--";
   EXPECT_EQ(failure_of(whole), "");
   for (size_t length = 0; length < whole.size(); ++length) {
     EXPECT_NE(failure_of(whole.substr(0, length)), "") << "cut at " << length;
@@ -124,10 +132,15 @@ TEST(FormData, RefusesWhatIsCutShort) {
 }
 
 TEST(FormData, RefusesHeadsAndPreamblesWithoutEnd) {
-  EXPECT_EQ(failure_of("--B\r\nX: " + std::string(kPartHeadBytesMax, 'x')), "reading the multipart form: a part's head is too long");
-  EXPECT_EQ(failure_of(std::string(2 * kPreambleBytesMax, 'x')), "reading the multipart form: it has no boundary near its beginning");
-  EXPECT_EQ(failure_of("--Bogus\r\n\r\nx\r\n--B--"), "reading the multipart form: a boundary is followed by something else than a line break");
-  EXPECT_EQ(failure_of("--B\r\nno colon\r\n\r\nx\r\n--B--"), "reading the multipart form: a part has a header line without a colon");
+  EXPECT_EQ(failure_of("--B\r\nX: " + std::string(kPartHeadBytesMax, 'x')),
+            "reading the multipart form: a part's head is too long");
+  EXPECT_EQ(failure_of(std::string(2 * kPreambleBytesMax, 'x')),
+            "reading the multipart form: it has no boundary near its beginning");
+  EXPECT_EQ(
+      failure_of("--Bogus\r\n\r\nx\r\n--B--"),
+      "reading the multipart form: a boundary is followed by something else than a line break");
+  EXPECT_EQ(failure_of("--B\r\nno colon\r\n\r\nx\r\n--B--"),
+            "reading the multipart form: a part has a header line without a colon");
 }
 
 TEST(FormData, ReadsRandomBytesWithoutHarm) {

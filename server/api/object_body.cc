@@ -16,7 +16,8 @@ class ReaderSource final : public http::BodySource {
 
 }  // namespace
 
-void send_object(std::unique_ptr<blob::BlobReader> reader, blob::ByteRange range, http::Response& response) {
+void send_object(std::unique_ptr<blob::BlobReader> reader, blob::ByteRange range,
+                 http::Response& response) {
   if (const int fd = reader->duplicate_fd(); fd >= 0) {
     response.file.emplace(fd, reader->file_offset(), range.length);
     response.content_length.reset();

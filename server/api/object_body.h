@@ -8,7 +8,9 @@
 
 namespace tarn::api {
 
-/// Makes the bytes of `range` the body of `response`: as a file slice when the store has a file, else as a stream.
-void send_object(std::unique_ptr<blob::BlobReader> reader, blob::ByteRange range, http::Response& response);
+/// Makes the bytes of `range` the body of `response`: as a file slice when the store has a file,
+/// else as a stream.
+void send_object(std::unique_ptr<blob::BlobReader> reader, blob::ByteRange range,
+                 http::Response& response);
 
 }  // namespace tarn::api

@@ -42,16 +42,21 @@ bool is_byte_ranges(std::string_view text) {
 std::string_view complaint(Parameter::Kind kind, std::string_view value) {
   using Kind = Parameter::Kind;
   switch (kind) {
-    case Kind::kAmount: return parse_amount(value) ? "" : "must be an integer from -1 to 1000";
-    case Kind::kBoolean: return parse_boolean(value) ? "" : "must be true or false";
-    case Kind::kRequired: return "";
-    case Kind::kMoment: return parse_rfc3339(value) ? "" : "must be a time as in RFC 3339";
+    case Kind::kAmount:
+      return parse_amount(value) ? "" : "must be an integer from -1 to 1000";
+    case Kind::kBoolean:
+      return parse_boolean(value) ? "" : "must be true or false";
+    case Kind::kRequired:
+      return "";
+    case Kind::kMoment:
+      return parse_rfc3339(value) ? "" : "must be a time as in RFC 3339";
     case Kind::kDiffType:
       return value == "two_dot" || value == "three_dot" ? "" : "must be two_dot or three_dot";
     case Kind::kState:
       return value == "open" || value == "closed" || value == "all" ? ""
                                                                     : "must be open, closed or all";
-    case Kind::kRange: return is_byte_ranges(value) ? "" : "must be byte ranges";
+    case Kind::kRange:
+      return is_byte_ranges(value) ? "" : "must be byte ranges";
   }
   check_failed("Parameter::Kind", __FILE__, __LINE__);
 }
@@ -64,7 +69,8 @@ void check_text(std::string_view name, std::string_view value) {
 void check_one(const Parameter& parameter, const std::string* value, std::string_view place) {
   if (value == nullptr || value->empty()) {
     if (parameter.kind != Parameter::Kind::kRequired) return;
-    fail(parameter.name, place, value == nullptr ? "value is required but missing" : "empty value is not allowed");
+    fail(parameter.name, place,
+         value == nullptr ? "value is required but missing" : "empty value is not allowed");
   }
   const std::string_view why = complaint(parameter.kind, *value);
   if (!why.empty()) fail(parameter.name, place, why);
@@ -88,7 +94,8 @@ std::optional<uint32_t> parse_amount(std::string_view text) {
   return value <= 0 ? kAmountDefault : static_cast<uint32_t>(value);
 }
 
-void check_parameters(const Parameters& parameters, const http::Request& request, const http::Query& query) {
+void check_parameters(const Parameters& parameters, const http::Request& request,
+                      const http::Query& query) {
   for (const auto& [name, value] : query.all()) check_text(name, value);
   for (size_t i = 0; i < parameters.count; ++i) {
     const Parameter& parameter = parameters.list[i];

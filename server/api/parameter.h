@@ -1,4 +1,5 @@
-// Query parameters and conditional headers that a route accepts: their rules, checked before anything else.
+// Query parameters and conditional headers that a route accepts: their rules, checked before
+// anything else.
 #pragma once
 
 #include <array>
@@ -31,9 +32,10 @@ struct Parameters {
   size_t count = 0;
 };
 
-/// Throws invalid_argument 'parameter "amount" in query has an error: ...' for the first parameter that breaks its
-/// rule, and for any value that is not UTF-8 or holds a NUL.
-void check_parameters(const Parameters& parameters, const http::Request& request, const http::Query& query);
+/// Throws invalid_argument 'parameter "amount" in query has an error: ...' for the first parameter
+/// that breaks its rule, and for any value that is not UTF-8 or holds a NUL.
+void check_parameters(const Parameters& parameters, const http::Request& request,
+                      const http::Query& query);
 
 /// "1", "t", "true" ... in the spellings that Go and Python write; nullopt otherwise.
 std::optional<bool> parse_boolean(std::string_view text);

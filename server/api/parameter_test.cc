@@ -1,8 +1,8 @@
 #include "server/api/parameter.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "core/base/error.h"
 
@@ -35,9 +35,12 @@ TEST(ParseAmount, DefaultsAndLimits) {
 }
 
 TEST(ParseBoolean, TakesWhatGoAndPythonWrite) {
-  for (const char* yes : {"1", "t", "T", "true", "True", "TRUE"}) EXPECT_EQ(parse_boolean(yes), true) << yes;
-  for (const char* no : {"0", "f", "F", "false", "False", "FALSE"}) EXPECT_EQ(parse_boolean(no), false) << no;
-  for (const char* bad : {"yes", "tRUE", "", "2"}) EXPECT_EQ(parse_boolean(bad), std::nullopt) << bad;
+  for (const char* yes : {"1", "t", "T", "true", "True", "TRUE"})
+    EXPECT_EQ(parse_boolean(yes), true) << yes;
+  for (const char* no : {"0", "f", "F", "false", "False", "FALSE"})
+    EXPECT_EQ(parse_boolean(no), false) << no;
+  for (const char* bad : {"yes", "tRUE", "", "2"})
+    EXPECT_EQ(parse_boolean(bad), std::nullopt) << bad;
 }
 
 TEST(CheckParameters, NamesTheParameterAndItsPlace) {
@@ -52,7 +55,8 @@ TEST(CheckParameters, NamesTheParameterAndItsPlace) {
 }
 
 TEST(CheckParameters, EmptyMeansAbsentForOptionalOnes) {
-  for (const Kind kind : {Kind::kAmount, Kind::kBoolean, Kind::kMoment, Kind::kDiffType, Kind::kState}) {
+  for (const Kind kind :
+       {Kind::kAmount, Kind::kBoolean, Kind::kMoment, Kind::kDiffType, Kind::kState}) {
     EXPECT_EQ(complaint({"x", kind}, "x="), "");
     EXPECT_EQ(complaint({"x", kind}, ""), "");
     EXPECT_NE(complaint({"x", kind}, "x=nonsense"), "");
@@ -65,10 +69,12 @@ TEST(CheckParameters, TakesTheTimesThatPythonSends) {
 }
 
 TEST(CheckParameters, TakesByteRangesByTheirGrammarAlone) {
-  for (const char* fine : {"bytes=0-1", "bytes=-1", "bytes=5-", "bytes=4-2", "bytes=0-0,2-3", "bytes=0-0, 2-3", "bytes=-"}) {
+  for (const char* fine : {"bytes=0-1", "bytes=-1", "bytes=5-", "bytes=4-2", "bytes=0-0,2-3",
+                           "bytes=0-0, 2-3", "bytes=-"}) {
     EXPECT_EQ(complaint({"Range", Kind::kRange}, "", fine), "") << fine;
   }
-  for (const char* bad : {"bytes=", "bytes=a-b", "bytes=1", "items=0-1", "bytes=0-1,", "bytes=0--1x"}) {
+  for (const char* bad :
+       {"bytes=", "bytes=a-b", "bytes=1", "items=0-1", "bytes=0-1,", "bytes=0--1x"}) {
     const std::string said = complaint({"Range", Kind::kRange}, "", bad);
     if (std::string_view(bad) == "bytes=0-1,") {
       EXPECT_EQ(said, "") << "a trailing comma is in the grammar";
@@ -79,8 +85,10 @@ TEST(CheckParameters, TakesByteRangesByTheirGrammarAlone) {
 }
 
 TEST(CheckParameters, NoValueMayHoldNulOrBrokenText) {
-  EXPECT_EQ(complaint({"amount", Kind::kAmount}, "prefix=a%00b"), "parameter \"prefix\" in query has an error: holds a NUL byte");
-  EXPECT_EQ(complaint({"amount", Kind::kAmount}, "prefix=%ff"), "parameter \"prefix\" in query has an error: is not UTF-8");
+  EXPECT_EQ(complaint({"amount", Kind::kAmount}, "prefix=a%00b"),
+            "parameter \"prefix\" in query has an error: holds a NUL byte");
+  EXPECT_EQ(complaint({"amount", Kind::kAmount}, "prefix=%ff"),
+            "parameter \"prefix\" in query has an error: is not UTF-8");
 }
 
 }  // namespace

@@ -16,7 +16,8 @@ struct BehindEnd {};
 struct MalformedRange {};
 using RequestedRange = std::variant<WholeObject, blob::ByteRange, BehindEnd, MalformedRange>;
 
-/// One `bytes=` range over an object of `size_bytes`; ends are clamped, a suffix longer than the object is all of it.
+/// One `bytes=` range over an object of `size_bytes`; ends are clamped, a suffix longer than the
+/// object is all of it.
 /// "" is the whole object.
 RequestedRange parse_range(std::string_view header, uint64_t size_bytes);
 

@@ -1,8 +1,8 @@
 #include "server/api/range.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "core/base/str_cat.h"
 

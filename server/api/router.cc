@@ -80,7 +80,8 @@ Router::Match Router::find(Method method, std::string_view path) const {
   while (const auto segment = next_segment(path)) {
     if (const Node* literal = node->literal(*segment)) {
       node = literal;
-    } else if (node->parameter != nullptr && count < raw.size() && !(segment->empty() && path.empty())) {
+    } else if (node->parameter != nullptr && count < raw.size() &&
+               !(segment->empty() && path.empty())) {
       node = node->parameter.get();
       raw[count++] = *segment;
     } else {

@@ -23,8 +23,9 @@ class Router {
     const Route* route = nullptr;  ///< null = no such endpoint
     PathValues values;
   };
-  /// `path` is raw, below kBasePath. Each segment is decoded once, after splitting. A literal segment wins over a
-  /// parameter. Throws invalid_argument: a parameter that is empty, badly encoded, not UTF-8, or holds a NUL.
+  /// `path` is raw, below kBasePath. Each segment is decoded once, after splitting. A literal
+  /// segment wins over a parameter. Throws invalid_argument: a parameter that is empty, badly
+  /// encoded, not UTF-8, or holds a NUL.
   Match find(Method method, std::string_view path) const;
 
  private:

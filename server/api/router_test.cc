@@ -36,19 +36,25 @@ TEST(Router, TakesValuesOutOfThePath) {
 
 TEST(Router, PrefersALiteralToAParameter) {
   EXPECT_EQ(found(Method::kPut, "/repositories/lake/refs/dump"), "dumpRefs repository=lake");
-  EXPECT_EQ(found(Method::kGet, "/repositories/lake/metadata/range/r"), "getRange repository=lake range=r");
+  EXPECT_EQ(found(Method::kGet, "/repositories/lake/metadata/range/r"),
+            "getRange repository=lake range=r");
 }
 
 TEST(Router, DecodesEachSegmentOnceAfterSplitting) {
-  EXPECT_EQ(found(Method::kGet, "/repositories/lake/commits/main%7E1%5E2"), "getCommit repository=lake commitId=main~1^2");
-  EXPECT_EQ(found(Method::kGet, "/repositories/lake/commits/a%2Fb"), "getCommit repository=lake commitId=a/b");
-  EXPECT_EQ(found(Method::kGet, "/repositories/lake/commits/a%252Fb"), "getCommit repository=lake commitId=a%2Fb");
-  EXPECT_EQ(found(Method::kGet, "/repositories/lake/commits/a+b"), "getCommit repository=lake commitId=a+b");
+  EXPECT_EQ(found(Method::kGet, "/repositories/lake/commits/main%7E1%5E2"),
+            "getCommit repository=lake commitId=main~1^2");
+  EXPECT_EQ(found(Method::kGet, "/repositories/lake/commits/a%2Fb"),
+            "getCommit repository=lake commitId=a/b");
+  EXPECT_EQ(found(Method::kGet, "/repositories/lake/commits/a%252Fb"),
+            "getCommit repository=lake commitId=a%2Fb");
+  EXPECT_EQ(found(Method::kGet, "/repositories/lake/commits/a+b"),
+            "getCommit repository=lake commitId=a+b");
 }
 
 TEST(Router, KnowsNoOtherPathAndNoOtherMethod) {
-  for (const char* path : {"", "/", "/nope", "/repositories/", "/repositories/lake/", "/repositories/lake/nope",
-                           "//repositories", "/repositories/lake/branches/b/staging/pmpu/"}) {
+  for (const char* path :
+       {"", "/", "/nope", "/repositories/", "/repositories/lake/", "/repositories/lake/nope",
+        "//repositories", "/repositories/lake/branches/b/staging/pmpu/"}) {
     EXPECT_EQ(found(Method::kGet, path), "none") << path;
   }
   EXPECT_EQ(found(Method::kPatch, "/repositories/lake"), "none");
@@ -56,10 +62,14 @@ TEST(Router, KnowsNoOtherPathAndNoOtherMethod) {
 }
 
 TEST(Router, RefusesBrokenParameters) {
-  EXPECT_EQ(failure("/repositories/lake/refs//objects"), "parameter \"ref\" in path has an error: empty value is not allowed");
-  EXPECT_EQ(failure("/repositories/lake/commits/%zz"), "parameter \"commitId\" in path has an error: is not percent-encoded");
-  EXPECT_EQ(failure("/repositories/lake/commits/%00"), "parameter \"commitId\" in path has an error: holds a NUL byte");
-  EXPECT_EQ(failure("/repositories/lake/commits/%ff"), "parameter \"commitId\" in path has an error: is not UTF-8");
+  EXPECT_EQ(failure("/repositories/lake/refs//objects"),
+            "parameter \"ref\" in path has an error: empty value is not allowed");
+  EXPECT_EQ(failure("/repositories/lake/commits/%zz"),
+            "parameter \"commitId\" in path has an error: is not percent-encoded");
+  EXPECT_EQ(failure("/repositories/lake/commits/%00"),
+            "parameter \"commitId\" in path has an error: holds a NUL byte");
+  EXPECT_EQ(failure("/repositories/lake/commits/%ff"),
+            "parameter \"commitId\" in path has an error: is not UTF-8");
 }
 
 }  // namespace

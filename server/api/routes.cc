@@ -1,5 +1,6 @@
-// The table of all operations of the lakeFS wire format, in the order of its public description: which are served, by
-// what, and what is checked before. Rows with not_implemented are answered 501.
+// The table of all operations of the lakeFS wire format, in the order of its public description:
+// which are served, by what, and what is checked before. Rows with not_implemented are answered
+// 501.
 #include <array>
 
 #include "core/base/error.h"
@@ -242,12 +243,18 @@ http::Response not_implemented(const Context&, Call&) {
 
 std::string_view name_of(Method method) {
   switch (method) {
-    case kGet: return "GET";
-    case kHead: return "HEAD";
-    case kPost: return "POST";
-    case kPut: return "PUT";
-    case kDelete: return "DELETE";
-    case kPatch: return "PATCH";
+    case kGet:
+      return "GET";
+    case kHead:
+      return "HEAD";
+    case kPost:
+      return "POST";
+    case kPut:
+      return "PUT";
+    case kDelete:
+      return "DELETE";
+    case kPatch:
+      return "PATCH";
   }
   check_failed("Method", __FILE__, __LINE__);
 }

@@ -1,9 +1,9 @@
 // The table of routes against the operations of the wire format.
-#include <gtest/gtest.h>
-
 #include <map>
 #include <set>
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "server/api/route.h"
 #include "server/api/router.h"
@@ -34,29 +34,63 @@ TEST(Routes, AskForAnAccountExceptWhereClientsHaveNone) {
   for (const Route& route : routes()) {
     if (!route.needs_account()) open.insert(route.operation);
   }
-  const std::set<std::string_view> expected = {
-      "setupCommPrefs", "getSetupState",       "setup",       "login",        "externalPrincipalLogin",
-      "stsLogin",       "getAuthCapabilities", "healthCheck", "oauthCallback"};
+  const std::set<std::string_view> expected = {"setupCommPrefs",
+                                               "getSetupState",
+                                               "setup",
+                                               "login",
+                                               "externalPrincipalLogin",
+                                               "stsLogin",
+                                               "getAuthCapabilities",
+                                               "healthCheck",
+                                               "oauthCallback"};
   EXPECT_EQ(open, expected);
 }
 
 TEST(Routes, ServedOnesThatTakeJsonCheckItBeforeAnythingElse) {
   for (const Route& route : routes()) {
-    const bool json = route.input.body == Input::Body::kJson || route.input.body == Input::Body::kOptionalJson;
+    const bool json =
+        route.input.body == Input::Body::kJson || route.input.body == Input::Body::kOptionalJson;
     EXPECT_EQ(json, route.input.check_body != nullptr) << route.operation;
   }
 }
 
 TEST(Routes, ServeEverythingThePythonClientCalls) {
   // `lakefs` 0.16 with `lakefs-sdk` 1.88 calls these when no presigned URLs are offered.
-  const std::set<std::string_view> called = {
-      "getConfig",       "listRepositories", "createRepository", "getRepository", "getRepositoryMetadata",
-      "deleteRepository", "listBranches",    "listTags",         "createBranch",  "getBranch",
-      "getCommit",       "commit",           "diffBranch",       "deleteObjects", "resetBranch",
-      "revertBranch",    "cherryPick",       "deleteBranch",     "mergeIntoBranch", "createTag",
-      "importStart",     "importStatus",     "importCancel",     "logCommits",    "diffRefs",
-      "listObjects",     "deleteTag",        "statObject",       "headObject",    "copyObject",
-      "deleteObject",    "getObject",        "uploadObject",     "getPhysicalAddress", "linkPhysicalAddress"};
+  const std::set<std::string_view> called = {"getConfig",
+                                             "listRepositories",
+                                             "createRepository",
+                                             "getRepository",
+                                             "getRepositoryMetadata",
+                                             "deleteRepository",
+                                             "listBranches",
+                                             "listTags",
+                                             "createBranch",
+                                             "getBranch",
+                                             "getCommit",
+                                             "commit",
+                                             "diffBranch",
+                                             "deleteObjects",
+                                             "resetBranch",
+                                             "revertBranch",
+                                             "cherryPick",
+                                             "deleteBranch",
+                                             "mergeIntoBranch",
+                                             "createTag",
+                                             "importStart",
+                                             "importStatus",
+                                             "importCancel",
+                                             "logCommits",
+                                             "diffRefs",
+                                             "listObjects",
+                                             "deleteTag",
+                                             "statObject",
+                                             "headObject",
+                                             "copyObject",
+                                             "deleteObject",
+                                             "getObject",
+                                             "uploadObject",
+                                             "getPhysicalAddress",
+                                             "linkPhysicalAddress"};
   for (const Route& route : routes()) {
     if (called.contains(route.operation)) {
       EXPECT_NE(route.handler, &not_implemented) << route.operation;

@@ -22,10 +22,12 @@ struct Sample {
 
 constexpr std::array kSamples = {
     Sample{"README.md", "text/markdown",
-           "# Sample repository\n\nTry it: make a branch, change data/flowers.csv there, look at the diff,\n"
+           "# Sample repository\n\nTry it: make a branch, change data/flowers.csv there, look at "
+           "the diff,\n"
            "commit, and merge the branch back.\n"},
     Sample{"data/flowers.csv", "text/csv",
-           "petal_length,petal_width,species\n1.4,0.2,setosa\n4.7,1.4,versicolor\n6.0,2.5,virginica\n"},
+           "petal_length,petal_width,species\n1.4,0.2,setosa\n4.7,1.4,versicolor\n6.0,2.5,"
+           "virginica\n"},
 };
 
 class SampleBody final : public versioning::UploadBody {
@@ -46,16 +48,18 @@ class SampleBody final : public versioning::UploadBody {
 
 }  // namespace
 
-void add_sample_data(versioning::Engine& engine, const Repository& repository, const std::string& committer) {
+void add_sample_data(versioning::Engine& engine, const Repository& repository,
+                     const std::string& committer) {
   // A read-only repository gets its samples too: nobody could add them later.
   constexpr bool kForce = true;
   for (const Sample& sample : kSamples) {
-    const versioning::UploadTarget target = versioning::check_upload(
-        engine, repository.name, repository.default_branch, Key(std::string(sample.path)), kForce, {});
+    const versioning::UploadTarget target =
+        versioning::check_upload(engine, repository.name, repository.default_branch,
+                                 Key(std::string(sample.path)), kForce, {});
     SampleBody body(sample.bytes);
-    versioning::put_object(engine, target, body, sample.bytes.size(),
-                           {.content_type = std::string(sample.content_type), .user_metadata = {}, .extras = {}},
-                           {});
+    versioning::put_object(
+        engine, target, body, sample.bytes.size(),
+        {.content_type = std::string(sample.content_type), .user_metadata = {}, .extras = {}}, {});
   }
   versioning::commit_branch(engine, repository.name, repository.default_branch,
                             {.committer = committer,

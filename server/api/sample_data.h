@@ -12,6 +12,7 @@ struct Engine;
 namespace tarn::api {
 
 /// Uploads a readme and a small table to the default branch and commits them.
-void add_sample_data(versioning::Engine& engine, const Repository& repository, const std::string& committer);
+void add_sample_data(versioning::Engine& engine, const Repository& repository,
+                     const std::string& committer);
 
 }  // namespace tarn::api

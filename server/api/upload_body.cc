@@ -87,12 +87,16 @@ IncomingObject open_upload(http::Request& request, uint64_t bytes_max) {
   if (const std::optional<std::string> boundary = form_boundary(content_type)) {
     auto form = std::make_unique<FormUpload>(*request.body, *boundary, bytes_max);
     FormPart part = form->find_content();
-    return {.body = std::move(form), .content_type = std::move(part.content_type), .size_bytes = std::nullopt};
+    return {.body = std::move(form),
+            .content_type = std::move(part.content_type),
+            .size_bytes = std::nullopt};
   }
   std::optional<uint64_t> size = request.content_length;
   if (!size && !request.chunked) size = 0;
   if (size && *size > bytes_max) throw_too_large(bytes_max);
-  return {.body = std::make_unique<RawUpload>(*request.body, bytes_max), .content_type = content_type, .size_bytes = size};
+  return {.body = std::make_unique<RawUpload>(*request.body, bytes_max),
+          .content_type = content_type,
+          .size_bytes = size};
 }
 
 }  // namespace tarn::api

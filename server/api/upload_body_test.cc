@@ -1,8 +1,8 @@
 #include "server/api/upload_body.h"
 
-#include <gtest/gtest.h>
-
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "core/base/error.h"
 
@@ -52,10 +52,11 @@ TEST(OpenUpload, TakesNoBodyAsAnEmptyObject) {
 }
 
 TEST(OpenUpload, TakesThePartContentOfAForm) {
-  http::Request request = a_request("multipart/form-data; boundary=B",
-                                    "--B\r\nContent-Disposition: form-data; name=\"x\"\r\n\r\nno\r\n"
-                                    "--B\r\nContent-Disposition: form-data; name=\"content\"; filename=\"f\"\r\n"
-                                    "Content-Type: text/csv\r\n\r\nhello\r\n--B--\r\n");
+  http::Request request =
+      a_request("multipart/form-data; boundary=B",
+                "--B\r\nContent-Disposition: form-data; name=\"x\"\r\n\r\nno\r\n"
+                "--B\r\nContent-Disposition: form-data; name=\"content\"; filename=\"f\"\r\n"
+                "Content-Type: text/csv\r\n\r\nhello\r\n--B--\r\n");
   IncomingObject incoming = open_upload(request, kPlenty);
   EXPECT_EQ(incoming.content_type, "text/csv");
   EXPECT_EQ(incoming.size_bytes, std::nullopt);
@@ -64,14 +65,16 @@ TEST(OpenUpload, TakesThePartContentOfAForm) {
 }
 
 TEST(OpenUpload, RefusesAFormWithoutThatPart) {
-  http::Request request = a_request("multipart/form-data; boundary=B",
-                                    "--B\r\nContent-Disposition: form-data; name=\"x\"\r\n\r\nno\r\n--B--\r\n");
+  http::Request request =
+      a_request("multipart/form-data; boundary=B",
+                "--B\r\nContent-Disposition: form-data; name=\"x\"\r\n\r\nno\r\n--B--\r\n");
   EXPECT_THROW(open_upload(request, kPlenty), Error);
 }
 
 TEST(OpenUpload, RefusesAFormThatIsCutShortAfterThatPart) {
-  http::Request request = a_request("multipart/form-data; boundary=B",
-                                    "--B\r\nContent-Disposition: form-data; name=\"content\"\r\n\r\nhello\r\n--B\r\n");
+  http::Request request =
+      a_request("multipart/form-data; boundary=B",
+                "--B\r\nContent-Disposition: form-data; name=\"content\"\r\n\r\nhello\r\n--B\r\n");
   IncomingObject incoming = open_upload(request, kPlenty);
   EXPECT_THROW(read_all_of(*incoming.body), Error);
 }

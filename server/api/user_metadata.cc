@@ -12,8 +12,9 @@ namespace {
 
 std::string lower(std::string_view text) {
   std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  std::transform(out.begin(), out.end(), out.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
   return out;
 }
 
@@ -54,8 +55,9 @@ void check_user_metadata(const Metadata& metadata) {
   size_t bytes = 0;
   for (const auto& [name, value] : metadata) bytes += name.size() + value.size();
   if (bytes > kUserMetadataBytesMax) {
-    throw Error(ErrorCode::kInvalidArgument, "metadata_too_large",
-                str_cat("user metadata of ", bytes, " bytes: the limit is ", kUserMetadataBytesMax));
+    throw Error(
+        ErrorCode::kInvalidArgument, "metadata_too_large",
+        str_cat("user metadata of ", bytes, " bytes: the limit is ", kUserMetadataBytesMax));
   }
 }
 

@@ -9,8 +9,9 @@ namespace tarn::api {
 /// All names and values of one object together: as much as fits into a request head.
 constexpr size_t kUserMetadataBytesMax = 32 * 1024;
 
-/// X-Lakefs-Meta-<k> gives k, X-Lakefs-Internal-<k> gives ::lakefs::k, both in lower case (header names have no case).
-/// A value that is not UTF-8 is read as Latin-1, which is what HTTP libraries write.
+/// X-Lakefs-Meta-<k> gives k, X-Lakefs-Internal-<k> gives ::lakefs::k, both in lower case (header
+/// names have no case). A value that is not UTF-8 is read as Latin-1, which is what HTTP libraries
+/// write.
 Metadata metadata_of(const http::Headers& headers);
 
 /// Throws invalid_argument beyond kUserMetadataBytesMax.

@@ -1,6 +1,5 @@
 #include "server/jobs/background.h"
 
-#include "core/meta/writer.h"
 #include "core/versioning/assembly.h"
 #include "core/versioning/import.h"
 
@@ -15,17 +14,18 @@ constexpr std::chrono::milliseconds kSweepInterval = 60s;
 
 }  // namespace
 
-std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& assembly, uint32_t import_workers) {
+std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& assembly,
+                                                      const BackgroundOptions& options) {
   std::vector<std::unique_ptr<Worker>> workers;
   const auto start = [&](const char* name, std::chrono::milliseconds interval, Worker::Run run) {
     workers.push_back(std::make_unique<Worker>(WorkerOptions{name, interval}, std::move(run)));
   };
-  start("heartbeat", meta::kWriterTtl / 3, [&assembly](std::stop_token) {
+  start("heartbeat", options.heartbeat_interval, [&assembly](std::stop_token) {
     assembly.heartbeat();
     return false;
   });
   start("sweep", kSweepInterval, [&assembly](std::stop_token) { return assembly.sweep(); });
-  for (uint32_t i = 0; i < import_workers; ++i) {
+  for (uint32_t i = 0; i < options.import_workers; ++i) {
     start("import", kImportPoll, [&assembly](std::stop_token stop) {
       return versioning::run_one_import(assembly.engine(), stop);
     });

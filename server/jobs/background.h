@@ -1,6 +1,7 @@
 // Everything a server does besides answering requests.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -13,8 +14,14 @@ class Assembly;
 
 namespace tarn::jobs {
 
-/// Starts the loops: imports (`import_workers` at once), the writer's heartbeat, sweeping of what has expired. They
-/// stop when the result is destroyed; `assembly` outlives it.
-std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& assembly, uint32_t import_workers);
+struct BackgroundOptions {
+  uint32_t import_workers = 2;                   ///< imports run at once
+  std::chrono::milliseconds heartbeat_interval;  ///< of this process's writer row
+};
+
+/// Starts the loops: imports, the writer's heartbeat, sweeping of what has expired. They stop when
+/// the result is destroyed; `assembly` outlives it.
+std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& assembly,
+                                                      const BackgroundOptions& options);
 
 }  // namespace tarn::jobs

@@ -39,7 +39,8 @@ void Worker::loop(std::stop_token stop, const WorkerOptions& options, const Run&
       if (!worked) wait(stop, options.interval);
     } catch (const std::exception& error) {
       ++failures;
-      log::warn("job_failed", {{"job", options.name}, {"failures", failures}, {"message", error.what()}});
+      log::warn("job_failed",
+                {{"job", options.name}, {"failures", failures}, {"message", error.what()}});
       wait(stop, failure_pause(failures));
     }
   }

@@ -10,12 +10,13 @@
 namespace tarn::jobs {
 
 struct WorkerOptions {
-  std::string name;                       ///< in the log
-  std::chrono::milliseconds interval{};   ///< between two runs that found nothing to do
+  std::string name;                      ///< in the log
+  std::chrono::milliseconds interval{};  ///< between two runs that found nothing to do
 };
 
-/// Calls `run` on a thread of its own until it is destroyed. `run` returns whether it did any work: then it is called
-/// again at once, else after the interval. What it throws is logged and waited out, longer each time in a row.
+/// Calls `run` on a thread of its own until it is destroyed. `run` returns whether it did any work:
+/// then it is called again at once, else after the interval. What it throws is logged and waited
+/// out, longer each time in a row.
 class Worker {
  public:
   using Run = std::function<bool(std::stop_token)>;

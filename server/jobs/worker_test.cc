@@ -1,10 +1,10 @@
 #include "server/jobs/worker.h"
 
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <latch>
 #include <stdexcept>
+
+#include <gtest/gtest.h>
 
 namespace tarn::jobs {
 namespace {

@@ -1,5 +1,6 @@
-// Clients of the lost-write race against running servers: writers on one branch spread over all servers, a committer
-// and a merger beside them; in the end every acknowledged key is looked for. Prints one line of JSON.
+// Clients of the lost-write race against running servers: writers on one branch spread over all
+// servers, a committer and a merger beside them; in the end every acknowledged key is looked for.
+// Prints one line of JSON.
 //
 //   race_client KEY SECRET SECONDS WRITES_MIN URL [URL ...]
 #include <atomic>
@@ -26,7 +27,9 @@ constexpr size_t kAnswerBytesMax = 64 * 1024 * 1024;
 class Race {
  public:
   Race(std::string key, std::string secret, std::vector<std::string> urls)
-      : key_{std::move(key), std::move(secret)}, urls_(std::move(urls)), client_(http::Client::create({})) {
+      : key_{std::move(key), std::move(secret)},
+        urls_(std::move(urls)),
+        client_(http::Client::create({})) {
     must(rest(0, "POST", "", "{\"name\":\"race\",\"storage_namespace\":\"local://race\"}"), 201);
     must(rest(0, "POST", "/race/branches", "{\"name\":\"side\",\"source\":\"main\"}"), 201);
   }
@@ -48,26 +51,32 @@ class Race {
     const std::set<std::string> keys = visible();
     uint64_t lost = 0;
     for (int w = 0; w < kWriters; ++w) {
-      for (uint64_t n = 0; n < counts_[static_cast<size_t>(w)]; ++n) lost += keys.contains(key_of(w, n)) ? 0 : 1;
+      for (uint64_t n = 0; n < counts_[static_cast<size_t>(w)]; ++n)
+        lost += keys.contains(key_of(w, n)) ? 0 : 1;
     }
     for (int i = 0; i < merges_; ++i) lost += keys.contains("side/" + std::to_string(i)) ? 0 : 1;
-    std::printf("{\"acknowledged\":%llu,\"refused\":%llu,\"commits\":%d,\"merges\":%d,\"lost\":%llu}\n",
-                static_cast<unsigned long long>(acknowledged_.load()), static_cast<unsigned long long>(refused_.load()),
-                commits_.load(), merges_.load(), static_cast<unsigned long long>(lost));
+    std::printf(
+        "{\"acknowledged\":%llu,\"refused\":%llu,\"commits\":%d,\"merges\":%d,\"lost\":%llu}\n",
+        static_cast<unsigned long long>(acknowledged_.load()),
+        static_cast<unsigned long long>(refused_.load()), commits_.load(), merges_.load(),
+        static_cast<unsigned long long>(lost));
   }
 
  private:
   static std::string key_of(int writer, uint64_t number) {
     char out[32];
-    std::snprintf(out, sizeof out, "w%02d/k%08llu", writer, static_cast<unsigned long long>(number));
+    std::snprintf(out, sizeof out, "w%02d/k%08llu", writer,
+                  static_cast<unsigned long long>(number));
     return out;
   }
 
   static void must(const http::ClientResponse& answer, int status) {
-    if (answer.status != status) throw Error(ErrorCode::kInternal, std::to_string(answer.status) + " " + answer.body);
+    if (answer.status != status)
+      throw Error(ErrorCode::kInternal, std::to_string(answer.status) + " " + answer.body);
   }
 
-  http::ClientResponse rest(size_t server, const std::string& method, const std::string& path, const std::string& body) {
+  http::ClientResponse rest(size_t server, const std::string& method, const std::string& path,
+                            const std::string& body) {
     http::ClientRequest request;
     request.method = method;
     request.url = urls_[server % urls_.size()] + "/api/v1/repositories" + path;
@@ -87,7 +96,8 @@ class Race {
       request.url = url + path;
       request.body = "x";
       request.headers.add("Host", url.substr(url.find("//") + 2));
-      sigv4::sign(request.headers, {"PUT", path, "", "us-east-1"}, key_, sigv4::kUnsignedPayload, SystemClock().now());
+      sigv4::sign(request.headers, {"PUT", path, "", "us-east-1"}, key_, sigv4::kUnsignedPayload,
+                  SystemClock().now());
       if (client_->send(request, kAnswerBytesMax).status == 200) {
         ++count;
         ++acknowledged_;
@@ -99,7 +109,8 @@ class Race {
 
   void commit() {
     while (!stop_) {
-      if (rest(0, "POST", "/race/branches/main/commits", "{\"message\":\"race\"}").status == 201) ++commits_;
+      if (rest(0, "POST", "/race/branches/main/commits", "{\"message\":\"race\"}").status == 201)
+        ++commits_;
     }
   }
 
@@ -118,7 +129,10 @@ class Race {
     std::string after;
     for (;;) {
       const std::string page =
-          rest(1, "GET", "/race/refs/main/objects/ls?amount=1000&user_metadata=false&after=" + percent_encode(after), "")
+          rest(1, "GET",
+               "/race/refs/main/objects/ls?amount=1000&user_metadata=false&after=" +
+                   percent_encode(after),
+               "")
               .body;
       const std::string mark = "\"path\":\"";
       const size_t before = out.size();

@@ -13,7 +13,8 @@ namespace {
 class BorrowedStore final : public blob::BlobStore {
  public:
   explicit BorrowedStore(blob::BlobStore& store) : store_(store) {}
-  std::unique_ptr<blob::BlobWriter> create(std::string_view key, std::optional<uint64_t> size) override {
+  std::unique_ptr<blob::BlobWriter> create(std::string_view key,
+                                           std::optional<uint64_t> size) override {
     return store_.create(key, size);
   }
   std::optional<blob::BlobStat> stat(std::string_view key) override { return store_.stat(key); }
@@ -41,7 +42,8 @@ size_t TextBody::read(std::span<char> out) {
 
 versioning::UploadDigests TextBody::digests() { return {to_hex(md5(text_)), {}}; }
 
-TestEngine::TestEngine(const std::string& database_url, blob::MemoryStore* shared) : pool(database_url, {}) {
+TestEngine::TestEngine(const std::string& database_url, blob::MemoryStore* shared)
+    : pool(database_url, {}) {
   if (shared) {
     store = shared;
     stores.set_local_root(std::make_unique<BorrowedStore>(*shared));
@@ -71,26 +73,30 @@ Entry TestEngine::put(const RepositoryName& repo, const std::string& branch, con
   return versioning::put_object(**this, target, body, size, {"text/plain", {}, {}}, condition);
 }
 
-void TestEngine::remove(const RepositoryName& repo, const std::string& branch, const std::string& key) {
+void TestEngine::remove(const RepositoryName& repo, const std::string& branch,
+                        const std::string& key) {
   versioning::delete_object(**this, repo, BranchName(branch), Key(key), false);
 }
 
-Commit TestEngine::commit(const RepositoryName& repo, const std::string& branch, const std::string& message) {
+Commit TestEngine::commit(const RepositoryName& repo, const std::string& branch,
+                          const std::string& message) {
   versioning::CommitRequest request;
   request.committer = "tester";
   request.message = message;
   return versioning::commit_branch(**this, repo, BranchName(branch), request);
 }
 
-void TestEngine::branch(const RepositoryName& repo, const std::string& name, const std::string& source) {
+void TestEngine::branch(const RepositoryName& repo, const std::string& name,
+                        const std::string& source) {
   versioning::create_branch(**this, repo, {BranchName(name), source, false, false});
 }
 
-std::string TestEngine::read(const RepositoryName& repo, const std::string& ref, const std::string& key) {
+std::string TestEngine::read(const RepositoryName& repo, const std::string& ref,
+                             const std::string& key) {
   const auto found = versioning::find_object(**this, repo, ref, Key(key));
   if (!found) return "<absent>";
-  const auto reader =
-      versioning::open_object(**this, found->repository, found->entry, {0, found->entry.size_bytes});
+  const auto reader = versioning::open_object(**this, found->repository, found->entry,
+                                              {0, found->entry.size_bytes});
   std::string out(found->entry.size_bytes, '\0');
   size_t at = 0;
   while (const size_t got = reader->read(std::span<char>(out).subspan(at))) at += got;

@@ -40,10 +40,11 @@ class TestEngine {
 
   RepositoryName make_repository(const std::string& name);
   /// Uploads `text` to a branch.
-  Entry put(const RepositoryName& repo, const std::string& branch, const std::string& key, std::string text,
-            const versioning::Condition& condition = {});
+  Entry put(const RepositoryName& repo, const std::string& branch, const std::string& key,
+            std::string text, const versioning::Condition& condition = {});
   void remove(const RepositoryName& repo, const std::string& branch, const std::string& key);
-  Commit commit(const RepositoryName& repo, const std::string& branch, const std::string& message = "m");
+  Commit commit(const RepositoryName& repo, const std::string& branch,
+                const std::string& message = "m");
   void branch(const RepositoryName& repo, const std::string& name, const std::string& source);
   /// The object's bytes, or "<absent>".
   std::string read(const RepositoryName& repo, const std::string& ref, const std::string& key);

@@ -125,8 +125,7 @@ class Tarnd:
 
     def stop(self):
         """Ends it as an operator would, and demands a clean end."""
-        import time; t=time.time()
-        status = self.process.stop(); print('STOP', self.directory, time.time()-t)
+        status = self.process.stop()
         if status != 0:
             raise RuntimeError(f"tarnd ended with {status} on SIGTERM:\n{self.process.tail()}")
 

@@ -1,34 +1,40 @@
+#include "server/api/json/account.h"
+
 #include <chrono>
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 #include "server/api/credentials.h"
 #include "server/api/handlers/handlers.h"
-#include "server/api/json/account.h"
 #include "server/api/response.h"
 
 namespace tarn::api {
 namespace {
 
 std::string session_cookie(const auth::LoginToken& token, bool tls) {
-  return str_cat(kSessionCookie, "=", token.token, "; Path=/; Expires=", to_http_date(token.expires),
-                 "; HttpOnly; SameSite=Lax", tls ? "; Secure" : "");
+  return str_cat(kSessionCookie, "=", token.token,
+                 "; Path=/; Expires=", to_http_date(token.expires), "; HttpOnly; SameSite=Lax",
+                 tls ? "; Secure" : "");
 }
 
 }  // namespace
 
-http::Response get_setup_state(const Context&, Call&) { return json_response(200, json::setup_state_body()); }
+http::Response get_setup_state(const Context&, Call&) {
+  return json_response(200, json::setup_state_body());
+}
 
 http::Response setup(const Context&, Call&) {
   // The first start makes the administrator, so there is never anything left to set up.
-  throw Error(ErrorCode::kAlreadyExists, "already_initialized", "this installation is already initialized");
+  throw Error(ErrorCode::kAlreadyExists, "already_initialized",
+              "this installation is already initialized");
 }
 
 http::Response setup_comm_prefs(const Context&, Call&) { return empty_response(200); }
 
 http::Response login(const Context& context, Call& call) {
   const json::Login given = json::parse_login(call.body->root());
-  const auto user = context.authenticator.check_password(given.access_key_id, given.secret_access_key);
+  const auto user =
+      context.authenticator.check_password(given.access_key_id, given.secret_access_key);
   if (!user) throw_unauthenticated();
   const auth::LoginToken token = context.authenticator.issue_token(*user);
   http::Response response = json_response(200, json::login_body(token));

@@ -40,8 +40,8 @@ http::Response create_branch(const Context& context, Call& call) {
 }
 
 http::Response get_branch(const Context& context, Call& call) {
-  return json_response(
-      200, json::branch_body(versioning::get_branch(context.engine, call.repository(), call.branch())));
+  return json_response(200, json::branch_body(versioning::get_branch(
+                                context.engine, call.repository(), call.branch())));
 }
 
 http::Response delete_branch(const Context& context, Call& call) {
@@ -61,15 +61,16 @@ http::Response reset_branch(const Context& context, Call& call) {
       versioning::reset_prefix(context.engine, repository, branch, given.path, given.force);
       break;
     case json::ResetBranch::Kind::kObject:
-      versioning::reset_object(context.engine, repository, branch, parse_key(given.path), given.force);
+      versioning::reset_object(context.engine, repository, branch, parse_key(given.path),
+                               given.force);
       break;
   }
   return empty_response(204);
 }
 
 http::Response hard_reset_branch(const Context& context, Call& call) {
-  versioning::hard_reset_branch(context.engine, call.repository(), call.branch(), call.parameter("ref"),
-                                call.flag("force"));
+  versioning::hard_reset_branch(context.engine, call.repository(), call.branch(),
+                                call.parameter("ref"), call.flag("force"));
   return empty_response(204);
 }
 
@@ -104,9 +105,10 @@ http::Response diff_branch(const Context& context, Call& call) {
                                .after = std::string(call.parameter("after")),
                                .delimiter = std::string(call.parameter("delimiter")),
                                .limit = call.amount()});
-  return json_response(200, json::list_of(page, kBytesPerChange, [](json::Writer& out, const Change& change) {
-                         json::write_change(out, change, false);
-                       }));
+  return json_response(
+      200, json::list_of(page, kBytesPerChange, [](json::Writer& out, const Change& change) {
+        json::write_change(out, change, false);
+      }));
 }
 
 }  // namespace tarn::api

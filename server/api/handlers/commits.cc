@@ -1,8 +1,7 @@
-#include "core/versioning/commit.h"
-
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/versioning/commit.h"
 #include "core/versioning/log.h"
 #include "core/versioning/refs.h"
 #include "server/api/handlers/handlers.h"
@@ -53,14 +52,15 @@ http::Response commit(const Context& context, Call& call) {
 http::Response get_commit(const Context& context, Call& call) {
   const std::string& ref = call.path("commitId");
   // Text that can be no ref means no commit here; other calls refuse it.
-  if (ref.find(' ') != std::string::npos) throw Error(ErrorCode::kNotFound, "ref_not_found", "commit not found");
+  if (ref.find(' ') != std::string::npos)
+    throw Error(ErrorCode::kNotFound, "ref_not_found", "commit not found");
   const Commit found = versioning::resolve_commit(context.engine, call.repository(), ref);
   return json_response(200, json::commit_body(found));
 }
 
 http::Response log_commits(const Context& context, Call& call) {
-  const Page<Commit> page =
-      versioning::log_commits(context.engine, call.repository(), call.path("ref"), log_options(call));
+  const Page<Commit> page = versioning::log_commits(context.engine, call.repository(),
+                                                    call.path("ref"), log_options(call));
   return json_response(200, json::list_of(page, kBytesPerCommit, json::write_commit));
 }
 

@@ -1,5 +1,6 @@
-// The handlers of all operations that are served, by resource. Each reads its parameters, calls one verb of
-// core/versioning and encodes the result; the table in routes.cc says what was checked before.
+// The handlers of all operations that are served, by resource. Each reads its parameters, calls one
+// verb of core/versioning and encodes the result; the table in routes.cc says what was checked
+// before.
 #pragma once
 
 #include "core/http/message.h"

@@ -15,20 +15,21 @@ namespace {
 /// A storage class is one word of the store.
 constexpr size_t kStorageClassBytesMax = 64;
 
-http::Response object_response(int status, const Context& context, const versioning::UploadTarget& target,
-                               const Entry& entry) {
-  return json_response(
-      status, json::object_body({.path = target.key.str(),
-                                 .entry = entry,
-                                 .physical_address = versioning::physical_address(
-                                     context.engine, target.repository, entry)}));
+http::Response object_response(int status, const Context& context,
+                               const versioning::UploadTarget& target, const Entry& entry) {
+  return json_response(status, json::object_body({.path = target.key.str(),
+                                                  .entry = entry,
+                                                  .physical_address = versioning::physical_address(
+                                                      context.engine, target.repository, entry)}));
 }
 
 void set_storage_class(versioning::ObjectAttributes& attributes, std::string_view storage_class) {
   if (storage_class.empty()) return;
-  const bool word = storage_class.size() <= kStorageClassBytesMax &&
-                    storage_class.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == std::string_view::npos;
-  if (!word) throw_invalid("parameter \"storageClass\" in query has an error: must be an upper-case word");
+  const bool word =
+      storage_class.size() <= kStorageClassBytesMax &&
+      storage_class.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == std::string_view::npos;
+  if (!word)
+    throw_invalid("parameter \"storageClass\" in query has an error: must be an upper-case word");
   attributes.extras.push_back(
       {.tag = static_cast<uint32_t>(ExtraTag::kStorageClass), .value = std::string(storage_class)});
 }
@@ -37,14 +38,18 @@ std::string type_or_default(std::string type) {
   return type.empty() ? std::string(json::kDefaultContentType) : std::move(type);
 }
 
-/// The paths that can be keys; the others become failures. Empty ones name nothing and are left out.
-std::vector<Key> keys_of(const std::vector<std::string>& paths, std::vector<json::ObjectFailure>& failures) {
+/// The paths that can be keys; the others become failures. Empty ones name nothing and are left
+/// out.
+std::vector<Key> keys_of(const std::vector<std::string>& paths,
+                         std::vector<json::ObjectFailure>& failures) {
   std::vector<Key> keys;
   keys.reserve(paths.size());
   for (const std::string& path : paths) {
     if (path.empty()) continue;
     if (path.size() > kKeyBytesMax || path.find('\0') != std::string::npos) {
-      failures.push_back({.path = path, .status = 400, .message = "argument path: invalid value: validation error"});
+      failures.push_back({.path = path,
+                          .status = 400,
+                          .message = "argument path: invalid value: validation error"});
     } else {
       keys.emplace_back(path);
     }
@@ -56,16 +61,15 @@ std::vector<Key> keys_of(const std::vector<std::string>& paths, std::vector<json
 
 http::Response upload_object(const Context& context, Call& call) {
   const versioning::Condition condition = write_condition(call.request.headers);
-  versioning::ObjectAttributes attributes{.content_type = {},
-                                          .user_metadata = metadata_of(call.request.headers),
-                                          .extras = {}};
+  versioning::ObjectAttributes attributes{
+      .content_type = {}, .user_metadata = metadata_of(call.request.headers), .extras = {}};
   set_storage_class(attributes, call.parameter("storageClass"));
   const versioning::UploadTarget target = versioning::check_upload(
       context.engine, call.repository(), call.branch(), call.key(), call.flag("force"), condition);
   IncomingObject incoming = open_upload(call.request, context.upload_bytes_max);
   attributes.content_type = type_or_default(std::move(incoming.content_type));
-  const Entry entry = versioning::put_object(context.engine, target, *incoming.body, incoming.size_bytes,
-                                             attributes, condition);
+  const Entry entry = versioning::put_object(context.engine, target, *incoming.body,
+                                             incoming.size_bytes, attributes, condition);
   return object_response(201, context, target, entry);
 }
 
@@ -89,7 +93,8 @@ http::Response stage_object(const Context& context, Call& call) {
 }
 
 http::Response delete_object(const Context& context, Call& call) {
-  versioning::delete_object(context.engine, call.repository(), call.branch(), call.key(), call.flag("force"));
+  versioning::delete_object(context.engine, call.repository(), call.branch(), call.key(),
+                            call.flag("force"));
   return empty_response(204);
 }
 
@@ -117,22 +122,24 @@ http::Response copy_object(const Context& context, Call& call) {
   const RepositoryName repository = call.repository();
   const BranchName branch = call.branch();
   const Key destination = parse_key(call.parameter("dest_path"));
-  const Entry entry = versioning::copy_object(
-      context.engine,
-      {.repository = repository,
-       .ref = given.src_ref.empty() ? branch.str() : given.src_ref,
-       .key = parse_key(given.src_path)},
-      repository, branch, destination, {}, given.force);
-  const versioning::UploadTarget target{.repository = versioning::get_repository(context.engine, repository),
-                                        .branch = {},
-                                        .key = destination};
+  const Entry entry =
+      versioning::copy_object(context.engine,
+                              {.repository = repository,
+                               .ref = given.src_ref.empty() ? branch.str() : given.src_ref,
+                               .key = parse_key(given.src_path)},
+                              repository, branch, destination, {}, given.force);
+  const versioning::UploadTarget target{
+      .repository = versioning::get_repository(context.engine, repository),
+      .branch = {},
+      .key = destination};
   return object_response(201, context, target, entry);
 }
 
 http::Response update_user_metadata(const Context& context, Call& call) {
   const Metadata metadata = json::parse_user_metadata(call.body->root());
   check_user_metadata(metadata);
-  versioning::update_user_metadata(context.engine, call.repository(), call.branch(), call.key(), metadata, false);
+  versioning::update_user_metadata(context.engine, call.repository(), call.branch(), call.key(),
+                                   metadata, false);
   return empty_response(204);
 }
 

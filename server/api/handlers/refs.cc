@@ -17,40 +17,42 @@ constexpr size_t kBytesPerChange = 120;
 /// Where all conflicts of the merge can be paged through.
 std::string conflicts_url(const Call& call) {
   return str_cat(kBasePath, "/repositories/", percent_encode(call.path("repository")), "/refs/",
-                 percent_encode(call.path("destinationBranch")), "/diff/", percent_encode(call.path("sourceRef")),
-                 "?type=three_dot");
+                 percent_encode(call.path("destinationBranch")), "/diff/",
+                 percent_encode(call.path("sourceRef")), "?type=three_dot");
 }
 
 }  // namespace
 
 http::Response diff_refs(const Context& context, Call& call) {
   const bool two_dot = call.parameter("type") == "two_dot";
-  const Page<Change> page =
-      versioning::diff_refs(context.engine, call.repository(), call.path("leftRef"), call.path("rightRef"),
-                            two_dot ? versioning::DiffKind::kTwoDot : versioning::DiffKind::kThreeDot,
-                            {.prefix = std::string(call.parameter("prefix")),
-                             .after = std::string(call.parameter("after")),
-                             .delimiter = std::string(call.parameter("delimiter")),
-                             .limit = call.amount()});
+  const Page<Change> page = versioning::diff_refs(
+      context.engine, call.repository(), call.path("leftRef"), call.path("rightRef"),
+      two_dot ? versioning::DiffKind::kTwoDot : versioning::DiffKind::kThreeDot,
+      {.prefix = std::string(call.parameter("prefix")),
+       .after = std::string(call.parameter("after")),
+       .delimiter = std::string(call.parameter("delimiter")),
+       .limit = call.amount()});
   const bool with_right = call.flag("include_right_stats");
-  return json_response(200, json::list_of(page, kBytesPerChange, [&](json::Writer& out, const Change& change) {
-                         json::write_change(out, change, with_right);
-                       }));
+  return json_response(
+      200, json::list_of(page, kBytesPerChange, [&](json::Writer& out, const Change& change) {
+        json::write_change(out, change, with_right);
+      }));
 }
 
 http::Response merge_into_branch(const Context& context, Call& call) {
   json::Merge given;
   if (call.body) given = json::parse_merge(call.body->root());
-  const auto outcome = versioning::merge_into(context.engine, call.repository(), call.path("sourceRef"),
-                                              parse_branch_name(call.path("destinationBranch")),
-                                              {.committer = call.user.name,
-                                               .message = std::move(given.message),
-                                               .metadata = std::move(given.metadata),
-                                               .strategy = versioning::parse_merge_strategy(given.strategy),
-                                               .force = given.force,
-                                               .allow_empty = given.allow_empty,
-                                               .squash = given.squash,
-                                               .allow_dirty = given.allow_dirty});
+  const auto outcome =
+      versioning::merge_into(context.engine, call.repository(), call.path("sourceRef"),
+                             parse_branch_name(call.path("destinationBranch")),
+                             {.committer = call.user.name,
+                              .message = std::move(given.message),
+                              .metadata = std::move(given.metadata),
+                              .strategy = versioning::parse_merge_strategy(given.strategy),
+                              .force = given.force,
+                              .allow_empty = given.allow_empty,
+                              .squash = given.squash,
+                              .allow_dirty = given.allow_dirty});
   if (const auto* made = std::get_if<Commit>(&outcome)) {
     return json_response(200, json::merge_result_body(made->id));
   }
@@ -63,9 +65,9 @@ http::Response merge_into_branch(const Context& context, Call& call) {
 http::Response find_merge_base(const Context& context, Call& call) {
   const versioning::MergeBase found = versioning::find_merge_base(
       context.engine, call.repository(), call.path("sourceRef"), call.path("destinationBranch"));
-  return json_response(200, json::merge_base_body({.source = found.source,
-                                                   .destination = found.destination,
-                                                   .base = found.base}));
+  return json_response(
+      200, json::merge_base_body(
+               {.source = found.source, .destination = found.destination, .base = found.base}));
 }
 
 }  // namespace tarn::api

@@ -27,7 +27,8 @@ void check_storage_id(versioning::Engine& engine, const json::CreateRepository& 
 
 http::Response list_repositories(const Context& context, Call& call) {
   const Page<Repository> page = versioning::list_repositories(
-      context.engine, call.parameter("prefix"), call.parameter("search"), call.parameter("after"), call.amount());
+      context.engine, call.parameter("prefix"), call.parameter("search"), call.parameter("after"),
+      call.amount());
   return json_response(200, json::list_of(page, kBytesPerRepository, json::write_repository));
 }
 
@@ -38,15 +39,16 @@ http::Response create_repository(const Context& context, Call& call) {
                                           .storage_namespace = given.storage_namespace,
                                           .read_only = given.read_only,
                                           .bare = call.flag("bare")};
-  if (!given.default_branch.empty()) creation.default_branch = parse_branch_name(given.default_branch);
+  if (!given.default_branch.empty())
+    creation.default_branch = parse_branch_name(given.default_branch);
   const Repository made = versioning::create_repository(context.engine, creation);
   if (given.sample_data && !creation.bare) add_sample_data(context.engine, made, call.user.name);
   return json_response(201, json::repository_body(made));
 }
 
 http::Response get_repository(const Context& context, Call& call) {
-  return json_response(200,
-                       json::repository_body(versioning::get_repository(context.engine, call.repository())));
+  return json_response(
+      200, json::repository_body(versioning::get_repository(context.engine, call.repository())));
 }
 
 http::Response delete_repository(const Context& context, Call& call) {

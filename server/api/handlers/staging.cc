@@ -22,10 +22,12 @@ http::Response link_physical_address(const Context& context, Call& call) {
   const std::string address =
       versioning::check_handed_out_address(context.engine, target, given.physical_address);
   if (given.content_type.empty()) given.content_type = json::kDefaultContentType;
-  const Entry entry = versioning::stage_address(
-      context.engine, target, address, given.size_bytes, given.checksum, given.mtime,
-      {.content_type = std::move(given.content_type), .user_metadata = std::move(given.metadata), .extras = {}},
-      condition);
+  const Entry entry = versioning::stage_address(context.engine, target, address, given.size_bytes,
+                                                given.checksum, given.mtime,
+                                                {.content_type = std::move(given.content_type),
+                                                 .user_metadata = std::move(given.metadata),
+                                                 .extras = {}},
+                                                condition);
   // The address goes back as it came, token included.
   return json_response(200, json::object_body({.path = target.key.str(),
                                                .entry = entry,

@@ -12,15 +12,16 @@ constexpr size_t kBytesPerRef = 120;
 }  // namespace
 
 http::Response list_tags(const Context& context, Call& call) {
-  const Page<Tag> page = versioning::list_tags(context.engine, call.repository(), call.parameter("prefix"),
-                                               call.parameter("after"), call.amount());
+  const Page<Tag> page =
+      versioning::list_tags(context.engine, call.repository(), call.parameter("prefix"),
+                            call.parameter("after"), call.amount());
   return json_response(200, json::list_of(page, kBytesPerRef, json::write_tag));
 }
 
 http::Response create_tag(const Context& context, Call& call) {
   const json::CreateTag given = json::parse_create_tag(call.body->root());
-  const Tag made = versioning::create_tag(context.engine, call.repository(), parse_tag_name(given.id),
-                                          given.ref, given.force);
+  const Tag made = versioning::create_tag(context.engine, call.repository(),
+                                          parse_tag_name(given.id), given.ref, given.force);
   return json_response(201, json::tag_body(made));
 }
 

@@ -1,7 +1,7 @@
 // The shapes of bodies that clients decode strictly.
-#include <gtest/gtest.h>
-
 #include <functional>
+
+#include <gtest/gtest.h>
 
 #include "core/base/error.h"
 #include "server/api/json/account.h"
@@ -18,7 +18,8 @@
 namespace tarn::api::json {
 namespace {
 
-constexpr std::string_view kIdOfOnes = "0101010101010101010101010101010101010101010101010101010101010101";
+constexpr std::string_view kIdOfOnes =
+    "0101010101010101010101010101010101010101010101010101010101010101";
 
 CommitId an_id() {
   CommitId id;
@@ -56,20 +57,25 @@ TEST(RepositoryBody, NeverLeavesTheStorageIdOut) {
   repository.storage_namespace = "local://lake";
   repository.default_branch = BranchName("main");
   repository.created = from_millis(1'700'000'000'000);
-  EXPECT_EQ(repository_body(repository),
-            R"({"creation_date":1700000000,"default_branch":"main","id":"lake","read_only":false,"storage_id":"",)"
-            R"("storage_namespace":"local://lake"})"
-            "\n");
+  EXPECT_EQ(
+      repository_body(repository),
+      R"({"creation_date":1700000000,"default_branch":"main","id":"lake","read_only":false,"storage_id":"",)"
+      R"("storage_namespace":"local://lake"})"
+      "\n");
 }
 
 TEST(CreateRepositoryBody, ChecksNameAndScheme) {
-  const auto ok = parsed(parse_create_repository, R"({"name":"lake","storage_namespace":"s3://b/p","read_only":true})");
+  const auto ok = parsed(parse_create_repository,
+                         R"({"name":"lake","storage_namespace":"s3://b/p","read_only":true})");
   EXPECT_EQ(ok.name.str(), "lake");
   EXPECT_TRUE(ok.read_only);
   EXPECT_EQ(ok.default_branch, "");
-  EXPECT_NE(failure(parse_create_repository, R"({"name":"A_b","storage_namespace":"s3://b/p"})"), "");
-  EXPECT_NE(failure(parse_create_repository, R"({"name":"ab","storage_namespace":"s3://b/p"})"), "");
-  EXPECT_NE(failure(parse_create_repository, R"({"name":"lake","storage_namespace":"ftp://b/p"})"), "");
+  EXPECT_NE(failure(parse_create_repository, R"({"name":"A_b","storage_namespace":"s3://b/p"})"),
+            "");
+  EXPECT_NE(failure(parse_create_repository, R"({"name":"ab","storage_namespace":"s3://b/p"})"),
+            "");
+  EXPECT_NE(failure(parse_create_repository, R"({"name":"lake","storage_namespace":"ftp://b/p"})"),
+            "");
   EXPECT_NE(failure(parse_create_repository, R"({"name":"lake"})"), "");
 }
 
@@ -78,10 +84,12 @@ TEST(CommitBody, OfTheFirstCommitHasEmptyListsAndIds) {
   commit.id = an_id();
   commit.message = "Repository created";
   commit.created = from_millis(1'700'000'000'123);
-  EXPECT_EQ(commit_body(commit),
-            R"({"committer":"","creation_date":1700000000,"generation":1,"id":")" + std::string(kIdOfOnes) +
-                R"(","message":"Repository created","meta_range_id":"","metadata":{},"parents":[],"version":1})"
-                "\n");
+  EXPECT_EQ(
+      commit_body(commit),
+      R"({"committer":"","creation_date":1700000000,"generation":1,"id":")" +
+          std::string(kIdOfOnes) +
+          R"(","message":"Repository created","meta_range_id":"","metadata":{},"parents":[],"version":1})"
+          "\n");
 }
 
 TEST(MetarangeId, IsSixtyFourDigitsOfTheContent) {
@@ -95,7 +103,8 @@ TEST(MetarangeId, IsSixtyFourDigitsOfTheContent) {
 }
 
 TEST(CreateCommitBody, TakesZeroAsADate) {
-  const auto given = parsed(parse_create_commit, R"({"message":"","date":0,"metadata":{"a":"b"},"allow_empty":true})");
+  const auto given = parsed(parse_create_commit,
+                            R"({"message":"","date":0,"metadata":{"a":"b"},"allow_empty":true})");
   EXPECT_EQ(given.message, "");
   EXPECT_EQ(given.date, from_millis(0));
   EXPECT_EQ(given.metadata, (Metadata{{"a", "b"}}));
@@ -110,7 +119,8 @@ TEST(RevertBody, NeedsItsParentNumber) {
   EXPECT_EQ(parsed(parse_revert, R"({"ref":"main","parent_number":-1})").parent_number, -1);
   EXPECT_NE(failure(parse_revert, R"({"ref":"main"})"), "");
   EXPECT_EQ(parsed(parse_cherry_pick, R"({"ref":"x"})").parent_number, std::nullopt);
-  const auto given = parsed(parse_cherry_pick, R"({"ref":"x","parent_number":1,"commit_overrides":{"message":"m"}})");
+  const auto given = parsed(parse_cherry_pick,
+                            R"({"ref":"x","parent_number":1,"commit_overrides":{"message":"m"}})");
   EXPECT_EQ(given.parent_number, 1);
   EXPECT_EQ(given.overrides.message, "m");
   EXPECT_EQ(given.overrides.metadata, std::nullopt);
@@ -120,7 +130,8 @@ TEST(ResetBody, KnowsThreeTypes) {
   using Kind = ResetBranch::Kind;
   EXPECT_EQ(parsed(parse_reset_branch, R"({"type":"reset"})").kind, Kind::kAll);
   EXPECT_EQ(parsed(parse_reset_branch, R"({"type":"object","path":"a"})").kind, Kind::kObject);
-  EXPECT_EQ(parsed(parse_reset_branch, R"({"type":"common_prefix","path":"a"})").kind, Kind::kPrefix);
+  EXPECT_EQ(parsed(parse_reset_branch, R"({"type":"common_prefix","path":"a"})").kind,
+            Kind::kPrefix);
   EXPECT_EQ(failure(parse_reset_branch, R"({"type":"x"})"),
             "request body has an error: /type: must be object, common_prefix or reset");
 }
@@ -129,9 +140,13 @@ TEST(ObjectBody, ShowsMetadataAsAsked) {
   Entry entry = an_entry();
   using Shown = ObjectView::UserMetadata;
   const auto body = [&](Shown shown) {
-    return object_body({.path = "a/b", .entry = entry, .physical_address = "local://lake/data/x", .user_metadata = shown});
+    return object_body({.path = "a/b",
+                        .entry = entry,
+                        .physical_address = "local://lake/data/x",
+                        .user_metadata = shown});
   };
-  const std::string head = R"({"checksum":"5d41402abc4b2a76b9719d911017c592","content_type":"text/plain",)";
+  const std::string head =
+      R"({"checksum":"5d41402abc4b2a76b9719d911017c592","content_type":"text/plain",)";
   const std::string tail = R"("mtime":1700000000,"path":"a/b","path_type":"object",)"
                            R"("physical_address":"local://lake/data/x","size_bytes":5})"
                            "\n";
@@ -147,21 +162,24 @@ TEST(ObjectBody, ShowsMetadataAsAsked) {
 TEST(ObjectBody, NamesATypeWhenNoneIsStored) {
   Entry entry = an_entry();
   entry.content_type.clear();
-  EXPECT_NE(object_body({.path = "a", .entry = entry, .physical_address = ""}).find("application/octet-stream"),
+  EXPECT_NE(object_body({.path = "a", .entry = entry, .physical_address = ""})
+                .find("application/octet-stream"),
             std::string::npos);
 }
 
 TEST(CommonPrefix, HasTheFieldsThatClientsRequire) {
   Writer out;
   write_common_prefix(out, "d/");
-  EXPECT_EQ(std::move(out).take(),
-            R"({"checksum":"","mtime":0,"path":"d/","path_type":"common_prefix","physical_address":""})"
-            "\n");
+  EXPECT_EQ(
+      std::move(out).take(),
+      R"({"checksum":"","mtime":0,"path":"d/","path_type":"common_prefix","physical_address":""})"
+      "\n");
 }
 
 TEST(StagedBytesBody, StripsTheQuotesOfAChecksum) {
-  const auto given = parsed(parse_link_address,
-                            R"({"staging":{"physical_address":"s3://b/k"},"checksum":" \"abc\"","size_bytes":3})");
+  const auto given =
+      parsed(parse_link_address,
+             R"({"staging":{"physical_address":"s3://b/k"},"checksum":" \"abc\"","size_bytes":3})");
   EXPECT_EQ(given.checksum, "abc");
   EXPECT_EQ(given.size_bytes, 3u);
   EXPECT_EQ(given.physical_address, "s3://b/k");
@@ -170,12 +188,14 @@ TEST(StagedBytesBody, StripsTheQuotesOfAChecksum) {
 
 TEST(StagedBytesBody, RefusesWhatCouldBreakAHeader) {
   const auto link = [](std::string_view checksum, std::string_view type, std::string_view size) {
-    return failure(parse_link_address, R"({"staging":{"physical_address":"x"},"checksum":")" + std::string(checksum) +
-                                           R"(","content_type":")" + std::string(type) + R"(","size_bytes":)" +
+    return failure(parse_link_address, R"({"staging":{"physical_address":"x"},"checksum":")" +
+                                           std::string(checksum) + R"(","content_type":")" +
+                                           std::string(type) + R"(","size_bytes":)" +
                                            std::string(size) + "}");
   };
   EXPECT_EQ(link("abc", "text/plain", "3"), "");
-  EXPECT_EQ(link("\\\"\\\"", "", "3"), "request body has an error: /checksum: checksum is required");
+  EXPECT_EQ(link("\\\"\\\"", "", "3"),
+            "request body has an error: /checksum: checksum is required");
   EXPECT_NE(link("a\\r\\nb", "", "3"), "");
   EXPECT_NE(link("abc", "text/plain\\r\\nX: y", "3"), "");
   EXPECT_NE(link("abc", "", "-1"), "");
@@ -183,7 +203,8 @@ TEST(StagedBytesBody, RefusesWhatCouldBreakAHeader) {
 }
 
 TEST(DiffItem, HasSizesOfObjectsOnly) {
-  Change change{.type = ChangeType::kRemoved, .key = Key("a"), .left = an_entry(), .right = std::nullopt};
+  Change change{
+      .type = ChangeType::kRemoved, .key = Key("a"), .left = an_entry(), .right = std::nullopt};
   const auto text = [&](bool with_right) {
     Writer out;
     write_change(out, change, with_right);
@@ -191,50 +212,69 @@ TEST(DiffItem, HasSizesOfObjectsOnly) {
   };
   EXPECT_EQ(text(true), R"({"path":"a","path_type":"object","size_bytes":5,"type":"removed"})"
                         "\n");
-  change = {.type = ChangeType::kPrefixChanged, .key = Key("d/"), .left = std::nullopt, .right = std::nullopt};
+  change = {.type = ChangeType::kPrefixChanged,
+            .key = Key("d/"),
+            .left = std::nullopt,
+            .right = std::nullopt};
   EXPECT_EQ(text(true), R"({"path":"d/","path_type":"common_prefix","type":"prefix_changed"})"
                         "\n");
   change = {.type = ChangeType::kAdded, .key = Key("a"), .left = std::nullopt, .right = an_entry()};
   EXPECT_EQ(text(false), R"({"path":"a","path_type":"object","size_bytes":5,"type":"added"})"
                          "\n");
-  EXPECT_EQ(text(true), R"({"path":"a","path_type":"object","size_bytes":5,"type":"added","right":)"
-                        R"({"checksum":"5d41402abc4b2a76b9719d911017c592","content_type":"text/plain","metadata":{},)"
-                        R"("mtime":1700000000}})"
-                        "\n");
+  EXPECT_EQ(
+      text(true),
+      R"({"path":"a","path_type":"object","size_bytes":5,"type":"added","right":)"
+      R"({"checksum":"5d41402abc4b2a76b9719d911017c592","content_type":"text/plain","metadata":{},)"
+      R"("mtime":1700000000}})"
+      "\n");
 }
 
 TEST(MergeConflictBody, KeepsTheEmptyReferenceAndCountsAll) {
   std::vector<MergeConflict> conflicts(kConflictsShownMax + 1);
   for (MergeConflict& conflict : conflicts) conflict.key = Key("k");
-  const std::string body = merge_conflict_body({.conflicts = conflicts, .all = "/x", .request_id = "r"});
-  EXPECT_TRUE(body.starts_with(R"({"reference":"","message":"merge: conflict found","code":"merge_conflict",)")) << body;
+  const std::string body =
+      merge_conflict_body({.conflicts = conflicts, .all = "/x", .request_id = "r"});
+  EXPECT_TRUE(body.starts_with(
+      R"({"reference":"","message":"merge: conflict found","code":"merge_conflict",)"))
+      << body;
   EXPECT_NE(body.find(R"("conflicts":{"count":101,"paths":["k")"), std::string::npos);
   EXPECT_TRUE(body.ends_with("\"all\":\"/x\"}}\n"));
 }
 
 TEST(ListBody, EndsWithAnEmptyOffset) {
   const auto write = [](Writer& out, int item) { out.number(item); };
-  EXPECT_EQ(list_of(Page<int>{}, 8, write),
-            R"({"pagination":{"has_more":false,"max_per_page":1000,"next_offset":"","results":0},"results":[]})"
-            "\n");
-  EXPECT_EQ(list_of(Page<int>{.items = {1, 2}, .has_more = true, .next = "2"}, 8, write),
-            R"({"pagination":{"has_more":true,"max_per_page":1000,"next_offset":"2","results":2},"results":[1,2]})"
-            "\n");
-  EXPECT_NE(list_of(Page<int>{.items = {1}, .has_more = false, .next = "1"}, 8, write).find("\"next_offset\":\"\""),
+  EXPECT_EQ(
+      list_of(Page<int>{}, 8, write),
+      R"({"pagination":{"has_more":false,"max_per_page":1000,"next_offset":"","results":0},"results":[]})"
+      "\n");
+  EXPECT_EQ(
+      list_of(Page<int>{.items = {1, 2}, .has_more = true, .next = "2"}, 8, write),
+      R"({"pagination":{"has_more":true,"max_per_page":1000,"next_offset":"2","results":2},"results":[1,2]})"
+      "\n");
+  EXPECT_NE(list_of(Page<int>{.items = {1}, .has_more = false, .next = "1"}, 8, write)
+                .find("\"next_offset\":\"\""),
             std::string::npos);
 }
 
 TEST(ImportBodies, AreReadAndWrittenWhole) {
-  const auto given = parsed(parse_start_import,
-                            R"({"paths":[{"type":"common_prefix","path":"s3://b/p","destination":"d"},)"
-                            R"({"type":"object","path":"s3://b/k","destination":"k"}],"commit":{"message":"m"}})");
+  const auto given =
+      parsed(parse_start_import,
+             R"({"paths":[{"type":"common_prefix","path":"s3://b/p","destination":"d"},)"
+             R"({"type":"object","path":"s3://b/k","destination":"k"}],"commit":{"message":"m"}})");
   ASSERT_EQ(given.paths.size(), 2u);
   EXPECT_EQ(given.paths[0].kind, versioning::ImportPath::Kind::kPrefix);
   EXPECT_EQ(given.paths[1].kind, versioning::ImportPath::Kind::kObject);
-  EXPECT_NE(failure(parse_start_import, R"({"paths":[{"type":"x","path":"p","destination":""}],"commit":{"message":"m"}})"), "");
+  EXPECT_NE(
+      failure(parse_start_import,
+              R"({"paths":[{"type":"x","path":"p","destination":""}],"commit":{"message":"m"}})"),
+      "");
   EXPECT_NE(failure(parse_start_import, R"({"paths":[]})"), "");
-  EXPECT_EQ(import_status_body({.id = "i", .completed = false, .updated = from_millis(0), .ingested_objects = 7,
-                                .commit = std::nullopt, .error = "Canceled"}),
+  EXPECT_EQ(import_status_body({.id = "i",
+                                .completed = false,
+                                .updated = from_millis(0),
+                                .ingested_objects = 7,
+                                .commit = std::nullopt,
+                                .error = "Canceled"}),
             R"({"completed":false,"update_time":"1970-01-01T00:00:00.000Z","ingested_objects":7,)"
             R"("error":{"message":"Canceled"}})"
             "\n");
@@ -242,16 +282,18 @@ TEST(ImportBodies, AreReadAndWrittenWhole) {
 
 TEST(ConfigBody, KeepsTheOddSpellingsThatClientsRequire) {
   const std::string body = config_body({.version = "1.2.3", .namespace_pattern = "^local://"});
-  for (const char* piece : {"\"blockstore_namespace_ValidityRegex\":\"^local://\"", "\"version_context\":\"lakeFS\"",
-                            "\"storage_config_list\":[]", "\"blockstore_id\":\"\"", "\"pre_sign_support\":false"}) {
+  for (const char* piece :
+       {"\"blockstore_namespace_ValidityRegex\":\"^local://\"", "\"version_context\":\"lakeFS\"",
+        "\"storage_config_list\":[]", "\"blockstore_id\":\"\"", "\"pre_sign_support\":false"}) {
     EXPECT_NE(body.find(piece), std::string::npos) << piece;
   }
 }
 
 TEST(SetupState, NamesWhatClientsLookFor) {
   const std::string body = setup_state_body();
-  for (const char* piece : {"\"login_cookie_names\":[\"internal_auth_session\"]", "\"logout_url\":\"\"",
-                            "\"state\":\"initialized\"", "\"comm_prefs_missing\":false"}) {
+  for (const char* piece :
+       {"\"login_cookie_names\":[\"internal_auth_session\"]", "\"logout_url\":\"\"",
+        "\"state\":\"initialized\"", "\"comm_prefs_missing\":false"}) {
     EXPECT_NE(body.find(piece), std::string::npos) << piece;
   }
 }

@@ -23,7 +23,8 @@ Overrides overrides_of(const Value& body) {
 
 std::string metarange_id(const TreeRoot& root) {
   if (root.empty()) return "";
-  // Half as many bytes as clients expect: the hash twice keeps the 64 digits and stays a function of the content.
+  // Half as many bytes as clients expect: the hash twice keeps the 64 digits and stays a function
+  // of the content.
   const std::string half = to_hex(view_of(root.hash));
   return half + half;
 }

@@ -9,10 +9,10 @@ namespace tarn::api::json {
 struct Installation {
   std::string version{};
   std::string store_type = "local";  ///< "local" or "s3": what clients branch on
-  std::string namespace_example{};     ///< for example "local://example-bucket/"
-  std::string namespace_pattern{};     ///< regular expression of namespaces that can be used
-  std::string namespace_prefix{};      ///< what a form may start with
-  std::string import_pattern{};        ///< regular expression of import sources
+  std::string namespace_example{};   ///< for example "local://example-bucket/"
+  std::string namespace_pattern{};   ///< regular expression of namespaces that can be used
+  std::string namespace_prefix{};    ///< what a form may start with
+  std::string import_pattern{};      ///< regular expression of import sources
   int64_t grace_seconds = 86400;     ///< age below which garbage collection leaves bytes alone
 };
 

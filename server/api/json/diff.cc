@@ -7,11 +7,16 @@ namespace {
 
 std::string_view name_of(ChangeType type) {
   switch (type) {
-    case ChangeType::kAdded: return "added";
-    case ChangeType::kRemoved: return "removed";
-    case ChangeType::kChanged: return "changed";
-    case ChangeType::kConflict: return "conflict";
-    case ChangeType::kPrefixChanged: return "prefix_changed";
+    case ChangeType::kAdded:
+      return "added";
+    case ChangeType::kRemoved:
+      return "removed";
+    case ChangeType::kChanged:
+      return "changed";
+    case ChangeType::kConflict:
+      return "conflict";
+    case ChangeType::kPrefixChanged:
+      return "prefix_changed";
   }
   check_failed("ChangeType", __FILE__, __LINE__);
 }

@@ -1,6 +1,7 @@
 #include "server/api/json/document.h"
 
 #include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.h"
@@ -131,7 +132,8 @@ std::vector<Value> Value::items() const {
   if (!node.is_array()) fail("expected an array");
   std::vector<Value> out;
   out.reserve(node.size());
-  for (size_t i = 0; i < node.size(); ++i) out.push_back(Value(&node[i], str_cat(pointer_, "/", i)));
+  for (size_t i = 0; i < node.size(); ++i)
+    out.push_back(Value(&node[i], str_cat(pointer_, "/", i)));
   return out;
 }
 

@@ -11,8 +11,8 @@
 
 namespace tarn::api::json {
 
-/// A value inside a Document, with its JSON pointer; valid as long as the document. Every reader throws
-/// invalid_argument "request body has an error: <pointer>: expected ..." for another type.
+/// A value inside a Document, with its JSON pointer; valid as long as the document. Every reader
+/// throws invalid_argument "request body has an error: <pointer>: expected ..." for another type.
 class Value {
  public:
   /// Text without NUL (the database holds none).
@@ -51,7 +51,8 @@ class Value {
 /// A parsed body. Immutable.
 class Document {
  public:
-  /// Throws invalid_argument: not JSON (with the byte offset), nested deeper than kDepthMax, not UTF-8.
+  /// Throws invalid_argument: not JSON (with the byte offset), nested deeper than kDepthMax, not
+  /// UTF-8.
   static Document parse(std::string_view body);
   ~Document();
   Document(Document&&) noexcept;
@@ -65,8 +66,8 @@ class Document {
   std::unique_ptr<State> state_;
 };
 
-/// The greatest nesting of arrays and objects in `body`, text outside strings only; linear, no recursion. Stops
-/// counting past `limit`.
+/// The greatest nesting of arrays and objects in `body`, text outside strings only; linear, no
+/// recursion. Stops counting past `limit`.
 size_t nesting_depth(std::string_view body, size_t limit);
 
 }  // namespace tarn::api::json

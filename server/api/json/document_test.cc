@@ -1,8 +1,8 @@
 #include "server/api/json/document.h"
 
-#include <gtest/gtest.h>
-
 #include <functional>
+
+#include <gtest/gtest.h>
 
 #include "core/base/error.h"
 #include "server/api/json/limits.h"
@@ -11,7 +11,8 @@ namespace tarn::api::json {
 namespace {
 
 /// What reading says, or "".
-std::string failure(std::string_view body, const std::function<void(const Value&)>& read = [](const Value&) {}) {
+std::string failure(
+    std::string_view body, const std::function<void(const Value&)>& read = [](const Value&) {}) {
   try {
     read(Document::parse(body).root());
     return "";
@@ -23,16 +24,21 @@ std::string failure(std::string_view body, const std::function<void(const Value&
 
 TEST(Document, RefusesWhatIsNotJson) {
   EXPECT_EQ(failure("{"), "request body has an error: not JSON at byte 2");
-  for (const char* bad : {"", "{]", "{\"a\":1,}", "{'a':1}", "nul", "1 2", "\"\xff\"", "{\"a\":01}", "\"\\ud800\"", "NaN"}) {
+  for (const char* bad : {"", "{]", "{\"a\":1,}", "{'a':1}", "nul", "1 2", "\"\xff\"", "{\"a\":01}",
+                          "\"\\ud800\"", "NaN"}) {
     EXPECT_NE(failure(bad), "") << bad;
   }
 }
 
 TEST(Document, RefusesDepthWithoutParsingIt) {
-  const auto nested = [](size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); };
+  const auto nested = [](size_t depth) {
+    return std::string(depth, '[') + std::string(depth, ']');
+  };
   EXPECT_EQ(failure(nested(kDepthMax)), "");
-  EXPECT_EQ(failure(nested(kDepthMax + 1)), "request body has an error: nested deeper than 64 levels");
-  EXPECT_EQ(failure(std::string(1'000'000, '[')), "request body has an error: nested deeper than 64 levels");
+  EXPECT_EQ(failure(nested(kDepthMax + 1)),
+            "request body has an error: nested deeper than 64 levels");
+  EXPECT_EQ(failure(std::string(1'000'000, '[')),
+            "request body has an error: nested deeper than 64 levels");
   std::string objects;
   for (int i = 0; i < 100'000; ++i) objects += "{\"a\":";
   EXPECT_EQ(failure(objects), "request body has an error: nested deeper than 64 levels");
@@ -46,11 +52,15 @@ TEST(NestingDepth, DoesNotCountBracketsInText) {
 }
 
 TEST(Value, NamesThePointerOfWhatIsWrong) {
-  EXPECT_EQ(failure("[]", [](const Value& v) { v.at("name"); }), "request body has an error: /: expected an object");
-  EXPECT_EQ(failure("{}", [](const Value& v) { v.at("name"); }), "request body has an error: /name: is missing");
-  EXPECT_EQ(failure(R"({"name":null})", [](const Value& v) { v.at("name"); }), "request body has an error: /name: is missing");
-  EXPECT_EQ(failure(R"({"a":[{"b":1}]})", [](const Value& v) { v.at("a").items()[0].at("b").text(); }),
-            "request body has an error: /a/0/b: expected a string");
+  EXPECT_EQ(failure("[]", [](const Value& v) { v.at("name"); }),
+            "request body has an error: /: expected an object");
+  EXPECT_EQ(failure("{}", [](const Value& v) { v.at("name"); }),
+            "request body has an error: /name: is missing");
+  EXPECT_EQ(failure(R"({"name":null})", [](const Value& v) { v.at("name"); }),
+            "request body has an error: /name: is missing");
+  EXPECT_EQ(
+      failure(R"({"a":[{"b":1}]})", [](const Value& v) { v.at("a").items()[0].at("b").text(); }),
+      "request body has an error: /a/0/b: expected a string");
   EXPECT_EQ(failure(R"({"a":["x",2]})", [](const Value& v) { v.at("a").texts(); }),
             "request body has an error: /a/1: expected a string");
   EXPECT_EQ(failure(R"({"m":{"x/y~z":1}})", [](const Value& v) { v.at("m").text_map(); }),
@@ -58,19 +68,27 @@ TEST(Value, NamesThePointerOfWhatIsWrong) {
 }
 
 TEST(Value, ReadsEachTypeStrictly) {
-  EXPECT_EQ(failure(R"({"f":"true"})", [](const Value& v) { v.flag("f"); }), "request body has an error: /f: expected a boolean");
-  EXPECT_EQ(failure(R"({"f":1})", [](const Value& v) { v.flag("f"); }), "request body has an error: /f: expected a boolean");
+  EXPECT_EQ(failure(R"({"f":"true"})", [](const Value& v) { v.flag("f"); }),
+            "request body has an error: /f: expected a boolean");
+  EXPECT_EQ(failure(R"({"f":1})", [](const Value& v) { v.flag("f"); }),
+            "request body has an error: /f: expected a boolean");
   for (const char* bad : {"1.0", "\"1\"", "true", "1e3"}) {
-    EXPECT_EQ(failure(bad, [](const Value& v) { v.integer(); }), "request body has an error: /: expected an integer") << bad;
+    EXPECT_EQ(failure(bad, [](const Value& v) { v.integer(); }),
+              "request body has an error: /: expected an integer")
+        << bad;
   }
-  EXPECT_EQ(failure("9223372036854775808", [](const Value& v) { v.integer(); }), "request body has an error: /: the integer is out of range");
-  EXPECT_EQ(failure("5", [](const Value& v) { v.integer(0, 4); }), "request body has an error: /: must be between 0 and 4");
+  EXPECT_EQ(failure("9223372036854775808", [](const Value& v) { v.integer(); }),
+            "request body has an error: /: the integer is out of range");
+  EXPECT_EQ(failure("5", [](const Value& v) { v.integer(0, 4); }),
+            "request body has an error: /: must be between 0 and 4");
   EXPECT_EQ(Document::parse("-9223372036854775808").root().integer(), INT64_MIN);
 }
 
 TEST(Value, RefusesNulInText) {
-  EXPECT_EQ(failure("\"a\\u0000b\"", [](const Value& v) { v.text(); }), "request body has an error: /: holds a NUL character");
-  EXPECT_EQ(failure("{\"a\\u0000\":\"\"}", [](const Value& v) { v.text_map(); }), "request body has an error: /: a name holds a NUL character");
+  EXPECT_EQ(failure("\"a\\u0000b\"", [](const Value& v) { v.text(); }),
+            "request body has an error: /: holds a NUL character");
+  EXPECT_EQ(failure("{\"a\\u0000\":\"\"}", [](const Value& v) { v.text_map(); }),
+            "request body has an error: /: a name holds a NUL character");
 }
 
 TEST(Value, TakesNullAsAbsentAndIgnoresWhatItDoesNotKnow) {

@@ -13,9 +13,8 @@ constexpr int64_t kObjectBytesMax = int64_t{1} << 50;
 constexpr size_t kContentTypeBytesMax = 1024;
 
 bool has_control(std::string_view text) {
-  return std::any_of(text.begin(), text.end(), [](char c) {
-    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-  });
+  return std::any_of(text.begin(), text.end(),
+                     [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
 }
 
 std::string bare_checksum(const Value& value) {
@@ -50,7 +49,8 @@ StagedBytes staged_bytes(const Value& body, std::string_view metadata_name) {
 void write_user_metadata(Writer& out, const ObjectView& view) {
   using Shown = ObjectView::UserMetadata;
   if (view.user_metadata == Shown::kNever) return;
-  const Metadata pairs = view.user_metadata == Shown::kEmpty ? Metadata() : view.entry.user_metadata();
+  const Metadata pairs =
+      view.user_metadata == Shown::kEmpty ? Metadata() : view.entry.user_metadata();
   if (pairs.empty() && view.user_metadata == Shown::kWhenAny) return;
   out.text_map("metadata", pairs);
 }

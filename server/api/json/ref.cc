@@ -12,7 +12,9 @@ void write_ref(Writer& out, std::string_view id, const CommitId& commit) {
 
 }  // namespace
 
-void write_branch(Writer& out, const Branch& branch) { write_ref(out, branch.name.str(), branch.head); }
+void write_branch(Writer& out, const Branch& branch) {
+  write_ref(out, branch.name.str(), branch.head);
+}
 void write_tag(Writer& out, const Tag& tag) { write_ref(out, tag.name.str(), tag.commit); }
 
 std::string branch_body(const Branch& branch) {

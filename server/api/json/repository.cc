@@ -39,7 +39,8 @@ CreateRepository parse_create_repository(const Value& body) {
   const bool known = std::any_of(kSchemes.begin(), kSchemes.end(), [&](std::string_view scheme) {
     return out.storage_namespace.starts_with(scheme);
   });
-  if (!known) body.at("storage_namespace").fail("must begin with a storage scheme, for example s3://");
+  if (!known)
+    body.at("storage_namespace").fail("must begin with a storage scheme, for example s3://");
   out.default_branch = body.text_or_empty("default_branch");
   out.storage_id = body.text_or_empty("storage_id");
   out.sample_data = body.flag("sample_data");

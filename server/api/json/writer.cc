@@ -15,7 +15,8 @@ constexpr std::array<bool, 256> kPlain = [] {
   return plain;
 }();
 
-/// Length of the well-formed UTF-8 sequence at the front of `bytes`, 0 = there is none. Source: Unicode 15, table 3-7.
+/// Length of the well-formed UTF-8 sequence at the front of `bytes`, 0 = there is none. Source:
+/// Unicode 15, table 3-7.
 size_t utf8_length(std::string_view bytes) {
   const auto at = [&](size_t i) {
     return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0u;
@@ -25,11 +26,13 @@ size_t utf8_length(std::string_view bytes) {
   if (lead < 0x80) return 1;
   if (lead >= 0xc2 && lead <= 0xdf) return tail(1) ? 2 : 0;
   if (lead >= 0xe0 && lead <= 0xef) {
-    const bool second = tail(1) && !(lead == 0xe0 && at(1) < 0xa0) && !(lead == 0xed && at(1) > 0x9f);
+    const bool second =
+        tail(1) && !(lead == 0xe0 && at(1) < 0xa0) && !(lead == 0xed && at(1) > 0x9f);
     return second && tail(2) ? 3 : 0;
   }
   if (lead >= 0xf0 && lead <= 0xf4) {
-    const bool second = tail(1) && !(lead == 0xf0 && at(1) < 0x90) && !(lead == 0xf4 && at(1) > 0x8f);
+    const bool second =
+        tail(1) && !(lead == 0xf0 && at(1) < 0x90) && !(lead == 0xf4 && at(1) > 0x8f);
     return second && tail(2) && tail(3) ? 4 : 0;
   }
   return 0;
@@ -38,11 +41,21 @@ size_t utf8_length(std::string_view bytes) {
 void append_escape(std::string& out, unsigned char c) {
   constexpr std::string_view kHex = "0123456789abcdef";
   switch (c) {
-    case '"': out += "\\\""; return;
-    case '\\': out += "\\\\"; return;
-    case '\n': out += "\\n"; return;
-    case '\r': out += "\\r"; return;
-    case '\t': out += "\\t"; return;
+    case '"':
+      out += "\\\"";
+      return;
+    case '\\':
+      out += "\\\\";
+      return;
+    case '\n':
+      out += "\\n";
+      return;
+    case '\r':
+      out += "\\r";
+      return;
+    case '\t':
+      out += "\\t";
+      return;
     default:
       out += "\\u00";
       out.push_back(kHex[c >> 4]);

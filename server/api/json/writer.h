@@ -8,7 +8,8 @@
 
 namespace tarn::api::json {
 
-/// Appends values in order and puts the commas. Bytes that are not UTF-8 become U+FFFD. One thread at a time.
+/// Appends values in order and puts the commas. Bytes that are not UTF-8 become U+FFFD. One thread
+/// at a time.
 class Writer {
  public:
   explicit Writer(size_t expected_bytes = 512) { out_.reserve(expected_bytes); }

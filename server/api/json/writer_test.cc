@@ -27,7 +27,8 @@ TEST(Writer, PutsCommasBetweenMembersAndItems) {
   out.text_map("c", {{"x", "1"}, {"y\"", "2"}});
   out.text_map("d", {});
   out.end_object();
-  EXPECT_EQ(std::move(out).take(), "{\"a\":\"1\",\"b\":[-1,true,null,{}],\"c\":{\"x\":\"1\",\"y\\\"\":\"2\"},\"d\":{}}\n");
+  EXPECT_EQ(std::move(out).take(),
+            "{\"a\":\"1\",\"b\":[-1,true,null,{}],\"c\":{\"x\":\"1\",\"y\\\"\":\"2\"},\"d\":{}}\n");
 }
 
 TEST(Writer, EscapesWhatJsonRequires) {
@@ -42,7 +43,8 @@ TEST(Writer, KeepsUtf8AndReplacesTheRest) {
   EXPECT_EQ(text("\xc3"), "\"\xef\xbf\xbd\"") << "cut short";
   EXPECT_EQ(text("\xc0\x80"), "\"\xef\xbf\xbd\xef\xbf\xbd\"") << "overlong";
   EXPECT_EQ(text("\xed\xa0\x80"), "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"") << "surrogate";
-  EXPECT_EQ(text("\xf4\x90\x80\x80"), "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"") << "beyond Unicode";
+  EXPECT_EQ(text("\xf4\x90\x80\x80"), "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"")
+      << "beyond Unicode";
 }
 
 TEST(Writer, WritesTheExtremesOfNumbers) {

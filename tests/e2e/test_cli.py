@@ -1,0 +1,404 @@
+"""The `tarn` command as scripts use it: exit statuses, what is data and what is talk, and every verb once."""
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+from types import SimpleNamespace
+
+import clients
+import pytest
+import servers
+
+
+class Cli:
+    """Runs the command with an environment of its own."""
+
+    def __init__(self, tarn, home, repo=None):
+        self.environment = servers.clean_environment({
+            "HOME": home, "TARN_ENDPOINT": tarn.url, "TARN_ACCESS_KEY": tarn.access_key,
+            "TARN_SECRET_KEY": tarn.secret_key, **({"TARN_REPO": repo} if repo else {})})
+        self.environment.pop("XDG_CONFIG_HOME", None)
+        self.environment.pop("CI", None)
+
+    def run(self, *words, status=0, stdin=None, cwd=None, **environment):
+        """Returns stdout and stderr after checking the exit status."""
+        ended = subprocess.run([servers.program("tarn"), *map(str, words)], env={**self.environment, **environment},
+                               input=stdin, stdin=None if stdin is not None else subprocess.DEVNULL,
+                               capture_output=True, timeout=120, cwd=cwd, check=False)
+        out = SimpleNamespace(out=ended.stdout, text=ended.stdout.decode(errors="replace"),
+                              talk=ended.stderr.decode(errors="replace"))
+        assert ended.returncode == status, (words, ended.returncode, out.text, out.talk)
+        return out
+
+    def json(self, *words, **options):
+        document = json.loads(self.run(*words, "-o", "json", **options).text)
+        assert document["apiVersion"] == "tarn/v1" and document["kind"]
+        return document
+
+
+@pytest.fixture
+def cli(tarn, repo, tmp_path):
+    return Cli(tarn, tmp_path / "home", repo.id)
+
+
+def put(repo, path, data, branch="main"):
+    repo.branch(branch).object(path).upload(data=data, mode="wb")
+
+
+def test_repositories(tarn, cli, name):
+    other = f"{name[:50]}-other"
+    made = cli.json("repo", "create", other)
+    assert (made["kind"], made["id"], made["storage_namespace"], made["changed"]) == (
+        "Repository", other, f"local://{other}", True)
+    cli.run("repo", "create", f"tarn://{other}", status=5)
+    assert cli.json("repo", "create", other, "--if-not-exists")["changed"] is False
+    assert other in [item["id"] for item in cli.json("repo", "list", "--prefix", other)["items"]]
+    assert cli.run("repo", "list", "--prefix", other, "-o", "name").text == f"{other}\n"
+    assert cli.json("repo", "show", other)["default_branch"] == "main"
+    refused = cli.run("repo", "delete", other, status=2)
+    assert "--yes" in refused.talk and refused.text == ""
+    cli.run("repo", "delete", other, "--yes")
+    cli.run("repo", "show", other, status=4)
+    cli.run("repo", "create", "Bad_Name", status=1)
+
+
+def test_branches(cli, repo):
+    made = cli.json("branch", "create", "dev", "--source", "main")
+    assert made["commit_id"] == repo.branch("main").head.id and made["changed"]
+    cli.run("branch", "create", "dev", status=5)
+    assert cli.json("branch", "create", "dev", "--if-not-exists")["outcome"] == "unchanged"
+    assert [item["id"] for item in cli.json("branch", "list")["items"]] == ["dev", "main"]
+    assert cli.run("branch", "list", f"tarn://{repo.id}", "-o", "name").text == "dev\nmain\n"
+    put(repo, "x", b"x", "dev")
+    cli.run("branch", "reset", "dev", status=2)
+    cli.run("branch", "reset", "dev", "--object", "x", "--yes")
+    assert list(repo.branch("dev").uncommitted()) == []
+    put(repo, "y", b"y", "main")
+    repo.branch("main").commit(message="m")
+    assert cli.json("branch", "create", "dev", "--reset-if-exists")["commit_id"] == repo.branch("main").head.id
+    cli.run("branch", "create", "lost", "--source", "nope", status=4)
+    cli.run("branch", "delete", "dev", "-y")
+    cli.run("branch", "show", "dev", status=4)
+
+
+def test_tags(cli, repo):
+    made = cli.json("tag", "create", "v1", "main")
+    assert (made["kind"], made["id"], made["changed"]) == ("Tag", "v1", True)
+    cli.run("tag", "create", "v1", "main", status=5)
+    assert cli.json("tag", "create", "v1", "main", "--if-not-exists")["changed"] is False
+    put(repo, "x", b"x")
+    repo.branch("main").commit(message="m")
+    cli.run("tag", "create", "v1", "main", "--if-not-exists", status=5)
+    assert cli.run("tag", "list", "-o", "csv").text == f"tag,commit\nv1,{made['commit_id']}\n"
+    assert cli.json("tag", "show", "v1")["commit_id"] == made["commit_id"]
+    cli.run("tag", "delete", "v1", "--yes")
+    cli.run("tag", "delete", "v1", "--yes", status=4)
+
+
+def test_commit_log_and_diff(cli, repo):
+    put(repo, "a", b"a")
+    changes = cli.json("diff", "main")
+    assert changes["items"] == [{"path": "a", "path_type": "object", "size_bytes": 1, "type": "added"}]
+    cli.run("diff", "main", "--exit-code", status=1)
+    made = cli.json("commit", "main", "-m", "first", "--meta", "a=1", "--meta", "b=x=y")
+    assert (made["message"], made["metadata"], made["changed"]) == ("first", {"a": "1", "b": "x=y"}, True)
+    cli.run("diff", "main", "--exit-code")
+    nothing = cli.json("commit", "main", "-m", "again")
+    assert nothing == {"apiVersion": "tarn/v1", "kind": "Commit", "changed": False}
+    cli.run("commit", "main", "-m", "again", "--require-changes", status=1)
+    cli.run("commit", "main", status=2)
+    cli.run("commit", "nope", "-m", "m", status=4)
+    assert [item["message"] for item in cli.json("log", "main")["items"]] == ["first", "Repository created"]
+    assert len(cli.json("log", "main", "-n", 1)["items"]) == 1
+    assert cli.run("log", "main", "-o", "name", "-n", "1").text.strip() == made["id"]
+    assert "first" in cli.run("log", "main").text
+    cli.run("diff", "main", "nope", "--exit-code", status=4)
+    two = cli.json("diff", "main~1", "main", "--two-dot")
+    assert [item["path"] for item in two["items"]] == ["a"]
+
+
+def test_merge_and_its_conflicts(cli, repo):
+    cli.run("branch", "create", "dev")
+    put(repo, "a", b"dev", "dev")
+    cli.run("commit", "dev", "-m", "dev")
+    assert cli.json("merge", "dev", "main", "-m", "bring")["reference"] == repo.branch("main").head.id
+    assert cli.json("merge", "dev", "main")["changed"] is False
+    cli.run("merge", "dev", "main", "--require-changes", status=1)
+    for branch in ("dev", "main"):
+        put(repo, "a", f"{branch} again".encode(), branch)
+        put(repo, "b", f"{branch} too".encode(), branch)
+        cli.run("commit", branch, "-m", "both")
+    conflicts = cli.json("merge", "dev", "main", status=6)
+    assert (conflicts["kind"], conflicts["items"]) == ("MergeConflict", [{"path": "a"}, {"path": "b"}])
+    cli.run("merge", "dev", "main", "--strategy", "dest-wins")
+    assert repo.ref("main").object("a").reader(mode="rb").read() == b"main again"
+    put(repo, "dirty", b"x")
+    put(repo, "c", b"c", "dev")
+    cli.run("commit", "dev", "-m", "c")
+    assert "dirty branch" in cli.run("merge", "dev", "main", status=1).talk
+
+
+def test_revert_and_cherry_pick(cli, repo):
+    cli.run("branch", "create", "dev")
+    put(repo, "a", b"1", "dev")
+    picked = cli.json("commit", "dev", "-m", "one")
+    assert cli.json("cherry-pick", picked["id"], "main")["message"] == "one"
+    assert repo.ref("main").object("a").exists()
+    undone = cli.json("revert", "main", "main")
+    assert undone["message"].startswith("Revert") and not repo.ref("main").object("a").exists()
+    assert cli.json("revert", picked["id"], "dev")["changed"]
+    cli.run("revert", "nope", "main", status=4)
+
+
+def test_objects(cli, repo):
+    put(repo, "d/a", b"hello")
+    put(repo, "d/b", b"x")
+    put(repo, "top", b"")
+    root = f"tarn://{repo.id}/main"
+    assert [(item["path"], item["path_type"]) for item in cli.json("fs", "ls", f"{root}/")["items"]] == [
+        ("d/", "common_prefix"), ("top", "object")]
+    assert cli.run("fs", "ls", "-r", root, "-o", "name").text == "d/a\nd/b\ntop\n"
+    assert cli.run("fs", "cat", f"{root}/d/a").out == b"hello"
+    assert cli.json("fs", "stat", f"{root}/d/a")["checksum"] == hashlib.md5(b"hello").hexdigest()
+    cli.run("fs", "stat", f"{root}/d", status=4)
+    missing = cli.run("fs", "cat", f"{root}/nope", status=4)
+    assert missing.text == "" and missing.talk.startswith("tarn: ")
+    assert cli.json("fs", "cp", f"{root}/d/a", f"{root}/copies/")["path"] == "copies/a"
+    cli.run("fs", "rm", f"{root}/top")
+    assert cli.json("fs", "rm", "-r", f"{root}/d/")["deleted"] == 2
+    assert cli.run("fs", "ls", "-r", "", "-o", "name", TARN_BRANCH="main").text == "copies/a\n"
+
+
+def test_upload_and_download(cli, repo, tmp_path):
+    data = os.urandom(9_000_001)
+    local = tmp_path / "model.bin"
+    local.write_bytes(data)
+    root = f"lakefs://{repo.id}/main"
+    made = cli.json("fs", "upload", local, f"{root}/m/", "--meta", "epoch=3", "--content-type", "application/x-model")
+    assert (made["path"], made["size_bytes"], made["checksum"], made["metadata"], made["content_type"]) == (
+        "m/model.bin", len(data), hashlib.md5(data).hexdigest(), {"epoch": "3"}, "application/x-model")
+    cli.run("fs", "upload", local, f"{root}/m/", "--no-clobber", status=5)
+    cli.run("fs", "download", f"{root}/m/model.bin", tmp_path / "back.bin")
+    assert (tmp_path / "back.bin").read_bytes() == data
+    assert cli.run("fs", "download", f"{root}/m/model.bin", "-").out == data
+    cli.run("fs", "upload", "-", f"{root}/piped", stdin=data)
+    assert repo.ref("main").object("piped").reader(mode="rb").read() == data
+    cli.run("fs", "upload", tmp_path / "absent", f"{root}/x", status=4)
+    cli.run("fs", "upload", local, f"tarn://{repo.id}/nope/x", status=4)
+    cli.run("fs", "download", f"{root}/absent", tmp_path / "x", status=4)
+    assert not (tmp_path / "x").exists()
+    empty = tmp_path / "empty"
+    empty.write_bytes(b"")
+    assert cli.json("fs", "upload", empty, f"{root}/empty")["size_bytes"] == 0
+    cli.run("fs", "download", f"{root}/empty", tmp_path / "empty-back")
+    assert (tmp_path / "empty-back").read_bytes() == b""
+
+
+def test_directories_go_up_and_come_down(cli, repo, tmp_path):
+    files = {"a.txt": b"a", "d/b ä.txt": b"b", "d/e/c": b""}
+    for name, data in files.items():
+        (tmp_path / "up" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "up" / name).write_bytes(data)
+    root = f"tarn://{repo.id}/main"
+    assert cli.json("fs", "upload", "-r", tmp_path / "up", f"{root}/data")["done"] == 3
+    assert [item.path for item in repo.ref("main").objects()] == ["data/a.txt", "data/d/b ä.txt", "data/d/e/c"]
+    assert cli.json("fs", "download", "-r", f"{root}/data", tmp_path / "down")["done"] == 3
+    assert {str(f.relative_to(tmp_path / "down")): f.read_bytes() for f in (tmp_path / "down").rglob("*") if f.is_file()} == files
+
+
+def test_a_download_never_leaves_its_directory(cli, repo, tmp_path):
+    for key in ("d/../../evil", "d//evil", "d/ok"):
+        put(repo, key, b"x")
+    ended = cli.run("fs", "download", "-r", f"tarn://{repo.id}/main/d/", tmp_path / "in" / "side", status=20)
+    assert "evil" in ended.talk
+    assert [str(f.relative_to(tmp_path)) for f in tmp_path.rglob("*") if f.is_file()] == ["in/side/ok"]
+
+
+def test_a_damaged_download_is_not_kept(cli, repo, tarn, tmp_path):
+    put(repo, "x", b"the right bytes")
+    address = repo.ref("main").object("x").stat().physical_address
+    stored = tarn.objects_dir / address.removeprefix("local://")
+    stored.chmod(0o644)
+    stored.write_bytes(b"the wrong bytes")
+    ended = cli.run("fs", "download", f"tarn://{repo.id}/main/x", tmp_path / "x", status=1)
+    assert "checksum" in ended.talk
+    assert list(tmp_path.glob("x*")) == []
+
+
+def test_memory_of_transfers_is_bounded(cli, repo, tmp_path):
+    local = tmp_path / "big"
+    with open(local, "wb") as out:
+        out.truncate(300 << 20)
+    peak = peak_of(cli, "fs", "upload", local, f"tarn://{repo.id}/main/big")
+    assert peak < 64 << 20, peak
+    peak = peak_of(cli, "fs", "download", f"tarn://{repo.id}/main/big", tmp_path / "back")
+    assert peak < 64 << 20, peak
+    assert (tmp_path / "back").stat().st_size == 300 << 20
+
+
+def peak_of(cli, *words):
+    """Largest resident set of one run, in bytes."""
+    child = subprocess.Popen([servers.program("tarn"), *map(str, words)], env=cli.environment,
+                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    assert child.returncode == 0
+    return usage.ru_maxrss << 10
+
+
+@pytest.fixture
+def source(tarn, name):
+    directory = tarn.import_root / name
+    directory.mkdir()
+    for number in range(50):
+        (directory / f"{number:02}").write_text(f"{number}")
+    return directory
+
+
+def test_import(cli, repo, source):
+    made = cli.json("import", f"local://{source}/", f"tarn://{repo.id}/main/in/", "-m", "bring", "--meta", "k=v")
+    assert (made["kind"], made["completed"], made["ingested_objects"]) == ("Import", True, 50)
+    assert made["commit"]["message"] == "bring" and made["commit"]["metadata"]["k"] == "v"
+    assert repo.ref("main").object("in/07").reader(mode="rb").read() == b"7"
+    one = cli.json("import", "--object", f"local://{source}/03", f"tarn://{repo.id}/main/three")
+    assert one["ingested_objects"] == 1
+    failed = cli.run("import", "local:///etc/", f"tarn://{repo.id}/main/x/", status=1)
+    assert "import" in failed.talk and failed.text == ""
+    cli.run("import", f"local://{source}/", f"tarn://{repo.id}/nope/in/", status=4)
+    cli.run("import", status=2)
+
+
+def test_an_import_can_be_left_and_waited_for_later(cli, repo, source):
+    begun = cli.json("import", f"local://{source}/", f"tarn://{repo.id}/main/in/", "--no-wait")
+    assert begun["completed"] is False
+    ended = cli.json("import", "--resume", begun["id"], f"tarn://{repo.id}/main")
+    assert (ended["id"], ended["completed"], ended["ingested_objects"]) == (begun["id"], True, 50)
+    cli.run("import", "--resume", "nope", f"tarn://{repo.id}/main", status=4)
+
+
+class StubbornImport:
+    """A server whose import never ends: for what a client does meanwhile."""
+
+    def __init__(self):
+        import http.server
+        calls = self.calls = []
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def answer(self):
+                calls.append(self.command)
+                self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                status, body = {"POST": (202, {"id": "job1"}), "DELETE": (204, None)}.get(
+                    self.command, (200, {"completed": False, "update_time": "x", "ingested_objects": 3}))
+                text = json.dumps(body).encode() if body else b""
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(text)))
+                self.end_headers()
+                self.wfile.write(text)
+
+            do_GET = do_POST = do_DELETE = answer
+
+            def log_message(self, *words):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+
+@pytest.fixture
+def stubborn(cli):
+    stub = StubbornImport()
+    cli.environment["TARN_ENDPOINT"] = stub.url
+    yield stub
+    stub.server.shutdown()
+
+
+IMPORT = ["import", "s3://b/p/", "tarn://lake/main/x/"]
+
+
+def test_a_wait_ends_in_time_and_tells_how_to_go_on(cli, stubborn):
+    ended = cli.run(*IMPORT, "--timeout", "1s", status=8)
+    assert "--resume job1" in ended.talk and "DELETE" not in stubborn.calls
+    cli.run(*IMPORT, "--timeout", "soon", status=2)
+
+
+@pytest.mark.parametrize("how, options, cancelled", [(signal.SIGTERM, [], False), (signal.SIGINT, [], False),
+                                                     (signal.SIGINT, ["--cancel-on-interrupt"], True)])
+def test_interrupting_a_wait(cli, stubborn, how, options, cancelled):
+    child = subprocess.Popen([servers.program("tarn"), *IMPORT, *options], env=cli.environment,
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    while stubborn.calls.count("GET") < 2:
+        time.sleep(0.02)
+    child.send_signal(how)
+    _, talk = child.communicate(timeout=20)
+    assert child.returncode == 130
+    assert ("DELETE" in stubborn.calls) == cancelled
+    assert (b"--resume job1" in talk) == (not cancelled)
+
+
+def test_exit_statuses_of_trouble(tarn, cli, repo):
+    cli.run("nonsense", status=2)
+    cli.run("branch", "list", "--nonsense", status=2)
+    cli.run("branch", "list", TARN_REPO="", status=2)
+    cli.run("branch", "list", TARN_SECRET_KEY="wrong", status=3)
+    cli.run("branch", "list", "no-such-repository", status=4)
+    clients.Rest(tarn)("PUT", f"/repositories/{repo.id}/settings/branch_protection", json=[{"pattern": "main"}])
+    protected = cli.run("fs", "upload", "-", f"tarn://{repo.id}/main/x", stdin=b"x", status=3)
+    assert "protected" in protected.talk
+    away = cli.run("repo", "list", "-o", "json", TARN_ENDPOINT="http://127.0.0.1:9", status=9)
+    assert away.text == ""
+    error = json.loads(away.talk)
+    assert (error["kind"], error["code"], error["exitCode"]) == ("Error", "unavailable", 9)
+
+
+def test_nobody_is_asked_in_ci(cli):
+    """Even on a terminal: a job must fail, not hang."""
+    import pty
+    controller, terminal = pty.openpty()
+    child = subprocess.Popen([servers.program("tarn"), "branch", "delete", "main"],
+                             env={**cli.environment, "CI": "true"}, stdin=terminal, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE)
+    _, talk = child.communicate(timeout=20)
+    os.close(controller)
+    os.close(terminal)
+    assert (child.returncode, b"--yes" in talk) == (2, True)
+
+
+def test_settings_are_kept_and_shown(tarn, repo, tmp_path):
+    cli = Cli(tarn, tmp_path / "home")
+    for name in ("TARN_ENDPOINT", "TARN_ACCESS_KEY", "TARN_SECRET_KEY"):
+        del cli.environment[name]
+    for key, value in [("endpoint", tarn.url), ("access_key", tarn.access_key), ("secret_key", tarn.secret_key),
+                       ("repo", repo.id)]:
+        cli.run("config", "set", key, value)
+    assert [item["id"] for item in cli.json("branch", "list")["items"]] == ["main"]
+    shown = cli.run("config", "show").text
+    assert tarn.url in shown and tarn.secret_key not in shown
+    assert (tmp_path / "home/.config/tarn/config.yaml").stat().st_mode & 0o077 == 0
+    cli.run("config", "set", "nonsense", "x", status=2)
+
+
+def test_the_settings_of_lakectl_do(tarn, repo, tmp_path):
+    cli = Cli(tarn, tmp_path)
+    for name in ("TARN_ENDPOINT", "TARN_ACCESS_KEY", "TARN_SECRET_KEY"):
+        del cli.environment[name]
+    (tmp_path / ".lakectl.yaml").write_text(json.dumps({
+        "server": {"endpoint_url": f"{tarn.url}/api/v1"},
+        "credentials": {"access_key_id": tarn.access_key, "secret_access_key": tarn.secret_key}}))
+    assert cli.run("branch", "list", f"lakefs://{repo.id}", "-o", "name").text == "main\n"
+
+
+def test_doctor_and_version(cli):
+    assert all(item["ok"] for item in cli.json("doctor")["items"])
+    assert cli.json("doctor", TARN_SECRET_KEY="wrong", status=3)["items"][-2]["ok"] is False
+    versions = cli.json("version", "--server")
+    assert versions["version"] == versions["server_version"]
+
+
+def test_help_is_data(cli):
+    assert "Usage: tarn fs ls" in cli.run("fs", "ls", "--help").text
+    assert cli.run("--help").talk == ""

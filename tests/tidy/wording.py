@@ -1,0 +1,32 @@
+#!/usr/bin/env python3
+"""Checks that tracked text speaks of the project alone: no paths of one machine, no work left without a reason."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+FORBIDDEN = {
+    r"(^|[\s\"'(`])\.\./shared\b": "names a folder outside the project",
+    r"(^|[\s\"'(`=])/(work|root|home)/[a-z]": "names a path of one machine",
+    r"\b(TODO|FIXME|XXX)\b(?!.*:)": "leaves work without saying why",
+}
+SKIPPED = {"tests/tidy/wording.py", "LICENSE"}
+
+
+def main():
+    names = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    broken = []
+    for name in names:
+        file = ROOT / name
+        if name in SKIPPED or not file.is_file() or b"\0" in file.read_bytes()[:4096]:
+            continue
+        for number, line in enumerate(file.read_text(errors="replace").splitlines(), 1):
+            broken += [f"{name}:{number}: {why}" for pattern, why in FORBIDDEN.items() if re.search(pattern, line)]
+    print("\n".join(broken) if broken else "wording: nothing to mend")
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
