@@ -10,15 +10,19 @@
 namespace tarn::cli {
 
 struct CommandTree::State {
-  CLI::App app{"Git-like branches for your object store.\nURIs name things: tarn://repository/branch/path", "tarn"};
+  CLI::App app{
+      "Git-like branches for your object store.\nURIs name things: tarn://repository/branch/path",
+      "tarn"};
   std::vector<std::pair<const CLI::App*, Run>> runs;
 };
 
 namespace {
 
 constexpr const char* kFooter =
-    "Exit status: 0 done, or nothing to do; 1 failed; 2 usage; 3 not allowed; 4 not found; 5 exists; 6 conflict;\n"
-    "7 destination moved; 8 timeout, the work goes on; 9 server unavailable; 13 hook failed; 20 some items failed";
+    "Exit status: 0 done, or nothing to do; 1 failed; 2 usage; 3 not allowed; 4 not found; 5 "
+    "exists; 6 conflict;\n"
+    "7 destination moved; 8 timeout, the work goes on; 9 server unavailable; 13 hook failed; 20 "
+    "some items failed";
 
 const CLI::App* chosen(const CLI::App& app) {
   const CLI::App* at = &app;
@@ -44,7 +48,8 @@ Command& Command::argument(const std::string& name, std::string& into, const std
   return *this;
 }
 
-Command& Command::optional_argument(const std::string& name, std::string& into, const std::string& help) {
+Command& Command::optional_argument(const std::string& name, std::string& into,
+                                    const std::string& help) {
   app_->add_option(name, into, help);
   return *this;
 }
@@ -59,8 +64,11 @@ Command& Command::option(const std::string& names, int64_t& into, const std::str
   return *this;
 }
 
-Command& Command::option(const std::string& names, std::vector<std::string>& into, const std::string& help) {
-  app_->add_option(names, into, help)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+Command& Command::option(const std::string& names, std::vector<std::string>& into,
+                         const std::string& help) {
+  app_->add_option(names, into, help)
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   return *this;
 }
 

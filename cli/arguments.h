@@ -1,4 +1,5 @@
-// Declaring commands, their arguments and options. The only user of the parsing library, which is slow to compile.
+// Declaring commands, their arguments and options. The only user of the parsing library, which is
+// slow to compile.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,8 @@ class Command {
   Command& option(const std::string& names, std::string& into, const std::string& help);
   Command& option(const std::string& names, int64_t& into, const std::string& help);
   /// May be given several times.
-  Command& option(const std::string& names, std::vector<std::string>& into, const std::string& help);
+  Command& option(const std::string& names, std::vector<std::string>& into,
+                  const std::string& help);
   Command& flag(const std::string& names, bool& into, const std::string& help);
 
  private:
@@ -53,14 +55,15 @@ class CommandTree {
   void add(std::string_view path, const std::string& help, void (*declare)(Command&, Options&),
            ExitCode (*run)(Session&, const Options&)) {
     auto options = std::make_shared<Options>();
-    Command command = add_command(path, help, [options, run](Session& session) { return run(session, *options); });
+    Command command = add_command(
+        path, help, [options, run](Session& session) { return run(session, *options); });
     declare(command, *options);
   }
 
   struct Parsed {
-    Run run;               ///< empty = nothing to run: `text` is help for standard output
+    Run run;  ///< empty = nothing to run: `text` is help for standard output
     std::string text{};
-    std::string name;      ///< "tarn repo create"
+    std::string name;  ///< "tarn repo create"
   };
   /// Throws a usage error.
   Parsed parse(std::vector<std::string> arguments);

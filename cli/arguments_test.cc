@@ -32,7 +32,8 @@ class Arguments : public testing::Test {
       seen = options;
       return ExitCode::kOk;
     });
-    tree_.add<Options>("commit", "Commit", declare, [](Session&, const Options&) { return ExitCode::kConflict; });
+    tree_.add<Options>("commit", "Commit", declare,
+                       [](Session&, const Options&) { return ExitCode::kConflict; });
   }
 
   ExitCode exit_of(const std::vector<std::string>& arguments) {
@@ -51,8 +52,9 @@ class Arguments : public testing::Test {
 };
 
 TEST_F(Arguments, ReachTheCommand) {
-  const CommandTree::Parsed parsed = tree_.parse({"repo", "create", "lake", "-m", "a b", "--meta", "k=v", "--meta",
-                                                  "l=w", "--amount", "7", "-y", "-o", "json"});
+  const CommandTree::Parsed parsed =
+      tree_.parse({"repo", "create", "lake", "-m", "a b", "--meta", "k=v", "--meta", "l=w",
+                   "--amount", "7", "-y", "-o", "json"});
   ASSERT_TRUE(parsed.run);
   EXPECT_EQ(parsed.name, "tarn repo create");
   EXPECT_EQ(output_, "json");

@@ -84,8 +84,8 @@ std::string target_of(const Request& request) {
 }
 
 bool is_busy(int status) {
-  return status == kLocked || status == kTooManyRequests || status == kBadGateway || status == kServiceUnavailable ||
-         status == kGatewayTimeout;
+  return status == kLocked || status == kTooManyRequests || status == kBadGateway ||
+         status == kServiceUnavailable || status == kGatewayTimeout;
 }
 
 bool may_repeat(Method method) { return method == Method::kGet || method == Method::kHead; }
@@ -100,7 +100,8 @@ std::chrono::milliseconds pause_before(int attempt, const std::optional<Answer>&
   for (int i = 1; i < attempt; ++i) pause *= kPauseGrowth;
   if (last) {
     const std::string wished = last->header("Retry-After");
-    if (!wished.empty() && wished.size() < 4 && std::all_of(wished.begin(), wished.end(), ::isdigit)) {
+    if (!wished.empty() && wished.size() < 4 &&
+        std::all_of(wished.begin(), wished.end(), ::isdigit)) {
       pause = std::chrono::seconds(std::stoi(wished));
     }
   }
@@ -142,7 +143,8 @@ std::string_view interned(const std::string& word) {
 
 /// Servers without X-Tarn-Error tell the two 409s apart by their words alone.
 ErrorCode code_of_conflict(const Answer& answer, const std::string& message) {
-  const bool exists = answer.reason() == "already_exists" || message.find("exists") != std::string::npos ||
+  const bool exists = answer.reason() == "already_exists" ||
+                      message.find("exists") != std::string::npos ||
                       message.find("not unique") != std::string::npos;
   return exists ? ErrorCode::kAlreadyExists : ErrorCode::kConflict;
 }
@@ -162,7 +164,8 @@ ErrorCode code_of(const Answer& answer, const std::string& message) {
     case kGone:
       return ErrorCode::kGone;
     case kPreconditionFailed:
-      return message == "path already exists" ? ErrorCode::kAlreadyExists : ErrorCode::kPreconditionFailed;
+      return message == "path already exists" ? ErrorCode::kAlreadyExists
+                                              : ErrorCode::kPreconditionFailed;
     case kNotImplemented:
       return ErrorCode::kUnimplemented;
     default:
@@ -172,14 +175,17 @@ ErrorCode code_of(const Answer& answer, const std::string& message) {
 
 std::string reason_of(const Answer& answer, const std::string& message) {
   const std::string reason = answer.reason();
-  const bool hook = answer.status == kPreconditionFailed && message.find("hook") != std::string::npos;
+  const bool hook =
+      answer.status == kPreconditionFailed && message.find("hook") != std::string::npos;
   if (hook) return std::string(kReasonHookFailed);
   if (reason.empty() && answer.status == kUnprocessable) return std::string(kReasonMetricMissing);
   // "usage" is this program's own word.
   return reason == kReasonUsage ? "" : reason;
 }
 
-httplib::Headers headers_of(const Request& request) { return {request.headers.begin(), request.headers.end()}; }
+httplib::Headers headers_of(const Request& request) {
+  return {request.headers.begin(), request.headers.end()};
+}
 
 /// Feeds httplib from a BodySource, whose pieces are larger than what one call may take.
 class Feed {
@@ -204,7 +210,8 @@ class Feed {
 std::string api_path(std::initializer_list<std::string_view> segments) {
   std::string path;
   for (std::string_view segment : segments) {
-    if (segment.empty()) throw usage_error("naming a repository, branch, tag or commit: the name is empty");
+    if (segment.empty())
+      throw usage_error("naming a repository, branch, tag or commit: the name is empty");
     path += str_cat('/', percent_encode(segment));
   }
   return path;
@@ -231,7 +238,8 @@ Error error_from(const Answer& answer) {
   const ErrorCode code = code_of(answer, message);
   std::string text = message;
   const std::string request_id = answer.header("X-Request-Id");
-  if (answer.status >= kInternalError && !request_id.empty()) text += str_cat(" (request ", request_id, ")");
+  if (answer.status >= kInternalError && !request_id.empty())
+    text += str_cat(" (request ", request_id, ")");
   const std::string reason = reason_of(answer, message);
   if (reason.empty()) return Error(code, text);
   return Error(code, interned(reason), text);
@@ -239,13 +247,17 @@ Error error_from(const Answer& answer) {
 
 bool says_no_changes(const Answer& answer) {
   if (answer.status != kBadRequest) return false;
-  return answer.reason() == "no_changes" || answer.message().find("no changes") != std::string::npos;
+  return answer.reason() == "no_changes" ||
+         answer.message().find("no changes") != std::string::npos;
 }
 
 struct Client::State {
   State(const Settings& settings, Sleep between_attempts)
-      : endpoint(split_endpoint(settings.endpoint.value)), http(endpoint.origin), sleep(std::move(between_attempts)) {
-    if (!http.is_valid()) throw usage_error(str_cat("using endpoint \"", settings.endpoint.value, "\": not a URL"));
+      : endpoint(split_endpoint(settings.endpoint.value)),
+        http(endpoint.origin),
+        sleep(std::move(between_attempts)) {
+    if (!http.is_valid())
+      throw usage_error(str_cat("using endpoint \"", settings.endpoint.value, "\": not a URL"));
     http.set_url_encode(false);
     http.set_keep_alive(true);
     http.set_tcp_nodelay(true);
@@ -271,7 +283,8 @@ struct Client::State {
     return out;
   }
 
-  /// `once` sends and returns what came; `repeatable` tells whether the server may see the request twice.
+  /// `once` sends and returns what came; `repeatable` tells whether the server may see the request
+  /// twice.
   template <typename Once>
   Answer persist(bool repeatable, const Once& once) {
     std::optional<Answer> last;
@@ -290,7 +303,8 @@ struct Client::State {
       }
     }
     if (last) return *last;
-    throw Error(ErrorCode::kUnavailable, str_cat("talking to ", endpoint.origin, ": ", in_words(failure)));
+    throw Error(ErrorCode::kUnavailable,
+                str_cat("talking to ", endpoint.origin, ": ", in_words(failure)));
   }
 
   const Endpoint endpoint;
@@ -317,8 +331,8 @@ Json Client::call(const Request& request) {
   if (answer.body.empty()) return nullptr;
   Json parsed = Json::parse(answer.body, nullptr, false);
   if (parsed.is_discarded()) {
-    throw Error(ErrorCode::kInternal,
-                str_cat("reading the answer of ", state_->endpoint.origin, ": not JSON (is this a Tarn endpoint?)"));
+    throw Error(ErrorCode::kInternal, str_cat("reading the answer of ", state_->endpoint.origin,
+                                              ": not JSON (is this a Tarn endpoint?)"));
   }
   return parsed;
 }
@@ -357,7 +371,8 @@ Answer Client::download(const Request& request, const BodySink& sink) {
     };
     httplib::Result result = state_->http.send(out);
     if (result) result->body = *body;
-    // What the sink has taken cannot be taken back, so a body that breaks off is not asked for again.
+    // What the sink has taken cannot be taken back, so a body that breaks off is not asked for
+    // again.
     if (!result && started) {
       throw Error(ErrorCode::kUnavailable, str_cat("reading from ", state_->endpoint.origin, ": ",
                                                    in_words(result.error())));

@@ -31,7 +31,8 @@ struct Request {
   std::string json{};  ///< the body; "" = none
 };
 
-/// "/repositories/lake/branches/main": each segment percent-encoded. Throws a usage error for an empty one.
+/// "/repositories/lake/branches/main": each segment percent-encoded. Throws a usage error for an
+/// empty one.
 std::string api_path(std::initializer_list<std::string_view> segments);
 
 struct Answer {
@@ -62,12 +63,13 @@ using BodySink = std::function<void(std::string_view)>;
 struct Upload {
   Request request;
   std::string content_type;
-  int64_t size_bytes = -1;            ///< -1 = not known: the body goes in chunks and is sent once
+  int64_t size_bytes = -1;           ///< -1 = not known: the body goes in chunks and is sent once
   std::function<BodySource()> open;  ///< called for each attempt, starts at the first byte
 };
 
-/// One connection to one server, reused. Calls that may be repeated safely are repeated a few times, with growing
-/// pauses, when the server cannot be reached or says that it is busy. One thread at a time.
+/// One connection to one server, reused. Calls that may be repeated safely are repeated a few
+/// times, with growing pauses, when the server cannot be reached or says that it is busy. One
+/// thread at a time.
 class Client {
  public:
   using Sleep = std::function<void(std::chrono::milliseconds)>;

@@ -51,14 +51,16 @@ constexpr Mapping kMappings[] = {
 
 TEST(ErrorFrom, MapsStatusReasonAndWords) {
   for (const Mapping& row : kMappings) {
-    const Error error = error_from(answer_of(row.status, json_message(row.message), {{"x-tarn-error", row.reason}}));
+    const Error error = error_from(
+        answer_of(row.status, json_message(row.message), {{"x-tarn-error", row.reason}}));
     EXPECT_EQ(static_cast<int>(exit_code_of(error)), row.exit) << row.status << ' ' << row.message;
     EXPECT_EQ(error.message(), row.message);
   }
 }
 
 TEST(ErrorFrom, NamesTheRequestOfAServersFault) {
-  EXPECT_EQ(error_from(answer_of(500, json_message("internal error"), {{"X-Request-Id", "r7"}})).message(),
+  EXPECT_EQ(error_from(answer_of(500, json_message("internal error"), {{"X-Request-Id", "r7"}}))
+                .message(),
             "internal error (request r7)");
 }
 
@@ -74,7 +76,8 @@ TEST(NoChanges, IsSeenByReasonOrWords) {
 }
 
 TEST(ApiPath, EncodesEachSegment) {
-  EXPECT_EQ(api_path({"repositories", "lake", "refs", "a/b c~1"}), "/repositories/lake/refs/a%2Fb%20c~1");
+  EXPECT_EQ(api_path({"repositories", "lake", "refs", "a/b c~1"}),
+            "/repositories/lake/refs/a%2Fb%20c~1");
   EXPECT_THROW(api_path({"repositories", ""}), Error);
 }
 
@@ -94,8 +97,9 @@ class ClientTest : public testing::Test {
   }
 
   Client client_of(const std::string& endpoint) {
-    return Client({.endpoint = {endpoint, ""}, .access_key = {"key", ""}, .secret_key = {"secret", ""}},
-                  [this](std::chrono::milliseconds time) { pauses_.push_back(time.count()); });
+    return Client(
+        {.endpoint = {endpoint, ""}, .access_key = {"key", ""}, .secret_key = {"secret", ""}},
+        [this](std::chrono::milliseconds time) { pauses_.push_back(time.count()); });
   }
 
   std::vector<int64_t> pauses_;
@@ -120,8 +124,9 @@ TEST_F(ClientTest, WalksAllPages) {
   server_.Get("/api/v1/things", [](const httplib::Request& request, httplib::Response& response) {
     const std::string after = request.get_param_value("after");
     const int page = after.empty() ? 0 : std::stoi(after);
-    const Json body{{"results", {page * 2, page * 2 + 1}},
-                    {"pagination", {{"has_more", page < 2}, {"next_offset", std::to_string(page + 1)}}}};
+    const Json body{
+        {"results", {page * 2, page * 2 + 1}},
+        {"pagination", {{"has_more", page < 2}, {"next_offset", std::to_string(page + 1)}}}};
     response.set_content(body.dump(), "application/json");
   });
   std::vector<int> seen;

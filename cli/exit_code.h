@@ -1,4 +1,5 @@
-// What the command's exit status means. Scripts and CI jobs depend on these numbers: they never change meaning.
+// What the command's exit status means. Scripts and CI jobs depend on these numbers: they never
+// change meaning.
 #pragma once
 
 #include "core/base/error.h"

@@ -10,10 +10,12 @@ struct ByCode {
   int expected;
 };
 constexpr ByCode kByCode[] = {
-    {ErrorCode::kInvalidArgument, 1},    {ErrorCode::kUnauthenticated, 3},   {ErrorCode::kPermissionDenied, 3},
-    {ErrorCode::kNotFound, 4},           {ErrorCode::kAlreadyExists, 5},     {ErrorCode::kConflict, 6},
-    {ErrorCode::kPreconditionFailed, 1}, {ErrorCode::kGone, 1},              {ErrorCode::kResourceExhausted, 9},
-    {ErrorCode::kUnavailable, 9},        {ErrorCode::kDataLoss, 1},          {ErrorCode::kUnimplemented, 1},
+    {ErrorCode::kInvalidArgument, 1},    {ErrorCode::kUnauthenticated, 3},
+    {ErrorCode::kPermissionDenied, 3},   {ErrorCode::kNotFound, 4},
+    {ErrorCode::kAlreadyExists, 5},      {ErrorCode::kConflict, 6},
+    {ErrorCode::kPreconditionFailed, 1}, {ErrorCode::kGone, 1},
+    {ErrorCode::kResourceExhausted, 9},  {ErrorCode::kUnavailable, 9},
+    {ErrorCode::kDataLoss, 1},           {ErrorCode::kUnimplemented, 1},
     {ErrorCode::kInternal, 1},
 };
 
@@ -22,19 +24,22 @@ struct ByReason {
   int expected;
 };
 constexpr ByReason kByReason[] = {
-    {"usage", 2},         {"destination_moved", 7}, {"timeout", 8},      {"gate_failed", 10}, {"metric_missing", 11},
-    {"approval_required", 12}, {"hook_failed", 13}, {"partial", 20},     {"interrupted", 130},
+    {"usage", 2},        {"destination_moved", 7}, {"timeout", 8},
+    {"gate_failed", 10}, {"metric_missing", 11},   {"approval_required", 12},
+    {"hook_failed", 13}, {"partial", 20},          {"interrupted", 130},
 };
 
 TEST(ExitCode, FollowsTheCodeOfAnError) {
   for (const ByCode& row : kByCode) {
-    EXPECT_EQ(static_cast<int>(exit_code_of(Error(row.code, "m"))), row.expected) << name_of(row.code);
+    EXPECT_EQ(static_cast<int>(exit_code_of(Error(row.code, "m"))), row.expected)
+        << name_of(row.code);
   }
 }
 
 TEST(ExitCode, AKnownReasonWinsOverTheCode) {
   for (const ByReason& row : kByReason) {
-    EXPECT_EQ(static_cast<int>(exit_code_of(Error(ErrorCode::kNotFound, row.reason, "m"))), row.expected)
+    EXPECT_EQ(static_cast<int>(exit_code_of(Error(ErrorCode::kNotFound, row.reason, "m"))),
+              row.expected)
         << row.reason;
   }
 }

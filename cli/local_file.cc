@@ -25,7 +25,8 @@ FileReader::FileReader(const std::string& path) : path_(path) {
     throw Error(ErrorCode::kNotFound, str_cat("opening ", path, ": ", std::strerror(errno)));
   }
   if (S_ISDIR(facts.st_mode)) {
-    throw Error(ErrorCode::kInvalidArgument, str_cat("opening ", path, ": it is a directory (--recursive uploads those)"));
+    throw Error(ErrorCode::kInvalidArgument,
+                str_cat("opening ", path, ": it is a directory (--recursive uploads those)"));
   }
   if (S_ISREG(facts.st_mode) && path != "-") size_bytes_ = facts.st_size;
 }
@@ -40,7 +41,8 @@ std::string_view FileReader::next() {
   do {
     got = ::read(fd_, buffer_.data(), buffer_.size());
   } while (got < 0 && errno == EINTR);
-  if (got < 0) throw Error(ErrorCode::kInternal, str_cat("reading ", path_, ": ", std::strerror(errno)));
+  if (got < 0)
+    throw Error(ErrorCode::kInternal, str_cat("reading ", path_, ": ", std::strerror(errno)));
   const std::string_view piece(buffer_.data(), static_cast<size_t>(got));
   digest_.update(piece);
   return piece;
@@ -59,7 +61,8 @@ FileWriter::FileWriter(std::filesystem::path target) : target_(std::move(target)
     return;
   }
   std::error_code ignored;
-  if (target_.has_parent_path()) std::filesystem::create_directories(target_.parent_path(), ignored);
+  if (target_.has_parent_path())
+    std::filesystem::create_directories(target_.parent_path(), ignored);
   partial_ = target_;
   partial_ += str_cat(".", ::getpid(), ".part");
   fd_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kNewFileMode);
@@ -98,18 +101,20 @@ void FileWriter::finish() {
 }
 
 void FileWriter::fail() const {
-  throw Error(ErrorCode::kInternal, str_cat("writing ", target_.string(), ": ", std::strerror(errno)));
+  throw Error(ErrorCode::kInternal,
+              str_cat("writing ", target_.string(), ": ", std::strerror(errno)));
 }
 
-std::optional<std::filesystem::path> path_below(const std::filesystem::path& root, std::string_view prefix,
-                                                std::string_view key) {
+std::optional<std::filesystem::path> path_below(const std::filesystem::path& root,
+                                                std::string_view prefix, std::string_view key) {
   std::string_view rest = key.substr(prefix.size());
   std::filesystem::path path = root;
   if (rest.empty()) return std::nullopt;
   for (;;) {
     const size_t slash = rest.find('/');
     const std::string_view segment = rest.substr(0, slash);
-    if (segment.empty() || segment == "." || segment == ".." || segment.find('\0') != std::string_view::npos) {
+    if (segment.empty() || segment == "." || segment == ".." ||
+        segment.find('\0') != std::string_view::npos) {
       return std::nullopt;
     }
     path /= segment;

@@ -39,8 +39,8 @@ class FileReader {
   Digest digest_{DigestAlgorithm::kMd5};
 };
 
-/// Writes beside the target and takes its name only when finished, so a broken transfer leaves nothing behind that
-/// could be taken for the file. "-" is standard output. One thread at a time.
+/// Writes beside the target and takes its name only when finished, so a broken transfer leaves
+/// nothing behind that could be taken for the file. "-" is standard output. One thread at a time.
 class FileWriter {
  public:
   explicit FileWriter(std::filesystem::path target);
@@ -64,9 +64,10 @@ class FileWriter {
   Digest digest_{DigestAlgorithm::kMd5};
 };
 
-/// Where the object `key`, found below `prefix`, goes under the directory `root`; nullopt when it would leave it
+/// Where the object `key`, found below `prefix`, goes under the directory `root`; nullopt when it
+/// would leave it
 /// ("..", an absolute path) or cannot be a file name (an empty segment, NUL).
-std::optional<std::filesystem::path> path_below(const std::filesystem::path& root, std::string_view prefix,
-                                                std::string_view key);
+std::optional<std::filesystem::path> path_below(const std::filesystem::path& root,
+                                                std::string_view prefix, std::string_view key);
 
 }  // namespace tarn::cli

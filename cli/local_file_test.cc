@@ -92,7 +92,8 @@ TEST(PathBelow, PutsKeysUnderTheDirectory) {
 }
 
 TEST(PathBelow, RefusesWhatWouldLeaveTheDirectory) {
-  for (std::string_view key : {"../x", "a/../../x", "/etc/passwd", "a//b", "a/", "..", ".", "a/./b", ""}) {
+  for (std::string_view key :
+       {"../x", "a/../../x", "/etc/passwd", "a//b", "a/", "..", ".", "a/./b", ""}) {
     EXPECT_EQ(path_below("out", "", key), std::nullopt) << key;
   }
   EXPECT_EQ(path_below("out", "", std::string_view("a\0b", 3)), std::nullopt);

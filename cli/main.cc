@@ -21,12 +21,15 @@ struct Global {
 
 void declare_global(CommandTree& tree, Global& global) {
   tree.root()
-      .option("--endpoint", global.flags.endpoint, "where tarnd is (TARN_ENDPOINT, http://127.0.0.1:8000)")
+      .option("--endpoint", global.flags.endpoint,
+              "where tarnd is (TARN_ENDPOINT, http://127.0.0.1:8000)")
       .option("--access-key", global.flags.access_key, "(TARN_ACCESS_KEY)")
-      .option("--secret-key", global.flags.secret_key, "(TARN_SECRET_KEY, which other users cannot see)")
+      .option("--secret-key", global.flags.secret_key,
+              "(TARN_SECRET_KEY, which other users cannot see)")
       .option("--repo", global.flags.repository, "repository of short names (TARN_REPO)")
       .option("--branch", global.flags.branch, "branch of short paths (TARN_BRANCH)")
-      .option("--config", global.flags.file, "configuration file (TARN_CONFIG, ~/.config/tarn/config.yaml)")
+      .option("--config", global.flags.file,
+              "configuration file (TARN_CONFIG, ~/.config/tarn/config.yaml)")
       .option("-o,--output", global.output, "table, json, jsonl, csv, md or name")
       .flag("-q,--quiet", global.quiet, "no remarks");
 }

@@ -20,18 +20,22 @@ using Json = nlohmann::json;
 /// Widths are taken from this many rows; later ones may stick out.
 constexpr size_t kAlignedRows = 1000;
 constexpr size_t kColumnGap = 2;
-constexpr std::array<std::pair<std::string_view, Format>, 6> kFormats{{{"table", Format::kTable},
-                                                                       {"json", Format::kJson},
-                                                                       {"jsonl", Format::kJsonLines},
-                                                                       {"csv", Format::kCsv},
-                                                                       {"md", Format::kMarkdown},
-                                                                       {"name", Format::kName}}};
+constexpr std::array<std::pair<std::string_view, Format>, 6> kFormats{
+    {{"table", Format::kTable},
+     {"json", Format::kJson},
+     {"jsonl", Format::kJsonLines},
+     {"csv", Format::kCsv},
+     {"md", Format::kMarkdown},
+     {"name", Format::kName}}};
 
-std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 /// Continuation bytes of UTF-8 take no column.
 size_t display_width(std::string_view text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
 void print_aligned(std::ostream& out, const Cells& cells, const std::vector<size_t>& widths) {
@@ -76,7 +80,8 @@ void print_markdown(std::ostream& out, const Cells& cells) {
 }
 
 std::string upper(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](char c) { return static_cast<char>(std::toupper(c)); });
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](char c) { return static_cast<char>(std::toupper(c)); });
   return text;
 }
 
@@ -86,7 +91,8 @@ Format parse_format(std::string_view word) {
   for (const auto& [name, format] : kFormats) {
     if (name == word) return format;
   }
-  throw usage_error(str_cat("choosing output format \"", word, "\": not one of table, json, jsonl, csv, md, name"));
+  throw usage_error(str_cat("choosing output format \"", word,
+                            "\": not one of table, json, jsonl, csv, md, name"));
 }
 
 ListWriter::ListWriter(Output& out, std::string kind, Cells columns)
@@ -96,7 +102,8 @@ void ListWriter::begin() {
   if (begun_) return;
   begun_ = true;
   if (out_.format() == Format::kJson) {
-    out_.data() << "{\"apiVersion\":\"" << kApiVersion << "\",\"kind\":\"" << kind_ << "\",\"items\":[";
+    out_.data() << "{\"apiVersion\":\"" << kApiVersion << "\",\"kind\":\"" << kind_
+                << "\",\"items\":[";
   } else if (out_.format() == Format::kCsv) {
     print_csv(out_.data(), columns_);
   } else if (out_.format() == Format::kMarkdown) {
@@ -139,7 +146,8 @@ void ListWriter::flush_table() {
     held_.insert(held_.begin(), head);
     widths_.assign(columns_.size(), 0);
     for (const Cells& cells : held_) {
-      for (size_t i = 0; i < cells.size(); ++i) widths_[i] = std::max(widths_[i], display_width(cells[i]));
+      for (size_t i = 0; i < cells.size(); ++i)
+        widths_[i] = std::max(widths_[i], display_width(cells[i]));
     }
   }
   for (const Cells& cells : held_) print_aligned(out_.data(), cells, widths_);
@@ -167,7 +175,8 @@ void Output::object(std::string_view kind, Json fields,
   } else if (format_ == Format::kTable) {
     size_t width = 0;
     for (const auto& [label, value] : lines) width = std::max(width, label.size());
-    for (const auto& [label, value] : lines) print_aligned(data_, {label, printable(value)}, {width});
+    for (const auto& [label, value] : lines)
+      print_aligned(data_, {label, printable(value)}, {width});
   } else {
     ListWriter table(*this, std::string(kind), {"field", "value"});
     for (const auto& [label, value] : lines) table.add(nullptr, {label, value});

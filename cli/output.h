@@ -24,8 +24,9 @@ using Cells = std::vector<std::string>;
 
 class Output;
 
-/// Rows of one kind, printed as they come: memory does not grow with their number. Nothing is printed before the
-/// first row or the end, so a list that fails at once leaves the data stream empty. One thread at a time.
+/// Rows of one kind, printed as they come: memory does not grow with their number. Nothing is
+/// printed before the first row or the end, so a list that fails at once leaves the data stream
+/// empty. One thread at a time.
 class ListWriter {
  public:
   ListWriter(Output& out, std::string kind, Cells columns);
@@ -52,9 +53,10 @@ class Output {
  public:
   Output(Format format, std::ostream& data, std::ostream& talk, bool quiet);
 
-  /// One thing: `fields` in JSON (kApiVersion and `kind` are added), `lines` (label, value) for people; the name
-  /// format prints the first value.
-  void object(std::string_view kind, nlohmann::json fields, const std::vector<std::pair<std::string, std::string>>& lines);
+  /// One thing: `fields` in JSON (kApiVersion and `kind` are added), `lines` (label, value) for
+  /// people; the name format prints the first value.
+  void object(std::string_view kind, nlohmann::json fields,
+              const std::vector<std::pair<std::string, std::string>>& lines);
   ListWriter list(std::string kind, Cells columns);
   /// A remark for people; nothing with --quiet.
   void remark(std::string_view text);

@@ -29,15 +29,19 @@ Printed print(Format format, const std::function<void(Output&)>& use, bool quiet
 }
 
 std::string two_rows(Format format) {
-  return print(format, [](Output& out) {
-           ListWriter rows = out.list("BranchList", {"branch", "commit"});
-           rows.add({{"id", "main"}}, {"main", "c1"});
-           rows.add({{"id", "a,\"b|"}}, {"a,\"b|", "c2"});
-           rows.finish();
-         }).data;
+  return print(format,
+               [](Output& out) {
+                 ListWriter rows = out.list("BranchList", {"branch", "commit"});
+                 rows.add({{"id", "main"}}, {"main", "c1"});
+                 rows.add({{"id", "a,\"b|"}}, {"a,\"b|", "c2"});
+                 rows.finish();
+               })
+      .data;
 }
 
-TEST(Output, AlignsTables) { EXPECT_EQ(two_rows(Format::kTable), "BRANCH  COMMIT\nmain    c1\na,\"b|   c2\n"); }
+TEST(Output, AlignsTables) {
+  EXPECT_EQ(two_rows(Format::kTable), "BRANCH  COMMIT\nmain    c1\na,\"b|   c2\n");
+}
 
 TEST(Output, WritesOneJsonDocument) {
   EXPECT_EQ(Json::parse(two_rows(Format::kJson)),
@@ -49,13 +53,15 @@ TEST(Output, WritesOneJsonDocument) {
 TEST(Output, WritesJsonLinesCsvMarkdownAndNames) {
   EXPECT_EQ(two_rows(Format::kJsonLines), "{\"id\":\"main\"}\n{\"id\":\"a,\\\"b|\"}\n");
   EXPECT_EQ(two_rows(Format::kCsv), "branch,commit\nmain,c1\n\"a,\"\"b|\",c2\n");
-  EXPECT_EQ(two_rows(Format::kMarkdown), "| branch | commit |\n| --- | --- |\n| main | c1 |\n| a,\"b\\| | c2 |\n");
+  EXPECT_EQ(two_rows(Format::kMarkdown),
+            "| branch | commit |\n| --- | --- |\n| main | c1 |\n| a,\"b\\| | c2 |\n");
   EXPECT_EQ(two_rows(Format::kName), "main\na,\"b|\n");
 }
 
 TEST(Output, AnEmptyListIsStillADocument) {
   const auto none = [](Output& out) { out.list("TagList", {"tag"}).finish(); };
-  EXPECT_EQ(print(Format::kJson, none).data, "{\"apiVersion\":\"tarn/v1\",\"kind\":\"TagList\",\"items\":[]}\n");
+  EXPECT_EQ(print(Format::kJson, none).data,
+            "{\"apiVersion\":\"tarn/v1\",\"kind\":\"TagList\",\"items\":[]}\n");
   EXPECT_EQ(print(Format::kTable, none).data, "");
 }
 
@@ -67,7 +73,8 @@ TEST(Output, KeepsAlignmentBeyondTheFirstRows) {
   constexpr int kRows = 2500;
   const std::string text = print(Format::kTable, [](Output& out) {
                              ListWriter rows = out.list("L", {"k", "v"});
-                             for (int i = 0; i < kRows; ++i) rows.add(nullptr, {"key", std::to_string(i)});
+                             for (int i = 0; i < kRows; ++i)
+                               rows.add(nullptr, {"key", std::to_string(i)});
                              rows.finish();
                            }).data;
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), kRows + 1);
@@ -75,7 +82,9 @@ TEST(Output, KeepsAlignmentBeyondTheFirstRows) {
 }
 
 TEST(Output, ObjectsCarryVersionAndKind) {
-  const auto one = [](Output& out) { out.object("Tag", {{"id", "v1"}}, {{"tag", "v1"}, {"points at", "c"}}); };
+  const auto one = [](Output& out) {
+    out.object("Tag", {{"id", "v1"}}, {{"tag", "v1"}, {"points at", "c"}});
+  };
   EXPECT_EQ(Json::parse(print(Format::kJson, one).data),
             Json({{"apiVersion", "tarn/v1"}, {"kind", "Tag"}, {"id", "v1"}}));
   EXPECT_EQ(print(Format::kTable, one).data, "tag        v1\npoints at  c\n");
@@ -98,8 +107,9 @@ TEST(Output, KeysCannotSteerTheTerminal) {
 }
 
 TEST(Output, InvalidUtf8DoesNotBreakJson) {
-  const std::string data =
-      print(Format::kJson, [](Output& out) { out.object("O", {{"path", "a\xff"}}, {}); }).data;
+  const std::string data = print(Format::kJson, [](Output& out) {
+                             out.object("O", {{"path", "a\xff"}}, {});
+                           }).data;
   EXPECT_TRUE(Json::accept(data));
 }
 

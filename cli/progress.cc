@@ -34,7 +34,8 @@ std::string progress_line(std::string_view what, Unit unit, uint64_t done, uint6
   std::string line = str_cat(what, "  ");
   if (total > 0) {
     const uint64_t shown = std::min(done, total);
-    line += str_cat(bar(shown * kPercent / total), in_words(unit, done), " of ", in_words(unit, total));
+    line +=
+        str_cat(bar(shown * kPercent / total), in_words(unit, done), " of ", in_words(unit, total));
   } else {
     line += in_words(unit, done);
   }
@@ -45,7 +46,11 @@ std::string progress_line(std::string_view what, Unit unit, uint64_t done, uint6
 }
 
 Progress::Progress(std::string what, Unit unit, uint64_t total, bool shown)
-    : what_(std::move(what)), unit_(unit), total_(total), shown_(shown), started_(std::chrono::steady_clock::now()) {}
+    : what_(std::move(what)),
+      unit_(unit),
+      total_(total),
+      shown_(shown),
+      started_(std::chrono::steady_clock::now()) {}
 
 Progress::~Progress() {
   if (shown_ && drawn_ != Time{}) std::cerr << kWipe << std::flush;

@@ -10,11 +10,13 @@ namespace tarn::cli {
 
 enum class Unit { kBytes, kObjects };
 
-/// "[=====>    ]  52%  5.2 MiB of 10.0 MiB  1.3 MiB/s"; with total 0 (not known) the count and the rate alone.
-std::string progress_line(std::string_view what, Unit unit, uint64_t done, uint64_t total, std::chrono::milliseconds elapsed);
+/// "[=====>    ]  52%  5.2 MiB of 10.0 MiB  1.3 MiB/s"; with total 0 (not known) the count and the
+/// rate alone.
+std::string progress_line(std::string_view what, Unit unit, uint64_t done, uint64_t total,
+                          std::chrono::milliseconds elapsed);
 
-/// Draws on standard error, a few times a second at most, and only if `shown`. Its end wipes the line.
-/// One thread at a time.
+/// Draws on standard error, a few times a second at most, and only if `shown`. Its end wipes the
+/// line. One thread at a time.
 class Progress {
  public:
   Progress(std::string what, Unit unit, uint64_t total, bool shown);

@@ -16,7 +16,8 @@ void Session::confirm(std::string_view question, bool yes) {
   std::string answer;
   std::getline(std::cin, answer);
   if (answer == "y" || answer == "Y" || answer == "yes") return;
-  throw Error(ErrorCode::kInvalidArgument, kReasonInterrupted, "not confirmed; nothing was changed");
+  throw Error(ErrorCode::kInvalidArgument, kReasonInterrupted,
+              "not confirmed; nothing was changed");
 }
 
 Json metadata_from(const std::vector<std::string>& words) {

@@ -29,8 +29,8 @@ struct Session {
   Uri object(std::string_view text) const { return object_uri(text, defaults()); }
   Uri prefix(std::string_view text) const { return prefix_uri(text, defaults()); }
 
-  /// Returns when `yes` or the person agrees. Throws a usage error that names --yes when there is nobody to ask, and
-  /// interrupted when the person declines.
+  /// Returns when `yes` or the person agrees. Throws a usage error that names --yes when there is
+  /// nobody to ask, and interrupted when the person declines.
   void confirm(std::string_view question, bool yes);
 };
 

@@ -7,7 +7,6 @@
 
 #include <fcntl.h>
 #include <unistd.h>
-
 #include <yaml-cpp/yaml.h>
 
 #include "cli/exit_code.h"
@@ -22,8 +21,8 @@ constexpr int kOwnerOnly = 0600;
 
 /// One setting under all its names.
 struct Source {
-  Setting Settings::* setting;
-  std::string Flags::* flag;
+  Setting Settings::*setting;
+  std::string Flags::*flag;
   std::string_view flag_name;
   std::string_view variable;
   std::string_view lakectl_variable;  ///< "" = lakectl has none
@@ -33,10 +32,10 @@ struct Source {
 };
 
 constexpr std::array<Source, 5> kSources{{
-    {&Settings::endpoint, &Flags::endpoint, "--endpoint", "TARN_ENDPOINT", "LAKECTL_SERVER_ENDPOINT_URL", "endpoint",
-     "server", "endpoint_url"},
-    {&Settings::access_key, &Flags::access_key, "--access-key", "TARN_ACCESS_KEY", "LAKECTL_CREDENTIALS_ACCESS_KEY_ID",
-     "access_key", "credentials", "access_key_id"},
+    {&Settings::endpoint, &Flags::endpoint, "--endpoint", "TARN_ENDPOINT",
+     "LAKECTL_SERVER_ENDPOINT_URL", "endpoint", "server", "endpoint_url"},
+    {&Settings::access_key, &Flags::access_key, "--access-key", "TARN_ACCESS_KEY",
+     "LAKECTL_CREDENTIALS_ACCESS_KEY_ID", "access_key", "credentials", "access_key_id"},
     {&Settings::secret_key, &Flags::secret_key, "--secret-key", "TARN_SECRET_KEY",
      "LAKECTL_CREDENTIALS_SECRET_ACCESS_KEY", "secret_key", "credentials", "secret_access_key"},
     {&Settings::repository, &Flags::repository, "--repo", "TARN_REPO", "", "repo", "", ""},
@@ -71,7 +70,8 @@ std::filesystem::path own_file(const Flags& flags, const Environment& environmen
   if (const auto base = non_empty(environment, "XDG_CONFIG_HOME")) {
     return std::filesystem::path(*base) / "tarn" / "config.yaml";
   }
-  return std::filesystem::path(non_empty(environment, "HOME").value_or("/")) / ".config" / "tarn" / "config.yaml";
+  return std::filesystem::path(non_empty(environment, "HOME").value_or("/")) / ".config" / "tarn" /
+         "config.yaml";
 }
 
 std::filesystem::path lakectl_file(const Environment& environment) {
@@ -82,14 +82,16 @@ std::filesystem::path lakectl_file(const Environment& environment) {
 File open_file(const std::filesystem::path& own, bool named, const Environment& environment) {
   std::error_code ignored;
   if (std::filesystem::exists(own, ignored)) return {own, read_yaml(own)};
-  // `config set --config FILE` makes a file that is not there yet, so absence is only remarked by what needs it.
+  // `config set --config FILE` makes a file that is not there yet, so absence is only remarked by
+  // what needs it.
   if (named) return {own, YAML::Node()};
   const std::filesystem::path lakectl = lakectl_file(environment);
   if (std::filesystem::exists(lakectl, ignored)) return {lakectl, read_yaml(lakectl)};
   return {};
 }
 
-std::optional<std::string> scalar(const YAML::Node& root, std::string_view section, std::string_view key) {
+std::optional<std::string> scalar(const YAML::Node& root, std::string_view section,
+                                  std::string_view key) {
   if (key.empty() || !root.IsMap()) return std::nullopt;
   const YAML::Node map = section.empty() ? root : root[std::string(section)];
   if (!map.IsDefined() || !map.IsMap()) return std::nullopt;
@@ -98,13 +100,15 @@ std::optional<std::string> scalar(const YAML::Node& root, std::string_view secti
   return value.Scalar();
 }
 
-Setting resolve(const Source& source, const Flags& flags, const Environment& environment, const File& file) {
+Setting resolve(const Source& source, const Flags& flags, const Environment& environment,
+                const File& file) {
   if (!(flags.*source.flag).empty()) return {flags.*source.flag, std::string(source.flag_name)};
   for (std::string_view variable : {source.variable, source.lakectl_variable}) {
     if (auto value = non_empty(environment, variable)) return {*value, std::string(variable)};
   }
   if (auto value = scalar(file.root, "", source.key)) return {*value, file.path.string()};
-  if (auto value = scalar(file.root, source.lakectl_section, source.lakectl_key)) return {*value, file.path.string()};
+  if (auto value = scalar(file.root, source.lakectl_section, source.lakectl_key))
+    return {*value, file.path.string()};
   return {};
 }
 
@@ -119,7 +123,8 @@ void tidy_endpoint(Setting& endpoint) {
 void write_owner_only(const std::filesystem::path& file, const std::string& text) {
   const std::string next = str_cat(file.string(), ".new");
   const int fd = ::open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kOwnerOnly);
-  bool written = fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  bool written =
+      fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   if (fd >= 0) written = ::close(fd) == 0 && written;
   std::error_code failed;
   if (written) std::filesystem::rename(next, file, failed);
@@ -143,16 +148,19 @@ Settings load_settings(const Flags& flags, const Environment& environment) {
   Settings settings;
   settings.file = own_file(flags, environment, named);
   const File file = open_file(settings.file, named, environment);
-  for (const Source& source : kSources) settings.*source.setting = resolve(source, flags, environment, file);
+  for (const Source& source : kSources)
+    settings.*source.setting = resolve(source, flags, environment, file);
   tidy_endpoint(settings.endpoint);
   return settings;
 }
 
-void save_setting(const std::filesystem::path& file, std::string_view key, const std::string& value) {
+void save_setting(const std::filesystem::path& file, std::string_view key,
+                  const std::string& value) {
   bool known = false;
   for (const Source& source : kSources) known = known || source.key == key;
   if (!known) {
-    throw usage_error(str_cat("setting \"", key, "\": not one of endpoint, access_key, secret_key, repo, branch"));
+    throw usage_error(str_cat("setting \"", key,
+                              "\": not one of endpoint, access_key, secret_key, repo, branch"));
   }
   std::error_code ignored;
   YAML::Node root = std::filesystem::exists(file, ignored) ? read_yaml(file) : YAML::Node();

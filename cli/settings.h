@@ -9,7 +9,8 @@
 
 namespace tarn::cli {
 
-/// A value and where it came from ("--endpoint", "TARN_ENDPOINT", a file's path, "default"), for `config show`.
+/// A value and where it came from ("--endpoint", "TARN_ENDPOINT", a file's path, "default"), for
+/// `config show`.
 struct Setting {
   std::string value;
   std::string origin;
@@ -39,15 +40,18 @@ struct Flags {
 using Environment = std::function<std::optional<std::string>(std::string_view name)>;
 Environment process_environment();
 
-/// Looks at flags, then TARN_*, then LAKECTL_*, then the first file that exists of: --config or TARN_CONFIG,
-/// ~/.config/tarn/config.yaml, LAKECTL_CONFIG_FILE, ~/.lakectl.yaml. A file that --config or TARN_CONFIG names hides
-/// the later ones even before it exists. Throws a usage error for a file that cannot be read as YAML.
+/// Looks at flags, then TARN_*, then LAKECTL_*, then the first file that exists of: --config or
+/// TARN_CONFIG,
+/// ~/.config/tarn/config.yaml, LAKECTL_CONFIG_FILE, ~/.lakectl.yaml. A file that --config or
+/// TARN_CONFIG names hides the later ones even before it exists. Throws a usage error for a file
+/// that cannot be read as YAML.
 Settings load_settings(const Flags& flags, const Environment& environment);
 
-/// Sets one key of the file (endpoint, access_key, secret_key, repo, branch), keeping the others; the file is written
-/// anew beside the old one and is readable by its owner only. An empty value removes the key.
-/// Throws a usage error for another key.
-void save_setting(const std::filesystem::path& file, std::string_view key, const std::string& value);
+/// Sets one key of the file (endpoint, access_key, secret_key, repo, branch), keeping the others;
+/// the file is written anew beside the old one and is readable by its owner only. An empty value
+/// removes the key. Throws a usage error for another key.
+void save_setting(const std::filesystem::path& file, std::string_view key,
+                  const std::string& value);
 
 /// Whether a person may be asked: CI unset and standard input a terminal.
 bool may_prompt(const Environment& environment, bool input_is_terminal);

@@ -6,10 +6,9 @@
 #include <ostream>
 #include <sstream>
 
+#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <gtest/gtest.h>
 
 #include "cli/exit_code.h"
 #include "core/base/digest.h"
@@ -17,7 +16,9 @@
 
 namespace tarn::cli {
 
-void PrintTo(const Setting& setting, std::ostream* out) { *out << setting.value << " from " << setting.origin; }
+void PrintTo(const Setting& setting, std::ostream* out) {
+  *out << setting.value << " from " << setting.origin;
+}
 
 namespace {
 
@@ -59,7 +60,8 @@ TEST_F(SettingsTest, HaveADefaultEndpointAndNothingElse) {
 }
 
 TEST_F(SettingsTest, FlagsWinOverEnvironmentOverFile) {
-  const fs::path file = write(".config/tarn/config.yaml", "endpoint: http://file\nrepo: filed\nbranch: kept\n");
+  const fs::path file =
+      write(".config/tarn/config.yaml", "endpoint: http://file\nrepo: filed\nbranch: kept\n");
   variables_["TARN_ENDPOINT"] = "http://env";
   variables_["TARN_REPO"] = "enved";
   const Settings settings = load({.endpoint = "http://flag"});
@@ -81,7 +83,8 @@ TEST_F(SettingsTest, KnowTheVariablesOfLakectl) {
 
 TEST_F(SettingsTest, ReadTheFileOfLakectlWhenThereIsNoneOfOurs) {
   const std::string theirs =
-      "credentials:\n  access_key_id: AKIA\n  secret_access_key: s\nserver:\n  endpoint_url: http://lake:1/api/v1/\n";
+      "credentials:\n  access_key_id: AKIA\n  secret_access_key: s\nserver:\n  endpoint_url: "
+      "http://lake:1/api/v1/\n";
   const fs::path file = write(".lakectl.yaml", theirs);
   EXPECT_EQ(load().endpoint, (Setting{"http://lake:1", file.string()}));
   EXPECT_EQ(load().access_key, (Setting{"AKIA", file.string()}));

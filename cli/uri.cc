@@ -18,14 +18,16 @@ std::optional<Uri> full_uri(std::string_view text) {
     Uri uri;
     const size_t first = rest.find('/');
     uri.repository = rest.substr(0, first);
-    if (uri.repository.empty()) throw usage_error(str_cat("reading \"", text, "\": no repository in it"));
+    if (uri.repository.empty())
+      throw usage_error(str_cat("reading \"", text, "\": no repository in it"));
     if (first == std::string_view::npos) return uri;
     rest.remove_prefix(first + 1);
     const size_t second = rest.find('/');
     uri.ref = rest.substr(0, second);
     if (second != std::string_view::npos) uri.path = rest.substr(second + 1);
     if (uri.ref.empty() && !uri.path.empty()) {
-      throw usage_error(str_cat("reading \"", text, "\": no branch, tag or commit before the path"));
+      throw usage_error(
+          str_cat("reading \"", text, "\": no branch, tag or commit before the path"));
     }
     return uri;
   }
@@ -37,12 +39,14 @@ std::optional<Uri> full_uri(std::string_view text) {
 
 void need_repository(const Uri& uri, std::string_view text) {
   if (!uri.repository.empty()) return;
-  throw usage_error(str_cat("reading \"", text, "\": which repository? give tarn://repository/..., --repo or TARN_REPO"));
+  throw usage_error(str_cat(
+      "reading \"", text, "\": which repository? give tarn://repository/..., --repo or TARN_REPO"));
 }
 
 void need_ref(const Uri& uri, std::string_view text) {
   if (!uri.ref.empty()) return;
-  throw usage_error(str_cat("reading \"", text, "\": which branch, tag or commit? give it, --branch or TARN_BRANCH"));
+  throw usage_error(str_cat("reading \"", text,
+                            "\": which branch, tag or commit? give it, --branch or TARN_BRANCH"));
 }
 
 void refuse_path(const Uri& uri, std::string_view text) {
@@ -53,14 +57,17 @@ void refuse_path(const Uri& uri, std::string_view text) {
 }  // namespace
 
 Uri repository_uri(std::string_view text, const Defaults& defaults) {
-  Uri uri = full_uri(text).value_or(Uri{std::string(text.empty() ? defaults.repository : text), "", ""});
+  Uri uri =
+      full_uri(text).value_or(Uri{std::string(text.empty() ? defaults.repository : text), "", ""});
   need_repository(uri, text);
-  if (!uri.ref.empty()) throw usage_error(str_cat("reading \"", text, "\": only a repository has meaning here"));
+  if (!uri.ref.empty())
+    throw usage_error(str_cat("reading \"", text, "\": only a repository has meaning here"));
   return uri;
 }
 
 Uri ref_uri(std::string_view text, const Defaults& defaults) {
-  Uri uri = full_uri(text).value_or(Uri{defaults.repository, std::string(text.empty() ? defaults.branch : text), ""});
+  Uri uri = full_uri(text).value_or(
+      Uri{defaults.repository, std::string(text.empty() ? defaults.branch : text), ""});
   need_repository(uri, text);
   need_ref(uri, text);
   refuse_path(uri, text);
@@ -76,7 +83,8 @@ Uri prefix_uri(std::string_view text, const Defaults& defaults) {
 
 Uri object_uri(std::string_view text, const Defaults& defaults) {
   Uri uri = prefix_uri(text, defaults);
-  if (uri.path.empty()) throw usage_error(str_cat("reading \"", text, "\": which object? the path is missing"));
+  if (uri.path.empty())
+    throw usage_error(str_cat("reading \"", text, "\": which object? the path is missing"));
   return uri;
 }
 

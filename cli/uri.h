@@ -20,12 +20,16 @@ struct Defaults {
   std::string branch;
 };
 
-/// Each takes a full URI (tarn:// or lakefs://) or the short form in its name, and throws a usage error that says
-/// what is missing.
-Uri repository_uri(std::string_view text, const Defaults& defaults);  ///< URI or "repository"; "" = the default
-Uri ref_uri(std::string_view text, const Defaults& defaults);         ///< URI or "ref"; "" = the default branch
-Uri object_uri(std::string_view text, const Defaults& defaults);      ///< URI or "path" in the default branch
-Uri prefix_uri(std::string_view text, const Defaults& defaults);      ///< as object_uri; the path may be empty
+/// Each takes a full URI (tarn:// or lakefs://) or the short form in its name, and throws a usage
+/// error that says what is missing.
+Uri repository_uri(std::string_view text,
+                   const Defaults& defaults);  ///< URI or "repository"; "" = the default
+Uri ref_uri(std::string_view text,
+            const Defaults& defaults);  ///< URI or "ref"; "" = the default branch
+Uri object_uri(std::string_view text,
+               const Defaults& defaults);  ///< URI or "path" in the default branch
+Uri prefix_uri(std::string_view text,
+               const Defaults& defaults);  ///< as object_uri; the path may be empty
 
 /// "tarn://repository/ref/path", the parts that are set.
 std::string to_string(const Uri& uri);

@@ -9,7 +9,9 @@
 
 namespace tarn::cli {
 
-void PrintTo(const Uri& uri, std::ostream* out) { *out << uri.repository << '|' << uri.ref << '|' << uri.path; }
+void PrintTo(const Uri& uri, std::ostream* out) {
+  *out << uri.repository << '|' << uri.ref << '|' << uri.path;
+}
 
 namespace {
 
@@ -33,10 +35,13 @@ TEST(Uri, ReadsBothSchemes) {
 }
 
 TEST(Uri, KeepsThePathAsItIs) {
-  EXPECT_EQ(object_uri("tarn://lake/main//a b%20?#/../x/", kNone), (Uri{"lake", "main", "/a b%20?#/../x/"}));
+  EXPECT_EQ(object_uri("tarn://lake/main//a b%20?#/../x/", kNone),
+            (Uri{"lake", "main", "/a b%20?#/../x/"}));
 }
 
-TEST(Uri, KeepsRefExpressions) { EXPECT_EQ(ref_uri("tarn://lake/main~2", kNone), (Uri{"lake", "main~2", ""})); }
+TEST(Uri, KeepsRefExpressions) {
+  EXPECT_EQ(ref_uri("tarn://lake/main~2", kNone), (Uri{"lake", "main~2", ""}));
+}
 
 TEST(Uri, TakesShortNamesWithDefaults) {
   EXPECT_EQ(repository_uri("", kLake), (Uri{"lake", "", ""}));
@@ -49,18 +54,26 @@ TEST(Uri, TakesShortNamesWithDefaults) {
 
 TEST(Uri, SaysWhichPartIsMissing) {
   EXPECT_NE(usage_message([] { repository_uri("", kNone); }).find("--repo"), std::string::npos);
-  EXPECT_NE(usage_message([] { ref_uri("tarn://lake", kNone); }).find("--branch"), std::string::npos);
-  EXPECT_NE(usage_message([] { object_uri("tarn://lake/main", kNone); }).find("path is missing"), std::string::npos);
-  EXPECT_NE(usage_message([] { object_uri("tarn://lake/main/", kNone); }).find("path is missing"), std::string::npos);
-  EXPECT_NE(usage_message([] { object_uri("tarn://", kNone); }).find("no repository"), std::string::npos);
-  EXPECT_NE(usage_message([] { object_uri("tarn://lake//x", kNone); }).find("before the path"), std::string::npos);
+  EXPECT_NE(usage_message([] { ref_uri("tarn://lake", kNone); }).find("--branch"),
+            std::string::npos);
+  EXPECT_NE(usage_message([] { object_uri("tarn://lake/main", kNone); }).find("path is missing"),
+            std::string::npos);
+  EXPECT_NE(usage_message([] { object_uri("tarn://lake/main/", kNone); }).find("path is missing"),
+            std::string::npos);
+  EXPECT_NE(usage_message([] { object_uri("tarn://", kNone); }).find("no repository"),
+            std::string::npos);
+  EXPECT_NE(usage_message([] { object_uri("tarn://lake//x", kNone); }).find("before the path"),
+            std::string::npos);
 }
 
 TEST(Uri, RefusesPartsThatHaveNoMeaning) {
-  EXPECT_NE(usage_message([] { repository_uri("tarn://lake/main", kNone); }).find("only a repository"),
+  EXPECT_NE(
+      usage_message([] { repository_uri("tarn://lake/main", kNone); }).find("only a repository"),
+      std::string::npos);
+  EXPECT_NE(usage_message([] { ref_uri("tarn://lake/main/x", kNone); }).find("no meaning"),
             std::string::npos);
-  EXPECT_NE(usage_message([] { ref_uri("tarn://lake/main/x", kNone); }).find("no meaning"), std::string::npos);
-  EXPECT_NE(usage_message([] { object_uri("s3://lake/main/x", kLake); }).find("not a tarn://"), std::string::npos);
+  EXPECT_NE(usage_message([] { object_uri("s3://lake/main/x", kLake); }).find("not a tarn://"),
+            std::string::npos);
 }
 
 TEST(Uri, PrintsWhatItRead) {

@@ -9,7 +9,9 @@
 namespace tarn::cli {
 namespace {
 
-std::string branch_path(const Uri& uri) { return api_path({"repositories", uri.repository, "branches", uri.ref}); }
+std::string branch_path(const Uri& uri) {
+  return api_path({"repositories", uri.repository, "branches", uri.ref});
+}
 
 void print_branch(Output& out, const Uri& uri, const std::string& commit, const char* outcome) {
   Json fields{{"id", uri.ref}, {"commit_id", commit}, {"repository", uri.repository}};
@@ -30,9 +32,12 @@ struct Create {
 
 void declare_create(Command& command, Create& options) {
   command.argument("BRANCH", options.branch, "tarn://repository/branch, or a name in --repo")
-      .option("-s,--source", options.source, "where it starts: branch, tag, commit or expression (main)")
-      .flag("--if-not-exists", options.if_not_exists, "one that is there already is fine, wherever it stands")
-      .flag("--reset-if-exists", options.reset_if_exists, "one that is there already is moved to the source")
+      .option("-s,--source", options.source,
+              "where it starts: branch, tag, commit or expression (main)")
+      .flag("--if-not-exists", options.if_not_exists,
+            "one that is there already is fine, wherever it stands")
+      .flag("--reset-if-exists", options.reset_if_exists,
+            "one that is there already is moved to the source")
       .flag("--hidden", options.hidden, "leave it out of lists");
 }
 
@@ -42,7 +47,9 @@ void reset_uncommitted(Client& client, const Uri& uri, const Json& body) {
 
 void move_to(Client& client, const Uri& uri, const std::string& source) {
   reset_uncommitted(client, uri, {{"type", "reset"}});
-  client.call({.method = Method::kPut, .path = branch_path(uri) + "/hard_reset", .query = {{"ref", source}}});
+  client.call({.method = Method::kPut,
+               .path = branch_path(uri) + "/hard_reset",
+               .query = {{"ref", source}}});
 }
 
 ExitCode create(Session& session, const Create& options) {
@@ -50,9 +57,10 @@ ExitCode create(Session& session, const Create& options) {
   const Uri source = ref_uri(options.source, {uri.repository, ""});
   need_same_repository(uri, source);
   const Json body{{"name", uri.ref}, {"source", source.ref}, {"hidden", options.hidden}};
-  const Answer answer = session.client.ask({.method = Method::kPost,
-                                            .path = api_path({"repositories", uri.repository, "branches"}),
-                                            .json = body.dump()});
+  const Answer answer =
+      session.client.ask({.method = Method::kPost,
+                          .path = api_path({"repositories", uri.repository, "branches"}),
+                          .json = body.dump()});
   if (answer.ok()) {
     print_branch(session.out, uri, answer.body, "created");
     return ExitCode::kOk;
@@ -62,7 +70,8 @@ ExitCode create(Session& session, const Create& options) {
   if (!exists || (!options.if_not_exists && !options.reset_if_exists)) throw error;
   if (options.reset_if_exists) move_to(session.client, uri, source.ref);
   const Json branch = session.client.call({.path = branch_path(uri)});
-  print_branch(session.out, uri, branch.value("commit_id", ""), options.reset_if_exists ? "reset" : "unchanged");
+  print_branch(session.out, uri, branch.value("commit_id", ""),
+               options.reset_if_exists ? "reset" : "unchanged");
   return ExitCode::kOk;
 }
 
@@ -81,8 +90,9 @@ void declare_list(Command& command, List& options) {
 ExitCode list(Session& session, const List& options) {
   const Uri uri = session.repository(options.repository);
   ListWriter rows = session.out.list("BranchList", {"branch", "commit"});
-  const Request request{.path = api_path({"repositories", uri.repository, "branches"}),
-                        .query = {{"prefix", options.prefix}, {"show_hidden", options.all ? "true" : "false"}}};
+  const Request request{
+      .path = api_path({"repositories", uri.repository, "branches"}),
+      .query = {{"prefix", options.prefix}, {"show_hidden", options.all ? "true" : "false"}}};
   session.client.each(request, [&](const Json& item) {
     rows.add(item, {item.value("id", ""), item.value("commit_id", "")});
     return true;
@@ -96,7 +106,8 @@ struct Show {
 };
 
 void declare_show(Command& command, Show& options) {
-  command.optional_argument("BRANCH", options.branch, "tarn://repository/branch, or a name in --repo");
+  command.optional_argument("BRANCH", options.branch,
+                            "tarn://repository/branch, or a name in --repo");
 }
 
 ExitCode show(Session& session, const Show& options) {
@@ -118,7 +129,8 @@ void declare_delete(Command& command, Delete& options) {
 
 ExitCode remove(Session& session, const Delete& options) {
   const Uri uri = session.ref(options.branch);
-  session.confirm(str_cat("Delete branch ", to_string(uri), " and its uncommitted changes?"), options.yes);
+  session.confirm(str_cat("Delete branch ", to_string(uri), " and its uncommitted changes?"),
+                  options.yes);
   session.client.call({.method = Method::kDelete, .path = branch_path(uri)});
   session.out.remark(str_cat("deleted ", to_string(uri)));
   return ExitCode::kOk;
@@ -132,7 +144,8 @@ struct Reset {
 };
 
 void declare_reset(Command& command, Reset& options) {
-  command.optional_argument("BRANCH", options.branch, "tarn://repository/branch, or a name in --repo")
+  command
+      .optional_argument("BRANCH", options.branch, "tarn://repository/branch, or a name in --repo")
       .option("--object", options.object, "only this path")
       .option("--prefix", options.prefix, "only paths that begin so")
       .flag("-y,--yes", options.yes, "do not ask");

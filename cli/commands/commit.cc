@@ -18,7 +18,8 @@ struct Options {
 };
 
 void declare(Command& command, Options& options) {
-  command.optional_argument("BRANCH", options.branch, "tarn://repository/branch, or a name in --repo")
+  command
+      .optional_argument("BRANCH", options.branch, "tarn://repository/branch, or a name in --repo")
       .option("-m,--message", options.message, "what changed and why")
       .option("--meta", options.metadata, "key=value to keep with the commit; again for more")
       .flag("--allow-empty", options.allow_empty, "commit even without changes")
@@ -31,10 +32,10 @@ ExitCode run(Session& session, const Options& options) {
   const Json body{{"message", options.message},
                   {"metadata", metadata_from(options.metadata)},
                   {"allow_empty", options.allow_empty}};
-  const Answer answer =
-      session.client.ask({.method = Method::kPost,
-                          .path = api_path({"repositories", uri.repository, "branches", uri.ref, "commits"}),
-                          .json = body.dump()});
+  const Answer answer = session.client.ask(
+      {.method = Method::kPost,
+       .path = api_path({"repositories", uri.repository, "branches", uri.ref, "commits"}),
+       .json = body.dump()});
   if (says_no_changes(answer) && !options.require_changes) {
     print_no_changes(session.out, "Commit", str_cat("nothing to commit on ", to_string(uri)));
     return ExitCode::kOk;

@@ -38,7 +38,8 @@ Json get_commit(Client& client, std::string_view repository, std::string_view re
 
 void need_same_repository(const Uri& a, const Uri& b) {
   if (a.repository == b.repository) return;
-  throw usage_error(str_cat("using ", to_string(a), " with ", to_string(b), ": they are in different repositories"));
+  throw usage_error(str_cat("using ", to_string(a), " with ", to_string(b),
+                            ": they are in different repositories"));
 }
 
 }  // namespace tarn::cli

@@ -16,15 +16,14 @@ ExitCode show(Session& session, const Show&) {
   const Settings& settings = session.settings;
   Setting secret = settings.secret_key;
   if (!secret.value.empty()) secret.value = "(set)";
-  const std::vector<std::pair<std::string, Setting>> all{{"endpoint", settings.endpoint},
-                                                         {"access_key", settings.access_key},
-                                                         {"secret_key", secret},
-                                                         {"repo", settings.repository},
-                                                         {"branch", settings.branch},
-                                                         {"file", {settings.file.string(), ""}}};
+  const std::vector<std::pair<std::string, Setting>> all{
+      {"endpoint", settings.endpoint}, {"access_key", settings.access_key},
+      {"secret_key", secret},          {"repo", settings.repository},
+      {"branch", settings.branch},     {"file", {settings.file.string(), ""}}};
   ListWriter rows = session.out.list("Config", {"key", "value", "from"});
   for (const auto& [key, setting] : all) {
-    rows.add({{"key", key}, {"value", setting.value}, {"from", setting.origin}}, {key, setting.value, setting.origin});
+    rows.add({{"key", key}, {"value", setting.value}, {"from", setting.origin}},
+             {key, setting.value, setting.origin});
   }
   rows.finish();
   return ExitCode::kOk;
@@ -51,7 +50,8 @@ ExitCode set(Session& session, const Set& options) {
 
 void add_config_commands(CommandTree& tree) {
   tree.group("config", "What this command remembers");
-  tree.add<Show>("config show", "Show the settings in force and where each comes from", declare_show, show);
+  tree.add<Show>("config show", "Show the settings in force and where each comes from",
+                 declare_show, show);
   tree.add<Set>("config set", "Keep a setting in the configuration file", declare_set, set);
 }
 

@@ -18,11 +18,15 @@ struct Options {
 };
 
 void declare(Command& command, Options& options) {
-  command.optional_argument("LEFT", options.left, "a ref; alone: the uncommitted changes of this branch")
+  command
+      .optional_argument("LEFT", options.left,
+                         "a ref; alone: the uncommitted changes of this branch")
       .optional_argument("RIGHT", options.right, "what merging RIGHT into LEFT would change")
       .option("--prefix", options.prefix, "only paths that begin so")
-      .flag("--two-dot", options.two_dot, "compare the two as they are, not since their common ancestor")
-      .flag("--exit-code", options.exit_code, "1 when there are differences, 128 for what is otherwise 1");
+      .flag("--two-dot", options.two_dot,
+            "compare the two as they are, not since their common ancestor")
+      .flag("--exit-code", options.exit_code,
+            "1 when there are differences, 128 for what is otherwise 1");
 }
 
 Request request_for(const Session& session, const Options& options) {
@@ -34,8 +38,9 @@ Request request_for(const Session& session, const Options& options) {
   }
   const Uri right = ref_uri(options.right, {left.repository, ""});
   need_same_repository(left, right);
-  return {.path = api_path({"repositories", left.repository, "refs", left.ref, "diff", right.ref}),
-          .query = {{"prefix", options.prefix}, {"type", options.two_dot ? "two_dot" : "three_dot"}}};
+  return {
+      .path = api_path({"repositories", left.repository, "refs", left.ref, "diff", right.ref}),
+      .query = {{"prefix", options.prefix}, {"type", options.two_dot ? "two_dot" : "three_dot"}}};
 }
 
 ExitCode compare(Session& session, const Options& options) {
@@ -67,7 +72,8 @@ ExitCode run(Session& session, const Options& options) {
 }  // namespace
 
 void add_diff_command(CommandTree& tree) {
-  tree.add<Options>("diff", "Show uncommitted changes, or the difference of two refs", declare, run);
+  tree.add<Options>("diff", "Show uncommitted changes, or the difference of two refs", declare,
+                    run);
 }
 
 }  // namespace tarn::cli

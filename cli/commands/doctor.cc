@@ -38,7 +38,8 @@ std::string clock(Session& session) {
   const auto skew = std::chrono::duration_cast<std::chrono::seconds>(SystemClock().now() - *there);
   if (std::chrono::abs(skew) > kSkewMax) {
     throw Error(ErrorCode::kPreconditionFailed,
-                str_cat("comparing clocks: ", skew.count(), " s apart; signed S3 requests will be refused"));
+                str_cat("comparing clocks: ", skew.count(),
+                        " s apart; signed S3 requests will be refused"));
   }
   return str_cat(skew.count(), " s apart");
 }
@@ -46,7 +47,8 @@ std::string clock(Session& session) {
 std::string credentials(Session& session) {
   if (session.settings.access_key.value.empty()) {
     throw Error(ErrorCode::kUnauthenticated,
-                "no access key: set TARN_ACCESS_KEY and TARN_SECRET_KEY, or `tarn config set access_key ...`");
+                "no access key: set TARN_ACCESS_KEY and TARN_SECRET_KEY, or `tarn config set "
+                "access_key ...`");
   }
   session.client.call({.path = "/repositories", .query = {{"amount", "1"}}});
   return session.settings.access_key.value;
@@ -74,7 +76,8 @@ ExitCode run(Session& session, const Options&) {
       found = error.message();
       if (worst == ExitCode::kOk) worst = exit_code_of(error);
     }
-    rows.add({{"check", check.name}, {"ok", ok}, {"found", found}}, {check.name, ok ? "yes" : "no", found});
+    rows.add({{"check", check.name}, {"ok", ok}, {"found", found}},
+             {check.name, ok ? "yes" : "no", found});
     // Without a server the other checks would only repeat that.
     if (worst == ExitCode::kUnavailable) break;
   }

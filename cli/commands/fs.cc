@@ -19,20 +19,25 @@ struct Listing {
 };
 
 void declare_ls(Command& command, Listing& options) {
-  command.optional_argument("PREFIX", options.prefix, "tarn://repository/ref/path, or a path in --branch")
+  command
+      .optional_argument("PREFIX", options.prefix,
+                         "tarn://repository/ref/path, or a path in --branch")
       .flag("-r,--recursive", options.recursive, "everything below, not one level");
 }
 
 ExitCode ls(Session& session, const Listing& options) {
   const Uri uri = session.prefix(options.prefix);
   ListWriter rows = session.out.list("ObjectList", {"path", "size", "modified", "type"});
-  Request request{.path = api_path({"repositories", uri.repository, "refs", uri.ref, "objects", "ls"}),
-                  .query = {{"prefix", uri.path}}};
+  Request request{
+      .path = api_path({"repositories", uri.repository, "refs", uri.ref, "objects", "ls"}),
+      .query = {{"prefix", uri.path}}};
   if (!options.recursive) request.query.emplace_back("delimiter", "/");
   session.client.each(request, [&](const Json& item) {
     const bool object = item.value("path_type", "") == "object";
-    rows.add(item, {item.value("path", ""), object ? std::to_string(item.value("size_bytes", int64_t{0})) : "",
-                    object ? time_in_words(item.value("mtime", int64_t{0})) : "", object ? "object" : "prefix"});
+    rows.add(item, {item.value("path", ""),
+                    object ? std::to_string(item.value("size_bytes", int64_t{0})) : "",
+                    object ? time_in_words(item.value("mtime", int64_t{0})) : "",
+                    object ? "object" : "prefix"});
     return true;
   });
   rows.finish();
@@ -55,10 +60,9 @@ ExitCode stat(Session& session, const One& options) {
 
 ExitCode cat(Session& session, const One& options) {
   const Uri uri = session.object(options.object);
-  const Answer answer = session.client.download(
-      read_request(uri), [&](std::string_view piece) {
-        session.out.data().write(piece.data(), static_cast<std::streamsize>(piece.size()));
-      });
+  const Answer answer = session.client.download(read_request(uri), [&](std::string_view piece) {
+    session.out.data().write(piece.data(), static_cast<std::streamsize>(piece.size()));
+  });
   if (!answer.ok()) throw error_from(answer);
   session.out.data().flush();
   return ExitCode::kOk;
@@ -71,7 +75,8 @@ struct Copy {
 
 void declare_cp(Command& command, Copy& options) {
   command.argument("SOURCE", options.source, "an object at any ref of the repository")
-      .argument("DESTINATION", options.destination, "a path on a branch; ending in '/': below it, with the same name");
+      .argument("DESTINATION", options.destination,
+                "a path on a branch; ending in '/': below it, with the same name");
 }
 
 ExitCode cp(Session& session, const Copy& options) {
@@ -82,11 +87,12 @@ ExitCode cp(Session& session, const Copy& options) {
     destination.path += source.path.substr(source.path.rfind('/') + 1);
   }
   const Json body{{"src_path", source.path}, {"src_ref", source.ref}};
-  const Json stats = session.client.call(
-      {.method = Method::kPost,
-       .path = api_path({"repositories", source.repository, "branches", destination.ref, "objects", "copy"}),
-       .query = {{"dest_path", destination.path}},
-       .json = body.dump()});
+  const Json stats =
+      session.client.call({.method = Method::kPost,
+                           .path = api_path({"repositories", source.repository, "branches",
+                                             destination.ref, "objects", "copy"}),
+                           .query = {{"dest_path", destination.path}},
+                           .json = body.dump()});
   print_object(session.out, destination, stats);
   return ExitCode::kOk;
 }
@@ -107,18 +113,21 @@ std::string objects_path(const Uri& uri) {
 
 /// Returns how many failed, each with a warning.
 size_t delete_batch(Session& session, const Uri& uri, const Json& paths) {
-  const Json answer = session.client.call(
-      {.method = Method::kPost, .path = objects_path(uri) + "/delete", .json = Json{{"paths", paths}}.dump()});
+  const Json answer = session.client.call({.method = Method::kPost,
+                                           .path = objects_path(uri) + "/delete",
+                                           .json = Json{{"paths", paths}}.dump()});
   const Json errors = answer.value("errors", Json::array());
   for (const Json& error : errors) {
-    session.out.warn(str_cat("tarn: deleting \"", error.value("path", ""), "\": ", error.value("message", "failed")));
+    session.out.warn(str_cat("tarn: deleting \"", error.value("path", ""),
+                             "\": ", error.value("message", "failed")));
   }
   return errors.size();
 }
 
 ExitCode remove_below(Session& session, const Uri& uri) {
-  const Request listing{.path = api_path({"repositories", uri.repository, "refs", uri.ref, "objects", "ls"}),
-                        .query = {{"prefix", uri.path}}};
+  const Request listing{
+      .path = api_path({"repositories", uri.repository, "refs", uri.ref, "objects", "ls"}),
+      .query = {{"prefix", uri.path}}};
   Json batch = Json::array();
   size_t deleted = 0;
   size_t failed = 0;
@@ -135,7 +144,8 @@ ExitCode remove_below(Session& session, const Uri& uri) {
     return true;
   });
   send();
-  session.out.object("Deletion", {{"deleted", deleted}, {"failed", failed}, {"changed", deleted > 0}},
+  session.out.object("Deletion",
+                     {{"deleted", deleted}, {"failed", failed}, {"changed", deleted > 0}},
                      {{"deleted", std::to_string(deleted)}});
   return failed > 0 ? ExitCode::kPartial : ExitCode::kOk;
 }
@@ -143,7 +153,8 @@ ExitCode remove_below(Session& session, const Uri& uri) {
 ExitCode rm(Session& session, const Remove& options) {
   if (options.recursive) return remove_below(session, session.prefix(options.object));
   const Uri uri = session.object(options.object);
-  session.client.call({.method = Method::kDelete, .path = objects_path(uri), .query = {{"path", uri.path}}});
+  session.client.call(
+      {.method = Method::kDelete, .path = objects_path(uri), .query = {{"path", uri.path}}});
   session.out.remark(str_cat("deleted ", to_string(uri)));
   return ExitCode::kOk;
 }

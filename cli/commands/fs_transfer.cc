@@ -19,7 +19,8 @@ constexpr std::string_view kDefaultType = "application/octet-stream";
 constexpr size_t kMd5HexLength = 32;
 
 bool is_md5(std::string_view text) {
-  return text.size() == kMd5HexLength && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  return text.size() == kMd5HexLength &&
+         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 /// Parts and foreign stores have checksums of other kinds; those say nothing about the bytes alone.
@@ -40,7 +41,8 @@ struct UploadOptions {
 
 void declare_upload(Command& command, UploadOptions& options) {
   command.argument("LOCAL", options.local, "a file, '-' for standard input, or with -r a directory")
-      .argument("TARGET", options.target, "tarn://repository/branch/path; ending in '/': below it, with the same name")
+      .argument("TARGET", options.target,
+                "tarn://repository/branch/path; ending in '/': below it, with the same name")
       .flag("-r,--recursive", options.recursive, "every file below the directory")
       .flag("--no-clobber", options.no_clobber, "fail when the object exists")
       .option("--content-type", options.content_type, "of the objects (application/octet-stream)")
@@ -48,9 +50,10 @@ void declare_upload(Command& command, UploadOptions& options) {
 }
 
 Request upload_request(const Uri& uri, const UploadOptions& options) {
-  Request request{.method = Method::kPost,
-                  .path = api_path({"repositories", uri.repository, "branches", uri.ref, "objects"}),
-                  .query = {{"path", uri.path}}};
+  Request request{
+      .method = Method::kPost,
+      .path = api_path({"repositories", uri.repository, "branches", uri.ref, "objects"}),
+      .query = {{"path", uri.path}}};
   const Json metadata = metadata_from(options.metadata);
   for (const auto& [key, value] : metadata.items()) {
     request.headers.emplace_back(str_cat("X-Lakefs-Meta-", key), value.get<std::string>());
@@ -59,7 +62,8 @@ Request upload_request(const Uri& uri, const UploadOptions& options) {
   return request;
 }
 
-Json upload_file(Session& session, const std::string& local, const Uri& uri, const UploadOptions& options) {
+Json upload_file(Session& session, const std::string& local, const Uri& uri,
+                 const UploadOptions& options) {
   FileReader file(local);
   const auto size = static_cast<uint64_t>(std::max<int64_t>(file.size_bytes(), 0));
   Progress progress(uri.path, Unit::kBytes, size, session.terminal.shows_progress);
@@ -132,7 +136,8 @@ ExitCode upload(Session& session, const UploadOptions& options) {
   if (options.recursive) return upload_tree(session, options);
   Uri uri = session.prefix(options.target);
   const bool named = !uri.path.empty() && !uri.path.ends_with('/');
-  if (!named && options.local == "-") throw usage_error("uploading standard input: TARGET must name the object");
+  if (!named && options.local == "-")
+    throw usage_error("uploading standard input: TARGET must name the object");
   if (!named) uri.path += last_segment(options.local);
   print_object(session.out, uri, upload_file(session, options.local, uri, options));
   return ExitCode::kOk;
@@ -146,8 +151,10 @@ struct DownloadOptions {
 
 void declare_download(Command& command, DownloadOptions& options) {
   command.argument("SOURCE", options.source, "tarn://repository/ref/path, or a path in --branch")
-      .optional_argument("LOCAL", options.local, "file, directory, or '-' for standard output; default: the same name here")
-      .flag("-r,--recursive", options.recursive, "everything below the prefix, into the directory LOCAL");
+      .optional_argument("LOCAL", options.local,
+                         "file, directory, or '-' for standard output; default: the same name here")
+      .flag("-r,--recursive", options.recursive,
+            "everything below the prefix, into the directory LOCAL");
 }
 
 std::string unquoted(std::string etag) {
@@ -155,7 +162,8 @@ std::string unquoted(std::string etag) {
   return etag;
 }
 
-uint64_t download_file(Session& session, const Uri& uri, const std::filesystem::path& target, uint64_t size) {
+uint64_t download_file(Session& session, const Uri& uri, const std::filesystem::path& target,
+                       uint64_t size) {
   FileWriter file(target);
   Progress progress(uri.path, Unit::kBytes, size, session.terminal.shows_progress && target != "-");
   const Answer answer = session.client.download(read_request(uri), [&](std::string_view piece) {
@@ -175,8 +183,9 @@ ExitCode download_tree(Session& session, const DownloadOptions& options) {
   const std::filesystem::path root = options.local.empty() ? "." : options.local;
   size_t done = 0;
   size_t failed = 0;
-  const Request listing{.path = api_path({"repositories", below.repository, "refs", below.ref, "objects", "ls"}),
-                        .query = {{"prefix", prefix}}};
+  const Request listing{
+      .path = api_path({"repositories", below.repository, "refs", below.ref, "objects", "ls"}),
+      .query = {{"prefix", prefix}}};
   session.client.each(listing, [&](const Json& item) {
     const std::string key = item.value("path", "");
     const uint64_t size = item.value("size_bytes", uint64_t{0});
@@ -184,7 +193,8 @@ ExitCode download_tree(Session& session, const DownloadOptions& options) {
     if (key.ends_with('/') && size == 0) return true;
     try {
       const auto target = path_below(root, prefix, key);
-      if (!target) throw Error(ErrorCode::kInvalidArgument, "its name is no path below the directory");
+      if (!target)
+        throw Error(ErrorCode::kInvalidArgument, "its name is no path below the directory");
       download_file(session, {below.repository, below.ref, key}, *target, size);
       ++done;
     } catch (const Error& error) {
@@ -203,7 +213,8 @@ ExitCode download(Session& session, const DownloadOptions& options) {
   std::filesystem::path target = options.local;
   if (target.empty() || (target != "-" && std::filesystem::is_directory(target))) {
     const auto named = path_below(target.empty() ? "." : target, "", last_segment(uri.path));
-    if (!named) throw usage_error(str_cat("downloading ", to_string(uri), ": LOCAL must name the file"));
+    if (!named)
+      throw usage_error(str_cat("downloading ", to_string(uri), ": LOCAL must name the file"));
     target = *named;
   }
   const uint64_t size = session.terminal.shows_progress && target != "-"
@@ -211,7 +222,8 @@ ExitCode download(Session& session, const DownloadOptions& options) {
                             : 0;
   const uint64_t written = download_file(session, uri, target, size);
   if (target == "-") return ExitCode::kOk;
-  session.out.object("Download", {{"path", uri.path}, {"file", target.string()}, {"size_bytes", written}},
+  session.out.object("Download",
+                     {{"path", uri.path}, {"file", target.string()}, {"size_bytes", written}},
                      {{"file", target.string()}, {"size", size_in_words(written)}});
   return ExitCode::kOk;
 }
@@ -219,8 +231,10 @@ ExitCode download(Session& session, const DownloadOptions& options) {
 }  // namespace
 
 void add_fs_transfer_commands(CommandTree& tree) {
-  tree.add<UploadOptions>("fs upload", "Write a local file, or a directory, to a branch", declare_upload, upload);
-  tree.add<DownloadOptions>("fs download", "Fetch an object, or everything below a prefix", declare_download, download);
+  tree.add<UploadOptions>("fs upload", "Write a local file, or a directory, to a branch",
+                          declare_upload, upload);
+  tree.add<DownloadOptions>("fs download", "Fetch an object, or everything below a prefix",
+                            declare_download, download);
 }
 
 }  // namespace tarn::cli

@@ -32,15 +32,21 @@ struct Options {
 };
 
 void declare(Command& command, Options& options) {
-  command.optional_argument("SOURCE", options.source, "s3://bucket/prefix or local:///directory; its bytes stay there")
-      .optional_argument("TARGET", options.target, "tarn://repository/branch/path, or a path in --branch")
+  command
+      .optional_argument("SOURCE", options.source,
+                         "s3://bucket/prefix or local:///directory; its bytes stay there")
+      .optional_argument("TARGET", options.target,
+                         "tarn://repository/branch/path, or a path in --branch")
       .option("-m,--message", options.message, "of the commit")
       .option("--meta", options.metadata, "key=value to keep with the commit; again for more")
       .flag("--object", options.single, "SOURCE is one object, not a prefix")
-      .flag("--no-wait", options.no_wait, "return once the server has taken the job, and print its id")
+      .flag("--no-wait", options.no_wait,
+            "return once the server has taken the job, and print its id")
       .option("--timeout", options.timeout, "stop waiting after 90s, 30m or 2h; the import goes on")
-      .option("--resume", options.resume, "instead of starting one, wait for the import with this id on TARGET")
-      .flag("--cancel-on-interrupt", options.cancel, "^C and SIGTERM cancel the import; without it they only stop the wait");
+      .option("--resume", options.resume,
+              "instead of starting one, wait for the import with this id on TARGET")
+      .flag("--cancel-on-interrupt", options.cancel,
+            "^C and SIGTERM cancel the import; without it they only stop the wait");
 }
 
 std::string import_path(const Uri& target) {
@@ -51,10 +57,11 @@ std::string start(Session& session, const Uri& target, const Options& options) {
   const Json source{{"type", options.single ? "object" : "common_prefix"},
                     {"path", options.source},
                     {"destination", target.path}};
-  const Json body{{"paths", Json::array({source})},
-                  {"commit", {{"message", options.message}, {"metadata", metadata_from(options.metadata)}}}};
-  const Json answer =
-      session.client.call({.method = Method::kPost, .path = import_path(target), .json = body.dump()});
+  const Json body{
+      {"paths", Json::array({source})},
+      {"commit", {{"message", options.message}, {"metadata", metadata_from(options.metadata)}}}};
+  const Json answer = session.client.call(
+      {.method = Method::kPost, .path = import_path(target), .json = body.dump()});
   return answer.at("id").get<std::string>();
 }
 
@@ -77,27 +84,34 @@ std::string how_to_resume(const Uri& target, const std::string& id) {
   return str_cat("tarn import --resume ", id, ' ', to_string({target.repository, target.ref, ""}));
 }
 
-Error gave_up(std::string_view reason, std::string_view why, const Uri& target, const std::string& id) {
+Error gave_up(std::string_view reason, std::string_view why, const Uri& target,
+              const std::string& id) {
   return Error(ErrorCode::kUnavailable, reason,
-               str_cat("waiting for import ", id, ": ", why, "; it goes on at the server, to wait again: ",
-                       how_to_resume(target, id)));
+               str_cat("waiting for import ", id, ": ", why,
+                       "; it goes on at the server, to wait again: ", how_to_resume(target, id)));
 }
 
 Error interrupted(Session& session, const Uri& target, const std::string& id, bool cancel) {
   if (!cancel) return gave_up(kReasonInterrupted, "interrupted", target, id);
-  session.client.ask({.method = Method::kDelete, .path = import_path(target), .query = {{"id", id}}});
-  return Error(ErrorCode::kUnavailable, kReasonInterrupted, str_cat("import ", id, ": interrupted and cancelled"));
+  session.client.ask(
+      {.method = Method::kDelete, .path = import_path(target), .query = {{"id", id}}});
+  return Error(ErrorCode::kUnavailable, kReasonInterrupted,
+               str_cat("import ", id, ": interrupted and cancelled"));
 }
 
 /// The final status. Throws timeout or interrupted, naming the id.
 Json wait_for(Session& session, const Uri& target, const std::string& id, const Options& options) {
   const auto started = std::chrono::steady_clock::now();
-  const auto limit = options.timeout.empty() ? milliseconds::max() : parse_duration(options.timeout);
+  const auto limit =
+      options.timeout.empty() ? milliseconds::max() : parse_duration(options.timeout);
   const InterruptWatch watch;
-  Progress progress(str_cat("importing to ", to_string(target)), Unit::kObjects, 0, session.terminal.shows_progress);
+  Progress progress(str_cat("importing to ", to_string(target)), Unit::kObjects, 0,
+                    session.terminal.shows_progress);
   for (milliseconds pause = kFirstPoll;; pause = std::min(pause * 2, kSlowestPoll)) {
     Json status = session.client.call({.path = import_path(target), .query = {{"id", id}}});
-    if (status.value("completed", false) || (status.contains("error") && !status["error"].is_null())) return status;
+    if (status.value("completed", false) ||
+        (status.contains("error") && !status["error"].is_null()))
+      return status;
     progress.set(status.value("ingested_objects", uint64_t{0}));
     if (watch.sleep(pause)) throw interrupted(session, target, id, options.cancel);
     if (std::chrono::steady_clock::now() - started >= limit) {
@@ -108,19 +122,22 @@ Json wait_for(Session& session, const Uri& target, const std::string& id, const 
 
 void print_status(Output& out, const std::string& id, Json status) {
   if (status.contains("error") && !status["error"].is_null()) {
-    throw Error(ErrorCode::kInternal, str_cat("import ", id, ": ", status["error"].value("message", "failed")));
+    throw Error(ErrorCode::kInternal,
+                str_cat("import ", id, ": ", status["error"].value("message", "failed")));
   }
   const std::string commit = status.value("/commit/id"_json_pointer, "");
   const std::string objects = std::to_string(status.value("ingested_objects", int64_t{0}));
   status["id"] = id;
   status["changed"] = true;
-  out.object("Import", std::move(status), {{"commit", commit}, {"objects", objects}, {"import", id}});
+  out.object("Import", std::move(status),
+             {{"commit", commit}, {"objects", objects}, {"import", id}});
 }
 
 ExitCode run(Session& session, const Options& options) {
   const bool resumes = !options.resume.empty();
   if (options.source.empty() && !resumes) throw usage_error("importing: SOURCE is needed");
-  if (resumes && !options.target.empty()) throw usage_error("importing: --resume takes only TARGET");
+  if (resumes && !options.target.empty())
+    throw usage_error("importing: --resume takes only TARGET");
   if (!options.timeout.empty()) parse_duration(options.timeout);
   const Uri target = session.prefix(resumes ? options.source : options.target);
   const std::string id = resumes ? options.resume : start(session, target, options);
@@ -135,7 +152,8 @@ ExitCode run(Session& session, const Options& options) {
 }  // namespace
 
 void add_import_command(CommandTree& tree) {
-  tree.add<Options>("import", "Bring existing objects into a branch without copying them", declare, run);
+  tree.add<Options>("import", "Bring existing objects into a branch without copying them", declare,
+                    run);
 }
 
 }  // namespace tarn::cli

@@ -23,7 +23,8 @@ void declare(Command& command, Options& options) {
   command.optional_argument("REF", options.ref, "tarn://repository/ref, or a ref in --repo")
       .option("-n,--amount", options.amount, "at most so many")
       .option("--since", options.since, "not older: 2026-11-20 or 2026-11-20T08:00:00Z")
-      .option("--prefix", options.prefixes, "only commits that changed something below; again for more")
+      .option("--prefix", options.prefixes,
+              "only commits that changed something below; again for more")
       .option("--object", options.objects, "only commits that changed this path; again for more")
       .flag("--first-parent", options.first_parent, "leave out what merges brought");
 }
@@ -46,8 +47,10 @@ ExitCode run(Session& session, const Options& options) {
   session.client.each(request_for(uri, options), [&](const Json& commit) {
     const std::string id = commit.value("id", "");
     const std::string message = commit.value("message", "");
-    rows.add(commit, {people ? id.substr(0, kShortId) : id, time_in_words(commit.value("creation_date", int64_t{0})),
-                      commit.value("committer", ""), people ? message.substr(0, message.find('\n')) : message});
+    rows.add(commit, {people ? id.substr(0, kShortId) : id,
+                      time_in_words(commit.value("creation_date", int64_t{0})),
+                      commit.value("committer", ""),
+                      people ? message.substr(0, message.find('\n')) : message});
     return --left != 0;
   });
   rows.finish();
@@ -56,6 +59,8 @@ ExitCode run(Session& session, const Options& options) {
 
 }  // namespace
 
-void add_log_command(CommandTree& tree) { tree.add<Options>("log", "Show the history of a ref", declare, run); }
+void add_log_command(CommandTree& tree) {
+  tree.add<Options>("log", "Show the history of a ref", declare, run);
+}
 
 }  // namespace tarn::cli

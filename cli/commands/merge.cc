@@ -26,10 +26,12 @@ struct Options {
 
 void declare(Command& command, Options& options) {
   command.argument("SOURCE", options.source, "tarn://repository/ref, or a ref in --repo")
-      .optional_argument("DESTINATION", options.destination, "the branch that changes; default --branch")
+      .optional_argument("DESTINATION", options.destination,
+                         "the branch that changes; default --branch")
       .option("-m,--message", options.message, "of the merge commit")
       .option("--meta", options.metadata, "key=value to keep with the commit; again for more")
-      .option("--strategy", options.strategy, "source-wins or dest-wins: who is right where both changed")
+      .option("--strategy", options.strategy,
+              "source-wins or dest-wins: who is right where both changed")
       .flag("--squash", options.squash, "one commit without the source as a parent")
       .flag("--allow-empty", options.allow_empty, "commit even without changes")
       .flag("--require-changes", options.require_changes, "fail when there are none");
@@ -52,16 +54,17 @@ bool is_merge_conflict(const Answer& answer) {
 }
 
 ExitCode print_conflicts(Session& session, const Uri& source, const Uri& destination) {
-  const Request request{
-      .path = api_path({"repositories", source.repository, "refs", destination.ref, "diff", source.ref}),
-      .query = {{"type", "three_dot"}}};
+  const Request request{.path = api_path({"repositories", source.repository, "refs",
+                                          destination.ref, "diff", source.ref}),
+                        .query = {{"type", "three_dot"}}};
   Json paths = Json::array();
   session.client.each(request, [&](const Json& item) {
     if (item.value("type", "") == "conflict") paths.push_back(item.value("path", ""));
     return paths.size() < kConflictsShown;
   });
-  session.out.warn(str_cat("tarn: merging ", to_string(source), " into ", to_string(destination),
-                           ": both changed these paths; nothing was merged (--strategy says who wins)"));
+  session.out.warn(
+      str_cat("tarn: merging ", to_string(source), " into ", to_string(destination),
+              ": both changed these paths; nothing was merged (--strategy says who wins)"));
   ListWriter rows = session.out.list("MergeConflict", {"path"});
   for (const Json& path : paths) rows.add({{"path", path}}, {path.get<std::string>()});
   rows.finish();
@@ -70,15 +73,18 @@ ExitCode print_conflicts(Session& session, const Uri& source, const Uri& destina
 
 ExitCode run(Session& session, const Options& options) {
   const Uri source = session.ref(options.source);
-  const Uri destination = ref_uri(options.destination, {source.repository, session.settings.branch.value});
+  const Uri destination =
+      ref_uri(options.destination, {source.repository, session.settings.branch.value});
   need_same_repository(source, destination);
-  const Answer answer = session.client.ask(
-      {.method = Method::kPost,
-       .path = api_path({"repositories", source.repository, "refs", source.ref, "merge", destination.ref}),
-       .json = body_of(options).dump()});
+  const Answer answer =
+      session.client.ask({.method = Method::kPost,
+                          .path = api_path({"repositories", source.repository, "refs", source.ref,
+                                            "merge", destination.ref}),
+                          .json = body_of(options).dump()});
   if (is_merge_conflict(answer)) return print_conflicts(session, source, destination);
   if (says_no_changes(answer) && !options.require_changes) {
-    print_no_changes(session.out, "Merge", str_cat(to_string(destination), " already has all of ", to_string(source)));
+    print_no_changes(session.out, "Merge",
+                     str_cat(to_string(destination), " already has all of ", to_string(source)));
     return ExitCode::kOk;
   }
   if (!answer.ok()) throw error_from(answer);
@@ -89,6 +95,8 @@ ExitCode run(Session& session, const Options& options) {
 
 }  // namespace
 
-void add_merge_command(CommandTree& tree) { tree.add<Options>("merge", "Merge a ref into a branch", declare, run); }
+void add_merge_command(CommandTree& tree) {
+  tree.add<Options>("merge", "Merge a ref into a branch", declare, run);
+}
 
 }  // namespace tarn::cli

@@ -12,8 +12,9 @@ Request read_request(const Uri& uri) {
 }
 
 Json stat_object(Client& client, const Uri& uri) {
-  return client.call({.path = api_path({"repositories", uri.repository, "refs", uri.ref, "objects", "stat"}),
-                      .query = {{"path", uri.path}}});
+  return client.call(
+      {.path = api_path({"repositories", uri.repository, "refs", uri.ref, "objects", "stat"}),
+       .query = {{"path", uri.path}}});
 }
 
 void print_object(Output& out, const Uri& uri, const Json& stats) {

@@ -36,9 +36,12 @@ struct Create {
 };
 
 void declare_create(Command& command, Create& options) {
-  command.argument("REPOSITORY", options.repository, "tarn://NAME or NAME: lower case, digits and hyphens")
+  command
+      .argument("REPOSITORY", options.repository,
+                "tarn://NAME or NAME: lower case, digits and hyphens")
       .optional_argument("STORAGE", options.storage,
-                         "where its objects go: s3://bucket/prefix, local://dir; default: the server's, by its name")
+                         "where its objects go: s3://bucket/prefix, local://dir; default: the "
+                         "server's, by its name")
       .option("--default-branch", options.default_branch, "first branch (main)")
       .flag("--if-not-exists", options.if_not_exists, "one that is there already is fine")
       .flag("--read-only", options.read_only, "refuse every change");
@@ -47,19 +50,23 @@ void declare_create(Command& command, Create& options) {
 /// The server's prefix ("local://", "s3://bucket/") with the name behind it.
 std::string default_storage(Client& client, const std::string& name) {
   const Json config = client.call({.path = "/config"});
-  const std::string prefix = config.value("/storage_config/default_namespace_prefix"_json_pointer, "");
-  if (prefix.empty()) throw usage_error("creating a repository: this server has no default STORAGE, give one");
+  const std::string prefix =
+      config.value("/storage_config/default_namespace_prefix"_json_pointer, "");
+  if (prefix.empty())
+    throw usage_error("creating a repository: this server has no default STORAGE, give one");
   return str_cat(prefix, prefix.ends_with('/') ? "" : "/", name);
 }
 
 ExitCode create(Session& session, const Create& options) {
   const std::string name = session.repository(options.repository).repository;
-  const std::string storage = options.storage.empty() ? default_storage(session.client, name) : options.storage;
+  const std::string storage =
+      options.storage.empty() ? default_storage(session.client, name) : options.storage;
   const Json body{{"name", name},
                   {"storage_namespace", storage},
                   {"default_branch", options.default_branch},
                   {"read_only", options.read_only}};
-  const Answer answer = session.client.ask({.method = Method::kPost, .path = "/repositories", .json = body.dump()});
+  const Answer answer =
+      session.client.ask({.method = Method::kPost, .path = "/repositories", .json = body.dump()});
   constexpr int kStatusConflict = 409;
   if (answer.status == kStatusConflict && options.if_not_exists) {
     print_repository(session.out, get_repository(session.client, name), false);
@@ -79,12 +86,15 @@ void declare_list(Command& command, List& options) {
 }
 
 ExitCode list(Session& session, const List& options) {
-  ListWriter rows = session.out.list("RepositoryList", {"repository", "created", "default branch", "storage"});
-  session.client.each({.path = "/repositories", .query = {{"prefix", options.prefix}}}, [&](const Json& item) {
-    rows.add(item, {item.value("id", ""), time_in_words(item.value("creation_date", int64_t{0})),
-                    item.value("default_branch", ""), item.value("storage_namespace", "")});
-    return true;
-  });
+  ListWriter rows =
+      session.out.list("RepositoryList", {"repository", "created", "default branch", "storage"});
+  session.client.each(
+      {.path = "/repositories", .query = {{"prefix", options.prefix}}}, [&](const Json& item) {
+        rows.add(item,
+                 {item.value("id", ""), time_in_words(item.value("creation_date", int64_t{0})),
+                  item.value("default_branch", ""), item.value("storage_namespace", "")});
+        return true;
+      });
   rows.finish();
   return ExitCode::kOk;
 }
@@ -117,8 +127,9 @@ void declare_delete(Command& command, Delete& options) {
 
 ExitCode remove(Session& session, const Delete& options) {
   const Uri uri = session.repository(options.repository);
-  session.confirm(str_cat("Delete repository ", uri.repository, " with all its branches, tags and commits?"),
-                  options.yes);
+  session.confirm(
+      str_cat("Delete repository ", uri.repository, " with all its branches, tags and commits?"),
+      options.yes);
   session.client.call({.method = Method::kDelete,
                        .path = api_path({"repositories", uri.repository}),
                        .query = {{"force", options.force ? "true" : "false"}}});

@@ -36,7 +36,8 @@ struct Targets {
 
 Targets targets_of(const Session& session, const Options& options) {
   Targets targets{session.ref(options.commit), {}};
-  targets.branch = ref_uri(options.branch, {targets.commit.repository, session.settings.branch.value});
+  targets.branch =
+      ref_uri(options.branch, {targets.commit.repository, session.settings.branch.value});
   need_same_repository(targets.commit, targets.branch);
   return targets;
 }
@@ -58,11 +59,13 @@ ExitCode revert(Session& session, const Options& options) {
   const Answer answer = session.client.ask(
       {.method = Method::kPost, .path = branch_path(targets) + "/revert", .json = body.dump()});
   if (says_no_changes(answer) && !options.require_changes) {
-    print_no_changes(session.out, "Revert", str_cat("nothing to undo on ", to_string(targets.branch)));
+    print_no_changes(session.out, "Revert",
+                     str_cat("nothing to undo on ", to_string(targets.branch)));
     return ExitCode::kOk;
   }
   if (!answer.ok()) throw error_from(answer);
-  print_commit(session.out, "Revert", get_commit(session.client, targets.branch.repository, targets.branch.ref));
+  print_commit(session.out, "Revert",
+               get_commit(session.client, targets.branch.repository, targets.branch.ref));
   return ExitCode::kOk;
 }
 
@@ -70,8 +73,9 @@ ExitCode cherry_pick(Session& session, const Options& options) {
   const Targets targets = targets_of(session, options);
   Json body = body_of(targets, options);
   if (options.parent != 0) body["parent_number"] = options.parent;
-  const Json commit = session.client.call(
-      {.method = Method::kPost, .path = branch_path(targets) + "/cherry-pick", .json = body.dump()});
+  const Json commit = session.client.call({.method = Method::kPost,
+                                           .path = branch_path(targets) + "/cherry-pick",
+                                           .json = body.dump()});
   print_commit(session.out, "CherryPick", commit);
   return ExitCode::kOk;
 }

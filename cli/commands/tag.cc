@@ -9,7 +9,9 @@
 namespace tarn::cli {
 namespace {
 
-std::string tag_path(const Uri& uri) { return api_path({"repositories", uri.repository, "tags", uri.ref}); }
+std::string tag_path(const Uri& uri) {
+  return api_path({"repositories", uri.repository, "tags", uri.ref});
+}
 
 void print_tag(Output& out, const Uri& uri, Json tag) {
   const std::string commit = tag.value("commit_id", "");
@@ -25,8 +27,10 @@ struct Create {
 
 void declare_create(Command& command, Create& options) {
   command.argument("TAG", options.tag, "tarn://repository/tag, or a name in --repo")
-      .optional_argument("REF", options.ref, "what it names: branch, commit or expression; default --branch")
-      .flag("--if-not-exists", options.if_not_exists, "one that is there already is fine if it names the same commit");
+      .optional_argument("REF", options.ref,
+                         "what it names: branch, commit or expression; default --branch")
+      .flag("--if-not-exists", options.if_not_exists,
+            "one that is there already is fine if it names the same commit");
 }
 
 ExitCode create(Session& session, const Create& options) {
@@ -34,8 +38,10 @@ ExitCode create(Session& session, const Create& options) {
   const Uri ref = ref_uri(options.ref, {uri.repository, session.settings.branch.value});
   need_same_repository(uri, ref);
   const Json body{{"id", uri.ref}, {"ref", ref.ref}};
-  const Answer answer = session.client.ask(
-      {.method = Method::kPost, .path = api_path({"repositories", uri.repository, "tags"}), .json = body.dump()});
+  const Answer answer =
+      session.client.ask({.method = Method::kPost,
+                          .path = api_path({"repositories", uri.repository, "tags"}),
+                          .json = body.dump()});
   if (answer.ok()) {
     Json tag = Json::parse(answer.body);
     tag["changed"] = true;
@@ -45,7 +51,9 @@ ExitCode create(Session& session, const Create& options) {
   const Error error = error_from(answer);
   if (error.code() != ErrorCode::kAlreadyExists || !options.if_not_exists) throw error;
   Json tag = session.client.call({.path = tag_path(uri)});
-  if (tag.value("commit_id", "") != get_commit(session.client, uri.repository, ref.ref).value("id", "")) throw error;
+  if (tag.value("commit_id", "") !=
+      get_commit(session.client, uri.repository, ref.ref).value("id", ""))
+    throw error;
   tag["changed"] = false;
   print_tag(session.out, uri, std::move(tag));
   return ExitCode::kOk;

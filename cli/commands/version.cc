@@ -30,6 +30,8 @@ ExitCode run(Session& session, const Options& options) {
 
 }  // namespace
 
-void add_version_command(CommandTree& tree) { tree.add<Options>("version", "Show versions", declare, run); }
+void add_version_command(CommandTree& tree) {
+  tree.add<Options>("version", "Show versions", declare, run);
+}
 
 }  // namespace tarn::cli
