@@ -1,0 +1,242 @@
+"""The demo: import a data set by reference, branch, train three models at once, commit, compare, merge, tag, predict."""
+
+import argparse
+import io
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+
+import clients  # noqa: E402
+import lakefs  # noqa: E402
+import numpy  # noqa: E402
+import servers  # noqa: E402
+from PIL import Image  # noqa: E402
+from sklearn.datasets import load_digits  # noqa: E402
+
+EXPERIMENTS = {"exp-1": 0.0001, "exp-2": 1.0, "exp-3": 0.01}
+BUCKET = "lake"
+
+
+def digits_files():
+    """The data set as {name: bytes}: 1,797 PNG files and labels.csv."""
+    digits = load_digits()
+    files = {}
+    rows = ["file,label"]
+    for number, (image, label) in enumerate(zip(digits.images, digits.target)):
+        name = f"images/{label}/{number:04}.png"
+        out = io.BytesIO()
+        Image.fromarray((image * 15.9).astype("uint8")).save(out, "PNG")
+        files[name] = out.getvalue()
+        rows.append(f"{name},{label}")
+    files["labels.csv"] = ("\n".join(rows) + "\n").encode()
+    return files
+
+
+class LocalLake:
+    """A plain directory that Tarn does not own, and a tarnd with its objects in a local directory."""
+
+    def __init__(self, directory, listen):
+        self.server = servers.Tarnd(directory / "tarnd", listen=listen)
+        self.source_dir = self.server.import_root / "digits"
+        self.source_url = f"local://{self.source_dir}/"
+        self.namespace = "local://digits"
+
+    def start(self):
+        self.server.start()
+
+    def fill(self, files):
+        for name, data in files.items():
+            path = self.source_dir / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+
+    def source(self):
+        return servers.files_below(self.source_dir)
+
+    def store(self):
+        return {k: v for k, v in self.server.stored().items() if "/data/" in k}
+
+    def stop(self):
+        self.server.stop()
+
+
+class S3Lake:
+    """A bucket of a real S3 server, as the source and as the object store."""
+
+    def __init__(self, directory, listen):
+        self.s3_server = servers.Versitygw(directory / "versitygw")
+        self.directory = directory
+        self.listen = listen
+        self.server = None
+        self.source_url = f"s3://{BUCKET}/digits/"
+        self.namespace = "s3://objects/digits"
+
+    def start(self):
+        self.s3_server.start()
+        for bucket in (BUCKET, "objects"):
+            clients.boto3_client(self.s3_server).create_bucket(Bucket=bucket)
+        self.server = servers.Tarnd(self.directory / "tarnd", environment=self.s3_server.tarnd_environment(),
+                                    listen=self.listen).start()
+
+    def fill(self, files):
+        s3 = clients.boto3_client(self.s3_server)
+        for name, data in files.items():
+            s3.put_object(Bucket=BUCKET, Key=f"digits/{name}", Body=data)
+
+    def source(self):
+        return self.s3_server.stored(BUCKET)
+
+    def store(self):
+        return {k: v for k, v in self.s3_server.stored("objects").items() if "/data/" in k}
+
+    def stop(self):
+        if self.server:
+            self.server.stop()
+        self.s3_server.stop()
+
+
+class Report:
+    """What each step took, and what it added to store and source."""
+
+    def __init__(self, lake):
+        self.lake = lake
+        self.rows = []
+        self.last = self.count()
+
+    def count(self):
+        store, source = self.lake.store(), self.lake.source()
+        return len(store), sum(store.values()), len(source), sum(source.values())
+
+    def step(self, name, action):
+        print(f"-- {name}", flush=True)
+        started = time.monotonic()
+        result = action()
+        taken = time.monotonic() - started
+        now = self.count()
+        self.rows.append((name, taken, *(b - a for a, b in zip(self.last, now)), *now[:2]))
+        self.last = now
+        return result
+
+    def must_add(self, objects):
+        """The last step put exactly so many objects into the store and none into the source."""
+        name, added, source_added = self.rows[-1][0], self.rows[-1][2], self.rows[-1][4]
+        if (added, source_added) != (objects, 0):
+            raise SystemExit(f"{name}: put {added} objects into the store and {source_added} into the source, "
+                             f"expected {objects} and 0")
+
+    def print(self):
+        print(f"\n{'step':44} {'seconds':>8} {'new objects':>12} {'new bytes':>11} {'in source':>10} {'in store':>9}")
+        for name, taken, objects, size, source_objects, _, total, _ in self.rows:
+            print(f"{name:44} {taken:8.2f} {objects:>+12} {size:>+11,} {source_objects:>+10} {total:>9}")
+
+
+def train_all(server):
+    """Three processes at once, one for each experiment."""
+    environment = dict(os.environ, TARN_ENDPOINT=server.url, TARN_ACCESS_KEY=server.access_key,
+                       TARN_SECRET_KEY=server.secret_key)
+    script = str(Path(__file__).with_name("train.py"))
+    running = [subprocess.Popen([sys.executable, script, branch, "--regularisation", str(value)], env=environment)
+               for branch, value in EXPERIMENTS.items()]
+    if any([process.wait() != 0 for process in running]):
+        raise SystemExit("an experiment failed")
+
+
+def make_repository(server, lake):
+    client = clients.lakefs_client(server)
+    repo = lakefs.repository("digits", client=client).create(storage_namespace=lake.namespace)
+    repo.branch("ingest").create(source_reference="main")
+    return repo
+
+
+def import_digits(repo, lake):
+    job = repo.branch("ingest").import_data(commit_message="Import the digits").prefix(lake.source_url,
+                                                                                      destination="raw/")
+    status = job.run()
+    if status.error is not None:
+        raise SystemExit(f"the import failed: {status.error.message}")
+    return status.ingested_objects
+
+
+def choose(repo):
+    scores = {name: float(repo.branch(name).get_commit().metadata["accuracy"]) for name in EXPERIMENTS}
+    for name, accuracy in sorted(scores.items(), key=lambda item: -item[1]):
+        print(f"   {name}  accuracy {accuracy:.4f}")
+    return max(scores, key=scores.get)
+
+
+def predict(server, repo):
+    """Reads the model back through the tag and lets it read a digit, also through the tag."""
+    with repo.tag("champion").object("artifacts/model.pkl").reader(mode="rb") as body:
+        model = pickle.loads(body.read())
+    s3 = clients.boto3_client(server)
+    rows = s3.get_object(Bucket=repo.id, Key="champion/raw/labels.csv")["Body"].read().decode().splitlines()[1:]
+    file, label = rows[1234].split(",")
+    image = s3.get_object(Bucket=repo.id, Key=f"champion/raw/{file}")["Body"].read()
+    guess = model.predict([numpy.asarray(Image.open(io.BytesIO(image))).flatten() / 255.0])[0]
+    print(f"   {file} is a {label}; the model read through the tag says {guess}")
+
+
+def print_history(repo):
+    print("\nlog of main:")
+    for commit in repo.ref("main").log(max_amount=6):
+        print(f"   {commit.id[:12]}  {commit.message}  {commit.metadata.get('accuracy', '')}")
+    print("diff main..ingest (two dots):")
+    for change in repo.ref("main").diff("ingest", type="two_dot"):
+        print(f"   {change.type:8} {change.path}")
+
+
+def run(lake):
+    server = lake.server
+    report = Report(lake)
+    repo = report.step("create repository and branch ingest", lambda: make_repository(server, lake))
+    report.must_add(0)
+    files = report.step(f"import {len(lake.source())} files by reference", lambda: import_digits(repo, lake))
+    report.must_add(0)
+    print(f"   {files} objects imported")
+    report.step("train three models at once, commit each", lambda: train_all(server))
+    report.must_add(3 * len(EXPERIMENTS))
+    winner = report.step("compare the metrics of the commits", lambda: choose(repo))
+    report.step(f"merge {winner} into main", lambda: repo.branch(winner).merge_into("main"))
+    report.must_add(0)
+    report.step("tag it champion", lambda: repo.tag("champion").create("main"))
+    report.must_add(0)
+    report.step("read the model through the tag, predict", lambda: predict(server, repo))
+    report.print()
+    print_history(repo)
+    return server
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--directory", required=True, type=Path)
+    parser.add_argument("--listen", default="127.0.0.1:0")
+    parser.add_argument("--s3", action="store_true")
+    options = parser.parse_args()
+    shutil.rmtree(options.directory, ignore_errors=True)
+    options.directory.mkdir(mode=0o755, parents=True)
+    lake = (S3Lake if options.s3 else LocalLake)(options.directory, options.listen)
+    try:
+        print("-- start tarnd" + (" and versitygw" if options.s3 else " with its own PostgreSQL"), flush=True)
+        lake.start()
+        lake.fill(digits_files())
+        server = run(lake)
+    finally:
+        if lake.server is None or lake.server.process is not None:
+            lake.stop()
+    if options.s3:
+        print("\nAll of it ran on a real S3 server; `./dev demo` without --s3 leaves a repository to look at.")
+        return
+    print(f"\nGo on: `./dev run` serves this repository at http://127.0.0.1:8000; in another shell:\n"
+          f"  export TARN_ENDPOINT=http://127.0.0.1:8000 TARN_ACCESS_KEY={server.access_key} "
+          f"TARN_SECRET_KEY={server.secret_key}\n"
+          f"  build/bin/tarn log tarn://digits/main")
+
+
+if __name__ == "__main__":
+    main()

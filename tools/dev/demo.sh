@@ -1,0 +1,25 @@
+# ./dev demo: tests/demo against a server of its own.
+source tools/dev/build.sh
+source tools/dev/python.sh
+
+dev_demo() {
+  local options=()
+  case "${1:-}" in
+    "") ;;
+    --s3) options+=(--s3) ;;
+    *)
+      cat <<'TEXT'
+usage: ./dev demo [--s3]
+
+Builds, then runs a whole experiment on the digits images that scikit-learn ships: import by reference, three branches
+trained at once, commit, compare, merge, tag, predict. --s3 keeps source and objects in a real S3 server (versitygw).
+TEXT
+      [[ $1 == -h || $1 == --help ]] && return
+      return 2
+      ;;
+  esac
+  build_programs
+  ensure_python
+  [ ${#options[@]} -eq 0 ] || ensure_versitygw
+  "$PYTHON" tests/demo/digits_demo.py --directory "$(scratch_dir "demo${1:+-s3}")" "${options[@]}"
+}
