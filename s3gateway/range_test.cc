@@ -37,7 +37,7 @@ TEST(Range, SaysWhenNoByteIsMeant) {
 
 TEST(Range, PassesOverWhatItCannotRead) {
   for (std::string_view header :
-       {"", "bytes", "bytes=", "bytes=-", "bytes=a-b", "bytes=5-2", "bytes=1", "items=0-1",
+       {"", "bytes", "bytes=", "bytes=-", "bytes=a-b", "bytes=5-4", "bytes=1", "items=0-1",
         "bytes=0-1,3-4", "bytes=+1-2", "bytes=0x1-2", "bytes=99999999999999999999-"}) {
     EXPECT_EQ(selected(header, 10), "whole") << header;
   }
@@ -50,7 +50,7 @@ TEST(Range, ReadsCopyRangesStrictly) {
   EXPECT_EQ(range->length, 4u);
   for (std::string_view header :
        {"0-2", "bytes=0", "bytes=hello-world", "bytes=0-bar", "bytes=hello-", "bytes=0-2,3-5",
-        "bytes=-3", "bytes=3-", "bytes=5-2", "bytes=0-18446744073709551615"}) {
+        "bytes=-3", "bytes=3-", "bytes=5-4", "bytes=0-18446744073709551615"}) {
     EXPECT_FALSE(parse_copy_range(header)) << header;
   }
 }

@@ -9,6 +9,7 @@
 #include "core/db/embedded.h"
 #include "core/db/migrations.h"
 #include "core/db/pool.h"
+#include "core/meta/settings.h"
 #include "core/versioning/assembly.h"
 #include "server/master_key.h"
 #include "server/stores.h"
@@ -51,8 +52,9 @@ struct Backend::Parts {
         postgres(start_database(config)),
         pool(migrated(postgres ? postgres->url() : config.database),
              {.connections_max = config.db_connections}),
+        settings(pool),
         client(http::Client::create({})),
-        stores(open_stores(config, *client)),
+        stores(open_stores(config, *client, settings)),
         authenticator(pool, clock, master_key),
         assembly(pool, *stores, clock,
                  {.node_cache_bytes = config.cache_node_bytes,
@@ -62,6 +64,7 @@ struct Backend::Parts {
   std::string master_key;
   std::unique_ptr<db::EmbeddedPostgres> postgres;
   db::Pool pool;
+  meta::Settings settings;
   std::unique_ptr<http::Client> client;  // of the S3 stores
   std::unique_ptr<blob::Stores> stores;
   auth::Authenticator authenticator;
@@ -82,7 +85,9 @@ const Clock& Backend::clock() const { return parts_->clock; }
 
 bool Backend::ready() {
   try {
-    parts_->stores->locate("local://readiness").store->stat("readiness");
+    if (parts_->stores->has_type("local")) {
+      parts_->stores->locate("local://readiness").store->stat("readiness");
+    }
     // A key nobody has: the question needs the database, its answer does not matter.
     parts_->authenticator.find_key("-readiness-");
     return true;

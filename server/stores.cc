@@ -3,6 +3,10 @@
 #include <filesystem>
 #include <utility>
 
+#include "core/base/digest.h"
+#include "core/base/encoding.h"
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
 #include "core/blob/local_store.h"
 #include "core/blob/s3_store.h"
 
@@ -29,17 +33,63 @@ blob::Stores::BucketFactory factory_of(const S3StoreConfig& store, http::Client&
   };
 }
 
+/// The setting that holds the id of the local root.
+constexpr std::string_view kStoreIdSetting = "local_store_id";
+constexpr size_t kStoreIdBytes = 16;
+
+/// The id in the root, made when it has none. Only a new database may take a root without one: an
+/// empty directory in place of the one that holds the objects must be noticed.
+std::string store_id_of(blob::LocalStore& store, bool is_new_database, const std::string& doing) {
+  if (const std::optional<std::string> id = store.read_store_id()) return *id;
+  if (!is_new_database) {
+    throw Error(ErrorCode::kPreconditionFailed,
+                str_cat(doing, ": it is not the directory that this database was set up with"));
+  }
+  std::string id = to_hex(random_bytes(kStoreIdBytes));
+  try {
+    store.write_store_id(id);
+  } catch (const Error& error) {
+    // Another server that starts at the same time was first; its id is as good.
+    if (error.code() != ErrorCode::kPreconditionFailed) throw;
+    return store.read_store_id().value_or("");
+  }
+  return id;
+}
+
+/// Objects of another database, or an empty directory, would read as lost data.
+void check_belongs(blob::LocalStore& store, const std::string& root, meta::Settings& settings) {
+  const std::string doing = str_cat("opening the local store ", root);
+  const std::optional<std::string> known = settings.find(kStoreIdSetting);
+  const std::string id = store_id_of(store, !known, doing);
+  if (settings.set_once(kStoreIdSetting, id) != id) {
+    throw Error(ErrorCode::kPreconditionFailed,
+                str_cat(doing, ": it belongs to another database; name the directory that this ",
+                        "database was set up with as store.local.root"));
+  }
+}
+
+bool has_local_root(const Config& config) {
+  return !config.store_local_root.empty() || config.database.empty() || config.s3_stores().empty();
+}
+
 }  // namespace
 
-std::unique_ptr<blob::Stores> open_stores(const Config& config, http::Client& client) {
+std::unique_ptr<blob::Stores> open_stores(const Config& config, http::Client& client,
+                                          meta::Settings& settings) {
   auto stores = std::make_unique<blob::Stores>();
-  make_private_directory(config.local_root());
-  stores->set_local_root(blob::LocalStore::open(config.local_root(), blob::LocalMode::kObjects));
+  if (has_local_root(config)) {
+    const std::string root = config.local_root();
+    make_private_directory(root);
+    auto store = blob::LocalStore::open(root, blob::LocalMode::kObjects);
+    check_belongs(*store, root, settings);
+    stores->set_local_root(std::move(store));
+  }
   for (const std::string& root : config.store_local_import_roots) {
     stores->add_import_root(root, blob::LocalStore::open(root, blob::LocalMode::kImportRoot));
   }
-  for (const S3StoreConfig& store : config.s3_stores())
+  for (const S3StoreConfig& store : config.s3_stores()) {
     stores->add_s3(store.buckets, factory_of(store, client));
+  }
   if (stores->has_type("s3")) stores->set_default_type("s3");
   return stores;
 }

@@ -99,19 +99,22 @@ Error interrupted(Session& session, const Uri& target, const std::string& id, bo
                str_cat("import ", id, ": interrupted and cancelled"));
 }
 
+bool has_failed(const Json& status) {
+  return status.contains("error") && !status["error"].is_null();
+}
+
 /// The final status. Throws timeout or interrupted, naming the id.
 Json wait_for(Session& session, const Uri& target, const std::string& id, const Options& options) {
-  const auto started = std::chrono::steady_clock::now();
-  const auto limit =
-      options.timeout.empty() ? milliseconds::max() : parse_duration(options.timeout);
+  using Time = std::chrono::steady_clock::time_point;
+  std::optional<Time> deadline;
+  if (!options.timeout.empty())
+    deadline = std::chrono::steady_clock::now() + parse_duration(options.timeout);
   const InterruptWatch watch;
   Progress progress(str_cat("importing to ", to_string(target)), Unit::kObjects, 0,
                     session.terminal.shows_progress);
   for (milliseconds pause = kFirstPoll;; pause = std::min(pause * 2, kSlowestPoll)) {
     Json status = session.client.call({.path = import_path(target), .query = {{"id", id}}});
-    if (status.value("completed", false) ||
-        (status.contains("error") && !status["error"].is_null()))
-      return status;
+    if (status.value("completed", false) || has_failed(status)) return status;
     progress.set(status.value("ingested_objects", uint64_t{0}));
     if (watch.sleep(pause)) throw interrupted(session, target, id, options.cancel);
     if (deadline && std::chrono::steady_clock::now() >= *deadline) {
@@ -121,7 +124,7 @@ Json wait_for(Session& session, const Uri& target, const std::string& id, const 
 }
 
 void print_status(Output& out, const std::string& id, Json status) {
-  if (status.contains("error") && !status["error"].is_null()) {
+  if (has_failed(status)) {
     throw Error(ErrorCode::kInternal,
                 str_cat("import ", id, ": ", status["error"].value("message", "failed")));
   }

@@ -100,7 +100,7 @@ class BatchQueue {
       if (stopping_) return;
       const std::shared_ptr<Batch> batch = std::move(waiting_.front());
       waiting_.pop_front();
-
+      if (batch->state != Batch::State::kQueued) continue;
       batch->state = Batch::State::kTaken;
       lock.unlock();
       fill(*batch, mode_);

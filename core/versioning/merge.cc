@@ -43,11 +43,19 @@ tree::Resolution resolution_of(MergeStrategy strategy) {
   return tree::Resolution::kConflict;
 }
 
+/// The current token too: what was staged when the merge began counts, and nothing needs to be
+/// sealed for a look (every sealed token would cost later reads).
+std::vector<int64_t> all_tokens(const meta::BranchLease& lease) {
+  std::vector<int64_t> tokens = {lease.token};
+  tokens.insert(tokens.end(), lease.sealed.begin(), lease.sealed.end());
+  return tokens;
+}
+
 /// Walks staged keys beside the keys that a merge changes; both come in order.
 class StagedOverlap {
  public:
   StagedOverlap(Engine& engine, BranchHold& hold)
-      : edits_(engine, hold.lease().sealed, hold.lease().has_ranges,
+      : edits_(engine, all_tokens(hold.lease()), hold.lease().has_ranges,
                [&hold] { hold.keep_alive(); }),
         ranges_(edits_.range_deletes()),
         staged_(edits_.next()) {}
@@ -173,7 +181,7 @@ std::variant<Commit, MergeConflicts> merge_into(Engine& engine, const Repository
   const Branch target = get_branch(engine, repository, destination);
   MergeAttempt attempt(engine, repo, source_ref, destination, request);
   const auto commit = build_and_publish(
-      engine, repo, target.id, /*rotate=*/true,
+      engine, repo, target.id, /*rotate=*/!request.allow_dirty,
       [&](BranchHold& hold, meta::NodeWriter& nodes) { return attempt.build(hold, nodes); });
   if (!commit) return MergeConflicts{std::move(attempt.conflicts)};
   return *commit;

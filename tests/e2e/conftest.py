@@ -75,6 +75,21 @@ def tarn_s3(session_scratch, versitygw):
 
 
 @pytest.fixture
+def two_tarnds(scratch_dir):
+    """Two tarnds that share a database, objects and the master key."""
+    database = servers.Postgres(scratch_dir / "postgres").start()
+    shared = {"TARN_STORE_LOCAL_ROOT": scratch_dir / "objects", "TARN_AUTH_MASTER_KEY": "a5" * 32}
+    both = [servers.Tarnd(scratch_dir / f"tarnd-{n}", arguments=["--database", database.url()], environment=shared)
+            for n in (1, 2)]
+    try:
+        yield [server.start() for server in both]
+        for server in both:
+            server.stop()
+    finally:
+        database.stop()
+
+
+@pytest.fixture
 def name(request):
     """A repository name that no other test uses, with the test's own in it."""
     plain = "".join(c if c.isalnum() else "-" for c in request.node.name.lower())
