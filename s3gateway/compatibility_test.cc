@@ -36,9 +36,9 @@ std::string target_of(const OperationRow& row) {
 std::string expected_table() {
   std::string out = "| operation | request | answer |\n|---|---|---|\n";
   for (const OperationRow& row : operation_table()) {
-    out += str_cat("| ", row.operation, " | `", target_of(row), "`",
-                   row.condition.empty() ? "" : ", ", row.condition, " | ", text_of(row.support),
-                   " |\n");
+    out +=
+        str_cat("| ", row.operation, " | `", target_of(row), "`", row.condition.empty() ? "" : ", ",
+                row.condition, " | ", text_of(row.support), " |\n");
   }
   return out;
 }

@@ -41,7 +41,7 @@ struct Outcome {
   std::string_view operation = kUnparsed;
   std::string user;
   std::string_view failure;  ///< S3 code; "" = none
-  std::string cause;         ///< of a 5xx, for the log alone
+  std::string cause;         ///< what went wrong, for the log
 };
 
 void check_expected_owner(const S3Context& context, const http::Request& request) {
@@ -113,7 +113,7 @@ http::Response failed(const http::Request& request, const std::exception& error,
         "\"/api/v1\". Use the URL without it.";
   }
   outcome.failure = answer.failure.code;
-  if (answer.failure.status >= 500) outcome.cause = error.what();
+  outcome.cause = error.what();
   http::Response response;
   response.status = answer.failure.status;
   response.headers = std::move(answer.headers);
@@ -140,17 +140,21 @@ void write_log(const http::Request& request, const http::Response& response, con
                std::chrono::duration<double> taken) {
   const log::Level level = response.status >= 500 ? log::Level::kError : log::Level::kInfo;
   if (!log::enabled(level)) return;
-  log::write(level, "request",
-             {{"request_id", request.id},
-              {"api", "s3"},
-              {"operation", outcome.operation},
-              {"user", outcome.user},
-              {"method", request.method},
-              {"path", request.raw_path()},
-              {"status", response.status},
-              {"code", outcome.failure},
-              {"error", outcome.cause},
-              {"duration_ms", taken.count() * 1000}});
+  const log::Field id{"request_id", request.id};
+  const log::Field api{"api", "s3"};
+  const log::Field operation{"operation", outcome.operation};
+  const log::Field user{"user", outcome.user};
+  const log::Field method{"method", request.method};
+  const log::Field path{"path", request.raw_path()};
+  const log::Field status{"status", response.status};
+  const log::Field duration{"duration_ms", taken.count() * 1000};
+  if (outcome.failure.empty()) {
+    log::write(level, "request", {id, api, operation, user, method, path, status, duration});
+  } else {
+    log::write(level, "request",
+               {id, api, operation, user, method, path, status, duration,
+                log::Field{"code", outcome.failure}, log::Field{"error", outcome.cause}});
+  }
 }
 
 bool is_form_post(const http::Request& request, std::string_view path) {

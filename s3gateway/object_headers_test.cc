@@ -70,6 +70,9 @@ TEST(ObjectHeaders, NeverDateAnObjectInTheFuture) {
   http::Headers out;
   add_object_headers(out, entry, kNow, {});
   EXPECT_EQ(out.get("last-modified"), "Sat, 21 Nov 2026 00:00:00 GMT");
+  http::Headers unchanged;
+  add_not_modified_headers(unchanged, entry, kNow);
+  EXPECT_EQ(unchanged.get("last-modified"), "Sat, 21 Nov 2026 00:00:00 GMT");
 }
 
 TEST(ObjectHeaders, RepeatOnlyCachingFactsWhenNotModified) {

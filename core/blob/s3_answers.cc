@@ -50,7 +50,7 @@ Instant parse_time(std::string_view text) {
 // With encoding-type=url a literal '+' comes as %2B whatever the server makes of a blank.
 std::string decoded(const std::string& text, bool url_encoded) {
   if (!url_encoded) return text;
-  auto plain = percent_decode(text);
+  auto plain = form_decode(text);
   if (!plain) fail("a key is not percent-encoded");
   return std::move(*plain);
 }

@@ -158,10 +158,8 @@ std::optional<HeadRefusal> refusal_of_target(Request& request, size_t target_byt
 std::optional<HeadRefusal> read_expectation(RequestHead& head) {
   const std::string* expected = head.request.headers.find("Expect");
   if (expected == nullptr || head.http_1_0) return std::nullopt;
-  if (!equal_ignoring_case(*expected, "100-continue")) {
-    return HeadRefusal{417, "unknown expectation"};
-  }
-  head.expects_continue = true;
+  // Other expectations are ignored, as S3 does: refusing them would only break clients.
+  head.expects_continue = equal_ignoring_case(*expected, "100-continue");
   return std::nullopt;
 }
 

@@ -103,7 +103,12 @@ TEST(XmlReader, RefusesDoctypesAndWithThemEntityBombs) {
            "<!DOCTYPE R SYSTEM \"file:///etc/passwd\"><R/>",
            "<R><!DOCTYPE x></R>",
        }) {
-    EXPECT_THROW(read(document), Refusal) << document;
+    try {
+      read(document);
+      ADD_FAILURE() << document;
+    } catch (const Refusal& refusal) {
+      EXPECT_NE(refusal.message().find("DOCTYPE"), std::string::npos) << refusal.message();
+    }
   }
 }
 
