@@ -220,6 +220,30 @@ TEST_F(LocalStoreTest, KeepsFewDirectoriesOpen) {
   EXPECT_EQ(list_keys(*store).size(), 600u);
 }
 
+void set_time(const std::string& path, fs::file_time_type time) { fs::last_write_time(path, time); }
+
+TEST_F(LocalStoreTest, NextPageSeesAFileMadeInADirectoryThatWasStillForLong) {
+  const auto store = open_objects();
+  for (const char* key : {"d/a", "d/c"}) ASSERT_TRUE(put(*store, key, ""));
+  for (const std::string& path : {root_ + "/d", root_}) {
+    set_time(path, fs::file_time_type::clock::now() - std::chrono::hours(1));
+  }
+  ASSERT_TRUE(store->list("", "", 1).has_more);
+  ASSERT_TRUE(put(*store, "d/b", ""));
+  EXPECT_EQ(list_keys(*store, "", "d/a"), (Keys{"d/b", "d/c"}));
+}
+
+TEST_F(LocalStoreTest, NextPageSeesAFileMadeInTheSameTickAsTheOnesBefore) {
+  const auto store = open_objects();
+  for (const char* key : {"d/a", "d/c"}) ASSERT_TRUE(put(*store, key, ""));
+  const auto tick = fs::file_time_type::clock::now();
+  set_time(root_ + "/d", tick);
+  ASSERT_TRUE(store->list("", "", 1).has_more);
+  ASSERT_TRUE(put(*store, "d/b", ""));
+  set_time(root_ + "/d", tick);
+  EXPECT_EQ(list_keys(*store, "", "d/a"), (Keys{"d/b", "d/c"}));
+}
+
 TEST_F(LocalStoreTest, StoreIdIsWrittenOnceAndHidden) {
   const auto store = open_objects();
   EXPECT_EQ(store->read_store_id(), std::nullopt);

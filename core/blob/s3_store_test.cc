@@ -305,6 +305,14 @@ TEST_F(S3UploadTest, UploadGoneAfterALostAnswerIsLookedUp) {
   EXPECT_EQ(thrown([&] { (void)writer->finish(); }).kind, "unavailable/unavailable");
 }
 
+TEST_F(S3UploadTest, LostAnswerToTheCompletionIsFoundToBeOurOwn) {
+  const auto writer = two_parts_written();
+  client_.answer(0);
+  client_.answer(404, error_body("NoSuchUpload"));
+  client_.answer(200, "", mark_sent(1));
+  EXPECT_TRUE(writer->finish());
+}
+
 TEST_F(S3UploadTest, LosingTheRaceAtCompletionAbortsTheUpload) {
   const auto writer = two_parts_written();
   client_.answer(412, error_body("PreconditionFailed"));

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the C++ sources against .clang-format; prints the files that differ and exits 1. `./dev fmt` mends them."""
+"""Checks the C++ sources against .clang-format; prints the files that differ and exits 1. With --fix (`./dev fmt`) it
+formats them instead."""
 
 import shutil
 import subprocess
@@ -17,6 +18,8 @@ def main():
         print("formatting: clang-format is not installed (./dev setup installs it)")
         return 1
     files = sorted(str(f) for top in FOLDERS for f in (ROOT / top).rglob("*") if f.suffix in (".h", ".cc"))
+    if "--fix" in sys.argv[1:]:
+        return subprocess.run([tool, "-i", *files], check=False).returncode
     differing = set()
     for start in range(0, len(files), FILES_AT_ONCE):
         done = subprocess.run([tool, "--dry-run", *files[start:start + FILES_AT_ONCE]], capture_output=True, text=True,

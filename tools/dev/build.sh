@@ -38,7 +38,8 @@ dev_build() {
       return
       ;;
   esac
+  [ $# -gt 0 ] || set -- tarnd tarn
   ensure_packages
   configure dev build
-  build_targets build "${@:-tarnd}" ${1:-tarn}
+  build_targets build "$@"
 }

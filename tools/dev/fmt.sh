@@ -3,5 +3,5 @@ source tools/dev/packages.sh
 
 dev_fmt() {
   ensure_packages
-  python3 tests/tidy/formatting.py --fix "$ROOT"
+  python3 tests/tidy/formatting.py --fix
 }

@@ -35,6 +35,6 @@ ensure_packages() {
   step "installing ${#missing[@]} Debian packages: ${missing[*]}"
   case " ${missing[*]} " in *" postgresql-15 "*) forbid_system_cluster ;; esac
   local options=(-y -q --no-install-recommends -o Dpkg::Use-Pty=0)
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get -q update >&2
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get install "${options[@]}" "${missing[@]}" >&2
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get -q update >&2 &&
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install "${options[@]}" "${missing[@]}" >&2
 }

