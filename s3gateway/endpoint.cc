@@ -176,6 +176,11 @@ Endpoint configuration(Parts& in) {
 
 Endpoint unsupported(Parts& in) { return Unsupported{in.operation, std::string(in.operation)}; }
 
+template <typename T>
+Endpoint refused(Parts&) {
+  return T{};
+}
+
 constexpr std::string_view kReadParameters =
     " versionId partNumber response-cache-control response-content-disposition "
     "response-content-encoding response-content-language response-content-type response-expires ";
@@ -250,7 +255,7 @@ constexpr Row kRows[] = {
     {"PUT", kObject, "legal-hold", "PutObjectLegalHold", &unsupported, " versionId "},
     {"PUT", kObject, "encryption", "UpdateObjectEncryption", &unsupported, " versionId "},
     {"PUT", kObject, "renameObject", "RenameObject", &unsupported},
-    {"POST", kBucket, "", "PostObject", &unsupported},
+    {"POST", kBucket, "", "PostObject", &refused<PostObject>},
     {"GET", kBucket, "session", "CreateSession", &unsupported},
     {"PUT", kBucket, "policy", "PutBucketPolicy", &unsupported},
     {"DELETE", kBucket, "policy", "DeleteBucketPolicy", &unsupported},
@@ -302,9 +307,9 @@ constexpr Row kRows[] = {
      &unsupported},
     {"GET", kBucket, "abac", "GetBucketAbac", &unsupported},
     {"PUT", kBucket, "abac", "PutBucketAbac", &unsupported},
-    {"OPTIONS", kService, "", "CorsPreflight", &unsupported},
-    {"OPTIONS", kBucket, "", "CorsPreflight", &unsupported},
-    {"OPTIONS", kObject, "", "CorsPreflight", &unsupported},
+    {"OPTIONS", kService, "", "CorsPreflight", &refused<CorsPreflight>},
+    {"OPTIONS", kBucket, "", "CorsPreflight", &refused<CorsPreflight>},
+    {"OPTIONS", kObject, "", "CorsPreflight", &refused<CorsPreflight>},
 };
 
 constexpr std::string_view kUnknownSubresource = "UnknownSubresource";
@@ -442,7 +447,9 @@ std::vector<OperationRow> operation_table() {
   constexpr std::string_view kLevelNames[] = {"service", "bucket", "object"};
   std::vector<OperationRow> out;
   const auto add = [&](const Row& row, std::string_view operation, std::string_view condition) {
-    const Support support = row.make == &unsupported     ? Support::kRefused
+    const bool is_refused = row.make == &unsupported || row.make == &refused<PostObject> ||
+                            row.make == &refused<CorsPreflight>;
+    const Support support = is_refused                   ? Support::kRefused
                             : row.make == &configuration ? Support::kFixedAnswer
                                                          : Support::kServed;
     out.push_back({operation, row.method, kLevelNames[static_cast<size_t>(row.level)],

@@ -254,19 +254,32 @@ struct Unsupported {
   std::string_view operation;  ///< "SelectObjectContent", or "UnknownSubresource"
   std::string detail;          ///< what was asked for, for the message
 };
+/// A browser's form upload: signed inside the form, so nothing about it can be checked before it is
+/// read. Not served.
+struct PostObject {
+  static constexpr std::string_view kName = "PostObject";
+  static constexpr Action kAction = Action::kNone;
+};
+/// Browsers ask it without a signature. Not served.
+struct CorsPreflight {
+  static constexpr std::string_view kName = "CorsPreflight";
+  static constexpr Action kAction = Action::kNone;
+};
 /// S3 has no such method on this level: 405.
 struct NoSuchMethod {
   static constexpr std::string_view kName = "NoSuchMethod";
   static constexpr Action kAction = Action::kNone;
 };
 
-using Endpoint = std::variant<
-    GetObject, HeadObject, PutObject, ListObjectsV2, ListObjects, UploadPart, DeleteObject,
-    DeleteObjects, CopyObject, CreateMultipartUpload, CompleteMultipartUpload, AbortMultipartUpload,
-    UploadPartCopy, ListParts, ListMultipartUploads, ListObjectVersions, ListBuckets, HeadBucket,
-    CreateBucket, DeleteBucket, GetBucketLocation, GetBucketVersioning, PutBucketVersioning,
-    GetBucketConfiguration, PutBucketAcl, GetObjectAttributes, GetObjectTagging, PutObjectTagging,
-    DeleteObjectTagging, GetObjectAcl, PutObjectAcl, Unsupported, NoSuchMethod>;
+using Endpoint =
+    std::variant<GetObject, HeadObject, PutObject, ListObjectsV2, ListObjects, UploadPart,
+                 DeleteObject, DeleteObjects, CopyObject, CreateMultipartUpload,
+                 CompleteMultipartUpload, AbortMultipartUpload, UploadPartCopy, ListParts,
+                 ListMultipartUploads, ListObjectVersions, ListBuckets, HeadBucket, CreateBucket,
+                 DeleteBucket, GetBucketLocation, GetBucketVersioning, PutBucketVersioning,
+                 GetBucketConfiguration, PutBucketAcl, GetObjectAttributes, GetObjectTagging,
+                 PutObjectTagging, DeleteObjectTagging, GetObjectAcl, PutObjectAcl, PostObject,
+                 CorsPreflight, Unsupported, NoSuchMethod>;
 
 /// Default deny: a query name that is not listed for the operation makes the request Unsupported,
 /// never the plain operation; only reads pass over names with a value that mean nothing to them.

@@ -80,6 +80,11 @@ http::Response run_proven(Call& call, const T& endpoint) {
 http::Response answer(const S3Context& context, http::Request& request, Outcome& outcome) {
   const Endpoint endpoint = parse_endpoint(request, context.options.hosts);
   outcome.operation = name_of(endpoint);
+  // Browsers sign neither of these where it could be checked, so they are refused whoever asks.
+  if (std::holds_alternative<PostObject>(endpoint) ||
+      std::holds_alternative<CorsPreflight>(endpoint)) {
+    refuse_unsupported(outcome.operation);
+  }
   const std::string bucket_in_host =
       subdomain_of(request.headers.get("host"), context.options.hosts).value_or("");
   Caller caller = authenticate(context, request, bucket_in_host);

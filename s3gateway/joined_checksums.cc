@@ -52,6 +52,11 @@ std::optional<Checksum> join_checksums(std::string_view algorithm, JoinedKind ki
                   static_cast<uint32_t>(parts.size())};
 }
 
+bool agrees(const Checksum& given, const Checksum& joined) {
+  if (given.composite) return given == joined;
+  return given.algorithm == joined.algorithm && given.digest == joined.digest;
+}
+
 std::string joined_etag(std::span<const std::string> part_etags) {
   std::string digests;
   for (const std::string& etag : part_etags) {

@@ -19,6 +19,10 @@ enum class JoinedKind { kComposite, kFullObject };
 std::optional<Checksum> join_checksums(std::string_view algorithm, JoinedKind kind,
                                        std::span<const versioning::UploadedPart> parts);
 
+/// Whether a client's checksum of the whole object is the joined one. Some clients leave the "-N"
+/// off a composite one.
+bool agrees(const Checksum& given, const Checksum& joined);
+
 /// "md5-N" over the parts' ETags (MD5 in hex); "" when one is no MD5.
 std::string joined_etag(std::span<const std::string> part_etags);
 

@@ -51,6 +51,18 @@ TEST(JoinedChecksums, SayNothingWhereTheyCannot) {
   EXPECT_EQ(join_checksums("crc32", JoinedKind::kComposite, lacking), std::nullopt);
 }
 
+TEST(JoinedChecksums, AgreeWithClientsThatLeaveTheNumberOfPartsOff) {
+  const Checksum composite{"crc32", true, "abcd", 2};
+  const Checksum full{"crc32", false, "abcd", 0};
+  EXPECT_TRUE(agrees(composite, composite));
+  EXPECT_TRUE(agrees(full, full));
+  EXPECT_TRUE(agrees(full, composite));
+  EXPECT_FALSE(agrees(composite, full));
+  EXPECT_FALSE(agrees({"crc32", true, "abcd", 3}, composite));
+  EXPECT_FALSE(agrees({"crc32", false, "abce", 0}, composite));
+  EXPECT_FALSE(agrees({"crc32c", false, "abcd", 0}, composite));
+}
+
 TEST(JoinedChecksums, MakeTheEtagOfTheWhole) {
   const std::vector<std::string> etags{to_hex(md5("a")), to_hex(md5("b"))};
   EXPECT_EQ(joined_etag(etags), to_hex(md5(md5("a") + md5("b"))) + "-2");

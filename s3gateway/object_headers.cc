@@ -59,6 +59,15 @@ void parse_storage_class(const http::Headers& headers, Entry& entry) {
   entry.set_extra(ExtraTag::kStorageClass, *name);
 }
 
+/// REST clients may store an ETag or a content type of any characters; what would break the
+/// answer's head is replaced.
+std::string shown(std::string value) {
+  for (char& c : value) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '_';
+  }
+  return value;
+}
+
 const std::string* override_of(const HeaderOverrides& overrides, std::string_view name) {
   for (const auto& [header, value] : overrides) {
     if (header == name) return &value;
@@ -102,7 +111,7 @@ void refuse_unserved_headers(const http::Headers& headers) {
   }
 }
 
-std::string quoted(std::string_view etag) { return str_cat('"', etag, '"'); }
+std::string quoted(std::string_view etag) { return shown(str_cat('"', etag, '"')); }
 
 void add_not_modified_headers(http::Headers& headers, const Entry& entry, Instant now) {
   headers.add("ETag", quoted(entry.etag));
@@ -122,12 +131,12 @@ void add_object_headers(http::Headers& headers, const Entry& entry, Instant now,
   headers.add("Accept-Ranges", "bytes");
   const std::string* type = override_of(overrides, "Content-Type");
   if (!type && !entry.content_type.empty()) type = &entry.content_type;
-  headers.add("Content-Type", type ? *type : std::string(kDefaultContentType));
+  headers.add("Content-Type", shown(type ? *type : std::string(kDefaultContentType)));
   if (entry.extras.empty() && overrides.empty()) return;
   for (const StoredHeader& stored : kStoredHeaders) {
     const std::string* value = override_of(overrides, stored.name);
     if (!value) value = entry.extra(stored.tag);
-    if (value) headers.add(std::string(stored.name), *value);
+    if (value) headers.add(std::string(stored.name), shown(*value));
   }
   if (const std::string* name = entry.extra(ExtraTag::kStorageClass)) {
     headers.add("x-amz-storage-class", *name);

@@ -26,7 +26,7 @@ versioning::ObjectAttributes parse_object_attributes(const http::Headers& header
 /// are refused with NotImplemented rather than passed over: the client counts on them.
 void refuse_unserved_headers(const http::Headers& headers);
 
-/// "abc" with its quotes.
+/// "abc" with its quotes; control characters, which no header can hold, become "_".
 std::string quoted(std::string_view etag);
 
 /// ETag, Last-Modified (never in the future), Accept-Ranges, Content-Type, the stored headers and

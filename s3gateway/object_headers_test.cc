@@ -64,6 +64,18 @@ TEST(ObjectHeaders, GiveWayToOverrides) {
   EXPECT_EQ(plain.get("cache-control"), "max-age=1");
 }
 
+TEST(ObjectHeaders, CannotBeBrokenByWhatWasStored) {
+  Entry entry;
+  entry.etag = "a\r\nSet-Cookie: x";
+  entry.content_type = "text/plain\nX: y";
+  entry.set_extra(ExtraTag::kExpires, std::string("a\0b\x7f", 4));
+  http::Headers out;
+  add_object_headers(out, entry, kNow, {});
+  EXPECT_EQ(out.get("etag"), "\"a__Set-Cookie: x\"");
+  EXPECT_EQ(out.get("content-type"), "text/plain_X: y");
+  EXPECT_EQ(out.get("expires"), "a_b_");
+}
+
 TEST(ObjectHeaders, NeverDateAnObjectInTheFuture) {
   Entry entry;
   entry.mtime = kNow + std::chrono::hours(1);

@@ -215,6 +215,25 @@ TEST(CheckConfig, WantsOneStoreForTheRestAtMost) {
             "store.s3_stores \"b\".secret_access_key: goes with access_key_id: both or none");
 }
 
+TEST(Config, PutsWhatIsNotNamedBelowTheDataDirectory) {
+  Config config;
+  config.data = "/d";
+  EXPECT_EQ(config.local_root(), "/d/objects");
+  EXPECT_EQ(config.master_key_file(), "/d/master.key");
+  config.store_local_root = "/r";
+  config.auth_master_key_file = "/k";
+  EXPECT_EQ(config.local_root(), "/r");
+  EXPECT_EQ(config.master_key_file(), "/k");
+}
+
+TEST(Config, CountsTheUnnamedStoreOnlyWithAnEndpoint) {
+  Config config;
+  config.store_s3_stores.push_back({.name = "b", .buckets = {"b"}, .endpoint = "http://b"});
+  EXPECT_EQ(config.s3_stores().size(), 1u);
+  config.store_s3.endpoint = "http://a";
+  EXPECT_EQ(config.s3_stores().size(), 2u);
+}
+
 TEST(ParseListen, ReadsHostsAndPorts) {
   EXPECT_EQ(parse_listen("127.0.0.1:8000").host, "127.0.0.1");
   EXPECT_EQ(parse_listen("127.0.0.1:8000").port, 8000);

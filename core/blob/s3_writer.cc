@@ -19,6 +19,8 @@ constexpr size_t kMarkBytes = 16;
 // Without a known size parts grow by their first size every so many, which makes room for 55 times
 // more.
 constexpr uint32_t kPartsOfOneSize = 1000;
+// Smaller ones are there at once, and over plain HTTP their hash is signed.
+constexpr uint64_t kStreamedBytesMin = 1024 * 1024 + 1;
 // Of tidying up after a failure, which somebody waits to hear of.
 constexpr std::chrono::seconds kAbortDeadline{5};
 
@@ -29,7 +31,9 @@ S3Writer::S3Writer(S3Bucket& bucket, std::string key, std::optional<uint64_t> si
       key_(std::move(key)),
       mark_(to_base32hex(random_bytes(kMarkBytes))),
       size_hint_(size_hint) {
-  if (size_hint_) buffer_.reserve(static_cast<size_t>(std::min(*size_hint_, part_bytes())));
+  if (size_hint_ && !is_streamable()) {
+    buffer_.reserve(static_cast<size_t>(std::min(*size_hint_, part_bytes())));
+  }
 }
 
 S3Writer::~S3Writer() {
@@ -46,6 +50,15 @@ uint64_t S3Writer::part_bytes() const {
 }
 
 void S3Writer::write(std::string_view bytes) {
+  if (!streamed_ && is_streamable()) begin_streamed_put();
+  if (streamed_) {
+    if (streamed_->append(bytes)) return;
+    // More than was announced: go on as with an object of unknown size.
+    const std::string begun(streamed_->body());
+    streamed_.reset();
+    size_hint_.reset();
+    write(begun);
+  }
   while (!bytes.empty() && !exists_) {
     const uint64_t limit = part_bytes();
     if (buffer_.size() == limit) {  // and there is more: the last part is never empty
@@ -59,10 +72,33 @@ void S3Writer::write(std::string_view bytes) {
   }
 }
 
+bool S3Writer::is_streamable() const {
+  const bool is_first_write = buffer_.empty() && upload_id_.empty() && !exists_;
+  return is_first_write && size_hint_ && *size_hint_ >= kStreamedBytesMin &&
+         *size_hint_ <= bucket_.options().single_put_bytes_max && bucket_.conditional_writes();
+}
+
+void S3Writer::begin_streamed_put() {
+  S3Request request{.operation = "put", .method = "PUT", .key = key_};
+  request.headers.add(kMarkHeader, mark_);
+  add_condition(request);
+  streamed_ = S3StreamedPut::begin(bucket_, std::move(request), *size_hint_);
+  if (!streamed_) buffer_.reserve(static_cast<size_t>(std::min(*size_hint_, part_bytes())));
+}
+
+bool S3Writer::finish_streamed_put() {
+  if (const auto answer = streamed_->finish()) {
+    if (const auto created = outcome(streamed_->request(), *answer)) return *created;
+  }
+  return put_whole(streamed_->body());
+}
+
 bool S3Writer::finish() {
   bool created = false;
-  if (!exists_ && upload_id_.empty()) {
-    created = put_whole();
+  if (streamed_) {
+    created = finish_streamed_put();
+  } else if (!exists_ && upload_id_.empty()) {
+    created = put_whole(buffer_);
   } else if (!exists_) {
     start_part();
     while (!parts_.empty()) collect_oldest_part();
@@ -77,10 +113,10 @@ void S3Writer::add_condition(S3Request& request) const {
   if (bucket_.conditional_writes()) request.headers.add("If-None-Match", "*");
 }
 
-bool S3Writer::put_whole() {
+bool S3Writer::put_whole(std::string_view body) {
   while (true) {
     if (!bucket_.conditional_writes() && exists()) return is_ours();
-    S3Request request{.operation = "put", .method = "PUT", .key = key_, .body = buffer_};
+    S3Request request{.operation = "put", .method = "PUT", .key = key_, .body = body};
     request.headers.add(kMarkHeader, mark_);
     add_condition(request);
     if (const auto created = outcome(request, bucket_.send(request))) return *created;

@@ -12,6 +12,7 @@
 
 #include "core/blob/blob_store.h"
 #include "core/blob/s3_bucket.h"
+#include "core/blob/s3_streamed_put.h"
 
 namespace tarn::blob {
 
@@ -43,7 +44,10 @@ class S3Writer final : public BlobWriter {
   void start_part();
   void upload_part(Part& part) const;
   void collect_oldest_part();
-  bool put_whole();
+  bool is_streamable() const;
+  void begin_streamed_put();
+  bool finish_streamed_put();
+  bool put_whole(std::string_view body);
   bool complete_upload();
   std::optional<bool> outcome(const S3Request& request, const S3Answer& answer);
   bool is_ours();
@@ -54,8 +58,10 @@ class S3Writer final : public BlobWriter {
   S3Bucket& bucket_;
   const std::string key_;
   const std::string mark_;
-  const std::optional<uint64_t> size_hint_;
+  std::optional<uint64_t> size_hint_;  // reset when it turns out wrong
 
+  std::unique_ptr<S3StreamedPut>
+      streamed_;  // then nothing else is used but, after its failure, put_whole
   std::string buffer_;
   std::string spare_;      // of a part that is done: its memory is used again
   std::string upload_id_;  // "" until the first part

@@ -57,11 +57,9 @@ class ImportRun {
   void build_chunk(ImportCheckpoint& at) {
     const ImportPath& path = request_.paths[at.path];
     ImportSource source(engine_, path, at.after, kObjectsPerCheckpoint, [this] { tick(1); });
-    std::vector<tree::RangeDelete> deletes;
-    if (at.after.empty()) deletes.push_back(destination_range(path));
     meta::NodeWriter nodes(engine_.pool, engine_.nodes, repository_.id);
     const tree::EditResult result =
-        tree::edit_tree(engine_.nodes, nodes, {repository_.salt}, at.root, deletes, source);
+        tree::edit_tree(engine_.nodes, nodes, {repository_.salt}, at.root, {}, source);
     nodes.flush();
     at.root = result.root;
     if (source.exhausted()) {

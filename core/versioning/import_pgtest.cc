@@ -78,6 +78,15 @@ TEST_F(Import, SeveralPathsAndSingleObjectsMakeOneCommit) {
   EXPECT_EQ(resolve_commit(*engine, repo, "main~1").message, "Repository created");
 }
 
+TEST_F(Import, PathsOfOneDestinationAddUp) {
+  source("set/Images/1", "1");
+  source("set/Annotation/1", "2");
+  ImportRequest request = prefix("local:///lake/set/Images", "raw/");
+  request.paths.push_back({ImportPath::Kind::kPrefix, "local:///lake/set/Annotation", "raw/"});
+  ASSERT_TRUE(run(request).completed);
+  EXPECT_EQ(engine.keys(repo, "main"), "raw/Annotation/1 raw/Images/1");
+}
+
 TEST_F(Import, AnEmptyListCommitsAndAnEmptySourceFails) {
   const ImportStatus empty = run({});
   EXPECT_TRUE(empty.completed) << empty.error;

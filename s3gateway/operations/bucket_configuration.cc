@@ -127,12 +127,4 @@ http::Response run(Call& call, const PutObjectAcl& endpoint) {
   return http::Response{};
 }
 
-http::Response run(Call&, const Unsupported& endpoint) { refuse_unsupported(endpoint.detail); }
-
-http::Response run(Call& call, const NoSuchMethod&) {
-  throw Refusal(failure::kMethodNotAllowed,
-                "The specified method is not allowed against this resource.",
-                {{"Method", call.request.method}});
-}
-
 }  // namespace tarn::s3

@@ -71,7 +71,7 @@ void settle_checksum(Call& call, const versioning::MultipartUpload& upload,
                     str_cat("The upload was not created with a ", upper_name_of(checksum.algorithm),
                             " checksum, so the one given for the whole object cannot be checked."));
     }
-    if (checksum != *joined) {
+    if (!agrees(checksum, *joined)) {
       throw Refusal(failure::kBadDigest,
                     str_cat("The ", upper_name_of(algorithm),
                             " you specified did not match the calculated checksum."));

@@ -26,7 +26,8 @@ class Deletion {
     for (size_t i = 0; i < request_.objects.size(); ++i) {
       attempt({i}, [&] { sort_in(i); });
     }
-    for (const auto& [ref, members] : batches_) {
+    for (const auto& batch : batches_) {
+      const Members& members = batch.second;
       attempt(members, [&] { delete_batch(members); });
     }
     return result();

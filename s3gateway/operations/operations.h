@@ -44,6 +44,8 @@ http::Response run(Call& call, const DeleteObjectTagging& endpoint);
 http::Response run(Call& call, const GetObjectAcl& endpoint);
 http::Response run(Call& call, const PutObjectAcl& endpoint);
 
+http::Response run(Call& call, const PostObject& endpoint);
+http::Response run(Call& call, const CorsPreflight& endpoint);
 http::Response run(Call& call, const Unsupported& endpoint);
 http::Response run(Call& call, const NoSuchMethod& endpoint);
 

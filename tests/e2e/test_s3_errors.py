@@ -2,11 +2,14 @@
 
 import http.client
 import socket
+import time
 import urllib.parse
 
 import pytest
+import requests
 
 import s3_requests
+import servers
 from s3_requests import send, sign, signed
 
 
@@ -50,6 +53,63 @@ def test_a_failed_head_has_no_body(tarn, repo):
 def test_an_unsigned_request_is_told_to_sign(tarn, repo):
     answer = send(tarn, "GET", f"/{repo}/main/a?AWSAccessKeyId=x")
     assert answer.status == 403 and answer.code == "AccessDenied"
+
+
+def test_browser_uploads_and_preflights_are_refused_plainly(tarn, repo):
+    form = requests.post(f"{tarn.url}/{repo}", files={"file": b"x"}, data={"key": "main/x"}, timeout=60)
+    preflight = requests.options(f"{tarn.url}/{repo}/main/a", timeout=60,
+                                 headers={"Origin": "http://elsewhere", "Access-Control-Request-Method": "PUT"})
+    for answer in (form, preflight):
+        assert (answer.status_code, "<Code>NotImplemented</Code>" in answer.text) == (501, True)
+
+
+def test_a_read_only_repository_says_so(tarn, name):
+    s3_requests.rest(tarn, "POST", "/repositories", json={
+        "name": name, "storage_namespace": f"local://{name}", "default_branch": "main", "read_only": True})
+    for method, target in [("PUT", f"/{name}/main/a"), ("DELETE", f"/{name}/main/a"),
+                           ("POST", f"/{name}/main/a?uploads")]:
+        answer = signed(tarn, method, target)
+        assert (answer.status, answer.code) == (403, "AccessDenied"), method
+        assert "read-only" in answer.xml.findtext("Message")
+
+
+def test_an_object_changed_at_its_source_is_gone(tarn, repo):
+    source = tarn.import_root / repo
+    source.mkdir()
+    (source / "a").write_bytes(b"as imported")
+    started = s3_requests.rest(tarn, "POST", f"/repositories/{repo}/branches/main/import", json={
+        "paths": [{"type": "common_prefix", "path": f"local://{source}/", "destination": "in/"}],
+        "commit": {"message": "import"}})
+    deadline = time.monotonic() + 60
+    while not (status := s3_requests.rest(tarn, "GET", f"/repositories/{repo}/branches/main/import?id={started['id']}")
+               )["completed"]:
+        assert time.monotonic() < deadline, status
+        time.sleep(0.05)
+    target = f"/{repo}/main/in/a"
+    assert signed(tarn, "GET", target).body == b"as imported"
+    (source / "a").write_bytes(b"changed since, and longer")
+    answer = signed(tarn, "GET", target)
+    assert (answer.status, answer.code, answer.headers["x-tarn-error"]) == (410, "SourceChanged", "source_changed")
+    (source / "a").unlink()
+    answer = signed(tarn, "GET", target)
+    assert (answer.status, answer.headers["x-tarn-error"]) == (410, "gone") and answer.code == "ObjectBytesMissing"
+
+
+def test_a_bucket_may_stand_in_the_host(scratch_dir):
+    server = servers.Tarnd(scratch_dir / "tarnd", environment={"TARN_S3_HOSTS": "s3.test,deeper.s3.test"}).start()
+    try:
+        s3_requests.rest(server, "POST", "/repositories", json={
+            "name": "lake", "storage_namespace": "local://lake", "default_branch": "main"})
+        for host in ["lake.s3.test", "lake.deeper.s3.test:8000", "LAKE.S3.TEST"]:
+            assert signed(server, "PUT", "/main/a", {"Host": host}, b"x").status == 200
+            assert signed(server, "GET", "/main/a", {"Host": host}).body == b"x"
+            listed = signed(server, "GET", "/?list-type=2&prefix=main%2F", {"Host": host})
+            assert [k.text for k in listed.xml.iter("Key")] == ["main/a"]
+        assert signed(server, "GET", "/lake/main/a", {"Host": "s3.test"}).body == b"x"
+        assert send(server, "GET", "/main/a", {"Host": "lake.s3.test"}).code == "AccessDenied"
+        assert signed(server, "GET", "/main/a", {"Host": "evils3.test"}).code == "NoSuchBucket"
+    finally:
+        server.stop()
 
 
 def test_the_connection_survives_failures(tarn, repo):

@@ -1,0 +1,17 @@
+// What S3 has and this server has not.
+#include "s3gateway/errors.h"
+#include "s3gateway/operations/operations.h"
+
+namespace tarn::s3 {
+
+http::Response run(Call&, const PostObject&) { refuse_unsupported(PostObject::kName); }
+http::Response run(Call&, const CorsPreflight&) { refuse_unsupported(CorsPreflight::kName); }
+http::Response run(Call&, const Unsupported& endpoint) { refuse_unsupported(endpoint.detail); }
+
+http::Response run(Call& call, const NoSuchMethod&) {
+  throw Refusal(failure::kMethodNotAllowed,
+                "The specified method is not allowed against this resource.",
+                {{"Method", call.request.method}});
+}
+
+}  // namespace tarn::s3
