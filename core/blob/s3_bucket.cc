@@ -128,9 +128,7 @@ std::string S3Bucket::url_path(const S3Request& request) const {
   return path;
 }
 
-std::string S3Bucket::payload_hash(const S3Request& request) const {
-  const std::string_view body = request.body;
-  if (request.upload) return std::string(sigv4::kUnsignedPayload);
+std::string S3Bucket::payload_hash(std::string_view body) const {
   if (body.empty()) return std::string(sigv4::kEmptySha256);
   if (scheme_ == kSecureScheme || body.size() > kHashedBodyBytesMax)
     return std::string(sigv4::kUnsignedPayload);
@@ -149,11 +147,8 @@ http::ClientRequest S3Bucket::signed_request(const S3Request& request) const {
     out.headers.set("x-amz-security-token", options_.session_token);
   const sigv4::SigningTarget target{
       .method = request.method, .path = path, .query = query, .region = options_.region};
-  sigv4::sign(out.headers, target, options_.key, payload_hash(request), SystemClock().now());
-  if (request.upload) {
-    out.upload = request.upload;
-    out.upload_bytes = request.upload_bytes;
-  } else if (!request.body.empty()) {
+  sigv4::sign(out.headers, target, options_.key, payload_hash(request.body), SystemClock().now());
+  if (!request.body.empty()) {
     out.upload = [&request](uint64_t offset, std::span<char> space) {
       return copy_body(request, offset, space);
     };
@@ -203,7 +198,7 @@ auto S3Bucket::retried(const S3Request& request, const Attempt& attempt) {
       if (error.code() != ErrorCode::kUnavailable) throw;
       failure = error.message();
     }
-    if (retries == request.retries_max.value_or(options_.retries_max) || !backoff.wait(give_up)) {
+    if (retries == options_.retries_max || !backoff.wait(give_up)) {
       throw Error(ErrorCode::kUnavailable,
                   str_cat(subject(request), ": ", failure, " (after ", retries + 1, " attempts)"));
     }

@@ -5,9 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,8 +24,7 @@ struct S3Options {
   std::string bucket = {};
   std::string prefix = {};  ///< put before every key as it is: "" or "some/dir/"
   bool path_style = true;   ///< bucket in the path, else in the host name
-  /// Objects of a known size up to here are one PUT while memory for such lasts, sent while they
-  /// arrive.
+  /// Objects of a known size up to here are one PUT, while memory for such lasts.
   uint64_t single_put_bytes_max = 64 * 1024 * 1024;
   /// Others of more than this are uploaded in parts of it, each held in memory.
   uint64_t part_size_bytes = 16 * 1024 * 1024;
@@ -52,13 +49,9 @@ struct S3Request {
   std::optional<std::string> key = {};  ///< whole, prefix included; nothing = the bucket
   std::vector<std::pair<std::string, std::string>> query = {};  ///< not encoded, sorted by name
   http::Headers headers = {};
-  std::string_view body = {};  ///< outlives the call; sent from where it is
-  /// Instead of `body`, as http::ClientRequest has it: exactly `upload_bytes`.
-  std::function<size_t(uint64_t offset, std::span<char> out)> upload = {};
-  uint64_t upload_bytes = 0;
+  std::string_view body = {};                    ///< outlives the call; sent from where it is
   const std::atomic<bool>* cancelled = nullptr;  ///< cuts the upload of the body when set
-  std::optional<uint32_t> retries_max = {};      ///< other than the options'
-  std::optional<std::chrono::milliseconds> total_deadline = {};  ///< other than the options'
+  std::optional<std::chrono::milliseconds> total_deadline = {};  ///< shorter than the options'
 };
 
 struct S3Answer {
@@ -100,7 +93,7 @@ class S3Bucket {
 
  private:
   http::ClientRequest signed_request(const S3Request& request) const;
-  std::string payload_hash(const S3Request& request) const;
+  std::string payload_hash(std::string_view body) const;
   std::string url_path(const S3Request& request) const;
   std::string subject(const S3Request& request) const;
   template <typename Attempt>

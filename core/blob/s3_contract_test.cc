@@ -30,6 +30,7 @@ blob::S3Options options_for(std::string bucket, std::string prefix) {
           .key = {.id = Versitygw::kAccessKeyId, .secret = Versitygw::kSecret},
           .bucket = std::move(bucket),
           .prefix = std::move(prefix),
+          .single_put_bytes_max = 24'000'000,  // larger test objects go in parts
           .part_size_bytes = blob::kS3PartBytesMin,
           .retries_max = 50,  // racing threads can be unlucky many times over
           .backoff_first = std::chrono::milliseconds(1),

@@ -64,9 +64,10 @@ class S3StoreTest : public ::testing::Test {
     seen_ = client_.seen();
     return seen_.at(index).request.headers;
   }
-  /// The mark of the writer that sent request `index`, as a header of an object.
-  http::Headers mark_sent(size_t index) {
-    return headers_of({{"x-amz-meta-tarn-writer",
+  /// Headers of an object of `bytes` by the writer that sent request `index`.
+  http::Headers mark_sent(size_t index, uint64_t bytes) {
+    return headers_of({{"Content-Length", std::to_string(bytes)},
+                       {"x-amz-meta-tarn-writer",
                         std::string(headers_sent(index).get("x-amz-meta-tarn-writer"))}});
   }
 
@@ -224,10 +225,57 @@ TEST_F(S3StoreTest, LostAnswerToAPutIsFoundToBeOurOwn) {
   client_.answer(412, error_body("PreconditionFailed"));
   // Known only when it is sent, so the mark is read in a second round.
   EXPECT_EQ(thrown([&] { (void)writer->finish(); }).kind, "unavailable/unavailable");
-  const http::Headers mark = mark_sent(0);
+  const http::Headers mark = mark_sent(0, 1);
   client_.answer(412, error_body("PreconditionFailed"));
   client_.answer(200, "", mark);
   EXPECT_TRUE(writer->finish());
+}
+
+TEST_F(S3StoreTest, ObjectThatABrokenConnectionCutShortIsMadeAnew) {
+  S3Store target = store();
+  const auto writer = target.create("k", 10);
+  writer->write("0123456789");
+  EXPECT_EQ(thrown([&] { (void)writer->finish(); }).kind, "unavailable/unavailable");
+  client_.answer(412, error_body("PreconditionFailed"));
+  client_.answer(200, "", mark_sent(0, 4));
+  client_.answer(204);
+  client_.answer(200);
+  EXPECT_TRUE(writer->finish());
+  const std::string url = "http://store.test:9000/b/k";
+  const Lines lines = client_.lines();
+  EXPECT_EQ(Lines(lines.end() - 4, lines.end()),
+            (Lines{"PUT " + url, "HEAD " + url, "DELETE " + url, "PUT " + url}));
+}
+
+TEST_F(S3StoreTest, SendsAChecksumThatServersCanVerify) {
+  client_.answer(200);
+  put(*std::make_unique<S3Store>(options(), client_), "k", "123456789");
+  // 0xe3069283: the check value of CRC-32C.
+  EXPECT_EQ(headers_sent(0).get("x-amz-checksum-crc32c"), "4waSgw==");
+}
+
+TEST_F(S3StoreTest, ObjectOfModerateKnownSizeIsOnePut) {
+  client_.answer(200);
+  EXPECT_TRUE(
+      put(*std::make_unique<S3Store>(options(), client_), "k", std::string(20'000'000, 'x')));
+  EXPECT_EQ(client_.lines(), Lines{"PUT http://store.test:9000/b/k"});
+  EXPECT_EQ(client_.seen()[0].body.size(), 20'000'000u);
+}
+
+TEST_F(S3StoreTest, FewLargeBodiesAreHeldInMemoryAtOnce) {
+  S3Store target = store();
+  std::vector<std::unique_ptr<BlobWriter>> writers;
+  constexpr uint64_t kLargest = 64 * 1024 * 1024;
+  for (int i = 0; i < 4; ++i) writers.push_back(target.create("k", kLargest));
+  client_.answer(404);  // the fifth is uploaded in parts: it looks, begins, and here fails
+  const auto fifth = target.create("k", kLargest);
+  EXPECT_EQ(
+      thrown([&] { testing::write_in_pieces(*fifth, std::string(kS3PartBytesMin + 1, 'x')); }).kind,
+      "unavailable/unavailable");
+  EXPECT_EQ(client_.lines().at(1), "POST http://store.test:9000/b/k?uploads=");
+  writers.pop_back();
+  const auto sixth = target.create("k", kLargest);
+  testing::write_in_pieces(*sixth, std::string(kS3PartBytesMin + 1, 'x'));
 }
 
 TEST_F(S3StoreTest, ObjectOfAnotherWriterIsNotOurs) {
@@ -309,7 +357,7 @@ TEST_F(S3UploadTest, LostAnswerToTheCompletionIsFoundToBeOurOwn) {
   const auto writer = two_parts_written();
   client_.answer(0);
   client_.answer(404, error_body("NoSuchUpload"));
-  client_.answer(200, "", mark_sent(1));
+  client_.answer(200, "", mark_sent(1, kS3PartBytesMin + 1));
   EXPECT_TRUE(writer->finish());
 }
 

@@ -1,8 +1,10 @@
 #include "core/blob/s3_writer.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
+#include "core/base/crc.h"
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
@@ -19,21 +21,35 @@ constexpr size_t kMarkBytes = 16;
 // Without a known size parts grow by their first size every so many, which makes room for 55 times
 // more.
 constexpr uint32_t kPartsOfOneSize = 1000;
-// Smaller ones are there at once, and over plain HTTP their hash is signed.
-constexpr uint64_t kStreamedBytesMin = 1024 * 1024 + 1;
+// Of all bodies larger than a part: four of the largest.
+constexpr uint64_t kLargeBodyBytesMax = 256 * 1024 * 1024;
+std::atomic<uint64_t> large_body_bytes = 0;
+// Objects of our own mark with too few bytes, which a broken connection leaves on some servers.
+constexpr int kBrokenFoundMax = 3;
 // Of tidying up after a failure, which somebody waits to hear of.
 constexpr std::chrono::seconds kAbortDeadline{5};
 
 }  // namespace
+
+std::optional<LargeBodyLease> LargeBodyLease::take(uint64_t bytes) {
+  if (large_body_bytes.fetch_add(bytes) + bytes <= kLargeBodyBytesMax) return LargeBodyLease(bytes);
+  large_body_bytes -= bytes;
+  return std::nullopt;
+}
+
+LargeBodyLease::~LargeBodyLease() { large_body_bytes -= bytes_; }
 
 S3Writer::S3Writer(S3Bucket& bucket, std::string key, std::optional<uint64_t> size_hint)
     : bucket_(bucket),
       key_(std::move(key)),
       mark_(to_base32hex(random_bytes(kMarkBytes))),
       size_hint_(size_hint) {
-  if (size_hint_ && !is_streamable()) {
-    buffer_.reserve(static_cast<size_t>(std::min(*size_hint_, part_bytes())));
+  if (!size_hint_) return;
+  const S3Options& options = bucket_.options();
+  if (*size_hint_ > options.part_size_bytes && *size_hint_ <= options.single_put_bytes_max) {
+    large_body_ = LargeBodyLease::take(*size_hint_);
   }
+  buffer_.reserve(static_cast<size_t>(std::min(*size_hint_, part_bytes())));
 }
 
 S3Writer::~S3Writer() {
@@ -44,21 +60,14 @@ S3Writer::~S3Writer() {
 }
 
 uint64_t S3Writer::part_bytes() const {
+  if (large_body_ && parts_begun_ == 0) return *size_hint_;
   const uint64_t configured = bucket_.options().part_size_bytes;
-  if (size_hint_) return std::max(configured, *size_hint_ / (kS3PartsMax - 1) + 1);
-  return configured * (1 + parts_begun_ / kPartsOfOneSize);
+  const uint64_t hinted = size_hint_ ? *size_hint_ / (kS3PartsMax - 1) + 1 : 0;
+  return std::max(configured, hinted) * (1 + parts_begun_ / kPartsOfOneSize);
 }
 
 void S3Writer::write(std::string_view bytes) {
-  if (!streamed_ && is_streamable()) begin_streamed_put();
-  if (streamed_) {
-    if (streamed_->append(bytes)) return;
-    // More than was announced: go on as with an object of unknown size.
-    const std::string begun(streamed_->body());
-    streamed_.reset();
-    size_hint_.reset();
-    write(begun);
-  }
+  written_bytes_ += bytes.size();
   while (!bytes.empty() && !exists_) {
     const uint64_t limit = part_bytes();
     if (buffer_.size() == limit) {  // and there is more: the last part is never empty
@@ -72,33 +81,10 @@ void S3Writer::write(std::string_view bytes) {
   }
 }
 
-bool S3Writer::is_streamable() const {
-  const bool is_first_write = buffer_.empty() && upload_id_.empty() && !exists_;
-  return is_first_write && size_hint_ && *size_hint_ >= kStreamedBytesMin &&
-         *size_hint_ <= bucket_.options().single_put_bytes_max && bucket_.conditional_writes();
-}
-
-void S3Writer::begin_streamed_put() {
-  S3Request request{.operation = "put", .method = "PUT", .key = key_};
-  request.headers.add(kMarkHeader, mark_);
-  add_condition(request);
-  streamed_ = S3StreamedPut::begin(bucket_, std::move(request), *size_hint_);
-  if (!streamed_) buffer_.reserve(static_cast<size_t>(std::min(*size_hint_, part_bytes())));
-}
-
-bool S3Writer::finish_streamed_put() {
-  if (const auto answer = streamed_->finish()) {
-    if (const auto created = outcome(streamed_->request(), *answer)) return *created;
-  }
-  return put_whole(streamed_->body());
-}
-
 bool S3Writer::finish() {
   bool created = false;
-  if (streamed_) {
-    created = finish_streamed_put();
-  } else if (!exists_ && upload_id_.empty()) {
-    created = put_whole(buffer_);
+  if (!exists_ && upload_id_.empty()) {
+    created = put_whole();
   } else if (!exists_) {
     start_part();
     while (!parts_.empty()) collect_oldest_part();
@@ -113,17 +99,23 @@ void S3Writer::add_condition(S3Request& request) const {
   if (bucket_.conditional_writes()) request.headers.add("If-None-Match", "*");
 }
 
-bool S3Writer::put_whole(std::string_view body) {
+bool S3Writer::put_whole() {
+  S3Request request{.operation = "put", .method = "PUT", .key = key_, .body = buffer_};
+  request.headers.add(kMarkHeader, mark_);
+  // Servers that know it refuse a body that was damaged or cut on the way; at 10 GB/s it is free.
+  request.headers.add("x-amz-checksum-crc32c",
+                      to_base64(crc_digest(CrcKind::kCrc32c, crc_of(CrcKind::kCrc32c, buffer_))));
   while (true) {
-    if (!bucket_.conditional_writes() && exists()) return is_ours();
-    S3Request request{.operation = "put", .method = "PUT", .key = key_, .body = body};
-    request.headers.add(kMarkHeader, mark_);
+    request.headers.remove("If-None-Match");
     add_condition(request);
-    if (const auto created = outcome(request, bucket_.send(request))) return *created;
+    const bool looks_first = !bucket_.conditional_writes();
+    const auto created =
+        looks_first && look().ok() ? is_ours() : outcome(request, bucket_.send(request));
+    if (created) return *created;
   }
 }
 
-/// Nothing: try again, without the condition.
+/// Nothing: try again; the condition was refused, or a broken object of ours was in the way.
 std::optional<bool> S3Writer::outcome(const S3Request& request, const S3Answer& answer) {
   if (answer.status == 412) return is_ours();
   const bool conditional = request.headers.find("If-None-Match") != nullptr;
@@ -136,22 +128,29 @@ std::optional<bool> S3Writer::outcome(const S3Request& request, const S3Answer& 
   return true;
 }
 
-bool S3Writer::is_ours() {
+S3Answer S3Writer::look() const {
   const S3Request request{.operation = "head", .method = "HEAD", .key = key_};
-  const S3Answer answer = bucket_.send(request);
+  S3Answer answer = bucket_.send(request);
   if (!answer.ok() && answer.status != 404) bucket_.throw_answer(request, answer);
-  return answer.ok() && answer.headers.get(kMarkHeader) == mark_;
+  return answer;
 }
 
-bool S3Writer::exists() {
-  const S3Request request{.operation = "head", .method = "HEAD", .key = key_};
-  const S3Answer answer = bucket_.send(request);
-  if (!answer.ok() && answer.status != 404) bucket_.throw_answer(request, answer);
-  return answer.ok();
+/// Whether the object that exists is what an earlier attempt of this writer made. Nothing: it was,
+/// but not whole, and is removed.
+std::optional<bool> S3Writer::is_ours() {
+  const S3Answer answer = look();
+  if (!answer.ok() || answer.headers.get(kMarkHeader) != mark_) return false;
+  if (answer.headers.get("Content-Length") == std::to_string(written_bytes_)) return true;
+  if (++broken_found_ > kBrokenFoundMax) {
+    throw Error(ErrorCode::kUnavailable,
+                str_cat("writing object ", shown(key_), ": the store keeps cutting it short"));
+  }
+  bucket_.send({.operation = "delete", .method = "DELETE", .key = key_});
+  return std::nullopt;
 }
 
 void S3Writer::begin_upload() {
-  exists_ = exists();  // one small request before many large ones
+  exists_ = look().ok();  // one small request before many large ones
   if (exists_) return buffer_.clear();
   S3Request request{
       .operation = "create_upload", .method = "POST", .key = key_, .query = {{"uploads", ""}}};
@@ -220,21 +219,26 @@ bool S3Writer::complete_upload() {
   }
   body += "</CompleteMultipartUpload>";
   while (true) {
-    S3Request request{.operation = "complete_upload",
-                      .method = "POST",
-                      .key = key_,
-                      .query = {{"uploadId", upload_id_}},
-                      .body = body};
-    request.headers.add("Content-Type", "application/xml");
-    add_condition(request);
+    const S3Request request = complete_request(body);
     S3Answer answer = bucket_.send(request);
     const S3Failure failure = parse_failure(answer.body);
     // Gone because an earlier attempt, whose answer was lost, completed it?
-    if (failure.code == "NoSuchUpload" && is_ours()) return true;
+    if (failure.code == "NoSuchUpload" && is_ours().value_or(false)) return true;
     // The status was sent before the work was done. Source: AWS S3 CompleteMultipartUpload.
     if (answer.ok() && !failure.code.empty()) answer.status = 500;
     if (const auto created = outcome(request, answer)) return *created;
   }
+}
+
+S3Request S3Writer::complete_request(std::string_view body) const {
+  S3Request request{.operation = "complete_upload",
+                    .method = "POST",
+                    .key = key_,
+                    .query = {{"uploadId", upload_id_}},
+                    .body = body};
+  request.headers.add("Content-Type", "application/xml");
+  add_condition(request);
+  return request;
 }
 
 void S3Writer::abort_upload() noexcept {

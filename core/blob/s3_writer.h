@@ -8,19 +8,34 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/blob/blob_store.h"
 #include "core/blob/s3_bucket.h"
-#include "core/blob/s3_streamed_put.h"
 
 namespace tarn::blob {
 
-/// A small object is one PUT when it is finished; a larger one goes in parts while it arrives, a
-/// few at a time. Creation is exclusive by If-None-Match where the server can; elsewhere the writer
-/// looks first, which is enough because keys are never used twice on purpose. Every object carries
-/// its writer's random mark, so that an answer "exists already" to a repeated request can be told
-/// from our own success.
+/// Memory of bodies larger than a part, counted over all writers of the process.
+class LargeBodyLease {
+ public:
+  /// Nothing: too much is in use.
+  static std::optional<LargeBodyLease> take(uint64_t bytes);
+  ~LargeBodyLease();
+  LargeBodyLease(LargeBodyLease&& other) noexcept : bytes_(std::exchange(other.bytes_, 0)) {}
+
+ private:
+  explicit LargeBodyLease(uint64_t bytes) : bytes_(bytes) {}
+  uint64_t bytes_;
+};
+
+/// An object of moderate known size is one PUT when it is finished: many servers put the parts of
+/// an upload together by copying them. Others go in parts while they arrive, a few at a time.
+///
+/// Creation is exclusive by If-None-Match where the server can; elsewhere the writer looks first,
+/// which is enough because keys are never used twice on purpose. Every object carries its writer's
+/// random mark, so that an answer "exists already" to a repeated request can be told from our own
+/// success.
 class S3Writer final : public BlobWriter {
  public:
   /// `key` is whole. `bucket` outlives the writer.
@@ -44,24 +59,23 @@ class S3Writer final : public BlobWriter {
   void start_part();
   void upload_part(Part& part) const;
   void collect_oldest_part();
-  bool is_streamable() const;
-  void begin_streamed_put();
-  bool finish_streamed_put();
-  bool put_whole(std::string_view body);
+  bool put_whole();
   bool complete_upload();
+  S3Request complete_request(std::string_view body) const;
   std::optional<bool> outcome(const S3Request& request, const S3Answer& answer);
-  bool is_ours();
-  bool exists();
+  std::optional<bool> is_ours();
+  S3Answer look() const;
   void add_condition(S3Request& request) const;
   void abort_upload() noexcept;
 
   S3Bucket& bucket_;
   const std::string key_;
   const std::string mark_;
-  std::optional<uint64_t> size_hint_;  // reset when it turns out wrong
+  const std::optional<uint64_t> size_hint_;
 
-  std::unique_ptr<S3StreamedPut>
-      streamed_;  // then nothing else is used but, after its failure, put_whole
+  std::optional<LargeBodyLease> large_body_;  // the first part may be as large as the hint
+  uint64_t written_bytes_ = 0;
+  int broken_found_ = 0;
   std::string buffer_;
   std::string spare_;      // of a part that is done: its memory is used again
   std::string upload_id_;  // "" until the first part
