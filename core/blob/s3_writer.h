@@ -23,6 +23,10 @@ class LargeBodyLease {
   static std::optional<LargeBodyLease> take(uint64_t bytes);
   ~LargeBodyLease();
   LargeBodyLease(LargeBodyLease&& other) noexcept : bytes_(std::exchange(other.bytes_, 0)) {}
+  LargeBodyLease& operator=(LargeBodyLease&& other) noexcept {
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
 
  private:
   explicit LargeBodyLease(uint64_t bytes) : bytes_(bytes) {}

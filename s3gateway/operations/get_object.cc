@@ -89,7 +89,11 @@ Selection select_part(Call& call, const Entry& entry, const std::string& text) {
                   {{"PartNumber", text}});
   }
   Selection out{{0, entry.size_bytes}, entry.size_bytes > 0, std::nullopt, {}};
-  if (parts.empty()) return out;
+  if (parts.empty()) {
+    // An upload of one part has no list of parts, but its ETag tells.
+    if (entry.etag.ends_with("-1")) out.parts_count = 1;
+    return out;
+  }
   for (size_t i = 0; i + 1 < number; ++i) out.range.offset += parts[i].size_bytes;
   out.range.length = parts[number - 1].size_bytes;
   out.parts_count = parts.size();

@@ -142,6 +142,13 @@ def test_a_signed_hash_is_compared(tarn, s3, repo):
     assert s3.get_object(Bucket=repo, Key="main/a")["Body"].read() == b"body"
 
 
+def signing_key(tarn, date):
+    key = ("AWS4" + tarn.secret_key).encode()
+    for part in (date, REGION, "s3", "aws4_request"):
+        key = hmac.new(key, part.encode(), hashlib.sha256).digest()
+    return key
+
+
 class Chunks:
     """A body framed as aws-chunked, signed chunk by chunk after the request's own signature."""
 
@@ -151,10 +158,7 @@ class Chunks:
         self.timestamp = headers["X-Amz-Date"]
         date = self.timestamp[:8]
         self.scope = f"{date}/{REGION}/s3/aws4_request"
-        key = ("AWS4" + tarn.secret_key).encode()
-        for part in (date, REGION, "s3", "aws4_request"):
-            key = hmac.new(key, part.encode(), hashlib.sha256).digest()
-        self.key = key
+        self.key = signing_key(tarn, date)
 
     def _sign(self, kind, *hashes):
         text = "\n".join([kind, self.timestamp, self.scope, self.previous, *hashes])
@@ -237,25 +241,26 @@ def test_unsigned_chunks_with_a_trailer(tarn, s3, repo):
 
 def test_a_signature_that_covers_an_unannounced_body(tarn, s3, repo):
     """Without x-amz-content-sha256 the signature itself covers the body's hash."""
-    path = f"/{repo}/main/a"
-    headers = sign(tarn, "PUT", path, payload=hashlib.sha256(b"body").hexdigest())
-    # What was signed names the header, so sign by hand without it.
     now = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
     host = urllib.parse.urlsplit(tarn.url).netloc
 
-    def authorization(method, body):
-        canonical = "\n".join([method, path, "", f"host:{host}", f"x-amz-date:{now}", "", "host;x-amz-date",
-                               hashlib.sha256(body).hexdigest()])
+    def call(method, path, body=b"", signed_body=None):
+        hashed = hashlib.sha256(body if signed_body is None else signed_body).hexdigest()
+        canonical = "\n".join([method, path, "", f"host:{host}", f"x-amz-date:{now}", "", "host;x-amz-date", hashed])
         scope = f"{now[:8]}/{REGION}/s3/aws4_request"
         text = "\n".join(["AWS4-HMAC-SHA256", now, scope, hashlib.sha256(canonical.encode()).hexdigest()])
-        chunks = Chunks(tarn, {"Authorization": headers["Authorization"], "X-Amz-Date": now})
-        signature = hmac.new(chunks.key, text.encode(), hashlib.sha256).hexdigest()
-        return (f"AWS4-HMAC-SHA256 Credential={tarn.access_key}/{scope}, SignedHeaders=host;x-amz-date, "
-                f"Signature={signature}")
+        signature = hmac.new(signing_key(tarn, now[:8]), text.encode(), hashlib.sha256).hexdigest()
+        return send(tarn, method, path, {
+            "X-Amz-Date": now,
+            "Authorization": f"AWS4-HMAC-SHA256 Credential={tarn.access_key}/{scope}, SignedHeaders=host;x-amz-date, "
+                             f"Signature={signature}"}, body)
 
-    fields = {"X-Amz-Date": now}
-    assert send(tarn, "PUT", path, {**fields, "Authorization": authorization("PUT", b"other")}, b"body").status == 403
-    assert send(tarn, "PUT", path, {**fields, "Authorization": authorization("PUT", b"body")}, b"body").status == 200
+    path, nowhere = f"/{repo}/main/a", f"/{repo}/nobranch/a"
+    assert call("PUT", path, b"body", signed_body=b"other").status == 403
+    assert call("PUT", path, b"body").status == 200
     assert s3.get_object(Bucket=repo, Key="main/a")["Body"].read() == b"body"
-    assert send(tarn, "GET", path, {**fields, "Authorization": authorization("GET", b"x")}).status == 403
-    assert send(tarn, "GET", path, {**fields, "Authorization": authorization("GET", b"")}).body == b"body"
+    assert call("GET", path, signed_body=b"x").status == 403
+    assert call("GET", path).body == b"body"
+    # What is refused for other reasons is told only to those who proved who they are.
+    assert call("PUT", nowhere, b"body", signed_body=b"other").code == "SignatureDoesNotMatch"
+    assert call("PUT", nowhere, b"body").code == "NoSuchBucket"
