@@ -214,8 +214,9 @@ Page<Change> collect(Changes& changes, const DiffOptions& options) {
 
 Page<Change> diff_to_staged(Engine& engine, const RepositoryName& repository, const TreeRoot& left,
                             std::string_view right, const DiffOptions& options) {
-  auto snapshot = RefSnapshot::open(engine, repository, right, options.prefix,
-                                    std::max(options.limit + 1, kStagedRowsHintMin), 1);
+  auto snapshot =
+      RefSnapshot::open(engine, repository, right, options.prefix,
+                        {StagedReading::kAll, std::max(options.limit + 1, kStagedRowsHintMin)}, 1);
   StagedChanges changes(std::move(snapshot), left);
   return collect(changes, options);
 }
@@ -246,8 +247,9 @@ Page<Change> diff_refs(Engine& engine, const RepositoryName& repository, std::st
 
 Page<Change> diff_branch(Engine& engine, const RepositoryName& repository, const BranchName& branch,
                          const DiffOptions& options) {
-  auto snapshot = RefSnapshot::open(engine, repository, branch.str(), options.prefix,
-                                    std::max(options.limit + 1, kStagedRowsHintMin), 64);
+  auto snapshot =
+      RefSnapshot::open(engine, repository, branch.str(), options.prefix,
+                        {StagedReading::kAll, std::max(options.limit + 1, kStagedRowsHintMin)}, 64);
   if (snapshot->commit()) throw Error(ErrorCode::kNotFound, "branch_not_found", "branch not found");
   const TreeRoot head = snapshot->root();
   StagedChanges changes(std::move(snapshot), head);

@@ -51,6 +51,31 @@ std::string list_start(const ListOptions& options) {
   return options.after + '\0';
 }
 
+/// Items from the cursor on, folded, up to the limit.
+Page<ListItem> fill_page(OverlayCursor& cursor, const ListOptions& options) {
+  Page<ListItem> page;
+  while (cursor.valid() && cursor.key().starts_with(options.prefix)) {
+    if (page.items.size() == options.limit) {
+      page.has_more = true;
+      page.next = page.items.back().path;
+      return page;
+    }
+    const size_t fold = options.delimiter.empty()
+                            ? std::string::npos
+                            : cursor.key().find(options.delimiter, options.prefix.size());
+    if (fold == std::string::npos) {
+      page.items.push_back({cursor.key(), cursor.entry()});
+      cursor.next();
+      continue;
+    }
+    page.items.push_back({cursor.key().substr(0, fold + options.delimiter.size()), std::nullopt});
+    const std::string behind = prefix_end(page.items.back().path);
+    if (behind.empty()) break;
+    cursor.seek(behind);
+  }
+  return page;
+}
+
 }  // namespace
 
 std::optional<FoundObject> find_object(Engine& engine, const RepositoryName& repository,
@@ -88,34 +113,20 @@ FoundObject get_object(Engine& engine, const RepositoryName& repository, std::st
 Page<ListItem> list_objects(Engine& engine, const RepositoryName& repository, std::string_view ref,
                             const ListOptions& options, uint32_t prefix_digits_min) {
   const std::string start = list_start(options);
-  const auto snapshot =
-      RefSnapshot::open(engine, repository, ref, start,
-                        std::max(options.limit + 1, kStagedRowsHintMin), prefix_digits_min);
-  OverlayCursor cursor(snapshot->nodes(), snapshot->root(), snapshot->take_rows());
-  Page<ListItem> page;
-  if (start.empty() && !options.after.empty())
-    return page;  // nothing sorts behind the common prefix
-  cursor.seek(start);
-  while (cursor.valid() && cursor.key().starts_with(options.prefix)) {
-    if (page.items.size() == options.limit) {
-      page.has_more = true;
-      page.next = page.items.back().path;
-      return page;
-    }
-    const size_t fold = options.delimiter.empty()
-                            ? std::string::npos
-                            : cursor.key().find(options.delimiter, options.prefix.size());
-    if (fold == std::string::npos) {
-      page.items.push_back({cursor.key(), cursor.entry()});
-      cursor.next();
-      continue;
-    }
-    page.items.push_back({cursor.key().substr(0, fold + options.delimiter.size()), std::nullopt});
-    const std::string behind = prefix_end(page.items.back().path);
-    if (behind.empty()) break;
-    cursor.seek(behind);
+  const uint32_t rows_hint = std::max(options.limit + 1, kStagedRowsHintMin);
+  // Staged deletions and folded keys may take more rows than one statement brought: then once more,
+  // in a snapshot.
+  for (const StagedReading reading : {StagedReading::kFirstRows, StagedReading::kAll}) {
+    const auto snapshot =
+        RefSnapshot::open(engine, repository, ref, start, {reading, rows_hint}, prefix_digits_min);
+    if (start.empty() && !options.after.empty())
+      return {};  // nothing sorts behind the common prefix
+    OverlayCursor cursor(snapshot->nodes(), snapshot->root(), snapshot->take_rows());
+    cursor.seek(start);
+    Page<ListItem> page = fill_page(cursor, options);
+    if (!cursor.ran_out()) return page;
   }
-  return page;
+  throw Error(ErrorCode::kInternal, "listing: the snapshot ran out of staged rows");
 }
 
 void delete_object(Engine& engine, const RepositoryName& repository, const BranchName& branch,

@@ -17,6 +17,11 @@ std::string just_after(const std::string& key) { return key + '\0'; }
 void StagedRows::seek(std::string_view key) {
   const bool past_page = !page_.complete && key > page_.rows_end;
   if (past_page) {
+    if (!fetch_) {
+      ran_out_ = true;
+      at_ = page_.rows.size();
+      return;
+    }
     page_ = fetch_(key);
     at_ = 0;
     return;
@@ -30,6 +35,10 @@ void StagedRows::seek(std::string_view key) {
 const meta::StagedRow* StagedRows::current() {
   while (at_ == page_.rows.size()) {
     if (page_.complete) return nullptr;
+    if (!fetch_) {
+      ran_out_ = true;
+      return nullptr;
+    }
     page_ = fetch_(just_after(page_.rows_end));
     at_ = 0;
   }
@@ -99,17 +108,16 @@ void OverlayCursor::next() {
 
 std::unique_ptr<RefSnapshot> RefSnapshot::open(Engine& engine, const RepositoryName& repository,
                                                std::string_view ref, std::string_view begin,
-                                               uint32_t rows_hint, uint32_t prefix_digits_min) {
+                                               ReadingPlan plan, uint32_t prefix_digits_min) {
   std::unique_ptr<RefSnapshot> out(new RefSnapshot);
   out->repository_ = get_repository(engine, repository);
   // A full commit id is a legal branch name as well, and wins.
   if (is_branch_name(ref) && !parse_commit_id(ref) &&
-      out->open_branch(engine, BranchName(std::string(ref)), begin, rows_hint)) {
+      out->open_branch(engine, BranchName(std::string(ref)), begin, plan)) {
     return out;
   }
   const ResolvedRef resolved = resolve(engine, repository, ref, prefix_digits_min);
-  if (resolved.staged && out->open_branch(engine, resolved.branch->name, begin, rows_hint))
-    return out;
+  if (resolved.staged && out->open_branch(engine, resolved.branch->name, begin, plan)) return out;
   out->root_ = resolved.commit.root;
   out->commit_ = resolved.commit.id;
   out->nodes_ = &engine.nodes;
@@ -117,16 +125,17 @@ std::unique_ptr<RefSnapshot> RefSnapshot::open(Engine& engine, const RepositoryN
 }
 
 bool RefSnapshot::open_branch(Engine& engine, const BranchName& branch, std::string_view begin,
-                              uint32_t rows_hint) {
+                              ReadingPlan plan) {
   db::Pool::Lease lease = engine.pool.lease();
   db::Connection* const connection = &*lease;
   const RepositoryId repo = repository_.id;
-  auto page = engine.staging.page(*connection, repo, branch, begin, "", "", rows_hint);
+  auto page = engine.staging.page(*connection, repo, branch, begin, "", "", plan.rows_hint);
   if (!page) return false;
-  if (!page->complete || page->has_ranges) {
+  const bool more_wanted = !page->complete && plan.reading == StagedReading::kAll;
+  if (more_wanted || page->has_ranges) {
     // One statement does not suffice: read all of it in one snapshot, from the start.
     connection->begin_snapshot();
-    page = engine.staging.page(*connection, repo, branch, begin, "", "", rows_hint);
+    page = engine.staging.page(*connection, repo, branch, begin, "", "", plan.rows_hint);
     if (!page) {
       connection->rollback();
       return false;
@@ -134,12 +143,16 @@ bool RefSnapshot::open_branch(Engine& engine, const BranchName& branch, std::str
     in_transaction_ = true;
   }
   root_ = page->branch.root;
-  meta::Staging* const staging = &engine.staging;
-  rows_ = StagedRows(*std::move(page), [staging, connection, repo, branch](std::string_view from) {
-    auto more = staging->page(*connection, repo, branch, from, "", "", kMoreRowsPerPage);
-    TARN_CHECK(more.has_value());  // the snapshot still shows the branch
-    return *std::move(more);
-  });
+  StagedRows::Fetch fetch;
+  if (in_transaction_) {
+    meta::Staging* const staging = &engine.staging;
+    fetch = [staging, connection, repo, branch](std::string_view from) {
+      auto more = staging->page(*connection, repo, branch, from, "", "", kMoreRowsPerPage);
+      TARN_CHECK(more.has_value());  // the snapshot still shows the branch
+      return *std::move(more);
+    };
+  }
+  rows_ = StagedRows(*std::move(page), std::move(fetch));
   lease_.emplace(std::move(lease));
   through_ = std::make_unique<meta::NodesThrough>(engine.nodes, *connection);
   nodes_ = through_.get();

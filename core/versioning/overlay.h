@@ -32,6 +32,9 @@ class StagedRows {
   const meta::StagedRow* current();
   void next() { ++at_; }
   const std::vector<meta::StagedRange>& deletes() const { return page_.deletes; }
+  /// More rows were needed than were read and there is nothing to fetch them with: start over with
+  /// StagedReading::kAll.
+  bool ran_out() const { return ran_out_; }
   /// The range that hides `key` in the tree, or nullptr.
   const meta::StagedRange* hiding(std::string_view key) const;
 
@@ -39,6 +42,7 @@ class StagedRows {
   meta::StagedPage page_;
   Fetch fetch_;
   size_t at_ = 0;
+  bool ran_out_ = false;
 };
 
 /// Visible entries in key order. One thread at a time.
@@ -48,6 +52,7 @@ class OverlayCursor {
 
   void seek(std::string_view key);
   bool valid() const { return valid_; }
+  bool ran_out() const { return rows_.ran_out(); }
   const std::string& key() const;
   Entry entry() const;
   void next();
@@ -61,15 +66,25 @@ class OverlayCursor {
   bool on_row_ = false;
 };
 
+/// How much of a branch's staging area is read at one moment.
+enum class StagedReading {
+  kFirstRows,  ///< one statement; enough for nearly every page, see StagedRows::ran_out
+  kAll,        ///< in a snapshot when one statement does not suffice
+};
+
+struct ReadingPlan {
+  StagedReading reading = StagedReading::kAll;
+  uint32_t rows_hint = 256;  ///< how many staged rows the first statement brings
+};
+
 /// What a ref shows at one moment. Holds one database connection while it reads a branch's staging
 /// area.
 class RefSnapshot {
  public:
-  /// `begin`: the first key that will be asked for; `rows_hint`: how many staged rows that probably
-  /// takes. Throws not_found (repository, ref).
+  /// `begin`: the first key that will be asked for.
   static std::unique_ptr<RefSnapshot> open(Engine& engine, const RepositoryName& repository,
                                            std::string_view ref, std::string_view begin,
-                                           uint32_t rows_hint, uint32_t prefix_digits_min);
+                                           ReadingPlan plan, uint32_t prefix_digits_min);
   ~RefSnapshot();
   RefSnapshot(const RefSnapshot&) = delete;
   RefSnapshot& operator=(const RefSnapshot&) = delete;
@@ -85,7 +100,7 @@ class RefSnapshot {
  private:
   RefSnapshot() = default;
   bool open_branch(Engine& engine, const BranchName& branch, std::string_view begin,
-                   uint32_t rows_hint);
+                   ReadingPlan plan);
 
   Repository repository_;
   TreeRoot root_;

@@ -143,6 +143,17 @@ TEST_F(Verbs, ListingFoldsByDelimiterAndGoesOnBehindAFold) {
   EXPECT_FALSE(second.has_more);
 }
 
+TEST_F(Verbs, ListingPastManyStagedDeletionsReadsOn) {
+  for (int i = 0; i < 400; ++i) engine.put(repo, "main", "k" + std::to_string(1000 + i), "x");
+  engine.put(repo, "main", "z", "x");
+  engine.commit(repo, "main");
+  for (int i = 0; i < 400; ++i) engine.remove(repo, "main", "k" + std::to_string(1000 + i));
+  const auto page = list_objects(*engine, repo, "main", {"", "", "", 10});
+  ASSERT_EQ(page.items.size(), 1u);
+  EXPECT_EQ(page.items[0].path, "z");
+  EXPECT_FALSE(page.has_more);
+}
+
 TEST_F(Verbs, ListingMoreStagedRowsThanAPageHoldsMissesNone) {
   std::string expected;
   for (int i = 0; i < 700; ++i) {

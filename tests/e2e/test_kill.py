@@ -1,8 +1,8 @@
 """Nothing acknowledged is lost when tarnd or PostgreSQL is killed at any moment.
 
 Each round starts writers, a committer, a merger and an importer, kills one of the two processes after a random time,
-brings tarnd back, and looks for every write that was acknowledged. That the test can fail was tried with
-`synchronous_commit=off` in the embedded cluster's settings: killing PostgreSQL then lost acknowledged writes.
+brings tarnd back, and looks for every write that was acknowledged. That the test sees the protection was tried with
+`synchronous_commit=off` in the embedded cluster's settings: killing PostgreSQL then lost 5 acknowledged writes.
 """
 
 import os
