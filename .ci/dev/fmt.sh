@@ -1,5 +1,5 @@
 # ./dev fmt: clang-format over every C++ source of the tree.
-source tools/dev/packages.sh
+source .ci/dev/packages.sh
 
 dev_fmt() {
   ensure_packages

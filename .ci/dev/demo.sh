@@ -1,6 +1,6 @@
 # ./dev demo: tests/demo against a server of its own.
-source tools/dev/build.sh
-source tools/dev/python.sh
+source .ci/dev/build.sh
+source .ci/dev/python.sh
 
 dev_demo() {
   local options=()

@@ -1,6 +1,6 @@
 # ./dev setup: everything that the other commands would install on first use.
-source tools/dev/packages.sh
-source tools/dev/python.sh
+source .ci/dev/packages.sh
+source .ci/dev/python.sh
 
 dev_setup() {
   ensure_packages

@@ -1,5 +1,5 @@
 # ./dev run: serve until ^C, on what ./dev demo left or on a new directory.
-source tools/dev/build.sh
+source .ci/dev/build.sh
 
 dev_run() {
   case "${1:-}" in

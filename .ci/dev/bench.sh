@@ -1,6 +1,6 @@
 # ./dev bench: bench/, one line of JSON per result.
-source tools/dev/build.sh
-source tools/dev/python.sh
+source .ci/dev/build.sh
+source .ci/dev/python.sh
 
 dev_bench() {
   case "${1:-}" in

@@ -1,5 +1,5 @@
 # ./dev lint: the tidy tests alone; they need no build.
-source tools/dev/packages.sh
+source .ci/dev/packages.sh
 
 dev_lint() {
   ensure_packages

@@ -1,5 +1,5 @@
 # ./dev build, and the configure and build steps that the other commands use.
-source tools/dev/packages.sh
+source .ci/dev/packages.sh
 
 # configure PRESET DIR: makes DIR's build.ninja unless it is there and belongs to this checkout.
 # Later changes of CMakeLists.txt are ninja's to notice.

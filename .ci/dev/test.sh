@@ -1,6 +1,6 @@
 # ./dev test: every runner, one total.
-source tools/dev/build.sh
-source tools/dev/python.sh
+source .ci/dev/build.sh
+source .ci/dev/python.sh
 
 test_usage() {
   cat <<'TEXT'
@@ -105,7 +105,7 @@ dev_test() {
   fi
   printf '\n' >&2
   printf '%s\n' "${PHASE_TIMES[@]}" "$(printf '%4ds  in all' $((SECONDS - started)))" >&2
-  printf '%s\n' "${PHASE_FAILURES[@]}" | python3 tools/dev/sum_results.py build build-asan
+  printf '%s\n' "${PHASE_FAILURES[@]}" | python3 .ci/dev/sum_results.py build build-asan
 }
 
 test_needs() {
