@@ -198,7 +198,7 @@ auto S3Bucket::retried(const S3Request& request, const Attempt& attempt) {
       if (error.code() != ErrorCode::kUnavailable) throw;
       failure = error.message();
     }
-    if ( !backoff.wait(give_up)) {
+    if (retries == options_.retries_max || !backoff.wait(give_up)) {
       throw Error(ErrorCode::kUnavailable,
                   str_cat(subject(request), ": ", failure, " (after ", retries + 1, " attempts)"));
     }
