@@ -1,7 +1,7 @@
 """Fixtures: servers for the whole session, and a fresh repository for each test."""
 
 import os
-import shutil
+import subprocess
 import sys
 import uuid
 from pathlib import Path
@@ -27,7 +27,16 @@ def scratch(name):
     if os.environ.get("TARN_TEST_KEEP") == "1":
         print(f"\nkept {directory}", file=sys.stderr)
     else:
-        shutil.rmtree(directory, ignore_errors=True)
+        # Some tests leave 10^5 files, which take minutes to delete under load; the next tests need not wait.
+        removals.append(subprocess.Popen(["nice", "-n", "19", "rm", "-rf", str(directory)]))
+
+
+removals = []
+
+
+def pytest_sessionfinish():
+    for removal in removals:
+        removal.wait()
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,57 @@
+"""What the total of all runners says when things go wrong."""
+
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+PROGRAM = Path(__file__).with_name("sum_results.py")
+CTEST = '<testsuite><testcase name="a_unit_test" status="{}"/><testcase name="postgres_start" status="run"/></testsuite>'
+GTEST = """<testsuites><testsuite name="S"><testcase name="Good" classname="S" status="run" result="completed"/>
+<testcase name="Odd" classname="S" status="run" result="{}">{}</testcase></testsuite></testsuites>"""
+PYTEST = """<testsuites><testsuite><testcase classname="t" name="good"/><testcase classname="t" name="broken"><error/>
+</testcase><testcase classname="t" name="left"><skipped message="no display"/></testcase></testsuite></testsuites>"""
+
+
+class SumResults(unittest.TestCase):
+    def total(self, files, phases=""):
+        """Exit status, last line and all output for these result files."""
+        with tempfile.TemporaryDirectory() as build:
+            (Path(build) / "results").mkdir()
+            for name, text in files.items():
+                (Path(build) / "results" / name).write_text(text)
+            done = subprocess.run([sys.executable, PROGRAM, build], input=phases, capture_output=True, text=True,
+                                  check=False)
+        return done.returncode, done.stdout.splitlines()[-1], done.stdout
+
+    def test_adds_up_good_cases_and_leaves_out_fixtures(self):
+        status, last, _ = self.total({"ctest.junit": CTEST.format("run"), "a_unit_test.xml": GTEST.format("completed", "")})
+        self.assertEqual((status, last), (0, "2 passed, 0 failed, 0 skipped"))
+
+    def test_names_failed_and_skipped_cases(self):
+        failure = GTEST.format("completed", '<failure message="x"/>')
+        status, last, text = self.total({"ctest.junit": CTEST.format("fail"), "a_unit_test.xml": failure})
+        self.assertEqual((status, last), (1, "1 passed, 1 failed, 0 skipped"))
+        self.assertIn("failed  a_unit_test S.Odd", text)
+        skip = GTEST.format("skipped", '<skipped message="a_test.cc:7&#10;needs a disk&#10;"/>')
+        status, last, text = self.total({"ctest.junit": CTEST.format("run"), "a_unit_test.xml": skip})
+        self.assertEqual((status, last), (0, "1 passed, 0 failed, 1 skipped"))
+        self.assertIn("skipped a_unit_test S.Odd: needs a disk", text)
+
+    def test_a_crash_is_a_failure_with_or_without_results(self):
+        self.assertEqual(self.total({"ctest.junit": CTEST.format("fail")})[:2], (1, "0 passed, 1 failed, 0 skipped"))
+        good = {"ctest.junit": CTEST.format("fail"), "a_unit_test.xml": GTEST.format("completed", "")}
+        self.assertEqual(self.total(good)[:2], (1, "2 passed, 1 failed, 0 skipped"))
+
+    def test_counts_pytest_and_unreadable_results(self):
+        self.assertEqual(self.total({"e2e.junit": PYTEST})[:2], (1, "1 passed, 1 failed, 1 skipped"))
+        self.assertEqual(self.total({"e2e.junit": "<cut"})[:2], (1, "0 passed, 1 failed, 0 skipped"))
+
+    def test_a_phase_that_could_not_run_fails_and_nothing_is_no_success(self):
+        self.assertEqual(self.total({}, "build\n")[:2], (1, "0 passed, 1 failed, 0 skipped"))
+        self.assertEqual(self.total({})[:2], (1, "0 passed, 0 failed, 0 skipped"))
+
+
+if __name__ == "__main__":
+    unittest.main()
