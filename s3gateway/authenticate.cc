@@ -20,7 +20,7 @@ Caller authenticate(const S3Context& context, http::Request& request,
   }
   // Clients are often set up with a region of their own choosing, so any is taken.
   const sigv4::VerifyRules rules{context.options.allow_v2, {}, bucket_in_host};
-  Caller caller{std::move(key->user),
+  Caller caller{std::move(key->principal),
                 sigv4::verify(authorization, request, key->secret, rules, context.clock.now())};
   if (authorization.mechanism == sigv4::Mechanism::kV4Query ||
       authorization.mechanism == sigv4::Mechanism::kV2Query) {

@@ -9,7 +9,7 @@
 namespace tarn::s3 {
 
 struct Caller {
-  auth::User user;
+  auth::Principal principal;
   sigv4::VerifiedRequest verified;
 };
 

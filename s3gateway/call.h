@@ -18,7 +18,7 @@ namespace tarn::s3 {
 struct Call {
   const S3Context& context;
   http::Request& request;
-  auth::User user;
+  auth::Principal caller;
   sigv4::VerifiedRequest verified;
   /// The body, when it had to be read before the operation to prove the signature.
   std::optional<std::string> read_ahead;

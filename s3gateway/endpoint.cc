@@ -403,8 +403,10 @@ Endpoint parse_endpoint(const http::Request& request, std::span<const std::strin
   return row->make(parts);
 }
 
-Action action_of(const Endpoint& endpoint) {
-  return std::visit([](const auto& e) { return std::decay_t<decltype(e)>::kAction; }, endpoint);
+std::optional<Action> action_of(const Endpoint& endpoint) {
+  return std::visit(
+      [](const auto& e) { return std::optional<Action>(std::decay_t<decltype(e)>::kAction); },
+      endpoint);
 }
 
 std::string_view name_of(const Endpoint& endpoint) {

@@ -10,21 +10,15 @@
 #include <variant>
 #include <vector>
 
+#include "core/auth/action.h"
 #include "core/http/message.h"
 
 namespace tarn::s3 {
 
-/// What a request wants to do, for authorisation.
-enum class Action {
-  kNone,
-  kListRepositories,
-  kReadRepository,
-  kManageRepository,
-  kListObjects,
-  kReadObject,
-  kWriteObject,
-  kDeleteObject,
-};
+/// The permission an operation demands; on what, authorise.h says. Operations that are refused
+/// whoever asks have none.
+using auth::Action;
+constexpr std::nullopt_t kNoAction = std::nullopt;
 
 // One struct per operation. Parameters are text as received (decoded); the operation checks them,
 // because a client that is not authenticated is told nothing but that.
@@ -44,12 +38,12 @@ struct HeadBucket {
 };
 struct CreateBucket {
   static constexpr std::string_view kName = "CreateBucket";
-  static constexpr Action kAction = Action::kManageRepository;
+  static constexpr Action kAction = Action::kCreateRepository;
   std::string bucket;
 };
 struct DeleteBucket {
   static constexpr std::string_view kName = "DeleteBucket";
-  static constexpr Action kAction = Action::kManageRepository;
+  static constexpr Action kAction = Action::kDeleteRepository;
   std::string bucket;
 };
 struct GetBucketLocation {
@@ -64,7 +58,7 @@ struct GetBucketVersioning {
 };
 struct PutBucketVersioning {
   static constexpr std::string_view kName = "PutBucketVersioning";
-  static constexpr Action kAction = Action::kManageRepository;
+  static constexpr Action kAction = Action::kUpdateRepository;
   std::string bucket;
 };
 /// A configuration that no repository has: answered with S3's "not configured", or with the fixed
@@ -76,7 +70,7 @@ struct GetBucketConfiguration {
 };
 struct PutBucketAcl {
   static constexpr std::string_view kName = "PutBucketAcl";
-  static constexpr Action kAction = Action::kManageRepository;
+  static constexpr Action kAction = Action::kUpdateRepository;
   std::string bucket;
 };
 
@@ -250,7 +244,7 @@ struct PutObjectAcl {
 };
 /// Named in S3's API and not served (501), or a query that names no sub-resource we know.
 struct Unsupported {
-  static constexpr Action kAction = Action::kNone;
+  static constexpr std::nullopt_t kAction = kNoAction;
   std::string_view operation;  ///< "SelectObjectContent", or "UnknownSubresource"
   std::string detail;          ///< what was asked for, for the message
 };
@@ -258,17 +252,17 @@ struct Unsupported {
 /// read. Not served.
 struct PostObject {
   static constexpr std::string_view kName = "PostObject";
-  static constexpr Action kAction = Action::kNone;
+  static constexpr std::nullopt_t kAction = kNoAction;
 };
 /// Browsers ask it without a signature. Not served.
 struct CorsPreflight {
   static constexpr std::string_view kName = "CorsPreflight";
-  static constexpr Action kAction = Action::kNone;
+  static constexpr std::nullopt_t kAction = kNoAction;
 };
 /// S3 has no such method on this level: 405.
 struct NoSuchMethod {
   static constexpr std::string_view kName = "NoSuchMethod";
-  static constexpr Action kAction = Action::kNone;
+  static constexpr std::nullopt_t kAction = kNoAction;
 };
 
 using Endpoint =
@@ -287,7 +281,7 @@ using Endpoint =
 /// unknown list-type).
 Endpoint parse_endpoint(const http::Request& request, std::span<const std::string> hosts);
 
-Action action_of(const Endpoint& endpoint);
+std::optional<Action> action_of(const Endpoint& endpoint);
 /// S3's name of the operation; from a closed set, fit for metrics.
 std::string_view name_of(const Endpoint& endpoint);
 /// "" where the operation has none.

@@ -236,7 +236,7 @@ TEST(Endpoint, NamesWhatItNeeds) {
   EXPECT_EQ(action_of(parse("PUT", "/lake/main/a")), Action::kWriteObject);
   EXPECT_EQ(action_of(parse("POST", "/lake?delete")), Action::kDeleteObject);
   EXPECT_EQ(action_of(parse("GET", "/lake?policy")), Action::kReadRepository);
-  EXPECT_EQ(action_of(parse("PUT", "/lake")), Action::kManageRepository);
+  EXPECT_EQ(action_of(parse("PUT", "/lake")), Action::kCreateRepository);
   EXPECT_EQ(bucket_of(parse("PUT", "/lake/main/a")), "lake");
   EXPECT_EQ(key_of(parse("PUT", "/lake/main/a")), "main/a");
   EXPECT_EQ(key_of(parse("GET", "/lake")), "");

@@ -9,6 +9,7 @@
 #include "core/sigv4/authorization.h"
 #include "s3gateway/address.h"
 #include "s3gateway/authenticate.h"
+#include "s3gateway/authorise.h"
 #include "s3gateway/call.h"
 #include "s3gateway/endpoint.h"
 #include "s3gateway/errors.h"
@@ -51,10 +52,6 @@ void check_expected_owner(const S3Context& context, const http::Request& request
                 "Access Denied: the bucket has another owner than x-amz-expected-bucket-owner.");
 }
 
-/// Every authenticated user may do everything until users have policies; the table of actions is
-/// what they will ask.
-void authorise(const Call&, Action) {}
-
 /// A signature that covers the body is proven only when that has been read, and until then nothing
 /// about stored state may be told.
 template <typename T>
@@ -88,11 +85,11 @@ http::Response answer(const S3Context& context, http::Request& request, Outcome&
   const std::string bucket_in_host =
       subdomain_of(request.headers.get("host"), context.options.hosts).value_or("");
   Caller caller = authenticate(context, request, bucket_in_host);
-  outcome.user = caller.user.name;
-  Call call{context, request, std::move(caller.user), std::move(caller.verified), std::nullopt,
+  outcome.user = caller.principal.user.name;
+  Call call{context, request, std::move(caller.principal), std::move(caller.verified), std::nullopt,
             nullptr, false};
   check_expected_owner(context, request);
-  authorise(call, action_of(endpoint));
+  authorise(call, endpoint);
   return std::visit([&](const auto& e) { return run_proven(call, e); }, endpoint);
 }
 

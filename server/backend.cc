@@ -56,6 +56,7 @@ struct Backend::Parts {
         client(http::Client::create({})),
         stores(open_stores(config, *client, settings)),
         authenticator(pool, clock, master_key),
+        directory(pool, master_key),
         assembly(pool, *stores, clock,
                  {.node_cache_bytes = config.cache_node_bytes,
                   .link_key = derived_key(master_key, "tarn physical address tokens")}) {}
@@ -68,6 +69,7 @@ struct Backend::Parts {
   std::unique_ptr<http::Client> client;  // of the S3 stores
   std::unique_ptr<blob::Stores> stores;
   auth::Authenticator authenticator;
+  auth::Directory directory;
   versioning::Assembly assembly;
 };
 
@@ -80,6 +82,7 @@ Backend::~Backend() = default;
 versioning::Engine& Backend::engine() { return parts_->assembly.engine(); }
 versioning::Assembly& Backend::assembly() { return parts_->assembly; }
 auth::Authenticator& Backend::authenticator() { return parts_->authenticator; }
+auth::Directory& Backend::directory() { return parts_->directory; }
 
 const Clock& Backend::clock() const { return parts_->clock; }
 

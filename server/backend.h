@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/auth/authenticator.h"
+#include "core/auth/directory.h"
 #include "core/versioning/engine.h"
 #include "server/api/json/configuration.h"
 #include "server/config.h"
@@ -28,6 +29,7 @@ class Backend {
   versioning::Engine& engine();
   versioning::Assembly& assembly();
   auth::Authenticator& authenticator();
+  auth::Directory& directory();
   const Clock& clock() const;
   /// Whether the database answers and the store is there.
   bool ready();

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "core/auth/permissions.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
@@ -32,6 +33,9 @@ constexpr ConfigKey kKeys[] = {
      "style)."},
     {"s3.region", TARN_AT(s3_region), "Region that GetBucketLocation names."},
     {"s3.listen", TARN_AT(s3_listen), "A second address that serves S3 alone. Empty: none."},
+    {"http.trusted_proxies", TARN_AT(trusted_proxies),
+     "Addresses or CIDR blocks of proxies whose X-Forwarded-For and X-Real-IP name the client; "
+     "others' are ignored. Policies may be conditional on the client's address."},
     {"http.workers", TARN_AT(http.workers), "Requests run at once; more wait in the queue."},
     {"http.queued_requests_max", TARN_AT(http.queued_requests_max),
      "Requests that may wait for a worker; beyond: 503 and close."},
@@ -58,6 +62,9 @@ constexpr ConfigKey kKeys[] = {
      "Memory for the manifest nodes of commits; a quarter is kept for inner nodes."},
     {"jobs.workers", TARN_AT(job_workers), "Imports this server runs at once."},
     {"upload.bytes_max", TARN_AT(upload_bytes_max), "Bytes of one REST upload; beyond: 413."},
+    {"auth.setup", TARN_AT(auth_setup),
+     "start: the first start makes user admin. http: nobody is made, and whoever first calls POST "
+     "/api/v1/setup_lakefs becomes administrator."},
     {"auth.master_key", TARN_AT(auth_master_key),
      "64 hex digits (32 bytes) that seal stored secrets. Every server on one database needs the "
      "same. Empty: "
@@ -310,6 +317,12 @@ void check_config(const Config& config) {
   if (!config.s3_listen.empty()) check_listen("s3.listen", config.s3_listen);
   check_one_of("log.level", config.log_level, {"debug", "info", "warn", "error"});
   check_one_of("log.format", config.log_format, {"text", "json"});
+  check_one_of("auth.setup", config.auth_setup, {"start", "http"});
+  for (const std::string& block : config.trusted_proxies) {
+    if (!auth::is_address_block(block)) {
+      refuse("http.trusted_proxies", str_cat("\"", block, "\" is no IP address or CIDR block"));
+    }
+  }
   check_numbers(config);
   check_keys(config);
   check_stores(config);

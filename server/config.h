@@ -38,12 +38,15 @@ struct Config {
   std::string s3_region = "us-east-1";
   std::string s3_listen;
 
+  std::vector<std::string> trusted_proxies;
+
   http::ServerLimits http;
   uint32_t db_connections = 16;
   uint64_t cache_node_bytes = uint64_t{256} << 20;
   uint32_t job_workers = 2;
   uint64_t upload_bytes_max = uint64_t{5} << 40;
 
+  std::string auth_setup = "start";
   std::string auth_master_key;
   std::string auth_master_key_file;
 

@@ -1,7 +1,9 @@
 #include "server/front.h"
 
+#include <algorithm>
 #include <string>
 
+#include "core/auth/permissions.h"
 #include "core/base/error.h"
 #include "core/base/metrics.h"
 #include "server/api/credentials.h"
@@ -34,6 +36,29 @@ http::Response log_out() {
 bool is_rest(const http::Request& request) {
   const std::string_view path = request.raw_path();
   return path == "/api" || path.starts_with("/api/");
+}
+
+void take_client_address(http::Request& request, std::span<const std::string> trusted_proxies) {
+  const auto trusted = [&](std::string_view address) {
+    return std::any_of(
+        trusted_proxies.begin(), trusted_proxies.end(),
+        [&](const std::string& block) { return auth::in_address_block(address, block); });
+  };
+  if (!trusted(request.peer)) return;
+  // Each proxy appends whom it was asked by, so only what trusted ones appended can be believed.
+  std::string_view chain = request.headers.get("X-Forwarded-For");
+  while (!chain.empty()) {
+    const size_t comma = chain.rfind(',');
+    std::string_view address = comma == std::string_view::npos ? chain : chain.substr(comma + 1);
+    while (address.starts_with(' ')) address.remove_prefix(1);
+    while (address.ends_with(' ')) address.remove_suffix(1);
+    if (!auth::in_address_block(address, address)) return;
+    request.peer = address;
+    if (!trusted(address) || comma == std::string_view::npos) return;
+    chain = chain.substr(0, comma);
+  }
+  const std::string_view real = request.headers.get("X-Real-IP");
+  if (auth::in_address_block(real, real)) request.peer = real;
 }
 
 http::Response Plain::handle(const http::Request& request) const {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "core/http/message.h"
@@ -10,6 +12,11 @@ namespace tarn::server {
 
 /// Whether the path is the REST API's.
 bool is_rest(const http::Request& request);
+
+/// Makes `request.peer` the client's address where a proxy that is trusted (addresses or CIDR
+/// blocks) passed the request on: the last address of X-Forwarded-For that is no such proxy, else
+/// X-Real-IP. Headers of anybody else are ignored.
+void take_client_address(http::Request& request, std::span<const std::string> trusted_proxies);
 
 /// Answers what belongs to neither API.
 class Plain {

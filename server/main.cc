@@ -55,11 +55,12 @@ void configure_log(const Config& config) {
   log::configure(level, config.log_format == "json" ? log::Format::kJson : log::Format::kText);
 }
 
-void make_admin(auth::Authenticator& authenticator) {
+void make_admin(auth::Directory& directory, Instant now) {
   const std::string id = environment("TARN_ADMIN_ACCESS_KEY_ID").value_or("");
   const std::string secret = environment("TARN_ADMIN_SECRET_ACCESS_KEY").value_or("");
   const bool given = !id.empty() && !secret.empty();
-  const auto made = authenticator.ensure_admin(given ? id : "", given ? secret : "");
+  const auto made =
+      directory.ensure_admin(auth::kAdminName, given ? id : "", given ? secret : "", now);
   if (!made || given) return;
   std::cout << "Keys of user admin, shown this once:\n  access key id:     " << made->id
             << "\n  secret access key: " << made->secret << std::endl;
@@ -68,21 +69,25 @@ void make_admin(auth::Authenticator& authenticator) {
 /// Serves until a signal comes.
 void serve(const Config& config, const CommandLine& command, const sigset_t& ends) {
   Backend backend(config);
-  make_admin(backend.authenticator());
+  if (config.auth_setup == "start") make_admin(backend.directory(), backend.clock().now());
   const auto workers = jobs::start_background(
       backend.assembly(),
       {.import_workers = config.job_workers, .heartbeat_interval = meta::kWriterTtl / 3});
 
   api::Api rest({.engine = backend.engine(),
                  .authenticator = backend.authenticator(),
+                 .directory = backend.directory(),
+                 .clock = backend.clock(),
                  .installation = installation_of(config),
-                 .upload_bytes_max = config.upload_bytes_max});
+                 .upload_bytes_max = config.upload_bytes_max,
+                 .setup_over_http = config.auth_setup == "http"});
   const s3::S3Context s3{.engine = backend.engine(),
                          .authenticator = backend.authenticator(),
                          .clock = backend.clock(),
                          .options = {.region = config.s3_region, .hosts = config.s3_hosts}};
   const Plain plain([&backend] { return backend.ready(); });
   const http::Handler front = [&](http::Request& request) {
+    take_client_address(request, config.trusted_proxies);
     // A signature makes a request S3 whatever its path, so S3 is asked first.
     if (s3::is_s3_request(request, s3.options)) return s3::handle(s3, request);
     return is_rest(request) ? rest.handle(request) : plain.handle(request);
@@ -94,8 +99,10 @@ void serve(const Config& config, const CommandLine& command, const sigset_t& end
   if (!config.s3_listen.empty()) {
     const ListenAddress second = parse_listen(config.s3_listen);
     s3_server =
-        http::Server::start(second.host, second.port, config.http,
-                            [&](http::Request& request) { return s3::handle(s3, request); });
+        http::Server::start(second.host, second.port, config.http, [&](http::Request& request) {
+          take_client_address(request, config.trusted_proxies);
+          return s3::handle(s3, request);
+        });
   }
   const std::string url = str_cat("http://", address.host, ":", server->port());
   log::info("serving", {{"url", url}, {"version", program_version()}});

@@ -15,7 +15,7 @@ constexpr std::string_view kHead =
     "answered\n"
     "`501 Not Implemented`; a path that is not listed is answered `404 invalid API endpoint`. The "
     "permission\n"
-    "is what a policy will be asked for; at present every account may do everything.\n\n"
+    "is what the caller's policies must allow.\n\n"
     "What differs from lakeFS, on purpose:\n\n"
     "- Failures carry `code` and `request_id` beside `message`, and a header `X-Tarn-Error`; a "
     "merge conflict\n"
@@ -25,8 +25,20 @@ constexpr std::string_view kHead =
     "- Changes are visible at once: nothing is cached for seconds.\n"
     "- `since` of the log may lack a time zone (then UTC) or its colon, as Python writes it.\n"
     "- Presigned URLs are not offered yet: `pre_sign_support` is false and `presign=true` is 400.\n"
-    "- There is one account, made at the first start; setup therefore answers 409.\n\n"
+    "- Users, groups, policies and access levels all work; a missing permission is 401, as clients "
+    "of this format\n  expect. The first start makes user `admin`, so setup answers 409 "
+    "(`auth.setup: http` "
+    "leaves it to the first caller).\n\n"
     "| operation | method | path | permission | |\n|---|---|---|---|---|\n";
+
+std::string permissions_of(const api::Route& route) {
+  if (!route.access.needs_account()) return "none";
+  std::string out;
+  for (const api::Demand& demand : route.access.demands()) {
+    out += str_cat(out.empty() ? "" : ", ", auth::name_of(demand.action));
+  }
+  return out.empty() ? "any account" : out;
+}
 
 }  // namespace
 
@@ -37,8 +49,7 @@ std::string rest_table_page() {
     const bool is_served = route.handler != &api::not_implemented;
     served += is_served ? 1 : 0;
     out += str_cat("| ", route.operation, " | ", api::name_of(route.method), " | `", route.pattern,
-                   "` | ", route.needs_account() ? api::name_of(route.action) : "none", " | ",
-                   is_served ? "served" : "501", " |\n");
+                   "` | ", permissions_of(route), " | ", is_served ? "served" : "501", " |\n");
   }
   return out + str_cat("\n", served, " of ", api::routes().size(), " operations are served.\n");
 }

@@ -1,11 +1,11 @@
 #include "core/auth/authenticator.h"
 
-#include <array>
 #include <map>
 
+#include "core/auth/credentials.h"
 #include "core/auth/login_token.h"
+#include "core/auth/setup.h"
 #include "core/base/digest.h"
-#include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/mutex.h"
 #include "core/db/pool.h"
@@ -13,52 +13,30 @@
 namespace tarn::auth {
 namespace {
 
-constexpr std::chrono::milliseconds kCacheLife{1000};  // a revoked key works for at most this long
-constexpr size_t kCachedKeysMax = 10'000;
+/// Keys and permissions are each remembered this long; a revocation is seen after it, and after the
+/// statement that was under way.
+constexpr std::chrono::milliseconds kCacheLife{800};
+constexpr size_t kCachedMax = 10'000;  ///< keys, and users
 constexpr size_t kTokenKeyBytes = 32;
 constexpr std::chrono::hours kTokenLife{24 * 7};
-constexpr std::string_view kAdminName = "admin";
 constexpr std::string_view kTokenKeySetting = "token_key";
 
 constexpr db::Query kSelectKey{"auth_select_key", R"sql(
-  SELECT c.secret, u.name, u.created_ms FROM credentials c JOIN users u USING (user_id)
+  SELECT c.secret, u.name FROM credentials c JOIN users u USING (user_id)
   WHERE c.access_key_id = $1)sql"};
-constexpr db::Query kSelectUser{"auth_select_user",
-                                "SELECT name, created_ms FROM users WHERE name = $1"};
+// The user's row and, in further rows, every policy that holds for them.
+constexpr db::Query kSelectPrincipal{"auth_select_principal_of_user", R"sql(
+  SELECT u.name, u.created_ms, u.friendly_name, u.email, p.body
+  FROM users u LEFT JOIN policies p ON p.policy_id IN (
+    SELECT a.policy_id FROM user_policies a WHERE a.user_id = u.user_id
+    UNION
+    SELECT a.policy_id FROM group_members m JOIN group_policies a USING (group_id)
+    WHERE m.user_id = u.user_id)
+  WHERE u.name = $1)sql"};
 constexpr db::Query kSelectSetting{"auth_select_setting",
                                    "SELECT value FROM settings WHERE key = $1"};
 constexpr db::Query kInsertSetting{"auth_insert_setting", R"sql(
   INSERT INTO settings (key, value) VALUES ($1, $2) ON CONFLICT DO NOTHING)sql"};
-// The first of several starting servers makes the administrator.
-constexpr db::Query kInsertFirstUser{"auth_insert_first_user", R"sql(
-  INSERT INTO users (name, created_ms) SELECT $1, $2 WHERE NOT EXISTS (SELECT 1 FROM users)
-  ON CONFLICT DO NOTHING RETURNING user_id)sql"};
-constexpr db::Query kInsertKey{"auth_insert_key", R"sql(
-  INSERT INTO credentials (access_key_id, user_id, secret, created_ms) VALUES ($1, $2, $3, $4))sql"};
-
-/// Context that a sealed secret is bound to: it cannot be moved to another key's row.
-std::string seal_context(std::string_view access_key_id) {
-  return "access key " + std::string(access_key_id);
-}
-
-std::string generate_access_key_id() {
-  // The shape that lakeFS's own tools check: AKIAJ, fourteen of [A-Z2-7], Q.
-  constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
-  std::string id = "AKIAJ";
-  for (char c : random_bytes(14))
-    id.push_back(kAlphabet[static_cast<uint8_t>(c) % kAlphabet.size()]);
-  return id + "Q";
-}
-
-std::string generate_secret() { return to_base64(random_bytes(30)); }
-
-bool is_usable_key_id(std::string_view id) {
-  if (id.size() < 3 || id.size() > 128) return false;
-  for (char c : id) {
-    if (c <= ' ' || c > '~' || c == '/' || c == ':') return false;
-  }
-  return true;
-}
 
 }  // namespace
 
@@ -66,17 +44,65 @@ struct Authenticator::State {
   State(db::Pool& p, const Clock& c, std::string key)
       : pool(p), clock(c), master_key(std::move(key)) {}
 
+  struct KeyFacts {
+    std::string secret;
+    std::string user;
+  };
+  template <typename Facts>
   struct Cached {
-    AccessKey key;
+    Facts facts;
     Instant until;
   };
+  template <typename Facts>
+  using Cache = std::map<std::string, Cached<Facts>, std::less<>>;
+
+  /// What `cache` knows and is young enough, or what `load` finds now (nullopt is not remembered).
+  template <typename Facts, typename Load>
+  std::optional<Facts> remembered(Cache<Facts> State::*cache, std::string_view name,
+                                  const Load& load) {
+    // Taken before the database is asked: the answer cannot be older than this.
+    const Instant now = clock.now();
+    {
+      MutexLock lock(mutex);
+      const auto at = (this->*cache).find(name);
+      if (at != (this->*cache).end() && at->second.until > now) return at->second.facts;
+    }
+    std::optional<Facts> facts = load();
+    if (!facts) return std::nullopt;
+    MutexLock lock(mutex);
+    if ((this->*cache).size() >= kCachedMax) (this->*cache).clear();
+    (this->*cache).insert_or_assign(std::string(name), Cached<Facts>{*facts, now + kCacheLife});
+    return facts;
+  }
+
+  std::optional<KeyFacts> load_key(std::string_view access_key_id) {
+    const db::Rows rows = pool.run(kSelectKey, {access_key_id}, db::Pool::Retry::kRead);
+    if (rows.empty()) return std::nullopt;
+    return KeyFacts{open_secret(master_key, access_key_id, rows.bytes(0, 0)),
+                    std::string(rows.text(0, 1))};
+  }
+
+  std::optional<Principal> load_principal(std::string_view user) {
+    const db::Rows rows = pool.run(kSelectPrincipal, {user}, db::Pool::Retry::kRead);
+    if (rows.empty()) return std::nullopt;
+    std::vector<std::vector<Statement>> policies;
+    for (size_t row = 0; row < rows.size(); ++row) {
+      if (!rows.null(row, 4)) policies.push_back(decode_statements(rows.bytes(row, 4)));
+    }
+    return Principal{user_from(rows, 0), std::make_shared<const Permissions>(user, policies)};
+  }
+
+  std::optional<Principal> find_principal(std::string_view user) {
+    return remembered(&State::principals, user, [&] { return load_principal(user); });
+  }
 
   db::Pool& pool;
   const Clock& clock;
   const std::string master_key;
   std::string token_key;
   Mutex mutex;
-  std::map<std::string, Cached, std::less<>> keys TARN_GUARDED_BY(mutex);
+  Cache<KeyFacts> keys;         // guarded by mutex
+  Cache<Principal> principals;  // guarded by mutex, by user name
 };
 
 Authenticator::Authenticator(db::Pool& pool, const Clock& clock, std::string master_key)
@@ -94,37 +120,26 @@ Authenticator::Authenticator(db::Pool& pool, const Clock& clock, std::string mas
         "give the same auth.master_key (or master key file) to every server of this database");
   }
   state_->token_key = *opened;
+  ensure_built_ins(pool, clock.now());
 }
 
 Authenticator::~Authenticator() = default;
 
 std::optional<AccessKey> Authenticator::find_key(std::string_view access_key_id) {
   if (!is_usable_key_id(access_key_id)) return std::nullopt;
-  const Instant now = state_->clock.now();
-  {
-    MutexLock lock(state_->mutex);
-    const auto at = state_->keys.find(access_key_id);
-    if (at != state_->keys.end() && at->second.until > now) return at->second.key;
-  }
-  const db::Rows rows = state_->pool.run(kSelectKey, {access_key_id}, db::Pool::Retry::kRead);
-  if (rows.empty()) return std::nullopt;
-  const auto secret =
-      open_sealed(state_->master_key, seal_context(access_key_id), rows.bytes(0, 0));
-  if (!secret) throw Error(ErrorCode::kDataLoss, "access key: its sealed secret does not open");
-  AccessKey key{std::string(access_key_id),
-                *secret,
-                {std::string(rows.text(0, 1)), from_millis(rows.integer(0, 2))}};
-  MutexLock lock(state_->mutex);
-  if (state_->keys.size() >= kCachedKeysMax) state_->keys.clear();
-  state_->keys[key.id] = {key, now + kCacheLife};
-  return key;
+  auto facts = state_->remembered(&State::keys, access_key_id,
+                                  [&] { return state_->load_key(access_key_id); });
+  if (!facts) return std::nullopt;
+  std::optional<Principal> principal = state_->find_principal(facts->user);
+  if (!principal) return std::nullopt;
+  return AccessKey{std::string(access_key_id), std::move(facts->secret), *std::move(principal)};
 }
 
-std::optional<User> Authenticator::check_password(std::string_view access_key_id,
-                                                  std::string_view secret) {
-  const auto key = find_key(access_key_id);
+std::optional<Principal> Authenticator::check_password(std::string_view access_key_id,
+                                                       std::string_view secret) {
+  auto key = find_key(access_key_id);
   if (!key || !constant_time_equal(key->secret, secret)) return std::nullopt;
-  return key->user;
+  return std::move(key->principal);
 }
 
 LoginToken Authenticator::issue_token(const User& user) {
@@ -133,35 +148,21 @@ LoginToken Authenticator::issue_token(const User& user) {
   return {sign_login_token(state_->token_key, claims), claims.expires};
 }
 
-std::optional<User> Authenticator::check_token(std::string_view token) {
+std::optional<Principal> Authenticator::check_token(std::string_view token) {
   const auto claims = verify_login_token(state_->token_key, token);
   if (!claims || claims->expires <= state_->clock.now()) return std::nullopt;
-  const db::Rows rows = state_->pool.run(kSelectUser, {claims->subject}, db::Pool::Retry::kRead);
-  if (rows.empty()) return std::nullopt;
-  return User{std::string(rows.text(0, 0)), from_millis(rows.integer(0, 1))};
+  std::optional<Principal> principal = state_->find_principal(claims->subject);
+  // A user made anew under an old name is another user. Tokens tell whole seconds.
+  if (!principal || claims->issued + std::chrono::seconds{1} <= principal->user.created) {
+    return std::nullopt;
+  }
+  return principal;
 }
 
-std::optional<AccessKey> Authenticator::ensure_admin(std::string_view access_key_id,
-                                                     std::string_view secret) {
-  AccessKey key;
-  key.id = access_key_id.empty() ? generate_access_key_id() : std::string(access_key_id);
-  key.secret = secret.empty() ? generate_secret() : std::string(secret);
-  key.user = {std::string(kAdminName), state_->clock.now()};
-  if (!is_usable_key_id(key.id)) {
-    throw_invalid(
-        "administrator's access key id: must be 3 to 128 printable characters without '/' and ':'");
-  }
-  const bool made = state_->pool.transaction([&](db::Connection& connection) {
-    const db::Rows rows =
-        connection.run(kInsertFirstUser, {key.user.name, to_millis(key.user.created)});
-    if (rows.empty()) return false;
-    const std::string sealed = seal(state_->master_key, seal_context(key.id), key.secret);
-    connection.run(kInsertKey, {key.id, static_cast<int32_t>(rows.integer(0, 0)), db::Bytes{sealed},
-                                to_millis(key.user.created)});
-    return true;
-  });
-  if (!made) return std::nullopt;
-  return key;
+void Authenticator::forget() {
+  MutexLock lock(state_->mutex);
+  state_->keys.clear();
+  state_->principals.clear();
 }
 
 }  // namespace tarn::auth

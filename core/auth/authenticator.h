@@ -1,4 +1,4 @@
-// Who a request comes from: access keys, login tokens, and the first administrator.
+// Who a request comes from, and what they may do.
 #pragma once
 
 #include <memory>
@@ -6,23 +6,22 @@
 #include <string>
 #include <string_view>
 
+#include "core/auth/permissions.h"
+#include "core/auth/users.h"
 #include "core/base/time.h"
-
-namespace tarn::db {
-class Pool;
-}
 
 namespace tarn::auth {
 
-struct User {
-  std::string name;
-  Instant created{};
+/// Whoever asks. A value; cheap to copy.
+struct Principal {
+  User user;
+  std::shared_ptr<const Permissions> permissions;  ///< never null
 };
 
 struct AccessKey {
-  std::string id;  ///< 3..128 characters without '/', as given or AKIAJ + 14 + Q
+  std::string id;
   std::string secret;
-  User user;
+  Principal principal;
 };
 
 struct LoginToken {
@@ -30,25 +29,24 @@ struct LoginToken {
   Instant expires{};
 };
 
-/// Safe from any thread. Keys are cached for one second.
+/// Safe from any thread. What it answers is at most one second old, so that a key revoked or a
+/// policy changed through one server holds on every server within that second.
 class Authenticator {
  public:
-  /// Loads or makes the installation's secrets. `master_key` (32 bytes) seals what is stored.
+  /// Loads or makes the installation's secrets and its built-in policies. `master_key` (32 bytes)
+  /// opens what is stored.
   Authenticator(db::Pool& pool, const Clock& clock, std::string master_key);
   ~Authenticator();
 
   /// The key with its plain secret (SigV4 needs it); nullopt when unknown.
   std::optional<AccessKey> find_key(std::string_view access_key_id);
   /// Basic authentication; nullopt unless the pair is right. Constant time in the secret.
-  std::optional<User> check_password(std::string_view access_key_id, std::string_view secret);
+  std::optional<Principal> check_password(std::string_view access_key_id, std::string_view secret);
   LoginToken issue_token(const User& user);
-  /// nullopt: malformed, forged or expired.
-  std::optional<User> check_token(std::string_view token);
-
-  /// Makes user `admin` with these keys (or generated ones) unless a user exists. Returns the keys
-  /// only when it made them: the one moment the secret can be shown. Safe when several servers
-  /// start at once.
-  std::optional<AccessKey> ensure_admin(std::string_view access_key_id, std::string_view secret);
+  /// nullopt: malformed, forged, expired, or its user is gone.
+  std::optional<Principal> check_token(std::string_view token);
+  /// Drops what is remembered, so that the caller's own next request sees its change.
+  void forget();
 
  private:
   struct State;

@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kHeader = R"({"alg":"HS256","typ":"JWT"})";
 constexpr size_t kTokenBytesMax = 4096;
 
-// The subject travels as base64url text in the claim set's own order, which is the only order
+// The subject travels percent-encoded, in the claim set's own order, which is the only order
 // accepted: what is parsed here was signed by sign_login_token, byte for byte.
 std::string claim_set(const LoginClaims& claims, std::string_view token_id) {
   return str_cat(R"({"aud":"login","exp":)", to_seconds(claims.expires), R"(,"iat":)",

@@ -161,6 +161,7 @@ TEST(Connection, LetsTheUrlChangeTheStatementTimeout) {
   const auto c = Connection::open(database_url() + " options='-c statement_timeout=50ms'");
   const DbError error = error_of([&] { c->run({"test_sleep", "SELECT pg_sleep(10)"}); });
   EXPECT_EQ(error.sqlstate(), "57014");
+  EXPECT_EQ(error.code(), ErrorCode::kUnavailable);
   EXPECT_FALSE(c->broken());
   EXPECT_EQ(c->run({"test_jit", "SELECT current_setting('jit')"}).text(0, 0), "off");
 }
@@ -197,6 +198,8 @@ TEST(Connection, MapsSqlstates) {
            Case{"test_map_deadlock", "DO $$BEGIN RAISE SQLSTATE '40P01'; END$$", "40P01",
                 ErrorCode::kConflict},
            Case{"test_map_disk_full", "DO $$BEGIN RAISE SQLSTATE '53100'; END$$", "53100",
+                ErrorCode::kUnavailable},
+           Case{"test_map_lock", "DO $$BEGIN RAISE SQLSTATE '55P03'; END$$", "55P03",
                 ErrorCode::kUnavailable},
            Case{"test_map_own", "DO $$BEGIN RAISE SQLSTATE 'LK001'; END$$", "LK001",
                 ErrorCode::kInternal},

@@ -33,7 +33,9 @@ bool is_stale_statement(std::string_view sqlstate) {
 
 ErrorCode code_of(std::string_view sqlstate, bool lost) {
   const std::string_view kind = sqlstate.substr(0, 2);
-  if (lost || kind == "08" || kind == "53" || sqlstate.substr(0, 3) == "57P") {
+  // 57014: statement_timeout ended it; 55P03: a lock was not to be had in time.
+  if (lost || kind == "08" || kind == "53" || sqlstate.substr(0, 3) == "57P" ||
+      sqlstate == "57014" || sqlstate == "55P03") {
     return ErrorCode::kUnavailable;
   }
   if (sqlstate == "40001" || sqlstate == "40P01") return ErrorCode::kConflict;

@@ -17,15 +17,17 @@ constexpr int32_t kAncestorsPerQuery = 128;
   "c.commit_id, c.generation, c.parents, c.root_nid, c.root_hash, c.committer, c.message, " \
   "c.metadata, c.created_ms"
 
-constexpr db::Query kSelectAncestors{
-    "commits_select_ancestors",
-    "WITH RECURSIVE line AS ("
-    "  SELECT c.*, 1 AS depth FROM commits c WHERE repo_id = $1 AND commit_id = $2"
-    "  UNION ALL"
-    "  SELECT c.*, line.depth + 1 FROM line JOIN commits c"
-    "    ON c.repo_id = line.repo_id AND c.commit_id = line.parents[1]"
-    "  WHERE line.depth < $3) "
-    "SELECT " TARN_COMMIT_COLUMNS " FROM line c ORDER BY c.depth"};
+constexpr db::Query kSelectAncestors{"commits_select_ancestors",
+                                     "WITH RECURSIVE line AS ("
+                                     "  SELECT " TARN_COMMIT_COLUMNS
+                                     ", 1 AS depth FROM commits c"
+                                     "    WHERE c.repo_id = $1 AND c.commit_id = $2"
+                                     "  UNION ALL"
+                                     "  SELECT " TARN_COMMIT_COLUMNS
+                                     ", line.depth + 1 FROM line JOIN commits c"
+                                     "    ON c.repo_id = $1 AND c.commit_id = line.parents[1]"
+                                     "  WHERE line.depth < $3) "
+                                     "SELECT " TARN_COMMIT_COLUMNS " FROM line c ORDER BY c.depth"};
 
 constexpr db::Query kSelectByPrefix{"commits_select_by_prefix", R"sql(
   SELECT commit_id FROM commits

@@ -23,13 +23,21 @@ struct FreeDecompressor {
   void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
 };
 
+/// Frames carry a checksum, so that a flipped bit is noticed wherever it strikes.
+std::unique_ptr<ZSTD_CCtx, FreeCompressor> compressor() {
+  std::unique_ptr<ZSTD_CCtx, FreeCompressor> context(ZSTD_createCCtx());
+  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, kZstdLevel);
+  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, 1);
+  return context;
+}
+
 }  // namespace
 
 std::string pack_body(std::string_view encoding) {
-  thread_local const std::unique_ptr<ZSTD_CCtx, FreeCompressor> context(ZSTD_createCCtx());
+  thread_local const std::unique_ptr<ZSTD_CCtx, FreeCompressor> context = compressor();
   std::string out(ZSTD_compressBound(encoding.size()) + 1, '\0');
-  const size_t size = ZSTD_compressCCtx(context.get(), out.data() + 1, out.size() - 1,
-                                        encoding.data(), encoding.size(), kZstdLevel);
+  const size_t size = ZSTD_compress2(context.get(), out.data() + 1, out.size() - 1, encoding.data(),
+                                     encoding.size());
   if (ZSTD_isError(size) == 0 && size + encoding.size() / kGainDivisor <= encoding.size()) {
     out[0] = kZstd;
     out.resize(size + 1);

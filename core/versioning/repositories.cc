@@ -91,8 +91,25 @@ Repository get_repository(Engine& engine, const RepositoryName& name) {
 }
 
 Page<Repository> list_repositories(Engine& engine, std::string_view prefix, std::string_view search,
-                                   std::string_view after, uint32_t limit) {
-  return engine.repositories.list(prefix, search, after, limit);
+                                   std::string_view after, uint32_t limit,
+                                   const std::function<bool(const Repository&)>& visible) {
+  Page<Repository> out;
+  std::string from(after);
+  for (bool more = true; more;) {
+    Page<Repository> page = engine.repositories.list(prefix, search, from, limit);
+    more = page.has_more;
+    from = std::move(page.next);
+    for (Repository& repository : page.items) {
+      if (visible && !visible(repository)) continue;
+      if (out.items.size() == limit) {
+        out.has_more = true;
+        out.next = out.items.back().name.str();
+        return out;
+      }
+      out.items.push_back(std::move(repository));
+    }
+  }
+  return out;
 }
 
 void delete_repository(Engine& engine, const RepositoryName& name, bool force) {

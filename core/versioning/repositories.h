@@ -1,6 +1,7 @@
 // Verbs on repositories.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,9 +30,11 @@ Repository create_repository(Engine& engine, const RepositoryCreation& creation)
 /// Throws: not_found "repository not found".
 Repository get_repository(Engine& engine, const RepositoryName& name);
 
-/// By name in byte order; `prefix` and `search` (a substring) may be empty; `limit` 1..1000.
+/// By name in byte order; `prefix` and `search` (a substring) may be empty; `limit` 1..1000. Those
+/// that `visible` (empty = all are) refuses are left out.
 Page<Repository> list_repositories(Engine& engine, std::string_view prefix, std::string_view search,
-                                   std::string_view after, uint32_t limit);
+                                   std::string_view after, uint32_t limit,
+                                   const std::function<bool(const Repository&)>& visible);
 
 /// Frees the name at once, never the namespace; bytes stay. `force` is needed when the repository
 /// is read-only. Throws: not_found, permission_denied (reason "read_only_repository").

@@ -44,7 +44,8 @@ http::Response run(Call& call, const CreateBucket& endpoint) {
         {{"BucketName", endpoint.bucket}});
   }
   // A page rather than a lookup, because here absence is no error.
-  const auto page = versioning::list_repositories(call.engine(), name->repository.str(), "", "", 1);
+  const auto page =
+      versioning::list_repositories(call.engine(), name->repository.str(), "", "", 1, {});
   const bool exists = !page.items.empty() && page.items[0].name == name->repository;
   if (name->rooted()) {
     require_existing(call, endpoint.bucket);

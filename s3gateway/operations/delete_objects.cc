@@ -4,6 +4,7 @@
 
 #include "core/versioning/objects.h"
 #include "core/versioning/repositories.h"
+#include "s3gateway/authorise.h"
 #include "s3gateway/errors.h"
 #include "s3gateway/lookup.h"
 #include "s3gateway/operations/deletion.h"
@@ -49,6 +50,7 @@ class Deletion {
   void sort_in(size_t i) {
     const Object& object = request_.objects[i];
     check_key_bytes(object.key);
+    authorise_object(call_, auth::Action::kDeleteObject, bucket_, object.key);
     check_deletable_version(object.version_id);
     const Location location = locate(bucket_, object.key);
     if (object.etag || location.path.empty()) {

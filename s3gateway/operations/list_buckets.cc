@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/auth/resource.h"
 #include "core/versioning/repositories.h"
 #include "s3gateway/errors.h"
 #include "s3gateway/list_query.h"
@@ -29,8 +30,13 @@ http::Response run(Call& call, const ListBuckets& endpoint) {
   bool more = !endpoint.bucket_region || *endpoint.bucket_region == options.region;
   while (more && result.buckets.size() < limit) {
     const uint64_t wanted = std::min<uint64_t>(limit - result.buckets.size(), kPageItemsMax);
-    Page<Repository> page = versioning::list_repositories(call.engine(), endpoint.prefix, "", after,
-                                                          static_cast<uint32_t>(wanted));
+    Page<Repository> page = versioning::list_repositories(
+        call.engine(), endpoint.prefix, "", after, static_cast<uint32_t>(wanted),
+        [&](const Repository& repository) {
+          return call.caller.permissions->allows(auth::Action::kReadRepository,
+                                                 auth::repository_arn(repository.name.str()),
+                                                 call.request.peer);
+        });
     for (Repository& repository : page.items) {
       result.buckets.push_back({repository.name.str(), repository.created});
     }

@@ -58,7 +58,7 @@ http::Response run(Call& call, const CreateMultipartUpload& endpoint) {
   const Location location = locate(endpoint.bucket, endpoint.key);
   refuse_unserved_headers(headers);
   versioning::MultipartCreation creation;
-  creation.owner = call.user.name;
+  creation.owner = call.caller.user.name;
   creation.attributes = parse_object_attributes(headers);
   choose_checksum(headers, creation);
   const versioning::UploadTarget target = check_upload(call.engine(), location, {});

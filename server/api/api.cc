@@ -139,15 +139,16 @@ http::Response Api::State::dispatch(http::Request& request, Outcome& outcome) co
             .path_values = std::move(match.values),
             .query = http::Query::parse(request.raw_query()),
             .body = std::nullopt,
-            .user = {}};
+            .caller = {}};
   check_parameters(route.input.parameters, request, call.query);
   if (takes_json(route.input)) call.body = read_json(route.input, request);
 
-  if (route.needs_account()) {
-    call.user = authenticate(context.authenticator, request);
-    outcome.user = call.user.name;
-    // Every account may do everything until policies exist; route.action is what they will be
-    // asked.
+  if (route.access.needs_account()) {
+    call.caller = authenticate(context.authenticator, request);
+    outcome.user = call.caller.user.name;
+    for (const Demand& demand : route.access.demands()) {
+      for (const std::string& resource : demand.on(call)) call.demand(demand.action, resource);
+    }
   }
   return route.handler(context, call);
 }

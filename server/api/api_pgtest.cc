@@ -37,7 +37,7 @@ class ApiTest : public ::testing::Test {
     return "rest" + std::to_string(100 + count++);
   }
 
-  ApiTest() { authenticator.ensure_admin(kKeyId, kSecret); }
+  ApiTest() { directory.ensure_admin("admin", kKeyId, kSecret, engine.clock.now()); }
 
   http::Response send(Sent sent) {
     http::Request request;
@@ -65,7 +65,12 @@ class ApiTest : public ::testing::Test {
 
   testing::TestEngine engine{shared_url()};
   auth::Authenticator authenticator{engine.pool, engine.clock, std::string(32, 'k')};
-  Api api{{.engine = *engine, .authenticator = authenticator, .installation = {.version = "1"}}};
+  auth::Directory directory{engine.pool, std::string(32, 'k')};
+  Api api{{.engine = *engine,
+           .authenticator = authenticator,
+           .directory = directory,
+           .clock = engine.clock,
+           .installation = {.version = "1"}}};
   RepositoryName repo = engine.make_repository(fresh_name());
   std::string here = "/repositories/" + repo.str();
 };
@@ -102,7 +107,7 @@ TEST_F(ApiTest, TakesABadHeaderAsAFailureAndABadCookieAsNone) {
   };
   const std::string good = basic(kKeyId, kSecret);
   const std::string token =
-      authenticator.issue_token(*authenticator.check_password(kKeyId, kSecret)).token;
+      authenticator.issue_token(authenticator.check_password(kKeyId, kSecret)->user).token;
   const std::string session = "internal_auth_session=" + token;
   EXPECT_EQ(status(good, "internal_auth_session=broken"), 200);
   EXPECT_EQ(status("", "internal_auth_session=broken"), 401);

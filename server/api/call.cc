@@ -1,5 +1,6 @@
 #include "server/api/call.h"
 
+#include "core/auth/demand.h"
 #include "core/base/error.h"
 #include "server/api/parameter.h"
 
@@ -10,6 +11,14 @@ const std::string& Call::path(std::string_view name) const {
     if (path_values.names[i] == name) return path_values.values[i];
   }
   check_failed("the route has the path parameter", __FILE__, __LINE__);
+}
+
+bool Call::allows(auth::Action action, std::string_view resource) const {
+  return caller.permissions->allows(action, resource, request.peer);
+}
+
+void Call::demand(auth::Action action, std::string_view resource) const {
+  auth::demand(caller, action, resource, request.peer);
 }
 
 std::string_view Call::parameter(std::string_view name) const {

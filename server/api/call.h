@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/auth/authenticator.h"
+#include "core/auth/directory.h"
 #include "core/http/message.h"
 #include "core/model/names.h"
 #include "server/api/json/configuration.h"
@@ -24,8 +25,11 @@ struct Route;
 struct Context {
   versioning::Engine& engine;
   auth::Authenticator& authenticator;
+  auth::Directory& directory;
+  const Clock& clock;
   json::Installation installation;
   uint64_t upload_bytes_max = UINT64_MAX;  ///< of one object
+  bool setup_over_http = false;            ///< whether POST /setup_lakefs may make the first user
 };
 
 /// The decoded values of a pattern's {names}, in order.
@@ -43,13 +47,18 @@ struct Call {
   PathValues path_values;
   http::Query query;
   std::optional<json::Document> body;  ///< of routes that take JSON, when one was sent
-  auth::User user;                     ///< whoever asks; empty for routes that need no account
+  auth::Principal caller;              ///< without a user for routes that need no account
 
   /// A value of the path; the name must be one of the route's.
   const std::string& path(std::string_view name) const;
   /// Throw invalid_argument when the path holds no legal name.
   RepositoryName repository() const { return parse_repository_name(path("repository")); }
   BranchName branch() const { return parse_branch_name(path("branch")); }
+
+  /// Whether the caller may do this too, beside what the route demanded.
+  bool allows(auth::Action action, std::string_view resource) const;
+  /// Throws permission_denied unless allowed.
+  void demand(auth::Action action, std::string_view resource) const;
 
   /// A query parameter; absent = "".
   std::string_view parameter(std::string_view name) const;

@@ -12,8 +12,8 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-std::optional<auth::User> user_of_header(auth::Authenticator& authenticator,
-                                         std::string_view header) {
+std::optional<auth::Principal> caller_of_header(auth::Authenticator& authenticator,
+                                                std::string_view header) {
   const size_t space = header.find(' ');
   if (space == std::string_view::npos) return std::nullopt;
   const std::string_view scheme = header.substr(0, space);
@@ -56,15 +56,15 @@ std::optional<std::string> cookie(const http::Headers& headers, std::string_view
   return std::nullopt;
 }
 
-auth::User authenticate(auth::Authenticator& authenticator, const http::Request& request) {
-  std::optional<auth::User> user;
+auth::Principal authenticate(auth::Authenticator& authenticator, const http::Request& request) {
+  std::optional<auth::Principal> caller;
   if (const std::string* header = request.headers.find("Authorization")) {
-    user = user_of_header(authenticator, *header);
+    caller = caller_of_header(authenticator, *header);
   } else if (const std::optional<std::string> session = cookie(request.headers, kSessionCookie)) {
-    user = authenticator.check_token(*session);
+    caller = authenticator.check_token(*session);
   }
-  if (!user) throw_unauthenticated();
-  return *std::move(user);
+  if (!caller) throw_unauthenticated();
+  return *std::move(caller);
 }
 
 }  // namespace tarn::api

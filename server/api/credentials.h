@@ -15,7 +15,7 @@ constexpr std::string_view kSessionCookie = "internal_auth_session";
 
 /// Bearer token, then key pair (Basic), then session cookie. A bad Authorization header fails at
 /// once; a bad cookie counts as none. Throws unauthenticated "error authenticating request".
-auth::User authenticate(auth::Authenticator& authenticator, const http::Request& request);
+auth::Principal authenticate(auth::Authenticator& authenticator, const http::Request& request);
 
 /// The value of the first cookie of that name, or nullopt.
 std::optional<std::string> cookie(const http::Headers& headers, std::string_view name);

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "core/http/message.h"
-#include "server/api/action.h"
+#include "server/api/access.h"
 #include "server/api/call.h"
 #include "server/api/parameter.h"
 
@@ -31,13 +31,11 @@ struct Route {
   Method method;
   std::string_view pattern;    ///< below kBasePath, for example "/repositories/{repository}"
   std::string_view operation;  ///< the id of the public description
-  Action action;               ///< kNone = needs no account
+  Access access;               ///< has no default: a route without one does not compile
   HandlerFunction handler;
   Input input{};
   /// What clients expect to read when a ref of the path means nothing; "" = the verb's own words.
   std::string_view missing_ref{};
-
-  bool needs_account() const { return action != Action::kNone; }
 };
 
 constexpr std::string_view kBasePath = "/api/v1";

@@ -77,7 +77,7 @@ http::Response hard_reset_branch(const Context& context, Call& call) {
 http::Response revert_branch(const Context& context, Call& call) {
   json::Revert given = json::parse_revert(call.body->root());
   versioning::revert_branch(context.engine, call.repository(), call.branch(),
-                            {.committer = call.user.name,
+                            {.committer = call.caller.user.committer(),
                              .ref = std::move(given.ref),
                              .parent_number = given.parent_number,
                              .overrides = overrides_of(std::move(given.overrides)),
@@ -90,7 +90,7 @@ http::Response cherry_pick(const Context& context, Call& call) {
   json::CherryPick given = json::parse_cherry_pick(call.body->root());
   const Commit made =
       versioning::cherry_pick(context.engine, call.repository(), call.branch(),
-                              {.committer = call.user.name,
+                              {.committer = call.caller.user.committer(),
                                .ref = std::move(given.ref),
                                .parent_number = given.parent_number,
                                .overrides = overrides_of(std::move(given.overrides)),

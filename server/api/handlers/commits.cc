@@ -40,7 +40,7 @@ http::Response commit(const Context& context, Call& call) {
   }
   json::CreateCommit given = json::parse_create_commit(call.body->root());
   const Commit made = versioning::commit_branch(context.engine, call.repository(), call.branch(),
-                                                {.committer = call.user.name,
+                                                {.committer = call.caller.user.committer(),
                                                  .message = std::move(given.message),
                                                  .metadata = std::move(given.metadata),
                                                  .date = given.date,

@@ -14,9 +14,48 @@ http::Response setup(const Context& context, Call& call);
 http::Response setup_comm_prefs(const Context& context, Call& call);
 http::Response login(const Context& context, Call& call);
 http::Response get_current_user(const Context& context, Call& call);
-http::Response list_users(const Context& context, Call& call);
-http::Response get_user(const Context& context, Call& call);
 http::Response get_auth_capabilities(const Context& context, Call& call);
+
+// users.cc
+http::Response list_users(const Context& context, Call& call);
+http::Response create_user(const Context& context, Call& call);
+http::Response get_user(const Context& context, Call& call);
+http::Response delete_user(const Context& context, Call& call);
+http::Response list_user_groups(const Context& context, Call& call);
+http::Response list_user_policies(const Context& context, Call& call);
+http::Response attach_policy_to_user(const Context& context, Call& call);
+http::Response detach_policy_from_user(const Context& context, Call& call);
+
+// groups.cc
+http::Response list_groups(const Context& context, Call& call);
+http::Response create_group(const Context& context, Call& call);
+http::Response get_group(const Context& context, Call& call);
+http::Response delete_group(const Context& context, Call& call);
+http::Response list_group_members(const Context& context, Call& call);
+http::Response add_group_member(const Context& context, Call& call);
+http::Response remove_group_member(const Context& context, Call& call);
+http::Response list_group_policies(const Context& context, Call& call);
+http::Response attach_policy_to_group(const Context& context, Call& call);
+http::Response detach_policy_from_group(const Context& context, Call& call);
+http::Response set_group_acl(const Context& context, Call& call);
+http::Response get_group_acl(const Context& context, Call& call);
+
+// policies.cc
+http::Response list_policies(const Context& context, Call& call);
+http::Response create_policy(const Context& context, Call& call);
+http::Response get_policy(const Context& context, Call& call);
+http::Response update_policy(const Context& context, Call& call);
+http::Response delete_policy(const Context& context, Call& call);
+
+// credentials.cc
+http::Response list_user_credentials(const Context& context, Call& call);
+http::Response create_credentials(const Context& context, Call& call);
+http::Response get_credentials(const Context& context, Call& call);
+http::Response delete_credentials(const Context& context, Call& call);
+http::Response create_external_principal(const Context& context, Call& call);
+http::Response delete_external_principal(const Context& context, Call& call);
+http::Response list_external_principals(const Context& context, Call& call);
+http::Response get_external_principal(const Context& context, Call& call);
 
 // configuration.cc
 http::Response get_config(const Context& context, Call& call);

@@ -10,7 +10,7 @@ http::Response start_import(const Context& context, Call& call) {
   const std::string id =
       versioning::start_import(context.engine, call.repository(), call.branch(),
                                {.paths = std::move(given.paths),
-                                .commit = {.committer = call.user.name,
+                                .commit = {.committer = call.caller.user.committer(),
                                            .message = std::move(given.commit.message),
                                            .metadata = std::move(given.commit.metadata),
                                            .date = given.commit.date,

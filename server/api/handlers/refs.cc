@@ -45,7 +45,7 @@ http::Response merge_into_branch(const Context& context, Call& call) {
   const auto outcome =
       versioning::merge_into(context.engine, call.repository(), call.path("sourceRef"),
                              parse_branch_name(call.path("destinationBranch")),
-                             {.committer = call.user.name,
+                             {.committer = call.caller.user.committer(),
                               .message = std::move(given.message),
                               .metadata = std::move(given.metadata),
                               .strategy = versioning::parse_merge_strategy(given.strategy),

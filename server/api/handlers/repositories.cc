@@ -1,5 +1,6 @@
 #include "core/versioning/repositories.h"
 
+#include "core/auth/resource.h"
 #include "core/base/error.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/list.h"
@@ -13,7 +14,7 @@ namespace {
 constexpr size_t kBytesPerRepository = 200;
 
 bool exists(versioning::Engine& engine, const RepositoryName& name) {
-  const Page<Repository> found = versioning::list_repositories(engine, name.str(), "", "", 1);
+  const Page<Repository> found = versioning::list_repositories(engine, name.str(), "", "", 1, {});
   return !found.items.empty() && found.items[0].name == name;
 }
 
@@ -28,7 +29,10 @@ void check_storage_id(versioning::Engine& engine, const json::CreateRepository& 
 http::Response list_repositories(const Context& context, Call& call) {
   const Page<Repository> page = versioning::list_repositories(
       context.engine, call.parameter("prefix"), call.parameter("search"), call.parameter("after"),
-      call.amount());
+      call.amount(), [&](const Repository& repository) {
+        return call.allows(auth::Action::kReadRepository,
+                           auth::repository_arn(repository.name.str()));
+      });
   return json_response(200, json::list_of(page, kBytesPerRepository, json::write_repository));
 }
 
@@ -42,7 +46,8 @@ http::Response create_repository(const Context& context, Call& call) {
   if (!given.default_branch.empty())
     creation.default_branch = parse_branch_name(given.default_branch);
   const Repository made = versioning::create_repository(context.engine, creation);
-  if (given.sample_data && !creation.bare) add_sample_data(context.engine, made, call.user.name);
+  if (given.sample_data && !creation.bare)
+    add_sample_data(context.engine, made, call.caller.user.committer());
   return json_response(201, json::repository_body(made));
 }
 

@@ -4,30 +4,34 @@
 #include "server/api/json/writer.h"
 
 namespace tarn::api::json {
-namespace {
 
 void write_user(Writer& out, const auth::User& user) {
   out.begin_object();
   out.number("creation_date", to_seconds(user.created));
-  out.text("email", "");
-  out.text("friendly_name", "");
+  out.text("email", user.email);
+  out.text("friendly_name", user.friendly_name);
   out.text("id", user.name);
   out.end_object();
 }
-
-}  // namespace
 
 Login parse_login(const Value& body) {
   return {.access_key_id = body.at("access_key_id").text(),
           .secret_access_key = body.at("secret_access_key").text()};
 }
 
-void check_setup(const Value& body) {
-  if (body.at("username").text().empty()) body.at("username").fail("must not be empty");
+Setup parse_setup(const Value& body) {
+  Setup out{.username = body.at("username").text(), .access_key_id = {}, .secret_access_key = {}};
+  if (out.username.empty()) body.at("username").fail("must not be empty");
   if (const std::optional<Value> key = body.find("key")) {
-    key->at("access_key_id").text();
-    key->at("secret_access_key").text();
+    out.access_key_id = key->at("access_key_id").text();
+    out.secret_access_key = key->at("secret_access_key").text();
+    if (out.secret_access_key.empty()) key->at("secret_access_key").fail("must not be empty");
   }
+  return out;
+}
+
+CreateUser parse_create_user(const Value& body) {
+  return {.id = body.at("id").text(), .invite = body.flag("invite_user")};
 }
 
 void check_statistics(const Value& body) {
@@ -63,18 +67,13 @@ std::string current_user_body(const auth::User& user) {
   return std::move(out).take();
 }
 
-std::string user_list_body(std::span<const auth::User> users) {
-  const Page<auth::User> page{.items = {users.begin(), users.end()}, .has_more = false, .next = ""};
-  return list_of(page, 128, write_user);
-}
-
-std::string setup_state_body() {
+std::string setup_state_body(bool initialized) {
   Writer out;
   out.begin_object();
   out.boolean("comm_prefs_missing", false);
   out.key("login_config");
   out.begin_object();
-  out.text("RBAC", "none");
+  out.text("RBAC", "internal");
   out.key("login_cookie_names");
   out.begin_array();
   out.text("internal_auth_session");
@@ -84,7 +83,7 @@ std::string setup_state_body() {
   out.text("login_url_method", "none");
   out.text("logout_url", "");
   out.end_object();
-  out.text("state", "initialized");
+  out.text("state", initialized ? "initialized" : "not_initialized");
   out.end_object();
   return std::move(out).take();
 }

@@ -1,11 +1,11 @@
 // Bodies about users, logins and first setup.
 #pragma once
 
-#include <span>
 #include <string>
 
 #include "core/auth/authenticator.h"
 #include "server/api/json/document.h"
+#include "server/api/json/writer.h"
 
 namespace tarn::api::json {
 
@@ -14,16 +14,26 @@ struct Login {
   std::string secret_access_key;
 };
 Login parse_login(const Value& body);
-/// Setup: only its shape is checked.
-void check_setup(const Value& body);
+/// Setup: the first user, with keys of its own when both are given.
+struct Setup {
+  std::string username;
+  std::string access_key_id;
+  std::string secret_access_key;
+};
+Setup parse_setup(const Value& body);
+struct CreateUser {
+  std::string id;
+  bool invite = false;
+};
+CreateUser parse_create_user(const Value& body);
 /// StatsEventsList: only its shape is checked.
 void check_statistics(const Value& body);
 
 std::string login_body(const auth::LoginToken& token);
 std::string user_body(const auth::User& user);
 std::string current_user_body(const auth::User& user);
-std::string user_list_body(std::span<const auth::User> users);
-std::string setup_state_body();
+void write_user(Writer& out, const auth::User& user);
+std::string setup_state_body(bool initialized);
 std::string capabilities_body();
 
 }  // namespace tarn::api::json

@@ -290,7 +290,7 @@ TEST(ConfigBody, KeepsTheOddSpellingsThatClientsRequire) {
 }
 
 TEST(SetupState, NamesWhatClientsLookFor) {
-  const std::string body = setup_state_body();
+  const std::string body = setup_state_body(true);
   for (const char* piece :
        {"\"login_cookie_names\":[\"internal_auth_session\"]", "\"logout_url\":\"\"",
         "\"state\":\"initialized\"", "\"comm_prefs_missing\":false"}) {

@@ -1,6 +1,7 @@
 #include "server/api/json/document.h"
 
 #include <algorithm>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -47,6 +48,41 @@ struct Document::State {
   Node root;
 };
 
+namespace {
+
+/// Refuses a name that comes twice in one object: the parser would keep the last, and another
+/// program the first.
+class UniqueNames {
+ public:
+  /// What the parser calls for every event; true = keep.
+  bool operator()(int, Node::parse_event_t event, Node& parsed) {
+    switch (event) {
+      case Node::parse_event_t::object_start:
+        open_.emplace_back();
+        break;
+      case Node::parse_event_t::object_end:
+        open_.pop_back();
+        break;
+      case Node::parse_event_t::key: {
+        const auto& name = parsed.get_ref<const std::string&>();
+        if (!open_.back().insert(name).second) {
+          throw_invalid(
+              str_cat("request body has an error: the field \"", name, "\" is given twice"));
+        }
+        break;
+      }
+      default:
+        break;
+    }
+    return true;
+  }
+
+ private:
+  std::vector<std::set<std::string>> open_;
+};
+
+}  // namespace
+
 size_t nesting_depth(std::string_view body, size_t limit) {
   size_t depth = 0;
   size_t deepest = 0;
@@ -76,7 +112,7 @@ Document Document::parse(std::string_view body) {
   }
   auto state = std::make_unique<State>();
   try {
-    state->root = Node::parse(body.begin(), body.end());
+    state->root = Node::parse(body.begin(), body.end(), UniqueNames());
   } catch (const Node::parse_error& error) {
     throw_invalid(str_cat("request body has an error: not JSON at byte ", error.byte));
   } catch (const Node::exception&) {
@@ -134,6 +170,16 @@ std::vector<Value> Value::items() const {
   out.reserve(node.size());
   for (size_t i = 0; i < node.size(); ++i)
     out.push_back(Value(&node[i], str_cat(pointer_, "/", i)));
+  return out;
+}
+
+std::vector<std::pair<std::string, Value>> Value::members() const {
+  const Node& node = node_of(node_);
+  if (!node.is_object()) fail("expected an object");
+  std::vector<std::pair<std::string, Value>> out;
+  for (const auto& [name, member] : node.items()) {
+    out.emplace_back(name, Value(&member, member_pointer(pointer_, name)));
+  }
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tarn::api::json {
@@ -25,6 +26,8 @@ class Value {
   std::map<std::string, std::string> text_map() const;
   std::vector<std::string> texts() const;
   std::vector<Value> items() const;
+  /// The members of an object, by name.
+  std::vector<std::pair<std::string, Value>> members() const;
 
   /// A member that must be there and not null. Throws also when this is no object.
   Value at(std::string_view name) const;

@@ -30,6 +30,14 @@ TEST(Document, RefusesWhatIsNotJson) {
   }
 }
 
+TEST(Document, RefusesAFieldThatIsGivenTwice) {
+  EXPECT_EQ(failure(R"({"a":1,"b":{"a":2},"a":3})"),
+            "request body has an error: the field \"a\" is given twice");
+  EXPECT_EQ(failure(R"({"list":[{"path":"x"},{"path":"y","path":"z"}]})"),
+            "request body has an error: the field \"path\" is given twice");
+  EXPECT_EQ(failure(R"([{"a":1},{"a":1},{"b":{"a":{"a":null}}}])"), "");
+}
+
 TEST(Document, RefusesDepthWithoutParsingIt) {
   const auto nested = [](size_t depth) {
     return std::string(depth, '[') + std::string(depth, ']');

@@ -1,17 +1,23 @@
-// The permission a request needs, as policies name it.
+// What a request may be permitted to do, as policies name it.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string_view>
 
-namespace tarn::api {
+namespace tarn::auth {
 
-enum class Action {
-  kNone,  ///< for calls that need no account
+/// Every permission there is, over REST and S3 alike.
+enum class Action : uint8_t {
   kReadRepository,
   kCreateRepository,
   kUpdateRepository,
   kDeleteRepository,
   kListRepositories,
+  kAttachStorageNamespace,
+  kImportFromStorage,
+  kImportCancel,
   kReadObject,
   kWriteObject,
   kDeleteObject,
@@ -29,8 +35,6 @@ enum class Action {
   kReadTag,
   kListTags,
   kReadConfig,
-  kImportFromStorage,
-  kImportCancel,
   kReadUser,
   kCreateUser,
   kDeleteUser,
@@ -57,6 +61,7 @@ enum class Action {
   kReadExternalPrincipal,
   kReadAction,
   kPrepareCollection,
+  kPrepareUncommittedCollection,
   kGetCollectionRules,
   kSetCollectionRules,
   kGetProtectionRules,
@@ -65,8 +70,9 @@ enum class Action {
   kWritePullRequest,
   kListPullRequests,
 };
+constexpr size_t kActionCount = static_cast<size_t>(Action::kListPullRequests) + 1;
 
-/// "fs:ReadRepository"; "" for kNone.
+/// "fs:ReadRepository".
 std::string_view name_of(Action action);
 
-}  // namespace tarn::api
+}  // namespace tarn::auth

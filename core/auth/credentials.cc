@@ -1,0 +1,108 @@
+#include "core/auth/credentials.h"
+
+#include "core/auth/listing.h"
+#include "core/base/digest.h"
+#include "core/base/encoding.h"
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+#include "core/db/pool.h"
+
+namespace tarn::auth {
+namespace {
+
+constexpr db::Query kSelectKey{"auth_select_key_row", R"sql(
+  SELECT c.access_key_id, c.created_ms FROM users u JOIN credentials c USING (user_id)
+  WHERE u.name = $1 AND c.access_key_id = $2)sql"};
+constexpr db::Query kSelectPage{"auth_select_keys", R"sql(
+  SELECT c.access_key_id, c.created_ms FROM users u JOIN credentials c USING (user_id)
+  WHERE u.name = $4 AND c.access_key_id > $1 AND c.access_key_id >= $2 AND starts_with(c.access_key_id, $2)
+  ORDER BY c.access_key_id LIMIT $3)sql"};
+// The user's row is locked, so that two at once cannot both be the last one allowed.
+constexpr db::Query kInsertKey{"auth_insert_user_key", R"sql(
+  WITH u AS (SELECT user_id FROM users WHERE name = $1 FOR NO KEY UPDATE),
+  made AS (
+    INSERT INTO credentials (access_key_id, user_id, secret, created_ms)
+    SELECT $2, user_id, $3, $4 FROM u
+    WHERE (SELECT count(*) FROM credentials c WHERE c.user_id = u.user_id) < $5
+    RETURNING 1)
+  SELECT (SELECT count(*) FROM u), (SELECT count(*) FROM made))sql"};
+constexpr db::Query kDeleteKey{"auth_delete_key", R"sql(
+  DELETE FROM credentials
+  WHERE access_key_id = $2 AND user_id = (SELECT user_id FROM users WHERE name = $1))sql"};
+
+KeyRow key_from(const db::Rows& rows, size_t row) {
+  return {std::string(rows.text(row, 0)), from_millis(rows.integer(row, 1))};
+}
+
+const std::string& id_of_key(const KeyRow& key) { return key.id; }
+
+std::string seal_context(std::string_view access_key_id) {
+  return str_cat("access key ", access_key_id);
+}
+
+}  // namespace
+
+std::string generate_access_key_id() {
+  constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+  std::string id = "AKIAJ";
+  for (const char c : random_bytes(14)) {
+    id.push_back(kAlphabet[static_cast<uint8_t>(c) % kAlphabet.size()]);
+  }
+  return id + "Q";
+}
+
+std::string generate_secret() { return to_base64(random_bytes(30)); }
+
+bool is_usable_key_id(std::string_view id) {
+  if (id.size() < 3 || id.size() > 128) return false;
+  for (const char c : id) {
+    if (c <= ' ' || c > '~' || c == '/' || c == ':') return false;
+  }
+  return true;
+}
+
+std::string seal_secret(std::string_view master_key, std::string_view access_key_id,
+                        std::string_view secret) {
+  return seal(master_key, seal_context(access_key_id), secret);
+}
+
+std::string open_secret(std::string_view master_key, std::string_view access_key_id,
+                        std::string_view sealed) {
+  const auto secret = open_sealed(master_key, seal_context(access_key_id), sealed);
+  if (!secret) throw Error(ErrorCode::kDataLoss, "access key: its sealed secret does not open");
+  return *secret;
+}
+
+std::optional<KeyRow> Credentials::find(std::string_view user, std::string_view access_key_id) {
+  const db::Rows rows = pool_.run(kSelectKey, {user, access_key_id}, db::Pool::Retry::kRead);
+  if (rows.empty()) return std::nullopt;
+  return key_from(rows, 0);
+}
+
+Page<KeyRow> Credentials::list(std::string_view user, std::string_view prefix,
+                               std::string_view after, uint32_t limit) {
+  return page_of<KeyRow>(
+      pool_.run(kSelectPage, {after, prefix, row_limit(limit), user}, db::Pool::Retry::kRead),
+      limit, key_from, id_of_key);
+}
+
+std::optional<NewKey> Credentials::create(std::string_view user, Instant now) {
+  NewKey key{generate_access_key_id(), generate_secret(), now};
+  const std::string sealed = seal_secret(master_key_, key.id, key.secret);
+  const db::Rows rows =
+      pool_.run(kInsertKey, {user, key.id, db::Bytes{sealed}, to_millis(now), kKeysPerUserMax},
+                db::Pool::Retry::kWrite);
+  if (rows.integer(0, 0) == 0) return std::nullopt;
+  if (rows.integer(0, 1) == 0) {
+    throw Error(ErrorCode::kInvalidArgument, "too_many_credentials",
+                str_cat("user has ", kKeysPerUserMax,
+                        " access keys, which is the most: delete one that is not used any more"));
+  }
+  return key;
+}
+
+bool Credentials::remove(std::string_view user, std::string_view access_key_id) {
+  return pool_.run(kDeleteKey, {user, access_key_id}, db::Pool::Retry::kWrite).affected() == 1;
+}
+
+}  // namespace tarn::auth

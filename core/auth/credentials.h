@@ -1,0 +1,62 @@
+// Access key rows: their secrets are stored sealed and shown once.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/auth/users.h"
+
+namespace tarn::auth {
+
+/// Of one user.
+constexpr int64_t kKeysPerUserMax = 100;
+
+struct KeyRow {
+  std::string id;
+  Instant created{};
+};
+
+/// An access key as it is shown when it is made, and never again.
+struct NewKey {
+  std::string id;
+  std::string secret;
+  Instant created{};
+};
+
+/// AKIAJ, fourteen of [A-Z2-7], Q: the shape that lakeFS's tools check.
+std::string generate_access_key_id();
+/// 40 characters of base64.
+std::string generate_secret();
+/// 3 to 128 printable characters without '/' and ':'.
+bool is_usable_key_id(std::string_view id);
+
+/// Safe from any thread.
+class Credentials {
+ public:
+  /// `master_key` (32 bytes) seals what is stored.
+  Credentials(db::Pool& pool, std::string master_key)
+      : pool_(pool), master_key_(std::move(master_key)) {}
+
+  std::optional<KeyRow> find(std::string_view user, std::string_view access_key_id);
+  Page<KeyRow> list(std::string_view user, std::string_view prefix, std::string_view after,
+                    uint32_t limit);
+  /// nullopt = no such user. Throws invalid_argument past kKeysPerUserMax.
+  std::optional<NewKey> create(std::string_view user, Instant now);
+  /// false = the user has no such key.
+  bool remove(std::string_view user, std::string_view access_key_id);
+
+ private:
+  db::Pool& pool_;
+  const std::string master_key_;
+};
+
+/// How a secret is sealed: bound to its key, so that it cannot be moved to another key's row.
+std::string seal_secret(std::string_view master_key, std::string_view access_key_id,
+                        std::string_view secret);
+/// Throws data_loss.
+std::string open_secret(std::string_view master_key, std::string_view access_key_id,
+                        std::string_view sealed);
+
+}  // namespace tarn::auth

@@ -1,0 +1,39 @@
+// Identities of other systems (an IAM role, for example) that stand for a user here.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/auth/users.h"
+
+namespace tarn::auth {
+
+constexpr size_t kPrincipalBytesMax = 2048;
+
+struct ExternalPrincipal {
+  std::string id;
+  std::string user;
+  std::map<std::string, std::string> settings;
+};
+
+/// Safe from any thread.
+class ExternalPrincipals {
+ public:
+  explicit ExternalPrincipals(db::Pool& pool) : pool_(pool) {}
+
+  std::optional<ExternalPrincipal> find(std::string_view id);
+  Page<ExternalPrincipal> list(std::string_view user, std::string_view prefix,
+                               std::string_view after, uint32_t limit);
+  /// kDone, kExists or kNoUser. Throws invalid_argument for an id that is empty or too long.
+  Outcome create(const ExternalPrincipal& principal);
+  /// false = the user has no such principal.
+  bool remove(std::string_view user, std::string_view id);
+
+ private:
+  db::Pool& pool_;
+};
+
+}  // namespace tarn::auth

@@ -1,0 +1,41 @@
+// Group rows and who is in them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/auth/users.h"
+
+namespace tarn::auth {
+
+struct Group {
+  std::string name;
+  std::string description;
+  Instant created{};
+};
+
+/// Safe from any thread.
+class Groups {
+ public:
+  explicit Groups(db::Pool& pool) : pool_(pool) {}
+
+  std::optional<Group> find(std::string_view name);
+  Page<Group> list(std::string_view prefix, std::string_view after, uint32_t limit);
+  Page<Group> of_user(std::string_view user, std::string_view prefix, std::string_view after,
+                      uint32_t limit);
+  /// kDone or kExists. Throws invalid_argument for the name.
+  Outcome create(const Group& group);
+  /// With its memberships. false = there was none.
+  bool remove(std::string_view name);
+  /// kDone, kExists, kNoGroup or kNoUser.
+  Outcome add_member(std::string_view group, std::string_view user);
+  /// false = the user was not in it.
+  bool remove_member(std::string_view group, std::string_view user);
+
+ private:
+  db::Pool& pool_;
+};
+
+}  // namespace tarn::auth

@@ -1,0 +1,180 @@
+#include "core/auth/permissions.h"
+
+#include <gtest/gtest.h>
+
+#include "core/auth/resource.h"
+#include "core/base/error.h"
+
+namespace tarn::auth {
+namespace {
+
+using Effect = Statement::Effect;
+using Decision = Permissions::Decision;
+constexpr std::string_view kHere = "127.0.0.1";
+
+Statement allow(std::vector<std::string> actions, std::vector<std::string> resources) {
+  return {Effect::kAllow, std::move(actions), std::move(resources), {}};
+}
+Statement deny(std::vector<std::string> actions, std::vector<std::string> resources) {
+  return {Effect::kDeny, std::move(actions), std::move(resources), {}};
+}
+
+TEST(WildcardMatch, FollowsStarsAndQuestionMarks) {
+  EXPECT_TRUE(wildcard_match("*", ""));
+  EXPECT_TRUE(wildcard_match("a*b*c", "a-b-b-c"));
+  EXPECT_TRUE(wildcard_match("repository/data?", "repository/data1"));
+  EXPECT_FALSE(wildcard_match("repository/data?", "repository/data"));
+  EXPECT_FALSE(wildcard_match("a*b", "a-c"));
+  EXPECT_FALSE(wildcard_match("", "a"));
+  EXPECT_TRUE(wildcard_match("", ""));
+  // Linear: this would take for ever with a matcher that tries everything.
+  const std::string text(100'000, 'a');
+  EXPECT_FALSE(wildcard_match("*a*a*a*a*a*a*a*a*b", text));
+}
+
+TEST(AddressBlock, KnowsBothFamilies) {
+  EXPECT_TRUE(in_address_block("10.1.2.3", "10.0.0.0/8"));
+  EXPECT_FALSE(in_address_block("11.1.2.3", "10.0.0.0/8"));
+  EXPECT_TRUE(in_address_block("::ffff:10.1.2.3", "10.0.0.0/8"));
+  EXPECT_TRUE(in_address_block("2001:db8::5", "2001:db8::/32"));
+  EXPECT_FALSE(in_address_block("2001:db9::5", "2001:db8::/32"));
+  EXPECT_FALSE(in_address_block("10.1.2.3", "::/0"));
+  EXPECT_TRUE(in_address_block("10.1.2.3", "10.1.2.3"));
+  for (const char* bad : {"10.0.0.0/33", "10.0.0.0/", "10.0.0.0/-1", "ten", "", "::/129"}) {
+    EXPECT_FALSE(is_address_block(bad)) << bad;
+  }
+}
+
+TEST(Permissions, NothingIsAllowedByDefault) {
+  EXPECT_EQ(Permissions().decide(Action::kReadObject, object_arn("data", "a"), kHere),
+            Decision::kNotAllowed);
+}
+
+TEST(Permissions, MatchActionAndResourceTogether) {
+  const Permissions p("ann", {{allow({"fs:Read*"}, {repository_arn("data") + "/object/models/*"}),
+                               allow({"fs:ListObjects"}, {repository_arn("data")})}});
+  EXPECT_TRUE(p.allows(Action::kReadObject, object_arn("data", "models/a/b"), kHere));
+  EXPECT_FALSE(p.allows(Action::kReadObject, object_arn("data", "raw/a"), kHere));
+  EXPECT_FALSE(p.allows(Action::kReadObject, object_arn("other", "models/a"), kHere));
+  EXPECT_FALSE(p.allows(Action::kWriteObject, object_arn("data", "models/a"), kHere));
+  EXPECT_TRUE(p.allows(Action::kListObjects, repository_arn("data"), kHere));
+  EXPECT_FALSE(p.allows(Action::kListObjects, repository_arn("data2"), kHere));
+}
+
+TEST(Permissions, ADenyWinsWhereverItStands) {
+  const Statement all = allow({"*"}, {"*"});
+  const Statement none = deny({"fs:DeleteObject"}, {repository_arn("data") + "/*"});
+  for (const auto& policies :
+       {std::vector<std::vector<Statement>>{{all}, {none}}, {{none}, {all}}, {{all, none}}}) {
+    const Permissions p("ann", policies);
+    EXPECT_EQ(p.decide(Action::kDeleteObject, object_arn("data", "a"), kHere), Decision::kDenied);
+    EXPECT_EQ(p.decide(Action::kDeleteObject, object_arn("date", "a"), kHere), Decision::kAllowed);
+  }
+}
+
+TEST(Permissions, EverythingIsGrantedByTheStarAlone) {
+  const Permissions narrow("ann", {{allow({"fs:*"}, {repository_arn("*")})}});
+  EXPECT_FALSE(narrow.allows(Action::kListRepositories, kEverything, kHere));
+  const Permissions wide("ann", {{allow({"fs:List*"}, {"*"})}});
+  EXPECT_TRUE(wide.allows(Action::kListRepositories, kEverything, kHere));
+}
+
+TEST(Permissions, TakeWildcardsOnlyInTheLastPartOfAnArn) {
+  const Permissions p("ann", {{allow({"*"}, {"arn:lakefs:*:::user/*"})}});
+  EXPECT_FALSE(p.allows(Action::kReadUser, user_arn("ann"), kHere));
+}
+
+TEST(Permissions, ReplaceTheUserInResources) {
+  const Permissions p("ann", {{allow({"auth:*"}, {user_arn("${user}")})}});
+  EXPECT_TRUE(p.allows(Action::kCreateCredentials, user_arn("ann"), kHere));
+  EXPECT_FALSE(p.allows(Action::kCreateCredentials, user_arn("bob"), kHere));
+}
+
+TEST(Permissions, KeysWithStarsAreText) {
+  const Permissions p("ann", {{allow({"fs:ReadObject"}, {object_arn("data", "a")})}});
+  EXPECT_FALSE(p.allows(Action::kReadObject, object_arn("data", "*"), kHere));
+}
+
+TEST(Permissions, HoldConditionsOnTheAddress) {
+  Statement office = allow({"fs:*"}, {"*"});
+  office.conditions["IpAddress"]["SourceIp"] = {"10.0.0.0/8", "192.168.1.1"};
+  office.conditions["StringNotLike"]["SourceIp"] = {"10.9.*"};
+  const Permissions p("ann", {{office}});
+  const auto allows = [&](std::string_view from) {
+    return p.allows(Action::kListRepositories, kEverything, from);
+  };
+  EXPECT_TRUE(allows("10.1.1.1"));
+  EXPECT_TRUE(allows("192.168.1.1"));
+  EXPECT_FALSE(allows("10.9.1.1"));
+  EXPECT_FALSE(allows("8.8.8.8"));
+  EXPECT_FALSE(allows(""));
+
+  Statement away = deny({"fs:*"}, {"*"});
+  away.conditions["NotIpAddress"]["SourceIp"] = {"10.0.0.0/8"};
+  const Permissions q("ann", {{allow({"*"}, {"*"}), away}});
+  EXPECT_EQ(q.decide(Action::kListRepositories, kEverything, "10.1.1.1"), Decision::kAllowed);
+  EXPECT_EQ(q.decide(Action::kListRepositories, kEverything, "8.8.8.8"), Decision::kDenied);
+  EXPECT_EQ(q.decide(Action::kListRepositories, kEverything, "nowhere"), Decision::kDenied);
+}
+
+std::string complaint(const std::vector<Statement>& statements) {
+  try {
+    check_statements(statements);
+    return "";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+    EXPECT_EQ(error.reason(), "invalid_policy");
+    return error.message();
+  }
+}
+
+TEST(Policy, IsCheckedWithThePlaceOfWhatIsWrong) {
+  EXPECT_EQ(complaint({allow({"fs:Read*", "catalog:GetTable"}, {"*"})}), "");
+  EXPECT_EQ(complaint({}), "policy: has no statement");
+  EXPECT_EQ(complaint({allow({}, {"*"})}), "policy: statement 1: names no action");
+  EXPECT_EQ(complaint({allow({"*"}, {"*"}), allow({"*"}, {})}),
+            "policy: statement 2: names no resource");
+  EXPECT_NE(complaint({allow({"fs:Raed*"}, {"*"})}), "");
+  EXPECT_NE(complaint({allow({"disk:*"}, {"*"})}), "");
+  for (const char* bad : {"repository/data", "arn:lakefs:fs::repository/data", "arn:aws:fs:::x",
+                          "arn:lakefs:fs:::", ""}) {
+    EXPECT_NE(complaint({allow({"*"}, {bad})}), "") << bad;
+  }
+  Statement odd = allow({"*"}, {"*"});
+  odd.conditions["IpAddress"]["SourceIp"] = {"10.0.0.0/99"};
+  EXPECT_EQ(complaint({odd}),
+            "policy: statement 1: \"10.0.0.0/99\" is no IP address or CIDR block");
+  odd.conditions = {{"DateGreaterThan", {{"SourceIp", {"1"}}}}};
+  EXPECT_NE(complaint({odd}), "");
+  odd.conditions = {{"IpAddress", {{"User", {"10.0.0.1"}}}}};
+  EXPECT_NE(complaint({odd}), "");
+  EXPECT_NE(complaint(std::vector<Statement>(kStatementsMax + 1, allow({"*"}, {"*"}))), "");
+  EXPECT_NE(complaint({allow({"*"}, std::vector<std::string>(kPatternsMax + 1, "*"))}), "");
+  EXPECT_NE(complaint({allow({"*"}, {user_arn(std::string(kPatternBytesMax, 'x'))})}), "");
+}
+
+TEST(Policy, StoredFormComesBackOrIsDataLoss) {
+  Statement statement = deny({"fs:*", "auth:ReadUser"}, {"*", user_arn("${user}")});
+  statement.conditions["StringLike"]["SourceIp"] = {"10.*"};
+  const std::string bytes = encode_statements({statement, allow({"*"}, {"*"})});
+  const std::vector<Statement> back = decode_statements(bytes);
+  ASSERT_EQ(back.size(), 2u);
+  EXPECT_EQ(back[0].effect, Effect::kDeny);
+  EXPECT_EQ(back[0].actions, statement.actions);
+  EXPECT_EQ(back[0].resources, statement.resources);
+  EXPECT_EQ(back[0].conditions, statement.conditions);
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_THROW(decode_statements(std::string_view(bytes).substr(0, size)), Error);
+  }
+}
+
+TEST(Actions, AllHaveANameOfTheirOwn) {
+  std::vector<std::string_view> names;
+  for (size_t i = 0; i < kActionCount; ++i) names.push_back(name_of(static_cast<Action>(i)));
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
+  for (const std::string_view name : names) EXPECT_NE(name.find(':'), std::string_view::npos);
+}
+
+}  // namespace
+}  // namespace tarn::auth

@@ -1,0 +1,46 @@
+// Policies: which actions on which resources are allowed or denied. Values; the language is
+// lakeFS's.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/time.h"
+
+namespace tarn::auth {
+
+/// A policy's name, statements and patterns are bounded, since each is looked at on every request.
+constexpr size_t kStatementsMax = 100;
+constexpr size_t kPatternsMax = 1000;       ///< actions, resources or values of one statement
+constexpr size_t kPatternBytesMax = 2048;   ///< of one of them
+constexpr size_t kPolicyBytesMax = 65'536;  ///< as stored
+
+struct Statement {
+  enum class Effect { kAllow, kDeny };
+  Effect effect = Effect::kAllow;
+  /// "fs:ReadObject", "fs:Read*", "*".
+  std::vector<std::string> actions;
+  /// "*" or ARNs; in the last part of an ARN '*' stands for any text and '?' for one character,
+  /// "${user}" for the name of whoever asks.
+  std::vector<std::string> resources;
+  /// Operator -> field -> values: IpAddress, NotIpAddress, StringLike, StringNotLike on SourceIp.
+  /// All operators and fields must hold, for each any of its values.
+  std::map<std::string, std::map<std::string, std::vector<std::string>>> conditions;
+};
+
+struct Policy {
+  std::string name;
+  Instant created{};
+  std::vector<Statement> statements;
+};
+
+/// Throws invalid_argument that names the statement and the rule it breaks.
+void check_statements(const std::vector<Statement>& statements);
+
+/// The stored form. decode throws data_loss.
+std::string encode_statements(const std::vector<Statement>& statements);
+std::vector<Statement> decode_statements(std::string_view bytes);
+
+}  // namespace tarn::auth

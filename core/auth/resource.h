@@ -1,0 +1,24 @@
+// The names of things in policies: arn:lakefs:<service>:<region>:<account>:<resource>.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tarn::auth {
+
+/// What an action on the whole installation is asked on; only the pattern "*" grants it.
+constexpr std::string_view kEverything = "*";
+
+// The parts are taken as text, whether such a thing exists or not: permission is decided on names.
+std::string repository_arn(std::string_view repository);
+std::string branch_arn(std::string_view repository, std::string_view branch);
+std::string tag_arn(std::string_view repository, std::string_view tag);
+/// The ref is no part of it: a policy on a path holds on every branch.
+std::string object_arn(std::string_view repository, std::string_view key);
+std::string namespace_arn(std::string_view storage_namespace);
+std::string user_arn(std::string_view user);
+std::string group_arn(std::string_view group);
+std::string policy_arn(std::string_view policy);
+std::string external_principal_arn(std::string_view principal);
+
+}  // namespace tarn::auth

@@ -1,0 +1,72 @@
+#include "core/auth/users.h"
+
+#include "core/auth/account_name.h"
+#include "core/auth/listing.h"
+#include "core/db/pool.h"
+
+namespace tarn::auth {
+namespace {
+
+constexpr db::Query kSelectUser{"auth_select_user", R"sql(
+  SELECT name, created_ms, friendly_name, email FROM users WHERE name = $1)sql"};
+constexpr db::Query kSelectPage{"auth_select_users", R"sql(
+  SELECT name, created_ms, friendly_name, email FROM users
+  WHERE name > $1 AND name >= $2 AND starts_with(name, $2) ORDER BY name LIMIT $3)sql"};
+constexpr db::Query kSelectMembers{"auth_select_members", R"sql(
+  SELECT u.name, u.created_ms, u.friendly_name, u.email
+  FROM groups g JOIN group_members m USING (group_id) JOIN users u USING (user_id)
+  WHERE g.name = $4 AND u.name > $1 AND u.name >= $2 AND starts_with(u.name, $2)
+  ORDER BY u.name LIMIT $3)sql"};
+constexpr db::Query kInsertUser{"auth_insert_user", R"sql(
+  INSERT INTO users (name, created_ms, friendly_name, email) VALUES ($1, $2, $3, $4)
+  ON CONFLICT DO NOTHING)sql"};
+constexpr db::Query kDeleteUser{"auth_delete_user", "DELETE FROM users WHERE name = $1"};
+
+const std::string& name_of_user(const User& user) { return user.name; }
+
+}  // namespace
+
+const std::string& User::committer() const {
+  if (!friendly_name.empty()) return friendly_name;
+  return email.empty() ? name : email;
+}
+
+User user_from(const db::Rows& rows, size_t row, int first) {
+  return {std::string(rows.text(row, first)), from_millis(rows.integer(row, first + 1)),
+          std::string(rows.text(row, first + 2)), std::string(rows.text(row, first + 3))};
+}
+
+std::optional<User> Users::find(std::string_view name) {
+  const db::Rows rows = pool_.run(kSelectUser, {name}, db::Pool::Retry::kRead);
+  if (rows.empty()) return std::nullopt;
+  return user_from(rows, 0);
+}
+
+Page<User> Users::list(std::string_view prefix, std::string_view after, uint32_t limit) {
+  const db::Rows rows =
+      pool_.run(kSelectPage, {after, prefix, row_limit(limit)}, db::Pool::Retry::kRead);
+  return page_of<User>(
+      rows, limit, [](const db::Rows& r, size_t row) { return user_from(r, row); }, name_of_user);
+}
+
+Page<User> Users::members(std::string_view group, std::string_view prefix, std::string_view after,
+                          uint32_t limit) {
+  const db::Rows rows =
+      pool_.run(kSelectMembers, {after, prefix, row_limit(limit), group}, db::Pool::Retry::kRead);
+  return page_of<User>(
+      rows, limit, [](const db::Rows& r, size_t row) { return user_from(r, row); }, name_of_user);
+}
+
+Outcome Users::create(const User& user) {
+  check_account_name("user", user.name);
+  const db::Rows rows =
+      pool_.run(kInsertUser, {user.name, to_millis(user.created), user.friendly_name, user.email},
+                db::Pool::Retry::kWrite);
+  return rows.affected() == 1 ? Outcome::kDone : Outcome::kExists;
+}
+
+bool Users::remove(std::string_view name) {
+  return pool_.run(kDeleteUser, {name}, db::Pool::Retry::kWrite).affected() == 1;
+}
+
+}  // namespace tarn::auth

@@ -1,0 +1,53 @@
+// User rows.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/base/time.h"
+#include "core/model/page.h"
+
+namespace tarn::db {
+class Pool;
+class Rows;
+}  // namespace tarn::db
+
+namespace tarn::auth {
+
+struct User {
+  std::string name;
+  Instant created{};
+  std::string friendly_name{};  ///< "" = none
+  std::string email{};          ///< "" = none
+
+  /// Who commits are said to be by: the friendly name, the email or the name, the first there is.
+  const std::string& committer() const;
+};
+
+/// What making or tying something to something may meet.
+enum class Outcome { kDone, kExists, kNoUser, kNoGroup, kNoPolicy };
+
+/// Safe from any thread.
+class Users {
+ public:
+  explicit Users(db::Pool& pool) : pool_(pool) {}
+
+  std::optional<User> find(std::string_view name);
+  Page<User> list(std::string_view prefix, std::string_view after, uint32_t limit);
+  Page<User> members(std::string_view group, std::string_view prefix, std::string_view after,
+                     uint32_t limit);
+  /// kDone or kExists. Throws invalid_argument for the name.
+  Outcome create(const User& user);
+  /// With the user's keys, memberships and policies. false = there was none.
+  bool remove(std::string_view name);
+
+ private:
+  db::Pool& pool_;
+};
+
+/// name, created_ms, friendly_name, email from column `first` on.
+User user_from(const db::Rows& rows, size_t row, int first = 0);
+
+}  // namespace tarn::auth

@@ -1,0 +1,105 @@
+#include "server/api/access.h"
+
+#include "core/auth/resource.h"
+#include "server/api/call.h"
+
+namespace tarn::api {
+namespace {
+
+using auth::branch_arn;
+using auth::namespace_arn;
+using auth::object_arn;
+using auth::repository_arn;
+using auth::tag_arn;
+
+const std::string& repository(const Call& call) { return call.path("repository"); }
+
+std::string body_text(const Call& call, std::string_view name) {
+  return call.body->root().at(name).text();
+}
+
+std::vector<std::string> import_fields(const Call& call, std::string_view field,
+                                       std::string (*arn)(const Call&, std::string_view)) {
+  std::vector<std::string> out;
+  for (const json::Value& path : call.body->root().at("paths").items()) {
+    out.push_back(arn(call, path.at(field).text()));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> on_everything(const Call&) { return {std::string(auth::kEverything)}; }
+std::vector<std::string> on_repository(const Call& call) {
+  return {repository_arn(repository(call))};
+}
+std::vector<std::string> on_branch(const Call& call) {
+  return {branch_arn(repository(call), call.path("branch"))};
+}
+std::vector<std::string> on_destination_branch(const Call& call) {
+  return {branch_arn(repository(call), call.path("destinationBranch"))};
+}
+std::vector<std::string> on_ref(const Call& call) {
+  return {branch_arn(repository(call), call.path("ref"))};
+}
+std::vector<std::string> on_tag(const Call& call) {
+  return {tag_arn(repository(call), call.path("tag"))};
+}
+std::vector<std::string> on_object(const Call& call) {
+  return {object_arn(repository(call), call.parameter("path"))};
+}
+std::vector<std::string> on_destination_object(const Call& call) {
+  return {object_arn(repository(call), call.parameter("dest_path"))};
+}
+std::vector<std::string> on_user(const Call& call) { return {auth::user_arn(call.path("userId"))}; }
+std::vector<std::string> on_group(const Call& call) {
+  return {auth::group_arn(call.path("groupId"))};
+}
+std::vector<std::string> on_policy(const Call& call) {
+  return {auth::policy_arn(call.path("policyId"))};
+}
+std::vector<std::string> on_external_principal(const Call& call) {
+  return {auth::external_principal_arn(call.parameter("principalId"))};
+}
+std::vector<std::string> on_new_repository(const Call& call) {
+  return {repository_arn(body_text(call, "name"))};
+}
+std::vector<std::string> on_new_namespace(const Call& call) {
+  return {namespace_arn(body_text(call, "storage_namespace"))};
+}
+std::vector<std::string> on_new_branch(const Call& call) {
+  return {branch_arn(repository(call), body_text(call, "name"))};
+}
+std::vector<std::string> on_new_tag(const Call& call) {
+  return {tag_arn(repository(call), body_text(call, "id"))};
+}
+std::vector<std::string> on_new_user(const Call& call) {
+  return {auth::user_arn(body_text(call, "id"))};
+}
+std::vector<std::string> on_new_group(const Call& call) {
+  return {auth::group_arn(body_text(call, "id"))};
+}
+std::vector<std::string> on_new_policy(const Call& call) {
+  return {auth::policy_arn(body_text(call, "id"))};
+}
+std::vector<std::string> on_listed_objects(const Call& call) {
+  std::vector<std::string> out;
+  for (const std::string& path : call.body->root().at("paths").texts()) {
+    out.push_back(object_arn(repository(call), path));
+  }
+  return out;
+}
+std::vector<std::string> on_source_object(const Call& call) {
+  return {object_arn(repository(call), body_text(call, "src_path"))};
+}
+std::vector<std::string> on_import_sources(const Call& call) {
+  return import_fields(call, "path",
+                       [](const Call&, std::string_view path) { return namespace_arn(path); });
+}
+std::vector<std::string> on_import_destinations(const Call& call) {
+  return import_fields(call, "destination", [](const Call& c, std::string_view path) {
+    return object_arn(repository(c), path);
+  });
+}
+
+}  // namespace tarn::api

@@ -1,0 +1,78 @@
+// What a route demands of its caller. Every route says it: there is no default.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/auth/action.h"
+
+namespace tarn::api {
+
+struct Call;
+
+/// The things a call is about, as policies name them; all of them are asked.
+using Resources = std::vector<std::string> (*)(const Call&);
+
+struct Demand {
+  auth::Action action;
+  Resources on;
+};
+
+/// Immutable.
+class Access {
+ public:
+  /// For calls that have no account yet: logging in, health.
+  static constexpr Access open() { return Access(Kind::kOpen); }
+  /// Whoever has an account, whatever its policies: facts about the server and oneself.
+  static constexpr Access any_account() { return Access(Kind::kAnyAccount); }
+  /// An account that meets every demand.
+  static constexpr Access of(Demand demand) { return Access({demand}, 1); }
+  static constexpr Access of(Demand first, Demand second) { return Access({first, second}, 2); }
+  static constexpr Access of(Demand first, Demand second, Demand third) {
+    return Access({first, second, third}, 3);
+  }
+
+  constexpr bool needs_account() const { return kind_ != Kind::kOpen; }
+  constexpr std::span<const Demand> demands() const { return {demands_.data(), count_}; }
+
+ private:
+  static constexpr size_t kDemandsMax = 3;
+  enum class Kind { kOpen, kAnyAccount, kDemands };
+  constexpr explicit Access(Kind kind) : kind_(kind) {}
+  constexpr Access(std::array<Demand, kDemandsMax> demands, size_t count)
+      : kind_(Kind::kDemands), demands_(demands), count_(count) {}
+
+  Kind kind_;
+  std::array<Demand, kDemandsMax> demands_{};
+  size_t count_ = 0;
+};
+
+// Where the names come from: values of the path, parameters, members of the body.
+std::vector<std::string> on_everything(const Call& call);
+std::vector<std::string> on_repository(const Call& call);
+std::vector<std::string> on_branch(const Call& call);
+std::vector<std::string> on_destination_branch(const Call& call);  ///< {destinationBranch}
+std::vector<std::string> on_ref(const Call& call);                 ///< {ref}, as a branch
+std::vector<std::string> on_tag(const Call& call);
+std::vector<std::string> on_object(const Call& call);              ///< parameter path
+std::vector<std::string> on_destination_object(const Call& call);  ///< parameter dest_path
+std::vector<std::string> on_user(const Call& call);
+std::vector<std::string> on_group(const Call& call);
+std::vector<std::string> on_policy(const Call& call);
+std::vector<std::string> on_external_principal(const Call& call);
+std::vector<std::string> on_new_repository(const Call& call);
+std::vector<std::string> on_new_namespace(const Call& call);
+std::vector<std::string> on_new_branch(const Call& call);
+std::vector<std::string> on_new_tag(const Call& call);
+std::vector<std::string> on_new_user(const Call& call);
+std::vector<std::string> on_new_group(const Call& call);
+std::vector<std::string> on_new_policy(const Call& call);
+std::vector<std::string> on_listed_objects(const Call& call);       ///< body: paths
+std::vector<std::string> on_source_object(const Call& call);        ///< body: src_path
+std::vector<std::string> on_import_sources(const Call& call);       ///< body: paths[].path
+std::vector<std::string> on_import_destinations(const Call& call);  ///< body: paths[].destination
+
+}  // namespace tarn::api

@@ -1,0 +1,27 @@
+// What the directory of accounts answers, as failures that clients know.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "core/auth/users.h"
+
+namespace tarn::api {
+
+/// Throws already_exists "Already exists", or not_found for the user, group or policy.
+void expect_done(auth::Outcome outcome);
+
+/// Throws not_found "<what> not found".
+[[noreturn]] void throw_missing(std::string_view what);
+
+template <typename T>
+T expect_found(std::optional<T> found, std::string_view what) {
+  if (!found) throw_missing(what);
+  return *std::move(found);
+}
+inline void expect_removed(bool removed, std::string_view what) {
+  if (!removed) throw_missing(what);
+}
+
+}  // namespace tarn::api
