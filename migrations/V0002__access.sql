@@ -40,6 +40,6 @@ CREATE INDEX group_policies_by_policy ON group_policies (policy_id);
 CREATE TABLE external_principals (
   principal_id text COLLATE "C" PRIMARY KEY,
   user_id      integer NOT NULL REFERENCES users ON DELETE CASCADE,
-  settings     text[] NOT NULL DEFAULT '{}'       -- key, value, key, value, ...
+  settings     bytea NOT NULL                     -- encoded by core/auth/external_principals.cc
 );
 CREATE INDEX external_principals_by_user ON external_principals (user_id, principal_id);

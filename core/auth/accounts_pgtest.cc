@@ -189,12 +189,12 @@ TEST_F(Accounts, ExternalPrincipalsStandForOneUser) {
   directory.users.create(user("ann"));
   directory.users.create(user("bob"));
   const std::string id = "arn:aws:sts::1:assumed-role/Dev";
-  EXPECT_EQ(directory.external_principals.create({id, "ann", {{"k", "v"}}}), Outcome::kDone);
+  EXPECT_EQ(directory.external_principals.create({id, "ann", {{{"k", "v"}}, {}}}), Outcome::kDone);
   EXPECT_EQ(directory.external_principals.create({id, "bob", {}}), Outcome::kExists);
   EXPECT_EQ(directory.external_principals.create({"x", "nobody", {}}), Outcome::kNoUser);
   EXPECT_THROW(directory.external_principals.create({"", "ann", {}}), Error);
   EXPECT_EQ(directory.external_principals.find(id)->user, "ann");
-  EXPECT_EQ(directory.external_principals.find(id)->settings.at("k"), "v");
+  EXPECT_EQ(directory.external_principals.find(id)->settings.at(0).at("k"), "v");
   EXPECT_EQ(directory.external_principals.list("ann", "", "", 10).items.size(), 1u);
   EXPECT_FALSE(directory.external_principals.remove("bob", id));
   EXPECT_TRUE(directory.external_principals.remove("ann", id));

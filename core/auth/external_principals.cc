@@ -5,6 +5,7 @@
 #include "core/auth/listing.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/base/wire.h"
 #include "core/db/pool.h"
 
 namespace tarn::auth {
@@ -26,11 +27,38 @@ constexpr db::Query kDeletePrincipal{"auth_delete_principal", R"sql(
   DELETE FROM external_principals
   WHERE principal_id = $2 AND user_id = (SELECT user_id FROM users WHERE name = $1))sql"};
 
-ExternalPrincipal principal_from(const db::Rows& rows, size_t row) {
-  ExternalPrincipal out{std::string(rows.text(row, 0)), std::string(rows.text(row, 1)), {}};
-  const std::vector<std::string> pairs = rows.strings(row, 2);
-  for (size_t i = 0; i + 1 < pairs.size(); i += 2) out.settings[pairs[i]] = pairs[i + 1];
+using Settings = decltype(ExternalPrincipal::settings);
+
+std::string encode_settings(const Settings& settings) {
+  std::string out;
+  put_varint(out, settings.size());
+  for (const auto& pairs : settings) {
+    put_varint(out, pairs.size());
+    for (const auto& [name, value] : pairs) {
+      put_bytes(out, name);
+      put_bytes(out, value);
+    }
+  }
   return out;
+}
+
+Settings decode_settings(std::string_view bytes) {
+  WireReader in(bytes, "settings of an external principal");
+  Settings out;
+  for (uint64_t count = in.varint(); count > 0; --count) {
+    auto& pairs = out.emplace_back();
+    for (uint64_t left = in.varint(); left > 0; --left) {
+      std::string name(in.bytes());
+      pairs.insert_or_assign(std::move(name), std::string(in.bytes()));
+    }
+  }
+  in.expect_end();
+  return out;
+}
+
+ExternalPrincipal principal_from(const db::Rows& rows, size_t row) {
+  return {std::string(rows.text(row, 0)), std::string(rows.text(row, 1)),
+          decode_settings(rows.bytes(row, 2))};
 }
 
 const std::string& id_of_principal(const ExternalPrincipal& principal) { return principal.id; }
@@ -54,13 +82,10 @@ Outcome ExternalPrincipals::create(const ExternalPrincipal& principal) {
   if (principal.id.empty() || principal.id.size() > kPrincipalBytesMax) {
     throw_invalid(str_cat("principalId: must have 1 to ", kPrincipalBytesMax, " bytes"));
   }
-  std::vector<std::string> pairs;
-  for (const auto& [name, value] : principal.settings) {
-    pairs.push_back(name);
-    pairs.push_back(value);
-  }
+  const std::string settings = encode_settings(principal.settings);
   const db::Rows rows =
-      pool_.run(kInsertPrincipal, {principal.id, principal.user, pairs}, db::Pool::Retry::kWrite);
+      pool_.run(kInsertPrincipal, {principal.id, principal.user, db::Bytes{settings}},
+                db::Pool::Retry::kWrite);
   if (rows.integer(0, 0) == 0) return Outcome::kNoUser;
   return rows.integer(0, 1) == 1 ? Outcome::kDone : Outcome::kExists;
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/auth/users.h"
 
@@ -16,7 +17,7 @@ constexpr size_t kPrincipalBytesMax = 2048;
 struct ExternalPrincipal {
   std::string id;
   std::string user;
-  std::map<std::string, std::string> settings;
+  std::vector<std::map<std::string, std::string>> settings;  ///< kept for whoever logs in by it
 };
 
 /// Safe from any thread.

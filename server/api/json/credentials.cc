@@ -2,8 +2,12 @@
 
 namespace tarn::api::json {
 
-std::map<std::string, std::string> parse_principal_settings(const Value& body) {
-  return body.map_or_empty("settings");
+std::vector<std::map<std::string, std::string>> parse_principal_settings(const Value& body) {
+  std::vector<std::map<std::string, std::string>> out;
+  if (const std::optional<Value> settings = body.find("settings")) {
+    for (const Value& item : settings->items()) out.push_back(item.text_map());
+  }
+  return out;
 }
 
 void write_key(Writer& out, const auth::KeyRow& key) {
@@ -32,7 +36,10 @@ std::string new_key_body(const auth::NewKey& key) {
 void write_principal(Writer& out, const auth::ExternalPrincipal& principal) {
   out.begin_object();
   out.text("id", principal.id);
-  out.text_map("settings", principal.settings);
+  out.key("settings");
+  out.begin_array();
+  for (const auto& item : principal.settings) out.text_map(item);
+  out.end_array();
   out.text("user_id", principal.user);
   out.end_object();
 }

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "core/auth/credentials.h"
 #include "core/auth/external_principals.h"
@@ -11,8 +12,8 @@
 
 namespace tarn::api::json {
 
-/// The settings of a principal: names with texts.
-std::map<std::string, std::string> parse_principal_settings(const Value& body);
+/// The settings of a principal: objects of texts.
+std::vector<std::map<std::string, std::string>> parse_principal_settings(const Value& body);
 
 void write_key(Writer& out, const auth::KeyRow& key);
 std::string key_body(const auth::KeyRow& key);

@@ -1,0 +1,383 @@
+// Every operation asked by callers with too little, just enough, and a denial: allowed only where
+// it must be. A route without a row here fails.
+#include <functional>
+#include <map>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "core/base/encoding.h"
+#include "server/api/api.h"
+#include "server/api/route.h"
+#include "tests/support/engine_fixture.h"
+
+namespace tarn::api {
+namespace {
+
+struct Permission {
+  std::string_view action;
+  std::string_view resource;  ///< the last part of the ARN, or "*"
+};
+
+struct Row {
+  std::string_view operation;
+  std::string_view query;
+  std::string_view body;
+  std::vector<Permission> needs;
+};
+
+const std::vector<Permission> kOpen = {{"open", ""}};
+const std::vector<Permission> kAnyAccount = {{"any account", ""}};
+constexpr std::string_view kPolicyBody =
+    R"({"id":"rule","statement":[{"effect":"allow","action":["fs:*"],"resource":"*"}]})";
+
+// The names that stand in the paths: repository data, branch and ref topic, destination target, tag
+// v1, user someone, group team, policy rule.
+std::string_view value_of(std::string_view name) {
+  static const std::map<std::string_view, std::string_view> kValues = {
+      {"repository", "data"},   {"branch", "topic"},  {"ref", "topic"},
+      {"sourceRef", "topic"},   {"leftRef", "topic"}, {"destinationBranch", "target"},
+      {"rightRef", "other"},    {"tag", "v1"},        {"commitId", "topic"},
+      {"userId", "someone"},    {"groupId", "team"},  {"policyId", "rule"},
+      {"accessKeyId", "AKIAX"}, {"uploadId", "u"},    {"partNumber", "1"},
+      {"type", "range"},        {"pull_request", "p"}};
+  const auto at = kValues.find(name);
+  return at == kValues.end() ? "x" : at->second;
+}
+
+// clang-format off
+const std::vector<Row>& rows() {
+  static const std::vector<Row> kRows = {
+    {"setupCommPrefs", "", "", kOpen},
+    {"getSetupState", "", "", kOpen},
+    {"setup", "", R"({"username":"x"})", kOpen},
+    {"getCurrentUser", "", "", kAnyAccount},
+    {"login", "", R"({"access_key_id":"x","secret_access_key":"y"})", kOpen},
+    {"externalPrincipalLogin", "", "", kOpen},
+    {"stsLogin", "", "", kOpen},
+    {"getAuthCapabilities", "", "", kOpen},
+    {"listUsers", "", "", {{"auth:ListUsers", "*"}}},
+    {"createUser", "", R"({"id":"someone"})", {{"auth:CreateUser", "user/someone"}}},
+    {"getUser", "", "", {{"auth:ReadUser", "user/someone"}}},
+    {"deleteUser", "", "", {{"auth:DeleteUser", "user/someone"}}},
+    {"listGroups", "", "", {{"auth:ListGroups", "*"}}},
+    {"createGroup", "", R"({"id":"team"})", {{"auth:CreateGroup", "group/team"}}},
+    {"getGroup", "", "", {{"auth:ReadGroup", "group/team"}}},
+    {"deleteGroup", "", "", {{"auth:DeleteGroup", "group/team"}}},
+    {"listPolicies", "", "", {{"auth:ListPolicies", "*"}}},
+    {"createPolicy", "", kPolicyBody, {{"auth:CreatePolicy", "policy/rule"}}},
+    {"getPolicy", "", "", {{"auth:ReadPolicy", "policy/rule"}}},
+    {"updatePolicy", "", kPolicyBody, {{"auth:UpdatePolicy", "policy/rule"}}},
+    {"deletePolicy", "", "", {{"auth:DeletePolicy", "policy/rule"}}},
+    {"listGroupMembers", "", "", {{"auth:ReadGroup", "group/team"}}},
+    {"addGroupMembership", "", "", {{"auth:AddGroupMember", "group/team"}}},
+    {"deleteGroupMembership", "", "", {{"auth:RemoveGroupMember", "group/team"}}},
+    {"listUserCredentials", "", "", {{"auth:ListCredentials", "user/someone"}}},
+    {"createCredentials", "", "", {{"auth:CreateCredentials", "user/someone"}}},
+    {"deleteCredentials", "", "", {{"auth:DeleteCredentials", "user/someone"}}},
+    {"getCredentials", "", "", {{"auth:ReadCredentials", "user/someone"}}},
+    {"listUserGroups", "", "", {{"auth:ReadUser", "user/someone"}}},
+    {"listUserPolicies", "", "", {{"auth:ReadUser", "user/someone"}}},
+    {"attachPolicyToUser", "", "", {{"auth:AttachPolicy", "user/someone"}}},
+    {"detachPolicyFromUser", "", "", {{"auth:DetachPolicy", "user/someone"}}},
+    {"createUserExternalPrincipal", "principalId=role", "", {{"auth:CreateUserExternalPrincipal", "user/someone"}}},
+    {"deleteUserExternalPrincipal", "principalId=role", "", {{"auth:DeleteUserExternalPrincipal", "user/someone"}}},
+    {"listUserExternalPrincipals", "", "", {{"auth:ReadExternalPrincipal", "user/someone"}}},
+    {"getExternalPrincipal", "principalId=role", "", {{"auth:ReadExternalPrincipal", "externalPrincipal/role"}}},
+    {"listGroupPolicies", "", "", {{"auth:ReadGroup", "group/team"}}},
+    {"attachPolicyToGroup", "", "", {{"auth:AttachPolicy", "group/team"}}},
+    {"detachPolicyFromGroup", "", "", {{"auth:DetachPolicy", "group/team"}}},
+    {"setGroupACL", "", R"({"permission":"Read"})", {{"auth:AttachPolicy", "group/team"}}},
+    {"getGroupACL", "", "", {{"auth:ReadGroup", "group/team"}}},
+    {"listRepositories", "", "", {{"fs:ListRepositories", "*"}}},
+    {"createRepository", "", R"({"name":"data","storage_namespace":"local://data"})", {{"fs:CreateRepository", "repository/data"}, {"fs:AttachStorageNamespace", "namespace/local://data"}}},
+    {"getRepository", "", "", {{"fs:ReadRepository", "repository/data"}}},
+    {"deleteRepository", "", "", {{"fs:DeleteRepository", "repository/data"}}},
+    {"getRepositoryMetadata", "", "", {{"fs:ReadRepository", "repository/data"}}},
+    {"setRepositoryMetadata", "", R"({"metadata":{}})", {{"fs:UpdateRepository", "repository/data"}}},
+    {"deleteRepositoryMetadata", "", R"({"keys":[]})", {{"fs:UpdateRepository", "repository/data"}}},
+    {"getGCRules", "", "", {{"retention:GetGarbageCollectionRules", "repository/data"}}},
+    {"setGCRules", "", "", {{"retention:SetGarbageCollectionRules", "repository/data"}}},
+    {"deleteGCRules", "", "", {{"retention:SetGarbageCollectionRules", "repository/data"}}},
+    {"getBranchProtectionRules", "", "", {{"branches:GetBranchProtectionRules", "repository/data"}}},
+    {"setBranchProtectionRules", "", "", {{"branches:SetBranchProtectionRules", "repository/data"}}},
+    {"dumpRefs", "", "", {{"fs:ListTags", "repository/data"}, {"fs:ListBranches", "repository/data"}, {"fs:ListCommits", "repository/data"}}},
+    {"restoreRefs", "", "", {{"fs:CreateTag", "repository/data"}, {"fs:CreateBranch", "repository/data"}, {"fs:CreateCommit", "repository/data"}}},
+    {"dumpSubmit", "", "", {{"fs:ListTags", "repository/data"}, {"fs:ListBranches", "repository/data"}, {"fs:ListCommits", "repository/data"}}},
+    {"dumpStatus", "task_id=x", "", {{"fs:ListTags", "repository/data"}, {"fs:ListBranches", "repository/data"}, {"fs:ListCommits", "repository/data"}}},
+    {"restoreSubmit", "", "", {{"fs:CreateTag", "repository/data"}, {"fs:CreateBranch", "repository/data"}, {"fs:CreateCommit", "repository/data"}}},
+    {"restoreStatus", "task_id=x", "", {{"fs:CreateTag", "repository/data"}, {"fs:CreateBranch", "repository/data"}, {"fs:CreateCommit", "repository/data"}}},
+    {"listTags", "", "", {{"fs:ListTags", "repository/data"}}},
+    {"createTag", "", R"({"id":"v1","ref":"topic"})", {{"fs:CreateTag", "repository/data/tag/v1"}}},
+    {"getTag", "", "", {{"fs:ReadTag", "repository/data/tag/v1"}}},
+    {"deleteTag", "", "", {{"fs:DeleteTag", "repository/data/tag/v1"}}},
+    {"listBranches", "", "", {{"fs:ListBranches", "repository/data"}}},
+    {"createBranch", "", R"({"name":"topic","source":"main"})", {{"fs:CreateBranch", "repository/data/branch/topic"}}},
+    {"logCommits", "", "", {{"fs:ReadBranch", "repository/data/branch/topic"}}},
+    {"commit", "", R"({"message":"m"})", {{"fs:CreateCommit", "repository/data/branch/topic"}}},
+    {"CreateCommitRecord", "", "", {{"fs:CreateCommit", "repository/data"}}},
+    {"getBranch", "", "", {{"fs:ReadBranch", "repository/data/branch/topic"}}},
+    {"deleteBranch", "", "", {{"fs:DeleteBranch", "repository/data/branch/topic"}}},
+    {"resetBranch", "", R"({"type":"reset"})", {{"fs:RevertBranch", "repository/data/branch/topic"}}},
+    {"hardResetBranch", "ref=topic", "", {{"fs:RevertBranch", "repository/data/branch/topic"}}},
+    {"revertBranch", "", R"({"ref":"topic","parent_number":0})", {{"fs:RevertBranch", "repository/data/branch/topic"}}},
+    {"cherryPick", "", R"({"ref":"topic"})", {{"fs:CreateCommit", "repository/data/branch/topic"}, {"fs:ReadCommit", "repository/data"}}},
+    {"mergeIntoBranch", "", "", {{"fs:CreateCommit", "repository/data/branch/target"}}},
+    {"findMergeBase", "", "", {{"fs:ListCommits", "repository/data"}}},
+    {"diffBranch", "", "", {{"fs:ListObjects", "repository/data"}}},
+    {"diffRefs", "", "", {{"fs:ListObjects", "repository/data"}}},
+    {"getCommit", "", "", {{"fs:ReadCommit", "repository/data"}}},
+    {"getObject", "path=dir/a", "", {{"fs:ReadObject", "repository/data/object/dir/a"}}},
+    {"headObject", "path=dir/a", "", {{"fs:ReadObject", "repository/data/object/dir/a"}}},
+    {"createPresignMultipartUpload", "path=dir/a", "", {{"fs:WriteObject", "repository/data/object/dir/a"}}},
+    {"completePresignMultipartUpload", "path=dir/a", "", {{"fs:WriteObject", "repository/data/object/dir/a"}}},
+    {"abortPresignMultipartUpload", "path=dir/a", "", {{"fs:WriteObject", "repository/data/object/dir/a"}}},
+    {"uploadPart", "path=dir/a", "", {{"fs:WriteObject", "repository/data/object/dir/a"}}},
+    {"uploadPartCopy", "path=dir/a", "", {{"fs:WriteObject", "repository/data/object/dir/a"}}},
+    {"getPhysicalAddress", "path=dir/a", "", {{"fs:WriteObject", "repository/data/object/dir/a"}}},
+    {"linkPhysicalAddress", "path=dir/a", R"({"staging":{"physical_address":"x"},"checksum":"c","size_bytes":1})", {{"fs:WriteObject", "repository/data/object/dir/a"}}},
+    {"importStatus", "id=x", "", {{"fs:ReadBranch", "repository/data/branch/topic"}}},
+    {"importStart", "", R"({"paths":[{"type":"common_prefix","path":"s3://lake/in/","destination":"dir/"}],"commit":{"message":"m"}})", {{"fs:WriteObject", "repository/data/object/dir/"}, {"fs:CreateCommit", "repository/data/branch/topic"}, {"fs:ImportFromStorage", "namespace/s3://lake/in/"}}},
+    {"importCancel", "id=x", "", {{"fs:ImportCancel", "repository/data/branch/topic"}}},
+    {"uploadObjectPreflight", "path=dir/a", "", {{"fs:WriteObject", "repository/data/object/dir/a"}}},
+    {"stageObject", "path=dir/a", R"({"physical_address":"x","checksum":"c","size_bytes":1})", {{"fs:WriteObject", "repository/data/object/dir/a"}}},
+    {"uploadObject", "path=dir/a", "", {{"fs:WriteObject", "repository/data/object/dir/a"}}},
+    {"deleteObject", "path=dir/a", "", {{"fs:DeleteObject", "repository/data/object/dir/a"}}},
+    {"deleteObjects", "", R"({"paths":["dir/a","dir/b"]})", {{"fs:DeleteObject", "repository/data/object/dir/a"}, {"fs:DeleteObject", "repository/data/object/dir/b"}}},
+    {"copyObject", "dest_path=dir/b", R"({"src_path":"dir/a"})", {{"fs:ReadObject", "repository/data/object/dir/a"}, {"fs:WriteObject", "repository/data/object/dir/b"}}},
+    {"statObject", "path=dir/a", "", {{"fs:ReadObject", "repository/data/object/dir/a"}}},
+    {"updateObjectUserMetadata", "path=dir/a", R"({"set":{}})", {{"fs:WriteObject", "repository/data/object/dir/a"}}},
+    {"getUnderlyingProperties", "path=dir/a", "", {{"fs:ReadObject", "repository/data/object/dir/a"}}},
+    {"listObjects", "", "", {{"fs:ListObjects", "repository/data"}}},
+    {"createSymlinkFile", "", "", {{"fs:ListObjects", "repository/data"}, {"fs:WriteObject", "repository/data"}}},
+    {"listRepositoryRuns", "", "", {{"ci:ReadAction", "repository/data"}}},
+    {"getRun", "", "", {{"ci:ReadAction", "repository/data"}}},
+    {"listRunHooks", "", "", {{"ci:ReadAction", "repository/data"}}},
+    {"getRunHookOutput", "", "", {{"ci:ReadAction", "repository/data"}}},
+    {"getMetadataObject", "", "", {{"fs:ListObjects", "repository/data"}, {"fs:ReadRepository", "repository/data"}}},
+    {"getMetaRange", "", "", {{"fs:ListObjects", "repository/data"}, {"fs:ReadRepository", "repository/data"}}},
+    {"getRange", "", "", {{"fs:ListObjects", "repository/data"}, {"fs:ReadRepository", "repository/data"}}},
+    {"setGarbageCollectionRulesPreflight", "", "", {{"retention:SetGarbageCollectionRules", "repository/data"}}},
+    {"internalGetGarbageCollectionRules", "", "", {{"retention:GetGarbageCollectionRules", "repository/data"}}},
+    {"internalSetGarbageCollectionRules", "", "", {{"retention:SetGarbageCollectionRules", "repository/data"}}},
+    {"internalDeleteGarbageCollectionRules", "", "", {{"retention:SetGarbageCollectionRules", "repository/data"}}},
+    {"prepareGarbageCollectionCommits", "", "", {{"retention:PrepareGarbageCollectionCommits", "repository/data"}}},
+    {"prepareGarbageCollectionCommitsAsync", "", "", {{"retention:PrepareGarbageCollectionCommits", "repository/data"}}},
+    {"prepareGarbageCollectionCommitsStatus", "id=x", "", {{"retention:PrepareGarbageCollectionCommits", "repository/data"}}},
+    {"prepareGarbageCollectionUncommitted", "", "", {{"retention:PrepareGarbageCollectionUncommitted", "repository/data"}}},
+    {"createBranchProtectionRulePreflight", "", "", {{"branches:SetBranchProtectionRules", "repository/data"}}},
+    {"internalGetBranchProtectionRules", "", "", {{"branches:GetBranchProtectionRules", "repository/data"}}},
+    {"internalCreateBranchProtectionRule", "", "", {{"branches:SetBranchProtectionRules", "repository/data"}}},
+    {"internalDeleteBranchProtectionRule", "", "", {{"branches:SetBranchProtectionRules", "repository/data"}}},
+    {"listPullRequests", "", "", {{"pr:ListPullRequests", "repository/data"}}},
+    {"createPullRequest", "", "", {{"pr:WritePullRequest", "repository/data"}}},
+    {"getPullRequest", "", "", {{"pr:ReadPullRequest", "repository/data"}}},
+    {"updatePullRequest", "", "", {{"pr:WritePullRequest", "repository/data"}}},
+    {"mergePullRequest", "", "", {{"pr:WritePullRequest", "repository/data"}}},
+    {"healthCheck", "", "", kOpen},
+    {"getConfig", "", "", kAnyAccount},
+    {"getLakeFSVersion", "", "", kAnyAccount},
+    {"getStorageConfig", "", "", kAnyAccount},
+    {"getGarbageCollectionConfig", "", "", kAnyAccount},
+    {"postStatsEvents", "", R"({"events":[]})", kAnyAccount},
+    {"getUsageReportSummary", "", "", kAnyAccount},
+    {"oauthCallback", "", "", kOpen},
+  };
+  return kRows;
+}
+// clang-format on
+
+std::string arn_of(std::string_view resource) {
+  if (resource == "*") return "*";
+  const bool files = resource.starts_with("repository/") || resource.starts_with("namespace/");
+  return (files ? "arn:lakefs:fs:::" : "arn:lakefs:auth:::") + std::string(resource);
+}
+
+const Route& route_of(std::string_view operation) {
+  for (const Route& route : routes()) {
+    if (route.operation == operation) return route;
+  }
+  ADD_FAILURE() << "no route " << operation;
+  return routes()[0];
+}
+
+std::string replaced(std::string text, std::string_view what, std::string_view with) {
+  if (const size_t at = text.find(what); at != std::string::npos) {
+    text.replace(at, what.size(), with);
+  }
+  return text;
+}
+
+using Statements = std::vector<auth::Statement>;
+
+class Authorisation : public ::testing::Test {
+ protected:
+  Authorisation() {
+    directory.users.create({"ann", engine.clock.now(), {}, {}});
+    key = *directory.credentials.create("ann", engine.clock.now());
+    directory.policies.create({"tried", engine.clock.now(), {kEverything}});
+    directory.policies.attach_to_user("ann", "tried");
+  }
+
+  /// The answer to one operation for a caller with these statements; none = a user without policy.
+  http::Response ask(const Row& row, const Statements& statements, bool signed_in = true) {
+    if (statements.empty()) {
+      directory.policies.detach_from_user("ann", "tried");
+    } else {
+      directory.policies.attach_to_user("ann", "tried");
+      EXPECT_TRUE(directory.policies.update("tried", statements));
+    }
+    authenticator.forget();
+
+    const Route& route = route_of(row.operation);
+    http::Request request;
+    request.method = name_of(route.method);
+    std::string path(route.pattern);
+    for (size_t open; (open = path.find('{')) != std::string::npos;) {
+      const size_t end = path.find('}', open);
+      path.replace(open, end - open + 1, value_of(path.substr(open + 1, end - open - 1)));
+    }
+    request.target = std::string(kBasePath) + path;
+    if (!row.query.empty()) request.target += "?" + std::string(row.query);
+    request.id = "request-1";
+    request.peer = "127.0.0.1";
+    if (signed_in) {
+      request.headers.add("Authorization", "Basic " + to_base64(key.id + ":" + key.secret));
+    }
+    if (!row.body.empty()) request.headers.add("Content-Type", "application/json");
+    request.content_length = row.body.size();
+    request.body = http::string_body(std::string(row.body));
+    return api.handle(request);
+  }
+  void expect_refused(const Row& row, const Statements& statements, std::string_view why) {
+    const http::Response response = ask(row, statements);
+    EXPECT_EQ(response.status, 401) << row.operation << ": " << why;
+    EXPECT_EQ(response.headers.get("X-Tarn-Error"), "insufficient_permissions")
+        << row.operation << ": " << why;
+  }
+  void expect_let_in(const Row& row, const Statements& statements, std::string_view why) {
+    const http::Response response = ask(row, statements);
+    EXPECT_NE(response.status, 401) << row.operation << ": " << why << ": " << response.body;
+    EXPECT_NE(response.status, 500) << row.operation << ": " << why << ": " << response.body;
+  }
+
+  static Statements allowing(const Row& row,
+                             const std::function<std::string(std::string)>& change = {}) {
+    Statements out;
+    for (const Permission& need : row.needs) {
+      std::string resource(need.resource);
+      if (change) resource = change(std::move(resource));
+      out.push_back(
+          {auth::Statement::Effect::kAllow, {std::string(need.action)}, {arn_of(resource)}, {}});
+    }
+    return out;
+  }
+
+  const auth::Statement kEverything{auth::Statement::Effect::kAllow, {"*"}, {"*"}, {}};
+  testing::TestDatabase database;
+  testing::TestEngine engine{database.url()};
+  std::string master_key = std::string(32, 'k');
+  auth::Authenticator authenticator{engine.pool, engine.clock, master_key};
+  auth::Directory directory{engine.pool, master_key};
+  auth::NewKey key;
+  Api api{{.engine = *engine,
+           .authenticator = authenticator,
+           .directory = directory,
+           .clock = engine.clock,
+           .installation = {.version = "1"}}};
+};
+
+bool is(const Row& row, const std::vector<Permission>& special) {
+  return row.needs.size() == 1 && row.needs[0].action == special[0].action;
+}
+
+TEST_F(Authorisation, HasARowForEveryRoute) {
+  std::multiset<std::string_view> rowed;
+  for (const Row& row : rows()) rowed.insert(row.operation);
+  std::multiset<std::string_view> routed;
+  for (const Route& route : routes()) routed.insert(route.operation);
+  EXPECT_EQ(rowed, routed);
+}
+
+TEST_F(Authorisation, WithoutAnAccountOnlyOpenOperationsAnswer) {
+  for (const Row& row : rows()) {
+    const http::Response response = ask(row, {}, /*signed_in=*/false);
+    const bool unauthenticated = response.status == 401;
+    // Wrong keys at login are a 401 of their own.
+    if (row.operation == "login") continue;
+    EXPECT_EQ(unauthenticated, !is(row, kOpen)) << row.operation << ": " << response.body;
+  }
+}
+
+TEST_F(Authorisation, WithoutAPolicyNothingIsAllowedButWhatEveryAccountMay) {
+  for (const Row& row : rows()) {
+    if (is(row, kOpen)) continue;
+    if (is(row, kAnyAccount)) {
+      expect_let_in(row, {}, "any account");
+    } else {
+      expect_refused(row, {}, "no policy");
+    }
+  }
+}
+
+TEST_F(Authorisation, ExactlyWhatIsNeededIsEnoughAndNothingLess) {
+  for (const Row& row : rows()) {
+    if (is(row, kOpen) || is(row, kAnyAccount)) continue;
+    expect_let_in(row, allowing(row), "the right policy");
+    for (size_t left_out = 0; left_out < row.needs.size(); ++left_out) {
+      Statements less = allowing(row);
+      less.erase(less.begin() + static_cast<std::ptrdiff_t>(left_out));
+      expect_refused(row, less, std::string("without ") + std::string(row.needs[left_out].action));
+    }
+  }
+}
+
+TEST_F(Authorisation, TheSamePermissionOnSomethingElseIsNotEnough) {
+  struct Swap {
+    std::string_view what;
+    std::string_view with;
+  };
+  constexpr Swap kSwaps[] = {{"repository/data", "repository/other"},
+                             {"/branch/topic", "/branch/other"},
+                             {"/branch/target", "/branch/other"},
+                             {"/object/dir/", "/object/elsewhere/"},
+                             {"/tag/v1", "/tag/v2"},
+                             {"user/someone", "user/other"},
+                             {"group/team", "group/other"},
+                             {"policy/rule", "policy/other"},
+                             {"externalPrincipal/role", "externalPrincipal/other"},
+                             {"namespace/", "namespace/x"},
+                             {"*", "repository/*"}};
+  for (const Row& row : rows()) {
+    if (is(row, kOpen) || is(row, kAnyAccount)) continue;
+    bool swapped = false;
+    for (const Swap& swap : kSwaps) {
+      bool changed = false;
+      const Statements other = allowing(row, [&](std::string resource) {
+        std::string out = replaced(resource, swap.what, swap.with);
+        changed = changed || out != resource;
+        return out;
+      });
+      if (!changed) continue;
+      swapped = true;
+      expect_refused(row, other, swap.with);
+    }
+    EXPECT_TRUE(swapped) << row.operation;
+  }
+}
+
+TEST_F(Authorisation, ADenialWinsOverEverything) {
+  for (const Row& row : rows()) {
+    if (is(row, kOpen) || is(row, kAnyAccount)) continue;
+    for (const Statements& allowed : {allowing(row), Statements{kEverything}}) {
+      Statements denied = allowed;
+      auth::Statement deny = allowing(row).front();
+      deny.effect = auth::Statement::Effect::kDeny;
+      denied.push_back(deny);
+      expect_refused(row, denied, "denied");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tarn::api

@@ -1,0 +1,221 @@
+"""Users, groups and policies through the SDK; what they allow over REST and S3; how soon a revocation holds."""
+
+import json
+import time
+import types
+import uuid
+
+import clients
+import lakefs_sdk
+import pytest
+import requests
+from botocore.exceptions import ClientError
+from lakefs_sdk import models
+
+
+def sdk(server):
+    return lakefs_sdk.ApiClient(lakefs_sdk.Configuration(host=server.url + "/api/v1", username=server.access_key,
+                                                         password=server.secret_key))
+
+
+def allow(actions, *resources, effect="allow"):
+    resource = resources[0] if len(resources) == 1 else json.dumps(resources)
+    return models.Statement(effect=effect, resource=resource, action=actions)
+
+
+@pytest.fixture
+def auth(tarn):
+    return lakefs_sdk.AuthApi(sdk(tarn))
+
+
+@pytest.fixture
+def make_user(tarn, auth):
+    """A user with a key and these statements; also a server object to point clients at."""
+    def make(*statements):
+        name = f"user-{uuid.uuid4().hex[:12]}"
+        auth.create_user(user_creation=models.UserCreation(id=name))
+        if statements:
+            auth.create_policy(policy=models.Policy(id=name, statement=list(statements)))
+            auth.attach_policy_to_user(name, name)
+        key = auth.create_credentials(name)
+        return types.SimpleNamespace(url=tarn.url, access_key=key.access_key_id, secret_key=key.secret_access_key,
+                                     name=name)
+    return make
+
+
+def s3_code(call, **arguments):
+    with pytest.raises(ClientError) as caught:
+        call(**arguments)
+    return caught.value.response["Error"]["Code"]
+
+
+def test_every_account_operation_works_with_the_sdk(auth, name):
+    user, group, policy = f"u-{name}", f"g-{name}", f"p-{name}"
+    assert auth.create_user(user_creation=models.UserCreation(id=user)).id == user
+    with pytest.raises(lakefs_sdk.ApiException) as caught:
+        auth.create_user(user_creation=models.UserCreation(id=user))
+    assert caught.value.status == 409 and json.loads(caught.value.body)["message"] == "Already exists"
+    assert auth.get_user(user).id == user
+    assert user in [u.id for u in auth.list_users(prefix="u-", amount=1000).results]
+
+    auth.create_group(group_creation=models.GroupCreation(id=group, description="a team"))
+    assert auth.get_group(group).description == "a team"
+    assert group in [g.id for g in auth.list_groups(prefix="g-", amount=1000).results]
+    auth.add_group_membership(group, user)
+    assert [u.id for u in auth.list_group_members(group).results] == [user]
+    assert [g.id for g in auth.list_user_groups(user).results] == [group]
+
+    statement = models.Statement(effect="deny", resource='["arn:lakefs:fs:::repository/a","arn:lakefs:fs:::repository/b"]',
+                                 action=["fs:*"], condition={"IpAddress": {"SourceIp": ["10.0.0.0/8"]}})
+    made = auth.create_policy(policy=models.Policy(id=policy, statement=[statement]))
+    assert made.statement == [statement] and auth.get_policy(policy).statement == [statement]
+    changed = models.Policy(id=policy, statement=[allow(["fs:Read*"], "*")])
+    assert auth.update_policy(policy, policy=changed).statement == changed.statement
+    assert policy in [p.id for p in auth.list_policies(prefix="p-", amount=1000).results]
+    auth.attach_policy_to_group(group, policy)
+    assert [p.id for p in auth.list_group_policies(group).results] == [policy]
+    assert auth.list_user_policies(user).results == []
+    assert [p.id for p in auth.list_user_policies(user, effective=True).results] == [policy]
+    auth.attach_policy_to_user(user, policy)
+    assert [p.id for p in auth.list_user_policies(user).results] == [policy]
+
+    key = auth.create_credentials(user)
+    assert len(key.access_key_id) == 20 and len(key.secret_access_key) == 40
+    assert [k.access_key_id for k in auth.list_user_credentials(user).results] == [key.access_key_id]
+    assert auth.get_credentials(user, key.access_key_id).access_key_id == key.access_key_id
+
+    principal = f"arn:aws:sts::1:role/{name}"
+    settings = models.ExternalPrincipalCreation(settings=[{"team": "vision"}])
+    auth.create_user_external_principal(user, principal, external_principal_creation=settings)
+    found = auth.get_external_principal(principal)
+    assert found.user_id == user and found.settings == settings.settings
+    assert [p.id for p in auth.list_user_external_principals(user).results] == [principal]
+    auth.delete_user_external_principal(user, principal)
+
+    auth.detach_policy_from_user(user, policy)
+    auth.detach_policy_from_group(group, policy)
+    auth.delete_credentials(user, key.access_key_id)
+    auth.delete_group_membership(group, user)
+    for delete, thing in ((auth.delete_policy, policy), (auth.delete_group, group), (auth.delete_user, user)):
+        delete(thing)
+        with pytest.raises(lakefs_sdk.exceptions.NotFoundException):
+            delete(thing)
+
+
+def test_access_levels_are_built_in_policies(rest, auth, name):
+    auth.create_group(group_creation=models.GroupCreation(id=name))
+    acl = f"/auth/groups/{name}/acl"
+    assert rest("GET", acl).json() == {"permission": ""}
+    for level in ("Read", "Write", "Super", "Admin"):
+        assert rest("POST", acl, json={"permission": level}).status_code == 201
+        assert rest("GET", acl).json() == {"permission": level}
+    assert rest("POST", acl, json={"permission": "Root"}).status_code == 400
+    auth.detach_policy_from_group(name, "FSFullAccess")
+    answer = rest("GET", acl)
+    assert answer.status_code == 404 and answer.json()["no_acl"] is True
+
+
+def test_a_policy_on_a_prefix_holds_over_s3(repo, s3, make_user):
+    where = f"arn:lakefs:fs:::repository/{repo.id}"
+    user = make_user(allow(["fs:ListRepositories"], "*"), allow(["fs:ReadRepository", "fs:ListObjects"], where),
+                     allow(["fs:ReadObject", "fs:WriteObject", "fs:DeleteObject"], f"{where}/object/mine/*"),
+                     allow(["fs:ReadObject"], f"{where}/object/shared/*"))
+    theirs = clients.boto3_client(user)
+    for key in ("mine/a", "shared/a", "secret/a"):
+        s3.put_object(Bucket=repo.id, Key=f"main/{key}", Body=key.encode())
+
+    def read(key):
+        return theirs.get_object(Bucket=repo.id, Key=f"main/{key}")["Body"].read()
+
+    assert read("mine/a") == b"mine/a" and read("shared/a") == b"shared/a"
+    assert s3_code(theirs.get_object, Bucket=repo.id, Key="main/secret/a") == "AccessDenied"
+    assert s3_code(theirs.put_object, Bucket=repo.id, Key="main/shared/b", Body=b"x") == "AccessDenied"
+    assert s3_code(theirs.delete_object, Bucket=repo.id, Key="main/shared/a") == "AccessDenied"
+    assert s3_code(theirs.create_multipart_upload, Bucket=repo.id, Key="main/shared/b") == "AccessDenied"
+    copy = {"Bucket": repo.id, "Key": "main/mine/copy"}
+    assert s3_code(theirs.copy_object, **copy, CopySource=f"{repo.id}/main/secret/a") == "AccessDenied"
+    theirs.copy_object(**copy, CopySource=f"{repo.id}/main/shared/a")
+    assert read("mine/copy") == b"shared/a"
+
+    answer = theirs.delete_objects(Bucket=repo.id, Delete={"Objects": [{"Key": "main/mine/copy"},
+                                                                     {"Key": "main/secret/a"}]})
+    assert [d["Key"] for d in answer["Deleted"]] == ["main/mine/copy"]
+    assert [(e["Key"], e["Code"]) for e in answer["Errors"]] == [("main/secret/a", "AccessDenied")]
+    assert s3.get_object(Bucket=repo.id, Key="main/secret/a")["Body"].read() == b"secret/a"
+    # Over REST the same names decide.
+    plain = clients.Rest(user)
+    here = f"/repositories/{repo.id}"
+    assert plain("GET", f"{here}/refs/main/objects?path=secret/a").status_code == 401
+    assert plain("GET", f"{here}/refs/main/objects?path=mine/a").status_code == 200
+    denied = plain("POST", f"{here}/branches/main/objects/delete", json={"paths": ["mine/a", "secret/a"]})
+    assert denied.status_code == 401 and denied.json()["message"].startswith("insufficient permissions")
+    assert read("mine/a") == b"mine/a"
+
+
+def test_buckets_and_repositories_are_listed_to_those_who_may_read_them(repo, make_user, name):
+    nobody = make_user()
+    assert s3_code(clients.boto3_client(nobody).list_buckets) == "AccessDenied"
+    user = make_user(allow(["fs:ListRepositories"], "*"),
+                     allow(["fs:Read*"], f"arn:lakefs:fs:::repository/{repo.id}"))
+    assert [b["Name"] for b in clients.boto3_client(user).list_buckets()["Buckets"]] == [repo.id]
+    listed = lakefs_sdk.RepositoriesApi(sdk(user)).list_repositories()
+    assert [r.id for r in listed.results] == [repo.id] and not listed.pagination.has_more
+
+
+def test_conditions_look_at_the_caller_s_own_address(tarn, make_user):
+    statement = allow(["fs:ListRepositories"], "*")
+    statement.condition = {"IpAddress": {"SourceIp": ["10.0.0.0/8"]}}
+    user = make_user(statement)
+    rest = clients.Rest(user)
+    assert rest("GET", "/repositories").status_code == 401
+    # Nobody has said that this peer is a proxy.
+    assert rest("GET", "/repositories", headers={"X-Forwarded-For": "10.1.1.1"}).status_code == 401
+
+
+def test_a_revoked_key_and_a_detached_policy_end_on_every_server_within_a_second(two_tarnds):
+    first, second = two_tarnds
+    second.access_key, second.secret_key = first.access_key, first.secret_key
+    auth = lakefs_sdk.AuthApi(sdk(first))
+    auth.create_user(user_creation=models.UserCreation(id="ann"))
+    auth.add_group_membership("Viewers", "ann")
+    key = auth.create_credentials("ann")
+
+    def answer(server):
+        return requests.get(f"{server.url}/api/v1/repositories", auth=(key.access_key_id, key.secret_access_key),
+                            timeout=10).status_code
+
+    def seconds_until(status):
+        began = time.monotonic()
+        while answer(second) != status:
+            assert time.monotonic() - began < 5
+            time.sleep(0.02)
+        return time.monotonic() - began
+
+    assert answer(first) == 200 and answer(second) == 200
+    auth.delete_group_membership("Viewers", "ann")
+    assert answer(first) == 401
+    assert seconds_until(401) <= 1.2
+    auth.add_group_membership("Viewers", "ann")
+    assert seconds_until(200) <= 1.2
+    auth.delete_credentials("ann", key.access_key_id)
+    assert answer(first) == 401
+    assert seconds_until(401) <= 1.2
+
+
+def test_setup_over_http_makes_the_first_user_once(scratch_dir):
+    import servers
+    server = servers.Tarnd(scratch_dir / "tarnd", environment={"TARN_AUTH_SETUP": "http"})
+    server.start()
+    try:
+        base = f"{server.url}/api/v1"
+        assert requests.get(f"{base}/setup_lakefs", timeout=10).json()["state"] == "not_initialized"
+        assert requests.post(f"{base}/setup_comm_prefs", json={}, timeout=10).status_code == 412
+        assert requests.post(f"{base}/setup_lakefs", json={"username": ""}, timeout=10).status_code == 400
+        made = requests.post(f"{base}/setup_lakefs", json={"username": "root"}, timeout=10)
+        assert made.status_code == 200
+        pair = (made.json()["access_key_id"], made.json()["secret_access_key"])
+        assert requests.get(f"{base}/auth/users", auth=pair, timeout=10).json()["results"][0]["id"] == "root"
+        assert requests.post(f"{base}/setup_lakefs", json={"username": "two"}, timeout=10).status_code == 409
+        assert requests.get(f"{base}/setup_lakefs", timeout=10).json()["state"] == "initialized"
+    finally:
+        server.stop()
