@@ -64,8 +64,8 @@ TEST_F(MovingBytes, TheWatcherSeesATransactionAndALock) {
   lease->rollback();
 }
 
-// Tried by leasing a connection and beginning a transaction at the top of put_object and of
-// put_part: every read saw it.
+// Tried by leasing a connection and running a statement in a transaction at the top of put_object
+// and of put_part: every read saw it.
 TEST_F(MovingBytes, AnUploadHoldsNoTransactionAndNoLock) {
   for (const bool conditional : {false, true}) {
     Condition condition;
