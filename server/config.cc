@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <set>
 
 #include "core/auth/permissions.h"
 #include "core/base/encoding.h"
@@ -310,6 +311,25 @@ void apply_environment(Config& config, const Environment& variable) {
       throw_invalid(str_cat("environment variable ", name, ": ", error.message()));
     }
   }
+}
+
+std::vector<std::string> misspelt_variables(std::span<const std::string> names) {
+  std::set<std::string> known;
+  std::set<std::string> sections;
+  for (const ConfigKey& key : kKeys) {
+    known.insert(environment_name(key.path));
+    if (const size_t dot = key.path.find('.'); dot != std::string_view::npos) {
+      sections.insert(environment_name(key.path.substr(0, dot + 1)));  // "TARN_STORE_"
+    }
+  }
+  std::vector<std::string> out;
+  for (const std::string& name : names) {
+    const bool in_a_section =
+        std::any_of(sections.begin(), sections.end(),
+                    [&](const std::string& section) { return name.starts_with(section); });
+    if (in_a_section && !known.contains(name)) out.push_back(name);
+  }
+  return out;
 }
 
 void check_config(const Config& config) {

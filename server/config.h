@@ -94,6 +94,10 @@ std::string config_text(ConfigValue value);
 using Environment = std::function<std::optional<std::string>(const std::string& name)>;
 void apply_environment(Config& config, const Environment& variable);
 
+/// Those of `names` (of environment variables) that look like a key of one of the sections and are
+/// none: misspelt, most likely.
+std::vector<std::string> misspelt_variables(std::span<const std::string> names);
+
 /// Throws invalid_argument naming the key and what is wrong with its value, alone or with others.
 void check_config(const Config& config);
 

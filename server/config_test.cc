@@ -116,6 +116,14 @@ TEST(Environment, NamesTheVariableThatIsWrong) {
             "MiB, GiB or TiB");
 }
 
+TEST(Environment, TellsMisspeltVariables) {
+  const std::vector<std::string> names = {"TARN_STORE_LOCAL_ROOT", "TARN_STORE_LOCAL_ROT",
+                                          "TARN_HTTP_WORKER",      "TARN_CACHE",
+                                          "TARN_ENDPOINT",         "PATH"};
+  EXPECT_EQ(misspelt_variables(names),
+            (std::vector<std::string>{"TARN_STORE_LOCAL_ROT", "TARN_HTTP_WORKER"}));
+}
+
 TEST(ReadConfig, FlagsWinOverEnvironmentOverFileOverDefault) {
   const std::string path = testing::TempDir() + "tarn_config_test.yaml";
   FILE* file = fopen(path.c_str(), "w");

@@ -36,6 +36,18 @@ std::optional<std::string> environment(const std::string& name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
+/// What the caller meant to set and did not is said, not refused: orchestrators add variables too.
+void warn_of_misspelt_variables() {
+  std::vector<std::string> names;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view pair = *variable;
+    names.emplace_back(pair.substr(0, pair.find('=')));
+  }
+  for (const std::string& name : misspelt_variables(names)) {
+    log::warn("unknown_variable", {{"name", name}, {"see", "tarnd --print-config-docs"}});
+  }
+}
+
 /// Before any thread starts: all inherit the mask, and only wait_for_signal() takes these.
 sigset_t block_signals() {
   sigset_t ends;
@@ -150,6 +162,7 @@ int run(int argc, char** argv) {
     return EXIT_SUCCESS;
   }
   configure_log(config);
+  warn_of_misspelt_variables();
   serve(config, parsed.command, ends);
   return EXIT_SUCCESS;
 }
