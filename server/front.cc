@@ -9,6 +9,7 @@
 #include "server/api/credentials.h"
 #include "server/api/errors.h"
 #include "server/api/response.h"
+#include "server/openapi.h"
 #include "server/web_page.h"
 
 namespace tarn::server {
@@ -78,6 +79,11 @@ http::Response Plain::answer(const http::Request& request) const {
   if (request.method == "GET" || request.method == "HEAD") {
     if (path == "/" || path == "/index.html") return page();
     if (path == "/_health" || path == "/_ready") return health(path);
+    if (path == "/openapi.json") {
+      http::Response response = api::json_response(200, openapi_json());
+      response.headers.add("Access-Control-Allow-Origin", "*");  // for viewers of such files
+      return response;
+    }
     if (path == "/metrics") {
       http::Response response = api::text_response(200, metrics::text());
       response.headers.set("Content-Type", "text/plain; version=0.0.4; charset=utf-8");

@@ -1,4 +1,5 @@
-// What one port serves besides S3 and REST: health, metrics, the web page.
+// What one port serves besides S3 and REST: health, metrics, the description of the API, the web
+// page.
 #pragma once
 
 #include <functional>

@@ -12,7 +12,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
 import clients  # noqa: E402
 import lakefs  # noqa: E402
+import openapi  # noqa: E402
 import servers  # noqa: E402
+
+openapi.check_all_answers()
 
 # Neither our shell's settings nor a developer's home directory may steer the clients.
 for name in list(os.environ):
