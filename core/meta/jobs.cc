@@ -33,8 +33,12 @@ std::string new_job_id(Instant now) {
   "updated_ms"
 
 constexpr db::Query kInsert{"jobs_insert_row", R"sql(
-  INSERT INTO jobs (job_id, kind, repo_id, branch_id, state, spec, owner, created_ms, updated_ms)
-  VALUES ($1, $2, $3, $4, 'queued', $5, $6, $7, $7))sql"};
+  INSERT INTO jobs (job_id, kind, repo_id, branch_id, state, spec, owner, created_ms, updated_ms,
+    idempotency_key)
+  VALUES ($1, $2, $3, $4, 'queued', $5, $6, $7, $7, NULLIF($8, ''))
+  ON CONFLICT (kind, branch_id, owner, idempotency_key) WHERE idempotency_key IS NOT NULL
+  DO UPDATE SET idempotency_key = excluded.idempotency_key
+  RETURNING job_id)sql"};
 
 constexpr db::Query kSelect{"jobs_select_by_id",
                             "SELECT " TARN_JOB_COLUMNS " FROM jobs WHERE job_id = $1"};
@@ -85,14 +89,16 @@ Job job_from(const db::Rows& rows) {
 }  // namespace
 
 std::string Jobs::create(std::string_view kind, RepositoryId repository, BranchId branch,
-                         std::string_view spec, std::string_view owner) {
+                         std::string_view spec, std::string_view owner,
+                         std::string_view idempotency_key) {
   const Instant now = clock_.now();
   const std::string id = new_job_id(now);
-  pool_.run(kInsert,
-            {id, kind, static_cast<int32_t>(repository), static_cast<int32_t>(branch),
-             db::Bytes{spec}, owner, to_millis(now)},
-            db::Pool::Retry::kWrite);
-  return id;
+  const db::Rows rows =
+      pool_.run(kInsert,
+                {id, kind, static_cast<int32_t>(repository), static_cast<int32_t>(branch),
+                 db::Bytes{spec}, owner, to_millis(now), idempotency_key},
+                db::Pool::Retry::kWrite);
+  return std::string(rows.text(0, 0));
 }
 
 std::optional<Job> Jobs::find(std::string_view id) {

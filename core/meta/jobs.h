@@ -35,9 +35,11 @@ class Jobs {
  public:
   Jobs(db::Pool& pool, const Clock& clock) : pool_(pool), clock_(clock) {}
 
-  /// Stores a queued job and returns its id.
+  /// Stores a queued job and returns its id; with a key (not empty) that a job of this kind, branch
+  /// and owner has already, that job's.
   std::string create(std::string_view kind, RepositoryId repository, BranchId branch,
-                     std::string_view spec, std::string_view owner);
+                     std::string_view spec, std::string_view owner,
+                     std::string_view idempotency_key = {});
   std::optional<Job> find(std::string_view id);
   /// Leases the oldest job of the kind that is queued, or running under a lease that ran out.
   std::optional<Job> take(std::string_view kind, int64_t lease_owner,

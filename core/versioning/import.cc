@@ -5,6 +5,7 @@
 #include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/base/pause.h"
 #include "core/base/str_cat.h"
 #include "core/blob/stores.h"
 #include "core/meta/branches.h"
@@ -12,6 +13,7 @@
 #include "core/meta/jobs.h"
 #include "core/meta/repositories.h"
 #include "core/meta/writer.h"
+#include "core/tree/cursor.h"
 #include "core/versioning/import_job.h"
 #include "core/versioning/import_source.h"
 #include "core/versioning/publish.h"
@@ -26,7 +28,12 @@ constexpr std::chrono::seconds kJobLease{30};
 constexpr std::chrono::milliseconds kReportEvery{500};
 // A tree is finished and remembered this often, so that another process goes on from there.
 constexpr uint64_t kObjectsPerCheckpoint = 200'000;
+// A database or store that is away for a moment is asked again, after 1, 2, 4 ... seconds.
+constexpr int kAttemptsMax = 5;
+constexpr std::chrono::seconds kFirstPause{1};
 constexpr std::string_view kLastImportKey = ".lakefs.last.import.timestamp";
+// Follows the head's id in the result of an import that found nothing changed.
+constexpr std::string_view kUnchanged = " unchanged";
 constexpr std::string_view kStrategyKey = ".lakefs.merge.strategy";
 
 /// Ends the run without an error of its own: the job was cancelled, taken over, or the server
@@ -46,12 +53,55 @@ class ImportRun {
 
   void run() {
     ImportCheckpoint at = decode_import_checkpoint(job_.checkpoint);
+    job_.progress = static_cast<int64_t>(at.objects);
     const meta::Writer::Operation operation(engine_.writer);
+    if (request_.if_changed && job_.checkpoint.empty() && finish_unchanged()) return;
     while (at.path < request_.paths.size()) build_chunk(at);
     publish(at);
   }
 
  private:
+  /// Compares the sources with the branch's head; when nothing differs the job is done and nothing
+  /// was written. Stops at the first difference.
+  bool finish_unchanged() {
+    const Branch branch = current_branch();
+    std::vector<tree::RangeDelete> ranges;
+    for (const ImportPath& path : request_.paths) ranges.push_back(destination_range(path));
+    if (joined(ranges).size() != ranges.size()) return false;  // publish() compares the whole
+    for (const ImportPath& path : request_.paths) {
+      if (!is_same(path, branch.root)) return false;
+    }
+    job_.progress = 0;
+    end_unchanged(branch.head);
+    return true;
+  }
+
+  bool is_same(const ImportPath& path, const TreeRoot& head) {
+    const tree::RangeDelete range = destination_range(path);
+    tree::Cursor there(engine_.nodes, head);
+    there.seek(range.begin);
+    const auto at_end = [&] {
+      return !there.valid() || (!range.end.empty() && there.key() >= range.end);
+    };
+    ImportSource source(engine_, path, "", UINT64_MAX, [this] { tick(0); });
+    for (auto edit = source.next(); edit; edit = source.next()) {
+      if (at_end() || there.key() != edit->key || there.entry() != edit->entry) return false;
+      there.next();
+    }
+    return at_end();
+  }
+
+  void end_unchanged(const CommitId& head) {
+    job_.result = str_cat(view_of(head), kUnchanged);
+    engine_.jobs.finish(job_, owner_, meta::JobState::kDone);
+  }
+
+  Branch current_branch() {
+    auto branch = engine_.branches.find_by_id(job_.branch);
+    if (!branch) throw Error(ErrorCode::kNotFound, "branch_not_found", "branch not found");
+    return *std::move(branch);
+  }
+
   /// Applies up to kObjectsPerCheckpoint objects of the current path to the imported tree and
   /// remembers it.
   void build_chunk(ImportCheckpoint& at) {
@@ -62,6 +112,7 @@ class ImportRun {
         tree::edit_tree(engine_.nodes, nodes, {repository_.salt}, at.root, {}, source);
     nodes.flush();
     at.root = result.root;
+    at.objects = static_cast<uint64_t>(job_.progress);
     if (source.exhausted()) {
       ++at.path;
       at.after.clear();
@@ -73,14 +124,15 @@ class ImportRun {
   }
 
   void publish(const ImportCheckpoint& at) {
-    const auto branch = engine_.branches.find_by_id(job_.branch);
-    if (!branch) throw Error(ErrorCode::kNotFound, "branch_not_found", "branch not found");
+    CommitId head;
     const auto commit = build_and_publish(
-        engine_, repository_, branch->id, /*rotate=*/true,
+        engine_, repository_, current_branch().id, /*rotate=*/true,
         [&](BranchHold& hold, meta::NodeWriter& nodes) -> std::optional<BuiltCommit> {
           BuiltCommit built;
           built.drained = clean_tokens(hold);
           built.root = splice(hold, nodes, at.root);
+          head = hold.lease().head;
+          if (request_.if_changed && built.root.hash == hold.lease().root.hash) return std::nullopt;
           built.parents = {hold.lease().head};
           built.committer = request_.commit.committer;
           built.message =
@@ -91,6 +143,7 @@ class ImportRun {
           report();
           return built;
         });
+    if (!commit) return end_unchanged(head);
     engine_.repositories.set_metadata(
         repository_.id,
         {{std::string(kLastImportKey), std::to_string(to_seconds(commit->created))}}, {});
@@ -164,13 +217,23 @@ meta::Job get_job(Engine& engine, const RepositoryName& repository, const Branch
 }  // namespace
 
 std::string start_import(Engine& engine, const RepositoryName& repository, const BranchName& branch,
-                         const ImportRequest& request) {
+                         const ImportRequest& request, std::string_view idempotency_key) {
   const Repository repo = get_repository(engine, repository);
   check_writable(repo, request.force);
   const Branch target = get_branch(engine, repository, branch);
   for (const ImportPath& path : request.paths) check_source(engine, path);
-  return engine.jobs.create(kKind, repo.id, target.id, encode_import_request(request),
-                            request.commit.committer);
+  const std::string spec = encode_import_request(request);
+  const std::string id = engine.jobs.create(kKind, repo.id, target.id, spec,
+                                            request.commit.committer, idempotency_key);
+  if (!idempotency_key.empty()) {
+    const auto job = engine.jobs.find(id);
+    if (job && job->spec != spec) {
+      throw Error(ErrorCode::kConflict, "idempotency_key_reused",
+                  str_cat("this Idempotency-Key came with another import before (", id,
+                          "): use a new key for a new request"));
+    }
+  }
+  return id;
 }
 
 ImportStatus import_status(Engine& engine, const RepositoryName& repository,
@@ -181,8 +244,14 @@ ImportStatus import_status(Engine& engine, const RepositoryName& repository,
   status.completed = job.state == meta::JobState::kDone;
   status.updated = job.updated;
   status.ingested_objects = job.progress;
-  if (status.completed)
-    status.commit = engine.commits.get(job.repository, commit_id_from_bytes(job.result));
+  if (status.completed) {
+    std::string_view result = job.result;
+    if (result.ends_with(kUnchanged)) {
+      status.changed = false;
+      result.remove_suffix(kUnchanged.size());
+    }
+    status.commit = engine.commits.get(job.repository, commit_id_from_bytes(result));
+  }
   status.error = job.error;
   return status;
 }
@@ -198,17 +267,25 @@ bool run_one_import(Engine& engine, std::stop_token stop) {
   const int64_t owner = static_cast<int64_t>(random_u64() >> 1);
   auto job = engine.jobs.take(kKind, owner, kJobLease);
   if (!job) return false;
-  meta::Job failed = *job;
-  try {
-    ImportRun(engine, *std::move(job), owner, std::move(stop)).run();
-  } catch (const Stopped&) {
-    // Cancelled, or another process goes on from the last checkpoint.
-  } catch (const Error& error) {
-    failed.error = str_cat("import error: ", error.message());
-    log::warn("import failed", {{"job", failed.id}, {"error", error.message()}});
-    engine.jobs.finish(failed, owner, meta::JobState::kFailed);
+  for (int attempt = 1;; ++attempt) {
+    try {
+      // Again from the last checkpoint, unless the lease went to another process meanwhile.
+      if (attempt > 1) job = engine.jobs.find(job->id);
+      if (job) ImportRun(engine, *job, owner, stop).run();
+      return true;
+    } catch (const Stopped&) {
+      return true;  // cancelled, or another process goes on from the last checkpoint
+    } catch (const Error& error) {
+      log::warn("import failed",
+                {{"job", job->id}, {"attempt", attempt}, {"error", error.message()}});
+      if (error.code() != ErrorCode::kUnavailable || attempt == kAttemptsMax) {
+        job->error = str_cat("import error: ", error.message());
+        engine.jobs.finish(*job, owner, meta::JobState::kFailed);
+        return true;
+      }
+    }
+    pause(stop, kFirstPause * (1 << (attempt - 1)));
   }
-  return true;
 }
 
 }  // namespace tarn::versioning

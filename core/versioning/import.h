@@ -24,22 +24,29 @@ struct ImportRequest {
   std::vector<ImportPath> paths;  ///< may be empty: an empty commit
   CommitRequest commit;           ///< message "" = "Import objects"
   bool force = false;
+  /// Make no commit, and write nothing, when the branch has these very objects already.
+  bool if_changed = false;
 };
 
 struct ImportStatus {
   std::string id;
   bool completed = false;
+  bool changed = true;  ///< false: nothing to import, `commit` is the head that was compared
   Instant updated{};
   int64_t ingested_objects = 0;
   std::optional<Commit> commit;
   std::string error;  ///< "" = none; "Canceled" when cancelled
 };
 
-/// Stores the job before it returns. Throws: not_found, permission_denied (read-only),
-/// invalid_argument (a source inside a repository's namespace: message ends "invalid import
-/// source").
+constexpr size_t kIdempotencyKeyBytesMax = 255;
+
+/// Stores the job before it returns its id. With an idempotency key (not empty) the same request
+/// of the same user on the branch gets the id of the first, as long as its record is kept. Throws:
+/// not_found, permission_denied (read-only), invalid_argument (a source inside a repository's
+/// namespace: message ends "invalid import source"), conflict (reason "idempotency_key_reused": the
+/// key came with another request).
 std::string start_import(Engine& engine, const RepositoryName& repository, const BranchName& branch,
-                         const ImportRequest& request);
+                         const ImportRequest& request, std::string_view idempotency_key = {});
 /// Throws: not_found.
 ImportStatus import_status(Engine& engine, const RepositoryName& repository,
                            const BranchName& branch, std::string_view id);

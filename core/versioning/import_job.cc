@@ -8,6 +8,8 @@ namespace tarn::versioning {
 namespace {
 
 constexpr uint8_t kFormat = 1;
+constexpr uint8_t kFlagForce = 1;
+constexpr uint8_t kFlagIfChanged = 2;
 
 void put_metadata(std::string& out, const Metadata& metadata) {
   put_varint(out, metadata.size());
@@ -41,7 +43,8 @@ std::string encode_import_request(const ImportRequest& request) {
   put_metadata(out, request.commit.metadata);
   out.push_back(request.commit.date ? 1 : 0);
   if (request.commit.date) put_u64be(out, static_cast<uint64_t>(to_millis(*request.commit.date)));
-  out.push_back(request.force ? 1 : 0);
+  out.push_back(static_cast<char>((request.force ? kFlagForce : 0) |
+                                  (request.if_changed ? kFlagIfChanged : 0)));
   return out;
 }
 
@@ -60,7 +63,9 @@ ImportRequest decode_import_request(std::string_view bytes) {
   request.commit.message = std::string(in.bytes());
   request.commit.metadata = read_metadata(in);
   if (in.u8() != 0) request.commit.date = from_millis(static_cast<int64_t>(in.u64be()));
-  request.force = in.u8() != 0;
+  const uint8_t flags = in.u8();
+  request.force = (flags & kFlagForce) != 0;
+  request.if_changed = (flags & kFlagIfChanged) != 0;
   in.expect_end();
   return request;
 }
@@ -68,6 +73,7 @@ ImportRequest decode_import_request(std::string_view bytes) {
 std::string encode_import_checkpoint(const ImportCheckpoint& checkpoint) {
   std::string out(1, static_cast<char>(kFormat));
   put_varint(out, checkpoint.path);
+  put_varint(out, checkpoint.objects);
   put_bytes(out, checkpoint.after);
   put_varint(out, static_cast<uint64_t>(checkpoint.root.nid));
   put_bytes(out, view_of(checkpoint.root.hash));
@@ -80,6 +86,7 @@ ImportCheckpoint decode_import_checkpoint(std::string_view bytes) {
   WireReader in(bytes, "import checkpoint");
   if (in.u8() != kFormat) in.fail("has an unknown format");
   out.path = in.varint();
+  out.objects = in.varint();
   out.after = std::string(in.bytes());
   out.root.nid = static_cast<Nid>(in.varint());
   out.root.hash = hash128_from_bytes(in.bytes());

@@ -14,6 +14,7 @@ namespace tarn::versioning {
 /// of path number `path`; "" = its start.
 struct ImportCheckpoint {
   uint64_t path = 0;
+  uint64_t objects = 0;  ///< in `root`, for the progress shown
   std::string after;
   TreeRoot root;
 };

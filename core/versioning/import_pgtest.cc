@@ -6,6 +6,7 @@
 #include "core/versioning/diff.h"
 #include "core/versioning/import.h"
 #include "core/versioning/import_job.h"
+#include "core/versioning/import_verify.h"
 #include "tests/support/engine_fixture.h"
 
 namespace tarn::versioning {
@@ -142,8 +143,12 @@ TEST_F(Import, AnotherProcessGoesOnFromTheCheckpoint) {
   // The first process dies behind a checkpoint in the middle: its lease runs out at once.
   auto job = (*engine).jobs.take("import", 1, std::chrono::milliseconds{0});
   ASSERT_TRUE(job);
+  job->progress = 40;  // of objects behind the last checkpoint: they are listed again
+  ASSERT_TRUE((*engine).jobs.report(*job, 1, std::chrono::milliseconds{0}));
   ASSERT_TRUE(run_one_import(*engine, {})) << "the job must be taken over";
-  EXPECT_TRUE(import_status(*engine, repo, BranchName("main"), id).completed);
+  const ImportStatus status = import_status(*engine, repo, BranchName("main"), id);
+  EXPECT_TRUE(status.completed);
+  EXPECT_EQ(status.ingested_objects, 50);
   // A process that comes back late can neither report nor finish.
   EXPECT_FALSE((*engine).jobs.report(*job, 1, std::chrono::seconds{30}));
   EXPECT_FALSE((*engine).jobs.finish(*job, 1, meta::JobState::kFailed));
@@ -180,6 +185,124 @@ TEST_F(Import, AHeadThatMovedKeepsItsOwnChanges) {
   EXPECT_EQ(engine.keys(repo, "main"), "meanwhile raw/new");
 }
 
+/// Rows of the tables that a commit writes to.
+std::string written(TestEngine& engine) {
+  const db::Rows rows =
+      (*engine).pool.run(db::Query{"test_count_rows",
+                                   "SELECT (SELECT count(*) FROM nodes)::text || ' nodes ' || "
+                                   "(SELECT count(*) FROM commits)::text || ' commits'"},
+                         {}, db::Pool::Retry::kRead);
+  return std::string(rows.text(0, 0));
+}
+
+TEST_F(Import, OnRequestAnUnchangedSourceWritesNoNodeAndNoCommit) {
+  for (int i = 0; i < 2000; ++i) source("set/" + std::to_string(10'000 + i), "x");
+  engine.put(repo, "main", "other", "y");
+  engine.commit(repo, "main");
+  ImportRequest request = prefix("local:///lake/set/", "raw");
+  request.if_changed = true;
+  const ImportStatus first = run(request);
+  ASSERT_TRUE(first.completed) << first.error;
+  EXPECT_TRUE(first.changed);
+  const std::string before = written(engine);
+
+  const ImportStatus again = run(request);
+  ASSERT_TRUE(again.completed) << again.error;
+  EXPECT_FALSE(again.changed);
+  EXPECT_EQ(again.commit->id, first.commit->id);
+  EXPECT_EQ(again.ingested_objects, 0);
+  EXPECT_EQ(written(engine), before);
+
+  // Without the request it commits, as clients of the format expect.
+  request.if_changed = false;
+  EXPECT_NE(run(request).commit->id, first.commit->id);
+  EXPECT_NE(written(engine), before);
+}
+
+TEST_F(Import, OnRequestEveryDifferenceIsImported) {
+  source("set/1", "x");
+  source("set/2", "x");
+  ImportRequest request = prefix("local:///lake/set/", "raw");
+  request.if_changed = true;
+  ASSERT_TRUE(run(request).changed);
+  source("set/3", "a new one");
+  EXPECT_TRUE(run(request).changed);
+  EXPECT_FALSE(run(request).changed);
+  engine.store->remove("set/1");
+  EXPECT_TRUE(run(request).changed);
+  EXPECT_EQ(engine.keys(repo, "main"), "raw/2 raw/3");
+  engine.store->remove("set/2");
+  source("set/2", "other bytes");
+  EXPECT_TRUE(run(request).changed);
+  engine.put(repo, "main", "raw/by hand", "y");
+  engine.commit(repo, "main");
+  EXPECT_TRUE(run(request).changed) << "a key that the source does not have";
+  EXPECT_FALSE(run(request).changed);
+  // Two sources of one destination are compared by what they add up to.
+  request.paths.push_back({ImportPath::Kind::kObject, "local:///lake/set/2", "raw/2"});
+  EXPECT_FALSE(run(request).changed);
+}
+
+TEST_F(Import, AnIdempotencyKeyNamesOneImport) {
+  source("set/1", "x");
+  const ImportRequest request = prefix("local:///lake/set/", "raw");
+  const auto start = [&](const ImportRequest& given, std::string_view key) {
+    return start_import(*engine, repo, BranchName("main"), given, key);
+  };
+  const std::string id = start(request, "nightly");
+  EXPECT_EQ(start(request, "nightly"), id);
+  EXPECT_NE(start(request, "nightly2"), id);
+  EXPECT_NE(start(request, ""), start(request, ""));
+  ImportRequest other = request;
+  other.paths[0].destination = "elsewhere/";
+  try {
+    start(other, "nightly");
+    FAIL() << "another request under the same key";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.reason(), "idempotency_key_reused");
+  }
+  other = request;
+  other.commit.committer = "somebody else";
+  EXPECT_NE(start(other, "nightly"), id) << "keys of users are their own";
+}
+
+TEST_F(Import, VerifyingNamesChangedAndMissingSources) {
+  for (int i = 0; i < 9; ++i) source("set/" + std::to_string(i), "x");
+  ASSERT_TRUE(run(prefix("local:///lake/set/", "raw")).completed);
+  engine.put(repo, "main", "raw/own", "not imported");
+  const auto verify = [&](const VerifyOptions& options) {
+    return verify_import(*engine, repo, "main", options);
+  };
+  Verification all = verify({});
+  EXPECT_EQ(all.objects, 10u);
+  EXPECT_EQ(all.sources, 9u);
+  EXPECT_TRUE(all.changed.empty());
+  EXPECT_FALSE(all.has_more);
+
+  engine.store->remove("set/3");
+  engine.store->remove("set/5");
+  source("set/5", "longer");
+  engine.store->remove("set/7");
+  source("set/7", "y");  // as long as before
+  all = verify({});
+  ASSERT_EQ(all.changed.size(), 3u);
+  EXPECT_EQ(all.changed[0].path, "raw/3");
+  EXPECT_FALSE(all.changed[0].found);
+  EXPECT_EQ(all.changed[1].path, "raw/5");
+  EXPECT_EQ(all.changed[1].found->size_bytes, 6u);
+  EXPECT_EQ(all.changed[1].recorded.size_bytes, 1u);
+  EXPECT_EQ(all.changed[2].url, "local:///lake/set/7");
+
+  const Verification first = verify({.prefix = "raw/", .after = "", .limit = 2});
+  ASSERT_EQ(first.changed.size(), 2u);
+  EXPECT_TRUE(first.has_more);
+  const Verification rest = verify({.prefix = "raw/", .after = first.next, .limit = 2});
+  ASSERT_EQ(rest.changed.size(), 1u);
+  EXPECT_EQ(rest.changed[0].path, "raw/7");
+  EXPECT_FALSE(rest.has_more);
+  EXPECT_EQ(first.objects + rest.objects, 10u);
+}
+
 TEST(ImportJob, ItsFormsRoundTrip) {
   ImportRequest request;
   request.paths = {{ImportPath::Kind::kPrefix, "s3://b/p", "d/"},
@@ -189,7 +312,7 @@ TEST(ImportJob, ItsFormsRoundTrip) {
   const ImportRequest back = decode_import_request(encode_import_request(request));
   EXPECT_EQ(encode_import_request(back), encode_import_request(request));
   EXPECT_EQ(back.paths[1].destination, "k");
-  ImportCheckpoint at{3, "key", {}};
+  ImportCheckpoint at{3, 5, "key", {}};
   at.root.nid = 77;
   EXPECT_EQ(decode_import_checkpoint(encode_import_checkpoint(at)).root.nid, 77);
   EXPECT_EQ(decode_import_checkpoint("").path, 0u);

@@ -149,6 +149,7 @@ const std::vector<Row>& rows() {
     {"updateObjectUserMetadata", "path=dir/a", R"({"set":{}})", {{"fs:WriteObject", "repository/data/object/dir/a"}}},
     {"getUnderlyingProperties", "path=dir/a", "", {{"fs:ReadObject", "repository/data/object/dir/a"}}},
     {"listObjects", "", "", {{"fs:ListObjects", "repository/data"}}},
+    {"verifyImport", "", "", {{"fs:ListObjects", "repository/data"}}},
     {"createSymlinkFile", "", "", {{"fs:ListObjects", "repository/data"}, {"fs:WriteObject", "repository/data"}}},
     {"listRepositoryRuns", "", "", {{"ci:ReadAction", "repository/data"}}},
     {"getRun", "", "", {{"ci:ReadAction", "repository/data"}}},

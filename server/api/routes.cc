@@ -243,6 +243,9 @@ constexpr Route kRoutes[] = {
     {kPost, "/statistics", "postStatsEvents", any_account(), post_statistics, takes_checked_json<json::check_statistics>()},
     {kGet, "/usage-report/summary", "getUsageReportSummary", any_account(), get_usage_report},
     {kGet, "/oidc/callback", "oauthCallback", open(), not_implemented},
+
+    // Tarn's own.
+    {kGet, TARN_REF "/import/verify", "verifyImport", needs(kListObjects, on_repository), verify_import, takes(kAmount)},
 };
 // clang-format on
 

@@ -4,21 +4,9 @@
 #include <exception>
 
 #include "core/base/log.h"
-#include "core/base/mutex.h"
+#include "core/base/pause.h"
 
 namespace tarn::jobs {
-namespace {
-
-/// Returns early when asked to stop.
-void wait(std::stop_token stop, std::chrono::milliseconds duration) {
-  Mutex mutex;
-  CondVar never;
-  MutexLock lock(mutex);
-  never.wait_for(lock, stop, duration, [] { return false; });
-}
-
-}  // namespace
-
 std::chrono::milliseconds failure_pause(uint32_t failures) {
   constexpr std::chrono::milliseconds kFirst{1000};
   constexpr uint32_t kDoublingsMax = 5;  // beyond the maximum anyway
@@ -36,12 +24,12 @@ void Worker::loop(std::stop_token stop, const WorkerOptions& options, const Run&
     try {
       const bool worked = run(stop);
       failures = 0;
-      if (!worked) wait(stop, options.interval);
+      if (!worked) pause(stop, options.interval);
     } catch (const std::exception& error) {
       ++failures;
       log::warn("job_failed",
                 {{"job", options.name}, {"failures", failures}, {"message", error.what()}});
-      wait(stop, failure_pause(failures));
+      pause(stop, failure_pause(failures));
     }
   }
 }

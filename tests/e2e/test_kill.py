@@ -7,7 +7,6 @@ brings tarnd back, and looks for every write that was acknowledged. That the tes
 
 import os
 import random
-import signal
 import threading
 import time
 
@@ -113,10 +112,6 @@ def check_after(server, repo, load):
     assert left == []
 
 
-def embedded_pid(server):
-    return int((server.data_dir / "pg" / "15" / "postmaster.pid").read_text().splitlines()[0])
-
-
 def wait_until_it_writes(server, repo):
     """tarnd brings its PostgreSQL back by itself."""
     rest = clients.Rest(server)
@@ -152,7 +147,7 @@ def test_killing_tarnd_or_postgresql_loses_no_acknowledged_write(scratch_dir, lo
                 load.run_for(chance.uniform(0.3, 2), server.kill)
                 server.start()
             else:
-                load.run_for(chance.uniform(0.3, 2), lambda: os.kill(embedded_pid(server), signal.SIGKILL))
+                load.run_for(chance.uniform(0.3, 2), server.kill_postgres)
                 wait_until_it_writes(server, "kill")
             check_after(server, "kill", load)
             total += len(load.acknowledged)

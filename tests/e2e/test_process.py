@@ -185,16 +185,11 @@ def test_two_servers_do_not_share_a_data_directory(server):
     assert clients.Rest(server)("GET", "/repositories").status_code == 200
 
 
-def postmaster(server):
-    """The pid of the embedded PostgreSQL, which the server started."""
-    return int(next(server.data_dir.glob("pg/*/postmaster.pid")).read_text().splitlines()[0])
-
-
 def test_a_killed_database_comes_back(server, name):
     repo = new_repository(server.start(), name)
     repo.branch("main").object("kept").upload(data=b"1", mode="wb")
     rest = clients.Rest(server)
-    os.kill(postmaster(server), signal.SIGKILL)
+    server.kill_postgres()
     seen = set()
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:

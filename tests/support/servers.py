@@ -132,6 +132,13 @@ class Tarnd:
     def kill(self):
         self.process.stop(signal.SIGKILL)
 
+    def kill_postgres(self):
+        """kill -9 of the embedded PostgreSQL's postmaster."""
+        os.kill(self.postmaster(), signal.SIGKILL)
+
+    def postmaster(self):
+        return int(next(self.data_dir.glob("pg/*/postmaster.pid")).read_text().splitlines()[0])
+
     def stored(self):
         """Objects of repositories in the local store, as {relative path: size}."""
         return files_below(self.objects_dir)

@@ -131,6 +131,7 @@ http::Response link_physical_address(const Context& context, Call& call);
 http::Response start_import(const Context& context, Call& call);
 http::Response import_status(const Context& context, Call& call);
 http::Response cancel_import(const Context& context, Call& call);
+http::Response verify_import(const Context& context, Call& call);
 
 // actions.cc
 http::Response list_runs(const Context& context, Call& call);

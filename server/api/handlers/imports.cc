@@ -1,9 +1,24 @@
+#include "core/base/encoding.h"
+#include "core/base/error.h"
 #include "core/versioning/import.h"
+#include "core/versioning/import_verify.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/import.h"
 #include "server/api/response.h"
 
 namespace tarn::api {
+namespace {
+
+std::string_view idempotency_key(const Call& call) {
+  const std::string_view key = call.request.headers.get("Idempotency-Key");
+  if (key.size() > versioning::kIdempotencyKeyBytesMax || !is_utf8(key)) {
+    throw_invalid(
+        "parameter \"Idempotency-Key\" in header has an error: must be at most 255 bytes of UTF-8");
+  }
+  return key;
+}
+
+}  // namespace
 
 http::Response start_import(const Context& context, Call& call) {
   json::StartImport given = json::parse_start_import(call.body->root());
@@ -16,7 +31,9 @@ http::Response start_import(const Context& context, Call& call) {
                                            .date = given.commit.date,
                                            .allow_empty = given.commit.allow_empty,
                                            .force = given.commit.force},
-                                .force = given.force});
+                                .force = given.force,
+                                .if_changed = given.if_changed},
+                               idempotency_key(call));
   return json_response(202, json::id_body(id));
 }
 
@@ -29,6 +46,14 @@ http::Response import_status(const Context& context, Call& call) {
 http::Response cancel_import(const Context& context, Call& call) {
   versioning::cancel_import(context.engine, call.repository(), call.branch(), call.parameter("id"));
   return empty_response(204);
+}
+
+http::Response verify_import(const Context& context, Call& call) {
+  return json_response(200, json::verification_body(versioning::verify_import(
+                                context.engine, call.repository(), call.path("ref"),
+                                {.prefix = std::string(call.parameter("prefix")),
+                                 .after = std::string(call.parameter("after")),
+                                 .limit = call.amount()})));
 }
 
 }  // namespace tarn::api

@@ -1,5 +1,6 @@
 #include "server/api/json/import.h"
 
+#include "server/api/json/list.h"
 #include "server/api/json/writer.h"
 
 namespace tarn::api::json {
@@ -18,6 +19,14 @@ versioning::ImportPath import_path_of(const Value& item) {
   return out;
 }
 
+void write_source(Writer& out, uint64_t size_bytes, std::string_view etag, Instant mtime) {
+  out.begin_object();
+  out.text("checksum", etag);
+  out.text("mtime", to_rfc3339(mtime));
+  out.number("size_bytes", static_cast<int64_t>(size_bytes));
+  out.end_object();
+}
+
 }  // namespace
 
 StartImport parse_start_import(const Value& body) {
@@ -25,6 +34,7 @@ StartImport parse_start_import(const Value& body) {
   for (const Value& item : body.at("paths").items()) out.paths.push_back(import_path_of(item));
   out.commit = parse_create_commit(body.at("commit"));
   out.force = body.flag("force");
+  out.if_changed = body.flag("if_changed");
   return out;
 }
 
@@ -42,6 +52,7 @@ std::string import_status_body(const versioning::ImportStatus& status) {
   out.boolean("completed", status.completed);
   out.text("update_time", to_rfc3339(status.updated));
   out.number("ingested_objects", status.ingested_objects);
+  if (status.completed) out.boolean("changed", status.changed);
   if (status.commit) {
     out.text("metarange_id", metarange_id(status.commit->root));
     out.key("commit");
@@ -53,6 +64,34 @@ std::string import_status_body(const versioning::ImportStatus& status) {
     out.text("message", status.error);
     out.end_object();
   }
+  out.end_object();
+  return std::move(out).take();
+}
+
+std::string verification_body(const versioning::Verification& verification) {
+  Writer out;
+  out.begin_object();
+  write_pagination(out, verification.has_more, verification.has_more ? verification.next : "",
+                   verification.changed.size());
+  out.number("objects", static_cast<int64_t>(verification.objects));
+  out.number("sources", static_cast<int64_t>(verification.sources));
+  out.key("results");
+  out.begin_array();
+  for (const versioning::ChangedSource& source : verification.changed) {
+    out.begin_object();
+    out.text("path", source.path);
+    out.text("physical_address", source.url);
+    out.text("problem", source.found ? "changed" : "missing");
+    out.key("recorded");
+    write_source(out, source.recorded.size_bytes, source.recorded.etag, source.recorded.mtime);
+    if (source.found) {
+      out.key("found");
+      write_source(out, source.found->size_bytes, source.found->etag,
+                   from_millis(source.found->mtime_ns / 1'000'000));
+    }
+    out.end_object();
+  }
+  out.end_array();
   out.end_object();
   return std::move(out).take();
 }

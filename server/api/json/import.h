@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/versioning/import.h"
+#include "core/versioning/import_verify.h"
 #include "server/api/json/commit.h"
 #include "server/api/json/document.h"
 
@@ -14,11 +15,13 @@ struct StartImport {
   std::vector<versioning::ImportPath> paths;
   CreateCommit commit;
   bool force = false;
+  bool if_changed = false;
 };
 StartImport parse_start_import(const Value& body);
 
 /// {"id": ...}: imports and other tasks.
 std::string id_body(std::string_view id);
 std::string import_status_body(const versioning::ImportStatus& status);
+std::string verification_body(const versioning::Verification& verification);
 
 }  // namespace tarn::api::json

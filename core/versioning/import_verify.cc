@@ -1,0 +1,99 @@
+#include "core/versioning/import_verify.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <thread>
+#include <utility>
+
+#include "core/base/mutex.h"
+#include "core/blob/stores.h"
+#include "core/versioning/objects.h"
+
+namespace tarn::versioning {
+namespace {
+
+constexpr uint32_t kPageItems = 1000;
+
+bool is_as_recorded(const Entry& entry, const blob::BlobStat& found) {
+  if (found.size_bytes != entry.size_bytes) return false;
+  const auto version = entry.source_version();
+  if (!version) return true;  // linked without a version: only there and of this size
+  const std::string& etag = version->etag.empty() ? entry.etag : version->etag;
+  return found.etag == etag && found.mtime_ns == version->mtime_ns;
+}
+
+struct Question {
+  const ListItem* item;
+  const std::string* url;
+  std::optional<blob::BlobStat> answer;
+};
+
+/// Fills in the answers, several at a time.
+void ask_stores(Engine& engine, std::vector<Question>& questions) {
+  std::atomic<size_t> next = 0;
+  Mutex mutex;
+  std::exception_ptr error;
+  const auto work = [&] {
+    try {
+      for (size_t i = next++; i < questions.size(); i = next++) {
+        const blob::Located at = engine.stores.locate(*questions[i].url);
+        questions[i].answer = at.store->stat(at.key);
+      }
+    } catch (...) {
+      next = questions.size();
+      MutexLock lock(mutex);
+      if (!error) error = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    const size_t helpers = std::min<size_t>(kVerifyThreads, questions.size());
+    for (size_t i = 1; i < helpers; ++i) threads.emplace_back(work);
+    work();
+  }
+  if (error) std::rethrow_exception(error);
+}
+
+}  // namespace
+
+Verification verify_import(Engine& engine, const RepositoryName& repository, std::string_view ref,
+                           const VerifyOptions& options) {
+  const auto deadline = std::chrono::steady_clock::now() + kVerifyTime;
+  Verification out;
+  out.next = options.after;
+  for (;;) {
+    const Page<ListItem> page = list_objects(
+        engine, repository, ref,
+        {.prefix = options.prefix, .after = out.next, .delimiter = {}, .limit = kPageItems});
+    std::vector<Question> questions;
+    for (const ListItem& item : page.items) {
+      if (const auto* external = std::get_if<ExternalAddress>(&item.entry->address))
+        questions.push_back({&item, &external->url, {}});
+    }
+    ask_stores(engine, questions);
+    auto question = questions.begin();
+    for (const ListItem& item : page.items) {
+      if (out.changed.size() == options.limit) {
+        out.has_more = true;
+        return out;
+      }
+      ++out.objects;
+      out.next = item.path;
+      if (question == questions.end() || question->item != &item) continue;
+      ++out.sources;
+      if (!question->answer || !is_as_recorded(*item.entry, *question->answer)) {
+        out.changed.push_back(
+            {item.path, *item.entry, *question->url, std::move(question->answer)});
+      }
+      ++question;
+    }
+    out.has_more = page.has_more;
+    if (!page.has_more || out.objects >= kVerifyObjectsPerRequest ||
+        std::chrono::steady_clock::now() >= deadline) {
+      return out;
+    }
+  }
+}
+
+}  // namespace tarn::versioning

@@ -1,0 +1,4 @@
+-- A client that repeats a request under the same key gets the job of the first one.
+ALTER TABLE jobs ADD COLUMN idempotency_key text;
+CREATE UNIQUE INDEX jobs_idempotency ON jobs (kind, branch_id, owner, idempotency_key)
+  WHERE idempotency_key IS NOT NULL;

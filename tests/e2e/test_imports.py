@@ -1,0 +1,172 @@
+"""Imports that are repeated, verified, run beside each other, and interrupted by kill -9."""
+
+import concurrent.futures
+import os
+import time
+
+import clients
+import lakefs
+import pytest
+import servers
+
+
+def start(rest, repo, branch, source, destination="raw/", headers=None, **fields):
+    return rest("POST", f"/repositories/{repo}/branches/{branch}/import", headers=headers, json={
+        "paths": [{"type": "common_prefix", "path": f"local://{source}/", "destination": destination}],
+        "commit": {"message": "lake"}, **fields})
+
+
+def finished(rest, repo, branch, import_id):
+    for _ in range(600):
+        status = rest("GET", f"/repositories/{repo}/branches/{branch}/import?id={import_id}").json()
+        if status["completed"] or "error" in status:
+            return status
+        time.sleep(0.05)
+    raise AssertionError(f"import {import_id} does not end")
+
+
+def files(directory, count, size=3):
+    directory.mkdir(parents=True)
+    for n in range(count):
+        (directory / f"{n:06}").write_bytes(b"x" * size)
+    return directory
+
+
+def test_a_repeated_import_says_when_nothing_changed(tarn, rest, repo, name):
+    source = files(tarn.import_root / name, 200)
+
+    def run():
+        return finished(rest, name, "main", start(rest, name, "main", source, if_changed=True).json()["id"])
+
+    first = run()
+    assert first["changed"] and first["ingested_objects"] == 200
+    again = run()
+    assert again["completed"] and not again["changed"]
+    assert again["commit"]["id"] == first["commit"]["id"] == repo.branch("main").get_commit().id
+    (source / "000007").write_bytes(b"longer than before")
+    third = run()
+    assert third["changed"] and third["commit"]["parents"] == [first["commit"]["id"]]
+
+
+def test_a_repeated_request_with_its_key_starts_one_import(tarn, rest, repo, name):
+    source = files(tarn.import_root / name, 10)
+    key = {"Idempotency-Key": f"nightly {name}"}
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        ids = {answer.json()["id"]
+               for answer in pool.map(lambda _: start(rest, name, "main", source, headers=key), range(16))}
+    assert len(ids) == 1
+    finished(rest, name, "main", ids.pop())
+    assert [commit.message for commit in repo.branch("main").log()] == ["lake", "Repository created"]
+    other = start(rest, name, "main", source, destination="other/", headers=key)
+    assert other.status_code == 409 and other.json()["code"] == "idempotency_key_reused"
+    long_key = start(rest, name, "main", source, headers={"Idempotency-Key": "k" * 256})
+    assert long_key.status_code == 400 and "Idempotency-Key" in long_key.json()["message"]
+
+
+def test_verify_names_the_sources_that_changed(tarn, rest, repo, name):
+    source = files(tarn.import_root / name, 1200)
+    finished(rest, name, "main", start(rest, name, "main", source).json()["id"])
+    verify = f"/repositories/{name}/refs/main/import/verify"
+    whole = rest("GET", verify).json()
+    assert (whole["objects"], whole["sources"], whole["results"]) == (1200, 1200, [])
+
+    os.utime(source / "000003", (1, 1))
+    (source / "000500").unlink()
+    (source / "001100").write_bytes(b"longer than before")
+    found = rest("GET", verify).json()
+    assert [(item["path"], item["problem"]) for item in found["results"]] == [
+        ("raw/000003", "changed"), ("raw/000500", "missing"), ("raw/001100", "changed")]
+    assert found["results"][2]["recorded"]["size_bytes"] == 3
+    assert found["results"][2]["found"]["size_bytes"] == 18
+    page = rest("GET", f"{verify}?amount=2").json()
+    assert len(page["results"]) == 2 and page["pagination"]["has_more"]
+    rest_of_it = rest("GET", f"{verify}?amount=2&after={page['pagination']['next_offset']}").json()
+    assert [item["path"] for item in rest_of_it["results"]] == ["raw/001100"]
+    assert not rest_of_it["pagination"]["has_more"]
+
+
+def test_several_imports_run_at_once(tarn, rest, repo, name):
+    """On four branches, and two of one branch: the second follows the first."""
+    for branch in "abcd":
+        repo.branch(branch).create("main")
+    jobs = []
+    for n, branch in enumerate(["a", "b", "c", "d", "d"]):
+        source = files(tarn.import_root / f"{name}-{n}", 300)
+        jobs.append((branch, start(rest, name, branch, source, destination=f"{n}/").json()["id"]))
+    for branch, import_id in jobs:
+        assert finished(rest, name, branch, import_id)["completed"]
+    assert len(list(repo.branch("a").objects(max_amount=1000))) == 300
+    assert len(list(repo.branch("d").objects(max_amount=1000))) == 600
+
+
+def test_s3_sources_are_verified_and_compared_too(tarn_s3, versitygw, name):
+    bucket = clients.boto3_client(versitygw)
+    for n in range(20):
+        bucket.put_object(Bucket="lake", Key=f"{name}/in/{n:02}", Body=b"x" * n)
+    rest = clients.Rest(tarn_s3)
+    lakefs.repository(name, client=clients.lakefs_client(tarn_s3)).create(storage_namespace=f"s3://lake/{name}/ns")
+
+    def run():
+        answer = rest("POST", f"/repositories/{name}/branches/main/import", json={
+            "paths": [{"type": "common_prefix", "path": f"s3://lake/{name}/in/", "destination": ""}],
+            "commit": {"message": "lake"}, "if_changed": True})
+        return finished(rest, name, "main", answer.json()["id"])
+
+    assert run()["changed"]
+    assert not run()["changed"]
+    bucket.put_object(Bucket="lake", Key=f"{name}/in/03", Body=b"yyy")
+    bucket.delete_object(Bucket="lake", Key=f"{name}/in/05")
+    found = rest("GET", f"/repositories/{name}/refs/main/import/verify").json()
+    assert [(item["path"], item["problem"]) for item in found["results"]] == [("03", "changed"), ("05", "missing")]
+    assert run()["changed"]
+    assert rest("GET", f"/repositories/{name}/refs/main/import/verify").json()["results"] == []
+
+
+# A new process takes the import over when the lease of the dead one runs out: 30 s that only the long run has.
+VICTIMS = ["postgres", "tarnd"] if os.environ.get("TARN_TEST_LONG") == "1" else ["postgres"]
+
+
+@pytest.mark.parametrize("victim", VICTIMS)
+def test_an_import_outlives_kill_9(scratch_dir, initialised_data, long_tests, victim):
+    """10^5 objects here, 10^6 in the long run: killed in the middle, it ends by itself after the restart."""
+    count = 1_000_000 if long_tests else 100_000
+    server = servers.Tarnd(scratch_dir / "tarnd")
+    server.copy_data_of(initialised_data)
+    server.start()
+    source = server.import_root / "many"
+    for n in range(count // 1000):
+        (source / f"{n:04}").mkdir(parents=True)
+        for m in range(1000):
+            os.close(os.open(source / f"{n:04}" / f"{m:03}", os.O_CREAT | os.O_WRONLY, 0o644))
+    client = clients.lakefs_client(server)
+    repo = lakefs.repository("lake", client=client).create(storage_namespace="local://lake")
+    rest = clients.Rest(server)
+    import_id = start(rest, "lake", "main", source).json()["id"]
+    path = f"/repositories/lake/branches/main/import?id={import_id}"
+    for _ in range(1000):
+        status = rest("GET", path).json()
+        if status["ingested_objects"] > 0:
+            break
+        time.sleep(0.005)
+    assert not status["completed"], "killed too late: the import was faster than its killer"
+    if victim == "tarnd":
+        server.kill()
+        server.start()
+    else:
+        server.kill_postgres()
+    rest = clients.Rest(server)
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        answer = rest("GET", path)
+        if answer.status_code == 200:
+            status = answer.json()
+            if status["completed"] or "error" in status:
+                break
+            # Nothing of it may be visible before its commit.
+            assert rest("GET", "/repositories/lake/refs/main/objects/ls?amount=1").json().get("results") in ([], None)
+        time.sleep(0.5)
+    assert status["completed"] and status["ingested_objects"] == count, status
+    log = list(repo.branch("main").log())
+    assert [commit.message for commit in log] == ["lake", "Repository created"]
+    assert rest("GET", "/repositories/lake/refs/main/import/verify?amount=1").json()["results"] == []
+    server.stop()
