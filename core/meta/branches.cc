@@ -10,21 +10,37 @@ namespace {
 constexpr std::string_view kStateBranchGone = "TN001";
 constexpr std::string_view kStateChanged = "TN003";
 
-#define TARN_BRANCH_COLUMNS "branch_id, name, head, root_nid, root_hash, hidden"
+#define TARN_BRANCH_COLUMNS                                                        \
+  "b.branch_id, b.name, b.head, b.root_nid, b.root_hash, b.hidden, b.expires_ms, " \
+  "r.settings_version, b.repo_id FROM branches b JOIN repositories r ON r.repo_id = b.repo_id"
 
 constexpr db::Query kSelectBranch{"branches_select_by_name",
                                   "SELECT " TARN_BRANCH_COLUMNS
-                                  " FROM branches WHERE repo_id = $1 AND name = $2"};
+                                  " WHERE b.repo_id = $1 AND b.name = $2"};
 
-constexpr db::Query kSelectById{
-    "branches_select_by_id", "SELECT " TARN_BRANCH_COLUMNS " FROM branches WHERE branch_id = $1"};
+constexpr db::Query kSelectById{"branches_select_by_id",
+                                "SELECT " TARN_BRANCH_COLUMNS " WHERE b.branch_id = $1"};
 
 constexpr db::Query kSelectPage{"branches_select_page", "SELECT " TARN_BRANCH_COLUMNS R"sql(
-  FROM branches
-  WHERE repo_id = $1 AND name > $2 AND name >= $3 AND starts_with(name, $3) AND ($4 OR NOT hidden)
-  ORDER BY name LIMIT $5)sql"};
+  WHERE b.repo_id = $1 AND b.name > $2 AND b.name >= $3 AND starts_with(b.name, $3) AND ($4 OR NOT b.hidden)
+  ORDER BY b.name LIMIT $5)sql"};
 
 constexpr db::Query kCreate{"branches_create_row", "SELECT create_branch($1, $2, $3, $4)"};
+
+constexpr db::Query kSetExpiry{"branches_set_expiry", R"sql(
+  UPDATE branches SET expires_ms = $3 WHERE repo_id = $1 AND name = $2)sql"};
+
+// The earliest first, and one that another server has claimed not at all. Index branches_by_expiry.
+constexpr db::Query kClaimExpired{"branches_claim_expired", R"sql(
+  WITH claimed AS (
+    UPDATE branches SET expiry_claimed_until = clock_timestamp() + $2 * interval '1 millisecond'
+    WHERE branch_id = (
+      SELECT branch_id FROM branches
+      WHERE expires_ms <= $1 AND (expiry_claimed_until IS NULL OR expiry_claimed_until < clock_timestamp())
+      ORDER BY expires_ms LIMIT 1 FOR UPDATE SKIP LOCKED)
+    RETURNING branch_id)
+  SELECT )sql" TARN_BRANCH_COLUMNS R"sql(
+  JOIN claimed c ON c.branch_id = b.branch_id)sql"};
 
 constexpr db::Query kAcquire{"branches_acquire_lease", R"sql(
   SELECT status, head, root_nid, root_hash, token, sealed, has_ranges FROM acquire_branch($1, $2, $3, $4))sql"};
@@ -104,6 +120,8 @@ Branch branch_from(const db::Rows& rows, size_t row) {
   if (!rows.null(row, 3)) b.root.nid = rows.integer(row, 3);
   b.root.hash = hash128_from_bytes(rows.bytes(row, 4));
   b.hidden = rows.boolean(row, 5);
+  if (!rows.null(row, 6)) b.expires = from_millis(rows.integer(row, 6));
+  b.settings_version = rows.integer(row, 7);
   return b;
 }
 
@@ -155,11 +173,30 @@ Page<Branch> Branches::list(RepositoryId repository, std::string_view prefix,
 }
 
 Branches::CreateOutcome Branches::create(RepositoryId repository, const BranchName& name,
-                                         const CommitId& head, bool hidden) {
-  const db::Rows rows = pool_.run(
-      kCreate, {static_cast<int32_t>(repository), name.str(), db::Bytes{view_of(head)}, hidden},
-      db::Pool::Retry::kWrite);
-  return static_cast<CreateOutcome>(rows.integer(0, 0));
+                                         const CommitId& head, const CreateOptions& options) {
+  const int32_t repo = static_cast<int32_t>(repository);
+  const std::initializer_list<db::Param> params = {repo, name.str(), db::Bytes{view_of(head)},
+                                                   options.hidden};
+  const auto outcome_from = [](const db::Rows& rows) {
+    return static_cast<CreateOutcome>(rows.integer(0, 0));
+  };
+  if (!options.expires) return outcome_from(pool_.run(kCreate, params, db::Pool::Retry::kWrite));
+  return pool_.transaction([&](db::Connection& connection) {
+    const CreateOutcome outcome = outcome_from(connection.run(kCreate, params));
+    if (outcome == CreateOutcome::kDone) {
+      connection.run(kSetExpiry, {repo, name.str(), to_millis(*options.expires)});
+    }
+    return outcome;
+  });
+}
+
+std::optional<Branches::Expired> Branches::claim_expired(Instant now,
+                                                         std::chrono::milliseconds claim) {
+  const db::Rows rows =
+      pool_.run(kClaimExpired, {to_millis(now), static_cast<int64_t>(claim.count())},
+                db::Pool::Retry::kWrite);
+  if (rows.empty()) return std::nullopt;
+  return Expired{static_cast<RepositoryId>(rows.integer(0, 8)), branch_from(rows, 0)};
 }
 
 Branches::Acquired Branches::acquire(BranchId branch, int64_t owner, std::chrono::milliseconds ttl,

@@ -55,8 +55,20 @@ class Branches {
                     uint32_t limit, bool show_hidden);
 
   enum class CreateOutcome { kDone, kCommitGone, kBranchExists, kTagExists, kCommitHasName };
+  struct CreateOptions {
+    bool hidden = false;
+    std::optional<Instant> expires{};
+  };
   CreateOutcome create(RepositoryId repository, const BranchName& name, const CommitId& head,
-                       bool hidden);
+                       const CreateOptions& options);
+
+  struct Expired {
+    RepositoryId repository{};
+    Branch branch;
+  };
+  /// A branch that expired by `now` and that nobody has claimed; no other caller is given it before
+  /// `claim` has passed.
+  std::optional<Expired> claim_expired(Instant now, std::chrono::milliseconds claim);
 
   /// Takes the lease; with `rotate` also seals what is staged.
   struct Acquired {

@@ -42,6 +42,8 @@ constexpr db::Query kRetireTokens{"repositories_retire_tokens", R"sql(
 constexpr db::Query kDeleteBranches{"repositories_delete_branches",
                                     "DELETE FROM branches WHERE repo_id = $1"};
 constexpr db::Query kDeleteTags{"repositories_delete_tags", "DELETE FROM tags WHERE repo_id = $1"};
+constexpr db::Query kDeleteSettings{"repositories_delete_settings",
+                                    "DELETE FROM repository_settings WHERE repo_id = $1"};
 
 constexpr db::Query kInsertReader{"repositories_insert_reader", R"sql(
   INSERT INTO repository_readers (owner_id, reader_id) VALUES ($1, $2) ON CONFLICT DO NOTHING)sql"};
@@ -130,6 +132,7 @@ bool Repositories::remove(const RepositoryName& name, Instant now) {
     connection.run(kRetireTokens, {id});
     connection.run(kDeleteBranches, {id});
     connection.run(kDeleteTags, {id});
+    connection.run(kDeleteSettings, {id});
     return true;
   });
 }

@@ -34,7 +34,7 @@ constexpr int64_t kStatusChanged = 3;
 // One statement, so one snapshot: branch row and staged rows always belong together. Primary keys
 // of branches and staging, three index probes.
 constexpr db::Query kLookup{"staging_lookup_key", "SELECT " TARN_BRANCH_STATE R"sql(,
-    s.token, s.kind, s.val, g.token, g.kind
+    s.token, s.kind, s.val, g.token, g.kind, r.settings_version
   FROM repositories r
   JOIN branches b ON b.repo_id = r.repo_id AND b.name = $2
   LEFT JOIN LATERAL (
@@ -46,10 +46,19 @@ constexpr db::Query kLookup{"staging_lookup_key", "SELECT " TARN_BRANCH_STATE R"
     ORDER BY token DESC LIMIT 1) g ON true
   WHERE r.name = $1 AND r.deleted_ms IS NULL)sql"};
 
-constexpr db::Query kStage{"staging_insert_rows", "SELECT stage_entries($1, $2, $3, $4, $5)"};
+// Nothing is staged (status 3: changed) under rules other than those that permitted it: a rule
+// holds for every statement that begins after it was set.
+#define TARN_IF_SETTINGS_ARE(version)                                                      \
+  "SELECT CASE WHEN EXISTS (SELECT 1 FROM branches b JOIN repositories r USING (repo_id) " \
+  "WHERE b.branch_id = $2 AND r.settings_version = " version ") THEN "
 
-constexpr db::Query kStageIf{"staging_insert_row_if",
-                             "SELECT stage_entry_if($1, $2, $3, $4, $5, $6, $7, $8, $9)"};
+constexpr db::Query kStage{
+    "staging_insert_rows",
+    TARN_IF_SETTINGS_ARE("$6") "stage_entries($1, $2, $3, $4, $5) ELSE 3 END"};
+
+constexpr db::Query kStageIf{
+    "staging_insert_row_if",
+    TARN_IF_SETTINGS_ARE("$10") "stage_entry_if($1, $2, $3, $4, $5, $6, $7, $8, $9) ELSE 3 END"};
 
 // The first $7 rows of every token by its index; of the union the first $7 keys are then right.
 constexpr db::Query kSelectPage{"staging_select_page", "SELECT " TARN_BRANCH_STATE R"sql(,
@@ -146,6 +155,7 @@ BranchLookup lookup_from(const db::Rows& rows) {
   BranchLookup out;
   out.repository = static_cast<RepositoryId>(rows.integer(0, 0));
   out.branch = branch_from(rows, 0);
+  out.branch.settings_version = rows.integer(0, 13);
   out.token = rows.integer(0, 7);
   const bool staged = !rows.null(0, 8);
   const bool ranged = !rows.null(0, 11);
@@ -179,9 +189,16 @@ std::vector<StagedRange> ranges_from(const db::Rows& rows) {
 }
 
 Staging::StageOutcome outcome_of(int64_t status) {
-  if (status == kStatusWriterGone) throw_writer_gone();
-  return status == kStatusBranchGone ? Staging::StageOutcome::kBranchGone
-                                     : Staging::StageOutcome::kDone;
+  switch (status) {
+    case kStatusWriterGone:
+      throw_writer_gone();
+    case kStatusBranchGone:
+      return Staging::StageOutcome::kBranchGone;
+    case kStatusChanged:
+      return Staging::StageOutcome::kChanged;
+    default:
+      return Staging::StageOutcome::kDone;
+  }
 }
 
 }  // namespace
@@ -235,9 +252,9 @@ std::shared_ptr<Staging::StageBatcher> Staging::batcher_of(BranchId branch) {
 }
 
 Staging::StageOutcome Staging::stage(BranchId branch, const Key& key,
-                                     const std::optional<Entry>& entry) {
+                                     const std::optional<Entry>& entry, int64_t settings_version) {
   StageRequest request{&key, entry ? encode_entry(*entry) : std::string(),
-                       entry ? kKindEntry : kKindDeleted};
+                       entry ? kKindEntry : kKindDeleted, settings_version};
   return batcher_of(branch)->submit(std::move(request));
 }
 
@@ -245,7 +262,12 @@ std::vector<Staging::StageOutcome> Staging::run_stages(BranchId branch,
                                                        std::span<const StageRequest> requests) {
   // Sorted, so that two batches never wait for each other's rows; a key once, its last write.
   std::map<std::string_view, const StageRequest*> last;
-  for (const StageRequest& request : requests) last[request.key->str()] = &request;
+  // Versions only grow: under the oldest of them the batch changes nothing that is not permitted.
+  int64_t settings_version = requests.front().settings_version;
+  for (const StageRequest& request : requests) {
+    last[request.key->str()] = &request;
+    settings_version = std::min(settings_version, request.settings_version);
+  }
   std::vector<db::Bytes> keys, values;
   std::vector<int16_t> kinds;
   for (const auto& [key, request] : last) {
@@ -253,10 +275,12 @@ std::vector<Staging::StageOutcome> Staging::run_stages(BranchId branch,
     kinds.push_back(request->kind);
     values.push_back({request->bytes});
   }
-  return std::vector<StageOutcome>(requests.size(), stage_arrays(branch, keys, kinds, values));
+  return std::vector<StageOutcome>(requests.size(),
+                                   stage_arrays(branch, keys, kinds, values, settings_version));
 }
 
-Staging::StageOutcome Staging::stage_many(BranchId branch, std::vector<StagedRow> rows) {
+Staging::StageOutcome Staging::stage_many(BranchId branch, std::vector<StagedRow> rows,
+                                          int64_t settings_version) {
   std::map<std::string, std::optional<Entry>> last;
   for (StagedRow& row : rows) last[std::move(row.key)] = std::move(row.entry);
   std::vector<std::string> bytes;
@@ -269,17 +293,18 @@ Staging::StageOutcome Staging::stage_many(BranchId branch, std::vector<StagedRow
     kinds.push_back(entry ? kKindEntry : kKindDeleted);
     values.push_back({bytes.back()});
   }
-  return stage_arrays(branch, keys, kinds, values);
+  return stage_arrays(branch, keys, kinds, values, settings_version);
 }
 
 Staging::StageOutcome Staging::stage_arrays(BranchId branch, const std::vector<db::Bytes>& keys,
                                             const std::vector<int16_t>& kinds,
-                                            const std::vector<db::Bytes>& values) {
+                                            const std::vector<db::Bytes>& values,
+                                            int64_t settings_version) {
   // Writing the same rows twice is the same as once and nothing was acknowledged yet, so a lost
   // answer is retried.
-  const db::Rows rows =
-      pool_.run(kStage, {writer_.id(), static_cast<int32_t>(branch), keys, kinds, values},
-                db::Pool::Retry::kRead);
+  const db::Rows rows = pool_.run(
+      kStage, {writer_.id(), static_cast<int32_t>(branch), keys, kinds, values, settings_version},
+      db::Pool::Retry::kRead);
   return outcome_of(rows.integer(0, 0));
 }
 
@@ -292,11 +317,11 @@ Staging::ConditionalOutcome Staging::stage_if(const BranchLookup& seen, const Ke
   const std::optional<db::Bytes> expected =
       seen.row_kind ? std::optional<db::Bytes>(db::Bytes{seen.row_bytes}) : std::nullopt;
   try {
-    const db::Rows rows =
-        pool_.run(kStageIf,
-                  {writer_.id(), static_cast<int32_t>(seen.branch.id), seen.token, root,
-                   seen.row_kind, expected, db::Bytes{key.str()}, kind, db::Bytes{bytes}},
-                  db::Pool::Retry::kWrite);
+    const db::Rows rows = pool_.run(
+        kStageIf,
+        {writer_.id(), static_cast<int32_t>(seen.branch.id), seen.token, root, seen.row_kind,
+         expected, db::Bytes{key.str()}, kind, db::Bytes{bytes}, seen.branch.settings_version},
+        db::Pool::Retry::kWrite);
     const int64_t status = rows.integer(0, 0);
     if (status == kStatusChanged) return ConditionalOutcome::kChanged;
     return outcome_of(status) == StageOutcome::kDone ? ConditionalOutcome::kDone

@@ -77,15 +77,23 @@ class Staging {
   std::optional<BranchLookup> lookup(const RepositoryName& repository, const BranchName& branch,
                                      const Key& key);
 
-  enum class StageOutcome { kDone, kBranchGone };
+  enum class StageOutcome {
+    kDone,
+    kBranchGone,
+    kChanged,  ///< the repository's settings are not at `settings_version`: read them again
+  };
   /// Durable when it returns. Concurrent calls for one branch share a statement; of two writes of a
-  /// key in one batch the later wins. `entry` absent = delete.
-  StageOutcome stage(BranchId branch, const Key& key, const std::optional<Entry>& entry);
+  /// key in one batch the later wins. `entry` absent = delete. `settings_version`: of the rules
+  /// that permit the write; 0 = there are none.
+  StageOutcome stage(BranchId branch, const Key& key, const std::optional<Entry>& entry,
+                     int64_t settings_version = 0);
   /// One statement, keys may repeat (the last wins).
-  StageOutcome stage_many(BranchId branch, std::vector<StagedRow> rows);
+  StageOutcome stage_many(BranchId branch, std::vector<StagedRow> rows,
+                          int64_t settings_version = 0);
 
   enum class ConditionalOutcome { kDone, kBranchGone, kChanged };
-  /// Stages only if nothing that decides the key's visible state has changed since `seen`.
+  /// Stages only if nothing that decides the key's visible state, and no setting of the repository,
+  /// has changed since `seen`.
   ConditionalOutcome stage_if(const BranchLookup& seen, const Key& key,
                               const std::optional<Entry>& entry);
 
@@ -119,6 +127,7 @@ class Staging {
     const Key* key;
     std::string bytes;
     int16_t kind;
+    int64_t settings_version;
   };
   using LookupBatcher = Batcher<LookupRequest, std::optional<BranchLookup>>;
   using StageBatcher = Batcher<StageRequest, StageOutcome>;
@@ -128,8 +137,8 @@ class Staging {
                      bool* has_ranges);
   std::vector<StageOutcome> run_stages(BranchId branch, std::span<const StageRequest> requests);
   StageOutcome stage_arrays(BranchId branch, const std::vector<db::Bytes>& keys,
-                            const std::vector<int16_t>& kinds,
-                            const std::vector<db::Bytes>& values);
+                            const std::vector<int16_t>& kinds, const std::vector<db::Bytes>& values,
+                            int64_t settings_version);
   std::shared_ptr<StageBatcher> batcher_of(BranchId branch);
 
   db::Pool& pool_;

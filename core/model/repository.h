@@ -1,6 +1,8 @@
 // Repositories and their refs as values.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "core/base/time.h"
@@ -27,6 +29,10 @@ struct Branch {
   CommitId head;
   TreeRoot root;
   bool hidden = false;
+  std::optional<Instant> expires{};  ///< when it is deleted by itself
+  /// Of its repository's settings when the row was read to be written to (meta::Branches::find,
+  /// meta::Staging::lookup): the rules it obeys. 0 elsewhere, which every write checks anew.
+  int64_t settings_version = 0;
 };
 
 struct Tag {

@@ -10,6 +10,7 @@
 #include "core/meta/node_store.h"
 #include "core/meta/part_lists.h"
 #include "core/meta/repositories.h"
+#include "core/meta/repository_settings.h"
 #include "core/meta/staging.h"
 #include "core/meta/tags.h"
 #include "core/meta/uploads.h"
@@ -33,6 +34,7 @@ struct Assembly::Parts {
   Parts(db::Pool& pool, blob::Stores& stores, const Clock& clock, AssemblyOptions options)
       : writer(pool, clock),
         repositories(pool),
+        settings(pool),
         branches(pool),
         tags(pool),
         commits(pool),
@@ -41,14 +43,16 @@ struct Assembly::Parts {
         uploads(pool, clock),
         part_lists(pool),
         jobs(pool, clock),
-        engine{clock,      pool,    stores, repositories, branches,
-               tags,       commits, nodes,  staging,      uploads,
-               part_lists, jobs,    writer, queues,       std::move(options.link_key)} {
+        engine{clock,    pool,     stores,  repositories,
+               settings, branches, tags,    commits,
+               nodes,    staging,  uploads, part_lists,
+               jobs,     writer,   queues,  std::move(options.link_key)} {
     writer.register_process();
   }
 
   meta::Writer writer;
   meta::Repositories repositories;
+  meta::RepositorySettings settings;
   meta::Branches branches;
   meta::Tags tags;
   meta::Commits commits;

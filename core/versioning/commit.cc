@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "core/meta/branches.h"
 #include "core/tree/edit.h"
+#include "core/versioning/protection.h"
 #include "core/versioning/publish.h"
 #include "core/versioning/refs.h"
 #include "core/versioning/repositories.h"
@@ -15,6 +16,7 @@ Commit commit_branch(Engine& engine, const RepositoryName& repository, const Bra
   const Repository repo = get_repository(engine, repository);
   check_writable(repo, request.force);
   const Branch target = get_branch(engine, repository, branch);
+  check_branch_action(engine, repo.id, target, BranchAction::kCommit);
   const auto commit = build_and_publish(
       engine, repo, target.id, /*rotate=*/true,
       [&](BranchHold& hold, meta::NodeWriter& nodes) -> std::optional<BuiltCommit> {

@@ -19,6 +19,7 @@ class Jobs;
 class NodeStore;
 class PartLists;
 class Repositories;
+class RepositorySettings;
 class Staging;
 class Tags;
 class Uploads;
@@ -35,6 +36,7 @@ struct Engine {
   db::Pool& pool;
   blob::Stores& stores;
   meta::Repositories& repositories;
+  meta::RepositorySettings& settings;
   meta::Branches& branches;
   meta::Tags& tags;
   meta::Commits& commits;

@@ -16,6 +16,7 @@
 #include "core/tree/cursor.h"
 #include "core/versioning/import_job.h"
 #include "core/versioning/import_source.h"
+#include "core/versioning/protection.h"
 #include "core/versioning/publish.h"
 #include "core/versioning/refs.h"
 #include "core/versioning/repositories.h"
@@ -124,9 +125,11 @@ class ImportRun {
   }
 
   void publish(const ImportCheckpoint& at) {
+    const Branch branch = current_branch();
+    check_branch_action(engine_, repository_.id, branch, BranchAction::kImport);
     CommitId head;
     const auto commit = build_and_publish(
-        engine_, repository_, current_branch().id, /*rotate=*/true,
+        engine_, repository_, branch.id, /*rotate=*/true,
         [&](BranchHold& hold, meta::NodeWriter& nodes) -> std::optional<BuiltCommit> {
           BuiltCommit built;
           built.drained = clean_tokens(hold);
@@ -221,6 +224,7 @@ std::string start_import(Engine& engine, const RepositoryName& repository, const
   const Repository repo = get_repository(engine, repository);
   check_writable(repo, request.force);
   const Branch target = get_branch(engine, repository, branch);
+  check_branch_action(engine, repo.id, target, BranchAction::kImport);
   for (const ImportPath& path : request.paths) check_source(engine, path);
   const std::string spec = encode_import_request(request);
   const std::string id = engine.jobs.create(kKind, repo.id, target.id, spec,

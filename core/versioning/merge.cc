@@ -8,6 +8,7 @@
 #include "core/meta/staging.h"
 #include "core/tree/merge.h"
 #include "core/versioning/history.h"
+#include "core/versioning/protection.h"
 #include "core/versioning/publish.h"
 #include "core/versioning/refs.h"
 #include "core/versioning/repositories.h"
@@ -179,6 +180,7 @@ std::variant<Commit, MergeConflicts> merge_into(Engine& engine, const Repository
   const Repository repo = get_repository(engine, repository);
   check_writable(repo, request.force);
   const Branch target = get_branch(engine, repository, destination);
+  check_merge(engine, repo.id, target, request.squash ? MergeMethod::kSquash : MergeMethod::kMerge);
   MergeAttempt attempt(engine, repo, source_ref, destination, request);
   const auto commit = build_and_publish(
       engine, repo, target.id, /*rotate=*/!request.allow_dirty,

@@ -208,6 +208,7 @@ Entry complete_multipart(Engine& engine, const MultipartUpload& upload,
   entry.mtime = engine.clock.now();
   if (!completion.checksums.empty()) entry.set_checksums(completion.checksums);
   entry.address = join(engine, upload.repository, parts);
+  // Rules are asked only when there are some.
   stage_entry(engine, {upload.repository.name, upload.branch, row->branch}, upload.key, entry,
               completion.condition);
   engine.uploads.remove(upload.upload_id);

@@ -10,6 +10,8 @@
 #include "core/tree/cursor.h"
 #include "core/versioning/foreign_copy.h"
 #include "core/versioning/overlay.h"
+#include "core/versioning/protection.h"
+#include "core/versioning/refs.h"
 #include "core/versioning/repositories.h"
 #include "core/versioning/stage.h"
 
@@ -20,12 +22,6 @@ constexpr uint32_t kStagedRowsHintMin = 256;
 
 [[noreturn]] void throw_no_object() {
   throw Error(ErrorCode::kNotFound, "object_not_found", "not found");
-}
-
-Branch branch_for_write(Engine& engine, const RepositoryName& repository, const BranchName& branch,
-                        bool force) {
-  check_writable(get_repository(engine, repository), force);
-  return get_branch(engine, repository, branch);
 }
 
 std::optional<FoundObject> find_on_branch(Engine& engine, const meta::BranchLookup& seen,
@@ -131,30 +127,25 @@ Page<ListItem> list_objects(Engine& engine, const RepositoryName& repository, st
 
 void delete_object(Engine& engine, const RepositoryName& repository, const BranchName& branch,
                    const Key& key, bool force, const Condition& condition) {
-  const meta::BranchLookup seen = lookup_branch(engine, repository, branch, key);
-  check_writable(engine.repositories.get(seen.repository), force);
-  stage_entry(engine, {repository, branch, seen.branch.id}, key, std::nullopt, condition);
+  const meta::BranchLookup seen = lookup_for_write(engine, repository, branch, key, force);
+  stage_entry(engine, {repository, branch, seen.branch.id, seen.branch.settings_version}, key,
+              std::nullopt, condition);
 }
 
 void delete_objects(Engine& engine, const RepositoryName& repository, const BranchName& branch,
                     std::span<const Key> keys, bool force) {
-  const Branch target = branch_for_write(engine, repository, branch, force);
-  std::vector<meta::StagedRow> rows;
-  rows.reserve(keys.size());
-  for (const Key& key : keys) rows.push_back({key.str(), std::nullopt});
-  if (rows.empty()) return;
-  if (engine.staging.stage_many(target.id, std::move(rows)) ==
-      meta::Staging::StageOutcome::kBranchGone) {
-    throw Error(ErrorCode::kNotFound, "branch_not_found", "branch not found");
-  }
+  const Repository repo = get_repository(engine, repository);
+  check_writable(repo, force);
+  const Branch target = get_branch(engine, repository, branch);
+  check_branch_action(engine, repo.id, target, BranchAction::kStage);
+  stage_deletions(engine, {repository, branch, target.id, target.settings_version}, keys);
 }
 
 Entry copy_object(Engine& engine, const CopySource& source, const RepositoryName& repository,
                   const BranchName& branch, const Key& key, const CopyChanges& changes, bool force,
                   const Condition& condition) {
-  const meta::BranchLookup seen = lookup_branch(engine, repository, branch, key);
+  const meta::BranchLookup seen = lookup_for_write(engine, repository, branch, key, force);
   const Repository target = engine.repositories.get(seen.repository);
-  check_writable(target, force);
   const FoundObject found = get_object(engine, source.repository, source.ref, source.key);
   Entry entry = found.entry;
   entry.mtime = engine.clock.now();
@@ -171,21 +162,22 @@ Entry copy_object(Engine& engine, const CopySource& source, const RepositoryName
   if (found.repository.id != target.id) {
     entry.address = address_for_foreign_copy(engine, found.repository, target, entry);
   }
-  stage_entry(engine, {repository, branch, seen.branch.id}, key, entry, condition);
+  stage_entry(engine, {repository, branch, seen.branch.id, seen.branch.settings_version}, key,
+              entry, condition);
   return entry;
 }
 
 Entry update_user_metadata(Engine& engine, const RepositoryName& repository,
                            const BranchName& branch, const Key& key, const Metadata& metadata,
                            bool force) {
-  const meta::BranchLookup seen = lookup_branch(engine, repository, branch, key);
-  check_writable(engine.repositories.get(seen.repository), force);
+  const meta::BranchLookup seen = lookup_for_write(engine, repository, branch, key, force);
   FoundObject found = get_object(engine, repository, branch.str(), key);
   found.entry.set_user_metadata(metadata);
   // Only if the object is still the one that was read.
   Condition unchanged;
   unchanged.if_match = {found.entry.etag};
-  stage_entry(engine, {repository, branch, seen.branch.id}, key, found.entry, unchanged);
+  stage_entry(engine, {repository, branch, seen.branch.id, seen.branch.settings_version}, key,
+              found.entry, unchanged);
   return found.entry;
 }
 

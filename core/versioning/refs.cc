@@ -3,12 +3,14 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/log.h"
 #include "core/base/str_cat.h"
 #include "core/meta/branches.h"
 #include "core/meta/commits.h"
 #include "core/meta/repositories.h"
 #include "core/meta/tags.h"
 #include "core/versioning/branch_hold.h"
+#include "core/versioning/protection.h"
 #include "core/versioning/repositories.h"
 
 namespace tarn::versioning {
@@ -73,6 +75,32 @@ void apply(Engine& engine, const RefModifier& modifier, std::string_view ref, Re
   }
 }
 
+void check_expiry(Engine& engine, const Repository& repository, const BranchCreation& creation) {
+  if (!creation.expires) return;
+  if (creation.name == repository.default_branch) {
+    throw_invalid("expires: the repository's default branch cannot expire");
+  }
+  const Instant now = engine.clock.now();
+  if (*creation.expires <= now) {
+    throw_invalid(str_cat("expires: ", to_rfc3339(*creation.expires), " is not in the future"));
+  }
+  if (*creation.expires > now + kBranchLifetimeMax) {
+    throw_invalid(str_cat("expires: is more than ", kBranchLifetimeMax.count(), " days away"));
+  }
+}
+
+/// Throws permission_denied for a branch that may not be deleted.
+void remove_branch(Engine& engine, const Repository& repository, const Branch& branch) {
+  if (branch.name == repository.default_branch) {
+    throw Error(ErrorCode::kPermissionDenied, "default_branch",
+                "cannot delete repository default branch");
+  }
+  check_branch_action(engine, repository.id, branch, BranchAction::kDelete);
+  BranchHold hold(engine, branch.id, /*rotate=*/false);
+  engine.branches.remove(branch.id, hold.lease().owner);
+  hold.ended();
+}
+
 }  // namespace
 
 ResolvedRef resolve(Engine& engine, const RepositoryName& repository, std::string_view ref,
@@ -103,6 +131,7 @@ Branch create_branch(Engine& engine, const RepositoryName& repository,
                      const BranchCreation& creation) {
   const Repository repo = get_repository(engine, repository);
   check_writable(repo, creation.force);
+  check_expiry(engine, repo, creation);
   Commit source;
   try {
     source = resolve_commit(engine, repository, creation.source);
@@ -111,7 +140,8 @@ Branch create_branch(Engine& engine, const RepositoryName& repository,
     throw Error(ErrorCode::kNotFound, "ref_not_found",
                 str_cat("source reference '", creation.source, "': not found"));
   }
-  switch (engine.branches.create(repo.id, creation.name, source.id, creation.hidden)) {
+  switch (engine.branches.create(repo.id, creation.name, source.id,
+                                 {.hidden = creation.hidden, .expires = creation.expires})) {
     case meta::Branches::CreateOutcome::kDone:
       break;
     case meta::Branches::CreateOutcome::kCommitGone:
@@ -130,6 +160,7 @@ Branch create_branch(Engine& engine, const RepositoryName& repository,
   branch.head = source.id;
   branch.root = source.root;
   branch.hidden = creation.hidden;
+  branch.expires = creation.expires;
   return branch;
 }
 
@@ -151,14 +182,27 @@ void delete_branch(Engine& engine, const RepositoryName& repository, const Branc
                    bool force) {
   const Repository repo = get_repository(engine, repository);
   check_writable(repo, force);
-  if (name == repo.default_branch) {
-    throw Error(ErrorCode::kPermissionDenied, "default_branch",
-                "cannot delete repository default branch");
+  remove_branch(engine, repo, get_branch(engine, repository, name));
+}
+
+bool delete_one_expired_branch(Engine& engine) {
+  const auto expired = engine.branches.claim_expired(engine.clock.now(), kExpiryClaim);
+  if (!expired) return false;
+  const Repository repository = engine.repositories.get(expired->repository);
+  const std::string name = str_cat(repository.name.str(), "/", expired->branch.name.str());
+  try {
+    remove_branch(engine, repository, expired->branch);
+    log::info("expired_branch_deleted", {{"branch", name}});
+  } catch (const Error& error) {
+    // Protected, held by another verb, or gone: the claim's end is the next try. Not for the log's
+    // reader to mend, as everything else is.
+    if (error.code() != ErrorCode::kPermissionDenied && error.code() != ErrorCode::kConflict &&
+        error.code() != ErrorCode::kNotFound) {
+      throw;
+    }
+    log::info("expired_branch_kept", {{"branch", name}, {"message", error.message()}});
   }
-  const Branch branch = get_branch(engine, repository, name);
-  BranchHold hold(engine, branch.id, /*rotate=*/false);
-  engine.branches.remove(branch.id, hold.lease().owner);
-  hold.ended();
+  return true;
 }
 
 Tag create_tag(Engine& engine, const RepositoryName& repository, const TagName& name,
@@ -173,6 +217,7 @@ Tag create_tag(Engine& engine, const RepositoryName& repository, const TagName& 
   // The ref before the name's uniqueness: making tag t from ref t must say that t exists.
   const Commit commit = resolve_commit(engine, repository, ref);
   check_writable(repo, force);
+  check_tag_creation(engine, repo.id, name);
   switch (engine.tags.create(repo.id, name, commit.id)) {
     case meta::Tags::CreateOutcome::kDone:
       return {name, commit.id};
@@ -199,6 +244,7 @@ Page<Tag> list_tags(Engine& engine, const RepositoryName& repository, std::strin
 void delete_tag(Engine& engine, const RepositoryName& repository, const TagName& name, bool force) {
   const Repository repo = get_repository(engine, repository);
   check_writable(repo, force);
+  check_tag_deletion(engine, repo.id, name);
   if (!engine.tags.remove(repo.id, name))
     throw Error(ErrorCode::kNotFound, "tag_not_found", "tag not found");
 }

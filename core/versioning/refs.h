@@ -1,6 +1,7 @@
 // Resolving ref expressions, and verbs on branches and tags.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,10 +34,14 @@ struct BranchCreation {
   BranchName name;
   std::string source;  ///< any ref expression that means a commit
   bool hidden = false;
-  bool force = false;  ///< also in a read-only repository
+  bool force = false;                ///< also in a read-only repository
+  std::optional<Instant> expires{};  ///< when the branch is deleted by itself
 };
+/// Longest time until a branch expires.
+constexpr std::chrono::days kBranchLifetimeMax{3660};
 /// Throws: already_exists ("branch already exists: not unique"), conflict (a tag or commit has the
-/// name), not_found (source), permission_denied (read-only).
+/// name), not_found (source), permission_denied (read-only), invalid_argument (the default branch,
+/// which cannot expire; an expiry that is over or past kBranchLifetimeMax).
 Branch create_branch(Engine& engine, const RepositoryName& repository,
                      const BranchCreation& creation);
 /// Throws: not_found "branch not found" or "repository not found".
@@ -44,18 +49,24 @@ Branch get_branch(Engine& engine, const RepositoryName& repository, const Branch
 Page<Branch> list_branches(Engine& engine, const RepositoryName& repository,
                            std::string_view prefix, std::string_view after, uint32_t limit,
                            bool show_hidden);
-/// Its staged changes go with it; its commits stay. Throws: permission_denied "cannot delete
-/// repository default branch", not_found.
+/// Its staged changes go with it; its commits stay. Throws: permission_denied ("cannot delete
+/// repository default branch"; protected), not_found.
 void delete_branch(Engine& engine, const RepositoryName& repository, const BranchName& name,
                    bool force);
+/// Deletes one branch that has expired, unless it is the default branch or a rule blocks its
+/// deletion: then it is looked at again after kExpiryClaim. Of several servers one deletes a
+/// branch. false: there was none to look at.
+constexpr std::chrono::minutes kExpiryClaim{5};
+bool delete_one_expired_branch(Engine& engine);
 
 /// Throws: already_exists "tag already exists: not unique", conflict (a branch or commit has the
-/// name), not_found.
+/// name), not_found, permission_denied (read-only, or reason "protected_tag").
 Tag create_tag(Engine& engine, const RepositoryName& repository, const TagName& name,
                std::string_view ref, bool force);
 Tag get_tag(Engine& engine, const RepositoryName& repository, const TagName& name);
 Page<Tag> list_tags(Engine& engine, const RepositoryName& repository, std::string_view prefix,
                     std::string_view after, uint32_t limit);
+/// Throws: not_found, permission_denied (read-only, or reason "protected_tag").
 void delete_tag(Engine& engine, const RepositoryName& repository, const TagName& name, bool force);
 
 }  // namespace tarn::versioning

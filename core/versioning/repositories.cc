@@ -124,12 +124,16 @@ Metadata get_repository_metadata(Engine& engine, const RepositoryName& name) {
 }
 
 void set_repository_metadata(Engine& engine, const RepositoryName& name, const Metadata& pairs) {
-  engine.repositories.set_metadata(get_repository(engine, name).id, pairs, {});
+  const Repository repository = get_repository(engine, name);
+  check_writable(repository, /*force=*/false);
+  engine.repositories.set_metadata(repository.id, pairs, {});
 }
 
 void delete_repository_metadata(Engine& engine, const RepositoryName& name,
                                 const std::vector<std::string>& keys) {
-  engine.repositories.set_metadata(get_repository(engine, name).id, {}, keys);
+  const Repository repository = get_repository(engine, name);
+  check_writable(repository, /*force=*/false);
+  engine.repositories.set_metadata(repository.id, {}, keys);
 }
 
 }  // namespace tarn::versioning

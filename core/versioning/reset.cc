@@ -8,6 +8,7 @@
 #include "core/meta/staging.h"
 #include "core/versioning/branch_hold.h"
 #include "core/versioning/fold.h"
+#include "core/versioning/protection.h"
 #include "core/versioning/publish.h"
 #include "core/versioning/refs.h"
 #include "core/versioning/repositories.h"
@@ -19,10 +20,13 @@ namespace {
   throw Error(ErrorCode::kConflict, "branch_locked", "branch is currently locked, try again later");
 }
 
-Branch writable_branch(Engine& engine, const RepositoryName& repository, const BranchName& branch,
-                       bool force) {
-  check_writable(get_repository(engine, repository), force);
-  return get_branch(engine, repository, branch);
+Branch resettable_branch(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+                         bool force) {
+  const Repository repo = get_repository(engine, repository);
+  check_writable(repo, force);
+  Branch target = get_branch(engine, repository, branch);
+  check_branch_action(engine, repo.id, target, BranchAction::kReset);
+  return target;
 }
 
 /// Hides the staged changes of [begin, end) behind one row, however many there are.
@@ -40,20 +44,20 @@ void reset_range(Engine& engine, const Branch& branch, const std::string& begin,
 
 void reset_branch(Engine& engine, const RepositoryName& repository, const BranchName& branch,
                   bool force) {
-  const Branch target = writable_branch(engine, repository, branch, force);
+  const Branch target = resettable_branch(engine, repository, branch, force);
   BranchHold hold(engine, target.id, /*rotate=*/false);
   if (!engine.branches.drop_staging(target.id, hold.lease().owner)) throw_taken_over();
 }
 
 void reset_prefix(Engine& engine, const RepositoryName& repository, const BranchName& branch,
                   std::string_view prefix, bool force) {
-  const Branch target = writable_branch(engine, repository, branch, force);
+  const Branch target = resettable_branch(engine, repository, branch, force);
   reset_range(engine, target, std::string(prefix), prefix_end(prefix));
 }
 
 void reset_object(Engine& engine, const RepositoryName& repository, const BranchName& branch,
                   const Key& key, bool force) {
-  const Branch target = writable_branch(engine, repository, branch, force);
+  const Branch target = resettable_branch(engine, repository, branch, force);
   const auto seen = engine.staging.lookup(repository, branch, key);
   if (!seen || seen->state.kind == meta::StagedState::Kind::kNone) return;
   // The range holds this key alone: no string lies between a key and the key with a NUL behind it.
@@ -62,7 +66,10 @@ void reset_object(Engine& engine, const RepositoryName& repository, const Branch
 
 void hard_reset_branch(Engine& engine, const RepositoryName& repository, const BranchName& branch,
                        std::string_view ref, bool force) {
-  const Branch target = writable_branch(engine, repository, branch, force);
+  const Repository repo = get_repository(engine, repository);
+  check_writable(repo, force);
+  const Branch target = get_branch(engine, repository, branch);
+  check_hard_reset(engine, repo.id, target);
   const Commit commit = resolve_commit(engine, repository, ref);
   BranchHold hold(engine, target.id, /*rotate=*/true);
   const std::vector<int64_t> without_effect = require_clean(engine, hold);

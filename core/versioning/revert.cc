@@ -6,6 +6,7 @@
 #include "core/base/str_cat.h"
 #include "core/meta/commits.h"
 #include "core/tree/merge.h"
+#include "core/versioning/protection.h"
 #include "core/versioning/publish.h"
 #include "core/versioning/refs.h"
 #include "core/versioning/repositories.h"
@@ -70,6 +71,7 @@ Commit revert_branch(Engine& engine, const RepositoryName& repository, const Bra
   const Repository repo = get_repository(engine, repository);
   check_writable(repo, request.force);
   const Branch target = get_branch(engine, repository, branch);
+  check_branch_action(engine, repo.id, target, BranchAction::kRevert);
   const Commit undone = resolve_commit(engine, repository, request.ref);
   if (request.parent_number < 0) {
     throw_invalid("argument parentNumber: must not be negative: invalid value: validation error");
@@ -99,6 +101,7 @@ Commit cherry_pick(Engine& engine, const RepositoryName& repository, const Branc
   const Repository repo = get_repository(engine, repository);
   check_writable(repo, request.force);
   const Branch target = get_branch(engine, repository, branch);
+  check_branch_action(engine, repo.id, target, BranchAction::kCherryPick);
   const Commit picked = resolve_commit(engine, repository, request.ref);
   if (picked.parents.size() > 1 && !request.parent_number) {
     throw_invalid("must specify 1-based parent number for cherry-picking merge commit");

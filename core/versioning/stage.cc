@@ -5,19 +5,25 @@
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 #include "core/meta/node_store.h"
+#include "core/meta/repositories.h"
 #include "core/tree/cursor.h"
+#include "core/versioning/protection.h"
 #include "core/versioning/repositories.h"
 
 namespace tarn::versioning {
 namespace {
 
-// Each round somebody else's write got in between; a key contended for longer than this is not
-// worth waiting for.
-constexpr int kConditionalRoundsMax = 100;
+// Each round somebody else's write, or a change of the rules, got in between; a key contended for
+// longer than this is not worth waiting for.
+constexpr int kRoundsMax = 100;
 
 [[noreturn]] void throw_branch_gone(const BranchName& branch) {
   throw Error(ErrorCode::kNotFound, "branch_not_found",
               str_cat("branch '", branch.str(), "' not found"));
+}
+
+[[noreturn]] void throw_contended() {
+  throw Error(ErrorCode::kConflict, "too_many_attempts", "Too many attempts, try again later");
 }
 
 bool any_equals(const std::vector<std::string>& etags, const std::string& etag) {
@@ -61,21 +67,52 @@ meta::BranchLookup lookup_branch(Engine& engine, const RepositoryName& repositor
   return *std::move(seen);
 }
 
+meta::BranchLookup lookup_for_write(Engine& engine, const RepositoryName& repository,
+                                    const BranchName& branch, const Key& key, bool force) {
+  meta::BranchLookup seen = lookup_branch(engine, repository, branch, key);
+  check_writable(engine.repositories.get(seen.repository), force);
+  check_branch_action(engine, seen.repository, seen.branch, BranchAction::kStage);
+  return seen;
+}
+
 namespace {
 
-/// Deleting what is not there would leave a row that hides nothing.
-bool is_pointless(Engine& engine, const StageTarget& target, const Key& key,
-                  const std::optional<Entry>& entry) {
-  return !entry &&
-         !visible_entry(engine, lookup_branch(engine, target.repository, target.branch, key), key);
+/// The branch as it is now, permitting what is to be staged.
+meta::BranchLookup look_again(Engine& engine, const StageTarget& target, const Key& key) {
+  meta::BranchLookup seen = lookup_branch(engine, target.repository, target.branch, key);
+  if (seen.branch.id != target.id) throw_branch_gone(target.branch);
+  check_branch_action(engine, seen.repository, seen.branch, BranchAction::kStage);
+  return seen;
+}
+
+/// Calls `stage(settings_version)` until the rules stay as they were seen. `key`: any of those
+/// written.
+template <typename Stage>
+void stage_under_rules(Engine& engine, const StageTarget& target, const Key& key, Stage stage) {
+  int64_t settings_version = target.settings_version;
+  for (int round = 0; round < kRoundsMax; ++round) {
+    switch (stage(settings_version)) {
+      case meta::Staging::StageOutcome::kDone:
+        return;
+      case meta::Staging::StageOutcome::kBranchGone:
+        throw_branch_gone(target.branch);
+      case meta::Staging::StageOutcome::kChanged:
+        settings_version = look_again(engine, target, key).branch.settings_version;
+    }
+  }
+  throw_contended();
 }
 
 void stage_unconditionally(Engine& engine, const StageTarget& target, const Key& key,
                            const std::optional<Entry>& entry) {
-  if (is_pointless(engine, target, key, entry)) return;
-  if (engine.staging.stage(target.id, key, entry) == meta::Staging::StageOutcome::kBranchGone) {
-    throw_branch_gone(target.branch);
+  // Deleting what is not there would leave a row that hides nothing.
+  if (!entry &&
+      !visible_entry(engine, lookup_branch(engine, target.repository, target.branch, key), key)) {
+    return;
   }
+  stage_under_rules(engine, target, key, [&](int64_t settings_version) {
+    return engine.staging.stage(target.id, key, entry, settings_version);
+  });
 }
 
 }  // namespace
@@ -83,9 +120,8 @@ void stage_unconditionally(Engine& engine, const StageTarget& target, const Key&
 void stage_entry(Engine& engine, const StageTarget& target, const Key& key,
                  const std::optional<Entry>& entry, const Condition& condition) {
   if (condition.none()) return stage_unconditionally(engine, target, key, entry);
-  for (int round = 0; round < kConditionalRoundsMax; ++round) {
-    const meta::BranchLookup seen = lookup_branch(engine, target.repository, target.branch, key);
-    if (seen.branch.id != target.id) throw_branch_gone(target.branch);
+  for (int round = 0; round < kRoundsMax; ++round) {
+    const meta::BranchLookup seen = look_again(engine, target, key);
     check_condition(condition, visible_entry(engine, seen, key));
     switch (engine.staging.stage_if(seen, key, entry)) {
       case meta::Staging::ConditionalOutcome::kDone:
@@ -96,7 +132,17 @@ void stage_entry(Engine& engine, const StageTarget& target, const Key& key,
         break;
     }
   }
-  throw Error(ErrorCode::kConflict, "too_many_attempts", "Too many attempts, try again later");
+  throw_contended();
+}
+
+void stage_deletions(Engine& engine, const StageTarget& target, std::span<const Key> keys) {
+  if (keys.empty()) return;
+  stage_under_rules(engine, target, keys.front(), [&](int64_t settings_version) {
+    std::vector<meta::StagedRow> rows;
+    rows.reserve(keys.size());
+    for (const Key& key : keys) rows.push_back({key.str(), std::nullopt});
+    return engine.staging.stage_many(target.id, std::move(rows), settings_version);
+  });
 }
 
 }  // namespace tarn::versioning

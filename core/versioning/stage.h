@@ -1,7 +1,9 @@
 // The one way an entry gets into a branch's staging area.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <span>
 
 #include "core/meta/staging.h"
 #include "core/model/repository.h"
@@ -22,6 +24,9 @@ struct StageTarget {
   const RepositoryName& repository;
   const BranchName& branch;
   BranchId id;
+  /// Of the rules that permitted the write (Branch::settings_version); others, 0 included, are
+  /// asked before anything is staged.
+  int64_t settings_version = 0;
 };
 
 /// The branch and the state of the key in it. Throws not_found ("repository not found"; "branch
@@ -29,10 +34,18 @@ struct StageTarget {
 meta::BranchLookup lookup_branch(Engine& engine, const RepositoryName& repository,
                                  const BranchName& branch, const Key& key);
 
+/// As lookup_branch, for a write of objects. Throws also permission_denied: read-only unless
+/// `force`, or protected.
+meta::BranchLookup lookup_for_write(Engine& engine, const RepositoryName& repository,
+                                    const BranchName& branch, const Key& key, bool force);
+
 /// Stages `entry` (absent = delete). Durable when it returns. The condition is decided atomically
-/// with the write: of a thousand that want to create one key, one does. Deleting what is not there
-/// stages nothing. Throws: not_found (reason "branch_not_found"), precondition_failed.
+/// with the write: of a thousand that want to create one key, one does; a rule that was set since
+/// the target was looked up holds. Deleting what is not there stages nothing. Throws: not_found
+/// (reason "branch_not_found"), precondition_failed, permission_denied (reason "protected_branch").
 void stage_entry(Engine& engine, const StageTarget& target, const Key& key,
                  const std::optional<Entry>& entry, const Condition& condition);
+/// Stages the deletion of every key, there or not, in one statement. Throws as stage_entry.
+void stage_deletions(Engine& engine, const StageTarget& target, std::span<const Key> keys);
 
 }  // namespace tarn::versioning

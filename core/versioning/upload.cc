@@ -26,6 +26,11 @@ Entry make_entry(const ObjectAttributes& attributes) {
   return entry;
 }
 
+StageTarget stage_target(const UploadTarget& target) {
+  return {target.repository.name, target.branch.name, target.branch.id,
+          target.branch.settings_version};
+}
+
 /// The part of a URL behind the repository's own namespace; nullopt when it lies elsewhere.
 std::optional<std::string_view> inside_namespace(const Repository& repository,
                                                  std::string_view url) {
@@ -64,9 +69,8 @@ void check_external(Engine& engine, const std::string& url) {
 UploadTarget check_upload(Engine& engine, const RepositoryName& repository,
                           const BranchName& branch, const Key& key, bool force,
                           const Condition& condition) {
-  const meta::BranchLookup seen = lookup_branch(engine, repository, branch, key);
+  const meta::BranchLookup seen = lookup_for_write(engine, repository, branch, key, force);
   UploadTarget target{engine.repositories.get(seen.repository), seen.branch, key};
-  check_writable(target.repository, force);
   if (!condition.none()) check_condition(condition, visible_entry(engine, seen, key));
   return target;
 }
@@ -85,8 +89,7 @@ Entry put_object(Engine& engine, const UploadTarget& target, UploadBody& body,
   entry.etag = std::move(digests.etag);
   entry.address = written.address;
   if (!digests.checksums.empty()) entry.set_checksums(digests.checksums);
-  stage_entry(engine, {target.repository.name, target.branch.name, target.branch.id}, target.key,
-              entry, condition);
+  stage_entry(engine, stage_target(target), target.key, entry, condition);
   return entry;
 }
 
@@ -110,8 +113,7 @@ Entry stage_address(Engine& engine, const UploadTarget& target, const std::strin
     check_external(engine, url);
     entry.address = ExternalAddress{url};
   }
-  stage_entry(engine, {target.repository.name, target.branch.name, target.branch.id}, target.key,
-              entry, condition);
+  stage_entry(engine, stage_target(target), target.key, entry, condition);
   return entry;
 }
 

@@ -41,7 +41,7 @@ struct UploadTarget {
   Key key;
 };
 /// Throws: not_found (repository; branch: "branch '<name>' not found", reason "branch_not_found"),
-/// permission_denied (read-only), precondition_failed (a condition that fails already).
+/// permission_denied (read-only, protected), precondition_failed (a condition that fails already).
 UploadTarget check_upload(Engine& engine, const RepositoryName& repository,
                           const BranchName& branch, const Key& key, bool force,
                           const Condition& condition);

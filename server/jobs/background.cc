@@ -2,6 +2,7 @@
 
 #include "core/versioning/assembly.h"
 #include "core/versioning/import.h"
+#include "core/versioning/refs.h"
 
 namespace tarn::jobs {
 namespace {
@@ -11,6 +12,8 @@ using namespace std::chrono_literals;
 /// How long a queued import may wait for a server to notice it.
 constexpr std::chrono::milliseconds kImportPoll = 250ms;
 constexpr std::chrono::milliseconds kSweepInterval = 60s;
+/// How long a branch may outlive its expiry.
+constexpr std::chrono::milliseconds kExpiryPoll = 5s;
 
 }  // namespace
 
@@ -25,6 +28,9 @@ std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& asse
     return false;
   });
   start("sweep", kSweepInterval, [&assembly](std::stop_token) { return assembly.sweep(); });
+  start("expiry", kExpiryPoll, [&assembly](std::stop_token) {
+    return versioning::delete_one_expired_branch(assembly.engine());
+  });
   for (uint32_t i = 0; i < options.import_workers; ++i) {
     start("import", kImportPoll, [&assembly](std::stop_token stop) {
       return versioning::run_one_import(assembly.engine(), stop);

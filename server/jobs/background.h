@@ -19,8 +19,8 @@ struct BackgroundOptions {
   std::chrono::milliseconds heartbeat_interval;  ///< of this process's writer row
 };
 
-/// Starts the loops: imports, the writer's heartbeat, sweeping of what has expired. They stop when
-/// the result is destroyed; `assembly` outlives it.
+/// Starts the loops: imports, the writer's heartbeat, deletion of expired branches, sweeping of
+/// what is left behind. They stop when the result is destroyed; `assembly` outlives it.
 std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& assembly,
                                                       const BackgroundOptions& options);
 

@@ -1,0 +1,93 @@
+#include "core/meta/repository_settings.h"
+
+namespace tarn::meta {
+namespace {
+
+/// Repositories whose rules are kept in memory; beyond that all are read anew.
+constexpr size_t kCachedMax = 4096;
+
+constexpr db::Query kSelect{"repository_settings_select_body", R"sql(
+  SELECT body FROM repository_settings WHERE repo_id = $1 AND kind = $2)sql"};
+
+// Version and rules of one moment.
+constexpr db::Query kSelectVersioned{"repository_settings_select_versioned", R"sql(
+  SELECT r.settings_version, s.body
+  FROM repositories r LEFT JOIN repository_settings s ON s.repo_id = r.repo_id AND s.kind = $2
+  WHERE r.repo_id = $1)sql"};
+
+// First in its transaction: the row's lock makes changes wait for one another.
+constexpr db::Query kBumpVersion{"repository_settings_bump_version", R"sql(
+  UPDATE repositories SET settings_version = settings_version + 1 WHERE repo_id = $1 AND deleted_ms IS NULL)sql"};
+
+constexpr db::Query kUpsert{"repository_settings_upsert_body", R"sql(
+  INSERT INTO repository_settings (repo_id, kind, body) VALUES ($1, $2, $3)
+  ON CONFLICT (repo_id, kind) DO UPDATE SET body = excluded.body)sql"};
+
+constexpr db::Query kDelete{"repository_settings_delete_body", R"sql(
+  DELETE FROM repository_settings WHERE repo_id = $1 AND kind = $2)sql"};
+
+std::string_view text_of(SettingKind kind) {
+  switch (kind) {
+    case SettingKind::kBranchRules:
+      return "branch_rules";
+    case SettingKind::kTagRules:
+      return "tag_rules";
+    case SettingKind::kCollectionRules:
+      return "collection_rules";
+  }
+  check_failed("SettingKind", __FILE__, __LINE__);
+}
+
+std::optional<std::string> body_from(const db::Rows& rows) {
+  if (rows.empty()) return std::nullopt;
+  return std::string(rows.bytes(0, 0));
+}
+
+}  // namespace
+
+std::optional<std::string> RepositorySettings::find(RepositoryId repository, SettingKind kind) {
+  return body_from(pool_.run(kSelect, {static_cast<int32_t>(repository), text_of(kind)},
+                             db::Pool::Retry::kRead));
+}
+
+bool RepositorySettings::update(RepositoryId repository, SettingKind kind, const Change& change) {
+  const int32_t repo = static_cast<int32_t>(repository);
+  return pool_.transaction([&](db::Connection& connection) {
+    if (connection.run(kBumpVersion, {repo}).affected() == 0) return false;
+    const std::optional<std::string> body =
+        change(body_from(connection.run(kSelect, {repo, text_of(kind)})));
+    if (body) {
+      connection.run(kUpsert, {repo, text_of(kind), db::Bytes{*body}});
+    } else {
+      connection.run(kDelete, {repo, text_of(kind)});
+    }
+    return true;
+  });
+}
+
+std::shared_ptr<const std::vector<BranchRule>> RepositorySettings::branch_rules(
+    RepositoryId repository, int64_t version) {
+  static const auto kNone = std::make_shared<const std::vector<BranchRule>>();
+  if (version == 0) return kNone;
+  {
+    MutexLock lock(mutex_);
+    const auto at = branch_rules_.find(repository);
+    if (at != branch_rules_.end() && at->second.version >= version) return at->second.rules;
+  }
+  const db::Rows rows = pool_.run(
+      kSelectVersioned, {static_cast<int32_t>(repository), text_of(SettingKind::kBranchRules)},
+      db::Pool::Retry::kRead);
+  if (rows.empty()) return kNone;
+  Cached read{rows.integer(0, 0), kNone};
+  if (!rows.null(0, 1)) {
+    read.rules =
+        std::make_shared<const std::vector<BranchRule>>(decode_branch_rules(rows.bytes(0, 1)));
+  }
+  MutexLock lock(mutex_);
+  if (branch_rules_.size() >= kCachedMax) branch_rules_.clear();
+  Cached& kept = branch_rules_[repository];
+  if (kept.version < read.version) kept = read;
+  return read.rules;
+}
+
+}  // namespace tarn::meta

@@ -1,0 +1,52 @@
+// Settings of repositories: one document of each kind, and the branch rules behind a cache.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/mutex.h"
+#include "core/db/pool.h"
+#include "core/model/branch_rule.h"
+#include "core/model/names.h"
+
+namespace tarn::meta {
+
+/// What the bytes of a document are says core/model.
+enum class SettingKind { kBranchRules, kTagRules, kCollectionRules };
+
+/// Safe from any thread.
+class RepositorySettings {
+ public:
+  explicit RepositorySettings(db::Pool& pool) : pool_(pool) {}
+
+  /// nullopt: never set, or removed.
+  std::optional<std::string> find(RepositoryId repository, SettingKind kind);
+
+  /// Makes the document of the present one; nullopt means none. What it throws ends the change.
+  using Change =
+      std::function<std::optional<std::string>(const std::optional<std::string>& present)>;
+  /// One change of a repository's settings at a time, over all servers. false: the repository is
+  /// gone.
+  bool update(RepositoryId repository, SettingKind kind, const Change& change);
+
+  /// The branch rules as of `version` (Branch::settings_version) or later; a round trip for a
+  /// version not seen before, none for 0.
+  std::shared_ptr<const std::vector<BranchRule>> branch_rules(RepositoryId repository,
+                                                              int64_t version);
+
+ private:
+  struct Cached {
+    int64_t version = 0;
+    std::shared_ptr<const std::vector<BranchRule>> rules;  ///< shared with those who ask them
+  };
+  db::Pool& pool_;
+  Mutex mutex_;
+  std::map<RepositoryId, Cached> branch_rules_ TARN_GUARDED_BY(mutex_);
+};
+
+}  // namespace tarn::meta

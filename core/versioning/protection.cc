@@ -1,0 +1,105 @@
+#include "core/versioning/protection.h"
+
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+#include "core/meta/repository_settings.h"
+#include "core/model/tag_rule.h"
+
+namespace tarn::versioning {
+namespace {
+
+[[noreturn]] void throw_protected(std::string message) {
+  throw Error(ErrorCode::kPermissionDenied, "protected_branch", std::move(message));
+}
+
+/// Clients match the first two and "protected branch" in all.
+std::string_view refusal_of(BranchAction action) {
+  switch (action) {
+    case BranchAction::kStage:
+    case BranchAction::kReset:
+      return "cannot write to protected branch";
+    case BranchAction::kCommit:
+      return "cannot commit to protected branch";
+    case BranchAction::kMerge:
+      return "cannot merge into protected branch";
+    case BranchAction::kDelete:
+      return "cannot delete protected branch";
+    case BranchAction::kRevert:
+      return "cannot revert a commit of protected branch";
+    case BranchAction::kCherryPick:
+      return "cannot cherry-pick onto protected branch";
+    case BranchAction::kImport:
+      return "cannot import into protected branch";
+    case BranchAction::kRestore:
+      return "cannot restore protected branch";
+  }
+  check_failed("BranchAction", __FILE__, __LINE__);
+}
+
+/// The first rule of those that the branch obeys of which `refuses` is true.
+template <typename Refuses>
+std::optional<BranchRule> find_rule(Engine& engine, RepositoryId repository, const Branch& branch,
+                                    const Refuses& refuses) {
+  const auto rules = engine.settings.branch_rules(repository, branch.settings_version);
+  for (const BranchRule& rule : *rules) {
+    if (refuses(rule) && rule.pattern.matches(branch.name.str())) return rule;
+  }
+  return std::nullopt;
+}
+
+bool is_blocked(Engine& engine, RepositoryId repository, const Branch& branch,
+                BranchAction action) {
+  return find_rule(engine, repository, branch,
+                   [action](const BranchRule& rule) { return rule.blocks(action); })
+      .has_value();
+}
+
+void check_tag(Engine& engine, RepositoryId repository, const TagName& tag, std::string_view verb,
+               bool TagRule::*may) {
+  const auto body = engine.settings.find(repository, meta::SettingKind::kTagRules);
+  if (!body) return;
+  for (const TagRule& rule : decode_tag_rules(*body)) {
+    if (rule.*may || !rule.pattern.matches(tag.str())) continue;
+    throw Error(ErrorCode::kPermissionDenied, "protected_tag",
+                str_cat("cannot ", verb, " protected tag \"", tag.str(), "\": rule \"",
+                        rule.pattern.pattern(), "\" of the repository forbids it"));
+  }
+}
+
+}  // namespace
+
+void check_branch_action(Engine& engine, RepositoryId repository, const Branch& branch,
+                         BranchAction action) {
+  if (is_blocked(engine, repository, branch, action)) {
+    throw_protected(std::string(refusal_of(action)));
+  }
+}
+
+void check_hard_reset(Engine& engine, RepositoryId repository, const Branch& branch) {
+  if (is_blocked(engine, repository, branch, BranchAction::kReset)) {
+    throw_protected("protected branch");
+  }
+}
+
+void check_merge(Engine& engine, RepositoryId repository, const Branch& destination,
+                 MergeMethod method) {
+  check_branch_action(engine, repository, destination, BranchAction::kMerge);
+  const auto rule = find_rule(engine, repository, destination,
+                              [method](const BranchRule& r) { return !r.permits(method); });
+  if (rule) {
+    throw_protected(str_cat("cannot merge into protected branch: rule \"", rule->pattern.pattern(),
+                            "\" does not permit the merge method \"", name_of(method), "\""));
+  }
+  // BranchRule::approvals is stored and shown, and counted here once there is something that can
+  // be approved: the most that a matching rule asks for.
+}
+
+void check_tag_creation(Engine& engine, RepositoryId repository, const TagName& tag) {
+  check_tag(engine, repository, tag, "create", &TagRule::may_create);
+}
+
+void check_tag_deletion(Engine& engine, RepositoryId repository, const TagName& tag) {
+  check_tag(engine, repository, tag, "delete", &TagRule::may_delete);
+}
+
+}  // namespace tarn::versioning

@@ -1,0 +1,28 @@
+// What may be done to branches and tags. Every verb that changes one asks here, and only here are
+// the rules read.
+#pragma once
+
+#include "core/model/branch_rule.h"
+#include "core/model/repository.h"
+#include "core/versioning/engine.h"
+
+namespace tarn::versioning {
+
+// Each throws permission_denied, reason "protected_branch" or "protected_tag", when a rule of the
+// repository forbids it; none asks the database while the rules are those it saw last.
+
+/// `branch` as a write found it (with its settings_version). A rule set later stops what is staged
+/// (stage.h checks again with the write), not a verb that has begun.
+void check_branch_action(Engine& engine, RepositoryId repository, const Branch& branch,
+                         BranchAction action);
+/// As check_branch_action with kReset, of the head.
+void check_hard_reset(Engine& engine, RepositoryId repository, const Branch& branch);
+/// As check_branch_action with kMerge, and what else the rules want of merges into the branch.
+void check_merge(Engine& engine, RepositoryId repository, const Branch& destination,
+                 MergeMethod method);
+
+/// One round trip each.
+void check_tag_creation(Engine& engine, RepositoryId repository, const TagName& tag);
+void check_tag_deletion(Engine& engine, RepositoryId repository, const TagName& tag);
+
+}  // namespace tarn::versioning
