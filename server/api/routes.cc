@@ -1,11 +1,13 @@
-// The table of all operations of the lakeFS wire format, in the order of its public description:
-// which are served, by what, and what is checked before. Rows with not_implemented are answered
-// 501.
+// The table of all operations of the lakeFS wire format, in the order of its public description,
+// and behind them Tarn's own: which are served, by what, and what is checked before. Rows with
+// not_implemented are answered 501.
 #include <array>
 
 #include "core/base/error.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/account.h"
+#include "server/api/json/branch_rule.h"
+#include "server/api/json/collection_rules.h"
 #include "server/api/json/commit.h"
 #include "server/api/json/credentials.h"
 #include "server/api/json/group.h"
@@ -15,6 +17,7 @@
 #include "server/api/json/policy.h"
 #include "server/api/json/ref.h"
 #include "server/api/json/repository.h"
+#include "server/api/json/tag_rule.h"
 #include "server/api/route.h"
 
 namespace tarn::api {
@@ -154,10 +157,10 @@ constexpr Route kRoutes[] = {
     {kPost, TARN_REPO "/metadata", "setRepositoryMetadata", needs(kUpdateRepository, on_repository), set_repository_metadata, takes_json<json::parse_set_metadata>()},
     {kDelete, TARN_REPO "/metadata", "deleteRepositoryMetadata", needs(kUpdateRepository, on_repository), delete_repository_metadata, takes_json<json::parse_metadata_keys>()},
     {kGet, TARN_REPO "/settings/gc_rules", "getGCRules", needs(kGetCollectionRules, on_repository), get_collection_rules},
-    {kPut, TARN_REPO "/settings/gc_rules", "setGCRules", needs(kSetCollectionRules, on_repository), not_implemented},
-    {kDelete, TARN_REPO "/settings/gc_rules", "deleteGCRules", needs(kSetCollectionRules, on_repository), not_implemented},
+    {kPut, TARN_REPO "/settings/gc_rules", "setGCRules", needs(kSetCollectionRules, on_repository), set_collection_rules, takes_json<json::parse_collection_rules>()},
+    {kDelete, TARN_REPO "/settings/gc_rules", "deleteGCRules", needs(kSetCollectionRules, on_repository), remove_collection_rules},
     {kGet, TARN_REPO "/settings/branch_protection", "getBranchProtectionRules", needs(kGetProtectionRules, on_repository), get_protection_rules},
-    {kPut, TARN_REPO "/settings/branch_protection", "setBranchProtectionRules", needs(kSetProtectionRules, on_repository), not_implemented},
+    {kPut, TARN_REPO "/settings/branch_protection", "setBranchProtectionRules", needs(kSetProtectionRules, on_repository), set_protection_rules, takes_json<json::parse_branch_rules>()},
     {kPut, TARN_REPO "/refs/dump", "dumpRefs", kToDumpRefs, not_implemented},
     {kPut, TARN_REPO "/refs/restore", "restoreRefs", kToRestoreRefs, not_implemented},
     {kPost, TARN_REPO "/dump", "dumpSubmit", kToDumpRefs, not_implemented},
@@ -219,16 +222,16 @@ constexpr Route kRoutes[] = {
     {kGet, TARN_REPO "/metadata/range/{range}", "getRange", Access::of({kListObjects, on_repository}, {kReadRepository, on_repository}), not_implemented},
     {kGet, TARN_REPO "/gc/rules/set_allowed", "setGarbageCollectionRulesPreflight", needs(kSetCollectionRules, on_repository), allow_settings},
     {kGet, TARN_REPO "/gc/rules", "internalGetGarbageCollectionRules", needs(kGetCollectionRules, on_repository), get_collection_rules},
-    {kPost, TARN_REPO "/gc/rules", "internalSetGarbageCollectionRules", needs(kSetCollectionRules, on_repository), not_implemented},
-    {kDelete, TARN_REPO "/gc/rules", "internalDeleteGarbageCollectionRules", needs(kSetCollectionRules, on_repository), not_implemented},
+    {kPost, TARN_REPO "/gc/rules", "internalSetGarbageCollectionRules", needs(kSetCollectionRules, on_repository), set_collection_rules, takes_json<json::parse_collection_rules>()},
+    {kDelete, TARN_REPO "/gc/rules", "internalDeleteGarbageCollectionRules", needs(kSetCollectionRules, on_repository), remove_collection_rules},
     {kPost, TARN_REPO "/gc/prepare_commits", "prepareGarbageCollectionCommits", needs(kPrepareCollection, on_repository), not_implemented},
     {kPost, TARN_REPO "/gc/prepare_commits/async", "prepareGarbageCollectionCommitsAsync", needs(kPrepareCollection, on_repository), not_implemented},
     {kGet, TARN_REPO "/gc/prepare_commits/status", "prepareGarbageCollectionCommitsStatus", needs(kPrepareCollection, on_repository), not_implemented, takes(kId)},
     {kPost, TARN_REPO "/gc/prepare_uncommited", "prepareGarbageCollectionUncommitted", needs(kPrepareUncommittedCollection, on_repository), not_implemented},
     {kGet, TARN_REPO "/branch_protection/set_allowed", "createBranchProtectionRulePreflight", needs(kSetProtectionRules, on_repository), allow_settings},
     {kGet, TARN_REPO "/branch_protection", "internalGetBranchProtectionRules", needs(kGetProtectionRules, on_repository), get_protection_rules},
-    {kPost, TARN_REPO "/branch_protection", "internalCreateBranchProtectionRule", needs(kSetProtectionRules, on_repository), not_implemented},
-    {kDelete, TARN_REPO "/branch_protection", "internalDeleteBranchProtectionRule", needs(kSetProtectionRules, on_repository), not_implemented},
+    {kPost, TARN_REPO "/branch_protection", "internalCreateBranchProtectionRule", needs(kSetProtectionRules, on_repository), add_protection_rule, takes_json<json::parse_rule_pattern>()},
+    {kDelete, TARN_REPO "/branch_protection", "internalDeleteBranchProtectionRule", needs(kSetProtectionRules, on_repository), remove_protection_rule, takes_json<json::parse_rule_pattern>()},
     {kGet, TARN_REPO "/pulls", "listPullRequests", needs(kListPullRequests, on_repository), not_implemented, takes(kAmount, kStatus)},
     {kPost, TARN_REPO "/pulls", "createPullRequest", needs(kWritePullRequest, on_repository), not_implemented},
     {kGet, TARN_REPO "/pulls/{pull_request}", "getPullRequest", needs(kReadPullRequest, on_repository), not_implemented},
@@ -246,6 +249,8 @@ constexpr Route kRoutes[] = {
 
     // Tarn's own.
     {kGet, TARN_REF "/import/verify", "verifyImport", needs(kListObjects, on_repository), verify_import, takes(kAmount)},
+    {kGet, TARN_REPO "/settings/tag_protection", "getTagProtectionRules", needs(kGetProtectionRules, on_repository), get_tag_rules},
+    {kPut, TARN_REPO "/settings/tag_protection", "setTagProtectionRules", needs(kSetProtectionRules, on_repository), set_tag_rules, takes_json<json::parse_tag_rules>()},
 };
 // clang-format on
 

@@ -9,6 +9,7 @@
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/versioning/commit.h"
+#include "core/versioning/settings.h"
 #include "core/versioning/upload.h"
 
 namespace tarn::api {
@@ -67,6 +68,9 @@ void add_sample_data(versioning::Engine& engine, const Repository& repository,
                              .metadata = {},
                              .date = std::nullopt,
                              .force = kForce});
+  versioning::set_branch_rules(engine, repository.name,
+                               {{.pattern = Glob(repository.default_branch.str())}},
+                               {.if_match = std::nullopt, .force = kForce});
 }
 
 }  // namespace tarn::api

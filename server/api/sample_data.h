@@ -11,7 +11,7 @@ struct Engine;
 
 namespace tarn::api {
 
-/// Uploads a readme and a small table to the default branch and commits them.
+/// Uploads a readme and a small table to the default branch, commits them, and protects the branch.
 void add_sample_data(versioning::Engine& engine, const Repository& repository,
                      const std::string& committer);
 

@@ -30,11 +30,12 @@ http::Response list_branches(const Context& context, Call& call) {
 
 http::Response create_branch(const Context& context, Call& call) {
   const json::CreateBranch given = json::parse_create_branch(call.body->root());
-  const Branch made = versioning::create_branch(context.engine, call.repository(),
-                                                {.name = parse_branch_name(given.name),
-                                                 .source = given.source,
-                                                 .hidden = given.hidden,
-                                                 .force = given.force});
+  versioning::BranchCreation creation{.name = parse_branch_name(given.name),
+                                      .source = given.source,
+                                      .hidden = given.hidden,
+                                      .force = given.force};
+  if (given.expires) creation.expires = given.expires->from(context.clock.now());
+  const Branch made = versioning::create_branch(context.engine, call.repository(), creation);
   // The one answer that is no JSON: clients take the bare commit id.
   return text_response(201, to_text(made.head));
 }

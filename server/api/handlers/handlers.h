@@ -77,7 +77,14 @@ http::Response delete_repository_metadata(const Context& context, Call& call);
 
 // settings.cc
 http::Response get_protection_rules(const Context& context, Call& call);
+http::Response set_protection_rules(const Context& context, Call& call);
+http::Response add_protection_rule(const Context& context, Call& call);
+http::Response remove_protection_rule(const Context& context, Call& call);
+http::Response get_tag_rules(const Context& context, Call& call);
+http::Response set_tag_rules(const Context& context, Call& call);
 http::Response get_collection_rules(const Context& context, Call& call);
+http::Response set_collection_rules(const Context& context, Call& call);
+http::Response remove_collection_rules(const Context& context, Call& call);
 http::Response allow_settings(const Context& context, Call& call);
 
 // branches.cc

@@ -107,12 +107,16 @@ http::Response delete_objects(const Context& context, Call& call) {
   const bool force = call.flag("force");
   std::vector<json::ObjectFailure> failures;
   const std::vector<Key> keys = keys_of(paths, failures);
-  if (!force && versioning::get_repository(context.engine, repository).read_only) {
-    for (const Key& key : keys) {
-      failures.push_back({.path = key.str(), .status = 403, .message = "read-only repository"});
+  try {
+    if (!keys.empty()) {
+      versioning::delete_objects(context.engine, repository, call.branch(), keys, force);
     }
-  } else if (!keys.empty()) {
-    versioning::delete_objects(context.engine, repository, call.branch(), keys, force);
+  } catch (const Error& error) {
+    // Read-only or protected: reported path by path, as clients expect.
+    if (error.code() != ErrorCode::kPermissionDenied) throw;
+    for (const Key& key : keys) {
+      failures.push_back({.path = key.str(), .status = 403, .message = error.message()});
+    }
   }
   return json_response(200, json::object_failures_body(failures));
 }

@@ -1,20 +1,82 @@
+#include "core/versioning/settings.h"
+
 #include "core/base/error.h"
 #include "core/versioning/repositories.h"
 #include "server/api/handlers/handlers.h"
+#include "server/api/json/branch_rule.h"
+#include "server/api/json/collection_rules.h"
+#include "server/api/json/tag_rule.h"
 #include "server/api/response.h"
 
 namespace tarn::api {
+namespace {
 
-http::Response get_protection_rules(const Context& context, Call& call) {
-  versioning::get_repository(context.engine, call.repository());
-  http::Response response = json_response(200, "[]\n");
-  response.headers.add("ETag", "");  // clients send If-Match only for one that is not empty
+/// The bare etag, as clients send it back; an empty one says that nothing was ever set.
+http::Response tagged_response(std::string body, std::string etag) {
+  http::Response response = json_response(200, std::move(body));
+  response.headers.add("ETag", std::move(etag));
   return response;
 }
 
+versioning::SettingWrite write_of(const Call& call) {
+  versioning::SettingWrite write;
+  if (const std::string* if_match = call.request.headers.find("If-Match")) {
+    write.if_match = *if_match;
+  }
+  return write;
+}
+
+}  // namespace
+
+http::Response get_protection_rules(const Context& context, Call& call) {
+  auto rules = versioning::get_branch_rules(context.engine, call.repository());
+  return tagged_response(json::branch_rules_body(rules.value), std::move(rules.etag));
+}
+
+http::Response set_protection_rules(const Context& context, Call& call) {
+  versioning::set_branch_rules(context.engine, call.repository(),
+                               json::parse_branch_rules(call.body->root()), write_of(call));
+  return empty_response(204);
+}
+
+http::Response add_protection_rule(const Context& context, Call& call) {
+  versioning::add_branch_rule(context.engine, call.repository(),
+                              json::parse_rule_pattern(call.body->root()));
+  return empty_response(204);
+}
+
+http::Response remove_protection_rule(const Context& context, Call& call) {
+  versioning::remove_branch_rule(context.engine, call.repository(),
+                                 json::parse_rule_pattern(call.body->root()).pattern());
+  return empty_response(204);
+}
+
+http::Response get_tag_rules(const Context& context, Call& call) {
+  auto rules = versioning::get_tag_rules(context.engine, call.repository());
+  return tagged_response(json::tag_rules_body(rules.value), std::move(rules.etag));
+}
+
+http::Response set_tag_rules(const Context& context, Call& call) {
+  versioning::set_tag_rules(context.engine, call.repository(),
+                            json::parse_tag_rules(call.body->root()), write_of(call));
+  return empty_response(204);
+}
+
 http::Response get_collection_rules(const Context& context, Call& call) {
-  versioning::get_repository(context.engine, call.repository());
-  throw Error(ErrorCode::kNotFound, "not found");
+  const auto rules = versioning::get_collection_rules(context.engine, call.repository());
+  if (!rules) throw Error(ErrorCode::kNotFound, "not found");
+  return json_response(200, json::collection_rules_body(*rules));
+}
+
+http::Response set_collection_rules(const Context& context, Call& call) {
+  versioning::set_collection_rules(context.engine, call.repository(),
+                                   json::parse_collection_rules(call.body->root()));
+  return empty_response(204);
+}
+
+http::Response remove_collection_rules(const Context& context, Call& call) {
+  versioning::remove_collection_rules(context.engine, call.repository());
+  return empty_response(204);
 }
 
 http::Response allow_settings(const Context& context, Call& call) {

@@ -5,6 +5,8 @@
 
 #include "core/base/error.h"
 #include "server/api/json/account.h"
+#include "server/api/json/branch_rule.h"
+#include "server/api/json/collection_rules.h"
 #include "server/api/json/commit.h"
 #include "server/api/json/configuration.h"
 #include "server/api/json/diff.h"
@@ -14,6 +16,7 @@
 #include "server/api/json/object.h"
 #include "server/api/json/ref.h"
 #include "server/api/json/repository.h"
+#include "server/api/json/tag_rule.h"
 
 namespace tarn::api::json {
 namespace {
@@ -124,6 +127,105 @@ TEST(RevertBody, NeedsItsParentNumber) {
   EXPECT_EQ(given.parent_number, 1);
   EXPECT_EQ(given.overrides.message, "m");
   EXPECT_EQ(given.overrides.metadata, std::nullopt);
+}
+
+TEST(BranchBody, ShowsWhenItExpires) {
+  Branch branch;
+  branch.name = BranchName("dev");
+  branch.head = an_id();
+  const std::string id = std::string(kIdOfOnes);
+  EXPECT_EQ(branch_body(branch), R"({"commit_id":")" + id +
+                                     R"(","id":"dev"})"
+                                     "\n");
+  branch.expires = from_millis(1'700'000'000'000);
+  EXPECT_EQ(branch_body(branch), R"({"commit_id":")" + id +
+                                     R"(","expires":"2023-11-14T22:13:20.000Z","id":"dev"})"
+                                     "\n");
+}
+
+TEST(CreateBranchBody, TakesAMomentOrADelay) {
+  const Instant now = from_millis(1'700'000'000'000);
+  const auto body = [](std::string_view expires) {
+    return R"({"name":"dev","source":"main","expires":)" + std::string(expires) + "}";
+  };
+  const auto seconds = [&](std::string_view expires) {
+    return to_seconds(parsed(parse_create_branch, body(expires)).expires->from(now)) -
+           to_seconds(now);
+  };
+  EXPECT_EQ(seconds(R"("90s")"), 90);
+  EXPECT_EQ(seconds(R"("30m")"), 1800);
+  EXPECT_EQ(seconds(R"("72h")"), 259'200);
+  EXPECT_EQ(seconds(R"("7d")"), 604'800);
+  EXPECT_EQ(seconds(R"("2023-11-14T22:13:30Z")"), 10);
+  EXPECT_EQ(seconds(R"("2023-11-15T00:13:30+02:00")"), 10);
+  EXPECT_FALSE(parsed(parse_create_branch, body("null")).expires);
+  for (const char* bad : {R"("")", R"("h")", R"("72")", R"("-1h")", R"("1.5h")", R"("1h30m")",
+                          R"("72 h")", R"("9223372036854775807d")", R"("tomorrow")"}) {
+    EXPECT_EQ(failure(parse_create_branch, body(bad)),
+              "request body has an error: /expires: must be a time as in RFC 3339, or a time from "
+              "now like 72h (s, m, h or d)")
+        << bad;
+  }
+  EXPECT_NE(failure(parse_create_branch, body("72")), "");
+}
+
+TEST(BranchRuleBodies, KeepApartWhatIsEmptyAndWhatIsAbsent) {
+  const std::string full =
+      R"([{"approvals":0,"blocked_actions":["stage","cherry_pick"],"merge_methods":["squash"],)"
+      R"("pattern":"release-*"},{"blocked_actions":[],"pattern":"{a,b}"},{"pattern":"main"}])"
+      "\n";
+  EXPECT_EQ(branch_rules_body(parsed(parse_branch_rules, full)), full);
+  EXPECT_EQ(branch_rules_body({}), "[]\n");
+}
+
+TEST(BranchRuleBodies, NameWhatIsWrong) {
+  const auto problem = [](std::string_view body) {
+    const std::string message = failure(parse_branch_rules, body);
+    const std::string_view head = "request body has an error: ";
+    EXPECT_TRUE(message.starts_with(head)) << body << ": " << message;
+    return message.substr(std::min(message.size(), head.size()));
+  };
+  EXPECT_EQ(problem(R"([{"pattern":"main"},{"pattern":""}])"), "/1/pattern: must not be empty");
+  EXPECT_EQ(problem(R"([{"pattern":"[a"}])"), "/0/pattern: '[' without ']' at byte 0");
+  EXPECT_EQ(problem(R"([{"pattern":"a","blocked_actions":["push"]}])"),
+            "/0/blocked_actions/0: is none of the blocked_actions that a rule can name");
+  EXPECT_EQ(problem(R"([{"pattern":"a","merge_methods":["merge","rebase"]}])"),
+            "/0/merge_methods/1: is none of the merge_methods that a rule can name");
+  for (const char* bad :
+       {R"({"pattern":"a"})", R"([{}])", R"([{"pattern":7}])",
+        R"([{"pattern":"a","approvals":101}])", R"([{"pattern":"a","approvals":-1}])",
+        R"([{"pattern":"a","blocked_actions":"stage"}])"}) {
+    EXPECT_NE(problem(bad), "");
+  }
+}
+
+TEST(TagRuleBodies, PermitWhatTheyDoNotName) {
+  EXPECT_EQ(
+      tag_rules_body(parsed(parse_tag_rules, R"([{"pattern":"v*","delete":false},{"pattern":"x-?",)"
+                                             R"("create":false,"delete":true}])")),
+      R"([{"create":true,"delete":false,"pattern":"v*"},)"
+      R"({"create":false,"delete":true,"pattern":"x-?"}])"
+      "\n");
+  for (const char* bad : {R"([{"pattern":"v*","delete":"no"}])", R"([{"delete":false}])", "{}"}) {
+    EXPECT_NE(failure(parse_tag_rules, bad), "") << bad;
+  }
+}
+
+TEST(CollectionRulesBodies, AreReadAndWrittenWhole) {
+  const std::string full =
+      R"({"branches":[{"branch_id":"main","retention_days":9}],"default_retention_days":7})"
+      "\n";
+  EXPECT_EQ(collection_rules_body(parsed(parse_collection_rules, full)), full);
+  EXPECT_EQ(collection_rules_body({}), "{\"branches\":[],\"default_retention_days\":0}\n");
+  for (const char* bad :
+       {R"({"branches":[]})", R"({"default_retention_days":7})",
+        R"({"default_retention_days":-1,"branches":[]})",
+        R"({"default_retention_days":36501,"branches":[]})",
+        R"({"default_retention_days":7,"branches":[{"branch_id":"a.b","retention_days":1}]})",
+        R"({"default_retention_days":7,"branches":[{"branch_id":"a","retention_days":1},)"
+        R"({"branch_id":"a","retention_days":2}]})"}) {
+    EXPECT_NE(failure(parse_collection_rules, bad), "") << bad;
+  }
 }
 
 TEST(ResetBody, KnowsThreeTypes) {

@@ -1,15 +1,55 @@
 #include "server/api/json/moment.h"
 
+#include <charconv>
+#include <string>
+
 namespace tarn::api::json {
 namespace {
 
 constexpr int64_t kSecondsMin = -62'135'596'800;  // 0001-01-01
 constexpr int64_t kSecondsMax = 253'402'300'799;  // 9999-12-31
 
+/// More would overflow once it is added to a moment; about 3000 years.
+constexpr int64_t kDelaySecondsMax = 100'000'000'000;
+
+/// 0: there is no such unit.
+int64_t seconds_of_unit(char unit) {
+  switch (unit) {
+    case 's':
+      return 1;
+    case 'm':
+      return 60;
+    case 'h':
+      return 3600;
+    case 'd':
+      return 86'400;
+    default:
+      return 0;
+  }
+}
+
+std::optional<std::chrono::seconds> parse_delay(std::string_view text) {
+  if (text.empty()) return std::nullopt;
+  const int64_t unit = seconds_of_unit(text.back());
+  text.remove_suffix(1);
+  int64_t count = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), count);
+  const bool whole = failure == std::errc() && end == text.data() + text.size();
+  if (unit == 0 || !whole || count < 0 || count > kDelaySecondsMax / unit) return std::nullopt;
+  return std::chrono::seconds(count * unit);
+}
+
 }  // namespace
 
 Instant instant_of(const Value& seconds) {
   return from_millis(seconds.integer(kSecondsMin, kSecondsMax) * 1000);
+}
+
+Deadline parse_deadline(const Value& text) {
+  const std::string given = text.text();
+  if (const auto delay = parse_delay(given)) return {.at = std::nullopt, .after = *delay};
+  if (const auto moment = parse_rfc3339(given)) return {.at = *moment};
+  text.fail("must be a time as in RFC 3339, or a time from now like 72h (s, m, h or d)");
 }
 
 }  // namespace tarn::api::json

@@ -3,9 +3,11 @@
 namespace tarn::api::json {
 namespace {
 
-void write_ref(Writer& out, std::string_view id, const CommitId& commit) {
+void write_ref(Writer& out, std::string_view id, const CommitId& commit,
+               std::optional<Instant> expires = std::nullopt) {
   out.begin_object();
   out.text("commit_id", to_text(commit));
+  if (expires) out.text("expires", to_rfc3339(*expires));
   out.text("id", id);
   out.end_object();
 }
@@ -13,7 +15,7 @@ void write_ref(Writer& out, std::string_view id, const CommitId& commit) {
 }  // namespace
 
 void write_branch(Writer& out, const Branch& branch) {
-  write_ref(out, branch.name.str(), branch.head);
+  write_ref(out, branch.name.str(), branch.head, branch.expires);
 }
 void write_tag(Writer& out, const Tag& tag) { write_ref(out, tag.name.str(), tag.commit); }
 
@@ -30,10 +32,13 @@ std::string tag_body(const Tag& tag) {
 }
 
 CreateBranch parse_create_branch(const Value& body) {
-  return {.name = body.at("name").text(),
-          .source = body.at("source").text(),
-          .force = body.flag("force"),
-          .hidden = body.flag("hidden")};
+  CreateBranch out{.name = body.at("name").text(),
+                   .source = body.at("source").text(),
+                   .force = body.flag("force"),
+                   .hidden = body.flag("hidden"),
+                   .expires = std::nullopt};
+  if (const auto expires = body.find("expires")) out.expires = parse_deadline(*expires);
+  return out;
 }
 
 CreateTag parse_create_tag(const Value& body) {

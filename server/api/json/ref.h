@@ -1,10 +1,12 @@
 // Bodies about branches, tags and merge bases.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "core/model/repository.h"
 #include "server/api/json/document.h"
+#include "server/api/json/moment.h"
 #include "server/api/json/writer.h"
 
 namespace tarn::api::json {
@@ -19,6 +21,7 @@ struct CreateBranch {
   std::string source;
   bool force = false;
   bool hidden = false;
+  std::optional<Deadline> expires;
 };
 CreateBranch parse_create_branch(const Value& body);
 

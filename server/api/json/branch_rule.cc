@@ -1,0 +1,78 @@
+#include "server/api/json/branch_rule.h"
+
+#include <optional>
+#include <set>
+
+#include "core/base/str_cat.h"
+
+namespace tarn::api::json {
+namespace {
+
+template <typename Name>
+void write_names(Writer& out, std::string_view member, const std::optional<std::set<Name>>& names) {
+  if (!names) return;
+  out.key(member);
+  out.begin_array();
+  for (const Name name : *names) out.text(name_of(name));
+  out.end_array();
+}
+
+/// nullopt: the member is absent.
+template <typename Name>
+std::optional<std::set<Name>> parse_names(const Value& rule, std::string_view member,
+                                          std::optional<Name> (*parse)(std::string_view)) {
+  const std::optional<Value> list = rule.find(member);
+  if (!list) return std::nullopt;
+  std::set<Name> out;
+  for (const Value& item : list->items()) {
+    const std::optional<Name> name = parse(item.text());
+    if (!name) item.fail(str_cat("is none of the ", member, " that a rule can name"));
+    out.insert(*name);
+  }
+  return out;
+}
+
+BranchRule parse_rule(const Value& body) {
+  BranchRule out{
+      .pattern = parse_rule_pattern(body),
+      .blocked_actions = parse_names(body, "blocked_actions", parse_branch_action),
+      .merge_methods = parse_names(body, "merge_methods", parse_merge_method),
+  };
+  if (const std::optional<Value> approvals = body.find("approvals")) {
+    out.approvals = static_cast<uint32_t>(approvals->integer(0, kApprovalsMax));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string branch_rules_body(const std::vector<BranchRule>& rules) {
+  Writer out;
+  out.begin_array();
+  for (const BranchRule& rule : rules) {
+    out.begin_object();
+    if (rule.approvals) out.number("approvals", *rule.approvals);
+    write_names(out, "blocked_actions", rule.blocked_actions);
+    write_names(out, "merge_methods", rule.merge_methods);
+    out.text("pattern", rule.pattern.pattern());
+    out.end_object();
+  }
+  out.end_array();
+  return std::move(out).take();
+}
+
+std::vector<BranchRule> parse_branch_rules(const Value& body) {
+  std::vector<BranchRule> out;
+  for (const Value& rule : body.items()) out.push_back(parse_rule(rule));
+  return out;
+}
+
+Glob parse_rule_pattern(const Value& rule) {
+  const Value member = rule.at("pattern");
+  const std::string pattern = member.text();
+  const std::string problem = rule_pattern_problem(pattern);
+  if (!problem.empty()) member.fail(problem);
+  return Glob(pattern);
+}
+
+}  // namespace tarn::api::json

@@ -1,0 +1,21 @@
+// Bodies about rules that protect branches.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/model/branch_rule.h"
+#include "server/api/json/document.h"
+#include "server/api/json/writer.h"
+
+namespace tarn::api::json {
+
+/// Members that the client never named are left out.
+std::string branch_rules_body(const std::vector<BranchRule>& rules);
+/// An array of rules. Throws invalid_argument, also for a pattern no rule may have.
+std::vector<BranchRule> parse_branch_rules(const Value& body);
+
+/// The member `pattern` of a rule.
+Glob parse_rule_pattern(const Value& rule);
+
+}  // namespace tarn::api::json
