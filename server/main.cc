@@ -16,6 +16,7 @@
 #include "core/meta/writer.h"
 #include "s3gateway/gateway.h"
 #include "server/api/api.h"
+#include "server/api/operation_runner.h"
 #include "server/backend.h"
 #include "server/command_line.h"
 #include "server/config_docs.h"
@@ -86,10 +87,12 @@ void serve(const Config& config, const CommandLine& command, const sigset_t& end
       backend.assembly(),
       {.import_workers = config.job_workers, .heartbeat_interval = meta::kWriterTtl / 3});
 
+  api::OperationRunner operations(backend.engine().pool, backend.clock());
   api::Api rest({.engine = backend.engine(),
                  .authenticator = backend.authenticator(),
                  .directory = backend.directory(),
                  .clock = backend.clock(),
+                 .operations = operations,
                  .installation = installation_of(config),
                  .upload_bytes_max = config.upload_bytes_max,
                  .setup_over_http = config.auth_setup == "http"});

@@ -2,9 +2,8 @@
 
 #include <array>
 
-#include "core/base/digest.h"
 #include "core/base/encoding.h"
-#include "core/base/wire.h"
+#include "core/meta/row_id.h"
 
 namespace tarn::meta {
 namespace {
@@ -19,13 +18,6 @@ JobState state_from(std::string_view text) {
     if (kStates[i] == text) return static_cast<JobState>(i);
   }
   throw Error(ErrorCode::kDataLoss, "job row: has an unknown state");
-}
-
-/// 12 bytes: 48 bits of time, 48 random, so that ids sort by time.
-std::string new_job_id(Instant now) {
-  std::string time;
-  put_u64be(time, static_cast<uint64_t>(to_millis(now)));
-  return to_base32hex(time.substr(2) + random_bytes(6));
 }
 
 #define TARN_JOB_COLUMNS                                                                        \
@@ -92,7 +84,7 @@ std::string Jobs::create(std::string_view kind, RepositoryId repository, BranchI
                          std::string_view spec, std::string_view owner,
                          std::string_view idempotency_key) {
   const Instant now = clock_.now();
-  const std::string id = new_job_id(now);
+  const std::string id = new_row_id(now);
   const db::Rows rows =
       pool_.run(kInsert,
                 {id, kind, static_cast<int32_t>(repository), static_cast<int32_t>(branch),

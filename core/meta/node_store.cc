@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/cancellation.h"
 #include "core/base/metrics.h"
 #include "core/base/str_cat.h"
 
@@ -62,6 +63,7 @@ void NodeStore::remember(Nid nid, std::shared_ptr<const tree::Node> node) {
 }
 
 std::vector<std::shared_ptr<const tree::Node>> NodeStore::load(std::span<const Nid> nids) {
+  throw_if_cancelled();  // whatever walks trees for long passes here
   return load_with(
       [this](std::span<const int64_t> missing) {
         return pool_.run(kSelectNodes, {missing}, db::Pool::Retry::kRead);

@@ -8,6 +8,7 @@
 #include "core/meta/commits.h"
 #include "core/meta/jobs.h"
 #include "core/meta/node_store.h"
+#include "core/meta/operations.h"
 #include "core/meta/part_lists.h"
 #include "core/meta/repositories.h"
 #include "core/meta/repository_settings.h"
@@ -84,6 +85,7 @@ void Assembly::heartbeat() { parts_->writer.heartbeat(); }
 bool Assembly::sweep() {
   parts_->uploads.sweep();
   parts_->jobs.sweep(kEndedJobsKept);
+  meta::Operations(parts_->engine.pool, parts_->engine.clock).sweep(kEndedJobsKept);
   return parts_->staging.sweep_retired(kRetiredGrace, kSweepRowsMax) > 0;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "core/base/cancellation.h"
 #include "core/base/digest.h"
 #include "core/base/error.h"
 
@@ -29,11 +30,10 @@ bool BranchQueues::enter(BranchId branch, SteadyClock::time_point deadline) {
   MutexLock lock(mutex_);
   std::deque<Waiter*>& queue = queues_[branch];
   queue.push_back(&me);
-  while (queue.front() != &me) {
-    if (me.turn.wait_until(lock, deadline) == std::cv_status::timeout && queue.front() != &me) {
-      queue.erase(std::find(queue.begin(), queue.end(), &me));
-      return false;
-    }
+  if (!me.turn.wait_until(lock, cancellation_token(), deadline,
+                          [&] { return queue.front() == &me; })) {
+    queue.erase(std::find(queue.begin(), queue.end(), &me));
+    return false;
   }
   // The holder does not wait any more: a null stands for it, so that this frame may go.
   queue.front() = nullptr;
@@ -54,7 +54,10 @@ void BranchQueues::leave(BranchId branch) {
 BranchHold::BranchHold(Engine& engine, BranchId branch, bool rotate)
     : engine_(engine), branch_(branch) {
   const auto deadline = SteadyClock::now() + kBranchWaitMax;
-  if (!engine_.queues.enter(branch_, deadline)) throw_locked();
+  if (!engine_.queues.enter(branch_, deadline)) {
+    throw_if_cancelled();
+    throw_locked();
+  }
   try {
     acquire(rotate, deadline);
   } catch (...) {
@@ -78,6 +81,7 @@ void BranchHold::acquire(bool rotate, SteadyClock::time_point deadline) {
       case meta::Branches::Acquired::Outcome::kLeased:
         break;
     }
+    throw_if_cancelled();
     if (SteadyClock::now() + wait > deadline) throw_locked();
     std::this_thread::sleep_for(wait);
     wait = std::min(wait * 2, kPollMax);
@@ -90,6 +94,7 @@ BranchHold::~BranchHold() {
 }
 
 void BranchHold::keep_alive() {
+  throw_if_cancelled();
   if (SteadyClock::now() - renewed_ < kBranchLease / 3) return;
   if (!engine_.branches.renew(branch_, lease_.owner, kBranchLease)) {
     throw Error(ErrorCode::kConflict, "branch_locked",

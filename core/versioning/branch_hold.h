@@ -20,7 +20,7 @@ constexpr std::chrono::seconds kBranchLease{30};
 /// Turns per branch. Safe from any thread.
 class BranchQueues {
  public:
-  /// false: the deadline passed first.
+  /// false: the deadline passed first, or the thread's work was cancelled.
   bool enter(BranchId branch, std::chrono::steady_clock::time_point deadline);
   void leave(BranchId branch);
 

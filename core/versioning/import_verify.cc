@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/base/cancellation.h"
 #include "core/base/mutex.h"
 #include "core/blob/stores.h"
 #include "core/versioning/objects.h"
@@ -63,6 +64,7 @@ Verification verify_import(Engine& engine, const RepositoryName& repository, std
   Verification out;
   out.next = options.after;
   for (;;) {
+    throw_if_cancelled();
     const Page<ListItem> page = list_objects(
         engine, repository, ref,
         {.prefix = options.prefix, .after = out.next, .delimiter = {}, .limit = kPageItems});

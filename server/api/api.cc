@@ -1,8 +1,10 @@
 #include "server/api/api.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <exception>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,9 +12,12 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/metrics.h"
+#include "core/base/str_cat.h"
 #include "server/api/credentials.h"
 #include "server/api/errors.h"
 #include "server/api/json/limits.h"
+#include "server/api/json/operation.h"
+#include "server/api/operation_runner.h"
 #include "server/api/response.h"
 #include "server/api/route.h"
 #include "server/api/router.h"
@@ -21,6 +26,7 @@ namespace tarn::api {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
+using std::string_view_literals::operator""sv;
 
 /// Counters of one operation; made once, so counting looks nothing up.
 struct Probe {
@@ -102,6 +108,28 @@ void write_line(const http::Request& request, const Outcome& outcome, int status
               {"duration_ms", elapsed_seconds * 1000}});
 }
 
+Error as_clients_read_it(const std::exception& thrown, const Route* route) {
+  const auto* error = dynamic_cast<const Error*>(&thrown);
+  if (error == nullptr) return Error(ErrorCode::kInternal, thrown.what());
+  if (error->reason() == "ref_not_found" && route != nullptr && !route->missing_ref.empty()) {
+    return Error(error->code(), error->reason(), std::string(route->missing_ref));
+  }
+  return *error;
+}
+
+/// Operations on repositories whose answer is a JSON document and whose request was read whole;
+/// answers about accounts may hold secrets, which are not kept.
+bool may_be_deferred(const Route& route) {
+  constexpr std::array kLongReads = {"diffRefs"sv,    "diffBranch"sv,    "logCommits"sv,
+                                     "listObjects"sv, "findMergeBase"sv, "verifyImport"sv};
+  if (!route.pattern.starts_with("/repositories") || route.input.body == Input::Body::kStream) {
+    return false;
+  }
+  if (route.method == Method::kHead) return false;
+  return route.method != Method::kGet ||
+         std::find(kLongReads.begin(), kLongReads.end(), route.operation) != kLongReads.end();
+}
+
 [[noreturn]] void throw_unknown_endpoint() {
   throw Error(ErrorCode::kNotFound, "unknown_endpoint", "invalid API endpoint");
 }
@@ -117,8 +145,10 @@ struct Api::State {
     return route == nullptr ? unknown : probes[static_cast<size_t>(route - routes().data())];
   }
 
-  http::Response dispatch(http::Request& request, Outcome& outcome) const;
-  http::Response answer(http::Request& request, Outcome& outcome) const;
+  http::Response dispatch(http::Request& request, Outcome& outcome);
+  http::Response answer(http::Request& request, Outcome& outcome);
+  http::Response run_or_defer(Call call, std::chrono::seconds wait);
+  http::Response deferred_response(const std::string& owner, const std::string& id);
 
   Context context;
   Router router;
@@ -126,7 +156,7 @@ struct Api::State {
   Probe unknown;
 };
 
-http::Response Api::State::dispatch(http::Request& request, Outcome& outcome) const {
+http::Response Api::State::dispatch(http::Request& request, Outcome& outcome) {
   const std::optional<Method> method = parse_method(request.method);
   if (!method || !is_below_base(request)) throw_unknown_endpoint();
   Router::Match match = router.find(*method, path_of(request));
@@ -150,10 +180,54 @@ http::Response Api::State::dispatch(http::Request& request, Outcome& outcome) co
       for (const std::string& resource : demand.on(call)) call.demand(demand.action, resource);
     }
   }
+  if (const auto wait = preferred_wait(request); wait && may_be_deferred(route)) {
+    return run_or_defer(std::move(call), *wait);
+  }
   return route.handler(context, call);
 }
 
-http::Response Api::State::answer(http::Request& request, Outcome& outcome) const {
+http::Response Api::State::run_or_defer(Call call, std::chrono::seconds wait) {
+  // Outlives the connection's own request, whose body was read.
+  const auto kept = std::make_shared<http::Request>();
+  kept->method = call.request.method;
+  kept->target = call.request.target;
+  kept->headers = call.request.headers;
+  kept->peer = call.request.peer;
+  kept->tls = call.request.tls;
+  kept->id = call.request.id;
+  kept->body = http::empty_body();
+  const auto deferred = std::make_shared<Call>(Call{.request = *kept,
+                                                    .route = call.route,
+                                                    .path_values = std::move(call.path_values),
+                                                    .query = std::move(call.query),
+                                                    .body = std::move(call.body),
+                                                    .caller = std::move(call.caller)});
+  const std::string owner = deferred->caller.user.name;
+  OperationRunner::Outcome outcome = context.operations.run(
+      {.name = std::string(call.route.operation),
+       .target = std::string(kept->raw_path()),
+       .owner = owner,
+       .work = [this, kept, deferred] { return deferred->route.handler(context, *deferred); },
+       .failure =
+           [kept, route = &call.route](const std::exception& error) {
+             return failure_response(as_clients_read_it(error, route), kept->id);
+           }},
+      wait);
+  if (!outcome.response) return deferred_response(owner, outcome.id);
+  outcome.response->headers.add("Preference-Applied", "wait=" + std::to_string(wait.count()));
+  return *std::move(outcome.response);
+}
+
+http::Response Api::State::deferred_response(const std::string& owner, const std::string& id) {
+  const auto operation = context.operations.rows().find(owner, id);
+  if (!operation) throw Error(ErrorCode::kInternal, "an operation's row is missing");
+  http::Response response = json_response(202, json::operation_body(*operation));
+  response.headers.add("Location", str_cat(kBasePath, "/operations/", id));
+  response.headers.add("Preference-Applied", "respond-async");
+  return response;
+}
+
+http::Response Api::State::answer(http::Request& request, Outcome& outcome) {
   const auto failed = [&](const Error& error) {
     outcome.error = error.reason();
     http::Response response = failure_response(error, request.id);
@@ -162,14 +236,8 @@ http::Response Api::State::answer(http::Request& request, Outcome& outcome) cons
   };
   try {
     return dispatch(request, outcome);
-  } catch (const Error& error) {
-    const bool missing_ref = error.reason() == "ref_not_found" && outcome.route != nullptr;
-    if (missing_ref && !outcome.route->missing_ref.empty()) {
-      return failed(Error(error.code(), error.reason(), std::string(outcome.route->missing_ref)));
-    }
-    return failed(error);
   } catch (const std::exception& error) {
-    return failed(Error(ErrorCode::kInternal, error.what()));
+    return failed(as_clients_read_it(error, outcome.route));
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/base/encoding.h"
 #include "server/api/api.h"
+#include "server/api/operation_runner.h"
 #include "server/api/route.h"
 #include "tests/support/engine_fixture.h"
 
@@ -149,6 +150,9 @@ const std::vector<Row>& rows() {
     {"updateObjectUserMetadata", "path=dir/a", R"({"set":{}})", {{"fs:WriteObject", "repository/data/object/dir/a"}}},
     {"getUnderlyingProperties", "path=dir/a", "", {{"fs:ReadObject", "repository/data/object/dir/a"}}},
     {"listObjects", "", "", {{"fs:ListObjects", "repository/data"}}},
+    {"listOperations", "", "", kAnyAccount},
+    {"getOperation", "", "", kAnyAccount},
+    {"cancelOperation", "", "", kAnyAccount},
     {"verifyImport", "", "", {{"fs:ListObjects", "repository/data"}}},
     {"createSymlinkFile", "", "", {{"fs:ListObjects", "repository/data"}, {"fs:WriteObject", "repository/data"}}},
     {"listRepositoryRuns", "", "", {{"ci:ReadAction", "repository/data"}}},
@@ -283,10 +287,12 @@ class Authorisation : public ::testing::Test {
   auth::Authenticator authenticator{engine.pool, engine.clock, master_key};
   auth::Directory directory{engine.pool, master_key};
   auth::NewKey key;
+  OperationRunner operations{engine.pool, engine.clock};
   Api api{{.engine = *engine,
            .authenticator = authenticator,
            .directory = directory,
            .clock = engine.clock,
+           .operations = operations,
            .installation = {.version = "1"}}};
 };
 

@@ -20,6 +20,7 @@ struct Engine;
 namespace tarn::api {
 
 struct Route;
+class OperationRunner;
 
 /// What every handler may use; all members outlive the API.
 struct Context {
@@ -27,6 +28,7 @@ struct Context {
   auth::Authenticator& authenticator;
   auth::Directory& directory;
   const Clock& clock;
+  OperationRunner& operations;
   json::Installation installation;
   uint64_t upload_bytes_max = UINT64_MAX;  ///< of one object
   bool setup_over_http = false;            ///< whether POST /setup_lakefs may make the first user

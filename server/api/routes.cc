@@ -248,6 +248,9 @@ constexpr Route kRoutes[] = {
     {kGet, "/oidc/callback", "oauthCallback", open(), not_implemented},
 
     // Tarn's own.
+    {kGet, "/operations", "listOperations", any_account(), list_operations, takes(kAmount)},
+    {kGet, "/operations/{operation}", "getOperation", any_account(), get_operation},
+    {kDelete, "/operations/{operation}", "cancelOperation", any_account(), cancel_operation},
     {kGet, TARN_REF "/import/verify", "verifyImport", needs(kListObjects, on_repository), verify_import, takes(kAmount)},
     {kGet, TARN_REPO "/settings/tag_protection", "getTagProtectionRules", needs(kGetProtectionRules, on_repository), get_tag_rules},
     {kPut, TARN_REPO "/settings/tag_protection", "setTagProtectionRules", needs(kSetProtectionRules, on_repository), set_tag_rules, takes_json<json::parse_tag_rules>()},

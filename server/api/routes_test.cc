@@ -12,8 +12,7 @@ namespace tarn::api {
 namespace {
 
 /// Operations that the wire format does not have.
-const std::set<std::string_view> kOwn = {"verifyImport", "getTagProtectionRules",
-                                         "setTagProtectionRules"};
+const std::set<std::string_view> kOwn = {"cancelOperation", "getOperation", "getTagProtectionRules", "listOperations", "setTagProtectionRules", "verifyImport"};
 
 TEST(Routes, AreAllOperationsOfTheWireFormatOnceEachAndOurOwn) {
   std::set<std::string_view> operations;
@@ -113,10 +112,11 @@ TEST(Routes, WithAnAccountDemandAPermissionExceptForFactsAnyoneMayKnow) {
       anyone.insert(route.operation);
     }
   }
-  const std::set<std::string_view> expected = {"getCurrentUser",       "getConfig",
-                                               "getLakeFSVersion",     "getStorageConfig",
-                                               "postStatsEvents",      "getGarbageCollectionConfig",
-                                               "getUsageReportSummary"};
+  const std::set<std::string_view> expected = {
+      "getCurrentUser", "getConfig", "getLakeFSVersion", "getStorageConfig", "postStatsEvents",
+      "getGarbageCollectionConfig", "getUsageReportSummary",
+      // Each account's own.
+      "listOperations", "getOperation", "cancelOperation"};
   EXPECT_EQ(anyone, expected);
 }
 

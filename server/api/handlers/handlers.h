@@ -140,6 +140,11 @@ http::Response import_status(const Context& context, Call& call);
 http::Response cancel_import(const Context& context, Call& call);
 http::Response verify_import(const Context& context, Call& call);
 
+// operations.cc
+http::Response list_operations(const Context& context, Call& call);
+http::Response get_operation(const Context& context, Call& call);
+http::Response cancel_operation(const Context& context, Call& call);
+
 // actions.cc
 http::Response list_runs(const Context& context, Call& call);
 http::Response get_run(const Context& context, Call& call);

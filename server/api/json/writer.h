@@ -29,6 +29,8 @@ class Writer {
   void text(std::string_view name, std::string_view value) { key(name), text(value); }
   void number(std::string_view name, int64_t value) { key(name), number(value); }
   void boolean(std::string_view name, bool value) { key(name), boolean(value); }
+  /// A value that is JSON already.
+  void document(std::string_view name, std::string_view json) { key(name), raw(json); }
   void text_map(std::string_view name, const std::map<std::string, std::string>& pairs);
   /// The members of `pairs`, as one object without a name.
   void text_map(const std::map<std::string, std::string>& pairs);

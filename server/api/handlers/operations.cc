@@ -1,0 +1,45 @@
+#include "core/meta/operations.h"
+
+#include "core/base/error.h"
+#include "server/api/handlers/handlers.h"
+#include "server/api/json/list.h"
+#include "server/api/json/operation.h"
+#include "server/api/operation_runner.h"
+#include "server/api/response.h"
+
+namespace tarn::api {
+namespace {
+
+constexpr size_t kBytesPerOperation = 400;
+
+[[noreturn]] void throw_no_operation() {
+  throw Error(ErrorCode::kNotFound, "operation_not_found", "operation not found");
+}
+
+}  // namespace
+
+http::Response list_operations(const Context& context, Call& call) {
+  const auto page =
+      context.operations.rows().list(call.caller.user.name, call.parameter("after"), call.amount());
+  return json_response(200, json::list_of(page, kBytesPerOperation, json::write_operation));
+}
+
+http::Response get_operation(const Context& context, Call& call) {
+  const auto wait = preferred_wait(call.request).value_or(std::chrono::seconds{0});
+  const auto found =
+      context.operations.wait_for(call.caller.user.name, call.path("operation"), wait);
+  if (!found) throw_no_operation();
+  return json_response(200, json::operation_body(*found));
+}
+
+http::Response cancel_operation(const Context& context, Call& call) {
+  const std::string& owner = call.caller.user.name;
+  const std::string& id = call.path("operation");
+  const bool asked = context.operations.rows().request_cancel(owner, id);
+  const auto found = context.operations.rows().find(owner, id);
+  if (!found) throw_no_operation();
+  if (!asked) throw Error(ErrorCode::kConflict, "operation_ended", "the operation has ended");
+  return json_response(202, json::operation_body(*found));
+}
+
+}  // namespace tarn::api

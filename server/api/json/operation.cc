@@ -1,0 +1,56 @@
+#include "server/api/json/operation.h"
+
+#include <string_view>
+
+#include "core/base/time.h"
+
+namespace tarn::api::json {
+namespace {
+
+using meta::Operation;
+using meta::OperationState;
+
+std::string_view state_of(const Operation& operation) {
+  switch (operation.state) {
+    case OperationState::kRunning:
+      return operation.cancel_requested ? "cancelling" : "running";
+    case OperationState::kDone:
+      return "done";
+    case OperationState::kFailed:
+    case OperationState::kLost:
+      return "failed";
+    case OperationState::kCancelled:
+      return "cancelled";
+  }
+  return "failed";
+}
+
+constexpr std::string_view kLostBody =
+    R"({"message":"the server that ran this operation stopped: look whether it took effect and repeat it if not",)"
+    R"("code":"operation_lost"})";
+
+}  // namespace
+
+void write_operation(Writer& out, const Operation& operation) {
+  const bool lost = operation.state == OperationState::kLost;
+  const std::string_view body = lost ? kLostBody : operation.body;
+  out.begin_object();
+  out.text("id", operation.id);
+  out.text("operation", operation.name);
+  out.text("target", operation.target);
+  out.text("state", state_of(operation));
+  out.text("created", to_rfc3339(operation.created));
+  out.text("updated", to_rfc3339(operation.updated));
+  if (operation.state != OperationState::kRunning)
+    out.number("status", lost ? 503 : operation.status);
+  if (!body.empty()) out.document("result", body);
+  out.end_object();
+}
+
+std::string operation_body(const Operation& operation) {
+  Writer out(512 + operation.body.size());
+  write_operation(out, operation);
+  return std::move(out).take();
+}
+
+}  // namespace tarn::api::json
