@@ -16,6 +16,8 @@
 
 namespace tarn::blob {
 
+class DirectAccess;
+
 /// What a store knows of an object without reading it.
 struct BlobStat {
   std::string key;
@@ -93,6 +95,9 @@ class BlobStore {
   /// `begun_before`. Returns how many. Only garbage collection calls this. The base class knows of
   /// none.
   virtual uint64_t remove_unfinished(std::string_view prefix, Instant begun_before);
+  /// What clients may do with this store themselves. nullptr (the base class): nothing, their bytes
+  /// go through a server. Lives as long as the store.
+  virtual DirectAccess* direct() { return nullptr; }
 };
 
 /// The most items of one page.

@@ -112,6 +112,15 @@ std::string parse_upload_id(std::string_view xml) {
   return id;
 }
 
+std::string parse_copied_part(std::string_view xml) {
+  std::string etag;
+  for_each_end(xml, "CopyPartResult", [&](const Path& path, const std::string& text) {
+    if (path.size() == 2 && path[1] == "ETag") etag = unquoted_etag(text);
+  });
+  if (etag.empty()) fail("it holds no ETag");
+  return etag;
+}
+
 S3UploadPage parse_list_uploads(std::string_view xml) {
   S3UploadPage page;
   S3Upload item;

@@ -25,6 +25,8 @@ S3Failure parse_failure(std::string_view xml);
 
 /// Of CreateMultipartUpload.
 std::string parse_upload_id(std::string_view xml);
+/// The etag, unquoted. Source: AWS S3 UploadPartCopy.
+std::string parse_copied_part(std::string_view xml);
 
 struct S3Upload {
   std::string key;

@@ -92,22 +92,9 @@ ErrorCode code_of(int status, std::string_view s3_code) {
 
 S3Bucket::S3Bucket(S3Options options, http::Client& client)
     : options_(std::move(options)), client_(client) {
-  const bool secure = options_.endpoint.starts_with(kSecureScheme);
-  scheme_ = secure ? kSecureScheme : kPlainScheme;
-  std::string_view host = options_.endpoint;
-  if (!host.starts_with(scheme_)) {
-    throw_invalid(
-        str_cat("S3 endpoint \"", options_.endpoint, "\": must start with https:// or http://"));
-  }
-  host.remove_prefix(scheme_.size());
-  while (host.ends_with('/')) host.remove_suffix(1);
-  if (host.empty() || host.find_first_of("/?#@ ") != std::string_view::npos) {
-    throw_invalid(str_cat("S3 endpoint \"", options_.endpoint,
-                          "\": must be a scheme, a host and maybe a port"));
-  }
-  // As libcurl and every server have it: without the scheme's own port.
-  const std::string_view default_port = secure ? ":443" : ":80";
-  if (host.ends_with(default_port)) host.remove_suffix(default_port.size());
+  origin_ = origin_of(options_.endpoint);
+  presign_origin_ =
+      options_.presign_endpoint.empty() ? origin_ : origin_of(options_.presign_endpoint);
   if (options_.bucket.empty() || options_.bucket.find_first_of("/?#@: ") != std::string::npos) {
     throw_invalid(str_cat("S3 bucket \"", options_.bucket, "\": is no name of a bucket"));
   }
@@ -115,7 +102,41 @@ S3Bucket::S3Bucket(S3Options options, http::Client& client)
     throw_invalid(
         str_cat("S3 part size ", options_.part_size_bytes, ": is below ", kS3PartBytesMin));
   }
-  host_ = options_.path_style ? std::string(host) : str_cat(options_.bucket, '.', host);
+}
+
+S3Bucket::Origin S3Bucket::origin_of(std::string_view endpoint) const {
+  const bool secure = endpoint.starts_with(kSecureScheme);
+  const std::string_view scheme = secure ? kSecureScheme : kPlainScheme;
+  std::string_view host = endpoint;
+  if (!host.starts_with(scheme)) {
+    throw_invalid(str_cat("S3 endpoint \"", endpoint, "\": must start with https:// or http://"));
+  }
+  host.remove_prefix(scheme.size());
+  while (host.ends_with('/')) host.remove_suffix(1);
+  if (host.empty() || host.find_first_of("/?#@ ") != std::string_view::npos) {
+    throw_invalid(
+        str_cat("S3 endpoint \"", endpoint, "\": must be a scheme, a host and maybe a port"));
+  }
+  // As libcurl and every server have it: without the scheme's own port.
+  const std::string_view default_port = secure ? ":443" : ":80";
+  if (host.ends_with(default_port)) host.remove_suffix(default_port.size());
+  return {std::string(scheme),
+          options_.path_style ? std::string(host) : str_cat(options_.bucket, '.', host)};
+}
+
+std::string S3Bucket::whole_key(std::string_view key) const {
+  check_key(key);
+  std::string whole = str_cat(options_.prefix, key);
+  if (whole.size() > kS3KeyBytesMax) {
+    throw_invalid(
+        str_cat("object key ", shown(key), ": is longer than ", kS3KeyBytesMax, " bytes"));
+  }
+  return whole;
+}
+
+bool S3Bucket::same_server(const S3Bucket& other) const {
+  return options_.endpoint == other.options_.endpoint && options_.region == other.options_.region &&
+         options_.key.id == other.options_.key.id;
 }
 
 std::string S3Bucket::url_path(const S3Request& request) const {
@@ -130,7 +151,7 @@ std::string S3Bucket::url_path(const S3Request& request) const {
 
 std::string S3Bucket::payload_hash(std::string_view body) const {
   if (body.empty()) return std::string(sigv4::kEmptySha256);
-  if (scheme_ == kSecureScheme || body.size() > kHashedBodyBytesMax)
+  if (origin_.scheme == kSecureScheme || body.size() > kHashedBodyBytesMax)
     return std::string(sigv4::kUnsignedPayload);
   return to_hex(sha256(body));
 }
@@ -140,9 +161,9 @@ http::ClientRequest S3Bucket::signed_request(const S3Request& request) const {
   const std::string query = encoded_query(request);
   http::ClientRequest out;
   out.method = request.method;
-  out.url = str_cat(scheme_, host_, path, query.empty() ? "" : "?", query);
+  out.url = str_cat(origin_.scheme, origin_.host, path, query.empty() ? "" : "?", query);
   out.headers = request.headers;
-  out.headers.set("Host", host_);
+  out.headers.set("Host", origin_.host);
   if (!options_.session_token.empty())
     out.headers.set("x-amz-security-token", options_.session_token);
   const sigv4::SigningTarget target{
@@ -155,6 +176,20 @@ http::ClientRequest S3Bucket::signed_request(const S3Request& request) const {
     out.upload_bytes = request.body.size();
   }
   return out;
+}
+
+std::string S3Bucket::presigned_url(const S3Request& request, const UrlTerms& terms) const {
+  const std::string path = url_path(request);
+  std::string query = encoded_query(request);
+  if (!options_.session_token.empty()) {
+    query += str_cat(query.empty() ? "" : "&",
+                     "X-Amz-Security-Token=", percent_encode(options_.session_token));
+  }
+  const sigv4::SigningTarget target{
+      .method = request.method, .path = path, .query = query, .region = options_.region};
+  return str_cat(
+      presign_origin_.scheme, presign_origin_.host, path, "?",
+      sigv4::presign_query(presign_origin_.host, target, options_.key, terms.lifetime, terms.now));
 }
 
 bool S3Bucket::is_transient(const S3Answer& answer) const {

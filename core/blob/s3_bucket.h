@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/blob/direct_access.h"
 #include "core/http/client.h"
 #include "core/sigv4/sign.h"
 
@@ -18,6 +19,7 @@ namespace tarn::blob {
 
 struct S3Options {
   std::string endpoint = {};  ///< "https://s3.eu-central-1.amazonaws.com", "http://127.0.0.1:9000"
+  std::string presign_endpoint = {};  ///< as clients reach it; "" = endpoint
   std::string region = "us-east-1";
   sigv4::AccessKey key = {};
   std::string session_token = {};  ///< of temporary credentials; "" = none
@@ -69,6 +71,10 @@ class S3Bucket {
   S3Bucket(S3Options options, http::Client& client);
 
   const S3Options& options() const { return options_; }
+  /// With the options' prefix. Throws invalid_argument for a key no bucket can hold.
+  std::string whole_key(std::string_view key) const;
+  /// Whether the other's objects can be named to this one's server with this one's access key.
+  bool same_server(const S3Bucket& other) const;
 
   /// Repeats what may pass (no connection, 5xx, throttling), then returns whatever the server says.
   /// Throws unavailable when it did not pass in time.
@@ -79,6 +85,8 @@ class S3Bucket {
     std::unique_ptr<http::BodySource> body;
   };
   Opened open(const S3Request& request);
+  /// Lets anybody send this request; its headers and body are not looked at.
+  std::string presigned_url(const S3Request& request, const UrlTerms& terms) const;
 
   /// What an answer means that the caller has no use for:
   /// permission_denied, not_found (reason "bucket_not_found"), invalid_argument, unavailable.
@@ -92,6 +100,12 @@ class S3Bucket {
   void forget_conditional_writes();
 
  private:
+  /// Where requests go to.
+  struct Origin {
+    std::string scheme;
+    std::string host;
+  };
+  Origin origin_of(std::string_view endpoint) const;
   http::ClientRequest signed_request(const S3Request& request) const;
   std::string payload_hash(std::string_view body) const;
   std::string url_path(const S3Request& request) const;
@@ -103,8 +117,8 @@ class S3Bucket {
   // Constant after construction.
   const S3Options options_;
   http::Client& client_;
-  std::string scheme_;
-  std::string host_;
+  Origin origin_;
+  Origin presign_origin_;
 
   std::atomic<bool> conditional_writes_ = true;
   std::atomic<bool> bucket_seen_ = false;

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "core/base/str_cat.h"
+#include "core/blob/s3_answers.h"
 #include "core/blob/s3_store.h"
 #include "tests/contract/blob_store_contract.h"
 #include "tests/support/faulty_client.h"
@@ -153,6 +154,114 @@ TEST_F(S3ServerTest, WrongCredentialsAreDeniedWithoutRetry) {
   EXPECT_EQ(reason([&] { store.list("", "", 1); }), "permission_denied");
   EXPECT_EQ(reason([&] { store.stat("k"); }), "permission_denied");
   EXPECT_EQ(reason([&] { put(store, "k", "v"); }), "permission_denied");
+}
+
+// What anybody does with URLs, who has no keys.
+class S3DirectTest : public S3ServerTest {
+ protected:
+  http::ClientResponse use(const std::string& method, const std::string& url,
+                           const std::string& body = "") {
+    return client_->send({.method = method, .url = url, .body = body}, 1 << 20);
+  }
+  std::string part_etag(const blob::DirectPart& part, const std::string& bytes) {
+    const auto answer = use("PUT", direct().url_to_write_part(part, now()), bytes);
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    return blob::unquoted_etag(answer.headers.get("ETag"));
+  }
+  std::string read_all(const std::string& key) { return get(store_, key).value_or("<absent>"); }
+  static blob::UrlTerms now() { return {SystemClock().now(), std::chrono::minutes(15)}; }
+  blob::DirectAccess& direct() { return *store_.direct(); }
+
+  const std::string key_ = "data/a b+/\xc3\xa4%&=x";
+};
+
+TEST_F(S3DirectTest, AUrlIsOfOneObjectOneMethodAndOneTime) {
+  EXPECT_EQ(use("PUT", direct().url_to_write(key_, now()), "hello").status, 200);
+  EXPECT_EQ(read_all(key_), "hello");
+  const std::string url =
+      direct().url_to_read({.key = key_, .content_type = "text/x; charset=utf-8"}, now());
+  const http::ClientResponse read = use("GET", url);
+  EXPECT_EQ(read.status, 200) << read.body;
+  EXPECT_EQ(read.body, "hello");
+  EXPECT_EQ(read.headers.get("Content-Type"), "text/x; charset=utf-8");
+  EXPECT_EQ(use("PUT", url, "x").status, 403);
+  std::string elsewhere = url;
+  elsewhere.replace(elsewhere.find("/data/"), 6, "/dbta/");
+  EXPECT_EQ(use("GET", elsewhere).status, 403);
+  const blob::UrlTerms past{SystemClock().now() - std::chrono::minutes(2), std::chrono::minutes(1)};
+  EXPECT_EQ(use("GET", direct().url_to_read({.key = key_}, past)).status, 403);
+  EXPECT_EQ(read_all(key_), "hello");
+}
+
+TEST_F(S3DirectTest, UrlsMeanTheStoresPrefix) {
+  blob::S3Options below = options_;
+  below.prefix = "some/ +dir/";
+  blob::S3Store store(below, *client_);
+  EXPECT_EQ(use("PUT", store.direct()->url_to_write("k", now()), "v").status, 200);
+  EXPECT_EQ(read_all("some/ +dir/k"), "v");
+}
+
+TEST_F(S3DirectTest, PartsBecomeOneObject) {
+  const std::string first = patterned_bytes(blob::kS3PartBytesMin);
+  const std::string copied = patterned_bytes(blob::kS3PartBytesMin + 9).substr(9);
+  put(store_, "source", "123456789" + copied + "behind");
+  const std::string source_etag = store_.stat("source")->etag;
+  const std::string id = direct().begin_upload(key_);
+  std::vector<blob::SentPart> parts;
+  parts.push_back({1, part_etag({key_, id, 1}, first)});
+  parts.push_back({2, *direct().copy_part(
+                          {key_, id, 2}, direct(),
+                          {.key = "source", .range = {9, copied.size()}, .if_etag = source_etag})});
+  parts.push_back({7, direct().put_part({key_, id, 7}, "end")});
+  direct().complete_upload(key_, id, parts);
+  EXPECT_EQ(read_all(key_), first + copied + "end");
+  EXPECT_TRUE(store_.stat(key_)->etag.ends_with("-3")) << store_.stat(key_)->etag;
+}
+
+TEST_F(S3DirectTest, WrongPartsAreNamed) {
+  const std::string id = direct().begin_upload(key_);
+  const std::string etag = part_etag({key_, id, 1}, "small");
+  const std::string second = part_etag({key_, id, 2}, "end");
+  const auto completing = [&](std::vector<blob::SentPart> parts) {
+    return reason([&] { direct().complete_upload(key_, id, parts); });
+  };
+  EXPECT_EQ(completing({{1, second}}), "invalid_part");
+  EXPECT_EQ(completing({{3, etag}}), "invalid_part");
+  EXPECT_EQ(completing({{1, "a<b"}}), "invalid_part");
+  EXPECT_EQ(completing({{1, etag}, {2, second}}), "entity_too_small");
+  EXPECT_EQ(read_all(key_), "<absent>");
+}
+
+TEST_F(S3DirectTest, AnEndedUploadTakesNothing) {
+  const std::string id = direct().begin_upload(key_);
+  const std::string url = direct().url_to_write_part({key_, id, 1}, now());
+  direct().abort_upload(key_, id);
+  direct().abort_upload(key_, id);
+  EXPECT_EQ(use("PUT", url, "x").status, 404);
+  EXPECT_EQ(reason([&] { direct().put_part({key_, id, 1}, "x"); }), "no_such_upload");
+  const std::vector<blob::SentPart> parts = {{1, "0123"}};
+  EXPECT_EQ(reason([&] { direct().complete_upload(key_, id, parts); }), "no_such_upload");
+  put(store_, "source", "x");
+  EXPECT_EQ(reason([&] {
+              direct().copy_part({key_, id, 1}, direct(), {.key = "source", .range = {0, 1}});
+            }),
+            "no_such_upload");
+}
+
+TEST_F(S3DirectTest, ACopiedPartIsOfTheBytesThatWereMeant) {
+  put(store_, "source", "now");
+  const std::string id = direct().begin_upload(key_);
+  EXPECT_EQ(reason([&] {
+              direct().copy_part({key_, id, 1}, direct(),
+                                 {.key = "source", .range = {0, 3}, .if_etag = "0123"});
+            }),
+            "source_changed");
+  blob::S3Options other = options_;
+  other.region = "elsewhere";
+  blob::S3Store elsewhere(other, *client_);
+  EXPECT_EQ(
+      direct().copy_part({key_, id, 1}, *elsewhere.direct(), {.key = "source", .range = {0, 3}}),
+      std::nullopt);
 }
 
 }  // namespace

@@ -32,23 +32,13 @@ BlobStat stat_from_headers(std::string_view key, const http::Headers& headers) {
 
 }  // namespace
 
-std::string S3Store::whole_key(std::string_view key) const {
-  check_key(key);
-  std::string whole = str_cat(bucket_.options().prefix, key);
-  if (whole.size() > kS3KeyBytesMax) {
-    throw_invalid(
-        str_cat("object key ", shown(key), ": is longer than ", kS3KeyBytesMax, " bytes"));
-  }
-  return whole;
-}
-
 std::unique_ptr<BlobWriter> S3Store::create(std::string_view key,
                                             std::optional<uint64_t> size_hint) {
-  return std::make_unique<S3Writer>(bucket_, whole_key(key), size_hint);
+  return std::make_unique<S3Writer>(bucket_, bucket_.whole_key(key), size_hint);
 }
 
 std::optional<BlobStat> S3Store::stat(std::string_view key) {
-  const S3Request request{.operation = "head", .method = "HEAD", .key = whole_key(key)};
+  const S3Request request{.operation = "head", .method = "HEAD", .key = bucket_.whole_key(key)};
   const S3Answer answer = bucket_.send(request);
   if (answer.status == 404) {
     bucket_.check_bucket_exists();
@@ -60,7 +50,7 @@ std::optional<BlobStat> S3Store::stat(std::string_view key) {
 
 std::unique_ptr<BlobReader> S3Store::open(std::string_view key, ByteRange range,
                                           std::string_view if_etag) {
-  std::string whole = whole_key(key);
+  std::string whole = bucket_.whole_key(key);
   // An overflowing range is no header; an empty one cannot be asked for.
   if (range.length > 0 && range.offset <= ~uint64_t{0} - range.length) {
     try {
@@ -104,7 +94,7 @@ ListPage S3Store::list(std::string_view prefix, std::string_view after, uint32_t
 }
 
 void S3Store::remove(std::string_view key) {
-  const S3Request request{.operation = "delete", .method = "DELETE", .key = whole_key(key)};
+  const S3Request request{.operation = "delete", .method = "DELETE", .key = bucket_.whole_key(key)};
   const S3Answer answer = bucket_.send(request);
   const bool absent = answer.status == 404 && parse_failure(answer.body).code != "NoSuchBucket";
   if (!answer.ok() && !absent) bucket_.throw_answer(request, answer);

@@ -7,6 +7,7 @@
 
 #include "core/blob/blob_store.h"
 #include "core/blob/s3_bucket.h"
+#include "core/blob/s3_direct.h"
 
 namespace tarn::blob {
 
@@ -17,7 +18,8 @@ namespace tarn::blob {
 class S3Store final : public BlobStore {
  public:
   /// `client` outlives the store. Throws invalid_argument. Nothing is sent yet.
-  S3Store(S3Options options, http::Client& client) : bucket_(std::move(options), client) {}
+  S3Store(S3Options options, http::Client& client)
+      : bucket_(std::move(options), client), direct_(bucket_) {}
 
   std::unique_ptr<BlobWriter> create(std::string_view key,
                                      std::optional<uint64_t> size_hint) override;
@@ -31,10 +33,11 @@ class S3Store final : public BlobStore {
   /// Aborts multipart uploads.
   uint64_t remove_unfinished(std::string_view prefix, Instant begun_before) override;
 
- private:
-  std::string whole_key(std::string_view key) const;
+  DirectAccess* direct() override { return &direct_; }
 
+ private:
   S3Bucket bucket_;
+  S3Direct direct_;
 };
 
 }  // namespace tarn::blob

@@ -90,6 +90,42 @@ TEST_F(S3StoreTest, AddressesObjectsByPathOrHost) {
   EXPECT_EQ(headers_sent(1).get("host"), "b.s3.example.com");
 }
 
+TEST_F(S3StoreTest, PresignsForTheAddressThatClientsUse) {
+  const UrlTerms terms{from_millis(1'800'000'000'000), std::chrono::minutes(15)};
+  S3Options by_host = options();
+  by_host.path_style = false;
+  by_host.presign_endpoint = "https://s3.example.com:443/";
+  by_host.prefix = "p/";
+  by_host.session_token = "a/b=";
+  S3Store chosen(by_host, client_);
+  const std::string url =
+      chosen.direct()->url_to_read({.key = "\xc3\xbc +", .version_id = "v/1"}, terms);
+  EXPECT_THAT(url, ::testing::StartsWith("https://b.s3.example.com/p/%C3%BC%20%2B?"));
+  for (const char* parameter :
+       {"versionId=v%2F1", "X-Amz-Security-Token=a%2Fb%3D", "X-Amz-Date=20270115T080000Z",
+        "X-Amz-Expires=900", "X-Amz-SignedHeaders=host", "X-Amz-Signature="}) {
+    EXPECT_THAT(url, HasSubstr(parameter));
+  }
+  EXPECT_THAT(url, ::testing::Not(HasSubstr("response-content-type")));
+  EXPECT_THAT(store().direct()->url_to_write("k", terms),
+              ::testing::StartsWith("http://store.test:9000/b/k?"));
+  EXPECT_EQ(client_.lines(), Lines{}) << "nothing is sent";
+}
+
+TEST_F(S3StoreTest, ADirectUploadFailsWithTheAnswerThatCameLate) {
+  client_.answer(200, error_body("InvalidPart"));
+  S3Store direct = store();
+  const std::vector<SentPart> parts = {{1, "e"}};
+  EXPECT_EQ(thrown([&] { direct.direct()->complete_upload("k", "u", parts); }).kind,
+            "invalid_argument/invalid_part");
+  client_.answer(200, error_body("InternalError"));
+  EXPECT_NE(
+      thrown([&] {
+        direct.direct()->copy_part({"k", "u", 1}, *direct.direct(), {.key = "s", .range = {0, 1}});
+      }).kind,
+      "");
+}
+
 TEST_F(S3StoreTest, HashesSmallBodiesOverPlainHttpOnly) {
   client_.answer(200);
   put(*std::make_unique<S3Store>(options(), client_), "k", "v");
