@@ -84,6 +84,10 @@ versioning::Assembly& Backend::assembly() { return parts_->assembly; }
 auth::Authenticator& Backend::authenticator() { return parts_->authenticator; }
 auth::Directory& Backend::directory() { return parts_->directory; }
 
+std::string Backend::block_key() const {
+  return derived_key(parts_->master_key, "tarn presigned urls");
+}
+
 const Clock& Backend::clock() const { return parts_->clock; }
 
 bool Backend::ready() {
@@ -107,7 +111,8 @@ api::json::Installation installation_of(const Config& config) {
           .namespace_example = s3 ? "s3://example-bucket/prefix" : "local://example",
           .namespace_pattern = s3 ? "^(s3|local)://" : "^local://",
           .namespace_prefix = s3 ? "s3://" : "local://",
-          .import_pattern = s3 ? "^(s3|local)://" : "^local://"};
+          .import_pattern = s3 ? "^(s3|local)://" : "^local://",
+          .presign = config.auth_presign == "on"};
 }
 
 }  // namespace tarn::server

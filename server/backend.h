@@ -30,6 +30,8 @@ class Backend {
   versioning::Assembly& assembly();
   auth::Authenticator& authenticator();
   auth::Directory& directory();
+  /// Authenticates URLs of our own.
+  std::string block_key() const;
   const Clock& clock() const;
   /// Whether the database answers and the store is there.
   bool ready();

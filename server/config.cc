@@ -34,6 +34,10 @@ constexpr ConfigKey kKeys[] = {
      "style)."},
     {"s3.region", TARN_AT(s3_region), "Region that GetBucketLocation names."},
     {"s3.listen", TARN_AT(s3_listen), "A second address that serves S3 alone. Empty: none."},
+    {"server.external_url", TARN_AT(external_url),
+     "URL by which clients reach this server, such as https://lake.example.com: what presigned "
+     "URLs "
+     "of a local store begin with. Empty: as each client asked."},
     {"http.trusted_proxies", TARN_AT(trusted_proxies),
      "Addresses or CIDR blocks of proxies whose X-Forwarded-For and X-Real-IP name the client; "
      "others' are ignored. Policies may be conditional on the client's address."},
@@ -66,6 +70,9 @@ constexpr ConfigKey kKeys[] = {
     {"auth.setup", TARN_AT(auth_setup),
      "start: the first start makes user admin. http: nobody is made, and whoever first calls POST "
      "/api/v1/setup_lakefs becomes administrator."},
+    {"auth.presign", TARN_AT(auth_presign),
+     "on or off: whether clients may ask for URLs with which anybody reads or writes one object "
+     "for 15 minutes. The Python package uses them for every read and write."},
     {"auth.master_key", TARN_AT(auth_master_key),
      "64 hex digits (32 bytes) that seal stored secrets. Every server on one database needs the "
      "same. Empty: "
@@ -82,6 +89,8 @@ constexpr ConfigKey kKeys[] = {
      "else can."},
     {"store.s3.endpoint", TARN_AT(store_s3.endpoint),
      "URL of the S3-compatible store for namespaces and imports s3://BUCKET/PREFIX. Empty: none."},
+    {"store.s3.presign_endpoint", TARN_AT(store_s3.presign_endpoint),
+     "URL of that store as clients reach it, for presigned URLs.", "store.s3.endpoint"},
     {"store.s3.region", TARN_AT(store_s3.region), "Region its requests are signed for."},
     {"store.s3.access_key_id", TARN_AT(store_s3.access_key_id), "Access key of that store."},
     {"store.s3.secret_access_key", TARN_AT(store_s3.secret_access_key),
@@ -221,9 +230,22 @@ bool is_normal_directory(std::string_view path) {
          (std::string(path) + "/").find("/../") == std::string::npos;
 }
 
+/// A scheme, a host and maybe a port: what a path is put behind.
+void check_origin(std::string_view key, std::string_view url) {
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (!url.starts_with(scheme)) continue;
+    const std::string_view host = url.substr(scheme.size());
+    if (!host.empty() && host.find_first_of("/?#@ ") == std::string_view::npos) return;
+  }
+  refuse(key, "must be http:// or https://, a host and maybe a port, nothing behind");
+}
+
 void check_s3_store(std::string_view key, const S3StoreConfig& store) {
   if (!store.endpoint.starts_with("http://") && !store.endpoint.starts_with("https://")) {
     refuse(str_cat(key, ".endpoint"), "must begin with http:// or https://");
+  }
+  if (!store.presign_endpoint.empty()) {
+    check_origin(str_cat(key, ".presign_endpoint"), store.presign_endpoint);
   }
   if (store.access_key_id.empty() != store.secret_access_key.empty()) {
     refuse(str_cat(key, ".secret_access_key"), "goes with access_key_id: both or none");
@@ -338,6 +360,8 @@ void check_config(const Config& config) {
   check_one_of("log.level", config.log_level, {"debug", "info", "warn", "error"});
   check_one_of("log.format", config.log_format, {"text", "json"});
   check_one_of("auth.setup", config.auth_setup, {"start", "http"});
+  check_one_of("auth.presign", config.auth_presign, {"on", "off"});
+  if (!config.external_url.empty()) check_origin("server.external_url", config.external_url);
   for (const std::string& block : config.trusted_proxies) {
     if (!auth::is_address_block(block)) {
       refuse("http.trusted_proxies", str_cat("\"", block, "\" is no IP address or CIDR block"));

@@ -20,6 +20,7 @@ struct S3StoreConfig {
   std::string name{};
   std::vector<std::string> buckets{};  ///< empty = every bucket no other store names
   std::string endpoint{};              ///< "" = none (the unnamed store only)
+  std::string presign_endpoint{};      ///< "" = endpoint
   std::string region = "us-east-1";
   std::string access_key_id{};
   std::string secret_access_key{};
@@ -39,6 +40,7 @@ struct Config {
   std::string s3_listen;
 
   std::vector<std::string> trusted_proxies;
+  std::string external_url;
 
   http::ServerLimits http;
   uint32_t db_connections = 16;
@@ -47,6 +49,7 @@ struct Config {
   uint64_t upload_bytes_max = uint64_t{5} << 40;
 
   std::string auth_setup = "start";
+  std::string auth_presign = "on";
   std::string auth_master_key;
   std::string auth_master_key_file;
 

@@ -101,6 +101,7 @@ class FileReader {
         {"name", &store.name},
         {"buckets", &store.buckets},
         {"endpoint", &store.endpoint},
+        {"presign_endpoint", &store.presign_endpoint},
         {"region", &store.region},
         {"access_key_id", &store.access_key_id},
         {"secret_access_key", &store.secret_access_key},

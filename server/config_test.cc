@@ -202,6 +202,11 @@ TEST(CheckConfig, NamesTheKeyThatIsWrong) {
       {"store.local.import_roots", "/a/../b",
        "store.local.import_roots: \"/a/../b\" is no absolute directory in its plain form"},
       {"store.s3.endpoint", "host:9000", "store.s3.endpoint: must begin with http:// or https://"},
+      {"auth.presign", "yes", "auth.presign: must be one of on, off"},
+      {"server.external_url", "lake.example.com",
+       "server.external_url: must be http:// or https://, a host and maybe a port, nothing behind"},
+      {"server.external_url", "https://lake.example.com/tarn",
+       "server.external_url: must be http:// or https://, a host and maybe a port, nothing behind"},
   };
   for (const Case& c : kCases) {
     Config config;
@@ -221,6 +226,12 @@ TEST(CheckConfig, WantsOneStoreForTheRestAtMost) {
   config.store_s3_stores[0].access_key_id = "half";
   EXPECT_EQ(failure([&] { check_config(config); }),
             "store.s3_stores \"b\".secret_access_key: goes with access_key_id: both or none");
+  config.store_s3_stores[0].access_key_id.clear();
+  config.store_s3_stores[0].presign_endpoint = "ftp://b";
+  EXPECT_EQ(
+      failure([&] { check_config(config); }),
+      "store.s3_stores \"b\".presign_endpoint: must be http:// or https://, a host and maybe a "
+      "port, nothing behind");
 }
 
 TEST(Config, PutsWhatIsNotNamedBelowTheDataDirectory) {

@@ -6,6 +6,8 @@
 #include "core/auth/permissions.h"
 #include "core/base/error.h"
 #include "core/base/metrics.h"
+#include "s3gateway/address.h"
+#include "server/api/block_url.h"
 #include "server/api/credentials.h"
 #include "server/api/errors.h"
 #include "server/api/response.h"
@@ -39,6 +41,11 @@ bool is_rest(const http::Request& request) {
   return path == "/api" || path.starts_with("/api/");
 }
 
+bool is_block(const http::Request& request, std::span<const std::string> s3_hosts) {
+  return api::is_block_request(request) &&
+         s3::subdomain_of(request.headers.get("Host"), s3_hosts).value_or("").empty();
+}
+
 void take_client_address(http::Request& request, std::span<const std::string> trusted_proxies) {
   const auto trusted = [&](std::string_view address) {
     return std::any_of(
@@ -46,6 +53,9 @@ void take_client_address(http::Request& request, std::span<const std::string> tr
         [&](const std::string& block) { return auth::in_address_block(address, block); });
   };
   if (!trusted(request.peer)) return;
+  if (const std::string* scheme = request.headers.find("X-Forwarded-Proto")) {
+    request.tls = *scheme == "https";
+  }
   // Each proxy appends whom it was asked by, so only what trusted ones appended can be believed.
   std::string_view chain = request.headers.get("X-Forwarded-For");
   while (!chain.empty()) {

@@ -14,9 +14,14 @@ namespace tarn::server {
 /// Whether the path is the REST API's.
 bool is_rest(const http::Request& request);
 
+/// Whether the request is for a URL of our own that carries a permission. No repository can have
+/// the name of its path; behind a bucket that the host names, the path is a key.
+bool is_block(const http::Request& request, std::span<const std::string> s3_hosts);
+
 /// Makes `request.peer` the client's address where a proxy that is trusted (addresses or CIDR
 /// blocks) passed the request on: the last address of X-Forwarded-For that is no such proxy, else
-/// X-Real-IP. Headers of anybody else are ignored.
+/// X-Real-IP. X-Forwarded-Proto says whether the client came by TLS. Headers of anybody else are
+/// ignored.
 void take_client_address(http::Request& request, std::span<const std::string> trusted_proxies);
 
 /// Answers what belongs to neither API.

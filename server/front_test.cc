@@ -1,5 +1,8 @@
 #include "server/front.h"
 
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "server/web_page.h"
@@ -25,6 +28,37 @@ TEST(IsRest, MeansThePathAlone) {
   EXPECT_TRUE(is_rest(a_request("GET", "/api")));
   EXPECT_FALSE(is_rest(a_request("GET", "/apiary")));
   EXPECT_FALSE(is_rest(a_request("GET", "/")));
+}
+
+// Taken out once: the look at the host.
+TEST(IsBlock, MeansThePathUnlessABucketIsInTheHost) {
+  const std::vector<std::string> s3_hosts = {"s3.lake.test"};
+  const auto is_block_of = [&](const std::string& host, const std::string& target) {
+    http::Request request = a_request("PUT", target);
+    request.headers.add("Host", host);
+    return is_block(request, s3_hosts);
+  };
+  // The parameters are those of presigned S3 requests.
+  const std::string url = "/_blocks/lake/data/x?X-Amz-Date=20270115T080000Z&X-Amz-Signature=0";
+  EXPECT_TRUE(is_block_of("lake.test:8000", url));
+  EXPECT_TRUE(is_block_of("s3.lake.test", url));
+  EXPECT_FALSE(is_block_of("bucket.s3.lake.test", url));
+  EXPECT_FALSE(is_block_of("lake.test:8000", "/lake/main/_blocks/x"));
+}
+
+// Taken out once: the header was read before the peer was known to be trusted.
+TEST(TakeClientAddress, BelievesTheSchemeOfTrustedProxiesOnly) {
+  const std::vector<std::string> trusted = {"10.0.0.0/8"};
+  const auto tls_after = [&](const std::string& peer, const std::string& scheme) {
+    http::Request request = a_request("GET", "/");
+    request.peer = peer;
+    request.headers.add("X-Forwarded-Proto", scheme);
+    take_client_address(request, trusted);
+    return request.tls;
+  };
+  EXPECT_TRUE(tls_after("10.1.2.3", "https"));
+  EXPECT_FALSE(tls_after("10.1.2.3", "http"));
+  EXPECT_FALSE(tls_after("192.0.2.1", "https"));
 }
 
 TEST(Plain, ServesThePageWithTheVersion) {

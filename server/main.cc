@@ -16,6 +16,7 @@
 #include "core/meta/writer.h"
 #include "s3gateway/gateway.h"
 #include "server/api/api.h"
+#include "server/api/block_door.h"
 #include "server/api/operation_runner.h"
 #include "server/backend.h"
 #include "server/command_line.h"
@@ -88,14 +89,17 @@ void serve(const Config& config, const CommandLine& command, const sigset_t& end
       {.import_workers = config.job_workers, .heartbeat_interval = meta::kWriterTtl / 3});
 
   api::OperationRunner operations(backend.engine().pool, backend.clock());
-  api::Api rest({.engine = backend.engine(),
-                 .authenticator = backend.authenticator(),
-                 .directory = backend.directory(),
-                 .clock = backend.clock(),
-                 .operations = operations,
-                 .installation = installation_of(config),
-                 .upload_bytes_max = config.upload_bytes_max,
-                 .setup_over_http = config.auth_setup == "http"});
+  const api::Context context{.engine = backend.engine(),
+                             .authenticator = backend.authenticator(),
+                             .directory = backend.directory(),
+                             .clock = backend.clock(),
+                             .installation = installation_of(config),
+                             .upload_bytes_max = config.upload_bytes_max,
+                             .setup_over_http = config.auth_setup == "http",
+                             .block_key = backend.block_key(),
+                             .external_url = config.external_url};
+  api::Api rest(context);
+  api::BlockDoor blocks(context);
   const s3::S3Context s3{.engine = backend.engine(),
                          .authenticator = backend.authenticator(),
                          .clock = backend.clock(),
@@ -103,6 +107,7 @@ void serve(const Config& config, const CommandLine& command, const sigset_t& end
   const Plain plain([&backend] { return backend.ready(); });
   const http::Handler front = [&](http::Request& request) {
     take_client_address(request, config.trusted_proxies);
+    if (is_block(request, config.s3_hosts)) return blocks.handle(request);
     // A signature makes a request S3 whatever its path, so S3 is asked first.
     if (s3::is_s3_request(request, s3.options)) return s3::handle(s3, request);
     return is_rest(request) ? rest.handle(request) : plain.handle(request);

@@ -25,6 +25,7 @@ blob::Stores::BucketFactory factory_of(const S3StoreConfig& store, http::Client&
   return [store, &client](const std::string& bucket) -> std::unique_ptr<blob::BlobStore> {
     return std::make_unique<blob::S3Store>(
         blob::S3Options{.endpoint = store.endpoint,
+                        .presign_endpoint = store.presign_endpoint,
                         .region = store.region,
                         .key = {store.access_key_id, store.secret_access_key},
                         .bucket = bucket,

@@ -132,6 +132,7 @@ std::optional<AccessKey> Authenticator::find_key(std::string_view access_key_id)
   if (!facts) return std::nullopt;
   std::optional<Principal> principal = state_->find_principal(facts->user);
   if (!principal) return std::nullopt;
+  principal->access_key_id = access_key_id;
   return AccessKey{std::string(access_key_id), std::move(facts->secret), *std::move(principal)};
 }
 
@@ -140,6 +141,10 @@ std::optional<Principal> Authenticator::check_password(std::string_view access_k
   auto key = find_key(access_key_id);
   if (!key || !constant_time_equal(key->secret, secret)) return std::nullopt;
   return std::move(key->principal);
+}
+
+std::optional<Principal> Authenticator::find_user(std::string_view name) {
+  return state_->find_principal(name);
 }
 
 LoginToken Authenticator::issue_token(const User& user) {

@@ -16,6 +16,7 @@ namespace tarn::auth {
 struct Principal {
   User user;
   std::shared_ptr<const Permissions> permissions;  ///< never null
+  std::string access_key_id{};                     ///< "" = proven by something else
 };
 
 struct AccessKey {
@@ -42,6 +43,8 @@ class Authenticator {
   std::optional<AccessKey> find_key(std::string_view access_key_id);
   /// Basic authentication; nullopt unless the pair is right. Constant time in the secret.
   std::optional<Principal> check_password(std::string_view access_key_id, std::string_view secret);
+  /// Somebody who was proven before; nullopt when they are gone by now.
+  std::optional<Principal> find_user(std::string_view name);
   LoginToken issue_token(const User& user);
   /// nullopt: malformed, forged, expired, or its user is gone.
   std::optional<Principal> check_token(std::string_view token);

@@ -118,16 +118,12 @@ Address join(Engine& engine, const Repository& repository, const meta::PartList&
 
 MultipartUpload create_multipart(Engine& engine, const UploadTarget& target,
                                  const MultipartCreation& creation) {
-  Entry attributes;
-  attributes.content_type = creation.attributes.content_type;
-  attributes.extras = creation.attributes.extras;
-  attributes.set_user_metadata(creation.attributes.user_metadata);
   meta::UploadRow row;
   row.repository = target.repository.id;
   row.branch = target.branch.id;
   row.branch_name = target.branch.name;
   row.key = target.key;
-  row.entry = encode_entry(attributes);
+  row.entry = encode_entry(entry_with(creation.attributes));
   row.owner = creation.owner;
   row.checksum_algorithm = creation.checksum_algorithm;
   row.checksum_type = creation.checksum_type;
@@ -196,7 +192,8 @@ Entry complete_multipart(Engine& engine, const MultipartUpload& upload,
   if (!row) throw_no_upload();
   const meta::Writer::Operation operation(engine.writer);
   const meta::PartList parts = chosen_parts(engine, upload, completion);
-  Entry entry = decode_entry(row->entry);
+  Entry entry =
+      completion.attributes ? entry_with(*completion.attributes) : decode_entry(row->entry);
   entry.size_bytes = 0;
   for (const meta::StoredPart& part : parts) entry.size_bytes += part.size_bytes;
   if (completion.object_bytes && *completion.object_bytes != entry.size_bytes) {

@@ -67,6 +67,7 @@ struct Completion {
   std::optional<uint64_t> object_bytes;  ///< x-amz-mp-object-size
   std::vector<Checksum> checksums;       ///< of the whole object, compared when given
   Condition condition;
+  std::optional<ObjectAttributes> attributes{};  ///< in place of those the upload began with
 };
 /// Joins the parts by reference. The etag is MD5 of the parts' MD5s, "-N". Throws invalid_argument
 /// with reasons "invalid_part", "invalid_part_order", "entity_too_small", "malformed_parts" (none

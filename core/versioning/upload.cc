@@ -17,14 +17,7 @@ namespace tarn::versioning {
 namespace {
 
 constexpr std::chrono::hours kHandedOutLifetime{24};
-
-Entry make_entry(const ObjectAttributes& attributes) {
-  Entry entry;
-  entry.content_type = attributes.content_type;
-  entry.extras = attributes.extras;
-  entry.set_user_metadata(attributes.user_metadata);
-  return entry;
-}
+constexpr size_t kCompareBufferBytes = 256 * 1024;
 
 StageTarget stage_target(const UploadTarget& target) {
   return {target.repository.name, target.branch.name, target.branch.id,
@@ -52,6 +45,22 @@ std::string link_token(const Engine& engine, RepositoryId repository, std::strin
               str_cat("link address invalid: ", why));
 }
 
+/// MD5 hex of an object in the store; nullopt: it is not there, or not whole.
+std::optional<std::string> md5_of_stored(Engine& engine, const Repository& repository,
+                                         const OwnAddress& address) {
+  const blob::Located at =
+      engine.stores.locate(str_cat(repository.storage_namespace, "/", relative_path(address)));
+  const auto stat = at.store->stat(at.key);
+  const auto reader = stat ? at.store->open(at.key, {0, stat->size_bytes}) : nullptr;
+  if (!reader) return std::nullopt;
+  Digest digest(DigestAlgorithm::kMd5);
+  std::vector<char> buffer(kCompareBufferBytes);
+  while (const size_t got = reader->read(buffer)) {
+    digest.update(std::string_view(buffer.data(), got));
+  }
+  return to_hex(digest.finish());
+}
+
 void check_external(Engine& engine, const std::string& url) {
   engine.stores.locate(url);  // a known scheme, a permitted place
   if (url.starts_with("local://") && !url.starts_with("local:///")) {
@@ -65,6 +74,14 @@ void check_external(Engine& engine, const std::string& url) {
 }
 
 }  // namespace
+
+Entry entry_with(const ObjectAttributes& attributes) {
+  Entry entry;
+  entry.content_type = attributes.content_type;
+  entry.extras = attributes.extras;
+  entry.set_user_metadata(attributes.user_metadata);
+  return entry;
+}
 
 UploadTarget check_upload(Engine& engine, const RepositoryName& repository,
                           const BranchName& branch, const Key& key, bool force,
@@ -83,7 +100,7 @@ Entry put_object(Engine& engine, const UploadTarget& target, UploadBody& body,
       engine, target.repository, [&body](std::span<char> out) { return body.read(out); },
       size_hint);
   UploadDigests digests = body.digests();
-  Entry entry = make_entry(attributes);
+  Entry entry = entry_with(attributes);
   entry.size_bytes = written.size_bytes;
   entry.mtime = engine.clock.now();
   entry.etag = std::move(digests.etag);
@@ -97,7 +114,7 @@ Entry stage_address(Engine& engine, const UploadTarget& target, const std::strin
                     uint64_t size_bytes, const std::string& etag, std::optional<Instant> mtime,
                     const ObjectAttributes& attributes, const Condition& condition) {
   const meta::Writer::Operation operation(engine.writer);
-  Entry entry = make_entry(attributes);
+  Entry entry = entry_with(attributes);
   entry.size_bytes = size_bytes;
   entry.mtime = mtime.value_or(engine.clock.now());
   entry.etag = etag;
@@ -117,24 +134,33 @@ Entry stage_address(Engine& engine, const UploadTarget& target, const std::strin
   return entry;
 }
 
-std::string hand_out_address(Engine& engine, const RepositoryName& repository,
-                             const BranchName& branch, const Key& key) {
-  const Repository repo = get_repository(engine, repository);
-  const Branch target = get_branch(engine, repository, branch);
+HandedOutAddress hand_out_address(Engine& engine, const RepositoryName& repository,
+                                  const BranchName& branch, const Key& key) {
+  const meta::BranchLookup seen = lookup_branch(engine, repository, branch, key);
   const meta::Writer::Operation operation(engine.writer);
-  const OwnAddress address = new_own_address(engine.writer.address_time());
-  engine.uploads.create_link(repo.id, target, key, address, kHandedOutLifetime);
-  const std::string relative = relative_path(address);
-  return str_cat(repo.storage_namespace, "/", relative, ",",
-                 link_token(engine, repo.id, branch.str(), key.str(), relative));
+  HandedOutAddress out{
+      engine.repositories.get(seen.repository), new_own_address(engine.writer.address_time()), {}};
+  engine.uploads.create_link(seen.repository, seen.branch, key, out.own, kHandedOutLifetime);
+  const std::string relative = relative_path(out.own);
+  out.text = str_cat(out.repository.storage_namespace, "/", relative, ",",
+                     link_token(engine, seen.repository, branch.str(), key.str(), relative));
+  return out;
 }
 
 std::string check_handed_out_address(Engine& engine, const UploadTarget& target,
                                      const std::string& address) {
+  const std::string url = address.substr(0, address.rfind(','));
+  if (!inside_namespace(target.repository, url)) return address;
+  own_handed_out_address(engine, target, address);
+  return url;
+}
+
+OwnAddress own_handed_out_address(Engine& engine, const UploadTarget& target,
+                                  const std::string& address) {
   const size_t comma = address.rfind(',');
   const std::string url = address.substr(0, comma);
   const auto relative = inside_namespace(target.repository, url);
-  if (!relative) return address;
+  if (!relative) throw_link_invalid("is not an address of this repository");
   if (comma == std::string::npos) throw_link_invalid("address is not signed");
   const std::string expected = link_token(engine, target.repository.id, target.branch.name.str(),
                                           target.key.str(), *relative);
@@ -145,7 +171,27 @@ std::string check_handed_out_address(Engine& engine, const UploadTarget& target,
   if (created_at(*own) + kHandedOutLifetime < engine.clock.now()) {
     throw Error(ErrorCode::kInvalidArgument, "link_address_expired", "link address expired");
   }
-  return url;
+  return *own;
+}
+
+UploadDigests fill_address(Engine& engine, const Repository& repository, const OwnAddress& address,
+                           UploadBody& body, std::optional<uint64_t> size_hint) {
+  const meta::Writer::Operation operation(engine.writer);
+  const auto written = write_at(
+      engine, repository, address, [&body](std::span<char> out) { return body.read(out); },
+      size_hint);
+  UploadDigests digests = body.digests();
+  if (written) return digests;
+  const auto stored = md5_of_stored(engine, repository, address);
+  if (!stored) {
+    throw Error(ErrorCode::kUnavailable, "address_busy",
+                "storing the object: its address is being written by another request, try again");
+  }
+  if (*stored != digests.etag) {
+    throw Error(ErrorCode::kAlreadyExists, "address_taken",
+                "storing the object: its address holds other bytes already; ask for a new one");
+  }
+  return digests;
 }
 
 }  // namespace tarn::versioning

@@ -34,6 +34,9 @@ struct ObjectAttributes {
   std::vector<Extra> extras;  ///< standard headers, tags, storage class; ascending by tag
 };
 
+/// An entry with these attributes and nothing else yet.
+Entry entry_with(const ObjectAttributes& attributes);
+
 /// Where an upload may go; checked before the first byte is read, so refusing is cheap.
 struct UploadTarget {
   Repository repository;
@@ -61,13 +64,28 @@ Entry stage_address(Engine& engine, const UploadTarget& target, const std::strin
                     uint64_t size_bytes, const std::string& etag, std::optional<Instant> mtime,
                     const ObjectAttributes& attributes, const Condition& condition);
 
-/// A fresh own address for clients that write to the store themselves:
-/// "<namespace>/data/<20>/<20>,<token>". The token binds repository, branch, key and time.
-std::string hand_out_address(Engine& engine, const RepositoryName& repository,
-                             const BranchName& branch, const Key& key);
+/// A fresh own address for clients that write to the store themselves; collection leaves it alone
+/// for a day.
+struct HandedOutAddress {
+  Repository repository;
+  OwnAddress own;
+  /// "<namespace>/data/<20>/<20>,<token>". The token binds repository, branch, key and time.
+  std::string text;
+};
+HandedOutAddress hand_out_address(Engine& engine, const RepositoryName& repository,
+                                  const BranchName& branch, const Key& key);
 /// Checks and removes the token. Throws invalid_argument (reasons "link_address_invalid",
 /// "link_address_expired"). Addresses outside the repository's data folder pass unchanged.
 std::string check_handed_out_address(Engine& engine, const UploadTarget& target,
                                      const std::string& address);
+/// As check_handed_out_address; throws invalid_argument for an address outside too.
+OwnAddress own_handed_out_address(Engine& engine, const UploadTarget& target,
+                                  const std::string& address);
+
+/// Streams the body to an address that was handed out and makes it durable; nothing is staged.
+/// Sending the same bytes again succeeds. Throws already_exists (reason "address_taken": it holds
+/// other bytes), unavailable (reason "address_busy": somebody is writing it now).
+UploadDigests fill_address(Engine& engine, const Repository& repository, const OwnAddress& address,
+                           UploadBody& body, std::optional<uint64_t> size_hint);
 
 }  // namespace tarn::versioning

@@ -92,6 +92,10 @@ std::vector<std::string> on_listed_objects(const Call& call) {
 std::vector<std::string> on_source_object(const Call& call) {
   return {object_arn(repository(call), body_text(call, "src_path"))};
 }
+std::vector<std::string> on_part_source(const Call& call) {
+  const json::Value source = call.body->root().at("copy_source");
+  return {object_arn(source.at("repository").text(), source.at("path").text())};
+}
 std::vector<std::string> on_import_sources(const Call& call) {
   return import_fields(call, "path",
                        [](const Call&, std::string_view path) { return namespace_arn(path); });

@@ -11,13 +11,13 @@
 
 #include "core/base/error.h"
 #include "core/base/log.h"
-#include "core/base/metrics.h"
 #include "core/base/str_cat.h"
 #include "server/api/credentials.h"
 #include "server/api/errors.h"
 #include "server/api/json/limits.h"
 #include "server/api/json/operation.h"
 #include "server/api/operation_runner.h"
+#include "server/api/probe.h"
 #include "server/api/response.h"
 #include "server/api/route.h"
 #include "server/api/router.h"
@@ -27,27 +27,6 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 using std::string_view_literals::operator""sv;
-
-/// Counters of one operation; made once, so counting looks nothing up.
-struct Probe {
-  explicit Probe(std::string_view operation)
-      : seconds(&metrics::histogram("tarn_http_request_seconds", "Time to answer, by operation.",
-                                    {"operation", operation})) {
-    constexpr std::array<std::string_view, 4> kClasses = {"2xx", "3xx", "4xx", "5xx"};
-    for (size_t i = 0; i < kClasses.size(); ++i) {
-      requests[i] = &metrics::counter("tarn_http_requests_total",
-                                      "Answers, by operation and class of status.",
-                                      {"operation", operation}, {"status", kClasses[i]});
-    }
-  }
-  void count(int status, double elapsed_seconds) const {
-    const size_t i = status < 300 ? 0 : status < 400 ? 1 : status < 500 ? 2 : 3;
-    requests[i]->add();
-    seconds->observe(elapsed_seconds);
-  }
-  std::array<metrics::Counter*, 4> requests{};
-  metrics::Histogram* seconds;
-};
 
 /// What is known of a request when its line is logged.
 struct Outcome {

@@ -683,15 +683,6 @@ TEST_F(ApiTest, KnowsATakenNameBeforeAnUnknownStorage) {
                  "storage id: invalid value: validation error");
 }
 
-TEST_F(ApiTest, RefusesPresignedUrlsAsAnError) {
-  upload("a.txt", "hello");
-  EXPECT_EQ(get(here + "/refs/main/objects?path=a.txt&presign=True").status, 400);
-  EXPECT_EQ(get(here + "/refs/main/objects/stat?path=a.txt&presign=true").status, 400);
-  EXPECT_EQ(get(here + "/refs/main/objects/ls?presign=true").status, 400);
-  EXPECT_EQ(get(here + "/branches/main/staging/backing?path=a&presign=true").status, 400);
-  EXPECT_EQ(get(here + "/refs/main/objects?path=a.txt&presign=False").status, 200);
-}
-
 TEST_F(ApiTest, LinksAnAddressItHandedOutAndNoOther) {
   const std::string path = here + "/branches/main/staging/backing?path=linked";
   const std::string handed = get(path).body;

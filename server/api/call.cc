@@ -32,11 +32,4 @@ bool Call::flag(std::string_view name) const {
 
 uint32_t Call::amount() const { return parse_amount(parameter("amount")).value_or(kAmountDefault); }
 
-void Call::refuse_presign() const {
-  if (flag("presign")) {
-    throw Error(ErrorCode::kInvalidArgument, "presign_unsupported",
-                "presigned URL: operation not supported by this server");
-  }
-}
-
 }  // namespace tarn::api

@@ -32,6 +32,8 @@ struct Context {
   json::Installation installation;
   uint64_t upload_bytes_max = UINT64_MAX;  ///< of one object
   bool setup_over_http = false;            ///< whether POST /setup_lakefs may make the first user
+  std::string block_key{};     ///< authenticates URLs of our own (block_url.h); 32 bytes
+  std::string external_url{};  ///< "https://lake.example.com" that such begin with; "" = as asked
 };
 
 /// The decoded values of a pattern's {names}, in order.
@@ -68,8 +70,6 @@ struct Call {
   uint32_t amount() const;
   /// The parameter `path` as a key.
   Key key() const { return parse_key(parameter("path")); }
-  /// Refuses `presign=true`, which no store offers yet. Throws invalid_argument.
-  void refuse_presign() const;
 };
 
 }  // namespace tarn::api

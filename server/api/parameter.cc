@@ -14,6 +14,9 @@
 namespace tarn::api {
 namespace {
 
+/// Source: S3's limit of parts.
+constexpr uint32_t kPartCountMax = 10'000;
+
 [[noreturn]] void fail(std::string_view name, std::string_view place, std::string_view why) {
   throw_invalid(str_cat("parameter \"", name, "\" in ", place, " has an error: ", why));
 }
@@ -55,6 +58,8 @@ std::string_view complaint(Parameter::Kind kind, std::string_view value) {
     case Kind::kState:
       return value == "open" || value == "closed" || value == "all" ? ""
                                                                     : "must be open, closed or all";
+    case Kind::kPartCount:
+      return parse_part_count(value) ? "" : "must be an integer from 0 to 10000";
     case Kind::kRange:
       return is_byte_ranges(value) ? "" : "must be byte ranges";
   }
@@ -92,6 +97,15 @@ std::optional<uint32_t> parse_amount(std::string_view text) {
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   if (value < -1 || value > static_cast<int>(kPageItemsMax)) return std::nullopt;
   return value <= 0 ? kAmountDefault : static_cast<uint32_t>(value);
+}
+
+std::optional<uint32_t> parse_part_count(std::string_view text) {
+  uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value > kPartCountMax) {
+    return std::nullopt;
+  }
+  return value;
 }
 
 void check_parameters(const Parameters& parameters, const http::Request& request,

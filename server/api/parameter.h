@@ -12,13 +12,14 @@ namespace tarn::api {
 
 struct Parameter {
   enum class Kind {
-    kAmount,    ///< -1..1000; absent, 0 and -1 mean kAmountDefault
-    kBoolean,   ///< any of the spellings clients send; absent or empty = false
-    kRequired,  ///< must be there and not empty
-    kMoment,    ///< RFC 3339 and its near relatives
-    kDiffType,  ///< two_dot or three_dot
-    kState,     ///< open, closed or all
-    kRange,     ///< the header Range: byte ranges by grammar
+    kAmount,     ///< -1..1000; absent, 0 and -1 mean kAmountDefault
+    kBoolean,    ///< any of the spellings clients send; absent or empty = false
+    kRequired,   ///< must be there and not empty
+    kMoment,     ///< RFC 3339 and its near relatives
+    kDiffType,   ///< two_dot or three_dot
+    kState,      ///< open, closed or all
+    kPartCount,  ///< 0..10000; absent or empty = 0
+    kRange,      ///< the header Range: byte ranges by grammar
   };
   std::string_view name;
   Kind kind = Kind::kAmount;
@@ -41,5 +42,7 @@ void check_parameters(const Parameters& parameters, const http::Request& request
 std::optional<bool> parse_boolean(std::string_view text);
 /// As Kind::kAmount; nullopt when out of range or no number.
 std::optional<uint32_t> parse_amount(std::string_view text);
+/// As Kind::kPartCount; nullopt when out of range or no number.
+std::optional<uint32_t> parse_part_count(std::string_view text);
 
 }  // namespace tarn::api

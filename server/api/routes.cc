@@ -15,6 +15,7 @@
 #include "server/api/json/merge.h"
 #include "server/api/json/object.h"
 #include "server/api/json/policy.h"
+#include "server/api/json/presigned.h"
 #include "server/api/json/ref.h"
 #include "server/api/json/repository.h"
 #include "server/api/json/tag_rule.h"
@@ -46,6 +47,7 @@ constexpr Parameter kTaskId{"task_id", Kind::kRequired};
 constexpr Parameter kPrincipalId{"principalId", Kind::kRequired};
 constexpr Parameter kForce{"force", Kind::kBoolean};
 constexpr Parameter kNoTombstone{"no_tombstone", Kind::kBoolean};
+constexpr Parameter kParts{"parts", Kind::kPartCount};
 constexpr Parameter kPresign{"presign", Kind::kBoolean};
 constexpr Parameter kUserMetadata{"user_metadata", Kind::kBoolean};
 constexpr Parameter kShowHidden{"show_hidden", Kind::kBoolean};
@@ -191,11 +193,11 @@ constexpr Route kRoutes[] = {
 
     {kGet, TARN_REF "/objects", "getObject", needs(kReadObject, on_object), get_object, takes(kPath, kPresign, kRange)},
     {kHead, TARN_REF "/objects", "headObject", needs(kReadObject, on_object), head_object, takes(kPath, kRange)},
-    {kPost, TARN_BRANCH "/staging/pmpu", "createPresignMultipartUpload", needs(kWriteObject, on_object), not_implemented, takes(kPath)},
-    {kPut, TARN_UPLOAD, "completePresignMultipartUpload", needs(kWriteObject, on_object), not_implemented, takes(kPath)},
-    {kDelete, TARN_UPLOAD, "abortPresignMultipartUpload", needs(kWriteObject, on_object), not_implemented, takes(kPath)},
-    {kPut, TARN_UPLOAD "/parts/{partNumber}", "uploadPart", needs(kWriteObject, on_object), not_implemented, takes(kPath)},
-    {kPut, TARN_UPLOAD "/parts/{partNumber}/copy", "uploadPartCopy", needs(kWriteObject, on_object), not_implemented, takes(kPath)},
+    {kPost, TARN_BRANCH "/staging/pmpu", "createPresignMultipartUpload", needs(kWriteObject, on_object), create_presigned_upload, takes(kPath, kParts)},
+    {kPut, TARN_UPLOAD, "completePresignMultipartUpload", needs(kWriteObject, on_object), complete_presigned_upload, takes_json<json::parse_complete_upload>(kPath)},
+    {kDelete, TARN_UPLOAD, "abortPresignMultipartUpload", needs(kWriteObject, on_object), abort_presigned_upload, takes_json<json::parse_upload_address>(kPath)},
+    {kPut, TARN_UPLOAD "/parts/{partNumber}", "uploadPart", needs(kWriteObject, on_object), presign_part, takes_json<json::parse_upload_address>(kPath)},
+    {kPut, TARN_UPLOAD "/parts/{partNumber}/copy", "uploadPartCopy", Access::of({kWriteObject, on_object}, {kReadObject, on_part_source}), copy_presigned_part, takes_json<json::parse_copy_part>(kPath)},
     {kGet, TARN_BRANCH "/staging/backing", "getPhysicalAddress", needs(kWriteObject, on_object), get_physical_address, takes(kPath, kPresign)},
     {kPut, TARN_BRANCH "/staging/backing", "linkPhysicalAddress", needs(kWriteObject, on_object), link_physical_address, takes_json<json::parse_link_address>(kPath)},
     {kGet, TARN_BRANCH "/import", "importStatus", needs(kReadBranch, on_branch), import_status, takes(kId)},

@@ -62,7 +62,7 @@ TEST(Routes, ServedOnesThatTakeJsonCheckItBeforeAnythingElse) {
 }
 
 TEST(Routes, ServeEverythingThePythonClientCalls) {
-  // `lakefs` 0.16 with `lakefs-sdk` 1.88 calls these when no presigned URLs are offered.
+  // `lakefs` 0.16 with `lakefs-sdk` 1.88 calls these, with presigned URLs or without.
   const std::set<std::string_view> called = {"getConfig",
                                              "listRepositories",
                                              "createRepository",

@@ -91,11 +91,15 @@ IncomingObject open_upload(http::Request& request, uint64_t bytes_max) {
             .content_type = std::move(part.content_type),
             .size_bytes = std::nullopt};
   }
+  return open_raw_upload(request, bytes_max);
+}
+
+IncomingObject open_raw_upload(http::Request& request, uint64_t bytes_max) {
   std::optional<uint64_t> size = request.content_length;
   if (!size && !request.chunked) size = 0;
   if (size && *size > bytes_max) throw_too_large(bytes_max);
   return {.body = std::make_unique<RawUpload>(*request.body, bytes_max),
-          .content_type = content_type,
+          .content_type = std::string(request.headers.get("Content-Type")),
           .size_bytes = size};
 }
 

@@ -105,6 +105,9 @@ def check_all_answers():
     plain_request = lakefs_sdk.rest.RESTClientObject.request
 
     def request(client, method, url, *arguments, **options):
+        if url.split("?")[0].endswith("/objects") and "presign=true" in urlsplit(url).query.lower():
+            # It follows the redirect, so the answer is the store's.
+            return plain_request(client, method, url, *arguments, **options)
         try:
             answer = plain_request(client, method, url, *arguments, **options)
         except lakefs_sdk.ApiException as error:

@@ -134,6 +134,13 @@ http::Response update_user_metadata(const Context& context, Call& call);
 http::Response get_physical_address(const Context& context, Call& call);
 http::Response link_physical_address(const Context& context, Call& call);
 
+// presigned_uploads.cc
+http::Response create_presigned_upload(const Context& context, Call& call);
+http::Response presign_part(const Context& context, Call& call);
+http::Response copy_presigned_part(const Context& context, Call& call);
+http::Response complete_presigned_upload(const Context& context, Call& call);
+http::Response abort_presigned_upload(const Context& context, Call& call);
+
 // imports.cc
 http::Response start_import(const Context& context, Call& call);
 http::Response import_status(const Context& context, Call& call);

@@ -2,15 +2,20 @@
 #include "server/api/conditional.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/object.h"
+#include "server/api/json/presigned.h"
+#include "server/api/presigner.h"
 #include "server/api/response.h"
 #include "server/api/user_metadata.h"
 
 namespace tarn::api {
 
 http::Response get_physical_address(const Context& context, Call& call) {
-  call.refuse_presign();
-  return json_response(200, json::staging_location_body(versioning::hand_out_address(
-                                context.engine, call.repository(), call.branch(), call.key())));
+  const auto presigner = Presigner::asked_for(context, call);
+  const auto address =
+      versioning::hand_out_address(context.engine, call.repository(), call.branch(), call.key());
+  std::optional<json::PresignedUrl> url;
+  if (presigner) url = {presigner->write_url(address), presigner->expiry()};
+  return json_response(200, json::staging_location_body(address.text, url));
 }
 
 http::Response link_physical_address(const Context& context, Call& call) {

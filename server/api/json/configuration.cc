@@ -22,8 +22,8 @@ void write_storage(Writer& out, const Installation& installation) {
   out.text("default_namespace_prefix", installation.namespace_prefix);
   out.boolean("import_support", true);
   out.text("import_validity_regex", installation.import_pattern);
-  out.boolean("pre_sign_multipart_upload", false);
-  out.boolean("pre_sign_support", false);
+  out.boolean("pre_sign_multipart_upload", installation.presign);
+  out.boolean("pre_sign_support", installation.presign);
   out.boolean("pre_sign_support_ui", false);
   out.end_object();
 }

@@ -13,6 +13,7 @@ struct Installation {
   std::string namespace_pattern{};   ///< regular expression of namespaces that can be used
   std::string namespace_prefix{};    ///< what a form may start with
   std::string import_pattern{};      ///< regular expression of import sources
+  bool presign = true;               ///< whether URLs are given out that carry their own permission
   int64_t grace_seconds = 86400;     ///< age below which garbage collection leaves bytes alone
 };
 

@@ -17,24 +17,6 @@ bool has_control(std::string_view text) {
                      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
 }
 
-std::string bare_checksum(const Value& value) {
-  std::string text = value.text();
-  std::erase_if(text, [](char c) { return c == '"' || c == ' '; });
-  if (text.empty()) value.fail("checksum is required");
-  if (text.size() > kEtagBytesMax || has_control(text)) {
-    value.fail("must be at most 255 printable characters");
-  }
-  return text;
-}
-
-std::string content_type_of(const Value& body) {
-  std::string text = body.text_or_empty("content_type");
-  if (text.size() > kContentTypeBytesMax || has_control(text)) {
-    body.at("content_type").fail("must be at most 1024 printable characters");
-  }
-  return text;
-}
-
 StagedBytes staged_bytes(const Value& body, std::string_view metadata_name) {
   StagedBytes out;
   out.checksum = bare_checksum(body.at("checksum"));
@@ -57,6 +39,24 @@ void write_user_metadata(Writer& out, const ObjectView& view) {
 
 }  // namespace
 
+std::string bare_checksum(const Value& value) {
+  std::string text = value.text();
+  std::erase_if(text, [](char c) { return c == '"' || c == ' '; });
+  if (text.empty()) value.fail("checksum is required");
+  if (text.size() > kEtagBytesMax || has_control(text)) {
+    value.fail("must be at most 255 printable characters");
+  }
+  return text;
+}
+
+std::string content_type_of(const Value& body) {
+  std::string text = body.text_or_empty("content_type");
+  if (text.size() > kContentTypeBytesMax || has_control(text)) {
+    body.at("content_type").fail("must be at most 1024 printable characters");
+  }
+  return text;
+}
+
 void write_object(Writer& out, const ObjectView& view) {
   out.begin_object();
   out.text("checksum", view.entry.etag);
@@ -67,6 +67,7 @@ void write_object(Writer& out, const ObjectView& view) {
   out.text("path", view.path);
   out.text("path_type", "object");
   out.text("physical_address", view.physical_address);
+  if (view.address_expiry) out.number("physical_address_expiry", to_seconds(*view.address_expiry));
   out.number("size_bytes", static_cast<int64_t>(view.entry.size_bytes));
   out.end_object();
 }
@@ -123,16 +124,6 @@ std::string object_failures_body(const std::vector<ObjectFailure>& failures) {
     out.end_object();
   }
   out.end_array();
-  out.end_object();
-  return std::move(out).take();
-}
-
-std::string staging_location_body(std::string_view physical_address) {
-  Writer out;
-  out.begin_object();
-  out.text("physical_address", physical_address);
-  out.key("presigned_url");
-  out.null();
   out.end_object();
   return std::move(out).take();
 }

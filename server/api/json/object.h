@@ -20,6 +20,7 @@ struct ObjectView {
   std::string_view path;
   const Entry& entry;
   std::string_view physical_address;
+  std::optional<Instant> address_expiry{};  ///< of an address that is a presigned URL
   enum class UserMetadata { kAlways, kWhenAny, kEmpty, kNever };
   UserMetadata user_metadata = UserMetadata::kAlways;
 };
@@ -53,6 +54,11 @@ StagedBytes parse_stage_object(const Value& body);
 /// StagingMetadata.
 StagedBytes parse_link_address(const Value& body);
 
+/// A checksum or ETag without quotes and blanks; must not be empty.
+std::string bare_checksum(const Value& value);
+/// The member content_type, "" = not given.
+std::string content_type_of(const Value& body);
+
 /// UpdateObjectUserMetadata.
 Metadata parse_user_metadata(const Value& body);
 
@@ -62,7 +68,6 @@ struct ObjectFailure {
   std::string message;
 };
 std::string object_failures_body(const std::vector<ObjectFailure>& failures);
-std::string staging_location_body(std::string_view physical_address);
 /// "" = the store's default, shown as null.
 std::string underlying_properties_body(std::string_view storage_class);
 

@@ -1,0 +1,232 @@
+#include "server/api/block_door.h"
+
+#include <chrono>
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "core/auth/resource.h"
+#include "core/base/encoding.h"
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/base/str_cat.h"
+#include "core/versioning/multipart.h"
+#include "core/versioning/repositories.h"
+#include "core/versioning/upload.h"
+#include "server/api/block_url.h"
+#include "server/api/errors.h"
+#include "server/api/object_answer.h"
+#include "server/api/presigner.h"
+#include "server/api/response.h"
+#include "server/api/upload_body.h"
+
+namespace tarn::api {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+using Kind = BlockGrant::Kind;
+
+constexpr size_t kMd5HexChars = 32;
+
+[[noreturn]] void refuse(std::string_view reason, std::string message) {
+  throw Error(ErrorCode::kPermissionDenied, reason, std::move(message));
+}
+
+/// Whoever the URL was made for, as they are now.
+auth::Principal holder_of(auth::Authenticator& authenticator, const BlockGrant& grant) {
+  std::optional<auth::Principal> holder;
+  if (grant.access_key_id.empty()) {
+    holder = authenticator.find_user(grant.user);
+  } else if (auto key = authenticator.find_key(grant.access_key_id)) {
+    holder = std::move(key->principal);
+  }
+  // A user made anew under an old name is another user. URLs tell whole seconds.
+  if (!holder || holder->user.name != grant.user ||
+      grant.issued + std::chrono::seconds{1} <= holder->user.created) {
+    refuse("url_revoked", "presigned URL: the access key or user that asked for it is gone");
+  }
+  return *std::move(holder);
+}
+
+void check_permitted(const auth::Principal& holder, const BlockGrant& grant,
+                     std::string_view client_address) {
+  const auth::Action action =
+      grant.kind == Kind::kRead ? auth::Action::kReadObject : auth::Action::kWriteObject;
+  const std::string object = auth::object_arn(grant.repository, grant.path);
+  if (holder.permissions->allows(action, object, client_address)) return;
+  refuse("url_not_permitted", str_cat("presigned URL: user ", holder.user.name, " may not ",
+                                      auth::name_of(action), " on ", object, " any more"));
+}
+
+std::string md5_header(std::string_view md5_hex) {
+  return to_base64(from_hex(md5_hex).value_or(""));
+}
+
+http::Response read(const Context& context, const http::Request& request, const BlockGrant& grant,
+                    const Repository& repository) {
+  const Entry entry = decode_entry(grant.entry);
+  if (request.headers.get("If-None-Match") == quoted_etag(entry)) return empty_response(304);
+  http::Response response = object_answer(context.engine, request, repository, entry);
+  // Of the body as a whole: a range has another.
+  if (response.status == 200 && entry.etag.size() == kMd5HexChars) {
+    response.headers.add("Content-MD5", md5_header(entry.etag));
+  }
+  return response;
+}
+
+/// The bytes of a PUT. A Content-MD5 that is not theirs makes the end of them an error, so that
+/// nothing is kept.
+class PutBody final : public versioning::UploadBody {
+ public:
+  PutBody(std::unique_ptr<versioning::UploadBody> body, std::string expected_md5)
+      : body_(std::move(body)), expected_md5_(std::move(expected_md5)) {}
+
+  size_t read(std::span<char> out) override {
+    const size_t count = body_->read(out);
+    if (count == 0 && !ended_) check();
+    return count;
+  }
+  versioning::UploadDigests digests() override { return digests_; }
+
+ private:
+  void check() {
+    ended_ = true;
+    digests_ = body_->digests();
+    if (!expected_md5_.empty() && md5_header(digests_.etag) != expected_md5_) {
+      throw Error(ErrorCode::kInvalidArgument, "bad_digest",
+                  "header Content-MD5: the bytes that came have another digest");
+    }
+  }
+
+  const std::unique_ptr<versioning::UploadBody> body_;
+  const std::string expected_md5_;
+  versioning::UploadDigests digests_;
+  bool ended_ = false;
+};
+
+/// Framed payloads of S3 clients would be kept with their frames.
+void check_plain(const http::Headers& headers) {
+  if (headers.get("x-amz-content-sha256").starts_with("STREAMING-")) {
+    throw Error(ErrorCode::kUnimplemented,
+                "presigned URL: send the bytes as they are, without chunk signatures");
+  }
+}
+
+versioning::UploadDigests write(const Context& context, const BlockGrant& grant,
+                                const Repository& repository, versioning::UploadBody& body,
+                                std::optional<uint64_t> size) {
+  if (grant.kind == Kind::kWritePart) {
+    const auto upload =
+        versioning::get_multipart(context.engine, repository.name, parse_branch_name(grant.branch),
+                                  parse_key(grant.path), grant.upload_id);
+    return {
+        .etag = versioning::put_part(context.engine, upload, grant.part_number, body, size).etag,
+        .checksums = {}};
+  }
+  const std::string below = str_cat(block_address(repository.storage_namespace), "/");
+  const auto own = grant.address.starts_with(below)
+                       ? parse_relative_path(std::string_view(grant.address).substr(below.size()))
+                       : std::nullopt;
+  // The repository's name means another one by now.
+  if (!own) refuse("url_invalid", "presigned URL: its address is not of this repository");
+  return versioning::fill_address(context.engine, repository, *own, body, size);
+}
+
+http::Response put(const Context& context, http::Request& request, const BlockGrant& grant,
+                   const Repository& repository) {
+  check_plain(request.headers);
+  IncomingObject incoming = open_raw_upload(request, grant.bytes_max);
+  PutBody body(std::move(incoming.body), std::string(request.headers.get("Content-MD5")));
+  const versioning::UploadDigests digests =
+      write(context, grant, repository, body, incoming.size_bytes);
+  http::Response response = empty_response(200);
+  response.headers.add("ETag", str_cat('"', digests.etag, '"'));
+  response.headers.add("Content-MD5", md5_header(digests.etag));
+  return response;
+}
+
+}  // namespace
+
+struct BlockDoor::Outcome {
+  const Probe* probe;
+  std::string_view operation = "refusedUrl";
+  std::string user{};
+  std::string_view error{};  ///< reason of a failure
+  std::string detail{};      ///< what went wrong inside; clients are told less
+};
+
+BlockDoor::BlockDoor(Context context)
+    : context_(std::move(context)),
+      reads_("readBlock"),
+      writes_("writeBlock"),
+      part_writes_("writePart"),
+      refusals_("refusedUrl") {}
+
+http::Response BlockDoor::answer(http::Request& request, Outcome& outcome) const {
+  if (!context_.installation.presign) {
+    refuse("url_invalid", "presigned URL: such are not served here (auth.presign is off)");
+  }
+  const BlockGrant grant = open_block_request(context_.block_key, request, context_.clock.now());
+  const auth::Principal holder = holder_of(context_.authenticator, grant);
+  outcome.user = holder.user.name;
+  check_permitted(holder, grant, request.peer);
+  const Repository repository =
+      versioning::get_repository(context_.engine, parse_repository_name(grant.repository));
+  switch (grant.kind) {
+    case Kind::kRead:
+      outcome.probe = &reads_;
+      outcome.operation = "readBlock";
+      return read(context_, request, grant, repository);
+    case Kind::kWrite:
+      outcome.probe = &writes_;
+      outcome.operation = "writeBlock";
+      return put(context_, request, grant, repository);
+    case Kind::kWritePart:
+      outcome.probe = &part_writes_;
+      outcome.operation = "writePart";
+      return put(context_, request, grant, repository);
+  }
+  check_failed("BlockGrant::Kind", __FILE__, __LINE__);
+}
+
+http::Response BlockDoor::handle(http::Request& request) {
+  const auto began = SteadyClock::now();
+  Outcome outcome{.probe = &refusals_};
+  http::Response response;
+  const auto failed = [&](const Error& error) {
+    outcome.error = error.reason();
+    response = failure_response(error, request.id);
+    if (response.status >= 500 && response.status != 501) outcome.detail = error.message();
+  };
+  try {
+    response = answer(request, outcome);
+  } catch (const Error& error) {
+    failed(error);
+  } catch (const std::exception& error) {
+    failed(Error(ErrorCode::kInternal, error.what()));
+  }
+  response.headers.add("X-Content-Type-Options", "nosniff");
+  response.headers.add("X-Request-Id", request.id);
+  if (request.method == "HEAD") {
+    if (!response.content_length) response.content_length = response.body.size();
+    response.body.clear();
+  }
+  const std::chrono::duration<double> elapsed = SteadyClock::now() - began;
+  outcome.probe->count(response.status, elapsed.count());
+  const log::Level level = response.status == 500 ? log::Level::kError : log::Level::kInfo;
+  if (!log::enabled(level)) return response;
+  log::write(level, "request",
+             {{"request_id", request.id},
+              {"api", "blocks"},
+              {"operation", outcome.operation},
+              {"user", outcome.user},
+              {"method", request.method},
+              {"path", request.raw_path()},
+              {"status", response.status},
+              {"code", outcome.error},
+              {"error", outcome.detail},
+              {"duration_ms", elapsed.count() * 1000}});
+  return response;
+}
+
+}  // namespace tarn::api

@@ -1,0 +1,31 @@
+// Serves the URLs of block_url.h.
+#pragma once
+
+#include "core/http/message.h"
+#include "server/api/call.h"
+#include "server/api/probe.h"
+
+namespace tarn::api {
+
+/// Safe from any thread.
+class BlockDoor {
+ public:
+  explicit BlockDoor(Context context);
+
+  /// Answers every request of is_block_request(), failures included; never throws. Whoever asked
+  /// for the URL must still exist and still be allowed what it is for. Authorization headers are
+  /// not looked at: clients that follow a redirect send theirs along.
+  http::Response handle(http::Request& request);
+
+ private:
+  struct Outcome;
+  http::Response answer(http::Request& request, Outcome& outcome) const;
+
+  const Context context_;
+  const Probe reads_;
+  const Probe writes_;
+  const Probe part_writes_;
+  const Probe refusals_;
+};
+
+}  // namespace tarn::api

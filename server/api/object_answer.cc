@@ -1,0 +1,113 @@
+#include "server/api/object_answer.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+#include "core/versioning/objects.h"
+#include "server/api/errors.h"
+#include "server/api/json/object.h"
+#include "server/api/object_body.h"
+#include "server/api/range.h"
+#include "server/api/response.h"
+
+namespace tarn::api {
+namespace {
+
+/// Types that a browser may show in the page's origin; anything else is offered as a download.
+constexpr std::array<std::string_view, 24> kInlineTypes = {"application/javascript",
+                                                           "application/json",
+                                                           "application/pdf",
+                                                           "application/xml",
+                                                           "audio/mpeg",
+                                                           "audio/wav",
+                                                           "audio/webm",
+                                                           "image/avif",
+                                                           "image/bmp",
+                                                           "image/gif",
+                                                           "image/jpeg",
+                                                           "image/png",
+                                                           "image/svg+xml",
+                                                           "image/tiff",
+                                                           "image/webp",
+                                                           "text/css",
+                                                           "text/csv",
+                                                           "text/html",
+                                                           "text/javascript",
+                                                           "text/markdown",
+                                                           "text/plain",
+                                                           "text/xml",
+                                                           "video/mp4",
+                                                           "video/webm"};
+
+/// Entries may come from places that check less than this API does; no header may be split by one.
+std::string_view safe_type(const Entry& entry) {
+  const bool printable =
+      std::all_of(entry.content_type.begin(), entry.content_type.end(),
+                  [](char c) { return static_cast<unsigned char>(c) >= 0x20 && c != 0x7f; });
+  return entry.content_type.empty() || !printable ? json::kDefaultContentType
+                                                  : std::string_view(entry.content_type);
+}
+
+void add_guards(http::Response& response) {
+  response.headers.add("X-Frame-Options", "SAMEORIGIN");
+  response.headers.add("Content-Security-Policy", "default-src 'none'");
+  response.headers.add("Expires", "0");
+  response.headers.add("Cache-Control", "no-store, must-revalidate");
+}
+
+void add_object_headers(http::Response& response, const Entry& entry) {
+  const std::string_view type = safe_type(entry);
+  response.headers.add("ETag", quoted_etag(entry));
+  response.headers.add("Last-Modified", to_http_date(entry.mtime));
+  response.headers.add("Content-Type", std::string(type));
+  const bool shown =
+      std::find(kInlineTypes.begin(), kInlineTypes.end(), type) != kInlineTypes.end();
+  response.headers.add("Content-Disposition", shown ? "inline" : "attachment");
+  response.headers.add("Accept-Ranges", "bytes");
+  add_guards(response);
+}
+
+http::Response unsatisfiable(const http::Request& request, const Entry& entry, bool with_size) {
+  const Error error(ErrorCode::kInvalidArgument, "range_not_satisfiable",
+                    "Requested Range Not Satisfiable");
+  http::Response response = failure_response(error, request.id);
+  response.headers.add("ETag", quoted_etag(entry));
+  response.headers.add("Last-Modified", to_http_date(entry.mtime));
+  if (with_size) response.headers.add("Content-Range", str_cat("bytes */", entry.size_bytes));
+  add_guards(response);
+  return response;
+}
+
+}  // namespace
+
+std::string quoted_etag(const Entry& entry) { return str_cat('"', entry.etag, '"'); }
+
+http::Response object_answer(versioning::Engine& engine, const http::Request& request,
+                             const Repository& repository, const Entry& entry) {
+  const RequestedRange wanted = parse_range(request.headers.get("Range"), entry.size_bytes);
+  const bool is_head = request.method == "HEAD";
+  if (std::holds_alternative<MalformedRange>(wanted)) return unsatisfiable(request, entry, false);
+  if (std::holds_alternative<BehindEnd>(wanted)) return unsatisfiable(request, entry, !is_head);
+
+  http::Response response;
+  blob::ByteRange range{.offset = 0, .length = entry.size_bytes};
+  if (const auto* part = std::get_if<blob::ByteRange>(&wanted)) {
+    range = *part;
+    response.status = 206;
+    response.headers.add("Content-Range",
+                         str_cat("bytes ", range.offset, "-", range.offset + range.length - 1, "/",
+                                 entry.size_bytes));
+  }
+  add_object_headers(response, entry);
+  response.content_length = range.length;
+  if (range.length > 0 && !is_head) {
+    send_object(versioning::open_object(engine, repository, entry, range), range, response);
+  }
+  return response;
+}
+
+}  // namespace tarn::api

@@ -1,0 +1,19 @@
+// The answer that is an object: headers, the range asked for, its bytes.
+#pragma once
+
+#include <string>
+
+#include "core/http/message.h"
+#include "core/model/repository.h"
+#include "core/versioning/engine.h"
+
+namespace tarn::api {
+
+std::string quoted_etag(const Entry& entry);
+
+/// Answers GET or HEAD for an entry of the repository: 200, 206, or 416 for a range that cannot be
+/// had. Throws what versioning::open_object does.
+http::Response object_answer(versioning::Engine& engine, const http::Request& request,
+                             const Repository& repository, const Entry& entry);
+
+}  // namespace tarn::api

@@ -1,0 +1,50 @@
+// URLs with which clients read and write objects past the API.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/blob/direct_access.h"
+#include "core/versioning/upload.h"
+#include "server/api/block_url.h"
+#include "server/api/call.h"
+
+namespace tarn::api {
+
+constexpr std::chrono::minutes kPresignLifetime{15};
+
+/// For one call: the store's own URLs where it signs them, else ours. What the caller may do is
+/// checked before; our URLs check it again when they are used. Call and context outlive it.
+class Presigner {
+ public:
+  /// Throws invalid_argument (reason "presign_unsupported") where it is turned off.
+  Presigner(const Context& context, const Call& call);
+  /// nullopt unless the call says presign=true.
+  static std::optional<Presigner> asked_for(const Context& context, const Call& call);
+
+  Instant expiry() const { return issued_ + kPresignLifetime; }
+  blob::UrlTerms terms() const { return {issued_, kPresignLifetime}; }
+
+  std::string read_url(const Repository& repository, std::string_view path,
+                       const Entry& entry) const;
+  std::string write_url(const versioning::HandedOutAddress& address) const;
+  /// A part of an upload that this server keeps.
+  std::string part_url(const Repository& repository, const OwnAddress& address,
+                       std::string_view upload_id, uint32_t number) const;
+
+ private:
+  BlockGrant write_grant(BlockGrant::Kind kind, const Repository& repository,
+                         const OwnAddress& address) const;
+  std::string own_url(BlockGrant grant) const;
+
+  const Context& context_;
+  const Call& call_;
+  const Instant issued_;
+};
+
+/// What a URL of ours shows of an address: all but the scheme.
+std::string block_address(std::string_view url);
+
+}  // namespace tarn::api
