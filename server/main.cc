@@ -93,6 +93,7 @@ void serve(const Config& config, const CommandLine& command, const sigset_t& end
                              .authenticator = backend.authenticator(),
                              .directory = backend.directory(),
                              .clock = backend.clock(),
+                             .operations = operations,
                              .installation = installation_of(config),
                              .upload_bytes_max = config.upload_bytes_max,
                              .setup_over_http = config.auth_setup == "http",

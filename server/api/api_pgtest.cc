@@ -176,7 +176,7 @@ TEST_F(HeldBranch, ACancelledOperationChangesNothing) {
 
 TEST_F(HeldBranch, AFailureIsKeptAsItWouldHaveBeenAnswered) {
   release();
-  Sent merge{.method = "POST", .path = here + "/refs/no-such/merge/main", .body = "{}"};
+  Sent merge{.method = "POST", .path = here + "/refs/main/merge/no-such", .body = "{}"};
   merge.headers.add("Prefer", "respond-async");
   http::Response answer = send(std::move(merge));
   if (answer.status == 202) {

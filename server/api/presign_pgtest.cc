@@ -6,9 +6,9 @@
 #include "core/base/encoding.h"
 #include "core/versioning/multipart.h"
 #include "server/api/api.h"
-#include "server/api/operation_runner.h"
 #include "server/api/block_door.h"
 #include "server/api/block_url.h"
+#include "server/api/operation_runner.h"
 #include "tests/support/engine_fixture.h"
 
 namespace tarn::api {
