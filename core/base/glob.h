@@ -31,6 +31,8 @@ class Glob {
 
   bool matches(std::string_view text) const;
   const std::string& pattern() const { return pattern_; }
+  /// The text that every match begins with; may be empty.
+  const std::string& prefix() const { return prefix_; }
   bool operator==(const Glob& other) const { return pattern_ == other.pattern_; }
 
  private:

@@ -26,18 +26,48 @@ class MergeJudge {
     return apply ? Verdict::kApply : Verdict::kKeep;
   }
 
-  std::vector<MergeConflict> take_conflicts() { return std::move(conflicts_); }
+  std::vector<MergeConflict> conflicts;
+  uint64_t conflict_count = 0;
 
  private:
   bool takes_source(const Change& change, const std::optional<Entry>& destination) {
     MergeConflict conflict{Key(change.key), change.base, change.entry, destination};
     const Resolution resolution = input_.resolve ? input_.resolve(conflict) : Resolution::kConflict;
-    if (resolution == Resolution::kConflict) conflicts_.push_back(std::move(conflict));
+    if (resolution == Resolution::kConflict) {
+      ++conflict_count;
+      if (conflicts.size() < input_.conflicts_kept_max) conflicts.push_back(std::move(conflict));
+    }
     return resolution == Resolution::kTakeSource;
   }
 
   const MergeInput& input_;
-  std::vector<MergeConflict> conflicts_;
+};
+
+/// The changes of keys in a scope. Where no pattern can match, nothing is read.
+class ScopedChanges final : public ChangeSource {
+ public:
+  ScopedChanges(Lockstep& changes, const PathScope& scope) : changes_(changes), scope_(scope) {
+    skip_to(scope_.skip_to(""));
+  }
+
+  std::optional<Change> next() override {
+    while (!ended_) {
+      std::optional<Change> change = changes_.next();
+      if (!change || scope_.contains(change->key)) return change;
+      skip_to(scope_.skip_to(change->key));
+    }
+    return std::nullopt;
+  }
+
+ private:
+  void skip_to(const std::optional<std::string>& key) {
+    ended_ = !key;
+    if (key) changes_.seek(*key);
+  }
+
+  Lockstep& changes_;
+  const PathScope& scope_;
+  bool ended_ = false;
 };
 
 /// The destination did not move: the result is the source's tree, and only its changes are to be
@@ -81,21 +111,26 @@ MergeResult merge_trees(NodeSource& source, NodeSink& sink, const TreeFormat& fo
     out.result.root = input.destination;
     return out;
   }
-  if (input.base == input.destination) {
+  if (input.base == input.destination && input.scope == nullptr) {
     out.result = fast_forward(source, input);
     return out;
   }
   MergeJudge judge(input);
   // Whoever wants to hear of every key gets every key; otherwise whole subtrees change hands
   // unread.
-  Lockstep changes(source, input.base, input.source, input.destination, !input.on_change);
-  Editor editor(source, sink, format, {}, changes, kLookAheadChanges,
+  const bool whole_subtrees = !input.on_change && input.scope == nullptr;
+  Lockstep changes(source, input.base, input.source, input.destination, whole_subtrees);
+  std::optional<ScopedChanges> scoped;
+  if (input.scope != nullptr) scoped.emplace(changes, *input.scope);
+  ChangeSource& wanted = scoped ? static_cast<ChangeSource&>(*scoped) : changes;
+  Editor editor(source, sink, format, {}, wanted, kLookAheadChanges,
                 [&judge](const Change& change, const std::optional<Entry>& below) {
                   return judge.judge(change, below);
                 });
   EditResult result = editor.run(input.destination);
-  out.conflicts = judge.take_conflicts();
-  if (out.conflicts.empty()) out.result = result;
+  out.conflicts = std::move(judge.conflicts);
+  out.conflict_count = judge.conflict_count;
+  if (out.conflict_count == 0) out.result = result;
   return out;
 }
 

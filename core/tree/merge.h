@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/model/change.h"
+#include "core/model/path_scope.h"
 #include "core/tree/edit.h"
 #include "core/tree/node.h"
 
@@ -25,13 +26,18 @@ struct MergeInput {
   /// fast paths that take a whole tree: those are announced key by key as well). May throw to stop
   /// the merge.
   std::function<void(std::string_view key)> on_change;
+  /// Only these keys are merged; elsewhere the destination stays as it is. nullptr = all keys.
+  const PathScope* scope = nullptr;
+  /// How many conflicts are kept; all are counted.
+  size_t conflicts_kept_max = SIZE_MAX;
 };
 
-/// `conflicts` empty: `result.root` is the merged tree, with its counts relative to the
-/// destination. Otherwise all conflicts in key order and no root; nodes already put are garbage.
+/// Without conflicts `result.root` is the merged tree, with its counts relative to the destination.
+/// Otherwise the first conflicts in key order and no root; nodes already put are garbage.
 struct MergeResult {
   EditResult result;
   std::vector<MergeConflict> conflicts;
+  uint64_t conflict_count = 0;
 };
 
 /// Keys changed on one side take that side; the same content on both sides keeps the destination's

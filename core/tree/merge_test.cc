@@ -239,5 +239,89 @@ TEST(Merge, LargeOneSidedRegions) {
   EXPECT_EQ(result.result.removed, 10000u);
 }
 
+/// The naive merge of the keys in `scope` only.
+EntryMap merge_in_scope(const Three& maps, const PathScope& scope) {
+  const auto inside = [&scope](const EntryMap& map) {
+    EntryMap out;
+    for (const auto& [key, entry] : map) {
+      if (scope.contains(key)) out.emplace(key, entry);
+    }
+    return out;
+  };
+  EntryMap out = maps.destination;
+  std::erase_if(out, [&scope](const auto& item) { return scope.contains(item.first); });
+  out.merge(
+      merge_maps(inside(maps.base), inside(maps.source), inside(maps.destination), {}).entries);
+  return out;
+}
+
+TEST(Merge, AScopeLeavesEverythingElseAsTheDestinationHasIt) {
+  MemoryNodeStore store;
+  Three maps{numbered_entries(20000, "a/"), {}, {}};
+  maps.base.merge(numbered_entries(20000, "m/"));
+  maps.base.merge(numbered_entries(20000, "z/"));
+  maps.source = maps.base;
+  for (uint64_t i = 0; i < 20000; i += 50) {
+    for (const char* top : {"a/", "m/", "z/"}) maps.source[numbered(i, top)] = an_entry(i + 1, 7);
+  }
+  maps.source.erase(maps.source.lower_bound(numbered(4000, "m/")),
+                    maps.source.lower_bound(numbered(9000, "m/")));
+  maps.source.merge(numbered_entries(5000, "m/new/"));
+  for (const bool destination_moved : {false, true}) {
+    maps.destination = maps.base;
+    if (destination_moved) {
+      for (uint64_t i = 25; i < 20000; i += 50) maps.destination.erase(numbered(i, "m/"));
+      maps.destination[numbered(50, "z/")] = an_entry(99);  // a conflict outside
+    }
+    for (const PathScope& scope : {PathScope({"m/**"}), PathScope({"m/*"}), PathScope({"**5"}),
+                                   PathScope({"z0", "a/00001*"}), PathScope({"nothing/**"})}) {
+      SCOPED_TRACE(scope.patterns().front().pattern());
+      MergeInput input;
+      input.base = a_tree(store, maps.base);
+      input.source = a_tree(store, maps.source);
+      input.destination = a_tree(store, maps.destination);
+      input.scope = &scope;
+      const MergeResult result = merge_trees(store, store, kTestFormat, input);
+      EXPECT_EQ(result.conflict_count, 0u);
+      EXPECT_EQ(contents(store, result.result.root), merge_in_scope(maps, scope));
+    }
+  }
+}
+
+TEST(Merge, AScopeDoesNotReadWhereNoPatternCanMatch) {
+  MemoryNodeStore store;
+  EntryMap base = numbered_entries(60000, "a/");
+  base.merge(numbered_entries(100, "m/"));
+  EntryMap changed = base;
+  for (uint64_t i = 0; i < 60000; i += 10) changed[numbered(i, "a/")] = an_entry(i + 1);
+  changed[numbered(5, "m/")] = an_entry(1);
+  const PathScope scope({"m/**"});
+  MergeInput input{a_tree(store, base), a_tree(store, changed), a_tree(store, base), {}, {}};
+  input.scope = &scope;
+  store.reset_counts();
+  EXPECT_EQ(merge_trees(store, store, kTestFormat, input).result.changed, 1u);
+  EXPECT_LT(store.counts().loads, 30u) << "of about 700";
+}
+
+TEST(Merge, KeepsSoManyConflictsAndCountsAll) {
+  MemoryNodeStore store;
+  Three maps{numbered_entries(100), numbered_entries(100), numbered_entries(100)};
+  for (uint64_t i = 0; i < 100; ++i) {
+    maps.source[numbered(i)] = an_entry(i + 1000);
+    maps.destination[numbered(i)] = an_entry(i + 2000);
+  }
+  MergeInput input{a_tree(store, maps.base),
+                   a_tree(store, maps.source),
+                   a_tree(store, maps.destination),
+                   {},
+                   {}};
+  input.conflicts_kept_max = 3;
+  const MergeResult result = merge_trees(store, store, kTestFormat, input);
+  EXPECT_EQ(result.conflict_count, 100u);
+  ASSERT_EQ(result.conflicts.size(), 3u);
+  EXPECT_EQ(result.conflicts[2].key.str(), numbered(2));
+  EXPECT_TRUE(result.result.root.empty());
+}
+
 }  // namespace
 }  // namespace tarn::tree
