@@ -34,6 +34,11 @@ constexpr db::Query kSelectByPrefix{"commits_select_by_prefix", R"sql(
   WHERE repo_id = $1 AND commit_id >= $2 AND commit_id <= $3 AND encode(commit_id, 'hex') LIKE $4 || '%'
   LIMIT 2)sql"};
 
+// No index: reads the repository's commits, about a second per million. Only tools commit a tree by
+// its hash.
+constexpr db::Query kSelectByRoot{"commits_select_by_root", "SELECT " TARN_COMMIT_COLUMNS R"sql(
+  FROM commits c WHERE c.repo_id = $1 AND c.root_hash = $2 LIMIT 1)sql"};
+
 constexpr db::Query kInsertCommit{"commits_insert_row", R"sql(
   INSERT INTO commits (repo_id, commit_id, generation, parents, root_nid, root_hash, committer, message, metadata,
                        created_ms)
@@ -118,6 +123,14 @@ std::optional<CommitId> Commits::find_by_prefix(RepositoryId repository, std::st
       db::Pool::Retry::kRead);
   if (rows.size() != 1) return std::nullopt;
   return commit_id_from_bytes(rows.bytes(0, 0));
+}
+
+std::optional<Commit> Commits::find_by_root(RepositoryId repository, const Hash128& hash) {
+  const db::Rows rows =
+      pool_.run(kSelectByRoot, {static_cast<int32_t>(repository), db::Bytes{view_of(hash)}},
+                db::Pool::Retry::kRead);
+  if (rows.empty()) return std::nullopt;
+  return commit_from(rows, 0);
 }
 
 void Commits::insert(db::Connection& connection, RepositoryId repository, const Commit& commit) {

@@ -27,6 +27,8 @@ class Commits {
   /// The only commit whose hex id starts with `digits` (lower-case hex); nullopt when none or
   /// several do.
   std::optional<CommitId> find_by_prefix(RepositoryId repository, std::string_view digits);
+  /// Any commit with this tree; nullopt when no commit of the repository has it. Reads them all.
+  std::optional<Commit> find_by_root(RepositoryId repository, const Hash128& hash);
   /// Inserts unless it is there. For commits that no branch publishes (the first of a repository).
   static void insert(db::Connection& connection, RepositoryId repository, const Commit& commit);
 

@@ -1,7 +1,13 @@
 #include "core/versioning/commit.h"
 
+#include <algorithm>
+#include <set>
+
 #include "core/base/error.h"
+#include "core/base/str_cat.h"
+#include "core/db/pool.h"
 #include "core/meta/branches.h"
+#include "core/meta/commits.h"
 #include "core/tree/edit.h"
 #include "core/versioning/protection.h"
 #include "core/versioning/publish.h"
@@ -11,36 +17,151 @@
 
 namespace tarn::versioning {
 
+namespace {
+
+// Collection must not take them between the look and the insert.
+constexpr db::Query kHoldCommits{"versioning_hold_commits", R"sql(
+  SELECT count(*) FROM (
+    SELECT 1 FROM commits WHERE repo_id = $1 AND commit_id = ANY ($2) FOR KEY SHARE) AS present)sql"};
+
+[[noreturn]] void throw_no_tree(std::string_view field) {
+  throw Error(ErrorCode::kNotFound, "metarange_not_found",
+              str_cat(field, ": no commit of the repository has it: not found"));
+}
+
+std::vector<CommitId> parents_of(Engine& engine, const RepositoryName& repository,
+                                 const std::vector<std::string>& refs) {
+  if (refs.size() > kParentsMax) {
+    throw_invalid(str_cat("parents: a commit has at most ", kParentsMax));
+  }
+  std::vector<CommitId> out;
+  for (const std::string& ref : refs) {
+    const CommitId id = resolve_commit(engine, repository, ref).id;
+    if (std::find(out.begin(), out.end(), id) != out.end()) {
+      throw_invalid(str_cat("parents: \"", ref, "\" names a commit that is given already"));
+    }
+    out.push_back(id);
+  }
+  return out;
+}
+
+/// One attempt with the branch held.
+class CommitAttempt {
+ public:
+  CommitAttempt(Engine& engine, const Repository& repository, const Branch& branch,
+                const CommitRequest& request, std::optional<std::vector<CommitId>> parents)
+      : engine_(engine),
+        repository_(repository),
+        branch_(branch),
+        request_(request),
+        parents_(std::move(parents)) {}
+
+  std::optional<BuiltCommit> build(BranchHold& hold, meta::NodeWriter& nodes) const {
+    const meta::BranchLease& lease = hold.lease();
+    BuiltCommit built;
+    built.drained = lease.sealed;
+    built.parents = parents_.value_or(std::vector<CommitId>{lease.head});
+    built.read = built.parents;
+    bool changed = built.parents != std::vector<CommitId>{lease.head};
+    if (request_.source_tree) {
+      built.drained = require_clean(engine_, hold);
+      const Commit source = source_of(*request_.source_tree);
+      built.root = source.root;
+      built.read.push_back(source.id);
+      changed |= !(built.root == lease.root);
+    } else {
+      StagedEdits edits(engine_, lease.sealed, lease.has_ranges, [&hold] { hold.keep_alive(); });
+      const tree::EditResult result = tree::edit_tree(engine_.nodes, nodes, {repository_.salt},
+                                                      lease.root, edits.range_deletes(), edits);
+      built.root = result.root;
+      changed |= result.changed_anything();
+    }
+    if (!changed && !request_.allow_empty) {
+      if (!built.drained.empty()) {
+        engine_.branches.drop_sealed(branch_.id, lease.owner, built.drained);
+      }
+      return std::nullopt;
+    }
+    built.committer = request_.committer;
+    built.message = request_.message;
+    built.metadata = request_.metadata;
+    built.date = request_.date;
+    return built;
+  }
+
+ private:
+  Commit source_of(const Hash128& hash) const {
+    auto found = engine_.commits.find_by_root(repository_.id, hash);
+    if (!found) throw_no_tree("source_metarange");
+    return *std::move(found);
+  }
+
+  Engine& engine_;
+  const Repository& repository_;
+  const Branch& branch_;
+  const CommitRequest& request_;
+  const std::optional<std::vector<CommitId>> parents_;
+};
+
+}  // namespace
+
 Commit commit_branch(Engine& engine, const RepositoryName& repository, const BranchName& branch,
                      const CommitRequest& request) {
   const Repository repo = get_repository(engine, repository);
   check_writable(repo, request.force);
   const Branch target = get_branch(engine, repository, branch);
   check_branch_action(engine, repo.id, target, BranchAction::kCommit);
+  std::optional<std::vector<CommitId>> parents;
+  if (request.parents) parents = parents_of(engine, repository, *request.parents);
+  const CommitAttempt attempt(engine, repo, target, request, std::move(parents));
   const auto commit = build_and_publish(
       engine, repo, target.id, /*rotate=*/true,
-      [&](BranchHold& hold, meta::NodeWriter& nodes) -> std::optional<BuiltCommit> {
-        const meta::BranchLease& lease = hold.lease();
-        StagedEdits edits(engine, lease.sealed, lease.has_ranges, [&hold] { hold.keep_alive(); });
-        const tree::EditResult result = tree::edit_tree(engine.nodes, nodes, {repo.salt},
-                                                        lease.root, edits.range_deletes(), edits);
-        if (!result.changed_anything() && !request.allow_empty) {
-          if (!lease.sealed.empty())
-            engine.branches.drop_sealed(target.id, lease.owner, lease.sealed);
-          return std::nullopt;
-        }
-        BuiltCommit built;
-        built.root = result.root;
-        built.parents = {lease.head};
-        built.drained = lease.sealed;
-        built.committer = request.committer;
-        built.message = request.message;
-        built.metadata = request.metadata;
-        built.date = request.date;
-        return built;
-      });
+      [&](BranchHold& hold, meta::NodeWriter& nodes) { return attempt.build(hold, nodes); });
   if (!commit) throw Error(ErrorCode::kInvalidArgument, "no_changes", "commit: no changes");
   return *commit;
+}
+
+void record_commit(Engine& engine, const RepositoryName& repository, Commit given, bool force) {
+  const Repository repo = get_repository(engine, repository);
+  check_writable(repo, force);
+  if (given.parents.size() > kParentsMax) {
+    throw_invalid(str_cat("parents: a commit has at most ", kParentsMax));
+  }
+  std::set<CommitId> read;
+  int64_t generation = 1;
+  for (const CommitId& id : given.parents) {
+    const auto parent = engine.commits.find(repo.id, id);
+    if (!parent) {
+      throw Error(ErrorCode::kNotFound, "commit_not_found",
+                  str_cat("parents: commit ", to_text(id), ": not found"));
+    }
+    generation = std::max(generation, parent->generation + 1);
+    read.insert(id);
+  }
+  if (given.generation != generation) {
+    throw_invalid(str_cat("generation: is ", generation, " with these parents"));
+  }
+  if (given.root.hash != Hash128{}) {
+    const auto source = engine.commits.find_by_root(repo.id, given.root.hash);
+    if (!source) throw_no_tree("metarange_id");
+    given.root = source->root;
+    read.insert(source->id);
+  }
+  if (compute_commit_id(given) != given.id) {
+    throw_invalid("commit_id: is not the id of a commit with these contents");
+  }
+  if (engine.commits.find(repo.id, given.id)) {
+    throw Error(ErrorCode::kAlreadyExists, "commit already exists: not unique");
+  }
+  std::vector<db::Bytes> held;
+  for (const CommitId& id : read) held.push_back({view_of(id)});
+  engine.pool.transaction([&](db::Connection& connection) {
+    const db::Rows found = connection.run(kHoldCommits, {static_cast<int32_t>(repo.id), held});
+    if (found.integer(0, 0) != static_cast<int64_t>(held.size())) {
+      throw Error(ErrorCode::kNotFound, "commit_not_found", "commit not found");
+    }
+    meta::Commits::insert(connection, repo.id, given);
+  });
 }
 
 }  // namespace tarn::versioning

@@ -3,11 +3,15 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/model/repository.h"
 #include "core/versioning/engine.h"
 
 namespace tarn::versioning {
+
+/// Parents one commit may be given.
+constexpr size_t kParentsMax = 100;
 
 struct CommitRequest {
   std::string committer;
@@ -16,13 +20,25 @@ struct CommitRequest {
   std::optional<Instant> date;  ///< absent = now
   bool allow_empty = false;
   bool force = false;  ///< also in a read-only repository
+  /// Commit this tree in place of what is staged, which must be nothing; the tree of a commit of
+  /// the repository.
+  std::optional<Hash128> source_tree{};
+  /// Refs; absent = the branch's head. The history without the head is no longer the branch's.
+  std::optional<std::vector<std::string>> parents{};
 };
 
 /// Seals the staging area, applies it to the head's tree and publishes. Writes that arrive
-/// meanwhile stay staged. Throws: invalid_argument "commit: no changes" (reason "no_changes"),
-/// not_found, permission_denied, conflict (reason "branch_locked": another verb held the branch too
-/// long).
+/// meanwhile stay staged. Throws: invalid_argument "commit: no changes" (reason "no_changes"; the
+/// same tree with other parents is one), "uncommitted changes (dirty branch)" with a source tree
+/// (reason "dirty_branch"), parents that are too many or given twice; not_found (also a parent or
+/// the source tree: reason "metarange_not_found"), permission_denied, conflict (reason
+/// "branch_locked": another verb held the branch too long).
 Commit commit_branch(Engine& engine, const RepositoryName& repository, const BranchName& branch,
                      const CommitRequest& request);
+
+/// Stores a commit that no ref reaches yet: of a tree (`given.root.hash`) and parents that the
+/// repository has. The id must be the one of these contents. Throws: invalid_argument (id,
+/// generation), not_found (tree or a parent), already_exists, permission_denied.
+void record_commit(Engine& engine, const RepositoryName& repository, Commit given, bool force);
 
 }  // namespace tarn::versioning

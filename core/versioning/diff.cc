@@ -1,13 +1,11 @@
 #include "core/versioning/diff.h"
 
 #include <algorithm>
-#include <array>
-#include <memory>
+#include <optional>
 
 #include "core/base/error.h"
-#include "core/base/str_cat.h"
-#include "core/meta/node_store.h"
-#include "core/tree/diff.h"
+#include "core/meta/writer.h"
+#include "core/versioning/changes.h"
 #include "core/versioning/history.h"
 #include "core/versioning/overlay.h"
 #include "core/versioning/refs.h"
@@ -17,162 +15,7 @@ namespace tarn::versioning {
 namespace {
 
 constexpr uint32_t kStagedRowsHintMin = 256;
-
-/// Changes in key order. One thread.
-class Changes {
- public:
-  virtual ~Changes() = default;
-  /// Called first and then forward only.
-  virtual void seek(std::string_view key) = 0;
-  virtual std::optional<Change> next() = 0;
-};
-
-std::optional<Change> change_of(std::string key, std::optional<Entry> left,
-                                std::optional<Entry> right) {
-  if (!left && !right) return std::nullopt;
-  if (left && right && same_content(*left, *right)) return std::nullopt;
-  const ChangeType type = !left    ? ChangeType::kAdded
-                          : !right ? ChangeType::kRemoved
-                                   : ChangeType::kChanged;
-  return Change{type, Key(std::move(key)), std::move(left), std::move(right)};
-}
-
-/// Between two trees.
-class TreeChanges final : public Changes {
- public:
-  TreeChanges(tree::NodeSource& nodes, const TreeRoot& left, const TreeRoot& right)
-      : diff_(nodes, left, right) {}
-  void seek(std::string_view key) override { diff_.seek(key); }
-  std::optional<Change> next() override {
-    auto d = diff_.next();
-    if (!d) return std::nullopt;
-    return change_of(std::move(d->key), std::move(d->left), std::move(d->right));
-  }
-
- private:
-  tree::Diff diff_;
-};
-
-/// From a tree to a branch's staged view: the trees' differences where nothing is staged, staged
-/// rows compared with the left tree, and keys of the left tree that staged range rows hide.
-class StagedChanges final : public Changes {
- public:
-  StagedChanges(std::unique_ptr<RefSnapshot> right, const TreeRoot& left)
-      : snapshot_(std::move(right)),
-        rows_(snapshot_->take_rows()),
-        diff_(snapshot_->nodes(), left, snapshot_->root()),
-        left_(snapshot_->nodes(), left),
-        hidden_(snapshot_->nodes(), left) {}
-
-  void seek(std::string_view key) override {
-    diff_.seek(key);
-    pending_ = diff_.next();
-    rows_.seek(key);
-    hidden_.seek(key);
-    settle_hidden();
-  }
-
-  std::optional<Change> next() override {
-    for (;;) {
-      const meta::StagedRow* row = rows_.current();
-      const std::string* key = nullptr;
-      const std::array<const std::string*, 3> candidates = {
-          row ? &row->key : nullptr, pending_ ? &pending_->key : nullptr,
-          hidden_valid_ ? &hidden_.key() : nullptr};
-      for (const std::string* candidate : candidates) {
-        if (candidate && (!key || *candidate < *key)) key = candidate;
-      }
-      if (!key) return std::nullopt;
-      if (auto change = take(*key, row)) return change;
-    }
-  }
-
- private:
-  /// The change at the smallest key, if it is one; moves every source past the key.
-  std::optional<Change> take(std::string key, const meta::StagedRow* row) {
-    std::optional<Entry> left, right;
-    if (pending_ && pending_->key == key) {
-      left = std::move(pending_->left);
-      right = std::move(pending_->right);
-      pending_ = diff_.next();
-    } else {
-      left_.seek(key);
-      if (left_.valid() && left_.key() == key) left = left_.entry();
-      right = left;
-    }
-    const bool is_hidden = rows_.hiding(key) != nullptr;
-    if (hidden_valid_ && hidden_.key() == key) {
-      hidden_.next();
-      settle_hidden();
-    }
-    if (row && row->key == key) {
-      right = row->entry;
-      rows_.next();
-    } else if (is_hidden) {
-      right = std::nullopt;
-    }
-    return change_of(std::move(key), std::move(left), std::move(right));
-  }
-
-  /// Moves to the next key of the left tree that a range row hides.
-  void settle_hidden() {
-    hidden_valid_ = false;
-    for (const meta::StagedRange& range : rows_.deletes()) {
-      if (!hidden_.valid()) return;
-      if (!range.end.empty() && hidden_.key() >= range.end) continue;
-      if (hidden_.key() < range.begin) hidden_.seek(range.begin);
-      if (!hidden_.valid()) return;
-      if (range.end.empty() || hidden_.key() < range.end) {
-        hidden_valid_ = true;
-        return;
-      }
-    }
-  }
-
-  std::unique_ptr<RefSnapshot> snapshot_;
-  StagedRows rows_;
-  tree::Diff diff_;
-  std::optional<tree::Difference> pending_;
-  tree::Cursor left_;    ///< looks up what staged rows replace
-  tree::Cursor hidden_;  ///< walks what range rows hide
-  bool hidden_valid_ = false;
-};
-
-/// What merging `right` into `left` would bring.
-class MergeChanges final : public Changes {
- public:
-  MergeChanges(tree::NodeSource& nodes, const TreeRoot& base, const TreeRoot& left,
-               const TreeRoot& right)
-      : theirs_(nodes, base, right), ours_(nodes, base, left) {}
-
-  void seek(std::string_view key) override {
-    theirs_.seek(key);
-    ours_.seek(key);
-    our_next_ = ours_.next();
-  }
-
-  std::optional<Change> next() override {
-    while (auto theirs = theirs_.next()) {
-      if (our_next_ && our_next_->key < theirs->key) {
-        ours_.seek(theirs->key);
-        our_next_ = ours_.next();
-      }
-      if (!our_next_ || our_next_->key != theirs->key) {
-        return change_of(std::move(theirs->key), std::move(theirs->left), std::move(theirs->right));
-      }
-      auto conflict = change_of(std::move(theirs->key), our_next_->right, std::move(theirs->right));
-      if (!conflict) continue;  // both sides made the same change
-      conflict->type = ChangeType::kConflict;
-      return conflict;
-    }
-    return std::nullopt;
-  }
-
- private:
-  tree::Diff theirs_;
-  tree::Diff ours_;
-  std::optional<tree::Difference> our_next_;
-};
+constexpr uint32_t kNoCommitPrefix = 64;  // only a branch is wanted
 
 std::optional<std::string> fold_of(const std::string& key, const DiffOptions& options) {
   if (options.delimiter.empty()) return std::nullopt;
@@ -212,13 +55,17 @@ Page<Change> collect(Changes& changes, const DiffOptions& options) {
   return page;
 }
 
-Page<Change> diff_to_staged(Engine& engine, const RepositoryName& repository, const TreeRoot& left,
-                            std::string_view right, const DiffOptions& options) {
-  auto snapshot =
-      RefSnapshot::open(engine, repository, right, options.prefix,
-                        {StagedReading::kAll, std::max(options.limit + 1, kStagedRowsHintMin)}, 1);
-  StagedChanges changes(std::move(snapshot), left);
-  return collect(changes, options);
+/// To what the branch `right` shows; `left` is a tree, or the head of that branch when absent.
+Page<Change> diff_to_staged(Engine& engine, const RepositoryName& repository,
+                            const std::optional<TreeRoot>& left, std::string_view right,
+                            const DiffOptions& options) {
+  const auto snapshot = RefSnapshot::open(
+      engine, repository, right, options.prefix,
+      {StagedReading::kAll, std::max(options.limit + 1, kStagedRowsHintMin)}, kNoCommitPrefix);
+  if (snapshot->commit()) throw Error(ErrorCode::kNotFound, "branch_not_found", "branch not found");
+  const auto changes = staged_changes(snapshot->nodes(), left.value_or(snapshot->root()),
+                                      snapshot->root(), snapshot->take_rows());
+  return collect(*changes, options);
 }
 
 }  // namespace
@@ -232,28 +79,17 @@ Page<Change> diff_refs(Engine& engine, const RepositoryName& repository, std::st
   }
   const Commit to = resolve_commit(engine, repository, right);
   if (kind == DiffKind::kTwoDot) {
-    TreeChanges changes(engine.nodes, from.root, to.root);
-    return collect(changes, options);
+    return collect(*tree_changes(engine.nodes, from.root, to.root), options);
   }
-  const Repository repo = get_repository(engine, repository);
-  const std::vector<Commit> bases = best_common_ancestors(engine, repo.id, from, to);
-  if (bases.empty()) {
-    throw Error(ErrorCode::kInvalidArgument, "no_merge_base",
-                str_cat("comparing '", left, "' with '", right, "': no common ancestor"));
-  }
-  MergeChanges changes(engine.nodes, bases[0].root, from.root, to.root);
-  return collect(changes, options);
+  const meta::Writer::Operation operation(engine.writer);
+  const TreeRoot base =
+      merge_base_to_read(engine, get_repository(engine, repository), to, from).root;
+  return collect(*merge_changes(engine.nodes, base, from.root, to.root), options);
 }
 
 Page<Change> diff_branch(Engine& engine, const RepositoryName& repository, const BranchName& branch,
                          const DiffOptions& options) {
-  auto snapshot =
-      RefSnapshot::open(engine, repository, branch.str(), options.prefix,
-                        {StagedReading::kAll, std::max(options.limit + 1, kStagedRowsHintMin)}, 64);
-  if (snapshot->commit()) throw Error(ErrorCode::kNotFound, "branch_not_found", "branch not found");
-  const TreeRoot head = snapshot->root();
-  StagedChanges changes(std::move(snapshot), head);
-  return collect(changes, options);
+  return diff_to_staged(engine, repository, std::nullopt, branch.str(), options);
 }
 
 }  // namespace tarn::versioning

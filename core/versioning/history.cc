@@ -5,6 +5,8 @@
 #include <queue>
 #include <set>
 
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
 #include "core/meta/commits.h"
 #include "core/tree/merge.h"
 
@@ -96,6 +98,18 @@ std::optional<MergeBaseTree> merge_base_tree(Engine& engine, const Repository& r
     nodes.flush();  // the merge reads this tree next
   }
   return out;
+}
+
+MergeBaseTree merge_base_to_read(Engine& engine, const Repository& repository, const Commit& a,
+                                 const Commit& b) {
+  meta::NodeWriter nodes(engine.pool, engine.nodes, repository.id);
+  auto base = merge_base_tree(engine, repository, nodes, a, b);
+  if (!base) {
+    throw Error(ErrorCode::kInvalidArgument, "no_merge_base",
+                str_cat("comparing commits ", to_text(a.id), " and ", to_text(b.id),
+                        ": no common ancestor"));
+  }
+  return *std::move(base);
 }
 
 }  // namespace tarn::versioning

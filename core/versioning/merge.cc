@@ -6,7 +6,9 @@
 #include "core/base/str_cat.h"
 #include "core/meta/commits.h"
 #include "core/meta/staging.h"
+#include "core/meta/writer.h"
 #include "core/tree/merge.h"
+#include "core/versioning/changes.h"
 #include "core/versioning/history.h"
 #include "core/versioning/protection.h"
 #include "core/versioning/publish.h"
@@ -18,6 +20,8 @@ namespace tarn::versioning {
 namespace {
 
 constexpr std::string_view kStrategyKey = ".lakefs.merge.strategy";
+constexpr std::string_view kScopeSourceKey = ".tarn.merge.source";
+constexpr std::string_view kScopePathsKey = ".tarn.merge.paths";
 constexpr size_t kOverlapsShownMax = 20;
 
 std::string_view name_of_strategy(MergeStrategy strategy) {
@@ -32,8 +36,13 @@ std::string_view name_of_strategy(MergeStrategy strategy) {
   return "default";
 }
 
-tree::Resolution resolution_of(MergeStrategy strategy) {
-  switch (strategy) {
+tree::Resolution resolution_of(const MergeRequest& request, const Key& key) {
+  for (const ConflictResolution& resolution : request.resolutions) {
+    if (!resolution.glob.matches(key.str())) continue;
+    return resolution.take_source ? tree::Resolution::kTakeSource
+                                  : tree::Resolution::kTakeDestination;
+  }
+  switch (request.strategy) {
     case MergeStrategy::kNone:
       return tree::Resolution::kConflict;
     case MergeStrategy::kSourceWins:
@@ -114,21 +123,26 @@ class MergeAttempt {
     input.base = base->root;
     input.source = source_.root;
     input.destination = hold.lease().root;
-    input.resolve = [this](const MergeConflict&) { return resolution_of(request_.strategy); };
+    input.resolve = [this](const MergeConflict& conflict) {
+      return resolution_of(request_, conflict.key);
+    };
+    input.scope = request_.paths ? &*request_.paths : nullptr;
+    input.conflicts_kept_max = kConflictsKeptMax;
     std::optional<StagedOverlap> overlap;
     if (request_.allow_dirty) {
       overlap.emplace(engine_, hold);
       input.on_change = [&overlap](std::string_view key) { overlap->on_change(key); };
     }
     tree::MergeResult merged = tree::merge_trees(engine_.nodes, nodes, {repository_.salt}, input);
-    if (!merged.conflicts.empty()) {
-      conflicts = std::move(merged.conflicts);
+    if (merged.conflict_count > 0) {
+      conflicts = {std::move(merged.conflicts), merged.conflict_count};
       return std::nullopt;
     }
     if (overlap) overlap->throw_if_any();
     // Two sides that made the same change on their own may be joined; a source without changes of
-    // its own may not.
-    const bool source_changed = !(source_.root == base->root);
+    // its own may not. A merge of some paths joins nothing, so it has to change something.
+    const bool source_changed =
+        request_.paths ? merged.result.changed_anything() : !(source_.root == base->root);
     if (!source_changed && !request_.allow_empty && !request_.force) {
       throw Error(ErrorCode::kInvalidArgument, "no_changes",
                   str_cat("update branch ", destination_.str(), ": no changes"));
@@ -136,14 +150,14 @@ class MergeAttempt {
     return describe(std::move(built), merged, *base, head);
   }
 
-  std::vector<MergeConflict> conflicts;
+  MergeConflicts conflicts;
 
  private:
   BuiltCommit describe(BuiltCommit built, const tree::MergeResult& merged,
                        const MergeBaseTree& base, const Commit& head) const {
     built.root = merged.result.root;
     built.parents = {head.id};
-    if (!request_.squash) built.parents.push_back(source_.id);
+    if (!request_.squash && !request_.paths) built.parents.push_back(source_.id);
     built.read = base.read;
     built.read.push_back(source_.id);
     built.committer = request_.committer;
@@ -152,6 +166,13 @@ class MergeAttempt {
                         : request_.message;
     built.metadata = request_.metadata;
     built.metadata[std::string(kStrategyKey)] = name_of_strategy(request_.strategy);
+    if (request_.paths) {
+      built.metadata[std::string(kScopeSourceKey)] = to_text(source_.id);
+      std::string& paths = built.metadata[std::string(kScopePathsKey)];
+      for (const Glob& glob : request_.paths->patterns()) {
+        paths += str_cat(paths.empty() ? "" : "\n", glob.pattern());
+      }
+    }
     return built;
   }
 
@@ -185,8 +206,32 @@ std::variant<Commit, MergeConflicts> merge_into(Engine& engine, const Repository
   const auto commit = build_and_publish(
       engine, repo, target.id, /*rotate=*/!request.allow_dirty,
       [&](BranchHold& hold, meta::NodeWriter& nodes) { return attempt.build(hold, nodes); });
-  if (!commit) return MergeConflicts{std::move(attempt.conflicts)};
+  if (!commit) return std::move(attempt.conflicts);
   return *commit;
+}
+
+Page<MergeConflict> list_conflicts(Engine& engine, const RepositoryName& repository,
+                                   std::string_view source_ref, const BranchName& destination,
+                                   const ConflictOptions& options) {
+  const Branch target = get_branch(engine, repository, destination);
+  const Commit source = resolve_commit(engine, repository, source_ref);
+  const Repository repo = get_repository(engine, repository);
+  const Commit head = engine.commits.get(repo.id, target.head);
+  const meta::Writer::Operation operation(engine.writer);
+  const TreeRoot base = merge_base_to_read(engine, repo, source, head).root;
+  ConflictSource conflicts(engine.nodes, base, source.root, head.root);
+  conflicts.seek(std::max(options.prefix, options.after.empty() ? "" : options.after + '\0'));
+  Page<MergeConflict> page;
+  while (auto conflict = conflicts.next()) {
+    if (!conflict->key.str().starts_with(options.prefix)) break;
+    if (page.items.size() == options.limit) {
+      page.has_more = true;
+      page.next = page.items.back().key.str();
+      break;
+    }
+    page.items.push_back(*std::move(conflict));
+  }
+  return page;
 }
 
 MergeBase find_merge_base(Engine& engine, const RepositoryName& repository,

@@ -7,7 +7,10 @@
 #include <variant>
 #include <vector>
 
+#include "core/base/glob.h"
 #include "core/model/change.h"
+#include "core/model/page.h"
+#include "core/model/path_scope.h"
 #include "core/model/repository.h"
 #include "core/versioning/engine.h"
 
@@ -17,21 +20,36 @@ enum class MergeStrategy { kNone, kSourceWins, kDestinationWins };
 /// "", "source-wins", "dest-wins"; throws invalid_argument for anything else.
 MergeStrategy parse_merge_strategy(std::string_view text);
 
+/// Settles conflicts of the keys that match.
+struct ConflictResolution {
+  Glob glob;
+  bool take_source = false;  ///< else the destination's entry stays
+};
+/// Of one merge; each is tried against every conflict until one matches.
+constexpr size_t kResolutionsMax = 1000;
+
 struct MergeRequest {
   std::string committer;
   std::string message;  ///< "" = Merge '<source>' into '<destination>'
   Metadata metadata;
   MergeStrategy strategy = MergeStrategy::kNone;
+  /// The first that matches decides; where none does, the strategy.
+  std::vector<ConflictResolution> resolutions;
+  /// Only these keys are merged. The commit then has the destination as its only parent (the rest
+  /// of the source is still to be merged) and names source and patterns in its metadata.
+  std::optional<PathScope> paths;
   bool force = false;  ///< also in a read-only repository, also without changes
   bool allow_empty = false;
   bool squash = false;       ///< the commit has the destination as its only parent
   bool allow_dirty = false;  ///< staged changes of other paths may stay staged
 };
 
-/// All conflicts in key order; nothing was changed.
+/// Nothing was changed. list_conflicts pages through all of them.
 struct MergeConflicts {
-  std::vector<MergeConflict> conflicts;
+  std::vector<MergeConflict> first;  ///< in key order, at most kConflictsKeptMax
+  uint64_t count = 0;
 };
+constexpr size_t kConflictsKeptMax = 100;
 
 /// Throws: invalid_argument "uncommitted changes (dirty branch)" (reason "dirty_branch"), "... no
 /// changes" (reason "no_changes"); conflict (reason "staged_overlap", with allow_dirty: staged
@@ -40,6 +58,17 @@ std::variant<Commit, MergeConflicts> merge_into(Engine& engine, const Repository
                                                 std::string_view source_ref,
                                                 const BranchName& destination,
                                                 const MergeRequest& request);
+
+struct ConflictOptions {
+  std::string prefix;
+  std::string after;     ///< exclusive
+  uint32_t limit = 100;  ///< 1..1000
+};
+/// The conflicts that merging the source into the destination's head would meet without any
+/// strategy; `next` is the last key. Throws: not_found; invalid_argument (reason "no_merge_base").
+Page<MergeConflict> list_conflicts(Engine& engine, const RepositoryName& repository,
+                                   std::string_view source_ref, const BranchName& destination,
+                                   const ConflictOptions& options);
 
 struct MergeBase {
   CommitId source;

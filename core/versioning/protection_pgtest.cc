@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/versioning/import.h"
 #include "core/versioning/merge.h"
+#include "core/versioning/move.h"
 #include "core/versioning/multipart.h"
 #include "core/versioning/protection.h"
 #include "core/versioning/reset.h"
@@ -97,6 +98,13 @@ class Protection : public ::testing::Test {
         {kStage, no_write,
          [unchecked, &e] {
            stage_address(e, unchecked, "local:///lake/a", 1, "etag", {}, {}, {});
+         }},
+        {kStage, no_write,
+         [this, &e] {
+           MoveRequest request;
+           request.source = "a";
+           request.destination = "moved";
+           move_objects(e, repo, kDev, request);
          }},
         {kReset, no_write, [this, &e] { reset_object(e, repo, kDev, Key("k"), false); }},
         {kReset, no_write, [this, &e] { reset_prefix(e, repo, kDev, "k", false); }},

@@ -7,7 +7,9 @@
 #include "core/base/error.h"
 #include "core/meta/staging.h"
 #include "core/versioning/branch_hold.h"
+#include "core/versioning/commit.h"
 #include "core/versioning/diff.h"
+#include "core/versioning/diff_summary.h"
 #include "core/versioning/log.h"
 #include "core/versioning/merge.h"
 #include "core/versioning/reset.h"
@@ -50,7 +52,7 @@ class Verbs : public ::testing::Test {
     const auto outcome = merge_into(*engine, repo, source, BranchName(destination), request);
     if (const auto* conflicts = std::get_if<MergeConflicts>(&outcome)) {
       std::string out = "conflicts:";
-      for (const MergeConflict& c : conflicts->conflicts) out += " " + c.key.str();
+      for (const MergeConflict& c : conflicts->first) out += " " + c.key.str();
       return out;
     }
     return "merged";
@@ -112,6 +114,68 @@ TEST_F(Verbs, CommittingNothingOrNothingOfEffectIsRefused) {
   engine.put(repo, "main", "a", "1");  // the same content at a new address
   EXPECT_EQ(uncommitted("main"), "");
   EXPECT_EQ(reason_of([&] { engine.commit(repo, "main"); }), "no_changes");
+}
+
+TEST_F(Verbs, AGivenTreeIsCommittedAsItIs) {
+  engine.put(repo, "main", "a", "1");
+  const Commit first = engine.commit(repo, "main");
+  engine.put(repo, "main", "b", "2");
+  const Commit second = engine.commit(repo, "main");
+  CommitRequest request;
+  request.message = "back";
+  request.source_tree = second.root.hash;
+  EXPECT_EQ(reason_of([&] { commit_branch(*engine, repo, BranchName("main"), request); }),
+            "no_changes");
+  request.source_tree = first.root.hash;
+  const Commit back = commit_branch(*engine, repo, BranchName("main"), request);
+  EXPECT_EQ(back.root, first.root);
+  EXPECT_EQ(back.parents, std::vector<CommitId>{second.id});
+  EXPECT_EQ(engine.keys(repo, "main"), "a");
+
+  engine.put(repo, "main", "c", "3");
+  EXPECT_EQ(reason_of([&] { commit_branch(*engine, repo, BranchName("main"), request); }),
+            "dirty_branch");
+  EXPECT_EQ(engine.keys(repo, "main"), "a c");
+  reset_branch(*engine, repo, BranchName("main"), false);
+  // The tree of another repository is none of this one.
+  const RepositoryName other = engine.make_repository(fresh_name());
+  engine.put(other, "main", "a", "1");
+  request.source_tree = engine.commit(other, "main").root.hash;
+  EXPECT_EQ(reason_of([&] { commit_branch(*engine, repo, BranchName("main"), request); }),
+            "metarange_not_found");
+  request.source_tree = Hash128{};
+  EXPECT_TRUE(commit_branch(*engine, repo, BranchName("main"), request).root.empty());
+  EXPECT_EQ(engine.keys(repo, "main"), "");
+}
+
+TEST_F(Verbs, ACommitMayBeGivenItsParents) {
+  engine.put(repo, "main", "a", "1");
+  const Commit first = engine.commit(repo, "main");
+  engine.branch(repo, "side", "main");
+  engine.put(repo, "side", "s", "1");
+  const Commit side = engine.commit(repo, "side");
+  engine.put(repo, "main", "b", "2");
+  const Commit second = engine.commit(repo, "main");
+  const auto commit = [&](std::vector<std::string> parents) {
+    CommitRequest request;
+    request.message = "joined";
+    request.parents = std::move(parents);
+    return commit_branch(*engine, repo, BranchName("main"), request);
+  };
+  EXPECT_EQ(reason_of([&] { commit({"main"}); }), "no_changes") << "what it would have anyway";
+  EXPECT_EQ(reason_of([&] { commit({"main", to_text(second.id)}); }), "invalid_argument");
+  EXPECT_EQ(reason_of([&] { commit({"nope"}); }), "ref_not_found");
+  EXPECT_EQ(reason_of([&] { commit({"main$"}); }), "invalid_argument");
+  EXPECT_EQ(reason_of([&] { commit(std::vector<std::string>(kParentsMax + 1, "main")); }),
+            "invalid_argument");
+  const Commit joined = commit({"main", "side"});
+  EXPECT_EQ(joined.parents, (std::vector<CommitId>{second.id, side.id}));
+  EXPECT_EQ(joined.generation, std::max(second.generation, side.generation) + 1);
+  engine.put(repo, "main", "c", "3");
+  const Commit squashed = commit({to_text(first.id)});
+  EXPECT_EQ(squashed.parents, std::vector<CommitId>{first.id});
+  EXPECT_EQ(engine.keys(repo, "main@"), "a b c");
+  EXPECT_TRUE(commit({}).parents.empty());
 }
 
 TEST_F(Verbs, DeletingHidesWhatIsCommittedUntilItIsPutAgain) {
@@ -210,6 +274,209 @@ TEST_F(Verbs, ConflictsAreListedAndStrategiesDecideThem) {
   EXPECT_EQ(merge("dev", "main", theirs), "merged");
   EXPECT_EQ(engine.read(repo, "main", "a"), "dev");
   EXPECT_EQ(engine.read(repo, "main", "b"), "dev");
+}
+
+/// Three conflicts, each side with its own name as content: "a/1" and "b" changed on both, "a/2"
+/// deleted on main.
+void make_conflicts(TestEngine& engine, const RepositoryName& repo) {
+  for (const char* key : {"a/1", "a/2", "b", "c"}) engine.put(repo, "main", key, "0");
+  engine.commit(repo, "main");
+  engine.branch(repo, "dev", "main");
+  for (const char* key : {"a/1", "a/2", "b", "new"}) engine.put(repo, "dev", key, "dev");
+  engine.commit(repo, "dev");
+  for (const char* key : {"a/1", "b", "c"}) engine.put(repo, "main", key, "main");
+  engine.remove(repo, "main", "a/2");
+  engine.commit(repo, "main");
+}
+
+TEST_F(Verbs, ConflictsAreSettledByTheFirstPatternThatMatches) {
+  make_conflicts(engine, repo);
+  MergeRequest request;
+  request.resolutions = {{Glob("a/1"), false}, {Glob("a/**"), true}};
+  EXPECT_EQ(merge("dev", "main", request), "conflicts: b");
+  EXPECT_EQ(engine.keys(repo, "main"), "a/1 b c");
+  request.resolutions.push_back({Glob("**"), false});
+  EXPECT_EQ(merge("dev", "main", request), "merged");
+  EXPECT_EQ(engine.read(repo, "main", "a/1"), "main");
+  EXPECT_EQ(engine.read(repo, "main", "a/2"), "dev");
+  EXPECT_EQ(engine.read(repo, "main", "b"), "main");
+  EXPECT_EQ(engine.read(repo, "main", "c"), "main") << "no conflict, so no pattern touches it";
+  EXPECT_EQ(engine.read(repo, "main", "new"), "dev");
+}
+
+TEST_F(Verbs, APatternComesBeforeTheStrategy) {
+  make_conflicts(engine, repo);
+  MergeRequest request;
+  request.strategy = MergeStrategy::kSourceWins;
+  request.resolutions = {{Glob("b"), false}};
+  EXPECT_EQ(merge("dev", "main", request), "merged");
+  EXPECT_EQ(engine.read(repo, "main", "a/1") + engine.read(repo, "main", "b"), "devmain");
+}
+
+TEST_F(Verbs, ConflictsArePagedWithAllThreeSides) {
+  make_conflicts(engine, repo);
+  const auto list = [&](const ConflictOptions& options) {
+    return list_conflicts(*engine, repo, "dev", BranchName("main"), options);
+  };
+  const auto keys = [](const Page<MergeConflict>& page) {
+    std::string out;
+    for (const MergeConflict& c : page.items) out += c.key.str() + ",";
+    return out;
+  };
+  const Page<MergeConflict> all = list({});
+  EXPECT_EQ(keys(all), "a/1,a/2,b,");
+  EXPECT_FALSE(all.has_more);
+  EXPECT_EQ(all.items[0].base->size_bytes, 1u);
+  EXPECT_EQ(all.items[0].source->size_bytes, 3u);
+  EXPECT_EQ(all.items[0].destination->size_bytes, 4u);
+  EXPECT_FALSE(all.items[1].destination.has_value());
+  const Page<MergeConflict> first = list({"", "", 2});
+  EXPECT_EQ(keys(first), "a/1,a/2,");
+  EXPECT_TRUE(first.has_more);
+  EXPECT_EQ(keys(list({"", first.next, 2})), "b,");
+  EXPECT_EQ(keys(list({"a/", "a/1", 100})), "a/2,");
+  EXPECT_EQ(keys(list({"c", "", 100})), "");
+  EXPECT_EQ(reason_of([&] { list_conflicts(*engine, repo, "nope", BranchName("main"), {}); }),
+            "ref_not_found");
+}
+
+TEST_F(Verbs, ConflictsOfCrissCrossHistoriesAreThoseOfTheMerge) {
+  engine.put(repo, "main", "a", "0");
+  engine.put(repo, "main", "z", "0");
+  engine.commit(repo, "main");
+  for (const char* name : {"left", "right"}) engine.branch(repo, name, "main");
+  engine.put(repo, "left", "l", "1");
+  engine.commit(repo, "left");
+  engine.put(repo, "right", "r", "1");
+  engine.commit(repo, "right");
+  engine.branch(repo, "l1", "left");
+  engine.branch(repo, "r1", "right");
+  EXPECT_EQ(merge("r1", "left"), "merged");
+  EXPECT_EQ(merge("l1", "right"), "merged");
+  // Against one of the two bases alone, l or r would differ on one side only.
+  for (const char* name : {"left", "right"}) {
+    for (const char* key : {"l", "r", "z"}) engine.put(repo, name, key, name);
+    engine.commit(repo, name);
+  }
+  EXPECT_EQ(merge("left", "right"), "conflicts: l r z");
+  std::string listed;
+  for (const MergeConflict& c :
+       list_conflicts(*engine, repo, "left", BranchName("right"), {}).items) {
+    listed += c.key.str() + " ";
+    EXPECT_TRUE(c.base.has_value()) << c.key.str();
+  }
+  EXPECT_EQ(listed, "l r z ");
+  EXPECT_EQ(diff("right", "left", DiffKind::kThreeDot), "!l !r !z");
+}
+
+TEST_F(Verbs, MergingSomePathsBringsThemAndNothingElse) {
+  make_conflicts(engine, repo);
+  engine.put(repo, "dev", "models/m", "dev");
+  const Commit source = engine.commit(repo, "dev");
+  MergeRequest request;
+  request.paths = PathScope({"models/**", "n*"});
+  EXPECT_EQ(merge("dev", "main", request), "merged");
+  EXPECT_EQ(engine.keys(repo, "main"), "a/1 b c models/m new");
+  EXPECT_EQ(engine.read(repo, "main", "b"), "main") << "a conflict outside is none";
+  const Commit head = resolve_commit(*engine, repo, "main");
+  EXPECT_EQ(head.parents.size(), 1u) << "the rest of the source is still to be merged";
+  EXPECT_EQ(head.metadata.at(".tarn.merge.source"), to_text(source.id));
+  EXPECT_EQ(head.metadata.at(".tarn.merge.paths"), "models/**\nn*");
+  EXPECT_EQ(reason_of([&] { merge("dev", "main", request); }), "no_changes");
+  EXPECT_EQ(diff("main", "dev", DiffKind::kThreeDot), "!a/1 !a/2 !b");
+  request.paths = PathScope({"b"});
+  EXPECT_EQ(merge("dev", "main", request), "conflicts: b");
+  request.strategy = MergeStrategy::kSourceWins;
+  EXPECT_EQ(merge("dev", "main", request), "merged");
+  EXPECT_EQ(engine.read(repo, "main", "b"), "dev");
+}
+
+TEST_F(Verbs, MergingSomePathsIntoADirtyBranchLooksAtThosePathsOnly) {
+  engine.branch(repo, "dev", "main");
+  for (const char* key : {"x", "y"}) engine.put(repo, "dev", key, "dev");
+  engine.commit(repo, "dev");
+  engine.put(repo, "main", "y", "staged");
+  MergeRequest request;
+  request.allow_dirty = true;
+  request.paths = PathScope({"x"});
+  EXPECT_EQ(merge("dev", "main", request), "merged");
+  EXPECT_EQ(uncommitted("main"), "+y");
+  request.paths = PathScope({"y"});
+  EXPECT_EQ(reason_of([&] { merge("dev", "main", request); }), "staged_overlap");
+}
+
+TEST_F(Verbs, FoldedDiffsLoseNothingBehindAFold) {
+  for (const char* key : {"b/1", "c", "d"}) engine.put(repo, "main", key, "0");
+  engine.commit(repo, "main");
+  engine.branch(repo, "dev", "main");
+  for (const char* key : {"b/1", "c", "d"}) engine.put(repo, "dev", key, "dev");
+  engine.commit(repo, "dev");
+  for (const char* key : {"c", "d"}) engine.put(repo, "main", key, "same");
+  engine.put(repo, "main", "d", "dev");
+  engine.commit(repo, "main");
+  const auto folded = [&](const std::string& right, DiffKind kind) {
+    std::string out;
+    for (const Change& c :
+         diff_refs(*engine, repo, "main", right, kind, {"", "", "/", 100}).items) {
+      out += std::string(out.empty() ? "" : " ") + "+-~!/"[static_cast<int>(c.type)] + c.key.str();
+    }
+    return out;
+  };
+  // What the other side had next was read before the fold and is behind it. Reading it anew at the
+  // fold, as was tried, loses d's twin and shows c and d as changed.
+  EXPECT_EQ(folded("dev", DiffKind::kThreeDot), "/b/ !c");
+  EXPECT_EQ(folded("dev", DiffKind::kTwoDot), "/b/ ~c");
+  engine.put(repo, "dev", "b/2", "staged");
+  EXPECT_EQ(folded("dev$", DiffKind::kTwoDot), "/b/ ~c");
+}
+
+TEST_F(Verbs, ASummaryCountsWhatTheDiffLists) {
+  for (int i = 0; i < 5; ++i) {
+    engine.put(repo, "main", "both/" + std::to_string(i), "12");
+    engine.put(repo, "main", "old/" + std::to_string(i), "123");
+  }
+  engine.put(repo, "main", "top", "1");
+  engine.commit(repo, "main");
+  engine.branch(repo, "dev", "main");
+  for (int i = 0; i < 5; ++i) {
+    engine.remove(repo, "dev", "old/" + std::to_string(i));
+    engine.put(repo, "dev", "new/deep/" + std::to_string(i), "1234");
+  }
+  engine.put(repo, "dev", "both/0", "12345");
+  engine.put(repo, "dev", "both/9", "1");
+  engine.remove(repo, "dev", "top");
+  engine.commit(repo, "dev");
+  engine.put(repo, "main", "both/0", "main's");
+  engine.put(repo, "main", "new/here", "main's");
+  engine.commit(repo, "main");
+  const auto text_of = [](const ChangeTotals& t) {
+    return "+" + std::to_string(t.added.objects) + "/" + std::to_string(t.added.bytes) + " -" +
+           std::to_string(t.removed.objects) + "/" + std::to_string(t.removed.bytes) + " ~" +
+           std::to_string(t.changed.objects) + "/" + std::to_string(t.changed.bytes) + "<" +
+           std::to_string(t.changed_bytes_before) + " !" + std::to_string(t.conflicts);
+  };
+  const auto summary = [&](const std::string& left, DiffKind kind, const std::string& prefix,
+                           const std::string& delimiter) {
+    const DiffSummary found = summarise_diff(*engine, repo, left, "dev", kind, prefix, delimiter);
+    std::string out = text_of(found.totals);
+    for (const PrefixChanges& item : found.prefixes) {
+      out += "; " + item.prefix + ": " + text_of(item.totals);
+    }
+    return out;
+  };
+  const std::string before = "main~1";
+  EXPECT_EQ(summary(before, DiffKind::kTwoDot, "", "/"),
+            "+6/21 -6/16 ~1/5<2 !0; : +0/0 -1/1 ~0/0<0 !0; both/: +1/1 -0/0 ~1/5<2 !0; "
+            "new/: +5/20 -0/0 ~0/0<0 !0; old/: +0/0 -5/15 ~0/0<0 !0");
+  EXPECT_EQ(summary(before, DiffKind::kTwoDot, "new/", ""), "+5/20 -0/0 ~0/0<0 !0");
+  EXPECT_EQ(summary(before, DiffKind::kTwoDot, "old/", ""), "+0/0 -5/15 ~0/0<0 !0");
+  EXPECT_EQ(summary(before, DiffKind::kTwoDot, "nothing/", "/"), "+0/0 -0/0 ~0/0<0 !0");
+  EXPECT_EQ(summary("main", DiffKind::kThreeDot, "", "/"),
+            "+6/21 -6/16 ~0/0<0 !1; : +0/0 -1/1 ~0/0<0 !0; both/: +1/1 -0/0 ~0/0<0 !1; "
+            "new/: +5/20 -0/0 ~0/0<0 !0; old/: +0/0 -5/15 ~0/0<0 !0");
+  EXPECT_EQ(summary("main", DiffKind::kTwoDot, "new/", "/"),
+            "+5/20 -1/6 ~0/0<0 !0; new/: +0/0 -1/6 ~0/0<0 !0; new/deep/: +5/20 -0/0 ~0/0<0 !0");
+  EXPECT_EQ(reason_of([&] { summary("main$", DiffKind::kTwoDot, "", ""); }), "invalid_argument");
 }
 
 TEST_F(Verbs, ADirtyDestinationIsRefusedUnlessItsPathsAreOthers) {

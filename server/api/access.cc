@@ -2,6 +2,7 @@
 
 #include "core/auth/resource.h"
 #include "server/api/call.h"
+#include "server/api/json/object.h"
 
 namespace tarn::api {
 namespace {
@@ -95,6 +96,12 @@ std::vector<std::string> on_source_object(const Call& call) {
 std::vector<std::string> on_part_source(const Call& call) {
   const json::Value source = call.body->root().at("copy_source");
   return {object_arn(source.at("repository").text(), source.at("path").text())};
+}
+std::vector<std::string> on_moved_source(const Call& call) {
+  return {object_arn(repository(call), json::parse_move_objects(call.body->root()).source)};
+}
+std::vector<std::string> on_moved_destination(const Call& call) {
+  return {object_arn(repository(call), json::parse_move_objects(call.body->root()).destination)};
 }
 std::vector<std::string> on_import_sources(const Call& call) {
   return import_fields(call, "path",

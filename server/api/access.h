@@ -73,6 +73,8 @@ std::vector<std::string> on_new_policy(const Call& call);
 std::vector<std::string> on_listed_objects(const Call& call);       ///< body: paths
 std::vector<std::string> on_source_object(const Call& call);        ///< body: src_path
 std::vector<std::string> on_part_source(const Call& call);          ///< body: copy_source
+std::vector<std::string> on_moved_source(const Call& call);         ///< body: src_path, src_prefix
+std::vector<std::string> on_moved_destination(const Call& call);    ///< body: dest_path, ...
 std::vector<std::string> on_import_sources(const Call& call);       ///< body: paths[].path
 std::vector<std::string> on_import_destinations(const Call& call);  ///< body: paths[].destination
 

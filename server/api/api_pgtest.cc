@@ -10,6 +10,7 @@
 #include "core/meta/branches.h"
 #include "core/meta/repositories.h"
 #include "server/api/api.h"
+#include "server/api/json/commit.h"
 #include "server/api/operation_runner.h"
 #include "server/api/route.h"
 #include "tests/support/engine_fixture.h"
@@ -424,9 +425,162 @@ TEST_F(ApiTest, ShowsAMergeConflictWithItsPaths) {
   EXPECT_EQ(response.status, 409);
   EXPECT_TRUE(response.body.starts_with("{\"reference\":\"\",")) << response.body;
   EXPECT_NE(response.body.find(R"("conflicts":{"count":1,"paths":["a.txt"],"all":"/api/v1)" + here +
-                               "/refs/main/diff/dev?type=three_dot\"}"),
+                               "/refs/dev/merge/main/conflicts\"}"),
             std::string::npos)
       << response.body;
+}
+
+TEST_F(ApiTest, ListsConflictsAndMergesByPattern) {
+  for (const char* key : {"a.txt", "b.txt"}) upload(key, "one");
+  engine.commit(repo, "main");
+  engine.branch(repo, "dev", "main");
+  for (const char* key : {"a.txt", "b.txt"}) engine.put(repo, "dev", key, "dev's");
+  engine.commit(repo, "dev");
+  engine.put(repo, "main", "a.txt", "main's");
+  engine.remove(repo, "main", "b.txt");
+  engine.commit(repo, "main");
+  const std::string merge = here + "/refs/dev/merge/main";
+  const http::Response listed = get(merge + "/conflicts?after=a.txt");
+  EXPECT_EQ(listed.status, 200);
+  EXPECT_NE(listed.body.find(R"("results":[{"path":"b.txt","base":{"checksum":")"),
+            std::string::npos)
+      << listed.body;
+  EXPECT_NE(listed.body.find(R"("size_bytes":5},"destination":null}]})"), std::string::npos)
+      << listed.body;
+  EXPECT_EQ(get(here + "/refs/nope/merge/main/conflicts").status, 404);
+  EXPECT_EQ(get(here + "/refs/dev/merge/a.b/conflicts").status, 400);
+  for (const char* body :
+       {R"({"resolutions":[{"glob":"[a","take":"dest"}]})",
+        R"({"resolutions":[{"glob":"a","take":"both"}]})", R"({"resolutions":[{"take":"dest"}]})",
+        R"({"paths":[]})", R"({"paths":["{a"]})", R"({"paths":"a"})"}) {
+    EXPECT_EQ(post(merge, body).status, 400) << body;
+  }
+  EXPECT_NE(post(merge, R"({"resolutions":[{"glob":"[a","take":"dest"}]})")
+                .body.find("/resolutions/0/glob"),
+            std::string::npos);
+  EXPECT_EQ(post(merge, R"({"resolutions":[{"glob":"a*","take":"dest"},
+                                           {"glob":"*","take":"source"}]})")
+                .status,
+            200);
+  EXPECT_EQ(engine.read(repo, "main", "a.txt") + engine.read(repo, "main", "b.txt"), "main'sdev's");
+}
+
+TEST_F(ApiTest, CommitsAGivenTree) {
+  upload("a.txt", "one");
+  const Commit first = engine.commit(repo, "main");
+  upload("b.txt", "two");
+  engine.commit(repo, "main");
+  const std::string commits = here + "/branches/main/commits";
+  const std::string tree = json::metarange_id(first.root);
+  const http::Response made = post(commits + "?source_metarange=" + tree, R"({"message":"back"})");
+  EXPECT_EQ(made.status, 201) << made.body;
+  EXPECT_NE(made.body.find("\"meta_range_id\":\"" + tree + "\""), std::string::npos) << made.body;
+  EXPECT_EQ(engine.keys(repo, "main"), "a.txt");
+  EXPECT_EQ(post(commits + "?source_metarange=x", R"({"message":"m"})").status, 400);
+  EXPECT_EQ(
+      post(commits + "?source_metarange=" + std::string(64, 'a'), R"({"message":"m"})").status,
+      404);
+}
+
+TEST_F(ApiTest, MovesByReference) {
+  for (const char* key : {"a/1", "a/2", "b/2"}) upload(key, key);
+  const std::string move = here + "/branches/main/objects/move";
+  expect_message(post(move, R"({"src_prefix":"a/","dest_prefix":"b/","overwrite":false})"), 412,
+                 "moving to \\\"b/2\\\": path already exists");
+  const http::Response moved = post(move, R"({"src_prefix":"a/","dest_prefix":"b/"})");
+  EXPECT_EQ(moved.status, 200);
+  EXPECT_EQ(moved.body, "{\"moved\":2}\n");
+  EXPECT_EQ(engine.keys(repo, "main"), "b/1 b/2");
+  EXPECT_EQ(post(move, R"({"src_path":"b/1","dest_path":"c"})").status, 200);
+  EXPECT_EQ(post(move, R"({"src_path":"b/1","dest_path":"c"})").status, 404);
+  EXPECT_EQ(post(move, R"({"src_path":"c","dest_path":"c"})").status, 400);
+  EXPECT_EQ(engine.read(repo, "main", "c"), "a/1");
+}
+
+TEST_F(ApiTest, DumpsAndRestoresRefs) {
+  upload("a.txt", "one");
+  engine.commit(repo, "main");
+  const http::Response dumped = send({.method = "PUT", .path = here + "/refs/dump"});
+  EXPECT_EQ(dumped.status, 201);
+  const std::string name = fresh_name();
+  EXPECT_EQ(post("/repositories?bare=true",
+                 R"({"name":")" + name + R"(","storage_namespace":"local://)" + name + "\"}")
+                .status,
+            201);
+  const auto restore = [&](const std::string& repository, const std::string& body) {
+    return send({.method = "PUT",
+                 .path = "/repositories/" + repository + "/refs/restore",
+                 .body = body})
+        .status;
+  };
+  EXPECT_EQ(restore(repo.str(), dumped.body), 400) << "it is not bare";
+  std::string mixed = dumped.body;
+  mixed.replace(mixed.find("tags-") + 5, 1, "9");
+  EXPECT_EQ(restore(name, mixed), 400);
+  EXPECT_EQ(restore(name, R"({"commits_meta_range_id":"commits-1-a","tags_meta_range_id":"tags-1-a",
+                              "branches_meta_range_id":"branches-1-a"})"),
+            404);
+  EXPECT_EQ(restore(name, dumped.body), 200);
+  EXPECT_EQ(engine.read(RepositoryName(name), "main", "a.txt"), "one");
+  EXPECT_EQ(get(here + "/dump?task_id=x").status, 404);
+}
+
+TEST_F(ApiTest, RecordsACommitUnderItsOwnIdOnly) {
+  upload("a.txt", "one");
+  const Commit head = engine.commit(repo, "main");
+  Commit given;
+  given.parents = {head.id};
+  given.root = head.root;
+  given.message = "m";
+  given.committer = "c";
+  given.created = from_millis(1'700'000'000'000);
+  given.generation = head.generation + 1;
+  given.id = compute_commit_id(given);
+  const auto body = [&](const std::string& id, int64_t generation) {
+    return R"({"version":1,"committer":"c","message":"m","creation_date":1700000000,"commit_id":")" +
+           id + R"(","metarange_id":")" + json::metarange_id(head.root) + R"(","parents":[")" +
+           to_text(head.id) + R"("],"generation":)" + std::to_string(generation) + "}";
+  };
+  const std::string commits = here + "/commits";
+  EXPECT_EQ(post(commits, body(std::string(64, 'a'), given.generation)).status, 400);
+  EXPECT_EQ(post(commits, body(to_text(given.id), 7)).status, 400);
+  EXPECT_EQ(post(commits, body("short", given.generation)).status, 400);
+  EXPECT_EQ(post(commits, body(to_text(given.id), given.generation)).status, 204);
+  EXPECT_EQ(post(commits, body(to_text(given.id), given.generation)).status, 409);
+  EXPECT_EQ(engine.read(repo, to_text(given.id), "a.txt"), "one");
+}
+
+TEST_F(ApiTest, NamesAddressesInSymlinkFiles) {
+  for (const char* key : {"t/day=1/a", "t/day=1/b", "t/day=2/c", "other"}) upload(key, key);
+  const http::Response made =
+      send({.method = "POST", .path = here + "/refs/main/symlink?location=t/"});
+  EXPECT_EQ(made.status, 201) << made.body;
+  const std::string folder =
+      made.body.substr(made.body.find("_tarn/"), std::string("_tarn/symlinks/").size() + 16);
+  std::string seen;
+  for (const auto& stat : engine.store->list("", "", 1000).items) {
+    const size_t at = stat.key.find(folder);
+    if (at != std::string::npos) {
+      seen += stat.key.substr(at + folder.size()) + ":" + std::to_string(stat.size_bytes) + " ";
+    }
+  }
+  const std::string stat = get(here + "/refs/main/objects/stat?path=t/day=2/c").body;
+  const size_t from = stat.find("local://");
+  const size_t line = stat.find('"', from) - from + 1;
+  EXPECT_EQ(seen, "/t/day=1/symlink.txt:" + std::to_string(2 * line) +
+                      " /t/day=2/symlink.txt:" + std::to_string(line) + " ");
+}
+
+TEST_F(ApiTest, SummarisesADiff) {
+  upload("dir/a", "one");
+  engine.commit(repo, "main");
+  const http::Response made = get(here + "/refs/main~1/diff/main/summary?type=two_dot&delimiter=/");
+  EXPECT_EQ(made.status, 200);
+  const std::string totals = R"("added":{"objects":1,"bytes":3},"removed":{"objects":0,"bytes":0},)"
+                             R"("changed":{"objects":0,"bytes":0,"bytes_before":0},"conflicts":0)";
+  EXPECT_EQ(made.body, "{" + totals + R"(,"prefixes":[{"path":"dir/",)" + totals + "}]}\n");
+  EXPECT_EQ(get(here + "/refs/nope/diff/main/summary").status, 404);
+  EXPECT_EQ(get(here + "/refs/main/diff/main/summary?type=four_dot").status, 400);
 }
 
 TEST_F(ApiTest, ReportsKeysItCannotDeleteOneByOne) {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/encoding.h"
+#include "core/versioning/refs_dump.h"
 #include "server/api/api.h"
 #include "server/api/operation_runner.h"
 #include "server/api/route.h"
@@ -103,10 +104,10 @@ const std::vector<Row>& rows() {
     {"getBranchProtectionRules", "", "", {{"branches:GetBranchProtectionRules", "repository/data"}}},
     {"setBranchProtectionRules", "", "[]", {{"branches:SetBranchProtectionRules", "repository/data"}}},
     {"dumpRefs", "", "", {{"fs:ListTags", "repository/data"}, {"fs:ListBranches", "repository/data"}, {"fs:ListCommits", "repository/data"}}},
-    {"restoreRefs", "", "", {{"fs:CreateTag", "repository/data"}, {"fs:CreateBranch", "repository/data"}, {"fs:CreateCommit", "repository/data"}}},
+    {"restoreRefs", "", R"({"commits_meta_range_id":"commits-x","tags_meta_range_id":"tags-x","branches_meta_range_id":"branches-x"})", {{"fs:CreateTag", "repository/data"}, {"fs:CreateBranch", "repository/data"}, {"fs:CreateCommit", "repository/data"}}},
     {"dumpSubmit", "", "", {{"fs:ListTags", "repository/data"}, {"fs:ListBranches", "repository/data"}, {"fs:ListCommits", "repository/data"}}},
     {"dumpStatus", "task_id=x", "", {{"fs:ListTags", "repository/data"}, {"fs:ListBranches", "repository/data"}, {"fs:ListCommits", "repository/data"}}},
-    {"restoreSubmit", "", "", {{"fs:CreateTag", "repository/data"}, {"fs:CreateBranch", "repository/data"}, {"fs:CreateCommit", "repository/data"}}},
+    {"restoreSubmit", "", R"({"commits_meta_range_id":"commits-x","tags_meta_range_id":"tags-x","branches_meta_range_id":"branches-x"})", {{"fs:CreateTag", "repository/data"}, {"fs:CreateBranch", "repository/data"}, {"fs:CreateCommit", "repository/data"}}},
     {"restoreStatus", "task_id=x", "", {{"fs:CreateTag", "repository/data"}, {"fs:CreateBranch", "repository/data"}, {"fs:CreateCommit", "repository/data"}}},
     {"listTags", "", "", {{"fs:ListTags", "repository/data"}}},
     {"createTag", "", R"({"id":"v1","ref":"topic"})", {{"fs:CreateTag", "repository/data/tag/v1"}}},
@@ -116,7 +117,7 @@ const std::vector<Row>& rows() {
     {"createBranch", "", R"({"name":"topic","source":"main"})", {{"fs:CreateBranch", "repository/data/branch/topic"}}},
     {"logCommits", "", "", {{"fs:ReadBranch", "repository/data/branch/topic"}}},
     {"commit", "", R"({"message":"m"})", {{"fs:CreateCommit", "repository/data/branch/topic"}}},
-    {"CreateCommitRecord", "", "", {{"fs:CreateCommit", "repository/data"}}},
+    {"CreateCommitRecord", "", R"({"commit_id":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","version":1,"committer":"c","message":"m","metarange_id":"","creation_date":0,"parents":[],"generation":1})", {{"fs:CreateCommit", "repository/data"}}},
     {"getBranch", "", "", {{"fs:ReadBranch", "repository/data/branch/topic"}}},
     {"deleteBranch", "", "", {{"fs:DeleteBranch", "repository/data/branch/topic"}}},
     {"resetBranch", "", R"({"type":"reset"})", {{"fs:RevertBranch", "repository/data/branch/topic"}}},
@@ -189,6 +190,9 @@ const std::vector<Row>& rows() {
     {"oauthCallback", "", "", kOpen},
     {"getTagProtectionRules", "", "", {{"branches:GetBranchProtectionRules", "repository/data"}}},
     {"setTagProtectionRules", "", "[]", {{"branches:SetBranchProtectionRules", "repository/data"}}},
+    {"tarnMoveObjects", "", R"({"src_prefix":"dir/a/","dest_prefix":"dir/b/"})", {{"fs:ReadObject", "repository/data/object/dir/a/"}, {"fs:DeleteObject", "repository/data/object/dir/a/"}, {"fs:WriteObject", "repository/data/object/dir/b/"}}},
+    {"tarnSummariseDiff", "", "", {{"fs:ListObjects", "repository/data"}}},
+    {"tarnListConflicts", "", "", {{"fs:ListObjects", "repository/data"}}},
   };
   return kRows;
 }
@@ -372,6 +376,58 @@ TEST_F(Authorisation, TheSamePermissionOnSomethingElseIsNotEnough) {
       expect_refused(row, other, swap.with);
     }
     EXPECT_TRUE(swapped) << row.operation;
+  }
+}
+
+TEST_F(Authorisation, WhoChoosesTheParentsOfACommitMustBeAllowedToMoveTheBranch) {
+  const Row row{"commit",
+                "",
+                R"({"message":"m","parents":["main"]})",
+                {{"fs:CreateCommit", "repository/data/branch/topic"},
+                 {"fs:RevertBranch", "repository/data/branch/topic"}}};
+  expect_let_in(row, allowing(row), "both");
+  Statements less = allowing(row);
+  less.pop_back();
+  expect_refused(row, less, "without fs:RevertBranch");
+}
+
+// Tried without asking about each object: the protected one was moved.
+TEST_F(Authorisation, AMoveOfAPrefixAsksAboutEveryObjectBelowIt) {
+  const RepositoryName data = engine.make_repository("data");
+  engine.branch(data, "topic", "main");
+  for (const char* path : {"dir/a/1", "dir/a/secret/2"}) engine.put(data, "topic", path, "x");
+  const Row row{"tarnMoveObjects", "", R"({"src_prefix":"dir/a/","dest_prefix":"dir/b/"})", {}};
+  for (const char* action : {"fs:DeleteObject", "fs:ReadObject", "fs:WriteObject"}) {
+    const std::string hidden = action == std::string_view("fs:WriteObject") ? "b" : "a";
+    const auth::Statement deny{auth::Statement::Effect::kDeny,
+                               {action},
+                               {arn_of("repository/data/object/dir/" + hidden + "/secret/*")},
+                               {}};
+    expect_refused(row, {kEverything, deny}, action);
+    EXPECT_EQ(engine.keys(data, "topic"), "dir/a/1 dir/a/secret/2");
+  }
+  expect_let_in(row, {kEverything}, "everything");
+  EXPECT_EQ(engine.keys(data, "topic"), "dir/b/1 dir/b/secret/2");
+}
+
+// Tried without asking about the dumped repository: its objects could be read by anyone with a
+// dump's id.
+TEST_F(Authorisation, RestoringNeedsTheRightToReadWhatWasDumped) {
+  const RepositoryName secret = engine.make_repository("secret");
+  const std::string dump = versioning::dump_refs(*engine, secret);
+  const std::string body = R"({"commits_meta_range_id":"commits-)" + dump +
+                           R"(","tags_meta_range_id":"tags-)" + dump +
+                           R"(","branches_meta_range_id":"branches-)" + dump + "\"}";
+  for (const char* operation : {"restoreRefs", "restoreSubmit"}) {
+    const Row row{operation, "", body, {}};
+    const auth::Statement own{
+        auth::Statement::Effect::kAllow, {"fs:*"}, {arn_of("repository/data")}, {}};
+    expect_refused(row, {own}, "nothing of the dumped one");
+    auth::Statement refs = own;
+    refs.resources = {arn_of("repository/secret")};
+    expect_refused(row, {own, refs}, "not its objects");
+    refs.resources = {arn_of("repository/secret*")};
+    expect_let_in(row, {own, refs}, "all of the dumped one");
   }
 }
 

@@ -17,6 +17,7 @@
 #include "server/api/json/policy.h"
 #include "server/api/json/presigned.h"
 #include "server/api/json/ref.h"
+#include "server/api/json/refs_dump.h"
 #include "server/api/json/repository.h"
 #include "server/api/json/tag_rule.h"
 #include "server/api/route.h"
@@ -163,12 +164,12 @@ constexpr Route kRoutes[] = {
     {kDelete, TARN_REPO "/settings/gc_rules", "deleteGCRules", needs(kSetCollectionRules, on_repository), remove_collection_rules},
     {kGet, TARN_REPO "/settings/branch_protection", "getBranchProtectionRules", needs(kGetProtectionRules, on_repository), get_protection_rules},
     {kPut, TARN_REPO "/settings/branch_protection", "setBranchProtectionRules", needs(kSetProtectionRules, on_repository), set_protection_rules, takes_json<json::parse_branch_rules>()},
-    {kPut, TARN_REPO "/refs/dump", "dumpRefs", kToDumpRefs, not_implemented},
-    {kPut, TARN_REPO "/refs/restore", "restoreRefs", kToRestoreRefs, not_implemented},
-    {kPost, TARN_REPO "/dump", "dumpSubmit", kToDumpRefs, not_implemented},
-    {kGet, TARN_REPO "/dump", "dumpStatus", kToDumpRefs, not_implemented, takes(kTaskId)},
-    {kPost, TARN_REPO "/restore", "restoreSubmit", kToRestoreRefs, not_implemented},
-    {kGet, TARN_REPO "/restore", "restoreStatus", kToRestoreRefs, not_implemented, takes(kTaskId)},
+    {kPut, TARN_REPO "/refs/dump", "dumpRefs", kToDumpRefs, dump_refs},
+    {kPut, TARN_REPO "/refs/restore", "restoreRefs", kToRestoreRefs, restore_refs, takes_json<json::parse_refs_restore>()},
+    {kPost, TARN_REPO "/dump", "dumpSubmit", kToDumpRefs, start_dump},
+    {kGet, TARN_REPO "/dump", "dumpStatus", kToDumpRefs, dump_status, takes(kTaskId)},
+    {kPost, TARN_REPO "/restore", "restoreSubmit", kToRestoreRefs, start_restore, takes_json<json::parse_refs_restore>()},
+    {kGet, TARN_REPO "/restore", "restoreStatus", kToRestoreRefs, restore_status, takes(kTaskId)},
 
     {kGet, TARN_REPO "/tags", "listTags", needs(kListTags, on_repository), list_tags, takes(kAmount)},
     {kPost, TARN_REPO "/tags", "createTag", needs(kCreateTag, on_new_tag), create_tag, takes_json<json::parse_create_tag>()},
@@ -178,7 +179,7 @@ constexpr Route kRoutes[] = {
     {kPost, TARN_REPO "/branches", "createBranch", needs(kCreateBranch, on_new_branch), create_branch, takes_json<json::parse_create_branch>()},
     {kGet, TARN_REF "/commits", "logCommits", needs(kReadBranch, on_ref), log_commits, takes(kAmount, kLimit, kFirstParent, kSince), "ref: not found"},
     {kPost, TARN_BRANCH "/commits", "commit", needs(kCreateCommit, on_branch), commit, takes_json<json::parse_create_commit>()},
-    {kPost, TARN_REPO "/commits", "CreateCommitRecord", needs(kCreateCommit, on_repository), not_implemented},
+    {kPost, TARN_REPO "/commits", "CreateCommitRecord", needs(kCreateCommit, on_repository), record_commit, takes_json<json::parse_commit_record>()},
     {kGet, TARN_BRANCH, "getBranch", needs(kReadBranch, on_branch), get_branch},
     {kDelete, TARN_BRANCH, "deleteBranch", needs(kDeleteBranch, on_branch), delete_branch, takes(kForce)},
     {kPut, TARN_BRANCH, "resetBranch", needs(kRevertBranch, on_branch), reset_branch, takes_json<json::parse_reset_branch>()},
@@ -213,7 +214,7 @@ constexpr Route kRoutes[] = {
     {kPut, TARN_BRANCH "/objects/stat/user_metadata", "updateObjectUserMetadata", needs(kWriteObject, on_object), update_user_metadata, takes_json<json::parse_user_metadata>(kPath)},
     {kGet, TARN_REF "/objects/underlyingProperties", "getUnderlyingProperties", needs(kReadObject, on_object), get_underlying_properties, takes(kPath)},
     {kGet, TARN_REF "/objects/ls", "listObjects", needs(kListObjects, on_repository), list_objects, takes(kAmount, kUserMetadata, kPresign)},
-    {kPost, TARN_REPO "/refs/{branch}/symlink", "createSymlinkFile", Access::of({kListObjects, on_repository}, {kWriteObject, on_repository}), not_implemented},
+    {kPost, TARN_REPO "/refs/{branch}/symlink", "createSymlinkFile", Access::of({kListObjects, on_repository}, {kWriteObject, on_repository}), create_symlinks},
 
     {kGet, TARN_REPO "/actions/runs", "listRepositoryRuns", needs(kReadAction, on_repository), list_runs, takes(kAmount)},
     {kGet, TARN_RUN, "getRun", needs(kReadAction, on_repository), get_run},
@@ -256,6 +257,9 @@ constexpr Route kRoutes[] = {
     {kGet, TARN_REF "/import/verify", "verifyImport", needs(kListObjects, on_repository), verify_import, takes(kAmount)},
     {kGet, TARN_REPO "/settings/tag_protection", "getTagProtectionRules", needs(kGetProtectionRules, on_repository), get_tag_rules},
     {kPut, TARN_REPO "/settings/tag_protection", "setTagProtectionRules", needs(kSetProtectionRules, on_repository), set_tag_rules, takes_json<json::parse_tag_rules>()},
+    {kGet, TARN_REPO "/refs/{sourceRef}/merge/{destinationBranch}/conflicts", "tarnListConflicts", needs(kListObjects, on_repository), list_conflicts, takes(kAmount)},
+    {kGet, TARN_REPO "/refs/{leftRef}/diff/{rightRef}/summary", "tarnSummariseDiff", needs(kListObjects, on_repository), summarise_diff, takes(kDiffType)},
+    {kPost, TARN_BRANCH "/objects/move", "tarnMoveObjects", Access::of({kReadObject, on_moved_source}, {kDeleteObject, on_moved_source}, {kWriteObject, on_moved_destination}), move_objects, takes_json<json::parse_move_objects>()},
 };
 // clang-format on
 

@@ -3,6 +3,7 @@
 #include "core/versioning/assembly.h"
 #include "core/versioning/import.h"
 #include "core/versioning/refs.h"
+#include "core/versioning/refs_dump.h"
 
 namespace tarn::jobs {
 namespace {
@@ -11,6 +12,7 @@ using namespace std::chrono_literals;
 
 /// How long a queued import may wait for a server to notice it.
 constexpr std::chrono::milliseconds kImportPoll = 250ms;
+constexpr std::chrono::milliseconds kRefsTaskPoll = 250ms;
 constexpr std::chrono::milliseconds kSweepInterval = 60s;
 /// How long a branch may outlive its expiry.
 constexpr std::chrono::milliseconds kExpiryPoll = 5s;
@@ -36,6 +38,9 @@ std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& asse
       return versioning::run_one_import(assembly.engine(), stop);
     });
   }
+  start("refs", kRefsTaskPoll, [&assembly](std::stop_token stop) {
+    return versioning::run_one_refs_task(assembly.engine(), stop);
+  });
   return workers;
 }
 

@@ -1,6 +1,6 @@
 """Nothing acknowledged is lost when tarnd or PostgreSQL is killed at any moment.
 
-Each round starts writers, a committer, a merger and an importer, kills one of the two processes after a random time,
+Each round starts writers, a committer, a merger, an importer and a mover, kills one of the two processes after a random time,
 brings tarnd back, and looks for every write that was acknowledged. That the test sees the protection was tried with
 `synchronous_commit=off` in the embedded cluster's settings: killing PostgreSQL then lost 5 acknowledged writes.
 """
@@ -18,6 +18,7 @@ ROUNDS = 3
 ROUNDS_LONG = 50
 WRITERS = 4
 SOURCE_FILES = 300
+MOVED_TOGETHER = 5
 
 
 class Load:
@@ -28,10 +29,11 @@ class Load:
         self.repo = repo
         self.number = number
         self.acknowledged = []
+        self.moved = set()  # numbers of acknowledged moves
         self.lock = threading.Lock()
         self.stopping = threading.Event()
         self.threads = [threading.Thread(target=self.write, args=(n,)) for n in range(WRITERS)]
-        self.threads += [threading.Thread(target=t) for t in (self.commit, self.merge, self.imports)]
+        self.threads += [threading.Thread(target=t) for t in (self.commit, self.merge, self.imports, self.move)]
 
     def run_for(self, seconds, kill):
         for thread in self.threads:
@@ -86,6 +88,34 @@ class Load:
         self.until_gone(step)
 
 
+    def move(self):
+        def step(rest, count):
+            branch = f"/repositories/{self.repo}/branches/moves"
+            for number in range(MOVED_TOGETHER):
+                rest("POST", f"{branch}/objects?path=round{self.number}/{count}/from/{number}", data=b"x")
+            answer = rest("POST", f"{branch}/objects/move", json={
+                "src_prefix": f"round{self.number}/{count}/from/", "dest_prefix": f"round{self.number}/{count}/to/"})
+            if answer.status_code == 200:
+                self.moved.add(count)
+            if count % 3 == 0:
+                rest("POST", f"{branch}/commits", json={"message": "moved"})
+        self.until_gone(step)
+
+
+def check_moves(s3, repo, load):
+    """Objects that move together are all at one place; after an acknowledged move at the new one."""
+    places = {}
+    for key in visible(s3, repo, f"moves/round{load.number}/"):
+        _, _, count, place, _ = key.split("/")
+        places.setdefault(int(count), []).append(place)
+    for count, seen in places.items():
+        if count in load.moved:
+            assert seen == ["to"] * MOVED_TOGETHER, f"{count}: {seen}"
+        else:
+            assert len(set(seen)) == 1 and len(seen) <= MOVED_TOGETHER, f"{count}: {seen}"
+    assert load.moved <= places.keys()
+
+
 def visible(s3, repo, prefix):
     keys = {}
     for page in s3.get_paginator("list_objects_v2").paginate(Bucket=repo, Prefix=prefix):
@@ -103,7 +133,8 @@ def check_after(server, repo, load):
     assert lost == [], f"{len(lost)} of {len(load.acknowledged)} acknowledged writes are lost"
     for key in random.sample(load.acknowledged, min(20, len(load.acknowledged))):
         assert s3.get_object(Bucket=repo, Key=f"main/{key}")["Body"].read() == key.encode()
-    for branch in ("main", "side", "merged", "imports"):
+    check_moves(s3, repo, load)
+    for branch in ("main", "side", "merged", "imports", "moves"):
         assert rest("GET", f"/repositories/{repo}/refs/{branch}/objects/ls?amount=1000").status_code == 200
     s3.put_object(Bucket=repo, Key=f"main/after{load.number}", Body=b"x")
     answer = rest("POST", f"/repositories/{repo}/branches/main/commits", json={"message": "after"})
@@ -138,7 +169,7 @@ def test_killing_tarnd_or_postgresql_loses_no_acknowledged_write(scratch_dir, lo
             (source / f"{number:04}").write_text("x")
         rest = clients.Rest(server)
         assert rest("POST", "/repositories", json={"name": "kill", "storage_namespace": "local://kill"}).status_code == 201
-        for branch in ("side", "merged", "imports"):
+        for branch in ("side", "merged", "imports", "moves"):
             assert rest("POST", "/repositories/kill/branches", json={"name": branch, "source": "main"}).status_code == 201
         total = 0
         for number in range(ROUNDS_LONG if long_tests else ROUNDS):

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/auth/resource.h"
 #include "core/base/error.h"
 #include "core/versioning/commit.h"
 #include "core/versioning/log.h"
@@ -35,17 +36,26 @@ versioning::LogOptions log_options(const Call& call) {
 }  // namespace
 
 http::Response commit(const Context& context, Call& call) {
-  if (!call.parameter("source_metarange").empty()) {
-    throw Error(ErrorCode::kUnimplemented, "committing a given metarange: not supported");
-  }
   json::CreateCommit given = json::parse_create_commit(call.body->root());
+  std::optional<Hash128> source_tree;
+  if (const std::string_view id = call.parameter("source_metarange"); !id.empty()) {
+    source_tree = json::parse_metarange_id(id);
+    if (!source_tree) throw_invalid("parameter \"source_metarange\" in query: is no metarange id");
+  }
+  // Whoever chooses the parents can take commits out of the branch's history.
+  if (given.parents) {
+    call.demand(auth::Action::kRevertBranch,
+                auth::branch_arn(call.path("repository"), call.path("branch")));
+  }
   const Commit made = versioning::commit_branch(context.engine, call.repository(), call.branch(),
                                                 {.committer = call.caller.user.committer(),
                                                  .message = std::move(given.message),
                                                  .metadata = std::move(given.metadata),
                                                  .date = given.date,
                                                  .allow_empty = given.allow_empty,
-                                                 .force = given.force});
+                                                 .force = given.force,
+                                                 .source_tree = source_tree,
+                                                 .parents = std::move(given.parents)});
   return json_response(201, json::commit_body(made));
 }
 
@@ -62,6 +72,13 @@ http::Response log_commits(const Context& context, Call& call) {
   const Page<Commit> page = versioning::log_commits(context.engine, call.repository(),
                                                     call.path("ref"), log_options(call));
   return json_response(200, json::list_of(page, kBytesPerCommit, json::write_commit));
+}
+
+http::Response record_commit(const Context& context, Call& call) {
+  json::CommitRecord given = json::parse_commit_record(call.body->root());
+  versioning::record_commit(context.engine, call.repository(), std::move(given.commit),
+                            given.force);
+  return empty_response(204);
 }
 
 }  // namespace tarn::api

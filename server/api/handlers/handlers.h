@@ -88,6 +88,15 @@ http::Response remove_collection_rules(const Context& context, Call& call);
 http::Response allow_settings(const Context& context, Call& call);
 
 // branches.cc
+http::Response summarise_diff(const Context& context, Call& call);
+http::Response record_commit(const Context& context, Call& call);
+http::Response create_symlinks(const Context& context, Call& call);
+http::Response dump_refs(const Context& context, Call& call);
+http::Response restore_refs(const Context& context, Call& call);
+http::Response start_dump(const Context& context, Call& call);
+http::Response dump_status(const Context& context, Call& call);
+http::Response start_restore(const Context& context, Call& call);
+http::Response restore_status(const Context& context, Call& call);
 http::Response list_branches(const Context& context, Call& call);
 http::Response create_branch(const Context& context, Call& call);
 http::Response get_branch(const Context& context, Call& call);
@@ -112,6 +121,7 @@ http::Response log_commits(const Context& context, Call& call);
 // refs.cc
 http::Response diff_refs(const Context& context, Call& call);
 http::Response merge_into_branch(const Context& context, Call& call);
+http::Response list_conflicts(const Context& context, Call& call);
 http::Response find_merge_base(const Context& context, Call& call);
 
 // object_reads.cc
@@ -128,6 +138,7 @@ http::Response stage_object(const Context& context, Call& call);
 http::Response delete_object(const Context& context, Call& call);
 http::Response delete_objects(const Context& context, Call& call);
 http::Response copy_object(const Context& context, Call& call);
+http::Response move_objects(const Context& context, Call& call);
 http::Response update_user_metadata(const Context& context, Call& call);
 
 // staging.cc

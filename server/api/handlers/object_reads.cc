@@ -1,6 +1,8 @@
 #include "core/auth/resource.h"
 #include "core/versioning/objects.h"
 #include "core/versioning/repositories.h"
+#include "core/versioning/symlinks.h"
+#include "server/api/errors.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/list.h"
 #include "server/api/json/object.h"
@@ -97,6 +99,12 @@ http::Response get_underlying_properties(const Context& context, Call& call) {
   const std::string* storage_class = found.entry.extra(ExtraTag::kStorageClass);
   return json_response(
       200, json::underlying_properties_body(storage_class == nullptr ? "" : *storage_class));
+}
+
+http::Response create_symlinks(const Context& context, Call& call) {
+  const std::string location = versioning::create_symlinks(
+      context.engine, call.repository(), call.path("branch"), call.parameter("location"));
+  return json_response(201, json::storage_uri_body(location));
 }
 
 }  // namespace tarn::api

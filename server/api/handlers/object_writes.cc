@@ -1,4 +1,6 @@
+#include "core/auth/resource.h"
 #include "core/base/error.h"
+#include "core/versioning/move.h"
 #include "core/versioning/objects.h"
 #include "core/versioning/repositories.h"
 #include "core/versioning/upload.h"
@@ -137,6 +139,26 @@ http::Response copy_object(const Context& context, Call& call) {
       .branch = {},
       .key = destination};
   return object_response(201, context, target, entry);
+}
+
+http::Response move_objects(const Context& context, Call& call) {
+  json::MoveObjects given = json::parse_move_objects(call.body->root());
+  const std::string& repository = call.path("repository");
+  // The route asked about the prefixes; a policy may say something else about what is below.
+  const auto check = [&](const Key& from, const Key& to) {
+    const std::string source = auth::object_arn(repository, from.str());
+    call.demand(auth::Action::kReadObject, source);
+    call.demand(auth::Action::kDeleteObject, source);
+    call.demand(auth::Action::kWriteObject, auth::object_arn(repository, to.str()));
+  };
+  const uint64_t moved = versioning::move_objects(context.engine, call.repository(), call.branch(),
+                                                  {.source = std::move(given.source),
+                                                   .destination = std::move(given.destination),
+                                                   .prefixes = given.prefixes,
+                                                   .overwrite = given.overwrite,
+                                                   .force = given.force,
+                                                   .check = check});
+  return json_response(200, json::moved_body(moved));
 }
 
 http::Response update_user_metadata(const Context& context, Call& call) {

@@ -1,6 +1,7 @@
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
 #include "core/versioning/diff.h"
+#include "core/versioning/diff_summary.h"
 #include "core/versioning/merge.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/diff.h"
@@ -13,12 +14,13 @@ namespace tarn::api {
 namespace {
 
 constexpr size_t kBytesPerChange = 120;
+constexpr size_t kBytesPerConflict = 480;
 
 /// Where all conflicts of the merge can be paged through.
 std::string conflicts_url(const Call& call) {
   return str_cat(kBasePath, "/repositories/", percent_encode(call.path("repository")), "/refs/",
-                 percent_encode(call.path("destinationBranch")), "/diff/",
-                 percent_encode(call.path("sourceRef")), "?type=three_dot");
+                 percent_encode(call.path("sourceRef")), "/merge/",
+                 percent_encode(call.path("destinationBranch")), "/conflicts");
 }
 
 }  // namespace
@@ -39,6 +41,15 @@ http::Response diff_refs(const Context& context, Call& call) {
       }));
 }
 
+http::Response summarise_diff(const Context& context, Call& call) {
+  const bool two_dot = call.parameter("type") == "two_dot";
+  return json_response(
+      200, json::diff_summary_body(versioning::summarise_diff(
+               context.engine, call.repository(), call.path("leftRef"), call.path("rightRef"),
+               two_dot ? versioning::DiffKind::kTwoDot : versioning::DiffKind::kThreeDot,
+               std::string(call.parameter("prefix")), std::string(call.parameter("delimiter")))));
+}
+
 http::Response merge_into_branch(const Context& context, Call& call) {
   json::Merge given;
   if (call.body) given = json::parse_merge(call.body->root());
@@ -49,6 +60,8 @@ http::Response merge_into_branch(const Context& context, Call& call) {
                               .message = std::move(given.message),
                               .metadata = std::move(given.metadata),
                               .strategy = versioning::parse_merge_strategy(given.strategy),
+                              .resolutions = std::move(given.resolutions),
+                              .paths = std::move(given.paths),
                               .force = given.force,
                               .allow_empty = given.allow_empty,
                               .squash = given.squash,
@@ -56,10 +69,20 @@ http::Response merge_into_branch(const Context& context, Call& call) {
   if (const auto* made = std::get_if<Commit>(&outcome)) {
     return json_response(200, json::merge_result_body(made->id));
   }
-  const auto& conflicts = std::get<versioning::MergeConflicts>(outcome).conflicts;
+  const auto& conflicts = std::get<versioning::MergeConflicts>(outcome);
   return json_response(409, json::merge_conflict_body({.conflicts = conflicts,
                                                        .all = conflicts_url(call),
                                                        .request_id = call.request.id}));
+}
+
+http::Response list_conflicts(const Context& context, Call& call) {
+  const Page<MergeConflict> page =
+      versioning::list_conflicts(context.engine, call.repository(), call.path("sourceRef"),
+                                 parse_branch_name(call.path("destinationBranch")),
+                                 {.prefix = std::string(call.parameter("prefix")),
+                                  .after = std::string(call.parameter("after")),
+                                  .limit = call.amount()});
+  return json_response(200, json::list_of(page, kBytesPerConflict, json::write_conflict));
 }
 
 http::Response find_merge_base(const Context& context, Call& call) {

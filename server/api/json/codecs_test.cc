@@ -104,6 +104,12 @@ TEST(MetarangeId, IsSixtyFourDigitsOfTheContent) {
   moved.nid = 8;
   EXPECT_EQ(metarange_id(root).size(), 64u);
   EXPECT_EQ(metarange_id(root), metarange_id(moved)) << "the address is not part of it";
+  EXPECT_EQ(parse_metarange_id(metarange_id(root)), root.hash);
+  EXPECT_EQ(parse_metarange_id(""), Hash128{});
+  for (const std::string& bad : {std::string("ab"), std::string(64, 'x'), std::string(63, 'a'),
+                                 std::string(32, 'a') + std::string(32, 'b')}) {
+    EXPECT_EQ(parse_metarange_id(bad), std::nullopt) << bad;
+  }
 }
 
 TEST(CreateCommitBody, TakesZeroAsADate) {
@@ -114,6 +120,10 @@ TEST(CreateCommitBody, TakesZeroAsADate) {
   EXPECT_EQ(given.metadata, (Metadata{{"a", "b"}}));
   EXPECT_TRUE(given.allow_empty);
   EXPECT_EQ(parsed(parse_create_commit, R"({"message":"m"})").date, std::nullopt);
+  EXPECT_EQ(parsed(parse_create_commit, R"({"message":"m"})").parents, std::nullopt);
+  EXPECT_EQ(parsed(parse_create_commit, R"({"message":"m","parents":["a"]})").parents,
+            std::vector<std::string>{"a"});
+  EXPECT_NE(failure(parse_create_commit, R"({"message":"m","parents":"a"})"), "");
   EXPECT_NE(failure(parse_create_commit, "{}"), "");
   EXPECT_NE(failure(parse_create_commit, R"({"message":"m","metadata":{"a":1}})"), "");
   EXPECT_NE(failure(parse_create_commit, R"({"message":"m","date":999999999999999})"), "");
@@ -373,14 +383,13 @@ TEST(DiffItem, HasSizesOfObjectsOnly) {
 }
 
 TEST(MergeConflictBody, KeepsTheEmptyReferenceAndCountsAll) {
-  std::vector<MergeConflict> conflicts(kConflictsShownMax + 1);
-  for (MergeConflict& conflict : conflicts) conflict.key = Key("k");
+  const versioning::MergeConflicts conflicts{{{Key("k"), {}, {}, {}}}, 101};
   const std::string body =
       merge_conflict_body({.conflicts = conflicts, .all = "/x", .request_id = "r"});
   EXPECT_TRUE(body.starts_with(
       R"({"reference":"","message":"merge: conflict found","code":"merge_conflict",)"))
       << body;
-  EXPECT_NE(body.find(R"("conflicts":{"count":101,"paths":["k")"), std::string::npos);
+  EXPECT_NE(body.find(R"("conflicts":{"count":101,"paths":["k"],)"), std::string::npos);
   EXPECT_TRUE(body.ends_with("\"all\":\"/x\"}}\n"));
 }
 
@@ -438,6 +447,23 @@ TEST(SetupState, NamesWhatClientsLookFor) {
        {"\"login_cookie_names\":[\"internal_auth_session\"]", "\"logout_url\":\"\"",
         "\"state\":\"initialized\"", "\"comm_prefs_missing\":false"}) {
     EXPECT_NE(body.find(piece), std::string::npos) << piece;
+  }
+}
+
+TEST(Codecs, AMoveNamesTwoPathsOrTwoPrefixes) {
+  const auto key = parsed(parse_move_objects, R"({"src_path":"a","dest_path":"b"})");
+  EXPECT_FALSE(key.prefixes);
+  EXPECT_TRUE(key.overwrite);
+  const auto prefix =
+      parsed(parse_move_objects, R"({"src_prefix":"","dest_prefix":"b/","overwrite":false})");
+  EXPECT_TRUE(prefix.prefixes);
+  EXPECT_FALSE(prefix.overwrite);
+  for (const char* bad :
+       {"{}", R"({"src_path":"a"})", R"({"src_prefix":"a"})",
+        R"({"src_path":"a","dest_prefix":"b"})", R"({"src_prefix":"a","dest_path":"b"})",
+        R"({"src_path":"a","src_prefix":"a","dest_prefix":"b"})",
+        R"({"src_path":"a","dest_path":"b","overwrite":1})"}) {
+    EXPECT_NE(failure(parse_move_objects, bad), "") << bad;
   }
 }
 

@@ -29,6 +29,15 @@ std::string metarange_id(const TreeRoot& root) {
   return half + half;
 }
 
+std::optional<Hash128> parse_metarange_id(std::string_view text) {
+  if (text.empty()) return Hash128{};
+  const std::optional<std::string> bytes = from_hex(text);
+  if (!bytes || bytes->size() != 2 * sizeof(Hash128)) return std::nullopt;
+  const Hash128 hash = hash128_from_bytes(bytes->substr(0, sizeof(Hash128)));
+  if (text != metarange_id({1, hash})) return std::nullopt;
+  return hash;
+}
+
 void write_commit(Writer& out, const Commit& commit) {
   out.begin_object();
   out.text("committer", commit.committer);
@@ -56,9 +65,11 @@ CreateCommit parse_create_commit(const Value& body) {
   CreateCommit out{.message = body.at("message").text(),
                    .metadata = body.map_or_empty("metadata"),
                    .date = std::nullopt,
+                   .parents = std::nullopt,
                    .allow_empty = body.flag("allow_empty"),
                    .force = body.flag("force")};
   if (const std::optional<Value> date = body.find("date")) out.date = instant_of(*date);
+  if (const std::optional<Value> parents = body.find("parents")) out.parents = parents->texts();
   return out;
 }
 
@@ -78,6 +89,29 @@ CherryPick parse_cherry_pick(const Value& body) {
   if (const std::optional<Value> number = body.find("parent_number")) {
     out.parent_number = parent_number_of(*number);
   }
+  return out;
+}
+
+CommitRecord parse_commit_record(const Value& body) {
+  const auto id_of = [](const Value& value) {
+    const std::optional<CommitId> id = parse_commit_id(value.text());
+    if (!id) value.fail("must be 64 lower-case hex digits");
+    return *id;
+  };
+  body.at("version").integer(0, 1);
+  CommitRecord out;
+  out.force = body.flag("force");
+  out.commit.id = id_of(body.at("commit_id"));
+  out.commit.committer = body.at("committer").text();
+  out.commit.message = body.at("message").text();
+  const std::optional<Hash128> tree = parse_metarange_id(body.at("metarange_id").text());
+  if (!tree) body.at("metarange_id").fail("is no metarange id");
+  out.commit.root.hash = *tree;
+  out.commit.created = instant_of(body.at("creation_date"));
+  for (const Value& parent : body.at("parents").items())
+    out.commit.parents.push_back(id_of(parent));
+  out.commit.metadata = body.map_or_empty("metadata");
+  out.commit.generation = body.at("generation").integer();
   return out;
 }
 

@@ -3,6 +3,8 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "core/model/commit.h"
 #include "server/api/json/document.h"
@@ -14,11 +16,14 @@ void write_commit(Writer& out, const Commit& commit);
 std::string commit_body(const Commit& commit);
 /// Id of a tree as clients see it: 64 hex digits, "" for the empty tree.
 std::string metarange_id(const TreeRoot& root);
+/// The hash in such an id; nullopt when the text is none. "" is the empty tree.
+std::optional<Hash128> parse_metarange_id(std::string_view text);
 
 struct CreateCommit {
   std::string message;
   Metadata metadata;
   std::optional<Instant> date;
+  std::optional<std::vector<std::string>> parents;
   bool allow_empty = false;
   bool force = false;
 };
@@ -45,5 +50,12 @@ struct CherryPick {
   bool force = false;
 };
 CherryPick parse_cherry_pick(const Value& body);
+
+struct CommitRecord {
+  Commit commit;  ///< its root has a hash only
+  bool force = false;
+};
+/// CommitRecordCreation.
+CommitRecord parse_commit_record(const Value& body);
 
 }  // namespace tarn::api::json

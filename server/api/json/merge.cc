@@ -1,15 +1,66 @@
 #include "server/api/json/merge.h"
 
-#include <algorithm>
-
-#include "server/api/json/writer.h"
+#include "core/base/str_cat.h"
 
 namespace tarn::api::json {
+namespace {
+
+Glob glob_of(const Value& value) {
+  const std::string text = value.text();
+  const std::string problem = Glob::problem(text);
+  if (!problem.empty()) value.fail(problem);
+  return Glob(text);
+}
+
+std::vector<versioning::ConflictResolution> resolutions_of(const Value& body) {
+  std::vector<versioning::ConflictResolution> out;
+  const std::optional<Value> given = body.find("resolutions");
+  if (!given) return out;
+  const std::vector<Value> items = given->items();
+  if (items.size() > versioning::kResolutionsMax) {
+    given->fail(str_cat("has more than ", versioning::kResolutionsMax, " items"));
+  }
+  for (const Value& item : items) {
+    const Value take = item.at("take");
+    const std::string side = take.text();
+    if (side != "source" && side != "dest") take.fail("must be source or dest");
+    out.push_back({.glob = glob_of(item.at("glob")), .take_source = side == "source"});
+  }
+  return out;
+}
+
+std::optional<PathScope> paths_of(const Value& body) {
+  const std::optional<Value> given = body.find("paths");
+  if (!given) return std::nullopt;
+  const std::vector<Value> items = given->items();
+  if (items.empty() || items.size() > kPathPatternsMax) {
+    given->fail(str_cat("must have 1 to ", kPathPatternsMax, " items"));
+  }
+  std::vector<std::string> patterns;
+  for (const Value& item : items) patterns.push_back(glob_of(item).pattern());
+  return PathScope(patterns);
+}
+
+void write_side(Writer& out, std::string_view name, const std::optional<Entry>& entry) {
+  out.key(name);
+  if (!entry) return out.null();
+  out.begin_object();
+  out.text("checksum", entry->etag);
+  out.text("content_type", entry->content_type);
+  out.text_map("metadata", entry->user_metadata());
+  out.number("mtime", to_seconds(entry->mtime));
+  out.number("size_bytes", static_cast<int64_t>(entry->size_bytes));
+  out.end_object();
+}
+
+}  // namespace
 
 Merge parse_merge(const Value& body) {
   return {.message = body.text_or_empty("message"),
           .metadata = body.map_or_empty("metadata"),
           .strategy = body.text_or_empty("strategy"),
+          .resolutions = resolutions_of(body),
+          .paths = paths_of(body),
           .force = body.flag("force"),
           .allow_empty = body.flag("allow_empty"),
           .squash = body.flag("squash_merge"),
@@ -33,16 +84,24 @@ std::string merge_conflict_body(const ConflictReport& report) {
   out.text("request_id", report.request_id);
   out.key("conflicts");
   out.begin_object();
-  out.number("count", static_cast<int64_t>(report.conflicts.size()));
+  out.number("count", static_cast<int64_t>(report.conflicts.count));
   out.key("paths");
   out.begin_array();
-  const size_t shown = std::min(report.conflicts.size(), kConflictsShownMax);
-  for (const MergeConflict& conflict : report.conflicts.first(shown)) out.text(conflict.key.str());
+  for (const MergeConflict& conflict : report.conflicts.first) out.text(conflict.key.str());
   out.end_array();
   out.text("all", report.all);
   out.end_object();
   out.end_object();
   return std::move(out).take();
+}
+
+void write_conflict(Writer& out, const MergeConflict& conflict) {
+  out.begin_object();
+  out.text("path", conflict.key.str());
+  write_side(out, "base", conflict.base);
+  write_side(out, "source", conflict.source);
+  write_side(out, "destination", conflict.destination);
+  out.end_object();
 }
 
 std::string merge_base_body(const MergeBaseIds& ids) {

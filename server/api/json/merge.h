@@ -1,12 +1,16 @@
 // Bodies about merges.
 #pragma once
 
-#include <span>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "core/model/change.h"
 #include "core/model/commit.h"
+#include "core/model/path_scope.h"
+#include "core/versioning/merge.h"
 #include "server/api/json/document.h"
+#include "server/api/json/writer.h"
 
 namespace tarn::api::json {
 
@@ -14,6 +18,8 @@ struct Merge {
   std::string message;
   Metadata metadata;
   std::string strategy;
+  std::vector<versioning::ConflictResolution> resolutions;
+  std::optional<PathScope> paths;
   bool force = false;
   bool allow_empty = false;
   bool squash = false;
@@ -23,15 +29,15 @@ Merge parse_merge(const Value& body);
 
 std::string merge_result_body(const CommitId& reference);
 
-/// Conflicting paths that a 409 shows; the diff endpoint pages through all of them.
-constexpr size_t kConflictsShownMax = 100;
 struct ConflictReport {
-  std::span<const MergeConflict> conflicts;
-  std::string all;  ///< path and query of the listing that has all of them
+  const versioning::MergeConflicts& conflicts;
+  std::string all;  ///< path of the listing that has all of them
   std::string request_id;
 };
 /// lakeFS's {"reference": ""} with what Tarn adds.
 std::string merge_conflict_body(const ConflictReport& report);
+/// One item of that listing.
+void write_conflict(Writer& out, const MergeConflict& conflict);
 
 struct MergeBaseIds {
   CommitId source;

@@ -97,6 +97,39 @@ CopyObject parse_copy_object(const Value& body) {
           .force = body.flag("force")};
 }
 
+MoveObjects parse_move_objects(const Value& body) {
+  const bool prefixes = body.find("src_prefix").has_value();
+  for (const char* name : {"src_path", "dest_path"}) {
+    if (const auto given = body.find(name); prefixes && given) {
+      given->fail("cannot be given together with src_prefix");
+    }
+  }
+  if (const auto given = body.find("dest_prefix"); given && !prefixes) {
+    given->fail("needs src_prefix");
+  }
+  return {.source = body.at(prefixes ? "src_prefix" : "src_path").text(),
+          .destination = body.at(prefixes ? "dest_prefix" : "dest_path").text(),
+          .prefixes = prefixes,
+          .overwrite = !body.find("overwrite") || body.flag("overwrite"),
+          .force = body.flag("force")};
+}
+
+std::string moved_body(uint64_t objects) {
+  Writer out;
+  out.begin_object();
+  out.number("moved", static_cast<int64_t>(objects));
+  out.end_object();
+  return std::move(out).take();
+}
+
+std::string storage_uri_body(std::string_view location) {
+  Writer out;
+  out.begin_object();
+  out.text("location", location);
+  out.end_object();
+  return std::move(out).take();
+}
+
 StagedBytes parse_stage_object(const Value& body) {
   StagedBytes out = staged_bytes(body, "metadata");
   out.physical_address = body.at("physical_address").text();

@@ -39,6 +39,19 @@ struct CopyObject {
 };
 CopyObject parse_copy_object(const Value& body);
 
+/// Tarn's own: {src_path, dest_path} or {src_prefix, dest_prefix}.
+struct MoveObjects {
+  std::string source;
+  std::string destination;
+  bool prefixes = false;
+  bool overwrite = true;
+  bool force = false;
+};
+MoveObjects parse_move_objects(const Value& body);
+std::string moved_body(uint64_t objects);
+/// StorageURI.
+std::string storage_uri_body(std::string_view location);
+
 /// Attributes of bytes that are in the store already (stage and link).
 struct StagedBytes {
   std::string physical_address;

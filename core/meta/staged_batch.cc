@@ -1,0 +1,126 @@
+#include "core/meta/staged_batch.h"
+
+#include <optional>
+
+#include "core/base/error.h"
+#include "core/base/log.h"
+
+namespace tarn::meta {
+namespace {
+
+// As staging.cc has them.
+constexpr int16_t kKindEntry = 0;
+constexpr int16_t kKindDeleted = 1;
+
+// The row in retired_tokens lies in the future, so that nothing is swept while the batch is filled;
+// publishing takes it away.
+constexpr db::Query kOpen{"staged_batch_open", R"sql(
+  INSERT INTO retired_tokens (token, retired_at)
+  VALUES (nextval('staging_tokens'), clock_timestamp() + interval '1 hour') RETURNING token)sql"};
+
+constexpr db::Query kAbandon{"staged_batch_abandon", R"sql(
+  UPDATE retired_tokens SET retired_at = clock_timestamp() WHERE token = $1)sql"};
+
+constexpr db::Query kInsertRange{"staged_batch_insert_range", R"sql(
+  INSERT INTO staging_ranges (token, lo, hi, kind) VALUES ($1, $2, $3, 1))sql"};
+
+constexpr db::Query kLockStaging{"staged_batch_lock_branch", "SELECT pg_advisory_xact_lock(1, $1)"};
+
+constexpr db::Query kWriterLives{"staged_batch_writer_lives", "SELECT writer_lives($1)"};
+
+constexpr db::Query kSettingsVersion{"staged_batch_settings_version", R"sql(
+  SELECT r.settings_version FROM branches b JOIN repositories r ON r.repo_id = b.repo_id
+  WHERE b.branch_id = $1)sql"};
+
+// Primary key of staging.
+constexpr db::Query kIsOvertaken{"staged_batch_is_overtaken", R"sql(
+  SELECT EXISTS (SELECT 1 FROM staging
+                 WHERE token = $1 AND key >= $2 AND ($3::bytea IS NULL OR key < $3)))sql"};
+
+// The batch is newer than the token that writes went to while it was filled; neither has a row in
+// the other's ranges. Writes then go to a third one, so that a conditional write that has looked
+// before looks again.
+constexpr db::Query kPublish{"staged_batch_publish", R"sql(
+  UPDATE branches SET
+    sealed = $3 || CASE WHEN EXISTS (SELECT 1 FROM staging s WHERE s.token = branches.token)
+                        THEN token || sealed ELSE sealed END,
+    token = nextval('staging_tokens'), has_ranges = has_ranges OR $4, version = version + 1
+  WHERE branch_id = $1 AND lease_owner = $2 AND token = $5)sql"};
+
+constexpr db::Query kUnretire{"staged_batch_unretire",
+                              "DELETE FROM retired_tokens WHERE token = $1"};
+
+std::optional<db::Bytes> end_of(const KeyRange& range) {
+  if (range.end.empty()) return std::nullopt;
+  return db::Bytes{range.end};
+}
+
+}  // namespace
+
+StagedBatch::StagedBatch(db::Pool& pool, Writer& writer)
+    : pool_(pool),
+      writer_(writer),
+      token_(pool.run(kOpen, {}, db::Pool::Retry::kWrite).integer(0, 0)) {}
+
+StagedBatch::~StagedBatch() {
+  if (published_) return;
+  try {
+    // When the answer to publishing was lost but not its effect, the row is gone: no harm.
+    pool_.run(kAbandon, {token_}, db::Pool::Retry::kRead);
+  } catch (const Error& error) {
+    // It is swept an hour later.
+    log::warn("staged batch was not abandoned", {{"error", error.message()}});
+  }
+}
+
+void StagedBatch::add(const std::vector<StagedRow>& rows) {
+  if (rows.empty()) return;
+  db::Pool::Lease lease = pool_.lease();
+  db::Connection::CopyIn copy(*lease, "COPY staging (token, key, kind, val) FROM STDIN BINARY");
+  for (const StagedRow& row : rows) {
+    const std::string bytes = row.entry ? encode_entry(*row.entry) : std::string();
+    copy.row({token_, db::Bytes{row.key}, row.entry ? kKindEntry : kKindDeleted, db::Bytes{bytes}});
+  }
+  copy.finish();
+}
+
+void StagedBatch::delete_range(const KeyRange& range) {
+  pool_.run(kInsertRange, {token_, db::Bytes{range.begin}, end_of(range)}, db::Pool::Retry::kWrite);
+  has_range_ = true;
+}
+
+StagedBatch::Outcome StagedBatch::publish(BranchId branch, int64_t settings_version,
+                                          const BranchLease& lease,
+                                          const std::vector<KeyRange>& watched) {
+  const Outcome outcome = pool_.transaction([&](db::Connection& connection) {
+    connection.run(kLockStaging, {static_cast<int32_t>(branch)});
+    if (!connection.run(kWriterLives, {writer_.id()}).boolean(0, 0)) {
+      throw Error(ErrorCode::kUnavailable, "writer_lost",
+                  "staging a change: this server lost its registration in the database, try again");
+    }
+    const db::Rows settings = connection.run(kSettingsVersion, {static_cast<int32_t>(branch)});
+    if (settings.empty()) return Outcome::kLeaseLost;
+    if (settings.integer(0, 0) != settings_version) return Outcome::kOvertaken;
+    for (const KeyRange& range : watched) {
+      if (connection.run(kIsOvertaken, {lease.token, db::Bytes{range.begin}, end_of(range)})
+              .boolean(0, 0)) {
+        return Outcome::kOvertaken;
+      }
+    }
+    if (connection
+            .run(kPublish,
+                 {static_cast<int32_t>(branch), lease.owner, token_, has_range_, lease.token})
+            .affected() != 1) {
+      return Outcome::kLeaseLost;
+    }
+    if (connection.run(kUnretire, {token_}).affected() != 1) {
+      throw Error(ErrorCode::kUnavailable, "batch_expired",
+                  "staging a change: it took longer than an hour and was given up, try again");
+    }
+    return Outcome::kDone;
+  });
+  published_ = outcome == Outcome::kDone;
+  return outcome;
+}
+
+}  // namespace tarn::meta

@@ -1,0 +1,56 @@
+// Many staged changes that appear at one moment.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/db/pool.h"
+#include "core/meta/branches.h"
+#include "core/meta/staging.h"
+
+namespace tarn::meta {
+
+/// A range of keys; `end` "" = no end.
+struct KeyRange {
+  std::string begin;
+  std::string end;
+};
+
+/// Rows go into a token of their own that no branch refers to, a page at a time and in no common
+/// transaction; publishing puts the token on the branch. What is never published, also because the
+/// process died, is swept as a retired token. One thread; inside a Writer::Operation.
+class StagedBatch {
+ public:
+  StagedBatch(db::Pool& pool, Writer& writer);
+  ~StagedBatch();
+  StagedBatch(const StagedBatch&) = delete;
+  StagedBatch& operator=(const StagedBatch&) = delete;
+
+  /// Each key once in all calls.
+  void add(const std::vector<StagedRow>& rows);
+  /// Deletes what the range shows without this batch; the batch's rows win over it.
+  void delete_range(const KeyRange& range);
+
+  enum class Outcome {
+    kDone,
+    kOvertaken,  ///< something was staged in a watched range since the lease was taken, or other
+                 ///< rules were set
+    kLeaseLost,  ///< or the branch is gone
+  };
+  /// The lease must have been taken with `rotate`: then what the branch shows in the watched ranges
+  /// is still what it showed when the lease was taken. `settings_version`: of the rules that permit
+  /// it. Once.
+  Outcome publish(BranchId branch, int64_t settings_version, const BranchLease& lease,
+                  const std::vector<KeyRange>& watched);
+
+ private:
+  db::Pool& pool_;
+  Writer& writer_;
+  const int64_t token_;
+  bool has_range_ = false;
+  bool published_ = false;
+};
+
+}  // namespace tarn::meta

@@ -1,0 +1,144 @@
+#include "core/versioning/diff_summary.h"
+
+#include <map>
+
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+#include "core/meta/node_store.h"
+#include "core/meta/writer.h"
+#include "core/tree/cursor.h"
+#include "core/versioning/changes.h"
+#include "core/versioning/history.h"
+#include "core/versioning/refs.h"
+#include "core/versioning/repositories.h"
+
+namespace tarn::versioning {
+namespace {
+
+void add(ObjectTotals& totals, uint64_t objects, uint64_t bytes) {
+  totals.objects += objects;
+  totals.bytes += bytes;
+}
+
+void add(ChangeTotals& totals, const ChangeTotals& more) {
+  add(totals.added, more.added.objects, more.added.bytes);
+  add(totals.removed, more.removed.objects, more.removed.bytes);
+  add(totals.changed, more.changed.objects, more.changed.bytes);
+  totals.changed_bytes_before += more.changed_bytes_before;
+  totals.conflicts += more.conflicts;
+}
+
+void add(ChangeTotals& totals, const Change& change) {
+  const uint64_t before = change.left ? change.left->size_bytes : 0;
+  const uint64_t after = change.right ? change.right->size_bytes : 0;
+  switch (change.type) {
+    case ChangeType::kAdded:
+      return add(totals.added, 1, after);
+    case ChangeType::kRemoved:
+      return add(totals.removed, 1, before);
+    case ChangeType::kChanged:
+      totals.changed_bytes_before += before;
+      return add(totals.changed, 1, after);
+    case ChangeType::kConflict:
+      ++totals.conflicts;
+      return;
+    case ChangeType::kPrefixChanged:
+      break;
+  }
+  check_failed("ChangeType", __FILE__, __LINE__);
+}
+
+/// The trees of a diff: two dot has no base.
+struct Sides {
+  std::optional<TreeRoot> base;
+  TreeRoot left;
+  TreeRoot right;
+};
+
+class Summary {
+ public:
+  Summary(tree::NodeSource& nodes, const Sides& sides, const std::string& prefix,
+          const std::string& delimiter)
+      : nodes_(nodes),
+        sides_(sides),
+        prefix_(prefix),
+        delimiter_(delimiter),
+        changes_(sides.base ? merge_changes(nodes, *sides.base, sides.left, sides.right)
+                            : tree_changes(nodes, sides.left, sides.right)) {}
+
+  DiffSummary run() {
+    if (delimiter_.empty() && take_whole(prefix_, out_.totals)) return std::move(out_);
+    changes_->seek(prefix_);
+    std::map<std::string, ChangeTotals> prefixes;
+    while (const auto change = changes_->next()) {
+      const std::string& key = change->key.str();
+      if (!key.starts_with(prefix_)) break;
+      const size_t fold =
+          delimiter_.empty() ? std::string::npos : key.find(delimiter_, prefix_.size());
+      const std::string group =
+          fold == std::string::npos ? prefix_ : key.substr(0, fold + delimiter_.size());
+      const auto [at, fresh] = prefixes.try_emplace(group);
+      if (fresh && prefixes.size() > kSummaryPrefixesMax) {
+        throw_invalid(str_cat("summary of a diff: there are more than ", kSummaryPrefixesMax,
+                              " prefixes, ask for a longer prefix"));
+      }
+      if (fresh && fold != std::string::npos && take_whole(group, at->second)) {
+        const std::string behind = prefix_end(group);
+        if (behind.empty()) break;
+        changes_->seek(behind);
+        continue;
+      }
+      add(at->second, *change);
+    }
+    for (auto& [group, totals] : prefixes) {
+      add(out_.totals, totals);
+      if (!delimiter_.empty()) out_.prefixes.push_back({group, totals});
+    }
+    return std::move(out_);
+  }
+
+ private:
+  tree::Totals count(const TreeRoot& root, const std::string& group) {
+    return tree::count_range(nodes_, root, group, prefix_end(group));
+  }
+
+  /// Whether the prefix is on one side only, and then counted.
+  bool take_whole(const std::string& group, ChangeTotals& totals) {
+    const tree::Totals left = count(sides_.left, group);
+    const tree::Totals right = count(sides_.right, group);
+    const bool new_here =
+        left.entries == 0 && (!sides_.base || count(*sides_.base, group).entries == 0);
+    if (new_here) {
+      add(totals.added, right.entries, right.bytes);
+      return true;
+    }
+    // Three dot: what the left side changed below the prefix would be a conflict.
+    if (sides_.base || right.entries > 0) return false;
+    add(totals.removed, left.entries, left.bytes);
+    return true;
+  }
+
+  tree::NodeSource& nodes_;
+  const Sides& sides_;
+  const std::string& prefix_;
+  const std::string& delimiter_;
+  const std::unique_ptr<Changes> changes_;
+  DiffSummary out_;
+};
+
+}  // namespace
+
+DiffSummary summarise_diff(Engine& engine, const RepositoryName& repository, std::string_view left,
+                           std::string_view right, DiffKind kind, const std::string& prefix,
+                           const std::string& delimiter) {
+  const Commit from = resolve_commit(engine, repository, left);
+  const Commit to = resolve_commit(engine, repository, right);
+  const meta::Writer::Operation operation(engine.writer);
+  Sides sides{std::nullopt, from.root, to.root};
+  if (kind == DiffKind::kThreeDot) {
+    sides.base = merge_base_to_read(engine, get_repository(engine, repository), to, from).root;
+  }
+  return Summary(engine.nodes, sides, prefix, delimiter).run();
+}
+
+}  // namespace tarn::versioning

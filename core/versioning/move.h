@@ -1,0 +1,38 @@
+// Objects under other names: no byte moves.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "core/model/names.h"
+#include "core/versioning/engine.h"
+
+namespace tarn::versioning {
+
+/// Objects one move takes; beyond it, move the parts of a prefix.
+constexpr uint64_t kMoveObjectsMax = 1'000'000;
+
+struct MoveRequest {
+  /// A key, or with `prefixes` the first bytes of keys ("" = all of them).
+  std::string source;
+  /// A key, or with `prefixes` what stands in place of those bytes.
+  std::string destination;
+  bool prefixes = false;
+  /// What is at a destination is replaced; else the move is refused.
+  bool overwrite = true;
+  bool force = false;  ///< also in a read-only repository
+  /// Asked for every object; throws to refuse the move. May be empty.
+  std::function<void(const Key& from, const Key& to)> check{};
+};
+
+/// Stages that the objects visible at the source are at the destination and no longer at the
+/// source, all of them at one moment, in order of their keys. Entries keep their attributes and
+/// times. Returns how many. Throws: not_found (repository, branch; reason "object_not_found": none
+/// is at the source), precondition_failed "path already exists" (without `overwrite`),
+/// invalid_argument (onto itself, a name that is no key, more than kMoveObjectsMax),
+/// permission_denied (read-only), conflict (reason "too_many_attempts": others kept writing there).
+uint64_t move_objects(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+                      const MoveRequest& request);
+
+}  // namespace tarn::versioning

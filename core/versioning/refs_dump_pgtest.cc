@@ -1,0 +1,138 @@
+// Dumps of refs, restored into other repositories, over a real database.
+#include <gtest/gtest.h>
+
+#include "core/base/error.h"
+#include "core/versioning/log.h"
+#include "core/versioning/merge.h"
+#include "core/versioning/refs_dump.h"
+#include "core/versioning/repositories.h"
+#include "tests/support/engine_fixture.h"
+
+namespace tarn::versioning {
+namespace {
+
+using testing::TestDatabase;
+using testing::TestEngine;
+
+class RefsDumps : public ::testing::Test {
+ protected:
+  static std::string shared_url() {
+    static const TestDatabase database;
+    return database.url();
+  }
+  static std::string fresh_name() {
+    static int count = 0;
+    return "dump" + std::to_string(100 + count++);
+  }
+  template <typename Body>
+  static std::string reason_of(Body&& body) {
+    try {
+      body();
+    } catch (const Error& error) {
+      return std::string(error.reason());
+    }
+    return "";
+  }
+
+  TestEngine engine{shared_url()};
+  RepositoryName repo = engine.make_repository(fresh_name());
+
+  RepositoryName bare() {
+    const RepositoryName name(fresh_name());
+    RepositoryCreation creation;
+    creation.name = name;
+    creation.storage_namespace = "local://" + name.str();
+    creation.bare = true;
+    return create_repository(*engine, creation).name;
+  }
+  std::string history(const RepositoryName& of, std::string_view ref) {
+    std::string out;
+    for (const Commit& c : log_commits(*engine, of, ref, {}).items) {
+      out += c.message + "/" + c.committer + "/" + std::to_string(to_millis(c.created)) + "/" +
+             std::to_string(c.generation) + "/" + std::to_string(c.parents.size()) + " ";
+    }
+    return out;
+  }
+  void fill() {
+    engine.put(repo, "main", "a", "1");
+    engine.put(repo, "main", "dir/b", "2");
+    engine.commit(repo, "main", "first");
+    engine.branch(repo, "dev", "main");
+    engine.put(repo, "dev", "c", "3");
+    engine.remove(repo, "dev", "a");
+    engine.commit(repo, "dev", "on dev");
+    engine.put(repo, "main", "d", "4");
+    engine.commit(repo, "main", "on main");
+    merge_into(*engine, repo, "dev", BranchName("main"), MergeRequest{});
+    create_tag(*engine, repo, TagName("v1"), "main~1", false);
+  }
+};
+
+TEST_F(RefsDumps, ARestoreBringsRefsHistoryAndObjects) {
+  fill();
+  const std::string dump = dump_refs(*engine, repo);
+  const std::string before = history(repo, "main");
+  engine.put(repo, "main", "late", "x");
+  engine.commit(repo, "main", "after the dump");
+  const RepositoryName copy = bare();
+  restore_refs(*engine, copy, dump, false);
+  EXPECT_EQ(history(copy, "main"), before);
+  EXPECT_EQ(history(copy, "dev"), history(repo, "dev"));
+  EXPECT_EQ(history(copy, "v1"), history(repo, "v1"));
+  EXPECT_EQ(engine.keys(copy, "main"), "c d dir/b");
+  EXPECT_EQ(engine.keys(copy, "main~2"), "a dir/b");
+  EXPECT_EQ(engine.keys(copy, "v1"), "a d dir/b");
+  EXPECT_EQ(engine.read(copy, "main", "dir/b"), "2");
+  // It is a repository like others: it goes on, and can be dumped and restored in turn.
+  engine.put(copy, "main", "more", "5");
+  engine.commit(copy, "main", "more");
+  const RepositoryName third = bare();
+  restore_refs(*engine, third, dump_refs(*engine, copy), false);
+  EXPECT_EQ(engine.keys(third, "main"), "c d dir/b more");
+  EXPECT_EQ(engine.read(third, "main", "dir/b"), "2");
+}
+
+TEST_F(RefsDumps, OnlyABareRepositoryTakesARestoreAndOnlyAKnownOne) {
+  fill();
+  const std::string dump = dump_refs(*engine, repo);
+  const RepositoryName other = engine.make_repository(fresh_name());
+  EXPECT_EQ(reason_of([&] { restore_refs(*engine, other, dump, false); }), "not_bare");
+  const RepositoryName copy = bare();
+  for (const std::string& bad :
+       {std::string(), std::string("x"), std::string("1-"), dump + "0",
+        "999999-" + std::string(32, 'a'), dump.substr(0, dump.find('-') + 1) + std::string(32, 'a'),
+        "99999999999-" + std::string(32, 'a')}) {
+    EXPECT_EQ(reason_of([&] { restore_refs(*engine, copy, bad, false); }), "dump_not_found") << bad;
+  }
+  restore_refs(*engine, copy, dump, false);
+  EXPECT_EQ(reason_of([&] { restore_refs(*engine, copy, dump, false); }), "not_bare");
+  const RepositoryName late = bare();
+  delete_repository(*engine, repo, false);
+  EXPECT_EQ(reason_of([&] { restore_refs(*engine, late, dump, false); }), "dump_not_found");
+  EXPECT_EQ(engine.read(copy, "main", "d"), "4") << "the copy stays readable";
+}
+
+TEST_F(RefsDumps, TasksDoTheSameInTheBackground) {
+  fill();
+  const std::string task = start_dump(*engine, repo, "ann");
+  EXPECT_FALSE(refs_task_status(*engine, repo, RefsTask::kDump, task).done);
+  EXPECT_EQ(reason_of([&] { refs_task_status(*engine, repo, RefsTask::kRestore, task); }),
+            "task_not_found");
+  EXPECT_TRUE(run_one_refs_task(*engine, {}));
+  const RefsTaskStatus dumped = refs_task_status(*engine, repo, RefsTask::kDump, task);
+  EXPECT_TRUE(dumped.done);
+  const RepositoryName copy = bare();
+  const std::string first = start_restore(*engine, copy, *dumped.dump, false, "ann");
+  const std::string second = start_restore(*engine, copy, *dumped.dump, false, "ann");
+  while (run_one_refs_task(*engine, {})) {
+  }
+  EXPECT_EQ(refs_task_status(*engine, copy, RefsTask::kRestore, first).error, "");
+  const RefsTaskStatus late = refs_task_status(*engine, copy, RefsTask::kRestore, second);
+  EXPECT_TRUE(late.done);
+  EXPECT_NE(late.error.find("not bare"), std::string::npos) << late.error;
+  EXPECT_EQ(history(copy, "main"), history(repo, "main"));
+  EXPECT_FALSE(run_one_refs_task(*engine, {}));
+}
+
+}  // namespace
+}  // namespace tarn::versioning

@@ -1,0 +1,125 @@
+"""What Tarn adds to branches beyond the wire format: conflicts in pages, merges settled by pattern, moves."""
+
+import time
+
+import clients
+import lakefs
+import pytest
+
+
+@pytest.fixture
+def lake(tarn, name):
+    """A repository, as the SDK sees it."""
+    return lakefs.Repository(name, client=clients.lakefs_client(tarn)).create(storage_namespace=f"local://{name}")
+
+
+def put(branch, **objects):
+    for path, text in objects.items():
+        branch.object(path.replace("__", "/")).upload(text.encode())
+
+
+def text(ref, path):
+    return ref.object(path).reader().read().decode()
+
+
+def test_conflicts_are_paged_and_settled_by_pattern(tarn, lake):
+    rest = clients.Rest(tarn)
+    main = lake.branch("main")
+    put(main, data__a="0", data__b="0", code__x="0")
+    main.commit("base")
+    dev = lake.branch("dev").create("main")
+    put(dev, data__a="dev", data__b="dev", code__x="dev")
+    dev.commit("dev")
+    put(main, data__a="main", data__b="main", code__x="main")
+    main.commit("main")
+    merge = f"/repositories/{lake.id}/refs/dev/merge/main"
+    answer = rest("POST", merge)
+    assert answer.status_code == 409
+    assert answer.json()["reference"] == ""
+    assert answer.json()["conflicts"]["paths"] == ["code/x", "data/a", "data/b"]
+    paths, after = [], ""
+    while True:
+        page = rest("GET", f"{merge}/conflicts", params={"amount": 2, "after": after}).json()
+        paths += [item["path"] for item in page["results"]]
+        if not page["pagination"]["has_more"]:
+            break
+        after = page["pagination"]["next_offset"]
+    assert paths == ["code/x", "data/a", "data/b"]
+    answer = rest("POST", merge, json={"resolutions": [
+        {"glob": "data/a", "take": "dest"}, {"glob": "data/**", "take": "source"}, {"glob": "code/*", "take": "dest"}]})
+    assert answer.status_code == 200, answer.text
+    assert [text(main, p) for p in paths] == ["main", "main", "dev"]
+
+
+def test_a_moved_prefix_keeps_its_objects_addresses(tarn, lake):
+    rest = clients.Rest(tarn)
+    main = lake.branch("main")
+    put(main, raw__1="one", raw__2="two", keep="k")
+    main.commit("in")
+    addresses = [main.object(p).stat().physical_address for p in ("raw/1", "raw/2")]
+    answer = rest("POST", f"/repositories/{lake.id}/branches/main/objects/move",
+                  json={"src_prefix": "raw/", "dest_prefix": "clean/v1/", "overwrite": False})
+    assert (answer.status_code, answer.json()) == (200, {"moved": 2})
+    assert [(c.type, c.path) for c in main.uncommitted()] == [
+        ("added", "clean/v1/1"), ("added", "clean/v1/2"), ("removed", "raw/1"), ("removed", "raw/2")]
+    main.commit("moved")
+    assert [o.path for o in main.objects()] == ["clean/v1/1", "clean/v1/2", "keep"]
+    assert [main.object(p).stat().physical_address for p in ("clean/v1/1", "clean/v1/2")] == addresses
+    assert text(main, "clean/v1/2") == "two"
+
+
+def test_moving_many_objects_is_quick(tarn, lake, long_tests):
+    """A hundred thousand were measured at well below a second; here a bound that a busy machine meets."""
+    count = 100_000 if long_tests else 10_000
+    source = tarn.import_root / lake.id
+    source.mkdir()
+    for number in range(count):
+        (source / f"{number:06}").touch()
+    main = lake.branch("main")
+    main.import_data("in").prefix(f"local://{source}/", destination="raw/").run()
+    rest = clients.Rest(tarn)
+    began = time.monotonic()
+    answer = rest("POST", f"/repositories/{lake.id}/branches/main/objects/move",
+                  json={"src_prefix": "raw/", "dest_prefix": "clean/"})
+    took = time.monotonic() - began
+    print(f"moved {count} in {took:.3f} s")
+    assert answer.json() == {"moved": count}
+    assert took < 10
+    began = time.monotonic()
+    main.commit("moved")
+    print(f"committed in {time.monotonic() - began:.3f} s")
+    first = next(iter(main.objects(max_amount=1)))
+    assert first.path == "clean/000000"
+
+
+def finished(status):
+    deadline = time.monotonic() + 30
+    while not (answer := status()).done:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert answer.error is None
+    return answer
+
+
+def test_dumped_refs_are_restored_in_a_bare_repository(tarn, lake, client):
+    sdk = client.sdk_client
+    main = lake.branch("main")
+    put(main, a="1", dir__b="2")
+    main.commit("first", metadata={"run": "7"})
+    lake.tag("v1").create("main")
+    put(main, c="3")
+    main.commit("second")
+    task = sdk.repositories_api.dump_submit(lake.id)
+    dump = finished(lambda: sdk.repositories_api.dump_status(lake.id, task_id=task.id))
+    copy = lakefs.Repository(f"{lake.id}-copy", client=client).create(
+        storage_namespace=f"local://{lake.id}-copy", bare=True)
+    restored = sdk.repositories_api.restore_submit(copy.id, dump.refs)
+    finished(lambda: sdk.repositories_api.restore_status(copy.id, task_id=restored.id))
+    was, now = list(main.log()), list(copy.branch("main").log())
+    assert [(c.message, c.metadata, c.creation_date) for c in now] == [
+        (c.message, c.metadata, c.creation_date) for c in was]
+    assert [o.path for o in copy.tag("v1").objects()] == ["a", "dir/b"]
+    assert text(copy.branch("main"), "dir/b") == "2"
+    put(copy.branch("main"), d="4")
+    copy.branch("main").commit("goes on")
+    assert not any(o.path == "d" for o in main.objects())
