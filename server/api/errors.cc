@@ -3,6 +3,7 @@
 #include <array>
 #include <string>
 
+#include "core/base/str_cat.h"
 #include "server/api/json/error.h"
 #include "server/api/response.h"
 
@@ -53,6 +54,14 @@ std::string_view message_of(const Error& error) {
   return error.message();
 }
 
+/// Messages may quote what was sent, which may be long. Whole hook reports fit.
+constexpr size_t kMessageBytesMax = 8 * 1024;
+
+std::string shortened(std::string_view message) {
+  if (message.size() <= kMessageBytesMax) return std::string(message);
+  return str_cat(message.substr(0, kMessageBytesMax), " ...");
+}
+
 struct ReasonStatus {
   std::string_view reason;
   int status;
@@ -83,10 +92,10 @@ FailureStatus status_of(const Error& error) {
 
 http::Response failure_response(const Error& error, std::string_view request_id) {
   const FailureStatus found = status_of(error);
-  http::Response response = json_response(
-      found.status,
-      json::failure_body(
-          {.message = message_of(error), .code = error.reason(), .request_id = request_id}));
+  http::Response response =
+      json_response(found.status, json::failure_body({.message = shortened(message_of(error)),
+                                                      .code = error.reason(),
+                                                      .request_id = request_id}));
   response.headers.add("X-Tarn-Error", std::string(error.reason()));
   if (found.retry_after_seconds) {
     response.headers.add("Retry-After", std::to_string(*found.retry_after_seconds));

@@ -53,6 +53,14 @@ TEST(FailureResponse, KeepsInternalTextInside) {
                            "\n");
 }
 
+TEST(FailureResponse, CutsALongMessage) {
+  const http::Response response = failure_response(
+      Error(ErrorCode::kNotFound, "ref_not_found", std::string(1'000'000, 'x')), "r1");
+  EXPECT_LT(response.body.size(), 10'000u);
+  EXPECT_TRUE(response.body.starts_with("{\"message\":\"xxxx"));
+  EXPECT_NE(response.body.find("xxxx ...\",\"code\":\"ref_not_found\""), std::string::npos);
+}
+
 TEST(FailureResponse, SaysWhenToTryAgainAndNotWhereTheDatabaseIs) {
   const http::Response response =
       failure_response(Error(ErrorCode::kUnavailable, "connecting to db.internal"), "r");

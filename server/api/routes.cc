@@ -110,7 +110,7 @@ constexpr Input takes_checked_json() {
 
 // clang-format off
 constexpr Route kRoutes[] = {
-    {kPost, "/setup_comm_prefs", "setupCommPrefs", open(), setup_comm_prefs},
+    {kPost, "/setup_comm_prefs", "setupCommPrefs", open(), setup_comm_prefs, takes_checked_json<json::check_communication_preferences>()},
     {kGet, "/setup_lakefs", "getSetupState", open(), get_setup_state},
     {kPost, "/setup_lakefs", "setup", open(), setup, takes_json<json::parse_setup>()},
     {kGet, "/user", "getCurrentUser", any_account(), get_current_user},

@@ -209,7 +209,8 @@ def test_setup_over_http_makes_the_first_user_once(scratch_dir):
     try:
         base = f"{server.url}/api/v1"
         assert requests.get(f"{base}/setup_lakefs", timeout=10).json()["state"] == "not_initialized"
-        assert requests.post(f"{base}/setup_comm_prefs", json={}, timeout=10).status_code == 412
+        preferences = {"featureUpdates": False, "securityUpdates": False}
+        assert requests.post(f"{base}/setup_comm_prefs", json=preferences, timeout=10).status_code == 412
         assert requests.post(f"{base}/setup_lakefs", json={"username": ""}, timeout=10).status_code == 400
         made = requests.post(f"{base}/setup_lakefs", json={"username": "root"}, timeout=10)
         assert made.status_code == 200

@@ -19,7 +19,25 @@ Login parse_login(const Value& body) {
           .secret_access_key = body.at("secret_access_key").text()};
 }
 
+namespace {
+
+/// What users may tell about themselves; nothing is kept of it.
+void check_contact(const Value& body) {
+  for (const std::string_view name : {"firstName", "lastName", "email", "companyName", "country"}) {
+    body.find_text(name);
+  }
+  for (const std::string_view name : {"featureUpdates", "securityUpdates"}) body.flag(name);
+}
+
+}  // namespace
+
+void check_communication_preferences(const Value& body) {
+  check_contact(body);
+  for (const std::string_view name : {"featureUpdates", "securityUpdates"}) body.at(name);
+}
+
 Setup parse_setup(const Value& body) {
+  check_contact(body);
   Setup out{.username = body.at("username").text(), .access_key_id = {}, .secret_access_key = {}};
   if (out.username.empty()) body.at("username").fail("must not be empty");
   if (const std::optional<Value> key = body.find("key")) {

@@ -14,6 +14,8 @@ struct Login {
   std::string secret_access_key;
 };
 Login parse_login(const Value& body);
+/// CommPrefsInput: only its shape is checked.
+void check_communication_preferences(const Value& body);
 /// Setup: the first user, with keys of its own when both are given.
 struct Setup {
   std::string username;

@@ -16,14 +16,15 @@ namespace tarn::api::json {
 /// throws invalid_argument "request body has an error: <pointer>: expected ..." for another type.
 class Value {
  public:
-  /// Text without NUL (the database holds none).
+  /// Text without NUL (the database holds none), of at most kTextBytesMax.
   std::string text() const;
   bool boolean() const;
   /// A whole number that fits; 1.0 is none.
   int64_t integer() const;
   int64_t integer(int64_t least, int64_t most) const;
-  /// An object of texts.
+  /// An object of texts, of at most kMapBytesMax in all.
   std::map<std::string, std::string> text_map() const;
+  /// Arrays have at most kItemsMax elements.
   std::vector<std::string> texts() const;
   std::vector<Value> items() const;
   /// The members of an object, by name.

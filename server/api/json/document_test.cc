@@ -38,6 +38,52 @@ TEST(Document, RefusesAFieldThatIsGivenTwice) {
   EXPECT_EQ(failure(R"([{"a":1},{"a":1},{"b":{"a":{"a":null}}}])"), "");
 }
 
+TEST(Document, RefusesWhatIsLongerThanAnybodyNeeds) {
+  const auto text_of = [](const Value& body) { static_cast<void>(body.at("a").text()); };
+  const auto texts_of = [](const Value& body) { static_cast<void>(body.at("a").texts()); };
+  const auto items_of = [](const Value& body) { static_cast<void>(body.at("a").items()); };
+  const auto map_of = [](const Value& body) { static_cast<void>(body.at("a").text_map()); };
+  const auto quoted = [](size_t size) { return "\"" + std::string(size, 'x') + "\""; };
+  const auto array = [](size_t size) {
+    std::string out = "[\"x\"";
+    for (size_t i = 1; i < size; ++i) out += ",\"x\"";
+    return out + "]";
+  };
+  const auto body = [](const std::string& value) { return "{\"a\":" + value + "}"; };
+
+  EXPECT_EQ(failure(body(quoted(kTextBytesMax)), text_of), "");
+  EXPECT_EQ(failure(body(quoted(kTextBytesMax + 1)), text_of),
+            "request body has an error: /a: longer than 262144 bytes");
+  EXPECT_EQ(failure(body("[" + quoted(kTextBytesMax + 1) + "]"), texts_of),
+            "request body has an error: /a/0: longer than 262144 bytes");
+  EXPECT_EQ(failure(body(array(kItemsMax)), texts_of), "");
+  for (const auto& read : {std::function(texts_of), std::function(items_of)}) {
+    EXPECT_EQ(failure(body(array(kItemsMax + 1)), read),
+              "request body has an error: /a: more than 10000 items");
+  }
+  EXPECT_EQ(failure(body("{\"k\":" + quoted(kMapBytesMax - 1) + "}"), map_of), "");
+  EXPECT_EQ(failure(body("{\"k\":" + quoted(kMapBytesMax - 1) + ",\"l\":\"\"}"), map_of),
+            "request body has an error: /a: longer than 262144 bytes in all");
+}
+
+TEST(Document, CountsValuesBeforeItKeepsThem) {
+  const auto objects = [](size_t count) {
+    std::string out = "{\"a\":{\"b\":[{}";
+    for (size_t i = 1; i < count; ++i) out += ",{}";
+    return out + "]}}";
+  };
+  EXPECT_EQ(failure(objects(kValuesMax - 3)), "");
+  EXPECT_EQ(failure(objects(kValuesMax - 2)),
+            "request body has an error: /a: more than 100000 values");
+  EXPECT_EQ(failure("[1e999]"), "request body has an error: a number is out of range");
+}
+
+TEST(Document, RefusesNulEverywhere) {
+  const auto texts_of = [](const Value& body) { static_cast<void>(body.texts()); };
+  EXPECT_EQ(failure("[\"a\\u0000b\"]", texts_of),
+            "request body has an error: /0: holds a NUL character");
+}
+
 TEST(Document, RefusesDepthWithoutParsingIt) {
   const auto nested = [](size_t depth) {
     return std::string(depth, '[') + std::string(depth, ']');

@@ -138,7 +138,11 @@ StagedBytes parse_stage_object(const Value& body) {
 
 StagedBytes parse_link_address(const Value& body) {
   StagedBytes out = staged_bytes(body, "user_metadata");
-  out.physical_address = body.at("staging").at("physical_address").text();
+  const Value staging = body.at("staging");
+  out.physical_address = staging.at("physical_address").text();
+  // What the answer that named the address may have held: not used, but checked as all is.
+  staging.find_text("presigned_url");
+  if (const std::optional<Value> expiry = staging.find("presigned_url_expiry")) expiry->integer();
   return out;
 }
 
