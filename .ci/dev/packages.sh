@@ -34,7 +34,18 @@ ensure_packages() {
   [ ${#missing[@]} -eq 0 ] && return
   step "installing ${#missing[@]} Debian packages: ${missing[*]}"
   case " ${missing[*]} " in *" postgresql-15 "*) forbid_system_cluster ;; esac
+  apt_install "${missing[@]}"
+}
+
+# install_packages PACKAGE...: for what only some commands need.
+install_packages() {
+  command -v apt-get >/dev/null || die 1 "this is not Debian: install $* or their like yourself"
+  step "installing Debian packages: $*"
+  apt_install "$@"
+}
+
+apt_install() {
   local options=(-y -q --no-install-recommends -o Dpkg::Use-Pty=0)
   as_root env DEBIAN_FRONTEND=noninteractive apt-get -q update >&2 &&
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install "${options[@]}" "${missing[@]}" >&2
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install "${options[@]}" "$@" >&2
 }

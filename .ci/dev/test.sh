@@ -1,14 +1,17 @@
 # ./dev test: every runner, one total.
 source .ci/dev/build.sh
 source .ci/dev/python.sh
+source .ci/dev/java.sh
 
 test_usage() {
   cat <<'TEXT'
-usage: ./dev test [--long] [--asan] [filter]
+usage: ./dev test [--long] [--asan] [--clients] [filter]
 
   filter   only ctest programs whose name matches this regular expression, and pytest tests by `-k filter`;
            a filter that no ctest program matches is taken as part of GoogleTest case names (Suite.Name)
   --long   also the long tests (sets TARN_TEST_LONG=1)
+  --clients
+           also the clients in other languages (Java, from Maven Central)
   --asan   only the address and undefined-behaviour sanitizer build of core
 
 Results stay in build/results and build-asan/results. The last line is "N passed, N failed, N skipped".
@@ -72,6 +75,7 @@ dev_phases() {
   choose_filter
   must "unit, contract, database, integration and tidy tests" run_ctest build "${CTEST_FILTER[@]}" || true
   must "end to end" run_e2e || true
+  [ -z "$with_clients" ] || { must "Java clients, fetched" ensure_java && must "Java clients" run_java; } || true
 }
 
 # A filter that names no program is a filter of GoogleTest cases.
@@ -85,13 +89,14 @@ choose_filter() {
 }
 
 dev_test() {
-  local only_asan='' option
+  local only_asan='' with_clients='' option
   FILTER=''
   CTEST_FILTER=()
   for option in "$@"; do
     case "$option" in
       --long) export TARN_TEST_LONG=1 ;;
       --asan) only_asan=1 ;;
+      --clients) with_clients=1 ;;
       -h | --help) test_usage; return ;;
       -*) test_usage >&2; die 2 "unknown option: $option" ;;
       *) FILTER=$option ;;
