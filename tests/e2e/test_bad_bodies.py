@@ -29,6 +29,7 @@ GOOD = {
     "permission": "Read", "strategy": "source-wins", "checksum": "abc", "size_bytes": 1, "count": 1, "keys": ["k"],
     "date": 1700000000, "mtime": 1700000000, "parent_number": 1, "version": 0, "generation": 1, "email": "a@b.example",
     "range": "bytes=0-1", "updatePolicy.id": "bad-bodies",
+    "expires": "72h",
 }
 
 WRONG = {
@@ -190,7 +191,8 @@ class World:
         paths = ["/repositories?amount=1000", f"{base}/metadata", f"{base}/branches", f"{base}/tags",
                  f"{base}/refs/main/commits", f"{base}/refs/dev/commits", f"{base}/refs/main/objects/ls",
                  f"{base}/refs/dev/objects/ls", f"{base}/branches/main/diff", f"{base}/branches/dev/diff",
-                 f"{base}/branch_protection", f"{base}/settings/gc_rules", "/auth/users?amount=1000",
+                 f"{base}/settings/branch_protection",
+                 f"{base}/settings/tag_protection", f"{base}/settings/gc_rules", "/auth/users?amount=1000",
                  "/auth/groups?amount=1000", "/auth/policies?amount=1000", f"/auth/groups/{name}/acl",
                  f"/auth/groups/{name}/policies", f"/auth/users/{name}/policies",
                  f"/auth/users/{name}/external/principals/ls"]
