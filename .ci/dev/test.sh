@@ -2,6 +2,7 @@
 source .ci/dev/build.sh
 source .ci/dev/python.sh
 source .ci/dev/java.sh
+source .ci/dev/fuzz.sh
 
 test_usage() {
   cat <<'TEXT'
@@ -9,7 +10,7 @@ usage: ./dev test [--long] [--asan] [--clients] [filter]
 
   filter   only ctest programs whose name matches this regular expression, and pytest tests by `-k filter`;
            a filter that no ctest program matches is taken as part of GoogleTest case names (Suite.Name)
-  --long   also the long tests (sets TARN_TEST_LONG=1)
+  --long   also the long tests (sets TARN_TEST_LONG=1), and each fuzz target for FUZZ_SECONDS (60)
   --clients
            also the clients in other languages (Java, from Maven Central)
   --asan   only the address and undefined-behaviour sanitizer build of core
@@ -78,6 +79,14 @@ dev_phases() {
   [ -z "$with_clients" ] || { must "Java clients, fetched" ensure_java && must "Java clients" run_java; } || true
 }
 
+fuzz_phases() {
+  local target
+  must "build the fuzz targets" build_fuzz "${FUZZ_TARGETS[@]}" || return 0
+  for target in "${FUZZ_TARGETS[@]}"; do
+    must "fuzzing $target" fuzz_one "$target" "${FUZZ_SECONDS:-60}" || true
+  done
+}
+
 # A filter that names no program is a filter of GoogleTest cases.
 choose_filter() {
   [ -n "$FILTER" ] || return 0
@@ -107,6 +116,7 @@ dev_test() {
   if must "packages, Python clients, versitygw" test_needs; then
     [ -n "$only_asan" ] || dev_phases
     { [ -n "$FILTER" ] && [ -z "$only_asan" ]; } || asan_phases
+    [ -z "${TARN_TEST_LONG:-}" ] || [ -n "$FILTER$only_asan" ] || fuzz_phases
   fi
   printf '\n' >&2
   printf '%s\n' "${PHASE_TIMES[@]}" "$(printf '%4ds  in all' $((SECONDS - started)))" >&2
