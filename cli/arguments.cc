@@ -41,6 +41,37 @@ std::string help_of(const CLI::App* app) {
   return app->help(parent == nullptr ? "" : full_name(parent));
 }
 
+/// Adds the last word of `path` below the groups that the others name.
+CLI::App* subcommand(CLI::App& root, std::string_view path, const std::string& help) {
+  CLI::App* parent = &root;
+  for (size_t space = path.find(' '); space != std::string_view::npos; space = path.find(' ')) {
+    parent = parent->get_subcommand(std::string(path.substr(0, space)));
+    path.remove_prefix(space + 1);
+  }
+  return parent->add_subcommand(std::string(path), help);
+}
+
+OptionNote note_of_option(const CLI::Option& option) {
+  OptionNote note{{}, option.get_description(), option.get_items_expected_max() > 0};
+  for (const std::string& name : option.get_snames()) note.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) note.names.push_back("--" + name);
+  return note;
+}
+
+CommandNote note_of(const CLI::App* app) {
+  CommandNote note{full_name(app), app->get_description(), {}, {}, {}};
+  for (const CLI::Option* option : app->get_options()) {
+    if (option->get_positional()) {
+      note.arguments.push_back({option->get_name(true), option->get_description(),
+                                option->get_required(), option->get_items_expected_max() > 1});
+    } else {
+      note.options.push_back(note_of_option(*option));
+    }
+  }
+  for (const CLI::App* below : app->get_subcommands({})) note.commands.push_back(note_of(below));
+  return note;
+}
+
 }  // namespace
 
 Command& Command::argument(const std::string& name, std::string& into, const std::string& help) {
@@ -51,6 +82,12 @@ Command& Command::argument(const std::string& name, std::string& into, const std
 Command& Command::optional_argument(const std::string& name, std::string& into,
                                     const std::string& help) {
   app_->add_option(name, into, help);
+  return *this;
+}
+
+Command& Command::arguments(const std::string& name, std::vector<std::string>& into,
+                            const std::string& help) {
+  app_->add_option(name, into, help)->required();
   return *this;
 }
 
@@ -88,23 +125,19 @@ CommandTree::~CommandTree() = default;
 Command CommandTree::root() { return Command(&state_->app); }
 
 void CommandTree::group(std::string_view name, const std::string& help) {
-  CLI::App* group = state_->app.add_subcommand(std::string(name), help);
+  CLI::App* group = subcommand(state_->app, name, help);
   group->require_subcommand(1);
   group->fallthrough();
 }
 
 Command CommandTree::add_command(std::string_view path, const std::string& help, Run run) {
-  CLI::App* parent = &state_->app;
-  const size_t space = path.find(' ');
-  if (space != std::string_view::npos) {
-    parent = parent->get_subcommand(std::string(path.substr(0, space)));
-    path.remove_prefix(space + 1);
-  }
-  CLI::App* command = parent->add_subcommand(std::string(path), help);
+  CLI::App* command = subcommand(state_->app, path, help);
   command->fallthrough();
   state_->runs.emplace_back(command, std::move(run));
   return Command(command);
 }
+
+CommandNote CommandTree::describe() const { return note_of(&state_->app); }
 
 CommandTree::Parsed CommandTree::parse(std::vector<std::string> arguments) {
   if (arguments.empty()) throw usage_error(str_cat("which command?\n\n", help_of(&state_->app)));

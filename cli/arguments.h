@@ -26,6 +26,9 @@ class Command {
 
   Command& argument(const std::string& name, std::string& into, const std::string& help);
   Command& optional_argument(const std::string& name, std::string& into, const std::string& help);
+  /// One or more.
+  Command& arguments(const std::string& name, std::vector<std::string>& into,
+                     const std::string& help);
   /// `names` is "-m,--message".
   Command& option(const std::string& names, std::string& into, const std::string& help);
   Command& option(const std::string& names, int64_t& into, const std::string& help);
@@ -38,6 +41,28 @@ class Command {
   CLI::App* app_;
 };
 
+struct OptionNote {
+  std::vector<std::string> names;  ///< "-m", "--message"
+  std::string help;
+  bool takes_value = false;
+};
+
+struct ArgumentNote {
+  std::string name;
+  std::string help;
+  bool required = false;
+  bool repeated = false;
+};
+
+/// What is known of a command without running it, for completion and for the reference.
+struct CommandNote {
+  std::string name;  ///< "tarn repo create"
+  std::string help;
+  std::vector<OptionNote> options;
+  std::vector<ArgumentNote> arguments;
+  std::vector<CommandNote> commands;  ///< below a group
+};
+
 /// All commands of the program.
 class CommandTree {
  public:
@@ -48,9 +73,9 @@ class CommandTree {
 
   /// For options that every command takes.
   Command root();
-  /// A group that only holds commands: "repo".
+  /// A group that only holds commands: "repo", or "auth users" in a group.
   void group(std::string_view name, const std::string& help);
-  /// `path` is "commit" or "repo create"; a named group must be there already.
+  /// `path` is "commit", "repo create" or longer; the groups in it must be there already.
   template <typename Options>
   void add(std::string_view path, const std::string& help, void (*declare)(Command&, Options&),
            ExitCode (*run)(Session&, const Options&)) {
@@ -67,6 +92,8 @@ class CommandTree {
   };
   /// Throws a usage error.
   Parsed parse(std::vector<std::string> arguments);
+  /// The root, with everything below it.
+  CommandNote describe() const;
 
  private:
   Command add_command(std::string_view path, const std::string& help, Run run);

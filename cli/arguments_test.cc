@@ -90,6 +90,33 @@ TEST_F(Arguments, MistakesAreUsageErrorsThatNameTheHelp) {
   EXPECT_EQ(exit_of({}), ExitCode::kUsage);
 }
 
+TEST_F(Arguments, GroupsStandInGroups) {
+  tree_.group("repo tag", "Tags of one");
+  tree_.add<Options>("repo tag create", "Make one", declare,
+                     [](Session&, const Options&) { return ExitCode::kOk; });
+  EXPECT_EQ(tree_.parse({"repo", "tag", "create", "v1"}).name, "tarn repo tag create");
+  EXPECT_EQ(exit_of({"repo", "tag"}), ExitCode::kUsage);
+}
+
+TEST_F(Arguments, AreDescribed) {
+  const CommandNote root = tree_.describe();
+  EXPECT_EQ(root.name, "tarn");
+  ASSERT_EQ(root.commands.size(), 2u);
+  EXPECT_EQ(root.commands[0].name, "tarn repo");
+  const CommandNote& create = root.commands[0].commands.at(0);
+  EXPECT_EQ(create.name, "tarn repo create");
+  EXPECT_EQ(create.help, "Make one");
+  ASSERT_EQ(create.arguments.size(), 1u);
+  EXPECT_EQ(create.arguments[0].name, "NAME");
+  EXPECT_TRUE(create.arguments[0].required);
+  EXPECT_FALSE(create.arguments[0].repeated);
+  std::string options;
+  for (const OptionNote& option : create.options) {
+    options += option.names.back() + (option.takes_value ? "=" : "") + ' ';
+  }
+  EXPECT_EQ(options, "--help --message= --meta= --amount= --yes ");
+}
+
 TEST_F(Arguments, HelpIsNoFailure) {
   const CommandTree::Parsed parsed = tree_.parse({"repo", "create", "--help"});
   EXPECT_FALSE(parsed.run);

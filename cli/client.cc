@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
+#include <map>
 #include <optional>
 #include <set>
 #include <thread>
@@ -11,23 +13,21 @@
 
 #include "cli/exit_code.h"
 #include "core/base/encoding.h"
+#include "core/base/mutex.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::cli {
 namespace {
 
 constexpr std::string_view kApiRoot = "/api/v1";
-constexpr int kAttempts = 4;
 constexpr std::chrono::milliseconds kFirstPause{200};
 constexpr std::chrono::milliseconds kLongestPause{5000};
 constexpr int kPauseGrowth = 3;
-constexpr std::chrono::seconds kConnectTimeout{10};
-/// Commits wait for hooks, which may run for minutes.
-constexpr std::chrono::seconds kAnswerTimeout{600};
 constexpr size_t kPageSize = 1000;
 /// An error body longer than this is not one of ours.
 constexpr size_t kErrorBodyBytesMax = 64 << 10;
 
+constexpr int kPartialContent = 206;
 constexpr int kBadRequest = 400;
 constexpr int kUnauthorized = 401;
 constexpr int kForbidden = 403;
@@ -67,6 +67,8 @@ std::string_view name_of(Method method) {
       return "POST";
     case Method::kPut:
       return "PUT";
+    case Method::kPatch:
+      return "PATCH";
     case Method::kDelete:
       return "DELETE";
   }
@@ -137,7 +139,9 @@ Answer answer_from(const httplib::Response& response) {
 
 /// Reasons live as long as the program, as Error demands.
 std::string_view interned(const std::string& word) {
+  static Mutex mutex;
   static std::set<std::string> words;
+  const MutexLock lock(mutex);
   return *words.insert(word).first;
 }
 
@@ -187,22 +191,95 @@ httplib::Headers headers_of(const Request& request) {
   return {request.headers.begin(), request.headers.end()};
 }
 
+/// An exception on its way through httplib, which is not written for them: kept, and thrown
+/// behind it.
+class Detour {
+ public:
+  /// Whether `step` returned.
+  template <typename Step>
+  bool run(const Step& step) {
+    try {
+      step();
+      return true;
+    } catch (...) {
+      thrown_ = std::current_exception();
+      return false;
+    }
+  }
+  bool taken() const { return thrown_ != nullptr; }
+  void rethrow() const {
+    if (thrown_) std::rethrow_exception(thrown_);
+  }
+
+ private:
+  std::exception_ptr thrown_;
+};
+
 /// Feeds httplib from a BodySource, whose pieces are larger than what one call may take.
 class Feed {
  public:
   explicit Feed(BodySource source) : source_(std::move(source)) {}
 
-  /// "" at the end of the body.
+  /// "" at the end of the body, and when the source throws.
   std::string_view next(size_t at_most) {
-    if (left_.empty()) left_ = source_();
+    if (left_.empty()) detour_.run([this] { left_ = source_(); });
     const std::string_view piece = left_.substr(0, at_most);
     left_.remove_prefix(piece.size());
     return piece;
   }
+  bool broken() const { return detour_.taken(); }
+  void rethrow() const { detour_.rethrow(); }
 
  private:
   BodySource source_;
   std::string_view left_;
+  Detour detour_;
+};
+
+/// One download over all its attempts: what the sink has, and of which bytes it is a part.
+class Reception {
+ public:
+  explicit Reception(const BodySink& sink) : sink_(sink) {}
+
+  /// The attempt that follows asks for what is missing.
+  void begin(httplib::Request& request) {
+    body_.clear();
+    if (taken_ > 0) request.headers.emplace("Range", str_cat("bytes=", taken_, '-'));
+  }
+  /// False: the bytes are not those that the sink has the beginning of.
+  bool take_head(const httplib::Response& head) {
+    ok_ = head.status >= 200 && head.status < 300;
+    const std::string etag = head.get_header_value("ETag");
+    if (taken_ > 0 && ok_) {
+      changed_ = head.status != kPartialContent || etag != etag_;
+      return !changed_;
+    }
+    etag_ = etag;
+    return true;
+  }
+  bool take(std::string_view piece) {
+    if (ok_) {
+      taken_ += piece.size();
+      return detour_.run([&] { sink_(piece); });
+    }
+    if (body_.size() + piece.size() <= kErrorBodyBytesMax) body_ += piece;
+    return true;
+  }
+  void rethrow() const { detour_.rethrow(); }
+
+  bool has_changed() const { return changed_; }
+  /// Whether the rest can be asked for.
+  bool may_go_on() const { return taken_ == 0 || !etag_.empty(); }
+  const std::string& error_body() const { return body_; }
+
+ private:
+  const BodySink& sink_;
+  Detour detour_;
+  std::string etag_;
+  std::string body_;
+  uint64_t taken_ = 0;
+  bool ok_ = false;
+  bool changed_ = false;
 };
 
 }  // namespace
@@ -252,29 +329,52 @@ bool says_no_changes(const Answer& answer) {
 }
 
 struct Client::State {
-  State(const Settings& settings, Sleep between_attempts)
+  State(const Settings& settings, Patience how_long)
       : endpoint(split_endpoint(settings.endpoint.value)),
         http(endpoint.origin),
-        sleep(std::move(between_attempts)) {
+        patience(std::move(how_long)) {
     if (!http.is_valid())
       throw usage_error(str_cat("using endpoint \"", settings.endpoint.value, "\": not a URL"));
-    http.set_url_encode(false);
-    http.set_keep_alive(true);
-    http.set_tcp_nodelay(true);
-    http.set_decompress(false);
-    http.set_connection_timeout(kConnectTimeout);
-    http.set_read_timeout(kAnswerTimeout);
-    http.set_write_timeout(kAnswerTimeout);
-    if (!settings.access_key.value.empty()) {
+    if (!patience.sleep) patience.sleep = [](auto time) { std::this_thread::sleep_for(time); };
+    configure(http);
+    if (!settings.token.value.empty()) {
+      http.set_bearer_token_auth(settings.token.value);
+    } else if (!settings.access_key.value.empty()) {
       http.set_basic_auth(settings.access_key.value, settings.secret_key.value);
     }
+  }
+
+  void configure(httplib::Client& client) const {
+    client.set_url_encode(false);
+    client.set_keep_alive(true);
+    client.set_tcp_nodelay(true);
+    client.set_decompress(false);
+    client.set_connection_timeout(patience.connect);
+    client.set_read_timeout(patience.answer);
+    client.set_write_timeout(patience.answer);
+  }
+
+  /// The connection that the request goes over.
+  httplib::Client& connection(const Request& request) {
+    if (request.url.empty()) return http;
+    const std::string origin = split_endpoint(request.url).origin;
+    std::unique_ptr<httplib::Client>& other = others[origin];
+    if (!other) {
+      other = std::make_unique<httplib::Client>(origin);
+      configure(*other);
+    }
+    return *other;
   }
 
   httplib::Request prepare(const Request& request) const {
     httplib::Request out;
     out.method = name_of(request.method);
-    out.path = str_cat(endpoint.root, kApiRoot, target_of(request));
     out.headers = headers_of(request);
+    if (!request.url.empty()) {
+      out.path = split_endpoint(request.url).root;
+      return out;
+    }
+    out.path = str_cat(endpoint.root, kApiRoot, target_of(request));
     out.headers.emplace("Accept", "application/json");
     if (!request.json.empty()) {
       out.headers.emplace("Content-Type", "application/json");
@@ -286,12 +386,13 @@ struct Client::State {
   /// `once` sends and returns what came; `repeatable` tells whether the server may see the request
   /// twice.
   template <typename Once>
-  Answer persist(bool repeatable, const Once& once) {
+  Answer persist(const Request& request, bool repeatable, const Once& once) {
     std::optional<Answer> last;
     httplib::Error failure = httplib::Error::Unknown;
-    for (int attempt = 0; attempt < kAttempts; ++attempt) {
-      if (attempt > 0) sleep(pause_before(attempt, last));
-      httplib::Result result = once();
+    httplib::Client& client = connection(request);
+    for (int attempt = 0; attempt < patience.attempts; ++attempt) {
+      if (attempt > 0) patience.sleep(pause_before(attempt, last));
+      httplib::Result result = once(client);
       if (result) {
         last = answer_from(*result);
         const bool again = is_busy(last->status) && (repeatable || last->status != kBadGateway);
@@ -303,26 +404,31 @@ struct Client::State {
       }
     }
     if (last) return *last;
-    throw Error(ErrorCode::kUnavailable,
-                str_cat("talking to ", endpoint.origin, ": ", in_words(failure)));
+    throw no_answer(request, failure);
+  }
+
+  Error no_answer(const Request& request, httplib::Error failure) const {
+    const std::string origin =
+        request.url.empty() ? endpoint.origin : split_endpoint(request.url).origin;
+    return Error(ErrorCode::kUnavailable, str_cat("talking to ", origin, ": ", in_words(failure)));
   }
 
   const Endpoint endpoint;
   httplib::Client http;
-  const Sleep sleep;
+  /// Of presigned URLs, by scheme and authority.
+  std::map<std::string, std::unique_ptr<httplib::Client>> others;
+  Patience patience;
 };
 
-Client::Client(const Settings& settings)
-    : Client(settings, [](std::chrono::milliseconds time) { std::this_thread::sleep_for(time); }) {}
-
-Client::Client(const Settings& settings, Sleep sleep)
-    : state_(std::make_unique<State>(settings, std::move(sleep))) {}
+Client::Client(const Settings& settings, Patience patience)
+    : state_(std::make_unique<State>(settings, std::move(patience))) {}
 
 Client::~Client() = default;
 
 Answer Client::ask(const Request& request) {
-  return state_->persist(may_repeat(request.method),
-                         [&] { return state_->http.send(state_->prepare(request)); });
+  return state_->persist(request, may_repeat(request.method), [&](httplib::Client& http) {
+    return http.send(state_->prepare(request));
+  });
 }
 
 Json Client::call(const Request& request) {
@@ -351,60 +457,57 @@ void Client::each(Request request, const std::function<bool(const Json&)>& each)
 }
 
 Answer Client::download(const Request& request, const BodySink& sink) {
-  bool started = false;
-  const auto once = [&] {
+  Reception reception(sink);
+  const auto once = [&](httplib::Client& http) {
     httplib::Request out = state_->prepare(request);
-    auto body = std::make_shared<std::string>();
-    auto ok = std::make_shared<bool>(false);
-    out.response_handler = [ok](const httplib::Response& head) {
-      *ok = head.status >= 200 && head.status < 300;
-      return true;
+    reception.begin(out);
+    out.response_handler = [&](const httplib::Response& head) { return reception.take_head(head); };
+    out.content_receiver = [&](const char* data, size_t size, uint64_t, uint64_t) {
+      return reception.take({data, size});
     };
-    out.content_receiver = [&, body, ok](const char* data, size_t size, uint64_t, uint64_t) {
-      if (*ok) {
-        started = true;
-        sink({data, size});
-      } else if (body->size() + size <= kErrorBodyBytesMax) {
-        body->append(data, size);
-      }
-      return true;
-    };
-    httplib::Result result = state_->http.send(out);
-    if (result) result->body = *body;
-    // What the sink has taken cannot be taken back, so a body that breaks off is not asked for
-    // again.
-    if (!result && started) {
-      throw Error(ErrorCode::kUnavailable, str_cat("reading from ", state_->endpoint.origin, ": ",
-                                                   in_words(result.error())));
+    httplib::Result result = http.send(out);
+    reception.rethrow();
+    if (result) {
+      result->body = reception.error_body();
+    } else if (reception.has_changed()) {
+      throw Error(ErrorCode::kPreconditionFailed,
+                  "the object changed while it was read; read it again");
+    } else if (!reception.may_go_on()) {
+      throw state_->no_answer(request, httplib::Error::Read);
     }
     return result;
   };
-  return state_->persist(true, once);
+  return state_->persist(request, true, once);
 }
 
 Answer Client::upload(const Upload& upload) {
-  const auto once = [&]() -> httplib::Result {
-    auto feed = std::make_shared<Feed>(upload.open());
-    httplib::Request out = state_->prepare(upload.request);
-    if (upload.size_bytes < 0) {
-      const auto chunks = [feed](size_t, httplib::DataSink& sink) {
-        const std::string_view piece = feed->next(SIZE_MAX);
-        if (piece.empty()) {
-          sink.done();
-          return true;
-        }
-        return sink.write(piece.data(), piece.size());
-      };
-      return state_->http.Post(out.path, out.headers, chunks, upload.content_type);
-    }
-    const auto fixed = [feed](size_t, size_t length, httplib::DataSink& sink) {
-      const std::string_view piece = feed->next(length);
+  const auto once = [&](httplib::Client& http) {
+    Feed feed(upload.open());
+    const httplib::Request out = state_->prepare(upload.request);
+    const auto send = [&](auto... body) {
+      return upload.request.method == Method::kPut
+                 ? http.Put(out.path, out.headers, body..., upload.content_type)
+                 : http.Post(out.path, out.headers, body..., upload.content_type);
+    };
+    const auto chunks = [&feed](size_t, httplib::DataSink& sink) {
+      const std::string_view piece = feed.next(SIZE_MAX);
+      if (feed.broken()) return false;
+      if (!piece.empty()) return sink.write(piece.data(), piece.size());
+      sink.done();
+      return true;
+    };
+    const auto fixed = [&feed](size_t, size_t length, httplib::DataSink& sink) {
+      const std::string_view piece = feed.next(length);
       return !piece.empty() && sink.write(piece.data(), piece.size());
     };
-    return state_->http.Post(out.path, out.headers, static_cast<size_t>(upload.size_bytes), fixed,
-                             upload.content_type);
+    httplib::Result result =
+        upload.size_bytes < 0
+            ? send(httplib::ContentProviderWithoutLength(chunks))
+            : send(static_cast<size_t>(upload.size_bytes), httplib::ContentProvider(fixed));
+    feed.rethrow();
+    return result;
   };
-  return state_->persist(upload.size_bytes >= 0, once);
+  return state_->persist(upload.request, upload.size_bytes >= 0, once);
 }
 
 }  // namespace tarn::cli

@@ -21,7 +21,7 @@ namespace tarn::cli {
 using Json = nlohmann::json;
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
-enum class Method { kGet, kHead, kPost, kPut, kDelete };
+enum class Method { kGet, kHead, kPost, kPut, kPatch, kDelete };
 
 struct Request {
   Method method = Method::kGet;
@@ -29,6 +29,7 @@ struct Request {
   Pairs query{};
   Pairs headers{};
   std::string json{};  ///< the body; "" = none
+  std::string url{};   ///< instead of path and query: a presigned URL, asked without our keys
 };
 
 /// "/repositories/lake/branches/main": each segment percent-encoded. Throws a usage error for an
@@ -67,15 +68,22 @@ struct Upload {
   std::function<BodySource()> open;  ///< called for each attempt, starts at the first byte
 };
 
+/// How long a client tries.
+struct Patience {
+  int attempts = 4;
+  std::chrono::seconds connect{10};
+  /// Commits wait for hooks, which may run for minutes.
+  std::chrono::seconds answer{600};
+  /// Does the waiting between attempts.
+  std::function<void(std::chrono::milliseconds)> sleep{};
+};
+
 /// One connection to one server, reused. Calls that may be repeated safely are repeated a few
 /// times, with growing pauses, when the server cannot be reached or says that it is busy. One
 /// thread at a time.
 class Client {
  public:
-  using Sleep = std::function<void(std::chrono::milliseconds)>;
-  explicit Client(const Settings& settings);
-  /// `sleep` does the waiting between attempts.
-  Client(const Settings& settings, Sleep sleep);
+  explicit Client(const Settings& settings, Patience patience = {});
   ~Client();
 
   /// Any answer below 500 that is not 429, and the last one when the attempts are used up.
@@ -87,7 +95,10 @@ class Client {
   void each(Request request, const std::function<bool(const Json&)>& each);
 
   /// Memory is bounded by one piece. The body of an answer that is not ok() is not given to `sink`.
+  /// A body that breaks off is asked for from there, as long as its ETag stays the same. What
+  /// `sink` throws ends the download.
   Answer download(const Request& request, const BodySink& sink);
+  /// What the body's source throws ends the upload.
   Answer upload(const Upload& upload);
 
  private:

@@ -93,15 +93,17 @@ class ClientTest : public testing::Test {
     const int port = server_.bind_to_any_port("127.0.0.1");
     thread_ = std::jthread([this] { server_.listen_after_bind(); });
     while (!server_.is_running()) std::this_thread::yield();
-    return client_of(str_cat("http://127.0.0.1:", port));
+    origin_ = str_cat("http://127.0.0.1:", port);
+    return client_of(origin_);
   }
 
   Client client_of(const std::string& endpoint) {
     return Client(
         {.endpoint = {endpoint, ""}, .access_key = {"key", ""}, .secret_key = {"secret", ""}},
-        [this](std::chrono::milliseconds time) { pauses_.push_back(time.count()); });
+        {.sleep = [this](std::chrono::milliseconds time) { pauses_.push_back(time.count()); }});
   }
 
+  std::string origin_;
   std::vector<int64_t> pauses_;
   httplib::Server server_;
   std::jthread thread_;
@@ -216,6 +218,110 @@ TEST_F(ClientTest, DownloadsToTheSinkButNotErrors) {
   got.clear();
   EXPECT_EQ(client.download({.path = "/bad"}, sink).message(), "not found");
   EXPECT_EQ(got, "");
+}
+
+/// Answers with all of `body`, but breaks off the first `breaks` answers in the middle of it.
+void serve_with_breaks(httplib::Server& server, const std::string& body, std::atomic<int>& breaks,
+                       const std::function<std::string()>& etag) {
+  server.Get("/api/v1/x", [&, etag](const httplib::Request&, httplib::Response& response) {
+    response.set_header("ETag", etag());
+    const bool broken = breaks-- > 0;
+    response.set_content_provider(
+        body.size(), "application/octet-stream",
+        [&body, broken](size_t offset, size_t length, httplib::DataSink& sink) {
+          if (broken && offset >= body.size() / 2) return false;
+          return sink.write(body.data() + offset, std::min<size_t>(length, 100'000));
+        });
+  });
+}
+
+TEST_F(ClientTest, GoesOnWhereADownloadBrokeOff) {
+  std::string body(1'000'000, '.');
+  for (size_t i = 0; i < body.size(); ++i) body[i] = static_cast<char>('a' + i % 23);
+  std::atomic<int> breaks = 2;
+  serve_with_breaks(server_, body, breaks, [] { return "\"e\""; });
+  std::string got;
+  const Answer answer =
+      client().download({.path = "/x"}, [&](std::string_view piece) { got += piece; });
+  EXPECT_EQ(answer.status, 206);
+  EXPECT_TRUE(got == body) << got.size();
+  EXPECT_EQ(pauses_.size(), 2u);
+}
+
+TEST_F(ClientTest, DoesNotJoinTwoObjectsIntoOne) {
+  const std::string body(1'000'000, 'b');
+  std::atomic<int> breaks = 1;
+  std::atomic<int> calls = 0;
+  serve_with_breaks(server_, body, breaks, [&] { return std::to_string(++calls); });
+  std::string got;
+  const auto download = [&](Client client) {
+    client.download({.path = "/x"}, [&](std::string_view piece) { got += piece; });
+  };
+  EXPECT_THROW(download(client()), Error);
+  EXPECT_LT(got.size(), body.size());
+}
+
+TEST_F(ClientTest, WhatASinkOrASourceThrowsComesOut) {
+  server_.Get("/api/v1/x", [](const httplib::Request&, httplib::Response& response) {
+    response.set_content("some bytes", "application/octet-stream");
+  });
+  server_.Post("/api/v1/x", [](const httplib::Request&, httplib::Response&) {});
+  const auto fail = [] { throw Error(ErrorCode::kDataLoss, "the disk is full"); };
+  Client client = this->client();
+  const auto message_of = [](const std::function<void()>& call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      return error.message();
+    }
+    return std::string();
+  };
+  const auto download = [&] { client.download({.path = "/x"}, [&](std::string_view) { fail(); }); };
+  EXPECT_EQ(message_of(download), "the disk is full");
+  for (int64_t size : {-1, 10}) {
+    const auto upload = [&] {
+      client.upload({.request = {.method = Method::kPost, .path = "/x"},
+                     .content_type = "text/plain",
+                     .size_bytes = size,
+                     .open = [&]() -> BodySource {
+                       return [&]() -> std::string_view {
+                         fail();
+                         return {};
+                       };
+                     }});
+    };
+    EXPECT_EQ(message_of(upload), "the disk is full") << size;
+  }
+  EXPECT_EQ(pauses_.size(), 0u);
+}
+
+TEST_F(ClientTest, AsksPresignedUrlsWithoutKeys) {
+  std::string seen;
+  const auto look = [&](const httplib::Request& request, httplib::Response&) {
+    seen += str_cat(request.method, ' ', request.target, ' ',
+                    request.get_header_value("Authorization"), ';');
+  };
+  server_.Get("/bucket/key", look);
+  server_.Put("/bucket/key", look);
+  Client client = this->client();
+  const std::string url = str_cat(origin_, "/bucket/key?X-Amz-Signature=a%2Fb");
+  client.download({.url = url}, [](std::string_view) {});
+  client.upload({.request = {.method = Method::kPut, .url = url},
+                 .content_type = "text/plain",
+                 .size_bytes = 0,
+                 .open = [] { return [] { return std::string_view(); }; }});
+  EXPECT_EQ(seen, "GET /bucket/key?X-Amz-Signature=a%2Fb ;PUT /bucket/key?X-Amz-Signature=a%2Fb ;");
+}
+
+TEST_F(ClientTest, ATokenStandsInForTheKeys) {
+  std::string authorization;
+  server_.Get("/api/v1/x", [&](const httplib::Request& request, httplib::Response&) {
+    authorization = request.get_header_value("Authorization");
+  });
+  client();
+  Client client({.endpoint = {origin_, ""}, .access_key = {"key", ""}, .token = {"t0ken", ""}});
+  client.ask({.path = "/x"});
+  EXPECT_EQ(authorization, "Bearer t0ken");
 }
 
 Upload upload_of(const std::string& body, bool sized) {

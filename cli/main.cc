@@ -3,12 +3,14 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "cli/arguments.h"
 #include "cli/commands/commands.h"
 #include "cli/failure.h"
 #include "cli/session.h"
+#include "core/base/str_cat.h"
 
 namespace tarn::cli {
 namespace {
@@ -26,29 +28,13 @@ void declare_global(CommandTree& tree, Global& global) {
       .option("--access-key", global.flags.access_key, "(TARN_ACCESS_KEY)")
       .option("--secret-key", global.flags.secret_key,
               "(TARN_SECRET_KEY, which other users cannot see)")
+      .option("--token", global.flags.token, "of a login, instead of keys (TARN_TOKEN)")
       .option("--repo", global.flags.repository, "repository of short names (TARN_REPO)")
       .option("--branch", global.flags.branch, "branch of short paths (TARN_BRANCH)")
       .option("--config", global.flags.file,
               "configuration file (TARN_CONFIG, ~/.config/tarn/config.yaml)")
       .option("-o,--output", global.output, "table, json, jsonl, csv, md or name")
       .flag("-q,--quiet", global.quiet, "no remarks");
-}
-
-void declare_commands(CommandTree& tree) {
-  add_repo_commands(tree);
-  add_branch_commands(tree);
-  add_tag_commands(tree);
-  add_commit_command(tree);
-  add_log_command(tree);
-  add_diff_command(tree);
-  add_merge_command(tree);
-  add_revert_commands(tree);
-  add_import_command(tree);
-  add_fs_commands(tree);
-  add_fs_transfer_commands(tree);
-  add_config_commands(tree);
-  add_version_command(tree);
-  add_doctor_command(tree);
 }
 
 Terminal look_at_terminal(const Environment& environment, bool quiet) {
@@ -62,14 +48,28 @@ ExitCode run(const CommandTree::Run& command, const Global& global) {
   Output out(parse_format(global.output), std::cout, std::cerr, global.quiet);
   Client client(settings);
   Session session{settings, client, out, look_at_terminal(environment, global.quiet)};
-  return command(session);
+  const ExitCode code = command(session);
+  if (!std::cout.flush()) throw Error(ErrorCode::kInternal, "writing to standard output: failed");
+  return code;
+}
+
+/// What nlohmann throws when a field is missing or of another type.
+Error strange_answer(const Json::exception& error) {
+  return Error(ErrorCode::kInternal,
+               str_cat("reading the answer: not what a Tarn server sends (`tarn doctor` looks at "
+                       "the endpoint): ",
+                       error.what()));
 }
 
 ExitCode parse_and_run(const std::vector<std::string>& arguments) {
   CommandTree tree;
   Global global;
   declare_global(tree, global);
-  declare_commands(tree);
+  add_commands(tree);
+  const auto fail = [&](const Error& error) {
+    print_failure(std::cerr, error, global.output == "json" || global.output == "jsonl");
+    return exit_code_of(error);
+  };
   try {
     const CommandTree::Parsed parsed = tree.parse(arguments);
     if (!parsed.run) {
@@ -78,11 +78,11 @@ ExitCode parse_and_run(const std::vector<std::string>& arguments) {
     }
     return run(parsed.run, global);
   } catch (const Error& error) {
-    print_failure(std::cerr, error, global.output == "json" || global.output == "jsonl");
-    return exit_code_of(error);
+    return fail(error);
+  } catch (const Json::exception& error) {
+    return fail(strange_answer(error));
   } catch (const std::exception& error) {
-    print_failure(std::cerr, Error(ErrorCode::kInternal, error.what()), false);
-    return ExitCode::kFailure;
+    return fail(Error(ErrorCode::kInternal, error.what()));
   }
 }
 

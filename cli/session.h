@@ -23,7 +23,9 @@ struct Session {
   Output& out;
   Terminal terminal;
 
-  Defaults defaults() const { return {settings.repository.value, settings.branch.value}; }
+  Defaults defaults() const {
+    return {settings.repository.value, settings.branch.value, settings.base_uri.value};
+  }
   Uri repository(std::string_view text) const { return repository_uri(text, defaults()); }
   Uri ref(std::string_view text) const { return ref_uri(text, defaults()); }
   Uri object(std::string_view text) const { return object_uri(text, defaults()); }

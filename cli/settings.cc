@@ -1,7 +1,10 @@
 #include "cli/settings.h"
 
 #include <array>
+#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 
@@ -19,27 +22,31 @@ constexpr std::string_view kDefaultEndpoint = "http://127.0.0.1:8000";
 constexpr std::string_view kApiSuffix = "/api/v1";
 constexpr int kOwnerOnly = 0600;
 
-/// One setting under all its names.
+/// One setting under all its names; those it does not have are "" (or null).
 struct Source {
   Setting Settings::*setting;
   std::string Flags::*flag;
   std::string_view flag_name;
   std::string_view variable;
-  std::string_view lakectl_variable;  ///< "" = lakectl has none
-  std::string_view key;               ///< in our file
-  std::string_view lakectl_section;   ///< in lakectl's file: section, then key
+  std::string_view lakectl_variable;
+  std::string_view key;              ///< in our file
+  std::string_view lakectl_section;  ///< in lakectl's file: section, then key
   std::string_view lakectl_key;
+  bool secret = false;
 };
 
-constexpr std::array<Source, 5> kSources{{
+constexpr std::array<Source, 7> kSources{{
     {&Settings::endpoint, &Flags::endpoint, "--endpoint", "TARN_ENDPOINT",
      "LAKECTL_SERVER_ENDPOINT_URL", "endpoint", "server", "endpoint_url"},
     {&Settings::access_key, &Flags::access_key, "--access-key", "TARN_ACCESS_KEY",
      "LAKECTL_CREDENTIALS_ACCESS_KEY_ID", "access_key", "credentials", "access_key_id"},
     {&Settings::secret_key, &Flags::secret_key, "--secret-key", "TARN_SECRET_KEY",
-     "LAKECTL_CREDENTIALS_SECRET_ACCESS_KEY", "secret_key", "credentials", "secret_access_key"},
+     "LAKECTL_CREDENTIALS_SECRET_ACCESS_KEY", "secret_key", "credentials", "secret_access_key",
+     true},
+    {&Settings::token, &Flags::token, "--token", "TARN_TOKEN", "", "token", "", "", true},
     {&Settings::repository, &Flags::repository, "--repo", "TARN_REPO", "", "repo", "", ""},
     {&Settings::branch, &Flags::branch, "--branch", "TARN_BRANCH", "", "branch", "", ""},
+    {&Settings::base_uri, nullptr, "", "", "LAKECTL_BASE_URI", "", "", ""},
 }};
 
 struct File {
@@ -102,7 +109,9 @@ std::optional<std::string> scalar(const YAML::Node& root, std::string_view secti
 
 Setting resolve(const Source& source, const Flags& flags, const Environment& environment,
                 const File& file) {
-  if (!(flags.*source.flag).empty()) return {flags.*source.flag, std::string(source.flag_name)};
+  if (source.flag != nullptr && !(flags.*source.flag).empty()) {
+    return {flags.*source.flag, std::string(source.flag_name)};
+  }
   for (std::string_view variable : {source.variable, source.lakectl_variable}) {
     if (auto value = non_empty(environment, variable)) return {*value, std::string(variable)};
   }
@@ -120,16 +129,26 @@ void tidy_endpoint(Setting& endpoint) {
   if (url.find("://") == std::string::npos) url.insert(0, "http://");
 }
 
+void need_known_key(const std::string& key) {
+  std::string known;
+  for (const Source& source : kSources) {
+    if (source.key.empty()) continue;
+    if (source.key == key) return;
+    known += str_cat(known.empty() ? "" : ", ", source.key);
+  }
+  throw usage_error(str_cat("setting \"", key, "\": not one of ", known));
+}
+
 void write_owner_only(const std::filesystem::path& file, const std::string& text) {
   const std::string next = str_cat(file.string(), ".new");
   const int fd = ::open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kOwnerOnly);
   bool written =
       fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   if (fd >= 0) written = ::close(fd) == 0 && written;
-  std::error_code failed;
-  if (written) std::filesystem::rename(next, file, failed);
-  if (!written || failed) {
-    throw Error(ErrorCode::kInternal, str_cat("writing configuration ", file.string(), ": failed"));
+  if (written) written = std::rename(next.c_str(), file.c_str()) == 0;
+  if (!written) {
+    throw Error(ErrorCode::kInternal,
+                str_cat("writing configuration ", file.string(), ": ", std::strerror(errno)));
   }
 }
 
@@ -154,20 +173,25 @@ Settings load_settings(const Flags& flags, const Environment& environment) {
   return settings;
 }
 
-void save_setting(const std::filesystem::path& file, std::string_view key,
-                  const std::string& value) {
-  bool known = false;
-  for (const Source& source : kSources) known = known || source.key == key;
-  if (!known) {
-    throw usage_error(str_cat("setting \"", key,
-                              "\": not one of endpoint, access_key, secret_key, repo, branch"));
+std::vector<NamedSetting> named_settings(const Settings& settings) {
+  std::vector<NamedSetting> all;
+  for (const Source& source : kSources) {
+    if (!source.key.empty()) all.push_back({source.key, settings.*source.setting, source.secret});
   }
+  return all;
+}
+
+void save_settings(const std::filesystem::path& file,
+                   const std::vector<std::pair<std::string, std::string>>& values) {
+  for (const auto& [key, value] : values) need_known_key(key);
   std::error_code ignored;
   YAML::Node root = std::filesystem::exists(file, ignored) ? read_yaml(file) : YAML::Node();
-  if (value.empty()) {
-    root.remove(std::string(key));
-  } else {
-    root[std::string(key)] = value;
+  for (const auto& [key, value] : values) {
+    if (value.empty()) {
+      root.remove(key);
+    } else {
+      root[key] = value;
+    }
   }
   std::ostringstream text;
   text << root << '\n';

@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace tarn::cli {
 
@@ -21,8 +23,10 @@ struct Settings {
   Setting endpoint{};  ///< without a trailing "/" or "/api/v1"
   Setting access_key{};
   Setting secret_key{};
+  Setting token{};  ///< instead of the keys
   Setting repository{};
   Setting branch{};
+  Setting base_uri{};            ///< what short names are appended to when no repository is set
   std::filesystem::path file{};  ///< what `config set` writes
 };
 
@@ -31,6 +35,7 @@ struct Flags {
   std::string endpoint{};
   std::string access_key{};
   std::string secret_key{};
+  std::string token{};
   std::string repository{};
   std::string branch{};
   std::string file{};
@@ -41,17 +46,25 @@ using Environment = std::function<std::optional<std::string>(std::string_view na
 Environment process_environment();
 
 /// Looks at flags, then TARN_*, then LAKECTL_*, then the first file that exists of: --config or
-/// TARN_CONFIG,
-/// ~/.config/tarn/config.yaml, LAKECTL_CONFIG_FILE, ~/.lakectl.yaml. A file that --config or
-/// TARN_CONFIG names hides the later ones even before it exists. Throws a usage error for a file
-/// that cannot be read as YAML.
+/// TARN_CONFIG, ~/.config/tarn/config.yaml, LAKECTL_CONFIG_FILE, ~/.lakectl.yaml. A file that
+/// --config or TARN_CONFIG names hides the later ones even before it exists. Throws a usage error
+/// for a file that cannot be read as YAML.
 Settings load_settings(const Flags& flags, const Environment& environment);
 
-/// Sets one key of the file (endpoint, access_key, secret_key, repo, branch), keeping the others;
-/// the file is written anew beside the old one and is readable by its owner only. An empty value
-/// removes the key. Throws a usage error for another key.
-void save_setting(const std::filesystem::path& file, std::string_view key,
-                  const std::string& value);
+/// A setting under its key in the file; secrets are not to be shown.
+struct NamedSetting {
+  std::string_view key;
+  const Setting& setting;
+  bool secret;
+};
+/// Those that a file can hold, in the order in which they are shown.
+std::vector<NamedSetting> named_settings(const Settings& settings);
+
+/// Sets keys of the file (those of named_settings), keeping the others; the file is written anew
+/// beside the old one and is readable by its owner only. An empty value removes its key. Throws a
+/// usage error, and changes nothing, for a key that is not known.
+void save_settings(const std::filesystem::path& file,
+                   const std::vector<std::pair<std::string, std::string>>& values);
 
 /// Whether a person may be asked: CI unset and standard input a terminal.
 bool may_prompt(const Environment& environment, bool input_is_terminal);

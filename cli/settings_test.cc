@@ -13,6 +13,7 @@
 #include "cli/exit_code.h"
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
+#include "core/base/str_cat.h"
 
 namespace tarn::cli {
 
@@ -75,10 +76,12 @@ TEST_F(SettingsTest, KnowTheVariablesOfLakectl) {
   variables_["LAKECTL_CREDENTIALS_ACCESS_KEY_ID"] = "AKIA";
   variables_["LAKECTL_CREDENTIALS_SECRET_ACCESS_KEY"] = "secret";
   variables_["TARN_SECRET_KEY"] = "ours";
+  variables_["LAKECTL_BASE_URI"] = "lakefs://lake/main/";
   const Settings settings = load();
   EXPECT_EQ(settings.endpoint, (Setting{"http://lake:8000", "LAKECTL_SERVER_ENDPOINT_URL"}));
   EXPECT_EQ(settings.access_key, (Setting{"AKIA", "LAKECTL_CREDENTIALS_ACCESS_KEY_ID"}));
   EXPECT_EQ(settings.secret_key, (Setting{"ours", "TARN_SECRET_KEY"}));
+  EXPECT_EQ(settings.base_uri, (Setting{"lakefs://lake/main/", "LAKECTL_BASE_URI"}));
 }
 
 TEST_F(SettingsTest, ReadTheFileOfLakectlWhenThereIsNoneOfOurs) {
@@ -101,6 +104,17 @@ TEST_F(SettingsTest, TakeTheFileThatIsNamed) {
   EXPECT_EQ(load({.file = (home_ / "absent.yaml").string()}).repository, Setting());
 }
 
+TEST_F(SettingsTest, NameAllThatAFileCanHold) {
+  write(".config/tarn/config.yaml", "token: t\nrepo: lake\n");
+  const Settings settings = load();
+  std::string shown;
+  for (const NamedSetting& named : named_settings(settings)) {
+    shown += str_cat(named.key, '=', named.secret ? "*" : named.setting.value, ' ');
+  }
+  EXPECT_EQ(shown,
+            "endpoint=http://127.0.0.1:8000 access_key= secret_key=* token=* repo=lake branch= ");
+}
+
 TEST_F(SettingsTest, AnEmptyVariableIsNotSet) {
   write(".config/tarn/config.yaml", "repo: filed\n");
   variables_["TARN_REPO"] = "";
@@ -119,10 +133,9 @@ TEST_F(SettingsTest, RefuseAFileThatIsNotYaml) {
 
 TEST_F(SettingsTest, SavingKeepsOtherKeysAndHidesTheFile) {
   const fs::path file = home_ / "new/config.yaml";
-  save_setting(file, "secret_key", "a: b # c");
-  save_setting(file, "repo", "lake");
-  save_setting(file, "branch", "main");
-  save_setting(file, "branch", "");
+  save_settings(file, {{"secret_key", "a: b # c"}, {"repo", "lake"}});
+  save_settings(file, {{"branch", "main"}});
+  save_settings(file, {{"branch", ""}});
   variables_["TARN_CONFIG"] = file.string();
   EXPECT_EQ(load().secret_key.value, "a: b # c");
   EXPECT_EQ(load().repository.value, "lake");
@@ -133,7 +146,7 @@ TEST_F(SettingsTest, SavingKeepsOtherKeysAndHidesTheFile) {
 }
 
 TEST_F(SettingsTest, SavingRefusesAnUnknownKey) {
-  EXPECT_THROW(save_setting(home_ / "c.yaml", "endpiont", "x"), Error);
+  EXPECT_THROW(save_settings(home_ / "c.yaml", {{"repo", "x"}, {"endpiont", "x"}}), Error);
   EXPECT_FALSE(fs::exists(home_ / "c.yaml"));
 }
 

@@ -37,6 +37,13 @@ std::optional<Uri> full_uri(std::string_view text) {
   return std::nullopt;
 }
 
+/// A full URI, or a short name behind the base URI.
+std::optional<Uri> full_uri(std::string_view text, const Defaults& defaults) {
+  const bool has_base = defaults.repository.empty() && !defaults.base_uri.empty();
+  if (!has_base || text.find("://") != std::string_view::npos) return full_uri(text);
+  return full_uri(str_cat(defaults.base_uri, text));
+}
+
 void need_repository(const Uri& uri, std::string_view text) {
   if (!uri.repository.empty()) return;
   throw usage_error(str_cat(
@@ -57,8 +64,8 @@ void refuse_path(const Uri& uri, std::string_view text) {
 }  // namespace
 
 Uri repository_uri(std::string_view text, const Defaults& defaults) {
-  Uri uri =
-      full_uri(text).value_or(Uri{std::string(text.empty() ? defaults.repository : text), "", ""});
+  Uri uri = full_uri(text, defaults)
+                .value_or(Uri{std::string(text.empty() ? defaults.repository : text), "", ""});
   need_repository(uri, text);
   if (!uri.ref.empty())
     throw usage_error(str_cat("reading \"", text, "\": only a repository has meaning here"));
@@ -66,8 +73,9 @@ Uri repository_uri(std::string_view text, const Defaults& defaults) {
 }
 
 Uri ref_uri(std::string_view text, const Defaults& defaults) {
-  Uri uri = full_uri(text).value_or(
-      Uri{defaults.repository, std::string(text.empty() ? defaults.branch : text), ""});
+  Uri uri = full_uri(text, defaults)
+                .value_or(Uri{defaults.repository,
+                              std::string(text.empty() ? defaults.branch : text), ""});
   need_repository(uri, text);
   need_ref(uri, text);
   refuse_path(uri, text);
@@ -75,7 +83,8 @@ Uri ref_uri(std::string_view text, const Defaults& defaults) {
 }
 
 Uri prefix_uri(std::string_view text, const Defaults& defaults) {
-  Uri uri = full_uri(text).value_or(Uri{defaults.repository, defaults.branch, std::string(text)});
+  Uri uri = full_uri(text, defaults)
+                .value_or(Uri{defaults.repository, defaults.branch, std::string(text)});
   need_repository(uri, text);
   need_ref(uri, text);
   return uri;

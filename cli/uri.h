@@ -18,6 +18,7 @@ struct Uri {
 struct Defaults {
   std::string repository;
   std::string branch;
+  std::string base_uri{};  ///< LAKECTL_BASE_URI: what short names are appended to instead
 };
 
 /// Each takes a full URI (tarn:// or lakefs://) or the short form in its name, and throws a usage

@@ -52,6 +52,15 @@ TEST(Uri, TakesShortNamesWithDefaults) {
   EXPECT_EQ(prefix_uri("", kLake), (Uri{"lake", "main", ""}));
 }
 
+TEST(Uri, AppendsShortNamesToTheBaseOfLakectl) {
+  const Defaults base{"", "", "lakefs://lake/"};
+  EXPECT_EQ(ref_uri("dev", base), (Uri{"lake", "dev", ""}));
+  EXPECT_EQ(object_uri("dev/a/b", base), (Uri{"lake", "dev", "a/b"}));
+  EXPECT_EQ(object_uri("tarn://other/main/x", base), (Uri{"other", "main", "x"}));
+  const Defaults both{"mine", "main", "lakefs://lake/"};
+  EXPECT_EQ(object_uri("dev/a", both), (Uri{"mine", "main", "dev/a"}));
+}
+
 TEST(Uri, SaysWhichPartIsMissing) {
   EXPECT_NE(usage_message([] { repository_uri("", kNone); }).find("--repo"), std::string::npos);
   EXPECT_NE(usage_message([] { ref_uri("tarn://lake", kNone); }).find("--branch"),

@@ -5,6 +5,9 @@
 
 namespace tarn::cli {
 
+/// All of the below, in the order in which help lists them.
+void add_commands(CommandTree& tree);
+
 void add_repo_commands(CommandTree& tree);
 void add_branch_commands(CommandTree& tree);
 void add_tag_commands(CommandTree& tree);

@@ -13,18 +13,15 @@ struct Show {};
 void declare_show(Command&, Show&) {}
 
 ExitCode show(Session& session, const Show&) {
-  const Settings& settings = session.settings;
-  Setting secret = settings.secret_key;
-  if (!secret.value.empty()) secret.value = "(set)";
-  const std::vector<std::pair<std::string, Setting>> all{
-      {"endpoint", settings.endpoint}, {"access_key", settings.access_key},
-      {"secret_key", secret},          {"repo", settings.repository},
-      {"branch", settings.branch},     {"file", {settings.file.string(), ""}}};
   ListWriter rows = session.out.list("Config", {"key", "value", "from"});
-  for (const auto& [key, setting] : all) {
-    rows.add({{"key", key}, {"value", setting.value}, {"from", setting.origin}},
-             {key, setting.value, setting.origin});
+  const auto add = [&](std::string_view key, const std::string& value, const std::string& from) {
+    rows.add({{"key", key}, {"value", value}, {"from", from}}, {std::string(key), value, from});
+  };
+  for (const NamedSetting& named : named_settings(session.settings)) {
+    const bool hidden = named.secret && !named.setting.value.empty();
+    add(named.key, hidden ? "(set)" : named.setting.value, named.setting.origin);
   }
+  add("file", session.settings.file.string(), "");
   rows.finish();
   return ExitCode::kOk;
 }
@@ -35,12 +32,12 @@ struct Set {
 };
 
 void declare_set(Command& command, Set& options) {
-  command.argument("KEY", options.key, "endpoint, access_key, secret_key, repo or branch")
+  command.argument("KEY", options.key, "one of those that `config show` shows")
       .optional_argument("VALUE", options.value, "left out: the key is removed");
 }
 
 ExitCode set(Session& session, const Set& options) {
-  save_setting(session.settings.file, options.key, options.value);
+  save_settings(session.settings.file, {{options.key, options.value}});
   session.out.remark(str_cat(options.value.empty() ? "removed " : "set ", options.key, " in ",
                              session.settings.file.string()));
   return ExitCode::kOk;

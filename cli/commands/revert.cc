@@ -1,4 +1,6 @@
 // tarn revert, tarn cherry-pick
+#include <optional>
+
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
@@ -21,12 +23,8 @@ void declare(Command& command, Options& options) {
   command.argument("COMMIT", options.commit, "tarn://repository/ref, or a ref in --repo")
       .optional_argument("BRANCH", options.branch, "the branch that changes; default --branch")
       .option("-m,--message", options.message, "instead of the usual one")
-      .option("--parent", options.parent, "of a merge commit: relative to which parent, from 1");
-}
-
-void declare_revert(Command& command, Options& options) {
-  declare(command, options);
-  command.flag("--require-changes", options.require_changes, "fail when there is nothing to undo");
+      .option("--parent", options.parent, "of a merge commit: relative to which parent, from 1")
+      .flag("--require-changes", options.require_changes, "fail when nothing changes");
 }
 
 struct Targets {
@@ -42,28 +40,30 @@ Targets targets_of(const Session& session, const Options& options) {
   return targets;
 }
 
-Json body_of(const Targets& targets, const Options& options) {
-  Json body{{"ref", targets.commit.ref}};
+/// Sends it to `verb`; nullopt when there was nothing to change.
+std::optional<Answer> ask(Session& session, std::string_view verb, const Targets& targets,
+                          const Options& options, Json body) {
+  body["ref"] = targets.commit.ref;
   if (!options.message.empty()) body["commit_overrides"] = {{"message", options.message}};
-  return body;
-}
-
-std::string branch_path(const Targets& targets) {
-  return api_path({"repositories", targets.branch.repository, "branches", targets.branch.ref});
+  const Answer answer = session.client.ask(
+      {.method = Method::kPost,
+       .path = str_cat(
+           api_path({"repositories", targets.branch.repository, "branches", targets.branch.ref}),
+           '/', verb),
+       .json = body.dump()});
+  if (says_no_changes(answer) && !options.require_changes) return std::nullopt;
+  if (!answer.ok()) throw error_from(answer);
+  return answer;
 }
 
 ExitCode revert(Session& session, const Options& options) {
   const Targets targets = targets_of(session, options);
-  Json body = body_of(targets, options);
-  body["parent_number"] = options.parent;
-  const Answer answer = session.client.ask(
-      {.method = Method::kPost, .path = branch_path(targets) + "/revert", .json = body.dump()});
-  if (says_no_changes(answer) && !options.require_changes) {
+  if (!ask(session, "revert", targets, options, {{"parent_number", options.parent}})) {
     print_no_changes(session.out, "Revert",
                      str_cat("nothing to undo on ", to_string(targets.branch)));
     return ExitCode::kOk;
   }
-  if (!answer.ok()) throw error_from(answer);
+  // The answer names no commit; one that came right behind would be shown instead.
   print_commit(session.out, "Revert",
                get_commit(session.client, targets.branch.repository, targets.branch.ref));
   return ExitCode::kOk;
@@ -71,19 +71,23 @@ ExitCode revert(Session& session, const Options& options) {
 
 ExitCode cherry_pick(Session& session, const Options& options) {
   const Targets targets = targets_of(session, options);
-  Json body = body_of(targets, options);
+  Json body = Json::object();
   if (options.parent != 0) body["parent_number"] = options.parent;
-  const Json commit = session.client.call({.method = Method::kPost,
-                                           .path = branch_path(targets) + "/cherry-pick",
-                                           .json = body.dump()});
-  print_commit(session.out, "CherryPick", commit);
+  const std::optional<Answer> answer =
+      ask(session, "cherry-pick", targets, options, std::move(body));
+  if (!answer) {
+    print_no_changes(session.out, "CherryPick",
+                     str_cat(to_string(targets.branch), " already has these changes"));
+    return ExitCode::kOk;
+  }
+  print_commit(session.out, "CherryPick", Json::parse(answer->body));
   return ExitCode::kOk;
 }
 
 }  // namespace
 
 void add_revert_commands(CommandTree& tree) {
-  tree.add<Options>("revert", "Undo a commit by a new one", declare_revert, revert);
+  tree.add<Options>("revert", "Undo a commit by a new one", declare, revert);
   tree.add<Options>("cherry-pick", "Repeat a commit on a branch", declare, cherry_pick);
 }
 

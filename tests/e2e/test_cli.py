@@ -147,6 +147,9 @@ def test_revert_and_cherry_pick(cli, repo):
     picked = cli.json("commit", "dev", "-m", "one")
     assert cli.json("cherry-pick", picked["id"], "main")["message"] == "one"
     assert repo.ref("main").object("a").exists()
+    assert cli.json("cherry-pick", picked["id"], "main") == {
+        "apiVersion": "tarn/v1", "kind": "CherryPick", "changed": False}
+    cli.run("cherry-pick", picked["id"], "main", "--require-changes", status=1)
     undone = cli.json("revert", "main", "main")
     assert undone["message"].startswith("Revert") and not repo.ref("main").object("a").exists()
     assert cli.json("revert", picked["id"], "dev")["changed"]
@@ -343,6 +346,19 @@ def test_exit_statuses_of_trouble(cli):
     assert (error["kind"], error["code"], error["exitCode"]) == ("Error", "unavailable", 9)
 
 
+def test_output_that_cannot_be_written_is_a_failure(cli):
+    with open("/dev/full", "wb") as full:
+        ended = subprocess.run([servers.program("tarn"), "branch", "list"], env=cli.environment, stdout=full,
+                               stderr=subprocess.PIPE, timeout=60, check=False)
+    assert (ended.returncode, b"standard output" in ended.stderr) == (1, True)
+
+
+def test_another_service_at_the_endpoint_is_told(cli, stubborn):
+    """Its answers are JSON, but not of this format."""
+    ended = cli.run("branch", "list", "lake", status=1)
+    assert "tarn doctor" in ended.talk
+
+
 def test_nobody_is_asked_in_ci(cli):
     """Even on a terminal: a job must fail, not hang."""
     import pty
@@ -378,6 +394,8 @@ def test_the_settings_of_lakectl_do(tarn, repo, tmp_path):
         "server": {"endpoint_url": f"{tarn.url}/api/v1"},
         "credentials": {"access_key_id": tarn.access_key, "secret_access_key": tarn.secret_key}}))
     assert cli.run("branch", "list", f"lakefs://{repo.id}", "-o", "name").text == "main\n"
+    put(repo, "d/a", b"x")
+    assert cli.run("fs", "cat", "main/d/a", LAKECTL_BASE_URI=f"lakefs://{repo.id}/").out == b"x"
 
 
 def test_doctor_and_version(cli):

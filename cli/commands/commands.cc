@@ -1,0 +1,22 @@
+#include "cli/commands/commands.h"
+
+namespace tarn::cli {
+
+void add_commands(CommandTree& tree) {
+  add_repo_commands(tree);
+  add_branch_commands(tree);
+  add_tag_commands(tree);
+  add_commit_command(tree);
+  add_log_command(tree);
+  add_diff_command(tree);
+  add_merge_command(tree);
+  add_revert_commands(tree);
+  add_import_command(tree);
+  add_fs_commands(tree);
+  add_fs_transfer_commands(tree);
+  add_config_commands(tree);
+  add_version_command(tree);
+  add_doctor_command(tree);
+}
+
+}  // namespace tarn::cli
