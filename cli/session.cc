@@ -3,21 +3,59 @@
 #include <iostream>
 
 #include <nlohmann/json.hpp>
+#include <termios.h>
+#include <unistd.h>
 
 #include "cli/exit_code.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::cli {
+namespace {
+
+/// While one lives, the terminal does not show what is typed.
+class SilentTerminal {
+ public:
+  SilentTerminal() {
+    known_ = ::tcgetattr(STDIN_FILENO, &before_) == 0;
+    termios silent = before_;
+    silent.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+    if (known_) ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent);
+  }
+  ~SilentTerminal() {
+    if (known_) ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &before_);
+  }
+  SilentTerminal(const SilentTerminal&) = delete;
+  SilentTerminal& operator=(const SilentTerminal&) = delete;
+
+ private:
+  termios before_{};
+  bool known_ = false;
+};
+
+}  // namespace
 
 void Session::confirm(std::string_view question, bool yes) {
   if (yes) return;
   if (!terminal.may_prompt) throw usage_error(str_cat(question, " Nobody to ask here: add --yes"));
-  std::cerr << question << " [y/N] " << std::flush;
-  std::string answer;
-  std::getline(std::cin, answer);
+  const std::string answer = ask(str_cat(question, " [y/N] "));
   if (answer == "y" || answer == "Y" || answer == "yes") return;
   throw Error(ErrorCode::kInvalidArgument, kReasonInterrupted,
               "not confirmed; nothing was changed");
+}
+
+std::string Session::ask(std::string_view question) {
+  std::cerr << question << std::flush;
+  std::string answer;
+  if (!std::getline(std::cin, answer))
+    throw Error(ErrorCode::kInvalidArgument, kReasonInterrupted, "no answer; nothing was changed");
+  return answer;
+}
+
+std::string Session::ask_secretly(std::string_view question) {
+  const SilentTerminal silence;
+  std::string answer = ask(question);
+  std::cerr << std::endl;
+  return answer;
 }
 
 Json metadata_from(const std::vector<std::string>& words) {

@@ -34,6 +34,10 @@ struct Session {
   /// Returns when `yes` or the person agrees. Throws a usage error that names --yes when there is
   /// nobody to ask, and interrupted when the person declines.
   void confirm(std::string_view question, bool yes);
+  /// One line that the person types; ask_secretly does not show it. Only if terminal.may_prompt.
+  /// Throws interrupted at the end of input.
+  std::string ask(std::string_view question);
+  std::string ask_secretly(std::string_view question);
 };
 
 /// "key=value" words as a map. Throws a usage error for a word without '='.

@@ -19,6 +19,11 @@ void add_revert_commands(CommandTree& tree);
 void add_import_command(CommandTree& tree);
 void add_fs_commands(CommandTree& tree);
 void add_fs_transfer_commands(CommandTree& tree);
+void add_auth_commands(CommandTree& tree);  ///< with the four below
+void add_auth_user_commands(CommandTree& tree);
+void add_auth_group_commands(CommandTree& tree);
+void add_auth_policy_commands(CommandTree& tree);
+void add_auth_credential_commands(CommandTree& tree);
 void add_config_commands(CommandTree& tree);
 void add_version_command(CommandTree& tree);
 void add_doctor_command(CommandTree& tree);

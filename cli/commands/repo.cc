@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/list_record.h"
 #include "cli/session.h"
 #include "core/base/str_cat.h"
 
@@ -86,16 +87,12 @@ void declare_list(Command& command, List& options) {
 }
 
 ExitCode list(Session& session, const List& options) {
-  ListWriter rows =
-      session.out.list("RepositoryList", {"repository", "created", "default branch", "storage"});
-  session.client.each(
-      {.path = "/repositories", .query = {{"prefix", options.prefix}}}, [&](const Json& item) {
-        rows.add(item,
-                 {item.value("id", ""), time_in_words(item.value("creation_date", int64_t{0})),
-                  item.value("default_branch", ""), item.value("storage_namespace", "")});
-        return true;
-      });
-  rows.finish();
+  print_list(session, {.path = "/repositories", .query = {{"prefix", options.prefix}}},
+             "RepositoryList", {"repository", "created", "default branch", "storage"},
+             [](const Json& item) -> Cells {
+               return {item.value("id", ""), time_in_words(item.value("creation_date", int64_t{0})),
+                       item.value("default_branch", ""), item.value("storage_namespace", "")};
+             });
   return ExitCode::kOk;
 }
 

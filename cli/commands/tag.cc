@@ -3,6 +3,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/commit_record.h"
+#include "cli/commands/list_record.h"
 #include "cli/session.h"
 #include "core/base/str_cat.h"
 
@@ -71,14 +72,11 @@ void declare_list(Command& command, List& options) {
 
 ExitCode list(Session& session, const List& options) {
   const Uri uri = session.repository(options.repository);
-  ListWriter rows = session.out.list("TagList", {"tag", "commit"});
   const Request request{.path = api_path({"repositories", uri.repository, "tags"}),
                         .query = {{"prefix", options.prefix}}};
-  session.client.each(request, [&](const Json& item) {
-    rows.add(item, {item.value("id", ""), item.value("commit_id", "")});
-    return true;
+  print_list(session, request, "TagList", {"tag", "commit"}, [](const Json& item) -> Cells {
+    return {item.value("id", ""), item.value("commit_id", "")};
   });
-  rows.finish();
   return ExitCode::kOk;
 }
 

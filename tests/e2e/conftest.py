@@ -11,6 +11,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
 import clients  # noqa: E402
+import command  # noqa: E402
 import lakefs  # noqa: E402
 import openapi  # noqa: E402
 import servers  # noqa: E402
@@ -116,6 +117,12 @@ def client(tarn):
 @pytest.fixture
 def repo(client, name):
     return lakefs.repository(name, client=client).create(storage_namespace=f"local://{name}")
+
+
+@pytest.fixture
+def cli(tarn, repo, tmp_path):
+    """The command, with a home directory of its own; short names mean `repo`."""
+    return command.Cli(tarn, tmp_path / "home", repo.id)
 
 
 @pytest.fixture

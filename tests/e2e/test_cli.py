@@ -7,41 +7,10 @@ import signal
 import subprocess
 import threading
 import time
-from types import SimpleNamespace
 
 import pytest
 import servers
-
-
-class Cli:
-    """Runs the command with an environment of its own."""
-
-    def __init__(self, tarn, home, repo=None):
-        self.environment = servers.clean_environment({
-            "HOME": home, "TARN_ENDPOINT": tarn.url, "TARN_ACCESS_KEY": tarn.access_key,
-            "TARN_SECRET_KEY": tarn.secret_key, **({"TARN_REPO": repo} if repo else {})})
-        self.environment.pop("XDG_CONFIG_HOME", None)
-        self.environment.pop("CI", None)
-
-    def run(self, *words, status=0, stdin=None, cwd=None, **environment):
-        """Returns stdout and stderr after checking the exit status."""
-        ended = subprocess.run([servers.program("tarn"), *map(str, words)], env={**self.environment, **environment},
-                               input=stdin, stdin=None if stdin is not None else subprocess.DEVNULL,
-                               capture_output=True, timeout=120, cwd=cwd, check=False)
-        out = SimpleNamespace(out=ended.stdout, text=ended.stdout.decode(errors="replace"),
-                              talk=ended.stderr.decode(errors="replace"))
-        assert ended.returncode == status, (words, ended.returncode, out.text, out.talk)
-        return out
-
-    def json(self, *words, **options):
-        document = json.loads(self.run(*words, "-o", "json", **options).text)
-        assert document["apiVersion"] == "tarn/v1" and document["kind"]
-        return document
-
-
-@pytest.fixture
-def cli(tarn, repo, tmp_path):
-    return Cli(tarn, tmp_path / "home", repo.id)
+from command import Cli
 
 
 def put(repo, path, data, branch="main"):

@@ -1,0 +1,40 @@
+// What the commands about users, groups, policies and keys share.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cli/session.h"
+
+namespace tarn::cli {
+
+/// The name of the user who asks.
+std::string current_user(Client& client);
+
+/// Prints the server's record of a user, group or policy; `kind` is "User".
+void print_account(Output& out, std::string_view kind, Json record);
+
+/// A user, group or policy to be made.
+struct Creation {
+  std::string_view kind;  ///< "User"
+  std::string path;       ///< of all of its kind
+  std::string name;
+  bool if_not_exists = false;  ///< one that is there already is shown as it is
+};
+void create_account(Session& session, const Creation& creation, const Json& body);
+
+/// Deletes what stands at `path` and remarks so; `what` is "user \"ann\"".
+void delete_account(Session& session, const std::string& path, const std::string& what, bool yes);
+
+/// Puts one thing into another ("Membership", at `path`), and prints `fields`, the first by name.
+/// What is there already is no failure.
+void attach(Session& session, std::string_view kind, const std::string& path, const Pairs& fields);
+
+/// Lists what of a name and a date: users, groups, keys. `column` names the first.
+void print_accounts(Session& session, const Request& request, std::string_view column,
+                    std::string_view field = "id");
+
+/// Lists policies.
+void print_policies(Session& session, const Request& request);
+
+}  // namespace tarn::cli

@@ -1,0 +1,173 @@
+// tarn auth policies list | show | create | update | delete | attach | detach
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/account_record.h"
+#include "cli/commands/commands.h"
+#include "cli/exit_code.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::cli {
+namespace {
+
+constexpr const char* kPolicies = "/auth/policies";
+/// No server takes longer ones.
+constexpr size_t kDocumentBytesMax = 1 << 20;
+
+std::string policy_path(std::string_view policy) { return api_path({"auth", "policies", policy}); }
+
+struct List {
+  std::string prefix;
+};
+
+void declare_list(Command& command, List& options) {
+  command.option("--prefix", options.prefix, "only names that begin so");
+}
+
+ExitCode list(Session& session, const List& options) {
+  print_policies(session, {.path = kPolicies, .query = {{"prefix", options.prefix}}});
+  return ExitCode::kOk;
+}
+
+struct One {
+  std::string policy;
+};
+
+void declare_one(Command& command, One& options) {
+  command.argument("POLICY", options.policy, "which");
+}
+
+ExitCode show(Session& session, const One& options) {
+  print_account(session.out, "Policy", session.client.call({.path = policy_path(options.policy)}));
+  return ExitCode::kOk;
+}
+
+struct Write {
+  std::string policy;
+  std::string file;
+  bool if_not_exists = false;
+};
+
+void declare_update(Command& command, Write& options) {
+  command.argument("POLICY", options.policy, "its name")
+      .argument("FILE", options.file,
+                "JSON as `auth policies show -o json` prints it; '-' for standard input");
+}
+
+void declare_create(Command& command, Write& options) {
+  declare_update(command, options);
+  command.flag("--if-not-exists", options.if_not_exists, "one that is there already is fine");
+}
+
+std::string read_document(const std::string& path) {
+  std::ifstream opened;
+  if (path != "-") opened.open(path);
+  std::istream& in = path == "-" ? std::cin : opened;
+  if (!in) throw Error(ErrorCode::kNotFound, str_cat("reading ", path, ": no such file"));
+  std::string text(kDocumentBytesMax + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<size_t>(in.gcount()));
+  if (text.size() > kDocumentBytesMax)
+    throw usage_error(str_cat("reading ", path, ": a policy is at most 1 MiB"));
+  return text;
+}
+
+/// {"id", "statement"}; the file may hold the statements alone.
+Json policy_of(const Write& options) {
+  const Json document = Json::parse(read_document(options.file), nullptr, false);
+  const Json* statement = &document;
+  if (document.is_object() && document.contains("statement")) statement = &document["statement"];
+  if (!statement->is_array()) {
+    throw usage_error(str_cat("reading ", options.file,
+                              R"(: expected {"statement": [{"effect": "allow", "action": )",
+                              R"(["fs:ReadObject"], "resource": "*"}]})"));
+  }
+  return {{"id", options.policy}, {"statement", *statement}};
+}
+
+ExitCode create(Session& session, const Write& options) {
+  create_account(session, {"Policy", kPolicies, options.policy, options.if_not_exists},
+                 policy_of(options));
+  return ExitCode::kOk;
+}
+
+ExitCode update(Session& session, const Write& options) {
+  Json policy = session.client.call({.method = Method::kPut,
+                                     .path = policy_path(options.policy),
+                                     .json = policy_of(options).dump()});
+  policy["changed"] = true;
+  print_account(session.out, "Policy", std::move(policy));
+  return ExitCode::kOk;
+}
+
+struct Delete {
+  std::string policy;
+  bool yes = false;
+};
+
+void declare_delete(Command& command, Delete& options) {
+  command.argument("POLICY", options.policy, "which").flag("-y,--yes", options.yes, "do not ask");
+}
+
+ExitCode remove(Session& session, const Delete& options) {
+  delete_account(session, policy_path(options.policy),
+                 str_cat("policy \"", options.policy, "\" and take it from all who have it"),
+                 options.yes);
+  return ExitCode::kOk;
+}
+
+struct Holder {
+  std::string policy;
+  std::string user;
+  std::string group;
+};
+
+void declare_holder(Command& command, Holder& options) {
+  command.argument("POLICY", options.policy, "which")
+      .option("--user", options.user, "of this user")
+      .option("--group", options.group, "of this group");
+}
+
+/// "users" or "groups", and the name.
+std::string holder_path(const Holder& options) {
+  if (options.user.empty() == options.group.empty())
+    throw usage_error("whose policy? give --user or --group");
+  return options.user.empty()
+             ? api_path({"auth", "groups", options.group, "policies", options.policy})
+             : api_path({"auth", "users", options.user, "policies", options.policy});
+}
+
+ExitCode attach_to(Session& session, const Holder& options) {
+  attach(session, "PolicyAttachment", holder_path(options),
+         {{"policy", options.policy},
+          options.user.empty() ? std::pair<std::string, std::string>{"group", options.group}
+                               : std::pair<std::string, std::string>{"user", options.user}});
+  return ExitCode::kOk;
+}
+
+ExitCode detach(Session& session, const Holder& options) {
+  session.client.call({.method = Method::kDelete, .path = holder_path(options)});
+  session.out.remark(str_cat("took policy \"", options.policy, "\" from \"",
+                             options.user.empty() ? options.group : options.user, '"'));
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void add_auth_policy_commands(CommandTree& tree) {
+  tree.group("auth policies", "What users and groups may do");
+  tree.add<List>("auth policies list", "List policies", declare_list, list);
+  tree.add<One>("auth policies show", "Show a policy", declare_one, show);
+  tree.add<Write>("auth policies create", "Make a policy", declare_create, create);
+  tree.add<Write>("auth policies update", "Replace what a policy says", declare_update, update);
+  tree.add<Holder>("auth policies attach", "Give a policy to a user or a group", declare_holder,
+                   attach_to);
+  tree.add<Holder>("auth policies detach", "Take a policy from a user or a group", declare_holder,
+                   detach);
+  tree.add<Delete>("auth policies delete", "Delete a policy", declare_delete, remove);
+}
+
+}  // namespace tarn::cli
