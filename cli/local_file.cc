@@ -15,6 +15,7 @@ namespace {
 
 constexpr size_t kPieceBytes = 1 << 20;
 constexpr int kNewFileMode = 0666;
+constexpr std::string_view kPartialSuffix = ".tarn-part";
 
 }  // namespace
 
@@ -64,7 +65,7 @@ FileWriter::FileWriter(std::filesystem::path target) : target_(std::move(target)
   if (target_.has_parent_path())
     std::filesystem::create_directories(target_.parent_path(), ignored);
   partial_ = target_;
-  partial_ += str_cat(".", ::getpid(), ".part");
+  partial_ += str_cat('.', ::getpid(), kPartialSuffix);
   fd_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kNewFileMode);
   if (fd_ < 0) fail();
 }
@@ -103,6 +104,10 @@ void FileWriter::finish() {
 void FileWriter::fail() const {
   throw Error(ErrorCode::kInternal,
               str_cat("writing ", target_.string(), ": ", std::strerror(errno)));
+}
+
+bool is_partial_download(const std::filesystem::path& path) {
+  return path.native().ends_with(kPartialSuffix);
 }
 
 std::optional<std::filesystem::path> path_below(const std::filesystem::path& root,

@@ -64,6 +64,9 @@ class FileWriter {
   Digest digest_{DigestAlgorithm::kMd5};
 };
 
+/// Whether the name is one that a FileWriter uses before it is finished.
+bool is_partial_download(const std::filesystem::path& path);
+
 /// Where the object `key`, found below `prefix`, goes under the directory `root`; nullopt when it
 /// would leave it
 /// ("..", an absolute path) or cannot be a file name (an empty segment, NUL).

@@ -52,8 +52,11 @@ Progress::Progress(std::string what, Unit unit, uint64_t total, bool shown)
       shown_(shown),
       started_(std::chrono::steady_clock::now()) {}
 
-Progress::~Progress() {
+Progress::~Progress() { wipe(); }
+
+void Progress::wipe() {
   if (shown_ && drawn_ != Time{}) std::cerr << kWipe << std::flush;
+  drawn_ = {};
 }
 
 void Progress::set(uint64_t done) {

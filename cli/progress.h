@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace tarn::cli {
 
@@ -26,13 +27,18 @@ class Progress {
 
   void set(uint64_t done);
   void add(uint64_t more) { set(done_ + more); }
+  /// The total grows; what was given to the constructor counts too.
+  void expect(uint64_t more) { total_ += more; }
+  void rename(std::string what) { what_ = std::move(what); }
+  /// Makes room for other text; the next change draws the line anew.
+  void wipe();
 
  private:
   using Time = std::chrono::steady_clock::time_point;
 
-  const std::string what_;
+  std::string what_;
   const Unit unit_;
-  const uint64_t total_;
+  uint64_t total_;
   const bool shown_;
   const Time started_;
   Time drawn_{};

@@ -13,7 +13,6 @@ void add_commands(CommandTree& tree) {
   add_revert_commands(tree);
   add_import_command(tree);
   add_fs_commands(tree);
-  add_fs_transfer_commands(tree);
   add_auth_commands(tree);
   add_config_commands(tree);
   add_version_command(tree);

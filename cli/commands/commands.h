@@ -17,8 +17,10 @@ void add_diff_command(CommandTree& tree);
 void add_merge_command(CommandTree& tree);
 void add_revert_commands(CommandTree& tree);
 void add_import_command(CommandTree& tree);
-void add_fs_commands(CommandTree& tree);
-void add_fs_transfer_commands(CommandTree& tree);
+void add_fs_commands(CommandTree& tree);  ///< with the three below
+void add_fs_copy_commands(CommandTree& tree);
+void add_fs_upload_command(CommandTree& tree);
+void add_fs_download_command(CommandTree& tree);
 void add_auth_commands(CommandTree& tree);  ///< with the four below
 void add_auth_user_commands(CommandTree& tree);
 void add_auth_group_commands(CommandTree& tree);

@@ -1,10 +1,10 @@
-// tarn fs ls | stat | cat | cp | rm
+// tarn fs ls | stat | cat | rm
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/commit_record.h"
-#include "cli/commands/object_record.h"
+#include "cli/object_record.h"
 #include "cli/session.h"
+#include "cli/transfer.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::cli {
@@ -59,41 +59,7 @@ ExitCode stat(Session& session, const One& options) {
 }
 
 ExitCode cat(Session& session, const One& options) {
-  const Uri uri = session.object(options.object);
-  const Answer answer = session.client.download(read_request(uri), [&](std::string_view piece) {
-    session.out.data().write(piece.data(), static_cast<std::streamsize>(piece.size()));
-  });
-  if (!answer.ok()) throw error_from(answer);
-  session.out.data().flush();
-  return ExitCode::kOk;
-}
-
-struct Copy {
-  std::string source;
-  std::string destination;
-};
-
-void declare_cp(Command& command, Copy& options) {
-  command.argument("SOURCE", options.source, "an object at any ref of the repository")
-      .argument("DESTINATION", options.destination,
-                "a path on a branch; ending in '/': below it, with the same name");
-}
-
-ExitCode cp(Session& session, const Copy& options) {
-  const Uri source = session.object(options.source);
-  Uri destination = session.prefix(options.destination);
-  need_same_repository(source, destination);
-  if (destination.path.empty() || destination.path.ends_with('/')) {
-    destination.path += source.path.substr(source.path.rfind('/') + 1);
-  }
-  const Json body{{"src_path", source.path}, {"src_ref", source.ref}};
-  const Json stats =
-      session.client.call({.method = Method::kPost,
-                           .path = api_path({"repositories", source.repository, "branches",
-                                             destination.ref, "objects", "copy"}),
-                           .query = {{"dest_path", destination.path}},
-                           .json = body.dump()});
-  print_object(session.out, destination, stats);
+  download_file(session.client, Way::kServer, session.object(options.object), "-", [](uint64_t) {});
   return ExitCode::kOk;
 }
 
@@ -166,7 +132,9 @@ void add_fs_commands(CommandTree& tree) {
   tree.add<Listing>("fs ls", "List objects", declare_ls, ls);
   tree.add<One>("fs stat", "Show what is known of an object", declare_one, stat);
   tree.add<One>("fs cat", "Print an object", declare_one, cat);
-  tree.add<Copy>("fs cp", "Copy an object by reference; no bytes move", declare_cp, cp);
+  add_fs_copy_commands(tree);
+  add_fs_upload_command(tree);
+  add_fs_download_command(tree);
   tree.add<Remove>("fs rm", "Delete objects from a branch; commits keep them", declare_rm, rm);
 }
 

@@ -9,7 +9,8 @@ namespace tarn::cli {
 
 /// GET of an object's bytes through the server.
 Request read_request(const Uri& uri);
-Json stat_object(Client& client, const Uri& uri);
+/// With `presign` the physical address is a URL that anyone may read for a while.
+Json stat_object(Client& client, const Uri& uri, bool presign = false);
 void print_object(Output& out, const Uri& uri, const Json& stats);
 
 }  // namespace tarn::cli

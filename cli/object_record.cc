@@ -1,4 +1,4 @@
-#include "cli/commands/object_record.h"
+#include "cli/object_record.h"
 
 #include <nlohmann/json.hpp>
 
@@ -11,10 +11,12 @@ Request read_request(const Uri& uri) {
           .query = {{"path", uri.path}}};
 }
 
-Json stat_object(Client& client, const Uri& uri) {
-  return client.call(
-      {.path = api_path({"repositories", uri.repository, "refs", uri.ref, "objects", "stat"}),
-       .query = {{"path", uri.path}}});
+Json stat_object(Client& client, const Uri& uri, bool presign) {
+  Request request{
+      .path = api_path({"repositories", uri.repository, "refs", uri.ref, "objects", "stat"}),
+      .query = {{"path", uri.path}}};
+  if (presign) request.query.emplace_back("presign", "true");
+  return client.call(request);
 }
 
 void print_object(Output& out, const Uri& uri, const Json& stats) {

@@ -1,0 +1,49 @@
+// Files and directories going up and coming down: what `fs upload`, `fs download` and `fs cp`
+// share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/arguments.h"
+#include "cli/crew.h"
+#include "cli/session.h"
+#include "cli/transfer.h"
+
+namespace tarn::cli {
+
+struct TransferOptions {
+  bool recursive = false;
+  bool all = false;
+  bool size_only = false;
+  bool presign = false;
+  int64_t parallel = 8;
+  // Only of what goes up.
+  bool no_clobber = false;
+  std::string content_type;
+  std::vector<std::string> metadata;
+
+  Way way() const { return presign ? Way::kPresigned : Way::kServer; }
+};
+
+/// Those of both directions.
+void declare_transfer(Command& command, TransferOptions& options);
+/// Those of what goes up.
+void declare_new_object(Command& command, TransferOptions& options);
+
+ExitCode upload(Session& session, const std::string& local, const std::string& target,
+                const TransferOptions& options);
+/// `local` may be "": the same name here.
+ExitCode download(Session& session, const std::string& source, const std::string& local,
+                  const TransferOptions& options);
+
+/// How many jobs run at once. Throws a usage error for too few or too many.
+size_t workers_of(const TransferOptions& options);
+/// Prints the tally as one object of `kind`.
+ExitCode print_tally(Session& session, std::string_view kind, const Tally& tally);
+/// The prefix of what is in a directory: "" or with '/' at its end.
+Uri directory_of(Uri uri);
+/// "c" of "a/b/c".
+std::string last_segment(const std::string& path);
+
+}  // namespace tarn::cli

@@ -1,0 +1,188 @@
+// tarn fs upload
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/commands.h"
+#include "cli/commands/fs_transfer.h"
+#include "cli/exit_code.h"
+#include "cli/local_file.h"
+#include "cli/object_record.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::string local;
+  std::string target;
+  TransferOptions how;
+};
+
+void declare(Command& command, Options& options) {
+  command.argument("LOCAL", options.local, "a file, '-' for standard input, or with -r a directory")
+      .argument("TARGET", options.target,
+                "tarn://repository/branch/path; ending in '/': below it, with the same name");
+  declare_transfer(command, options.how);
+  declare_new_object(command, options.how);
+}
+
+NewObject new_object(const TransferOptions& options) {
+  NewObject facts{options.content_type, {}, options.no_clobber};
+  const Json metadata = metadata_from(options.metadata);
+  for (const auto& [key, value] : metadata.items()) {
+    facts.metadata.emplace_back(key, value.get<std::string>());
+  }
+  return facts;
+}
+
+std::string in_lower_case(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+/// A file below the directory that goes up.
+struct Found {
+  std::string key;  ///< its path there, with '/'
+  uint64_t size_bytes;
+};
+
+/// In byte order of the keys, as listings are.
+std::vector<Found> files_below(Session& session, const fs::path& root) {
+  std::vector<Found> files;
+  std::error_code failed;
+  fs::recursive_directory_iterator at(root, failed);
+  for (; !failed && at != fs::recursive_directory_iterator(); at.increment(failed)) {
+    const fs::path& path = at->path();
+    if (at->is_symlink(failed) && fs::is_directory(path, failed)) {
+      session.out.warn(str_cat("tarn: ", printable(path.string()),
+                               ": a symbolic link to a directory; not followed"));
+    } else if (at->is_regular_file(failed) && !is_partial_download(path)) {
+      files.push_back({path.lexically_relative(root).generic_string(), at->file_size(failed)});
+    }
+    if (failed) break;
+  }
+  if (failed) {
+    throw Error(ErrorCode::kInternal, str_cat("reading directory ", root.string(), ": ",
+                                              failed.message(), "; nothing was sent"));
+  }
+  std::sort(files.begin(), files.end(),
+            [](const Found& a, const Found& b) { return a.key < b.key; });
+  return files;
+}
+
+/// Files of one directory on their way, beside what the branch has already.
+class TreeUpload {
+ public:
+  TreeUpload(Session& session, const Options& options, Uri below)
+      : session_(session),
+        how_(options.how),
+        root_(options.local),
+        below_(std::move(below)),
+        facts_(new_object(options.how)),
+        files_(files_below(session, root_)),
+        crew_(session, workers_of(options.how), "uploading") {}
+
+  Tally run() {
+    for (const Found& file : files_) crew_.expect(file.size_bytes);
+    // Also finds out whether there is such a branch, before every file fails for it.
+    session_.client.each(
+        {.path = api_path({"repositories", below_.repository, "refs", below_.ref, "objects", "ls"}),
+         .query = {{"prefix", below_.path}}},
+        [&](const Json& item) { return meet(item); });
+    while (next_ < files_.size()) send(files_[next_++], nullptr);
+    return crew_.finish();
+  }
+
+ private:
+  /// Both go by the same order: sends the files before `item`, and the one of its name if needed.
+  bool meet(const Json& item) {
+    if (how_.all) return false;
+    const std::string path = item.value("path", "");
+    const std::string_view key = std::string_view(path).substr(below_.path.size());
+    while (next_ < files_.size() && files_[next_].key < key) send(files_[next_++], nullptr);
+    if (next_ < files_.size() && files_[next_].key == key) send(files_[next_++], item);
+    return next_ < files_.size();
+  }
+
+  void send(const Found& file, const Json& there) {
+    const fs::path local = root_ / file.key;
+    Uri target = below_;
+    target.path += file.key;
+    crew_.add(local.string(), [this, &file, local, target, there](Client& client) {
+      if (!there.is_null() && is_there(local, there)) {
+        crew_.moved(file.size_bytes);
+        return Outcome::kSkipped;
+      }
+      upload_file(client, how_.way(), local.string(), target, facts_,
+                  [this](uint64_t bytes) { crew_.moved(bytes); });
+      return Outcome::kDone;
+    });
+  }
+
+  /// Whether an upload would change nothing of the object.
+  bool is_there(const fs::path& local, const Json& object) {
+    if (!facts_.content_type.empty() && object.value("content_type", "") != facts_.content_type)
+      return false;
+    const Json metadata = object.value("metadata", Json::object());
+    for (const auto& [key, value] : facts_.metadata) {
+      // Keys that travelled as header names came through in lower case.
+      if (metadata.value(key, metadata.value(in_lower_case(key), "")) != value) return false;
+    }
+    return is_same(local, object.value("size_bytes", uint64_t{0}), object.value("checksum", ""),
+                   how_.size_only, [this](uint64_t) { crew_.moved(0); });
+  }
+
+  Session& session_;
+  const TransferOptions& how_;
+  const fs::path root_;
+  const Uri below_;
+  const NewObject facts_;
+  const std::vector<Found> files_;
+  size_t next_ = 0;
+  Crew crew_;  ///< last: its jobs use all of the above
+};
+
+ExitCode upload_one(Session& session, const Options& options) {
+  Uri uri = session.prefix(options.target);
+  const bool named = !uri.path.empty() && !uri.path.ends_with('/');
+  if (!named && options.local == "-")
+    throw usage_error("uploading standard input: TARGET must name the object");
+  if (!named) uri.path += last_segment(options.local);
+  std::error_code unknown;
+  const uint64_t size = fs::file_size(options.local, unknown);
+  Progress progress(uri.path, Unit::kBytes, unknown ? 0 : size, session.terminal.shows_progress);
+  const Json stats =
+      upload_file(session.client, options.how.way(), options.local, uri, new_object(options.how),
+                  [&](uint64_t bytes) { progress.add(bytes); });
+  progress.wipe();
+  print_object(session.out, uri, stats);
+  return ExitCode::kOk;
+}
+
+ExitCode run(Session& session, const Options& options) {
+  if (!options.how.recursive) return upload_one(session, options);
+  if (!fs::is_directory(options.local)) {
+    throw Error(ErrorCode::kNotFound, str_cat("uploading ", options.local, ": not a directory"));
+  }
+  const Uri below = directory_of(session.prefix(options.target));
+  return print_tally(session, "Upload", TreeUpload(session, options, below).run());
+}
+
+}  // namespace
+
+ExitCode upload(Session& session, const std::string& local, const std::string& target,
+                const TransferOptions& options) {
+  return run(session, {local, target, options});
+}
+
+void add_fs_upload_command(CommandTree& tree) {
+  tree.add<Options>("fs upload", "Write a local file, or a directory, to a branch", declare, run);
+}
+
+}  // namespace tarn::cli

@@ -1,0 +1,80 @@
+// Many jobs at once: files that go up, objects that come down.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cli/interrupt.h"
+#include "cli/progress.h"
+#include "cli/session.h"
+#include "core/base/error.h"
+#include "core/base/mutex.h"
+
+namespace tarn::cli {
+
+enum class Outcome { kDone, kSkipped };
+
+struct Tally {
+  uint64_t done = 0;
+  uint64_t skipped = 0;
+  uint64_t failed = 0;
+};
+
+/// Threads that work jobs off, each with a connection of its own. A job that fails is warned of and
+/// counted; a failure that every further job would meet too (no access, no server) stops the crew,
+/// and so do ^C and SIGTERM. One thread adds and finishes.
+class Crew {
+ public:
+  using Job = std::function<Outcome(Client&)>;
+
+  /// `what` is for the progress line ("uploading").
+  Crew(Session& session, size_t workers, std::string what);
+  /// Drops what was not begun, and stops what was.
+  ~Crew();
+  Crew(const Crew&) = delete;
+  Crew& operator=(const Crew&) = delete;
+
+  /// More bytes that the jobs will move, for the progress line.
+  void expect(uint64_t bytes);
+  /// `name` is what a warning says. Waits while many jobs wait. Throws what stopped the crew.
+  void add(std::string name, Job job);
+  /// Waits for all jobs. Throws what stopped the crew.
+  Tally finish();
+  /// To be called by jobs, from any thread, for each piece. Throws interrupted when the crew was
+  /// stopped, so that long jobs end.
+  void moved(uint64_t bytes);
+
+ private:
+  struct Waiting {
+    std::string name;
+    Job job;
+  };
+
+  void work();
+  void settle(const std::string& name, const std::optional<Error>& failure, Outcome outcome);
+  void look_for_interrupt() TARN_REQUIRES(mutex_);
+  void stop(const Error& cause) TARN_REQUIRES(mutex_);
+  std::string progress_label() const TARN_REQUIRES(mutex_);
+
+  Session& session_;
+  const std::string what_;
+  const InterruptWatch watch_;
+
+  Mutex mutex_;
+  CondVar changed_;
+  std::deque<Waiting> waiting_ TARN_GUARDED_BY(mutex_);
+  bool complete_ TARN_GUARDED_BY(mutex_) = false;  ///< nothing more will be added
+  std::optional<Error> stopped_ TARN_GUARDED_BY(mutex_);
+  Tally tally_ TARN_GUARDED_BY(mutex_);
+  uint64_t added_ TARN_GUARDED_BY(mutex_) = 0;
+  Progress progress_ TARN_GUARDED_BY(mutex_);
+
+  std::vector<std::jthread> workers_;  ///< last: they use all of the above
+};
+
+}  // namespace tarn::cli

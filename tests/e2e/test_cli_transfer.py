@@ -1,0 +1,178 @@
+"""Directories going up and coming down with the command: at once, again, and after being killed."""
+
+import hashlib
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+import servers
+
+FILES = 1000
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A thousand files in ten directories."""
+    root = tmp_path / "tree"
+    for number in range(FILES):
+        file = root / f"d{number % 10}" / f"f{number:04}"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(f"{number}".encode() * 50)
+    return root
+
+
+def content(root):
+    return {str(f.relative_to(root)): f.read_bytes() for f in root.rglob("*") if f.is_file()}
+
+
+def counts(cli, *words, **options):
+    tally = cli.json(*words, **options)
+    return tally["done"], tally["skipped"], tally["failed"]
+
+
+def addresses(repo, ref="main"):
+    return {item.path: item.physical_address for item in repo.ref(ref).objects()}
+
+
+def killed(cli, words, half_done, how=signal.SIGKILL):
+    """Runs the command and sends it the signal as soon as `half_done` says so; its exit status and talk."""
+    child = subprocess.Popen([servers.program("tarn"), *map(str, words)], env=cli.environment, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    while not half_done():
+        assert child.poll() is None, "it was done before it could be killed"
+        time.sleep(0.01)
+    child.send_signal(how)
+    _, talk = child.communicate(timeout=60)
+    return child.returncode, talk.decode()
+
+
+def test_an_upload_that_was_killed_sends_only_the_rest(cli, repo, tree):
+    words = ["fs", "upload", "-r", tree, f"tarn://{repo.id}/main/data"]
+    page = repo.ref("main")
+    status, _ = killed(cli, [*words, "-p", "1"], lambda: sum(1 for _ in page.objects(max_amount=500)) == 500)
+    assert status == -signal.SIGKILL
+    before = addresses(repo)
+    assert FILES // 2 <= len(before) < FILES
+    assert counts(cli, *words) == (FILES - len(before), len(before), 0)
+    after = addresses(repo)
+    assert len(after) == FILES and {path: after[path] for path in before} == before
+    assert counts(cli, *words) == (0, FILES, 0)
+    assert addresses(repo) == after
+
+
+def test_a_download_that_was_killed_fetches_only_the_rest(cli, repo, tree, tmp_path):
+    cli.run("fs", "upload", "-r", tree, f"tarn://{repo.id}/main/data")
+    here = tmp_path / "here"
+    words = ["fs", "download", "-r", f"tarn://{repo.id}/main/data", here]
+
+    def fetched():
+        return {path: path.stat().st_ino for path in here.rglob("f*") if path.is_file() and path.suffix == ""}
+
+    status, talk = killed(cli, [*words, "-p", "1"], lambda: len(fetched()) >= FILES // 2, signal.SIGTERM)
+    assert (status, "goes on with the rest" in talk) == (130, True)
+    before = fetched()
+    assert [path for path in here.rglob("*") if path.suffix] == []
+    assert counts(cli, *words) == (FILES - len(before), len(before), 0)
+    after = fetched()
+    assert {path: after[path] for path in before} == before
+    assert content(here) == content(tree)
+    assert counts(cli, *words) == (0, FILES, 0)
+
+
+def test_only_what_differs_is_sent(cli, repo, tmp_path):
+    root, target = tmp_path / "up", f"tarn://{repo.id}/main/x/"
+    root.mkdir()
+    for name in ("same", "grown", "altered", "a.b", "a"):
+        (root / name).write_text("12345")
+    assert counts(cli, "fs", "cp", "-r", root, target) == (5, 0, 0)
+    (root / "grown").write_text("123456")
+    (root / "altered").write_text("54321")
+    (root / "a").unlink()
+    (root / "a").mkdir()
+    (root / "a" / "new").write_text("n")
+    assert counts(cli, "fs", "cp", "-r", root, target, "--size-only") == (2, 3, 0)
+    assert counts(cli, "fs", "cp", "-r", root, target) == (1, 4, 0)
+    assert counts(cli, "fs", "cp", "-r", root, target, "--meta", "Run=7") == (5, 0, 0)
+    assert counts(cli, "fs", "cp", "-r", root, target, "--meta", "Run=7") == (0, 5, 0)
+    assert counts(cli, "fs", "cp", "-r", root, target, "--content-type", "text/plain") == (5, 0, 0)
+    assert counts(cli, "fs", "cp", "-r", root, target, "--content-type", "text/plain", "--all") == (5, 0, 0)
+    (root / "altered").write_text("00000")
+    ended = cli.run("fs", "cp", "-r", root, target, "--no-clobber", status=20)
+    assert "altered" in ended.talk
+    cli.run("fs", "cp", "-r", root, f"tarn://{repo.id}/nope/", status=4)
+    cli.run("fs", "cp", "-r", root, target, "-p", "0", status=2)
+    cli.run("fs", "cp", "-r", root, target, "-p", "65", status=2)
+
+
+def test_names_of_all_kinds_meet_in_byte_order(cli, repo, tmp_path):
+    """Directory order and key order differ: "a-b" stands before "a/b" as a key, behind it as a path."""
+    root = tmp_path / "up"
+    for name in ("a/b", "a-b", "a b", "a/b c", "ä", "a/ä/%20", "+", "A", "a.d/e"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(name)
+    (root / "loop").symlink_to(root)
+    (root / "link").symlink_to(root / "A")
+    (root / "left.123.tarn-part").write_text("of a download")
+    os.mkfifo(root / "pipe")
+    ended = cli.run("fs", "upload", "-r", root, f"tarn://{repo.id}/main", "-o", "json")
+    assert "loop" in ended.talk and '"done":10' in ended.text
+    assert counts(cli, "fs", "upload", "-r", root, f"tarn://{repo.id}/main") == (0, 10, 0)
+    assert counts(cli, "fs", "download", "-r", f"tarn://{repo.id}/main/", tmp_path / "down") == (10, 0, 0)
+    assert content(tmp_path / "down")["a/ä/%20"] == "a/ä/%20".encode()
+
+
+def test_a_directory_that_cannot_be_read_sends_nothing(cli, repo, tmp_path):
+    if os.geteuid() == 0:
+        pytest.skip("root reads every directory")
+    (tmp_path / "up/closed").mkdir(parents=True)
+    (tmp_path / "up/a").write_text("a")
+    (tmp_path / "up/closed").chmod(0)
+    cli.run("fs", "upload", "-r", tmp_path / "up", f"tarn://{repo.id}/main", status=1)
+    assert addresses(repo) == {}
+
+
+def test_objects_are_copied_and_moved_by_reference(cli, repo, tmp_path):
+    root = f"tarn://{repo.id}/main"
+    for name in ("a/x", "a/y/z"):
+        repo.branch("main").object(name).upload(name.encode())
+    was = addresses(repo)
+    assert counts(cli, "fs", "cp", "-r", f"{root}/a", f"{root}/b") == (2, 0, 0)
+    assert counts(cli, "fs", "mv", "-r", f"{root}/a", f"{root}/c/d") == (2, 0, 0)
+    cli.run("fs", "mv", f"{root}/b/x", f"{root}/moved/")
+    now = addresses(repo)
+    assert now == {"b/y/z": was["a/y/z"], "c/d/x": was["a/x"], "c/d/y/z": was["a/y/z"], "moved/x": was["a/x"]}
+    cli.run("fs", "mv", "-r", f"{root}/c", f"{root}/c/d", status=2)
+    cli.run("fs", "mv", f"{root}/moved/x", f"{root}/moved/x", status=2)
+    cli.run("fs", "mv", f"{root}/nope", f"{root}/x", status=4)
+    cli.run("fs", "cp", "a", "b", status=2)
+    assert addresses(repo) == now
+    cli.run("fs", "cp", f"{root}/moved/x", tmp_path / "x")
+    assert (tmp_path / "x").read_bytes() == b"a/x"
+    cli.run("fs", "cp", tmp_path / "x", f"{root}/up/")
+    cli.run("fs", "cp", "-", f"{root}/piped", stdin=b"p")
+    assert cli.run("fs", "cat", f"{root}/piped").out == b"p"
+    assert cli.json("fs", "stat", f"{root}/up/x")["checksum"] == hashlib.md5(b"a/x").hexdigest()
+
+
+def test_a_tree_shows_its_progress_on_a_terminal(cli, repo, tmp_path):
+    import pty
+    (tmp_path / "up").mkdir()
+    for number in range(20):
+        (tmp_path / "up" / f"{number}").write_bytes(b"x" * 1_000_000)
+    controller, terminal = pty.openpty()
+    child = subprocess.Popen([servers.program("tarn"), "fs", "upload", "-r", "-p", "1", str(tmp_path / "up"),
+                              f"tarn://{repo.id}/main"], env=cli.environment, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=terminal)
+    os.close(terminal)
+    shown = b""
+    try:
+        while piece := os.read(controller, 65536):
+            shown += piece
+    except OSError:
+        pass  # the other end is closed: all was read
+    os.close(controller)
+    child.communicate(timeout=60)
+    assert child.returncode == 0
+    assert b"uploading" in shown and b"MiB of 19.1 MiB" in shown and shown.endswith(b"\r\x1b[K")
