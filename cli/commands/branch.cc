@@ -1,4 +1,6 @@
 // tarn branch create | list | show | delete | reset
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
@@ -136,6 +138,7 @@ ExitCode remove(Session& session, const Delete& options) {
 
 struct Reset {
   std::string branch;
+  std::string to;
   std::string object;
   std::string prefix;
   bool yes = false;
@@ -144,16 +147,34 @@ struct Reset {
 void declare_reset(Command& command, Reset& options) {
   command
       .optional_argument("BRANCH", options.branch, "tarn://repository/branch, or a name in --repo")
+      .option("--to", options.to,
+              "also move the branch to this commit, branch or tag; commits behind it leave its log")
       .option("--object", options.object, "only this path")
       .option("--prefix", options.prefix, "only paths that begin so")
       .flag("-y,--yes", options.yes, "do not ask");
 }
 
+ExitCode move_away(Session& session, const Uri& uri, const Reset& options) {
+  const Uri to = ref_uri(options.to, {uri.repository, ""});
+  need_same_repository(uri, to);
+  session.confirm(
+      str_cat("Drop uncommitted changes of ", to_string(uri), " and move it to ", to.ref, "?"),
+      options.yes);
+  // What cannot be resolved must not cost the uncommitted changes.
+  const std::string commit =
+      get_commit(session.client, uri.repository, to.ref).at("id").get<std::string>();
+  move_to(session.client, uri, commit);
+  print_branch(session.out, uri, commit, "reset");
+  return ExitCode::kOk;
+}
+
 ExitCode reset(Session& session, const Reset& options) {
   const Uri uri = session.ref(options.branch);
-  if (!options.object.empty() && !options.prefix.empty()) {
-    throw usage_error("resetting a branch: --object and --prefix exclude each other");
+  const auto given = {!options.to.empty(), !options.object.empty(), !options.prefix.empty()};
+  if (std::count(given.begin(), given.end(), true) > 1) {
+    throw usage_error("resetting a branch: --to, --object and --prefix exclude each other");
   }
+  if (!options.to.empty()) return move_away(session, uri, options);
   Json body{{"type", "reset"}};
   if (!options.object.empty()) body = {{"type", "object"}, {"path", options.object}};
   if (!options.prefix.empty()) body = {{"type", "common_prefix"}, {"path", options.prefix}};
@@ -171,7 +192,8 @@ void add_branch_commands(CommandTree& tree) {
   tree.add<List>("branch list", "List branches", declare_list, list);
   tree.add<Show>("branch show", "Show a branch", declare_show, show);
   tree.add<Delete>("branch delete", "Delete a branch; its commits stay", declare_delete, remove);
-  tree.add<Reset>("branch reset", "Drop uncommitted changes", declare_reset, reset);
+  tree.add<Reset>("branch reset", "Drop uncommitted changes, or move a branch to another commit",
+                  declare_reset, reset);
 }
 
 }  // namespace tarn::cli

@@ -10,6 +10,9 @@ void add_commands(CommandTree& tree) {
   add_log_command(tree);
   add_diff_command(tree);
   add_merge_command(tree);
+  add_merge_base_command(tree);
+  add_show_command(tree);
+  add_annotate_command(tree);
   add_revert_commands(tree);
   add_import_command(tree);
   add_fs_commands(tree);

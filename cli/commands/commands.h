@@ -15,12 +15,16 @@ void add_commit_command(CommandTree& tree);
 void add_log_command(CommandTree& tree);
 void add_diff_command(CommandTree& tree);
 void add_merge_command(CommandTree& tree);
+void add_merge_base_command(CommandTree& tree);
+void add_show_command(CommandTree& tree);
+void add_annotate_command(CommandTree& tree);
 void add_revert_commands(CommandTree& tree);
 void add_import_command(CommandTree& tree);
-void add_fs_commands(CommandTree& tree);  ///< with the three below
+void add_fs_commands(CommandTree& tree);  ///< with the four below
 void add_fs_copy_commands(CommandTree& tree);
 void add_fs_upload_command(CommandTree& tree);
 void add_fs_download_command(CommandTree& tree);
+void add_fs_stage_command(CommandTree& tree);
 void add_auth_commands(CommandTree& tree);  ///< with the four below
 void add_auth_user_commands(CommandTree& tree);
 void add_auth_group_commands(CommandTree& tree);

@@ -6,6 +6,11 @@
 #include "core/base/str_cat.h"
 
 namespace tarn::cli {
+namespace {
+
+constexpr size_t kShortId = 12;
+
+}  // namespace
 
 void print_commit(Output& out, std::string_view kind, const Json& commit) {
   Json fields = commit;
@@ -23,6 +28,16 @@ void print_commit(Output& out, std::string_view kind, const Json& commit) {
     lines.emplace_back("meta", str_cat(key, '=', value.get<std::string>()));
   }
   out.object(kind, fields, lines);
+}
+
+Cells commit_cells(const Output& out, const Json& commit) {
+  if (commit.is_null()) return {"", "", "", ""};
+  const bool people = out.format() == Format::kTable;
+  const std::string id = commit.value("id", "");
+  const std::string message = commit.value("message", "");
+  return {people ? id.substr(0, kShortId) : id,
+          time_in_words(commit.value("creation_date", int64_t{0})), commit.value("committer", ""),
+          people ? message.substr(0, message.find('\n')) : message};
 }
 
 void print_no_changes(Output& out, std::string_view kind, std::string_view why) {

@@ -12,6 +12,9 @@ namespace tarn::cli {
 
 /// Prints `commit` (the server's record) as one object of `kind` with "changed": true.
 void print_commit(Output& out, std::string_view kind, const Json& commit);
+/// Its line in a list: id, date, committer, message; in a table the id and the message are cut
+/// short. Empty cells for null.
+Cells commit_cells(const Output& out, const Json& commit);
 /// Prints that nothing had to be done: {"changed": false}, and `why` for people.
 void print_no_changes(Output& out, std::string_view kind, std::string_view why);
 

@@ -1,4 +1,4 @@
-// tarn fs ls | stat | cat | rm
+// tarn fs ls | stat | cat | presign | metadata | rm
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
@@ -12,6 +12,10 @@ namespace {
 
 /// Most paths that one delete request may name.
 constexpr size_t kDeleteBatch = 1000;
+
+std::string objects_path(const Uri& uri) {
+  return api_path({"repositories", uri.repository, "branches", uri.ref, "objects"});
+}
 
 struct Listing {
   std::string prefix;
@@ -63,6 +67,58 @@ ExitCode cat(Session& session, const One& options) {
   return ExitCode::kOk;
 }
 
+ExitCode presign(Session& session, const One& options) {
+  const Uri uri = session.object(options.object);
+  const Json stats = stat_object(session.client, uri, true);
+  const std::string url = stats.value("physical_address", "");
+  if (!url.starts_with("http")) {
+    throw Error(ErrorCode::kUnimplemented,
+                str_cat("signing a URL for ", to_string(uri), ": this server does not sign URLs"));
+  }
+  const int64_t expiry = stats.value("physical_address_expiry", int64_t{0});
+  Json fields{{"url", url}, {"path", uri.path}};
+  if (expiry > 0) fields["expires"] = expiry;
+  if (session.out.format() == Format::kTable) {
+    // Alone on its line, whole, to be piped to curl.
+    session.out.data() << url << '\n';
+  } else {
+    session.out.object("PresignedUrl", std::move(fields), {{"url", url}});
+  }
+  if (expiry > 0) session.out.remark(str_cat("anybody may read it until ", time_in_words(expiry)));
+  return ExitCode::kOk;
+}
+
+struct MetadataOptions {
+  std::string object;
+  std::vector<std::string> pairs;
+  bool clear = false;
+};
+
+void declare_metadata(Command& command, MetadataOptions& options) {
+  command.argument("OBJECT", options.object, "tarn://repository/branch/path, or a path in --branch")
+      .option("--meta", options.pairs,
+              "key=value to keep instead of all that is there; again for more")
+      .flag("--clear", options.clear, "keep nothing");
+}
+
+ExitCode metadata(Session& session, const MetadataOptions& options) {
+  const Uri uri = session.object(options.object);
+  if (options.clear && !options.pairs.empty())
+    throw usage_error("changing metadata: --meta and --clear exclude each other");
+  if (options.clear || !options.pairs.empty()) {
+    session.client.call({.method = Method::kPut,
+                         .path = str_cat(objects_path(uri), "/stat/user_metadata"),
+                         .query = {{"path", uri.path}},
+                         .json = Json{{"set", metadata_from(options.pairs)}}.dump()});
+  }
+  const Json stats = stat_object(session.client, uri);
+  const Json pairs = stats.value("metadata", Json::object());
+  std::vector<std::pair<std::string, std::string>> lines;
+  for (const auto& [key, value] : pairs.items()) lines.emplace_back(key, value.get<std::string>());
+  session.out.object("Metadata", {{"path", uri.path}, {"metadata", pairs}}, lines);
+  return ExitCode::kOk;
+}
+
 struct Remove {
   std::string object;
   bool recursive = false;
@@ -71,10 +127,6 @@ struct Remove {
 void declare_rm(Command& command, Remove& options) {
   command.argument("OBJECT", options.object, "tarn://repository/branch/path, or a path in --branch")
       .flag("-r,--recursive", options.recursive, "everything whose path begins so");
-}
-
-std::string objects_path(const Uri& uri) {
-  return api_path({"repositories", uri.repository, "branches", uri.ref, "objects"});
 }
 
 /// Returns how many failed, each with a warning.
@@ -132,7 +184,12 @@ void add_fs_commands(CommandTree& tree) {
   tree.add<Listing>("fs ls", "List objects", declare_ls, ls);
   tree.add<One>("fs stat", "Show what is known of an object", declare_one, stat);
   tree.add<One>("fs cat", "Print an object", declare_one, cat);
+  tree.add<One>("fs presign", "Print a URL with which anybody may read an object for a while",
+                declare_one, presign);
+  tree.add<MetadataOptions>("fs metadata", "Show an object's metadata, or replace it",
+                            declare_metadata, metadata);
   add_fs_copy_commands(tree);
+  add_fs_stage_command(tree);
   add_fs_upload_command(tree);
   add_fs_download_command(tree);
   tree.add<Remove>("fs rm", "Delete objects from a branch; commits keep them", declare_rm, rm);

@@ -2,19 +2,20 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/commit_record.h"
 #include "cli/session.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::cli {
 namespace {
 
-constexpr size_t kShortId = 12;
-
 struct Options {
   std::string ref;
   int64_t amount = 0;
   bool first_parent = false;
+  bool no_merges = false;
   std::string since;
+  std::string stop_at;
   std::vector<std::string> prefixes;
   std::vector<std::string> objects;
 };
@@ -26,13 +27,16 @@ void declare(Command& command, Options& options) {
       .option("--prefix", options.prefixes,
               "only commits that changed something below; again for more")
       .option("--object", options.objects, "only commits that changed this path; again for more")
-      .flag("--first-parent", options.first_parent, "leave out what merges brought");
+      .option("--stop-at", options.stop_at, "the last commit to show: an id, a branch or a tag")
+      .flag("--first-parent", options.first_parent, "leave out what merges brought")
+      .flag("--no-merges", options.no_merges, "leave out merge commits themselves");
 }
 
 Request request_for(const Uri& uri, const Options& options) {
   Request request{.path = api_path({"repositories", uri.repository, "refs", uri.ref, "commits"})};
   if (options.first_parent) request.query.emplace_back("first_parent", "true");
   if (!options.since.empty()) request.query.emplace_back("since", options.since);
+  if (!options.stop_at.empty()) request.query.emplace_back("stop_at", options.stop_at);
   for (const std::string& prefix : options.prefixes) request.query.emplace_back("prefixes", prefix);
   for (const std::string& object : options.objects) request.query.emplace_back("objects", object);
   return request;
@@ -41,16 +45,11 @@ Request request_for(const Uri& uri, const Options& options) {
 ExitCode run(Session& session, const Options& options) {
   const Uri uri = session.ref(options.ref);
   if (options.amount < 0) throw usage_error("showing a log: --amount cannot be negative");
-  const bool people = session.out.format() == Format::kTable;
   ListWriter rows = session.out.list("CommitList", {"commit", "date", "committer", "message"});
   int64_t left = options.amount == 0 ? -1 : options.amount;
   session.client.each(request_for(uri, options), [&](const Json& commit) {
-    const std::string id = commit.value("id", "");
-    const std::string message = commit.value("message", "");
-    rows.add(commit, {people ? id.substr(0, kShortId) : id,
-                      time_in_words(commit.value("creation_date", int64_t{0})),
-                      commit.value("committer", ""),
-                      people ? message.substr(0, message.find('\n')) : message});
+    if (options.no_merges && commit.value("parents", Json::array()).size() > 1) return true;
+    rows.add(commit, commit_cells(session.out, commit));
     return --left != 0;
   });
   rows.finish();

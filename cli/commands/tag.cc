@@ -24,6 +24,7 @@ struct Create {
   std::string tag;
   std::string ref;
   bool if_not_exists = false;
+  bool force = false;
 };
 
 void declare_create(Command& command, Create& options) {
@@ -31,18 +32,33 @@ void declare_create(Command& command, Create& options) {
       .optional_argument("REF", options.ref,
                          "what it names: branch, commit or expression; default --branch")
       .flag("--if-not-exists", options.if_not_exists,
-            "one that is there already is fine if it names the same commit");
+            "one that is there already is fine if it names the same commit")
+      .flag("-f,--force", options.force, "one that is there already is moved");
+}
+
+Answer post_tag(Client& client, const Uri& uri, const std::string& ref) {
+  return client.ask({.method = Method::kPost,
+                     .path = api_path({"repositories", uri.repository, "tags"}),
+                     .json = Json{{"id", uri.ref}, {"ref", ref}}.dump()});
+}
+
+/// The commit is looked up before the old tag goes, which would be lost for a ref that is not
+/// there.
+Answer replace_tag(Client& client, const Uri& uri, const std::string& ref) {
+  const std::string commit = get_commit(client, uri.repository, ref).at("id").get<std::string>();
+  const Answer removed = client.ask({.method = Method::kDelete, .path = tag_path(uri)});
+  if (!removed.ok()) return removed;
+  return post_tag(client, uri, commit);
 }
 
 ExitCode create(Session& session, const Create& options) {
   const Uri uri = session.ref(options.tag);
   const Uri ref = ref_uri(options.ref, {uri.repository, session.settings.branch.value});
   need_same_repository(uri, ref);
-  const Json body{{"id", uri.ref}, {"ref", ref.ref}};
-  const Answer answer =
-      session.client.ask({.method = Method::kPost,
-                          .path = api_path({"repositories", uri.repository, "tags"}),
-                          .json = body.dump()});
+  Answer answer = post_tag(session.client, uri, ref.ref);
+  if (options.force && !answer.ok() && error_from(answer).code() == ErrorCode::kAlreadyExists) {
+    answer = replace_tag(session.client, uri, ref.ref);
+  }
   if (answer.ok()) {
     Json tag = Json::parse(answer.body);
     tag["changed"] = true;

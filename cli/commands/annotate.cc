@@ -1,0 +1,65 @@
+// tarn annotate
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/commands.h"
+#include "cli/commands/commit_record.h"
+#include "cli/session.h"
+
+namespace tarn::cli {
+namespace {
+
+struct Options {
+  std::string prefix;
+  bool recursive = false;
+  bool first_parent = false;
+};
+
+void declare(Command& command, Options& options) {
+  command
+      .optional_argument("PREFIX", options.prefix,
+                         "tarn://repository/ref/path, or a path in --branch")
+      .flag("-r,--recursive", options.recursive, "everything below, not one level")
+      .flag("--first-parent", options.first_parent, "leave out what merges brought");
+}
+
+/// The newest commit that changed the object, or anything below the prefix; null if none did.
+Json last_change(Client& client, const Uri& uri, const Json& item, bool first_parent) {
+  const bool object = item.value("path_type", "") == "object";
+  Request request{.path = api_path({"repositories", uri.repository, "refs", uri.ref, "commits"}),
+                  .query = {{object ? "objects" : "prefixes", item.value("path", "")},
+                            {"amount", "1"},
+                            {"limit", "true"}}};
+  if (first_parent) request.query.emplace_back("first_parent", "true");
+  const Json commits = client.call(request);
+  return commits.at("results").empty() ? Json() : commits["results"][0];
+}
+
+ExitCode run(Session& session, const Options& options) {
+  Uri uri = session.prefix(options.prefix);
+  // All lines from one state, whatever is committed meanwhile.
+  uri.ref = get_commit(session.client, uri.repository, uri.ref).at("id").get<std::string>();
+  Request listing{
+      .path = api_path({"repositories", uri.repository, "refs", uri.ref, "objects", "ls"}),
+      .query = {{"prefix", uri.path}}};
+  if (!options.recursive) listing.query.emplace_back("delimiter", "/");
+  ListWriter rows =
+      session.out.list("AnnotationList", {"path", "commit", "date", "committer", "message"});
+  session.client.each(listing, [&](const Json& item) {
+    const Json change = last_change(session.client, uri, item, options.first_parent);
+    const std::string path = item.value("path", "");
+    Cells cells{path};
+    for (std::string& cell : commit_cells(session.out, change)) cells.push_back(std::move(cell));
+    rows.add({{"path", path}, {"commit", change}}, std::move(cells));
+    return true;
+  });
+  rows.finish();
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void add_annotate_command(CommandTree& tree) {
+  tree.add<Options>("annotate", "Show the last commit that changed each path", declare, run);
+}
+
+}  // namespace tarn::cli

@@ -1,0 +1,62 @@
+// tarn fs stage
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/commands.h"
+#include "cli/object_record.h"
+#include "cli/session.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::cli {
+namespace {
+
+constexpr int64_t kNotGiven = -1;
+
+struct Options {
+  std::string object;
+  std::string location;
+  std::string checksum;
+  std::string content_type;
+  std::vector<std::string> metadata;
+  int64_t size = kNotGiven;
+  int64_t mtime = kNotGiven;
+};
+
+void declare(Command& command, Options& options) {
+  command.argument("OBJECT", options.object, "tarn://repository/branch/path, or a path in --branch")
+      .option("--location", options.location, "where its bytes are: s3://bucket/key")
+      .option("--size", options.size, "in bytes")
+      .option("--checksum", options.checksum, "MD5 in hex, or the ETag that the store gives")
+      .option("--content-type", options.content_type, "(application/octet-stream)")
+      .option("--mtime", options.mtime, "when it was changed, in seconds since 1970 (now)")
+      .option("--meta", options.metadata, "key=value to keep with the object; again for more");
+}
+
+ExitCode run(Session& session, const Options& options) {
+  const Uri uri = session.object(options.object);
+  if (options.location.empty() || options.checksum.empty() || options.size < 0) {
+    throw usage_error(str_cat("staging ", to_string(uri),
+                              ": --location, --checksum and --size (0 or more) are needed"));
+  }
+  Json body{{"physical_address", options.location},
+            {"checksum", options.checksum},
+            {"size_bytes", options.size},
+            {"metadata", metadata_from(options.metadata)}};
+  if (!options.content_type.empty()) body["content_type"] = options.content_type;
+  if (options.mtime != kNotGiven) body["mtime"] = options.mtime;
+  const Json stats = session.client.call(
+      {.method = Method::kPut,
+       .path = api_path({"repositories", uri.repository, "branches", uri.ref, "objects"}),
+       .query = {{"path", uri.path}},
+       .json = body.dump()});
+  print_object(session.out, uri, stats);
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void add_fs_stage_command(CommandTree& tree) {
+  tree.add<Options>("fs stage", "Name bytes that are in the store already; none are read", declare,
+                    run);
+}
+
+}  // namespace tarn::cli

@@ -1,0 +1,43 @@
+// tarn find-merge-base
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/commands.h"
+#include "cli/commands/commit_record.h"
+#include "cli/session.h"
+
+namespace tarn::cli {
+namespace {
+
+struct Options {
+  std::string source;
+  std::string destination;
+};
+
+void declare(Command& command, Options& options) {
+  command.argument("SOURCE", options.source, "tarn://repository/ref, or a ref in --repo")
+      .optional_argument("DESTINATION", options.destination, "another; default --branch");
+}
+
+ExitCode run(Session& session, const Options& options) {
+  const Uri source = session.ref(options.source);
+  const Uri destination =
+      ref_uri(options.destination, {source.repository, session.settings.branch.value});
+  need_same_repository(source, destination);
+  const Json found =
+      session.client.call({.path = api_path({"repositories", source.repository, "refs", source.ref,
+                                             "merge", destination.ref})});
+  session.out.object("MergeBase", found,
+                     {{"base", found.value("base_commit_id", "")},
+                      {"source", found.value("source_commit_id", "")},
+                      {"destination", found.value("destination_commit_id", "")}});
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void add_merge_base_command(CommandTree& tree) {
+  tree.add<Options>("find-merge-base", "Show the commit from which a merge would compare", declare,
+                    run);
+}
+
+}  // namespace tarn::cli
