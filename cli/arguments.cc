@@ -68,7 +68,9 @@ CommandNote note_of(const CLI::App* app) {
       note.options.push_back(note_of_option(*option));
     }
   }
-  for (const CLI::App* below : app->get_subcommands({})) note.commands.push_back(note_of(below));
+  for (const CLI::App* below : app->get_subcommands({})) {
+    if (!below->get_group().empty()) note.commands.push_back(note_of(below));
+  }
   return note;
 }
 
@@ -88,6 +90,12 @@ Command& Command::optional_argument(const std::string& name, std::string& into,
 Command& Command::arguments(const std::string& name, std::vector<std::string>& into,
                             const std::string& help) {
   app_->add_option(name, into, help)->required();
+  return *this;
+}
+
+Command& Command::optional_arguments(const std::string& name, std::vector<std::string>& into,
+                                     const std::string& help) {
+  app_->add_option(name, into, help);
   return *this;
 }
 
@@ -114,6 +122,11 @@ Command& Command::flag(const std::string& names, bool& into, const std::string& 
   return *this;
 }
 
+Command& Command::hidden() {
+  app_->group("");
+  return *this;
+}
+
 CommandTree::CommandTree() : state_(std::make_unique<State>()) {
   state_->app.require_subcommand(1);
   state_->app.fallthrough();
@@ -130,7 +143,7 @@ void CommandTree::group(std::string_view name, const std::string& help) {
   group->fallthrough();
 }
 
-Command CommandTree::add_command(std::string_view path, const std::string& help, Run run) {
+Command CommandTree::add(std::string_view path, const std::string& help, Run run) {
   CLI::App* command = subcommand(state_->app, path, help);
   command->fallthrough();
   state_->runs.emplace_back(command, std::move(run));

@@ -29,6 +29,8 @@ class Command {
   /// One or more.
   Command& arguments(const std::string& name, std::vector<std::string>& into,
                      const std::string& help);
+  Command& optional_arguments(const std::string& name, std::vector<std::string>& into,
+                              const std::string& help);
   /// `names` is "-m,--message".
   Command& option(const std::string& names, std::string& into, const std::string& help);
   Command& option(const std::string& names, int64_t& into, const std::string& help);
@@ -36,6 +38,8 @@ class Command {
   Command& option(const std::string& names, std::vector<std::string>& into,
                   const std::string& help);
   Command& flag(const std::string& names, bool& into, const std::string& help);
+  /// Left out of help and describe(): for programs.
+  Command& hidden();
 
  private:
   CLI::App* app_;
@@ -80,10 +84,12 @@ class CommandTree {
   void add(std::string_view path, const std::string& help, void (*declare)(Command&, Options&),
            ExitCode (*run)(Session&, const Options&)) {
     auto options = std::make_shared<Options>();
-    Command command = add_command(
-        path, help, [options, run](Session& session) { return run(session, *options); });
+    Command command =
+        add(path, help, [options, run](Session& session) { return run(session, *options); });
     declare(command, *options);
   }
+  /// For a command that needs more than the session.
+  Command add(std::string_view path, const std::string& help, Run run);
 
   struct Parsed {
     Run run;  ///< empty = nothing to run: `text` is help for standard output
@@ -96,8 +102,6 @@ class CommandTree {
   CommandNote describe() const;
 
  private:
-  Command add_command(std::string_view path, const std::string& help, Run run);
-
   struct State;
   std::unique_ptr<State> state_;
 };

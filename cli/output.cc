@@ -95,6 +95,12 @@ Format parse_format(std::string_view word) {
                             "\": not one of table, json, jsonl, csv, md, name"));
 }
 
+std::vector<std::string_view> format_names() {
+  std::vector<std::string_view> names;
+  for (const auto& [name, format] : kFormats) names.push_back(name);
+  return names;
+}
+
 ListWriter::ListWriter(Output& out, std::string kind, Cells columns)
     : out_(out), kind_(std::move(kind)), columns_(std::move(columns)) {}
 

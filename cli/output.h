@@ -17,6 +17,9 @@ enum class Format { kTable, kJson, kJsonLines, kCsv, kMarkdown, kName };
 /// "table", "json", "jsonl", "csv", "md", "name". Throws a usage error for another word.
 Format parse_format(std::string_view word);
 
+/// Those words.
+std::vector<std::string_view> format_names();
+
 /// In every JSON document, beside "kind".
 constexpr std::string_view kApiVersion = "tarn/v1";
 

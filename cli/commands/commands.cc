@@ -20,6 +20,7 @@ void add_commands(CommandTree& tree) {
   add_config_commands(tree);
   add_version_command(tree);
   add_doctor_command(tree);
+  add_completion_command(tree);
 }
 
 }  // namespace tarn::cli

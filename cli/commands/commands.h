@@ -33,5 +33,6 @@ void add_auth_credential_commands(CommandTree& tree);
 void add_config_commands(CommandTree& tree);
 void add_version_command(CommandTree& tree);
 void add_doctor_command(CommandTree& tree);
+void add_completion_command(CommandTree& tree);
 
 }  // namespace tarn::cli

@@ -19,18 +19,18 @@ struct Options {
 
 void declare_copy(Command& command, Options& options) {
   command
-      .argument("SOURCE", options.source,
+      .argument("FROM", options.source,
                 "tarn://repository/ref/path, or a local file; '-' for standard input")
-      .argument("DESTINATION", options.destination,
-                "as SOURCE, on a branch; ending in '/': below it, with the same name");
+      .argument("TO", options.destination,
+                "as FROM, on a branch; ending in '/': below it, with the same name");
   declare_transfer(command, options.how);
   declare_new_object(command, options.how);
 }
 
 void declare_move(Command& command, Options& options) {
-  command.argument("SOURCE", options.source, "tarn://repository/branch/path")
-      .argument("DESTINATION", options.destination,
-                "as SOURCE; ending in '/': below it, with the same name")
+  command.argument("OBJECT", options.source, "tarn://repository/branch/path")
+      .argument("TARGET", options.destination,
+                "as OBJECT; ending in '/': below it, with the same name")
       .flag("-r,--recursive", options.how.recursive, "everything below")
       .option("-p,--parallel", options.how.parallel, "with -r: so many at once (8)");
 }

@@ -22,7 +22,7 @@ struct Options {
 };
 
 void declare(Command& command, Options& options) {
-  command.argument("SOURCE", options.source, "tarn://repository/ref/path, or a path in --branch")
+  command.argument("OBJECT", options.source, "tarn://repository/ref/path, or a path in --branch")
       .optional_argument(
           "LOCAL", options.local,
           "file, directory, or '-' for standard output; default: the same name here");

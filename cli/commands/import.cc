@@ -33,13 +33,13 @@ struct Options {
 
 void declare(Command& command, Options& options) {
   command
-      .optional_argument("SOURCE", options.source,
+      .optional_argument("STORAGE", options.source,
                          "s3://bucket/prefix or local:///directory; its bytes stay there")
       .optional_argument("TARGET", options.target,
                          "tarn://repository/branch/path, or a path in --branch")
       .option("-m,--message", options.message, "of the commit")
       .option("--meta", options.metadata, "key=value to keep with the commit; again for more")
-      .flag("--object", options.single, "SOURCE is one object, not a prefix")
+      .flag("--object", options.single, "STORAGE is one object, not a prefix")
       .flag("--no-wait", options.no_wait,
             "return once the server has taken the job, and print its id")
       .option("--timeout", options.timeout, "stop waiting after 90s, 30m or 2h; the import goes on")
@@ -138,7 +138,7 @@ void print_status(Output& out, const std::string& id, Json status) {
 
 ExitCode run(Session& session, const Options& options) {
   const bool resumes = !options.resume.empty();
-  if (options.source.empty() && !resumes) throw usage_error("importing: SOURCE is needed");
+  if (options.source.empty() && !resumes) throw usage_error("importing: STORAGE is needed");
   if (resumes && !options.target.empty())
     throw usage_error("importing: --resume takes only TARGET");
   if (!options.timeout.empty()) parse_duration(options.timeout);
