@@ -21,6 +21,7 @@ void add_commands(CommandTree& tree) {
   add_version_command(tree);
   add_doctor_command(tree);
   add_completion_command(tree);
+  add_reference_command(tree);
 }
 
 }  // namespace tarn::cli

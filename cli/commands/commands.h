@@ -34,5 +34,6 @@ void add_config_commands(CommandTree& tree);
 void add_version_command(CommandTree& tree);
 void add_doctor_command(CommandTree& tree);
 void add_completion_command(CommandTree& tree);
+void add_reference_command(CommandTree& tree);
 
 }  // namespace tarn::cli

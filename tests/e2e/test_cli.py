@@ -456,6 +456,11 @@ def test_version(cli):
     assert versions["version"] == versions["server_version"]
 
 
+def test_the_reference_is_current(cli):
+    """After a change of commands: build/bin/tarn reference > docs/cli-reference.md"""
+    assert cli.run("reference").text == (servers.ROOT / "docs/cli-reference.md").read_text()
+
+
 def test_help_is_data(cli):
     assert "Usage: tarn fs ls" in cli.run("fs", "ls", "--help").text
     assert cli.run("--help").talk == ""
