@@ -31,6 +31,7 @@ struct Create {
   bool if_not_exists = false;
   bool reset_if_exists = false;
   bool hidden = false;
+  std::string expires;
 };
 
 void declare_create(Command& command, Create& options) {
@@ -41,7 +42,9 @@ void declare_create(Command& command, Create& options) {
             "one that is there already is fine, wherever it stands")
       .flag("--reset-if-exists", options.reset_if_exists,
             "one that is there already is moved to the source")
-      .flag("--hidden", options.hidden, "leave it out of lists");
+      .flag("--hidden", options.hidden, "leave it out of lists")
+      .option("--expires", options.expires,
+              "when the server deletes it: after 72h (s, m, h, d) or at 2026-11-20T08:00:00Z");
 }
 
 void reset_uncommitted(Client& client, const Uri& uri, const Json& body) {
@@ -59,7 +62,8 @@ ExitCode create(Session& session, const Create& options) {
   const Uri uri = session.ref(options.branch);
   const Uri source = ref_uri(options.source, {uri.repository, ""});
   need_same_repository(uri, source);
-  const Json body{{"name", uri.ref}, {"source", source.ref}, {"hidden", options.hidden}};
+  Json body{{"name", uri.ref}, {"source", source.ref}, {"hidden", options.hidden}};
+  if (!options.expires.empty()) body["expires"] = options.expires;
   const Answer answer =
       session.client.ask({.method = Method::kPost,
                           .path = api_path({"repositories", uri.repository, "branches"}),

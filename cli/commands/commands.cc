@@ -6,6 +6,8 @@ void add_commands(CommandTree& tree) {
   add_repo_commands(tree);
   add_branch_commands(tree);
   add_tag_commands(tree);
+  add_protect_commands(tree);
+  add_gc_commands(tree);
   add_commit_command(tree);
   add_log_command(tree);
   add_diff_command(tree);
@@ -14,7 +16,7 @@ void add_commands(CommandTree& tree) {
   add_show_command(tree);
   add_annotate_command(tree);
   add_revert_commands(tree);
-  add_import_command(tree);
+  add_import_commands(tree);
   add_fs_commands(tree);
   add_auth_commands(tree);
   add_config_commands(tree);

@@ -11,6 +11,8 @@ void add_commands(CommandTree& tree);
 void add_repo_commands(CommandTree& tree);
 void add_branch_commands(CommandTree& tree);
 void add_tag_commands(CommandTree& tree);
+void add_protect_commands(CommandTree& tree);
+void add_gc_commands(CommandTree& tree);
 void add_commit_command(CommandTree& tree);
 void add_log_command(CommandTree& tree);
 void add_diff_command(CommandTree& tree);
@@ -19,7 +21,7 @@ void add_merge_base_command(CommandTree& tree);
 void add_show_command(CommandTree& tree);
 void add_annotate_command(CommandTree& tree);
 void add_revert_commands(CommandTree& tree);
-void add_import_command(CommandTree& tree);
+void add_import_commands(CommandTree& tree);
 void add_fs_commands(CommandTree& tree);  ///< with the four below
 void add_fs_copy_commands(CommandTree& tree);
 void add_fs_upload_command(CommandTree& tree);

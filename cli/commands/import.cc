@@ -1,4 +1,4 @@
-// tarn import
+// tarn import | import-verify
 #include <chrono>
 #include <optional>
 
@@ -29,6 +29,8 @@ struct Options {
   bool single = false;
   bool no_wait = false;
   bool cancel = false;
+  bool if_changed = false;
+  std::string key;
 };
 
 void declare(Command& command, Options& options) {
@@ -43,6 +45,10 @@ void declare(Command& command, Options& options) {
       .flag("--no-wait", options.no_wait,
             "return once the server has taken the job, and print its id")
       .option("--timeout", options.timeout, "stop waiting after 90s, 30m or 2h; the import goes on")
+      .flag("--if-changed", options.if_changed,
+            "no commit when the branch has these very objects already")
+      .option("--idempotency-key", options.key,
+              "repeating the command under its key waits for the first import, starts no other")
       .option("--resume", options.resume,
               "instead of starting one, wait for the import with this id on TARGET")
       .flag("--cancel-on-interrupt", options.cancel,
@@ -57,11 +63,13 @@ std::string start(Session& session, const Uri& target, const Options& options) {
   const Json source{{"type", options.single ? "object" : "common_prefix"},
                     {"path", options.source},
                     {"destination", target.path}};
-  const Json body{
+  Json body{
       {"paths", Json::array({source})},
       {"commit", {{"message", options.message}, {"metadata", metadata_from(options.metadata)}}}};
-  const Json answer = session.client.call(
-      {.method = Method::kPost, .path = import_path(target), .json = body.dump()});
+  if (options.if_changed) body["if_changed"] = true;
+  Request request{.method = Method::kPost, .path = import_path(target), .json = body.dump()};
+  if (!options.key.empty()) request.headers.emplace_back("Idempotency-Key", options.key);
+  const Json answer = session.client.call(request);
   return answer.at("id").get<std::string>();
 }
 
@@ -131,7 +139,9 @@ void print_status(Output& out, const std::string& id, Json status) {
   const std::string commit = status.value("/commit/id"_json_pointer, "");
   const std::string objects = std::to_string(status.value("ingested_objects", int64_t{0}));
   status["id"] = id;
-  status["changed"] = true;
+  const bool changed = status.value("changed", true);
+  status["changed"] = changed;
+  if (!changed) out.remark("the branch has these objects already");
   out.object("Import", std::move(status),
              {{"commit", commit}, {"objects", objects}, {"import", id}});
 }
@@ -152,11 +162,40 @@ ExitCode run(Session& session, const Options& options) {
   return ExitCode::kOk;
 }
 
+struct Verify {
+  std::string prefix;
+};
+
+void declare_verify(Command& command, Verify& options) {
+  command.optional_argument("PREFIX", options.prefix,
+                            "tarn://repository/ref/path, or a path in --branch");
+}
+
+ExitCode verify(Session& session, const Verify& options) {
+  const Uri uri = session.prefix(options.prefix);
+  ListWriter rows = session.out.list("ImportProblemList", {"path", "problem", "stored at"});
+  bool fine = true;
+  session.client.each(
+      {.path = api_path({"repositories", uri.repository, "refs", uri.ref, "import", "verify"}),
+       .query = {{"prefix", uri.path}}},
+      [&](const Json& item) {
+        fine = false;
+        rows.add(item, {item.value("path", ""), item.value("problem", ""),
+                        item.value("physical_address", "")});
+        return true;
+      });
+  rows.finish();
+  if (fine) session.out.remark("every source is as it was imported");
+  return fine ? ExitCode::kOk : ExitCode::kPartial;
+}
+
 }  // namespace
 
-void add_import_command(CommandTree& tree) {
+void add_import_commands(CommandTree& tree) {
   tree.add<Options>("import", "Bring existing objects into a branch without copying them", declare,
                     run);
+  tree.add<Verify>("import-verify", "List imported objects whose source changed or is gone",
+                   declare_verify, verify);
 }
 
 }  // namespace tarn::cli

@@ -34,6 +34,7 @@ struct Create {
   std::string default_branch = "main";
   bool if_not_exists = false;
   bool read_only = false;
+  bool bare = false;
 };
 
 void declare_create(Command& command, Create& options) {
@@ -45,7 +46,8 @@ void declare_create(Command& command, Create& options) {
                          "server's, by its name")
       .option("--default-branch", options.default_branch, "first branch (main)")
       .flag("--if-not-exists", options.if_not_exists, "one that is there already is fine")
-      .flag("--read-only", options.read_only, "refuse every change");
+      .flag("--read-only", options.read_only, "refuse every change")
+      .flag("--bare", options.bare, "without a branch or commit: to restore a dump into");
 }
 
 /// The server's prefix ("local://", "s3://bucket/") with the name behind it.
@@ -66,8 +68,9 @@ ExitCode create(Session& session, const Create& options) {
                   {"storage_namespace", storage},
                   {"default_branch", options.default_branch},
                   {"read_only", options.read_only}};
-  const Answer answer =
-      session.client.ask({.method = Method::kPost, .path = "/repositories", .json = body.dump()});
+  Request request{.method = Method::kPost, .path = "/repositories", .json = body.dump()};
+  if (options.bare) request.query.emplace_back("bare", "true");
+  const Answer answer = session.client.ask(request);
   constexpr int kStatusConflict = 409;
   if (answer.status == kStatusConflict && options.if_not_exists) {
     print_repository(session.out, get_repository(session.client, name), false);

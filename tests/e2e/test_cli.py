@@ -32,6 +32,8 @@ def test_repositories(tarn, cli, name):
     cli.run("repo", "delete", other, "--yes")
     cli.run("repo", "show", other, status=4)
     cli.run("repo", "create", "Bad_Name", status=1)
+    cli.run("repo", "create", f"{other}-bare", "--bare")
+    assert cli.json("branch", "list", f"{other}-bare")["items"] == []
 
 
 def test_branches(cli, repo):
@@ -316,6 +318,20 @@ def test_import(cli, repo, source):
     assert "import" in failed.talk and failed.text == ""
     cli.run("import", f"local://{source}/", f"tarn://{repo.id}/nope/in/", status=4)
     cli.run("import", status=2)
+
+
+def test_an_import_repeats_safely(cli, repo, source):
+    words = ["import", f"local://{source}/", f"tarn://{repo.id}/main/in/"]
+    first = cli.json(*words, "--idempotency-key", "nightly-1")
+    again = cli.json(*words, "--idempotency-key", "nightly-1")
+    assert (again["id"], again["commit"]["id"], first["changed"]) == (first["id"], first["commit"]["id"], True)
+    nothing = cli.json(*words, "--if-changed")
+    assert nothing["changed"] is False and repo.branch("main").head.id == first["commit"]["id"]
+    assert cli.json("import-verify", f"tarn://{repo.id}/main/in/")["items"] == []
+    (source / "03").unlink()
+    (source / "04").write_text("other")
+    found = cli.json("import-verify", f"tarn://{repo.id}/main/", status=20)["items"]
+    assert [(item["path"], item["problem"]) for item in found] == [("in/03", "missing"), ("in/04", "changed")]
 
 
 def test_an_import_can_be_left_and_waited_for_later(cli, repo, source):

@@ -25,7 +25,7 @@ def test_names_of_things(cli, repo, offered, name):
     cli.run("tag", "create", "made", "main")
     repo.branch("main").object("dir/a").upload(b"a")
     repo.branch("main").object("diz").upload(b"a")
-    assert offered("bran") == ["branch"]
+    assert offered("bran") == ["branch", "branch-protect"]
     assert offered("branch", "show", "ma") == ["main", "make-it"]
     assert offered("show", "ma") == ["main", "make-it", "made"]
     assert offered("tag", "show", "m") == ["made"]
@@ -115,7 +115,7 @@ def test_in_a_shell(cli, repo, name, tmp_path, name_of_shell):
     try:
         shell.type(f"{setup}; echo re''ady\r")
         shell.wait_for("ready")
-        for typed, whole in [("tarn bran\tsho\tmai", "tarn branch show main"),
+        for typed, whole in [("tarn auth us\tsho\tadm", "tarn auth users show admin"),
                              (f"tarn fs cat tarn://{name}/ma\tso\tth", f"tarn://{name}/main/some/thing"),
                              ("tarn fs upload local-f", "local-file"), ("tarn log --first-p", "--first-parent")]:
             assert whole in made_of(shell, f"{typed}\t", whole, tmp_path / "result")

@@ -1,0 +1,216 @@
+// tarn branch-protect list | add | delete, tarn tag-protect list | add | delete
+#include <algorithm>
+#include <functional>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/commands.h"
+#include "cli/exit_code.h"
+#include "cli/session.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::cli {
+namespace {
+
+/// How often a change starts over when somebody else changed the rules meanwhile.
+constexpr int kAttempts = 5;
+constexpr int64_t kNotGiven = -1;
+
+constexpr std::string_view kBranches = "branch_protection";
+constexpr std::string_view kTags = "tag_protection";
+
+std::string rules_path(const Uri& uri, std::string_view which) {
+  return api_path({"repositories", uri.repository, "settings", which});
+}
+
+Json::iterator find_rule(Json& rules, const std::string& pattern) {
+  return std::find_if(rules.begin(), rules.end(),
+                      [&](const Json& rule) { return rule.value("pattern", "") == pattern; });
+}
+
+/// Reads the rules, lets `edit` change them, and writes them if nobody else did meanwhile. Returns
+/// what `edit` did: whether there was anything to change.
+bool change(Client& client, const std::string& path, const std::function<bool(Json&)>& edit) {
+  for (int attempt = 1;; ++attempt) {
+    const Answer found = client.ask({.path = path});
+    if (!found.ok()) throw error_from(found);
+    Json rules = Json::parse(found.body);
+    if (!edit(rules)) return false;
+    Request put{.method = Method::kPut, .path = path, .json = rules.dump()};
+    const std::string etag = found.header("ETag");
+    if (!etag.empty()) put.headers.emplace_back("If-Match", etag);
+    const Answer answer = client.ask(put);
+    if (answer.ok()) return true;
+    const Error error = error_from(answer);
+    if (error.code() != ErrorCode::kPreconditionFailed || attempt == kAttempts) throw error;
+  }
+}
+
+std::string joined(const Json& rule, const char* member, const char* otherwise) {
+  if (!rule.contains(member)) return otherwise;
+  std::string all;
+  for (const Json& name : rule[member])
+    all += str_cat(all.empty() ? "" : " ", name.get<std::string>());
+  return all;
+}
+
+struct List {
+  std::string repository;
+};
+
+void declare_list(Command& command, List& options) {
+  command.optional_argument("REPOSITORY", options.repository,
+                            "tarn://NAME or NAME; default --repo");
+}
+
+Json rules_of(Session& session, const List& options, std::string_view which) {
+  return session.client.call({.path = rules_path(session.repository(options.repository), which)});
+}
+
+ExitCode list_branches(Session& session, const List& options) {
+  const Json rules = rules_of(session, options, kBranches);
+  ListWriter rows =
+      session.out.list("BranchRuleList", {"pattern", "blocks", "merges by", "approvals"});
+  for (const Json& rule : rules) {
+    rows.add(rule,
+             {rule.value("pattern", ""), joined(rule, "blocked_actions", "stage commit reset"),
+              joined(rule, "merge_methods", "merge squash"),
+              std::to_string(rule.value("approvals", int64_t{0}))});
+  }
+  rows.finish();
+  return ExitCode::kOk;
+}
+
+ExitCode list_tags(Session& session, const List& options) {
+  const Json rules = rules_of(session, options, kTags);
+  ListWriter rows = session.out.list("TagRuleList", {"pattern", "create", "delete"});
+  for (const Json& rule : rules) {
+    rows.add(rule, {rule.value("pattern", ""), rule.value("create", true) ? "yes" : "no",
+                    rule.value("delete", true) ? "yes" : "no"});
+  }
+  rows.finish();
+  return ExitCode::kOk;
+}
+
+struct BranchRule {
+  std::string pattern;
+  std::string repository;
+  std::vector<std::string> blocked;
+  std::vector<std::string> methods;
+  int64_t approvals = kNotGiven;
+};
+
+constexpr const char* kPatternHelp = "of names: main, release-*, v?";
+
+void declare_add_branch(Command& command, BranchRule& options) {
+  command.argument("PATTERN", options.pattern, kPatternHelp)
+      .optional_argument("REPOSITORY", options.repository, "tarn://NAME or NAME; default --repo")
+      .option("--block", options.blocked,
+              "stage, commit, merge, delete, revert, cherry_pick, reset, import or restore; again "
+              "for more (stage, commit and reset)")
+      .option("--merge-by", options.methods, "merge or squash: the only way; again for more")
+      .option("--approvals", options.approvals, "how many a merge needs (0)");
+}
+
+struct TagRule {
+  std::string pattern;
+  std::string repository;
+  bool no_create = false;
+  bool no_delete = false;
+};
+
+void declare_add_tag(Command& command, TagRule& options) {
+  command.argument("PATTERN", options.pattern, kPatternHelp)
+      .optional_argument("REPOSITORY", options.repository, "tarn://NAME or NAME; default --repo")
+      .flag("--no-create", options.no_create, "no such tag may be made")
+      .flag("--no-delete", options.no_delete, "no such tag may be deleted or moved");
+}
+
+/// A rule of the same pattern is replaced, but for members that the new one does not name.
+ExitCode add_rule(Session& session, const std::string& repository, std::string_view which,
+                  std::string_view kind, const Json& rule) {
+  const Uri uri = session.repository(repository);
+  const std::string pattern = rule.at("pattern").get<std::string>();
+  Json result;
+  const bool changed = change(session.client, rules_path(uri, which), [&](Json& rules) {
+    auto there = find_rule(rules, pattern);
+    if (there == rules.end()) {
+      rules.push_back(rule);
+      result = rule;
+      return true;
+    }
+    const Json before = *there;
+    there->update(rule);
+    result = *there;
+    return result != before;
+  });
+  result["changed"] = changed;
+  session.out.object(kind, result, {{"pattern", pattern}, {"repository", to_string(uri)}});
+  return ExitCode::kOk;
+}
+
+ExitCode add_branch_rule(Session& session, const BranchRule& options) {
+  Json rule{{"pattern", options.pattern}};
+  if (!options.blocked.empty()) rule["blocked_actions"] = options.blocked;
+  if (!options.methods.empty()) rule["merge_methods"] = options.methods;
+  if (options.approvals != kNotGiven) rule["approvals"] = options.approvals;
+  return add_rule(session, options.repository, kBranches, "BranchRule", rule);
+}
+
+ExitCode add_tag_rule(Session& session, const TagRule& options) {
+  if (!options.no_create && !options.no_delete)
+    throw usage_error("protecting tags: --no-create, --no-delete or both are needed");
+  const Json rule{
+      {"pattern", options.pattern}, {"create", !options.no_create}, {"delete", !options.no_delete}};
+  return add_rule(session, options.repository, kTags, "TagRule", rule);
+}
+
+struct Delete {
+  std::string pattern;
+  std::string repository;
+};
+
+void declare_delete(Command& command, Delete& options) {
+  command.argument("PATTERN", options.pattern, "as it is listed")
+      .optional_argument("REPOSITORY", options.repository, "tarn://NAME or NAME; default --repo");
+}
+
+ExitCode delete_rule(Session& session, const Delete& options, std::string_view which) {
+  const Uri uri = session.repository(options.repository);
+  change(session.client, rules_path(uri, which), [&](Json& rules) {
+    const auto there = find_rule(rules, options.pattern);
+    if (there == rules.end()) {
+      throw Error(ErrorCode::kNotFound, str_cat("deleting the rule for \"", options.pattern,
+                                                "\": ", to_string(uri), " has none"));
+    }
+    rules.erase(there);
+    return true;
+  });
+  session.out.remark(str_cat("deleted the rule for ", options.pattern));
+  return ExitCode::kOk;
+}
+
+ExitCode delete_branch_rule(Session& session, const Delete& options) {
+  return delete_rule(session, options, kBranches);
+}
+
+ExitCode delete_tag_rule(Session& session, const Delete& options) {
+  return delete_rule(session, options, kTags);
+}
+
+}  // namespace
+
+void add_protect_commands(CommandTree& tree) {
+  tree.group("branch-protect", "Rules about what may happen to branches");
+  tree.add<List>("branch-protect list", "List the rules", declare_list, list_branches);
+  tree.add<BranchRule>("branch-protect add", "Protect branches, or change how", declare_add_branch,
+                       add_branch_rule);
+  tree.add<Delete>("branch-protect delete", "Drop a rule", declare_delete, delete_branch_rule);
+  tree.group("tag-protect", "Rules about what may happen to tags");
+  tree.add<List>("tag-protect list", "List the rules", declare_list, list_tags);
+  tree.add<TagRule>("tag-protect add", "Protect tags, or change how", declare_add_tag,
+                    add_tag_rule);
+  tree.add<Delete>("tag-protect delete", "Drop a rule", declare_delete, delete_tag_rule);
+}
+
+}  // namespace tarn::cli
