@@ -13,6 +13,7 @@ void add_branch_commands(CommandTree& tree);
 void add_tag_commands(CommandTree& tree);
 void add_protect_commands(CommandTree& tree);
 void add_gc_commands(CommandTree& tree);
+void add_refs_commands(CommandTree& tree);
 void add_commit_command(CommandTree& tree);
 void add_log_command(CommandTree& tree);
 void add_diff_command(CommandTree& tree);

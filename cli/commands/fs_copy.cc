@@ -1,4 +1,6 @@
 // tarn fs cp | mv
+#include <optional>
+
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
@@ -58,34 +60,43 @@ Json move_object(Client& client, const Uri& source, const Uri& destination) {
 
 using Transform = Json (*)(Client&, const Uri& source, const Uri& destination);
 
-ExitCode place_one(Session& session, const Options& options, Transform place) {
-  const Uri source = session.object(options.source);
-  Uri destination = session.prefix(options.destination);
-  need_same_repository(source, destination);
-  if (destination.path.empty() || destination.path.ends_with('/')) {
-    destination.path += last_segment(source.path);
+struct Ends {
+  Uri source;
+  Uri destination;
+};
+
+Ends ends_of(const Session& session, const Options& options) {
+  const bool tree = options.how.recursive;
+  Ends ends{tree ? directory_of(session.prefix(options.source)) : session.object(options.source),
+            session.prefix(options.destination)};
+  need_same_repository(ends.source, ends.destination);
+  std::string& path = ends.destination.path;
+  if (tree) {
+    ends.destination = directory_of(ends.destination);
+  } else if (path.empty() || path.ends_with('/')) {
+    path += last_segment(ends.source.path);
   }
-  if (source == destination)
-    throw usage_error(str_cat("placing ", to_string(source), ": it is there already"));
-  print_object(session.out, destination, place(session.client, source, destination));
+  const bool into_itself = tree ? path.starts_with(ends.source.path) : path == ends.source.path;
+  if (ends.source.ref == ends.destination.ref && into_itself)
+    throw usage_error(str_cat("placing ", to_string(ends.source), " into itself"));
+  return ends;
+}
+
+ExitCode place_one(Session& session, const Ends& ends, Transform place) {
+  print_object(session.out, ends.destination, place(session.client, ends.source, ends.destination));
   return ExitCode::kOk;
 }
 
-ExitCode place_tree(Session& session, const Options& options, Transform place,
+ExitCode place_tree(Session& session, const Options& options, const Ends& ends, Transform place,
                     std::string_view kind) {
-  const Uri source = directory_of(session.prefix(options.source));
-  const Uri destination = directory_of(session.prefix(options.destination));
-  need_same_repository(source, destination);
-  if (source.ref == destination.ref && destination.path.starts_with(source.path)) {
-    throw usage_error(str_cat("placing ", to_string(source), " into itself"));
-  }
+  const Uri& source = ends.source;
   Crew crew(session, workers_of(options.how), "placing");
   session.client.each(
       {.path = api_path({"repositories", source.repository, "refs", source.ref, "objects", "ls"}),
        .query = {{"prefix", source.path}}},
       [&](const Json& item) {
         Uri from = source;
-        Uri to = destination;
+        Uri to = ends.destination;
         from.path = item.value("path", "");
         to.path += from.path.substr(source.path.size());
         crew.add(from.path, [&crew, place, from, to](Client& client) {
@@ -98,6 +109,20 @@ ExitCode place_tree(Session& session, const Options& options, Transform place,
   return print_tally(session, kind, crew.finish());
 }
 
+/// On one branch the server moves all at one moment. nullopt: it cannot, as those of lakeFS.
+std::optional<uint64_t> move_at_once(Client& client, const Ends& ends, bool tree) {
+  const Uri& branch = ends.source;
+  const Json body{{tree ? "src_prefix" : "src_path", ends.source.path},
+                  {tree ? "dest_prefix" : "dest_path", ends.destination.path}};
+  const Answer answer = client.ask({.method = Method::kPost,
+                                    .path = api_path({"repositories", branch.repository, "branches",
+                                                      branch.ref, "objects", "move"}),
+                                    .json = body.dump()});
+  if (!answer.ok() && answer.reason().empty()) return std::nullopt;
+  if (!answer.ok()) throw error_from(answer);
+  return Json::parse(answer.body).at("moved").get<uint64_t>();
+}
+
 ExitCode copy(Session& session, const Options& options) {
   const bool from_here = !is_uri(options.source);
   const bool to_here = !is_uri(options.destination);
@@ -107,13 +132,23 @@ ExitCode copy(Session& session, const Options& options) {
   }
   if (from_here) return upload(session, options.source, options.destination, options.how);
   if (to_here) return download(session, options.source, options.destination, options.how);
-  return options.how.recursive ? place_tree(session, options, copy_object, "Copy")
-                               : place_one(session, options, copy_object);
+  const Ends ends = ends_of(session, options);
+  return options.how.recursive ? place_tree(session, options, ends, copy_object, "Copy")
+                               : place_one(session, ends, copy_object);
 }
 
 ExitCode move(Session& session, const Options& options) {
-  return options.how.recursive ? place_tree(session, options, move_object, "Move")
-                               : place_one(session, options, move_object);
+  const Ends ends = ends_of(session, options);
+  const bool tree = options.how.recursive;
+  if (ends.source.ref == ends.destination.ref) {
+    if (const auto moved = move_at_once(session.client, ends, tree)) {
+      if (tree) return print_tally(session, "Move", {.done = *moved});
+      print_object(session.out, ends.destination, stat_object(session.client, ends.destination));
+      return ExitCode::kOk;
+    }
+  }
+  return tree ? place_tree(session, options, ends, move_object, "Move")
+              : place_one(session, ends, move_object);
 }
 
 }  // namespace

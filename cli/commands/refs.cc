@@ -1,0 +1,116 @@
+// tarn refs dump | restore
+#include <algorithm>
+#include <chrono>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/commands.h"
+#include "cli/exit_code.h"
+#include "cli/interrupt.h"
+#include "cli/local_file.h"
+#include "cli/session.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::cli {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kFirstPoll{100};
+constexpr milliseconds kSlowestPoll{2000};
+/// The ids of a dump are short; what is longer is another file.
+constexpr size_t kDumpBytesMax = 64 << 10;
+constexpr const char* kIds[] = {"commits_meta_range_id", "tags_meta_range_id",
+                                "branches_meta_range_id"};
+
+struct Dump {
+  std::string repository;
+};
+
+void declare_dump(Command& command, Dump& options) {
+  command.optional_argument("REPOSITORY", options.repository,
+                            "tarn://NAME or NAME; default --repo");
+}
+
+struct Restore {
+  std::string file;
+  std::string repository;
+  bool force = false;
+};
+
+void declare_restore(Command& command, Restore& options) {
+  command
+      .argument("FILE", options.file, "what `tarn refs dump -o json` printed; '-': standard input")
+      .optional_argument("REPOSITORY", options.repository,
+                         "a bare one, tarn://NAME or NAME; default --repo")
+      .flag("--force", options.force, "also into a read-only repository");
+}
+
+/// Starts a task at `path` and waits for its end. Throws interrupted; the task goes on then.
+Json run_task(Session& session, const std::string& path, const std::string& body) {
+  const Json started = session.client.call({.method = Method::kPost, .path = path, .json = body});
+  const std::string id = started.at("id").get<std::string>();
+  const InterruptWatch watch;
+  for (milliseconds pause = kFirstPoll;; pause = std::min(pause * 2, kSlowestPoll)) {
+    Json status = session.client.call({.path = path, .query = {{"task_id", id}}});
+    const std::string error = status.value("error", "");
+    if (!error.empty()) throw Error(ErrorCode::kInternal, str_cat("task ", id, ": ", error));
+    if (status.value("done", false)) return status;
+    if (watch.sleep(pause)) {
+      throw Error(ErrorCode::kUnavailable, kReasonInterrupted,
+                  str_cat("waiting for task ", id, ": interrupted; it goes on at the server"));
+    }
+  }
+}
+
+ExitCode dump(Session& session, const Dump& options) {
+  const Uri uri = session.repository(options.repository);
+  const Json refs =
+      run_task(session, api_path({"repositories", uri.repository, "dump"}), "").at("refs");
+  std::vector<std::pair<std::string, std::string>> lines;
+  for (const char* id : kIds) lines.emplace_back(id, refs.value(id, ""));
+  session.out.object("RefsDump", refs, lines);
+  return ExitCode::kOk;
+}
+
+Json read_dump(const std::string& file) {
+  FileReader reader(file);
+  std::string text;
+  for (std::string_view piece = reader.next(); !piece.empty(); piece = reader.next()) {
+    text += piece;
+    if (text.size() > kDumpBytesMax) break;
+  }
+  const Json given = Json::parse(text, nullptr, false);
+  Json refs = Json::object();
+  for (const char* id : kIds) {
+    if (!given.is_object() || !given.contains(id) || !given[id].is_string()) {
+      throw usage_error(str_cat("reading dump ", file, ": no ", id,
+                                " in it; `tarn refs dump -o json` makes such a file"));
+    }
+    refs[id] = given[id];
+  }
+  return refs;
+}
+
+ExitCode restore(Session& session, const Restore& options) {
+  const Uri uri = session.repository(options.repository);
+  Json body = read_dump(options.file);
+  if (options.force) body["force"] = true;
+  run_task(session, api_path({"repositories", uri.repository, "restore"}), body.dump());
+  session.out.object("RefsRestore", {{"repository", uri.repository}, {"changed", true}},
+                     {{"restored", to_string(uri)}});
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void add_refs_commands(CommandTree& tree) {
+  tree.group("refs", "All branches, tags and commits of a repository at once");
+  tree.add<Dump>("refs dump", "Keep them as they are now, and print under which ids", declare_dump,
+                 dump);
+  tree.add<Restore>("refs restore",
+                    "Bring the branches, tags and history of a dump into a bare repository",
+                    declare_restore, restore);
+}
+
+}  // namespace tarn::cli

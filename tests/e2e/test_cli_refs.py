@@ -1,0 +1,26 @@
+"""All refs of a repository, dumped and restored by the command."""
+
+import json
+
+
+def test_refs_are_dumped_and_restored(cli, repo, tmp_path):
+    repo.branch("main").object("a").upload(b"a")
+    cli.run("commit", "main", "-m", "one")
+    cli.run("branch", "create", "dev")
+    cli.run("tag", "create", "v1", "main")
+    dumped = cli.run("refs", "dump", "-o", "json").text
+    assert json.loads(dumped)["kind"] == "RefsDump"
+    (tmp_path / "refs.json").write_text(dumped)
+    copy = f"{repo.id[:50]}-copy"
+    storage = repo.properties.storage_namespace
+    cli.run("repo", "create", copy, f"{storage}-copy", "--bare")
+    restored = cli.json("refs", "restore", tmp_path / "refs.json", f"tarn://{copy}")
+    assert (restored["kind"], restored["changed"]) == ("RefsRestore", True)
+    assert [item["id"] for item in cli.json("branch", "list", copy)["items"]] == ["dev", "main"]
+    assert cli.json("show", f"tarn://{copy}/v1")["message"] == "one"
+    assert cli.run("fs", "cat", f"tarn://{copy}/v1/a").out == b"a"
+    cli.run("refs", "restore", tmp_path / "refs.json", copy, status=1)
+    assert [item["message"] for item in cli.json("log", f"tarn://{copy}/dev")["items"]] == ["one", "Repository created"]
+    cli.run("refs", "restore", "-", copy, stdin=b"{}", status=2)
+    cli.run("refs", "restore", tmp_path / "absent", copy, status=4)
+    cli.run("refs", "dump", "no-such-repository", status=4)
