@@ -10,19 +10,51 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
+import client_coverage  # noqa: E402
 import clients  # noqa: E402
 import command  # noqa: E402
 import lakefs  # noqa: E402
 import openapi  # noqa: E402
+import sdk as sdk_clients  # noqa: E402
 import servers  # noqa: E402
 
 openapi.check_all_answers()
+client_coverage.watch()
 
 # Neither our shell's settings nor a developer's home directory may steer the clients.
 for name in list(os.environ):
     if name.startswith(("AWS_", "LAKECTL_", "LAKEFS_")) or name in ("TARN_ENDPOINT", "TARN_ACCESS_KEY", "TARN_CONFIG"):
         del os.environ[name]
 os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
+
+
+
+def pytest_addoption(parser):
+    parser.addoption("--write-coverage", action="store_true", help="write docs/client-coverage.md from this run")
+
+
+def is_counted(item):
+    """Whether docs/client-coverage.md counts the calls of this test."""
+    return item.path.name.startswith("test_sdk_")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config, items):
+    """The table is compared last, and only when every test that it counts runs."""
+    last = [item for item in items if item.path.name == "test_client_coverage.py"]
+    items[:] = [item for item in items if item not in last] + last
+    files = {item.path.name for item in items if is_counted(item)}
+    every = {path.name for path in Path(__file__).parent.glob("test_sdk_*.py")}
+    chosen = config.option.keyword or config.option.markexpr or any("::" in argument for argument in config.args)
+    if chosen or files != every:
+        items[:] = [item for item in items if "this_run" not in item.name]
+
+
+@pytest.fixture(autouse=True)
+def counted_calls(request):
+    client_coverage.recording = is_counted(request.node)
+    yield
+    client_coverage.recording = False
 
 
 def scratch(name):
@@ -128,6 +160,21 @@ def cli(tarn, repo, tmp_path):
 @pytest.fixture
 def s3(tarn):
     return clients.boto3_client(tarn)
+
+
+@pytest.fixture
+def sdk(tarn):
+    return sdk_clients.Sdk(tarn)
+
+
+@pytest.fixture
+def upload(sdk, repo, tmp_path):
+    """Uploads with lakefs-sdk, which wants the bytes in a file; returns its answer."""
+    def upload(path, data="data", branch="main", **options):
+        file = tmp_path / "content"
+        file.write_bytes(data.encode())
+        return sdk.objects.upload_object(repo.id, branch, path, content=str(file), **options)
+    return upload
 
 
 @pytest.fixture

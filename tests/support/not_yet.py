@@ -1,0 +1,69 @@
+"""Operations whose tests are written before the server serves them.
+
+Each stands with the status it is answered until then. needs() turns a test of such an operation round: the test must
+stop with that very status, so it fails as soon as the server does more, and the entry here has to go. Tried with a server that presigns: the tests of uploads failed with "DID NOT RAISE"."""
+
+import functools
+
+import lakefs_sdk
+import pytest
+
+NOT_YET = {
+    # Presigned URLs ("presign" is no operation but an option of several) and multipart uploads
+    "presign": 400,
+    "createPresignMultipartUpload": 501,
+    "completePresignMultipartUpload": 501,
+    "abortPresignMultipartUpload": 501,
+    "uploadPart": 501,
+    "uploadPartCopy": 501,
+    # Dump and restore
+    "dumpRefs": 501,
+    "restoreRefs": 501,
+    "dumpSubmit": 501,
+    "dumpStatus": 501,
+    "restoreSubmit": 501,
+    "restoreStatus": 501,
+    "CreateCommitRecord": 501,
+    "createSymlinkFile": 501,
+    # Pull requests
+    "listPullRequests": 501,
+    "createPullRequest": 501,
+    "getPullRequest": 501,
+    "updatePullRequest": 501,
+    "mergePullRequest": 501,
+    # Garbage collection
+    "prepareGarbageCollectionCommits": 501,
+    "prepareGarbageCollectionCommitsAsync": 501,
+    "prepareGarbageCollectionCommitsStatus": 501,
+    "prepareGarbageCollectionUncommitted": 501,
+    # Hooks: no run is ever made, so none is found.
+    "getRun": 404,
+    "listRunHooks": 404,
+    "getRunHookOutput": 404,
+}
+
+# Refused for good: the open-source lakeFS does too, or only its own storage format could serve them.
+REFUSED = {
+    "externalPrincipalLogin": 501,
+    "stsLogin": 501,
+    "oauthCallback": 501,
+    "getMetadataObject": 501,
+    "getMetaRange": 501,
+    "getRange": 501,
+    "getUsageReportSummary": 404,
+}
+
+
+def needs(*operations):
+    """For a test that ends in a success only once the server serves all of `operations`."""
+    waiting = [NOT_YET[operation] for operation in operations if operation in NOT_YET]
+
+    def decorate(test):
+        @functools.wraps(test)
+        def until_then(*arguments, **named):
+            with pytest.raises(lakefs_sdk.ApiException) as caught:
+                test(*arguments, **named)
+            assert caught.value.status in waiting
+        return until_then if waiting else test
+
+    return decorate
