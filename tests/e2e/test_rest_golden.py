@@ -1,0 +1,181 @@
+"""Replays tests/golden/rest.yaml: what a lakeFS answered, and where Tarn answers otherwise on purpose.
+
+A scenario has a repository of its own ({R}, its path {P}) and makes its requests in order; those under `given` only
+prepare. `answer` names the members that must be there (`exact`: no others), `text` a body that is not JSON, `headers_out`
+headers (null: absent). Text that begins with ~ is a regular expression, or one of ~str, ~int, ~bool. `keep` keeps members for
+later requests; `until` repeats the request until that member is true. `tarn` is what Tarn answers instead, `because` why:
+docs/rest-deviations.md is made of these (`pytest tests/e2e --write-coverage`)."""
+
+import base64
+import json
+import re
+import string
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+SCENARIOS = yaml.safe_load((ROOT / "tests/golden/rest.yaml").read_text())
+REPLAYED = [scenario for scenario in SCENARIOS if "replay" in scenario]
+ROWS = 146
+UNTIL_SECONDS = 30
+TABLE = ROOT / "docs/rest-deviations.md"
+HEAD = """# REST answers that differ from lakeFS
+
+<!-- Generated from tests/golden/rest.yaml: `pytest tests/e2e --write-coverage`. -->
+
+Requests whose answer was recorded from a lakeFS (community edition) and that Tarn answers otherwise, on purpose. Messages
+differ in wording where no client reads them. `{P}` is the path of a repository.
+
+| request | lakeFS | Tarn | why |
+|---|---|---|---|
+"""
+
+
+def filled(value, known):
+    """`value` with {names} replaced, at any depth; a text that is one name alone may become a list."""
+    if isinstance(value, str):
+        if value == "{THOUSAND_AND_ONE}":
+            return [str(number) for number in range(1001)]
+        return string.Formatter().vformat(value, (), known) if "{" in value or "}" in value else value
+    if isinstance(value, dict):
+        return {key: filled(item, known) for key, item in value.items()}
+    return [filled(item, known) for item in value] if isinstance(value, list) else value
+
+
+def agrees(wanted, found, exact=False):
+    if isinstance(wanted, dict):
+        return (isinstance(found, dict) and (not exact or found.keys() == wanted.keys())
+                and all(key in found and agrees(item, found[key]) for key, item in wanted.items()))
+    if isinstance(wanted, list):
+        return (isinstance(found, list) and len(found) == len(wanted)
+                and all(agrees(a, b) for a, b in zip(wanted, found)))
+    if isinstance(wanted, str) and wanted.startswith("~"):
+        kinds = {"~str": str, "~int": int, "~bool": bool}
+        if wanted in kinds:
+            return type(found) is kinds[wanted]
+        return isinstance(found, str) and re.fullmatch(wanted[1:], found) is not None
+    return type(wanted) is type(found) and wanted == found
+
+
+def credentials(auth, known):
+    if auth == "none":
+        return {}
+    if auth in (None, "wrong"):
+        pair = f"{known['KEY']}:{known['SECRET'] if auth is None else 'wrong'}"
+        auth = "Basic " + base64.b64encode(pair.encode()).decode()
+    return {"Authorization": auth}
+
+
+def send(rest, step, known):
+    method, target = step["ask"].split(" ", 1)
+    options = {"headers": {**credentials(step.get("auth"), known), **step.get("headers", {})}}
+    if "json" in step:
+        options["json"] = step["json"]
+    if "body" in step:
+        options["data"] = step["body"].encode()
+    if "files" in step:
+        options["files"] = {name: tuple(part) for name, part in step["files"].items()}
+    rest.session.cookies.clear()  # only what the step says is sent
+    deadline = time.monotonic() + UNTIL_SECONDS
+    while True:
+        answer = rest(method, target, **options)
+        if "until" not in step or answer.json().get(step["until"]):
+            return answer
+        assert time.monotonic() < deadline, answer.text
+        time.sleep(0.02)
+
+
+def run(rest, step, known):
+    """Makes one request and holds its answer against the step; returns what is wrong with it."""
+    # Known names may hold braces; each text is filled once.
+    step = filled({key: value for key, value in step.items() if key != "because"}, known)
+    expected = {**step, **step.get("tarn", {})}
+    answer = send(rest, step, known)
+    wrong = []
+    if "status" not in step:
+        assert answer.ok, f"{step['ask']}: {answer.status_code} {answer.text}"
+    elif answer.status_code != expected["status"]:
+        wrong.append(f"status {answer.status_code}, not {expected['status']}")
+    replaced = step.get("tarn", {})
+    if "answer" in expected and ("answer" in replaced or "status" not in replaced):
+        if not answer.content or not agrees(expected["answer"], answer.json(), step.get("exact")):
+            wrong.append(f"not {json.dumps(expected['answer'])}")
+    if "text" in expected and not agrees(expected["text"], answer.text):
+        wrong.append(f"not {expected['text']}")
+    if expected.get("empty") and (answer.content or "Content-Type" in answer.headers):
+        wrong.append("not empty")
+    for name, value in expected.get("headers_out", {}).items():
+        found = answer.headers.get(name)
+        if not (found is None if value is None else agrees(value, found)):
+            wrong.append(f"{name}: {found}, not {value}")
+    for name, member in step.get("keep", {}).items():
+        if answer.headers.get("Content-Type", "").startswith("application/json"):
+            known[name] = answer.json().get(member)
+    return [f"row {step.get('row')}: {step['ask']}: {why}: {answer.text[:200]}" for why in wrong]
+
+
+@pytest.fixture
+def known(tarn, rest, name):
+    source = tarn.import_root / name
+    source.mkdir()
+    for file in ("1", "2"):
+        (source / file).write_text(file)
+    del rest.session.headers["Authorization"]
+    return {"R": name[-50:].lstrip("-"), "P": f"/repositories/{name[-50:].lstrip('-')}", "KEY": tarn.access_key,
+            "SECRET": tarn.secret_key, "IMPORT": str(source), "LONG": "x" * 1025}
+
+
+@pytest.mark.parametrize("scenario", REPLAYED, ids=lambda scenario: scenario["scenario"])
+def test_replay(rest, known, scenario):
+    if scenario.get("repository", True):
+        made = {"ask": "POST /repositories", "json": {"name": "{R}", "storage_namespace": "local://{R}"}}
+        run(rest, made, known)
+    for step in scenario.get("given", []):
+        run(rest, step, known)
+    assert [why for step in scenario["replay"] for why in run(rest, step, known)] == []
+
+
+def test_every_row_is_there():
+    replayed = {step["row"] for scenario in REPLAYED for step in scenario["replay"]}
+    others = {row for scenario in SCENARIOS for row in scenario.get("rows", [])}
+    assert replayed | others == set(range(1, ROWS + 1)) and not replayed & others
+
+
+def test_every_deviation_has_a_reason():
+    for scenario in REPLAYED:
+        for step in scenario["replay"]:
+            assert ("tarn" in step) == ("because" in step), step
+
+
+def test_the_table_of_deviations(request):
+    rows = []
+    for scenario in REPLAYED:
+        for step in scenario["replay"]:
+            if "tarn" in step:
+                ends = (short(step), short({"status": step["status"], **step["tarn"]}))
+                rows.append(f"| `{request_of(step)}` | {ends[0]} | {ends[1]} | {step['because']} |")
+    table = HEAD + "\n".join(rows) + "\n"
+    if request.config.getoption("--write-coverage"):
+        TABLE.write_text(table)
+    assert TABLE.read_text() == table, "pytest tests/e2e/test_rest_golden.py --write-coverage"
+
+
+def request_of(step):
+    words = [step["ask"].replace("golden-{R}", "ann").replace("-{R}", "")]
+    words += [f"{name}: {value}" for name, value in step.get("headers", {}).items()]
+    if step.get("auth"):
+        words.append(f"auth: {step['auth']}")
+    if "json" in step:
+        words.append(json.dumps(step["json"]))
+    return " ".join(words).replace("{{", "{").replace("}}", "}").replace("|", "\\|")
+
+
+def short(end):
+    """Status, and the answer where it is what differs."""
+    if "answer" not in end:
+        return str(end["status"])
+    text = json.dumps(end["answer"]).replace('"~str"', "...").replace('"~int"', "...").replace("golden-{R}", "ann")
+    return f"{end['status']} `{text}`"
