@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/exit_code.h"
+#include "cli/pipe_signal.h"
 #include "core/base/encoding.h"
 #include "core/base/mutex.h"
 #include "core/base/str_cat.h"
@@ -389,6 +390,7 @@ struct Client::State {
   Answer persist(const Request& request, bool repeatable, const Once& once) {
     std::optional<Answer> last;
     httplib::Error failure = httplib::Error::Unknown;
+    const NoPipeSignal unless_broken;
     httplib::Client& client = connection(request);
     for (int attempt = 0; attempt < patience.attempts; ++attempt) {
       if (attempt > 0) patience.sleep(pause_before(attempt, last));
