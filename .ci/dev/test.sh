@@ -10,7 +10,8 @@ usage: ./dev test [--long] [--asan] [--clients] [filter]
 
   filter   only ctest programs whose name matches this regular expression, and pytest tests by `-k filter`;
            a filter that no ctest program matches is taken as part of GoogleTest case names (Suite.Name)
-  --long   also the long tests (sets TARN_TEST_LONG=1), and each fuzz target for FUZZ_SECONDS (60)
+  --long   also the long tests (sets TARN_TEST_LONG=1), those of one server again over two that take turns, and
+           each fuzz target for FUZZ_SECONDS (60)
   --clients
            also the clients in other languages (Java, from Maven Central)
   --asan   only the address and undefined-behaviour sanitizer build of core
@@ -50,8 +51,9 @@ run_ctest() {
   [ -s "$dir/results/ctest.junit" ]
 }
 
+# run_e2e NAME [pytest options]
 run_e2e() {
-  local status=0 options=(-q -ra --timeout 300 --junitxml=build/results/e2e.junit -p no:cacheprovider)
+  local status=0 options=(-q -ra --timeout 300 "--junitxml=build/results/$1.junit" -p no:cacheprovider "${@:2}")
   [ -n "$FILTER" ] && options+=(-k "$FILTER")
   PYTHONDONTWRITEBYTECODE=1 "$PYTHON" -m pytest "${options[@]}" tests/e2e >&2 || status=$?
   # 1 = tests failed, which the results tell; 5 = the filter chose none.
@@ -75,7 +77,8 @@ dev_phases() {
   must "build" build_targets build all || return 0
   choose_filter
   must "unit, contract, database, integration and tidy tests" run_ctest build "${CTEST_FILTER[@]}" || true
-  must "end to end" run_e2e || true
+  must "end to end" run_e2e e2e || true
+  [ -z "${TARN_TEST_LONG:-}" ] || must "end to end, two servers taking turns" run_e2e e2e-turns --servers 2 || true
   [ -z "$with_clients" ] || { must "Java clients, fetched" ensure_java && must "Java clients" run_java; } || true
 }
 

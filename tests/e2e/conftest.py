@@ -30,7 +30,8 @@ os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
 
 
 def pytest_addoption(parser):
-    parser.addoption("--write-coverage", action="store_true", help="write docs/client-coverage.md from this run")
+    parser.addoption("--write-coverage", action="store_true", help="write the generated pages of docs/ from this run")
+    parser.addoption("--servers", type=int, default=1, help="how many servers take turns; only tests that use them run")
 
 
 def is_counted(item):
@@ -41,6 +42,8 @@ def is_counted(item):
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
     """The table is compared last, and only when every test that it counts runs."""
+    if config.option.servers > 1:
+        items[:] = [item for item in items if "tarn" in item.fixturenames]
     last = [item for item in items if item.path.name == "test_client_coverage.py"]
     items[:] = [item for item in items if item not in last] + last
     files = {item.path.name for item in items if is_counted(item)}
@@ -95,9 +98,11 @@ def initialised_data(session_scratch):
 
 
 @pytest.fixture(scope="session")
-def tarn(session_scratch):
-    """A tarnd as it comes: embedded PostgreSQL, objects in a local directory."""
-    server = servers.Tarnd(session_scratch / "tarnd").start()
+def tarn(session_scratch, pytestconfig):
+    """A tarnd as it comes: embedded PostgreSQL, objects in a local directory. With --servers N, N that take turns."""
+    count = pytestconfig.getoption("--servers")
+    server = servers.Tarnd(session_scratch / "tarnd") if count == 1 else servers.Tarnds(session_scratch / "tarnds", count)
+    server.start()
     yield server
     server.stop()
 

@@ -102,6 +102,7 @@ def sdk_methods():
             if not name.startswith("_") and not name.endswith("_with_http_info")]
 
 
+@functools.cache
 def route_of(cls, name):
     """The (HTTP method, path) that an operation of the SDK asks."""
     source = inspect.getsource(inspect.unwrap(getattr(cls, f"{name}_with_http_info")))

@@ -4,6 +4,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -139,8 +140,53 @@ class Tarnd:
     def postmaster(self):
         return int(next(self.data_dir.glob("pg/*/postmaster.pid")).read_text().splitlines()[0])
 
+    def alive(self):
+        return self.process.alive()
+
     def stored(self):
         """Objects of repositories in the local store, as {relative path: size}."""
+        return files_below(self.objects_dir)
+
+
+class Tarnds:
+    """Several tarnds over one database and one local store; `url` hands request after request to each in turn."""
+
+    access_key = Tarnd.access_key
+    secret_key = Tarnd.secret_key
+
+    def __init__(self, directory, count):
+        self.directory = Path(directory)
+        self.objects_dir = self.directory / "objects"
+        self.import_root = self.directory / "import"
+        self.import_root.mkdir(parents=True, exist_ok=True)
+        self.database = Postgres(self.directory / "postgres")
+        shared = {"TARN_STORE_LOCAL_ROOT": self.objects_dir, "TARN_STORE_LOCAL_IMPORT_ROOTS": self.import_root,
+                  "TARN_AUTH_MASTER_KEY": "a5" * 32}
+        self.each = [Tarnd(self.directory / f"tarnd-{number}", environment=shared,
+                           arguments=["--database", self.database.url()]) for number in range(1, count + 1)]
+        self.turns = None
+        self.url = None
+
+    def start(self):
+        self.database.start()
+        ready = self.directory / "ready"
+        addresses = [server.start().listen for server in self.each]
+        command = [sys.executable, str(ROOT / "tests/support/round_robin.py"), str(ready), *addresses]
+        self.turns = Process(command, self.directory / "turns.log", dict(os.environ))
+        self.turns.wait_until(lambda: ready.exists() and ready.read_text(), "round_robin.py")
+        self.url = f"http://{ready.read_text()}"
+        return self
+
+    def stop(self):
+        self.turns.stop()
+        for server in self.each:
+            server.stop()
+        self.database.stop()
+
+    def alive(self):
+        return all(server.alive() for server in self.each)
+
+    def stored(self):
         return files_below(self.objects_dir)
 
 
