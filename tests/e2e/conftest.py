@@ -101,7 +101,8 @@ def initialised_data(session_scratch):
 def tarn(session_scratch, pytestconfig):
     """A tarnd as it comes: embedded PostgreSQL, objects in a local directory. With --servers N, N that take turns."""
     count = pytestconfig.getoption("--servers")
-    server = servers.Tarnd(session_scratch / "tarnd") if count == 1 else servers.Tarnds(session_scratch / "tarnds", count)
+    place = session_scratch / "tarnd"
+    server = servers.Tarnd(place) if count == 1 else servers.Tarnds(place, count)
     server.start()
     yield server
     server.stop()

@@ -1,10 +1,10 @@
 """Replays tests/golden/rest.yaml: what a lakeFS answered, and where Tarn answers otherwise on purpose.
 
 A scenario has a repository of its own ({R}, its path {P}) and makes its requests in order; those under `given` only
-prepare. `answer` names the members that must be there (`exact`: no others), `text` a body that is not JSON, `headers_out`
-headers (null: absent). Text that begins with ~ is a regular expression, or one of ~str, ~int, ~bool. `keep` keeps members for
-later requests; `until` repeats the request until that member is true. `tarn` is what Tarn answers instead, `because` why:
-docs/rest-deviations.md is made of these (`pytest tests/e2e --write-coverage`)."""
+prepare. `answer` names the members that must be there (`exact`: no others), `text` a body that is not JSON,
+`headers_out` headers (null: absent). Text that begins with ~ is a regular expression, or one of ~str, ~int, ~bool.
+`keep` keeps members for later requests; `until` repeats the request until that member is true. `tarn` is what Tarn
+answers instead, `because` why: docs/rest-deviations.md is made of these (`pytest tests/e2e --write-coverage`)."""
 
 import base64
 import json
@@ -26,8 +26,8 @@ HEAD = """# REST answers that differ from lakeFS
 
 <!-- Generated from tests/golden/rest.yaml: `pytest tests/e2e --write-coverage`. -->
 
-Requests whose answer was recorded from a lakeFS (community edition) and that Tarn answers otherwise, on purpose. Messages
-differ in wording where no client reads them. `{P}` is the path of a repository.
+Requests whose answer was recorded from a lakeFS (community edition) and that Tarn answers otherwise, on purpose.
+Messages differ in wording where no client reads them. `{P}` is the path of a repository.
 
 | request | lakeFS | Tarn | why |
 |---|---|---|---|

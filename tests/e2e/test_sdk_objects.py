@@ -1,4 +1,4 @@
-"""Every operation of ObjectsApi and StagingApi, and what other API classes do with objects: effect and usual refusal."""
+"""Every operation of ObjectsApi and StagingApi, and what other API classes do with objects: effect and refusal."""
 
 import hashlib
 
@@ -72,7 +72,8 @@ def test_list_objects(sdk, repo, upload):
     assert (folded.pagination.has_more, folded.pagination.next_offset) == (True, "dir/")
     rest = sdk.objects.list_objects(repo.id, "main", delimiter="/", after="dir/").results
     assert [item.path for item in rest] == ["e"]
-    assert [item.path for item in sdk.objects.list_objects(repo.id, "main", prefix="dir/").results] == ["dir/b", "dir/c"]
+    below = sdk.objects.list_objects(repo.id, "main", prefix="dir/").results
+    assert [item.path for item in below] == ["dir/b", "dir/c"]
     refused(404, sdk.objects.list_objects, repo.id, "nope", says="not found")
 
 

@@ -148,7 +148,8 @@ def test_hard_reset_branch(sdk, repo, dev, put):
 
 def test_create_tag(sdk, repo, put):
     commit = put("a")
-    assert sdk.tags.create_tag(repo.id, models.TagCreation(id="v1", ref="main")) == models.Ref(id="v1", commit_id=commit)
+    made = sdk.tags.create_tag(repo.id, models.TagCreation(id="v1", ref="main"))
+    assert made == models.Ref(id="v1", commit_id=commit)
     put("b")
     assert paths(sdk, repo, "v1") == ["a"]
     refused(409, sdk.tags.create_tag, repo.id, models.TagCreation(id="v1", ref="v1"), says="tag already exists")

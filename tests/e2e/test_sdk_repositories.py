@@ -1,5 +1,5 @@
-"""Every operation of RepositoriesApi, ImportApi, ActionsApi and PullsApi, and the internal twins of settings: effect and
-usual refusal."""
+"""Every operation of RepositoriesApi, ImportApi, ActionsApi and PullsApi, and the internal twins of settings: effect
+and usual refusal."""
 
 import hashlib
 import http.server
@@ -46,7 +46,8 @@ def test_list_repositories(sdk, name):
         sdk.repositories.create_repository(models.RepositoryCreation(name=each, storage_namespace=f"local://{each}"))
     page = sdk.repositories.list_repositories(prefix=name[:40] + "-", amount=2)
     assert [r.id for r in page.results] == names[:2] and page.pagination.has_more
-    assert [r.id for r in sdk.repositories.list_repositories(prefix=name[:40] + "-", after=names[1]).results] == names[2:]
+    rest = sdk.repositories.list_repositories(prefix=name[:40] + "-", after=names[1]).results
+    assert [r.id for r in rest] == names[2:]
     assert [r.id for r in sdk.repositories.list_repositories(search=names[1][3:]).results] == [names[1]]
 
 
@@ -124,7 +125,8 @@ def test_gc_rules(sdk, repo):
     rules = models.GarbageCollectionRules(
         default_retention_days=7, branches=[models.GarbageCollectionRule(branch_id="main", retention_days=9)])
     assert sdk.repositories.set_gc_rules(repo.id, rules) is None
-    assert sdk.repositories.get_gc_rules(repo.id) == sdk.internal.internal_get_garbage_collection_rules(repo.id) == rules
+    assert sdk.repositories.get_gc_rules(repo.id) == rules
+    assert sdk.internal.internal_get_garbage_collection_rules(repo.id) == rules
     assert sdk.repositories.delete_gc_rules(repo.id) is None
     refused(404, sdk.repositories.get_gc_rules, repo.id)
     refused(404, sdk.repositories.set_gc_rules, NOWHERE, rules)

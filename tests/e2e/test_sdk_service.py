@@ -1,5 +1,5 @@
-"""Every operation of ConfigApi, HealthCheckApi and MetadataApi, and those of InternalApi about the server itself: effect
-and usual refusal."""
+"""Every operation of ConfigApi, HealthCheckApi and MetadataApi, and those of InternalApi about the server itself:
+effect and usual refusal."""
 
 import pytest
 import sdk as clients

@@ -264,7 +264,8 @@ class _WatchedContext:
 def operations():
     """{(HTTP method, path): name} of every operation of the format, from the generated table."""
     lines = (ROOT / "docs/rest-compatibility.md").read_text().splitlines()
-    rows = [[cell.strip(" `") for cell in line.split("|")[1:-1]] for line in lines if re.match(r"\| \w+ \| [A-Z]+ \|", line)]
+    rows = [[cell.strip(" `") for cell in line.split("|")[1:-1]] for line in lines
+            if re.match(r"\| \w+ \| [A-Z]+ \|", line)]
     return {(row[1], row[2]): row[0] for row in rows}
 
 
@@ -314,7 +315,8 @@ def table():
         error = ", ".join(sorted(ends - {"ok"})) or f"none: {NO_ERROR.get(name)}"
         lines.append(f"| {name} | {success} | {error} |")
     lines += ["", "| exception | raised |", "|---|---|"]
-    lines += [f"| {name} | {'yes' if name in raised() else 'no: ' + NEVER_RAISED.get(name, '')} |" for name in exceptions()]
+    lines += [f"| {name} | {'yes' if name in raised() else 'no: ' + NEVER_RAISED.get(name, '')} |"
+              for name in exceptions()]
     return "\n".join(lines) + "\n"
 
 

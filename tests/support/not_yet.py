@@ -1,7 +1,8 @@
 """Operations whose tests are written before the server serves them.
 
 Each stands with the status it is answered until then. needs() turns a test of such an operation round: the test must
-stop with that very status, so it fails as soon as the server does more, and the entry here has to go. Tried with a server that presigns: the tests of uploads failed with "DID NOT RAISE"."""
+stop with that very status, so it fails as soon as the server does more, and the entry here has to go. Tried with a
+server that presigns: the tests of uploads failed with "DID NOT RAISE"."""
 
 import functools
 

@@ -1,4 +1,6 @@
-"""An address behind which several HTTP servers take turns, request by request: `round_robin.py READY_FILE HOST:PORT ...`
+"""An address behind which several HTTP servers take turns, request by request.
+
+usage: round_robin.py READY_FILE HOST:PORT ...
 
 Requests and answers pass byte for byte, also those that break the rules of HTTP: a connection whose framing cannot be
 followed is handed to one server for the rest of its life. Writes its own HOST:PORT to READY_FILE; ends with SIGTERM."""
