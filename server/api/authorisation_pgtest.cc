@@ -190,9 +190,9 @@ const std::vector<Row>& rows() {
     {"oauthCallback", "", "", kOpen},
     {"getTagProtectionRules", "", "", {{"branches:GetBranchProtectionRules", "repository/data"}}},
     {"setTagProtectionRules", "", "[]", {{"branches:SetBranchProtectionRules", "repository/data"}}},
-    {"tarnMoveObjects", "", R"({"src_prefix":"dir/a/","dest_prefix":"dir/b/"})", {{"fs:ReadObject", "repository/data/object/dir/a/"}, {"fs:DeleteObject", "repository/data/object/dir/a/"}, {"fs:WriteObject", "repository/data/object/dir/b/"}}},
-    {"tarnSummariseDiff", "", "", {{"fs:ListObjects", "repository/data"}}},
-    {"tarnListConflicts", "", "", {{"fs:ListObjects", "repository/data"}}},
+    {"moveObjects", "", R"({"src_prefix":"dir/a/","dest_prefix":"dir/b/"})", {{"fs:ReadObject", "repository/data/object/dir/a/"}, {"fs:DeleteObject", "repository/data/object/dir/a/"}, {"fs:WriteObject", "repository/data/object/dir/b/"}}},
+    {"summariseDiff", "", "", {{"fs:ListObjects", "repository/data"}}},
+    {"listMergeConflicts", "", "", {{"fs:ListObjects", "repository/data"}}},
   };
   return kRows;
 }
@@ -396,7 +396,7 @@ TEST_F(Authorisation, AMoveOfAPrefixAsksAboutEveryObjectBelowIt) {
   const RepositoryName data = engine.make_repository("data");
   engine.branch(data, "topic", "main");
   for (const char* path : {"dir/a/1", "dir/a/secret/2"}) engine.put(data, "topic", path, "x");
-  const Row row{"tarnMoveObjects", "", R"({"src_prefix":"dir/a/","dest_prefix":"dir/b/"})", {}};
+  const Row row{"moveObjects", "", R"({"src_prefix":"dir/a/","dest_prefix":"dir/b/"})", {}};
   for (const char* action : {"fs:DeleteObject", "fs:ReadObject", "fs:WriteObject"}) {
     const std::string hidden = action == std::string_view("fs:WriteObject") ? "b" : "a";
     const auth::Statement deny{auth::Statement::Effect::kDeny,

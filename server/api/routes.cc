@@ -257,9 +257,9 @@ constexpr Route kRoutes[] = {
     {kGet, TARN_REF "/import/verify", "verifyImport", needs(kListObjects, on_repository), verify_import, takes(kAmount)},
     {kGet, TARN_REPO "/settings/tag_protection", "getTagProtectionRules", needs(kGetProtectionRules, on_repository), get_tag_rules},
     {kPut, TARN_REPO "/settings/tag_protection", "setTagProtectionRules", needs(kSetProtectionRules, on_repository), set_tag_rules, takes_json<json::parse_tag_rules>()},
-    {kGet, TARN_REPO "/refs/{sourceRef}/merge/{destinationBranch}/conflicts", "tarnListConflicts", needs(kListObjects, on_repository), list_conflicts, takes(kAmount)},
-    {kGet, TARN_REPO "/refs/{leftRef}/diff/{rightRef}/summary", "tarnSummariseDiff", needs(kListObjects, on_repository), summarise_diff, takes(kDiffType)},
-    {kPost, TARN_BRANCH "/objects/move", "tarnMoveObjects", Access::of({kReadObject, on_moved_source}, {kDeleteObject, on_moved_source}, {kWriteObject, on_moved_destination}), move_objects, takes_json<json::parse_move_objects>()},
+    {kGet, TARN_REPO "/refs/{sourceRef}/merge/{destinationBranch}/conflicts", "listMergeConflicts", needs(kListObjects, on_repository), list_conflicts, takes(kAmount)},
+    {kGet, TARN_REPO "/refs/{leftRef}/diff/{rightRef}/summary", "summariseDiff", needs(kListObjects, on_repository), summarise_diff, takes(kDiffType)},
+    {kPost, TARN_BRANCH "/objects/move", "moveObjects", Access::of({kReadObject, on_moved_source}, {kDeleteObject, on_moved_source}, {kWriteObject, on_moved_destination}), move_objects, takes_json<json::parse_move_objects>()},
 };
 // clang-format on
 

@@ -12,7 +12,10 @@ namespace tarn::api {
 namespace {
 
 /// Operations that the wire format does not have.
-const std::set<std::string_view> kOwn = {"cancelOperation", "getOperation", "getTagProtectionRules", "listOperations", "setTagProtectionRules", "tarnListConflicts", "tarnMoveObjects", "tarnSummariseDiff", "verifyImport"};
+const std::set<std::string_view> kOwn = {
+    "cancelOperation", "getOperation",          "getTagProtectionRules",
+    "listOperations",  "setTagProtectionRules", "listMergeConflicts",
+    "moveObjects",     "summariseDiff",         "verifyImport"};
 
 TEST(Routes, AreAllOperationsOfTheWireFormatOnceEachAndOurOwn) {
   std::set<std::string_view> operations;
