@@ -139,7 +139,8 @@ Finding Examination::credentials() {
 Finding Examination::version() {
   const Json config = client_.call({.path = "/config"});
   const Json storage = config.value("storage_config", Json::object());
-  return {.found = str_cat(config.value("/version_config/version"_json_pointer, "unknown"),
+  const std::string lakefs = config.value("/version_config/version"_json_pointer, "unknown");
+  return {.found = str_cat(config.value("/version_config/tarn_version"_json_pointer, lakefs),
                            ", this command " TARN_VERSION ", store ",
                            storage.value("blockstore_type", "unknown"), ", presigned URLs ",
                            storage.value("pre_sign_support", false) ? "yes" : "no")};

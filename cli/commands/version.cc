@@ -20,7 +20,8 @@ ExitCode run(Session& session, const Options& options) {
   std::vector<std::pair<std::string, std::string>> lines{{"tarn", TARN_VERSION}};
   if (options.server) {
     const Json config = session.client.call({.path = "/config"});
-    const std::string version = config.value("/version_config/version"_json_pointer, "");
+    const std::string lakefs = config.value("/version_config/version"_json_pointer, "");
+    const std::string version = config.value("/version_config/tarn_version"_json_pointer, lakefs);
     fields["server_version"] = version;
     lines.emplace_back("tarnd", version);
   }

@@ -99,8 +99,9 @@ Error as_clients_read_it(const std::exception& thrown, const Route* route) {
 /// Operations on repositories whose answer is a JSON document and whose request was read whole;
 /// answers about accounts may hold secrets, which are not kept.
 bool may_be_deferred(const Route& route) {
-  constexpr std::array kLongReads = {"diffRefs"sv,    "diffBranch"sv,    "logCommits"sv,
-                                     "listObjects"sv, "findMergeBase"sv, "verifyImport"sv};
+  constexpr std::array kLongReads = {"diffRefs"sv,      "diffBranch"sv,        "logCommits"sv,
+                                     "listObjects"sv,   "findMergeBase"sv,     "verifyImport"sv,
+                                     "summariseDiff"sv, "listMergeConflicts"sv};
   if (!route.pattern.starts_with("/repositories") || route.input.body == Input::Body::kStream) {
     return false;
   }
