@@ -81,7 +81,7 @@ class Quitter {
 TEST_F(NoPipeSignalTest, ClientSurvivesAServerThatHangsUpInABody) {
   Quitter server;
   Client client({.endpoint = {str_cat("http://127.0.0.1:", server.port), ""}},
-                [](std::chrono::milliseconds) {});
+                {.sleep = [](std::chrono::milliseconds) {}});
   const std::string piece(1 << 18, 'x');
   const Upload upload{.request = {.method = Method::kPost, .path = "/x"},
                       .content_type = "text/plain",

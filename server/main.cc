@@ -14,10 +14,10 @@
 #include "core/base/str_cat.h"
 #include "core/http/server.h"
 #include "core/meta/writer.h"
+#include "core/versioning/operation_runner.h"
 #include "s3gateway/gateway.h"
 #include "server/api/api.h"
 #include "server/api/block_door.h"
-#include "server/api/operation_runner.h"
 #include "server/backend.h"
 #include "server/command_line.h"
 #include "server/config_docs.h"
@@ -88,7 +88,7 @@ void serve(const Config& config, const CommandLine& command, const sigset_t& end
       backend.assembly(),
       {.import_workers = config.job_workers, .heartbeat_interval = meta::kWriterTtl / 3});
 
-  api::OperationRunner operations(backend.engine().pool, backend.clock());
+  versioning::OperationRunner operations(backend.engine().pool, backend.clock());
   const api::Context context{.engine = backend.engine(),
                              .authenticator = backend.authenticator(),
                              .directory = backend.directory(),

@@ -1,4 +1,4 @@
-// Rows of operations: requests that go on after their client was answered 202.
+// Rows of operations.
 #pragma once
 
 #include <chrono>
@@ -9,30 +9,10 @@
 
 #include "core/base/time.h"
 #include "core/db/pool.h"
+#include "core/model/operation.h"
 #include "core/model/page.h"
 
 namespace tarn::meta {
-
-enum class OperationState {
-  kRunning,
-  kDone,
-  kFailed,
-  kCancelled,
-  kLost,  ///< never stored: running under a lease that ran out, its process is gone
-};
-
-struct Operation {
-  std::string id;      ///< 20 characters of base32hex; ids of later ones are greater
-  std::string name;    ///< the operation id of the API's description
-  std::string target;  ///< the request's path
-  std::string owner;   ///< user
-  OperationState state = OperationState::kRunning;
-  bool cancel_requested = false;
-  int status = 0;    ///< of the answer, when ended
-  std::string body;  ///< of the answer, when ended
-  Instant created{};
-  Instant updated{};
-};
 
 /// Safe from any thread.
 class Operations {

@@ -12,11 +12,12 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/str_cat.h"
+#include "core/versioning/operation_runner.h"
 #include "server/api/credentials.h"
 #include "server/api/errors.h"
 #include "server/api/json/limits.h"
 #include "server/api/json/operation.h"
-#include "server/api/operation_runner.h"
+#include "server/api/preference.h"
 #include "server/api/probe.h"
 #include "server/api/response.h"
 #include "server/api/route.h"
@@ -87,13 +88,17 @@ void write_line(const http::Request& request, const Outcome& outcome, int status
               {"duration_ms", elapsed_seconds * 1000}});
 }
 
-Error as_clients_read_it(const std::exception& thrown, const Route* route) {
-  const auto* error = dynamic_cast<const Error*>(&thrown);
-  if (error == nullptr) return Error(ErrorCode::kInternal, thrown.what());
-  if (error->reason() == "ref_not_found" && route != nullptr && !route->missing_ref.empty()) {
-    return Error(error->code(), error->reason(), std::string(route->missing_ref));
+Error as_clients_read_it(const std::exception_ptr& thrown, const Route* route) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const Error& error) {
+    if (error.reason() == "ref_not_found" && route != nullptr && !route->missing_ref.empty()) {
+      return Error(error.code(), error.reason(), std::string(route->missing_ref));
+    }
+    return error;
+  } catch (const std::exception& error) {
+    return Error(ErrorCode::kInternal, error.what());
   }
-  return *error;
 }
 
 /// Operations on repositories whose answer is a JSON document and whose request was read whole;
@@ -183,23 +188,34 @@ http::Response Api::State::run_or_defer(Call call, std::chrono::seconds wait) {
                                                     .body = std::move(call.body),
                                                     .caller = std::move(call.caller)});
   const std::string owner = deferred->caller.user.name;
-  OperationRunner::Outcome outcome = context.operations.run(
-      {.name = std::string(call.route.operation),
+  const auto response = std::make_shared<http::Response>();
+  const Route* route = &call.route;
+  const auto kept_answer = [response, kept, route](const std::exception_ptr& thrown) {
+    versioning::KeptAnswer answer;
+    if (thrown) {
+      const Error error = as_clients_read_it(thrown, route);
+      *response = failure_response(error, kept->id);
+      answer.cancelled = error.reason() == "operation_cancelled";
+    }
+    answer.status = response->status;
+    answer.body = response->body;
+    return answer;
+  };
+  const std::string id = context.operations.run(
+      {.name = std::string(route->operation),
        .target = std::string(kept->raw_path()),
        .owner = owner,
-       .work = [this, kept, deferred] { return deferred->route.handler(context, *deferred); },
-       .failure =
-           [kept, route = &call.route](const std::exception& error) {
-             return failure_response(as_clients_read_it(error, route), kept->id);
-           }},
+       .run = [this, response,
+               deferred] { *response = deferred->route.handler(context, *deferred); },
+       .answer = kept_answer},
       wait);
-  if (!outcome.response) return deferred_response(owner, outcome.id);
-  outcome.response->headers.add("Preference-Applied", "wait=" + std::to_string(wait.count()));
-  return *std::move(outcome.response);
+  if (!id.empty()) return deferred_response(owner, id);
+  response->headers.add("Preference-Applied", "wait=" + std::to_string(wait.count()));
+  return std::move(*response);
 }
 
 http::Response Api::State::deferred_response(const std::string& owner, const std::string& id) {
-  const auto operation = context.operations.rows().find(owner, id);
+  const auto operation = context.operations.wait_for(owner, id, {});
   if (!operation) throw Error(ErrorCode::kInternal, "an operation's row is missing");
   http::Response response = json_response(202, json::operation_body(*operation));
   response.headers.add("Location", str_cat(kBasePath, "/operations/", id));
@@ -216,8 +232,8 @@ http::Response Api::State::answer(http::Request& request, Outcome& outcome) {
   };
   try {
     return dispatch(request, outcome);
-  } catch (const std::exception& error) {
-    return failed(as_clients_read_it(error, outcome.route));
+  } catch (const std::exception&) {
+    return failed(as_clients_read_it(std::current_exception(), outcome.route));
   }
 }
 

@@ -8,10 +8,11 @@
 #include "core/base/error.h"
 #include "core/base/pause.h"
 #include "core/meta/branches.h"
+#include "core/meta/operations.h"
 #include "core/meta/repositories.h"
+#include "core/versioning/operation_runner.h"
 #include "server/api/api.h"
 #include "server/api/json/commit.h"
-#include "server/api/operation_runner.h"
 #include "server/api/route.h"
 #include "tests/support/engine_fixture.h"
 
@@ -76,7 +77,8 @@ class ApiTest : public ::testing::Test {
   testing::TestEngine engine{shared_url()};
   auth::Authenticator authenticator{engine.pool, engine.clock, std::string(32, 'k')};
   auth::Directory directory{engine.pool, std::string(32, 'k')};
-  OperationRunner operations{engine.pool, engine.clock};
+  versioning::OperationRunner operations{engine.pool, engine.clock};
+  meta::Operations rows{engine.pool, engine.clock};
   Api api{{.engine = *engine,
            .authenticator = authenticator,
            .directory = directory,
@@ -190,15 +192,14 @@ TEST_F(HeldBranch, AFailureIsKeptAsItWouldHaveBeenAnswered) {
 }
 
 TEST_F(ApiTest, OperationsAreTheirOwnersAlone) {
-  const std::string id =
-      operations.rows().start("commit", "/x", "somebody", std::chrono::seconds{60});
+  const std::string id = rows.start("commit", "/x", "somebody", std::chrono::seconds{60});
   EXPECT_EQ(get("/operations/" + id).status, 404);
   EXPECT_EQ(send({.method = "DELETE", .path = "/operations/" + id}).status, 404);
   EXPECT_EQ(get("/operations").body.find(id), std::string::npos);
 }
 
 TEST_F(ApiTest, AnOperationWhoseServerDiedShowsAsFailed) {
-  const std::string id = operations.rows().start("commit", "/x", "admin", std::chrono::seconds{-1});
+  const std::string id = rows.start("commit", "/x", "admin", std::chrono::seconds{-1});
   const http::Response found = get("/operations/" + id);
   EXPECT_NE(found.body.find(R"("state":"failed")"), std::string::npos) << found.body;
   EXPECT_NE(found.body.find(R"("code":"operation_lost")"), std::string::npos) << found.body;
@@ -207,17 +208,16 @@ TEST_F(ApiTest, AnOperationWhoseServerDiedShowsAsFailed) {
 
 TEST_F(ApiTest, TheNumberOfRunningOperationsIsBounded) {
   std::stop_source all_may_end;
-  const OperationWork forever{.name = "test",
-                              .target = "/x",
-                              .owner = "admin",
-                              .work =
-                                  [end = all_may_end.get_token()] {
-                                    while (!end.stop_requested())
-                                      throw_if_cancelled(), pause(end, std::chrono::seconds{1});
-                                    return http::Response{};
-                                  },
-                              .failure = [](const std::exception&) { return http::Response{}; }};
-  for (size_t i = 0; i < kOperationsRunningMax; ++i) operations.run(forever, {});
+  const versioning::OperationWork forever{
+      .name = "test",
+      .target = "/x",
+      .owner = "admin",
+      .run =
+          [end = all_may_end.get_token()] {
+            while (!end.stop_requested()) throw_if_cancelled(), pause(end, std::chrono::seconds{1});
+          },
+      .answer = [](const std::exception_ptr&) { return versioning::KeptAnswer{}; }};
+  for (size_t i = 0; i < versioning::kOperationsRunningMax; ++i) operations.run(forever, {});
   try {
     operations.run(forever, {});
     FAIL() << "one too many";
@@ -234,22 +234,6 @@ TEST_F(ApiTest, TheNumberOfRunningOperationsIsBounded) {
     }
   }
   FAIL() << "ended operations make room";
-}
-
-TEST(Preference, IsReadFromTheHeader) {
-  const auto wait = [](const char* value) {
-    http::Request request;
-    request.headers.add("prefer", value);
-    return preferred_wait(request);
-  };
-  EXPECT_EQ(wait("wait=5"), std::chrono::seconds{5});
-  EXPECT_EQ(wait("respond-async"), std::chrono::seconds{0});
-  EXPECT_EQ(wait("respond-async, wait=7"), std::chrono::seconds{7});
-  EXPECT_EQ(wait("wait=100000"), kOperationWaitMax);
-  EXPECT_EQ(wait("wait=99999999999999999999"), std::nullopt);
-  EXPECT_EQ(wait("wait=-1"), std::nullopt);
-  EXPECT_EQ(wait("return=minimal"), std::nullopt);
-  EXPECT_EQ(wait(""), std::nullopt);
 }
 
 TEST_F(ApiTest, ChecksTheRequestBeforeTheAccount) {

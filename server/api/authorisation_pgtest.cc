@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "core/base/encoding.h"
+#include "core/versioning/operation_runner.h"
 #include "core/versioning/refs_dump.h"
 #include "server/api/api.h"
-#include "server/api/operation_runner.h"
 #include "server/api/route.h"
 #include "tests/support/engine_fixture.h"
 
@@ -291,7 +291,7 @@ class Authorisation : public ::testing::Test {
   auth::Authenticator authenticator{engine.pool, engine.clock, master_key};
   auth::Directory directory{engine.pool, master_key};
   auth::NewKey key;
-  OperationRunner operations{engine.pool, engine.clock};
+  versioning::OperationRunner operations{engine.pool, engine.clock};
   Api api{{.engine = *engine,
            .authenticator = authenticator,
            .directory = directory,

@@ -15,12 +15,12 @@
 
 namespace tarn::versioning {
 struct Engine;
-}
+class OperationRunner;
+}  // namespace tarn::versioning
 
 namespace tarn::api {
 
 struct Route;
-class OperationRunner;
 
 /// What every handler may use; all members outlive the API.
 struct Context {
@@ -28,7 +28,7 @@ struct Context {
   auth::Authenticator& authenticator;
   auth::Directory& directory;
   const Clock& clock;
-  OperationRunner& operations;
+  versioning::OperationRunner& operations;
   json::Installation installation;
   uint64_t upload_bytes_max = UINT64_MAX;  ///< of one object
   bool setup_over_http = false;            ///< whether POST /setup_lakefs may make the first user

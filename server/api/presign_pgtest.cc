@@ -5,10 +5,10 @@
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/versioning/multipart.h"
+#include "core/versioning/operation_runner.h"
 #include "server/api/api.h"
 #include "server/api/block_door.h"
 #include "server/api/block_url.h"
-#include "server/api/operation_runner.h"
 #include "tests/support/engine_fixture.h"
 
 namespace tarn::api {
@@ -110,7 +110,7 @@ class Presign : public ::testing::Test {
   std::string master_key = std::string(32, 'k');
   auth::Authenticator authenticator{engine.pool, engine.clock, master_key};
   auth::Directory directory{engine.pool, master_key};
-  OperationRunner operations{engine.pool, engine.clock};
+  versioning::OperationRunner operations{engine.pool, engine.clock};
   auth::NewKey key;
   RepositoryName repo = engine.make_repository("lake");
   Entry stored = engine.put(repo, "main", "a.txt", "hello");

@@ -1,10 +1,9 @@
-#include "core/meta/operations.h"
-
 #include "core/base/error.h"
+#include "core/versioning/operation_runner.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/list.h"
 #include "server/api/json/operation.h"
-#include "server/api/operation_runner.h"
+#include "server/api/preference.h"
 #include "server/api/response.h"
 
 namespace tarn::api {
@@ -20,7 +19,7 @@ constexpr size_t kBytesPerOperation = 400;
 
 http::Response list_operations(const Context& context, Call& call) {
   const auto page =
-      context.operations.rows().list(call.caller.user.name, call.parameter("after"), call.amount());
+      context.operations.list(call.caller.user.name, call.parameter("after"), call.amount());
   return json_response(200, json::list_of(page, kBytesPerOperation, json::write_operation));
 }
 
@@ -35,8 +34,8 @@ http::Response get_operation(const Context& context, Call& call) {
 http::Response cancel_operation(const Context& context, Call& call) {
   const std::string& owner = call.caller.user.name;
   const std::string& id = call.path("operation");
-  const bool asked = context.operations.rows().request_cancel(owner, id);
-  const auto found = context.operations.rows().find(owner, id);
+  const bool asked = context.operations.request_cancel(owner, id);
+  const auto found = context.operations.wait_for(owner, id, {});
   if (!found) throw_no_operation();
   if (!asked) throw Error(ErrorCode::kConflict, "operation_ended", "the operation has ended");
   return json_response(202, json::operation_body(*found));

@@ -7,9 +7,6 @@
 namespace tarn::api::json {
 namespace {
 
-using meta::Operation;
-using meta::OperationState;
-
 std::string_view state_of(const Operation& operation) {
   switch (operation.state) {
     case OperationState::kRunning:

@@ -3,12 +3,12 @@
 
 #include <string>
 
-#include "core/meta/operations.h"
+#include "core/model/operation.h"
 #include "server/api/json/writer.h"
 
 namespace tarn::api::json {
 
-void write_operation(Writer& out, const meta::Operation& operation);
-std::string operation_body(const meta::Operation& operation);
+void write_operation(Writer& out, const Operation& operation);
+std::string operation_body(const Operation& operation);
 
 }  // namespace tarn::api::json

@@ -14,30 +14,39 @@
 #include <thread>
 
 #include "core/base/mutex.h"
-#include "core/http/message.h"
-#include "core/meta/operations.h"
+#include "core/base/time.h"
+#include "core/model/operation.h"
+#include "core/model/page.h"
 
-namespace tarn::api {
+namespace tarn::db {
+class Pool;
+}
+namespace tarn::meta {
+class Operations;
+}
 
-/// The longest wait that a client's preference gets.
-constexpr std::chrono::seconds kOperationWaitMax{60};
+namespace tarn::versioning {
+
 /// Operations of one process at once; more are refused until some have ended.
 constexpr size_t kOperationsRunningMax = 32;
 /// Requests that may wait for operations at once; more are answered without waiting, since each
 /// holds a thread of the server.
 constexpr size_t kOperationWaitersMax = 16;
 
-/// What `Prefer: wait=N` or `Prefer: respond-async` (no wait) asks for, at most kOperationWaitMax;
-/// nullopt when the request prefers nothing of the kind.
-std::optional<std::chrono::seconds> preferred_wait(const http::Request& request);
+/// What the client would have been answered.
+struct KeptAnswer {
+  int status = 0;
+  std::string body;
+  bool cancelled = false;
+};
 
-/// What is run. `work` may throw Error; `failure` makes the answer of what it threw.
 struct OperationWork {
   std::string name;    ///< the operation id of the API's description
   std::string target;  ///< the request's path
   std::string owner;   ///< user
-  std::function<http::Response()> work;
-  std::function<http::Response(const std::exception&)> failure;
+  std::function<void()> run;
+  /// After `run`: the answer to keep; `thrown` is what it threw, or null.
+  std::function<KeptAnswer(const std::exception_ptr& thrown)> answer;
 };
 
 /// Safe from any thread.
@@ -48,20 +57,19 @@ class OperationRunner {
   /// Cancels what still runs and waits for it.
   ~OperationRunner();
 
-  /// Runs the work on a thread of its own. When it ends within `wait`: its answer, or what it
-  /// threw. Else nullopt: `id` names the operation from then on. Throws unavailable (reason
-  /// "too_many_operations").
-  struct Outcome {
-    std::optional<http::Response> response;
-    std::string id;
-  };
-  Outcome run(OperationWork work, std::chrono::seconds wait);
+  /// Runs the work on a thread of its own. When it ends within `wait`: returns "", or throws what
+  /// it threw. Else returns the id that names the operation from then on. Throws unavailable
+  /// (reason "too_many_operations").
+  std::string run(OperationWork work, std::chrono::seconds wait);
 
   /// The operation when it has ended, or after `wait`; nullopt when the owner has none of that id.
-  std::optional<meta::Operation> wait_for(std::string_view owner, std::string_view id,
-                                          std::chrono::seconds wait);
+  std::optional<Operation> wait_for(std::string_view owner, std::string_view id,
+                                    std::chrono::seconds wait);
 
-  meta::Operations& rows() { return rows_; }
+  /// Of this owner, newest first; `after`: an id, exclusive, "" = from the newest.
+  Page<Operation> list(std::string_view owner, std::string_view after, uint32_t limit);
+  /// false: it has ended, or there is none.
+  bool request_cancel(std::string_view owner, std::string_view id);
 
  private:
   struct Running;
@@ -75,11 +83,11 @@ class OperationRunner {
   void keep_answer(Running& running);
   void renew_leases();
 
-  meta::Operations rows_;
+  const std::unique_ptr<meta::Operations> rows_;
   Mutex mutex_;
   std::list<Slot> slots_ TARN_GUARDED_BY(mutex_);
   size_t waiters_ TARN_GUARDED_BY(mutex_) = 0;
   std::jthread renewer_;
 };
 
-}  // namespace tarn::api
+}  // namespace tarn::versioning

@@ -1,8 +1,7 @@
-#include "server/api/operation_runner.h"
+#include "core/versioning/operation_runner.h"
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <utility>
 #include <vector>
 
@@ -10,8 +9,9 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/pause.h"
+#include "core/meta/operations.h"
 
-namespace tarn::api {
+namespace tarn::versioning {
 namespace {
 
 using std::chrono::milliseconds;
@@ -24,47 +24,12 @@ constexpr milliseconds kPoll{100};
 /// An answer that cannot be stored at once is tried again, after 1, 2, 4 ... seconds.
 constexpr int kStoreAttemptsMax = 5;
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
-std::optional<seconds> wait_of(std::string_view preference) {
-  constexpr std::string_view kWait = "wait=";
-  if (preference == "respond-async") return seconds{0};
-  if (!preference.starts_with(kWait)) return std::nullopt;
-  preference.remove_prefix(kWait.size());
-  uint32_t value = 0;
-  const char* last = preference.data() + preference.size();
-  const auto [end, error] = std::from_chars(preference.data(), last, value);
-  if (error != std::errc() || end != last) return std::nullopt;
-  return std::min(seconds{value}, kOperationWaitMax);
-}
-
-meta::OperationState state_of(int status, bool cancelled) {
-  if (cancelled) return meta::OperationState::kCancelled;
-  return status < 400 ? meta::OperationState::kDone : meta::OperationState::kFailed;
+OperationState state_of(const KeptAnswer& answer) {
+  if (answer.cancelled) return OperationState::kCancelled;
+  return answer.status < 400 ? OperationState::kDone : OperationState::kFailed;
 }
 
 }  // namespace
-
-std::optional<seconds> preferred_wait(const http::Request& request) {
-  std::optional<seconds> found;
-  for (const auto& [name, value] : request.headers.all()) {
-    if (!http::equal_ignoring_case(name, "Prefer")) continue;
-    std::string_view left = value;
-    for (;;) {
-      const size_t comma = left.find(',');
-      const std::optional<seconds> wait = wait_of(trimmed(left.substr(0, comma)));
-      // "respond-async, wait=5" waits.
-      if (wait && (!found || *wait > *found)) found = wait;
-      if (comma == std::string_view::npos) break;
-      left.remove_prefix(comma + 1);
-    }
-  }
-  return found;
-}
 
 struct OperationRunner::Running {
   explicit Running(OperationWork given) : work(std::move(given)) {}
@@ -74,7 +39,6 @@ struct OperationRunner::Running {
   Mutex mutex;
   CondVar changed;
   bool ended TARN_GUARDED_BY(mutex) = false;
-  http::Response response TARN_GUARDED_BY(mutex);
   std::exception_ptr thrown TARN_GUARDED_BY(mutex);
   std::string id TARN_GUARDED_BY(mutex);  ///< "" while its client still waits
   std::atomic<bool> finished = false;     ///< its thread does nothing more
@@ -103,7 +67,8 @@ class OperationRunner::Waiter {
 };
 
 OperationRunner::OperationRunner(db::Pool& pool, const Clock& clock)
-    : rows_(pool, clock), renewer_([this](std::stop_token stop) {
+    : rows_(std::make_unique<meta::Operations>(pool, clock)),
+      renewer_([this](std::stop_token stop) {
         while (!stop.stop_requested()) {
           pause(stop, kRenewEvery);
           renew_leases();
@@ -121,7 +86,7 @@ OperationRunner::~OperationRunner() {
   left.clear();  // joins
 }
 
-OperationRunner::Outcome OperationRunner::run(OperationWork work, seconds wait) {
+std::string OperationRunner::run(OperationWork work, seconds wait) {
   const auto running = std::make_shared<Running>(std::move(work));
   {
     MutexLock lock(mutex_);
@@ -142,11 +107,11 @@ OperationRunner::Outcome OperationRunner::run(OperationWork work, seconds wait) 
     running->changed.wait_for(lock, wait, [&] { return running->ended; });
     if (running->ended) {
       if (running->thrown) std::rethrow_exception(running->thrown);
-      return {std::move(running->response), ""};
+      return "";
     }
   }
   const OperationWork& given = running->work;
-  const std::string id = rows_.start(given.name, given.target, given.owner, kLease);
+  const std::string id = rows_->start(given.name, given.target, given.owner, kLease);
   bool ended = false;
   {
     MutexLock lock(running->mutex);
@@ -154,22 +119,20 @@ OperationRunner::Outcome OperationRunner::run(OperationWork work, seconds wait) 
     ended = running->ended;
   }
   if (ended) keep_answer(*running);  // it ended while its row was made
-  return {std::nullopt, id};
+  return id;
 }
 
 void OperationRunner::run_to_end(Running& running) {
-  http::Response response;
   std::exception_ptr thrown;
   try {
     const CancellationScope scope(running.stop.get_token());
-    response = running.work.work();
+    running.work.run();
   } catch (...) {
     thrown = std::current_exception();
   }
   bool named = false;
   {
     MutexLock lock(running.mutex);
-    running.response = std::move(response);
     running.thrown = thrown;
     running.ended = true;
     named = !running.id.empty();
@@ -180,28 +143,16 @@ void OperationRunner::run_to_end(Running& running) {
 
 void OperationRunner::keep_answer(Running& running) {
   std::string id;
-  http::Response response;
   std::exception_ptr thrown;
   {
     MutexLock lock(running.mutex);
     id = running.id;
-    response = std::move(running.response);
     thrown = running.thrown;
   }
-  bool cancelled = false;
-  if (thrown) {
-    try {
-      std::rethrow_exception(thrown);
-    } catch (const Error& error) {
-      cancelled = error.reason() == "operation_cancelled";
-      response = running.work.failure(error);
-    } catch (const std::exception& error) {
-      response = running.work.failure(error);
-    }
-  }
+  const KeptAnswer answer = running.work.answer(thrown);
   for (int attempt = 1;; ++attempt) {
     try {
-      rows_.finish(id, state_of(response.status, cancelled), response.status, response.body);
+      rows_->finish(id, state_of(answer), answer.status, answer.body);
       break;
     } catch (const std::exception& error) {
       log::warn("operation_not_stored",
@@ -211,7 +162,7 @@ void OperationRunner::keep_answer(Running& running) {
     }
   }
   log::info("operation_ended",
-            {{"operation", id}, {"name", running.work.name}, {"status", response.status}});
+            {{"operation", id}, {"name", running.work.name}, {"status", answer.status}});
 }
 
 void OperationRunner::renew_leases() {
@@ -230,20 +181,20 @@ void OperationRunner::renew_leases() {
       id = running->id;
     }
     try {
-      if (rows_.renew(id, kLease)) running->stop.request_stop();
+      if (rows_->renew(id, kLease)) running->stop.request_stop();
     } catch (const std::exception& error) {
       log::warn("operation_lease", {{"operation", id}, {"message", error.what()}});
     }
   }
 }
 
-std::optional<meta::Operation> OperationRunner::wait_for(std::string_view owner,
-                                                         std::string_view id, seconds wait) {
+std::optional<Operation> OperationRunner::wait_for(std::string_view owner, std::string_view id,
+                                                   seconds wait) {
   const Waiter waiter(*this);
   const auto deadline = SteadyClock::now() + (waiter.admitted ? wait : seconds{0});
   for (;;) {
-    std::optional<meta::Operation> found = rows_.find(owner, id);
-    if (!found || found->state != meta::OperationState::kRunning ||
+    std::optional<Operation> found = rows_->find(owner, id);
+    if (!found || found->state != OperationState::kRunning ||
         SteadyClock::now() + kPoll > deadline) {
       return found;
     }
@@ -251,4 +202,13 @@ std::optional<meta::Operation> OperationRunner::wait_for(std::string_view owner,
   }
 }
 
-}  // namespace tarn::api
+Page<Operation> OperationRunner::list(std::string_view owner, std::string_view after,
+                                      uint32_t limit) {
+  return rows_->list(owner, after, limit);
+}
+
+bool OperationRunner::request_cancel(std::string_view owner, std::string_view id) {
+  return rows_->request_cancel(owner, id);
+}
+
+}  // namespace tarn::versioning

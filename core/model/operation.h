@@ -1,0 +1,31 @@
+// Requests that go on after their client was answered 202.
+#pragma once
+
+#include <string>
+
+#include "core/base/time.h"
+
+namespace tarn {
+
+enum class OperationState {
+  kRunning,
+  kDone,
+  kFailed,
+  kCancelled,
+  kLost,  ///< never stored: running under a lease that ran out, its process is gone
+};
+
+struct Operation {
+  std::string id;      ///< 20 characters of base32hex; ids of later ones are greater
+  std::string name;    ///< the operation id of the API's description
+  std::string target;  ///< the request's path
+  std::string owner;   ///< user
+  OperationState state = OperationState::kRunning;
+  bool cancel_requested = false;
+  int status = 0;    ///< of the answer, when ended
+  std::string body;  ///< of the answer, when ended
+  Instant created{};
+  Instant updated{};
+};
+
+}  // namespace tarn
