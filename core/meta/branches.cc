@@ -1,7 +1,9 @@
 #include "core/meta/branches.h"
 
 #include "core/base/log.h"
+#include "core/base/str_cat.h"
 #include "core/meta/commits.h"
+#include "core/meta/pull_requests.h"
 
 namespace tarn::meta {
 namespace {
@@ -238,31 +240,45 @@ void Branches::release(BranchId branch, int64_t owner) noexcept {
   }
 }
 
+db::Rows Branches::publish_pull_request(std::initializer_list<db::Param> params,
+                                        const Publication& p) {
+  return pool_.transaction([&](db::Connection& connection) {
+    db::Rows rows = connection.run(kPublish, params);
+    if (rows.integer(0, 0) != 0) return rows;
+    if (!PullRequests::mark_merged(connection, p.repository, p.pull_request, p.commit)) {
+      throw Error(ErrorCode::kInvalidArgument, "pull_request_not_open",
+                  str_cat("pull request ", p.pull_request, ": is not open"));
+    }
+    return rows;
+  });
+}
+
 PublishOutcome Branches::publish(int64_t writer, const BranchLease& lease, const Publication& p) {
   std::vector<int16_t> levels(p.nodes.levels.begin(), p.nodes.levels.end());
   try {
-    const db::Rows rows = pool_.run(kPublish,
-                                    {writer,
-                                     lease.owner,
-                                     static_cast<int32_t>(p.repository),
-                                     static_cast<int32_t>(p.branch),
-                                     db::Bytes{view_of(lease.head)},
-                                     p.drained,
-                                     views(p.read),
-                                     p.nodes.nids,
-                                     levels,
-                                     views(p.nodes.hashes),
-                                     views(p.nodes.bodies),
-                                     db::Bytes{view_of(p.commit.id)},
-                                     p.commit.generation,
-                                     views(p.commit.parents),
-                                     nullable(p.commit.root),
-                                     db::Bytes{view_of(p.commit.root.hash)},
-                                     p.commit.committer,
-                                     p.commit.message,
-                                     metadata_to_array(p.commit.metadata),
-                                     to_millis(p.commit.created)},
-                                    db::Pool::Retry::kWrite);
+    const std::initializer_list<db::Param> params = {writer,
+                                                     lease.owner,
+                                                     static_cast<int32_t>(p.repository),
+                                                     static_cast<int32_t>(p.branch),
+                                                     db::Bytes{view_of(lease.head)},
+                                                     p.drained,
+                                                     views(p.read),
+                                                     p.nodes.nids,
+                                                     levels,
+                                                     views(p.nodes.hashes),
+                                                     views(p.nodes.bodies),
+                                                     db::Bytes{view_of(p.commit.id)},
+                                                     p.commit.generation,
+                                                     views(p.commit.parents),
+                                                     nullable(p.commit.root),
+                                                     db::Bytes{view_of(p.commit.root.hash)},
+                                                     p.commit.committer,
+                                                     p.commit.message,
+                                                     metadata_to_array(p.commit.metadata),
+                                                     to_millis(p.commit.created)};
+    const db::Rows rows = p.pull_request.empty()
+                              ? pool_.run(kPublish, params, db::Pool::Retry::kWrite)
+                              : publish_pull_request(params, p);
     constexpr int64_t kStatusWriterGone = 2;
     switch (rows.integer(0, 0)) {
       case 0:

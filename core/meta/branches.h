@@ -34,6 +34,7 @@ struct Publication {
   std::vector<int64_t> drained;  ///< sealed tokens that are in the commit's tree now
   std::vector<CommitId> read;    ///< commits whose trees it was made from; each must still exist
   NodeWriter::Pending nodes;
+  std::string pull_request{};  ///< "" = none; in the same transaction it becomes merged
 };
 
 enum class PublishOutcome {
@@ -80,6 +81,7 @@ class Branches {
   bool renew(BranchId branch, int64_t owner, std::chrono::milliseconds ttl);
   void release(BranchId branch, int64_t owner) noexcept;
 
+  /// Throws invalid_argument, reason "pull_request_not_open".
   PublishOutcome publish(int64_t writer, const BranchLease& lease, const Publication& publication);
   /// Moves the head (hard reset); the staging area must be empty. false: lease or head changed.
   bool move_head(BranchId branch, const BranchLease& lease, const Commit& commit);
@@ -95,6 +97,8 @@ class Branches {
   bool remove(BranchId branch, int64_t owner);
 
  private:
+  db::Rows publish_pull_request(std::initializer_list<db::Param> params, const Publication& p);
+
   db::Pool& pool_;
 };
 

@@ -45,6 +45,9 @@ constexpr db::Query kDeleteTags{"repositories_delete_tags", "DELETE FROM tags WH
 constexpr db::Query kDeleteSettings{"repositories_delete_settings",
                                     "DELETE FROM repository_settings WHERE repo_id = $1"};
 
+constexpr db::Query kDeletePullRequests{"repositories_delete_pull_requests",
+                                        "DELETE FROM pull_requests WHERE repo_id = $1"};
+
 constexpr db::Query kInsertReader{"repositories_insert_reader", R"sql(
   INSERT INTO repository_readers (owner_id, reader_id) VALUES ($1, $2) ON CONFLICT DO NOTHING)sql"};
 
@@ -133,6 +136,7 @@ bool Repositories::remove(const RepositoryName& name, Instant now) {
     connection.run(kDeleteBranches, {id});
     connection.run(kDeleteTags, {id});
     connection.run(kDeleteSettings, {id});
+    connection.run(kDeletePullRequests, {id});
     return true;
   });
 }

@@ -33,8 +33,8 @@ class Repositories {
   /// Namespaces of other repositories, deleted ones too, that `candidate` lies in or that lie in
   /// it.
   std::vector<std::string> overlapping_namespaces(std::string_view candidate);
-  /// Marks it deleted and removes its branches, tags and settings; its staged rows are retired.
-  /// false = no such name.
+  /// Marks it deleted and removes its branches, tags, settings and pull requests; its staged rows
+  /// are retired. false = no such name.
   bool remove(const RepositoryName& name, Instant now);
 
   /// Records that `reader` may hold addresses of objects that `owner` owns.

@@ -10,6 +10,7 @@
 #include "core/meta/node_store.h"
 #include "core/meta/operations.h"
 #include "core/meta/part_lists.h"
+#include "core/meta/pull_requests.h"
 #include "core/meta/repositories.h"
 #include "core/meta/repository_settings.h"
 #include "core/meta/staging.h"
@@ -44,10 +45,24 @@ struct Assembly::Parts {
         uploads(pool, clock),
         part_lists(pool),
         jobs(pool, clock),
-        engine{clock,    pool,     stores,  repositories,
-               settings, branches, tags,    commits,
-               nodes,    staging,  uploads, part_lists,
-               jobs,     writer,   queues,  std::move(options.link_key)} {
+        pull_requests(pool),
+        engine{clock,
+               pool,
+               stores,
+               repositories,
+               settings,
+               branches,
+               tags,
+               commits,
+               nodes,
+               staging,
+               uploads,
+               part_lists,
+               jobs,
+               pull_requests,
+               writer,
+               queues,
+               std::move(options.link_key)} {
     writer.register_process();
   }
 
@@ -62,6 +77,7 @@ struct Assembly::Parts {
   meta::Uploads uploads;
   meta::PartLists part_lists;
   meta::Jobs jobs;
+  meta::PullRequests pull_requests;
   BranchQueues queues;
   Engine engine;
 };

@@ -18,6 +18,7 @@ class Commits;
 class Jobs;
 class NodeStore;
 class PartLists;
+class PullRequests;
 class Repositories;
 class RepositorySettings;
 class Staging;
@@ -45,6 +46,7 @@ struct Engine {
   meta::Uploads& uploads;
   meta::PartLists& part_lists;
   meta::Jobs& jobs;
+  meta::PullRequests& pull_requests;
   meta::Writer& writer;
   BranchQueues& queues;  ///< first come, first served per branch inside this process
   /// Authenticates the tokens of handed-out physical addresses; 32 bytes.

@@ -12,6 +12,7 @@
 #include "core/versioning/history.h"
 #include "core/versioning/protection.h"
 #include "core/versioning/publish.h"
+#include "core/versioning/pull_requests.h"
 #include "core/versioning/refs.h"
 #include "core/versioning/repositories.h"
 #include "core/versioning/staged_edits.h"
@@ -100,7 +101,7 @@ class StagedOverlap {
 class MergeAttempt {
  public:
   MergeAttempt(Engine& engine, const Repository& repository, std::string_view source_ref,
-               const BranchName& destination, const MergeRequest& request)
+               const Branch& destination, const MergeRequest& request)
       : engine_(engine),
         repository_(repository),
         source_ref_(source_ref),
@@ -108,15 +109,17 @@ class MergeAttempt {
         request_(request) {}
 
   std::optional<BuiltCommit> build(BranchHold& hold, meta::NodeWriter& nodes) {
+    if (!request_.pull_request.empty()) require_open_pull_request();
     BuiltCommit built;
     // The destination's state is answered before the source's existence, as clients expect.
     if (!request_.allow_dirty) built.drained = require_clean(engine_, hold);
     source_ = resolve_commit(engine_, repository_.name, source_ref_);
+    check_approvals(engine_, repository_.id, destination_, source_.id);
     const Commit head = engine_.commits.get(repository_.id, hold.lease().head);
     const auto base = merge_base_tree(engine_, repository_, nodes, source_, head);
     if (!base) {
       throw Error(ErrorCode::kInvalidArgument, "no_merge_base",
-                  str_cat("merging '", source_ref_, "' into '", destination_.str(),
+                  str_cat("merging '", source_ref_, "' into '", destination_.name.str(),
                           "': no common ancestor"));
     }
     tree::MergeInput input;
@@ -145,7 +148,7 @@ class MergeAttempt {
         request_.paths ? merged.result.changed_anything() : !(source_.root == base->root);
     if (!source_changed && !request_.allow_empty && !request_.force) {
       throw Error(ErrorCode::kInvalidArgument, "no_changes",
-                  str_cat("update branch ", destination_.str(), ": no changes"));
+                  str_cat("update branch ", destination_.name.str(), ": no changes"));
     }
     return describe(std::move(built), merged, *base, head);
   }
@@ -153,6 +156,12 @@ class MergeAttempt {
   MergeConflicts conflicts;
 
  private:
+  /// Somebody else may have merged or closed it while the destination was waited for; publishing
+  /// asks again.
+  void require_open_pull_request() {
+    check_open(get_pull_request(engine_, repository_.name, request_.pull_request));
+  }
+
   BuiltCommit describe(BuiltCommit built, const tree::MergeResult& merged,
                        const MergeBaseTree& base, const Commit& head) const {
     built.root = merged.result.root;
@@ -161,8 +170,9 @@ class MergeAttempt {
     built.read = base.read;
     built.read.push_back(source_.id);
     built.committer = request_.committer;
+    built.pull_request = request_.pull_request;
     built.message = request_.message.empty()
-                        ? str_cat("Merge '", source_ref_, "' into '", destination_.str(), "'")
+                        ? str_cat("Merge '", source_ref_, "' into '", destination_.name.str(), "'")
                         : request_.message;
     built.metadata = request_.metadata;
     built.metadata[std::string(kStrategyKey)] = name_of_strategy(request_.strategy);
@@ -180,7 +190,7 @@ class MergeAttempt {
   const Repository& repository_;
   Commit source_;
   const std::string_view source_ref_;
-  const BranchName& destination_;
+  const Branch& destination_;
   const MergeRequest& request_;
 };
 
@@ -202,7 +212,7 @@ std::variant<Commit, MergeConflicts> merge_into(Engine& engine, const Repository
   check_writable(repo, request.force);
   const Branch target = get_branch(engine, repository, destination);
   check_merge(engine, repo.id, target, request.squash ? MergeMethod::kSquash : MergeMethod::kMerge);
-  MergeAttempt attempt(engine, repo, source_ref, destination, request);
+  MergeAttempt attempt(engine, repo, source_ref, target, request);
   const auto commit = build_and_publish(
       engine, repo, target.id, /*rotate=*/!request.allow_dirty,
       [&](BranchHold& hold, meta::NodeWriter& nodes) { return attempt.build(hold, nodes); });

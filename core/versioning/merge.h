@@ -40,8 +40,9 @@ struct MergeRequest {
   std::optional<PathScope> paths;
   bool force = false;  ///< also in a read-only repository, also without changes
   bool allow_empty = false;
-  bool squash = false;       ///< the commit has the destination as its only parent
-  bool allow_dirty = false;  ///< staged changes of other paths may stay staged
+  bool squash = false;         ///< the commit has the destination as its only parent
+  bool allow_dirty = false;    ///< staged changes of other paths may stay staged
+  std::string pull_request{};  ///< "" = none; becomes merged with the commit
 };
 
 /// Nothing was changed. list_conflicts pages through all of them.
@@ -53,7 +54,8 @@ constexpr size_t kConflictsKeptMax = 100;
 
 /// Throws: invalid_argument "uncommitted changes (dirty branch)" (reason "dirty_branch"), "... no
 /// changes" (reason "no_changes"); conflict (reason "staged_overlap", with allow_dirty: staged
-/// paths that the merge changes); not_found; permission_denied.
+/// paths that the merge changes); not_found; permission_denied (rules, read-only repository, reason
+/// "approval_required").
 std::variant<Commit, MergeConflicts> merge_into(Engine& engine, const RepositoryName& repository,
                                                 std::string_view source_ref,
                                                 const BranchName& destination,

@@ -1,7 +1,10 @@
 #include "core/versioning/protection.h"
 
+#include <algorithm>
+
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/meta/pull_requests.h"
 #include "core/meta/repository_settings.h"
 #include "core/model/tag_rule.h"
 
@@ -90,8 +93,24 @@ void check_merge(Engine& engine, RepositoryId repository, const Branch& destinat
     throw_protected(str_cat("cannot merge into protected branch: rule \"", rule->pattern.pattern(),
                             "\" does not permit the merge method \"", name_of(method), "\""));
   }
-  // BranchRule::approvals is stored and shown, and counted here once there is something that can
-  // be approved: the most that a matching rule asks for.
+}
+
+void check_approvals(Engine& engine, RepositoryId repository, const Branch& destination,
+                     const CommitId& source) {
+  uint32_t wanted = 0;
+  const auto rules = engine.settings.branch_rules(repository, destination.settings_version);
+  for (const BranchRule& rule : *rules) {
+    if (rule.approvals && rule.pattern.matches(destination.name.str())) {
+      wanted = std::max(wanted, *rule.approvals);
+    }
+  }
+  if (wanted == 0) return;
+  const uint32_t held = engine.pull_requests.count_approvals(repository, destination.name, source);
+  if (held >= wanted) return;
+  throw Error(ErrorCode::kPermissionDenied, "approval_required",
+              str_cat("cannot merge into protected branch: ", wanted - held, " of ", wanted,
+                      " approvals are missing: an open pull request from a branch with head ",
+                      to_text(source), " into \"", destination.name.str(), "\" must have them"));
 }
 
 void check_tag_creation(Engine& engine, RepositoryId repository, const TagName& tag) {

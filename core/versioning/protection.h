@@ -17,9 +17,14 @@ void check_branch_action(Engine& engine, RepositoryId repository, const Branch& 
                          BranchAction action);
 /// As check_branch_action with kReset, of the head.
 void check_hard_reset(Engine& engine, RepositoryId repository, const Branch& branch);
-/// As check_branch_action with kMerge, and what else the rules want of merges into the branch.
+/// As check_branch_action with kMerge, and by a method that the rules permit.
 void check_merge(Engine& engine, RepositoryId repository, const Branch& destination,
                  MergeMethod method);
+
+/// Throws permission_denied, reason "approval_required", when a rule wants more approvals than one
+/// open pull request from `source` into the branch has. A round trip when a rule wants any.
+void check_approvals(Engine& engine, RepositoryId repository, const Branch& destination,
+                     const CommitId& source);
 
 /// One round trip each.
 void check_tag_creation(Engine& engine, RepositoryId repository, const TagName& tag);

@@ -52,6 +52,7 @@ std::optional<Commit> build_and_publish(
     publication.commit = make_commit(engine, repository, *built);
     publication.drained = built->drained;
     publication.read = built->read;
+    publication.pull_request = built->pull_request;
     publication.nodes = nodes.finish();
     // Each commit once: the statement counts the rows it finds.
     std::sort(publication.read.begin(), publication.read.end());

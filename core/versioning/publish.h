@@ -23,6 +23,7 @@ struct BuiltCommit {
   std::string message;
   Metadata metadata;
   std::optional<Instant> date;  ///< absent = now
+  std::string pull_request{};   ///< "" = none; merged with the commit
 };
 
 /// Runs `build` with the branch held; nullopt from it means "nothing to publish" and is passed on.

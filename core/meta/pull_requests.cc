@@ -1,0 +1,191 @@
+#include "core/meta/pull_requests.h"
+
+namespace tarn::meta {
+namespace {
+
+#define TARN_PULL_COLUMNS                                                                     \
+  "pull_id, title, description, status, author, source, destination, created_ms, closed_ms, " \
+  "merged_commit FROM pull_requests"
+
+constexpr db::Query kInsert{"pull_requests_insert_row", R"sql(
+  INSERT INTO pull_requests (repo_id, pull_id, title, description, status, author, source, destination, created_ms)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9))sql"};
+
+constexpr db::Query kSelect{"pull_requests_select_by_id",
+                            "SELECT " TARN_PULL_COLUMNS " WHERE repo_id = $1 AND pull_id = $2"};
+
+constexpr db::Query kSelectPage{"pull_requests_select_page", "SELECT " TARN_PULL_COLUMNS R"sql(
+  WHERE repo_id = $1 AND pull_id > $2 AND pull_id >= $3 AND starts_with(pull_id, $3)
+    AND ($5 OR status <> 'open')
+  ORDER BY pull_id LIMIT $4)sql"};
+
+// Index pull_requests_open.
+constexpr db::Query kSelectOpenPage{"pull_requests_select_open", "SELECT " TARN_PULL_COLUMNS R"sql(
+  WHERE repo_id = $1 AND pull_id > $2 AND pull_id >= $3 AND starts_with(pull_id, $3) AND status = 'open'
+  ORDER BY pull_id LIMIT $4)sql"};
+
+constexpr db::Query kUpdate{"pull_requests_update_row", R"sql(
+  UPDATE pull_requests SET
+    title = coalesce($3, title), description = coalesce($4, description), status = coalesce($5, status),
+    closed_ms = CASE WHEN $5 = 'open' THEN NULL WHEN $5 = 'closed' THEN coalesce(closed_ms, $6) ELSE closed_ms END
+  WHERE repo_id = $1 AND pull_id = $2 AND ($5 IS NULL OR status <> 'merged'))sql"};
+
+constexpr db::Query kMarkMerged{"pull_requests_mark_merged", R"sql(
+  UPDATE pull_requests SET status = 'merged', merged_commit = $3, closed_ms = $4
+  WHERE repo_id = $1 AND pull_id = $2 AND status = 'open')sql"};
+
+constexpr db::Query kUpsertApproval{"pull_requests_upsert_approval", R"sql(
+  INSERT INTO pull_approvals AS a (repo_id, pull_id, user_id, commit_id, created_ms)
+  SELECT $1, $2, user_id, $4, $5 FROM users WHERE name = $3
+  ON CONFLICT (repo_id, pull_id, user_id) DO UPDATE SET
+    commit_id = excluded.commit_id,
+    created_ms = CASE WHEN a.commit_id = excluded.commit_id THEN a.created_ms ELSE excluded.created_ms END
+  RETURNING created_ms)sql"};
+
+constexpr db::Query kSelectApprovals{"pull_requests_select_approvals", R"sql(
+  SELECT u.name, a.commit_id, a.created_ms, b.head IS NOT NULL
+  FROM pull_approvals a JOIN users u ON u.user_id = a.user_id
+    LEFT JOIN branches b ON b.repo_id = a.repo_id AND b.name = $3 AND b.head = a.commit_id
+  WHERE a.repo_id = $1 AND a.pull_id = $2 AND u.name > $4 AND u.name >= $5 AND starts_with(u.name, $5)
+  ORDER BY u.name LIMIT $6)sql"};
+
+constexpr db::Query kDeleteApproval{"pull_requests_delete_approval", R"sql(
+  DELETE FROM pull_approvals a USING users u
+  WHERE a.repo_id = $1 AND a.pull_id = $2 AND u.user_id = a.user_id AND u.name = $3)sql"};
+
+// Index pull_requests_open.
+constexpr db::Query kCountApprovals{"pull_requests_count_approvals", R"sql(
+  SELECT coalesce(max(valid), 0) FROM (
+    SELECT count(*) AS valid
+    FROM pull_requests p
+      JOIN branches b ON b.repo_id = p.repo_id AND b.name = p.source AND b.head = $3
+      JOIN pull_approvals a ON a.repo_id = p.repo_id AND a.pull_id = p.pull_id AND a.commit_id = $3
+    WHERE p.repo_id = $1 AND p.destination = $2 AND p.status = 'open'
+    GROUP BY p.pull_id) AS counts)sql"};
+
+PullRequest pull_from(const db::Rows& rows, size_t row) {
+  PullRequest pull;
+  pull.id = rows.text(row, 0);
+  pull.title = rows.text(row, 1);
+  pull.description = rows.text(row, 2);
+  const auto status = parse_pull_request_status(rows.text(row, 3));
+  if (!status) throw Error(ErrorCode::kDataLoss, "pull request row: has an unknown status");
+  pull.status = *status;
+  pull.author = rows.text(row, 4);
+  pull.source = BranchName(std::string(rows.text(row, 5)));
+  pull.destination = BranchName(std::string(rows.text(row, 6)));
+  pull.created = from_millis(rows.integer(row, 7));
+  if (!rows.null(row, 8)) pull.closed = from_millis(rows.integer(row, 8));
+  if (!rows.null(row, 9)) pull.merged_commit = commit_id_from_bytes(rows.bytes(row, 9));
+  return pull;
+}
+
+Approval approval_from(const db::Rows& rows, size_t row) {
+  return {.user = std::string(rows.text(row, 0)),
+          .commit = commit_id_from_bytes(rows.bytes(row, 1)),
+          .created = from_millis(rows.integer(row, 2)),
+          .valid = rows.boolean(row, 3)};
+}
+
+}  // namespace
+
+void PullRequests::create(RepositoryId repository, const PullRequest& pull) {
+  pool_.run(kInsert,
+            {static_cast<int32_t>(repository), pull.id, pull.title, pull.description,
+             name_of(pull.status), pull.author, pull.source.str(), pull.destination.str(),
+             to_millis(pull.created)},
+            db::Pool::Retry::kWrite);
+}
+
+std::optional<PullRequest> PullRequests::find(RepositoryId repository, std::string_view id) {
+  const db::Rows rows =
+      pool_.run(kSelect, {static_cast<int32_t>(repository), id}, db::Pool::Retry::kRead);
+  if (rows.empty()) return std::nullopt;
+  return pull_from(rows, 0);
+}
+
+Page<PullRequest> PullRequests::list(RepositoryId repository, Filter filter,
+                                     const PageStart& start) {
+  const int32_t repo = static_cast<int32_t>(repository);
+  const int64_t rows_max = static_cast<int64_t>(start.limit) + 1;
+  const db::Rows rows =
+      filter == Filter::kOpen
+          ? pool_.run(kSelectOpenPage, {repo, start.after, start.prefix, rows_max},
+                      db::Pool::Retry::kRead)
+          : pool_.run(kSelectPage,
+                      {repo, start.after, start.prefix, rows_max, filter == Filter::kAll},
+                      db::Pool::Retry::kRead);
+  Page<PullRequest> page;
+  page.has_more = rows.size() > start.limit;
+  for (size_t row = 0; row < rows.size() && row < start.limit; ++row)
+    page.items.push_back(pull_from(rows, row));
+  if (page.has_more) page.next = page.items.back().id;
+  return page;
+}
+
+bool PullRequests::update(RepositoryId repository, std::string_view id,
+                          const PullRequestChange& change, Instant now) {
+  std::optional<std::string> status;
+  if (change.status) status = name_of(*change.status);
+  return pool_
+             .run(kUpdate,
+                  {static_cast<int32_t>(repository), id, change.title, change.description, status,
+                   to_millis(now)},
+                  db::Pool::Retry::kWrite)
+             .affected() == 1;
+}
+
+bool PullRequests::mark_merged(db::Connection& connection, RepositoryId repository,
+                               std::string_view id, const Commit& commit) {
+  return connection
+             .run(kMarkMerged, {static_cast<int32_t>(repository), id, db::Bytes{view_of(commit.id)},
+                                to_millis(commit.created)})
+             .affected() == 1;
+}
+
+std::optional<Approval> PullRequests::approve(RepositoryId repository, const PullRequest& pull,
+                                              const Approval& approval) {
+  const db::Rows rows =
+      pool_.run(kUpsertApproval,
+                {static_cast<int32_t>(repository), pull.id, approval.user,
+                 db::Bytes{view_of(approval.commit)}, to_millis(approval.created)},
+                db::Pool::Retry::kWrite);
+  if (rows.empty()) return std::nullopt;
+  Approval made = approval;
+  made.created = from_millis(rows.integer(0, 0));
+  return made;
+}
+
+Page<Approval> PullRequests::approvals(RepositoryId repository, const PullRequest& pull,
+                                       const PageStart& start) {
+  const db::Rows rows =
+      pool_.run(kSelectApprovals,
+                {static_cast<int32_t>(repository), pull.id, pull.source.str(), start.after,
+                 start.prefix, static_cast<int64_t>(start.limit) + 1},
+                db::Pool::Retry::kRead);
+  Page<Approval> page;
+  page.has_more = rows.size() > start.limit;
+  for (size_t row = 0; row < rows.size() && row < start.limit; ++row)
+    page.items.push_back(approval_from(rows, row));
+  if (page.has_more) page.next = page.items.back().user;
+  return page;
+}
+
+bool PullRequests::withdraw(RepositoryId repository, const PullRequest& pull,
+                            std::string_view user) {
+  return pool_
+             .run(kDeleteApproval, {static_cast<int32_t>(repository), pull.id, user},
+                  db::Pool::Retry::kWrite)
+             .affected() == 1;
+}
+
+uint32_t PullRequests::count_approvals(RepositoryId repository, const BranchName& destination,
+                                       const CommitId& commit) {
+  const db::Rows rows =
+      pool_.run(kCountApprovals,
+                {static_cast<int32_t>(repository), destination.str(), db::Bytes{view_of(commit)}},
+                db::Pool::Retry::kRead);
+  return static_cast<uint32_t>(rows.integer(0, 0));
+}
+
+}  // namespace tarn::meta

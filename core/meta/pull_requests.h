@@ -1,0 +1,66 @@
+// Rows of pull requests and their approvals.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/db/pool.h"
+#include "core/model/page.h"
+#include "core/model/pull_request.h"
+
+namespace tarn::meta {
+
+/// What to change; absent members stay as they are.
+struct PullRequestChange {
+  std::optional<std::string> title{};
+  std::optional<std::string> description{};
+  std::optional<PullRequestStatus> status{};  ///< open or closed
+};
+
+/// Where a page of a listing starts.
+struct PageStart {
+  std::string prefix{};
+  std::string after{};
+  uint32_t limit = kPageItemsMax;
+};
+
+/// A merge says with its commit that it completed a pull request: see Branches::publish. Safe from
+/// any thread.
+class PullRequests {
+ public:
+  explicit PullRequests(db::Pool& pool) : pool_(pool) {}
+
+  void create(RepositoryId repository, const PullRequest& pull);
+  std::optional<PullRequest> find(RepositoryId repository, std::string_view id);
+  enum class Filter { kAll, kOpen, kNotOpen };
+  Page<PullRequest> list(RepositoryId repository, Filter filter, const PageStart& start);
+  /// `now`: when it was closed, if it is. false: there is none, or its status would change and it
+  /// is merged.
+  bool update(RepositoryId repository, std::string_view id, const PullRequestChange& change,
+              Instant now);
+
+  /// Replaces what the user approved before; the same commit again changes nothing. nullopt: there
+  /// is no such user.
+  std::optional<Approval> approve(RepositoryId repository, const PullRequest& pull,
+                                  const Approval& approval);
+  /// By user name.
+  Page<Approval> approvals(RepositoryId repository, const PullRequest& pull,
+                           const PageStart& start);
+  /// false: there was none.
+  bool withdraw(RepositoryId repository, const PullRequest& pull, std::string_view user);
+  /// The valid approvals of the open pull request into `destination` that has most of them, of
+  /// those whose source's head is `commit`.
+  uint32_t count_approvals(RepositoryId repository, const BranchName& destination,
+                           const CommitId& commit);
+
+  /// Inside a transaction of the caller. false: it is not open.
+  static bool mark_merged(db::Connection& connection, RepositoryId repository, std::string_view id,
+                          const Commit& commit);
+
+ private:
+  db::Pool& pool_;
+};
+
+}  // namespace tarn::meta

@@ -1,0 +1,47 @@
+// Pull requests: merges that are proposed, discussed and approved before they are made.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/base/time.h"
+#include "core/model/commit.h"
+#include "core/model/names.h"
+
+namespace tarn {
+
+enum class PullRequestStatus { kOpen, kClosed, kMerged };
+std::string_view name_of(PullRequestStatus status);  ///< for example "merged"
+std::optional<PullRequestStatus> parse_pull_request_status(std::string_view name);
+
+constexpr size_t kPullTitleBytesMax = 1024;
+constexpr size_t kPullDescriptionBytesMax = 64 * 1024;
+
+struct PullRequest {
+  std::string id;  ///< of later ones smaller in byte order
+  std::string title;
+  std::string description{};
+  PullRequestStatus status = PullRequestStatus::kOpen;
+  std::string author;  ///< name of the user
+  BranchName source;
+  BranchName destination;
+  Instant created{};
+  std::optional<Instant> closed{};  ///< or merged
+  std::optional<CommitId> merged_commit{};
+};
+
+/// One user's approval of what the source's head was.
+struct Approval {
+  std::string user;
+  CommitId commit;
+  Instant created{};
+  bool valid = false;  ///< the source's head is still that commit
+};
+
+/// 96 bits in base32hex, the time first and inverted.
+std::string make_pull_request_id(Instant now);
+/// Throws invalid_argument unless it is such an id.
+std::string parse_pull_request_id(std::string_view text);
+
+}  // namespace tarn

@@ -1,0 +1,159 @@
+#include "core/versioning/pull_requests.h"
+
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+#include "core/meta/branches.h"
+#include "core/versioning/refs.h"
+#include "core/versioning/repositories.h"
+
+namespace tarn::versioning {
+namespace {
+
+constexpr std::string_view kPullRequestKey = ".tarn.pull_request";
+constexpr size_t kConflictsShownMax = 20;
+
+void check_title(std::string_view title) {
+  if (title.empty()) throw_invalid("title: must not be empty");
+  if (title.size() > kPullTitleBytesMax) {
+    throw_invalid(str_cat("title: is longer than ", kPullTitleBytesMax, " bytes"));
+  }
+}
+
+void check_description(std::string_view description) {
+  if (description.size() > kPullDescriptionBytesMax) {
+    throw_invalid(str_cat("description: is longer than ", kPullDescriptionBytesMax, " bytes"));
+  }
+}
+
+PullRequest find_pull(Engine& engine, RepositoryId repository, std::string_view id) {
+  auto pull = engine.pull_requests.find(repository, id);
+  if (!pull) {
+    throw Error(ErrorCode::kNotFound, "pull_request_not_found", "pull request not found");
+  }
+  return *std::move(pull);
+}
+
+Repository get_writable(Engine& engine, const RepositoryName& repository) {
+  Repository repo = get_repository(engine, repository);
+  check_writable(repo, /*force=*/false);
+  return repo;
+}
+
+std::string merge_message(const PullRequest& pull) {
+  std::string message = str_cat("Merge pull request '", pull.title, "'");
+  if (!pull.description.empty()) message += str_cat("\n\n", pull.description);
+  return message;
+}
+
+[[noreturn]] void throw_conflicts(const PullRequest& pull,
+                                  const std::vector<MergeConflict>& conflicts) {
+  std::string message = str_cat("merging '", pull.source.str(), "' into '", pull.destination.str(),
+                                "': conflict found: both changed ", conflicts.size(), " paths:");
+  for (size_t i = 0; i < conflicts.size() && i < kConflictsShownMax; ++i) {
+    message += str_cat(" ", conflicts[i].key.str());
+  }
+  throw Error(ErrorCode::kConflict, "merge_conflict", message);
+}
+
+}  // namespace
+
+PullRequest create_pull_request(Engine& engine, const RepositoryName& repository,
+                                const PullRequestCreation& creation) {
+  check_title(creation.title);
+  check_description(creation.description);
+  const Repository repo = get_writable(engine, repository);
+  if (creation.source == creation.destination) {
+    throw_invalid("source and destination branches are the same: same branch validation error");
+  }
+  get_branch(engine, repository, creation.source);
+  get_branch(engine, repository, creation.destination);
+  const Instant now = engine.clock.now();
+  const PullRequest pull{.id = make_pull_request_id(now),
+                         .title = creation.title,
+                         .description = creation.description,
+                         .author = creation.author,
+                         .source = creation.source,
+                         .destination = creation.destination,
+                         .created = now};
+  engine.pull_requests.create(repo.id, pull);
+  return pull;
+}
+
+PullRequest get_pull_request(Engine& engine, const RepositoryName& repository,
+                             std::string_view id) {
+  return find_pull(engine, get_repository(engine, repository).id, id);
+}
+
+Page<PullRequest> list_pull_requests(Engine& engine, const RepositoryName& repository,
+                                     meta::PullRequests::Filter filter,
+                                     const meta::PageStart& start) {
+  return engine.pull_requests.list(get_repository(engine, repository).id, filter, start);
+}
+
+void update_pull_request(Engine& engine, const RepositoryName& repository, std::string_view id,
+                         const meta::PullRequestChange& change) {
+  if (change.title) check_title(*change.title);
+  if (change.description) check_description(*change.description);
+  const Repository repo = get_writable(engine, repository);
+  if (engine.pull_requests.update(repo.id, id, change, engine.clock.now())) return;
+  find_pull(engine, repo.id, id);
+  throw Error(ErrorCode::kInvalidArgument, "pull_request_merged",
+              "status: the pull request is merged and can neither be closed nor opened");
+}
+
+Commit merge_pull_request(Engine& engine, const RepositoryName& repository, const PullRequest& pull,
+                          MergeRequest request) {
+  request.pull_request = pull.id;
+  if (request.message.empty()) request.message = merge_message(pull);
+  request.metadata[std::string(kPullRequestKey)] = pull.id;
+  const auto outcome = merge_into(engine, repository, pull.source.str(), pull.destination, request);
+  if (const auto* conflicts = std::get_if<MergeConflicts>(&outcome)) {
+    throw_conflicts(pull, conflicts->conflicts);
+  }
+  return std::get<Commit>(outcome);
+}
+
+Approval approve_pull_request(Engine& engine, const RepositoryName& repository, std::string_view id,
+                              std::string_view user, const std::optional<CommitId>& expected) {
+  const Repository repo = get_writable(engine, repository);
+  const PullRequest pull = find_pull(engine, repo.id, id);
+  check_open(pull);
+  if (pull.author == user) {
+    throw Error(ErrorCode::kPermissionDenied, "own_pull_request",
+                str_cat("approving pull request ", pull.id,
+                        ": its author may not approve it, somebody else must"));
+  }
+  const CommitId head = get_branch(engine, repository, pull.source).head;
+  if (expected && *expected != head) {
+    throw Error(ErrorCode::kConflict, "source_moved",
+                str_cat("approving pull request ", pull.id, ": the head of '", pull.source.str(),
+                        "' is ", to_text(head), " by now, look at it first"));
+  }
+  const auto made = engine.pull_requests.approve(
+      repo.id, pull,
+      {.user = std::string(user), .commit = head, .created = engine.clock.now(), .valid = true});
+  if (!made) throw Error(ErrorCode::kNotFound, "user not found");
+  return *made;
+}
+
+Page<Approval> list_approvals(Engine& engine, const RepositoryName& repository, std::string_view id,
+                              const meta::PageStart& start) {
+  const Repository repo = get_repository(engine, repository);
+  return engine.pull_requests.approvals(repo.id, find_pull(engine, repo.id, id), start);
+}
+
+void withdraw_approval(Engine& engine, const RepositoryName& repository, std::string_view id,
+                       std::string_view user) {
+  const Repository repo = get_writable(engine, repository);
+  if (!engine.pull_requests.withdraw(repo.id, find_pull(engine, repo.id, id), user)) {
+    throw Error(ErrorCode::kNotFound, "approval_not_found", "approval not found");
+  }
+}
+
+void check_open(const PullRequest& pull) {
+  if (pull.status == PullRequestStatus::kOpen) return;
+  throw Error(ErrorCode::kInvalidArgument, "pull_request_not_open",
+              str_cat("pull request ", pull.id, ": is ", name_of(pull.status), ", not open"));
+}
+
+}  // namespace tarn::versioning

@@ -1,0 +1,68 @@
+// Verbs on pull requests and their approvals.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/meta/pull_requests.h"
+#include "core/model/page.h"
+#include "core/model/pull_request.h"
+#include "core/versioning/engine.h"
+#include "core/versioning/merge.h"
+
+namespace tarn::versioning {
+
+// Ids are as parse_pull_request_id makes them. All throw not_found ("repository not found", "pull
+// request not found"); those that change something permission_denied (read-only repository).
+
+struct PullRequestCreation {
+  std::string title;
+  std::string description{};
+  std::string author;  ///< name of the user
+  BranchName source;
+  BranchName destination;
+};
+/// Throws: invalid_argument (one branch twice; title or description too long, no title), not_found
+/// "branch not found".
+PullRequest create_pull_request(Engine& engine, const RepositoryName& repository,
+                                const PullRequestCreation& creation);
+
+PullRequest get_pull_request(Engine& engine, const RepositoryName& repository, std::string_view id);
+
+/// The newest first.
+Page<PullRequest> list_pull_requests(Engine& engine, const RepositoryName& repository,
+                                     meta::PullRequests::Filter filter,
+                                     const meta::PageStart& start);
+
+/// Throws: invalid_argument (as creating; reason "pull_request_merged": neither closed nor opened
+/// any more).
+void update_pull_request(Engine& engine, const RepositoryName& repository, std::string_view id,
+                         const meta::PullRequestChange& change);
+
+/// merge_into from the source to the destination, with a message and metadata that name the pull
+/// request unless `request` says other. In one transaction with the commit it becomes merged, so
+/// of several who merge one does. Throws: as merge_into; invalid_argument (reason
+/// "pull_request_not_open"); conflict (reason "merge_conflict"; it stays open).
+Commit merge_pull_request(Engine& engine, const RepositoryName& repository, const PullRequest& pull,
+                          MergeRequest request);
+
+/// The user approves the source's head; with `expected` only if that is the head. Once per user:
+/// a later one replaces the earlier. Throws: permission_denied (reason "own_pull_request"),
+/// invalid_argument (reason "pull_request_not_open"), conflict (reason "source_moved"), not_found
+/// "branch not found".
+Approval approve_pull_request(Engine& engine, const RepositoryName& repository, std::string_view id,
+                              std::string_view user, const std::optional<CommitId>& expected);
+
+/// By user name, those that hold no more too.
+Page<Approval> list_approvals(Engine& engine, const RepositoryName& repository, std::string_view id,
+                              const meta::PageStart& start);
+
+/// Throws: not_found "approval not found".
+void withdraw_approval(Engine& engine, const RepositoryName& repository, std::string_view id,
+                       std::string_view user);
+
+/// Throws invalid_argument, reason "pull_request_not_open".
+void check_open(const PullRequest& pull);
+
+}  // namespace tarn::versioning
