@@ -292,7 +292,7 @@ TEST_F(ApiTest, PutsItsIdAndItsGuardsOnEveryAnswer) {
 TEST_F(ApiTest, AnswersUnknownAndUnservedOperations) {
   expect_message(get("/repositories/"), 404, "invalid API endpoint");
   expect_message(send({.method = "OPTIONS", .path = "/repositories"}), 404, "invalid API endpoint");
-  expect_message(get(here + "/pulls"), 501, "Not Implemented");
+  expect_message(get(here + "/metadata/range/x"), 501, "Not Implemented");
 }
 
 TEST_F(ApiTest, RefusesABodyThatIsTooLarge) {
@@ -670,6 +670,48 @@ TEST_F(ApiTest, TagRulesAreSetWholeAndHold) {
   EXPECT_EQ(refused.headers.get("X-Tarn-Error"), "protected_tag");
   EXPECT_EQ(put("[]"), 204);
   EXPECT_EQ(send({.method = "DELETE", .path = here + "/tags/v1"}).status, 204);
+}
+
+TEST_F(ApiTest, MergesPullRequestsAndSaysWhatIsMissing) {
+  const auto create = [&](const std::string& source, const std::string& destination) {
+    return post(here + "/pulls", R"({"title":"t","source_branch":")" + source +
+                                     R"(","destination_branch":")" + destination + "\"}");
+  };
+  engine.branch(repo, "dev", "main");
+  expect_message(create("dev", "dev"), 400,
+                 "source and destination branches are the same: same branch validation error");
+  expect_message(create("dev", "absent"), 404, "branch not found");
+  EXPECT_EQ(create("dev", "a b").status, 400);
+  const http::Response made = create("dev", "main");
+  EXPECT_EQ(made.status, 201);
+  const std::string pull = here + "/pulls/" + made.body.substr(made.body.find(':') + 2, 20);
+  EXPECT_NE(get(pull).body.find("\"author\":\"admin\""), std::string::npos) << get(pull).body;
+  EXPECT_EQ(get(here + "/pulls/zz").status, 400);
+  expect_message(get(here + "/pulls/00000000000000000000"), 404, "pull request not found");
+  EXPECT_EQ(get(here + "/pulls?status=some").status, 400);
+
+  const auto merge = [&] { return send({.method = "PUT", .path = pull + "/merge"}); };
+  expect_message(merge(), 400, "update branch main: no changes");
+  engine.put(repo, "dev", "a", "1");
+  engine.commit(repo, "dev");
+  EXPECT_EQ(send({.method = "PUT",
+                  .path = here + "/settings/branch_protection",
+                  .body = R"([{"pattern":"main","approvals":1}])"})
+                .status,
+            204);
+  const auto merge_directly = [&] {
+    return send({.method = "POST", .path = here + "/refs/dev/merge/main"});
+  };
+  EXPECT_EQ(merge().status, 403);
+  EXPECT_EQ(merge().headers.get("X-Tarn-Error"), "approval_required");
+  EXPECT_EQ(merge_directly().headers.get("X-Tarn-Error"), "approval_required");
+  EXPECT_EQ(send({.method = "POST", .path = pull + "/approvals"}).headers.get("X-Tarn-Error"),
+            "own_pull_request");
+  expect_message(send({.method = "DELETE", .path = pull + "/approvals"}), 404,
+                 "approval not found");
+  EXPECT_EQ(get(pull + "/approvals").status, 200);
+  EXPECT_EQ(send({.method = "PATCH", .path = pull, .body = R"({"status":"closed"})"}).status, 204);
+  EXPECT_EQ(merge().headers.get("X-Tarn-Error"), "pull_request_not_open");
 }
 
 TEST_F(ApiTest, KeepsCollectionRulesUnderBothPaths) {

@@ -176,9 +176,9 @@ const std::vector<Row>& rows() {
     {"internalCreateBranchProtectionRule", "", R"({"pattern":"main"})", {{"branches:SetBranchProtectionRules", "repository/data"}}},
     {"internalDeleteBranchProtectionRule", "", R"({"pattern":"main"})", {{"branches:SetBranchProtectionRules", "repository/data"}}},
     {"listPullRequests", "", "", {{"pr:ListPullRequests", "repository/data"}}},
-    {"createPullRequest", "", "", {{"pr:WritePullRequest", "repository/data"}}},
+    {"createPullRequest", "", R"({"title":"t","source_branch":"topic","destination_branch":"target"})", {{"pr:WritePullRequest", "repository/data"}}},
     {"getPullRequest", "", "", {{"pr:ReadPullRequest", "repository/data"}}},
-    {"updatePullRequest", "", "", {{"pr:WritePullRequest", "repository/data"}}},
+    {"updatePullRequest", "", "{}", {{"pr:WritePullRequest", "repository/data"}}},
     {"mergePullRequest", "", "", {{"pr:WritePullRequest", "repository/data"}}},
     {"healthCheck", "", "", kOpen},
     {"getConfig", "", "", kAnyAccount},
@@ -193,6 +193,9 @@ const std::vector<Row>& rows() {
     {"moveObjects", "", R"({"src_prefix":"dir/a/","dest_prefix":"dir/b/"})", {{"fs:ReadObject", "repository/data/object/dir/a/"}, {"fs:DeleteObject", "repository/data/object/dir/a/"}, {"fs:WriteObject", "repository/data/object/dir/b/"}}},
     {"summariseDiff", "", "", {{"fs:ListObjects", "repository/data"}}},
     {"listMergeConflicts", "", "", {{"fs:ListObjects", "repository/data"}}},
+    {"listPullRequestApprovals", "", "", {{"pr:ReadPullRequest", "repository/data"}}},
+    {"approvePullRequest", "", "", {{"pr:WritePullRequest", "repository/data"}}},
+    {"withdrawPullRequestApproval", "", "", {{"pr:WritePullRequest", "repository/data"}}},
   };
   return kRows;
 }

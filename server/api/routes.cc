@@ -16,6 +16,7 @@
 #include "server/api/json/object.h"
 #include "server/api/json/policy.h"
 #include "server/api/json/presigned.h"
+#include "server/api/json/pull_request.h"
 #include "server/api/json/ref.h"
 #include "server/api/json/refs_dump.h"
 #include "server/api/json/repository.h"
@@ -106,6 +107,7 @@ constexpr Input takes_checked_json() {
 #define TARN_UPLOAD TARN_BRANCH "/staging/pmpu/{uploadId}"
 #define TARN_USER "/auth/users/{userId}"
 #define TARN_GROUP "/auth/groups/{groupId}"
+#define TARN_PULL TARN_REPO "/pulls/{pull_request}"
 #define TARN_RUN TARN_REPO "/actions/runs/{run_id}"
 
 // clang-format off
@@ -235,11 +237,11 @@ constexpr Route kRoutes[] = {
     {kGet, TARN_REPO "/branch_protection", "internalGetBranchProtectionRules", needs(kGetProtectionRules, on_repository), get_protection_rules},
     {kPost, TARN_REPO "/branch_protection", "internalCreateBranchProtectionRule", needs(kSetProtectionRules, on_repository), add_protection_rule, takes_json<json::parse_rule_pattern>()},
     {kDelete, TARN_REPO "/branch_protection", "internalDeleteBranchProtectionRule", needs(kSetProtectionRules, on_repository), remove_protection_rule, takes_json<json::parse_rule_pattern>()},
-    {kGet, TARN_REPO "/pulls", "listPullRequests", needs(kListPullRequests, on_repository), not_implemented, takes(kAmount, kStatus)},
-    {kPost, TARN_REPO "/pulls", "createPullRequest", needs(kWritePullRequest, on_repository), not_implemented},
-    {kGet, TARN_REPO "/pulls/{pull_request}", "getPullRequest", needs(kReadPullRequest, on_repository), not_implemented},
-    {kPatch, TARN_REPO "/pulls/{pull_request}", "updatePullRequest", needs(kWritePullRequest, on_repository), not_implemented},
-    {kPut, TARN_REPO "/pulls/{pull_request}/merge", "mergePullRequest", needs(kWritePullRequest, on_repository), not_implemented},
+    {kGet, TARN_REPO "/pulls", "listPullRequests", needs(kListPullRequests, on_repository), list_pull_requests, takes(kAmount, kStatus)},
+    {kPost, TARN_REPO "/pulls", "createPullRequest", needs(kWritePullRequest, on_repository), create_pull_request, takes_json<json::parse_create_pull_request>()},
+    {kGet, TARN_PULL, "getPullRequest", needs(kReadPullRequest, on_repository), get_pull_request},
+    {kPatch, TARN_PULL, "updatePullRequest", needs(kWritePullRequest, on_repository), update_pull_request, takes_json<json::parse_update_pull_request>()},
+    {kPut, TARN_PULL "/merge", "mergePullRequest", needs(kWritePullRequest, on_repository), merge_pull_request, may_take_json<json::parse_merge>()},
 
     {kGet, "/healthcheck", "healthCheck", open(), health_check},
     {kGet, "/config", "getConfig", any_account(), get_config},
@@ -260,6 +262,9 @@ constexpr Route kRoutes[] = {
     {kGet, TARN_REPO "/refs/{sourceRef}/merge/{destinationBranch}/conflicts", "listMergeConflicts", needs(kListObjects, on_repository), list_conflicts, takes(kAmount)},
     {kGet, TARN_REPO "/refs/{leftRef}/diff/{rightRef}/summary", "summariseDiff", needs(kListObjects, on_repository), summarise_diff, takes(kDiffType)},
     {kPost, TARN_BRANCH "/objects/move", "moveObjects", Access::of({kReadObject, on_moved_source}, {kDeleteObject, on_moved_source}, {kWriteObject, on_moved_destination}), move_objects, takes_json<json::parse_move_objects>()},
+    {kGet, TARN_PULL "/approvals", "listPullRequestApprovals", needs(kReadPullRequest, on_repository), list_approvals, takes(kAmount)},
+    {kPost, TARN_PULL "/approvals", "approvePullRequest", needs(kWritePullRequest, on_repository), approve_pull_request, may_take_json<json::parse_approve>()},
+    {kDelete, TARN_PULL "/approvals", "withdrawPullRequestApproval", needs(kWritePullRequest, on_repository), withdraw_approval},
 };
 // clang-format on
 

@@ -12,10 +12,18 @@ namespace tarn::api {
 namespace {
 
 /// Operations that the wire format does not have.
-const std::set<std::string_view> kOwn = {
-    "cancelOperation", "getOperation",          "getTagProtectionRules",
-    "listOperations",  "setTagProtectionRules", "listMergeConflicts",
-    "moveObjects",     "summariseDiff",         "verifyImport"};
+const std::set<std::string_view> kOwn = {"approvePullRequest",
+                                         "cancelOperation",
+                                         "getOperation",
+                                         "getTagProtectionRules",
+                                         "listMergeConflicts",
+                                         "listOperations",
+                                         "listPullRequestApprovals",
+                                         "moveObjects",
+                                         "setTagProtectionRules",
+                                         "summariseDiff",
+                                         "verifyImport",
+                                         "withdrawPullRequestApproval"};
 
 TEST(Routes, AreAllOperationsOfTheWireFormatOnceEachAndOurOwn) {
   std::set<std::string_view> operations;

@@ -163,6 +163,16 @@ http::Response list_operations(const Context& context, Call& call);
 http::Response get_operation(const Context& context, Call& call);
 http::Response cancel_operation(const Context& context, Call& call);
 
+// pull_requests.cc
+http::Response list_pull_requests(const Context& context, Call& call);
+http::Response create_pull_request(const Context& context, Call& call);
+http::Response get_pull_request(const Context& context, Call& call);
+http::Response update_pull_request(const Context& context, Call& call);
+http::Response merge_pull_request(const Context& context, Call& call);
+http::Response list_approvals(const Context& context, Call& call);
+http::Response approve_pull_request(const Context& context, Call& call);
+http::Response withdraw_approval(const Context& context, Call& call);
+
 // actions.cc
 http::Response list_runs(const Context& context, Call& call);
 http::Response get_run(const Context& context, Call& call);

@@ -4,6 +4,7 @@
 #include "core/versioning/diff_summary.h"
 #include "core/versioning/merge.h"
 #include "server/api/handlers/handlers.h"
+#include "server/api/handlers/merge_request.h"
 #include "server/api/json/diff.h"
 #include "server/api/json/list.h"
 #include "server/api/json/merge.h"
@@ -51,21 +52,9 @@ http::Response summarise_diff(const Context& context, Call& call) {
 }
 
 http::Response merge_into_branch(const Context& context, Call& call) {
-  json::Merge given;
-  if (call.body) given = json::parse_merge(call.body->root());
-  const auto outcome =
-      versioning::merge_into(context.engine, call.repository(), call.path("sourceRef"),
-                             parse_branch_name(call.path("destinationBranch")),
-                             {.committer = call.caller.user.committer(),
-                              .message = std::move(given.message),
-                              .metadata = std::move(given.metadata),
-                              .strategy = versioning::parse_merge_strategy(given.strategy),
-                              .resolutions = std::move(given.resolutions),
-                              .paths = std::move(given.paths),
-                              .force = given.force,
-                              .allow_empty = given.allow_empty,
-                              .squash = given.squash,
-                              .allow_dirty = given.allow_dirty});
+  const auto outcome = versioning::merge_into(
+      context.engine, call.repository(), call.path("sourceRef"),
+      parse_branch_name(call.path("destinationBranch")), merge_request_of(call));
   if (const auto* made = std::get_if<Commit>(&outcome)) {
     return json_response(200, json::merge_result_body(made->id));
   }

@@ -1,0 +1,96 @@
+#include "core/versioning/pull_requests.h"
+
+#include "core/auth/resource.h"
+#include "server/api/handlers/handlers.h"
+#include "server/api/handlers/merge_request.h"
+#include "server/api/json/list.h"
+#include "server/api/json/merge.h"
+#include "server/api/json/pull_request.h"
+#include "server/api/response.h"
+
+namespace tarn::api {
+namespace {
+
+constexpr size_t kBytesPerPull = 400;
+constexpr size_t kBytesPerApproval = 200;
+
+std::string id_of(const Call& call) { return parse_pull_request_id(call.path("pull_request")); }
+
+meta::PullRequests::Filter filter_of(std::string_view status) {
+  if (status == "open") return meta::PullRequests::Filter::kOpen;
+  if (status == "closed") return meta::PullRequests::Filter::kNotOpen;
+  return meta::PullRequests::Filter::kAll;
+}
+
+meta::PageStart page_of(const Call& call) {
+  return {.prefix = std::string(call.parameter("prefix")),
+          .after = std::string(call.parameter("after")),
+          .limit = call.amount()};
+}
+
+}  // namespace
+
+http::Response list_pull_requests(const Context& context, Call& call) {
+  const Page<PullRequest> page = versioning::list_pull_requests(
+      context.engine, call.repository(), filter_of(call.parameter("status")), page_of(call));
+  return json_response(200, json::list_of(page, kBytesPerPull, json::write_pull_request));
+}
+
+http::Response create_pull_request(const Context& context, Call& call) {
+  json::CreatePullRequest given = json::parse_create_pull_request(call.body->root());
+  const PullRequest made =
+      versioning::create_pull_request(context.engine, call.repository(),
+                                      {.title = std::move(given.title),
+                                       .description = std::move(given.description),
+                                       .author = call.caller.user.name,
+                                       .source = parse_branch_name(given.source),
+                                       .destination = parse_branch_name(given.destination)});
+  return json_response(201, json::new_pull_request_body(made));
+}
+
+http::Response get_pull_request(const Context& context, Call& call) {
+  return json_response(200, json::pull_request_body(versioning::get_pull_request(
+                                context.engine, call.repository(), id_of(call))));
+}
+
+http::Response update_pull_request(const Context& context, Call& call) {
+  json::UpdatePullRequest given = json::parse_update_pull_request(call.body->root());
+  versioning::update_pull_request(context.engine, call.repository(), id_of(call),
+                                  {.title = std::move(given.title),
+                                   .description = std::move(given.description),
+                                   .status = given.status});
+  return empty_response(204);
+}
+
+http::Response merge_pull_request(const Context& context, Call& call) {
+  const PullRequest pull =
+      versioning::get_pull_request(context.engine, call.repository(), id_of(call));
+  // The branch is not in the path; merging into it takes what merging directly does.
+  call.demand(auth::Action::kCreateCommit,
+              auth::branch_arn(call.path("repository"), pull.destination.str()));
+  const Commit made = versioning::merge_pull_request(context.engine, call.repository(), pull,
+                                                     merge_request_of(call));
+  return json_response(200, json::merge_result_body(made.id));
+}
+
+http::Response list_approvals(const Context& context, Call& call) {
+  const Page<Approval> page =
+      versioning::list_approvals(context.engine, call.repository(), id_of(call), page_of(call));
+  return json_response(200, json::list_of(page, kBytesPerApproval, json::write_approval));
+}
+
+http::Response approve_pull_request(const Context& context, Call& call) {
+  std::optional<CommitId> expected;
+  if (call.body) expected = json::parse_approve(call.body->root());
+  const Approval made = versioning::approve_pull_request(
+      context.engine, call.repository(), id_of(call), call.caller.user.name, expected);
+  return json_response(201, json::approval_body(made));
+}
+
+http::Response withdraw_approval(const Context& context, Call& call) {
+  versioning::withdraw_approval(context.engine, call.repository(), id_of(call),
+                                call.caller.user.name);
+  return empty_response(204);
+}
+
+}  // namespace tarn::api
