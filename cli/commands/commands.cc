@@ -14,6 +14,7 @@ void add_commands(CommandTree& tree) {
   add_diff_command(tree);
   add_merge_command(tree);
   add_merge_base_command(tree);
+  add_pr_commands(tree);
   add_show_command(tree);
   add_annotate_command(tree);
   add_revert_commands(tree);

@@ -1,0 +1,236 @@
+// tarn pr create | list | show | update | close | reopen | merge | approve | unapprove
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/commands.h"
+#include "cli/commands/commit_record.h"
+#include "cli/exit_code.h"
+#include "cli/session.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::cli {
+namespace {
+
+constexpr std::string_view kIdHelp = "tarn://repository/id, or an id in --repo";
+
+std::string pull_path(const Uri& uri) {
+  return api_path({"repositories", uri.repository, "pulls", uri.ref});
+}
+std::string pull_path(const Uri& uri, std::string_view below) {
+  return api_path({"repositories", uri.repository, "pulls", uri.ref, below});
+}
+
+Json get_approvals(Client& client, const Uri& uri) {
+  Json approvals = Json::array();
+  client.each({.path = pull_path(uri, "approvals")}, [&](const Json& item) {
+    approvals.push_back(item);
+    return true;
+  });
+  return approvals;
+}
+
+void print_pull(Session& session, const Uri& uri) {
+  Json pull = session.client.call({.path = pull_path(uri)});
+  pull["repository"] = uri.repository;
+  pull["approvals"] = get_approvals(session.client, uri);
+  std::string approved;
+  for (const Json& approval : pull["approvals"]) {
+    approved += str_cat(approved.empty() ? "" : ", ", approval.value("user", ""),
+                        approval.value("valid", false) ? "" : " (void)");
+  }
+  std::vector<std::pair<std::string, std::string>> lines = {
+      {"pull request", to_string(uri)},
+      {"title", pull.value("title", "")},
+      {"status", pull.value("status", "")},
+      {"source", pull.value("source_branch", "")},
+      {"destination", pull.value("destination_branch", "")},
+      {"author", pull.value("author", "")},
+      {"approved by", approved}};
+  if (pull.contains("merged_commit_id")) {
+    lines.emplace_back("commit", pull.value("merged_commit_id", ""));
+  }
+  session.out.object("PullRequest", std::move(pull), lines);
+}
+
+struct Create {
+  std::string source;
+  std::string destination;
+  std::string title;
+  std::string description;
+};
+
+void declare_create(Command& command, Create& options) {
+  command.argument("SOURCE", options.source, "tarn://repository/branch, or a branch in --repo")
+      .optional_argument("DESTINATION", options.destination,
+                         "the branch to merge into; default --branch")
+      .option("-t,--title", options.title, "what it is about")
+      .option("-d,--description", options.description, "more about it");
+}
+
+ExitCode create(Session& session, const Create& options) {
+  const Uri source = session.ref(options.source);
+  const Uri destination =
+      ref_uri(options.destination, {source.repository, session.settings.branch.value});
+  need_same_repository(source, destination);
+  if (options.title.empty()) throw usage_error("opening a pull request: give it a --title");
+  const Json body{{"title", options.title},
+                  {"description", options.description},
+                  {"source_branch", source.ref},
+                  {"destination_branch", destination.ref}};
+  const Json made =
+      session.client.call({.method = Method::kPost,
+                           .path = api_path({"repositories", source.repository, "pulls"}),
+                           .json = body.dump()});
+  print_pull(session, {source.repository, made.value("id", ""), ""});
+  return ExitCode::kOk;
+}
+
+struct List {
+  std::string repository;
+  std::string status = "open";
+};
+
+void declare_list(Command& command, List& options) {
+  command.optional_argument("REPOSITORY", options.repository, "tarn://NAME or NAME; default --repo")
+      .option("--status", options.status, "open (the default), closed (merged too) or all");
+}
+
+ExitCode list(Session& session, const List& options) {
+  const Uri uri = session.repository(options.repository);
+  ListWriter rows = session.out.list("PullRequestList",
+                                     {"id", "status", "source", "destination", "author", "title"});
+  const Request request{.path = api_path({"repositories", uri.repository, "pulls"}),
+                        .query = {{"status", options.status}}};
+  session.client.each(request, [&](const Json& item) {
+    rows.add(item, {item.value("id", ""), item.value("status", ""), item.value("source_branch", ""),
+                    item.value("destination_branch", ""), item.value("author", ""),
+                    item.value("title", "")});
+    return true;
+  });
+  rows.finish();
+  return ExitCode::kOk;
+}
+
+struct Target {
+  std::string id;
+};
+
+void declare_target(Command& command, Target& options) {
+  command.argument("ID", options.id, std::string(kIdHelp));
+}
+
+ExitCode show(Session& session, const Target& options) {
+  print_pull(session, session.ref(options.id));
+  return ExitCode::kOk;
+}
+
+ExitCode change(Session& session, const std::string& id, const Json& body) {
+  const Uri uri = session.ref(id);
+  session.client.call({.method = Method::kPatch, .path = pull_path(uri), .json = body.dump()});
+  print_pull(session, uri);
+  return ExitCode::kOk;
+}
+
+ExitCode close(Session& session, const Target& options) {
+  return change(session, options.id, {{"status", "closed"}});
+}
+
+ExitCode reopen(Session& session, const Target& options) {
+  return change(session, options.id, {{"status", "open"}});
+}
+
+struct Update {
+  std::string id;
+  std::string title;
+  std::string description;
+};
+
+void declare_update(Command& command, Update& options) {
+  command.argument("ID", options.id, std::string(kIdHelp))
+      .option("-t,--title", options.title, "the new title")
+      .option("-d,--description", options.description, "the new description");
+}
+
+ExitCode update(Session& session, const Update& options) {
+  Json body = Json::object();
+  if (!options.title.empty()) body["title"] = options.title;
+  if (!options.description.empty()) body["description"] = options.description;
+  if (body.empty()) throw usage_error("changing a pull request: give --title or --description");
+  return change(session, options.id, body);
+}
+
+struct Merge {
+  std::string id;
+  std::string message;
+  std::vector<std::string> metadata;
+  std::string strategy;
+  bool squash = false;
+};
+
+void declare_merge(Command& command, Merge& options) {
+  command.argument("ID", options.id, std::string(kIdHelp))
+      .option("-m,--message", options.message, "of the commit; default: title and description")
+      .option("--meta", options.metadata, "key=value to keep with the commit; again for more")
+      .option("--strategy", options.strategy,
+              "source-wins or dest-wins: who is right where both changed")
+      .flag("--squash", options.squash, "one commit without the source as a parent");
+}
+
+ExitCode merge(Session& session, const Merge& options) {
+  const Uri uri = session.ref(options.id);
+  Json body{{"metadata", metadata_from(options.metadata)}, {"squash_merge", options.squash}};
+  if (!options.message.empty()) body["message"] = options.message;
+  if (!options.strategy.empty()) body["strategy"] = options.strategy;
+  const Json made = session.client.call(
+      {.method = Method::kPut, .path = pull_path(uri, "merge"), .json = body.dump()});
+  const std::string commit = made.value("reference", "");
+  session.out.object("Merge", {{"reference", commit}, {"changed", true}}, {{"commit", commit}});
+  return ExitCode::kOk;
+}
+
+struct Approve {
+  std::string id;
+  std::string commit;
+};
+
+void declare_approve(Command& command, Approve& options) {
+  command.argument("ID", options.id, std::string(kIdHelp))
+      .option("--commit", options.commit,
+              "the source's head that was looked at; refused when it has moved since");
+}
+
+ExitCode approve(Session& session, const Approve& options) {
+  const Uri uri = session.ref(options.id);
+  Json body = Json::object();
+  if (!options.commit.empty()) {
+    body["commit_id"] = get_commit(session.client, uri.repository, options.commit).value("id", "");
+  }
+  Json made = session.client.call(
+      {.method = Method::kPost, .path = pull_path(uri, "approvals"), .json = body.dump()});
+  const std::string commit = made.value("commit_id", "");
+  session.out.object("Approval", std::move(made), {{"commit", commit}});
+  return ExitCode::kOk;
+}
+
+ExitCode unapprove(Session& session, const Target& options) {
+  const Uri uri = session.ref(options.id);
+  session.client.call({.method = Method::kDelete, .path = pull_path(uri, "approvals")});
+  session.out.remark(str_cat("withdrew your approval of ", to_string(uri)));
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void add_pr_commands(CommandTree& tree) {
+  tree.group("pr", "Pull requests");
+  tree.add<Create>("pr create", "Propose a merge", declare_create, create);
+  tree.add<List>("pr list", "List pull requests, the newest first", declare_list, list);
+  tree.add<Target>("pr show", "Show a pull request and who approved it", declare_target, show);
+  tree.add<Update>("pr update", "Change title or description", declare_update, update);
+  tree.add<Target>("pr close", "Close a pull request without merging it", declare_target, close);
+  tree.add<Target>("pr reopen", "Open a closed pull request again", declare_target, reopen);
+  tree.add<Merge>("pr merge", "Merge the source into the destination", declare_merge, merge);
+  tree.add<Approve>("pr approve", "Approve the source as it is now", declare_approve, approve);
+  tree.add<Target>("pr unapprove", "Withdraw your approval", declare_target, unapprove);
+}
+
+}  // namespace tarn::cli

@@ -1,0 +1,74 @@
+"""`tarn pr` as two users work with it."""
+
+import pytest
+from test_cli import Cli
+from test_permissions import allow, auth, make_user  # noqa: F401
+
+
+@pytest.fixture
+def cli(tarn, repo, tmp_path):
+    return Cli(tarn, tmp_path / "home", repo.id)
+
+
+@pytest.fixture
+def reviewer(make_user, repo, tmp_path):  # noqa: F811
+    where = f"arn:lakefs:fs:::repository/{repo.id}"
+    user = make_user(allow(["pr:*", "fs:Read*"], where, f"{where}/*"))
+    cli = Cli(user, tmp_path / "other-home", repo.id)
+    cli.user = user.name
+    return cli
+
+
+def test_a_pull_request_from_proposal_to_merge(cli, reviewer, repo, rest):
+    assert rest("PUT", f"/repositories/{repo.id}/settings/branch_protection",
+                json=[{"pattern": "main", "approvals": 1}]).ok
+    cli.run("branch", "create", "dev")
+    repo.branch("dev").object("a").upload(data=b"1")
+    cli.run("commit", "dev", "-m", "a")
+    cli.run("pr", "create", "dev", "main", status=2)
+    cli.run("pr", "create", "dev", "dev", "-t", "x", status=1)
+    cli.run("pr", "create", "absent", "main", "-t", "x", status=4)
+    made = cli.json("pr", "create", "dev", "main", "--title", "Bring a", "--description", "Why")
+    assert (made["kind"], made["status"], made["title"], made["description"], made["author"], made["approvals"]) == (
+        "PullRequest", "open", "Bring a", "Why", "admin", [])
+    pull = made["id"]
+    assert cli.run("pr", "list", "-o", "csv").text == (
+        f"id,status,source,destination,author,title\n{pull},open,dev,main,admin,Bring a\n")
+    assert cli.json("pr", "update", pull, "--title", "Bring all")["title"] == "Bring all"
+    cli.run("pr", "update", pull, status=2)
+    assert cli.json("pr", "close", pull)["status"] == "closed"
+    cli.run("pr", "merge", pull, status=1)
+    assert cli.json("pr", "list")["items"] == []
+    assert [item["id"] for item in cli.json("pr", "list", "--status", "closed")["items"]] == [pull]
+    assert cli.json("pr", "reopen", pull)["status"] == "open"
+
+    cli.run("pr", "approve", pull, status=3)
+    assert "approvals are missing" in cli.run("pr", "merge", pull, status=12).talk
+    cli.run("merge", "dev", "main", status=12)
+    given = reviewer.json("pr", "approve", pull, "--commit", "dev")
+    assert (given["user"], given["commit_id"]) == (reviewer.user, repo.branch("dev").head.id)
+    assert f"{reviewer.user}\n" in cli.run("pr", "show", f"tarn://{repo.id}/{pull}").text
+    reviewer.run("pr", "unapprove", pull)
+    reviewer.run("pr", "unapprove", pull, status=4)
+    cli.run("pr", "merge", pull, status=12)
+    reviewer.run("pr", "approve", pull)
+    reviewer.run("pr", "approve", pull, "--commit", "dev~1", status=6)
+    merged = cli.json("pr", "merge", pull, "--meta", "ticket=7")
+    assert merged["reference"] == repo.branch("main").head.id
+    assert repo.branch("main").get_commit().metadata["ticket"] == "7"
+    shown = cli.json("pr", "show", pull)
+    assert (shown["status"], shown["merged_commit_id"]) == ("merged", merged["reference"])
+    cli.run("pr", "show", "0" * 20, status=4)
+    cli.run("pr", "show", "zz", status=1)
+
+
+def test_a_conflict_says_which_paths(cli, repo):
+    cli.run("branch", "create", "dev")
+    for branch in ("dev", "main"):
+        repo.branch(branch).object("a").upload(data=branch.encode())
+        cli.run("commit", branch, "-m", branch)
+    pull = cli.json("pr", "create", "dev", "main", "-t", "t")["id"]
+    assert "both changed 1 paths: a" in cli.run("pr", "merge", pull, status=6).talk
+    cli.run("pr", "merge", pull, "--strategy", "source-wins", "--squash", "-m", "mine")
+    commit = repo.branch("main").get_commit()
+    assert commit.message == "mine" and len(commit.parents) == 1
