@@ -1,6 +1,7 @@
 """Pull requests through the SDK by two users, the approvals that a branch rule wants, and kills while merging."""
 
 import json
+import os
 import random
 import threading
 import time
@@ -12,9 +13,9 @@ import servers
 from lakefs_sdk import models
 from test_permissions import allow, auth, make_user, sdk  # noqa: F401
 
-KILLS = 3
-KILLS_LONG = 30
-PULLS_PER_KILL = 12
+KILLS = 5
+KILLS_LONG = 60
+PULLS_PER_KILL = 8
 
 
 @pytest.fixture
@@ -157,50 +158,60 @@ def test_a_deleted_user_s_approval_counts_no_more(tarn, repo, rest, reviewer, au
     assert rest("POST", f"/repositories/{repo.id}/refs/dev/merge/main").status_code == 403
 
 
-def merge_until_gone(server, pulls):
+def merge_until_gone(server, pulls, begun):
+    """`begun` grows with each merge that is asked for."""
     rest = clients.Rest(server)
     for pull in pulls:
+        begun.append(pull)
         try:
             rest("PUT", f"/repositories/kill/pulls/{pull}/merge")
         except Exception:  # the server is gone
             return
 
 
+def make_pulls(rest, destination):
+    """Pull requests into a new branch, each of one commit."""
+    pulls = []
+    assert rest("POST", "/repositories/kill/branches", json={"name": destination, "source": "main"}).ok
+    for number in range(PULLS_PER_KILL):
+        branch = f"{destination}-{number}"
+        assert rest("POST", "/repositories/kill/branches", json={"name": branch, "source": "main"}).ok
+        assert rest("POST", f"/repositories/kill/branches/{branch}/objects?path={branch}", data=b"x").ok
+        assert rest("POST", f"/repositories/kill/branches/{branch}/commits", json={"message": "m"}).ok
+        pulls.append(rest("POST", "/repositories/kill/pulls", json={
+            "title": branch, "source_branch": branch, "destination_branch": destination}).json()["id"])
+    return pulls
+
+
 @pytest.mark.timeout(1800)
 def test_a_kill_leaves_each_one_open_or_merged_by_a_commit_of_the_destination(scratch_dir, long_tests):
-    """Tried by marking after publishing, in a statement of its own: some were open though merged."""
-    chance = random.Random()
+    """Tried by marking after publishing, in a statement of its own: one was open though merged."""
+    seed = int(os.environ.get("TARN_TEST_SEED", random.randrange(10**6)))
+    print(f"seed {seed}")
+    chance = random.Random(seed)
     server = servers.Tarnd(scratch_dir / "tarnd").start()
     try:
         rest = clients.Rest(server)
         assert rest("POST", "/repositories", json={"name": "kill", "storage_namespace": "local://kill"}).ok
-        merged_in_all = 0
         for number in range(KILLS_LONG if long_tests else KILLS):
-            pulls = []
-            for branch in (f"s{number}-{n}" for n in range(PULLS_PER_KILL)):
-                base = f"/repositories/kill/branches/{branch}"
-                assert rest("POST", "/repositories/kill/branches", json={"name": branch, "source": "main"}).ok
-                assert rest("POST", f"{base}/objects?path={branch}", data=b"x").ok
-                assert rest("POST", f"{base}/commits", json={"message": "m"}).ok
-                pulls.append(rest("POST", "/repositories/kill/pulls", json={
-                    "title": branch, "source_branch": branch, "destination_branch": "main"}).json()["id"])
-            merger = threading.Thread(target=merge_until_gone, args=(server, pulls))
+            # A killed server's lease keeps its branch for half a minute.
+            destination = f"into{number}"
+            pulls, begun = make_pulls(rest, destination), []
+            merger = threading.Thread(target=merge_until_gone, args=(server, pulls, begun))
             merger.start()
-            time.sleep(chance.uniform(0.02, 0.3))
+            last = chance.randrange(2, PULLS_PER_KILL)
+            while len(begun) < last:
+                time.sleep(0.0001)
+            time.sleep(chance.uniform(0, 0.005))
             server.kill()
             merger.join()
             server.start()
             rest = clients.Rest(server)
-            log = rest("GET", "/repositories/kill/refs/main/commits?amount=1000&first_parent=true").json()["results"]
+            log = rest("GET", f"/repositories/kill/refs/{destination}/commits?amount=1000").json()["results"]
             commits = {entry["metadata"].get(".tarn.pull_request"): entry["id"] for entry in log}
             for pull in pulls:
                 seen = rest("GET", f"/repositories/kill/pulls/{pull}").json()
                 assert seen.get("merged_commit_id") == commits.get(pull), seen
                 assert seen["status"] == ("merged" if pull in commits else "open")
-            merged_in_all += sum(pull in commits for pull in pulls)
-            left = [pull for pull in pulls if pull not in commits]
-            for pull in left[:3]:
-                assert rest("PUT", f"/repositories/kill/pulls/{pull}/merge").status_code == 200
-        print(f"merged before the kills: {merged_in_all}")
     finally:
         server.stop()
