@@ -45,12 +45,11 @@ std::string merge_message(const PullRequest& pull) {
   return message;
 }
 
-[[noreturn]] void throw_conflicts(const PullRequest& pull,
-                                  const std::vector<MergeConflict>& conflicts) {
+[[noreturn]] void throw_conflicts(const PullRequest& pull, const MergeConflicts& conflicts) {
   std::string message = str_cat("merging '", pull.source.str(), "' into '", pull.destination.str(),
-                                "': conflict found: both changed ", conflicts.size(), " paths:");
-  for (size_t i = 0; i < conflicts.size() && i < kConflictsShownMax; ++i) {
-    message += str_cat(" ", conflicts[i].key.str());
+                                "': conflict found: both changed ", conflicts.count, " paths:");
+  for (size_t i = 0; i < conflicts.first.size() && i < kConflictsShownMax; ++i) {
+    message += str_cat(" ", conflicts.first[i].key.str());
   }
   throw Error(ErrorCode::kConflict, "merge_conflict", message);
 }
@@ -108,7 +107,7 @@ Commit merge_pull_request(Engine& engine, const RepositoryName& repository, cons
   request.metadata[std::string(kPullRequestKey)] = pull.id;
   const auto outcome = merge_into(engine, repository, pull.source.str(), pull.destination, request);
   if (const auto* conflicts = std::get_if<MergeConflicts>(&outcome)) {
-    throw_conflicts(pull, conflicts->conflicts);
+    throw_conflicts(pull, *conflicts);
   }
   return std::get<Commit>(outcome);
 }
