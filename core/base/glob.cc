@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "core/base/encoding.h"
 #include "core/base/error.h"
@@ -47,6 +48,7 @@ class GlobCompiler {
     }
     add(Kind::kEnd);
     glob_.pattern_ = whole_;
+    if (in_literal_) glob_.suffix_ = glob_.literals_.back();
     find_prefix();
     return std::move(glob_);
   }
@@ -84,6 +86,7 @@ class GlobCompiler {
   }
 
   void read_one(size_t depth) {
+    const bool went_on = std::exchange(in_literal_, false);
     if (left_.starts_with("**")) return read_stars();
     if (take("*")) return add_loop(Kind::kAnyButSlash);
     if (take("?")) {
@@ -92,9 +95,20 @@ class GlobCompiler {
       read_class();
     } else if (left_.front() == '{') {
       read_alternatives(depth + 1);
-    } else if (const auto character = read_plain()) {
-      add(Kind::kCharacter, *character);
+    } else {
+      read_character(depth, went_on);
     }
+  }
+
+  void read_character(size_t depth, bool goes_on) {
+    const std::string_view before = left_.substr(left_.front() == '\\' ? 1 : 0);
+    const auto character = read_plain();
+    if (!character) return;
+    add(Kind::kCharacter, *character);
+    if (depth > 0) return;
+    if (!goes_on) glob_.literals_.emplace_back();
+    glob_.literals_.back() += before.substr(0, before.size() - left_.size());
+    in_literal_ = true;
   }
 
   /// One character, after a backslash as it is. nullopt: the pattern ends in a backslash.
@@ -194,6 +208,7 @@ class GlobCompiler {
 
   const std::string_view whole_;
   std::string_view left_;
+  bool in_literal_ = false;  ///< the last thing read is a character that every match holds
   Glob glob_;
 };
 

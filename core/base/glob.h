@@ -31,8 +31,11 @@ class Glob {
 
   bool matches(std::string_view text) const;
   const std::string& pattern() const { return pattern_; }
-  /// The text that every match begins with; may be empty.
+  /// What every match begins and ends with, and texts that every match holds one behind the other
+  /// (the first and the last may be the same as prefix and suffix). Necessary, not sufficient.
   const std::string& prefix() const { return prefix_; }
+  const std::string& suffix() const { return suffix_; }
+  const std::vector<std::string>& literals() const { return literals_; }
   bool operator==(const Glob& other) const { return pattern_ == other.pattern_; }
 
  private:
@@ -56,7 +59,9 @@ class Glob {
   std::string pattern_;
   std::string prefix_;         ///< the text that every match begins with
   uint32_t after_prefix_ = 0;  ///< the state behind it
-  std::vector<Step> steps_;    ///< a step that takes a character leads to the one behind it
+  std::string suffix_;
+  std::vector<std::string> literals_;
+  std::vector<Step> steps_;  ///< a step that takes a character leads to the one behind it
   std::vector<Class> classes_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <random>
 
 #include <gtest/gtest.h>
 
@@ -77,6 +78,58 @@ TEST(Glob, TakesBytesThatAreNoTextAsOneCharacterEach) {
                           "b"));
   EXPECT_TRUE(Glob("a??").matches("a\xc3\xff"));
   EXPECT_FALSE(Glob("a?").matches("a\xe2\x82"));
+}
+
+TEST(Glob, KnowsTextsThatEveryMatchHolds) {
+  struct Known {
+    std::string pattern;
+    std::string prefix;
+    std::string suffix;
+    std::vector<std::string> literals;
+  };
+  const std::vector<Known> all = {
+      {"", "", "", {}},
+      {"data/a.csv", "data/a.csv", "data/a.csv", {"data/a.csv"}},
+      {"**/*.png", "", ".png", {".png"}},
+      {"data/**/x-?.csv", "data/", ".csv", {"data/", "x-", ".csv"}},
+      {"a**/b", "a", "/b", {"a", "/b"}},
+      {"a{b,c}d[e]*", "a", "", {"a", "d"}},
+      {"{a,b}", "", "", {}},
+      {"a\\*b\xc3\xa9?", "a*b\xc3\xa9", "", {"a*b\xc3\xa9"}},
+  };
+  for (const Known& known : all) {
+    const Glob glob(known.pattern);
+    EXPECT_EQ(glob.prefix(), known.prefix) << known.pattern;
+    EXPECT_EQ(glob.suffix(), known.suffix) << known.pattern;
+    EXPECT_EQ(glob.literals(), known.literals) << known.pattern;
+  }
+}
+
+// Tried by keeping characters inside braces as literals.
+TEST(Glob, HoldsItsLiteralsInEveryMatch) {
+  std::mt19937 random(7);
+  constexpr std::string_view kPieces[] = {"a",   "b", "ab",   "/",     "*",     "**", "**/",
+                                          "/**", "?", "[ab]", "{a,b}", "{,ab}", "\\*"};
+  constexpr std::string_view kText = "ab/*";
+  int matched = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    std::string pattern;
+    for (size_t i = random() % 6; i > 0; --i) pattern += kPieces[random() % std::size(kPieces)];
+    std::string text;
+    for (size_t i = random() % 7; i > 0; --i) text += kText[random() % kText.size()];
+    const Glob glob(pattern);
+    if (!glob.matches(text)) continue;
+    ++matched;
+    ASSERT_TRUE(text.starts_with(glob.prefix())) << pattern << " " << text;
+    ASSERT_TRUE(text.ends_with(glob.suffix())) << pattern << " " << text;
+    size_t at = 0;
+    for (const std::string& literal : glob.literals()) {
+      at = text.find(literal, at);
+      ASSERT_NE(at, std::string::npos) << pattern << " " << text << " " << literal;
+      at += literal.size();
+    }
+  }
+  EXPECT_GT(matched, 500);
 }
 
 TEST(Glob, SaysWhatIsWrongWithAPattern) {
