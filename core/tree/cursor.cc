@@ -25,6 +25,7 @@ struct Frame {
 struct Cursor::State {
   NodeSource& source;
   Nid root;
+  LeafFilter* filter;
   std::vector<Frame> path;  ///< from the root; the last is a leaf when valid
   KeyScan scan;
   size_t read_ahead = 1;
@@ -32,6 +33,12 @@ struct Cursor::State {
   bool valid = false;
 
   const LeafNode& leaf() const { return static_cast<const LeafNode&>(*path.back().node); }
+
+  /// The first child at `index` or behind it that is not passed over.
+  uint32_t next_child(const Node& parent, uint32_t index) {
+    if (filter == nullptr || parent.level() != 1 || index >= parent.count()) return index;
+    return filter->next_wanted(static_cast<const InnerNode&>(parent), index);
+  }
 
   std::shared_ptr<const Node> load(const Frame& parent) {
     const auto& inner = static_cast<const InnerNode&>(*parent.node);
@@ -42,8 +49,9 @@ struct Cursor::State {
       if (nid == wanted) return node;
     }
     std::vector<Nid> nids;
-    for (uint32_t i = parent.index; i < inner.count() && nids.size() < read_ahead; ++i) {
+    for (uint32_t i = parent.index; i < inner.count() && nids.size() < read_ahead;) {
       nids.push_back(inner.nid(i));
+      if (nids.size() < read_ahead) i = next_child(inner, i + 1);
     }
     const auto nodes = source.load(nids);
     for (size_t i = 1; i < nids.size(); ++i) ahead.emplace_back(nids[i], nodes[i]);
@@ -79,6 +87,8 @@ struct Cursor::State {
       if (frame.index == frame.node->count())
         return;  // only at the root: below, the last key is >= key
       if (frame.node->level() == 0) break;
+      const uint32_t first = std::exchange(frame.index, next_child(*frame.node, frame.index));
+      if (frame.index != first) return go_on(depth);
     }
     start_leaf();
   }
@@ -89,31 +99,40 @@ struct Cursor::State {
       scan.next();
       return;
     }
-    next_leaf();
+    valid = false;
+    if (path.size() == 1) return;
+    const size_t parent = path.size() - 2;
+    Frame& frame = path[parent];
+    frame.index = next_child(*frame.node, frame.index + 1);
+    go_on(parent);
   }
 
-  void next_leaf() {
-    valid = false;
-    size_t depth = path.size() - 1;
-    do {
-      if (depth == 0) return;
-      --depth;
-    } while (++path[depth].index == path[depth].node->count());
-    // Only leaves are worth reading ahead; a new inner node starts at its first child.
-    while (path[depth].node->level() > 0) {
-      const bool leaves = path[depth].node->level() == 1;
+  /// To the first entry of the child that path[depth] stands on, or of the next one that is
+  /// wanted.
+  void go_on(size_t depth) {
+    for (;;) {
+      Frame& frame = path[depth];
+      if (frame.index == LeafFilter::kNoMore) return;
+      if (frame.index >= frame.node->count()) {
+        if (depth == 0) return;
+        ++path[--depth].index;
+        continue;
+      }
+      if (frame.node->level() == 0) break;
+      // Only leaves are worth reading ahead; a new inner node starts at its first child.
+      const bool leaves = frame.node->level() == 1;
       if (leaves) read_ahead = std::min(read_ahead * 2, kReadAheadMax);
       const size_t kept = std::exchange(read_ahead, leaves ? read_ahead : 1);
       enter(++depth);
       read_ahead = kept;
-      path[depth].index = 0;
+      path[depth].index = next_child(*path[depth].node, 0);
     }
     start_leaf();
   }
 };
 
-Cursor::Cursor(NodeSource& source, const TreeRoot& root)
-    : state_(new State{source, root.nid, {}, {}, 1, {}, false}) {}
+Cursor::Cursor(NodeSource& source, const TreeRoot& root, LeafFilter* filter)
+    : state_(new State{source, root.nid, filter, {}, {}, 1, {}, false}) {}
 Cursor::~Cursor() = default;
 Cursor::Cursor(Cursor&&) noexcept = default;
 

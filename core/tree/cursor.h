@@ -1,6 +1,7 @@
 // Walking a tree in key order.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,11 +24,27 @@ struct Totals {
 Totals count_range(NodeSource& source, const TreeRoot& root, std::string_view begin,
                    std::string_view end);
 
+class InnerNode;
+
+/// Says which leaves a cursor need not read. One thread at a time.
+class LeafFilter {
+ public:
+  /// The cursor is to end here.
+  static constexpr uint32_t kNoMore = UINT32_MAX;
+
+  virtual ~LeafFilter() = default;
+  /// The first child of `parent` (of level 1) at `index` or behind it that is to be read; its
+  /// count() when there is none. Asked for children to come as well, which are then read together.
+  virtual uint32_t next_wanted(const InnerNode& parent, uint32_t index) = 0;
+};
+
 /// A position in an immutable tree. Reads ahead the next siblings on long scans. One thread at a
 /// time.
 class Cursor {
  public:
-  Cursor(NodeSource& source, const TreeRoot& root);
+  /// With a filter the cursor passes over the entries of leaves that it does not want. A leaf
+  /// without a parent is always read. The filter must outlive the cursor.
+  Cursor(NodeSource& source, const TreeRoot& root, LeafFilter* filter = nullptr);
   ~Cursor();
   Cursor(Cursor&&) noexcept;
 

@@ -1,7 +1,10 @@
 #include "core/tree/cursor.h"
 
+#include <set>
+
 #include <gtest/gtest.h>
 
+#include "core/tree/inner_node.h"
 #include "core/tree/tree_fixture.h"
 
 namespace tarn::tree {
@@ -54,6 +57,75 @@ TEST(CountRange, AddsUpEntriesAndBytes) {
     EXPECT_LE(store.counts().loads, 6u);
   }
   EXPECT_EQ(count_range(store, {}, "", "").entries, 0u);
+}
+
+/// Wants the leaves of a set, and none behind a key.
+class SetFilter final : public LeafFilter {
+ public:
+  uint32_t next_wanted(const InnerNode& parent, uint32_t index) override {
+    for (uint32_t i = index; i < parent.count(); ++i) {
+      if (!end.empty() && i > 0 && parent.last_key(i - 1) >= end) return kNoMore;
+      if (!unwanted.contains(parent.nid(i))) return i;
+    }
+    return parent.count();
+  }
+
+  std::set<Nid> unwanted;
+  std::string end;
+};
+
+// Tried by reading ahead the unwanted leaves as well (too many loads).
+TEST(Cursor, PassesOverLeavesThatAFilterDoesNotWant) {
+  std::mt19937_64 random(3);
+  MemoryNodeStore store;
+  const TreeRoot root = a_tree(store, numbered_entries(60000));
+  for (const uint64_t one_in : {1, 2, 7, 50, 1000000}) {
+    SetFilter filter;
+    EntryMap wanted;
+    uint64_t leaves = 0;
+    for (const auto& [nid, stored] : store.nodes()) {
+      if (stored.level > 0) continue;
+      if (random() % one_in != 0) {
+        filter.unwanted.insert(nid);
+        continue;
+      }
+      ++leaves;
+      const auto node = Node::decode(stored.body);
+      for (uint32_t i = 0; i < node->count(); ++i) wanted.emplace(node->key(i), node->entry(i));
+    }
+    store.reset_counts();
+    EntryMap seen;
+    Cursor cursor(store, root, &filter);
+    for (cursor.seek(""); cursor.valid(); cursor.next()) seen.emplace(cursor.key(), cursor.entry());
+    EXPECT_EQ(seen, wanted) << one_in;
+    EXPECT_EQ(store.counts().leaf_loads, leaves) << one_in;
+    for (int i = 0; i < 300; ++i) {
+      const std::string key = numbered(random() % 60000);
+      cursor.seek(key);
+      auto expected = wanted.lower_bound(key);
+      for (uint64_t step = random() % 400; step > 0 && expected != wanted.end(); --step) {
+        ASSERT_TRUE(cursor.valid());
+        ASSERT_EQ(cursor.key(), expected->first);
+        cursor.next();
+        ++expected;
+      }
+      ASSERT_EQ(cursor.valid(), expected != wanted.end());
+    }
+  }
+}
+
+TEST(Cursor, EndsWhereAFilterSaysSo) {
+  MemoryNodeStore store;
+  const TreeRoot root = a_tree(store, numbered_entries(60000));
+  SetFilter filter;
+  filter.end = numbered(20000);
+  Cursor cursor(store, root, &filter);
+  std::string last;
+  for (cursor.seek(numbered(100)); cursor.valid(); cursor.next()) last = cursor.key();
+  EXPECT_GE(last, filter.end);
+  EXPECT_LT(last, numbered(21000));
+  cursor.seek(numbered(50000));
+  EXPECT_FALSE(cursor.valid());
 }
 
 TEST(Cursor, SeeksInAnyDirection) {
