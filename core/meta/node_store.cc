@@ -24,32 +24,6 @@ constexpr db::Query kTakeNids{"nodes_take_nids", R"sql(
 
 }  // namespace
 
-NodeCache::NodeCache(size_t bytes_max) : shard_bytes_max_(bytes_max / kShards) {}
-
-std::shared_ptr<const tree::Node> NodeCache::find(Nid nid) {
-  Shard& shard = shard_of(nid);
-  MutexLock lock(shard.mutex);
-  const auto at = shard.by_nid.find(nid);
-  if (at == shard.by_nid.end()) return nullptr;
-  shard.recent.splice(shard.recent.begin(), shard.recent, at->second);
-  return at->second->node;
-}
-
-void NodeCache::put(Nid nid, std::shared_ptr<const tree::Node> node) {
-  Shard& shard = shard_of(nid);
-  const size_t bytes = node->memory_bytes();
-  MutexLock lock(shard.mutex);
-  if (shard.by_nid.contains(nid)) return;
-  shard.recent.push_front({nid, std::move(node), bytes});
-  shard.by_nid[nid] = shard.recent.begin();
-  shard.bytes += bytes;
-  while (shard.bytes > shard_bytes_max_ && shard.recent.size() > 1) {
-    shard.bytes -= shard.recent.back().bytes;
-    shard.by_nid.erase(shard.recent.back().nid);
-    shard.recent.pop_back();
-  }
-}
-
 NodeStore::NodeStore(db::Pool& pool, size_t cache_bytes)
     : pool_(pool), inner_(cache_bytes / 4), leaves_(cache_bytes - cache_bytes / 4) {}
 

@@ -2,48 +2,18 @@
 // is invalidated.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <memory>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
-#include "core/base/mutex.h"
 #include "core/db/pool.h"
+#include "core/meta/nid_cache.h"
 #include "core/model/names.h"
 #include "core/tree/node.h"
 
 namespace tarn::meta {
-
-/// Least-recently-used nodes up to a number of bytes, in shards. Safe from any thread.
-class NodeCache {
- public:
-  explicit NodeCache(size_t bytes_max);
-  std::shared_ptr<const tree::Node> find(Nid nid);
-  void put(Nid nid, std::shared_ptr<const tree::Node> node);
-
- private:
-  struct Item {
-    Nid nid;
-    std::shared_ptr<const tree::Node> node;  // shared with the readers that hold it right now
-    size_t bytes;
-  };
-  struct Shard {
-    Mutex mutex;
-    std::list<Item> recent TARN_GUARDED_BY(mutex);  ///< newest first
-    std::unordered_map<Nid, std::list<Item>::iterator> by_nid TARN_GUARDED_BY(mutex);
-    size_t bytes TARN_GUARDED_BY(mutex) = 0;
-  };
-  static constexpr size_t kShards = 16;
-
-  Shard& shard_of(Nid nid) { return shards_[static_cast<size_t>(nid) % kShards]; }
-
-  const size_t shard_bytes_max_;
-  std::array<Shard, kShards> shards_;
-};
 
 /// Safe from any thread.
 class NodeStore final : public tree::NodeSource {
@@ -69,8 +39,8 @@ class NodeStore final : public tree::NodeSource {
                                                            std::span<const Nid> nids);
 
   db::Pool& pool_;
-  NodeCache inner_;
-  NodeCache leaves_;
+  NidCache<tree::Node> inner_;
+  NidCache<tree::Node> leaves_;
 };
 
 /// A NodeStore seen through one connection. One thread at a time.

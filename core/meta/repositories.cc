@@ -44,6 +44,8 @@ constexpr db::Query kDeleteBranches{"repositories_delete_branches",
 constexpr db::Query kDeleteTags{"repositories_delete_tags", "DELETE FROM tags WHERE repo_id = $1"};
 constexpr db::Query kDeleteSettings{"repositories_delete_settings",
                                     "DELETE FROM repository_settings WHERE repo_id = $1"};
+constexpr db::Query kDeleteSummaries{"repositories_delete_summaries",
+                                     "DELETE FROM range_summaries WHERE repo_id = $1"};
 
 constexpr db::Query kDeletePullRequests{"repositories_delete_pull_requests",
                                         "DELETE FROM pull_requests WHERE repo_id = $1"};
@@ -137,6 +139,7 @@ bool Repositories::remove(const RepositoryName& name, Instant now) {
     connection.run(kDeleteTags, {id});
     connection.run(kDeleteSettings, {id});
     connection.run(kDeletePullRequests, {id});
+    connection.run(kDeleteSummaries, {id});
     return true;
   });
 }

@@ -11,6 +11,7 @@
 #include "core/meta/operations.h"
 #include "core/meta/part_lists.h"
 #include "core/meta/pull_requests.h"
+#include "core/meta/range_summaries.h"
 #include "core/meta/repositories.h"
 #include "core/meta/repository_settings.h"
 #include "core/meta/staging.h"
@@ -26,6 +27,8 @@ namespace {
 // retired.
 constexpr std::chrono::minutes kRetiredGrace{10};
 static_assert(kHeartbeatInterval * 3 <= meta::kWriterTtl, "two heartbeats may be missed");
+// Summaries take about this part of what their ranges take.
+constexpr size_t kNodesPerSummaryBytes = 8;
 constexpr uint32_t kSweepRowsMax = 10'000;
 // Answers about ended imports are kept for a day, as clients expect.
 constexpr std::chrono::hours kEndedJobsKept{24};
@@ -41,6 +44,7 @@ struct Assembly::Parts {
         tags(pool),
         commits(pool),
         nodes(pool, options.node_cache_bytes),
+        summaries(pool, options.node_cache_bytes / kNodesPerSummaryBytes),
         staging(pool, writer),
         uploads(pool, clock),
         part_lists(pool),
@@ -55,6 +59,7 @@ struct Assembly::Parts {
                tags,
                commits,
                nodes,
+               summaries,
                staging,
                uploads,
                part_lists,
@@ -73,6 +78,7 @@ struct Assembly::Parts {
   meta::Tags tags;
   meta::Commits commits;
   meta::NodeStore nodes;
+  meta::RangeSummaries summaries;
   meta::Staging staging;
   meta::Uploads uploads;
   meta::PartLists part_lists;

@@ -19,6 +19,7 @@ class Jobs;
 class NodeStore;
 class PartLists;
 class PullRequests;
+class RangeSummaries;
 class Repositories;
 class RepositorySettings;
 class Staging;
@@ -42,6 +43,7 @@ struct Engine {
   meta::Tags& tags;
   meta::Commits& commits;
   meta::NodeStore& nodes;
+  meta::RangeSummaries& summaries;
   meta::Staging& staging;
   meta::Uploads& uploads;
   meta::PartLists& part_lists;

@@ -52,8 +52,9 @@ const meta::StagedRange* StagedRows::hiding(std::string_view key) const {
   return nullptr;
 }
 
-OverlayCursor::OverlayCursor(tree::NodeSource& nodes, const TreeRoot& root, StagedRows rows)
-    : tree_(nodes, root), rows_(std::move(rows)) {}
+OverlayCursor::OverlayCursor(tree::NodeSource& nodes, const TreeRoot& root, StagedRows rows,
+                             tree::LeafFilter* filter)
+    : tree_(nodes, root, filter), rows_(std::move(rows)) {}
 
 void OverlayCursor::seek(std::string_view key) {
   tree_.seek(key);

@@ -48,7 +48,9 @@ class StagedRows {
 /// Visible entries in key order. One thread at a time.
 class OverlayCursor {
  public:
-  OverlayCursor(tree::NodeSource& nodes, const TreeRoot& root, StagedRows rows);
+  /// The filter, which must outlive this, applies to the tree; staged rows are all seen.
+  OverlayCursor(tree::NodeSource& nodes, const TreeRoot& root, StagedRows rows,
+                tree::LeafFilter* filter = nullptr);
 
   void seek(std::string_view key);
   bool valid() const { return valid_; }
@@ -94,6 +96,8 @@ class RefSnapshot {
   /// Of the immutable ref; absent for a branch's staged view.
   const std::optional<CommitId>& commit() const { return commit_; }
   tree::NodeSource& nodes() { return *nodes_; }
+  /// The one that is held; nullptr for an immutable ref.
+  db::Connection* connection() { return lease_ ? &**lease_ : nullptr; }
   /// Once: the staged rows move out.
   StagedRows take_rows() { return std::move(rows_); }
 

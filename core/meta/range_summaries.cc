@@ -1,0 +1,72 @@
+#include "core/meta/range_summaries.h"
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+
+namespace tarn::meta {
+namespace {
+
+constexpr size_t kSummariesPerInsertMax = 512;
+
+constexpr db::Query kSelect{"range_summaries_select_bodies", R"sql(
+  SELECT nid, body FROM range_summaries WHERE repo_id = $1 AND nid = ANY ($2))sql"};
+
+// The lock keeps the repository from being deleted in between, which takes its summaries away. Of
+// two versions the newer stays.
+constexpr db::Query kInsert{"range_summaries_insert_rows", R"sql(
+  WITH alive AS (SELECT repo_id FROM repositories WHERE repo_id = $1 AND deleted_ms IS NULL FOR SHARE)
+  INSERT INTO range_summaries AS old (repo_id, nid, body)
+  SELECT alive.repo_id, n, b FROM alive, unnest($2::bigint[], $3::bytea[]) AS u(n, b)
+  ON CONFLICT (repo_id, nid) DO UPDATE SET body = excluded.body
+  WHERE get_byte(old.body, 0) < get_byte(excluded.body, 0))sql"};
+
+}  // namespace
+
+std::vector<RangeSummaries::Summary> RangeSummaries::load(db::Connection* connection,
+                                                          RepositoryId repository,
+                                                          std::span<const Nid> ranges) {
+  std::vector<Summary> out(ranges.size());
+  std::vector<int64_t> missing;
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    out[i] = cache_.find(ranges[i]);
+    if (!out[i]) missing.push_back(ranges[i]);
+  }
+  if (missing.empty()) return out;
+  const int32_t id = static_cast<int32_t>(repository);
+  const db::Rows rows = connection != nullptr
+                            ? connection->run(kSelect, {id, missing})
+                            : pool_.run(kSelect, {id, missing}, db::Pool::Retry::kRead);
+  std::unordered_map<Nid, Summary> found;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    auto summary = search::RangeSummary::decode(rows.bytes(row, 1));
+    if (!summary) continue;
+    const auto kept = std::make_shared<const search::RangeSummary>(*std::move(summary));
+    cache_.put(rows.integer(row, 0), kept);
+    found[rows.integer(row, 0)] = kept;
+  }
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    if (out[i]) continue;
+    const auto at = found.find(ranges[i]);
+    if (at != found.end()) out[i] = at->second;
+  }
+  return out;
+}
+
+void RangeSummaries::store(RepositoryId repository, std::span<const Made> made) {
+  for (size_t first = 0; first < made.size(); first += kSummariesPerInsertMax) {
+    const auto part = made.subspan(first, std::min(kSummariesPerInsertMax, made.size() - first));
+    std::vector<int64_t> nids;
+    std::vector<std::string> encoded;
+    for (const Made& one : part) {
+      nids.push_back(one.range);
+      encoded.push_back(one.summary->encode());
+    }
+    std::vector<db::Bytes> bodies;
+    for (const std::string& body : encoded) bodies.push_back({body});
+    pool_.run(kInsert, {static_cast<int32_t>(repository), nids, bodies}, db::Pool::Retry::kWrite);
+    for (const Made& one : part) cache_.put(one.range, one.summary);
+  }
+}
+
+}  // namespace tarn::meta

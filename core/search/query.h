@@ -1,0 +1,58 @@
+// What a search asks for: conditions that must all hold.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/glob.h"
+#include "core/base/time.h"
+#include "core/model/entry.h"
+#include "core/search/item.h"
+
+namespace tarn::search {
+
+/// Most metadata conditions of one query.
+constexpr size_t kMetadataConditionsMax = 32;
+
+struct MetadataCondition {
+  std::string key;
+  std::optional<std::string> value;  ///< absent = any
+};
+
+/// Absent conditions hold for every entry.
+struct Query {
+  std::string prefix;
+  std::optional<Glob> glob;  ///< over the whole path
+  std::optional<uint64_t> size_min_bytes;
+  std::optional<uint64_t> size_max_bytes;
+  std::optional<Instant> modified_from;    ///< at or after
+  std::optional<Instant> modified_before;  ///< before
+  std::string content_type;                ///< as shown, or "image/*"
+  std::vector<MetadataCondition> metadata;
+
+  /// Nothing is asked for: every entry matches.
+  bool empty() const;
+  /// What the path of every match begins with.
+  const std::string& key_prefix() const;
+  bool matches_path(std::string_view path) const;
+  bool matches_entry(const Entry& entry) const;
+};
+
+/// What a range must have to hold a match, drawn from a query once.
+struct Demand {
+  explicit Demand(const Query& query);
+
+  uint64_t size_min_bytes = 0;
+  uint64_t size_max_bytes = UINT64_MAX;
+  int64_t mtime_min_ms = INT64_MIN;  ///< both inclusive
+  int64_t mtime_max_ms = INT64_MAX;
+  std::vector<Item> items;  ///< all of them
+
+  /// Every range meets it.
+  bool empty() const;
+};
+
+}  // namespace tarn::search

@@ -1,0 +1,119 @@
+#include "core/search/range_summary.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/base/wire.h"
+
+namespace tarn::search {
+namespace {
+
+constexpr uint8_t kVersion = 1;
+// One in a hundred wrong answers for an item, until the filter is as large as it may be.
+constexpr size_t kBitsPerItem = 10;
+constexpr uint32_t kBitsSetPerItem = 4;
+
+/// The position of the item's n-th bit.
+size_t bit_of(Item item, uint32_t n, size_t bits) {
+  const auto first = static_cast<uint32_t>(item);
+  const auto step = static_cast<uint32_t>(item >> 32) | 1;
+  return static_cast<size_t>((uint64_t{first + n * step} * bits) >> 32);
+}
+
+std::string filter_of(const std::vector<Item>& items) {
+  const size_t bytes = std::clamp<size_t>(items.size() * kBitsPerItem / 8, 1, kFilterBytesMax);
+  std::string filter(bytes, '\0');
+  for (const Item item : items) {
+    for (uint32_t n = 0; n < kBitsSetPerItem; ++n) {
+      const size_t bit = bit_of(item, n, bytes * 8);
+      filter[bit / 8] = static_cast<char>(static_cast<uint8_t>(filter[bit / 8]) | 1u << bit % 8);
+    }
+  }
+  return filter;
+}
+
+bool filter_may_hold(std::string_view filter, Item item) {
+  for (uint32_t n = 0; n < kBitsSetPerItem; ++n) {
+    const size_t bit = bit_of(item, n, filter.size() * 8);
+    if ((static_cast<uint8_t>(filter[bit / 8]) >> bit % 8 & 1u) == 0) return false;
+  }
+  return true;
+}
+
+void add_entry_items(const tree::LeafNode& range, uint32_t index, std::vector<Item>& out) {
+  const tree::EntryFields fields = range.fields(index);
+  const std::string_view type =
+      fields.content_type.empty() ? kDefaultContentType : fields.content_type;
+  out.push_back(content_type_item(type));
+  out.push_back(content_class_item(type.substr(0, type.find('/'))));
+  if (fields.extras.empty()) return;
+  for (const auto& [key, value] : range.entry(index).user_metadata()) {
+    out.push_back(metadata_key_item(key));
+    out.push_back(metadata_pair_item(key, value));
+  }
+}
+
+void keep_each_once(std::vector<Item>& items) {
+  std::sort(items.begin(), items.end());
+  items.erase(std::unique(items.begin(), items.end()), items.end());
+}
+
+}  // namespace
+
+RangeSummary RangeSummary::of(const tree::LeafNode& range) {
+  RangeSummary out;
+  std::vector<Item> items;
+  tree::KeyScan keys(range.keys());
+  for (uint32_t i = 0; i < range.count(); ++i, keys.next()) {
+    const tree::EntryFields fields = range.fields(i);
+    const bool first = i == 0;
+    out.size_min_bytes_ =
+        first ? fields.size_bytes : std::min(out.size_min_bytes_, fields.size_bytes);
+    out.size_max_bytes_ =
+        first ? fields.size_bytes : std::max(out.size_max_bytes_, fields.size_bytes);
+    out.mtime_min_ms_ = first ? fields.mtime_ms : std::min(out.mtime_min_ms_, fields.mtime_ms);
+    out.mtime_max_ms_ = first ? fields.mtime_ms : std::max(out.mtime_max_ms_, fields.mtime_ms);
+    add_path_items(keys.key(), items);
+    add_entry_items(range, i, items);
+  }
+  keep_each_once(items);
+  out.filter_ = filter_of(items);
+  return out;
+}
+
+std::string RangeSummary::encode() const {
+  std::string out(1, static_cast<char>(kVersion));
+  put_varint(out, size_min_bytes_);
+  put_varint(out, size_max_bytes_ - size_min_bytes_);
+  put_varint(out, zigzag(mtime_min_ms_));
+  put_varint(out, static_cast<uint64_t>(mtime_max_ms_) - static_cast<uint64_t>(mtime_min_ms_));
+  out += filter_;
+  return out;
+}
+
+std::optional<RangeSummary> RangeSummary::decode(std::string_view bytes) {
+  WireReader in(bytes, "range summary");
+  if (in.u8() != kVersion) return std::nullopt;
+  RangeSummary out;
+  out.size_min_bytes_ = in.varint();
+  out.size_max_bytes_ = out.size_min_bytes_ + in.varint();
+  out.mtime_min_ms_ = unzigzag(in.varint());
+  out.mtime_max_ms_ = static_cast<int64_t>(static_cast<uint64_t>(out.mtime_min_ms_) + in.varint());
+  if (out.size_max_bytes_ < out.size_min_bytes_ || out.mtime_max_ms_ < out.mtime_min_ms_) {
+    in.fail("has limits in the wrong order");
+  }
+  if (in.left() == 0 || in.left() > kFilterBytesMax) in.fail("has no filter of a legal length");
+  out.filter_ = std::string(in.take(in.left()));
+  return out;
+}
+
+bool RangeSummary::may_meet(const Demand& demand) const {
+  if (size_max_bytes_ < demand.size_min_bytes || size_min_bytes_ > demand.size_max_bytes) {
+    return false;
+  }
+  if (mtime_max_ms_ < demand.mtime_min_ms || mtime_min_ms_ > demand.mtime_max_ms) return false;
+  return std::all_of(demand.items.begin(), demand.items.end(),
+                     [&](Item item) { return filter_may_hold(filter_, item); });
+}
+
+}  // namespace tarn::search
