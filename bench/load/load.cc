@@ -8,6 +8,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/base/encoding.h"
@@ -68,12 +69,14 @@ class Load {
     return client_->send(request, kAnswerBytesMax);
   }
 
+  using HeaderList = std::vector<std::pair<std::string, std::string>>;
   bool s3(const std::string& method, const std::string& path, const std::string& query,
-          const std::string& body) {
+          const std::string& body, const HeaderList& headers = {}) {
     http::ClientRequest request;
     request.method = method;
     request.url = options_.url + path + (query.empty() ? "" : "?" + query);
     request.headers.add("Host", options_.url.substr(options_.url.find("//") + 2));
+    for (const auto& [name, value] : headers) request.headers.add(name, value);
     sigv4::sign(request.headers, {method, path, query, "us-east-1"},
                 {options_.key, options_.secret}, sigv4::kUnsignedPayload, SystemClock().now());
     request.body = body;
@@ -169,6 +172,79 @@ class Load {
       s3("PUT", "/" + repository_ + "/main/data/one-" + std::to_string(i), "", "x");
       commit("one-object commit on the imported repository");
     }
+    searches();
+    for (const int staged : {1, 1'000, 10'000}) commit_of(staged);
+  }
+
+  /// Commits `count` objects put below d0000.. of the imported ones.
+  void commit_of(int count) {
+    std::atomic<int> next{0};
+    std::vector<std::jthread> workers;
+    for (int w = 0; w < options_.connections; ++w) {
+      workers.emplace_back([&] {
+        for (int i; (i = next++) < count;) {
+          s3("PUT",
+             "/" + repository_ + "/main/data/d" + std::to_string(i % 1000) + "/n" +
+                 std::to_string(i),
+             "", std::to_string(count));
+        }
+      });
+    }
+    workers.clear();
+    commit(("commit of " + std::to_string(count) + " objects on the imported repository").c_str());
+  }
+
+  /// Ten objects that differ from the imported ones in everything a search can ask for.
+  void searches() {
+    constexpr int kHits = 10;
+    const std::string bytes(8192, 'x');
+    std::this_thread::sleep_for(std::chrono::milliseconds{1100});  // times are asked in seconds
+    const std::string since = std::to_string(to_seconds(SystemClock().now()));
+    for (int i = 0; i < kHits; ++i) {
+      s3("PUT", "/" + repository_ + "/main/data/d" + std::to_string(90 + i * 90) + "/cat.png", "",
+         bytes, {{"Content-Type", "image/png"}, {"x-amz-meta-label", "cat"}});
+    }
+    commit("commit of the objects to find");
+    const std::vector<std::pair<const char*, std::string>> queries = {
+        {"glob", "glob=data/**/*.png"},      {"size", "min_size=8000"},
+        {"time", "modified_after=" + since}, {"type", "content_type=image/*"},
+        {"metadata", "metadata=label=cat"},  {"glob, no hit", "glob=**/absent.tar"}};
+    bool cold = true;
+    for (const auto& [name, query] : queries) {
+      const int hits = std::string(name) == "glob, no hit" ? 0 : kHits;
+      if (std::exchange(cold, false)) search("search, no summary made yet", query, hits, 1);
+      search((std::string("search by ") + name).c_str(), query, hits, 20);
+    }
+  }
+
+  /// All pages, of ten each, until the hits are found or the end is reached.
+  void search(const char* name, const std::string& query, int hits, int times) {
+    std::vector<double> all;
+    int pages = 0;
+    for (int i = 0; i < times; ++i) {
+      const auto start = SteadyClock::now();
+      int found = 0;
+      std::string after;
+      for (bool more = true; more && (found < hits || hits == 0); ++pages) {
+        const std::string body =
+            rest_any("GET",
+                     "/repositories/" + repository_ + "/refs/main/objects/search?amount=10&" +
+                         query + "&after=" + after,
+                     "")
+                .body;
+        for (size_t at = 0; (at = body.find("\"path_type\"", at)) != std::string::npos; ++at)
+          ++found;
+        more = body.find("\"has_more\":true") != std::string::npos;
+        const size_t next = body.find("\"next_offset\":\"") + 15;
+        after = body.substr(next, body.find('"', next) - next);
+      }
+      all.push_back(milliseconds_since(start));
+      if (found != hits)
+        throw Error(ErrorCode::kInternal, std::string(name) + ": hits " + std::to_string(found));
+    }
+    std::sort(all.begin(), all.end());
+    std::printf("{\"op\":\"%s\",\"hits\":%d,\"pages\":%d,\"p50_ms\":%.2f,\"max_ms\":%.2f}\n", name,
+                hits, pages / times, all[all.size() / 2], all.back());
   }
 
   const Options options_;

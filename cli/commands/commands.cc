@@ -11,6 +11,7 @@ void add_commands(CommandTree& tree) {
   add_refs_commands(tree);
   add_commit_command(tree);
   add_log_command(tree);
+  add_search_command(tree);
   add_diff_command(tree);
   add_merge_command(tree);
   add_merge_base_command(tree);

@@ -16,6 +16,7 @@ void add_gc_commands(CommandTree& tree);
 void add_refs_commands(CommandTree& tree);
 void add_commit_command(CommandTree& tree);
 void add_log_command(CommandTree& tree);
+void add_search_command(CommandTree& tree);
 void add_diff_command(CommandTree& tree);
 void add_merge_command(CommandTree& tree);
 void add_merge_base_command(CommandTree& tree);

@@ -50,24 +50,12 @@ struct Assembly::Parts {
         part_lists(pool),
         jobs(pool, clock),
         pull_requests(pool),
-        engine{clock,
-               pool,
-               stores,
-               repositories,
-               settings,
-               branches,
-               tags,
-               commits,
-               nodes,
-               summaries,
-               staging,
-               uploads,
-               part_lists,
-               jobs,
-               pull_requests,
-               writer,
-               queues,
-               std::move(options.link_key)} {
+        engine{clock,        pool,     stores,
+               repositories, settings, branches,
+               tags,         commits,  nodes,
+               summaries,    staging,  uploads,
+               part_lists,   jobs,     pull_requests,
+               writer,       queues,   std::move(options.link_key)} {
     writer.register_process();
   }
 

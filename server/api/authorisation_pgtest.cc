@@ -155,6 +155,7 @@ const std::vector<Row>& rows() {
     {"getOperation", "", "", kAnyAccount},
     {"cancelOperation", "", "", kAnyAccount},
     {"verifyImport", "", "", {{"fs:ListObjects", "repository/data"}}},
+    {"searchObjects", "prefix=dir/", "", {{"fs:ListObjects", "repository/data"}}},
     {"createSymlinkFile", "", "", {{"fs:ListObjects", "repository/data"}, {"fs:WriteObject", "repository/data"}}},
     {"listRepositoryRuns", "", "", {{"ci:ReadAction", "repository/data"}}},
     {"getRun", "", "", {{"ci:ReadAction", "repository/data"}}},

@@ -7,6 +7,7 @@
 
 #include "core/base/encoding.h"
 #include "core/base/error.h"
+#include "core/base/glob.h"
 #include "core/base/str_cat.h"
 #include "core/base/time.h"
 #include "core/model/page.h"
@@ -16,6 +17,7 @@ namespace {
 
 /// Source: S3's limit of parts.
 constexpr uint32_t kPartCountMax = 10'000;
+constexpr int64_t kSecondsMax = 253'402'300'799;  // to the end of the year 9999
 
 [[noreturn]] void fail(std::string_view name, std::string_view place, std::string_view why) {
   throw_invalid(str_cat("parameter \"", name, "\" in ", place, " has an error: ", why));
@@ -42,7 +44,7 @@ bool is_byte_ranges(std::string_view text) {
 }
 
 /// What is wrong with `value`, or "".
-std::string_view complaint(Parameter::Kind kind, std::string_view value) {
+std::string complaint(Parameter::Kind kind, std::string_view value) {
   using Kind = Parameter::Kind;
   switch (kind) {
     case Kind::kAmount:
@@ -53,6 +55,12 @@ std::string_view complaint(Parameter::Kind kind, std::string_view value) {
       return "";
     case Kind::kMoment:
       return parse_rfc3339(value) ? "" : "must be a time as in RFC 3339";
+    case Kind::kInstant:
+      return parse_instant(value) ? "" : "must be seconds since 1970 or a time as in RFC 3339";
+    case Kind::kSize:
+      return parse_size(value) ? "" : "must be a number of bytes, 0 or more";
+    case Kind::kGlob:
+      return Glob::problem(value);
     case Kind::kDiffType:
       return value == "two_dot" || value == "three_dot" ? "" : "must be two_dot or three_dot";
     case Kind::kState:
@@ -77,7 +85,7 @@ void check_one(const Parameter& parameter, const std::string* value, std::string
     fail(parameter.name, place,
          value == nullptr ? "value is required but missing" : "empty value is not allowed");
   }
-  const std::string_view why = complaint(parameter.kind, *value);
+  const std::string why = complaint(parameter.kind, *value);
   if (!why.empty()) fail(parameter.name, place, why);
 }
 
@@ -106,6 +114,21 @@ std::optional<uint32_t> parse_part_count(std::string_view text) {
     return std::nullopt;
   }
   return value;
+}
+
+std::optional<uint64_t> parse_size(std::string_view text) {
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<Instant> parse_instant(std::string_view text) {
+  int64_t seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc() || end != text.data() + text.size()) return parse_rfc3339(text);
+  if (seconds < -kSecondsMax || seconds > kSecondsMax) return std::nullopt;
+  return from_millis(seconds * 1000);
 }
 
 void check_parameters(const Parameters& parameters, const http::Request& request,

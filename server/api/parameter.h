@@ -4,8 +4,10 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
+#include "core/base/time.h"
 #include "core/http/message.h"
 
 namespace tarn::api {
@@ -16,6 +18,9 @@ struct Parameter {
     kBoolean,    ///< any of the spellings clients send; absent or empty = false
     kRequired,   ///< must be there and not empty
     kMoment,     ///< RFC 3339 and its near relatives
+    kInstant,    ///< the same, or seconds since 1970
+    kSize,       ///< a number of bytes
+    kGlob,       ///< a pattern over paths
     kDiffType,   ///< two_dot or three_dot
     kState,      ///< open, closed or all
     kPartCount,  ///< 0..10000; absent or empty = 0
@@ -29,7 +34,7 @@ constexpr uint32_t kAmountDefault = 100;
 
 /// Of one route; a fixed array so that the table of routes is a constant.
 struct Parameters {
-  std::array<Parameter, 5> list{};
+  std::array<Parameter, 8> list{};
   size_t count = 0;
 };
 
@@ -44,5 +49,9 @@ std::optional<bool> parse_boolean(std::string_view text);
 std::optional<uint32_t> parse_amount(std::string_view text);
 /// As Kind::kPartCount; nullopt when out of range or no number.
 std::optional<uint32_t> parse_part_count(std::string_view text);
+/// As Kind::kSize; nullopt when empty or no such number.
+std::optional<uint64_t> parse_size(std::string_view text);
+/// As Kind::kInstant.
+std::optional<Instant> parse_instant(std::string_view text);
 
 }  // namespace tarn::api

@@ -55,11 +55,35 @@ TEST(CheckParameters, NamesTheParameterAndItsPlace) {
 }
 
 TEST(CheckParameters, EmptyMeansAbsentForOptionalOnes) {
-  for (const Kind kind :
-       {Kind::kAmount, Kind::kBoolean, Kind::kMoment, Kind::kDiffType, Kind::kState}) {
+  for (const Kind kind : {Kind::kAmount, Kind::kBoolean, Kind::kMoment, Kind::kInstant, Kind::kSize,
+                          Kind::kDiffType, Kind::kState}) {
     EXPECT_EQ(complaint({"x", kind}, "x="), "");
     EXPECT_EQ(complaint({"x", kind}, ""), "");
     EXPECT_NE(complaint({"x", kind}, "x=nonsense"), "");
+  }
+}
+
+TEST(CheckParameters, SaysWhatIsWrongWithAPattern) {
+  EXPECT_EQ(complaint({"glob", Kind::kGlob}, "glob=a*.csv"), "");
+  EXPECT_EQ(complaint({"glob", Kind::kGlob}, "glob=a[b"),
+            "parameter \"glob\" in query has an error: '[' without ']' at byte 1");
+}
+
+TEST(ParseSize, TakesWholeNumbersOfBytes) {
+  EXPECT_EQ(parse_size("0"), 0u);
+  EXPECT_EQ(parse_size("18446744073709551615"), UINT64_MAX);
+  for (const char* bad : {"", "-1", "+1", "1k", "1.5", " 1", "18446744073709551616"}) {
+    EXPECT_EQ(parse_size(bad), std::nullopt) << bad;
+  }
+}
+
+TEST(ParseInstant, TakesSecondsAndTimesInWords) {
+  EXPECT_EQ(parse_instant("1700000000"), from_millis(1'700'000'000'000));
+  EXPECT_EQ(parse_instant("-1"), from_millis(-1000));
+  EXPECT_EQ(parse_instant("2023-11-14T22:13:20Z"), from_millis(1'700'000'000'000));
+  EXPECT_EQ(parse_instant("2023-11-14"), from_millis(1'699'920'000'000));
+  for (const char* bad : {"", "1700000000.5", "253402300800", "9223372036854775807", "today"}) {
+    EXPECT_EQ(parse_instant(bad), std::nullopt) << bad;
   }
 }
 

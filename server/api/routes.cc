@@ -59,6 +59,11 @@ constexpr Parameter kLimit{"limit", Kind::kBoolean};
 constexpr Parameter kFirstParent{"first_parent", Kind::kBoolean};
 constexpr Parameter kRightStats{"include_right_stats", Kind::kBoolean};
 constexpr Parameter kSince{"since", Kind::kMoment};
+constexpr Parameter kGlob{"glob", Kind::kGlob};
+constexpr Parameter kMinSize{"min_size", Kind::kSize};
+constexpr Parameter kMaxSize{"max_size", Kind::kSize};
+constexpr Parameter kModifiedAfter{"modified_after", Kind::kInstant};
+constexpr Parameter kModifiedBefore{"modified_before", Kind::kInstant};
 constexpr Parameter kDiffType{"type", Kind::kDiffType};
 constexpr Parameter kStatus{"status", Kind::kState};
 constexpr Parameter kRange{"Range", Kind::kRange};
@@ -265,6 +270,7 @@ constexpr Route kRoutes[] = {
     {kGet, TARN_PULL "/approvals", "listPullRequestApprovals", needs(kReadPullRequest, on_repository), list_approvals, takes(kAmount)},
     {kPost, TARN_PULL "/approvals", "approvePullRequest", needs(kWritePullRequest, on_repository), approve_pull_request, may_take_json<json::parse_approve>()},
     {kDelete, TARN_PULL "/approvals", "withdrawPullRequestApproval", needs(kWritePullRequest, on_repository), withdraw_approval},
+    {kGet, TARN_REF "/objects/search", "searchObjects", needs(kListObjects, on_repository), search_objects, takes(kAmount, kUserMetadata, kPresign, kGlob, kMinSize, kMaxSize, kModifiedAfter, kModifiedBefore)},
 };
 // clang-format on
 

@@ -129,6 +129,7 @@ http::Response get_object(const Context& context, Call& call);
 http::Response head_object(const Context& context, Call& call);
 http::Response stat_object(const Context& context, Call& call);
 http::Response list_objects(const Context& context, Call& call);
+http::Response search_objects(const Context& context, Call& call);
 http::Response get_underlying_properties(const Context& context, Call& call);
 
 // object_writes.cc
