@@ -172,8 +172,8 @@ class Load {
       s3("PUT", "/" + repository_ + "/main/data/one-" + std::to_string(i), "", "x");
       commit("one-object commit on the imported repository");
     }
-    searches();
     for (const int staged : {1, 1'000, 10'000}) commit_of(staged);
+    searches();
   }
 
   /// Commits `count` objects put below d0000.. of the imported ones.
