@@ -29,7 +29,9 @@ GOOD = {
     "permission": "Read", "strategy": "source-wins", "checksum": "abc", "size_bytes": 1, "count": 1, "keys": ["k"],
     "date": 1700000000, "mtime": 1700000000, "parent_number": 1, "version": 0, "generation": 1, "email": "a@b.example",
     "range": "bytes=0-1", "updatePolicy.id": "bad-bodies",
-    "expires": "72h",
+    "expires": "72h", "commits_meta_range_id": "commits-x", "tags_meta_range_id": "tags-x",
+    "branches_meta_range_id": "branches-x", "CreateCommitRecord.commit_id": "a" * 64, "metarange_id": "b" * 64,
+    "parents": ["c" * 64], "creation_date": 1700000000,
 }
 
 WRONG = {

@@ -404,7 +404,7 @@ def test_create_and_get_pull_request(repo, dev, pulls):
             models.PullRequestCreation(title="t", source_branch="nope", destination_branch="main"))
     refused(400, pulls.create_pull_request, repo.id,
             models.PullRequestCreation(title="t", source_branch="main", destination_branch="main"))
-    refused(404, pulls.get_pull_request, NOWHERE, "unknown")
+    refused(404, pulls.get_pull_request, NOWHERE, "0" * 20)
 
 
 @needs("createPullRequest", "listPullRequests")

@@ -10,28 +10,6 @@ import lakefs_sdk
 import pytest
 
 NOT_YET = {
-    # Presigned URLs ("presign" is no operation but an option of several) and multipart uploads
-    "presign": 400,
-    "createPresignMultipartUpload": 501,
-    "completePresignMultipartUpload": 501,
-    "abortPresignMultipartUpload": 501,
-    "uploadPart": 501,
-    "uploadPartCopy": 501,
-    # Dump and restore
-    "dumpRefs": 501,
-    "restoreRefs": 501,
-    "dumpSubmit": 501,
-    "dumpStatus": 501,
-    "restoreSubmit": 501,
-    "restoreStatus": 501,
-    "CreateCommitRecord": 501,
-    "createSymlinkFile": 501,
-    # Pull requests
-    "listPullRequests": 501,
-    "createPullRequest": 501,
-    "getPullRequest": 501,
-    "updatePullRequest": 501,
-    "mergePullRequest": 501,
     # Garbage collection
     "prepareGarbageCollectionCommits": 501,
     "prepareGarbageCollectionCommitsAsync": 501,

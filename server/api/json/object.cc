@@ -98,6 +98,12 @@ CopyObject parse_copy_object(const Value& body) {
 }
 
 MoveObjects parse_move_objects(const Value& body) {
+  for (const char* name : {"src_path", "dest_path", "src_prefix", "dest_prefix"}) {
+    if (const auto given = body.find(name))
+      given->text();  // a wrong type is told before a wrong choice
+  }
+  const bool overwrite = !body.find("overwrite") || body.flag("overwrite");
+  const bool force = body.flag("force");
   const bool prefixes = body.find("src_prefix").has_value();
   for (const char* name : {"src_path", "dest_path"}) {
     if (const auto given = body.find(name); prefixes && given) {
@@ -110,8 +116,8 @@ MoveObjects parse_move_objects(const Value& body) {
   return {.source = body.at(prefixes ? "src_prefix" : "src_path").text(),
           .destination = body.at(prefixes ? "dest_prefix" : "dest_path").text(),
           .prefixes = prefixes,
-          .overwrite = !body.find("overwrite") || body.flag("overwrite"),
-          .force = body.flag("force")};
+          .overwrite = overwrite,
+          .force = force};
 }
 
 std::string moved_body(uint64_t objects) {
