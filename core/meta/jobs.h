@@ -26,7 +26,8 @@ struct Job {
   int64_t progress = 0;
   std::string result;
   std::string error;
-  std::string owner;  ///< user
+  std::string owner;        ///< user
+  bool publishing = false;  ///< a run before this one began to make its result visible
   Instant updated{};
 };
 
@@ -46,14 +47,18 @@ class Jobs {
                           std::chrono::milliseconds ttl);
   /// Reports progress and renews the lease; false: the job was cancelled or the lease lost, stop.
   bool report(const Job& job, int64_t lease_owner, std::chrono::milliseconds ttl);
+  /// As report, and from now on the job cannot be cancelled: its result becomes visible.
+  bool begin_publishing(const Job& job, int64_t lease_owner, std::chrono::milliseconds ttl);
   /// Ends the job; false: it was cancelled or taken over meanwhile.
   bool finish(const Job& job, int64_t lease_owner, JobState state);
-  /// false: it has ended already in another way.
+  /// false: it has ended already in another way, or is publishing.
   bool cancel(std::string_view id);
   /// Removes ended jobs older than `age`; returns how many.
   uint64_t sweep(std::chrono::milliseconds age);
 
  private:
+  bool renew(const Job& job, int64_t lease_owner, std::chrono::milliseconds ttl, bool publishing);
+
   db::Pool& pool_;
   const Clock& clock_;
 };

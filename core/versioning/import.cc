@@ -73,7 +73,7 @@ class ImportRun {
       if (!is_same(path, branch.root)) return false;
     }
     job_.progress = 0;
-    end_unchanged(branch.head);
+    end_without_commit(branch.head, kUnchanged);
     return true;
   }
 
@@ -92,8 +92,8 @@ class ImportRun {
     return at_end();
   }
 
-  void end_unchanged(const CommitId& head) {
-    job_.result = str_cat(view_of(head), kUnchanged);
+  void end_without_commit(const CommitId& head, std::string_view mark) {
+    job_.result = str_cat(view_of(head), mark);
     engine_.jobs.finish(job_, owner_, meta::JobState::kDone);
   }
 
@@ -135,7 +135,11 @@ class ImportRun {
           built.drained = clean_tokens(hold);
           built.root = splice(hold, nodes, at.root);
           head = hold.lease().head;
-          if (request_.if_changed && built.root.hash == hold.lease().root.hash) return std::nullopt;
+          // A run that died while it published may have done so: its commit is the head.
+          if ((request_.if_changed || job_.publishing) &&
+              built.root.hash == hold.lease().root.hash) {
+            return std::nullopt;
+          }
           built.parents = {hold.lease().head};
           built.committer = request_.commit.committer;
           built.message =
@@ -143,10 +147,11 @@ class ImportRun {
           built.metadata = request_.commit.metadata;
           built.metadata[std::string(kStrategyKey)] = "source-wins";
           built.date = request_.commit.date;
-          report();
+          reported_ = std::chrono::steady_clock::now();
+          if (!engine_.jobs.begin_publishing(job_, owner_, kJobLease)) throw Stopped{};
           return built;
         });
-    if (!commit) return end_unchanged(head);
+    if (!commit) return end_without_commit(head, job_.publishing ? "" : kUnchanged);
     engine_.repositories.set_metadata(
         repository_.id,
         {{std::string(kLastImportKey), std::to_string(to_seconds(commit->created))}}, {});

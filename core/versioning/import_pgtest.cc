@@ -195,6 +195,24 @@ std::string written(TestEngine& engine) {
   return std::string(rows.text(0, 0));
 }
 
+TEST_F(Import, CannotBeCancelledWhileItIsPublished) {
+  source("set/new", "y");
+  const ImportRequest request = prefix("local:///lake/set/", "raw");
+  const std::string id = start_import(*engine, repo, BranchName("main"), request);
+  auto job = (*engine).jobs.take("import", 1, std::chrono::seconds{30});
+  ASSERT_TRUE((*engine).jobs.begin_publishing(*job, 1, std::chrono::seconds{30}));
+  EXPECT_THROW(cancel_import(*engine, repo, BranchName("main"), id), Error);
+  // Its process publishes, here by another import of the same, and dies before it says so. Whoever
+  // takes the job over finds the commit and makes no second.
+  const ImportStatus published = run(request);
+  ASSERT_TRUE((*engine).jobs.begin_publishing(*job, 1, std::chrono::milliseconds{0}));
+  ASSERT_TRUE(run_one_import(*engine, {}));
+  const ImportStatus status = import_status(*engine, repo, BranchName("main"), id);
+  ASSERT_TRUE(status.completed) << status.error;
+  EXPECT_TRUE(status.changed);
+  EXPECT_EQ(status.commit->id, published.commit->id);
+}
+
 TEST_F(Import, OnRequestAnUnchangedSourceWritesNoNodeAndNoCommit) {
   for (int i = 0; i < 2000; ++i) source("set/" + std::to_string(10'000 + i), "x");
   engine.put(repo, "main", "other", "y");
