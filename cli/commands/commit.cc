@@ -3,6 +3,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/commit_record.h"
+#include "cli/commands/operation.h"
 #include "cli/session.h"
 #include "core/base/str_cat.h"
 
@@ -15,6 +16,7 @@ struct Options {
   std::vector<std::string> metadata;
   bool allow_empty = false;
   bool require_changes = false;
+  bool async = false;
 };
 
 void declare(Command& command, Options& options) {
@@ -23,7 +25,8 @@ void declare(Command& command, Options& options) {
       .option("-m,--message", options.message, "what changed and why")
       .option("--meta", options.metadata, "key=value to keep with the commit; again for more")
       .flag("--allow-empty", options.allow_empty, "commit even without changes")
-      .flag("--require-changes", options.require_changes, "fail when there are none");
+      .flag("--require-changes", options.require_changes, "fail when there are none")
+      .flag("--async", options.async, "do not wait: print the operation when it takes longer");
 }
 
 ExitCode run(Session& session, const Options& options) {
@@ -35,7 +38,9 @@ ExitCode run(Session& session, const Options& options) {
   const Answer answer = session.client.ask(
       {.method = Method::kPost,
        .path = api_path({"repositories", uri.repository, "branches", uri.ref, "commits"}),
+       .headers = options.async ? no_wait() : Pairs{},
        .json = body.dump()});
+  if (print_when_deferred(session, answer)) return ExitCode::kOk;
   if (says_no_changes(answer) && !options.require_changes) {
     print_no_changes(session.out, "Commit", str_cat("nothing to commit on ", to_string(uri)));
     return ExitCode::kOk;

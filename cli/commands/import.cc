@@ -6,6 +6,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/commit_record.h"
+#include "cli/duration.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/session.h"
@@ -71,21 +72,6 @@ std::string start(Session& session, const Uri& target, const Options& options) {
   if (!options.key.empty()) request.headers.emplace_back("Idempotency-Key", options.key);
   const Json answer = session.client.call(request);
   return answer.at("id").get<std::string>();
-}
-
-/// "90s", "30m", "2h", or a bare number of seconds.
-milliseconds parse_duration(const std::string& text) {
-  size_t digits = 0;
-  while (digits < text.size() && text[digits] >= '0' && text[digits] <= '9') ++digits;
-  constexpr size_t kDigitsMax = 9;
-  const std::string unit = text.substr(digits);
-  if (digits > 0 && digits <= kDigitsMax) {
-    const int64_t number = std::stoll(text.substr(0, digits));
-    if (unit.empty() || unit == "s") return std::chrono::seconds(number);
-    if (unit == "m") return std::chrono::minutes(number);
-    if (unit == "h") return std::chrono::hours(number);
-  }
-  throw usage_error(str_cat("reading duration \"", text, "\": expected 90s, 30m or 2h"));
 }
 
 std::string how_to_resume(const Uri& target, const std::string& id) {

@@ -3,6 +3,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/commit_record.h"
+#include "cli/commands/operation.h"
 #include "cli/session.h"
 #include "core/base/str_cat.h"
 
@@ -22,6 +23,10 @@ struct Options {
   bool squash = false;
   bool allow_empty = false;
   bool require_changes = false;
+  std::vector<std::string> take_source;
+  std::vector<std::string> take_destination;
+  std::vector<std::string> paths;
+  bool async = false;
 };
 
 void declare(Command& command, Options& options) {
@@ -34,7 +39,13 @@ void declare(Command& command, Options& options) {
               "source-wins or dest-wins: who is right where both changed")
       .flag("--squash", options.squash, "one commit without the source as a parent")
       .flag("--allow-empty", options.allow_empty, "commit even without changes")
-      .flag("--require-changes", options.require_changes, "fail when there are none");
+      .flag("--require-changes", options.require_changes, "fail when there are none")
+      .option("--take-source", options.take_source,
+              "glob of paths where the source is right in a conflict; again for more")
+      .option("--take-dest", options.take_destination,
+              "glob of paths where the destination is right; again for more")
+      .option("--path", options.paths, "merge only what matches this glob; again for more")
+      .flag("--async", options.async, "do not wait: print the operation when it takes longer");
 }
 
 Json body_of(const Options& options) {
@@ -43,6 +54,11 @@ Json body_of(const Options& options) {
             {"squash_merge", options.squash}};
   if (!options.message.empty()) body["message"] = options.message;
   if (!options.strategy.empty()) body["strategy"] = options.strategy;
+  for (const std::string& glob : options.take_source)
+    body["resolutions"].push_back({{"glob", glob}, {"take", "source"}});
+  for (const std::string& glob : options.take_destination)
+    body["resolutions"].push_back({{"glob", glob}, {"take", "dest"}});
+  if (!options.paths.empty()) body["paths"] = options.paths;
   return body;
 }
 
@@ -62,9 +78,9 @@ ExitCode print_conflicts(Session& session, const Uri& source, const Uri& destina
     if (item.value("type", "") == "conflict") paths.push_back(item.value("path", ""));
     return paths.size() < kConflictsShown;
   });
-  session.out.warn(
-      str_cat("tarn: merging ", to_string(source), " into ", to_string(destination),
-              ": both changed these paths; nothing was merged (--strategy says who wins)"));
+  session.out.warn(str_cat("tarn: merging ", to_string(source), " into ", to_string(destination),
+                           ": both changed these paths; nothing was merged (--strategy says who "
+                           "wins, --take-source and --take-dest by path)"));
   ListWriter rows = session.out.list("MergeConflict", {"path"});
   for (const Json& path : paths) rows.add({{"path", path}}, {path.get<std::string>()});
   rows.finish();
@@ -80,7 +96,9 @@ ExitCode run(Session& session, const Options& options) {
       session.client.ask({.method = Method::kPost,
                           .path = api_path({"repositories", source.repository, "refs", source.ref,
                                             "merge", destination.ref}),
+                          .headers = options.async ? no_wait() : Pairs{},
                           .json = body_of(options).dump()});
+  if (print_when_deferred(session, answer)) return ExitCode::kOk;
   if (is_merge_conflict(answer)) return print_conflicts(session, source, destination);
   if (says_no_changes(answer) && !options.require_changes) {
     print_no_changes(session.out, "Merge",

@@ -1,0 +1,137 @@
+// tarn op list | show | wait | cancel
+#include <algorithm>
+#include <chrono>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/commands.h"
+#include "cli/commands/list_record.h"
+#include "cli/commands/operation.h"
+#include "cli/duration.h"
+#include "cli/exit_code.h"
+#include "cli/session.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::cli {
+namespace {
+
+using std::chrono::seconds;
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr int kStatusAccepted = 202;
+/// What one request waits at most; proxies cut longer ones.
+constexpr seconds kWaitPerRequest{20};
+
+std::string operation_path(const std::string& id) { return api_path({"operations", id}); }
+
+bool has_ended(const Json& operation) {
+  const std::string state = operation.value("state", "");
+  return state != "running" && state != "cancelling";
+}
+
+void print_operation(Session& session, const Json& operation) {
+  std::vector<std::pair<std::string, std::string>> lines = {
+      {"operation", operation.value("id", "")},
+      {"state", operation.value("state", "")},
+      {"request", str_cat(operation.value("operation", ""), ' ', operation.value("target", ""))},
+      {"since", operation.value("created", "")}};
+  if (operation.contains("result")) lines.emplace_back("result", operation["result"].dump());
+  session.out.object("Operation", operation, lines);
+}
+
+/// What the request would have failed with.
+Error error_of(const Json& operation) {
+  const Json result = operation.value("result", Json::object());
+  return error_from({.status = operation.value("status", 500),
+                     .headers = {{"X-Tarn-Error", result.value("code", "")}},
+                     .body = result.dump()});
+}
+
+struct List {};
+void declare_list(Command&, List&) {}
+
+ExitCode list(Session& session, const List&) {
+  print_list(session, {.path = "/operations"}, "Operation",
+             {"operation", "state", "request", "since"}, [](const Json& item) -> Cells {
+               return {item.value("id", ""), item.value("state", ""),
+                       str_cat(item.value("operation", ""), ' ', item.value("target", "")),
+                       item.value("created", "")};
+             });
+  return ExitCode::kOk;
+}
+
+struct Target {
+  std::string id;
+};
+void declare_target(Command& command, Target& options) {
+  command.argument("ID", options.id, "as 202 answers and `op list` show it");
+}
+
+ExitCode show(Session& session, const Target& options) {
+  print_operation(session, session.client.call({.path = operation_path(options.id)}));
+  return ExitCode::kOk;
+}
+
+struct Wait {
+  std::string id;
+  std::string timeout;
+};
+void declare_wait(Command& command, Wait& options) {
+  command.argument("ID", options.id, "as 202 answers and `op list` show it")
+      .option("--timeout", options.timeout,
+              "stop waiting after 90s, 30m or 2h; the operation goes on");
+}
+
+ExitCode wait(Session& session, const Wait& options) {
+  const bool limited = !options.timeout.empty();
+  const auto deadline =
+      SteadyClock::now() + (limited ? parse_duration(options.timeout) : std::chrono::hours{0});
+  for (;;) {
+    seconds patience = kWaitPerRequest;
+    if (limited) {
+      const auto left = std::chrono::ceil<seconds>(deadline - SteadyClock::now());
+      patience = std::clamp(left, seconds{0}, kWaitPerRequest);
+    }
+    const Json operation = session.client.call(
+        {.path = operation_path(options.id),
+         .headers = {{"Prefer", str_cat("wait=", static_cast<uint64_t>(patience.count()))}}});
+    if (has_ended(operation)) {
+      if (operation.value("state", "") != "done") throw error_of(operation);
+      print_operation(session, operation);
+      return ExitCode::kOk;
+    }
+    if (limited && SteadyClock::now() >= deadline) {
+      throw Error(ErrorCode::kUnavailable, kReasonTimeout,
+                  str_cat("waiting for operation ", options.id, ": still ",
+                          operation.value("state", "running"), " after ", options.timeout,
+                          "; it goes on: tarn op wait ", options.id));
+    }
+  }
+}
+
+ExitCode cancel(Session& session, const Target& options) {
+  print_operation(session, session.client.call(
+                               {.method = Method::kDelete, .path = operation_path(options.id)}));
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+Pairs no_wait() { return {{"Prefer", "respond-async"}}; }
+
+bool print_when_deferred(Session& session, const Answer& answer) {
+  if (answer.status != kStatusAccepted) return false;
+  print_operation(session, Json::parse(answer.body));
+  return true;
+}
+
+void add_op_commands(CommandTree& tree) {
+  tree.group("op", "Requests that go on at the server");
+  tree.add<List>("op list", "List your operations, the newest first", declare_list, list);
+  tree.add<Target>("op show", "Show an operation and its result", declare_target, show);
+  tree.add<Wait>("op wait", "Wait for an operation; fails as its request would have", declare_wait,
+                 wait);
+  tree.add<Target>("op cancel", "Ask an operation to stop", declare_target, cancel);
+}
+
+}  // namespace tarn::cli

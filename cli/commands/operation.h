@@ -1,0 +1,13 @@
+// Operations: requests that go on at the server while nobody waits.
+#pragma once
+
+#include "cli/session.h"
+
+namespace tarn::cli {
+
+/// What makes the server answer at once when the work takes longer than a moment.
+Pairs no_wait();
+/// Whether the answer names an operation instead of a result; prints it when it does.
+bool print_when_deferred(Session& session, const Answer& answer);
+
+}  // namespace tarn::cli

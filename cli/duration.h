@@ -1,0 +1,12 @@
+// Spans of time as people type them.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+namespace tarn::cli {
+
+/// "90s", "30m", "2h", or a bare number of seconds. Throws a usage error.
+std::chrono::milliseconds parse_duration(const std::string& text);
+
+}  // namespace tarn::cli

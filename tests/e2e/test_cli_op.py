@@ -1,0 +1,43 @@
+"""tarn op, and what --async of other commands hands to it; merges that say who is right by path."""
+
+import pytest
+
+
+def test_a_commit_that_is_not_waited_for(cli, repo):
+    repo.branch("main").object("a").upload(data=b"1", mode="wb")
+    made = cli.json("commit", "main", "-m", "later", "--async")
+    if made["kind"] == "Operation":
+        ended = cli.json("op", "wait", made["id"], "--timeout", "60s")
+        assert ended["state"] == "done" and ended["result"]["message"] == "later"
+        assert cli.json("op", "show", made["id"])["status"] == 201
+        assert made["id"] in [item["id"] for item in cli.json("op", "list")["items"]]
+        assert "has ended" in cli.run("op", "cancel", made["id"], status=6).talk
+    assert [commit.message for commit in repo.branch("main").log()][0] == "later"
+
+
+def test_an_unknown_operation_is_not_found(cli):
+    for verb in ("show", "wait", "cancel"):
+        assert "operation not found" in cli.run("op", verb, "0" * 20, status=4).talk
+
+
+@pytest.mark.parametrize("side, expected", [("--take-source", b"theirs"), ("--take-dest", b"ours")])
+def test_a_merge_says_who_is_right_by_path(cli, repo, side, expected):
+    main = repo.branch("main")
+    main.object("conf/a").upload(data=b"base", mode="wb")
+    main.commit("base")
+    dev = repo.branch("dev").create("main")
+    for branch, data in ((main, b"ours"), (dev, b"theirs")):
+        branch.object("conf/a").upload(data=data, mode="wb")
+        branch.commit("change")
+    assert "conf/a" in cli.run("merge", "dev", "main", status=6).text
+    cli.run("merge", "dev", "main", side, "conf/**")
+    assert main.object("conf/a").reader(mode="rb").read() == expected
+
+
+def test_a_merge_of_some_paths(cli, repo):
+    dev = repo.branch("dev").create("main")
+    for key in ("models/m", "notes"):
+        dev.object(key).upload(data=b"x", mode="wb")
+    dev.commit("both")
+    cli.run("merge", "dev", "main", "--path", "models/**")
+    assert [item.path for item in repo.branch("main").objects()] == ["models/m"]
