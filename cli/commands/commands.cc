@@ -20,6 +20,7 @@ void add_commands(CommandTree& tree) {
   add_show_command(tree);
   add_annotate_command(tree);
   add_revert_commands(tree);
+  add_checkout_path_command(tree);
   add_import_commands(tree);
   add_fs_commands(tree);
   add_auth_commands(tree);

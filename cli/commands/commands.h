@@ -25,6 +25,7 @@ void add_annotate_command(CommandTree& tree);
 void add_pr_commands(CommandTree& tree);
 void add_op_commands(CommandTree& tree);
 void add_revert_commands(CommandTree& tree);
+void add_checkout_path_command(CommandTree& tree);
 void add_import_commands(CommandTree& tree);
 void add_fs_commands(CommandTree& tree);  ///< with the four below
 void add_fs_copy_commands(CommandTree& tree);

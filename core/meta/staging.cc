@@ -87,7 +87,7 @@ constexpr db::Query kDrain{"staging_drain_rows", R"sql(
   SELECT DISTINCT ON (p.key) p.key, p.kind, p.val, t.token
   FROM unnest($1::bigint[]) AS t(token),
   LATERAL (
-    SELECT key, kind, val FROM staging WHERE token = t.token AND key > $2 ORDER BY key LIMIT $3) p
+    SELECT key, kind, val FROM staging WHERE token = t.token AND key >= $2 ORDER BY key LIMIT $3) p
   ORDER BY p.key, t.token DESC LIMIT $3)sql"};
 
 constexpr db::Query kFindRow{"staging_find_row",
@@ -377,11 +377,11 @@ std::vector<StagedRange> Staging::delete_ranges(const std::vector<int64_t>& toke
 }
 
 std::vector<StagedRow> Staging::drain(const std::vector<int64_t>& tokens, bool has_ranges,
-                                      std::string* after, uint32_t limit) {
+                                      std::string* begin, uint32_t limit) {
   std::vector<StagedRow> out;
   std::vector<StagedRange> ranges;
   if (has_ranges) ranges = ranges_from(pool_.run(kSelectRanges, {tokens}, db::Pool::Retry::kRead));
-  const db::Rows rows = pool_.run(kDrain, {tokens, db::Bytes{*after}, static_cast<int64_t>(limit)},
+  const db::Rows rows = pool_.run(kDrain, {tokens, db::Bytes{*begin}, static_cast<int64_t>(limit)},
                                   db::Pool::Retry::kRead);
   out.reserve(rows.size());
   for (size_t row = 0; row < rows.size(); ++row) {
@@ -390,7 +390,9 @@ std::vector<StagedRow> Staging::drain(const std::vector<int64_t>& tokens, bool h
     if (range != nullptr && range->token > rows.integer(row, 3)) continue;
     out.push_back({std::string(key), entry_of(rows.integer(row, 1), rows.bytes(row, 2))});
   }
-  *after = rows.size() < limit ? std::string() : std::string(rows.bytes(rows.size() - 1, 0));
+  begin->clear();
+  // No string lies between a key and the key with a NUL behind it.
+  if (rows.size() == limit) *begin = std::string(rows.bytes(rows.size() - 1, 0)) + '\0';
   return out;
 }
 
@@ -413,10 +415,10 @@ bool Staging::fold(BranchId branch, int64_t lease_owner, const std::function<voi
   bool has_ranges = false;
   const int64_t folded = begin_fold(branch, lease_owner, &frozen, &has_ranges);
   if (folded == 0) return false;
-  std::string after;
+  std::string begin;
   do {
     on_page();
-    const std::vector<StagedRow> rows = drain(frozen, has_ranges, &after, kFoldRowsPerPage);
+    const std::vector<StagedRow> rows = drain(frozen, has_ranges, &begin, kFoldRowsPerPage);
     std::vector<std::string> bytes;
     bytes.reserve(rows.size());
     std::vector<db::Bytes> keys, values;
@@ -428,7 +430,7 @@ bool Staging::fold(BranchId branch, int64_t lease_owner, const std::function<voi
       values.push_back({bytes.back()});
     }
     pool_.run(kInsertFolded, {folded, keys, kinds, values}, db::Pool::Retry::kWrite);
-  } while (!after.empty());
+  } while (!begin.empty());
   const std::vector<StagedRange> deletes =
       has_ranges ? delete_ranges(frozen) : std::vector<StagedRange>{};
   for (const StagedRange& range : deletes) {

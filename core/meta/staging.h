@@ -105,10 +105,10 @@ class Staging {
 
   /// Ranges of keys of the tree that these frozen tokens delete: disjoint, ascending.
   std::vector<StagedRange> delete_ranges(const std::vector<int64_t>& tokens);
-  /// The effective rows of frozen tokens behind `*after`, newest per key, byte order. Reads at most
-  /// `limit` rows and moves `*after` on; "" when nothing is left.
+  /// The effective rows of frozen tokens from `*begin` on, newest per key, byte order. Reads at
+  /// most `limit` rows and moves `*begin` on; "" when nothing is left.
   std::vector<StagedRow> drain(const std::vector<int64_t>& tokens, bool has_ranges,
-                               std::string* after, uint32_t limit);
+                               std::string* begin, uint32_t limit);
 
   /// Copies the effective rows of frozen tokens into one new token and puts it in their place.
   /// false: the lease was lost (the copy is then swept as retired).

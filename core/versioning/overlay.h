@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/db/pool.h"
+#include "core/meta/branches.h"
 #include "core/meta/node_store.h"
 #include "core/meta/staging.h"
 #include "core/tree/cursor.h"
@@ -44,6 +45,11 @@ class StagedRows {
   size_t at_ = 0;
   bool ran_out_ = false;
 };
+
+/// What the sealed tokens of a held branch hold; over the lease's tree that is what the branch
+/// showed when it was sealed. No connection is kept between pages. `engine` outlives it, the hold
+/// as well.
+StagedRows frozen_rows(Engine& engine, const meta::BranchLease& lease);
 
 /// Visible entries in key order. One thread at a time.
 class OverlayCursor {

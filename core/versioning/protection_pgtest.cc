@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
+#include "core/versioning/checkout.h"
 #include "core/versioning/import.h"
 #include "core/versioning/merge.h"
 #include "core/versioning/move.h"
@@ -105,6 +106,10 @@ class Protection : public ::testing::Test {
            request.source = "a";
            request.destination = "moved";
            move_objects(e, repo, kDev, request);
+         }},
+        {kStage, no_write,
+         [this, &e] {
+           checkout_paths(e, repo, kDev, {.ref = "main", .paths = PathScope({"**"})});
          }},
         {kReset, no_write, [this, &e] { reset_object(e, repo, kDev, Key("k"), false); }},
         {kReset, no_write, [this, &e] { reset_prefix(e, repo, kDev, "k", false); }},

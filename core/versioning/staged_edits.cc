@@ -24,9 +24,9 @@ std::optional<tree::Edit> StagedEdits::next() {
   while (at_ == page_.size()) {
     if (last_page_) return std::nullopt;
     if (on_page_) on_page_();
-    page_ = engine_.staging.drain(tokens_, has_ranges_, &after_, kRowsPerPage);
+    page_ = engine_.staging.drain(tokens_, has_ranges_, &begin_, kRowsPerPage);
     at_ = 0;
-    last_page_ = after_.empty();
+    last_page_ = begin_.empty();
   }
   meta::StagedRow& row = page_[at_++];
   return tree::Edit{std::move(row.key), std::move(row.entry)};

@@ -31,7 +31,7 @@ class StagedEdits final : public tree::EditSource {
   const std::function<void()> on_page_;
   std::vector<meta::StagedRow> page_;
   size_t at_ = 0;
-  std::string after_;
+  std::string begin_;
   bool last_page_ = false;
 };
 

@@ -192,6 +192,7 @@ const std::vector<Row>& rows() {
     {"getTagProtectionRules", "", "", {{"branches:GetBranchProtectionRules", "repository/data"}}},
     {"setTagProtectionRules", "", "[]", {{"branches:SetBranchProtectionRules", "repository/data"}}},
     {"moveObjects", "", R"({"src_prefix":"dir/a/","dest_prefix":"dir/b/"})", {{"fs:ReadObject", "repository/data/object/dir/a/"}, {"fs:DeleteObject", "repository/data/object/dir/a/"}, {"fs:WriteObject", "repository/data/object/dir/b/"}}},
+    {"checkoutPath", "", R"({"ref":"main","paths":["dir/**"]})", {{"fs:ListObjects", "repository/data"}}},
     {"summariseDiff", "", "", {{"fs:ListObjects", "repository/data"}}},
     {"listMergeConflicts", "", "", {{"fs:ListObjects", "repository/data"}}},
     {"listPullRequestApprovals", "", "", {{"pr:ReadPullRequest", "repository/data"}}},
@@ -412,6 +413,32 @@ TEST_F(Authorisation, AMoveOfAPrefixAsksAboutEveryObjectBelowIt) {
   }
   expect_let_in(row, {kEverything}, "everything");
   EXPECT_EQ(engine.keys(data, "topic"), "dir/b/1 dir/b/secret/2");
+}
+
+// Tried without asking about each key: what was protected was replaced and deleted.
+TEST_F(Authorisation, ACheckoutAsksAboutEveryObjectThatItChanges) {
+  const RepositoryName data = engine.make_repository("data");
+  engine.put(data, "main", "dir/secret/1", "of main");
+  engine.commit(data, "main");
+  engine.branch(data, "topic", "main");
+  engine.put(data, "topic", "dir/secret/1", "of topic");
+  engine.put(data, "topic", "dir/secret/2", "of topic");
+  const Row row{"checkoutPath", "", R"({"ref":"main","paths":["dir/**"]})", {}};
+  const auto denied = [](std::string action, std::string_view object) {
+    return auth::Statement{auth::Statement::Effect::kDeny,
+                           {std::move(action)},
+                           {arn_of("repository/data/object/" + std::string(object))},
+                           {}};
+  };
+  for (const auto& [action, object] :
+       {std::pair{"fs:ReadObject", "dir/secret/1"}, std::pair{"fs:WriteObject", "dir/secret/1"},
+        std::pair{"fs:DeleteObject", "dir/secret/2"}}) {
+    expect_refused(row, {kEverything, denied(action, object)}, action);
+    EXPECT_EQ(engine.keys(data, "topic"), "dir/secret/1 dir/secret/2");
+  }
+  expect_let_in(row, {kEverything, denied("fs:DeleteObject", "dir/secret/1")}, "what is needed");
+  EXPECT_EQ(engine.keys(data, "topic"), "dir/secret/1");
+  EXPECT_EQ(engine.read(data, "topic", "dir/secret/1"), "of main");
 }
 
 // Tried without asking about the dumped repository: its objects could be read by anyone with a

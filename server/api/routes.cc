@@ -271,6 +271,7 @@ constexpr Route kRoutes[] = {
     {kPost, TARN_PULL "/approvals", "approvePullRequest", needs(kWritePullRequest, on_repository), approve_pull_request, may_take_json<json::parse_approve>()},
     {kDelete, TARN_PULL "/approvals", "withdrawPullRequestApproval", needs(kWritePullRequest, on_repository), withdraw_approval},
     {kGet, TARN_REF "/objects/search", "searchObjects", needs(kListObjects, on_repository), search_objects, takes(kAmount, kUserMetadata, kPresign, kGlob, kMinSize, kMaxSize, kModifiedAfter, kModifiedBefore)},
+    {kPost, TARN_BRANCH "/checkout-path", "checkoutPath", needs(kListObjects, on_repository), checkout_path, takes_json<json::parse_checkout_path>()},
 };
 // clang-format on
 

@@ -24,3 +24,25 @@ def test_refs_are_dumped_and_restored(cli, repo, tmp_path):
     cli.run("refs", "restore", "-", copy, stdin=b"{}", status=2)
     cli.run("refs", "restore", tmp_path / "absent", copy, status=4)
     cli.run("refs", "dump", "no-such-repository", status=4)
+
+
+def test_paths_are_checked_out_of_another_ref(cli, repo):
+    for path in ("models/a", "models/b", "code/x"):
+        repo.branch("main").object(path).upload(b"one")
+    cli.run("commit", "main", "-m", "one")
+    cli.run("tag", "create", "v1", "main")
+    repo.branch("main").object("models/a").upload(b"two")
+    repo.branch("main").object("code/x").upload(b"two")
+    repo.branch("main").object("models/c").upload(b"two")
+    done = cli.json("checkout-path", "v1", "models/*", "--branch", "main")
+    assert {key: done[key] for key in ("kind", "written", "deleted", "unchanged")} == {
+        "kind": "Checkout", "written": 1, "deleted": 1, "unchanged": 1}
+    assert cli.run("fs", "cat", f"tarn://{repo.id}/main/models/a").out == b"one"
+    assert cli.run("fs", "cat", f"tarn://{repo.id}/main/code/x").out == b"two"
+    cli.run("branch", "create", "dev", "-s", "v1")
+    cli.run("checkout-path", "main", "code/**", "models/a", "--branch", "dev")
+    assert cli.run("fs", "cat", f"tarn://{repo.id}/dev/code/x").out == b"two"
+    cli.run("checkout-path", "absent", "**", "--branch", "dev", status=4)
+    cli.run("checkout-path", "v1", "[a", "--branch", "dev", status=1)
+    cli.run("checkout-path", "v1", "--branch", "dev", status=2)
+    cli.run("checkout-path", "v1", "**", status=2)

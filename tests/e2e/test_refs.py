@@ -1,4 +1,4 @@
-"""What Tarn adds to branches beyond the wire format: conflicts in pages, merges settled by pattern, moves."""
+"""What Tarn adds to branches beyond the wire format: conflicts in pages, merges settled by pattern, moves, checkouts of paths."""
 
 import time
 
@@ -66,6 +66,38 @@ def test_a_moved_prefix_keeps_its_objects_addresses(tarn, lake):
     assert [o.path for o in main.objects()] == ["clean/v1/1", "clean/v1/2", "keep"]
     assert [main.object(p).stat().physical_address for p in ("clean/v1/1", "clean/v1/2")] == addresses
     assert text(main, "clean/v1/2") == "two"
+
+
+def test_paths_are_checked_out_of_any_ref(tarn, lake):
+    rest = clients.Rest(tarn)
+    main = lake.branch("main")
+    put(main, models__a="1", models__b="1", code__x="1")
+    main.commit("one")
+    lake.tag("v1").create("main")
+    dev = lake.branch("dev").create("main")
+    put(dev, models__a="dev", models__c="dev", code__x="dev")
+    main.object("models/b").delete()
+    url = f"/repositories/{lake.id}/branches/main/checkout-path"
+
+    def checkout(ref, *paths):
+        answer = rest("POST", url, json={"ref": ref, "paths": list(paths)})
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    assert checkout("dev", "models/**") == {"written": 3, "deleted": 0, "unchanged": 0}
+    assert [(c.type, c.path) for c in main.uncommitted()] == [("changed", "models/a"), ("added", "models/c")]
+    assert main.object("models/c").stat().physical_address == dev.object("models/c").stat().physical_address
+    assert [text(main, p) for p in ("models/a", "code/x")] == ["dev", "1"]
+    main.commit("models of dev")
+    assert checkout("v1", "*/[ac]") == {"written": 1, "deleted": 1, "unchanged": 0}
+    assert [o.path for o in main.objects()] == ["code/x", "models/a", "models/b"]
+    assert checkout("main@", "**") == {"written": 2, "deleted": 0, "unchanged": 2}
+    assert list(main.uncommitted()) == []
+    for body, field in (({"ref": "v1", "paths": []}, "paths"), ({"ref": "v1", "paths": ["[a"]}, "paths"),
+                        ({"paths": ["a"]}, "ref")):
+        answer = rest("POST", url, json=body)
+        assert (answer.status_code, field in answer.json()["message"]) == (400, True), answer.text
+    assert rest("POST", url, json={"ref": "absent", "paths": ["a"]}).status_code == 404
 
 
 def test_moving_many_objects_is_quick(tarn, lake, long_tests):

@@ -140,6 +140,7 @@ http::Response delete_object(const Context& context, Call& call);
 http::Response delete_objects(const Context& context, Call& call);
 http::Response copy_object(const Context& context, Call& call);
 http::Response move_objects(const Context& context, Call& call);
+http::Response checkout_path(const Context& context, Call& call);
 http::Response update_user_metadata(const Context& context, Call& call);
 
 // staging.cc

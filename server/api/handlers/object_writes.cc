@@ -1,5 +1,6 @@
 #include "core/auth/resource.h"
 #include "core/base/error.h"
+#include "core/versioning/checkout.h"
 #include "core/versioning/move.h"
 #include "core/versioning/objects.h"
 #include "core/versioning/repositories.h"
@@ -159,6 +160,26 @@ http::Response move_objects(const Context& context, Call& call) {
                                                    .force = given.force,
                                                    .check = check});
   return json_response(200, json::moved_body(moved));
+}
+
+http::Response checkout_path(const Context& context, Call& call) {
+  json::CheckoutPath given = json::parse_checkout_path(call.body->root());
+  const std::string& repository = call.path("repository");
+  const auto check = [&](const Key& key, bool deleted) {
+    const std::string object = auth::object_arn(repository, key.str());
+    if (deleted) {
+      call.demand(auth::Action::kDeleteObject, object);
+    } else {
+      call.demand(auth::Action::kReadObject, object);
+      call.demand(auth::Action::kWriteObject, object);
+    }
+  };
+  return json_response(200, json::checkout_body(versioning::checkout_paths(
+                                context.engine, call.repository(), call.branch(),
+                                {.ref = std::move(given.ref),
+                                 .paths = std::move(given.paths),
+                                 .force = given.force,
+                                 .check = check})));
 }
 
 http::Response update_user_metadata(const Context& context, Call& call) {

@@ -499,6 +499,18 @@ TEST(Codecs, AMoveNamesTwoPathsOrTwoPrefixes) {
   }
 }
 
+TEST(Codecs, ACheckoutNamesARefAndPatterns) {
+  const auto given = parsed(parse_checkout_path, R"({"ref":"v1~1","paths":["a/**","b"]})");
+  EXPECT_EQ(given.ref, "v1~1");
+  EXPECT_TRUE(given.paths.contains("a/x/y"));
+  EXPECT_FALSE(given.force);
+  for (const char* bad : {"{}", R"({"ref":"a"})", R"({"paths":["a"]})", R"({"ref":"a","paths":[]})",
+                          R"({"ref":"a","paths":"a"})", R"({"ref":"a","paths":["[a"]})",
+                          R"({"ref":"a","paths":[1]})", R"({"ref":"a","paths":["a"],"force":1})"}) {
+    EXPECT_NE(failure(parse_checkout_path, bad), "") << bad;
+  }
+}
+
 TEST(Statistics, AreCheckedForTheirShape) {
   const auto said = [](std::string_view body) {
     try {

@@ -1,16 +1,10 @@
 #include "server/api/json/merge.h"
 
 #include "core/base/str_cat.h"
+#include "server/api/json/path_scope.h"
 
 namespace tarn::api::json {
 namespace {
-
-Glob glob_of(const Value& value) {
-  const std::string text = value.text();
-  const std::string problem = Glob::problem(text);
-  if (!problem.empty()) value.fail(problem);
-  return Glob(text);
-}
 
 std::vector<versioning::ConflictResolution> resolutions_of(const Value& body) {
   std::vector<versioning::ConflictResolution> out;
@@ -24,21 +18,9 @@ std::vector<versioning::ConflictResolution> resolutions_of(const Value& body) {
     const Value take = item.at("take");
     const std::string side = take.text();
     if (side != "source" && side != "dest") take.fail("must be source or dest");
-    out.push_back({.glob = glob_of(item.at("glob")), .take_source = side == "source"});
+    out.push_back({.glob = parse_glob(item.at("glob")), .take_source = side == "source"});
   }
   return out;
-}
-
-std::optional<PathScope> paths_of(const Value& body) {
-  const std::optional<Value> given = body.find("paths");
-  if (!given) return std::nullopt;
-  const std::vector<Value> items = given->items();
-  if (items.empty() || items.size() > kPathPatternsMax) {
-    given->fail(str_cat("must have 1 to ", kPathPatternsMax, " items"));
-  }
-  std::vector<std::string> patterns;
-  for (const Value& item : items) patterns.push_back(glob_of(item).pattern());
-  return PathScope(patterns);
 }
 
 void write_side(Writer& out, std::string_view name, const std::optional<Entry>& entry) {
@@ -60,7 +42,8 @@ Merge parse_merge(const Value& body) {
           .metadata = body.map_or_empty("metadata"),
           .strategy = body.text_or_empty("strategy"),
           .resolutions = resolutions_of(body),
-          .paths = paths_of(body),
+          .paths =
+              body.find("paths") ? std::optional(parse_path_scope(body.at("paths"))) : std::nullopt,
           .force = body.flag("force"),
           .allow_empty = body.flag("allow_empty"),
           .squash = body.flag("squash_merge"),

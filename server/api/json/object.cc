@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "server/api/json/moment.h"
+#include "server/api/json/path_scope.h"
 
 namespace tarn::api::json {
 namespace {
@@ -124,6 +125,22 @@ std::string moved_body(uint64_t objects) {
   Writer out;
   out.begin_object();
   out.number("moved", static_cast<int64_t>(objects));
+  out.end_object();
+  return std::move(out).take();
+}
+
+CheckoutPath parse_checkout_path(const Value& body) {
+  return {.ref = body.at("ref").text(),
+          .paths = parse_path_scope(body.at("paths")),
+          .force = body.flag("force")};
+}
+
+std::string checkout_body(const versioning::CheckoutCounts& counts) {
+  Writer out;
+  out.begin_object();
+  out.number("deleted", static_cast<int64_t>(counts.deleted));
+  out.number("unchanged", static_cast<int64_t>(counts.unchanged));
+  out.number("written", static_cast<int64_t>(counts.written));
   out.end_object();
   return std::move(out).take();
 }

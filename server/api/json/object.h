@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "core/model/entry.h"
+#include "core/model/path_scope.h"
+#include "core/versioning/checkout.h"
 #include "server/api/json/document.h"
 #include "server/api/json/writer.h"
 
@@ -49,6 +51,15 @@ struct MoveObjects {
 };
 MoveObjects parse_move_objects(const Value& body);
 std::string moved_body(uint64_t objects);
+
+/// Tarn's own: {ref, paths}.
+struct CheckoutPath {
+  std::string ref;
+  PathScope paths;
+  bool force = false;
+};
+CheckoutPath parse_checkout_path(const Value& body);
+std::string checkout_body(const versioning::CheckoutCounts& counts);
 /// StorageURI.
 std::string storage_uri_body(std::string_view location);
 

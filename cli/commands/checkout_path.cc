@@ -1,0 +1,46 @@
+// tarn checkout-path
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/commands.h"
+#include "cli/session.h"
+
+namespace tarn::cli {
+namespace {
+
+struct Options {
+  std::string ref;
+  std::vector<std::string> globs;
+};
+
+void declare(Command& command, Options& options) {
+  command.argument("REF", options.ref, "tarn://repository/ref, or a ref in --repo")
+      .arguments("GLOB", options.globs,
+                 "paths to take, as \"models/**\"; those that the ref lacks are deleted");
+}
+
+ExitCode run(Session& session, const Options& options) {
+  const Uri source = session.ref(options.ref);
+  const Uri branch = ref_uri("", {source.repository, session.settings.branch.value});
+  const Answer answer = session.client.ask(
+      {.method = Method::kPost,
+       .path =
+           api_path({"repositories", branch.repository, "branches", branch.ref, "checkout-path"}),
+       .json = Json{{"ref", source.ref}, {"paths", options.globs}}.dump()});
+  if (!answer.ok()) throw error_from(answer);
+  const Json counts = Json::parse(answer.body);
+  session.out.object("Checkout", counts,
+                     {{"written", counts.at("written").dump()},
+                      {"deleted", counts.at("deleted").dump()},
+                      {"unchanged", counts.at("unchanged").dump()}});
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void add_checkout_path_command(CommandTree& tree) {
+  tree.add<Options>("checkout-path",
+                    "Stage on --branch what another ref has at some paths; no bytes move", declare,
+                    run);
+}
+
+}  // namespace tarn::cli

@@ -1,0 +1,169 @@
+#include "core/versioning/checkout.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+#include "core/meta/node_store.h"
+#include "core/meta/staged_batch.h"
+#include "core/meta/writer.h"
+#include "core/versioning/branch_hold.h"
+#include "core/versioning/fold.h"
+#include "core/versioning/overlay.h"
+#include "core/versioning/protection.h"
+#include "core/versioning/refs.h"
+#include "core/versioning/repositories.h"
+
+namespace tarn::versioning {
+namespace {
+
+constexpr size_t kRowsPerPage = 10'000;
+constexpr uint64_t kKeysPerLook = 10'000;
+constexpr int kCheckoutAttemptsMax = 5;
+
+/// One attempt with the branch held, and the other branch as well when the ref means what it shows:
+/// what both show is frozen, so it can be read without a transaction.
+class CheckoutAttempt {
+ public:
+  CheckoutAttempt(Engine& engine, const Branch& branch, const ResolvedRef& source,
+                  const CheckoutRequest& request)
+      : engine_(engine), branch_(branch), source_(source), request_(request) {
+    const bool other = source.staged && source.branch->id != branch.id;
+    // The lower id first: two checkouts do not wait for each other.
+    if (other && source.branch->id < branch.id)
+      source_hold_.emplace(engine, source.branch->id, true);
+    hold_.emplace(engine, branch.id, /*rotate=*/true);
+    if (other && !source_hold_) source_hold_.emplace(engine, source.branch->id, /*rotate=*/true);
+  }
+
+  /// nullopt = overtaken.
+  std::optional<CheckoutCounts> run() {
+    meta::StagedBatch batch(engine_.pool, engine_.writer);
+    compare(batch);
+    release_source();
+    if (counts_.written + counts_.deleted == 0) return counts_;
+    switch (
+        batch.publish(branch_.id, branch_.settings_version, hold_->lease(), concerned_ranges())) {
+      case meta::StagedBatch::Outcome::kDone:
+        fold_if_long(engine_, branch_.id, *hold_);
+        return counts_;
+      case meta::StagedBatch::Outcome::kOvertaken:
+      case meta::StagedBatch::Outcome::kLeaseLost:
+        break;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  OverlayCursor frozen(const meta::BranchLease& lease) {
+    return {engine_.nodes, lease.root, frozen_rows(engine_, lease)};
+  }
+  OverlayCursor source_cursor() {
+    if (source_hold_) return frozen(source_hold_->lease());
+    if (source_.staged) return frozen(hold_->lease());
+    return {engine_.nodes, source_.commit.root, {}};
+  }
+
+  void compare(meta::StagedBatch& batch) {
+    OverlayCursor theirs = source_cursor();
+    OverlayCursor ours = frozen(hold_->lease());
+    auto at = request_.paths.skip_to("");
+    theirs.seek(*at);
+    ours.seek(*at);
+    while (theirs.valid() || ours.valid()) {
+      const std::string key = !ours.valid()     ? theirs.key()
+                              : !theirs.valid() ? ours.key()
+                                                : std::min(theirs.key(), ours.key());
+      keep_alive();
+      at = request_.paths.skip_to(key);
+      if (!at) break;
+      if (*at != key) {
+        theirs.seek(*at);
+        ours.seek(*at);
+        continue;
+      }
+      const bool is_theirs = theirs.valid() && theirs.key() == key;
+      const bool is_ours = ours.valid() && ours.key() == key;
+      if (request_.paths.contains(key)) {
+        settle(key, is_theirs ? std::optional(theirs.entry()) : std::nullopt,
+               is_ours ? std::optional(ours.entry()) : std::nullopt);
+        if (rows_.size() == kRowsPerPage) add_rows(batch);
+      }
+      if (is_theirs) theirs.next();
+      if (is_ours) ours.next();
+    }
+    add_rows(batch);
+  }
+
+  void settle(const std::string& key, std::optional<Entry> theirs,
+              const std::optional<Entry>& ours) {
+    if (++keys_ > kCheckoutKeysMax) {
+      throw_invalid(str_cat("checking out \"", request_.ref, "\": more than ", kCheckoutKeysMax,
+                            " keys match, check out parts of them"));
+    }
+    if (theirs && ours && same_content(*theirs, *ours)) {
+      ++counts_.unchanged;
+      return;
+    }
+    if (request_.check) request_.check(Key(key), !theirs);
+    ++(theirs ? counts_.written : counts_.deleted);
+    rows_.push_back({key, std::move(theirs)});
+  }
+
+  void add_rows(meta::StagedBatch& batch) {
+    batch.add(rows_);
+    rows_.clear();
+  }
+
+  void keep_alive() {
+    if (++looked_ % kKeysPerLook != 0) return;
+    hold_->keep_alive();
+    if (source_hold_) source_hold_->keep_alive();
+  }
+
+  void release_source() {
+    if (!source_hold_) return;
+    fold_if_long(engine_, source_.branch->id, *source_hold_);
+    source_hold_.reset();
+  }
+
+  std::vector<meta::KeyRange> concerned_ranges() const {
+    std::vector<meta::KeyRange> out;
+    for (const Glob& glob : request_.paths.patterns()) {
+      out.push_back({glob.prefix(), prefix_end(glob.prefix())});
+    }
+    return out;
+  }
+
+  Engine& engine_;
+  const Branch& branch_;
+  const ResolvedRef& source_;
+  const CheckoutRequest& request_;
+  std::optional<BranchHold> source_hold_;
+  std::optional<BranchHold> hold_;
+  std::vector<meta::StagedRow> rows_;
+  CheckoutCounts counts_;
+  uint64_t keys_ = 0;
+  uint64_t looked_ = 0;
+};
+
+}  // namespace
+
+CheckoutCounts checkout_paths(Engine& engine, const RepositoryName& repository,
+                              const BranchName& branch, const CheckoutRequest& request) {
+  const Repository repo = get_repository(engine, repository);
+  check_writable(repo, request.force);
+  const meta::Writer::Operation operation(engine.writer);
+  for (int attempt = 0; attempt < kCheckoutAttemptsMax; ++attempt) {
+    const Branch target = get_branch(engine, repository, branch);
+    check_branch_action(engine, repo.id, target, BranchAction::kStage);
+    const ResolvedRef source = resolve(engine, repository, request.ref);
+    if (const auto counts = CheckoutAttempt(engine, target, source, request).run()) return *counts;
+  }
+  throw Error(ErrorCode::kConflict, "too_many_attempts", "Too many attempts, try again later");
+}
+
+}  // namespace tarn::versioning

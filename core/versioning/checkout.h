@@ -1,0 +1,40 @@
+// Some paths of a branch as another ref has them: no byte moves.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "core/model/names.h"
+#include "core/model/path_scope.h"
+#include "core/versioning/engine.h"
+
+namespace tarn::versioning {
+
+/// Keys, of the branch or the ref, that one checkout may concern; beyond it, check out parts.
+constexpr uint64_t kCheckoutKeysMax = 1'000'000;
+
+struct CheckoutRequest {
+  /// As readers take it: a branch means what it shows, with what is staged.
+  std::string ref;
+  PathScope paths;
+  bool force = false;  ///< also in a read-only repository
+  /// Asked for every key that changes; throws to refuse the checkout. May be empty.
+  std::function<void(const Key&, bool deleted)> check{};
+};
+
+struct CheckoutCounts {
+  uint64_t written = 0;
+  uint64_t deleted = 0;
+  uint64_t unchanged = 0;  ///< the same content was there already
+};
+
+/// Stages that the branch shows what the ref shows for the keys of `paths`, all of them at one
+/// moment: keys that only the branch has are deleted. Both are of one moment each. Entries keep
+/// their attributes and times. Throws: not_found (repository, branch, ref), invalid_argument (more
+/// than kCheckoutKeysMax), permission_denied (read-only, protected), conflict (reason
+/// "too_many_attempts": others kept writing there; "branch_locked").
+CheckoutCounts checkout_paths(Engine& engine, const RepositoryName& repository,
+                              const BranchName& branch, const CheckoutRequest& request);
+
+}  // namespace tarn::versioning
