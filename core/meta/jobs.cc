@@ -138,6 +138,13 @@ bool Jobs::finish(const Job& job, int64_t lease_owner, JobState state) {
              .affected() == 1;
 }
 
+bool Jobs::finish(db::Connection& connection, const Job& job, int64_t lease_owner, JobState state) {
+  return connection
+             .run(kFinish, {job.id, lease_owner, text_of(state), job.progress,
+                            db::Bytes{job.result}, job.error, to_millis(clock_.now())})
+             .affected() == 1;
+}
+
 bool Jobs::cancel(std::string_view id) {
   if (pool_.run(kCancel, {id, to_millis(clock_.now())}, db::Pool::Retry::kWrite).affected() == 1)
     return true;

@@ -51,6 +51,8 @@ class Jobs {
   bool begin_publishing(const Job& job, int64_t lease_owner, std::chrono::milliseconds ttl);
   /// Ends the job; false: it was cancelled or taken over meanwhile.
   bool finish(const Job& job, int64_t lease_owner, JobState state);
+  /// Ends it in a transaction of the caller, together with what it did.
+  bool finish(db::Connection& connection, const Job& job, int64_t lease_owner, JobState state);
   /// false: it has ended already in another way, or is publishing.
   bool cancel(std::string_view id);
   /// Removes ended jobs older than `age`; returns how many.

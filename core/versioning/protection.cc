@@ -57,11 +57,14 @@ bool is_blocked(Engine& engine, RepositoryId repository, const Branch& branch,
       .has_value();
 }
 
-void check_tag(Engine& engine, RepositoryId repository, const TagName& tag, std::string_view verb,
-               bool TagRule::*may) {
+std::vector<TagRule> tag_rules(Engine& engine, RepositoryId repository) {
   const auto body = engine.settings.find(repository, meta::SettingKind::kTagRules);
-  if (!body) return;
-  for (const TagRule& rule : decode_tag_rules(*body)) {
+  return body ? decode_tag_rules(*body) : std::vector<TagRule>{};
+}
+
+void check_tag(const std::vector<TagRule>& rules, const TagName& tag, std::string_view verb,
+               bool TagRule::*may) {
+  for (const TagRule& rule : rules) {
     if (rule.*may || !rule.pattern.matches(tag.str())) continue;
     throw Error(ErrorCode::kPermissionDenied, "protected_tag",
                 str_cat("cannot ", verb, " protected tag \"", tag.str(), "\": rule \"",
@@ -114,11 +117,23 @@ void check_approvals(Engine& engine, RepositoryId repository, const Branch& dest
 }
 
 void check_tag_creation(Engine& engine, RepositoryId repository, const TagName& tag) {
-  check_tag(engine, repository, tag, "create", &TagRule::may_create);
+  check_tag(tag_rules(engine, repository), tag, "create", &TagRule::may_create);
 }
 
 void check_tag_deletion(Engine& engine, RepositoryId repository, const TagName& tag) {
-  check_tag(engine, repository, tag, "delete", &TagRule::may_delete);
+  check_tag(tag_rules(engine, repository), tag, "delete", &TagRule::may_delete);
+}
+
+void check_restore(Engine& engine, RepositoryId repository, int64_t settings_version,
+                   const std::vector<BranchName>& branches, const std::vector<TagName>& tags) {
+  Branch branch;
+  branch.settings_version = settings_version;
+  for (const BranchName& name : branches) {
+    branch.name = name;
+    check_branch_action(engine, repository, branch, BranchAction::kRestore);
+  }
+  const std::vector<TagRule> rules = tag_rules(engine, repository);
+  for (const TagName& tag : tags) check_tag(rules, tag, "create", &TagRule::may_create);
 }
 
 }  // namespace tarn::versioning

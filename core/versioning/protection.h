@@ -2,6 +2,8 @@
 // the rules read.
 #pragma once
 
+#include <vector>
+
 #include "core/model/branch_rule.h"
 #include "core/model/repository.h"
 #include "core/versioning/engine.h"
@@ -29,5 +31,10 @@ void check_approvals(Engine& engine, RepositoryId repository, const Branch& dest
 /// One round trip each.
 void check_tag_creation(Engine& engine, RepositoryId repository, const TagName& tag);
 void check_tag_deletion(Engine& engine, RepositoryId repository, const TagName& tag);
+
+/// As check_branch_action with kRestore of each branch, and check_tag_creation of each tag; two
+/// round trips in all. `settings_version`: of the repository.
+void check_restore(Engine& engine, RepositoryId repository, int64_t settings_version,
+                   const std::vector<BranchName>& branches, const std::vector<TagName>& tags);
 
 }  // namespace tarn::versioning

@@ -23,6 +23,7 @@
 #include "core/tree/diff.h"
 #include "core/tree/edit.h"
 #include "core/versioning/foreign_copy.h"
+#include "core/versioning/protection.h"
 #include "core/versioning/repositories.h"
 
 namespace tarn::versioning {
@@ -35,6 +36,7 @@ constexpr uint64_t kDumpBytesMax = uint64_t{1} << 30;
 constexpr std::string_view kDumpKind = "refs_dump";
 constexpr std::string_view kRestoreKind = "refs_restore";
 constexpr std::chrono::seconds kJobLease{30};
+constexpr int kPublishAttemptsMax = 5;
 
 // One statement, so of one moment.
 constexpr db::Query kSelectRefs{"refs_dump_select_refs", R"sql(
@@ -44,7 +46,10 @@ constexpr db::Query kSelectRefs{"refs_dump_select_refs", R"sql(
 
 // Two restores of one repository wait for each other here.
 constexpr db::Query kLockRepository{"refs_dump_lock_repository", R"sql(
-  SELECT writer_lives($2) FROM repositories WHERE repo_id = $1 AND deleted_ms IS NULL FOR UPDATE)sql"};
+  SELECT writer_lives($2), settings_version FROM repositories WHERE repo_id = $1 AND deleted_ms IS NULL FOR UPDATE)sql"};
+
+constexpr db::Query kSettingsVersion{"refs_dump_settings_version", R"sql(
+  SELECT settings_version FROM repositories WHERE repo_id = $1)sql"};
 
 constexpr db::Query kIsBare{"refs_dump_is_bare", R"sql(
   SELECT NOT EXISTS (SELECT 1 FROM branches WHERE repo_id = $1)
@@ -156,28 +161,57 @@ class RestoredEdits final : public tree::EditSource {
   const Restore& restore_;
 };
 
+/// What goes along with a restore; either may throw to stop it, and be empty.
+struct RestoreSteps {
+  std::function<void()> on_commit{};                  ///< before each commit is made
+  std::function<void(db::Connection&)> on_publish{};  ///< in the transaction that publishes
+};
+
 class RestoreRun {
  public:
-  /// `on_commit` runs before each commit is made; it may throw to stop.
   RestoreRun(Engine& engine, const Repository& source, const Repository& target,
-             std::vector<DumpedRef> refs, std::function<void()> on_commit)
+             std::vector<DumpedRef> refs, RestoreSteps steps)
       : engine_(engine),
         source_(source),
         target_(target),
         refs_(std::move(refs)),
-        on_commit_(std::move(on_commit)),
+        steps_(std::move(steps)),
         operation_(engine.writer),
         nodes_(engine.pool, engine.nodes, target.id) {}
 
   void run() {
+    check_rules();
     for (const Commit& commit : history()) {
-      on_commit_();
+      if (steps_.on_commit) steps_.on_commit();
       make(commit);
     }
-    publish();
+    for (int attempt = 0; attempt < kPublishAttemptsMax; ++attempt) {
+      if (publish(check_rules())) return;
+    }
+    throw Error(ErrorCode::kConflict, "too_many_attempts",
+                "restoring refs: rules of the repository changed again and again, try again later");
   }
 
  private:
+  /// Returns of which version of the repository's settings the rules are that permit the restore.
+  int64_t check_rules() {
+    const int64_t version =
+        engine_.pool
+            .run(kSettingsVersion, {static_cast<int32_t>(target_.id)}, db::Pool::Retry::kRead)
+            .integer(0, 0);
+    std::vector<BranchName> branches;
+    std::vector<TagName> tags;
+    for (const DumpedRef& ref : refs_) {
+      if (ref.tag) {
+        tags.emplace_back(ref.name);
+      } else {
+        branches.emplace_back(ref.name);
+      }
+    }
+    check_restore(engine_, target_.id, version, branches, tags);
+    return version;
+  }
+
   /// Everything the refs reach, parents first.
   std::vector<Commit> history() {
     std::map<CommitId, Commit> found;
@@ -247,9 +281,10 @@ class RestoreRun {
     return entry;
   }
 
-  void publish() {
+  /// false: other rules were set.
+  bool publish(int64_t settings_version) {
     const int32_t target = static_cast<int32_t>(target_.id);
-    engine_.pool.transaction([&](db::Connection& connection) {
+    return engine_.pool.transaction([&](db::Connection& connection) {
       const db::Rows locked = connection.run(kLockRepository, {target, engine_.writer.id()});
       if (locked.empty()) {
         throw Error(ErrorCode::kNotFound, "repository_not_found", "repository not found");
@@ -258,6 +293,7 @@ class RestoreRun {
         throw Error(ErrorCode::kUnavailable, "writer_lost",
                     "restoring refs: this server lost its registration in the database, try again");
       }
+      if (locked.integer(0, 1) != settings_version) return false;
       require_bare(connection.run(kIsBare, {target}));
       for (const CommitId& id : order_) {
         meta::Commits::insert(connection, target_.id, made_.at(id));
@@ -270,6 +306,8 @@ class RestoreRun {
           connection.run(kInsertBranch, {target, ref.name, commit, ref.hidden});
         }
       }
+      if (steps_.on_publish) steps_.on_publish(connection);
+      return true;
     });
   }
 
@@ -285,7 +323,7 @@ class RestoreRun {
   const Repository& source_;
   const Repository& target_;
   const std::vector<DumpedRef> refs_;
-  const std::function<void()> on_commit_;
+  const RestoreSteps steps_;
   const meta::Writer::Operation operation_;
   meta::NodeWriter nodes_;
   const RestoredEdits::Restore restore_ = [this](Entry entry) {
@@ -298,9 +336,9 @@ class RestoreRun {
 };
 
 void run_restore(Engine& engine, const Repository& target, std::string_view dump,
-                 const std::function<void()>& on_commit) {
+                 RestoreSteps steps) {
   const Repository source = dumped_repository(engine, dump);
-  RestoreRun(engine, source, target, read_refs(engine, source, dump), on_commit).run();
+  RestoreRun(engine, source, target, read_refs(engine, source, dump), std::move(steps)).run();
 }
 
 /// What a restore may be refused for before it begins.
@@ -336,17 +374,25 @@ void run_task(Engine& engine, meta::Job& job, int64_t owner, const std::stop_tok
   const Repository repository = engine.repositories.get(job.repository);
   if (job.kind == kDumpKind) {
     job.result = dump_of(engine, repository);
+    engine.jobs.finish(job, owner, meta::JobState::kDone);
     return;
   }
   auto reported = std::chrono::steady_clock::now();
-  run_restore(engine, repository, job.spec, [&] {
+  RestoreSteps steps;
+  steps.on_commit = [&] {
     ++job.progress;
     if (std::chrono::steady_clock::now() - reported < kJobLease / 6 && !stop.stop_requested()) {
       return;
     }
     reported = std::chrono::steady_clock::now();
     if (stop.stop_requested() || !engine.jobs.report(job, owner, kJobLease)) throw Stopped{};
-  });
+  };
+  // Else a process that died in between would leave a job that starts over and finds the repository
+  // bare no more.
+  steps.on_publish = [&](db::Connection& connection) {
+    if (!engine.jobs.finish(connection, job, owner, meta::JobState::kDone)) throw Stopped{};
+  };
+  run_restore(engine, repository, job.spec, std::move(steps));
 }
 
 }  // namespace
@@ -370,7 +416,7 @@ Repository dumped_repository(Engine& engine, std::string_view dump) {
 
 void restore_refs(Engine& engine, const RepositoryName& repository, std::string_view dump,
                   bool force) {
-  run_restore(engine, restore_target(engine, repository, force), dump, [] {});
+  run_restore(engine, restore_target(engine, repository, force), dump, {});
 }
 
 std::string start_dump(Engine& engine, const RepositoryName& repository, std::string_view user) {
@@ -408,7 +454,6 @@ bool run_one_refs_task(Engine& engine, std::stop_token stop) {
   if (!job) return false;
   try {
     run_task(engine, *job, owner, stop);
-    engine.jobs.finish(*job, owner, meta::JobState::kDone);
   } catch (const Stopped&) {
     // Another process starts it over.
   } catch (const Error& error) {

@@ -31,7 +31,9 @@ Repository dumped_repository(Engine& engine, std::string_view dump);
 /// parents are the dumped ones; ids of commits are new, as addresses of objects belong to the
 /// repository. No object's bytes move, but those of multipart objects, which are copied. All
 /// appears at one moment. Throws: not_found (the repository, the dump, a commit collected since),
-/// invalid_argument (reason "not_bare": it has branches, tags or commits), permission_denied.
+/// invalid_argument (reason "not_bare": it has branches, tags or commits), permission_denied
+/// (read-only; reason "protected_branch" or "protected_tag": a rule of the repository forbids one
+/// of them).
 void restore_refs(Engine& engine, const RepositoryName& repository, std::string_view dump,
                   bool force);
 
@@ -43,7 +45,9 @@ struct RefsTaskStatus {
   std::string error;                ///< "" = none
   std::optional<std::string> dump;  ///< of a dump that is done
 };
-/// Stores a job that does the same. `dump` for kRestore. Throws as the verb, as far as is known.
+/// Stores a job that does the same. `dump` for kRestore. Throws as the verb, as far as is known. A
+/// job whose process died is started over by another once its lease ran out; a restore is published
+/// together with its job's end, so it is there when and only when the job says so.
 std::string start_dump(Engine& engine, const RepositoryName& repository, std::string_view user);
 std::string start_restore(Engine& engine, const RepositoryName& repository, std::string_view dump,
                           bool force, std::string_view user);

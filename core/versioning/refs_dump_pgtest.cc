@@ -1,11 +1,18 @@
 // Dumps of refs, restored into other repositories, over a real database.
+#include <chrono>
+#include <set>
+#include <thread>
+
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
+#include "core/meta/jobs.h"
 #include "core/versioning/log.h"
 #include "core/versioning/merge.h"
+#include "core/versioning/refs.h"
 #include "core/versioning/refs_dump.h"
 #include "core/versioning/repositories.h"
+#include "core/versioning/settings.h"
 #include "tests/support/engine_fixture.h"
 
 namespace tarn::versioning {
@@ -132,6 +139,49 @@ TEST_F(RefsDumps, TasksDoTheSameInTheBackground) {
   EXPECT_NE(late.error.find("not bare"), std::string::npos) << late.error;
   EXPECT_EQ(history(copy, "main"), history(repo, "main"));
   EXPECT_FALSE(run_one_refs_task(*engine, {}));
+}
+
+// Tried without asking about the rules: all was restored.
+TEST_F(RefsDumps, RulesOfTheTargetHold) {
+  fill();
+  const std::string dump = dump_refs(*engine, repo);
+  const RepositoryName copy = bare();
+  set_tag_rules(*engine, copy, {{.pattern = Glob("v*"), .may_create = false}}, {});
+  EXPECT_EQ(reason_of([&] { restore_refs(*engine, copy, dump, false); }), "protected_tag");
+  set_tag_rules(*engine, copy, {{.pattern = Glob("w*"), .may_create = false}}, {});
+  BranchRule rule{.pattern = Glob("d*")};
+  rule.blocked_actions = std::set<BranchAction>{BranchAction::kRestore};
+  set_branch_rules(*engine, copy, {rule}, {});
+  EXPECT_EQ(reason_of([&] { restore_refs(*engine, copy, dump, false); }), "protected_branch");
+  const std::string task = start_restore(*engine, copy, dump, false, "ann");
+  while (run_one_refs_task(*engine, {})) {
+  }
+  EXPECT_EQ(refs_task_status(*engine, copy, RefsTask::kRestore, task).error,
+            "cannot restore protected branch");
+  EXPECT_EQ(list_branches(*engine, copy, "", "", 10, true).items.size(), 0u);
+  rule.blocked_actions = std::set<BranchAction>{BranchAction::kStage};
+  set_branch_rules(*engine, copy, {rule}, {});
+  restore_refs(*engine, copy, dump, false);
+  EXPECT_EQ(history(copy, "dev"), history(repo, "dev"));
+}
+
+TEST_F(RefsDumps, AJobWhoseProcessDiedIsStartedOver) {
+  fill();
+  const std::string dump = dump_refs(*engine, repo);
+  const RepositoryName copy = bare();
+  const std::string task = start_restore(*engine, copy, dump, false, "ann");
+  constexpr int64_t kDeadOwner = 7;
+  const auto taken =
+      (*engine).jobs.take("refs_restore", kDeadOwner, std::chrono::milliseconds{200});
+  ASSERT_TRUE(taken && taken->id == task);
+  EXPECT_FALSE(run_one_refs_task(*engine, {})) << "its lease still runs";
+  std::this_thread::sleep_for(std::chrono::milliseconds{250});
+  EXPECT_TRUE(run_one_refs_task(*engine, {}));
+  EXPECT_FALSE((*engine).jobs.finish(*taken, kDeadOwner, meta::JobState::kFailed));
+  const RefsTaskStatus status = refs_task_status(*engine, copy, RefsTask::kRestore, task);
+  EXPECT_TRUE(status.done);
+  EXPECT_EQ(status.error, "");
+  EXPECT_EQ(history(copy, "main"), history(repo, "main"));
 }
 
 }  // namespace

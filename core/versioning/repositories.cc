@@ -20,10 +20,13 @@ constexpr std::string_view kMarkerKey = "_tarn/repository";
 constexpr db::Query kInsertFirstBranch{"versioning_create_first_branch",
                                        "SELECT create_branch($1, $2, $3, false)"};
 
-[[noreturn]] void throw_namespace_in_use(std::string_view url) {
+[[noreturn]] void throw_namespace_in_use(std::string_view url, bool bare = false) {
   throw Error(
       ErrorCode::kInvalidArgument, "namespace_in_use",
-      str_cat("failed to create repository: \"", url, "\": storage namespace already in use"));
+      str_cat("failed to create repository: \"", url, "\": storage namespace already in use",
+              bare ? "; give the bare repository a namespace of its own, a restore brings no bytes"
+                     " and reads objects where they are"
+                   : ""));
 }
 
 /// Takes the namespace on the store itself; throws when the store cannot be written or another has
@@ -63,7 +66,7 @@ Repository create_repository(Engine& engine, const RepositoryCreation& creation)
   repository.read_only = creation.read_only;
   repository.created = engine.clock.now();
   if (!engine.repositories.overlapping_namespaces(repository.storage_namespace).empty()) {
-    throw_namespace_in_use(repository.storage_namespace);
+    throw_namespace_in_use(repository.storage_namespace, creation.bare);
   }
   if (!creation.read_only && !creation.bare) mark_namespace(engine, repository);
 

@@ -1,10 +1,12 @@
 """What Tarn adds to branches beyond the wire format: conflicts in pages, merges settled by pattern, moves, checkouts of paths."""
 
+import random
 import time
 
 import clients
 import lakefs
 import pytest
+import servers
 
 
 @pytest.fixture
@@ -155,3 +157,47 @@ def test_dumped_refs_are_restored_in_a_bare_repository(tarn, lake, client):
     put(copy.branch("main"), d="4")
     copy.branch("main").commit("goes on")
     assert not any(o.path == "d" for o in main.objects())
+
+
+@pytest.mark.timeout(600)
+def test_a_restore_that_was_killed_is_done_all_the_same(scratch_dir, long_tests):
+    """The job starts over once its lease (30 s) ran out, however far it had come; it never shows half of the refs."""
+    server = servers.Tarnd(scratch_dir / "tarnd").start()
+    try:
+        source = server.import_root / "set"
+        source.mkdir()
+        for number in range(20_000):
+            (source / f"{number:05}").touch()
+        lake = lakefs.Repository("source", client=clients.lakefs_client(server)).create("local://source")
+        lake.branch("main").import_data("in").prefix(f"local://{source}/", destination="raw/").run()
+        for number in range(30):
+            put(lake.branch("main"), **{f"n__{number}": "x"})
+            lake.branch("main").commit(f"commit {number}")
+        lake.branch("dev").create("main~3")
+        lake.tag("v1").create("main~7")
+        dump = clients.Rest(server)("PUT", "/repositories/source/refs/dump").json()
+        for round_number in range(6 if long_tests else 1):
+            copy = f"copy{round_number}"
+            rest = clients.Rest(server)
+            assert rest("POST", "/repositories?bare=true", json={
+                "name": copy, "storage_namespace": f"local://{copy}"}).status_code == 201
+            task = rest("POST", f"/repositories/{copy}/restore", json=dump).json()["id"]
+            time.sleep(random.uniform(0.1, 0.6))
+            server.kill()
+            server.start()
+            rest = clients.Rest(server)
+            deadline = time.monotonic() + 90
+            while not (status := rest("GET", f"/repositories/{copy}/restore", params={"task_id": task}).json())["done"]:
+                assert rest("GET", f"/repositories/{copy}/branches").json()["results"] == []
+                assert time.monotonic() < deadline
+                time.sleep(0.5)
+            assert "error" not in status, status
+            copied = lakefs.Repository(copy, client=clients.lakefs_client(server))
+            for ref in ("main", "dev", "v1"):
+                assert [c.message for c in copied.ref(ref).log()] == [c.message for c in lake.ref(ref).log()]
+            assert [o.path for o in copied.ref("v1").objects(prefix="n/")] == [
+                o.path for o in lake.ref("v1").objects(prefix="n/")]
+            assert copied.ref("v1").object("raw/19999").stat().size_bytes == 0
+    finally:
+        if server.process.alive():
+            server.stop()
