@@ -1,0 +1,195 @@
+// The log and its filters against a plain walk over a random history with merges.
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "core/base/str_cat.h"
+#include "core/meta/commits.h"
+#include "core/versioning/commit.h"
+#include "core/versioning/log.h"
+#include "core/versioning/merge.h"
+#include "core/versioning/objects.h"
+#include "core/versioning/refs.h"
+#include "core/versioning/repositories.h"
+#include "tests/support/engine_fixture.h"
+
+namespace tarn::versioning {
+namespace {
+
+using testing::TestDatabase;
+using testing::TestEngine;
+
+class Log : public ::testing::Test {
+ protected:
+  using Content = std::map<std::string, std::string>;  ///< checksums by key
+
+  static std::string shared_url() {
+    static const TestDatabase database;
+    return database.url();
+  }
+
+  TestEngine engine{shared_url()};
+  RepositoryName repo = engine.make_repository("log-oracle");
+  const std::vector<std::string> branches = {"main", "dev", "side"};
+  std::map<CommitId, Commit> commits;
+  std::map<CommitId, Content> contents;
+
+  /// Commits at dates that repeat and run backwards, and merges, which have the present one.
+  void make_history(std::mt19937& random, int steps) {
+    const auto below = [&](size_t n) { return static_cast<size_t>(random() % n); };
+    for (const char* name : {"dev", "side"}) engine.branch(repo, name, "main");
+    for (int step = 0; step < steps; ++step) {
+      const std::string& branch = branches[below(branches.size())];
+      if (below(4) == 0) {
+        MergeRequest request;
+        request.strategy = MergeStrategy::kSourceWins;
+        request.force = true;
+        merge_into(*engine, repo, branches[below(branches.size())], BranchName(branch), request);
+        continue;
+      }
+      for (size_t changes = below(3); changes > 0; --changes) {
+        const std::string key =
+            std::string(1, "ab"[below(2)]) + (below(2) ? "/" : "/x/") + std::to_string(below(4));
+        if (below(4) == 0) {
+          engine.remove(repo, branch, key);
+        } else {
+          engine.put(repo, branch, key, std::to_string(below(3)));
+        }
+      }
+      CommitRequest request;
+      request.message = std::to_string(step);
+      request.allow_empty = true;
+      request.date = from_millis(1'700'000'000'000 + static_cast<int64_t>(below(20)) * 1000);
+      commit_branch(*engine, repo, BranchName(branch), request);
+    }
+    const RepositoryId id = get_repository(*engine, repo).id;
+    std::vector<CommitId> open;
+    for (const std::string& branch : branches) {
+      open.push_back(resolve_commit(*engine, repo, branch).id);
+    }
+    while (!open.empty()) {
+      const CommitId next = open.back();
+      open.pop_back();
+      if (commits.contains(next)) continue;
+      const Commit commit = (*engine).commits.get(id, next);
+      open.insert(open.end(), commit.parents.begin(), commit.parents.end());
+      commits.emplace(next, commit);
+      for (const ListItem& item :
+           list_objects(*engine, repo, to_text(next),
+                        {.prefix = "", .after = "", .delimiter = "", .limit = 1000})
+               .items) {
+        contents[next][item.path] = item.entry->etag;
+      }
+    }
+  }
+
+  bool changed(const Commit& commit, const LogOptions& options) {
+    if (options.objects.empty() && options.prefixes.empty()) return true;
+    if (commit.parents.size() != 1) return false;
+    const Content& now = contents[commit.id];
+    const Content& was = contents[commit.parents[0]];
+    std::set<std::string> differ;
+    for (const auto& [key, sum] : now) {
+      if (const auto at = was.find(key); at == was.end() || at->second != sum) differ.insert(key);
+    }
+    for (const auto& [key, sum] : was) {
+      if (!now.contains(key)) differ.insert(key);
+    }
+    return std::any_of(differ.begin(), differ.end(), [&](const std::string& key) {
+      return std::count(options.objects.begin(), options.objects.end(), key) > 0 ||
+             std::any_of(options.prefixes.begin(), options.prefixes.end(),
+                         [&](const std::string& prefix) { return key.starts_with(prefix); });
+    });
+  }
+
+  /// All of the log, by trying each reached commit for the newest in every step.
+  std::vector<CommitId> expected(const std::string& ref, const LogOptions& options) {
+    std::vector<CommitId> out;
+    std::set<CommitId> reached, done;
+    const auto reach = [&](const CommitId& id) {
+      if (!options.since || commits.at(id).created >= *options.since) reached.insert(id);
+    };
+    reach(resolve_commit(*engine, repo, ref).id);
+    bool shown = options.after.empty();
+    while (reached.size() > done.size()) {
+      const Commit* newest = nullptr;
+      for (const CommitId& id : reached) {
+        const Commit& c = commits.at(id);
+        if (done.contains(id)) continue;
+        if (!newest || std::pair(c.created, c.id) > std::pair(newest->created, newest->id)) {
+          newest = &c;
+        }
+      }
+      done.insert(newest->id);
+      for (size_t i = 0; i < newest->parents.size() && !(options.first_parent && i == 1); ++i) {
+        reach(newest->parents[i]);
+      }
+      if (shown && changed(*newest, options)) out.push_back(newest->id);
+      if (to_text(newest->id) == options.after) shown = true;
+      if (to_text(newest->id) == options.stop_at) break;
+    }
+    return out;
+  }
+};
+
+// Tried with each of: first_parent taken for merges only, stop_at exclusive, filters that let merge
+// commits match, `after` that repeats its commit.
+TEST_F(Log, AnyFiltersTogetherShowWhatAPlainWalkShows) {
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE(str_cat("seed ", seed));
+  std::mt19937 random(seed);
+  make_history(random, 60);
+  std::vector<CommitId> ids;
+  size_t merges = 0;
+  for (const auto& [id, commit] : commits) {
+    ids.push_back(id);
+    merges += commit.parents.size() > 1 ? 1 : 0;
+  }
+  EXPECT_GT(merges, 3u);
+  const auto below = [&](size_t n) { return static_cast<size_t>(random() % n); };
+  const std::vector<std::string> prefixes = {"a/", "b/", "a/x/", "b/x", "a/1", "a/x/2", "c"};
+  constexpr int kQueries = 400;
+  size_t shown = 0;
+  for (int query = 0; query < kQueries && !HasFailure(); ++query) {
+    LogOptions options;
+    options.first_parent = below(2) == 0;
+    if (below(3) == 0) options.since = commits.at(ids[below(ids.size())]).created;
+    if (below(3) == 0) options.stop_at = to_text(ids[below(ids.size())]);
+    if (below(3) == 0) options.after = to_text(ids[below(ids.size())]);
+    for (size_t n = below(4) == 0 ? 1 + below(2) : 0; n > 0; --n) {
+      options.prefixes.push_back(prefixes[below(prefixes.size())]);
+    }
+    for (size_t n = below(4) == 0 ? 1 + below(2) : 0; n > 0; --n) {
+      options.objects.push_back(str_cat(std::string(1, "ab"[below(2)]), "/", below(4)));
+    }
+    options.limit = static_cast<uint32_t>(1 + below(20));
+    const std::string ref = below(3) ? branches[below(3)] : to_text(ids[below(ids.size())]);
+    const std::vector<CommitId> all = expected(ref, options);
+    shown += all.size();
+
+    LogOptions once = options;
+    once.stop_at_limit = true;
+    const Page<Commit> first = log_commits(*engine, repo, ref, once);
+    EXPECT_FALSE(first.has_more);
+    EXPECT_EQ(first.next, "");
+    EXPECT_EQ(first.items.size(), std::min<size_t>(all.size(), options.limit));
+
+    std::vector<CommitId> seen;
+    for (;;) {
+      const Page<Commit> page = log_commits(*engine, repo, ref, options);
+      for (const Commit& commit : page.items) seen.push_back(commit.id);
+      EXPECT_EQ(page.has_more, seen.size() < all.size());
+      if (!page.has_more) break;
+      ASSERT_EQ(page.items.size(), options.limit);
+      options.after = page.next;
+    }
+    EXPECT_EQ(seen, all) << "query " << query;
+  }
+  EXPECT_GT(shown, 100u);
+}
+
+}  // namespace
+}  // namespace tarn::versioning
