@@ -58,18 +58,15 @@ class CheckoutAttempt {
   }
 
  private:
-  OverlayCursor frozen(const meta::BranchLease& lease) {
-    return {engine_.nodes, lease.root, frozen_rows(engine_, lease)};
-  }
   OverlayCursor source_cursor() {
-    if (source_hold_) return frozen(source_hold_->lease());
-    if (source_.staged) return frozen(hold_->lease());
+    if (source_hold_) return frozen_view(engine_, source_hold_->lease());
+    if (source_.staged) return frozen_view(engine_, hold_->lease());
     return {engine_.nodes, source_.commit.root, {}};
   }
 
   void compare(meta::StagedBatch& batch) {
     OverlayCursor theirs = source_cursor();
-    OverlayCursor ours = frozen(hold_->lease());
+    OverlayCursor ours = frozen_view(engine_, hold_->lease());
     auto at = request_.paths.skip_to("");
     theirs.seek(*at);
     ours.seek(*at);

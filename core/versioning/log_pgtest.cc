@@ -135,8 +135,8 @@ class Log : public ::testing::Test {
   }
 };
 
-// Tried with each of: first_parent that follows the second, stop_at exclusive, filters that let merge
-// commits match, `after` that repeats its commit.
+// Tried with each of: first_parent that follows the second, stop_at exclusive, filters that let
+// merge commits match, `after` that repeats its commit.
 TEST_F(Log, AnyFiltersTogetherShowWhatAPlainWalkShows) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(str_cat("seed ", seed));

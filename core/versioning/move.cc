@@ -1,5 +1,6 @@
 #include "core/versioning/move.h"
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -17,18 +18,11 @@
 namespace tarn::versioning {
 namespace {
 
-constexpr uint32_t kRowsPerPage = 10'000;
+constexpr size_t kRowsPerPage = 10'000;
 constexpr int kMoveAttemptsMax = 5;
-constexpr uint32_t kBranchNamePrefixDigits = 1;
 
-std::unique_ptr<RefSnapshot> open_branch(Engine& engine, const RepositoryName& repository,
-                                         const BranchName& branch, std::string_view begin) {
-  return RefSnapshot::open(engine, repository, branch.str(), begin,
-                           {StagedReading::kAll, kRowsPerPage}, kBranchNamePrefixDigits);
-}
-
-/// One attempt with the branch held. What the source shows stays as it is until publishing or
-/// publishing fails, so pages of different moments fit together.
+/// One attempt with the branch held. It reads what was sealed then; publishing fails when something
+/// came later.
 class MoveAttempt {
  public:
   MoveAttempt(Engine& engine, const RepositoryName& repository, const Branch& branch,
@@ -43,13 +37,12 @@ class MoveAttempt {
 
   /// How many objects are where they should be; nullopt = overtaken.
   std::optional<uint64_t> run() {
-    std::string begin = source_.begin;
-    do {
-      hold_.keep_alive();
-      const std::vector<meta::StagedRow> rows = next_page(&begin);
-      if (!request_.overwrite) check_absent(rows);
-      batch_.add(rows);
-    } while (!begin.empty());
+    OverlayCursor cursor = frozen_view(engine_, hold_.lease());
+    for (cursor.seek(source_.begin); cursor.valid() && in_source(cursor.key()); cursor.next()) {
+      move(cursor.key(), cursor.entry());
+      if (rows_.size() == kRowsPerPage) add_rows();
+    }
+    add_rows();
     if (moved_ == 0) {
       throw Error(ErrorCode::kNotFound, "object_not_found",
                   str_cat("moving \"", request_.source, "\": no object is there: not found"));
@@ -76,41 +69,31 @@ class MoveAttempt {
     return key >= source_.begin && (source_.end.empty() || key < source_.end);
   }
 
-  /// Rows of the destination for the next objects of the source; moves `*begin` on, "" = the end.
-  std::vector<meta::StagedRow> next_page(std::string* begin) {
-    std::vector<meta::StagedRow> rows;
-    const auto snapshot = open_branch(engine_, repository_, branch_.name, *begin);
-    OverlayCursor cursor(snapshot->nodes(), snapshot->root(), snapshot->take_rows());
-    for (cursor.seek(*begin); cursor.valid() && in_source(cursor.key()); cursor.next()) {
-      if (rows.size() == kRowsPerPage) {
-        *begin = cursor.key();
-        return rows;
-      }
-      if (++moved_ > kMoveObjectsMax) {
-        throw_invalid(str_cat("moving \"", request_.source, "\": there are more than ",
-                              kMoveObjectsMax, " objects, move the parts of the prefix"));
-      }
-      const Key to = parse_key(request_.destination + cursor.key().substr(request_.source.size()));
-      if (request_.check) request_.check(Key(cursor.key()), to);
-      rows.push_back({to.str(), cursor.entry()});
+  void move(const std::string& from, Entry entry) {
+    if (++moved_ > kMoveObjectsMax) {
+      throw_invalid(str_cat("moving \"", request_.source, "\": there are more than ",
+                            kMoveObjectsMax, " objects, move the parts of the prefix"));
     }
-    begin->clear();
-    return rows;
+    const Key to = parse_key(request_.destination + from.substr(request_.source.size()));
+    if (request_.check) request_.check(Key(from), to);
+    if (!request_.overwrite) check_absent(to.str());
+    rows_.push_back({to.str(), std::move(entry)});
   }
 
-  /// Objects of the source are no obstacle: they move away.
-  void check_absent(const std::vector<meta::StagedRow>& rows) const {
-    if (rows.empty()) return;
-    const auto snapshot = open_branch(engine_, repository_, branch_.name, rows.front().key);
-    OverlayCursor cursor(snapshot->nodes(), snapshot->root(), snapshot->take_rows());
-    cursor.seek(rows.front().key);
-    for (const meta::StagedRow& row : rows) {
-      if (cursor.valid() && cursor.key() < row.key) cursor.seek(row.key);
-      if (!cursor.valid()) return;
-      if (cursor.key() != row.key || in_source(row.key)) continue;
-      throw Error(ErrorCode::kPreconditionFailed,
-                  str_cat("moving to \"", row.key, "\": path already exists"));
-    }
+  /// Objects of the source are no obstacle: they move away. Asked in order of the keys.
+  void check_absent(const std::string& key) {
+    if (in_source(key)) return;
+    if (!destination_) destination_.emplace(frozen_view(engine_, hold_.lease())).seek(key);
+    if (destination_->valid() && destination_->key() < key) destination_->seek(key);
+    if (!destination_->valid() || destination_->key() != key) return;
+    throw Error(ErrorCode::kPreconditionFailed,
+                str_cat("moving to \"", key, "\": path already exists"));
+  }
+
+  void add_rows() {
+    hold_.keep_alive();
+    batch_.add(rows_);
+    rows_.clear();
   }
 
   Engine& engine_;
@@ -120,6 +103,8 @@ class MoveAttempt {
   const meta::KeyRange source_;
   BranchHold hold_;
   meta::StagedBatch batch_;
+  std::optional<OverlayCursor> destination_;
+  std::vector<meta::StagedRow> rows_;
   uint64_t moved_ = 0;
 };
 

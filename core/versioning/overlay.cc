@@ -13,6 +13,25 @@ constexpr uint32_t kFrozenRowsPerPage = 10'000;
 
 std::string just_after(const std::string& key) { return key + '\0'; }
 
+/// What the sealed tokens hold.
+StagedRows frozen_rows(Engine& engine, const meta::BranchLease& lease) {
+  if (lease.sealed.empty()) return {};
+  meta::StagedPage nothing_read;
+  nothing_read.complete = false;
+  if (lease.has_ranges) nothing_read.deletes = engine.staging.delete_ranges(lease.sealed);
+  auto fetch = [&engine, tokens = lease.sealed, has_ranges = lease.has_ranges,
+                deletes = nothing_read.deletes](std::string_view from) {
+    meta::StagedPage page;
+    std::string begin(from);
+    page.rows = engine.staging.drain(tokens, has_ranges, &begin, kFrozenRowsPerPage);
+    page.deletes = deletes;
+    page.complete = begin.empty();
+    if (!page.complete) page.rows_end = begin.substr(0, begin.size() - 1);
+    return page;
+  };
+  return {std::move(nothing_read), std::move(fetch)};
+}
+
 }  // namespace
 
 void StagedRows::seek(std::string_view key) {
@@ -51,24 +70,6 @@ const meta::StagedRange* StagedRows::hiding(std::string_view key) const {
     if (range.begin <= key && (range.end.empty() || key < range.end)) return &range;
   }
   return nullptr;
-}
-
-StagedRows frozen_rows(Engine& engine, const meta::BranchLease& lease) {
-  if (lease.sealed.empty()) return {};
-  meta::StagedPage nothing_read;
-  nothing_read.complete = false;
-  if (lease.has_ranges) nothing_read.deletes = engine.staging.delete_ranges(lease.sealed);
-  auto fetch = [&engine, tokens = lease.sealed, has_ranges = lease.has_ranges,
-                deletes = nothing_read.deletes](std::string_view from) {
-    meta::StagedPage page;
-    std::string begin(from);
-    page.rows = engine.staging.drain(tokens, has_ranges, &begin, kFrozenRowsPerPage);
-    page.deletes = deletes;
-    page.complete = begin.empty();
-    if (!page.complete) page.rows_end = begin.substr(0, begin.size() - 1);
-    return page;
-  };
-  return {std::move(nothing_read), std::move(fetch)};
 }
 
 OverlayCursor::OverlayCursor(tree::NodeSource& nodes, const TreeRoot& root, StagedRows rows,
@@ -124,6 +125,10 @@ void OverlayCursor::next() {
     tree_.next();
   }
   settle();
+}
+
+OverlayCursor frozen_view(Engine& engine, const meta::BranchLease& lease) {
+  return {engine.nodes, lease.root, frozen_rows(engine, lease)};
 }
 
 std::unique_ptr<RefSnapshot> RefSnapshot::open(Engine& engine, const RepositoryName& repository,

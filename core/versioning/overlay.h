@@ -46,11 +46,6 @@ class StagedRows {
   bool ran_out_ = false;
 };
 
-/// What the sealed tokens of a held branch hold; over the lease's tree that is what the branch
-/// showed when it was sealed. No connection is kept between pages. `engine` outlives it, the hold
-/// as well.
-StagedRows frozen_rows(Engine& engine, const meta::BranchLease& lease);
-
 /// Visible entries in key order. One thread at a time.
 class OverlayCursor {
  public:
@@ -73,6 +68,10 @@ class OverlayCursor {
   bool valid_ = false;
   bool on_row_ = false;
 };
+
+/// What a branch held with `rotate` showed when it was sealed. No connection is kept between pages.
+/// `engine` and the hold outlive it.
+OverlayCursor frozen_view(Engine& engine, const meta::BranchLease& lease);
 
 /// How much of a branch's staging area is read at one moment.
 enum class StagedReading {
