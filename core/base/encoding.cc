@@ -14,12 +14,18 @@ constexpr std::string_view kBase64Url =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 constexpr std::string_view kBase32Hex = "0123456789abcdefghijklmnopqrstuv";
 
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
+/// By character; -1 for those that are none. Checksums of every entry pass here.
+constexpr std::array<int8_t, 256> kHexDigits = [] {
+  std::array<int8_t, 256> out{};
+  out.fill(-1);
+  for (int8_t i = 0; i < 10; ++i) out[static_cast<size_t>('0' + i)] = i;
+  for (int8_t i = 10; i < 16; ++i) {
+    out[static_cast<size_t>('a' + i - 10)] = out[static_cast<size_t>('A' + i - 10)] = i;
+  }
+  return out;
+}();
+
+int hex_digit(char c) { return kHexDigits[static_cast<uint8_t>(c)]; }
 
 /// Packs bytes into digits of `bits` each, most significant first; the last digit is padded with
 /// zero bits.
@@ -88,25 +94,23 @@ std::optional<std::string> decode_percent(std::string_view text, bool plus_is_sp
 }  // namespace
 
 std::string to_hex(std::string_view bytes) {
-  std::string out;
-  out.reserve(bytes.size() * 2);
-  for (char c : bytes) {
-    const uint8_t b = static_cast<uint8_t>(c);
-    out.push_back(kHexLower[b >> 4]);
-    out.push_back(kHexLower[b & 15]);
+  std::string out(bytes.size() * 2, '\0');
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    const uint8_t b = static_cast<uint8_t>(bytes[i]);
+    out[2 * i] = kHexLower[b >> 4];
+    out[2 * i + 1] = kHexLower[b & 15];
   }
   return out;
 }
 
 std::optional<std::string> from_hex(std::string_view text) {
   if (text.size() % 2 != 0) return std::nullopt;
-  std::string out;
-  out.reserve(text.size() / 2);
+  std::string out(text.size() / 2, '\0');
   for (size_t i = 0; i < text.size(); i += 2) {
     const int high = hex_digit(text[i]);
     const int low = hex_digit(text[i + 1]);
     if (high < 0 || low < 0) return std::nullopt;
-    out.push_back(static_cast<char>(high * 16 + low));
+    out[i / 2] = static_cast<char>(high * 16 + low);
   }
   return out;
 }

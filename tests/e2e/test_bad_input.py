@@ -97,6 +97,8 @@ def test_namespaces_are_used_once_and_do_not_nest(rest, repo, name):
     refused(rest("POST", "/repositories", json={"name": f"{name}x", "storage_namespace": f"local://{name}"}), 400,
             "storage namespace already in use")
     refused(rest("POST", "/repositories", json={"name": f"{name}y", "storage_namespace": f"local://{name}/in"}), 400)
+    refused(rest("POST", "/repositories?bare=true", json={"name": f"{name}z", "storage_namespace": f"local://{name}"}),
+            400, "give the bare repository a namespace of its own")
 
 
 # Keys
