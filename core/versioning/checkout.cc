@@ -33,8 +33,9 @@ class CheckoutAttempt {
       : engine_(engine), branch_(branch), source_(source), request_(request) {
     const bool other = source.staged && source.branch->id != branch.id;
     // The lower id first: two checkouts do not wait for each other.
-    if (other && source.branch->id < branch.id)
-      source_hold_.emplace(engine, source.branch->id, true);
+    if (other && source.branch->id < branch.id) {
+      source_hold_.emplace(engine, source.branch->id, /*rotate=*/true);
+    }
     hold_.emplace(engine, branch.id, /*rotate=*/true);
     if (other && !source_hold_) source_hold_.emplace(engine, source.branch->id, /*rotate=*/true);
   }
@@ -123,6 +124,7 @@ class CheckoutAttempt {
 
   void release_source() {
     if (!source_hold_) return;
+    source_hold_->keep_alive();  // else what was read last may have been folded away
     fold_if_long(engine_, source_.branch->id, *source_hold_);
     source_hold_.reset();
   }
