@@ -175,4 +175,4 @@ def test_a_tree_shows_its_progress_on_a_terminal(cli, repo, tmp_path):
     os.close(controller)
     child.communicate(timeout=60)
     assert child.returncode == 0
-    assert b"uploading" in shown and b"MiB of 19.1 MiB" in shown and shown.endswith(b"\r\x1b[K")
+    assert b"uploading" in shown and b" of 19.1 MiB" in shown and shown.endswith(b"\r\x1b[K")
