@@ -239,7 +239,7 @@ def test_every_field_spoiled(tarn, world, method, path, operation, schema):
     spoiled = list(cases(schema, good(schema, (name,))))
     if send(json.dumps(spoiled[0][2])).status_code == 501:
         pytest.skip("not served")
-    before, pid = world.state(), tarn.process.pid
+    before, pids = world.state(), tarn.pids()
     wrong = []
     for case, names, value in spoiled:
         if why := complaint(case, names, send(json.dumps(value))):
@@ -251,7 +251,7 @@ def test_every_field_spoiled(tarn, world, method, path, operation, schema):
     after = world.state()
     wrong += [f"changed {path}: {before[path]} -> {after[path]}"[:400] for path in before if before[path] != after[path]]
     assert not wrong, "\n".join([f"{len(wrong)} of {len(spoiled)}:", *wrong])
-    assert tarn.process.alive() and tarn.process.pid == pid
+    assert tarn.alive() and tarn.pids() == pids
 
 
 def test_long_texts_choke_no_column(tarn):

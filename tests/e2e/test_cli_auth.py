@@ -40,7 +40,7 @@ def test_users_and_keys(cli, one):
     cli.run("auth", "users", "show", user, status=4)
 
 
-def test_a_policy_decides(cli, one, repo, tmp_path):
+def test_a_policy_decides(tarn, cli, one, repo, tmp_path):
     user, theirs = one
     policy = f"reads-{repo.id}"
     document = tmp_path / "policy.json"
@@ -53,13 +53,16 @@ def test_a_policy_decides(cli, one, repo, tmp_path):
     assert cli.json("auth", "policies", "create", policy, document, "--if-not-exists")["changed"] is False
     assert cli.json("auth", "policies", "attach", policy, "--user", user)["changed"]
     assert cli.json("auth", "policies", "attach", policy, "--user", user)["changed"] is False
+    tarn.settle()
     assert names(cli, "branch", "list", **theirs) == ["main"]
     cli.run("branch", "create", "dev", status=3, **theirs)
     shown = cli.run("auth", "policies", "show", policy, "-o", "json").text
     cli.run("auth", "policies", "update", policy, "-", stdin=shown.replace("fs:Read*", "fs:*").encode())
+    tarn.settle()
     cli.run("branch", "create", "dev", **theirs)
     assert names(cli, "auth", "users", "policies", user) == [policy]
     cli.run("auth", "policies", "detach", policy, "--user", user)
+    tarn.settle()
     cli.run("branch", "list", status=3, **theirs)
     cli.run("auth", "policies", "attach", policy, status=2)
     cli.run("auth", "policies", "attach", policy, "--user", user, "--group", "g", status=2)
@@ -69,7 +72,7 @@ def test_a_policy_decides(cli, one, repo, tmp_path):
     cli.run("auth", "policies", "show", policy, status=4)
 
 
-def test_groups_members_and_levels(cli, one, repo):
+def test_groups_members_and_levels(tarn, cli, one, repo):
     user, theirs = one
     group = f"team-{repo.id[-12:]}"
     assert cli.json("auth", "groups", "create", group, "--description", "who trains")["description"] == "who trains"
@@ -82,8 +85,10 @@ def test_groups_members_and_levels(cli, one, repo):
     assert names(cli, "auth", "users", "policies", user) == []
     effective = names(cli, "auth", "users", "policies", user, "--effective")
     assert effective and effective == names(cli, "auth", "groups", "policies", group)
+    tarn.settle()
     cli.run("branch", "create", "dev", **theirs)
     cli.run("auth", "members", "remove", group, user)
+    tarn.settle()
     cli.run("branch", "list", status=3, **theirs)
     cli.run("auth", "groups", "delete", group, "--yes")
     cli.run("auth", "groups", "show", group, status=4)

@@ -140,6 +140,12 @@ class Tarnd:
     def postmaster(self):
         return int(next(self.data_dir.glob("pg/*/postmaster.pid")).read_text().splitlines()[0])
 
+    def settle(self):
+        """Who changed rights himself knows them at once."""
+
+    def pids(self):
+        return [self.process.pid]
+
     def alive(self):
         return self.process.alive()
 
@@ -182,6 +188,13 @@ class Tarnds:
         for server in self.each:
             server.stop()
         self.database.stop()
+
+    def pids(self):
+        return [pid for server in self.each for pid in server.pids()]
+
+    def settle(self):
+        """A server hears of rights that another has changed within a second."""
+        time.sleep(1)
 
     def alive(self):
         return all(server.alive() for server in self.each)
