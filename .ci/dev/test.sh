@@ -51,6 +51,13 @@ run_ctest() {
   [ -s "$dir/results/ctest.junit" ]
 }
 
+# Shells that the completion tests type into; a test whose shell is not there says so.
+ensure_shells() {
+  local shell missing=()
+  for shell in zsh fish; do command -v "$shell" >/dev/null || missing+=("$shell"); done
+  [ ${#missing[@]} -eq 0 ] || install_packages "${missing[@]}"
+}
+
 # run_e2e NAME [pytest options]
 run_e2e() {
   local status=0 options=(-q -ra --timeout 300 "--junitxml=build/results/$1.junit" -p no:cacheprovider "${@:2}")
@@ -77,6 +84,7 @@ dev_phases() {
   must "build" build_targets build all || return 0
   choose_filter
   must "unit, contract, database, integration and tidy tests" run_ctest build "${CTEST_FILTER[@]}" || true
+  (ensure_shells) || true
   must "end to end" run_e2e e2e || true
   [ -z "${TARN_TEST_LONG:-}" ] || must "end to end, two servers taking turns" run_e2e e2e-turns --servers 2 || true
   [ -z "$with_clients" ] || { must "Java clients, fetched" ensure_java && must "Java clients" run_java; } || true

@@ -56,9 +56,10 @@ struct Found {
 std::vector<Found> files_below(Session& session, const fs::path& root) {
   std::vector<Found> files;
   std::error_code failed;
+  fs::path path = root;  // the last one met: where a failure happened
   fs::recursive_directory_iterator at(root, failed);
   for (; !failed && at != fs::recursive_directory_iterator(); at.increment(failed)) {
-    const fs::path& path = at->path();
+    path = at->path();
     if (at->is_symlink(failed) && fs::is_directory(path, failed)) {
       session.out.warn(str_cat("tarn: ", printable(path.string()),
                                ": a symbolic link to a directory; not followed"));
@@ -68,8 +69,8 @@ std::vector<Found> files_below(Session& session, const fs::path& root) {
     if (failed) break;
   }
   if (failed) {
-    throw Error(ErrorCode::kInternal, str_cat("reading directory ", root.string(), ": ",
-                                              failed.message(), "; nothing was sent"));
+    throw Error(ErrorCode::kInternal,
+                str_cat("reading ", path.string(), ": ", failed.message(), "; nothing was sent"));
   }
   std::sort(files.begin(), files.end(),
             [](const Found& a, const Found& b) { return a.key < b.key; });

@@ -14,6 +14,7 @@ import re
 import clients
 import openapi
 import pytest
+from not_yet import NOT_YET, REFUSED
 
 HUGE_TEXT = "h" * (1 << 20)
 LONG_TEXT = "l" * 100_000  # no reader refuses it for its length alone, and no column or index may choke on it
@@ -54,9 +55,10 @@ def operations():
         for method, operation in members.items():
             if method == "parameters":
                 continue
+            name = operation["operationId"]
             schema = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
-            if schema is not None:
-                yield pytest.param(method.upper(), path, operation, resolved(schema), id=operation["operationId"])
+            if schema is not None and 501 not in (NOT_YET.get(name), REFUSED.get(name)):
+                yield pytest.param(method.upper(), path, operation, resolved(schema), id=name)
 
 
 def good(schema, names):
@@ -237,8 +239,6 @@ def test_every_field_spoiled(tarn, world, method, path, operation, schema):
     name = operation["operationId"]
     send = lambda body: world.send(method, path, operation, body)  # noqa: E731
     spoiled = list(cases(schema, good(schema, (name,))))
-    if send(json.dumps(spoiled[0][2])).status_code == 501:
-        pytest.skip("not served")
     before, pids = world.state(), tarn.pids()
     wrong = []
     for case, names, value in spoiled:

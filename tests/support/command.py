@@ -17,9 +17,9 @@ class Cli:
         self.environment.pop("XDG_CONFIG_HOME", None)
         self.environment.pop("CI", None)
 
-    def run(self, *words, status=0, stdin=None, cwd=None, **environment):
-        """Returns stdout and stderr after checking the exit status."""
-        ended = subprocess.run([servers.program("tarn"), *map(str, words)], env={**self.environment, **environment},
+    def run(self, *words, status=0, stdin=None, cwd=None, below=(), **environment):
+        """Returns stdout and stderr after checking the exit status; `below`: a command that runs it."""
+        ended = subprocess.run([*below, servers.program("tarn"), *map(str, words)], env={**self.environment, **environment},
                                input=stdin, stdin=None if stdin is not None else subprocess.DEVNULL,
                                capture_output=True, timeout=120, cwd=cwd, check=False)
         out = SimpleNamespace(out=ended.stdout, text=ended.stdout.decode(errors="replace"),
