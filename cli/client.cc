@@ -5,7 +5,6 @@
 #include <exception>
 #include <map>
 #include <optional>
-#include <set>
 #include <thread>
 
 #include <httplib.h>
@@ -14,7 +13,6 @@
 #include "cli/exit_code.h"
 #include "cli/pipe_signal.h"
 #include "core/base/encoding.h"
-#include "core/base/mutex.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::cli {
@@ -29,21 +27,7 @@ constexpr size_t kPageSize = 1000;
 constexpr size_t kErrorBodyBytesMax = 64 << 10;
 
 constexpr int kPartialContent = 206;
-constexpr int kBadRequest = 400;
-constexpr int kUnauthorized = 401;
-constexpr int kForbidden = 403;
-constexpr int kNotFound = 404;
-constexpr int kConflict = 409;
-constexpr int kGone = 410;
-constexpr int kPreconditionFailed = 412;
-constexpr int kUnprocessable = 422;
-constexpr int kLocked = 423;
-constexpr int kTooManyRequests = 429;
-constexpr int kInternalError = 500;
-constexpr int kNotImplemented = 501;
 constexpr int kBadGateway = 502;
-constexpr int kServiceUnavailable = 503;
-constexpr int kGatewayTimeout = 504;
 
 /// Scheme and authority apart from a path below which the server is mounted.
 struct Endpoint {
@@ -84,11 +68,6 @@ std::string target_of(const Request& request) {
     separator = '&';
   }
   return target;
-}
-
-bool is_busy(int status) {
-  return status == kLocked || status == kTooManyRequests || status == kBadGateway ||
-         status == kServiceUnavailable || status == kGatewayTimeout;
 }
 
 bool may_repeat(Method method) { return method == Method::kGet || method == Method::kHead; }
@@ -136,56 +115,6 @@ Answer answer_from(const httplib::Response& response) {
   answer.headers.assign(response.headers.begin(), response.headers.end());
   answer.body = response.body;
   return answer;
-}
-
-/// Reasons live as long as the program, as Error demands.
-std::string_view interned(const std::string& word) {
-  static Mutex mutex;
-  static std::set<std::string> words;
-  const MutexLock lock(mutex);
-  return *words.insert(word).first;
-}
-
-/// Servers without X-Tarn-Error tell the two 409s apart by their words alone.
-ErrorCode code_of_conflict(const Answer& answer, const std::string& message) {
-  const bool exists = answer.reason() == "already_exists" ||
-                      message.find("exists") != std::string::npos ||
-                      message.find("not unique") != std::string::npos;
-  return exists ? ErrorCode::kAlreadyExists : ErrorCode::kConflict;
-}
-
-ErrorCode code_of(const Answer& answer, const std::string& message) {
-  switch (answer.status) {
-    case kBadRequest:
-      return ErrorCode::kInvalidArgument;
-    case kUnauthorized:
-      return ErrorCode::kUnauthenticated;
-    case kForbidden:
-      return ErrorCode::kPermissionDenied;
-    case kNotFound:
-      return ErrorCode::kNotFound;
-    case kConflict:
-      return code_of_conflict(answer, message);
-    case kGone:
-      return ErrorCode::kGone;
-    case kPreconditionFailed:
-      return message == "path already exists" ? ErrorCode::kAlreadyExists
-                                              : ErrorCode::kPreconditionFailed;
-    case kNotImplemented:
-      return ErrorCode::kUnimplemented;
-    default:
-      return is_busy(answer.status) ? ErrorCode::kUnavailable : ErrorCode::kInternal;
-  }
-}
-
-std::string reason_of(const Answer& answer, const std::string& message) {
-  const std::string reason = answer.reason();
-  const bool hook =
-      answer.status == kPreconditionFailed && message.find("hook") != std::string::npos;
-  if (hook) return std::string(kReasonHookFailed);
-  if (reason.empty() && answer.status == kUnprocessable) return std::string(kReasonMetricMissing);
-  // "usage" is this program's own word.
-  return reason == kReasonUsage ? "" : reason;
 }
 
 httplib::Headers headers_of(const Request& request) {
@@ -295,40 +224,6 @@ std::string api_path(std::initializer_list<std::string_view> segments) {
   return path;
 }
 
-std::string Answer::header(std::string_view name) const {
-  const auto equal = [](char a, char b) { return std::tolower(a) == std::tolower(b); };
-  for (const auto& [key, value] : headers) {
-    if (std::equal(key.begin(), key.end(), name.begin(), name.end(), equal)) return value;
-  }
-  return "";
-}
-
-std::string Answer::message() const {
-  const Json parsed = Json::parse(body, nullptr, false);
-  if (parsed.is_object() && parsed.contains("message") && parsed["message"].is_string()) {
-    return parsed["message"].get<std::string>();
-  }
-  return str_cat("the server answered with status ", status);
-}
-
-Error error_from(const Answer& answer) {
-  const std::string message = answer.message();
-  const ErrorCode code = code_of(answer, message);
-  std::string text = message;
-  const std::string request_id = answer.header("X-Request-Id");
-  if (answer.status >= kInternalError && !request_id.empty())
-    text += str_cat(" (request ", request_id, ")");
-  const std::string reason = reason_of(answer, message);
-  if (reason.empty()) return Error(code, text);
-  return Error(code, interned(reason), text);
-}
-
-bool says_no_changes(const Answer& answer) {
-  if (answer.status != kBadRequest) return false;
-  return answer.reason() == "no_changes" ||
-         answer.message().find("no changes") != std::string::npos;
-}
-
 struct Client::State {
   State(const Settings& settings, Patience how_long)
       : endpoint(split_endpoint(settings.endpoint.value)),
@@ -397,7 +292,7 @@ struct Client::State {
       httplib::Result result = once(client);
       if (result) {
         last = answer_from(*result);
-        const bool again = is_busy(last->status) && (repeatable || last->status != kBadGateway);
+        const bool again = last->is_busy() && (repeatable || last->status != kBadGateway);
         if (!again) return *last;
       } else {
         last.reset();

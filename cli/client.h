@@ -13,13 +13,12 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "cli/answer.h"
 #include "cli/settings.h"
-#include "core/base/error.h"
 
 namespace tarn::cli {
 
 using Json = nlohmann::json;
-using Pairs = std::vector<std::pair<std::string, std::string>>;
 
 enum class Method { kGet, kHead, kPost, kPut, kPatch, kDelete };
 
@@ -35,26 +34,6 @@ struct Request {
 /// "/repositories/lake/branches/main": each segment percent-encoded. Throws a usage error for an
 /// empty one.
 std::string api_path(std::initializer_list<std::string_view> segments);
-
-struct Answer {
-  int status = 0;
-  Pairs headers;
-  std::string body;
-
-  bool ok() const { return status >= 200 && status < 300; }
-  /// "" = absent; names compare without case.
-  std::string header(std::string_view name) const;
-  /// The server's word for what went wrong ("no_changes"), "" where it gives none.
-  std::string reason() const { return header("X-Tarn-Error"); }
-  /// The message of an error body, else the status in words.
-  std::string message() const;
-};
-
-/// The failure that an answer means; `answer` must not be ok().
-Error error_from(const Answer& answer);
-
-/// Whether the answer says that there was nothing to commit, merge or revert.
-bool says_no_changes(const Answer& answer);
 
 /// Gives the next piece of a body, "" at its end.
 using BodySource = std::function<std::string_view()>;

@@ -1,12 +1,15 @@
 #include "core/meta/staged_batch.h"
 
 #include <optional>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/base/log.h"
 
 namespace tarn::meta {
 namespace {
+
+constexpr size_t kRowsPerPage = 10'000;
 
 // As staging.cc has them.
 constexpr int16_t kKindEntry = 0;
@@ -73,15 +76,21 @@ StagedBatch::~StagedBatch() {
   }
 }
 
-void StagedBatch::add(const std::vector<StagedRow>& rows) {
-  if (rows.empty()) return;
+void StagedBatch::add(StagedRow row) {
+  rows_.push_back(std::move(row));
+  if (rows_.size() == kRowsPerPage) send_rows();
+}
+
+void StagedBatch::send_rows() {
+  if (rows_.empty()) return;
   db::Pool::Lease lease = pool_.lease();
   db::Connection::CopyIn copy(*lease, "COPY staging (token, key, kind, val) FROM STDIN BINARY");
-  for (const StagedRow& row : rows) {
+  for (const StagedRow& row : rows_) {
     const std::string bytes = row.entry ? encode_entry(*row.entry) : std::string();
     copy.row({token_, db::Bytes{row.key}, row.entry ? kKindEntry : kKindDeleted, db::Bytes{bytes}});
   }
   copy.finish();
+  rows_.clear();
 }
 
 void StagedBatch::delete_range(const KeyRange& range) {
@@ -92,6 +101,7 @@ void StagedBatch::delete_range(const KeyRange& range) {
 StagedBatch::Outcome StagedBatch::publish(BranchId branch, int64_t settings_version,
                                           const BranchLease& lease,
                                           const std::vector<KeyRange>& watched) {
+  send_rows();
   const Outcome outcome = pool_.transaction([&](db::Connection& connection) {
     connection.run(kLockStaging, {static_cast<int32_t>(branch)});
     if (!connection.run(kWriterLives, {writer_.id()}).boolean(0, 0)) {

@@ -28,8 +28,8 @@ class StagedBatch {
   StagedBatch(const StagedBatch&) = delete;
   StagedBatch& operator=(const StagedBatch&) = delete;
 
-  /// Each key once in all calls.
-  void add(const std::vector<StagedRow>& rows);
+  /// Each key once. Rows leave in pages.
+  void add(StagedRow row);
   /// Deletes what the range shows without this batch; the batch's rows win over it.
   void delete_range(const KeyRange& range);
 
@@ -46,9 +46,12 @@ class StagedBatch {
                   const std::vector<KeyRange>& watched);
 
  private:
+  void send_rows();
+
   db::Pool& pool_;
   Writer& writer_;
   const int64_t token_;
+  std::vector<StagedRow> rows_;  ///< not sent yet
   bool has_range_ = false;
   bool published_ = false;
 };

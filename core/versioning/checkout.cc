@@ -20,8 +20,7 @@
 namespace tarn::versioning {
 namespace {
 
-constexpr size_t kRowsPerPage = 10'000;
-constexpr uint64_t kKeysPerLook = 10'000;
+constexpr uint64_t kKeysPerKeepAlive = 10'000;
 constexpr int kCheckoutAttemptsMax = 5;
 
 /// One attempt with the branch held, and the other branch as well when the ref means what it shows:
@@ -86,17 +85,15 @@ class CheckoutAttempt {
       const bool is_theirs = theirs.valid() && theirs.key() == key;
       const bool is_ours = ours.valid() && ours.key() == key;
       if (request_.paths.contains(key)) {
-        settle(key, is_theirs ? std::optional(theirs.entry()) : std::nullopt,
+        settle(batch, key, is_theirs ? std::optional(theirs.entry()) : std::nullopt,
                is_ours ? std::optional(ours.entry()) : std::nullopt);
-        if (rows_.size() == kRowsPerPage) add_rows(batch);
       }
       if (is_theirs) theirs.next();
       if (is_ours) ours.next();
     }
-    add_rows(batch);
   }
 
-  void settle(const std::string& key, std::optional<Entry> theirs,
+  void settle(meta::StagedBatch& batch, const std::string& key, std::optional<Entry> theirs,
               const std::optional<Entry>& ours) {
     if (++keys_ > kCheckoutKeysMax) {
       throw_invalid(str_cat("checking out \"", request_.ref, "\": more than ", kCheckoutKeysMax,
@@ -108,16 +105,11 @@ class CheckoutAttempt {
     }
     if (request_.check) request_.check(Key(key), !theirs);
     ++(theirs ? counts_.written : counts_.deleted);
-    rows_.push_back({key, std::move(theirs)});
-  }
-
-  void add_rows(meta::StagedBatch& batch) {
-    batch.add(rows_);
-    rows_.clear();
+    batch.add({key, std::move(theirs)});
   }
 
   void keep_alive() {
-    if (++looked_ % kKeysPerLook != 0) return;
+    if (++looked_ % kKeysPerKeepAlive != 0) return;
     hold_->keep_alive();
     if (source_hold_) source_hold_->keep_alive();
   }
@@ -143,7 +135,6 @@ class CheckoutAttempt {
   const CheckoutRequest& request_;
   std::optional<BranchHold> source_hold_;
   std::optional<BranchHold> hold_;
-  std::vector<meta::StagedRow> rows_;
   CheckoutCounts counts_;
   uint64_t keys_ = 0;
   uint64_t looked_ = 0;

@@ -2,7 +2,6 @@
 
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
@@ -18,7 +17,7 @@
 namespace tarn::versioning {
 namespace {
 
-constexpr size_t kRowsPerPage = 10'000;
+constexpr uint64_t kKeysPerKeepAlive = 10'000;
 constexpr int kMoveAttemptsMax = 5;
 
 /// One attempt with the branch held. It reads what was sealed then; publishing fails when something
@@ -40,9 +39,7 @@ class MoveAttempt {
     OverlayCursor cursor = frozen_view(engine_, hold_.lease());
     for (cursor.seek(source_.begin); cursor.valid() && in_source(cursor.key()); cursor.next()) {
       move(cursor.key(), cursor.entry());
-      if (rows_.size() == kRowsPerPage) add_rows();
     }
-    add_rows();
     if (moved_ == 0) {
       throw Error(ErrorCode::kNotFound, "object_not_found",
                   str_cat("moving \"", request_.source, "\": no object is there: not found"));
@@ -77,7 +74,8 @@ class MoveAttempt {
     const Key to = parse_key(request_.destination + from.substr(request_.source.size()));
     if (request_.check) request_.check(Key(from), to);
     if (!request_.overwrite) check_absent(to.str());
-    rows_.push_back({to.str(), std::move(entry)});
+    batch_.add({to.str(), std::move(entry)});
+    if (moved_ % kKeysPerKeepAlive == 0) hold_.keep_alive();
   }
 
   /// Objects of the source are no obstacle: they move away. Asked in order of the keys.
@@ -90,12 +88,6 @@ class MoveAttempt {
                 str_cat("moving to \"", key, "\": path already exists"));
   }
 
-  void add_rows() {
-    hold_.keep_alive();
-    batch_.add(rows_);
-    rows_.clear();
-  }
-
   Engine& engine_;
   const RepositoryName& repository_;
   const Branch& branch_;
@@ -104,7 +96,6 @@ class MoveAttempt {
   BranchHold hold_;
   meta::StagedBatch batch_;
   std::optional<OverlayCursor> destination_;
-  std::vector<meta::StagedRow> rows_;
   uint64_t moved_ = 0;
 };
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/base/log.h"
 #include "core/base/str_cat.h"
 #include "core/versioning/operation_runner.h"
 #include "server/api/credentials.h"
@@ -19,6 +18,7 @@
 #include "server/api/json/operation.h"
 #include "server/api/preference.h"
 #include "server/api/probe.h"
+#include "server/api/request_record.h"
 #include "server/api/response.h"
 #include "server/api/route.h"
 #include "server/api/router.h"
@@ -26,16 +26,7 @@
 namespace tarn::api {
 namespace {
 
-using SteadyClock = std::chrono::steady_clock;
 using std::string_view_literals::operator""sv;
-
-/// What is known of a request when its line is logged.
-struct Outcome {
-  const Route* route = nullptr;
-  std::string user;
-  std::string_view error;  ///< reason of a failure
-  std::string detail;      ///< what went wrong inside; clients are told less
-};
 
 bool is_json(std::string_view content_type) {
   return content_type.find("json") != std::string_view::npos;
@@ -68,24 +59,6 @@ bool is_below_base(const http::Request& request) {
   const std::string_view path = request.raw_path();
   return path.starts_with(kBasePath) &&
          (path.size() == kBasePath.size() || path[kBasePath.size()] == '/');
-}
-
-/// A 500 is for a person to look at.
-void write_line(const http::Request& request, const Outcome& outcome, int status,
-                double elapsed_seconds) {
-  const log::Level level = status == 500 ? log::Level::kError : log::Level::kInfo;
-  if (!log::enabled(level)) return;
-  log::write(level, "request",
-             {{"request_id", request.id},
-              {"api", "rest"},
-              {"operation", outcome.route == nullptr ? "unknown" : outcome.route->operation},
-              {"user", outcome.user},
-              {"method", request.method},
-              {"path", request.raw_path()},
-              {"status", status},
-              {"code", outcome.error},
-              {"error", outcome.detail},
-              {"duration_ms", elapsed_seconds * 1000}});
 }
 
 Error as_clients_read_it(const std::exception_ptr& thrown, const Route* route) {
@@ -126,12 +99,12 @@ struct Api::State {
     for (const Route& route : routes()) probes.emplace_back(route.operation);
   }
 
-  const Probe& probe_of(const Route* route) const {
-    return route == nullptr ? unknown : probes[static_cast<size_t>(route - routes().data())];
+  const Probe& probe_of(const Route& route) const {
+    return probes[static_cast<size_t>(&route - routes().data())];
   }
 
-  http::Response dispatch(http::Request& request, Outcome& outcome);
-  http::Response answer(http::Request& request, Outcome& outcome);
+  Router::Match match(const http::Request& request) const;
+  http::Response answer(http::Request& request, Router::Match match, std::string& user);
   http::Response run_or_defer(Call call, std::chrono::seconds wait);
   http::Response deferred_response(const std::string& owner, const std::string& id);
 
@@ -141,14 +114,16 @@ struct Api::State {
   Probe unknown;
 };
 
-http::Response Api::State::dispatch(http::Request& request, Outcome& outcome) {
+Router::Match Api::State::match(const http::Request& request) const {
   const std::optional<Method> method = parse_method(request.method);
   if (!method || !is_below_base(request)) throw_unknown_endpoint();
-  Router::Match match = router.find(*method, path_of(request));
-  if (match.route == nullptr) throw_unknown_endpoint();
-  const Route& route = *match.route;
-  outcome.route = &route;
+  Router::Match found = router.find(*method, path_of(request));
+  if (found.route == nullptr) throw_unknown_endpoint();
+  return found;
+}
 
+http::Response Api::State::answer(http::Request& request, Router::Match match, std::string& user) {
+  const Route& route = *match.route;
   Call call{.request = request,
             .route = route,
             .path_values = std::move(match.values),
@@ -160,7 +135,7 @@ http::Response Api::State::dispatch(http::Request& request, Outcome& outcome) {
 
   if (route.access.needs_account()) {
     call.caller = authenticate(context.authenticator, request);
-    outcome.user = call.caller.user.name;
+    user = call.caller.user.name;
     for (const Demand& demand : route.access.demands()) {
       for (const std::string& resource : demand.on(call)) call.demand(demand.action, resource);
     }
@@ -223,36 +198,23 @@ http::Response Api::State::deferred_response(const std::string& owner, const std
   return response;
 }
 
-http::Response Api::State::answer(http::Request& request, Outcome& outcome) {
-  const auto failed = [&](const Error& error) {
-    outcome.error = error.reason();
-    http::Response response = failure_response(error, request.id);
-    if (response.status >= 500 && response.status != 501) outcome.detail = error.message();
-    return response;
-  };
-  try {
-    return dispatch(request, outcome);
-  } catch (const std::exception&) {
-    return failed(as_clients_read_it(std::current_exception(), outcome.route));
-  }
-}
-
 Api::Api(Context context) : state_(std::make_unique<State>(std::move(context))) {}
 Api::~Api() = default;
 
 http::Response Api::handle(http::Request& request) {
-  const auto began = SteadyClock::now();
-  Outcome outcome;
-  http::Response response = state_->answer(request, outcome);
-  response.headers.add("X-Content-Type-Options", "nosniff");
-  response.headers.add("X-Request-Id", request.id);
-  if (request.method == "HEAD" && !response.content_length)
-    response.content_length = response.body.size();
-  if (request.method == "HEAD") response.body.clear();
-
-  const std::chrono::duration<double> elapsed = SteadyClock::now() - began;
-  state_->probe_of(outcome.route).count(response.status, elapsed.count());
-  write_line(request, outcome, response.status, elapsed.count());
+  RequestRecord record{.api = "rest", .operation = "unknown", .probe = &state_->unknown};
+  const Route* route = nullptr;
+  http::Response response;
+  try {
+    Router::Match match = state_->match(request);
+    route = match.route;
+    record.operation = route->operation;
+    record.probe = &state_->probe_of(*route);
+    response = state_->answer(request, std::move(match), record.user);
+  } catch (const std::exception&) {
+    response = record.failed(as_clients_read_it(std::current_exception(), route), request);
+  }
+  record.finish(request, response);
   return response;
 }
 

@@ -8,13 +8,11 @@
 #include "core/auth/resource.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
-#include "core/base/log.h"
 #include "core/base/str_cat.h"
 #include "core/versioning/multipart.h"
 #include "core/versioning/repositories.h"
 #include "core/versioning/upload.h"
 #include "server/api/block_url.h"
-#include "server/api/errors.h"
 #include "server/api/object_answer.h"
 #include "server/api/presigner.h"
 #include "server/api/response.h"
@@ -23,7 +21,6 @@
 namespace tarn::api {
 namespace {
 
-using SteadyClock = std::chrono::steady_clock;
 using Kind = BlockGrant::Kind;
 
 constexpr size_t kMd5HexChars = 32;
@@ -147,14 +144,6 @@ http::Response put(const Context& context, http::Request& request, const BlockGr
 
 }  // namespace
 
-struct BlockDoor::Outcome {
-  const Probe* probe;
-  std::string_view operation = "refusedUrl";
-  std::string user{};
-  std::string_view error{};  ///< reason of a failure
-  std::string detail{};      ///< what went wrong inside; clients are told less
-};
-
 BlockDoor::BlockDoor(Context context)
     : context_(std::move(context)),
       reads_("readBlock"),
@@ -162,70 +151,44 @@ BlockDoor::BlockDoor(Context context)
       part_writes_("writePart"),
       refusals_("refusedUrl") {}
 
-http::Response BlockDoor::answer(http::Request& request, Outcome& outcome) const {
+http::Response BlockDoor::answer(http::Request& request, RequestRecord& record) const {
   if (!context_.installation.presign) {
     refuse("url_invalid", "presigned URL: such are not served here (auth.presign is off)");
   }
   const BlockGrant grant = open_block_request(context_.block_key, request, context_.clock.now());
   const auth::Principal holder = holder_of(context_.authenticator, grant);
-  outcome.user = holder.user.name;
+  record.user = holder.user.name;
   check_permitted(holder, grant, request.peer);
   const Repository repository =
       versioning::get_repository(context_.engine, parse_repository_name(grant.repository));
   switch (grant.kind) {
     case Kind::kRead:
-      outcome.probe = &reads_;
-      outcome.operation = "readBlock";
+      record.probe = &reads_;
+      record.operation = "readBlock";
       return read(context_, request, grant, repository);
     case Kind::kWrite:
-      outcome.probe = &writes_;
-      outcome.operation = "writeBlock";
+      record.probe = &writes_;
+      record.operation = "writeBlock";
       return put(context_, request, grant, repository);
     case Kind::kWritePart:
-      outcome.probe = &part_writes_;
-      outcome.operation = "writePart";
+      record.probe = &part_writes_;
+      record.operation = "writePart";
       return put(context_, request, grant, repository);
   }
   check_failed("BlockGrant::Kind", __FILE__, __LINE__);
 }
 
 http::Response BlockDoor::handle(http::Request& request) {
-  const auto began = SteadyClock::now();
-  Outcome outcome{.probe = &refusals_};
+  RequestRecord record{.api = "blocks", .operation = "refusedUrl", .probe = &refusals_};
   http::Response response;
-  const auto failed = [&](const Error& error) {
-    outcome.error = error.reason();
-    response = failure_response(error, request.id);
-    if (response.status >= 500 && response.status != 501) outcome.detail = error.message();
-  };
   try {
-    response = answer(request, outcome);
+    response = answer(request, record);
   } catch (const Error& error) {
-    failed(error);
+    response = record.failed(error, request);
   } catch (const std::exception& error) {
-    failed(Error(ErrorCode::kInternal, error.what()));
+    response = record.failed(Error(ErrorCode::kInternal, error.what()), request);
   }
-  response.headers.add("X-Content-Type-Options", "nosniff");
-  response.headers.add("X-Request-Id", request.id);
-  if (request.method == "HEAD") {
-    if (!response.content_length) response.content_length = response.body.size();
-    response.body.clear();
-  }
-  const std::chrono::duration<double> elapsed = SteadyClock::now() - began;
-  outcome.probe->count(response.status, elapsed.count());
-  const log::Level level = response.status == 500 ? log::Level::kError : log::Level::kInfo;
-  if (!log::enabled(level)) return response;
-  log::write(level, "request",
-             {{"request_id", request.id},
-              {"api", "blocks"},
-              {"operation", outcome.operation},
-              {"user", outcome.user},
-              {"method", request.method},
-              {"path", request.raw_path()},
-              {"status", response.status},
-              {"code", outcome.error},
-              {"error", outcome.detail},
-              {"duration_ms", elapsed.count() * 1000}});
+  record.finish(request, response);
   return response;
 }
 

@@ -4,6 +4,7 @@
 #include "core/http/message.h"
 #include "server/api/call.h"
 #include "server/api/probe.h"
+#include "server/api/request_record.h"
 
 namespace tarn::api {
 
@@ -18,8 +19,7 @@ class BlockDoor {
   http::Response handle(http::Request& request);
 
  private:
-  struct Outcome;
-  http::Response answer(http::Request& request, Outcome& outcome) const;
+  http::Response answer(http::Request& request, RequestRecord& record) const;
 
   const Context context_;
   const Probe reads_;

@@ -1,0 +1,123 @@
+#include "cli/answer.h"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/exit_code.h"
+#include "core/base/mutex.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::cli {
+namespace {
+
+constexpr int kBadRequest = 400;
+constexpr int kUnauthorized = 401;
+constexpr int kForbidden = 403;
+constexpr int kNotFound = 404;
+constexpr int kConflict = 409;
+constexpr int kGone = 410;
+constexpr int kPreconditionFailed = 412;
+constexpr int kUnprocessable = 422;
+constexpr int kLocked = 423;
+constexpr int kTooManyRequests = 429;
+constexpr int kInternalError = 500;
+constexpr int kNotImplemented = 501;
+constexpr int kBadGateway = 502;
+constexpr int kServiceUnavailable = 503;
+constexpr int kGatewayTimeout = 504;
+
+/// Reasons live as long as the program, as Error demands.
+std::string_view interned(const std::string& word) {
+  static Mutex mutex;
+  static std::set<std::string> words;
+  const MutexLock lock(mutex);
+  return *words.insert(word).first;
+}
+
+/// Servers without X-Tarn-Error tell the two 409s apart by their words alone.
+ErrorCode code_of_conflict(const Answer& answer, const std::string& message) {
+  const bool exists = answer.reason() == "already_exists" ||
+                      message.find("exists") != std::string::npos ||
+                      message.find("not unique") != std::string::npos;
+  return exists ? ErrorCode::kAlreadyExists : ErrorCode::kConflict;
+}
+
+ErrorCode code_of(const Answer& answer, const std::string& message) {
+  switch (answer.status) {
+    case kBadRequest:
+      return ErrorCode::kInvalidArgument;
+    case kUnauthorized:
+      return ErrorCode::kUnauthenticated;
+    case kForbidden:
+      return ErrorCode::kPermissionDenied;
+    case kNotFound:
+      return ErrorCode::kNotFound;
+    case kConflict:
+      return code_of_conflict(answer, message);
+    case kGone:
+      return ErrorCode::kGone;
+    case kPreconditionFailed:
+      return message == "path already exists" ? ErrorCode::kAlreadyExists
+                                              : ErrorCode::kPreconditionFailed;
+    case kNotImplemented:
+      return ErrorCode::kUnimplemented;
+    default:
+      return answer.is_busy() ? ErrorCode::kUnavailable : ErrorCode::kInternal;
+  }
+}
+
+std::string reason_of(const Answer& answer, const std::string& message) {
+  const std::string reason = answer.reason();
+  const bool hook =
+      answer.status == kPreconditionFailed && message.find("hook") != std::string::npos;
+  if (hook) return std::string(kReasonHookFailed);
+  if (reason.empty() && answer.status == kUnprocessable) return std::string(kReasonMetricMissing);
+  // "usage" is this program's own word.
+  return reason == kReasonUsage ? "" : reason;
+}
+
+}  // namespace
+
+bool Answer::is_busy() const {
+  return status == kLocked || status == kTooManyRequests || status == kBadGateway ||
+         status == kServiceUnavailable || status == kGatewayTimeout;
+}
+
+std::string Answer::header(std::string_view name) const {
+  const auto equal = [](char a, char b) { return std::tolower(a) == std::tolower(b); };
+  for (const auto& [key, value] : headers) {
+    if (std::equal(key.begin(), key.end(), name.begin(), name.end(), equal)) return value;
+  }
+  return "";
+}
+
+std::string Answer::message() const {
+  const auto parsed = nlohmann::json::parse(body, nullptr, false);
+  if (parsed.is_object() && parsed.contains("message") && parsed["message"].is_string()) {
+    return parsed["message"].get<std::string>();
+  }
+  return str_cat("the server answered with status ", status);
+}
+
+Error error_from(const Answer& answer) {
+  const std::string message = answer.message();
+  const ErrorCode code = code_of(answer, message);
+  std::string text = message;
+  const std::string request_id = answer.header("X-Request-Id");
+  if (answer.status >= kInternalError && !request_id.empty())
+    text += str_cat(" (request ", request_id, ")");
+  const std::string reason = reason_of(answer, message);
+  if (reason.empty()) return Error(code, text);
+  return Error(code, interned(reason), text);
+}
+
+bool says_no_changes(const Answer& answer) {
+  if (answer.status != kBadRequest) return false;
+  return answer.reason() == "no_changes" ||
+         answer.message().find("no changes") != std::string::npos;
+}
+
+}  // namespace tarn::cli
