@@ -1,5 +1,4 @@
-// Building and reading byte formats: varints, little- and big-endian integers, bounds-checked
-// reading.
+// Building and reading byte formats: varints, big-endian integers, bounds-checked reading.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +24,6 @@ inline int64_t unzigzag(uint64_t value) {
   return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);
 }
 
-void put_u16le(std::string& out, uint16_t value);
-void put_u32le(std::string& out, uint32_t value);
-void put_u64le(std::string& out, uint64_t value);
 void put_u64be(std::string& out, uint64_t value);
 
 /// varint length, then the bytes.
@@ -44,9 +40,6 @@ class WireReader {
   WireReader(std::string_view bytes, std::string_view what) : bytes_(bytes), what_(what) {}
 
   uint8_t u8();
-  uint16_t u16le();
-  uint32_t u32le();
-  uint64_t u64le();
   uint64_t u64be();
   uint64_t varint();
   /// A view into the buffer.

@@ -32,7 +32,6 @@ class Stores {
   void add_s3(std::vector<std::string> buckets, BucketFactory factory);
   /// "local" or "s3": what new namespaces are by default.
   void set_default_type(std::string type) { default_type_ = std::move(type); }
-  const std::string& default_type() const { return default_type_; }
   bool has_type(std::string_view type) const;
 
   /// Throws invalid_argument (malformed, a scheme no store serves, '.', '..' or empty components in

@@ -32,7 +32,6 @@ class Cluster {
 
   const std::string& data() const { return data_; }
   const std::string& log_path() const { return log_path_; }
-  const std::string& socket_directory() const { return socket_directory_; }
   std::string url() const;
 
   /// Stops what still runs on the data directory and was not started by us; removes a lock file
