@@ -36,6 +36,8 @@ struct Route {
   Input input{};
   /// What clients expect to read when a ref of the path means nothing; "" = the verb's own words.
   std::string_view missing_ref{};
+  /// Of an operation that is not served: what to do instead, "" = nothing.
+  std::string_view instead{};
 };
 
 constexpr std::string_view kBasePath = "/api/v1";

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/base/error.h"
+#include "core/base/str_cat.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/account.h"
 #include "server/api/json/branch_rule.h"
@@ -114,6 +115,13 @@ constexpr Input takes_checked_json() {
 #define TARN_GROUP "/auth/groups/{groupId}"
 #define TARN_PULL TARN_REPO "/pulls/{pull_request}"
 #define TARN_RUN TARN_REPO "/actions/runs/{run_id}"
+
+constexpr std::string_view kReadListings =
+    "ranges and metaranges are rows of the server's database, not files of the store; list or diff "
+    "the ref";
+constexpr std::string_view kNoOtherCollector =
+    "another program cannot tell which objects are in use, since copies and moves share their "
+    "bytes; nothing may be deleted from the store by one";
 
 // clang-format off
 constexpr Route kRoutes[] = {
@@ -227,17 +235,17 @@ constexpr Route kRoutes[] = {
     {kGet, TARN_RUN, "getRun", needs(kReadAction, on_repository), get_run},
     {kGet, TARN_RUN "/hooks", "listRunHooks", needs(kReadAction, on_repository), get_run, takes(kAmount)},
     {kGet, TARN_RUN "/hooks/{hook_run_id}/output", "getRunHookOutput", needs(kReadAction, on_repository), get_run},
-    {kGet, TARN_REPO "/metadata/object/{type}/{object_id}", "getMetadataObject", Access::of({kListObjects, on_repository}, {kReadRepository, on_repository}), not_implemented, takes(kPresign)},
-    {kGet, TARN_REPO "/metadata/meta_range/{meta_range}", "getMetaRange", Access::of({kListObjects, on_repository}, {kReadRepository, on_repository}), not_implemented},
-    {kGet, TARN_REPO "/metadata/range/{range}", "getRange", Access::of({kListObjects, on_repository}, {kReadRepository, on_repository}), not_implemented},
+    {kGet, TARN_REPO "/metadata/object/{type}/{object_id}", "getMetadataObject", Access::of({kListObjects, on_repository}, {kReadRepository, on_repository}), not_implemented, takes(kPresign), {}, kReadListings},
+    {kGet, TARN_REPO "/metadata/meta_range/{meta_range}", "getMetaRange", Access::of({kListObjects, on_repository}, {kReadRepository, on_repository}), not_implemented, {}, {}, kReadListings},
+    {kGet, TARN_REPO "/metadata/range/{range}", "getRange", Access::of({kListObjects, on_repository}, {kReadRepository, on_repository}), not_implemented, {}, {}, kReadListings},
     {kGet, TARN_REPO "/gc/rules/set_allowed", "setGarbageCollectionRulesPreflight", needs(kSetCollectionRules, on_repository), allow_settings},
     {kGet, TARN_REPO "/gc/rules", "internalGetGarbageCollectionRules", needs(kGetCollectionRules, on_repository), get_collection_rules},
     {kPost, TARN_REPO "/gc/rules", "internalSetGarbageCollectionRules", needs(kSetCollectionRules, on_repository), set_collection_rules, takes_json<json::parse_collection_rules>()},
     {kDelete, TARN_REPO "/gc/rules", "internalDeleteGarbageCollectionRules", needs(kSetCollectionRules, on_repository), remove_collection_rules},
-    {kPost, TARN_REPO "/gc/prepare_commits", "prepareGarbageCollectionCommits", needs(kPrepareCollection, on_repository), not_implemented},
-    {kPost, TARN_REPO "/gc/prepare_commits/async", "prepareGarbageCollectionCommitsAsync", needs(kPrepareCollection, on_repository), not_implemented},
-    {kGet, TARN_REPO "/gc/prepare_commits/status", "prepareGarbageCollectionCommitsStatus", needs(kPrepareCollection, on_repository), not_implemented, takes(kId)},
-    {kPost, TARN_REPO "/gc/prepare_uncommited", "prepareGarbageCollectionUncommitted", needs(kPrepareUncommittedCollection, on_repository), not_implemented},
+    {kPost, TARN_REPO "/gc/prepare_commits", "prepareGarbageCollectionCommits", needs(kPrepareCollection, on_repository), not_implemented, {}, {}, kNoOtherCollector},
+    {kPost, TARN_REPO "/gc/prepare_commits/async", "prepareGarbageCollectionCommitsAsync", needs(kPrepareCollection, on_repository), not_implemented, {}, {}, kNoOtherCollector},
+    {kGet, TARN_REPO "/gc/prepare_commits/status", "prepareGarbageCollectionCommitsStatus", needs(kPrepareCollection, on_repository), not_implemented, takes(kId), {}, kNoOtherCollector},
+    {kPost, TARN_REPO "/gc/prepare_uncommited", "prepareGarbageCollectionUncommitted", needs(kPrepareUncommittedCollection, on_repository), not_implemented, {}, {}, kNoOtherCollector},
     {kGet, TARN_REPO "/branch_protection/set_allowed", "createBranchProtectionRulePreflight", needs(kSetProtectionRules, on_repository), allow_settings},
     {kGet, TARN_REPO "/branch_protection", "internalGetBranchProtectionRules", needs(kGetProtectionRules, on_repository), get_protection_rules},
     {kPost, TARN_REPO "/branch_protection", "internalCreateBranchProtectionRule", needs(kSetProtectionRules, on_repository), add_protection_rule, takes_json<json::parse_rule_pattern>()},
@@ -279,8 +287,10 @@ constexpr Route kRoutes[] = {
 
 std::span<const Route> routes() { return kRoutes; }
 
-http::Response not_implemented(const Context&, Call&) {
-  throw Error(ErrorCode::kUnimplemented, "Not Implemented");
+http::Response not_implemented(const Context&, Call& call) {
+  const std::string_view instead = call.route.instead;
+  throw Error(ErrorCode::kUnimplemented,
+              instead.empty() ? "Not Implemented" : str_cat("Not Implemented: ", instead));
 }
 
 std::string_view name_of(Method method) {

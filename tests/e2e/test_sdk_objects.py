@@ -5,7 +5,6 @@ import hashlib
 import pytest
 import requests
 from lakefs_sdk import models
-from not_yet import needs
 from sdk import refused
 
 
@@ -150,7 +149,6 @@ def test_upload_object_preflight(sdk, repo):
     refused(404, sdk.internal.upload_object_preflight, "no-such-repository", "main", "a", says="repository not found")
 
 
-@needs("createSymlinkFile")
 def test_create_symlink_file(tarn, sdk, repo, upload):
     upload("table/part-1")
     before = set(tarn.stored())
@@ -184,7 +182,6 @@ def test_link_physical_address(sdk, repo):
     assert paths(sdk, repo) == ["a"]
 
 
-@needs("presign")
 def test_presigned_bytes_arrive(sdk, repo):
     place = sdk.staging.get_physical_address(repo.id, "main", "a", presign=True)
     answer = requests.put(place.presigned_url, data=b"hello", timeout=60)
@@ -208,7 +205,6 @@ def put_part(url, data):
     return answer.headers["ETag"]
 
 
-@needs("createPresignMultipartUpload")
 def test_complete_presign_multipart_upload(sdk, repo):
     api = sdk.experimental
     upload = api.create_presign_multipart_upload(repo.id, "main", "big", parts=2)
@@ -226,7 +222,6 @@ def test_complete_presign_multipart_upload(sdk, repo):
             complete.copy(update={"parts": []}))
 
 
-@needs("createPresignMultipartUpload")
 def test_abort_presign_multipart_upload(sdk, repo):
     api = sdk.experimental
     upload = api.create_presign_multipart_upload(repo.id, "main", "big", parts=1)
@@ -240,7 +235,6 @@ def test_abort_presign_multipart_upload(sdk, repo):
     refused(404, api.abort_presign_multipart_upload, repo.id, "nope", upload.upload_id, "big", abort)
 
 
-@needs("uploadPart")
 def test_upload_part(sdk, repo):
     api = sdk.experimental
     upload = api.create_presign_multipart_upload(repo.id, "main", "big")
@@ -255,7 +249,6 @@ def test_upload_part(sdk, repo):
     refused(404, api.upload_part, repo.id, "main", "no-such-upload", "big", 1, where)
 
 
-@needs("uploadPartCopy")
 def test_upload_part_copy(sdk, repo, upload):
     api = sdk.experimental
     upload("source", "0123456789")

@@ -10,19 +10,19 @@ import lakefs_sdk
 import pytest
 
 NOT_YET = {
-    # Garbage collection
-    "prepareGarbageCollectionCommits": 501,
-    "prepareGarbageCollectionCommitsAsync": 501,
-    "prepareGarbageCollectionCommitsStatus": 501,
-    "prepareGarbageCollectionUncommitted": 501,
     # Hooks: no run is ever made, so none is found.
     "getRun": 404,
     "listRunHooks": 404,
     "getRunHookOutput": 404,
 }
 
-# Refused for good: the open-source lakeFS does too, or only its own storage format could serve them.
+# Refused for good: the open-source lakeFS does too, or only its own storage format could serve them, or an outside
+# collector would delete what copies and moves share.
 REFUSED = {
+    "prepareGarbageCollectionCommits": 501,
+    "prepareGarbageCollectionCommitsAsync": 501,
+    "prepareGarbageCollectionCommitsStatus": 501,
+    "prepareGarbageCollectionUncommitted": 501,
     "externalPrincipalLogin": 501,
     "stsLogin": 501,
     "oauthCallback": 501,
