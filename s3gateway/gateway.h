@@ -16,7 +16,8 @@ struct S3Options {
       "us-east-1";  ///< what buckets are said to be in; any is accepted in signatures
   std::vector<std::string> hosts;  ///< lower case, without port: bucket names may stand before them
   bool allow_v2 = true;            ///< signatures of version 2 (HMAC-SHA1, no payload integrity)
-  std::string owner_id = "tarn";   ///< owner of every bucket and object, as S3 shows it
+  bool redirect = true;           ///< reads of clients that say so are sent to the store's own URLs
+  std::string owner_id = "tarn";  ///< owner of every bucket and object, as S3 shows it
   std::string owner_name = "tarn";
 };
 

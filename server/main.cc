@@ -104,7 +104,9 @@ void serve(const Config& config, const CommandLine& command, const sigset_t& end
   const s3::S3Context s3{.engine = backend.engine(),
                          .authenticator = backend.authenticator(),
                          .clock = backend.clock(),
-                         .options = {.region = config.s3_region, .hosts = config.s3_hosts}};
+                         .options = {.region = config.s3_region,
+                                     .hosts = config.s3_hosts,
+                                     .redirect = config.auth_presign == "on"}};
   const Plain plain([&backend] { return backend.ready(); });
   const http::Handler front = [&](http::Request& request) {
     take_client_address(request, config.trusted_proxies);

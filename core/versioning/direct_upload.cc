@@ -57,6 +57,16 @@ DirectObject direct_object(Engine& engine, const Repository& repository, const E
   return direct_object(engine, physical_address(engine, repository, entry));
 }
 
+std::optional<std::string> store_url_to_read(Engine& engine, const Repository& repository,
+                                             const Entry& entry, const blob::UrlTerms& terms) {
+  const DirectObject object = direct_object(engine, repository, entry);
+  if (object.access == nullptr) return std::nullopt;
+  const auto version = entry.source_version();
+  const std::string version_id = version ? version->version_id : "";
+  return object.access->url_to_read(
+      {.key = object.key, .version_id = version_id, .content_type = entry.content_type}, terms);
+}
+
 std::string copy_direct_part(Engine& engine, blob::DirectAccess& access,
                              const blob::DirectPart& part, const FoundObject& source,
                              blob::ByteRange range) {

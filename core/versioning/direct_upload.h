@@ -1,6 +1,7 @@
 // Uploads whose bytes clients send to the store themselves, by URLs that the store signed.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +20,9 @@ struct DirectObject {
 DirectObject direct_object(Engine& engine, const Repository& repository, const OwnAddress& address);
 /// Of an object to read; without access too when its bytes are not one object of a store.
 DirectObject direct_object(Engine& engine, const Repository& repository, const Entry& entry);
+/// The store's own URL to read an object; nullopt where it signs none.
+std::optional<std::string> store_url_to_read(Engine& engine, const Repository& repository,
+                                             const Entry& entry, const blob::UrlTerms& terms);
 
 /// What the server copies itself, through memory, when the store cannot: a source in another store,
 /// or in several objects.

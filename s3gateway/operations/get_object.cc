@@ -1,7 +1,10 @@
 // GetObject and HeadObject: one path, so that they cannot differ.
 #include <algorithm>
+#include <chrono>
+#include <optional>
 
 #include "core/base/str_cat.h"
+#include "core/versioning/direct_upload.h"
 #include "core/versioning/multipart.h"
 #include "core/versioning/objects.h"
 #include "s3gateway/checksums.h"
@@ -19,6 +22,9 @@ namespace {
 /// Bytes up to here are read into the answer: one write with the head beats a second system call
 /// for the file.
 constexpr uint64_t kInlineBytesMax = 64 * 1024;
+/// What clients say in User-Agent that may be sent to the store for the bytes.
+constexpr std::string_view kRedirectWord = "s3RedirectionSupport";
+constexpr std::chrono::minutes kRedirectLifetime{15};
 constexpr std::string_view kEmptyMd5 = "d41d8cd98f00b204e9800998ecf8427e";
 
 /// What of the object is sent.
@@ -186,6 +192,26 @@ http::Response directory_marker(Call& call, const Location& location, bool head)
   return response;
 }
 
+/// Where the client gets the bytes by itself; nullopt = here. An imported object without a version
+/// is read here, which notices when it is another by now.
+std::optional<http::Response> redirect(const Call& call, const ObjectRead& read,
+                                       const versioning::FoundObject& found) {
+  if (!call.context.options.redirect || read.part_number || !read.overrides.empty() ||
+      call.request.headers.get("user-agent").find(kRedirectWord) == std::string_view::npos) {
+    return std::nullopt;
+  }
+  const auto version = found.entry.source_version();
+  if (version && version->version_id.empty()) return std::nullopt;
+  const auto url = versioning::store_url_to_read(call.engine(), found.repository, found.entry,
+                                                 {call.now(), kRedirectLifetime});
+  if (!url) return std::nullopt;
+  http::Response response;
+  response.status = 307;
+  response.headers.add("Location", *url);
+  response.headers.add("Cache-Control", "no-store");
+  return response;
+}
+
 http::Response read_object(Call& call, const ObjectRead& read, bool head) {
   const Location location = locate(read.bucket, read.key);
   check_overrides(read.overrides);
@@ -201,6 +227,9 @@ http::Response read_object(Call& call, const ObjectRead& read, bool head) {
       case ReadVerdict::kFailed:
         refuse_condition();
     }
+  }
+  if (!head) {
+    if (auto elsewhere = redirect(call, read, found)) return *std::move(elsewhere);
   }
   const Selection selection = read.part_number ? select_part(call, found.entry, *read.part_number)
                                                : select_bytes(call.request.headers, found.entry);

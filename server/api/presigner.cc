@@ -75,12 +75,8 @@ std::string Presigner::own_url(BlockGrant grant) const {
 
 std::string Presigner::read_url(const Repository& repository, std::string_view path,
                                 const Entry& entry) const {
-  const auto object = versioning::direct_object(context_.engine, repository, entry);
-  if (object.access != nullptr) {
-    const auto version = entry.source_version();
-    const std::string version_id = version ? version->version_id : "";
-    return object.access->url_to_read(
-        {.key = object.key, .version_id = version_id, .content_type = entry.content_type}, terms());
+  if (auto url = versioning::store_url_to_read(context_.engine, repository, entry, terms())) {
+    return *std::move(url);
   }
   return own_url(
       {.kind = BlockGrant::Kind::kRead,

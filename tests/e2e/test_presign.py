@@ -219,3 +219,37 @@ def test_turned_off_clients_go_through_the_api(scratch_dir, initialised_data, na
         assert rest("POST", f"/repositories/{name}/branches/main/staging/pmpu?path=a").status_code == 501
     finally:
         server.stop()
+
+
+def test_s3_readers_that_follow_redirects_get_the_bytes_from_the_store(lake):
+    lake.main.object("dir/big").upload(data=b"0123456789" * 10_000, content_type="image/x")
+    url = clients.boto3_client(lake.server).generate_presigned_url(
+        "get_object", Params={"Bucket": lake.repo.id, "Key": "main/dir/big"})
+    able = {"User-Agent": "reader s3RedirectionSupport"}
+    plain = anonymous("GET", url)
+    assert (plain.status_code, len(plain.content)) == (200, 100_000)
+    sent = anonymous("GET", url, headers=able)
+    if lake.store == lake.server.url:
+        assert sent.status_code == 200  # nowhere else to go
+        return
+    assert (sent.status_code, sent.content) == (307, b"")
+    assert sent.headers["Location"].startswith(lake.store)
+    followed = requests.get(url, headers=able | {"Range": "bytes=5-14"}, timeout=60)
+    assert (followed.status_code, followed.content) == (206, b"5678901234")
+    assert followed.url.startswith(lake.store) and followed.headers["Content-Type"] == "image/x"
+    assert anonymous("GET", url, headers=able | {"If-Match": '"other"'}).status_code == 412
+    assert anonymous("HEAD", url.replace("dir/big", "dir/none"), headers=able).status_code in (403, 404)
+
+
+def test_imported_bytes_that_may_change_are_not_redirected_to(tarn_s3, versitygw, name):
+    # The server notices that they changed; the store would give them out.
+    bucket = clients.boto3_client(versitygw)
+    bucket.create_bucket(Bucket=name)
+    bucket.put_object(Bucket=name, Key="in/x", Body=b"first")
+    repo = lakefs.repository(name, client=clients.lakefs_client(tarn_s3)).create(storage_namespace=f"s3://lake/{name}")
+    repo.branch("main").import_data("import").prefix(f"s3://{name}/in/", "").run()
+    url = clients.boto3_client(tarn_s3).generate_presigned_url("get_object", Params={"Bucket": name, "Key": "main/x"})
+    able = {"User-Agent": "s3RedirectionSupport"}
+    assert anonymous("GET", url, headers=able).content == b"first"
+    bucket.put_object(Bucket=name, Key="in/x", Body=b"second")
+    assert anonymous("GET", url, headers=able).status_code == 410
