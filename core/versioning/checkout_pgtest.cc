@@ -15,27 +15,13 @@
 #include "core/versioning/objects.h"
 #include "core/versioning/reset.h"
 #include "core/versioning/settings.h"
-#include "tests/support/engine_fixture.h"
+#include "tests/support/repository_test.h"
 
 namespace tarn::versioning {
 namespace {
 
-using testing::TestDatabase;
-using testing::TestEngine;
-
-class Checkout : public ::testing::Test {
+class Checkout : public testing::RepositoryTest {
  protected:
-  static std::string shared_url() {
-    static const TestDatabase database;
-    return database.url();
-  }
-  static std::string fresh_name() {
-    static int count = 0;
-    return "checkout" + std::to_string(100 + count++);
-  }
-
-  TestEngine engine{shared_url()};
-  RepositoryName repo = engine.make_repository(fresh_name());
   const BranchName main{"main"};
 
   static CheckoutRequest of(std::string ref, std::vector<std::string> globs) {

@@ -3,10 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "core/base/error.h"
 #include "core/meta/branches.h"
 #include "core/versioning/settings.h"
-#include "tests/support/engine_fixture.h"
+#include "tests/support/repository_test.h"
 
 namespace tarn::versioning {
 namespace {
@@ -23,12 +22,9 @@ class Expiry : public ::testing::Test {
   RepositoryName repo = engine.make_repository("lake");
 
   std::string create(const std::string& name, Instant expires) {
-    try {
+    return testing::message_of([&] {
       create_branch(*engine, repo, {BranchName(name), "main", false, false, expires});
-    } catch (const Error& error) {
-      return error.message();
-    }
-    return "done";
+    });
   }
   /// Moves the moment of a branch into the past, which no request can.
   void expire(const std::string& name) {

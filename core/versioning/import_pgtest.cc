@@ -7,7 +7,7 @@
 #include "core/versioning/import.h"
 #include "core/versioning/import_job.h"
 #include "core/versioning/import_verify.h"
-#include "tests/support/engine_fixture.h"
+#include "tests/support/repository_test.h"
 
 namespace tarn::versioning {
 namespace {
@@ -99,12 +99,7 @@ TEST_F(Import, AnEmptyListCommitsAndAnEmptySourceFails) {
 
 TEST_F(Import, BadSourcesAreToldApart) {
   const auto reason = [&](const ImportRequest& request) {
-    try {
-      start_import(*engine, repo, BranchName("main"), request);
-    } catch (const Error& error) {
-      return std::string(error.reason());
-    }
-    return std::string();
+    return testing::reason_of([&] { start_import(*engine, repo, BranchName("main"), request); });
   };
   EXPECT_EQ(reason(prefix("local://lake/data/", "raw/")), "invalid_import_source");
   const ImportStatus forbidden = run(prefix("local:///etc/", "raw/"));

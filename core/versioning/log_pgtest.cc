@@ -1,4 +1,4 @@
-// The log and its filters against a plain walk over a random history with merges.
+// The log and its filters over a real database.
 #include <algorithm>
 #include <map>
 #include <random>
@@ -14,25 +14,42 @@
 #include "core/versioning/objects.h"
 #include "core/versioning/refs.h"
 #include "core/versioning/repositories.h"
-#include "tests/support/engine_fixture.h"
+#include "core/versioning/verbs_fixture.h"
 
 namespace tarn::versioning {
 namespace {
 
-using testing::TestDatabase;
-using testing::TestEngine;
+TEST_F(Verbs, TheLogIsNewestFirstAndFiltersByPath) {
+  for (int i = 0; i < 5; ++i) {
+    engine.put(repo, "main", i % 2 ? "odd/x" : "even", std::to_string(i));
+    engine.commit(repo, "main", std::to_string(i));
+  }
+  const auto messages = [&](const LogOptions& options) {
+    std::string out;
+    for (const Commit& c : log_commits(*engine, repo, "main", options).items)
+      out += c.message + ",";
+    return out;
+  };
+  EXPECT_EQ(messages({}), "4,3,2,1,0,Repository created,");
+  LogOptions odd;
+  odd.prefixes = {"odd/"};
+  EXPECT_EQ(messages(odd), "3,1,");
+  LogOptions even;
+  even.objects = {"even"};
+  EXPECT_EQ(messages(even), "4,2,0,");
+  LogOptions paged;
+  paged.limit = 2;
+  const auto page = log_commits(*engine, repo, "main", paged);
+  EXPECT_TRUE(page.has_more);
+  paged.after = page.next;
+  EXPECT_EQ(messages(paged), "2,1,");
+}
 
-class Log : public ::testing::Test {
+/// Against a plain walk over a random history with merges.
+class Log : public testing::RepositoryTest {
  protected:
   using Content = std::map<std::string, std::string>;  ///< checksums by key
 
-  static std::string shared_url() {
-    static const TestDatabase database;
-    return database.url();
-  }
-
-  TestEngine engine{shared_url()};
-  RepositoryName repo = engine.make_repository("log-oracle");
   const std::vector<std::string> branches = {"main", "dev", "side"};
   std::map<CommitId, Commit> commits;
   std::map<CommitId, Content> contents;

@@ -10,27 +10,13 @@
 #include "core/versioning/objects.h"
 #include "core/versioning/reset.h"
 #include "core/versioning/settings.h"
-#include "tests/support/engine_fixture.h"
+#include "tests/support/repository_test.h"
 
 namespace tarn::versioning {
 namespace {
 
-using testing::TestDatabase;
-using testing::TestEngine;
-
-class Move : public ::testing::Test {
+class Move : public testing::RepositoryTest {
  protected:
-  static std::string shared_url() {
-    static const TestDatabase database;
-    return database.url();
-  }
-  static std::string fresh_name() {
-    static int count = 0;
-    return "move" + std::to_string(100 + count++);
-  }
-
-  TestEngine engine{shared_url()};
-  RepositoryName repo = engine.make_repository(fresh_name());
   const BranchName main{"main"};
 
   static MoveRequest of_prefix(std::string source, std::string destination) {

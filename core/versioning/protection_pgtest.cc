@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include "core/base/error.h"
 #include "core/versioning/checkout.h"
 #include "core/versioning/import.h"
 #include "core/versioning/merge.h"
@@ -14,55 +13,32 @@
 #include "core/versioning/reset.h"
 #include "core/versioning/revert.h"
 #include "core/versioning/settings.h"
-#include "tests/support/engine_fixture.h"
+#include "tests/support/repository_test.h"
 
 namespace tarn::versioning {
 namespace {
 
-using testing::TestDatabase;
+using testing::message_of;
 using testing::TestEngine;
 using testing::TextBody;
 
 const BranchName kMain("main");
 const BranchName kDev("dev");
 
-/// "done", or the error's message.
-template <typename Body>
-std::string outcome_of(Body&& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.message();
-  }
-  return "done";
-}
-
-class Protection : public ::testing::Test {
+class Protection : public testing::RepositoryTest {
  protected:
-  static std::string shared_url() {
-    static const TestDatabase database;  // the tests share it, each with a repository of its own
-    return database.url();
-  }
-  static std::string fresh_name() {
-    static int count = 0;
-    return "guarded" + std::to_string(100 + count++);
-  }
-
-  TestEngine engine{shared_url()};
-  RepositoryName repo = engine.make_repository(fresh_name());
-
   void protect(const std::vector<BranchRule>& rules) { set_branch_rules(*engine, repo, rules, {}); }
   static BranchRule blocking(const std::string& pattern, std::set<BranchAction> actions) {
     return {.pattern = Glob(pattern), .blocked_actions = std::move(actions)};
   }
   std::string put(const std::string& branch, const std::string& key = "k") {
-    return outcome_of([&] { engine.put(repo, branch, key, "x"); });
+    return message_of([&] { engine.put(repo, branch, key, "x"); });
   }
   std::string merge(const std::string& source, const BranchName& destination, bool squash = false) {
     MergeRequest request;
     request.allow_empty = true;
     request.squash = squash;
-    return outcome_of([&] { merge_into(*engine, repo, source, destination, request); });
+    return message_of([&] { merge_into(*engine, repo, source, destination, request); });
   }
 
   /// Every verb that changes dev, each with its name in rules and what it says when blocked.
@@ -165,9 +141,9 @@ TEST_F(Protection, EachActionBlocksItsVerbsAndNoOthers) {
     for (const Verb& verb : verbs()) {
       protect({blocking("dev", {action})});
       if (verb.action == action) {
-        EXPECT_EQ(outcome_of(verb.run), verb.refusal) << name_of(action);
+        EXPECT_EQ(message_of(verb.run), verb.refusal) << name_of(action);
       } else {
-        EXPECT_EQ(outcome_of(verb.run), "done") << name_of(action) << " " << verb.refusal;
+        EXPECT_EQ(message_of(verb.run), "done") << name_of(action) << " " << verb.refusal;
       }
       protect({});
       if (verb.action != BranchAction::kDelete) reset_branch(*engine, repo, kDev, false);
@@ -184,7 +160,7 @@ TEST_F(Protection, ARuleThatNamesNoActionsStopsWritesCommitsAndResets) {
   const BranchRule rule{.pattern = Glob("de?")};
   for (const Verb& verb : verbs()) {
     // Nothing can be staged, so nothing has to be reset in between.
-    EXPECT_EQ(outcome_of(verb.run), rule.blocks(verb.action) ? verb.refusal : "done")
+    EXPECT_EQ(message_of(verb.run), rule.blocks(verb.action) ? verb.refusal : "done")
         << name_of(verb.action);
   }
 }
@@ -201,7 +177,7 @@ TEST_F(Protection, EveryRuleThatMatchesCounts) {
 
 TEST_F(Protection, HoldsAtOnceOnEveryServer) {
   TestEngine other(shared_url(), engine.store);
-  const auto put_there = [&] { return outcome_of([&] { other.put(repo, "main", "there", "x"); }); };
+  const auto put_there = [&] { return message_of([&] { other.put(repo, "main", "there", "x"); }); };
   for (int round = 0; round < 3; ++round) {
     EXPECT_EQ(put_there(), "done");
     protect({{.pattern = Glob("main")}});
@@ -223,13 +199,13 @@ TEST_F(Protection, ARuleSetWhileBytesMoveHoldsForThem) {
   protect({{.pattern = Glob("main")}});
   const std::string no_write = "cannot write to protected branch";
   TextBody first("late");
-  EXPECT_EQ(outcome_of([&] { put_object(*engine, target, first, 4, {}, {}); }), no_write);
+  EXPECT_EQ(message_of([&] { put_object(*engine, target, first, 4, {}, {}); }), no_write);
   TextBody second("late");
-  EXPECT_EQ(outcome_of([&] { put_object(*engine, target, second, 4, {}, absent); }), no_write);
+  EXPECT_EQ(message_of([&] { put_object(*engine, target, second, 4, {}, absent); }), no_write);
   EXPECT_EQ(
-      outcome_of([&] { stage_address(*engine, target, "local:///lake/a", 1, "etag", {}, {}, {}); }),
+      message_of([&] { stage_address(*engine, target, "local:///lake/a", 1, "etag", {}, {}, {}); }),
       no_write);
-  EXPECT_EQ(outcome_of([&] {
+  EXPECT_EQ(message_of([&] {
               complete_multipart(*engine, upload, {{{1, sent.etag, {}}}, {}, {}, {}});
             }),
             no_write);
@@ -298,7 +274,7 @@ TEST_F(Protection, MergesMustComeByAPermittedMethod) {
 TEST_F(Protection, RulesAreChangedUnderTheirEtag) {
   EXPECT_EQ(get_branch_rules(*engine, repo).etag, "");
   const auto set = [&](std::optional<std::string> if_match) {
-    return outcome_of([&] {
+    return message_of([&] {
       set_branch_rules(*engine, repo, {{.pattern = Glob("main")}},
                        {.if_match = std::move(if_match)});
     });
@@ -345,7 +321,7 @@ TEST_F(Protection, OneRuleCanBeAddedAndRemoved) {
   const std::vector<BranchRule> both = {blocking("main", {}), {.pattern = Glob("dev")}};
   EXPECT_EQ(get_branch_rules(*engine, repo).value, both) << "main keeps what it had";
   remove_branch_rule(*engine, repo, "main");
-  EXPECT_EQ(outcome_of([&] { remove_branch_rule(*engine, repo, "main"); }),
+  EXPECT_EQ(message_of([&] { remove_branch_rule(*engine, repo, "main"); }),
             "rule \"main\": not found");
   EXPECT_EQ(get_branch_rules(*engine, repo).value, std::vector<BranchRule>{both[1]});
 }
@@ -367,9 +343,9 @@ TEST_F(Protection, ThereIsAMostOfRules) {
   }
   protect(rules);
   const std::string refusal = "rules: there may be at most 256 of them";
-  EXPECT_EQ(outcome_of([&] { add_branch_rule(*engine, repo, Glob("x")); }), refusal);
+  EXPECT_EQ(message_of([&] { add_branch_rule(*engine, repo, Glob("x")); }), refusal);
   rules.push_back({.pattern = Glob("x")});
-  EXPECT_EQ(outcome_of([&] { protect(rules); }), refusal);
+  EXPECT_EQ(message_of([&] { protect(rules); }), refusal);
   EXPECT_EQ(get_branch_rules(*engine, repo).value.size(), kBranchRulesMax);
 }
 
@@ -380,10 +356,10 @@ TEST_F(Protection, TagsObeyTheirRules) {
                  {.pattern = Glob("nightly-*"), .may_create = false, .may_delete = true}},
                 {});
   const auto create = [&](const std::string& name) {
-    return outcome_of([&] { create_tag(*engine, repo, TagName(name), "main", false); });
+    return message_of([&] { create_tag(*engine, repo, TagName(name), "main", false); });
   };
   const auto remove = [&](const std::string& name) {
-    return outcome_of([&] { delete_tag(*engine, repo, TagName(name), /*force=*/true); });
+    return message_of([&] { delete_tag(*engine, repo, TagName(name), /*force=*/true); });
   };
   EXPECT_EQ(create("v2"), "done");
   EXPECT_EQ(remove("v1"),
@@ -412,7 +388,7 @@ TEST_F(Protection, CollectionRulesAreKeptUntilTheyAreRemoved) {
 TEST_F(Protection, ARepositoryOfTheSameNameBeginsWithoutRules) {
   protect({{.pattern = Glob("main")}});
   delete_repository(*engine, repo, false);
-  EXPECT_EQ(outcome_of([&] { protect({}); }), "repository not found");
+  EXPECT_EQ(message_of([&] { protect({}); }), "repository not found");
   RepositoryCreation creation;
   creation.name = repo;
   creation.storage_namespace = "local://" + fresh_name();
@@ -428,7 +404,7 @@ TEST_F(Protection, AReadOnlyRepositoryKeepsItsSettingsUnlessForced) {
   creation.read_only = true;
   create_repository(*engine, creation);
   const auto refused = [&](const std::function<void()>& change) {
-    EXPECT_EQ(outcome_of(change), "read-only repository");
+    EXPECT_EQ(message_of(change), "read-only repository");
   };
   const RepositoryName& frozen = creation.name;
   const std::vector<BranchRule> rules = {{.pattern = Glob("main")}};

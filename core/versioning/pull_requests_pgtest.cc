@@ -11,40 +11,20 @@
 #include "core/meta/writer.h"
 #include "core/versioning/pull_requests.h"
 #include "core/versioning/settings.h"
-#include "tests/support/engine_fixture.h"
+#include "tests/support/repository_test.h"
 
 namespace tarn::versioning {
 namespace {
 
 using meta::PullRequests;
-using testing::TestDatabase;
+using testing::reason_of;
 using testing::TestEngine;
 
 const BranchName kMain("main");
 const BranchName kDev("dev");
 
-/// "done", or the error's reason.
-template <typename Body>
-std::string outcome_of(Body&& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return std::string(error.reason());
-  }
-  return "done";
-}
-
-class Pulls : public ::testing::Test {
+class Pulls : public testing::RepositoryTest {
  protected:
-  static std::string shared_url() {
-    static const TestDatabase database;  // the tests share it, each with a repository of its own
-    return database.url();
-  }
-  static std::string fresh_name() {
-    static int count = 0;
-    return "pulled" + std::to_string(100 + count++);
-  }
-
   Pulls() {
     for (const char* user : {"ann", "ben", "cid"}) add_user(user);
     engine.branch(repo, "dev", "main");
@@ -76,17 +56,17 @@ class Pulls : public ::testing::Test {
   }
   PullRequest get(const std::string& id) { return get_pull_request(*engine, repo, id); }
   std::string merge(const std::string& id) {
-    return outcome_of([&] { merge_pull_request(*engine, repo, get(id), {}); });
+    return reason_of([&] { merge_pull_request(*engine, repo, get(id), {}); });
   }
   std::string merge_directly(const std::string& source) {
-    return outcome_of([&] { merge_into(*engine, repo, source, kMain, {}); });
+    return reason_of([&] { merge_into(*engine, repo, source, kMain, {}); });
   }
   std::string approve(const std::string& id, std::string_view user,
                       const std::optional<CommitId>& expected = std::nullopt) {
-    return outcome_of([&] { approve_pull_request(*engine, repo, id, user, expected); });
+    return reason_of([&] { approve_pull_request(*engine, repo, id, user, expected); });
   }
   std::string set_status(const std::string& id, PullRequestStatus status) {
-    return outcome_of([&] { update_pull_request(*engine, repo, id, {.status = status}); });
+    return reason_of([&] { update_pull_request(*engine, repo, id, {.status = status}); });
   }
   CommitId head(const BranchName& branch) { return get_branch(*engine, repo, branch).head; }
   void want_approvals(uint32_t count) {
@@ -100,9 +80,6 @@ class Pulls : public ::testing::Test {
     if (page.has_more) out.push_back("...");
     return out;
   }
-
-  TestEngine engine{shared_url()};
-  RepositoryName repo = engine.make_repository(fresh_name());
 };
 
 TEST_F(Pulls, AreMadeReadAndChanged) {
@@ -130,22 +107,22 @@ TEST_F(Pulls, AreMadeReadAndChanged) {
   EXPECT_FALSE(get(id).closed);
 
   const std::string absent = make_pull_request_id(engine.clock.now());
-  EXPECT_EQ(outcome_of([&] { get(absent); }), "pull_request_not_found");
+  EXPECT_EQ(reason_of([&] { get(absent); }), "pull_request_not_found");
   EXPECT_EQ(set_status(absent, PullRequestStatus::kOpen), "pull_request_not_found");
 }
 
 TEST_F(Pulls, AreRefusedWithoutTwoBranchesOrATitle) {
-  EXPECT_EQ(outcome_of([&] { open(kDev, kDev); }), "invalid_argument");
-  EXPECT_EQ(outcome_of([&] { open(BranchName("absent"), kMain); }), "branch_not_found");
-  EXPECT_EQ(outcome_of([&] { open(kDev, BranchName("absent")); }), "branch_not_found");
+  EXPECT_EQ(reason_of([&] { open(kDev, kDev); }), "invalid_argument");
+  EXPECT_EQ(reason_of([&] { open(BranchName("absent"), kMain); }), "branch_not_found");
+  EXPECT_EQ(reason_of([&] { open(kDev, BranchName("absent")); }), "branch_not_found");
   const std::string id = open();
   const auto retitle = [&](std::string title) {
-    return outcome_of([&] { update_pull_request(*engine, repo, id, {.title = std::move(title)}); });
+    return reason_of([&] { update_pull_request(*engine, repo, id, {.title = std::move(title)}); });
   };
   EXPECT_EQ(retitle(""), "invalid_argument");
   EXPECT_EQ(retitle(std::string(kPullTitleBytesMax, 'x')), "done");
   EXPECT_EQ(retitle(std::string(kPullTitleBytesMax + 1, 'x')), "invalid_argument");
-  EXPECT_EQ(outcome_of([&] {
+  EXPECT_EQ(reason_of([&] {
               update_pull_request(*engine, repo, id,
                                   {.description = std::string(kPullDescriptionBytesMax + 1, 'x')});
             }),
@@ -234,7 +211,7 @@ TEST_F(Pulls, NothingIsPublishedForOneThatIsClosedMeanwhile) {
   const auto acquired = parts.branches.acquire(branch.id, 1, std::chrono::seconds(30), false);
   set_status(id, PullRequestStatus::kClosed);
   const auto publish = [&] {
-    return outcome_of([&] {
+    return reason_of([&] {
       EXPECT_EQ(parts.branches.publish(parts.writer.id(), acquired.lease, publication),
                 meta::PublishOutcome::kDone);
     });
@@ -262,7 +239,7 @@ TEST_F(Pulls, AreMergedOnceHoweverManyTry) {
         mergers.emplace_back([&, i] {
           TestEngine& mine = i % 2 == 0 ? engine : other;
           outcomes[static_cast<size_t>(i)] =
-              outcome_of([&] { merge_pull_request(*mine, repo, pull, {}), ++merged; });
+              reason_of([&] { merge_pull_request(*mine, repo, pull, {}), ++merged; });
         });
       }
     }
@@ -351,7 +328,7 @@ TEST_F(Pulls, ApprovalsEndWithTheirUserOrWhenWithdrawn) {
   EXPECT_EQ(approve(id, "ben"), "done");
   withdraw_approval(*engine, repo, id, "ben");
   EXPECT_EQ(merge(id), "approval_required");
-  EXPECT_EQ(outcome_of([&] { withdraw_approval(*engine, repo, id, "ben"); }), "approval_not_found");
+  EXPECT_EQ(reason_of([&] { withdraw_approval(*engine, repo, id, "ben"); }), "approval_not_found");
   EXPECT_EQ(approve(id, "cid"), "done");
   set_status(id, PullRequestStatus::kClosed);
   EXPECT_EQ(approve(id, "ben"), "pull_request_not_open");
@@ -399,7 +376,7 @@ TEST_F(Pulls, GoWithTheirRepository) {
   const std::string id = open();
   EXPECT_EQ(approve(id, "ben"), "done");
   delete_repository(*engine, repo, false);
-  EXPECT_EQ(outcome_of([&] { get(id); }), "repository_not_found");
+  EXPECT_EQ(reason_of([&] { get(id); }), "repository_not_found");
   constexpr db::Query kCount{"test_count_pulls",
                              "SELECT count(*) FROM pull_requests WHERE pull_id = $1"};
   EXPECT_EQ(engine.pool.run(kCount, {id}, db::Pool::Retry::kRead).integer(0, 0), 0);

@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include "core/base/error.h"
 #include "core/meta/jobs.h"
 #include "core/versioning/log.h"
 #include "core/versioning/merge.h"
@@ -13,37 +12,15 @@
 #include "core/versioning/refs_dump.h"
 #include "core/versioning/repositories.h"
 #include "core/versioning/settings.h"
-#include "tests/support/engine_fixture.h"
+#include "tests/support/repository_test.h"
 
 namespace tarn::versioning {
 namespace {
 
-using testing::TestDatabase;
-using testing::TestEngine;
+using testing::reason_of;
 
-class RefsDumps : public ::testing::Test {
+class RefsDumps : public testing::RepositoryTest {
  protected:
-  static std::string shared_url() {
-    static const TestDatabase database;
-    return database.url();
-  }
-  static std::string fresh_name() {
-    static int count = 0;
-    return "dump" + std::to_string(100 + count++);
-  }
-  template <typename Body>
-  static std::string reason_of(Body&& body) {
-    try {
-      body();
-    } catch (const Error& error) {
-      return std::string(error.reason());
-    }
-    return "";
-  }
-
-  TestEngine engine{shared_url()};
-  RepositoryName repo = engine.make_repository(fresh_name());
-
   RepositoryName bare() {
     const RepositoryName name(fresh_name());
     RepositoryCreation creation;

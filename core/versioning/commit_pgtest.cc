@@ -1,0 +1,121 @@
+// Commits over a real database.
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "core/meta/staging.h"
+#include "core/versioning/commit.h"
+#include "core/versioning/reset.h"
+#include "core/versioning/verbs_fixture.h"
+
+namespace tarn::versioning {
+namespace {
+
+using testing::reason_of;
+
+TEST_F(Verbs, CommittingMovesStagedChangesIntoHistory) {
+  engine.put(repo, "main", "a", "1");
+  engine.put(repo, "main", "b", "2");
+  const Commit first = engine.commit(repo, "main", "first");
+  engine.remove(repo, "main", "a");
+  engine.put(repo, "main", "c", "3");
+  const Commit second = engine.commit(repo, "main", "second");
+  EXPECT_EQ(engine.keys(repo, "main"), "b c");
+  EXPECT_EQ(engine.keys(repo, to_text(first.id)), "a b");
+  EXPECT_EQ(engine.keys(repo, "main~1"), "a b");
+  EXPECT_EQ(second.parents, std::vector<CommitId>{first.id});
+  EXPECT_EQ(uncommitted("main"), "");
+}
+
+TEST_F(Verbs, CommittingNothingOrNothingOfEffectIsRefused) {
+  EXPECT_EQ(reason_of([&] { engine.commit(repo, "main"); }), "no_changes");
+  engine.put(repo, "main", "a", "1");
+  engine.commit(repo, "main");
+  engine.put(repo, "main", "a", "1");  // the same content at a new address
+  EXPECT_EQ(uncommitted("main"), "");
+  EXPECT_EQ(reason_of([&] { engine.commit(repo, "main"); }), "no_changes");
+}
+
+TEST_F(Verbs, AGivenTreeIsCommittedAsItIs) {
+  engine.put(repo, "main", "a", "1");
+  const Commit first = engine.commit(repo, "main");
+  engine.put(repo, "main", "b", "2");
+  const Commit second = engine.commit(repo, "main");
+  CommitRequest request;
+  request.message = "back";
+  request.source_tree = second.root.hash;
+  EXPECT_EQ(reason_of([&] { commit_branch(*engine, repo, BranchName("main"), request); }),
+            "no_changes");
+  request.source_tree = first.root.hash;
+  const Commit back = commit_branch(*engine, repo, BranchName("main"), request);
+  EXPECT_EQ(back.root, first.root);
+  EXPECT_EQ(back.parents, std::vector<CommitId>{second.id});
+  EXPECT_EQ(engine.keys(repo, "main"), "a");
+
+  engine.put(repo, "main", "c", "3");
+  EXPECT_EQ(reason_of([&] { commit_branch(*engine, repo, BranchName("main"), request); }),
+            "dirty_branch");
+  EXPECT_EQ(engine.keys(repo, "main"), "a c");
+  reset_branch(*engine, repo, BranchName("main"), false);
+  // The tree of another repository is none of this one.
+  const RepositoryName other = engine.make_repository(fresh_name());
+  engine.put(other, "main", "a", "1");
+  request.source_tree = engine.commit(other, "main").root.hash;
+  EXPECT_EQ(reason_of([&] { commit_branch(*engine, repo, BranchName("main"), request); }),
+            "metarange_not_found");
+  request.source_tree = Hash128{};
+  EXPECT_TRUE(commit_branch(*engine, repo, BranchName("main"), request).root.empty());
+  EXPECT_EQ(engine.keys(repo, "main"), "");
+}
+
+TEST_F(Verbs, ACommitMayBeGivenItsParents) {
+  engine.put(repo, "main", "a", "1");
+  const Commit first = engine.commit(repo, "main");
+  engine.branch(repo, "side", "main");
+  engine.put(repo, "side", "s", "1");
+  const Commit side = engine.commit(repo, "side");
+  engine.put(repo, "main", "b", "2");
+  const Commit second = engine.commit(repo, "main");
+  const auto commit = [&](std::vector<std::string> parents) {
+    CommitRequest request;
+    request.message = "joined";
+    request.parents = std::move(parents);
+    return commit_branch(*engine, repo, BranchName("main"), request);
+  };
+  EXPECT_EQ(reason_of([&] { commit({"main"}); }), "no_changes") << "what it would have anyway";
+  EXPECT_EQ(reason_of([&] { commit({"main", to_text(second.id)}); }), "invalid_argument");
+  EXPECT_EQ(reason_of([&] { commit({"nope"}); }), "ref_not_found");
+  EXPECT_EQ(reason_of([&] { commit({"main$"}); }), "invalid_argument");
+  EXPECT_EQ(reason_of([&] { commit(std::vector<std::string>(kParentsMax + 1, "main")); }),
+            "invalid_argument");
+  const Commit joined = commit({"main", "side"});
+  EXPECT_EQ(joined.parents, (std::vector<CommitId>{second.id, side.id}));
+  EXPECT_EQ(joined.generation, std::max(second.generation, side.generation) + 1);
+  engine.put(repo, "main", "c", "3");
+  const Commit squashed = commit({to_text(first.id)});
+  EXPECT_EQ(squashed.parents, std::vector<CommitId>{first.id});
+  EXPECT_EQ(engine.keys(repo, "main@"), "a b c");
+  EXPECT_TRUE(commit({}).parents.empty());
+}
+
+TEST_F(Verbs, TheSameContentHasTheSameRootWhateverItsHistory) {
+  engine.branch(repo, "one", "main");
+  engine.branch(repo, "two", "main");
+  for (int i = 0; i < 300; ++i) engine.put(repo, "one", "k" + std::to_string(i), std::to_string(i));
+  engine.commit(repo, "one");
+  // Built the other way round, by reference, so that addresses and times are the same.
+  for (int i = 299; i >= 0; --i) {
+    const Key key("k" + std::to_string(i));
+    const Entry entry = get_object(*engine, repo, "one", key).entry;
+    const Branch two = get_branch(*engine, repo, BranchName("two"));
+    (*engine).staging.stage(two.id, key, entry);
+    if (i % 100 == 0) engine.commit(repo, "two");
+  }
+  EXPECT_EQ(resolve_commit(*engine, repo, "one").root.hash,
+            resolve_commit(*engine, repo, "two").root.hash);
+  EXPECT_NE(resolve_commit(*engine, repo, "one").root.nid,
+            resolve_commit(*engine, repo, "two").root.nid);
+}
+
+}  // namespace
+}  // namespace tarn::versioning

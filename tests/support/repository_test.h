@@ -1,0 +1,53 @@
+// The fixture of tests of versioning: a repository of their own each, in one database for all.
+#pragma once
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "core/base/error.h"
+#include "tests/support/engine_fixture.h"
+
+namespace tarn::testing {
+
+/// The reason of the error that `body` throws, or "done".
+template <typename Body>
+std::string reason_of(Body&& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return std::string(error.reason());
+  }
+  return "done";
+}
+
+/// The message of the error that `body` throws, or "done".
+template <typename Body>
+std::string message_of(Body&& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.message();
+  }
+  return "done";
+}
+
+/// For tests that look at nothing but their own repositories. Those that count jobs, branches or
+/// rows of the whole database make a TestDatabase of their own.
+class RepositoryTest : public ::testing::Test {
+ protected:
+  /// The database of all such tests of this process.
+  static const std::string& shared_url() {
+    static const TestDatabase database;
+    return database.url();
+  }
+  static std::string fresh_name() {
+    static int count = 0;
+    return "lake" + std::to_string(100 + count++);
+  }
+
+  TestEngine engine{shared_url()};
+  RepositoryName repo = engine.make_repository(fresh_name());
+};
+
+}  // namespace tarn::testing
