@@ -6,12 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "core/base/encoding.h"
-#include "core/versioning/operation_runner.h"
 #include "core/versioning/refs_dump.h"
-#include "server/api/api.h"
+#include "server/api/api_fixture.h"
 #include "server/api/route.h"
-#include "tests/support/engine_fixture.h"
 
 namespace tarn::api {
 namespace {
@@ -229,21 +226,21 @@ using Statements = std::vector<auth::Statement>;
 class Authorisation : public ::testing::Test {
  protected:
   Authorisation() {
-    directory.users.create({"ann", engine.clock.now(), {}, {}});
-    key = *directory.credentials.create("ann", engine.clock.now());
-    directory.policies.create({"tried", engine.clock.now(), {kEverything}});
-    directory.policies.attach_to_user("ann", "tried");
+    service.directory.users.create({"ann", engine.clock.now(), {}, {}});
+    key = *service.directory.credentials.create("ann", engine.clock.now());
+    service.directory.policies.create({"tried", engine.clock.now(), {kEverything}});
+    service.directory.policies.attach_to_user("ann", "tried");
   }
 
   /// The answer to one operation for a caller with these statements; none = a user without policy.
   http::Response ask(const Row& row, const Statements& statements, bool signed_in = true) {
     if (statements.empty()) {
-      directory.policies.detach_from_user("ann", "tried");
+      service.directory.policies.detach_from_user("ann", "tried");
     } else {
-      directory.policies.attach_to_user("ann", "tried");
-      EXPECT_TRUE(directory.policies.update("tried", statements));
+      service.directory.policies.attach_to_user("ann", "tried");
+      EXPECT_TRUE(service.directory.policies.update("tried", statements));
     }
-    authenticator.forget();
+    service.authenticator.forget();
 
     const Route& route = route_of(row.operation);
     http::Request request;
@@ -258,7 +255,7 @@ class Authorisation : public ::testing::Test {
     request.id = "request-1";
     request.peer = "127.0.0.1";
     if (signed_in) {
-      request.headers.add("Authorization", "Basic " + to_base64(key.id + ":" + key.secret));
+      request.headers.add("Authorization", basic(key.id, key.secret));
     }
     if (!row.body.empty()) request.headers.add("Content-Type", "application/json");
     request.content_length = row.body.size();
@@ -292,17 +289,9 @@ class Authorisation : public ::testing::Test {
   const auth::Statement kEverything{auth::Statement::Effect::kAllow, {"*"}, {"*"}, {}};
   testing::TestDatabase database;
   testing::TestEngine engine{database.url()};
-  std::string master_key = std::string(32, 'k');
-  auth::Authenticator authenticator{engine.pool, engine.clock, master_key};
-  auth::Directory directory{engine.pool, master_key};
+  TestService service{engine};
   auth::NewKey key;
-  versioning::OperationRunner operations{engine.pool, engine.clock};
-  Api api{{.engine = *engine,
-           .authenticator = authenticator,
-           .directory = directory,
-           .clock = engine.clock,
-           .operations = operations,
-           .installation = {.version = "1"}}};
+  Api api{service.context};
 };
 
 bool is(const Row& row, const std::vector<Permission>& special) {

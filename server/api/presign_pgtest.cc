@@ -5,11 +5,9 @@
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/versioning/multipart.h"
-#include "core/versioning/operation_runner.h"
-#include "server/api/api.h"
+#include "server/api/api_fixture.h"
 #include "server/api/block_door.h"
 #include "server/api/block_url.h"
-#include "tests/support/engine_fixture.h"
 
 namespace tarn::api {
 namespace {
@@ -30,23 +28,19 @@ std::string body_of(http::Response& response) {
 class Presign : public ::testing::Test {
  protected:
   Presign() {
-    directory.users.create({"ann", engine.clock.now(), {}, {}});
-    key = *directory.credentials.create("ann", engine.clock.now());
-    directory.policies.create({"ann-may", engine.clock.now(), {kEverything}});
-    directory.policies.attach_to_user("ann", "ann-may");
+    service.directory.users.create({"ann", engine.clock.now(), {}, {}});
+    key = *service.directory.credentials.create("ann", engine.clock.now());
+    service.directory.policies.create({"ann-may", engine.clock.now(), {kEverything}});
+    service.directory.policies.attach_to_user("ann", "ann-may");
   }
 
   Context context(bool on = true, std::string external_url = "") {
-    return {.engine = *engine,
-            .authenticator = authenticator,
-            .directory = directory,
-            .clock = engine.clock,
-            .operations = operations,
-            .installation = {.version = "1", .presign = on},
-            .upload_bytes_max = kBytesMax,
-            .setup_over_http = false,
-            .block_key = std::string(32, 'b'),
-            .external_url = std::move(external_url)};
+    Context out = service.context;
+    out.installation.presign = on;
+    out.upload_bytes_max = kBytesMax;
+    out.block_key = std::string(32, 'b');
+    out.external_url = std::move(external_url);
+    return out;
   }
 
   http::Response api(const std::string& method, const std::string& path,
@@ -94,8 +88,8 @@ class Presign : public ::testing::Test {
     return "/branches/main/staging/pmpu/" + member(begun, "upload_id");
   }
   void allow(const std::vector<auth::Statement>& statements) {
-    ASSERT_TRUE(directory.policies.update("ann-may", statements));
-    authenticator.forget();
+    ASSERT_TRUE(service.directory.policies.update("ann-may", statements));
+    service.authenticator.forget();
   }
   static std::string refusal(const http::Response& response) {
     return std::to_string(response.status) + " " +
@@ -107,16 +101,13 @@ class Presign : public ::testing::Test {
   const auth::Statement kEverything{auth::Statement::Effect::kAllow, {"*"}, {"*"}, {}};
   testing::TestDatabase database;
   testing::TestEngine engine{database.url()};
-  std::string master_key = std::string(32, 'k');
-  auth::Authenticator authenticator{engine.pool, engine.clock, master_key};
-  auth::Directory directory{engine.pool, master_key};
-  versioning::OperationRunner operations{engine.pool, engine.clock};
+  TestService service{engine};
   auth::NewKey key;
   RepositoryName repo = engine.make_repository("lake");
   Entry stored = engine.put(repo, "main", "a.txt", "hello");
-  std::string authorization = [this] { return "Basic " + to_base64(key.id + ":" + key.secret); }();
+  std::string authorization;
 
-  void SetUp() override { authorization = "Basic " + to_base64(key.id + ":" + key.secret); }
+  void SetUp() override { authorization = basic(key.id, key.secret); }
 };
 
 TEST_F(Presign, ReadsAreTheObjectWithRangesAndDigests) {
@@ -232,24 +223,26 @@ TEST_F(Presign, BytesAreCheckedBeforeTheyAreKept) {
 TEST_F(Presign, UrlsOfARevokedKeyAreDead) {
   const std::string read = read_url();
   const std::string write = member(ask_to_write(), "presigned_url");
-  ASSERT_TRUE(directory.credentials.remove("ann", key.id));
-  authenticator.forget();
+  ASSERT_TRUE(service.directory.credentials.remove("ann", key.id));
+  service.authenticator.forget();
   EXPECT_EQ(refusal(use("GET", read)), "403 url_revoked");
   EXPECT_EQ(refusal(use("PUT", write, "x")), "403 url_revoked");
 }
 
 TEST_F(Presign, UrlsOfADeletedUserAreDead) {
-  authorization = "Bearer " + authenticator.issue_token(authenticator.find_user("ann")->user).token;
+  authorization =
+      "Bearer " +
+      service.authenticator.issue_token(service.authenticator.find_user("ann")->user).token;
   const std::string by_token = read_url();
   EXPECT_EQ(use("GET", by_token).status, 200);
-  authorization = "Basic " + to_base64(key.id + ":" + key.secret);
+  authorization = basic(key.id, key.secret);
   const std::string by_key = read_url();
-  ASSERT_TRUE(directory.users.remove("ann"));
-  authenticator.forget();
+  ASSERT_TRUE(service.directory.users.remove("ann"));
+  service.authenticator.forget();
   EXPECT_EQ(refusal(use("GET", by_token)), "403 url_revoked");
   EXPECT_EQ(refusal(use("GET", by_key)), "403 url_revoked");
-  directory.users.create({"ann", engine.clock.now() + std::chrono::seconds{2}, {}, {}});
-  directory.policies.attach_to_user("ann", "ann-may");
+  service.directory.users.create({"ann", engine.clock.now() + std::chrono::seconds{2}, {}, {}});
+  service.directory.policies.attach_to_user("ann", "ann-may");
   EXPECT_EQ(refusal(use("GET", by_token)), "403 url_revoked") << "another user of that name";
 }
 

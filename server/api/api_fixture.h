@@ -1,0 +1,93 @@
+// What tests of the API share: what an Api works with, and the fixture that sends requests to one.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "core/auth/authenticator.h"
+#include "core/auth/directory.h"
+#include "core/base/encoding.h"
+#include "core/http/message.h"
+#include "core/versioning/operation_runner.h"
+#include "server/api/api.h"
+#include "tests/support/repository_test.h"
+
+namespace tarn::api {
+
+inline std::string basic(std::string_view id, std::string_view secret) {
+  return "Basic " + to_base64(std::string(id) + ":" + std::string(secret));
+}
+
+/// What an Api works with, over an engine that must outlive it.
+struct TestService {
+  explicit TestService(testing::TestEngine& with) : engine(with) {}
+
+  testing::TestEngine& engine;
+  auth::Authenticator authenticator{engine.pool, engine.clock, std::string(32, 'k')};
+  auth::Directory directory{engine.pool, std::string(32, 'k')};
+  versioning::OperationRunner operations{engine.pool, engine.clock};
+  const Context context{.engine = *engine,
+                        .authenticator = authenticator,
+                        .directory = directory,
+                        .clock = engine.clock,
+                        .operations = operations,
+                        .installation = {.version = "1"}};
+};
+
+/// What a test sends; signed in unless said otherwise.
+struct Sent {
+  std::string method = "GET";
+  std::string path{};  ///< below /api/v1
+  std::string body{};
+  std::string content_type{};
+  http::Headers headers{};
+  bool signed_in = true;
+};
+
+inline void expect_message(const http::Response& response, int status, std::string_view message) {
+  EXPECT_EQ(response.status, status);
+  EXPECT_NE(response.body.find("{\"message\":\"" + std::string(message) + "\""), std::string::npos)
+      << response.body;
+}
+
+/// Requests of an administrator.
+class ApiTest : public testing::RepositoryTest {
+ protected:
+  static constexpr std::string_view kKeyId = "AKIATESTTESTTESTTESQ";
+  static constexpr std::string_view kSecret = "a-secret-of-the-tests";
+
+  ApiTest() { service.directory.ensure_admin("admin", kKeyId, kSecret, engine.clock.now()); }
+
+  http::Response send(Sent sent) {
+    http::Request request;
+    request.method = std::move(sent.method);
+    request.target = "/api/v1" + sent.path;
+    request.headers = std::move(sent.headers);
+    request.id = "request-1";
+    if (sent.signed_in) request.headers.add("Authorization", basic(kKeyId, kSecret));
+    if (sent.content_type.empty() && !sent.body.empty()) sent.content_type = "application/json";
+    if (!sent.content_type.empty()) request.headers.add("Content-Type", sent.content_type);
+    if (!sent.body.empty()) request.content_length = sent.body.size();
+    request.body = http::string_body(std::move(sent.body));
+    return api.handle(request);
+  }
+  http::Response get(const std::string& path) { return send({.path = path}); }
+  http::Response post(const std::string& path, const std::string& body) {
+    return send({.method = "POST", .path = path, .body = body});
+  }
+  http::Response upload(const std::string& key, const std::string& bytes) {
+    return send({.method = "POST",
+                 .path = here + "/branches/main/objects?path=" + key,
+                 .body = bytes,
+                 .content_type = "text/plain"});
+  }
+
+  TestService service{engine};
+  Api api{service.context};
+  std::string here = "/repositories/" + repo.str();
+};
+
+}  // namespace tarn::api

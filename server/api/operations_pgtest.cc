@@ -1,0 +1,158 @@
+// Requests that go on as operations, over a real database.
+#include <stop_token>
+
+#include <gtest/gtest.h>
+
+#include "core/base/cancellation.h"
+#include "core/base/error.h"
+#include "core/base/pause.h"
+#include "core/meta/branches.h"
+#include "core/meta/operations.h"
+#include "core/meta/repositories.h"
+#include "core/versioning/operation_runner.h"
+#include "server/api/api_fixture.h"
+#include "server/api/route.h"
+
+namespace tarn::api {
+namespace {
+
+/// Another process holds the branch: a commit waits for it.
+class HeldBranch : public ApiTest {
+ protected:
+  HeldBranch() {
+    upload("a", "1");
+    const auto branch = (*engine).branches.find(repository_id(), BranchName("main"));
+    id = branch->id;
+    EXPECT_EQ((*engine).branches.acquire(id, kOther, std::chrono::seconds{60}, false).outcome,
+              meta::Branches::Acquired::Outcome::kDone);
+  }
+  RepositoryId repository_id() { return (*engine).repositories.find(repo)->id; }
+  void release() { (*engine).branches.release(id, kOther); }
+
+  http::Response commit(const std::string& preference) {
+    Sent sent{
+        .method = "POST", .path = here + "/branches/main/commits", .body = R"({"message":"m"})"};
+    sent.headers.add("Prefer", preference);
+    return send(std::move(sent));
+  }
+  http::Response wait_for(const http::Response& deferred) {
+    Sent sent{.path = location(deferred)};
+    sent.headers.add("Prefer", "wait=20");
+    return send(std::move(sent));
+  }
+  static std::string location(const http::Response& deferred) {
+    return std::string(deferred.headers.get("Location")).substr(kBasePath.size());
+  }
+  std::string head() {
+    return to_text((*engine).branches.find(repository_id(), BranchName("main"))->head);
+  }
+
+  static constexpr int64_t kOther = 42;
+  BranchId id{};
+};
+
+TEST_F(HeldBranch, ARequestThatPrefersNotToWaitGoesOnAndKeepsItsAnswer) {
+  const http::Response deferred = commit("wait=0");
+  EXPECT_EQ(deferred.status, 202);
+  EXPECT_EQ(deferred.headers.get("Preference-Applied"), "respond-async");
+  EXPECT_NE(deferred.body.find(R"("state":"running")"), std::string::npos) << deferred.body;
+  release();
+  const http::Response done = wait_for(deferred);
+  EXPECT_EQ(done.status, 200);
+  EXPECT_NE(done.body.find(R"("state":"done")"), std::string::npos) << done.body;
+  EXPECT_NE(done.body.find(R"("status":201,"result":{"committer":"admin")"), std::string::npos)
+      << done.body;
+  EXPECT_EQ(send({.method = "DELETE", .path = location(deferred)}).status, 409) << "it has ended";
+  EXPECT_NE(get("/operations").body.find(R"("operation":"commit")"), std::string::npos);
+}
+
+TEST_F(HeldBranch, AnAnswerWithinTheWaitIsTheUsualOne) {
+  release();
+  const std::string before = get("/operations").body;
+  const http::Response done = commit("respond-async, wait=30");
+  EXPECT_EQ(done.status, 201);
+  EXPECT_EQ(done.headers.get("Preference-Applied"), "wait=30");
+  const http::Response failed = commit("wait=30");
+  EXPECT_EQ(failed.status, 400) << "nothing to commit, told as ever";
+  EXPECT_EQ(get("/operations").body, before) << "nobody has to poll what was answered";
+}
+
+TEST_F(HeldBranch, ACancelledOperationChangesNothing) {
+  const std::string before = head();
+  const http::Response deferred = commit("wait=0");
+  ASSERT_EQ(deferred.status, 202);
+  const http::Response asked = send({.method = "DELETE", .path = location(deferred)});
+  EXPECT_EQ(asked.status, 202);
+  EXPECT_NE(asked.body.find(R"("state":"cancelling")"), std::string::npos) << asked.body;
+  const http::Response ended = wait_for(deferred);
+  EXPECT_NE(ended.body.find(R"("state":"cancelled")"), std::string::npos) << ended.body;
+  EXPECT_NE(ended.body.find(R"("code":"operation_cancelled")"), std::string::npos) << ended.body;
+  release();
+  EXPECT_EQ(head(), before);
+  EXPECT_EQ(commit("wait=30").status, 201) << "what was staged is still there";
+}
+
+TEST_F(HeldBranch, AFailureIsKeptAsItWouldHaveBeenAnswered) {
+  release();
+  Sent merge{.method = "POST", .path = here + "/refs/main/merge/no-such", .body = "{}"};
+  merge.headers.add("Prefer", "respond-async");
+  http::Response answer = send(std::move(merge));
+  if (answer.status == 202) {
+    answer = wait_for(answer);
+    EXPECT_NE(answer.body.find(R"("state":"failed")"), std::string::npos) << answer.body;
+    EXPECT_NE(answer.body.find(R"("status":404)"), std::string::npos) << answer.body;
+  } else {
+    EXPECT_EQ(answer.status, 404);
+  }
+}
+
+TEST_F(ApiTest, OperationsAreTheirOwnersAlone) {
+  meta::Operations rows{engine.pool, engine.clock};
+  const std::string id = rows.start("commit", "/x", "somebody", std::chrono::seconds{60});
+  EXPECT_EQ(get("/operations/" + id).status, 404);
+  EXPECT_EQ(send({.method = "DELETE", .path = "/operations/" + id}).status, 404);
+  EXPECT_EQ(get("/operations").body.find(id), std::string::npos);
+}
+
+TEST_F(ApiTest, AnOperationWhoseServerDiedShowsAsFailed) {
+  meta::Operations rows{engine.pool, engine.clock};
+  const std::string id = rows.start("commit", "/x", "admin", std::chrono::seconds{-1});
+  const http::Response found = get("/operations/" + id);
+  EXPECT_NE(found.body.find(R"("state":"failed")"), std::string::npos) << found.body;
+  EXPECT_NE(found.body.find(R"("code":"operation_lost")"), std::string::npos) << found.body;
+  EXPECT_EQ(send({.method = "DELETE", .path = "/operations/" + id}).status, 409);
+}
+
+TEST_F(ApiTest, TheNumberOfRunningOperationsIsBounded) {
+  std::stop_source all_may_end;
+  const versioning::OperationWork forever{
+      .name = "test",
+      .target = "/x",
+      .owner = "admin",
+      .run =
+          [end = all_may_end.get_token()] {
+            while (!end.stop_requested()) throw_if_cancelled(), pause(end, std::chrono::seconds{1});
+          },
+      .answer = [](const std::exception_ptr&) { return versioning::KeptAnswer{}; }};
+  for (size_t i = 0; i < versioning::kOperationsRunningMax; ++i)
+    service.operations.run(forever, {});
+  try {
+    service.operations.run(forever, {});
+    FAIL() << "one too many";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.reason(), "too_many_operations");
+  }
+  all_may_end.request_stop();
+  for (int i = 0; i < 100; ++i) {
+    try {
+      service.operations.run(forever, {});
+      return;
+    } catch (const Error&) {
+      pause({}, std::chrono::milliseconds{20});
+    }
+  }
+  FAIL() << "ended operations make room";
+}
+
+}  // namespace
+}  // namespace tarn::api
