@@ -1,0 +1,35 @@
+#include "server/api/json/import.h"
+
+#include <gtest/gtest.h>
+
+#include "server/api/json/codec_fixture.h"
+
+namespace tarn::api::json {
+namespace {
+
+TEST(ImportBodies, AreReadAndWrittenWhole) {
+  const auto given =
+      parsed(parse_start_import,
+             R"({"paths":[{"type":"common_prefix","path":"s3://b/p","destination":"d"},)"
+             R"({"type":"object","path":"s3://b/k","destination":"k"}],"commit":{"message":"m"}})");
+  ASSERT_EQ(given.paths.size(), 2u);
+  EXPECT_EQ(given.paths[0].kind, versioning::ImportPath::Kind::kPrefix);
+  EXPECT_EQ(given.paths[1].kind, versioning::ImportPath::Kind::kObject);
+  EXPECT_NE(
+      failure(parse_start_import,
+              R"({"paths":[{"type":"x","path":"p","destination":""}],"commit":{"message":"m"}})"),
+      "");
+  EXPECT_NE(failure(parse_start_import, R"({"paths":[]})"), "");
+  EXPECT_EQ(import_status_body({.id = "i",
+                                .completed = false,
+                                .updated = from_millis(0),
+                                .ingested_objects = 7,
+                                .commit = std::nullopt,
+                                .error = "Canceled"}),
+            R"({"completed":false,"update_time":"1970-01-01T00:00:00.000Z","ingested_objects":7,)"
+            R"("error":{"message":"Canceled"}})"
+            "\n");
+}
+
+}  // namespace
+}  // namespace tarn::api::json

@@ -1,0 +1,42 @@
+#include "server/api/json/pull_request.h"
+
+#include <gtest/gtest.h>
+
+#include "server/api/json/codec_fixture.h"
+
+namespace tarn::api::json {
+namespace {
+
+TEST(PullRequestBodies, AreReadAndWrittenWhole) {
+  PullRequest pull{.id = "i",
+                   .title = "t",
+                   .author = "ann",
+                   .source = BranchName("dev"),
+                   .destination = BranchName("main")};
+  EXPECT_EQ(pull_request_body(pull),
+            R"({"author":"ann","creation_date":"1970-01-01T00:00:00.000Z","description":"",)"
+            R"("destination_branch":"main","id":"i","source_branch":"dev","status":"open",)"
+            R"("title":"t"})"
+            "\n");
+  pull.status = PullRequestStatus::kMerged;
+  pull.closed = from_millis(0);
+  pull.merged_commit = CommitId{};
+  const std::string zeros(64, '0');
+  const std::string merged = pull_request_body(pull);
+  EXPECT_NE(merged.find(R"("closed_date":"1970-01-01T00:00:00.000Z")"), std::string::npos);
+  EXPECT_NE(merged.find(R"("merged_commit_id":")" + zeros), std::string::npos);
+  EXPECT_EQ(approval_body({.user = "ben", .commit = {}, .created = {}, .valid = true}),
+            R"({"commit_id":")" + zeros +
+                R"(","creation_date":"1970-01-01T00:00:00.000Z","user":"ben","valid":true})"
+                "\n");
+  EXPECT_EQ(parsed(parse_update_pull_request, R"({"status":"closed"})").status,
+            PullRequestStatus::kClosed);
+  EXPECT_EQ(parsed(parse_update_pull_request, "{}").status, std::nullopt);
+  EXPECT_NE(failure(parse_update_pull_request, R"({"status":"merged"})"), "");
+  EXPECT_NE(failure(parse_update_pull_request, R"({"status":""})"), "");
+  EXPECT_NE(failure(parse_create_pull_request, R"({"title":"t","source_branch":"a"})"), "");
+  EXPECT_NE(failure(parse_approve, R"({"commit_id":"abc"})"), "");
+}
+
+}  // namespace
+}  // namespace tarn::api::json
