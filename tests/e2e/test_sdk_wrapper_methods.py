@@ -1,6 +1,7 @@
 """Each public method of the lakeFS Python package: what the server makes it return, and how its usual failure looks.
 
-test_sdk_wrapper.py holds the behaviour that users rely on; here are the methods and failures that it does not touch."""
+test_sdk_wrapper.py and test_sdk_wrapper_objects.py hold the behaviour that users rely on; here are the methods and
+failures that they do not touch."""
 
 import datetime
 import io
