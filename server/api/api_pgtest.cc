@@ -72,7 +72,10 @@ TEST_F(ApiTest, PutsItsIdAndItsGuardsOnEveryAnswer) {
 TEST_F(ApiTest, AnswersUnknownAndUnservedOperations) {
   expect_message(get("/repositories/"), 404, "invalid API endpoint");
   expect_message(send({.method = "OPTIONS", .path = "/repositories"}), 404, "invalid API endpoint");
-  expect_message(get(here + "/metadata/range/x"), 501, "Not Implemented");
+  expect_message(get("/oidc/callback"), 501, "Not Implemented");
+  expect_message(get(here + "/metadata/range/x"), 501,
+                 "Not Implemented: ranges and metaranges are rows of the server's database, not "
+                 "files of the store; list or diff the ref");
 }
 
 TEST_F(ApiTest, RefusesABodyThatIsTooLarge) {
