@@ -294,6 +294,7 @@ bool run_one_import(Engine& engine, std::stop_token stop) {
       }
     }
     pause(stop, kFirstPause * (1 << (attempt - 1)));
+    if (stop.stop_requested()) return true;  // another process goes on, the error may be over then
   }
 }
 

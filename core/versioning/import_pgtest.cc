@@ -1,4 +1,7 @@
 // Imports over a real database and a memory store that stands for somebody's lake.
+#include <atomic>
+#include <stop_token>
+
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
@@ -7,6 +10,7 @@
 #include "core/versioning/import.h"
 #include "core/versioning/import_job.h"
 #include "core/versioning/import_verify.h"
+#include "core/versioning/move.h"
 #include "tests/support/repository_test.h"
 
 namespace tarn::versioning {
@@ -208,6 +212,102 @@ TEST_F(Import, CannotBeCancelledWhileItIsPublished) {
   EXPECT_EQ(status.commit->id, published.commit->id);
 }
 
+// Tried by comparing the sources also when a run before this one has got on: the import that made
+// the commit itself said that nothing had changed.
+TEST_F(Import, WhatAnEarlierRunPublishedIsNoUnchangedSource) {
+  source("set/new", "y");
+  ImportRequest request = prefix("local:///lake/set/", "raw");
+  request.if_changed = true;
+  const std::string id = start_import(*engine, repo, BranchName("main"), request);
+  auto job = (*engine).jobs.take("import", 1, std::chrono::seconds{30});
+  const ImportStatus published = run(request);
+  job->checkpoint = encode_import_checkpoint({1, 1, "", published.commit->root});
+  ASSERT_TRUE((*engine).jobs.begin_publishing(*job, 1, std::chrono::milliseconds{0}));
+  ASSERT_TRUE(run_one_import(*engine, {}));
+  const ImportStatus status = import_status(*engine, repo, BranchName("main"), id);
+  ASSERT_TRUE(status.completed) << status.error;
+  EXPECT_TRUE(status.changed);
+  EXPECT_EQ(status.commit->id, published.commit->id);
+}
+
+/// Throws `error` for the first calls, then passes them on.
+class AwayStore final : public blob::BlobStore {
+ public:
+  AwayStore(blob::BlobStore& store, int failures, Error error)
+      : store_(store), failures_(failures), error_(std::move(error)) {}
+  std::unique_ptr<blob::BlobWriter> create(std::string_view key,
+                                           std::optional<uint64_t> size_hint) override {
+    return store_.create(key, size_hint);
+  }
+  std::optional<blob::BlobStat> stat(std::string_view key) override { return store_.stat(key); }
+  std::unique_ptr<blob::BlobReader> open(std::string_view key, blob::ByteRange range,
+                                         std::string_view if_etag) override {
+    return store_.open(key, range, if_etag);
+  }
+  blob::ListPage list(std::string_view prefix, std::string_view after, uint32_t limit) override {
+    if (++calls <= failures_) throw error_;
+    return store_.list(prefix, after, limit);
+  }
+  void remove(std::string_view key) override { store_.remove(key); }
+
+  std::atomic<int> calls = 0;
+
+ private:
+  blob::BlobStore& store_;
+  const int failures_;
+  const Error error_;
+};
+
+class ImportFromAway : public Import {
+ protected:
+  AwayStore& away(int failures, const Error& error) {
+    source("set/new", "y");
+    auto store = std::make_unique<AwayStore>(*engine.store, failures, error);
+    AwayStore& out = *store;
+    engine.stores.add_import_root("/away", std::move(store));
+    return out;
+  }
+  ImportStatus run_away() { return run(prefix("local:///away/set/", "raw")); }
+  const Error unavailable{ErrorCode::kUnavailable, "the store is away"};
+};
+
+// Tried by failing at the first error: the import ended as failed.
+TEST_F(ImportFromAway, AStoreThatIsAwayForAMomentIsAskedAgain) {
+  const AwayStore& store = away(1, unavailable);
+  const ImportStatus status = run_away();
+  EXPECT_TRUE(status.completed) << status.error;
+  EXPECT_EQ(store.calls, 2);
+  EXPECT_EQ(engine.keys(repo, "main"), "raw/new");
+}
+
+// Tried without a bound: it would have gone on until the store came back.
+TEST_F(ImportFromAway, AStoreThatStaysAwayFailsTheImportInTheEnd) {
+  constexpr int kAttempts = 5;  // with pauses of 15 seconds in all
+  const AwayStore& store = away(kAttempts + 1, unavailable);
+  EXPECT_EQ(run_away().error, "import error: the store is away");
+  EXPECT_EQ(store.calls, kAttempts);
+}
+
+// Tried by trying again whatever the error is.
+TEST_F(ImportFromAway, WhatWaitingDoesNotHelpIsNotTriedAgain) {
+  const AwayStore& store = away(100, Error(ErrorCode::kPermissionDenied, "not yours"));
+  EXPECT_EQ(run_away().error, "import error: not yours");
+  EXPECT_EQ(store.calls, 1);
+}
+
+// Tried without looking at the stop: the attempts that were left followed without a pause, and the
+// import had failed.
+TEST_F(ImportFromAway, AServerThatStopsLeavesTheImportToTheNext) {
+  const AwayStore& store = away(100, unavailable);
+  const std::string id =
+      start_import(*engine, repo, BranchName("main"), prefix("local:///away/set/", "raw"));
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_TRUE(run_one_import(*engine, stop.get_token()));
+  EXPECT_EQ(store.calls, 1);
+  EXPECT_EQ((*engine).jobs.find(id)->state, meta::JobState::kRunning) << "its lease runs out";
+}
+
 TEST_F(Import, OnRequestAnUnchangedSourceWritesNoNodeAndNoCommit) {
   for (int i = 0; i < 2000; ++i) source("set/" + std::to_string(10'000 + i), "x");
   engine.put(repo, "main", "other", "y");
@@ -251,6 +351,13 @@ TEST_F(Import, OnRequestEveryDifferenceIsImported) {
   engine.commit(repo, "main");
   EXPECT_TRUE(run(request).changed) << "a key that the source does not have";
   EXPECT_FALSE(run(request).changed);
+  MoveRequest move;
+  move.source = "raw/2";
+  move.destination = "raw/2b";
+  move_objects(*engine, repo, BranchName("main"), move);
+  engine.commit(repo, "main");
+  EXPECT_TRUE(run(request).changed) << "the same entry under another key";
+  EXPECT_EQ(engine.keys(repo, "main"), "raw/2 raw/3");
   // Two sources of one destination are compared by what they add up to.
   request.paths.push_back({ImportPath::Kind::kObject, "local:///lake/set/2", "raw/2"});
   EXPECT_FALSE(run(request).changed);
