@@ -175,6 +175,23 @@ TEST_F(Move, ARuleSetMeanwhileHolds) {
   EXPECT_EQ(engine.keys(repo, "main"), "a");
 }
 
+// Its rows were swept, or its server's objects may have been, so nothing may refer to them. Tried
+// by leaving out in turn the look at the batch and at the server's registration: the move went
+// through.
+TEST_F(Move, WhatWasGivenUpMeanwhileIsNotPublished) {
+  engine.put(repo, "main", "a", "1");
+  const auto move_while = [&](const char* script) {
+    MoveRequest request = of_key("a", "b");
+    request.check = [&](const Key&, const Key&) {
+      db::Connection::open(shared_url())->run_script(script);
+    };
+    return move(request);
+  };
+  EXPECT_EQ(move_while("DELETE FROM retired_tokens"), "batch_expired");
+  EXPECT_EQ(move_while("DELETE FROM writers"), "writer_lost");
+  EXPECT_EQ(engine.keys(repo, "main"), "a");
+}
+
 TEST_F(Move, ManyMovesAreFoldedAndLoseNothing) {
   engine.put(repo, "main", "x0/a", "1");
   engine.put(repo, "main", "kept", "1");
