@@ -255,7 +255,7 @@ constexpr Row kRows[] = {
     {"PUT", kObject, "legal-hold", "PutObjectLegalHold", &unsupported, " versionId "},
     {"PUT", kObject, "encryption", "UpdateObjectEncryption", &unsupported, " versionId "},
     {"PUT", kObject, "renameObject", "RenameObject", &unsupported},
-    {"POST", kBucket, "", "PostObject", &refused<PostObject>},
+    {"POST", kBucket, "", "PostObject", &on_bucket<PostObject>},
     {"GET", kBucket, "session", "CreateSession", &unsupported},
     {"PUT", kBucket, "policy", "PutBucketPolicy", &unsupported},
     {"DELETE", kBucket, "policy", "DeleteBucketPolicy", &unsupported},
@@ -449,8 +449,7 @@ std::vector<OperationRow> operation_table() {
   constexpr std::string_view kLevelNames[] = {"service", "bucket", "object"};
   std::vector<OperationRow> out;
   const auto add = [&](const Row& row, std::string_view operation, std::string_view condition) {
-    const bool is_refused = row.make == &unsupported || row.make == &refused<PostObject> ||
-                            row.make == &refused<CorsPreflight>;
+    const bool is_refused = row.make == &unsupported || row.make == &refused<CorsPreflight>;
     const Support support = is_refused                   ? Support::kRefused
                             : row.make == &configuration ? Support::kFixedAnswer
                                                          : Support::kServed;

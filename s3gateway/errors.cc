@@ -45,6 +45,7 @@ constexpr std::array kReasons{
     ReasonRow{"invalid_part", kInvalidPart},
     ReasonRow{"invalid_part_order", kInvalidPartOrder},
     ReasonRow{"key_too_long", kKeyTooLong},
+    ReasonRow{"malformed_form", kMalformedPostRequest},
     ReasonRow{"malformed_parts", kMalformedXml},
     ReasonRow{"no_object_to_match", kNoSuchKey},
     ReasonRow{"no_such_upload", kNoSuchUpload},

@@ -17,6 +17,7 @@ struct S3Options {
   std::vector<std::string> hosts;  ///< lower case, without port: bucket names may stand before them
   bool allow_v2 = true;            ///< signatures of version 2 (HMAC-SHA1, no payload integrity)
   bool redirect = true;           ///< reads of clients that say so are sent to the store's own URLs
+  std::string anonymous_user{};    ///< whom unsigned requests act as; "" = they are refused
   std::string owner_id = "tarn";  ///< owner of every bucket and object, as S3 shows it
   std::string owner_name = "tarn";
 };
