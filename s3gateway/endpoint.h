@@ -257,7 +257,8 @@ struct PostObject {
   std::string bucket;
   std::string key;
 };
-/// Browsers ask it without a signature. Not served.
+/// Whether a page of another origin may send a request; asked by browsers, without a signature and
+/// with that request's query.
 struct CorsPreflight {
   static constexpr std::string_view kName = "CorsPreflight";
   static constexpr std::nullopt_t kAction = kNoAction;

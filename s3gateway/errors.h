@@ -20,10 +20,12 @@ struct Failure {
 
 namespace failure {
 inline constexpr Failure kAccessDenied{"AccessDenied", 403};
+inline constexpr Failure kAccessForbidden{"AccessForbidden", 403};
 inline constexpr Failure kAuthorizationHeaderMalformed{"AuthorizationHeaderMalformed", 400};
 inline constexpr Failure kAuthorizationQueryParametersError{"AuthorizationQueryParametersError",
                                                             400};
 inline constexpr Failure kBadDigest{"BadDigest", 400};
+inline constexpr Failure kBadRequest{"BadRequest", 400};
 inline constexpr Failure kBucketAlreadyOwnedByYou{"BucketAlreadyOwnedByYou", 409};
 inline constexpr Failure kConditionalRequestConflict{"ConditionalRequestConflict", 409};
 inline constexpr Failure kEntityTooLarge{"EntityTooLarge", 400};

@@ -82,15 +82,17 @@ std::string bucket_in_host(const S3Context& context, const http::Request& reques
 http::Response answer(const S3Context& context, http::Request& request, Outcome& outcome) {
   Endpoint endpoint = parse_endpoint(request, context.options.hosts);
   outcome.operation = name_of(endpoint);
-  // Browsers do not sign it, so it is refused whoever asks.
-  if (std::holds_alternative<CorsPreflight>(endpoint)) refuse_unsupported(outcome.operation);
   std::optional<PostForm> form;
   if (auto* post = std::get_if<PostObject>(&endpoint)) {
     form = read_post_form(request);
     post->key = form->key;
   }
-  Caller caller = form ? authenticate_form(context, request, *form)
-                       : authenticate(context, request, bucket_in_host(context, request));
+  Caller caller;  // of a preflight, which nobody signs
+  if (form) {
+    caller = authenticate_form(context, request, *form);
+  } else if (!std::holds_alternative<CorsPreflight>(endpoint)) {
+    caller = authenticate(context, request, bucket_in_host(context, request));
+  }
   outcome.user = caller.principal.user.name;
   Call call{context, request, std::move(caller.principal), std::move(caller.verified),
             form ? &*form : nullptr};
@@ -142,6 +144,7 @@ void add_common_headers(const S3Context& context, const http::Request& request,
   response.headers.add("x-amz-request-id", request.id);
   response.headers.add("x-amz-id-2", host_id());
   response.headers.add("x-amz-bucket-region", context.options.region);
+  add_cors_headers(context.options.cors, request, response.headers);
 }
 
 void write_log(const http::Request& request, const http::Response& response, const Outcome& outcome,

@@ -8,6 +8,7 @@
 #include "core/base/time.h"
 #include "core/http/message.h"
 #include "core/versioning/engine.h"
+#include "s3gateway/cors.h"
 
 namespace tarn::s3 {
 
@@ -18,6 +19,7 @@ struct S3Options {
   bool allow_v2 = true;            ///< signatures of version 2 (HMAC-SHA1, no payload integrity)
   bool redirect = true;           ///< reads of clients that say so are sent to the store's own URLs
   std::string anonymous_user{};    ///< whom unsigned requests act as; "" = they are refused
+  CorsOptions cors{};
   std::string owner_id = "tarn";  ///< owner of every bucket and object, as S3 shows it
   std::string owner_name = "tarn";
 };

@@ -76,6 +76,10 @@ void require_private_acl(const http::Headers& headers) {
 
 }  // namespace
 
+http::Response run(Call& call, const CorsPreflight&) {
+  return answer_preflight(call.context.options.cors, call.request.headers);
+}
+
 http::Response run(Call& call, const GetBucketConfiguration& endpoint) {
   require_repository(call, endpoint.bucket);
   for (const NotConfigured& row : kNotConfigured) {
