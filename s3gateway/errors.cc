@@ -38,7 +38,9 @@ struct ReasonRow {
 };
 constexpr std::array kReasons{
     ReasonRow{"bad_digest", kBadDigest},
+    ReasonRow{"body_incomplete", kIncompleteBody},
     ReasonRow{"body_too_large", kEntityTooLarge},
+    ReasonRow{"body_too_slow", kRequestTimeout},
     ReasonRow{"branch_not_found", kNoSuchBucket},
     ReasonRow{"entity_too_small", kEntityTooSmall},
     ReasonRow{"invalid_key", kInvalidUri},
