@@ -3,30 +3,63 @@
 #include "s3gateway/errors.h"
 
 namespace tarn::s3 {
+namespace {
 
-Caller authenticate(const S3Context& context, http::Request& request,
-                    std::string_view bucket_in_host) {
-  const sigv4::Authorization authorization = sigv4::parse_authorization(request);
-  if (authorization.mechanism == sigv4::Mechanism::kNone) {
+auth::AccessKey require_key(const S3Context& context, const sigv4::Authorization& authorization) {
+  std::optional<auth::AccessKey> key = context.authenticator.find_key(authorization.access_key_id);
+  if (key) return *std::move(key);
+  throw Refusal(failure::kInvalidAccessKeyId,
+                "The AWS Access Key Id you provided does not exist in our records.",
+                {{"AWSAccessKeyId", authorization.access_key_id}});
+}
+
+/// Who stands for everybody that does not sign.
+Caller anonymous(const S3Context& context) {
+  if (context.options.anonymous_user.empty()) {
     throw Refusal(
         failure::kAccessDenied,
         "Access Denied: the request is not signed. Sign it with an access key of this server.");
   }
-  std::optional<auth::AccessKey> key = context.authenticator.find_key(authorization.access_key_id);
-  if (!key) {
-    throw Refusal(failure::kInvalidAccessKeyId,
-                  "The AWS Access Key Id you provided does not exist in our records.",
-                  {{"AWSAccessKeyId", authorization.access_key_id}});
+  auto principal = context.authenticator.find_user(context.options.anonymous_user);
+  if (!principal) {
+    throw Refusal(
+        failure::kAccessDenied,
+        "Access Denied: the user that unsigned requests act as does not exist. Create it, "
+        "or sign the request.");
   }
+  return {*std::move(principal), {}};
+}
+
+}  // namespace
+
+Caller authenticate(const S3Context& context, http::Request& request,
+                    std::string_view bucket_in_host) {
+  const sigv4::Authorization authorization = sigv4::parse_authorization(request);
+  if (authorization.mechanism == sigv4::Mechanism::kNone) return anonymous(context);
+  auth::AccessKey key = require_key(context, authorization);
   // Clients are often set up with a region of their own choosing, so any is taken.
   const sigv4::VerifyRules rules{context.options.allow_v2, {}, bucket_in_host};
-  Caller caller{std::move(key->principal),
-                sigv4::verify(authorization, request, key->secret, rules, context.clock.now())};
+  Caller caller{std::move(key.principal),
+                sigv4::verify(authorization, request, key.secret, rules, context.clock.now())};
   if (authorization.mechanism == sigv4::Mechanism::kV4Query ||
       authorization.mechanism == sigv4::Mechanism::kV2Query) {
     sigv4::hoist_query_headers(request);
   }
   return caller;
+}
+
+Caller authenticate_form(const S3Context& context, const http::Request& request,
+                         const PostForm& form) {
+  if (sigv4::looks_signed(request)) {
+    throw Refusal(failure::kInvalidArgument,
+                  "Only one auth mechanism allowed: a form is signed by its policy alone.");
+  }
+  const sigv4::Authorization authorization = sigv4::parse_form_authorization(form.fields);
+  if (authorization.mechanism == sigv4::Mechanism::kNone) return anonymous(context);
+  auth::AccessKey key = require_key(context, authorization);
+  const sigv4::VerifyRules rules{context.options.allow_v2, {}, {}};
+  return {std::move(key.principal), sigv4::verify_form(authorization, form.fields.get("policy"),
+                                                       key.secret, rules, context.clock.now())};
 }
 
 }  // namespace tarn::s3

@@ -5,6 +5,7 @@
 #include "core/http/message.h"
 #include "core/sigv4/verify.h"
 #include "s3gateway/gateway.h"
+#include "s3gateway/post_form.h"
 
 namespace tarn::s3 {
 
@@ -18,5 +19,10 @@ struct Caller {
 /// InvalidAccessKeyId, and what core/sigv4 throws.
 Caller authenticate(const S3Context& context, http::Request& request,
                     std::string_view bucket_in_host);
+
+/// Of a form, whose policy is signed; whether it permits this form is not looked at. `request` must
+/// not be signed itself. Throws as authenticate does.
+Caller authenticate_form(const S3Context& context, const http::Request& request,
+                         const PostForm& form);
 
 }  // namespace tarn::s3

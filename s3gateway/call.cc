@@ -3,6 +3,7 @@
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
 #include "core/versioning/repositories.h"
+#include "s3gateway/address.h"
 #include "s3gateway/checksums.h"
 #include "s3gateway/errors.h"
 
@@ -94,6 +95,14 @@ std::string read_document(Call& call, size_t bytes_max) {
   const auto payload = sigv4::verified_payload(call.request, call.verified, options);
   if (payload->length().value_or(0) > bytes_max) throw too_large();
   return http::read_all(*payload, bytes_max);
+}
+
+std::string object_url(const Call& call, std::string_view bucket, std::string_view key) {
+  const std::string_view host = call.request.headers.get("host");
+  const std::string in_host = subdomain_of(host, call.context.options.hosts).value_or("");
+  std::string url = str_cat(call.request.tls ? "https://" : "http://", host, '/');
+  if (in_host.empty()) url += str_cat(percent_encode(bucket), '/');
+  return url + percent_encode(key, /*keep_slash=*/true);
 }
 
 http::Response xml_response(int status, std::string document) {

@@ -16,17 +16,20 @@
 
 namespace tarn::s3 {
 
+struct PostForm;
+
 /// What an operation works with. The body is read once, either by read_document or by take_body.
 struct Call {
   const S3Context& context;
   http::Request& request;
   auth::Principal caller;
   sigv4::VerifiedRequest verified;
+  PostForm* form = nullptr;  ///< of PostObject; outlives the call
   /// The body, when it had to be read before the operation to prove the signature.
-  std::optional<std::string> read_ahead;
+  std::optional<std::string> read_ahead = std::nullopt;
   /// The body, once an upload has begun to take it; outlives the operation so that it can be read
   /// to its end.
-  std::unique_ptr<sigv4::VerifiedPayload> payload;
+  std::unique_ptr<sigv4::VerifiedPayload> payload = nullptr;
   bool payload_ended = false;  ///< and with it everything about the request is proven
   /// What buckets stand for, looked up once: what was authorised is what is done.
   std::map<std::string, std::optional<BucketName>, std::less<>> buckets;
@@ -66,6 +69,9 @@ void drain_payload(Call& call);
 
 /// A small document in the body, proven. Throws EntityTooLarge past `bytes_max`.
 std::string read_document(Call& call, size_t bytes_max);
+
+/// The URL under which the client reaches an object, as it addressed this request.
+std::string object_url(const Call& call, std::string_view bucket, std::string_view key);
 
 /// Answers.
 http::Response xml_response(int status, std::string document);

@@ -176,10 +176,7 @@ Endpoint configuration(Parts& in) {
 
 Endpoint unsupported(Parts& in) { return Unsupported{in.operation, std::string(in.operation)}; }
 
-template <typename T>
-Endpoint refused(Parts&) {
-  return T{};
-}
+Endpoint preflight(Parts&) { return CorsPreflight{}; }
 
 constexpr std::string_view kReadParameters =
     " versionId partNumber response-cache-control response-content-disposition "
@@ -255,7 +252,7 @@ constexpr Row kRows[] = {
     {"PUT", kObject, "legal-hold", "PutObjectLegalHold", &unsupported, " versionId "},
     {"PUT", kObject, "encryption", "UpdateObjectEncryption", &unsupported, " versionId "},
     {"PUT", kObject, "renameObject", "RenameObject", &unsupported},
-    {"POST", kBucket, "", "PostObject", &refused<PostObject>},
+    {"POST", kBucket, "", "PostObject", &on_bucket<PostObject>},
     {"GET", kBucket, "session", "CreateSession", &unsupported},
     {"PUT", kBucket, "policy", "PutBucketPolicy", &unsupported},
     {"DELETE", kBucket, "policy", "DeleteBucketPolicy", &unsupported},
@@ -307,9 +304,9 @@ constexpr Row kRows[] = {
      &unsupported},
     {"GET", kBucket, "abac", "GetBucketAbac", &unsupported},
     {"PUT", kBucket, "abac", "PutBucketAbac", &unsupported},
-    {"OPTIONS", kService, "", "CorsPreflight", &refused<CorsPreflight>},
-    {"OPTIONS", kBucket, "", "CorsPreflight", &refused<CorsPreflight>},
-    {"OPTIONS", kObject, "", "CorsPreflight", &refused<CorsPreflight>},
+    {"OPTIONS", kService, "", "CorsPreflight", &preflight},
+    {"OPTIONS", kBucket, "", "CorsPreflight", &preflight},
+    {"OPTIONS", kObject, "", "CorsPreflight", &preflight},
 };
 
 constexpr std::string_view kUnknownSubresource = "UnknownSubresource";
@@ -387,6 +384,7 @@ http::Query parse_query(std::string_view raw) {
 }  // namespace
 
 Endpoint parse_endpoint(const http::Request& request, std::span<const std::string> hosts) {
+  if (request.method == "OPTIONS") return CorsPreflight{};
   Parts parts{request, parse_address(request, hosts), parse_query(request.raw_query()), {}};
   const Level level = level_of(parts.address);
   const std::string_view subresource = subresource_of(parts.query);
@@ -449,8 +447,7 @@ std::vector<OperationRow> operation_table() {
   constexpr std::string_view kLevelNames[] = {"service", "bucket", "object"};
   std::vector<OperationRow> out;
   const auto add = [&](const Row& row, std::string_view operation, std::string_view condition) {
-    const bool is_refused = row.make == &unsupported || row.make == &refused<PostObject> ||
-                            row.make == &refused<CorsPreflight>;
+    const bool is_refused = row.make == &unsupported;
     const Support support = is_refused                   ? Support::kRefused
                             : row.make == &configuration ? Support::kFixedAnswer
                                                          : Support::kServed;

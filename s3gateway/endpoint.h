@@ -248,13 +248,17 @@ struct Unsupported {
   std::string_view operation;  ///< "SelectObjectContent", or "UnknownSubresource"
   std::string detail;          ///< what was asked for, for the message
 };
-/// A browser's form upload: signed inside the form, so nothing about it can be checked before it is
-/// read. Not served.
+/// A browser's form upload: signed inside the form, so the form is read up to its file before
+/// anything is checked. The key comes out of it too.
 struct PostObject {
   static constexpr std::string_view kName = "PostObject";
-  static constexpr std::nullopt_t kAction = kNoAction;
+  static constexpr Action kAction = Action::kWriteObject;
+  static constexpr bool kStreamsBody = true;
+  std::string bucket;
+  std::string key;
 };
-/// Browsers ask it without a signature. Not served.
+/// Whether a page of another origin may send a request; asked by browsers, without a signature and
+/// with that request's query.
 struct CorsPreflight {
   static constexpr std::string_view kName = "CorsPreflight";
   static constexpr std::nullopt_t kAction = kNoAction;

@@ -110,6 +110,8 @@ constexpr Case kDocumented[] = {
     {"GET", "/lake/main/a?retention", "GetObjectRetention"},
     {"PUT", "/lake/main/b?renameObject", "RenameObject"},
     {"OPTIONS", "/lake/main/a", "CorsPreflight"},
+    {"OPTIONS", "/lake/main/a?partNumber=1&uploadId=u", "CorsPreflight"},
+    {"OPTIONS", "/lake?delete", "CorsPreflight"},
     {"PATCH", "/lake/main/a", "NoSuchMethod"},
     {"POST", "/", "NoSuchMethod"},
     {"DELETE", "/", "NoSuchMethod"},

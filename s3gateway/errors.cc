@@ -38,13 +38,16 @@ struct ReasonRow {
 };
 constexpr std::array kReasons{
     ReasonRow{"bad_digest", kBadDigest},
+    ReasonRow{"body_incomplete", kIncompleteBody},
     ReasonRow{"body_too_large", kEntityTooLarge},
+    ReasonRow{"body_too_slow", kRequestTimeout},
     ReasonRow{"branch_not_found", kNoSuchBucket},
     ReasonRow{"entity_too_small", kEntityTooSmall},
     ReasonRow{"invalid_key", kInvalidUri},
     ReasonRow{"invalid_part", kInvalidPart},
     ReasonRow{"invalid_part_order", kInvalidPartOrder},
     ReasonRow{"key_too_long", kKeyTooLong},
+    ReasonRow{"malformed_form", kMalformedPostRequest},
     ReasonRow{"malformed_parts", kMalformedXml},
     ReasonRow{"no_object_to_match", kNoSuchKey},
     ReasonRow{"no_such_upload", kNoSuchUpload},

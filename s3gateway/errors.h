@@ -20,10 +20,12 @@ struct Failure {
 
 namespace failure {
 inline constexpr Failure kAccessDenied{"AccessDenied", 403};
+inline constexpr Failure kAccessForbidden{"AccessForbidden", 403};
 inline constexpr Failure kAuthorizationHeaderMalformed{"AuthorizationHeaderMalformed", 400};
 inline constexpr Failure kAuthorizationQueryParametersError{"AuthorizationQueryParametersError",
                                                             400};
 inline constexpr Failure kBadDigest{"BadDigest", 400};
+inline constexpr Failure kBadRequest{"BadRequest", 400};
 inline constexpr Failure kBucketAlreadyOwnedByYou{"BucketAlreadyOwnedByYou", 409};
 inline constexpr Failure kBucketNotEmpty{"BucketNotEmpty", 409};
 inline constexpr Failure kConditionalRequestConflict{"ConditionalRequestConflict", 409};
@@ -38,6 +40,7 @@ inline constexpr Failure kInvalidChunkSizeError{"InvalidChunkSizeError", 400};
 inline constexpr Failure kInvalidDigest{"InvalidDigest", 400};
 inline constexpr Failure kInvalidPart{"InvalidPart", 400};
 inline constexpr Failure kInvalidPartOrder{"InvalidPartOrder", 400};
+inline constexpr Failure kInvalidPolicyDocument{"InvalidPolicyDocument", 400};
 inline constexpr Failure kInvalidRange{"InvalidRange", 416};
 inline constexpr Failure kInvalidRequest{"InvalidRequest", 400};
 inline constexpr Failure kInvalidStorageClass{"InvalidStorageClass", 400};
@@ -45,8 +48,10 @@ inline constexpr Failure kInvalidTag{"InvalidTag", 400};
 inline constexpr Failure kInvalidToken{"InvalidToken", 400};
 inline constexpr Failure kInvalidUri{"InvalidURI", 400};
 inline constexpr Failure kKeyTooLong{"KeyTooLongError", 400};
+inline constexpr Failure kMalformedPostRequest{"MalformedPOSTRequest", 400};
 inline constexpr Failure kMalformedTrailer{"MalformedTrailerError", 400};
 inline constexpr Failure kMalformedXml{"MalformedXML", 400};
+inline constexpr Failure kMaxPostPreDataLengthExceeded{"MaxPostPreDataLengthExceeded", 400};
 inline constexpr Failure kMetadataTooLarge{"MetadataTooLarge", 400};
 inline constexpr Failure kMethodNotAllowed{"MethodNotAllowed", 405};
 inline constexpr Failure kMissingContentLength{"MissingContentLength", 411};

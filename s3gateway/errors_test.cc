@@ -63,6 +63,9 @@ TEST(Errors, KnowsTheReasonsS3HasACodeFor) {
       {ErrorCode::kInvalidArgument, "bad_digest", {"BadDigest", 400}},
       {ErrorCode::kInvalidArgument, "key_too_long", {"KeyTooLongError", 400}},
       {ErrorCode::kResourceExhausted, "body_too_large", {"EntityTooLarge", 400}},
+      {ErrorCode::kInvalidArgument, "body_incomplete", {"IncompleteBody", 400}},
+      {ErrorCode::kUnavailable, "body_too_slow", {"RequestTimeout", 400}},
+      {ErrorCode::kInvalidArgument, "malformed_form", {"MalformedPOSTRequest", 400}},
   };
   for (const auto& c : cases) EXPECT_EQ(told(Error(c.code, c.reason, "x")), c.expected) << c.reason;
 }

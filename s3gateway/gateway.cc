@@ -14,6 +14,7 @@
 #include "s3gateway/endpoint.h"
 #include "s3gateway/errors.h"
 #include "s3gateway/operations/operations.h"
+#include "s3gateway/post_form.h"
 #include "s3gateway/probe.h"
 #include "s3gateway/xml/error.h"
 
@@ -74,26 +75,27 @@ http::Response run_proven(Call& call, const T& endpoint) {
   }
 }
 
+std::string bucket_in_host(const S3Context& context, const http::Request& request) {
+  return subdomain_of(request.headers.get("host"), context.options.hosts).value_or("");
+}
+
 http::Response answer(const S3Context& context, http::Request& request, Outcome& outcome) {
-  const Endpoint endpoint = parse_endpoint(request, context.options.hosts);
+  Endpoint endpoint = parse_endpoint(request, context.options.hosts);
   outcome.operation = name_of(endpoint);
-  // Browsers sign neither of these where it could be checked, so they are refused whoever asks.
-  if (std::holds_alternative<PostObject>(endpoint) ||
-      std::holds_alternative<CorsPreflight>(endpoint)) {
-    refuse_unsupported(outcome.operation);
+  std::optional<PostForm> form;
+  if (auto* post = std::get_if<PostObject>(&endpoint)) {
+    form = read_post_form(request);
+    post->key = form->key;
   }
-  const std::string bucket_in_host =
-      subdomain_of(request.headers.get("host"), context.options.hosts).value_or("");
-  Caller caller = authenticate(context, request, bucket_in_host);
+  Caller caller;  // of a preflight, which nobody signs
+  if (form) {
+    caller = authenticate_form(context, request, *form);
+  } else if (!std::holds_alternative<CorsPreflight>(endpoint)) {
+    caller = authenticate(context, request, bucket_in_host(context, request));
+  }
   outcome.user = caller.principal.user.name;
-  Call call{context,
-            request,
-            std::move(caller.principal),
-            std::move(caller.verified),
-            std::nullopt,
-            nullptr,
-            false,
-            {}};
+  Call call{context, request, std::move(caller.principal), std::move(caller.verified),
+            form ? &*form : nullptr};
   check_expected_owner(context, request);
   authorise(call, endpoint);
   return std::visit([&](const auto& e) { return run_proven(call, e); }, endpoint);
@@ -142,6 +144,7 @@ void add_common_headers(const S3Context& context, const http::Request& request,
   response.headers.add("x-amz-request-id", request.id);
   response.headers.add("x-amz-id-2", host_id());
   response.headers.add("x-amz-bucket-region", context.options.region);
+  add_cors_headers(context.options.cors, request, response.headers);
 }
 
 void write_log(const http::Request& request, const http::Response& response, const Outcome& outcome,

@@ -9,6 +9,7 @@
 #include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "s3gateway/cors.h"
 
 namespace tarn::server {
 namespace {
@@ -41,6 +42,21 @@ constexpr ConfigKey kKeys[] = {
      "paths, for tools that know no branches; other refs are the buckets NAME.REF."},
     {"s3.bucket_namespace", TARN_AT(s3_bucket_namespace),
      "Storage namespace below which each repository that CreateBucket makes gets one of its own."},
+    {"s3.signature_v2", TARN_AT(s3_signature_v2),
+     "Whether signatures of version 2 are taken, which old clients make. They cover no body."},
+    {"s3.anonymous", TARN_AT(s3_anonymous),
+     "User as whom unsigned requests to s3.hosts and s3.listen act; that user's policies decide. "
+     "Empty: unsigned requests are refused."},
+    {"s3.cors.allowed_origins", TARN_AT(s3_cors_allowed_origins),
+     "Origins whose pages may use S3 from a browser, such as https://app.example.com; each may "
+     "hold one *. Empty: none."},
+    {"s3.cors.allowed_methods", TARN_AT(s3_cors_allowed_methods), "What such pages may send."},
+    {"s3.cors.allowed_headers", TARN_AT(s3_cors_allowed_headers),
+     "Request headers such pages may set; each may hold one *."},
+    {"s3.cors.exposed_headers", TARN_AT(s3_cors_exposed_headers),
+     "Headers of answers such pages may read."},
+    {"s3.cors.max_age", TARN_AT(s3_cors_max_age),
+     "How long browsers may remember what is allowed."},
     {"server.external_url", TARN_AT(external_url),
      "URL by which clients reach this server, such as https://lake.example.com: what presigned "
      "URLs "
@@ -247,6 +263,31 @@ void check_origin(std::string_view key, std::string_view url) {
   refuse(key, "must be http:// or https://, a host and maybe a port, nothing behind");
 }
 
+template <typename Check>
+void check_each(std::string_view key, const std::vector<std::string>& values, Check&& check) {
+  for (const std::string& value : values) {
+    if (const std::optional<std::string> wrong = check(value)) {
+      refuse(key, str_cat("\"", value, "\" ", *wrong));
+    }
+  }
+}
+
+void check_gateway(const Config& config) {
+  check_each("s3.hosts", config.s3_hosts, [](std::string_view host) -> std::optional<std::string> {
+    const bool plain =
+        !host.empty() && !host.starts_with('.') &&
+        host.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-.") == std::string_view::npos;
+    if (plain) return std::nullopt;
+    return "must be a host name in lower case, without a port";
+  });
+  check_each("s3.cors.allowed_origins", config.s3_cors_allowed_origins, &s3::check_cors_origin);
+  check_each("s3.cors.allowed_methods", config.s3_cors_allowed_methods, &s3::check_cors_method);
+  check_each("s3.cors.allowed_headers", config.s3_cors_allowed_headers,
+             [](std::string_view name) { return s3::check_cors_header(name, true); });
+  check_each("s3.cors.exposed_headers", config.s3_cors_exposed_headers,
+             [](std::string_view name) { return s3::check_cors_header(name, false); });
+}
+
 void check_s3_store(std::string_view key, const S3StoreConfig& store) {
   if (!store.endpoint.starts_with("http://") && !store.endpoint.starts_with("https://")) {
     refuse(str_cat(key, ".endpoint"), "must begin with http:// or https://");
@@ -381,6 +422,7 @@ void check_config(const Config& config) {
   }
   check_numbers(config);
   check_keys(config);
+  check_gateway(config);
   check_stores(config);
 }
 

@@ -40,6 +40,14 @@ struct Config {
   std::string s3_listen;
   std::string s3_create_bucket = "off";
   std::string s3_bucket_namespace = "local://buckets";
+  bool s3_signature_v2 = true;
+  std::string s3_anonymous;
+  std::vector<std::string> s3_cors_allowed_origins;
+  std::vector<std::string> s3_cors_allowed_methods = {"GET", "HEAD", "PUT", "POST", "DELETE"};
+  std::vector<std::string> s3_cors_allowed_headers = {"*"};
+  std::vector<std::string> s3_cors_exposed_headers = {"ETag", "x-amz-request-id",
+                                                      "x-amz-version-id"};
+  std::chrono::milliseconds s3_cors_max_age = std::chrono::minutes{10};
 
   std::vector<std::string> trusted_proxies;
   std::string external_url;

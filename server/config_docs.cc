@@ -46,7 +46,13 @@ std::string wrapped(std::string_view text, std::string_view indent) {
 std::string yaml_value(const ConfigKey& key) {
   Config defaults;
   const ConfigValue value = key.value(defaults);
-  if (std::holds_alternative<std::vector<std::string>*>(value)) return "[]";
+  if (auto* const* list = std::get_if<std::vector<std::string>*>(&value)) {
+    std::string items;
+    for (const std::string& item : **list) {
+      items += str_cat(items.empty() ? "\"" : ", \"", item, '"');
+    }
+    return str_cat('[', items, ']');
+  }
   const std::string text = key.default_text.empty() ? config_text(value) : "";
   return text.empty() ? "\"\"" : text;
 }

@@ -85,6 +85,21 @@ BucketKind created_bucket_of(const Config& config) {
   return config.s3_create_bucket == "rooted" ? BucketKind::kRooted : BucketKind::kRepository;
 }
 
+s3::S3Options s3_options(const Config& config) {
+  return {.region = config.s3_region,
+          .hosts = config.s3_hosts,
+          .allow_v2 = config.s3_signature_v2,
+          .redirect = config.auth_presign == "on",
+          .create_bucket = created_bucket_of(config),
+          .bucket_namespace = config.s3_bucket_namespace,
+          .anonymous_user = config.s3_anonymous,
+          .cors = {.allowed_origins = config.s3_cors_allowed_origins,
+                   .allowed_methods = config.s3_cors_allowed_methods,
+                   .allowed_headers = config.s3_cors_allowed_headers,
+                   .exposed_headers = config.s3_cors_exposed_headers,
+                   .max_age = config.s3_cors_max_age}};
+}
+
 /// Serves until a signal comes.
 void serve(const Config& config, const CommandLine& command, const sigset_t& ends) {
   Backend backend(config);
@@ -109,11 +124,7 @@ void serve(const Config& config, const CommandLine& command, const sigset_t& end
   const s3::S3Context s3{.engine = backend.engine(),
                          .authenticator = backend.authenticator(),
                          .clock = backend.clock(),
-                         .options = {.region = config.s3_region,
-                                     .hosts = config.s3_hosts,
-                                     .redirect = config.auth_presign == "on",
-                                     .create_bucket = created_bucket_of(config),
-                                     .bucket_namespace = config.s3_bucket_namespace}};
+                         .options = s3_options(config)};
   const Plain plain([&backend] { return backend.ready(); });
   const http::Handler front = [&](http::Request& request) {
     take_client_address(request, config.trusted_proxies);

@@ -43,8 +43,8 @@ class BodySource {
  public:
   virtual ~BodySource() = default;
   /// Fills at most `out.size()` bytes and returns how many; 0 = the end. Blocks. Throws
-  /// invalid_argument (broken framing, closed early), unavailable (too slow), with the framing
-  /// limits of the server.
+  /// invalid_argument (broken framing; closed early: reason "body_incomplete"), unavailable (reason
+  /// "body_too_slow"), with the framing limits of the server.
   virtual size_t read(std::span<char> out) = 0;
 };
 

@@ -48,7 +48,10 @@ std::unique_ptr<BodySource> RequestBody::handle() {
 
 size_t RequestBody::read(std::span<char> out) {
   if (finished_ || out.empty()) return 0;
-  if (broken_) throw_invalid("reading a request body: already broken off");
+  if (broken_) {
+    throw Error(ErrorCode::kInvalidArgument, "body_incomplete",
+                "reading a request body: already broken off");
+  }
   broken_ = true;  // until this read is known to be good
   ask_to_continue();
   const size_t count = chunked_ ? read_chunked(out) : read_known_length(out);
@@ -64,7 +67,8 @@ void RequestBody::ask_to_continue() {
 }
 
 void RequestBody::fail_closed() {
-  throw_invalid("reading a request body: the client closed the connection before its end");
+  throw Error(ErrorCode::kInvalidArgument, "body_incomplete",
+              "reading a request body: the client closed the connection before its end");
 }
 
 /// One receive that adds to `count`; waits for input only if there is none and `may_wait`.

@@ -31,6 +31,9 @@ constexpr std::array<std::string_view, 7> kOnceOnly = {
 constexpr std::array<std::string_view, 6> kV4Parameters = {
     "X-Amz-Algorithm", "X-Amz-Credential",    "X-Amz-Date",
     "X-Amz-Expires",   "X-Amz-SignedHeaders", "X-Amz-Signature"};
+constexpr std::array<std::string_view, 4> kV4Fields = {"x-amz-algorithm", "x-amz-credential",
+                                                       "x-amz-date", "x-amz-signature"};
+constexpr std::array<std::string_view, 2> kV2Fields = {"AWSAccessKeyId", "signature"};
 constexpr std::array<std::string_view, 3> kV2Parameters = {"AWSAccessKeyId", "Signature",
                                                            "Expires"};
 
@@ -104,11 +107,15 @@ void refuse_repeated_headers(const http::Request& request) {
   }
 }
 
+[[noreturn]] void refuse_token() {
+  refuse("InvalidToken", "authenticating the request: session tokens are not in use here");
+}
+
 void refuse_session_token(const http::Request& request) {
   if (request.headers.count("x-amz-security-token") +
           count_parameter(request.raw_query(), "X-Amz-Security-Token") >
       0) {
-    refuse("InvalidToken", "authenticating the request: session tokens are not in use here");
+    refuse_token();
   }
 }
 
@@ -296,6 +303,37 @@ void parse_v2_query(const http::Request& request, Authorization& out) {
   }
 }
 
+template <typename Names>
+bool any_field(const http::Headers& fields, const Names& names) {
+  return std::any_of(names.begin(), names.end(),
+                     [&](std::string_view name) { return fields.count(name) > 0; });
+}
+
+void require_field(const http::Headers& fields, std::string_view name) {
+  if (fields.count(name) == 1) return;
+  throw Rejection(ErrorCode::kInvalidArgument, "InvalidArgument",
+                  str_cat("authenticating the form: it must contain a field named \"", name,
+                          "\", once and before the file"),
+                  {{"ArgumentName", std::string(name)}});
+}
+
+void parse_v4_form(const http::Headers& fields, Authorization& out) {
+  constexpr std::string_view kMalformed = "InvalidArgument";
+  const std::string_view algorithm = fields.get("x-amz-algorithm");
+  if (algorithm == kEcdsaAlgorithm) {
+    throw Rejection(ErrorCode::kUnimplemented, "NotImplemented",
+                    "authenticating the form: ECDSA signatures are not implemented");
+  }
+  if (algorithm != kV4Algorithm) {
+    refuse(kMalformed, "reading x-amz-algorithm: expected \"AWS4-HMAC-SHA256\"");
+  }
+  parse_credential(fields.get("x-amz-credential"), kMalformed, out);
+  parse_signature(fields.get("x-amz-signature"), kMalformed, out);
+  out.timestamp = parse_iso_basic(fields.get("x-amz-date"));
+  if (!out.timestamp) refuse(kMalformed, "reading x-amz-date: expected YYYYMMDDThhmmssZ");
+  require_scope_of_day(kMalformed, out);
+}
+
 }  // namespace
 
 std::string CredentialScope::text() const {
@@ -323,7 +361,33 @@ Authorization parse_authorization(const http::Request& request) {
     case Mechanism::kV2Query:
       parse_v2_query(request, out);
       break;
+    case Mechanism::kV4Form:
+    case Mechanism::kV2Form:
+      break;  // are not in the head of a request
   }
+  return out;
+}
+
+Authorization parse_form_authorization(const http::Headers& fields) {
+  Authorization out;
+  const bool v4 = any_field(fields, kV4Fields);
+  const bool v2 = any_field(fields, kV2Fields);
+  if (v4 && v2) {
+    refuse("InvalidArgument", "authenticating the form: only one auth mechanism allowed");
+  }
+  if (fields.count("x-amz-security-token") > 0) refuse_token();
+  if (!v4 && !v2 && fields.count("policy") == 0) return out;
+  require_field(fields, "policy");
+  if (v4) {
+    for (std::string_view name : kV4Fields) require_field(fields, name);
+    out.mechanism = Mechanism::kV4Form;
+    parse_v4_form(fields, out);
+    return out;
+  }
+  for (std::string_view name : kV2Fields) require_field(fields, name);
+  out.mechanism = Mechanism::kV2Form;
+  out.access_key_id = fields.get("AWSAccessKeyId");
+  parse_v2_signature(fields.get("signature"), out);
   return out;
 }
 

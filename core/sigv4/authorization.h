@@ -19,6 +19,8 @@ enum class Mechanism {
   kV4Query,   ///< X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=...
   kV2Header,  ///< Authorization: AWS key:signature
   kV2Query,   ///< AWSAccessKeyId=...&Signature=...&Expires=...
+  kV4Form,    ///< fields x-amz-algorithm, -credential, -date, -signature of an upload form
+  kV2Form,    ///< fields AWSAccessKeyId and signature of an upload form
 };
 
 /// The part of a credential after the key id.
@@ -56,6 +58,14 @@ struct Authorization {
 ///   X-Amz-Expires) NotImplemented                        AWS4-ECDSA-P256-SHA256 InvalidToken an
 ///   X-Amz-Security-Token
 Authorization parse_authorization(const http::Request& request);
+
+/// The same of a browser's upload form, whose fields (names without case) sign the text of its
+/// field "policy"; kNone for a form without policy and signature. Throws Rejection:
+///   InvalidArgument                       fields of both versions, one that is missing, occurs
+///   twice or breaks the grammar
+///   SignatureDoesNotMatch                 a version 2 signature that can be none
+///   NotImplemented, InvalidToken          as parse_authorization
+Authorization parse_form_authorization(const http::Headers& fields);
 
 /// Whether the request looks signed for S3 at all, well-formed or not: what a shared port routes
 /// by.

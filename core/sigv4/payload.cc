@@ -101,8 +101,8 @@ class CheckedPayload final : public VerifiedPayload {
   size_t read(std::span<char> out) override {
     if (state_ == State::kEnded) return 0;
     if (state_ == State::kFailed) {
-      throw Error(ErrorCode::kInvalidArgument, "IncompleteBody",
-                  "reading the payload: it failed before");
+      throw Rejection(ErrorCode::kInvalidArgument, "IncompleteBody",
+                      "reading the payload: it failed before");
     }
     state_ = State::kFailed;  // unless this read comes through
     const size_t count = body_->read(out);

@@ -27,7 +27,8 @@ constexpr std::array<Literal, 4> kLiterals = {
     Literal{"STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER", PayloadKind::kStreamingSignedTrailer}};
 
 bool is_v4(Mechanism mechanism) {
-  return mechanism == Mechanism::kV4Header || mechanism == Mechanism::kV4Query;
+  return mechanism == Mechanism::kV4Header || mechanism == Mechanism::kV4Query ||
+         mechanism == Mechanism::kV4Form;
 }
 
 [[noreturn]] void deny(std::string text, std::vector<Rejection::Element> elements = {}) {
@@ -136,6 +137,12 @@ void check_lifetime(const Authorization& authorization, Instant now) {
 void check_time(const Authorization& authorization, Instant now) {
   switch (authorization.mechanism) {
     case Mechanism::kNone:
+    case Mechanism::kV2Form:
+      break;
+    case Mechanism::kV4Form:
+      if (*authorization.timestamp > now + kClockSkewMax) {
+        deny("checking the form: its x-amz-date is in the future");
+      }
       break;
     case Mechanism::kV4Header:
     case Mechanism::kV2Header:
@@ -293,13 +300,8 @@ void verify_v2(const Authorization& authorization, const http::Request& request,
   refuse_signature(authorization, texts[0], "");
 }
 
-}  // namespace
-
-VerifiedRequest verify(const Authorization& authorization, const http::Request& request,
-                       std::string_view secret, const VerifyRules& rules, Instant now) {
-  TARN_CHECK(authorization.mechanism != Mechanism::kNone);
-  const bool v4 = is_v4(authorization.mechanism);
-  if (!v4 && !rules.allow_v2) {
+VerifiedRequest begin(const Authorization& authorization, const VerifyRules& rules) {
+  if (!is_v4(authorization.mechanism) && !rules.allow_v2) {
     throw Rejection(ErrorCode::kInvalidArgument, "InvalidRequest",
                     "authenticating the request: the authorization mechanism you have provided is "
                     "not supported; please use AWS4-HMAC-SHA256");
@@ -307,6 +309,16 @@ VerifiedRequest verify(const Authorization& authorization, const http::Request& 
   VerifiedRequest out;
   out.mechanism = authorization.mechanism;
   out.access_key_id = authorization.access_key_id;
+  return out;
+}
+
+}  // namespace
+
+VerifiedRequest verify(const Authorization& authorization, const http::Request& request,
+                       std::string_view secret, const VerifyRules& rules, Instant now) {
+  TARN_CHECK(authorization.mechanism != Mechanism::kNone);
+  const bool v4 = is_v4(authorization.mechanism);
+  VerifiedRequest out = begin(authorization, rules);
   if (v4) {
     check_region(authorization, rules);
     require_signed_headers(authorization, request);
@@ -318,6 +330,25 @@ VerifiedRequest verify(const Authorization& authorization, const http::Request& 
   } else {
     verify_v2(authorization, request, secret, rules);
   }
+  return out;
+}
+
+VerifiedRequest verify_form(const Authorization& authorization, std::string_view policy,
+                            std::string_view secret, const VerifyRules& rules, Instant now) {
+  TARN_CHECK(authorization.mechanism == Mechanism::kV4Form ||
+             authorization.mechanism == Mechanism::kV2Form);
+  VerifiedRequest out = begin(authorization, rules);
+  check_time(authorization, now);
+  bool authentic = false;
+  if (authorization.mechanism == Mechanism::kV4Form) {
+    check_region(authorization, rules);
+    const CredentialScope& scope = authorization.scope;
+    const std::string key = signing_key(secret, scope.date, scope.region, scope.service);
+    authentic = same_signature(signature_of(key, policy), authorization.signature);
+  } else {
+    authentic = constant_time_equal(v2_signature_of(secret, policy), authorization.signature);
+  }
+  if (!authentic) refuse_signature(authorization, std::string(policy), "");
   return out;
 }
 

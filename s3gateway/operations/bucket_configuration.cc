@@ -71,6 +71,10 @@ void require_private_acl(const http::Headers& headers) {
 
 }  // namespace
 
+http::Response run(Call& call, const CorsPreflight&) {
+  return answer_preflight(call.context.options.cors, call.request.headers);
+}
+
 http::Response run(Call& call, const GetBucketConfiguration& endpoint) {
   require_existing(call.engine(), require_bucket(call, endpoint.bucket));
   for (const NotConfigured& row : kNotConfigured) {

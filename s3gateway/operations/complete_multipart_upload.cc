@@ -83,9 +83,7 @@ void settle_checksum(Call& call, const versioning::MultipartUpload& upload,
 http::Response completed(const Call& call, const CompleteMultipartUpload& endpoint,
                          const Entry& entry) {
   xml::CompleteMultipartUploadResult result;
-  result.location = str_cat(call.request.tls ? "https://" : "http://",
-                            call.request.headers.get("host"), '/', percent_encode(endpoint.bucket),
-                            '/', percent_encode(endpoint.key, /*keep_slash=*/true));
+  result.location = object_url(call, endpoint.bucket, endpoint.key);
   result.bucket = endpoint.bucket;
   result.key = endpoint.key;
   result.etag = entry.etag;

@@ -214,6 +214,10 @@ std::optional<http::Response> redirect(const Call& call, const ObjectRead& read,
 
 http::Response read_object(Call& call, const ObjectRead& read, bool head) {
   const Location location = locate(call, read.bucket, read.key);
+  if (!read.overrides.empty() && call.verified.mechanism == sigv4::Mechanism::kNone) {
+    throw Refusal(failure::kInvalidRequest,
+                  "Request specific response headers cannot be used for anonymous GET requests.");
+  }
   check_overrides(read.overrides);
   if (location.is_marker()) return directory_marker(call, location, head);
   const versioning::FoundObject found = require_object(call.engine(), location, read.version_id);

@@ -4,8 +4,6 @@
 
 namespace tarn::s3 {
 
-http::Response run(Call&, const PostObject&) { refuse_unsupported(PostObject::kName); }
-http::Response run(Call&, const CorsPreflight&) { refuse_unsupported(CorsPreflight::kName); }
 http::Response run(Call&, const Unsupported& endpoint) { refuse_unsupported(endpoint.detail); }
 
 http::Response run(Call& call, const NoSuchMethod&) {

@@ -12,6 +12,7 @@
 #include "s3gateway/xml/list_objects.h"
 #include "s3gateway/xml/multipart.h"
 #include "s3gateway/xml/object_attributes.h"
+#include "s3gateway/xml/post_response.h"
 #include "s3gateway/xml/tagging.h"
 
 namespace tarn::s3::xml {
@@ -49,6 +50,13 @@ TEST(XmlDocuments, WriteErrors) {
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>NoSuchKey</Code>"
       "<Message>It is &lt;gone&gt;.</Message><Key>main/a</Key><Resource>/lake/main/a</Resource>"
       "<RequestId>r1</RequestId><HostId>h1</HostId></Error>");
+}
+
+TEST(XmlDocuments, WriteTheAnswerToAForm) {
+  EXPECT_EQ(to_xml(PostResponse{"http://h/lake/main/a%26b", "lake", "main/a&b", "abc"}),
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<PostResponse>"
+            "<Location>http://h/lake/main/a%26b</Location><Bucket>lake</Bucket>"
+            "<Key>main/a&amp;b</Key><ETag>&quot;abc&quot;</ETag></PostResponse>");
 }
 
 TEST(XmlDocuments, WriteBuckets) {

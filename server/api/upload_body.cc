@@ -6,7 +6,7 @@
 #include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
-#include "server/api/form_data.h"
+#include "core/http/form_data.h"
 
 namespace tarn::api {
 namespace {
@@ -54,8 +54,8 @@ class FormUpload final : public versioning::UploadBody {
   FormUpload(http::BodySource& source, std::string_view boundary, uint64_t bytes_max)
       : form_(source, boundary), meter_(bytes_max) {}
 
-  FormPart find_content() {
-    while (std::optional<FormPart> part = form_.next_part()) {
+  http::FormPart find_content() {
+    while (std::optional<http::FormPart> part = form_.next_part()) {
       if (part->name == "content") return *std::move(part);
     }
     throw_invalid("multipart upload: missing the part 'content'");
@@ -76,7 +76,7 @@ class FormUpload final : public versioning::UploadBody {
     }
   }
 
-  FormDataReader form_;
+  http::FormDataReader form_;
   Meter meter_;
 };
 
@@ -84,9 +84,9 @@ class FormUpload final : public versioning::UploadBody {
 
 IncomingObject open_upload(http::Request& request, uint64_t bytes_max) {
   const std::string content_type(request.headers.get("Content-Type"));
-  if (const std::optional<std::string> boundary = form_boundary(content_type)) {
+  if (const std::optional<std::string> boundary = http::form_boundary(content_type)) {
     auto form = std::make_unique<FormUpload>(*request.body, *boundary, bytes_max);
-    FormPart part = form->find_content();
+    http::FormPart part = form->find_content();
     return {.body = std::move(form),
             .content_type = std::move(part.content_type),
             .size_bytes = std::nullopt};

@@ -1,7 +1,9 @@
 """Hand-made requests over S3 for what boto3 hides, and the REST calls that prepare a repository."""
 
 import hashlib
+import hmac
 import http.client
+import socket
 import urllib.parse
 from dataclasses import dataclass
 from xml.etree import ElementTree
@@ -53,8 +55,8 @@ class Answer:
         return self.xml.findtext("Code")
 
 
-def send(tarn, method, target, headers=None, body=b""):
-    """Sends exactly this request."""
+def send(tarn, method, target, headers=None, body=b"", half_close=False):
+    """Sends exactly this request. With half_close, the server sees the connection end behind the body."""
     parts = urllib.parse.urlsplit(tarn.url)
     connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=60)
     try:
@@ -68,6 +70,8 @@ def send(tarn, method, target, headers=None, body=b""):
         connection.endheaders()
         if body:
             connection.send(body)
+        if half_close:
+            connection.sock.shutdown(socket.SHUT_WR)
         response = connection.getresponse()
         return Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, response.read())
     finally:
@@ -93,3 +97,37 @@ def signed(tarn, method, target, headers=None, body=b"", payload=None):
     if payload is None:
         payload = hashlib.sha256(body).hexdigest()
     return send(tarn, method, target, sign(tarn, method, target, headers, payload), body)
+
+
+def signing_key(tarn, date):
+    key = ("AWS4" + tarn.secret_key).encode()
+    for part in (date, REGION, "s3", "aws4_request"):
+        key = hmac.new(key, part.encode(), hashlib.sha256).digest()
+    return key
+
+
+class Chunks:
+    """A body framed as aws-chunked, signed chunk by chunk after the request's own signature."""
+
+    def __init__(self, tarn, headers):
+        authorization = headers["Authorization"]
+        self.previous = authorization.rpartition("Signature=")[2]
+        self.timestamp = headers["X-Amz-Date"]
+        date = self.timestamp[:8]
+        self.scope = f"{date}/{REGION}/s3/aws4_request"
+        self.key = signing_key(tarn, date)
+
+    def _sign(self, kind, *hashes):
+        text = "\n".join([kind, self.timestamp, self.scope, self.previous, *hashes])
+        self.previous = hmac.new(self.key, text.encode(), hashlib.sha256).hexdigest()
+        return self.previous
+
+    def chunk(self, data):
+        signature = self._sign("AWS4-HMAC-SHA256-PAYLOAD", hashlib.sha256(b"").hexdigest(),
+                               hashlib.sha256(data).hexdigest())
+        return f"{len(data):x};chunk-signature={signature}\r\n".encode() + data + (b"\r\n" if data else b"")
+
+    def trailer(self, name, value):
+        line = f"{name}:{value}\n".encode()
+        signature = self._sign("AWS4-HMAC-SHA256-TRAILER", hashlib.sha256(line).hexdigest())
+        return line + b"\r\nx-amz-trailer-signature:" + signature.encode() + b"\r\n\r\n"

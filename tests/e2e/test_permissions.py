@@ -132,6 +132,9 @@ def test_a_policy_on_a_prefix_holds_over_s3(repo, s3, make_user):
     assert s3_code(theirs.put_object, Bucket=repo.id, Key="main/shared/b", Body=b"x") == "AccessDenied"
     assert s3_code(theirs.delete_object, Bucket=repo.id, Key="main/shared/a") == "AccessDenied"
     assert s3_code(theirs.create_multipart_upload, Bucket=repo.id, Key="main/shared/b") == "AccessDenied"
+    for key, status in [("shared/form", 403), ("mine/form", 204)]:
+        form = theirs.generate_presigned_post(repo.id, f"main/{key}")
+        assert requests.post(form["url"], data=form["fields"], files={"file": b"x"}, timeout=60).status_code == status
     copy = {"Bucket": repo.id, "Key": "main/mine/copy"}
     assert s3_code(theirs.copy_object, **copy, CopySource=f"{repo.id}/main/secret/a") == "AccessDenied"
     theirs.copy_object(**copy, CopySource=f"{repo.id}/main/shared/a")

@@ -16,7 +16,7 @@ from botocore.exceptions import ClientError
 
 import clients
 import s3_requests
-from s3_requests import REGION, send, sign, signed
+from s3_requests import REGION, Chunks, send, sign, signed, signing_key
 
 
 @pytest.fixture
@@ -140,40 +140,6 @@ def test_a_signed_hash_is_compared(tarn, s3, repo):
     assert signed(tarn, "PUT", f"/{repo}/main/a", body=b"body", payload="UNSIGNED-PAYLOAD").status == 200
     assert signed(tarn, "PUT", f"/{repo}/main/a", body=b"body", payload="NONSENSE").code == "InvalidArgument"
     assert s3.get_object(Bucket=repo, Key="main/a")["Body"].read() == b"body"
-
-
-def signing_key(tarn, date):
-    key = ("AWS4" + tarn.secret_key).encode()
-    for part in (date, REGION, "s3", "aws4_request"):
-        key = hmac.new(key, part.encode(), hashlib.sha256).digest()
-    return key
-
-
-class Chunks:
-    """A body framed as aws-chunked, signed chunk by chunk after the request's own signature."""
-
-    def __init__(self, tarn, headers):
-        authorization = headers["Authorization"]
-        self.previous = authorization.rpartition("Signature=")[2]
-        self.timestamp = headers["X-Amz-Date"]
-        date = self.timestamp[:8]
-        self.scope = f"{date}/{REGION}/s3/aws4_request"
-        self.key = signing_key(tarn, date)
-
-    def _sign(self, kind, *hashes):
-        text = "\n".join([kind, self.timestamp, self.scope, self.previous, *hashes])
-        self.previous = hmac.new(self.key, text.encode(), hashlib.sha256).hexdigest()
-        return self.previous
-
-    def chunk(self, data):
-        signature = self._sign("AWS4-HMAC-SHA256-PAYLOAD", hashlib.sha256(b"").hexdigest(),
-                               hashlib.sha256(data).hexdigest())
-        return f"{len(data):x};chunk-signature={signature}\r\n".encode() + data + (b"\r\n" if data else b"")
-
-    def trailer(self, name, value):
-        line = f"{name}:{value}\n".encode()
-        signature = self._sign("AWS4-HMAC-SHA256-TRAILER", hashlib.sha256(line).hexdigest())
-        return line + b"\r\nx-amz-trailer-signature:" + signature.encode() + b"\r\n\r\n"
 
 
 BODY = bytes(range(256)) * 300

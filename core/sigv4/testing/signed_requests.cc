@@ -130,4 +130,48 @@ http::Request chunked_put(std::string_view literal, const ChunkedBodyText& body)
   return chunked_put(literal, body, std::to_string(length));
 }
 
+void sign_by_hand(http::Request& request, const std::vector<std::string>& names,
+                  std::string_view path, std::string_view query, std::string_view host,
+                  std::string_view payload) {
+  std::string lines;
+  for (const std::string& name : names) {
+    lines += str_cat(name, ':',
+                     name == "host" ? std::string(host) : *canonical_header(request.headers, name),
+                     '\n');
+  }
+  const std::string scope = "20261120/us-east-1/s3/aws4_request";
+  const std::string canonical =
+      str_cat(canonical_head(request.method, path, query, lines, joined(names)), payload);
+  const std::string signature =
+      signature_of(signing_key(kKey.secret, "20261120", "us-east-1", "s3"),
+                   string_to_sign("20261120T081542Z", scope, canonical));
+  request.headers.set("Authorization",
+                      str_cat("AWS4-HMAC-SHA256 Credential=", kKey.id, '/', scope,
+                              ",SignedHeaders=", joined(names), ",Signature=", signature));
+}
+
+http::Request dated(std::string target, std::string body) {
+  http::Request request =
+      make_request(body.empty() ? "GET" : "PUT", std::move(target), std::move(body));
+  request.headers.add("X-Amz-Date", "20261120T081542Z");
+  request.headers.add("X-Amz-Content-Sha256", std::string(kUnsignedPayload));
+  return request;
+}
+
+Rejection refusal_of(const http::Request& request, Instant now, const VerifyRules& rules) {
+  try {
+    authenticate(request, now, rules);
+  } catch (const Rejection& rejection) {
+    return rejection;
+  }
+  return Rejection(ErrorCode::kInternal, "accepted", "");
+}
+
+std::string element(const Rejection& rejection, std::string_view name) {
+  for (const auto& [key, value] : rejection.elements()) {
+    if (key == name) return value;
+  }
+  return "(absent)";
+}
+
 }  // namespace tarn::sigv4::testing

@@ -31,9 +31,22 @@ void presign_v4(http::Request& request, std::chrono::seconds lifetime, Instant n
 void sign_v2(http::Request& request, Instant now = kNow);
 void presign_v2(http::Request& request, int64_t expires_at_s);
 
+/// With x-amz-date and an unsigned payload; a GET, or a PUT when there is a body. Not signed.
+http::Request dated(std::string target, std::string body = {});
+/// Signs with V4 exactly `names` (sorted), whatever else is sent, with these canonical parts.
+void sign_by_hand(http::Request& request, const std::vector<std::string>& names,
+                  std::string_view path, std::string_view query, std::string_view host,
+                  std::string_view payload);
+
 /// parse_authorization and verify with kKey.
 VerifiedRequest authenticate(const http::Request& request, Instant now = kNow,
                              const VerifyRules& rules = {});
+
+/// What authenticate throws; "accepted" when it does not.
+Rejection refusal_of(const http::Request& request, Instant now = kNow,
+                     const VerifyRules& rules = {});
+/// An element of a rejection, or "(absent)".
+std::string element(const Rejection& rejection, std::string_view name);
 
 /// One aws-chunked body in the making. Signs when `verified` says so.
 struct ChunkedBodyText {

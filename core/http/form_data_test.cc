@@ -1,4 +1,4 @@
-#include "server/api/form_data.h"
+#include "core/http/form_data.h"
 
 #include <random>
 #include <vector>
@@ -8,11 +8,11 @@
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 
-namespace tarn::api {
+namespace tarn::http {
 namespace {
 
 /// Gives its bytes in pieces of the sizes it is told, over and over.
-class PiecewiseSource final : public http::BodySource {
+class PiecewiseSource final : public BodySource {
  public:
   PiecewiseSource(std::string bytes, std::vector<size_t> pieces)
       : bytes_(std::move(bytes)), pieces_(std::move(pieces)) {}
@@ -41,7 +41,7 @@ void PrintTo(const Read& read, std::ostream* out) {
   *out << read.name << " (" << read.content_type << "): " << read.bytes.size() << " bytes";
 }
 
-std::vector<Read> read_form(http::BodySource& source, std::string_view boundary,
+std::vector<Read> read_form(BodySource& source, std::string_view boundary,
                             size_t buffer_bytes = 1000) {
   FormDataReader reader(source, boundary);
   std::vector<Read> parts;
@@ -65,6 +65,7 @@ std::string failure_of(std::string body, std::string_view boundary = "B") {
     return "";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+    EXPECT_EQ(error.reason(), "malformed_form");
     return error.message();
   }
 }
@@ -115,6 +116,16 @@ TEST(FormData, SkipsPartsThatNobodyReads) {
   EXPECT_EQ(std::string(buffer.data(), reader.read(buffer)), "here");
   EXPECT_FALSE(reader.next_part());
   EXPECT_FALSE(reader.next_part()) << "the end stays the end";
+}
+
+TEST(FormData, TellsTheNameOfAFile) {
+  PiecewiseSource source(
+      part("Content-Disposition: form-data; name=file; filename=\"a b.txt\"", "") +
+          part("Content-Disposition: form-data; name=file", "") + "--B--",
+      {11});
+  FormDataReader reader(source, "B");
+  EXPECT_EQ(reader.next_part()->file_name, "a b.txt");
+  EXPECT_EQ(reader.next_part()->file_name, std::nullopt);
 }
 
 TEST(FormData, ReadsAPartWithoutAnyHeader) {
@@ -173,4 +184,4 @@ TEST(HeaderParameter, IsReadQuotedAndBareInAnyOrder) {
 }
 
 }  // namespace
-}  // namespace tarn::api
+}  // namespace tarn::http

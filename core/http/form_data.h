@@ -9,7 +9,7 @@
 
 #include "core/http/message.h"
 
-namespace tarn::api {
+namespace tarn::http {
 
 /// The head of one part; longer ones are refused.
 constexpr size_t kPartHeadBytesMax = 16 * 1024;
@@ -17,16 +17,17 @@ constexpr size_t kPartHeadBytesMax = 16 * 1024;
 constexpr size_t kPreambleBytesMax = 64 * 1024;
 
 struct FormPart {
-  std::string name;          ///< of the form field; "" when the part names none
-  std::string content_type;  ///< "" when the part names none
+  std::string name;                      ///< of the form field; "" when the part names none
+  std::optional<std::string> file_name;  ///< as the client sent it; may hold a path
+  std::string content_type;              ///< "" when the part names none
 };
 
-/// Reads one form. Throws invalid_argument for anything that is no well-formed form, and what the
-/// source throws. One thread at a time.
+/// Reads one form. Throws invalid_argument (reason "malformed_form") for anything that is no
+/// well-formed form, and what the source throws. One thread at a time.
 class FormDataReader {
  public:
   /// `boundary` as in the Content-Type. The source outlives the reader.
-  FormDataReader(http::BodySource& source, std::string_view boundary);
+  FormDataReader(BodySource& source, std::string_view boundary);
 
   /// Skips to the next part; nullopt after the last.
   std::optional<FormPart> next_part();
@@ -42,7 +43,7 @@ class FormDataReader {
   void skip_part();
   std::string read_head();
 
-  http::BodySource& source_;
+  BodySource& source_;
   std::string delimiter_;  ///< CRLF "--" boundary
   std::string buffer_;
   size_t begin_ = 0;  ///< of what is unread in the buffer
@@ -51,11 +52,12 @@ class FormDataReader {
 };
 
 /// The boundary of a "multipart/form-data; boundary=..." header; nullopt for another media type.
-/// Throws invalid_argument when there is no boundary, or one longer than RFC 2046 allows.
+/// Throws invalid_argument (reason "malformed_form") when there is no boundary, or one longer than
+/// RFC 2046 allows.
 std::optional<std::string> form_boundary(std::string_view content_type);
 
 /// A parameter of a header value such as `form-data; name="a"; filename=b`: quoted or not; nullopt
 /// when absent.
 std::optional<std::string> header_parameter(std::string_view value, std::string_view name);
 
-}  // namespace tarn::api
+}  // namespace tarn::http

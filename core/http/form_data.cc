@@ -1,11 +1,11 @@
-#include "server/api/form_data.h"
+#include "core/http/form_data.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "core/base/error.h"
 
-namespace tarn::api {
+namespace tarn::http {
 namespace {
 
 constexpr size_t kReadBytes = 64 * 1024;
@@ -18,7 +18,8 @@ std::string_view trimmed(std::string_view text) {
 }
 
 [[noreturn]] void fail(std::string_view why) {
-  throw_invalid("reading the multipart form: " + std::string(why));
+  throw Error(ErrorCode::kInvalidArgument, "malformed_form",
+              "reading the multipart form: " + std::string(why));
 }
 
 /// Reads a quoted string or a token from the front of `rest`.
@@ -50,9 +51,10 @@ FormPart part_of(std::string_view head) {
     if (colon == std::string_view::npos) fail("a part has a header line without a colon");
     const std::string_view name = trimmed(line.substr(0, colon));
     const std::string_view value = trimmed(line.substr(colon + 1));
-    if (http::equal_ignoring_case(name, "Content-Disposition")) {
+    if (equal_ignoring_case(name, "Content-Disposition")) {
       part.name = header_parameter(value, "name").value_or("");
-    } else if (http::equal_ignoring_case(name, "Content-Type")) {
+      part.file_name = header_parameter(value, "filename");
+    } else if (equal_ignoring_case(name, "Content-Type")) {
       part.content_type = value;
     }
   }
@@ -76,7 +78,7 @@ std::optional<std::string> header_parameter(std::string_view value, std::string_
     const std::string_view found = trimmed(rest.substr(0, equals));
     rest = trimmed(rest.substr(equals + 1));
     std::string text = take_value(rest);
-    if (http::equal_ignoring_case(found, name)) return text;
+    if (equal_ignoring_case(found, name)) return text;
     rest.remove_prefix(std::min(rest.find(';'), rest.size()));
   }
   return std::nullopt;
@@ -85,14 +87,14 @@ std::optional<std::string> header_parameter(std::string_view value, std::string_
 std::optional<std::string> form_boundary(std::string_view content_type) {
   constexpr std::string_view kType = "multipart/form-data";
   const std::string_view type = trimmed(content_type.substr(0, content_type.find(';')));
-  if (!http::equal_ignoring_case(type, kType)) return std::nullopt;
+  if (!equal_ignoring_case(type, kType)) return std::nullopt;
   const std::string boundary = header_parameter(content_type, "boundary").value_or("");
   if (boundary.empty() || boundary.size() > kBoundaryCharsMax)
     fail("the Content-Type has no legal boundary");
   return boundary;
 }
 
-FormDataReader::FormDataReader(http::BodySource& source, std::string_view boundary)
+FormDataReader::FormDataReader(BodySource& source, std::string_view boundary)
     // The line break lets the first boundary be found in the same way as the others.
     : source_(source), delimiter_("\r\n--" + std::string(boundary)), buffer_("\r\n") {}
 
@@ -178,4 +180,4 @@ std::optional<FormPart> FormDataReader::next_part() {
   return part_of(head);
 }
 
-}  // namespace tarn::api
+}  // namespace tarn::http

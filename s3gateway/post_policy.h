@@ -1,0 +1,42 @@
+// What the signer of an upload form permits: the policy document and its comparison with the form.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/time.h"
+#include "core/http/message.h"
+
+namespace tarn::s3 {
+
+/// More conditions than any form has fields for.
+constexpr size_t kPolicyConditionsMax = 256;
+
+struct PostPolicy {
+  enum class Match { kEqual, kPrefix };
+  struct Condition {
+    std::string field;  ///< as written; names compare without case
+    Match match = Match::kEqual;
+    std::string value;
+  };
+  Instant expires{};
+  std::vector<Condition> conditions;
+  // What all content-length-range conditions leave.
+  uint64_t file_bytes_min = 0;
+  uint64_t file_bytes_max = std::numeric_limits<uint64_t>::max();
+};
+
+/// Of the field "policy" as sent. Throws InvalidPolicyDocument for what is no strict base64 of
+/// exactly this document: names that are unknown or occur twice are refused.
+PostPolicy parse_post_policy(std::string_view base64);
+
+/// Compares with the form: every condition must hold, and every field must be in one, `bucket` (the
+/// addressed one) and `key` (the one that will be written, whatever the fields say) included.
+/// Sizes are not compared. Throws AccessDenied, naming the field.
+void check_post_policy(const PostPolicy& policy, const http::Headers& fields,
+                       std::string_view bucket, std::string_view key, Instant now);
+
+}  // namespace tarn::s3

@@ -1,0 +1,171 @@
+"""Who may come at all: pages of other origins, unsigned requests, version 2, temporary credentials."""
+
+import contextlib
+import json
+import time
+
+import boto3
+import pytest
+import requests
+from botocore import UNSIGNED
+from botocore.config import Config
+from botocore.exceptions import ClientError
+
+import clients
+import s3_requests
+import servers
+from s3_requests import send, signed
+
+ORIGIN = "https://app.test"
+
+
+@pytest.fixture
+def repo(repo):
+    return repo.id
+
+
+@contextlib.contextmanager
+def server_with(scratch_dir, **settings):
+    """A server with these settings and a repository "lake" that holds main/a."""
+    environment = {f"TARN_{name}": value for name, value in settings.items()}
+    server = servers.Tarnd(scratch_dir / "tarnd", environment=environment).start()
+    try:
+        s3_requests.rest(server, "POST", "/repositories", json={
+            "name": "lake", "storage_namespace": "local://lake", "default_branch": "main"})
+        clients.boto3_client(server).put_object(Bucket="lake", Key="main/a", Body=b"bytes")
+        yield server
+    finally:
+        server.stop()
+
+
+def preflight(server, target, origin=ORIGIN, method="PUT", headers="content-type,x-amz-meta-a", **more):
+    return requests.options(server.url + target, timeout=60, headers={
+        "Origin": origin, "Access-Control-Request-Method": method, "Access-Control-Request-Headers": headers, **more})
+
+
+def test_pages_of_allowed_origins(scratch_dir):
+    with server_with(scratch_dir, S3_CORS_ALLOWED_ORIGINS="https://app.test,https://*.lake.test") as server:
+        s3 = clients.boto3_client(server, signature_version="s3v4")
+        url = s3.generate_presigned_url("put_object", Params={"Bucket": "lake", "Key": "main/b"})
+        target = url.removeprefix(server.url)
+        for path in [target, "/lake", "/lake?delete", "/lake/main/b?partNumber=1&uploadId=x"]:
+            answer = preflight(server, path)
+            assert (answer.status_code, answer.content) == (200, b""), path
+            assert answer.headers["Access-Control-Allow-Origin"] == ORIGIN
+            assert answer.headers["Access-Control-Allow-Methods"] == "GET, HEAD, PUT, POST, DELETE"
+            assert answer.headers["Access-Control-Allow-Headers"] == "content-type, x-amz-meta-a"
+            assert answer.headers["Access-Control-Max-Age"] == "600"
+            assert "Access-Control-Allow-Credentials" not in answer.headers
+        put = requests.put(url, data=b"x", headers={"Origin": ORIGIN}, timeout=60)
+        assert put.status_code == 200 and put.headers["Access-Control-Allow-Origin"] == ORIGIN
+        assert "ETag" in put.headers["Access-Control-Expose-Headers"] and put.headers["Vary"] == "Origin"
+        # A page may read why it failed; another origin's page may not read anything.
+        denied = requests.get(server.url + "/lake/main/b?AWSAccessKeyId=x", headers={"Origin": ORIGIN}, timeout=60)
+        assert denied.status_code == 403 and denied.headers["Access-Control-Allow-Origin"] == ORIGIN
+        for origin in ["https://evil.test", "null", "https://app.test.evil"]:
+            refused = preflight(server, target, origin)
+            assert (refused.status_code, "<Code>AccessForbidden</Code>" in refused.text) == (403, True), origin
+            answer = requests.put(url, data=b"x", headers={"Origin": origin}, timeout=60)
+            assert "Access-Control-Allow-Origin" not in answer.headers
+        # REST and the web page are not for other origins.
+        assert "Access-Control-Allow-Origin" not in preflight(server, "/api/v1/repositories").headers
+
+
+def test_without_configured_origins_no_page_may(tarn, repo):
+    answer = preflight(tarn, f"/{repo}/main/a")
+    assert (answer.status_code, "<Code>AccessForbidden</Code>" in answer.text) == (403, True)
+    assert "Access-Control-Allow-Origin" not in answer.headers
+    put = signed(tarn, "PUT", f"/{repo}?cors", body=b"<CORSConfiguration/>")
+    assert (put.status, put.code) == (501, "NotImplemented")
+
+
+def code_of(call, **arguments):
+    with pytest.raises(ClientError) as caught:
+        call(**arguments)
+    return caught.value.response["Error"]["Code"]
+
+
+def test_unsigned_requests_act_as_a_user(scratch_dir):
+    with server_with(scratch_dir, S3_ANONYMOUS="public", S3_HOSTS="localhost") as server:
+        rest = clients.Rest(server)
+        anonymous = boto3.client("s3", endpoint_url=server.url.replace("127.0.0.1", "localhost"),
+                                 region_name="us-east-1",
+                                 config=Config(signature_version=UNSIGNED, s3={"addressing_style": "path"}))
+        read = {"Bucket": "lake", "Key": "main/a"}
+        assert code_of(anonymous.get_object, **read) == "AccessDenied", "there is no such user yet"
+        assert rest("POST", "/auth/users", json={"id": "public"}).status_code == 201
+        time.sleep(1.1)  # the longest that servers remember who may what
+        assert code_of(anonymous.get_object, **read) == "AccessDenied", "who may nothing yet"
+        policy = {"id": "read-lake", "statement": [{
+            "effect": "allow", "resource": "arn:lakefs:fs:::repository/lake/object/*", "action": ["fs:ReadObject"]}]}
+        assert rest("POST", "/auth/policies", json=policy).status_code == 201
+        assert rest("PUT", "/auth/users/public/policies/read-lake").status_code == 201
+        time.sleep(1.1)
+        assert anonymous.get_object(**read)["Body"].read() == b"bytes"
+        assert code_of(anonymous.put_object, **read, Body=b"x") == "AccessDenied"
+        assert code_of(anonymous.list_objects_v2, Bucket="lake") == "AccessDenied"
+        assert code_of(anonymous.get_object, **read, ResponseContentType="text/html") == "InvalidRequest"
+        # A signature that is wrong does not become an unsigned request.
+        wrong = clients.boto3_client(server)
+        wrong.meta.events.register("before-send.s3", lambda request, **_: request.headers.__setitem__(
+            "Authorization", request.headers["Authorization"][:-64] + b"0" * 64))
+        assert code_of(wrong.get_object, **read) == "SignatureDoesNotMatch"
+        form = requests.post(f"{server.url}/lake", data={"key": "main/b"}, files={"file": b"x"}, timeout=60)
+        assert form.status_code == 403
+        policy["statement"][0]["action"].append("fs:WriteObject")
+        assert rest("PUT", "/auth/policies/read-lake", json=policy).status_code in (200, 201)
+        time.sleep(1.1)
+        form = requests.post(f"{server.url}/lake", data={"key": "main/b"}, files={"file": b"x"}, timeout=60)
+        assert form.status_code == 204, form.text
+        form = requests.post(f"{server.url}/lake", timeout=60, files={"file": b"x"},
+                             data={"key": "main/b", "success_action_redirect": "http://app.test"})
+        assert form.status_code == 400, "nobody vouches for where it leads"
+        # Only what is addressed to S3 is served so.
+        assert requests.get(f"{server.url}/lake/main/a", timeout=60).status_code == 404
+
+
+def test_version_2_can_be_switched_off(scratch_dir):
+    with server_with(scratch_dir, S3_SIGNATURE_V2="false") as server:
+        old = clients.boto3_client(server, signature_version="s3")
+        assert code_of(old.get_object, Bucket="lake", Key="main/a") == "InvalidRequest"
+        url = old.generate_presigned_url("get_object", Params={"Bucket": "lake", "Key": "main/a"})
+        assert "AWSAccessKeyId" in url and requests.get(url, timeout=60).status_code == 400
+        form = old.generate_presigned_post("lake", "main/b")
+        assert requests.post(form["url"], data=form["fields"], files={"file": b"x"}, timeout=60).status_code == 400
+        assert clients.boto3_client(server).get_object(Bucket="lake", Key="main/a")["Body"].read() == b"bytes"
+
+
+def test_temporary_credentials_are_refused(tarn, repo):
+    answer = signed(tarn, "GET", f"/{repo}/main/a", {"x-amz-security-token": "token"})
+    assert (answer.status, answer.code) == (400, "InvalidToken")
+    s3 = boto3.client("s3", endpoint_url=tarn.url, aws_access_key_id=tarn.access_key, region_name="us-east-1",
+                      aws_secret_access_key=tarn.secret_key, aws_session_token="token",
+                      config=Config(signature_version="s3v4", s3={"addressing_style": "path"}))
+    url = s3.generate_presigned_url("get_object", Params={"Bucket": repo, "Key": "main/a"})
+    assert "X-Amz-Security-Token" in url and "InvalidToken" in requests.get(url, timeout=60).text
+    form = s3.generate_presigned_post(repo, "main/a")
+    assert "InvalidToken" in requests.post(form["url"], data=form["fields"], files={"file": b"x"}, timeout=60).text
+
+
+def test_logs_hold_no_signatures(scratch_dir):
+    with server_with(scratch_dir, LOG_LEVEL="debug", LOG_FORMAT="json") as server:
+        secrets = [server.secret_key]
+        for version in ("s3", "s3v4"):
+            s3 = clients.boto3_client(server, signature_version=version)
+            for key in ("main/a", "main/absent"):
+                url = s3.generate_presigned_url("get_object", Params={"Bucket": "lake", "Key": key})
+                requests.get(url, timeout=60)
+                requests.get(url + "0", timeout=60)
+                secrets.append(url.partition("Signature=")[2].partition("&")[0])
+        headers = s3_requests.sign(server, "GET", "/lake/main/a")
+        send(server, "GET", "/lake/main/a", headers)
+        send(server, "GET", "/lake/main/a", {**headers, "x-amz-meta-b": "changed"})
+        secrets.append(headers["Authorization"].rpartition("=")[2])
+        form = clients.boto3_client(server).generate_presigned_post("lake", "main/a")
+        requests.post(form["url"], data=form["fields"], files={"file": b"x"}, timeout=60)
+        secrets.append(form["fields"]["signature"])
+        text = server.process.log.read_text()
+        lines = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+    assert sum(line.get("api") == "s3" for line in lines) >= 11
+    for secret in secrets:
+        assert secret and secret not in text

@@ -1,0 +1,67 @@
+// Signed requests: a head whose Authorization or query claims a signature, and a target that we
+// sign ourselves.
+#include <string>
+#include <string_view>
+
+#include "core/base/error.h"
+#include "core/sigv4/authorization.h"
+#include "core/sigv4/canonical.h"
+#include "core/sigv4/sign.h"
+#include "core/sigv4/testing/signed_requests.h"
+#include "core/sigv4/verify.h"
+#include "tests/fuzz/request_text.h"
+#include "tests/fuzz/require.h"
+
+namespace sigv4 = tarn::sigv4;
+namespace testing = tarn::sigv4::testing;
+
+namespace {
+
+/// Nobody but the holder of the secret passes.
+void check_claim(tarn::http::Request request) {
+  if (!sigv4::looks_signed(request)) return;
+  try {
+    const sigv4::Authorization authorization = sigv4::parse_authorization(request);
+    sigv4::verify(authorization, request, "a secret that no input knows: 7f0c", {}, testing::kNow);
+    sigv4::hoist_query_headers(request);
+    // A body may still have to prove it; nothing else may have passed.
+    require(authorization.mechanism == sigv4::Mechanism::kV4Header, "a guess is never authentic");
+  } catch (const tarn::Error& error) {
+    require(!error.message().empty(), "a refusal says why");
+  }
+}
+
+bool claims_something(std::string_view query) {
+  const std::string lower = sigv4::lower(sigv4::decoded(query));
+  return lower.find("x-amz-") != std::string::npos || lower.find("awsaccess") != std::string::npos;
+}
+
+void require_verified(const tarn::http::Request& request, const char* promise) {
+  try {
+    testing::authenticate(request);
+  } catch (const tarn::Error&) {
+    require(false, promise);
+  }
+}
+
+/// What we sign, we verify, whatever the target holds.
+void check_signing(const tarn::http::Request& head) {
+  if (claims_something(head.raw_query())) return;
+  tarn::http::Request request = testing::make_request(head.method, head.target);
+  testing::sign_v4(request, sigv4::kUnsignedPayload);
+  require_verified(request, "verify(sign(request)) holds");
+  request = testing::make_request(head.method, head.target);
+  testing::presign_v4(request, std::chrono::seconds{60});
+  require_verified(request, "verify(presign(request)) holds");
+  require(sigv4::redacted_query(request.raw_query()).find("X-Amz-Signature=-") != std::string::npos,
+          "a signature is not logged");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  check_claim(request_of(text));
+  check_signing(request_of(text));
+  return 0;
+}

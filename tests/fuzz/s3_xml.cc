@@ -1,0 +1,55 @@
+// XML request bodies of S3: the first byte chooses the document, the rest is its text.
+#include <array>
+#include <string_view>
+
+#include "core/base/error.h"
+#include "s3gateway/errors.h"
+#include "s3gateway/xml/delete_objects.h"
+#include "s3gateway/xml/multipart.h"
+#include "s3gateway/xml/reader.h"
+#include "s3gateway/xml/tagging.h"
+#include "tests/fuzz/require.h"
+
+namespace s3 = tarn::s3;
+namespace xml = tarn::s3::xml;
+
+namespace {
+
+void read_delete(std::string_view body) {
+  const size_t count = xml::parse_delete(body).objects.size();
+  require(count > 0 && count <= xml::kDeleteKeysMax, "as many keys as are allowed");
+}
+
+void read_complete(std::string_view body) {
+  require(xml::parse_complete(body).parts.size() <= xml::kCompletePartsMax,
+          "as many parts as are allowed");
+}
+
+void read_tagging(std::string_view body) {
+  const tarn::Metadata tags = xml::parse_tagging(body);
+  require(xml::parse_tagging(xml::tagging_to_xml(tags)) == tags, "tags come back as they were");
+}
+
+/// A document that nobody knows, skipped as a whole.
+void read_any(std::string_view body) {
+  xml::Reader in(body);
+  in.enter_root("Any");
+  while (in.next_child()) in.skip();
+  in.finish();
+}
+
+constexpr std::array kReaders = {&read_delete, &read_complete, &read_tagging, &read_any};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size == 0) return 0;
+  const auto read = kReaders[data[0] % kReaders.size()];
+  try {
+    read(std::string_view(reinterpret_cast<const char*>(data) + 1, size - 1));
+  } catch (const s3::Refusal& refusal) {
+    require(refusal.failure().status == 400, "a bad document is the caller's");
+    require(!refusal.message().empty(), "a refusal says why");
+  }
+  return 0;
+}
