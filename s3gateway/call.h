@@ -32,7 +32,7 @@ struct Call {
   std::unique_ptr<sigv4::VerifiedPayload> payload = nullptr;
   bool payload_ended = false;  ///< and with it everything about the request is proven
   /// What buckets stand for, looked up once: what was authorised is what is done.
-  std::map<std::string, std::optional<BucketName>, std::less<>> buckets;
+  std::map<std::string, std::optional<BucketName>, std::less<>> buckets{};
 
   versioning::Engine& engine() const { return context.engine; }
   Instant now() const { return context.clock.now(); }

@@ -153,7 +153,7 @@ class HeldRestore : public RefsDumps {
   void run_task_held(const RepositoryName& target,
                      const std::function<std::optional<std::string>()>& meanwhile) {
     std::jthread task;
-    TestEngine other{shared_url(), engine.store};
+    testing::TestEngine other{shared_url(), engine.store};
     (*engine).settings.update(
         get_repository(*engine, target).id, meta::SettingKind::kBranchRules,
         [&](const std::optional<std::string>&) {
