@@ -90,23 +90,12 @@ std::optional<BucketName> parse_bucket(std::string_view bucket) {
   return out;
 }
 
-BucketName require_bucket(std::string_view bucket) {
-  std::optional<BucketName> name = parse_bucket(bucket);
-  if (!name) {
-    throw Refusal(failure::kNoSuchBucket,
-                  "The specified bucket does not exist: no repository can have this name.",
-                  {{"BucketName", std::string(bucket)}});
-  }
-  return std::move(*name);
-}
-
-Location locate(std::string_view bucket, std::string_view key) {
-  BucketName name = require_bucket(bucket);
+Location locate(BucketName bucket, std::string_view key) {
   Location out;
-  out.repository = std::move(name.repository);
-  out.rooted = name.rooted();
+  out.rooted = bucket.rooted();
+  out.repository = std::move(bucket.repository);
   if (out.rooted) {
-    out.ref = std::move(name.ref);
+    out.ref = std::move(bucket.ref);
     out.path = std::string(key);
     out.has_path = true;
     return out;

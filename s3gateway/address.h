@@ -45,17 +45,16 @@ struct Location {
   bool is_marker() const { return has_path && path.empty(); }
 };
 
-/// A bucket split into repository and, when rooted, ref. nullopt: no repository can have this name.
+/// A repository and, when rooted, the ref that keys are paths in.
 struct BucketName {
   RepositoryName repository;
   std::string ref;  ///< "" for a plain bucket
   bool rooted() const { return !ref.empty(); }
   bool operator==(const BucketName&) const = default;
 };
+/// "repository" or "repository.ref". nullopt: no repository can have this name.
 std::optional<BucketName> parse_bucket(std::string_view bucket);
 
-/// Throws NoSuchBucket when the bucket cannot be a repository.
-BucketName require_bucket(std::string_view bucket);
-Location locate(std::string_view bucket, std::string_view key);
+Location locate(BucketName bucket, std::string_view key);
 
 }  // namespace tarn::s3

@@ -10,11 +10,11 @@ namespace tarn::s3 {
 
 /// Demands the operation's permission on the bucket or object it names. DeleteObjects is asked for
 /// key by key, the sources of copies when they are read. Throws permission_denied.
-void authorise(const Call& call, const Endpoint& endpoint);
+void authorise(Call& call, const Endpoint& endpoint);
 
 /// Demands `action` on one object; the ref in its key is no part of the resource. Throws
 /// permission_denied.
-void authorise_object(const Call& call, auth::Action action, std::string_view bucket,
+void authorise_object(Call& call, auth::Action action, std::string_view bucket,
                       std::string_view key);
 
 }  // namespace tarn::s3

@@ -2,6 +2,7 @@
 
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
+#include "core/versioning/repositories.h"
 #include "s3gateway/checksums.h"
 #include "s3gateway/errors.h"
 
@@ -19,6 +20,31 @@ sigv4::PayloadOptions options_for(const http::Headers& headers,
 }
 
 }  // namespace
+
+std::optional<BucketName> find_bucket(Call& call, std::string_view bucket) {
+  if (const auto at = call.buckets.find(bucket); at != call.buckets.end()) return at->second;
+  std::optional<BucketName> name = parse_bucket(bucket);
+  if (name && !name->rooted()) {
+    if (const auto branch = versioning::bucket_root(call.engine(), name->repository)) {
+      name->ref = branch->str();
+    }
+  }
+  return call.buckets.emplace(bucket, std::move(name)).first->second;
+}
+
+BucketName require_bucket(Call& call, std::string_view bucket) {
+  std::optional<BucketName> name = find_bucket(call, bucket);
+  if (!name) {
+    throw Refusal(failure::kNoSuchBucket,
+                  "The specified bucket does not exist: no repository can have this name.",
+                  {{"BucketName", std::string(bucket)}});
+  }
+  return std::move(*name);
+}
+
+Location locate(Call& call, std::string_view bucket, std::string_view key) {
+  return locate(require_bucket(call, bucket), key);
+}
 
 PayloadBody::PayloadBody(Call& call, std::vector<sigv4::ChecksumAlgorithm> keep)
     : call_(call), keep_(std::move(keep)) {

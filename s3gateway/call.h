@@ -1,6 +1,7 @@
 // One request on its way through an operation.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include "core/sigv4/payload.h"
 #include "core/sigv4/verify.h"
 #include "core/versioning/upload.h"
+#include "s3gateway/address.h"
 #include "s3gateway/gateway.h"
 
 namespace tarn::s3 {
@@ -26,10 +28,19 @@ struct Call {
   /// to its end.
   std::unique_ptr<sigv4::VerifiedPayload> payload;
   bool payload_ended = false;  ///< and with it everything about the request is proven
+  /// What buckets stand for, looked up once: what was authorised is what is done.
+  std::map<std::string, std::optional<BucketName>, std::less<>> buckets;
 
   versioning::Engine& engine() const { return context.engine; }
   Instant now() const { return context.clock.now(); }
 };
+
+/// What a bucket stands for: as parse_bucket, and a bare name that CreateBucket made rooted means
+/// its default branch.
+std::optional<BucketName> find_bucket(Call& call, std::string_view bucket);
+/// Throws NoSuchBucket when the bucket cannot be a repository.
+BucketName require_bucket(Call& call, std::string_view bucket);
+Location locate(Call& call, std::string_view bucket, std::string_view key);
 
 /// The bytes of an upload with what was proven about them.
 class PayloadBody final : public versioning::UploadBody {

@@ -49,6 +49,7 @@ constexpr std::array kReasons{
     ReasonRow{"no_object_to_match", kNoSuchKey},
     ReasonRow{"no_such_upload", kNoSuchUpload},
     ReasonRow{"read_only_repository", kAccessDenied},
+    ReasonRow{"repository_not_empty", kBucketNotEmpty},
     ReasonRow{"source_changed", kSourceChanged},
 };
 

@@ -25,6 +25,7 @@ inline constexpr Failure kAuthorizationQueryParametersError{"AuthorizationQueryP
                                                             400};
 inline constexpr Failure kBadDigest{"BadDigest", 400};
 inline constexpr Failure kBucketAlreadyOwnedByYou{"BucketAlreadyOwnedByYou", 409};
+inline constexpr Failure kBucketNotEmpty{"BucketNotEmpty", 409};
 inline constexpr Failure kConditionalRequestConflict{"ConditionalRequestConflict", 409};
 inline constexpr Failure kEntityTooLarge{"EntityTooLarge", 400};
 inline constexpr Failure kEntityTooSmall{"EntityTooSmall", 400};

@@ -86,8 +86,14 @@ http::Response answer(const S3Context& context, http::Request& request, Outcome&
       subdomain_of(request.headers.get("host"), context.options.hosts).value_or("");
   Caller caller = authenticate(context, request, bucket_in_host);
   outcome.user = caller.principal.user.name;
-  Call call{context, request, std::move(caller.principal), std::move(caller.verified), std::nullopt,
-            nullptr, false};
+  Call call{context,
+            request,
+            std::move(caller.principal),
+            std::move(caller.verified),
+            std::nullopt,
+            nullptr,
+            false,
+            {}};
   check_expected_owner(context, request);
   authorise(call, endpoint);
   return std::visit([&](const auto& e) { return run_proven(call, e); }, endpoint);

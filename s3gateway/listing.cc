@@ -67,11 +67,11 @@ KeyPage list_inside(Engine& engine, const RepositoryName& repository, const std:
 KeyPage list_rooted(Engine& engine, const BucketName& bucket, const ListQuery& query) {
   auto page = list_ref(engine, bucket.repository, bucket.ref,
                        {query.prefix, query.after, query.delimiter, query.limit});
-  if (!page) {
-    throw Refusal(failure::kNoSuchBucket, str_cat("Repository \"", bucket.repository.str(),
-                                                  "\" has no ref \"", bucket.ref, "\"."));
-  }
   KeyPage out;
+  if (!page) {
+    require_existing(engine, bucket);  // throws: the ref was not found
+    return out;
+  }
   for (ListItem& item : page->items) {
     out.keys.push_back({std::move(item.path), std::move(item.entry)});
   }
@@ -192,7 +192,7 @@ class RootKeys {
 
 KeyPage list_keys(Engine& engine, const BucketName& bucket, const ListQuery& query) {
   if (query.limit == 0) {
-    versioning::get_repository(engine, bucket.repository);
+    require_existing(engine, bucket);
     return {};
   }
   if (bucket.rooted()) return list_rooted(engine, bucket, query);

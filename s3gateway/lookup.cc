@@ -65,6 +65,14 @@ std::optional<versioning::ResolvedRef> find_ref(versioning::Engine& engine,
   }
 }
 
+void require_existing(versioning::Engine& engine, const BucketName& bucket) {
+  versioning::get_repository(engine, bucket.repository);
+  if (bucket.rooted() && !find_ref(engine, bucket.repository, bucket.ref)) {
+    throw Refusal(failure::kNoSuchBucket, str_cat("Repository \"", bucket.repository.str(),
+                                                  "\" has no ref \"", bucket.ref, "\"."));
+  }
+}
+
 versioning::FoundObject require_object(versioning::Engine& engine, const Location& location,
                                        const std::optional<std::string>& version_id) {
   if (location.path.empty()) {
@@ -75,6 +83,7 @@ versioning::FoundObject require_object(versioning::Engine& engine, const Locatio
     return require_version(engine, location, *version_id);
   }
   auto found = find_at(engine, location.repository, location.ref, parse_key(location.path));
+  if (!found && location.rooted) require_existing(engine, {location.repository, location.ref});
   if (!found) refuse_no_key(location);
   return std::move(*found);
 }

@@ -23,6 +23,9 @@ std::optional<versioning::ResolvedRef> find_ref(versioning::Engine& engine,
                                                 const RepositoryName& repository,
                                                 std::string_view ref);
 
+/// Throws NoSuchBucket unless the repository, and the ref of a rooted bucket, exist.
+void require_existing(versioning::Engine& engine, const BucketName& bucket);
+
 /// The object at a location, or at `version_id`: absent, "" and "null" mean the state of the ref, a
 /// full commit id the path at that commit. Throws NoSuchKey, NoSuchVersion, InvalidArgument
 /// (another version id), NoSuchBucket.

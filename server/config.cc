@@ -34,6 +34,13 @@ constexpr ConfigKey kKeys[] = {
      "style)."},
     {"s3.region", TARN_AT(s3_region), "Region that GetBucketLocation names."},
     {"s3.listen", TARN_AT(s3_listen), "A second address that serves S3 alone. Empty: none."},
+    {"s3.create_bucket", TARN_AT(s3_create_bucket),
+     "What CreateBucket of S3 makes. off: nothing. repository: a repository, whose keys begin with "
+     "a "
+     "branch. rooted: a repository whose bare name stands for its default branch, so that keys are "
+     "paths, for tools that know no branches; other refs are the buckets NAME.REF."},
+    {"s3.bucket_namespace", TARN_AT(s3_bucket_namespace),
+     "Storage namespace below which each repository that CreateBucket makes gets one of its own."},
     {"server.external_url", TARN_AT(external_url),
      "URL by which clients reach this server, such as https://lake.example.com: what presigned "
      "URLs "
@@ -361,6 +368,11 @@ void check_config(const Config& config) {
   check_one_of("log.format", config.log_format, {"text", "json"});
   check_one_of("auth.setup", config.auth_setup, {"start", "http"});
   check_one_of("auth.presign", config.auth_presign, {"on", "off"});
+  check_one_of("s3.create_bucket", config.s3_create_bucket, {"off", "repository", "rooted"});
+  if (!config.s3_bucket_namespace.starts_with("local://") &&
+      !config.s3_bucket_namespace.starts_with("s3://")) {
+    refuse("s3.bucket_namespace", "must begin with local:// or s3://");
+  }
   if (!config.external_url.empty()) check_origin("server.external_url", config.external_url);
   for (const std::string& block : config.trusted_proxies) {
     if (!auth::is_address_block(block)) {

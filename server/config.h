@@ -38,6 +38,8 @@ struct Config {
   std::vector<std::string> s3_hosts;
   std::string s3_region = "us-east-1";
   std::string s3_listen;
+  std::string s3_create_bucket = "off";
+  std::string s3_bucket_namespace = "local://buckets";
 
   std::vector<std::string> trusted_proxies;
   std::string external_url;

@@ -191,6 +191,8 @@ TEST(CheckConfig, NamesTheKeyThatIsWrong) {
       {"listen", "8000", "listen: expected HOST:PORT"},
       {"listen", "a:70000", "listen: expected a port from 0 to 65535 after the colon"},
       {"s3.listen", "x", "s3.listen: expected HOST:PORT"},
+      {"s3.create_bucket", "yes", "s3.create_bucket: must be one of off, repository, rooted"},
+      {"s3.bucket_namespace", "/objects", "s3.bucket_namespace: must begin with local:// or s3://"},
       {"log.level", "loud", "log.level: must be one of debug, info, warn, error"},
       {"log.format", "xml", "log.format: must be one of text, json"},
       {"http.workers", "0", "http.workers: must be at least 1"},

@@ -80,6 +80,11 @@ void make_admin(auth::Directory& directory, Instant now) {
             << "\n  secret access key: " << made->secret << std::endl;
 }
 
+BucketKind created_bucket_of(const Config& config) {
+  if (config.s3_create_bucket == "off") return BucketKind::kNone;
+  return config.s3_create_bucket == "rooted" ? BucketKind::kRooted : BucketKind::kRepository;
+}
+
 /// Serves until a signal comes.
 void serve(const Config& config, const CommandLine& command, const sigset_t& ends) {
   Backend backend(config);
@@ -106,7 +111,9 @@ void serve(const Config& config, const CommandLine& command, const sigset_t& end
                          .clock = backend.clock(),
                          .options = {.region = config.s3_region,
                                      .hosts = config.s3_hosts,
-                                     .redirect = config.auth_presign == "on"}};
+                                     .redirect = config.auth_presign == "on",
+                                     .create_bucket = created_bucket_of(config),
+                                     .bucket_namespace = config.s3_bucket_namespace}};
   const Plain plain([&backend] { return backend.ready(); });
   const http::Handler front = [&](http::Request& request) {
     take_client_address(request, config.trusted_proxies);

@@ -7,7 +7,7 @@ namespace tarn::meta {
 namespace {
 
 #define TARN_REPOSITORY_COLUMNS \
-  "repo_id, name, storage_namespace, default_branch, salt, read_only, created_ms"
+  "repo_id, name, storage_namespace, default_branch, salt, read_only, created_ms, bucket_kind"
 
 constexpr db::Query kSelectByName{"repositories_select_by_name",
                                   "SELECT " TARN_REPOSITORY_COLUMNS
@@ -23,8 +23,8 @@ constexpr db::Query kSelectPage{"repositories_select_page", "SELECT " TARN_REPOS
   ORDER BY name LIMIT $4)sql"};
 
 constexpr db::Query kInsert{"repositories_insert_row", R"sql(
-  INSERT INTO repositories (name, storage_namespace, default_branch, salt, read_only, created_ms)
-  VALUES ($1, $2, $3, $4, $5, $6)
+  INSERT INTO repositories (name, storage_namespace, default_branch, salt, read_only, created_ms, bucket_kind)
+  VALUES ($1, $2, $3, $4, $5, $6, $7)
   ON CONFLICT (name) WHERE deleted_ms IS NULL DO NOTHING
   RETURNING repo_id)sql"};
 
@@ -50,6 +50,34 @@ constexpr db::Query kDeleteSummaries{"repositories_delete_summaries",
 constexpr db::Query kDeletePullRequests{"repositories_delete_pull_requests",
                                         "DELETE FROM pull_requests WHERE repo_id = $1"};
 
+// Removing an empty repository. Locks in the order in which commits, branches, tags and writes take
+// theirs: the staging area (writers share it), the commit's row (new branches and tags share it),
+// the branch's row.
+constexpr db::Query kSelectOnlyBranch{"repositories_select_only_branch", R"sql(
+  SELECT branch_id, head FROM branches WHERE repo_id = $1 LIMIT 2)sql"};
+constexpr db::Query kLockStaging{"repositories_lock_staging",
+                                 "SELECT pg_advisory_xact_lock(1, $1)"};
+constexpr db::Query kCountCommits{"repositories_count_two_commits", R"sql(
+  SELECT count(*) FROM (SELECT 1 FROM commits WHERE repo_id = $1 LIMIT 2) AS c)sql"};
+constexpr db::Query kDeleteFirstCommit{"repositories_delete_first_commit", R"sql(
+  DELETE FROM commits WHERE repo_id = $1 AND commit_id = $2 AND parents = '{}' AND root_nid IS NULL)sql"};
+constexpr db::Query kLockBranch{"repositories_lock_branch", R"sql(
+  SELECT branch_id FROM branches WHERE branch_id = $1 AND head = $2 FOR UPDATE)sql"};
+// An entry that no newer row of its key and no newer range hides: with an empty tree, an object to
+// be seen.
+constexpr db::Query kHasStagedObject{"repositories_has_staged_object", R"sql(
+  WITH b AS (SELECT token || sealed AS tokens FROM branches WHERE branch_id = $1)
+  SELECT EXISTS (
+    SELECT 1 FROM b, staging s
+    WHERE s.token = ANY (b.tokens) AND s.kind = 0
+      AND NOT EXISTS (SELECT 1 FROM staging n WHERE n.token = ANY (b.tokens) AND n.token > s.token AND n.key = s.key)
+      AND NOT EXISTS (SELECT 1 FROM staging_ranges r WHERE r.token = ANY (b.tokens) AND r.token > s.token
+                        AND r.lo <= s.key AND (r.hi IS NULL OR s.key < r.hi))))sql"};
+constexpr db::Query kHasMore{"repositories_has_more", R"sql(
+  SELECT EXISTS (SELECT 1 FROM branches WHERE repo_id = $1 AND branch_id <> $2)
+      OR EXISTS (SELECT 1 FROM tags WHERE repo_id = $1)
+      OR EXISTS (SELECT 1 FROM commits WHERE repo_id = $1))sql"};
+
 constexpr db::Query kInsertReader{"repositories_insert_reader", R"sql(
   INSERT INTO repository_readers (owner_id, reader_id) VALUES ($1, $2) ON CONFLICT DO NOTHING)sql"};
 
@@ -61,6 +89,26 @@ constexpr db::Query kLockMetadata{
 constexpr db::Query kUpdateMetadata{"repositories_update_metadata",
                                     "UPDATE repositories SET metadata = $2 WHERE repo_id = $1"};
 
+constexpr std::string_view kRepositoryBucket = "repository";
+constexpr std::string_view kRootedBucket = "rooted";
+
+std::string_view text_of(BucketKind kind) {
+  switch (kind) {
+    case BucketKind::kNone:
+      return "none";
+    case BucketKind::kRepository:
+      return kRepositoryBucket;
+    case BucketKind::kRooted:
+      return kRootedBucket;
+  }
+  check_failed("BucketKind", __FILE__, __LINE__);
+}
+
+BucketKind bucket_kind_from(std::string_view text) {
+  if (text == kRootedBucket) return BucketKind::kRooted;
+  return text == kRepositoryBucket ? BucketKind::kRepository : BucketKind::kNone;
+}
+
 Repository repository_from(const db::Rows& rows, size_t row) {
   Repository r;
   r.id = static_cast<RepositoryId>(rows.integer(row, 0));
@@ -70,7 +118,44 @@ Repository repository_from(const db::Rows& rows, size_t row) {
   r.salt = static_cast<uint64_t>(rows.integer(row, 4));
   r.read_only = rows.boolean(row, 5);
   r.created = from_millis(rows.integer(row, 6));
+  r.bucket_kind = bucket_kind_from(rows.text(row, 7));
   return r;
+}
+
+[[noreturn]] void throw_not_empty() {
+  throw Error(ErrorCode::kConflict, "repository_not_empty",
+              "repository not empty: it holds objects, commits, tags or more than one branch");
+}
+
+/// Marks the row deleted and removes what names the repository; its id.
+std::optional<int32_t> remove_row(db::Connection& connection, const RepositoryName& name,
+                                  Instant now) {
+  const db::Rows rows = connection.run(kMarkDeleted, {name.str(), to_millis(now)});
+  if (rows.empty()) return std::nullopt;
+  const int32_t id = static_cast<int32_t>(rows.integer(0, 0));
+  connection.run(kRetireTokens, {id});
+  connection.run(kDeleteBranches, {id});
+  connection.run(kDeleteTags, {id});
+  connection.run(kDeleteSettings, {id});
+  connection.run(kDeletePullRequests, {id});
+  connection.run(kDeleteSummaries, {id});
+  return id;
+}
+
+/// Proves that nothing would be lost with the repository, and keeps it so for the transaction:
+/// the first commit's row goes, so nobody can make a branch or a tag any more.
+void lock_empty(db::Connection& connection, int32_t id) {
+  const db::Rows branches = connection.run(kSelectOnlyBranch, {id});
+  if (branches.size() != 1) throw_not_empty();
+  const int32_t branch = static_cast<int32_t>(branches.integer(0, 0));
+  const db::Bytes head{branches.bytes(0, 1)};
+  connection.run(kLockStaging, {branch});
+  const bool empty = connection.run(kCountCommits, {id}).integer(0, 0) == 1 &&
+                     connection.run(kDeleteFirstCommit, {id, head}).affected() == 1 &&
+                     connection.run(kLockBranch, {branch, head}).size() == 1 &&
+                     !connection.run(kHasStagedObject, {branch}).boolean(0, 0) &&
+                     !connection.run(kHasMore, {id, branch}).boolean(0, 0);
+  if (!empty) throw_not_empty();
 }
 
 }  // namespace
@@ -114,10 +199,11 @@ Page<Repository> Repositories::list(std::string_view prefix, std::string_view se
 
 std::optional<RepositoryId> Repositories::insert(db::Connection& connection,
                                                  const Repository& repository) {
-  const db::Rows rows = connection.run(
-      kInsert,
-      {repository.name.str(), repository.storage_namespace, repository.default_branch.str(),
-       static_cast<int64_t>(repository.salt), repository.read_only, to_millis(repository.created)});
+  const db::Rows rows =
+      connection.run(kInsert, {repository.name.str(), repository.storage_namespace,
+                               repository.default_branch.str(),
+                               static_cast<int64_t>(repository.salt), repository.read_only,
+                               to_millis(repository.created), text_of(repository.bucket_kind)});
   if (rows.empty()) return std::nullopt;
   return static_cast<RepositoryId>(rows.integer(0, 0));
 }
@@ -130,18 +216,43 @@ std::vector<std::string> Repositories::overlapping_namespaces(std::string_view c
 }
 
 bool Repositories::remove(const RepositoryName& name, Instant now) {
-  return pool_.transaction([&](db::Connection& connection) {
-    const db::Rows rows = connection.run(kMarkDeleted, {name.str(), to_millis(now)});
-    if (rows.empty()) return false;
-    const int32_t id = static_cast<int32_t>(rows.integer(0, 0));
-    connection.run(kRetireTokens, {id});
-    connection.run(kDeleteBranches, {id});
-    connection.run(kDeleteTags, {id});
-    connection.run(kDeleteSettings, {id});
-    connection.run(kDeletePullRequests, {id});
-    connection.run(kDeleteSummaries, {id});
-    return true;
+  const bool removed = pool_.transaction(
+      [&](db::Connection& connection) { return remove_row(connection, name, now).has_value(); });
+  forget_root(name);
+  return removed;
+}
+
+bool Repositories::remove_empty(const Repository& repository, Instant now) {
+  const int32_t id = static_cast<int32_t>(repository.id);
+  const bool done = pool_.transaction([&](db::Connection& connection) {
+    lock_empty(connection, id);
+    const std::optional<int32_t> removed = remove_row(connection, repository.name, now);
+    if (removed && *removed != id) throw_not_empty();  // made anew meanwhile: undo
+    return removed.has_value();
   });
+  forget_root(repository.name);
+  return done;
+}
+
+std::optional<BranchName> Repositories::bucket_root(const RepositoryName& name) {
+  const auto now = std::chrono::steady_clock::now();
+  {
+    MutexLock lock(mutex_);
+    const auto at = roots_.find(name);
+    if (at != roots_.end() && now - at->second.read < kRootAgeMax) return at->second.branch;
+  }
+  const std::optional<Repository> repository = find(name);
+  if (!repository) return std::nullopt;
+  Root root{now, std::nullopt};
+  if (repository->bucket_kind == BucketKind::kRooted) root.branch = repository->default_branch;
+  MutexLock lock(mutex_);
+  if (roots_.size() >= kRootsMax) roots_.clear();
+  return roots_.insert_or_assign(name, std::move(root)).first->second.branch;
+}
+
+void Repositories::forget_root(const RepositoryName& name) {
+  MutexLock lock(mutex_);
+  roots_.erase(name);
 }
 
 void Repositories::record_reader(RepositoryId owner, RepositoryId reader) {

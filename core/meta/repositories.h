@@ -1,6 +1,7 @@
 // Repository rows.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -14,6 +15,11 @@
 #include "core/model/repository.h"
 
 namespace tarn::meta {
+
+/// How long a name may be taken for the kind of bucket it was, after it was removed and made anew.
+constexpr std::chrono::seconds kRootAgeMax{1};
+/// Names whose kind is remembered.
+constexpr size_t kRootsMax = 10'000;
 
 /// Safe from any thread.
 class Repositories {
@@ -36,6 +42,14 @@ class Repositories {
   /// Marks it deleted and removes its branches, tags, settings and pull requests; its staged rows
   /// are retired. false = no such name.
   bool remove(const RepositoryName& name, Instant now);
+  /// As remove, but only when it has one branch, on its only commit, with an empty tree, no staged
+  /// object and no tag. Writes, commits, branches and tags that are made meanwhile are either seen
+  /// or find their branch or commit gone. Throws conflict, reason "repository_not_empty".
+  bool remove_empty(const Repository& repository, Instant now);
+
+  /// The branch that the bare name of a rooted bucket stands for; nullopt for other repositories
+  /// and absent ones. Another server's removal of a name is seen within kRootAgeMax.
+  std::optional<BranchName> bucket_root(const RepositoryName& name);
 
   /// Records that `reader` may hold addresses of objects that `owner` owns.
   void record_reader(RepositoryId owner, RepositoryId reader);
@@ -44,9 +58,16 @@ class Repositories {
   void set_metadata(RepositoryId id, const Metadata& set, const std::vector<std::string>& removed);
 
  private:
+  void forget_root(const RepositoryName& name);
+
   db::Pool& pool_;
   Mutex mutex_;
   std::map<RepositoryId, Repository> by_id_ TARN_GUARDED_BY(mutex_);
+  struct Root {
+    std::chrono::steady_clock::time_point read;
+    std::optional<BranchName> branch;
+  };
+  std::map<RepositoryName, Root> roots_ TARN_GUARDED_BY(mutex_);  ///< of repositories that exist
 };
 
 }  // namespace tarn::meta

@@ -11,6 +11,13 @@
 
 namespace tarn {
 
+/// How S3's CreateBucket made a repository.
+enum class BucketKind : uint8_t {
+  kNone,        ///< not at all: DeleteBucket refuses it
+  kRepository,  ///< the first segment of a key is a ref
+  kRooted,      ///< the bare name stands for the default branch, keys are paths in it
+};
+
 /// A named history over one storage namespace. Everything but the metadata (kept apart) is fixed at
 /// creation.
 struct Repository {
@@ -21,6 +28,7 @@ struct Repository {
   uint64_t salt = 0;
   bool read_only = false;
   Instant created{};
+  BucketKind bucket_kind = BucketKind::kNone;
 };
 
 struct Branch {

@@ -64,6 +64,7 @@ Repository create_repository(Engine& engine, const RepositoryCreation& creation)
   repository.default_branch = creation.default_branch;
   repository.salt = random_u64();
   repository.read_only = creation.read_only;
+  repository.bucket_kind = creation.bucket_kind;
   repository.created = engine.clock.now();
   if (!engine.repositories.overlapping_namespaces(repository.storage_namespace).empty()) {
     throw_namespace_in_use(repository.storage_namespace, creation.bare);
@@ -93,6 +94,10 @@ Repository get_repository(Engine& engine, const RepositoryName& name) {
   return *std::move(repository);
 }
 
+std::optional<BranchName> bucket_root(Engine& engine, const RepositoryName& name) {
+  return engine.repositories.bucket_root(name);
+}
+
 Page<Repository> list_repositories(Engine& engine, std::string_view prefix, std::string_view search,
                                    std::string_view after, uint32_t limit,
                                    const std::function<bool(const Repository&)>& visible) {
@@ -118,6 +123,13 @@ Page<Repository> list_repositories(Engine& engine, std::string_view prefix, std:
 void delete_repository(Engine& engine, const RepositoryName& name, bool force) {
   check_writable(get_repository(engine, name), force);
   if (!engine.repositories.remove(name, engine.clock.now())) {
+    throw Error(ErrorCode::kNotFound, "repository_not_found", "repository not found");
+  }
+}
+
+void delete_empty_repository(Engine& engine, const Repository& repository) {
+  check_writable(repository, /*force=*/false);
+  if (!engine.repositories.remove_empty(repository, engine.clock.now())) {
     throw Error(ErrorCode::kNotFound, "repository_not_found", "repository not found");
   }
 }

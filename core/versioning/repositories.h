@@ -19,6 +19,7 @@ struct RepositoryCreation {
   BranchName default_branch{"main"};
   bool read_only = false;
   bool bare = false;  ///< no first commit and no branch
+  BucketKind bucket_kind = BucketKind::kNone;
 };
 
 /// Makes the repository, its first commit ("Repository created", no parents, empty tree) and its
@@ -30,6 +31,10 @@ Repository create_repository(Engine& engine, const RepositoryCreation& creation)
 /// Throws: not_found "repository not found".
 Repository get_repository(Engine& engine, const RepositoryName& name);
 
+/// The branch that the bare name of a rooted bucket stands for; nullopt for other repositories and
+/// absent ones. May be a second old after another server removed the name.
+std::optional<BranchName> bucket_root(Engine& engine, const RepositoryName& name);
+
 /// By name in byte order; `prefix` and `search` (a substring) may be empty; `limit` 1..1000. Those
 /// that `visible` (empty = all are) refuses are left out.
 Page<Repository> list_repositories(Engine& engine, std::string_view prefix, std::string_view search,
@@ -39,6 +44,11 @@ Page<Repository> list_repositories(Engine& engine, std::string_view prefix, std:
 /// Frees the name at once, never the namespace; bytes stay. `force` is needed when the repository
 /// is read-only. Throws: not_found, permission_denied (reason "read_only_repository").
 void delete_repository(Engine& engine, const RepositoryName& name, bool force);
+
+/// Removes a repository whose removal loses nothing: one branch, empty and without staged objects,
+/// its first commit alone, no tag. Throws: not_found, conflict (reason "repository_not_empty"),
+/// permission_denied (reason "read_only_repository").
+void delete_empty_repository(Engine& engine, const Repository& repository);
 
 Metadata get_repository_metadata(Engine& engine, const RepositoryName& name);
 void set_repository_metadata(Engine& engine, const RepositoryName& name, const Metadata& pairs);

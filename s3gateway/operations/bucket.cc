@@ -1,7 +1,13 @@
 // HeadBucket, CreateBucket, DeleteBucket, GetBucketLocation.
+#include <algorithm>
+#include <array>
+
+#include "core/auth/demand.h"
+#include "core/auth/resource.h"
+#include "core/base/digest.h"
+#include "core/base/encoding.h"
 #include "core/base/str_cat.h"
 #include "core/versioning/repositories.h"
-#include "s3gateway/address.h"
 #include "s3gateway/errors.h"
 #include "s3gateway/lookup.h"
 #include "s3gateway/operations/operations.h"
@@ -10,20 +16,67 @@
 namespace tarn::s3 {
 namespace {
 
-/// Throws NoSuchBucket unless the repository, and the ref of a rooted bucket, exist.
-void require_existing(Call& call, std::string_view bucket) {
-  const BucketName name = require_bucket(bucket);
-  versioning::get_repository(call.engine(), name.repository);
-  if (name.rooted() && !find_ref(call.engine(), name.repository, name.ref)) {
-    throw Refusal(failure::kNoSuchBucket, str_cat("Repository \"", name.repository.str(),
-                                                  "\" has no ref \"", name.ref, "\"."));
+/// Random bytes in a namespace's name: a bucket made again after its removal gets another one.
+constexpr size_t kNamespaceBytes = 10;
+
+constexpr std::array<std::string_view, 8> kCannedAcls = {"private",
+                                                         "public-read",
+                                                         "public-read-write",
+                                                         "aws-exec-read",
+                                                         "authenticated-read",
+                                                         "bucket-owner-read",
+                                                         "bucket-owner-full-control",
+                                                         "log-delivery-write"};
+
+/// An access control list changes nothing here, policies grant access; a wrong one is a mistake all
+/// the same.
+void check_creation_headers(const http::Headers& headers) {
+  const std::string_view acl = headers.get("x-amz-acl");
+  if (!acl.empty() && std::find(kCannedAcls.begin(), kCannedAcls.end(), acl) == kCannedAcls.end()) {
+    throw Refusal(failure::kInvalidArgument, "x-amz-acl must be one of S3's canned lists.",
+                  {{"ArgumentName", "x-amz-acl"}, {"ArgumentValue", std::string(acl)}});
+  }
+  if (http::equal_ignoring_case(headers.get("x-amz-bucket-object-lock-enabled"), "true")) {
+    throw Refusal(
+        failure::kNotImplemented,
+        "Object lock is not implemented. Commits cannot be changed; protect branches with "
+        "rules of the repository.");
+  }
+}
+
+[[noreturn]] void refuse_existing(const std::string& bucket) {
+  throw Refusal(failure::kBucketAlreadyOwnedByYou,
+                "The bucket you tried to create already exists, and you own it.",
+                {{"BucketName", bucket}});
+}
+
+bool exists(Call& call, const RepositoryName& name) {
+  // A page rather than a lookup, because here absence is no error.
+  const auto page = versioning::list_repositories(call.engine(), name.str(), "", "", 1, {});
+  return !page.items.empty() && page.items[0].name == name;
+}
+
+void create(Call& call, const RepositoryName& name) {
+  const S3Options& options = call.context.options;
+  versioning::RepositoryCreation creation;
+  creation.name = name;
+  creation.storage_namespace = str_cat(options.bucket_namespace, '/', name.str(), '-',
+                                       to_hex(random_bytes(kNamespaceBytes)));
+  creation.bucket_kind = options.create_bucket;
+  auth::demand(call.caller, auth::Action::kAttachStorageNamespace,
+               auth::namespace_arn(creation.storage_namespace), call.request.peer);
+  try {
+    versioning::create_repository(call.engine(), creation);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kAlreadyExists) refuse_existing(name.str());
+    throw;
   }
 }
 
 }  // namespace
 
 http::Response run(Call& call, const HeadBucket& endpoint) {
-  require_existing(call, endpoint.bucket);
+  require_existing(call.engine(), require_bucket(call, endpoint.bucket));
   http::Response response;
   response.headers.add("Content-Type", "application/xml");
   response.content_length = 0;
@@ -31,11 +84,13 @@ http::Response run(Call& call, const HeadBucket& endpoint) {
 }
 
 http::Response run(Call& call, const GetBucketLocation& endpoint) {
-  require_existing(call, endpoint.bucket);
+  require_existing(call.engine(), require_bucket(call, endpoint.bucket));
   return xml_response(200, xml::location_to_xml(call.context.options.region));
 }
 
 http::Response run(Call& call, const CreateBucket& endpoint) {
+  // All buckets are in one region, whichever the document asks for.
+  xml::check_creation(read_document(call, xml::kConfigurationDocumentBytesMax));
   const std::optional<BucketName> name = parse_bucket(endpoint.bucket);
   if (!name) {
     throw Refusal(
@@ -43,29 +98,38 @@ http::Response run(Call& call, const CreateBucket& endpoint) {
         "The specified bucket is not valid: use 3 to 63 lower-case letters, digits and hyphens.",
         {{"BucketName", endpoint.bucket}});
   }
-  // A page rather than a lookup, because here absence is no error.
-  const auto page =
-      versioning::list_repositories(call.engine(), name->repository.str(), "", "", 1, {});
-  const bool exists = !page.items.empty() && page.items[0].name == name->repository;
   if (name->rooted()) {
-    require_existing(call, endpoint.bucket);
-  } else if (!exists) {
+    require_existing(call.engine(), *name);
+    refuse_existing(endpoint.bucket);
+  }
+  if (exists(call, name->repository)) refuse_existing(endpoint.bucket);
+  if (call.context.options.create_bucket == BucketKind::kNone) {
     throw Refusal(
         failure::kNotImplemented,
         "Buckets are repositories and are not made over S3. Create the repository with the "
-        "REST API, the command line or the web page.");
+        "REST API, the command line or the web page, or let the operator set s3.create_bucket.");
   }
-  throw Refusal(failure::kBucketAlreadyOwnedByYou,
-                "The bucket you tried to create already exists, and you own it.",
-                {{"BucketName", endpoint.bucket}});
+  check_creation_headers(call.request.headers);
+  create(call, name->repository);
+  http::Response response;
+  response.headers.add("Location", str_cat('/', endpoint.bucket));
+  return response;
 }
 
 http::Response run(Call& call, const DeleteBucket& endpoint) {
-  require_existing(call, endpoint.bucket);
-  throw Refusal(
-      failure::kMethodNotAllowed,
-      "A bucket is a repository and its history is not deleted over S3. Delete the repository "
-      "with the REST API, the command line or the web page.");
+  const BucketName bucket = require_bucket(call, endpoint.bucket);
+  require_existing(call.engine(), bucket);
+  const Repository repository = versioning::get_repository(call.engine(), bucket.repository);
+  // "repository.ref" is a view of one ref; only the bare name is the bucket that was made.
+  const bool whole = endpoint.bucket == bucket.repository.str();
+  if (!whole || repository.bucket_kind == BucketKind::kNone) {
+    throw Refusal(
+        failure::kMethodNotAllowed,
+        "A bucket is a repository and its history is not deleted over S3. Delete the repository "
+        "with the REST API, the command line or the web page.");
+  }
+  versioning::delete_empty_repository(call.engine(), repository);
+  return no_content();
 }
 
 }  // namespace tarn::s3

@@ -5,7 +5,6 @@
 #include <array>
 
 #include "core/base/str_cat.h"
-#include "core/versioning/repositories.h"
 #include "s3gateway/address.h"
 #include "s3gateway/errors.h"
 #include "s3gateway/lookup.h"
@@ -53,10 +52,6 @@ constexpr std::array kEmpty{
 
 constexpr int kNotFoundStatus = 404;
 
-void require_repository(Call& call, std::string_view bucket) {
-  versioning::get_repository(call.engine(), require_bucket(bucket).repository);
-}
-
 xml::Owner owner_of(const Call& call) {
   return {call.context.options.owner_id, call.context.options.owner_name};
 }
@@ -77,7 +72,7 @@ void require_private_acl(const http::Headers& headers) {
 }  // namespace
 
 http::Response run(Call& call, const GetBucketConfiguration& endpoint) {
-  require_repository(call, endpoint.bucket);
+  require_existing(call.engine(), require_bucket(call, endpoint.bucket));
   for (const NotConfigured& row : kNotConfigured) {
     if (row.operation != endpoint.operation) continue;
     throw Refusal({row.code, kNotFoundStatus}, str_cat("The ", row.what, " does not exist."),
@@ -96,14 +91,14 @@ http::Response run(Call& call, const GetBucketConfiguration& endpoint) {
 }
 
 http::Response run(Call& call, const GetBucketVersioning& endpoint) {
-  require_repository(call, endpoint.bucket);
+  require_existing(call.engine(), require_bucket(call, endpoint.bucket));
   return xml_response(200, xml::no_versioning_to_xml());
 }
 
 http::Response run(Call& call, const PutBucketVersioning& endpoint) {
   const std::string status =
       xml::parse_versioning_status(read_document(call, xml::kConfigurationDocumentBytesMax));
-  require_repository(call, endpoint.bucket);
+  require_existing(call.engine(), require_bucket(call, endpoint.bucket));
   if (status == "Suspended") return http::Response{};
   throw Refusal(
       failure::kNotImplemented,
@@ -111,18 +106,18 @@ http::Response run(Call& call, const PutBucketVersioning& endpoint) {
 }
 
 http::Response run(Call& call, const PutBucketAcl& endpoint) {
-  require_repository(call, endpoint.bucket);
+  require_existing(call.engine(), require_bucket(call, endpoint.bucket));
   require_private_acl(call.request.headers);
   return http::Response{};
 }
 
 http::Response run(Call& call, const GetObjectAcl& endpoint) {
-  require_object(call.engine(), locate(endpoint.bucket, endpoint.key), std::nullopt);
+  require_object(call.engine(), locate(call, endpoint.bucket, endpoint.key), std::nullopt);
   return xml_response(200, xml::owner_only_acl_to_xml(owner_of(call)));
 }
 
 http::Response run(Call& call, const PutObjectAcl& endpoint) {
-  require_object(call.engine(), locate(endpoint.bucket, endpoint.key), std::nullopt);
+  require_object(call.engine(), locate(call, endpoint.bucket, endpoint.key), std::nullopt);
   require_private_acl(call.request.headers);
   return http::Response{};
 }

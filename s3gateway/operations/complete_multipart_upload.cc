@@ -125,7 +125,7 @@ versioning::Completion read_completion(Call& call) {
 }  // namespace
 
 http::Response run(Call& call, const CompleteMultipartUpload& endpoint) {
-  const Location location = locate(endpoint.bucket, endpoint.key);
+  const Location location = locate(call, endpoint.bucket, endpoint.key);
   versioning::Completion completion = read_completion(call);
   std::optional<versioning::MultipartUpload> upload;
   try {

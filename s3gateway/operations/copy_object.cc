@@ -80,7 +80,7 @@ void refuse_idle_copy(const SourceObject& source, const Location& target,
 
 http::Response run(Call& call, const CopyObject& endpoint) {
   const http::Headers& headers = call.request.headers;
-  const Location target = locate(endpoint.bucket, endpoint.key);
+  const Location target = locate(call, endpoint.bucket, endpoint.key);
   refuse_unserved_headers(headers);
   const Directives directives = directives_of(headers);
   const versioning::Condition condition = write_condition(headers);

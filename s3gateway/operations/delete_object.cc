@@ -36,7 +36,7 @@ void delete_at(versioning::Engine& engine, const Location& location,
 }
 
 http::Response run(Call& call, const DeleteObject& endpoint) {
-  const Location location = locate(endpoint.bucket, endpoint.key);
+  const Location location = locate(call, endpoint.bucket, endpoint.key);
   check_deletable_version(endpoint.version_id);
   versioning::Condition condition = write_condition(call.request.headers);
   delete_at(call.engine(), location, condition);

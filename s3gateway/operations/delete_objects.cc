@@ -52,7 +52,7 @@ class Deletion {
     check_key_bytes(object.key);
     authorise_object(call_, auth::Action::kDeleteObject, bucket_, object.key);
     check_deletable_version(object.version_id);
-    const Location location = locate(bucket_, object.key);
+    const Location location = locate(call_, bucket_, object.key);
     if (object.etag || location.path.empty()) {
       http::Headers condition;
       if (object.etag) condition.add("if-match", *object.etag);
@@ -68,7 +68,7 @@ class Deletion {
     keys.reserve(members.size());
     Location location;
     for (size_t i : members) {
-      location = locate(bucket_, request_.objects[i].key);
+      location = locate(call_, bucket_, request_.objects[i].key);
       keys.emplace_back(location.path);
     }
     on_branch(call_.engine(), location, [&](const BranchName& branch) {
@@ -103,7 +103,7 @@ class Deletion {
 http::Response run(Call& call, const DeleteObjects& endpoint) {
   const xml::DeleteRequest request =
       xml::parse_delete(read_document(call, xml::kDeleteDocumentBytesMax));
-  versioning::get_repository(call.engine(), require_bucket(endpoint.bucket).repository);
+  require_existing(call.engine(), require_bucket(call, endpoint.bucket));
   return xml_response(200, to_xml(Deletion(call, endpoint.bucket, request).run()));
 }
 

@@ -213,7 +213,7 @@ std::optional<http::Response> redirect(const Call& call, const ObjectRead& read,
 }
 
 http::Response read_object(Call& call, const ObjectRead& read, bool head) {
-  const Location location = locate(read.bucket, read.key);
+  const Location location = locate(call, read.bucket, read.key);
   check_overrides(read.overrides);
   if (location.is_marker()) return directory_marker(call, location, head);
   const versioning::FoundObject found = require_object(call.engine(), location, read.version_id);

@@ -62,8 +62,8 @@ std::vector<std::string> asked_for(const http::Headers& headers) {
 
 http::Response run(Call& call, const GetObjectAttributes& endpoint) {
   const std::vector<std::string> names = asked_for(call.request.headers);
-  const versioning::FoundObject found =
-      require_object(call.engine(), locate(endpoint.bucket, endpoint.key), endpoint.version_id);
+  const versioning::FoundObject found = require_object(
+      call.engine(), locate(call, endpoint.bucket, endpoint.key), endpoint.version_id);
   const Entry& entry = found.entry;
   xml::ObjectAttributesResult result;
   for (const std::string& name : names) {

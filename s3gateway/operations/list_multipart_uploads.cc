@@ -4,6 +4,7 @@
 #include "s3gateway/address.h"
 #include "s3gateway/checksums.h"
 #include "s3gateway/list_query.h"
+#include "s3gateway/lookup.h"
 #include "s3gateway/operations/operations.h"
 #include "s3gateway/xml/multipart.h"
 
@@ -99,10 +100,10 @@ class UploadPages {
 }  // namespace
 
 http::Response run(Call& call, const ListMultipartUploads& endpoint) {
-  const BucketName bucket = require_bucket(endpoint.bucket);
+  const BucketName bucket = require_bucket(call, endpoint.bucket);
   const ListQuery query =
       check_list_parameters(endpoint.parameters, "max-uploads", endpoint.key_marker.value_or(""));
-  versioning::get_repository(call.engine(), bucket.repository);
+  require_existing(call.engine(), bucket);
   xml::ListMultipartUploadsResult result;
   result.bucket = endpoint.bucket;
   result.prefix = query.prefix;

@@ -64,7 +64,7 @@ std::string versions_after(const ListObjectVersions& endpoint) {
 }  // namespace
 
 http::Response run(Call& call, const ListObjects& endpoint) {
-  const BucketName bucket = require_bucket(endpoint.bucket);
+  const BucketName bucket = require_bucket(call, endpoint.bucket);
   const ListQuery query =
       check_list_parameters(endpoint.parameters, "max-keys", endpoint.marker.value_or(""));
   KeyPage page = list_keys(call.engine(), bucket, query);
@@ -79,7 +79,7 @@ http::Response run(Call& call, const ListObjects& endpoint) {
 }
 
 http::Response run(Call& call, const ListObjectsV2& endpoint) {
-  const BucketName bucket = require_bucket(endpoint.bucket);
+  const BucketName bucket = require_bucket(call, endpoint.bucket);
   std::string after = endpoint.start_after.value_or("");
   if (endpoint.continuation_token) after = decode_continuation(*endpoint.continuation_token);
   const ListQuery query = check_list_parameters(endpoint.parameters, "max-keys", std::move(after));
@@ -94,7 +94,7 @@ http::Response run(Call& call, const ListObjectsV2& endpoint) {
 }
 
 http::Response run(Call& call, const ListObjectVersions& endpoint) {
-  const BucketName bucket = require_bucket(endpoint.bucket);
+  const BucketName bucket = require_bucket(call, endpoint.bucket);
   const ListQuery query =
       check_list_parameters(endpoint.parameters, "max-keys", versions_after(endpoint));
   KeyPage page = list_keys(call.engine(), bucket, query);

@@ -23,7 +23,7 @@ http::Response run(Call& call, const ListParts& endpoint) {
   const uint64_t after =
       check_number(endpoint.part_number_marker, "part-number-marker", 0, INT32_MAX, 0);
   const versioning::MultipartUpload upload =
-      open_upload(call, locate(endpoint.bucket, endpoint.key), endpoint.upload_id);
+      open_upload(call, locate(call, endpoint.bucket, endpoint.key), endpoint.upload_id);
   xml::ListPartsResult result;
   result.bucket = endpoint.bucket;
   result.key = endpoint.key;

@@ -55,7 +55,7 @@ void choose_checksum(const http::Headers& headers, versioning::MultipartCreation
 
 http::Response run(Call& call, const CreateMultipartUpload& endpoint) {
   const http::Headers& headers = call.request.headers;
-  const Location location = locate(endpoint.bucket, endpoint.key);
+  const Location location = locate(call, endpoint.bucket, endpoint.key);
   refuse_unserved_headers(headers);
   versioning::MultipartCreation creation;
   creation.owner = call.caller.user.name;
@@ -76,7 +76,7 @@ http::Response run(Call& call, const CreateMultipartUpload& endpoint) {
 
 http::Response run(Call& call, const AbortMultipartUpload& endpoint) {
   const versioning::MultipartUpload upload =
-      open_upload(call, locate(endpoint.bucket, endpoint.key), endpoint.upload_id);
+      open_upload(call, locate(call, endpoint.bucket, endpoint.key), endpoint.upload_id);
   versioning::abort_multipart(call.engine(), upload);
   return no_content();
 }

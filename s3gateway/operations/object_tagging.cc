@@ -33,8 +33,8 @@ void replace_tags(Call& call, const Location& location, const Metadata& tags) {
 }  // namespace
 
 http::Response run(Call& call, const GetObjectTagging& endpoint) {
-  const auto found =
-      require_object(call.engine(), locate(endpoint.bucket, endpoint.key), endpoint.version_id);
+  const auto found = require_object(call.engine(), locate(call, endpoint.bucket, endpoint.key),
+                                    endpoint.version_id);
   return xml_response(200, xml::tagging_to_xml(tags_of(found.entry)));
 }
 
@@ -42,13 +42,13 @@ http::Response run(Call& call, const PutObjectTagging& endpoint) {
   const Metadata tags = xml::parse_tagging(read_document(call, xml::kTaggingDocumentBytesMax));
   check_tags(tags);
   check_deletable_version(endpoint.version_id);
-  replace_tags(call, locate(endpoint.bucket, endpoint.key), tags);
+  replace_tags(call, locate(call, endpoint.bucket, endpoint.key), tags);
   return http::Response{};
 }
 
 http::Response run(Call& call, const DeleteObjectTagging& endpoint) {
   check_deletable_version(endpoint.version_id);
-  replace_tags(call, locate(endpoint.bucket, endpoint.key), {});
+  replace_tags(call, locate(call, endpoint.bucket, endpoint.key), {});
   return no_content();
 }
 

@@ -82,7 +82,7 @@ http::Response run(Call& call, const UploadPart& endpoint) {
   const uint32_t number = check_part_number(endpoint.part_number);
   refuse_unserved_headers(headers);
   const versioning::MultipartUpload upload =
-      open_upload(call, locate(endpoint.bucket, endpoint.key), endpoint.upload_id);
+      open_upload(call, locate(call, endpoint.bucket, endpoint.key), endpoint.upload_id);
   check_part_algorithm(upload, headers);
   PayloadBody body(call, algorithms_of(upload));
   check_upload_length(call, body.length());
@@ -101,7 +101,7 @@ http::Response run(Call& call, const UploadPartCopy& endpoint) {
   const uint32_t number = check_part_number(endpoint.part_number);
   refuse_unserved_headers(headers);
   const versioning::MultipartUpload upload =
-      open_upload(call, locate(endpoint.bucket, endpoint.key), endpoint.upload_id);
+      open_upload(call, locate(call, endpoint.bucket, endpoint.key), endpoint.upload_id);
   const SourceObject source = require_copy_source(call);
   const blob::ByteRange range = copied_range(headers, source.found.entry.size_bytes);
   const versioning::UploadedPart part =

@@ -22,6 +22,14 @@ std::string location_to_xml(std::string_view region) {
   return out;
 }
 
+void check_creation(std::string_view document) {
+  if (document.empty()) return;
+  Reader in(document);
+  in.enter_root("CreateBucketConfiguration");
+  while (in.next_child()) in.skip();
+  in.finish();
+}
+
 std::string no_versioning_to_xml() { return empty_to_xml("VersioningConfiguration"); }
 
 std::string parse_versioning_status(std::string_view document) {

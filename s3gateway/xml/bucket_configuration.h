@@ -16,6 +16,10 @@ constexpr size_t kConfigurationDocumentBytesMax = 64 * 1024;
 /// us-east-1 is shown as an empty element, as S3 does.
 std::string location_to_xml(std::string_view region);
 
+/// https://docs.aws.amazon.com/AmazonS3/latest/API/API_CreateBucket.html
+/// Throws MalformedXML for a body that is neither empty nor a CreateBucketConfiguration.
+void check_creation(std::string_view document);
+
 /// https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetBucketVersioning.html
 std::string no_versioning_to_xml();
 /// The Status of a VersioningConfiguration: "Enabled", "Suspended" or "". Throws MalformedXML.
