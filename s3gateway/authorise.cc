@@ -2,33 +2,48 @@
 
 #include "core/auth/demand.h"
 #include "core/auth/resource.h"
+#include "core/model/commit.h"
 #include "s3gateway/address.h"
 
 namespace tarn::s3 {
 namespace {
 
-/// The repository a bucket stands for; a name that can be none is taken as it is, for nothing is
-/// granted on it that exists.
-std::string repository_of(Call& call, std::string_view bucket) {
-  const std::optional<BucketName> name = find_bucket(call, bucket);
-  return name ? name->repository.str() : std::string(bucket);
+/// Asked on a name that can be no repository: nothing is granted on it that exists.
+Location location_of(Call& call, std::string_view bucket, std::string_view key) {
+  std::optional<BucketName> name = find_bucket(call, bucket);
+  return locate(name ? std::move(*name) : BucketName{RepositoryName(std::string(bucket)), ""}, key);
 }
 
-std::string object_resource(Call& call, std::string_view bucket, std::string_view key) {
-  const std::optional<BucketName> name = find_bucket(call, bucket);
-  if (name && name->rooted()) return auth::object_arn(name->repository.str(), key);
-  const size_t slash = key.find('/');
-  const std::string_view path =
-      slash == std::string_view::npos ? std::string_view() : key.substr(slash + 1);
-  return auth::object_arn(repository_of(call, bucket), path);
+std::string object_resource(Call& call, std::string_view bucket, std::string_view key,
+                            const std::optional<std::string>& version_id) {
+  const Location at = location_of(call, bucket, key);
+  const auto commit = version_id ? parse_commit_id(*version_id) : std::nullopt;
+  return auth::object_arn(at.repository.str(), commit ? to_text(*commit) : at.ref, at.path);
+}
+
+/// Listings of one ref are about that ref, those over several about the repository.
+std::string listed_resource(Call& call, std::string_view bucket, std::string_view prefix) {
+  const Location at = location_of(call, bucket, prefix);
+  return at.has_path ? auth::ref_arn(at.repository.str(), at.ref)
+                     : auth::repository_arn(at.repository.str());
 }
 
 std::string resource_of(Call& call, const Endpoint& endpoint) {
-  const std::string_view bucket = bucket_of(endpoint);
-  if (bucket.empty()) return std::string(auth::kEverything);
-  const std::string_view key = key_of(endpoint);
-  return key.empty() ? auth::repository_arn(repository_of(call, bucket))
-                     : object_resource(call, bucket, key);
+  return std::visit(
+      [&](const auto& e) -> std::string {
+        if constexpr (requires { e.parameters.prefix; }) {
+          return listed_resource(call, e.bucket, e.parameters.prefix);
+        } else if constexpr (requires { e.version_id; }) {
+          return object_resource(call, e.bucket, e.key, e.version_id);
+        } else if constexpr (requires { e.key; }) {
+          return object_resource(call, e.bucket, e.key, std::nullopt);
+        } else if constexpr (requires { e.bucket; }) {
+          return auth::repository_arn(location_of(call, e.bucket, "").repository.str());
+        } else {
+          return std::string(auth::kEverything);
+        }
+      },
+      endpoint);
 }
 
 }  // namespace
@@ -40,8 +55,9 @@ void authorise(Call& call, const Endpoint& endpoint) {
 }
 
 void authorise_object(Call& call, auth::Action action, std::string_view bucket,
-                      std::string_view key) {
-  auth::demand(call.caller, action, object_resource(call, bucket, key), call.request.peer);
+                      std::string_view key, const std::optional<std::string>& version_id) {
+  auth::demand(call.caller, action, object_resource(call, bucket, key, version_id),
+               call.request.peer);
 }
 
 }  // namespace tarn::s3

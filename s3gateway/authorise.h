@@ -1,6 +1,8 @@
 // What a caller must be permitted for each operation.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "s3gateway/call.h"
@@ -12,9 +14,10 @@ namespace tarn::s3 {
 /// key by key, the sources of copies when they are read. Throws permission_denied.
 void authorise(Call& call, const Endpoint& endpoint);
 
-/// Demands `action` on one object; the ref in its key is no part of the resource. Throws
+/// Demands `action` on one object on the ref that its bucket or key names. With the id of a commit
+/// as `version_id` it is that commit's object that is asked for, whatever ref the key names. Throws
 /// permission_denied.
 void authorise_object(Call& call, auth::Action action, std::string_view bucket,
-                      std::string_view key);
+                      std::string_view key, const std::optional<std::string>& version_id = {});
 
 }  // namespace tarn::s3

@@ -154,12 +154,14 @@ Permissions::Permissions(std::string_view user,
 Permissions::Decision Permissions::decide(Action action, std::string_view resource,
                                           std::string_view client_address) const {
   const bool address_known = parse_address(client_address).has_value();
+  const std::string bare = without_ref(resource);
   Decision decision = Decision::kNotAllowed;
   for (const Rule& rule : rules_) {
     const bool denies = rule.effect == Statement::Effect::kDeny;
     if (!rule.actions[static_cast<size_t>(action)]) continue;
     if (std::none_of(rule.resources.begin(), rule.resources.end(), [&](const std::string& pattern) {
-          return resource_matches(pattern, resource);
+          return resource_matches(pattern, resource) ||
+                 (!bare.empty() && resource_matches(pattern, bare));
         })) {
       continue;
     }

@@ -45,6 +45,36 @@ TEST(AddressBlock, KnowsBothFamilies) {
   }
 }
 
+TEST(Resource, LeavesOutTheRef) {
+  EXPECT_EQ(without_ref(object_arn("data", "main", "a/b")), object_arn("data", "a/b"));
+  EXPECT_EQ(without_ref(ref_arn("data", "main")), repository_arn("data"));
+  EXPECT_EQ(without_ref(object_arn("data", "a")), "");
+  EXPECT_EQ(without_ref(object_arn("data", "ref/main/object/a")), "");
+  EXPECT_EQ(without_ref(branch_arn("data", "main")), "");
+  EXPECT_EQ(without_ref(kEverything), "");
+  // No ref can pretend to be a path.
+  EXPECT_EQ(without_ref(object_arn("data", "main/object/public", "secret")),
+            object_arn("data", "secret"));
+}
+
+TEST(Permissions, MayBeLimitedToARef) {
+  const std::string main = ref_arn("data", "main");
+  const Permissions p(
+      "ann", {{allow({"fs:ReadObject"}, {main + "/object/*"}), allow({"fs:ListObjects"}, {main}),
+               allow({"fs:WriteObject"}, {repository_arn("data") + "/object/*"}),
+               deny({"fs:WriteObject"}, {main + "/object/*"})}});
+  EXPECT_TRUE(p.allows(Action::kReadObject, object_arn("data", "main", "a"), kHere));
+  EXPECT_FALSE(p.allows(Action::kReadObject, object_arn("data", "main2", "a"), kHere));
+  EXPECT_FALSE(p.allows(Action::kReadObject, object_arn("data", "a"), kHere));
+  EXPECT_FALSE(p.allows(Action::kReadObject, object_arn("data", "ref/main/object/a"), kHere));
+  EXPECT_TRUE(p.allows(Action::kListObjects, ref_arn("data", "main"), kHere));
+  EXPECT_FALSE(p.allows(Action::kListObjects, ref_arn("data", "dev"), kHere));
+  EXPECT_FALSE(p.allows(Action::kListObjects, repository_arn("data"), kHere));
+  EXPECT_TRUE(p.allows(Action::kWriteObject, object_arn("data", "dev", "a"), kHere));
+  EXPECT_EQ(p.decide(Action::kWriteObject, object_arn("data", "main", "a"), kHere),
+            Decision::kDenied);
+}
+
 TEST(Permissions, NothingIsAllowedByDefault) {
   EXPECT_EQ(Permissions().decide(Action::kReadObject, object_arn("data", "a"), kHere),
             Decision::kNotAllowed);

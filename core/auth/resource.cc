@@ -1,11 +1,13 @@
 #include "core/auth/resource.h"
 
+#include "core/base/encoding.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::auth {
 namespace {
 
 constexpr std::string_view kFiles = "arn:lakefs:fs:::";
+constexpr std::string_view kRefPart = "/ref/";
 constexpr std::string_view kAccounts = "arn:lakefs:auth:::";
 
 }  // namespace
@@ -18,6 +20,26 @@ std::string branch_arn(std::string_view repository, std::string_view branch) {
 }
 std::string tag_arn(std::string_view repository, std::string_view tag) {
   return str_cat(kFiles, "repository/", repository, "/tag/", tag);
+}
+std::string ref_arn(std::string_view repository, std::string_view ref) {
+  // A slash would end the ref where there is none.
+  return str_cat(kFiles, "repository/", repository, kRefPart, percent_encode(ref));
+}
+std::string object_arn(std::string_view repository, std::string_view ref, std::string_view key) {
+  return ref.empty() ? object_arn(repository, key)
+                     : str_cat(ref_arn(repository, ref), "/object/", key);
+}
+std::string without_ref(std::string_view resource) {
+  constexpr std::string_view kRepository = "repository/";
+  if (!resource.starts_with(kFiles) || !resource.substr(kFiles.size()).starts_with(kRepository)) {
+    return "";
+  }
+  const size_t name = kFiles.size() + kRepository.size();
+  const size_t ref = resource.find('/', name);
+  if (ref == std::string_view::npos || !resource.substr(ref).starts_with(kRefPart)) return "";
+  const size_t end = resource.find('/', ref + kRefPart.size());
+  return str_cat(resource.substr(0, ref),
+                 end == std::string_view::npos ? std::string_view() : resource.substr(end));
 }
 std::string object_arn(std::string_view repository, std::string_view key) {
   return str_cat(kFiles, "repository/", repository, "/object/", key);

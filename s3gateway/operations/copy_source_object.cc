@@ -23,7 +23,7 @@ SourceObject require_copy_source(Call& call) {
   const http::Headers& headers = call.request.headers;
   const CopySourceHeader header = parse_copy_source(headers.get("x-amz-copy-source"));
   check_source_owner(call);
-  authorise_object(call, auth::Action::kReadObject, header.bucket, header.key);
+  authorise_object(call, auth::Action::kReadObject, header.bucket, header.key, header.version_id);
   SourceObject out{locate(call, header.bucket, header.key), header.version_id, {}};
   if (out.version_id && (out.version_id->empty() || *out.version_id == "null")) {
     out.version_id.reset();

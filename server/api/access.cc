@@ -19,6 +19,19 @@ std::string body_text(const Call& call, std::string_view name) {
   return call.body->root().at(name).text();
 }
 
+/// The ref or branch that the path names.
+std::string_view ref_of(const Call& call) {
+  for (size_t i = 0; i < call.path_values.count; ++i) {
+    const std::string_view name = call.path_values.names[i];
+    if (name == "ref" || name == "branch") return call.path_values.values[i];
+  }
+  return {};
+}
+
+std::string object_at(const Call& call, std::string_view path) {
+  return object_arn(repository(call), ref_of(call), path);
+}
+
 std::vector<std::string> import_fields(const Call& call, std::string_view field,
                                        std::string (*arn)(const Call&, std::string_view)) {
   std::vector<std::string> out;
@@ -34,6 +47,9 @@ std::vector<std::string> on_everything(const Call&) { return {std::string(auth::
 std::vector<std::string> on_repository(const Call& call) {
   return {repository_arn(repository(call))};
 }
+std::vector<std::string> on_listed_ref(const Call& call) {
+  return {auth::ref_arn(repository(call), ref_of(call))};
+}
 std::vector<std::string> on_branch(const Call& call) {
   return {branch_arn(repository(call), call.path("branch"))};
 }
@@ -47,10 +63,10 @@ std::vector<std::string> on_tag(const Call& call) {
   return {tag_arn(repository(call), call.path("tag"))};
 }
 std::vector<std::string> on_object(const Call& call) {
-  return {object_arn(repository(call), call.parameter("path"))};
+  return {object_at(call, call.parameter("path"))};
 }
 std::vector<std::string> on_destination_object(const Call& call) {
-  return {object_arn(repository(call), call.parameter("dest_path"))};
+  return {object_at(call, call.parameter("dest_path"))};
 }
 std::vector<std::string> on_user(const Call& call) { return {auth::user_arn(call.path("userId"))}; }
 std::vector<std::string> on_group(const Call& call) {
@@ -86,31 +102,33 @@ std::vector<std::string> on_new_policy(const Call& call) {
 std::vector<std::string> on_listed_objects(const Call& call) {
   std::vector<std::string> out;
   for (const std::string& path : call.body->root().at("paths").texts()) {
-    out.push_back(object_arn(repository(call), path));
+    out.push_back(object_at(call, path));
   }
   return out;
 }
 std::vector<std::string> on_source_object(const Call& call) {
-  return {object_arn(repository(call), body_text(call, "src_path"))};
+  const std::string ref = call.body->root().text_or_empty("src_ref");
+  return {object_arn(repository(call), ref.empty() ? ref_of(call) : std::string_view(ref),
+                     body_text(call, "src_path"))};
 }
 std::vector<std::string> on_part_source(const Call& call) {
   const json::Value source = call.body->root().at("copy_source");
-  return {object_arn(source.at("repository").text(), source.at("path").text())};
+  return {object_arn(source.at("repository").text(), source.at("ref").text(),
+                     source.at("path").text())};
 }
 std::vector<std::string> on_moved_source(const Call& call) {
-  return {object_arn(repository(call), json::parse_move_objects(call.body->root()).source)};
+  return {object_at(call, json::parse_move_objects(call.body->root()).source)};
 }
 std::vector<std::string> on_moved_destination(const Call& call) {
-  return {object_arn(repository(call), json::parse_move_objects(call.body->root()).destination)};
+  return {object_at(call, json::parse_move_objects(call.body->root()).destination)};
 }
 std::vector<std::string> on_import_sources(const Call& call) {
   return import_fields(call, "path",
                        [](const Call&, std::string_view path) { return namespace_arn(path); });
 }
 std::vector<std::string> on_import_destinations(const Call& call) {
-  return import_fields(call, "destination", [](const Call& c, std::string_view path) {
-    return object_arn(repository(c), path);
-  });
+  return import_fields(call, "destination",
+                       [](const Call& c, std::string_view path) { return object_at(c, path); });
 }
 
 }  // namespace tarn::api

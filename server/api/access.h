@@ -53,6 +53,7 @@ class Access {
 // Where the names come from: values of the path, parameters, members of the body.
 std::vector<std::string> on_everything(const Call& call);
 std::vector<std::string> on_repository(const Call& call);
+std::vector<std::string> on_listed_ref(const Call& call);  ///< {ref}, or its repository
 std::vector<std::string> on_branch(const Call& call);
 std::vector<std::string> on_destination_branch(const Call& call);  ///< {destinationBranch}
 std::vector<std::string> on_ref(const Call& call);                 ///< {ref}, as a branch

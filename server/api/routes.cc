@@ -228,7 +228,7 @@ constexpr Route kRoutes[] = {
     {kGet, TARN_REF "/objects/stat", "statObject", needs(kReadObject, on_object), stat_object, takes(kPath, kUserMetadata, kPresign)},
     {kPut, TARN_BRANCH "/objects/stat/user_metadata", "updateObjectUserMetadata", needs(kWriteObject, on_object), update_user_metadata, takes_json<json::parse_user_metadata>(kPath)},
     {kGet, TARN_REF "/objects/underlyingProperties", "getUnderlyingProperties", needs(kReadObject, on_object), get_underlying_properties, takes(kPath)},
-    {kGet, TARN_REF "/objects/ls", "listObjects", needs(kListObjects, on_repository), list_objects, takes(kAmount, kUserMetadata, kPresign)},
+    {kGet, TARN_REF "/objects/ls", "listObjects", needs(kListObjects, on_listed_ref), list_objects, takes(kAmount, kUserMetadata, kPresign)},
     {kPost, TARN_REPO "/refs/{branch}/symlink", "createSymlinkFile", Access::of({kListObjects, on_repository}, {kWriteObject, on_repository}), create_symlinks},
 
     {kGet, TARN_REPO "/actions/runs", "listRepositoryRuns", needs(kReadAction, on_repository), list_runs, takes(kAmount)},
@@ -278,7 +278,7 @@ constexpr Route kRoutes[] = {
     {kGet, TARN_PULL "/approvals", "listPullRequestApprovals", needs(kReadPullRequest, on_repository), list_approvals, takes(kAmount)},
     {kPost, TARN_PULL "/approvals", "approvePullRequest", needs(kWritePullRequest, on_repository), approve_pull_request, may_take_json<json::parse_approve>()},
     {kDelete, TARN_PULL "/approvals", "withdrawPullRequestApproval", needs(kWritePullRequest, on_repository), withdraw_approval},
-    {kGet, TARN_REF "/objects/search", "searchObjects", needs(kListObjects, on_repository), search_objects, takes(kAmount, kUserMetadata, kPresign, kGlob, kMinSize, kMaxSize, kModifiedAfter, kModifiedBefore)},
+    {kGet, TARN_REF "/objects/search", "searchObjects", needs(kListObjects, on_listed_ref), search_objects, takes(kAmount, kUserMetadata, kPresign, kGlob, kMinSize, kMaxSize, kModifiedAfter, kModifiedBefore)},
     {kPost, TARN_BRANCH "/checkout-path", "checkoutPath", needs(kListObjects, on_repository), checkout_path, takes_json<json::parse_checkout_path>()},
 };
 // clang-format on

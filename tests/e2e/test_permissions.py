@@ -152,6 +152,64 @@ def test_a_policy_on_a_prefix_holds_over_s3(repo, s3, make_user):
     assert read("mine/a") == b"mine/a"
 
 
+def test_a_policy_limited_to_one_branch(tarn, repo, s3, make_user):
+    branch = repo.branch("dev").create("main")
+    for ref in ("main", "dev"):
+        s3.put_object(Bucket=repo.id, Key=f"{ref}/a", Body=ref.encode(), Tagging="t=1")
+    hidden, shown = branch.commit("secret").id, repo.branch("main").commit("open").id
+    s3.put_object(Bucket=repo.id, Key="main/a", Body=b"main")
+    where = f"arn:lakefs:fs:::repository/{repo.id}"
+    objects = ["fs:ReadObject", "fs:WriteObject", "fs:DeleteObject"]
+    user = make_user(allow(["fs:ReadRepository"], where), allow(["fs:ListObjects"], f"{where}/ref/main"),
+                     allow(objects, f"{where}/ref/main/object/*"))
+    theirs = clients.boto3_client(user)
+
+    allowed = {"Bucket": repo.id, "Key": "main/a"}
+    assert theirs.get_object(**allowed)["Body"].read() == b"main"
+    assert theirs.get_object(**allowed, VersionId="null")["Body"].read() == b"main"
+    assert theirs.get_object(Bucket=repo.id + ".main", Key="a")["Body"].read() == b"main"
+    theirs.put_object(Bucket=repo.id, Key="main/b", Body=b"x")
+    theirs.copy_object(Bucket=repo.id, Key="main/c", CopySource=f"{repo.id}/main/b")
+    listed = theirs.list_objects_v2(Bucket=repo.id, Prefix="main/")
+    assert [o["Key"] for o in listed["Contents"]] == ["main/a", "main/b", "main/c"]
+
+    # Neither by the key nor by a version is another branch to be read, and a commit is one of its own.
+    for target in [{"Key": "dev/a"}, {"Key": f"{hidden}/a"}, {"Key": f"{hidden[:12]}/a"}, {"Key": "dev~0/a"},
+                   {"Key": "main/a", "VersionId": hidden}, {"Key": "main/a", "VersionId": shown}, {"Key": "main~0/a"}]:
+        assert s3_code(theirs.get_object, Bucket=repo.id, **target) == "AccessDenied", target
+        assert s3_code(theirs.head_object, Bucket=repo.id, **target) == "403", target
+        assert s3_code(theirs.get_object_tagging, Bucket=repo.id, **target) == "AccessDenied", target
+        assert s3_code(theirs.get_object_attributes, Bucket=repo.id, ObjectAttributes=["ETag"], **target) == "AccessDenied"
+        assert s3_code(theirs.copy_object, Bucket=repo.id, Key="main/d", CopySource={"Bucket": repo.id, **target}) == \
+            "AccessDenied", target
+    assert s3_code(theirs.get_object, Bucket=repo.id + ".dev", Key="a") == "AccessDenied"
+    assert s3_code(theirs.put_object, Bucket=repo.id, Key="dev/b", Body=b"x") == "AccessDenied"
+    assert s3_code(theirs.list_objects_v2, Bucket=repo.id, Prefix="dev/") == "AccessDenied"
+    assert s3_code(theirs.list_objects_v2, Bucket=repo.id) == "AccessDenied"
+    assert s3_code(theirs.list_object_versions, Bucket=repo.id + ".dev") == "AccessDenied"
+    answer = theirs.delete_objects(Bucket=repo.id, Delete={"Objects": [{"Key": "main/c"}, {"Key": "dev/a"}]})
+    assert [e["Key"] for e in answer["Errors"]] == ["dev/a"]
+    # Over REST likewise.
+    plain = clients.Rest(user)
+    here = f"/repositories/{repo.id}"
+    for path, status in [("refs/main/objects?path=a", 200), ("refs/main/objects/ls", 200), ("refs/dev/objects?path=a", 401),
+                         (f"refs/{hidden}/objects/stat?path=a", 401), ("refs/dev/objects/ls", 401)]:
+        assert plain("GET", f"{here}/{path}").status_code == status, path
+    copied = plain("POST", f"{here}/branches/main/objects/copy?dest_path=d", json={"src_path": "a", "src_ref": "dev"})
+    assert copied.status_code == 401
+    lister = clients.Rest(make_user(allow(["fs:ListObjects"], where), allow(objects, f"{where}/ref/main/object/*")))
+    for ref, status in [("dev", 401), ("main", 200)]:
+        restored = lister("POST", f"{here}/branches/main/checkout-path", json={"ref": ref, "paths": ["a"]})
+        assert restored.status_code == status, restored.text
+    # A commit can be granted by its id, and a deny can name a branch.
+    pinned = clients.boto3_client(make_user(allow(["fs:ReadObject"], f"{where}/ref/{hidden}/object/*")))
+    assert pinned.get_object(**allowed, VersionId=hidden)["Body"].read() == b"dev"
+    assert s3_code(pinned.get_object, **allowed) == "AccessDenied"
+    careful = clients.boto3_client(make_user(allow(["fs:*"], "*"), allow(objects, f"{where}/ref/main/*", effect="deny")))
+    careful.put_object(Bucket=repo.id, Key="dev/b", Body=b"x")
+    assert s3_code(careful.put_object, Bucket=repo.id, Key="main/b", Body=b"x") == "AccessDenied"
+
+
 def test_buckets_and_repositories_are_listed_to_those_who_may_read_them(repo, make_user, name):
     nobody = make_user()
     assert s3_code(clients.boto3_client(nobody).list_buckets) == "AccessDenied"

@@ -44,8 +44,9 @@ http::Response listing(const Context& context, const Call& call,
   using Shown = json::ObjectView::UserMetadata;
   const auto write_item = [&](json::Writer& out, const versioning::ListItem& item) {
     if (!item.entry) return json::write_common_prefix(out, item.path);
-    const bool presigned = presigner && call.allows(auth::Action::kReadObject,
-                                                    auth::object_arn(name.str(), item.path));
+    const bool presigned =
+        presigner && call.allows(auth::Action::kReadObject,
+                                 auth::object_arn(name.str(), call.path("ref"), item.path));
     const ShownAddress address = shown_address(context, presigned ? &*presigner : nullptr,
                                                repository, item.path, *item.entry);
     json::write_object(out, {.path = item.path,

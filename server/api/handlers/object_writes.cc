@@ -147,10 +147,11 @@ http::Response move_objects(const Context& context, Call& call) {
   const std::string& repository = call.path("repository");
   // The route asked about the prefixes; a policy may say something else about what is below.
   const auto check = [&](const Key& from, const Key& to) {
-    const std::string source = auth::object_arn(repository, from.str());
+    const std::string source = auth::object_arn(repository, call.path("branch"), from.str());
     call.demand(auth::Action::kReadObject, source);
     call.demand(auth::Action::kDeleteObject, source);
-    call.demand(auth::Action::kWriteObject, auth::object_arn(repository, to.str()));
+    call.demand(auth::Action::kWriteObject,
+                auth::object_arn(repository, call.path("branch"), to.str()));
   };
   const uint64_t moved = versioning::move_objects(context.engine, call.repository(), call.branch(),
                                                   {.source = std::move(given.source),
@@ -165,12 +166,12 @@ http::Response move_objects(const Context& context, Call& call) {
 http::Response checkout_path(const Context& context, Call& call) {
   json::CheckoutPath given = json::parse_checkout_path(call.body->root());
   const std::string& repository = call.path("repository");
-  const auto check = [&](const Key& key, bool deleted) {
-    const std::string object = auth::object_arn(repository, key.str());
+  const auto check = [&, ref = given.ref](const Key& key, bool deleted) {
+    const std::string object = auth::object_arn(repository, call.path("branch"), key.str());
     if (deleted) {
       call.demand(auth::Action::kDeleteObject, object);
     } else {
-      call.demand(auth::Action::kReadObject, object);
+      call.demand(auth::Action::kReadObject, auth::object_arn(repository, ref, key.str()));
       call.demand(auth::Action::kWriteObject, object);
     }
   };
