@@ -391,14 +391,14 @@ Endpoint parse_endpoint(const http::Request& request, std::span<const std::strin
   const Level level = level_of(parts.address);
   const std::string_view subresource = subresource_of(parts.query);
   const Row* row = find_row(request.method, level, subresource);
-  if (!row) {
-    if (subresource.empty()) return NoSuchMethod{};
+  if (!row && !subresource.empty()) {
     return Unsupported{kUnknownSubresource, str_cat(request.method, " with ?", subresource)};
   }
   const bool reading = request.method == "GET" || request.method == "HEAD";
-  if (const std::string* name = stray_name(*row, parts.query, reading)) {
+  if (const std::string* name = stray_name(row ? *row : Row{}, parts.query, reading)) {
     return Unsupported{kUnknownSubresource, str_cat(request.method, " with ?", *name)};
   }
+  if (!row) return NoSuchMethod{};
   parts.operation = row->operation;
   return row->make(parts);
 }

@@ -50,6 +50,7 @@ constexpr std::array kReasons{
     ReasonRow{"no_such_upload", kNoSuchUpload},
     ReasonRow{"read_only_repository", kAccessDenied},
     ReasonRow{"repository_not_empty", kBucketNotEmpty},
+    ReasonRow{"size_mismatch", kInvalidRequest},
     ReasonRow{"source_changed", kSourceChanged},
 };
 

@@ -4,6 +4,7 @@
 #include "s3gateway/checksums.h"
 #include "s3gateway/errors.h"
 #include "s3gateway/listing.h"
+#include "s3gateway/lookup.h"
 #include "s3gateway/object_headers.h"
 #include "s3gateway/operations/operations.h"
 
@@ -48,6 +49,15 @@ xml::Listing listing_of(const std::string& bucket, const ListQuery& query, KeyPa
 
 xml::Owner owner_of(const Call& call) {
   return {call.context.options.owner_id, call.context.options.owner_name};
+}
+
+/// A branch's state has the version "null"; what a tag or a commit holds has the commit's id, as
+/// its reads say.
+std::string version_shown(Call& call, const BucketName& bucket, const std::string& prefix) {
+  const Location listed = locate(bucket, prefix);
+  if (!listed.has_path) return std::string(kNullVersion);
+  const auto ref = find_ref(call.engine(), listed.repository, listed.ref);
+  return ref && !ref->staged ? to_text(ref->commit.id) : std::string(kNullVersion);
 }
 
 /// A version id marker only ever continues behind the key it goes with.
@@ -104,7 +114,7 @@ http::Response run(Call& call, const ListObjectVersions& endpoint) {
   result.key_marker = query.after;
   result.version_id_marker = endpoint.version_id_marker.value_or("");
   if (page.truncated) result.next_key_marker = page.next;
-  result.version_id = std::string(kNullVersion);
+  result.version_id = version_shown(call, bucket, query.prefix);
   return xml_response(200, to_xml(result));
 }
 

@@ -33,7 +33,7 @@ http::Response put_marker(Call& call, const Location& location) {
 }  // namespace
 
 void check_upload_length(const Call& call, std::optional<uint64_t> length) {
-  if (!length && !call.request.content_length && !call.request.chunked) {
+  if (!call.request.content_length && !call.request.chunked) {
     throw Refusal(failure::kMissingContentLength,
                   "You must provide the Content-Length HTTP header.");
   }
