@@ -6,129 +6,122 @@
 #include <gtest/gtest.h>
 
 #include "core/versioning/reset.h"
-#include "tests/support/engine_fixture.h"
 #include "tests/support/repository_test.h"
 
 namespace tarn::versioning {
 namespace {
 
 using testing::reason_of;
-using testing::TestDatabase;
 using testing::TestEngine;
 
-class Removal : public ::testing::Test {
- protected:
-  static std::string shared_url() {
-    static const TestDatabase database;
-    return database.url();
-  }
-  static RepositoryName fresh_name() {
-    static int count = 0;
-    return RepositoryName("lake" + std::to_string(100 + count++));
-  }
+constexpr std::string_view kDone = "done";
+constexpr std::string_view kNotEmpty = "repository_not_empty";
 
-  TestEngine engine{shared_url()};
+class BucketRemoval : public testing::RepositoryTest {
+ protected:
   TestEngine other{shared_url(), engine.store};  // another server
 
   std::string remove_empty(const RepositoryName& name) {
     return reason_of([&] { delete_empty_repository(*engine, get_repository(*engine, name)); });
   }
   bool exists(const RepositoryName& name) {
-    return reason_of([&] { get_repository(*engine, name); }).empty();
+    return reason_of([&] { get_repository(*engine, name); }) == kDone;
   }
 };
 
-constexpr std::string_view kNotEmpty = "repository_not_empty";
-
-TEST_F(Removal, TakesARepositoryThatHoldsNothing) {
-  const RepositoryName repo = engine.make_repository(fresh_name().str());
-  EXPECT_EQ(remove_empty(repo), "");
-  EXPECT_FALSE(exists(repo));
-  engine.make_repository(repo.str() + "-again");
+TEST_F(BucketRemoval, TakesARepositoryThatHoldsNothing) {
+  const RepositoryName bucket = engine.make_repository(fresh_name());
+  EXPECT_EQ(remove_empty(bucket), kDone);
+  EXPECT_FALSE(exists(bucket));
+  engine.make_repository(bucket.str() + "-again");
 }
 
-TEST_F(Removal, RefusesWhateverWouldBeLost) {
+TEST_F(BucketRemoval, RefusesWhateverWouldBeLost) {
   const std::vector<std::function<void(const RepositoryName&)>> losses = {
-      [&](const RepositoryName& repo) { engine.put(repo, "main", "a", "1"); },
-      [&](const RepositoryName& repo) {
-        engine.put(repo, "main", "a", "1");
-        engine.commit(repo, "main");
+      [&](const RepositoryName& bucket) { engine.put(bucket, "main", "a", "1"); },
+      [&](const RepositoryName& bucket) {
+        engine.put(bucket, "main", "a", "1");
+        engine.commit(bucket, "main");
       },
       // The tree is empty again, the history is not.
-      [&](const RepositoryName& repo) {
-        engine.put(repo, "main", "a", "1");
-        engine.commit(repo, "main");
-        engine.remove(repo, "main", "a");
-        engine.commit(repo, "main");
+      [&](const RepositoryName& bucket) {
+        engine.put(bucket, "main", "a", "1");
+        engine.commit(bucket, "main");
+        engine.remove(bucket, "main", "a");
+        engine.commit(bucket, "main");
       },
-      [&](const RepositoryName& repo) { engine.branch(repo, "dev", "main"); },
-      [&](const RepositoryName& repo) { create_tag(*engine, repo, TagName("v1"), "main", false); },
+      [&](const RepositoryName& bucket) { engine.branch(bucket, "dev", "main"); },
+      [&](const RepositoryName& bucket) {
+        create_tag(*engine, bucket, TagName("v1"), "main", false);
+      },
   };
   for (const auto& loss : losses) {
-    const RepositoryName repo = engine.make_repository(fresh_name().str());
-    loss(repo);
-    EXPECT_EQ(remove_empty(repo), kNotEmpty) << &loss - losses.data();
-    EXPECT_TRUE(exists(repo));
-    EXPECT_EQ(resolve_commit(*engine, repo, "main~0").message.empty(), false);
+    const RepositoryName bucket = engine.make_repository(fresh_name());
+    loss(bucket);
+    EXPECT_EQ(remove_empty(bucket), kNotEmpty) << &loss - losses.data();
+    EXPECT_TRUE(exists(bucket));
+    EXPECT_EQ(resolve_commit(*engine, bucket, "main~0").message.empty(), false);
   }
 }
 
-TEST_F(Removal, PassesOverWhatWasStagedAndDeletedAgain) {
-  const RepositoryName repo = engine.make_repository(fresh_name().str());
-  engine.put(repo, "main", "a", "1");
-  engine.put(repo, "main", "b/c", "1");
-  EXPECT_EQ(remove_empty(repo), kNotEmpty);
-  engine.remove(repo, "main", "a");
-  EXPECT_EQ(remove_empty(repo), kNotEmpty);
+TEST_F(BucketRemoval, PassesOverWhatWasStagedAndDeletedAgain) {
+  const RepositoryName bucket = engine.make_repository(fresh_name());
+  engine.put(bucket, "main", "a", "1");
+  engine.put(bucket, "main", "b/c", "1");
+  EXPECT_EQ(remove_empty(bucket), kNotEmpty);
+  engine.remove(bucket, "main", "a");
+  EXPECT_EQ(remove_empty(bucket), kNotEmpty);
   // A range, and a token sealed by it.
-  reset_prefix(*engine, repo, BranchName("main"), "b/", false);
-  EXPECT_EQ(remove_empty(repo), "");
+  reset_prefix(*engine, bucket, BranchName("main"), "b/", false);
+  EXPECT_EQ(remove_empty(bucket), kDone);
 }
 
-TEST_F(Removal, RefusesAReadOnlyRepository) {
-  const RepositoryName repo = fresh_name();
+TEST_F(BucketRemoval, RefusesAReadOnlyRepository) {
+  const RepositoryName bucket(fresh_name());
   create_repository(
-      *engine, {.name = repo, .storage_namespace = "local://" + repo.str(), .read_only = true});
-  EXPECT_EQ(remove_empty(repo), "read_only_repository");
+      *engine, {.name = bucket, .storage_namespace = "local://" + bucket.str(), .read_only = true});
+  EXPECT_EQ(remove_empty(bucket), "read_only_repository");
 }
 
 /// What is done at the same time from another server either is seen, or is refused: never both
 /// acknowledged and lost.
-TEST_F(Removal, LosesNothingThatIsDoneMeanwhile) {
+TEST_F(BucketRemoval, LosesNothingThatIsDoneMeanwhile) {
   using Work = std::function<void(const RepositoryName&)>;
   const std::vector<Work> works = {
-      [&](const RepositoryName& repo) { other.put(repo, "main", "a", "1"); },
-      [&](const RepositoryName& repo) {
-        other.put(repo, "main", "a", "1");
-        other.commit(repo, "main");
+      [&](const RepositoryName& bucket) { other.put(bucket, "main", "a", "1"); },
+      [&](const RepositoryName& bucket) {
+        other.put(bucket, "main", "a", "1");
+        other.commit(bucket, "main");
       },
-      [&](const RepositoryName& repo) { other.branch(repo, "dev", "main"); },
-      [&](const RepositoryName& repo) { create_tag(*other, repo, TagName("v1"), "main", false); },
+      [&](const RepositoryName& bucket) { other.branch(bucket, "dev", "main"); },
+      [&](const RepositoryName& bucket) {
+        create_tag(*other, bucket, TagName("v1"), "main", false);
+      },
   };
   constexpr int kRounds = 60;
   int removed = 0;
   int kept = 0;
   for (int round = 0; round < kRounds; ++round) {
     const Work& work = works[static_cast<size_t>(round) % works.size()];
-    const RepositoryName repo = engine.make_repository(fresh_name().str());
+    const RepositoryName bucket = engine.make_repository(fresh_name());
     std::barrier start(2);
     std::string failure = "?";
     std::thread worker([&] {
       start.arrive_and_wait();
       std::this_thread::sleep_for(std::chrono::microseconds(round * 137 % 3000));
-      failure = reason_of([&] { work(repo); });
+      failure = reason_of([&] { work(bucket); });
     });
     start.arrive_and_wait();
     std::this_thread::sleep_for(std::chrono::microseconds(round * 59 % 3000));
-    const std::string removal = remove_empty(repo);
+    const std::string removal = remove_empty(bucket);
     worker.join();
-    if (removal.empty()) {
+    if (removal == kDone) {
       ++removed;
-      EXPECT_NE(failure, "") << "round " << round << " was acknowledged and lost";
+      EXPECT_NE(failure, kDone) << "round " << round << " was acknowledged and lost";
     } else {
       ++kept;
       EXPECT_EQ(removal, kNotEmpty);
-      EXPECT_EQ(failure, "") << round;
+      EXPECT_EQ(failure, kDone) << round;
     }
   }
   // Both orders were seen, or the test shows nothing.
@@ -136,9 +129,9 @@ TEST_F(Removal, LosesNothingThatIsDoneMeanwhile) {
   EXPECT_GT(kept, 0);
 }
 
-TEST_F(Removal, ARootedNameStandsForItsDefaultBranch) {
-  const RepositoryName plain = engine.make_repository(fresh_name().str());
-  const RepositoryName rooted = fresh_name();
+TEST_F(BucketRemoval, ARootedNameStandsForItsDefaultBranch) {
+  const RepositoryName plain = engine.make_repository(fresh_name());
+  const RepositoryName rooted(fresh_name());
   EXPECT_EQ(bucket_root(*engine, rooted), std::nullopt);
   const auto make = [&](BucketKind kind, const std::string& at) {
     create_repository(*engine, {.name = rooted,

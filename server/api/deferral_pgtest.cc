@@ -80,9 +80,7 @@ TEST_F(Deferral, IsOfOperationsOnRepositoriesThatMayTakeLong) {
       {200, {.path = here + "/branches/main/diff"}},
       {200, {.path = here + "/refs/main/commits"}},
       {201,
-       {.method = "POST",
-        .path = here + "/branches/main/commits",
-        .body = R"({"message":"m"})"}},
+       {.method = "POST", .path = here + "/branches/main/commits", .body = R"({"message":"m"})"}},
   };
   for (const Case& c : deferred) {
     const http::Response response = prefer("wait=30", c.sent);
