@@ -314,6 +314,15 @@ TEST_F(Protection, AClientThatKnowsOnlyPatternsKeepsTheRest) {
             std::vector<BranchRule>{{.pattern = Glob("main")}});
 }
 
+TEST_F(Protection, OfTwoRulesForOnePatternTheLaterIsKept) {
+  protect({blocking("main", {BranchAction::kDelete}),
+           {.pattern = Glob("dev")},
+           blocking("main", {BranchAction::kStage})});
+  const std::vector<BranchRule> expected = {{.pattern = Glob("dev")},
+                                            blocking("main", {BranchAction::kStage})};
+  EXPECT_EQ(get_branch_rules(*engine, repo).value, expected);
+}
+
 TEST_F(Protection, OneRuleCanBeAddedAndRemoved) {
   protect({blocking("main", {})});
   add_branch_rule(*engine, repo, Glob("dev"));

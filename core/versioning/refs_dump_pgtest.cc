@@ -1,11 +1,13 @@
 // Dumps of refs, restored into other repositories, over a real database.
 #include <chrono>
+#include <functional>
 #include <set>
 #include <thread>
 
 #include <gtest/gtest.h>
 
 #include "core/meta/jobs.h"
+#include "core/meta/repository_settings.h"
 #include "core/versioning/log.h"
 #include "core/versioning/merge.h"
 #include "core/versioning/refs.h"
@@ -140,6 +142,76 @@ TEST_F(RefsDumps, RulesOfTheTargetHold) {
   set_branch_rules(*engine, copy, {rule}, {});
   restore_refs(*engine, copy, dump, false);
   EXPECT_EQ(history(copy, "dev"), history(repo, "dev"));
+}
+
+/// Holds a restore into the repository right before it publishes, while other settings are being
+/// set: what happens there happens between taking the job and publishing.
+class HeldRestore : public RefsDumps {
+ protected:
+  /// Runs one task; `meanwhile` runs when the task waits for the repository's row, and returns the
+  /// body of the repository's branch rules.
+  void run_task_held(const RepositoryName& target,
+                     const std::function<std::optional<std::string>()>& meanwhile) {
+    std::jthread task;
+    testing::TestEngine other{shared_url(), engine.store};
+    (*engine).settings.update(
+        get_repository(*engine, target).id, meta::SettingKind::kBranchRules,
+        [&](const std::optional<std::string>&) {
+          task = std::jthread([&] { EXPECT_TRUE(run_one_refs_task(*other, {})); });
+          EXPECT_TRUE(somebody_waits_for_a_row());
+          return meanwhile();
+        });
+    task.join();
+  }
+  bool somebody_waits_for_a_row() {
+    const auto connection = db::Connection::open(shared_url());
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{20};
+    while (std::chrono::steady_clock::now() < deadline) {
+      const db::Rows rows =
+          connection->run({"test_count_waiting",
+                           "SELECT count(*) FROM pg_stat_activity WHERE datname = "
+                           "current_database() AND wait_event_type = 'Lock'"});
+      if (rows.integer(0, 0) > 0) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds{5});
+    }
+    return false;
+  }
+  size_t branches_of(const RepositoryName& of) {
+    return list_branches(*engine, of, "", "", 10, true).items.size();
+  }
+};
+
+// The job ends in the transaction that publishes. Tried by ending it in a statement of its own
+// afterwards, and by publishing whatever became of it: all was restored by a cancelled job.
+TEST_F(HeldRestore, OfAJobThatWasCancelledNothingIsRestored) {
+  fill();
+  const std::string dump = dump_refs(*engine, repo);
+  const RepositoryName copy = bare();
+  const std::string task = start_restore(*engine, copy, dump, false, "ann");
+  run_task_held(copy, [&] {
+    EXPECT_TRUE((*engine).jobs.cancel(task));
+    return std::nullopt;
+  });
+  EXPECT_EQ((*engine).jobs.find(task)->state, meta::JobState::kCancelled);
+  EXPECT_EQ(branches_of(copy), 0u);
+  restore_refs(*engine, copy, dump, false);
+  EXPECT_EQ(history(copy, "main"), history(repo, "main")) << "the repository is still bare";
+}
+
+// Tried by publishing without comparing the version of the settings.
+TEST_F(HeldRestore, ObeysARuleThatIsSetWhileItRuns) {
+  fill();
+  const std::string dump = dump_refs(*engine, repo);
+  const RepositoryName copy = bare();
+  const std::string task = start_restore(*engine, copy, dump, false, "ann");
+  run_task_held(copy, [&] {
+    BranchRule rule{.pattern = Glob("d*")};
+    rule.blocked_actions = std::set<BranchAction>{BranchAction::kRestore};
+    return encode_branch_rules({rule});
+  });
+  EXPECT_EQ(refs_task_status(*engine, copy, RefsTask::kRestore, task).error,
+            "cannot restore protected branch");
+  EXPECT_EQ(branches_of(copy), 0u);
 }
 
 TEST_F(RefsDumps, AJobWhoseProcessDiedIsStartedOver) {
