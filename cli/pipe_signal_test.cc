@@ -1,6 +1,8 @@
 #include "cli/pipe_signal.h"
 
 #include <cerrno>
+#include <csignal>
+#include <ctime>
 #include <string>
 #include <thread>
 
@@ -41,6 +43,23 @@ TEST_F(NoPipeSignalTest, MakesABrokenConnectionAnError) {
   }
   EXPECT_EXIT(::send(connection, "x", 1, 0), testing::KilledBySignal(SIGPIPE), "");
   ::close(connection);
+}
+
+// Tried by taking the signal in any case.
+TEST_F(NoPipeSignalTest, LeavesASignalToWhoeverHeldItBackBefore) {
+  sigset_t pipe;
+  sigset_t before;
+  sigemptyset(&pipe);
+  sigaddset(&pipe, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &pipe, &before);
+  ::raise(SIGPIPE);
+  { const NoPipeSignal unless_broken; }
+  sigset_t waiting;
+  sigpending(&waiting);
+  EXPECT_EQ(sigismember(&waiting, SIGPIPE), 1);
+  const timespec at_once{};
+  sigtimedwait(&pipe, nullptr, &at_once);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 /// Takes the head of each request and hangs up.

@@ -53,6 +53,17 @@ class TransferTest : public testing::Test {
                            {"checksum", damaged_ ? to_hex(md5("x")) : to_hex(md5(stored_))}};
           reply.set_content(stats.dump(), "application/json");
         });
+    const std::string object = "/api/v1/repositories/lake/refs/main/objects";
+    server_.Get(object, [this](const Query&, Reply& reply) {
+      reply.set_header("ETag",
+                       str_cat('"', damaged_ ? to_hex(md5("x")) : to_hex(md5(stored_)), '"'));
+      reply.set_content(stored_, "text/plain");
+    });
+    server_.Post(branch + "/objects", [this](const Query& query, Reply& reply) {
+      stored_ = query.body;
+      const Json stats{{"checksum", damaged_ ? to_hex(md5("x")) : to_hex(md5(stored_))}};
+      reply.set_content(stats.dump(), "application/json");
+    });
     port_ = server_.bind_to_any_port("127.0.0.1");
     thread_ = std::jthread([this] { server_.listen_after_bind(); });
     while (!server_.is_running()) std::this_thread::yield();
@@ -121,20 +132,42 @@ TEST_F(TransferTest, BytesThatTheStoreDamagedAreNotLinked) {
   EXPECT_EQ(links_, 0);
 }
 
-TEST_F(TransferTest, APresignedDownloadIsVerifiedAgainstTheServer) {
+// Tried without comparing.
+TEST_F(TransferTest, AnUploadThroughTheServerIsVerified) {
+  Client client = this->client();
+  const fs::path local = file("a", "hello");
+  const auto upload_through = [&] {
+    upload_file(client, Way::kServer, local.string(), kTarget, {}, [](uint64_t) {});
+  };
+  upload_through();
+  EXPECT_EQ(stored_, "hello");
+  damaged_ = true;
+  try {
+    upload_through();
+    FAIL() << "the server received other bytes";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kDataLoss);
+  }
+}
+
+// Tried without comparing, and for the server's way without its ETag.
+TEST_F(TransferTest, ADownloadIsVerifiedAgainstTheServer) {
   stored_ = "some bytes";
   Client client = this->client();
-  const auto download = [&] {
-    return download_file(client, Way::kPresigned, kTarget, root_ / "b", [](uint64_t) {});
-  };
-  EXPECT_EQ(download(), stored_.size());
-  std::ostringstream text;
-  text << std::ifstream(root_ / "b").rdbuf();
-  EXPECT_EQ(text.str(), stored_);
-  fs::remove(root_ / "b");
-  damaged_ = true;
-  EXPECT_THROW(download(), Error);
-  EXPECT_TRUE(fs::is_empty(root_));
+  for (const Way way : {Way::kPresigned, Way::kServer}) {
+    damaged_ = false;
+    const auto download = [&] {
+      return download_file(client, way, kTarget, root_ / "b", [](uint64_t) {});
+    };
+    EXPECT_EQ(download(), stored_.size());
+    std::ostringstream text;
+    text << std::ifstream(root_ / "b").rdbuf();
+    EXPECT_EQ(text.str(), stored_);
+    fs::remove(root_ / "b");
+    damaged_ = true;
+    EXPECT_THROW(download(), Error);
+    EXPECT_TRUE(fs::is_empty(root_));
+  }
 }
 
 TEST_F(TransferTest, FilesAreComparedBySizeAndChecksum) {

@@ -61,6 +61,39 @@ TEST(TakeClientAddress, BelievesTheSchemeOfTrustedProxiesOnly) {
   EXPECT_FALSE(tls_after("192.0.2.1", "https"));
 }
 
+/// Whom a request came from, by 10.0.0.1 unless said otherwise; 10.0.0.0/8 are proxies of ours.
+std::string client_of(const std::string& forwarded, const std::string& real = "",
+                      const std::string& peer = "10.0.0.1") {
+  const std::vector<std::string> trusted = {"10.0.0.0/8"};
+  http::Request request = a_request("GET", "/");
+  request.peer = peer;
+  if (!forwarded.empty()) request.headers.add("X-Forwarded-For", forwarded);
+  if (!real.empty()) request.headers.add("X-Real-IP", real);
+  take_client_address(request, trusted);
+  return request.peer;
+}
+
+// Tried by believing any peer, by reading the chain from its front, by going on behind an address
+// that is not trusted, and by taking what is no address.
+TEST(TakeClientAddress, IsTheLastOfTheChainThatNoTrustedProxyHas) {
+  EXPECT_EQ(client_of("192.0.2.7"), "192.0.2.7");
+  EXPECT_EQ(client_of("192.0.2.7", "", "192.0.2.1"), "192.0.2.1") << "from somebody else";
+  EXPECT_EQ(client_of("198.51.100.1, 192.0.2.7"), "192.0.2.7") << "the client wrote the first";
+  EXPECT_EQ(client_of("198.51.100.1,192.0.2.7 , 10.0.0.3, 10.0.0.2"), "192.0.2.7");
+  EXPECT_EQ(client_of("10.0.0.3, 10.0.0.2"), "10.0.0.3") << "a proxy asks for itself";
+  EXPECT_EQ(client_of("192.0.2.7, unknown"), "10.0.0.1");
+  EXPECT_EQ(client_of("192.0.2.7, unknown, 10.0.0.2"), "10.0.0.2");
+  EXPECT_EQ(client_of("2001:db8::1"), "2001:db8::1");
+}
+
+// Tried by taking what is no address.
+TEST(TakeClientAddress, ReadsTheOtherHeaderWhenThereIsNoChain) {
+  EXPECT_EQ(client_of("", "192.0.2.7"), "192.0.2.7");
+  EXPECT_EQ(client_of("192.0.2.7", "198.51.100.1"), "192.0.2.7");
+  EXPECT_EQ(client_of("", "unknown"), "10.0.0.1");
+  EXPECT_EQ(client_of("", "192.0.2.7", "192.0.2.1"), "192.0.2.1") << "from somebody else";
+}
+
 TEST(Plain, ServesThePageWithTheVersion) {
   const http::Response response = Plain([] { return true; }).handle(a_request("GET", "/"));
   EXPECT_EQ(response.status, 200);

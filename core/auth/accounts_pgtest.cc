@@ -160,15 +160,17 @@ TEST_F(Accounts, KeysOfAUserAreListedAndLimited) {
   EXPECT_TRUE(directory.credentials.remove("ann", page.items[0].id));
 }
 
-// Tried by making the cache live two seconds: both expectations after the second failed.
-TEST_F(Accounts, RevocationsAreSeenEverywhereWithinASecond) {
+// A second is promised; the rest of it is for a statement that was under way. Tried by making the
+// cache live a whole second: both expectations failed.
+TEST_F(Accounts, RevocationsAreSeenEverywhereWithin800Milliseconds) {
+  constexpr std::chrono::milliseconds kBound{800};
   const NewKey key = make_keyed_user("ann");
   ASSERT_TRUE(may_list(there.find_key(key.id)->principal));
   directory.policies.detach_from_user("ann", "FSFullAccess");
-  clock.pass(std::chrono::milliseconds{1000});
+  clock.pass(kBound);
   EXPECT_FALSE(may_list(there.find_key(key.id)->principal));
   directory.credentials.remove("ann", key.id);
-  clock.pass(std::chrono::milliseconds{1000});
+  clock.pass(kBound);
   EXPECT_FALSE(there.find_key(key.id));
 }
 

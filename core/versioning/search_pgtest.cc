@@ -242,6 +242,7 @@ TEST_F(Search, APageOfStagedObjectsEndsByItsTime) {
   apply(staged, expected);
   SearchOptions options;
   options.query = by_glob("**");
+  options.limit = 1000;
   options.limits.time = std::chrono::milliseconds{0};
   EXPECT_EQ(found(engine, "main", options), filtered(expected, options.query));
   EXPECT_GT(pages, 2);
