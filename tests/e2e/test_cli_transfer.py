@@ -106,6 +106,22 @@ def test_only_what_differs_is_sent(cli, repo, tmp_path):
     cli.run("fs", "cp", "-r", root, target, "-p", "65", status=2)
 
 
+def test_only_what_differs_is_fetched(cli, repo, tmp_path):
+    """Tried by comparing sizes alone: the altered file stayed as it was."""
+    for name in ("same", "grown", "altered", "absent"):
+        repo.branch("main").object(f"x/{name}").upload(b"12345")
+    root, source = tmp_path / "down", f"tarn://{repo.id}/main/x/"
+    assert counts(cli, "fs", "download", "-r", source, root) == (4, 0, 0)
+    (root / "grown").write_text("123456")
+    (root / "altered").write_text("54321")
+    (root / "absent").unlink()
+    assert counts(cli, "fs", "download", "-r", source, root, "--size-only") == (2, 2, 0)
+    assert content(root)["altered"] == b"54321"
+    assert counts(cli, "fs", "download", "-r", source, root) == (1, 3, 0)
+    assert content(root) == dict.fromkeys(("same", "grown", "altered", "absent"), b"12345")
+    assert counts(cli, "fs", "download", "-r", source, root, "--all") == (4, 0, 0)
+
+
 def test_names_of_all_kinds_meet_in_byte_order(cli, repo, tmp_path):
     """Directory order and key order differ: "a-b" stands before "a/b" as a key, behind it as a path."""
     root = tmp_path / "up"

@@ -1,7 +1,7 @@
 """Nothing acknowledged is lost when tarnd or PostgreSQL is killed at any moment.
 
-Each round starts writers, a committer, a merger, an importer and a mover, kills one of the two processes after a random time,
-brings tarnd back, and looks for every write that was acknowledged. That the test sees the protection was tried with
+Each round starts writers, a committer, a merger, an importer, a mover and one who checks paths out, kills one of the two
+processes after a random time, brings tarnd back, and looks for every write that was acknowledged. That the test sees the protection was tried with
 `synchronous_commit=off` in the embedded cluster's settings: killing PostgreSQL then lost 5 acknowledged writes.
 """
 
@@ -19,6 +19,8 @@ ROUNDS_LONG = 50
 WRITERS = 4
 SOURCE_FILES = 300
 MOVED_TOGETHER = 5
+# What checkouts turn a branch into, as sizes by key: the right one has a key more, which the left one's takes away.
+CHECKED_OUT = {"left": {f"co/{n}": 4 for n in range(5)}, "right": {f"co/{n}": 5 for n in range(6)}}
 
 
 class Load:
@@ -30,10 +32,11 @@ class Load:
         self.number = number
         self.acknowledged = []
         self.moved = set()  # numbers of acknowledged moves
+        self.checked_out = {"left"}  # what the branch may show: more than one after a checkout without an answer
         self.lock = threading.Lock()
         self.stopping = threading.Event()
         self.threads = [threading.Thread(target=self.write, args=(n,)) for n in range(WRITERS)]
-        self.threads += [threading.Thread(target=t) for t in (self.commit, self.merge, self.imports, self.move)]
+        self.threads += [threading.Thread(target=t) for t in (self.commit, self.merge, self.imports, self.move, self.check_out)]
 
     def run_for(self, seconds, kill):
         for thread in self.threads:
@@ -87,7 +90,6 @@ class Load:
             time.sleep(0.05)
         self.until_gone(step)
 
-
     def move(self):
         def step(rest, count):
             branch = f"/repositories/{self.repo}/branches/moves"
@@ -100,6 +102,20 @@ class Load:
             if count % 3 == 0:
                 rest("POST", f"{branch}/commits", json={"message": "moved"})
         self.until_gone(step)
+
+    def check_out(self):
+        def step(rest, count):
+            source = ("right", "left")[count % 2]
+            self.checked_out = self.checked_out | {source}
+            if check_out(rest, self.repo, source).status_code == 200:
+                self.checked_out = {source}
+            if count % 3 == 0:
+                rest("POST", f"/repositories/{self.repo}/branches/checkouts/commits", json={"message": "checked out"})
+        self.until_gone(step)
+
+
+def check_out(rest, repo, source):
+    return rest("POST", f"/repositories/{repo}/branches/checkouts/checkout-path", json={"ref": source, "paths": ["co/**"]})
 
 
 def check_moves(s3, repo, load):
@@ -114,6 +130,20 @@ def check_moves(s3, repo, load):
         else:
             assert len(set(seen)) == 1 and len(seen) <= MOVED_TOGETHER, f"{count}: {seen}"
     assert load.moved <= places.keys()
+
+
+def check_checkouts(s3, rest, repo, load):
+    """The branch shows one side whole, after an acknowledged checkout that one; the next checkout does as well.
+
+    Tried by staging each key on its own, with a pause: both sides were seen at once.
+    """
+    def shown():
+        return {key.partition("/")[2]: size for key, size in visible(s3, repo, "checkouts/co/").items()}
+
+    assert shown() in [CHECKED_OUT[side] for side in load.checked_out], f"{load.checked_out}: {shown()}"
+    for side in ("right", "left"):  # the next round begins with the left one
+        assert check_out(rest, repo, side).status_code == 200
+        assert shown() == CHECKED_OUT[side]
 
 
 def visible(s3, repo, prefix):
@@ -134,7 +164,8 @@ def check_after(server, repo, load):
     for key in random.sample(load.acknowledged, min(20, len(load.acknowledged))):
         assert s3.get_object(Bucket=repo, Key=f"main/{key}")["Body"].read() == key.encode()
     check_moves(s3, repo, load)
-    for branch in ("main", "side", "merged", "imports", "moves"):
+    check_checkouts(s3, rest, repo, load)
+    for branch in ("main", "side", "merged", "imports", "moves", "checkouts"):
         assert rest("GET", f"/repositories/{repo}/refs/{branch}/objects/ls?amount=1000").status_code == 200
     s3.put_object(Bucket=repo, Key=f"main/after{load.number}", Body=b"x")
     answer = rest("POST", f"/repositories/{repo}/branches/main/commits", json={"message": "after"})
@@ -171,6 +202,12 @@ def test_killing_tarnd_or_postgresql_loses_no_acknowledged_write(scratch_dir, lo
         assert rest("POST", "/repositories", json={"name": "kill", "storage_namespace": "local://kill"}).status_code == 201
         for branch in ("side", "merged", "imports", "moves"):
             assert rest("POST", "/repositories/kill/branches", json={"name": branch, "source": "main"}).status_code == 201
+        for side in ("left", "right", "checkouts"):
+            assert rest("POST", "/repositories/kill/branches", json={"name": side, "source": "main"}).status_code == 201
+        s3 = clients.boto3_client(server)
+        for branch, side in (("left", "left"), ("right", "right"), ("checkouts", "left")):
+            for key, size in CHECKED_OUT[side].items():
+                s3.put_object(Bucket="kill", Key=f"{branch}/{key}", Body=b"x" * size)
         total = 0
         for number in range(ROUNDS_LONG if long_tests else ROUNDS):
             load = Load(server, "kill", number)
