@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include "core/base/error.h"
 #include "core/versioning/checkout.h"
 #include "core/versioning/commit.h"
 #include "core/versioning/import.h"
@@ -15,24 +14,25 @@
 #include "core/versioning/refs_dump.h"
 #include "core/versioning/reset.h"
 #include "core/versioning/revert.h"
-#include "tests/support/engine_fixture.h"
+#include "tests/support/repository_test.h"
 
 namespace tarn::versioning {
 namespace {
 
-class ReadOnly : public ::testing::Test {
+using testing::reason_of;
+
+/// Repositories are read-only from the beginning; this one is filled first, and seen by another
+/// server once it is read-only.
+class ReadOnly : public testing::RepositoryTest {
  protected:
-  /// Repositories are read-only from the beginning; this one is filled first, by another server.
-  RepositoryName filled() {
-    const RepositoryName name = filler.make_repository("frozen");
-    filler.put(name, "main", "a", "1");
-    filler.commit(name, "main");
-    filler.branch(name, "dev", "main");
-    create_tag(*filler, name, TagName("v1"), "main", false);
-    pull = create_pull_request(*filler, name, creation());
-    filler.pool.run({"test_freeze", "UPDATE repositories SET read_only = true"}, {},
-                    db::Pool::Retry::kWrite);
-    return name;
+  ReadOnly() {
+    engine.put(repo, "main", "a", "1");
+    engine.commit(repo, "main");
+    engine.branch(repo, "dev", "main");
+    create_tag(*engine, repo, TagName("v1"), "main", false);
+    pull = create_pull_request(*engine, repo, creation());
+    engine.pool.run({"test_freeze", "UPDATE repositories SET read_only = true WHERE name = $1"},
+                    {repo.str()}, db::Pool::Retry::kWrite);
   }
   PullRequestCreation creation() {
     return {.title = "t",
@@ -41,22 +41,11 @@ class ReadOnly : public ::testing::Test {
             .source = dev,
             .destination = BranchName("main")};
   }
-  static std::string reason_of(const std::function<void()>& body) {
-    try {
-      body();
-    } catch (const Error& error) {
-      return std::string(error.reason());
-    }
-    return "done";
-  }
 
-  testing::TestDatabase database;
-  testing::TestEngine filler{database.url()};
   const BranchName dev{"dev"};
   PullRequest pull;
-  const RepositoryName repo = filled();
-  testing::TestEngine engine{database.url(), filler.store};
-  Engine& e = *engine;
+  testing::TestEngine other{shared_url(), engine.store};
+  Engine& e = *other;
 };
 
 // Tried by taking the check out of each verb in turn.
@@ -76,7 +65,7 @@ TEST_F(ReadOnly, EveryVerbThatWritesIsRefused) {
   const std::string dump = dump_refs(e, repo);
   const Key key("a");
   const std::vector<std::function<void()>> verbs = {
-      [&] { engine.put(repo, "dev", "a", "2"); },
+      [&] { other.put(repo, "dev", "a", "2"); },
       [&] { delete_object(e, repo, dev, key, false); },
       [&] { delete_objects(e, repo, dev, std::vector<Key>{key}, false); },
       [&] {
@@ -99,7 +88,7 @@ TEST_F(ReadOnly, EveryVerbThatWritesIsRefused) {
       [&] { start_import(e, repo, dev, {}); },
       [&] { restore_refs(e, repo, dump, false); },
       [&] { start_restore(e, repo, dump, false, "ann"); },
-      [&] { engine.branch(repo, "new", "main"); },
+      [&] { other.branch(repo, "new", "main"); },
       [&] { delete_branch(e, repo, dev, false); },
       [&] { create_tag(e, repo, TagName("v2"), "main", false); },
       [&] { delete_tag(e, repo, TagName("v1"), false); },
@@ -113,7 +102,7 @@ TEST_F(ReadOnly, EveryVerbThatWritesIsRefused) {
   for (size_t i = 0; i < verbs.size(); ++i) {
     EXPECT_EQ(reason_of(verbs[i]), "read_only_repository") << "verb " << i;
   }
-  EXPECT_EQ(engine.keys(repo, "dev"), "a");
+  EXPECT_EQ(other.keys(repo, "dev"), "a");
   EXPECT_EQ(resolve_commit(e, repo, "dev").id, head.id);
 }
 
@@ -127,9 +116,9 @@ TEST_F(ReadOnly, VerbsThatAreForcedGoOn) {
   move.force = true;
   EXPECT_EQ(move_objects(e, repo, dev, move), 1u);
   commit_branch(e, repo, dev, commit);
-  EXPECT_EQ(engine.keys(repo, "dev@"), "b");
+  EXPECT_EQ(other.keys(repo, "dev@"), "b");
   checkout_paths(e, repo, dev, {.ref = "main", .paths = PathScope({"**"}), .force = true});
-  EXPECT_EQ(engine.keys(repo, "dev"), "a");
+  EXPECT_EQ(other.keys(repo, "dev"), "a");
   delete_tag(e, repo, TagName("v1"), true);
   delete_branch(e, repo, dev, true);
   delete_repository(e, repo, true);
