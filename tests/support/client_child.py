@@ -3,7 +3,8 @@
 usage: client_child.py FILE BOX
 
 FILE is the client's `with_*.py`, BOX the fields of client_box.Box as JSON. Then each line on stdin is a call, {"verb",
-"arguments"}, answered by a line on stdout: {"result"} or {"error": a traceback}. What the client itself prints goes to
+"arguments"}, answered by a line on stdout: {"result"} or {"error": a traceback}; at the end `stop` is called, if the file
+has it. What the client itself prints goes to
 stderr. Needs only the standard library, for it runs in other environments than the tests.
 """
 
@@ -44,6 +45,8 @@ def main():
         except BaseException:
             answer = {"error": traceback.format_exc()}
         print(json.dumps(answer), file=answers, flush=True)
+    if hasattr(module, "stop"):
+        module.stop(box)
     # Some clients crash while the interpreter clears up; nothing of that is tested here.
     sys.stderr.flush()
     os._exit(0)

@@ -1,19 +1,22 @@
 """The matrix of S3 clients: what each file tests/e2e/clients/with_*.py declares, where its programs are, and the table in
-docs/s3-compatibility.md. The checks themselves are in tests/e2e/clients/checks.py.
+docs/s3-compatibility.md. The checks themselves are in tests/e2e/clients/checks.py and table_checks.py.
 
 A client's file assigns literals: NAME (with its version), ENVIRONMENT ("tests" for the interpreter of the tests, else X of
-a requirements-X.txt beside it, "system" for programs of the machine), and if need be NOT_OFFERED {check: reason}, TLS,
-HEAVY, NEEDS (a file without which it cannot run), QUIET (why its errors hide the server's message), COMMAND (a program
-that speaks the protocol of client_child.py, for clients that are not Python)."""
+an X.requirements.txt, X.go.txt or X.package.json beside it, "system" for programs of the machine), and if need be KIND
+(what it stores: "objects" or "tables"), NOT_OFFERED {check: reason}, TLS (the checks that it does through nginx too),
+HEAVY, NEEDS (a file without which it cannot run), QUIET (why its errors hide the server's message), SCRIPT (for node: a
+file that speaks the protocol of client_child.py)."""
 
 import ast
 import base64
+import contextlib
 import dataclasses
 import functools
 import hashlib
 import json
 import os
 import platform
+import re
 import select
 import subprocess
 import sys
@@ -41,11 +44,12 @@ class Client:
     name: str
     environment: str
     not_offered: dict = dataclasses.field(default_factory=dict, hash=False)
-    tls: bool = False
+    tls: list = dataclasses.field(default_factory=list, hash=False)  # checks
     heavy: bool = False
     needs: str = ""
     quiet: str = ""
-    command: tuple = ()
+    script: str = ""
+    kind: str = "objects"
     also: tuple = ()  # names of its functions also_*: what it does beyond the table
 
     @property
@@ -67,7 +71,8 @@ class Client:
         return environment_directory(self.environment) / "bin"
 
     def interpreter(self):
-        return str(self.programs() / "python") if self.environment not in ("tests", "system") else sys.executable
+        own = self.programs() / "python"
+        return str(own) if own.exists() and self.environment != "system" else sys.executable
 
 
 def cache():
@@ -78,7 +83,10 @@ def requirements(environment):
     """The file that pins it; None where the machine's packages do."""
     if environment == "system":
         return None
-    return ROOT / "tests/requirements.txt" if environment == "tests" else FOLDER / f"requirements-{environment}.txt"
+    if environment == "tests":
+        return ROOT / "tests/requirements.txt"
+    return next(file for kind in ("requirements.txt", "go.txt", "package.json")
+                for file in FOLDER.glob(f"{environment}.{kind}"))
 
 
 def environment_directory(name):
@@ -96,22 +104,26 @@ def clients():
 def declared(file):
     """Read, not imported: the tests' interpreter need not have what the client needs."""
     fields = {field.name.upper(): field.name for field in dataclasses.fields(Client)}
-    found = {fields[name]: value for name, value in literals(file).items() if name in fields}
+    found = {fields[name]: value for name, value in declared_literals(file).items()}
     return Client(file=file, also=tuple(functions_also(file)), **found)
 
 
-def literals(file):
-    return {statement.targets[0].id: ast.literal_eval(statement.value) for statement in ast.parse(file.read_text()).body
-            if isinstance(statement, ast.Assign) and getattr(statement.targets[0], "id", "").isupper()}
+def declared_literals(file):
+    names = {field.name.upper() for field in dataclasses.fields(Client)}
+    assigned = {getattr(statement.targets[0], "id", None): statement.value
+                for statement in ast.parse(file.read_text()).body if isinstance(statement, ast.Assign)}
+    return {name: ast.literal_eval(value) for name, value in assigned.items() if name in names}
 
 
 def functions_also(file):
-    """Names of the functions also_* of a file, and of those of which it imports everything."""
+    """Names of the functions also_* of a file, of those of which it imports everything, and of its script."""
     for statement in ast.parse(file.read_text()).body:
         if isinstance(statement, ast.FunctionDef) and statement.name.startswith("also_"):
             yield statement.name
         elif isinstance(statement, ast.ImportFrom) and statement.names[0].name == "*":
             yield from functions_also(FOLDER / f"{statement.module}.py")
+    if (script := declared_literals(file).get("SCRIPT")):
+        yield from re.findall(r"^verbs\.(also_\w+) =", (FOLDER / script).read_text(), re.MULTILINE)
 
 
 def chosen(which):
@@ -123,7 +135,8 @@ class Child:
     """A running client; its verbs are called as methods."""
 
     def __init__(self, client, box):
-        command = client.command or (client.interpreter(), str(ROOT / "tests/support/client_child.py"), str(client.file))
+        command = (["node", str(FOLDER / client.script)] if client.script else
+                   [client.interpreter(), str(ROOT / "tests/support/client_child.py"), str(client.file)])
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("TARN_", "AWS_"))}
         self.log = Path(box.scratch) / "client.log"
         with open(self.log, "wb") as log:
@@ -131,13 +144,15 @@ class Child:
                 [*command, json.dumps(dataclasses.asdict(box))], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                 stderr=log, text=True, cwd=box.scratch, start_new_session=True, env={
                     **kept, "HOME": box.scratch, "AWS_EC2_METADATA_DISABLED": "true", "PYTHONDONTWRITEBYTECODE": "1",
-                    "PATH": f"{client.programs()}:{os.environ['PATH']}"})
+                    "PATH": f"{client.programs()}:{os.environ['PATH']}",
+                    "NODE_PATH": str(client.programs().parent / "node_modules")})
 
     def __getattr__(self, verb):
         return lambda *arguments: self.call(verb, arguments)
 
     def call(self, verb, arguments):
-        print(json.dumps({"verb": verb, "arguments": arguments}), file=self.process.stdin, flush=True)
+        with contextlib.suppress(BrokenPipeError):
+            print(json.dumps({"verb": verb, "arguments": arguments}), file=self.process.stdin, flush=True)
         ready, _, _ = select.select([self.process.stdout], [], [], ANSWER_SECONDS)
         line = self.process.stdout.readline() if ready else ""
         if not line:
@@ -150,7 +165,8 @@ class Child:
         return base64.b64decode(result["base64"]) if isinstance(result, dict) and "base64" in result else result
 
     def stop(self):
-        self.process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
         try:
             self.process.wait(20)
         except subprocess.TimeoutExpired:
@@ -162,33 +178,44 @@ class Child:
 # The table
 
 
-def rows():
+def rows(kind):
     """(client, way) of every row."""
-    return [(client, way) for client in clients() for way in client.ways()]
+    return [(client, way) for client in clients() if client.kind == kind for way in client.ways()]
 
 
 def empty_cell(client, check):
     return NOT_OFFERED if check in client.not_offered else ""
 
 
-def table(checks, ends):
-    """`ends`: {(client id, way, check): end}; a check that did not run keeps its cell."""
+def tables(kinds, ends):
+    """`kinds`: {kind: module of checks}; `ends`: {(client id, way, check): end}; a check that did not run keeps its cell."""
     before = written_cells()
-    lines = [f"| client | {' | '.join(checks.COLUMNS.values())} |", "|---" * (len(checks.COLUMNS) + 1) + "|"]
-    for client, way in rows():
+    return "\n".join(line for kind, checks in kinds.items() for line in table(kind, checks, ends, before))
+
+
+def table(kind, checks, ends, before):
+    yield f"| {kind} | {' | '.join(checks.COLUMNS.values())} |"
+    yield "|---" * (len(checks.COLUMNS) + 1) + "|"
+    for client, way in rows(kind):
         row, of = client.row(way), checks.of(client, way)
         cells = [ends.get((client.id, way, check)) or before.get((row, title), "") if check in of else
                  empty_cell(client, check) for check, title in checks.COLUMNS.items()]
-        lines.append(f"| {row} | {' | '.join(cells)} |")
-    lines += ["", f"{NOT_OFFERED}: not offered by the client. Empty: not asked through a proxy.", ""]
+        yield f"| {row} | {' | '.join(cells)} |"
+    yield f"\n{NOT_OFFERED}: not offered by the client. Empty: not asked through a proxy.\n"
     for client in clients():
-        reasons = {}
-        for check, reason in client.not_offered.items():
-            reasons.setdefault(reason, []).append(checks.COLUMNS[check])
-        lines += [f"- {client.name}: {', '.join(titles)}: {reason}" for reason, titles in reasons.items()]
-        if client.quiet:
-            lines.append(f"- {client.name}: {checks.COLUMNS['write_to_tag']}: {client.quiet}")
-    return "\n".join(lines) + "\n"
+        if client.kind == kind:
+            yield from notes(client, checks.COLUMNS)
+    yield ""
+
+
+def notes(client, columns):
+    reasons = {}
+    for check, reason in client.not_offered.items():
+        reasons.setdefault(reason, []).append(columns[check])
+    for reason, titles in reasons.items():
+        yield f"- {client.name}: {', '.join(titles)}: {reason}"
+    if client.quiet:
+        yield f"- {client.name}: {columns['write_to_tag']}: {client.quiet}"
 
 
 def written():
@@ -196,9 +223,15 @@ def written():
 
 
 def written_cells():
-    """{(row, column): cell} of the committed table."""
-    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in written().splitlines() if line.startswith("|")]
-    return {(row[0], column): cell for row in lines[2:] for column, cell in zip(lines[0][1:], row[1:])}
+    """{(row, column): cell} of the committed tables."""
+    found, columns = {}, []
+    for line in written().splitlines():
+        cells = [cell.strip() for cell in line.split("|")[1:-1]]
+        if cells and cells[0] in ("objects", "tables"):
+            columns = cells[1:]
+        elif cells and not line.startswith("|---"):
+            found.update({(cells[0], column): cell for column, cell in zip(columns, cells[1:])})
+    return found
 
 
 def write(text):

@@ -36,8 +36,8 @@ class Bench:
         self.seeded = {key: self.file(f"seeded/{key}", size) for key, size in SEEDED.items()}
         for key, path in self.seeded.items():
             self.put(key, Path(path).read_bytes())
-        self.commit = self.rest("POST", self.path("/branches/main/commits"), json={"message": "seeded"}).json()["id"]
-        self.rest("POST", self.path("/tags"), json={"id": "v1.0", "ref": "main"})
+        self.commit = self.commit_branch("main")
+        self.tag("v1.0", self.commit)
 
     # Files on our side
 
@@ -64,6 +64,13 @@ class Bench:
         answer = self.session.request(method, f"{self.tarn.url}/api/v1{path}", timeout=60, **options)
         assert answer.status_code < 300, f"{method} {path}: {answer.status_code} {answer.text}"
         return answer
+
+    def commit_branch(self, branch):
+        return self.rest("POST", self.path(f"/branches/{branch}/commits"), json={"message": "state"}).json()["id"]
+
+    def tag(self, name, ref):
+        self.rest("POST", self.path("/tags"), json={"id": name, "ref": ref})
+        return name
 
     def object(self, method, key, what="/objects", **options):
         ref, _, path = key.partition("/")

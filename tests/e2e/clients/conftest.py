@@ -27,15 +27,44 @@ def proxy(tarn, session_scratch):
     server.stop()
 
 
+class Running:
+    """The one client that runs, with its bench."""
+
+    def __init__(self, place):
+        self.place = place
+        self.key = None
+        self.pair = None
+
+    def get(self, client, way, make):
+        if self.key != (client.id, way):
+            self.stop()
+            repo = f"{client.id.replace('_', '-')}-{way}-{uuid.uuid4().hex[:8]}"
+            bench = make(repo, self.place / repo)
+            self.key, self.pair = (client.id, way), (bench, client_matrix.Child(client, bench.box))
+        return self.pair
+
+    def stop(self):
+        if self.pair:
+            self.pair[1].stop()
+        self.key = self.pair = None
+
+
 @pytest.fixture(scope="session")
-def bench(request, tarn, session_scratch):
-    """(bench, running client) of the parameter (client, way)."""
+def running(session_scratch):
+    one = Running(session_scratch / "clients")
+    yield one
+    one.stop()
+
+
+@pytest.fixture
+def started(request, running, tarn):
+    """(bench, running client) of the parameter (client, way); the tests of one client follow each other."""
     client, way = request.param
     if client.needs and not os.path.exists(client.needs):
         pytest.skip(f"{client.name} needs {client.needs}")
-    url, ca = (tarn.url, "") if way == "http" else request.getfixturevalue("proxy").reached(way)
-    repo = f"{client.id.replace('_', '-')}-{way}-{uuid.uuid4().hex[:8]}"
-    one = Bench(client, way, tarn, url, ca, repo, session_scratch / "clients" / repo)
-    child = client_matrix.Child(client, one.box)
-    yield one, child
-    child.stop()
+
+    def make(repo, directory):
+        url, ca = (tarn.url, "") if way == "http" else request.getfixturevalue("proxy").reached(way)
+        return Bench(client, way, tarn, url, ca, repo, directory)
+
+    return running.get(client, way, make)

@@ -3,9 +3,8 @@
 import json
 
 
-def rclone(box, *words, **options):
-    # rclone 1.60 makes no S3 remote at all while AWS_CA_BUNDLE is set.
-    file = box.write("rclone.conf", f"""[tarn]
+def configuration(box):
+    return box.write("rclone.conf", f"""[tarn]
 type = s3
 provider = Other
 endpoint = {box.url}
@@ -14,7 +13,11 @@ access_key_id = {box.access_key}
 secret_access_key = {box.secret_key}
 force_path_style = true
 """)
-    return box.run("rclone", "--config", file, "--retries", "1", "--low-level-retries", "2", *words, **options)
+
+
+def rclone(box, *words, **options):
+    return box.run("rclone", "--config", configuration(box), "--retries", "1", "--low-level-retries", "2", *words,
+                   **options)
 
 
 def repositories(box):
@@ -38,8 +41,12 @@ def list_directory(box, prefix):
 
 
 def list_all(box, prefix):
+    return list(sizes(box, prefix))
+
+
+def sizes(box, prefix):
     found = json.loads(rclone(box, "lsjson", "--recursive", "--files-only", f"tarn:{box.repo}/{prefix}"))
-    return [prefix + entry["Path"] for entry in found]
+    return {prefix + entry["Path"]: entry["Size"] for entry in found}
 
 
 def rename(box, source, target):

@@ -1,10 +1,11 @@
 """aws-cli 1: today's checksums (CRC32 of everything), SigV2 in presigned URLs."""
 
 import json
+import os
 
 NAME = "aws-cli 1.45.11"
-ENVIRONMENT = "awscli"
-TLS = True
+ENVIRONMENT = "light"
+TLS = ["put", "presign", "write_to_tag"]
 
 
 def aws(box, *words, **options):
@@ -70,6 +71,9 @@ def refused(box, key, path):
 
 def also_syncs_only_what_differs(box):
     tree = box.tree({"a.txt": box.write("a", "first"), "below/b.txt": box.write("b", "second")})
+    for file in ("a.txt", "below/b.txt"):
+        # Sync compares with times of whole seconds: what is younger than its copy by less would go again.
+        os.utime(tree / file, (1_700_000_000, 1_700_000_000))
     words = ["s3", "sync", "--no-progress", tree, f"s3://{box.repo}/dev/synced"]
     assert aws(box, *words).count(b"upload:") == 2
     assert aws(box, *words) == b""

@@ -3,4 +3,4 @@
 from rclone_verbs import *  # noqa: F403
 
 NAME = "rclone 1.75.2"
-ENVIRONMENT = "rclone"
+ENVIRONMENT = "light"
