@@ -1,6 +1,7 @@
 # ./dev test: every runner, one total.
 source .ci/dev/build.sh
 source .ci/dev/python.sh
+source .ci/dev/clients.sh
 source .ci/dev/java.sh
 source .ci/dev/fuzz.sh
 
@@ -13,7 +14,7 @@ usage: ./dev test [--long] [--asan] [--clients] [filter]
   --long   also the long tests (sets TARN_TEST_LONG=1), those of one server again over two that take turns, and
            each fuzz target for FUZZ_SECONDS (60)
   --clients
-           also the clients in other languages (Java, from Maven Central)
+           also the heavy S3 clients and the clients in other languages (Java, from Maven Central)
   --asan   only the address and undefined-behaviour sanitizer build of core
 
 Results stay in build/results and build-asan/results. The last line is "N passed, N failed, N skipped".
@@ -58,11 +59,11 @@ ensure_shells() {
   [ ${#missing[@]} -eq 0 ] || install_packages "${missing[@]}"
 }
 
-# run_e2e NAME [pytest options]
+# run_e2e NAME FOLDER [pytest options]
 run_e2e() {
-  local status=0 options=(-q -ra --timeout 300 "--junitxml=build/results/$1.junit" -p no:cacheprovider "${@:2}")
+  local status=0 options=(-q -ra --timeout 300 "--junitxml=build/results/$1.junit" -p no:cacheprovider "${@:3}")
   [ -n "$FILTER" ] && options+=(-k "$FILTER")
-  PYTHONDONTWRITEBYTECODE=1 "$PYTHON" -m pytest "${options[@]}" tests/e2e >&2 || status=$?
+  PYTHONDONTWRITEBYTECODE=1 "$PYTHON" -m pytest "${options[@]}" "$2" >&2 || status=$?
   # 1 = tests failed, which the results tell; 5 = the filter chose none.
   case $status in 0 | 1) ;; 5) [ -n "$FILTER" ] ;; *) return "$status" ;; esac
 }
@@ -85,9 +86,16 @@ dev_phases() {
   choose_filter
   must "unit, contract, database, integration and tidy tests" run_ctest build "${CTEST_FILTER[@]}" || true
   (ensure_shells) || true
-  must "end to end" run_e2e e2e || true
-  [ -z "${TARN_TEST_LONG:-}" ] || must "end to end, two servers taking turns" run_e2e e2e-turns --servers 2 || true
-  [ -z "$with_clients" ] || { must "Java clients, fetched" ensure_java && must "Java clients" run_java; } || true
+  must "S3 clients" ensure_s3_clients light || return 0
+  must "end to end" run_e2e e2e tests/e2e || true
+  [ -z "${TARN_TEST_LONG:-}" ] || must "end to end, two servers taking turns" run_e2e e2e-turns tests/e2e --servers 2 || true
+  [ -z "$with_clients" ] || heavy_client_phases
+}
+
+heavy_client_phases() {
+  { must "heavy S3 clients, fetched" ensure_s3_clients heavy &&
+    must "heavy S3 clients" run_e2e e2e-clients tests/e2e/clients --clients heavy; } || true
+  { must "Java clients, fetched" ensure_java && must "Java clients" run_java; } || true
 }
 
 fuzz_phases() {

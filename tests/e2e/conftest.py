@@ -31,6 +31,8 @@ os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
 
 def pytest_addoption(parser):
     parser.addoption("--write-coverage", action="store_true", help="write the generated pages of docs/ from this run")
+    parser.addoption("--write-matrix", action="store_true", help="write the table of S3 clients from this run")
+    parser.addoption("--clients", choices=["light", "heavy", "all"], default="light", help="which of clients/ run")
     parser.addoption("--servers", type=int, default=1, help="how many servers take turns; only tests that use them run")
 
 

@@ -1,0 +1,86 @@
+// The verbs of with_aws_sdk_js.py.
+const fs = require("node:fs");
+const { pipeline } = require("node:stream/promises");
+const s3 = require("@aws-sdk/client-s3");
+const { Upload } = require("@aws-sdk/lib-storage");
+const { getSignedUrl } = require("@aws-sdk/s3-request-presigner");
+const { bytesOf, serve } = require("./client_child.cjs");
+
+let made;
+function client(box) {
+  made ??= new s3.S3Client({
+    endpoint: box.url, region: "us-east-1", forcePathStyle: true, maxAttempts: 1,
+    credentials: { accessKeyId: box.access_key, secretAccessKey: box.secret_key },
+  });
+  return made;
+}
+
+async function list(box, options) {
+  const pages = s3.paginateListObjectsV2({ client: client(box) }, { Bucket: box.repo, ...options });
+  const found = [];
+  for await (const page of pages) {
+    found.push(...(page.Contents ?? []).map((entry) => entry.Key));
+    found.push(...(page.CommonPrefixes ?? []).map((entry) => entry.Prefix));
+  }
+  return found;
+}
+
+const verbs = {
+  async repositories(box) {
+    return (await client(box).send(new s3.ListBucketsCommand({}))).Buckets.map((bucket) => bucket.Name);
+  },
+  async put(box, files) {
+    for (const [Key, path] of Object.entries(files)) {
+      await new Upload({ client: client(box), params: { Bucket: box.repo, Key, Body: fs.createReadStream(path) } }).done();
+    }
+  },
+  async get(box, files) {
+    for (const [Key, path] of Object.entries(files)) {
+      const answer = await client(box).send(new s3.GetObjectCommand({ Bucket: box.repo, Key }));
+      await pipeline(answer.Body, fs.createWriteStream(path));
+    }
+  },
+  async get_range(box, Key, first, count) {
+    const Range = `bytes=${first}-${first + count - 1}`;
+    return bytesOf((await client(box).send(new s3.GetObjectCommand({ Bucket: box.repo, Key, Range }))).Body);
+  },
+  list_directory: (box, Prefix) => list(box, { Prefix, Delimiter: "/" }),
+  list_all: (box, Prefix) => list(box, { Prefix }),
+  async rename(box, source, target) {
+    for (const key of await list(box, { Prefix: source })) {
+      const CopySource = encodeURI(`${box.repo}/${key}`);
+      await client(box).send(new s3.CopyObjectCommand({ Bucket: box.repo, Key: key.replace(source, target), CopySource }));
+      await client(box).send(new s3.DeleteObjectCommand({ Bucket: box.repo, Key: key }));
+    }
+  },
+  async delete(box, keys) {
+    for (let start = 0; start < keys.length; start += 1000) {
+      const Objects = keys.slice(start, start + 1000).map((Key) => ({ Key }));
+      const answer = await client(box).send(new s3.DeleteObjectsCommand({ Bucket: box.repo, Delete: { Objects } }));
+      if (answer.Errors?.length) throw new Error(JSON.stringify(answer.Errors));
+    }
+  },
+  async delete_directory(box, prefix) {
+    await verbs.delete(box, await list(box, { Prefix: prefix }));
+  },
+  presign: (box, Key) => getSignedUrl(client(box), new s3.GetObjectCommand({ Bucket: box.repo, Key }), { expiresIn: 3600 }),
+  async refused(box, Key, path) {
+    try {
+      await client(box).send(new s3.PutObjectCommand({ Bucket: box.repo, Key, Body: fs.readFileSync(path) }));
+    } catch (error) {
+      if (!(error instanceof s3.S3ServiceException) || error.name !== "MethodNotAllowed") throw error;
+      return error.message;
+    }
+    return null;
+  },
+};
+
+// A stream of known length but without a seekable source: aws-chunked inside HTTP chunks.
+verbs.also_streams = async (box) => {
+  const Body = require("node:stream").Readable.from([Buffer.alloc(100000, "a"), Buffer.alloc(50000, "b")]);
+  await client(box).send(new s3.PutObjectCommand({ Bucket: box.repo, Key: "dev/stream", Body, ContentLength: 150000 }));
+  const head = await client(box).send(new s3.HeadObjectCommand({ Bucket: box.repo, Key: "dev/stream" }));
+  if (head.ContentLength !== 150000) throw new Error(`${head.ContentLength} bytes`);
+};
+
+serve(verbs);

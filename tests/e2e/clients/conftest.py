@@ -1,0 +1,70 @@
+"""One repository and one running client at a time, for the checks of test_matrix.py."""
+
+import os
+import sys
+import uuid
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import client_matrix  # noqa: E402
+import proxies  # noqa: E402
+from bench import Bench  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def ends():
+    """{(client id, way, check): how it ended}"""
+    return {}
+
+
+@pytest.fixture(scope="session")
+def proxy(tarn, session_scratch):
+    server = proxies.Nginx(session_scratch / "nginx", tarn.url).start()
+    yield server
+    server.stop()
+
+
+class Running:
+    """The one client that runs, with its bench."""
+
+    def __init__(self, place):
+        self.place = place
+        self.key = None
+        self.pair = None
+
+    def get(self, client, way, make):
+        if self.key != (client.id, way):
+            self.stop()
+            repo = f"{client.id.replace('_', '-')}-{way}-{uuid.uuid4().hex[:8]}"
+            bench = make(repo, self.place / repo)
+            self.key, self.pair = (client.id, way), (bench, client_matrix.Child(client, bench.box))
+        return self.pair
+
+    def stop(self):
+        if self.pair:
+            self.pair[1].stop()
+        self.key = self.pair = None
+
+
+@pytest.fixture(scope="session")
+def running(session_scratch):
+    one = Running(session_scratch / "clients")
+    yield one
+    one.stop()
+
+
+@pytest.fixture
+def started(request, running, tarn):
+    """(bench, running client) of the parameter (client, way); the tests of one client follow each other."""
+    client, way = request.param
+    if client.needs and not os.path.exists(client.needs):
+        pytest.skip(f"{client.name} needs {client.needs}")
+
+    def make(repo, directory):
+        url, ca = (tarn.url, "") if way == "http" else request.getfixturevalue("proxy").reached(way)
+        return Bench(client, way, tarn, url, ca, repo, directory)
+
+    return running.get(client, way, make)

@@ -1,0 +1,54 @@
+"""DuckDB's httpfs: listings read as text, HEAD and ranged GETs."""
+
+import functools
+from pathlib import Path
+
+import duckdb
+import duckdb_extension_httpfs
+
+NAME = "duckdb 1.5.5"
+ENVIRONMENT = "analytics"
+HEAVY = True
+KIND = "tables"
+NOT_OFFERED = {"concurrent_appends": "files, no commits"}
+
+
+@functools.cache
+def database(box):
+    connection = duckdb.connect(config={"allow_unsigned_extensions": "false", "home_directory": box.scratch})
+    extension = next(Path(duckdb_extension_httpfs.__file__).parent.glob("extensions/*/httpfs.duckdb_extension"))
+    connection.execute(f"LOAD '{extension}'")
+    connection.execute(f"""CREATE SECRET (TYPE s3, KEY_ID '{box.access_key}', SECRET '{box.secret_key}',
+        REGION 'us-east-1', ENDPOINT '{box.address}', URL_STYLE 'path', USE_SSL false)""")
+    return connection
+
+
+def rows(count):
+    return f"SELECT range AS id, 'row ' || range AS label, range / 2 AS value, range % 4 AS part FROM range({count})"
+
+
+def write_table(box, place, count):
+    database(box).execute(f"COPY ({rows(count)}) TO 's3://{box.repo}/{place}/a.parquet'")
+
+
+def write_partitions(box, place, count):
+    database(box).execute(f"COPY ({rows(count)}) TO 's3://{box.repo}/{place}' (FORMAT parquet, PARTITION_BY (part))")
+
+
+def read_table(box, place):
+    found = database(box).execute(f"SELECT count(*), sum(id)::BIGINT FROM 's3://{box.repo}/{place}/**/*.parquet'")
+    return list(found.fetchone())
+
+
+def read_ids(box, place, first, end):
+    found = database(box).execute(
+        f"SELECT id FROM 's3://{box.repo}/{place}/*.parquet' WHERE id >= {first} AND id < {end} ORDER BY id")
+    return [row[0] for row in found.fetchall()]
+
+
+def refused(box, place, count):
+    try:
+        write_table(box, place, count)
+    except duckdb.Error as error:
+        return str(error)
+    return None

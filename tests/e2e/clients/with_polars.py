@@ -1,0 +1,47 @@
+"""polars (the object_store library): suffix ranges for the footer of parquet, CRC64NVME of what it writes."""
+
+import polars
+
+NAME = "polars 2.1.0"
+ENVIRONMENT = "analytics"
+HEAVY = True
+KIND = "tables"
+NOT_OFFERED = {"concurrent_appends": "files, no commits"}
+
+
+def options(box):
+    return {"aws_endpoint_url": box.url, "aws_region": "us-east-1", "aws_access_key_id": box.access_key,
+            "aws_secret_access_key": box.secret_key, "aws_allow_http": "true",
+            "aws_virtual_hosted_style_request": "false", "max_retries": 1}
+
+
+def rows(count):
+    ids = polars.int_range(count, eager=True)
+    return polars.DataFrame({"id": ids, "label": [f"row {n}" for n in range(count)], "value": ids / 2, "part": ids % 4})
+
+
+def write_table(box, place, count):
+    rows(count).write_parquet(f"s3://{box.repo}/{place}/a.parquet", storage_options=options(box))
+
+
+def write_partitions(box, place, count):
+    rows(count).write_parquet(f"s3://{box.repo}/{place}", partition_by="part", storage_options=options(box))
+
+
+def read_table(box, place):
+    found = polars.scan_parquet(f"s3://{box.repo}/{place}/**/*.parquet", storage_options=options(box)).select(
+        polars.len(), polars.col("id").sum()).collect()
+    return list(found.row(0))
+
+
+def read_ids(box, place, first, end):
+    found = polars.scan_parquet(f"s3://{box.repo}/{place}/*.parquet", storage_options=options(box))
+    return sorted(found.filter(polars.col("id").is_between(first, end, closed="left")).select("id").collect()["id"])
+
+
+def refused(box, place, count):
+    try:
+        write_table(box, place, count)
+    except OSError as error:
+        return str(error)
+    return None

@@ -1,0 +1,74 @@
+"""pyiceberg: manifests and metadata through pyarrow's file system, a catalog in SQLite."""
+
+import functools
+
+import pyarrow
+import pyarrow.compute as compute
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.expressions import And, GreaterThanOrEqual, LessThan
+from pyiceberg.table import StaticTable
+
+NAME = "pyiceberg 0.12.0"
+ENVIRONMENT = "tables"
+KIND = "tables"
+HEAVY = True
+NOT_OFFERED = {
+    "concurrent_appends": "its catalog decides who commits, not the object store",
+    "partitions": "rewrites need transforms of another package",
+    "from_tag": "metadata names its files by the branch they were written to",
+    "from_commit": "metadata names its files by the branch they were written to"}
+
+
+def properties(box):
+    return {"s3.endpoint": box.url, "s3.access-key-id": box.access_key, "s3.secret-access-key": box.secret_key,
+            "s3.region": "us-east-1"}
+
+
+@functools.cache
+def catalog(box):
+    found = SqlCatalog("tests", uri=f"sqlite:///{box.scratch}/catalog.db", warehouse=f"s3://{box.repo}/dev",
+                       **properties(box))
+    found.create_namespace("tests")
+    return found
+
+
+def rows(count):
+    return pyarrow.table({"id": range(count), "label": [f"row {n}" for n in range(count)],
+                          "value": [n / 2 for n in range(count)], "part": [n % 4 for n in range(count)]})
+
+
+def identifier(place):
+    return f"tests.{place.replace('/', '_').replace('.', '_')}"
+
+
+def write_table(box, place, count):
+    if catalog(box).table_exists(identifier(place)):
+        catalog(box).load_table(identifier(place)).overwrite(rows(count))
+    else:
+        catalog(box).create_table(identifier(place), schema=rows(1).schema,
+                                  location=f"s3://{box.repo}/{place}").append(rows(count))
+
+
+def read_table(box, place):
+    ids = catalog(box).load_table(identifier(place)).scan(selected_fields=("id",)).to_arrow()["id"]
+    return [len(ids), compute.sum(ids).as_py()]
+
+
+def read_ids(box, place, first, end):
+    found = catalog(box).load_table(identifier(place)).scan(
+        row_filter=And(GreaterThanOrEqual("id", first), LessThan("id", end)), selected_fields=("id",)).to_arrow()
+    return sorted(found["id"].to_pylist())
+
+
+def refused(box, place, count):
+    try:
+        write_table(box, place, count)
+    except OSError as error:
+        return str(error)
+    return None
+
+
+def also_reads_metadata_without_a_catalog(box):
+    write_table(box, "dev/static", 30)
+    location = catalog(box).load_table(identifier("dev/static")).metadata_location
+    assert StaticTable.from_metadata(location, properties(box)).scan().to_arrow().num_rows == 30

@@ -1,0 +1,76 @@
+"""What a client of tests/e2e/clients is told. Standard library only: see client_child.py."""
+
+import os
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+COMMAND_SECONDS = 120
+
+
+@dataclass(frozen=True)
+class Box:
+    """A server, keys for it, and a repository whose branch "main" belongs to this client."""
+
+    url: str  # with scheme
+    access_key: str
+    secret_key: str
+    repo: str
+    scratch: str  # an empty directory, also the home of programs
+    programs: str  # where the programs of the client's environment are
+    ca: str = ""  # with https: the file of the certificate authority
+
+    @property
+    def address(self):
+        """host:port"""
+        return self.url.partition("://")[2]
+
+    @property
+    def secure(self):
+        return self.url.startswith("https:")
+
+    def run(self, *words, fails=False, stdin=None, **environment):
+        """Runs a program, first looked for in the client's own environment; returns its stdout as bytes. `fails`: it
+        must end with another status than 0; returns stderr and stdout."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("TARN_", "AWS_"))}
+        path = f"{self.programs}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+        ended = subprocess.run([str(word) for word in words], input=stdin, capture_output=True, timeout=COMMAND_SECONDS,
+                               cwd=self.scratch, check=False, stdin=None if stdin is not None else subprocess.DEVNULL,
+                               env={**kept, "PATH": path, "HOME": self.scratch, **environment})
+        talk = ended.stderr + ended.stdout
+        if fails:
+            assert ended.returncode != 0, (words, "did not fail", talk)
+            return talk
+        assert ended.returncode == 0, (words, ended.returncode, talk.decode(errors="replace")[-2000:])
+        return ended.stdout
+
+    def tree(self, files):
+        """A new directory in which each key of {key: path} is a file, for programs that copy directories."""
+        top = Path(tempfile.mkdtemp(dir=self.scratch))
+        for key, path in files.items():
+            (top / key).parent.mkdir(parents=True, exist_ok=True)
+            os.link(path, top / key)
+        return top
+
+    def spread(self, files, download):
+        """For programs that copy directories: download(prefix, directory) fetches all below the last directory that
+        the keys of {key: path} share; then each file goes to its path."""
+        shared = os.path.commonpath([os.path.dirname(key) for key in files]) + "/"
+        top = Path(tempfile.mkdtemp(dir=self.scratch))
+        download(shared, top)
+        for key, path in files.items():
+            os.rename(top / key.removeprefix(shared), path)
+
+    def write(self, name, text):
+        """A file in the home of the client."""
+        file = Path(self.scratch) / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        return file
+
+    def keys_in_environment(self):
+        """The variables that AWS's own tools and many others read."""
+        return {"AWS_ACCESS_KEY_ID": self.access_key, "AWS_SECRET_ACCESS_KEY": self.secret_key,
+                "AWS_DEFAULT_REGION": "us-east-1", "AWS_REGION": "us-east-1",
+                **({"AWS_CA_BUNDLE": self.ca} if self.ca else {})}
