@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "core/base/error.h"
 
@@ -15,6 +16,8 @@ constexpr size_t kChunkLineBytesMax = 8 * 1024;
 constexpr size_t kSkipStepBytes = 16 * 1024;
 constexpr std::chrono::milliseconds kSkipIdle{
     2'000};  // an unread body must not hold a thread for long
+
+constexpr std::array<std::string_view, 1> kContinue{"HTTP/1.1 100 Continue\r\n\r\n"};
 
 class Handle final : public BodySource {
  public:
@@ -39,11 +42,16 @@ RequestBody::RequestBody(const RequestHead& head, Socket& socket, InputBuffer& i
   finished_ = !chunked_ && left_ == 0;
   // Bytes that came behind the head show that the client does not wait. Source: RFC 9110,
   // section 10.1.1.
-  continue_wanted_ = head.expects_continue && !finished_ && input_.unused().empty();
+  continue_wanted_ = head.expects_continue && input_.unused().empty();
 }
 
 std::unique_ptr<BodySource> RequestBody::handle() {
-  return finished_ ? empty_body() : std::make_unique<Handle>(*this);
+  if (!finished_) return std::make_unique<Handle>(*this);
+  // An empty body needs no asking, but botocore before 1.36 misreads the answer to the request that
+  // follows on the connection when an expected 100 did not come. A send that fails, fails again
+  // with the answer.
+  if (std::exchange(continue_wanted_, false)) send_all(socket_, kContinue, false, patience_);
+  return empty_body();
 }
 
 size_t RequestBody::read(std::span<char> out) {
@@ -62,8 +70,7 @@ size_t RequestBody::read(std::span<char> out) {
 void RequestBody::ask_to_continue() {
   if (!continue_wanted_) return;
   continue_wanted_ = false;
-  const std::array<std::string_view, 1> pieces{"HTTP/1.1 100 Continue\r\n\r\n"};
-  if (!send_all(socket_, pieces, false, patience_)) fail_closed();
+  if (!send_all(socket_, kContinue, false, patience_)) fail_closed();
 }
 
 void RequestBody::fail_closed() {

@@ -225,6 +225,16 @@ TEST(Server, RefusesWithoutAskingToContinue) {
   EXPECT_TRUE(client.ends_within(milliseconds(1000)));
 }
 
+TEST(Server, ContinuesAnEmptyBodyThatWasAnnounced) {
+  const auto server = serve(echo);
+  RawClient client(server->port());
+  client.send(head("PUT /x", "Content-Length: 0\r\nExpect: 100-continue\r\n"));
+  EXPECT_EQ(client.read_answer().value().status, 100);
+  EXPECT_EQ(client.read_answer().value().body, "PUT /x ");
+  client.send(head("GET /y"));
+  EXPECT_EQ(client.read_answer().value().body, "GET /y ");
+}
+
 TEST(Server, DoesNotAskForABodyThatHasCome) {
   const auto server = serve(echo);
   RawClient client(server->port());
