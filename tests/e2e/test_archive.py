@@ -9,6 +9,7 @@ import subprocess
 import tarfile
 import time
 import zipfile
+from types import SimpleNamespace
 
 import clients
 import pytest
@@ -103,7 +104,7 @@ def test_what_is_refused(rest, repo, put, archive):
     assert len(members(archive(paths=["a/x"] * 20_000))) == 20_000
     huge = archive(paths=["a/" + "x" * 1000] * 20_000)
     assert huge.status_code in (400, 413), huge.text
-    anonymous = clients.Rest(type("S", (), {"url": rest.url.removesuffix("/api/v1")}), credentials=False)
+    anonymous = clients.Rest(SimpleNamespace(url=rest.url.removesuffix("/api/v1")), credentials=False)
     assert anonymous("POST", f"/repositories/{repo.id}/refs/main/objects/archive", json={"paths": ["a/x"]}).status_code == 401
 
 
@@ -114,6 +115,24 @@ def test_names_that_leave_the_directory_are_refused(put, archive, path):
     for answer in (archive(prefix="d/"), archive(paths=["d/good", path]), archive(prefix="d/", format="zip")):
         assert (answer.status_code, answer.headers.get("X-Tarn-Error")) == (400, "unsafe_name"), (path, answer.text)
     assert members(archive(paths=["d/good"])) == [("d/good", b"g")]
+
+
+def test_who_may_not_read_one_object_gets_nothing(tarn, rest, repo, put):
+    for path in ("d/a", "d/secret/b"):
+        put(path, b"x")
+    user = f"archive-{repo.id[-12:]}"
+    resource = f"arn:lakefs:fs:::repository/{repo.id}"
+    statements = [{"effect": "allow", "action": ["fs:*"], "resource": "*"},
+                  {"effect": "deny", "action": ["fs:ReadObject"], "resource": f"{resource}/object/d/secret/*"}]
+    for path, body in (("/auth/users", {"id": user}), ("/auth/policies", {"id": user, "statement": statements})):
+        assert rest("POST", path, json=body).status_code == 201
+    assert rest("PUT", f"/auth/users/{user}/policies/{user}").status_code == 201
+    keys = rest("POST", f"/auth/users/{user}/credentials").json()
+    ask = clients.Rest(SimpleNamespace(url=tarn.url, access_key=keys["access_key_id"], secret_key=keys["secret_access_key"]))
+    url = f"/repositories/{repo.id}/refs/main/objects/archive"
+    for refused in (ask("GET", url, params={"prefix": "d/"}), ask("POST", url, json={"paths": ["d/a", "d/secret/b"]})):
+        assert (refused.status_code, refused.headers["X-Tarn-Error"]) == (401, "insufficient_permissions")
+    assert members(ask("POST", url, json={"paths": ["d/a"]})) == [("d/a", b"x")]
 
 
 def test_an_absolute_name_is_refused(put, archive):
