@@ -222,6 +222,7 @@ def test_memory_is_bounded_and_a_client_that_leaves_is_let_go(scratch_dir, long_
             digest.update(piece)
             peak = max(peak, rss_bytes(server.process.pid))
     assert received == int(answer.headers["Content-Length"]) > times * len(block)
+    print(f"{received // MIB} MiB in one archive: the server grew by {(peak - before) / MIB:.1f} MiB")
     assert peak - before < 64 * MIB, (before, peak)
     # Clients that leave in the middle, more than there are workers: the next is still served.
     for _ in range(80):
