@@ -98,7 +98,8 @@ http::Response archive_prefix(const Context& context, Call& call) {
                             " objects; take parts of the prefix"));
     }
     call.demand(auth::Action::kReadObject,
-                auth::object_arn(repository.str(), call.path("ref"), prefix.substr(0, folder_end) + object->name));
+                auth::object_arn(repository.str(), call.path("ref"),
+                                 prefix.substr(0, folder_end) + object->name));
     return object;
   });
   if (count == 0) throw_missing(prefix);
