@@ -59,6 +59,7 @@ TEST(Errors, KnowsTheReasonsS3HasACodeFor) {
       {ErrorCode::kInvalidArgument, "invalid_part", {"InvalidPart", 400}},
       {ErrorCode::kInvalidArgument, "invalid_part_order", {"InvalidPartOrder", 400}},
       {ErrorCode::kInvalidArgument, "entity_too_small", {"EntityTooSmall", 400}},
+      {ErrorCode::kInvalidArgument, "size_mismatch", {"InvalidRequest", 400}},
       {ErrorCode::kInvalidArgument, "malformed_parts", {"MalformedXML", 400}},
       {ErrorCode::kInvalidArgument, "bad_digest", {"BadDigest", 400}},
       {ErrorCode::kInvalidArgument, "key_too_long", {"KeyTooLongError", 400}},

@@ -52,6 +52,13 @@ std::optional<Checksum> join_checksums(std::string_view algorithm, JoinedKind ki
                   static_cast<uint32_t>(parts.size())};
 }
 
+std::optional<Checksum> join_any_crc(std::span<const versioning::UploadedPart> parts) {
+  for (const std::string_view algorithm : {"crc64nvme", "crc32c", "crc32"}) {
+    if (auto joined = join_checksums(algorithm, JoinedKind::kFullObject, parts)) return joined;
+  }
+  return std::nullopt;
+}
+
 bool agrees(const Checksum& given, const Checksum& joined) {
   if (given.composite) return given == joined;
   return given.algorithm == joined.algorithm && given.digest == joined.digest;

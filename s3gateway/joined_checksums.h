@@ -19,6 +19,9 @@ enum class JoinedKind { kComposite, kFullObject };
 std::optional<Checksum> join_checksums(std::string_view algorithm, JoinedKind kind,
                                        std::span<const versioning::UploadedPart> parts);
 
+/// A checksum of the whole object that nobody asked for: of the first CRC that every part has.
+std::optional<Checksum> join_any_crc(std::span<const versioning::UploadedPart> parts);
+
 /// Whether a client's checksum of the whole object is the joined one. Some clients leave the "-N"
 /// off a composite one.
 bool agrees(const Checksum& given, const Checksum& joined);

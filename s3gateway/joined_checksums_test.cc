@@ -51,6 +51,16 @@ TEST(JoinedChecksums, SayNothingWhereTheyCannot) {
   EXPECT_EQ(join_checksums("crc32", JoinedKind::kComposite, lacking), std::nullopt);
 }
 
+TEST(JoinedChecksums, ThatNobodyAskedForAreOfTheWholeByACrcThatAllPartsHave) {
+  EXPECT_EQ(join_any_crc(kParts), join_checksums("crc64nvme", JoinedKind::kFullObject, kParts));
+  std::vector<UploadedPart> lacking = kParts;
+  lacking[1].checksums.erase(lacking[1].checksums.begin() + 1);
+  EXPECT_EQ(join_any_crc(lacking), join_checksums("crc32", JoinedKind::kFullObject, kParts));
+  lacking[2].checksums.erase(lacking[2].checksums.begin());
+  EXPECT_EQ(join_any_crc(lacking), std::nullopt);
+  EXPECT_EQ(join_any_crc({}), std::nullopt);
+}
+
 TEST(JoinedChecksums, AgreeWithClientsThatLeaveTheNumberOfPartsOff) {
   const Checksum composite{"crc32", true, "abcd", 2};
   const Checksum full{"crc32", false, "abcd", 0};

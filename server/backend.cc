@@ -59,7 +59,8 @@ struct Backend::Parts {
         directory(pool, master_key),
         assembly(pool, *stores, clock,
                  {.node_cache_bytes = config.cache_node_bytes,
-                  .link_key = derived_key(master_key, "tarn physical address tokens")}) {}
+                  .link_key = derived_key(master_key, "tarn physical address tokens"),
+                  .multipart_lifetime = std::chrono::hours(config.upload_multipart_hours)}) {}
 
   SystemClock clock;
   std::string master_key;

@@ -90,6 +90,8 @@ constexpr ConfigKey kKeys[] = {
      "Memory for the manifest nodes of commits; a quarter is kept for inner nodes."},
     {"jobs.workers", TARN_AT(job_workers), "Imports this server runs at once."},
     {"upload.bytes_max", TARN_AT(upload_bytes_max), "Bytes of one REST upload; beyond: 413."},
+    {"upload.multipart_hours", TARN_AT(upload_multipart_hours),
+     "How long a multipart upload that was neither completed nor aborted keeps its parts."},
     {"auth.setup", TARN_AT(auth_setup),
      "start: the first start makes user admin. http: nobody is made, and whoever first calls POST "
      "/api/v1/setup_lakefs becomes administrator."},
@@ -331,6 +333,7 @@ void check_numbers(const Config& config) {
   if (config.http.workers == 0) refuse("http.workers", "must be at least 1");
   if (config.http.connections_max == 0) refuse("http.connections_max", "must be at least 1");
   if (config.db_connections < 2) refuse("db.connections", "must be at least 2");
+  if (config.upload_multipart_hours == 0) refuse("upload.multipart_hours", "must be at least 1");
 }
 
 }  // namespace

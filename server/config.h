@@ -57,6 +57,7 @@ struct Config {
   uint64_t cache_node_bytes = uint64_t{256} << 20;
   uint32_t job_workers = 2;
   uint64_t upload_bytes_max = uint64_t{5} << 40;
+  uint32_t upload_multipart_hours = 7 * 24;
 
   std::string auth_setup = "start";
   std::string auth_presign = "on";

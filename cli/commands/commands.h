@@ -27,11 +27,12 @@ void add_op_commands(CommandTree& tree);
 void add_revert_commands(CommandTree& tree);
 void add_checkout_path_command(CommandTree& tree);
 void add_import_commands(CommandTree& tree);
-void add_fs_commands(CommandTree& tree);  ///< with the four below
+void add_fs_commands(CommandTree& tree);  ///< with the five below
 void add_fs_copy_commands(CommandTree& tree);
 void add_fs_upload_command(CommandTree& tree);
 void add_fs_download_command(CommandTree& tree);
 void add_fs_stage_command(CommandTree& tree);
+void add_fs_archive_command(CommandTree& tree);
 void add_auth_commands(CommandTree& tree);  ///< with the four below
 void add_auth_user_commands(CommandTree& tree);
 void add_auth_group_commands(CommandTree& tree);

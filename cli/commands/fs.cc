@@ -192,6 +192,7 @@ void add_fs_commands(CommandTree& tree) {
   add_fs_stage_command(tree);
   add_fs_upload_command(tree);
   add_fs_download_command(tree);
+  add_fs_archive_command(tree);
   tree.add<Remove>("fs rm", "Delete objects from a branch; commits keep them", declare_rm, rm);
 }
 

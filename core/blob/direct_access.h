@@ -1,4 +1,5 @@
-// What a store lets clients do without a server in between: URLs that carry their own permission.
+// What a store lets clients do without a server in between: URLs that carry their own permission;
+// and what such a store knows of its objects beside.
 #pragma once
 
 #include <chrono>
@@ -7,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/time.h"
 #include "core/blob/blob_store.h"
@@ -46,6 +48,12 @@ struct DirectSource {
   std::string_view if_etag = {};  ///< "" = whatever is there
 };
 
+/// A digest of a whole object that the store keeps.
+struct StoredDigest {
+  std::string algorithm;  ///< "crc64nvme"
+  std::string text;       ///< base64, with "-N" for one over the digests of N parts
+};
+
 /// Of one bucket. Safe from any thread; lives as long as its store. Throws what BlobStore throws.
 class DirectAccess {
  public:
@@ -55,6 +63,10 @@ class DirectAccess {
   virtual std::string url_to_read(const DirectRead& read, const UrlTerms& terms) const = 0;
   virtual std::string url_to_write(std::string_view key, const UrlTerms& terms) const = 0;
   virtual std::string url_to_write_part(const DirectPart& part, const UrlTerms& terms) const = 0;
+
+  /// Digests that the store has of `key` while its etag is `if_etag`; none of an object that is not
+  /// there, may not be read or has another etag.
+  virtual std::vector<StoredDigest> digests(std::string_view key, std::string_view if_etag) = 0;
 
   /// The id of a new upload in parts.
   virtual std::string begin_upload(std::string_view key) = 0;

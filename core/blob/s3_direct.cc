@@ -72,6 +72,19 @@ std::string S3Direct::url_to_write_part(const DirectPart& part, const UrlTerms& 
   return bucket_.presigned_url(part_request("upload_part", part), terms);
 }
 
+std::vector<StoredDigest> S3Direct::digests(std::string_view key, std::string_view if_etag) {
+  S3Request request{.operation = "head", .method = "HEAD", .key = bucket_.whole_key(key)};
+  request.headers.add("x-amz-checksum-mode", "ENABLED");
+  const S3Answer answer = bucket_.send(request);
+  if (!answer.ok() || unquoted_etag(answer.headers.get("ETag")) != if_etag) return {};
+  std::vector<StoredDigest> out;
+  for (const char* algorithm : {"crc32", "crc32c", "crc64nvme", "sha1", "sha256"}) {
+    const std::string_view text = answer.headers.get(str_cat("x-amz-checksum-", algorithm));
+    if (!text.empty()) out.push_back({algorithm, std::string(text)});
+  }
+  return out;
+}
+
 std::string S3Direct::begin_upload(std::string_view key) {
   const S3Request request{.operation = "create_upload",
                           .method = "POST",

@@ -1,5 +1,6 @@
 #include "core/meta/part_lists.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/base/str_cat.h"
@@ -9,6 +10,8 @@ namespace tarn::meta {
 namespace {
 
 constexpr uint8_t kFormat = 1;
+constexpr uint8_t kFormatWithOwners =
+    2;  // as 1; behind each part its owner's id, 0 = the list's own
 constexpr size_t kMd5Bytes = 16;
 constexpr size_t kCachedListsMax = 256;  // at most 10,000 parts each
 
@@ -20,7 +23,9 @@ constexpr db::Query kSelect{"part_lists_select_body",
 }  // namespace
 
 std::string encode_parts(const PartList& parts) {
-  std::string out(1, static_cast<char>(kFormat));
+  const bool owned = std::any_of(parts.begin(), parts.end(),
+                                 [](const StoredPart& part) { return part.owner.has_value(); });
+  std::string out(1, static_cast<char>(owned ? kFormatWithOwners : kFormat));
   put_varint(out, parts.size());
   for (const StoredPart& part : parts) {
     TARN_CHECK(part.md5.size() == kMd5Bytes);
@@ -32,13 +37,15 @@ std::string encode_parts(const PartList& parts) {
     holder.set_checksums(part.checksums);
     const std::string* sums = holder.extra(ExtraTag::kChecksums);
     put_bytes(out, sums ? std::string_view(*sums) : std::string_view());
+    if (owned) put_varint(out, part.owner ? static_cast<uint64_t>(*part.owner) : 0);
   }
   return out;
 }
 
 PartList decode_parts(std::string_view bytes) {
   WireReader in(bytes, "part list");
-  if (in.u8() != kFormat) in.fail("has an unknown format");
+  const uint8_t format = in.u8();
+  if (format != kFormat && format != kFormatWithOwners) in.fail("has an unknown format");
   PartList parts;
   const uint64_t count = in.varint();
   for (uint64_t i = 0; i < count; ++i) {
@@ -51,6 +58,8 @@ PartList decode_parts(std::string_view bytes) {
     Entry holder;
     holder.set_extra(ExtraTag::kChecksums, std::string(in.bytes()));
     part.checksums = holder.checksums();
+    const uint64_t owner = format == kFormatWithOwners ? in.varint() : 0;
+    if (owner != 0) part.owner = static_cast<RepositoryId>(owner);
     parts.push_back(std::move(part));
   }
   in.expect_end();

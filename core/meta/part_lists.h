@@ -5,6 +5,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct StoredPart {
   uint64_t size_bytes = 0;
   std::string md5;  ///< 16 bytes
   OwnAddress address;
+  /// Whose bytes they are; absent: of the repository that the list belongs to.
+  std::optional<RepositoryId> owner{};
   Instant modified{};
   std::vector<Checksum> checksums;
 };

@@ -41,8 +41,10 @@ constexpr db::Query kSelectPage{"uploads_select_page", "SELECT " TARN_UPLOAD_COL
     AND substring(f.full_key FOR length($2::bytea)) = $2 AND (f.full_key, u.upload_id) > ($3, $4)
   ORDER BY f.full_key, u.upload_id LIMIT $5)sql"};
 
-constexpr db::Query kSweep{"uploads_delete_expired",
-                           "DELETE FROM uploads WHERE expires_at < clock_timestamp()"};
+constexpr db::Query kSweep{"uploads_delete_expired", R"sql(
+  DELETE FROM uploads WHERE upload_id IN (
+    SELECT upload_id FROM uploads WHERE expires_at < clock_timestamp()
+    ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED))sql"};
 
 UploadRow upload_from(const db::Rows& rows, size_t row) {
   UploadRow u;
@@ -71,13 +73,12 @@ std::string new_upload_id(Instant now) {
 UploadRow Uploads::create_multipart(UploadRow row) {
   row.created = clock_.now();
   row.id = new_upload_id(row.created);
-  constexpr int64_t kSeconds = std::chrono::seconds(kMultipartLifetime).count();
-  pool_.run(
-      kInsert,
-      {row.id, "multipart", static_cast<int32_t>(row.repository), static_cast<int32_t>(row.branch),
-       row.branch_name.str(), db::Bytes{row.key.str()}, db::Bytes{row.entry}, row.owner,
-       row.checksum_algorithm, row.checksum_type, to_millis(row.created), kSeconds},
-      db::Pool::Retry::kWrite);
+  pool_.run(kInsert,
+            {row.id, "multipart", static_cast<int32_t>(row.repository),
+             static_cast<int32_t>(row.branch), row.branch_name.str(), db::Bytes{row.key.str()},
+             db::Bytes{row.entry}, row.owner, row.checksum_algorithm, row.checksum_type,
+             to_millis(row.created), static_cast<int64_t>(multipart_lifetime_.count())},
+            db::Pool::Retry::kWrite);
   return row;
 }
 
@@ -138,6 +139,9 @@ void Uploads::create_link(RepositoryId repository, const Branch& branch, const K
             db::Pool::Retry::kWrite);
 }
 
-uint64_t Uploads::sweep() { return pool_.run(kSweep, {}, db::Pool::Retry::kWrite).affected(); }
+uint64_t Uploads::sweep() {
+  return pool_.run(kSweep, {static_cast<int64_t>(kSweptUploadsMax)}, db::Pool::Retry::kWrite)
+      .affected();
+}
 
 }  // namespace tarn::meta

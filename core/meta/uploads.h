@@ -14,8 +14,8 @@
 
 namespace tarn::meta {
 
-/// An open multipart upload keeps its parts for this long.
-constexpr std::chrono::hours kMultipartLifetime{24 * 7};
+/// Uploads that one sweep removes: each may have 10,000 parts.
+constexpr uint32_t kSweptUploadsMax = 100;
 
 struct UploadRow {
   std::string id;
@@ -38,7 +38,8 @@ struct NumberedPart {
 /// Safe from any thread.
 class Uploads {
  public:
-  Uploads(db::Pool& pool, const Clock& clock) : pool_(pool), clock_(clock) {}
+  Uploads(db::Pool& pool, const Clock& clock, std::chrono::seconds multipart_lifetime)
+      : pool_(pool), clock_(clock), multipart_lifetime_(multipart_lifetime) {}
 
   /// Fills in id and created time.
   UploadRow create_multipart(UploadRow row);
@@ -55,12 +56,14 @@ class Uploads {
   /// A handed-out address is a floor for collection until it expires.
   void create_link(RepositoryId repository, const Branch& branch, const Key& key,
                    const OwnAddress& address, std::chrono::hours lifetime);
-  /// Removes what has expired; returns how many.
+  /// Removes what has expired, at most kSweptUploadsMax; returns how many. Servers that sweep at
+  /// once take different ones.
   uint64_t sweep();
 
  private:
   db::Pool& pool_;
   const Clock& clock_;
+  const std::chrono::seconds multipart_lifetime_;
 };
 
 }  // namespace tarn::meta

@@ -46,7 +46,7 @@ struct Assembly::Parts {
         nodes(pool, options.node_cache_bytes),
         summaries(pool, options.node_cache_bytes / kNodesPerSummaryBytes),
         staging(pool, writer),
-        uploads(pool, clock),
+        uploads(pool, clock, options.multipart_lifetime),
         part_lists(pool),
         jobs(pool, clock),
         pull_requests(pool),
@@ -93,10 +93,10 @@ Engine& Assembly::engine() { return parts_->engine; }
 void Assembly::heartbeat() { parts_->writer.heartbeat(); }
 
 bool Assembly::sweep() {
-  parts_->uploads.sweep();
+  const bool more_uploads = parts_->uploads.sweep() == meta::kSweptUploadsMax;
   parts_->jobs.sweep(kEndedJobsKept);
   meta::Operations(parts_->engine.pool, parts_->engine.clock).sweep(kEndedJobsKept);
-  return parts_->staging.sweep_retired(kRetiredGrace, kSweepRowsMax) > 0;
+  return parts_->staging.sweep_retired(kRetiredGrace, kSweepRowsMax) > 0 || more_uploads;
 }
 
 }  // namespace tarn::versioning

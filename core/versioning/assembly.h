@@ -15,6 +15,8 @@ constexpr std::chrono::seconds kHeartbeatInterval{20};
 struct AssemblyOptions {
   size_t node_cache_bytes = 256 * 1024 * 1024;
   std::string link_key;  ///< 32 bytes, the same in every server of one database
+  /// How long an open multipart upload keeps its parts.
+  std::chrono::seconds multipart_lifetime = std::chrono::hours{24 * 7};
 };
 
 /// Owns the SQL stores and registers this process as a writer; takes the row away when destroyed.

@@ -11,12 +11,16 @@
 #include "core/meta/staging.h"
 #include "core/meta/uploads.h"
 #include "core/meta/writer.h"
+#include "core/versioning/foreign_copy.h"
 #include "core/versioning/object_writer.h"
+#include "core/versioning/part_digests.h"
 #include "core/versioning/repositories.h"
 #include "core/versioning/stage.h"
 
 namespace tarn::versioning {
 namespace {
+
+constexpr size_t kMd5Bytes = 16;
 
 [[noreturn]] void throw_no_upload() {
   throw Error(ErrorCode::kNotFound, "no_such_upload",
@@ -110,8 +114,39 @@ std::string joined_etag(const meta::PartList& parts) {
 
 /// One part needs no list: its bytes are the object.
 Address join(Engine& engine, const Repository& repository, const meta::PartList& parts) {
-  if (parts.size() == 1) return parts[0].address;
+  if (parts.size() == 1) {
+    const meta::StoredPart& part = parts[0];
+    if (part.owner) return ForeignAddress{*part.owner, part.address};
+    return part.address;
+  }
   return PartListAddress{engine.part_lists.insert(repository.id, parts)};
+}
+
+/// The whole of an object as a part, its bytes where they are; nullopt when they have to be read:
+/// the part's etag is their MD5.
+std::optional<meta::StoredPart> referenced_part(Engine& engine, const MultipartUpload& upload,
+                                                const FoundObject& source, blob::ByteRange range) {
+  const Entry& entry = source.entry;
+  if (range.offset != 0 || range.length != entry.size_bytes || range.length == 0) return {};
+  const std::optional<std::string> md5 = from_hex(entry.etag);
+  if (!md5 || md5->size() != kMd5Bytes) return {};
+  meta::StoredPart part;
+  for (Checksum& checksum : entry.checksums()) {
+    if (!checksum.composite) part.checksums.push_back(std::move(checksum));
+  }
+  const std::string& wanted = upload.checksum_algorithm;
+  if (!wanted.empty() &&
+      std::none_of(part.checksums.begin(), part.checksums.end(),
+                   [&](const Checksum& checksum) { return checksum.algorithm == wanted; })) {
+    return {};
+  }
+  const auto bytes = share_bytes(engine, source.repository, upload.repository, entry);
+  if (!bytes) return {};
+  part.size_bytes = range.length;
+  part.md5 = *md5;
+  part.address = bytes->own;
+  part.owner = bytes->owner;
+  return part;
 }
 
 }  // namespace
@@ -160,29 +195,24 @@ UploadedPart copy_part(Engine& engine, const MultipartUpload& upload, uint32_t n
                        const FoundObject& source, blob::ByteRange range) {
   check_part_number(number);
   const meta::Writer::Operation operation(engine.writer);
+  if (auto part = referenced_part(engine, upload, source, range)) {
+    return keep_part(engine, upload, number, *std::move(part));
+  }
   meta::StoredPart part;
   part.size_bytes = range.length;
-  const auto* own = std::get_if<OwnAddress>(&source.entry.address);
-  const bool whole = range.offset == 0 && range.length == source.entry.size_bytes;
-  if (own && whole && source.repository.id == upload.repository.id &&
-      source.entry.etag.size() == 32) {
-    part.address = *own;
-    part.md5 = from_hex(source.entry.etag).value_or("");
-    part.checksums = source.entry.checksums();
-    return keep_part(engine, upload, number, std::move(part));
-  }
   const auto reader = open_object(engine, source.repository, source.entry, range);
-  Digest digest(DigestAlgorithm::kMd5);
+  PartDigests digests(upload.checksum_algorithm);
   part.address = write_object(
                      engine, upload.repository,
                      [&](std::span<char> out) {
                        const size_t got = reader->read(out);
-                       digest.update(std::string_view(out.data(), got));
+                       digests.update(std::string_view(out.data(), got));
                        return got;
                      },
                      range.length)
                      .address;
-  part.md5 = digest.finish();
+  part.md5 = digests.md5();
+  part.checksums = {digests.checksum()};
   return keep_part(engine, upload, number, std::move(part));
 }
 

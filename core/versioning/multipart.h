@@ -52,8 +52,10 @@ MultipartUpload get_multipart(Engine& engine, const RepositoryName& repository,
 /// Replaces a part of the same number.
 UploadedPart put_part(Engine& engine, const MultipartUpload& upload, uint32_t number,
                       UploadBody& body, std::optional<uint64_t> size_hint);
-/// A part that is a range of an existing object, by copying its bytes through the server only when
-/// the object's bytes cannot be referenced as they are (a sub-range, or bytes Tarn does not own).
+/// A part that is a range of an existing object, of this or another repository. Bytes move through
+/// the server only when they cannot be referenced as they are: of a sub-range, of an object in
+/// parts, of bytes Tarn does not own, and of objects without the checksum that the upload was
+/// created for.
 UploadedPart copy_part(Engine& engine, const MultipartUpload& upload, uint32_t number,
                        const FoundObject& source, blob::ByteRange range);
 

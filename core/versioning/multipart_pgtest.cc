@@ -4,6 +4,8 @@
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
+#include "core/meta/uploads.h"
+#include "core/versioning/merge.h"
 #include "core/versioning/multipart.h"
 #include "tests/support/repository_test.h"
 
@@ -103,6 +105,60 @@ TEST_F(Multipart, AnUploadBelongsToItsKeyAndDiesWithItsBranch) {
   delete_branch(*engine, repo, BranchName("dev"), false);
   engine.branch(repo, "dev", "main");
   EXPECT_FALSE(found("dev", "k"));
+}
+
+TEST_F(Multipart, AbandonedUploadsEndAndAreSweptByServersTogether) {
+  AssemblyOptions options{64 << 20, std::string(32, 'k'), std::chrono::seconds(0)};
+  Assembly brief(engine.pool, engine.stores, engine.clock, options);
+  const MultipartUpload kept = begin("kept");
+  part(kept, 1, "x");
+  const UploadTarget target =
+      check_upload(brief.engine(), repo, BranchName("main"), Key("gone"), false, {});
+  std::string last;
+  for (uint32_t i = 0; i < meta::kSweptUploadsMax + 1; ++i) {
+    last = create_multipart(brief.engine(), target, {"tester", {}, "", ""}).upload_id;
+  }
+  // It has ended before anybody sweeps.
+  EXPECT_THROW(get_multipart(*engine, repo, BranchName("main"), Key("gone"), last), Error);
+  EXPECT_TRUE(brief.sweep()) << "one sweep has a limit";
+  engine.parts().sweep();
+  EXPECT_EQ((*engine).uploads.sweep(), 0u);
+  EXPECT_EQ(list_multiparts(*engine, repo, "", {"", ""}, 10).items.size(), 1u);
+  EXPECT_EQ(list_parts(*engine, kept, 0, 10).items.size(), 1u);
+}
+
+TEST_F(Multipart, ACompletedObjectSurvivesMergesAndItsBranch) {
+  engine.put(repo, "main", "first", "1");
+  engine.commit(repo, "main");
+  engine.branch(repo, "dev", "main");
+  const UploadTarget target = check_upload(*engine, repo, BranchName("dev"), Key("big"), false, {});
+  const MultipartUpload upload = create_multipart(*engine, target, {"tester", {}, "", ""});
+  const std::string one = part(upload, 1, large);
+  const std::string two = part(upload, 2, "tail");
+  const size_t objects = engine.store->list("lake/data/", "", 1000).items.size();
+  const Entry made =
+      complete_multipart(*engine, upload, {{{1, one, {}}, {2, two, {}}}, {}, {}, {}});
+  const auto same_at = [&](const std::string& ref) {
+    const FoundObject found = get_object(*engine, repo, ref, Key("big"));
+    EXPECT_EQ(found.entry.etag, made.etag) << ref;
+    EXPECT_EQ(found.entry.address, made.address) << ref;
+    EXPECT_EQ(physical_address(*engine, found.repository, found.entry),
+              physical_address(*engine, found.repository, made))
+        << ref;
+    const std::vector<UploadedPart> parts = parts_of(*engine, found.entry);
+    ASSERT_EQ(parts.size(), 2u) << ref;
+    EXPECT_EQ(parts[1].etag, two);
+    EXPECT_EQ(engine.read(repo, ref, "big"), large + "tail") << ref;
+  };
+  same_at("dev");
+  engine.commit(repo, "dev");
+  same_at("dev");
+  const auto merged = merge_into(*engine, repo, "dev", BranchName("main"), {});
+  ASSERT_TRUE(std::holds_alternative<Commit>(merged));
+  delete_branch(*engine, repo, BranchName("dev"), false);
+  same_at("main");
+  same_at("main@");
+  EXPECT_EQ(engine.store->list("lake/data/", "", 1000).items.size(), objects);
 }
 
 TEST_F(Multipart, ListsAreOrderedAndPaged) {

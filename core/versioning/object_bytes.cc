@@ -27,6 +27,10 @@ std::string own_url(const Repository& repository, const OwnAddress& address) {
   return str_cat(repository.storage_namespace, "/", relative_path(address));
 }
 
+std::string part_url(Engine& engine, const Repository& repository, const meta::StoredPart& part) {
+  return own_url(part.owner ? engine.repositories.get(*part.owner) : repository, part.address);
+}
+
 std::unique_ptr<blob::BlobReader> open_url(Engine& engine, const std::string& url,
                                            blob::ByteRange range, std::string_view if_etag) {
   const blob::Located at = engine.stores.locate(url);
@@ -69,7 +73,7 @@ class PartsReader final : public blob::BlobReader {
     if (at_ >= parts_->size()) throw_bytes_missing();
     const meta::StoredPart& part = (*parts_)[at_];
     const uint64_t length = std::min(part.size_bytes - skip_, left_);
-    current_ = open_url(engine_, own_url(repository_, part.address), {skip_, length}, {});
+    current_ = open_url(engine_, part_url(engine_, repository_, part), {skip_, length}, {});
   }
 
   Engine& engine_;
@@ -112,7 +116,7 @@ std::string physical_address(Engine& engine, const Repository& repository, const
   }
   if (const auto* list = std::get_if<PartListAddress>(&entry.address)) {
     const auto parts = engine.part_lists.get(list->id);
-    return parts->empty() ? std::string() : own_url(repository, parts->front().address);
+    return parts->empty() ? std::string() : part_url(engine, repository, parts->front());
   }
   return std::get<ExternalAddress>(entry.address).url;
 }

@@ -57,7 +57,12 @@ std::vector<versioning::UploadedPart> named_parts(Call& call,
 void settle_checksum(Call& call, const versioning::MultipartUpload& upload,
                      versioning::Completion& completion) {
   const std::vector<Checksum> given = std::exchange(completion.checksums, {});
-  if (given.empty() && upload.checksum_algorithm.empty()) return;
+  if (given.empty() && upload.checksum_algorithm.empty()) {
+    if (auto joined = join_any_crc(named_parts(call, upload, completion))) {
+      completion.checksums = {*std::move(joined)};
+    }
+    return;
+  }
   const std::string algorithm =
       upload.checksum_algorithm.empty() ? given.front().algorithm : upload.checksum_algorithm;
   const bool full =

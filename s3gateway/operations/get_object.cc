@@ -7,6 +7,7 @@
 #include "core/versioning/direct_upload.h"
 #include "core/versioning/multipart.h"
 #include "core/versioning/objects.h"
+#include "core/versioning/source_checksums.h"
 #include "s3gateway/checksums.h"
 #include "s3gateway/errors.h"
 #include "s3gateway/list_query.h"
@@ -31,6 +32,7 @@ constexpr std::string_view kEmptyMd5 = "d41d8cd98f00b204e9800998ecf8427e";
 struct Selection {
   blob::ByteRange range;
   bool partial = false;
+  bool whole = false;                 ///< neither a range nor a part was asked for
   std::optional<size_t> parts_count;  ///< to be shown
   std::vector<Checksum> checksums;    ///< of exactly the bytes selected
 };
@@ -63,10 +65,11 @@ bool range_applies(const http::Headers& headers, const Entry& entry) {
 }
 
 Selection select_bytes(const http::Headers& headers, const Entry& entry) {
-  Selection out{{0, entry.size_bytes}, false, std::nullopt, {}};
+  Selection out{.range = {0, entry.size_bytes}, .parts_count = std::nullopt, .checksums = {}};
   const std::string_view requested = headers.get("range");
   if (requested.empty() || !range_applies(headers, entry)) {
     out.checksums = entry.checksums();
+    out.whole = true;
     return out;
   }
   const RangeOutcome outcome = select_range(requested, entry.size_bytes);
@@ -94,7 +97,10 @@ Selection select_part(Call& call, const Entry& entry, const std::string& text) {
                   str_cat("The object has ", std::max<size_t>(parts.size(), 1), " parts."),
                   {{"PartNumber", text}});
   }
-  Selection out{{0, entry.size_bytes}, entry.size_bytes > 0, std::nullopt, {}};
+  Selection out{.range = {0, entry.size_bytes},
+                .partial = entry.size_bytes > 0,
+                .parts_count = std::nullopt,
+                .checksums = {}};
   if (parts.empty()) {
     // An upload of one part has no list of parts, but its ETag tells.
     if (entry.etag.ends_with("-1")) out.parts_count = 1;
@@ -167,9 +173,11 @@ http::Response object_response(Call& call, const ObjectRead& read,
   if (selection.parts_count) {
     headers.add("x-amz-mp-parts-count", std::to_string(*selection.parts_count));
   }
-  if (!selection.checksums.empty() &&
-      http::equal_ignoring_case(call.request.headers.get("x-amz-checksum-mode"), "ENABLED")) {
-    add_checksum_headers(headers, selection.checksums);
+  if (http::equal_ignoring_case(call.request.headers.get("x-amz-checksum-mode"), "ENABLED")) {
+    // Clients read with this mode as a matter of course: only HEAD may cost a request to a source.
+    const bool asks_source = call.request.method == "HEAD" && selection.whole;
+    add_checksum_headers(headers, asks_source ? versioning::checksums_of(call.engine(), entry)
+                                              : selection.checksums);
   }
   return response;
 }

@@ -106,6 +106,13 @@ std::vector<std::string> on_listed_objects(const Call& call) {
   }
   return out;
 }
+std::vector<std::string> on_archived_objects(const Call& call) {
+  std::vector<std::string> out;
+  for (const std::string& path : json::parse_archive_paths(call.body->root()).paths) {
+    out.push_back(object_at(call, path));
+  }
+  return out;
+}
 std::vector<std::string> on_source_object(const Call& call) {
   const std::string ref = call.body->root().text_or_empty("src_ref");
   return {object_arn(repository(call), ref.empty() ? ref_of(call) : std::string_view(ref),

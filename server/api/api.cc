@@ -33,7 +33,9 @@ bool is_json(std::string_view content_type) {
 }
 
 std::optional<json::Document> read_json(const Input& input, http::Request& request) {
-  const std::string body = http::read_all(*request.body, json::kBodyBytesMax);
+  const bool is_long = input.body == Input::Body::kLongJson;
+  const std::string body =
+      http::read_all(*request.body, is_long ? json::kArchiveBodyBytesMax : json::kBodyBytesMax);
   if (body.empty()) {
     if (input.body == Input::Body::kOptionalJson) return std::nullopt;
     throw_invalid("request body has an error: value is required but missing");
@@ -42,7 +44,8 @@ std::optional<json::Document> read_json(const Input& input, http::Request& reque
       type != nullptr && !is_json(*type)) {
     throw_invalid("request body has an error: header Content-Type must be application/json");
   }
-  json::Document document = json::Document::parse(body);
+  json::Document document =
+      json::Document::parse(body, is_long ? json::kArchiveValuesMax : json::kValuesMax);
   if (input.check_body != nullptr) input.check_body(document.root());
   return document;
 }
@@ -80,7 +83,8 @@ bool may_be_deferred(const Route& route) {
   constexpr std::array kLongReads = {"diffRefs"sv,      "diffBranch"sv,        "logCommits"sv,
                                      "listObjects"sv,   "findMergeBase"sv,     "verifyImport"sv,
                                      "summariseDiff"sv, "listMergeConflicts"sv};
-  if (!route.pattern.starts_with("/repositories") || route.input.body == Input::Body::kStream) {
+  if (!route.pattern.starts_with("/repositories") || route.input.body == Input::Body::kStream ||
+      route.input.body == Input::Body::kLongJson) {
     return false;
   }
   if (route.method == Method::kHead) return false;
@@ -136,6 +140,7 @@ http::Response Api::State::answer(http::Request& request, Router::Match match, s
   if (route.access.needs_account()) {
     call.caller = authenticate(context.authenticator, request);
     user = call.caller.user.name;
+    if (route.input.body == Input::Body::kLongJson) call.body = read_json(route.input, request);
     for (const Demand& demand : route.access.demands()) {
       for (const std::string& resource : demand.on(call)) call.demand(demand.action, resource);
     }

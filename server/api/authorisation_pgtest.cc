@@ -189,6 +189,8 @@ const std::vector<Row>& rows() {
     {"getTagProtectionRules", "", "", {{"branches:GetBranchProtectionRules", "repository/data"}}},
     {"setTagProtectionRules", "", "[]", {{"branches:SetBranchProtectionRules", "repository/data"}}},
     {"moveObjects", "", R"({"src_prefix":"dir/a/","dest_prefix":"dir/b/"})", {{"fs:ReadObject", "repository/data/object/dir/a/"}, {"fs:DeleteObject", "repository/data/object/dir/a/"}, {"fs:WriteObject", "repository/data/object/dir/b/"}}},
+    {"archivePrefix", "prefix=dir/", "", {{"fs:ListObjects", "repository/data"}}},
+    {"archivePaths", "", R"({"paths":["dir/a","dir/b"]})", {{"fs:ReadObject", "repository/data/object/dir/a"}, {"fs:ReadObject", "repository/data/object/dir/b"}}},
     {"checkoutPath", "", R"({"ref":"main","paths":["dir/**"]})", {{"fs:ListObjects", "repository/data"}}},
     {"summariseDiff", "", "", {{"fs:ListObjects", "repository/data"}}},
     {"listMergeConflicts", "", "", {{"fs:ListObjects", "repository/data"}}},
@@ -402,6 +404,24 @@ TEST_F(Authorisation, AMoveOfAPrefixAsksAboutEveryObjectBelowIt) {
   }
   expect_let_in(row, {kEverything}, "everything");
   EXPECT_EQ(engine.keys(data, "topic"), "dir/b/1 dir/b/secret/2");
+}
+
+// Tried without asking about each object: the hidden one was sent.
+TEST_F(Authorisation, AnArchiveOfAPrefixAsksAboutEveryObjectBelowIt) {
+  const RepositoryName data = engine.make_repository("data");
+  engine.branch(data, "topic", "main");
+  for (const char* path : {"dir/a/1", "dir/a/secret/2"}) engine.put(data, "topic", path, "x");
+  const auth::Statement deny{auth::Statement::Effect::kDeny,
+                             {"fs:ReadObject"},
+                             {arn_of("repository/data/object/dir/a/secret/*")},
+                             {}};
+  for (const char* prefix : {"prefix=dir/", "prefix=", ""}) {
+    expect_refused({"archivePrefix", prefix, "", {}}, {kEverything, deny}, prefix);
+    expect_let_in({"archivePrefix", prefix, "", {}}, {kEverything}, prefix);
+  }
+  const auth::Statement list{
+      auth::Statement::Effect::kAllow, {"fs:ListObjects"}, {arn_of("repository/data")}, {}};
+  expect_refused({"archivePrefix", "prefix=dir/", "", {}}, {list}, "listing is not reading");
 }
 
 // Tried without asking about each key: what was protected was replaced and deleted.

@@ -68,6 +68,8 @@ std::string complaint(Parameter::Kind kind, std::string_view value) {
                                                                     : "must be open, closed or all";
     case Kind::kPartCount:
       return parse_part_count(value) ? "" : "must be an integer from 0 to 10000";
+    case Kind::kArchive:
+      return value == "tar" || value == "zip" ? "" : "must be tar or zip";
     case Kind::kRange:
       return is_byte_ranges(value) ? "" : "must be byte ranges";
   }

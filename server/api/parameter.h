@@ -24,6 +24,7 @@ struct Parameter {
     kDiffType,   ///< two_dot or three_dot
     kState,      ///< open, closed or all
     kPartCount,  ///< 0..10000; absent or empty = 0
+    kArchive,    ///< tar or zip
     kRange,      ///< the header Range: byte ranges by grammar
   };
   std::string_view name;

@@ -16,9 +16,16 @@ enum class Method { kGet, kHead, kPost, kPut, kDelete, kPatch };
 std::string_view name_of(Method method);
 std::optional<Method> parse_method(std::string_view text);
 
-/// What a route reads besides its path; checked before the caller is authenticated.
+/// What a route reads besides its path; checked before the caller is authenticated, long bodies
+/// after that.
 struct Input {
-  enum class Body { kNone, kJson, kOptionalJson, kStream };
+  enum class Body {
+    kNone,
+    kJson,
+    kOptionalJson,
+    kLongJson,  ///< up to json::kArchiveBodyBytesMax, read only for callers with an account
+    kStream,
+  };
   Body body = Body::kNone;
   /// Parses the JSON body and throws invalid_argument when it is not what the handler will want.
   void (*check_body)(const json::Value& body) = nullptr;

@@ -67,6 +67,7 @@ constexpr Parameter kModifiedAfter{"modified_after", Kind::kInstant};
 constexpr Parameter kModifiedBefore{"modified_before", Kind::kInstant};
 constexpr Parameter kDiffType{"type", Kind::kDiffType};
 constexpr Parameter kStatus{"status", Kind::kState};
+constexpr Parameter kFormat{"format", Kind::kArchive};
 constexpr Parameter kRange{"Range", Kind::kRange};
 
 template <typename... Given>
@@ -93,6 +94,14 @@ template <auto parse, typename... Given>
 constexpr Input may_take_json(Given... given) {
   Input input = takes_json<parse>(given...);
   input.body = Input::Body::kOptionalJson;
+  return input;
+}
+
+/// As takes_json, of a body that may be long.
+template <auto parse, typename... Given>
+constexpr Input takes_long_json(Given... given) {
+  Input input = takes_json<parse>(given...);
+  input.body = Input::Body::kLongJson;
   return input;
 }
 
@@ -279,6 +288,8 @@ constexpr Route kRoutes[] = {
     {kPost, TARN_PULL "/approvals", "approvePullRequest", needs(kWritePullRequest, on_repository), approve_pull_request, may_take_json<json::parse_approve>()},
     {kDelete, TARN_PULL "/approvals", "withdrawPullRequestApproval", needs(kWritePullRequest, on_repository), withdraw_approval},
     {kGet, TARN_REF "/objects/search", "searchObjects", needs(kListObjects, on_listed_ref), search_objects, takes(kAmount, kUserMetadata, kPresign, kGlob, kMinSize, kMaxSize, kModifiedAfter, kModifiedBefore)},
+    {kGet, TARN_REF "/objects/archive", "archivePrefix", needs(kListObjects, on_listed_ref), archive_prefix, takes(kFormat)},
+    {kPost, TARN_REF "/objects/archive", "archivePaths", needs(kReadObject, on_archived_objects), archive_paths, takes_long_json<json::parse_archive_paths>(kFormat)},
     {kPost, TARN_BRANCH "/checkout-path", "checkoutPath", needs(kListObjects, on_repository), checkout_path, takes_json<json::parse_checkout_path>()},
 };
 // clang-format on

@@ -12,7 +12,8 @@ namespace tarn::api {
 namespace {
 
 /// Operations that the wire format does not have.
-const std::set<std::string_view> kOwn = {"approvePullRequest",    "cancelOperation",
+const std::set<std::string_view> kOwn = {"approvePullRequest",    "archivePaths",
+                                         "archivePrefix",         "cancelOperation",
                                          "checkoutPath",          "getOperation",
                                          "getTagProtectionRules", "listMergeConflicts",
                                          "listOperations",        "listPullRequestApprovals",
@@ -61,8 +62,9 @@ TEST(Routes, AskForAnAccountExceptWhereClientsHaveNone) {
 
 TEST(Routes, ServedOnesThatTakeJsonCheckItBeforeAnythingElse) {
   for (const Route& route : routes()) {
-    const bool json =
-        route.input.body == Input::Body::kJson || route.input.body == Input::Body::kOptionalJson;
+    const bool json = route.input.body == Input::Body::kJson ||
+                      route.input.body == Input::Body::kOptionalJson ||
+                      route.input.body == Input::Body::kLongJson;
     EXPECT_EQ(json, route.input.check_body != nullptr) << route.operation;
   }
 }

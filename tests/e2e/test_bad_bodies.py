@@ -114,7 +114,8 @@ def cases(schema, body, way=(), names=()):
         for wrong in ("", "nope", schema["enum"][0].upper()):
             yield f"{wrong!r} of enum", names, here(wrong)
     if kind == "array":
-        yield "huge array", names, here([value[0] if value else "x"] * HUGE_COUNT)
+        count = max(HUGE_COUNT, schema.get("maxItems", 0) + 1)
+        yield "huge array", names, here([value[0] if value else "x"] * count)
         if value:
             yield from cases(schema["items"], body, (*way, 0), names)
             yield "null in array", names, here([*value, None])

@@ -132,6 +132,10 @@ http::Response list_objects(const Context& context, Call& call);
 http::Response search_objects(const Context& context, Call& call);
 http::Response get_underlying_properties(const Context& context, Call& call);
 
+// archives.cc
+http::Response archive_prefix(const Context& context, Call& call);
+http::Response archive_paths(const Context& context, Call& call);
+
 // object_writes.cc
 http::Response upload_object(const Context& context, Call& call);
 http::Response allow_upload(const Context& context, Call& call);

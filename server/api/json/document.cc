@@ -45,9 +45,9 @@ std::string text_of(const Node& node, const std::string& pointer) {
   return text;
 }
 
-const Node& array_of(const Node& node, const std::string& pointer) {
+const Node& array_of(const Node& node, const std::string& pointer, size_t items_max = kItemsMax) {
   if (!node.is_array()) fail_at(pointer, "expected an array");
-  if (node.size() > kItemsMax) fail_at(pointer, str_cat("more than ", kItemsMax, " items"));
+  if (node.size() > items_max) fail_at(pointer, str_cat("more than ", items_max, " items"));
   return node;
 }
 
@@ -63,6 +63,8 @@ namespace {
 /// name twice in one object: a parser would keep the last, and another program the first.
 class Check : public nlohmann::json_sax<Node> {
  public:
+  explicit Check(size_t values_max) : values_max_(values_max) {}
+
   bool null() override { return count(); }
   bool boolean(bool) override { return count(); }
   bool number_integer(number_integer_t) override { return count(); }
@@ -98,10 +100,11 @@ class Check : public nlohmann::json_sax<Node> {
 
  private:
   bool count() {
-    if (++values_ > kValuesMax) fail_at(field_, str_cat("more than ", kValuesMax, " values"));
+    if (++values_ > values_max_) fail_at(field_, str_cat("more than ", values_max_, " values"));
     return true;
   }
 
+  const size_t values_max_;
   std::vector<std::set<std::string>> names_;  // of the objects that are open
   std::string field_;                         // the outermost object's, as a pointer
   size_t values_ = 0;
@@ -132,14 +135,14 @@ size_t nesting_depth(std::string_view body, size_t limit) {
   return deepest;
 }
 
-Document Document::parse(std::string_view body) {
+Document Document::parse(std::string_view body, size_t values_max) {
   if (nesting_depth(body, kDepthMax) > kDepthMax) {
     throw_invalid(str_cat("request body has an error: nested deeper than ", kDepthMax, " levels"));
   }
   auto state = std::make_unique<State>();
   // Two passes: the parser's own callback looks at all earlier elements of an array at the end of
   // each, which took minutes for a body of five megabytes.
-  Check check;
+  Check check(values_max);
   Node::sax_parse(body.begin(), body.end(), &check);
   state->root = Node::parse(body.begin(), body.end());
   return Document(std::move(state));
@@ -210,8 +213,8 @@ std::vector<std::pair<std::string, Value>> Value::members() const {
   return out;
 }
 
-std::vector<std::string> Value::texts() const {
-  const Node& node = array_of(node_of(node_), pointer_);
+std::vector<std::string> Value::texts(size_t items_max) const {
+  const Node& node = array_of(node_of(node_), pointer_, items_max);
   std::vector<std::string> out;
   out.reserve(node.size());
   for (size_t i = 0; i < node.size(); ++i) {

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "server/api/json/limits.h"
+
 namespace tarn::api::json {
 
 /// A value inside a Document, with its JSON pointer; valid as long as the document. Every reader
@@ -25,7 +27,7 @@ class Value {
   /// An object of texts, of at most kMapBytesMax in all.
   std::map<std::string, std::string> text_map() const;
   /// Arrays have at most kItemsMax elements.
-  std::vector<std::string> texts() const;
+  std::vector<std::string> texts(size_t items_max = kItemsMax) const;
   std::vector<Value> items() const;
   /// The members of an object, by name.
   std::vector<std::pair<std::string, Value>> members() const;
@@ -56,8 +58,8 @@ class Value {
 class Document {
  public:
   /// Throws invalid_argument: not JSON (with the byte offset), nested deeper than kDepthMax, not
-  /// UTF-8.
-  static Document parse(std::string_view body);
+  /// UTF-8, more than `values_max` values.
+  static Document parse(std::string_view body, size_t values_max = kValuesMax);
   ~Document();
   Document(Document&&) noexcept;
   Document& operator=(Document&&) noexcept;

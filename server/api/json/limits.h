@@ -20,4 +20,11 @@ constexpr size_t kMapBytesMax = 256 * 1024;
 /// Elements of one array; the longest that a client sends in earnest are a thousand paths.
 constexpr size_t kItemsMax = 10'000;
 
+/// Paths of one archive.
+constexpr size_t kArchivePathsMax = 100'000;
+/// A body that names them: paths of 160 bytes on average fit. Read only for callers with an
+/// account.
+constexpr size_t kArchiveBodyBytesMax = 16 * 1024 * 1024;
+constexpr size_t kArchiveValuesMax = kArchivePathsMax + 16;
+
 }  // namespace tarn::api::json

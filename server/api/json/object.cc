@@ -91,6 +91,15 @@ void write_common_prefix(Writer& out, std::string_view path) {
 
 std::vector<std::string> parse_path_list(const Value& body) { return body.at("paths").texts(); }
 
+ArchivePaths parse_archive_paths(const Value& body) {
+  ArchivePaths out{.paths = body.at("paths").texts(kArchivePathsMax)};
+  if (out.paths.empty()) body.at("paths").fail("name at least one path");
+  const std::string missing = body.find_text("missing").value_or("fail");
+  if (missing != "fail" && missing != "mark") body.at("missing").fail("must be fail or mark");
+  out.mark_missing = missing == "mark";
+  return out;
+}
+
 CopyObject parse_copy_object(const Value& body) {
   body.flag("shallow");  // copies are by reference either way; its type is still checked
   return {.src_path = body.at("src_path").text(),

@@ -34,6 +34,13 @@ void write_common_prefix(Writer& out, std::string_view path);
 /// PathList.
 std::vector<std::string> parse_path_list(const Value& body);
 
+/// Tarn's own: {paths, missing}.
+struct ArchivePaths {
+  std::vector<std::string> paths;
+  bool mark_missing = false;
+};
+ArchivePaths parse_archive_paths(const Value& body);
+
 struct CopyObject {
   std::string src_path;
   std::string src_ref;  ///< "" = the destination branch

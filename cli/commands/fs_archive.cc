@@ -1,0 +1,107 @@
+// tarn fs archive
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/commands.h"
+#include "cli/commands/fs_transfer.h"
+#include "cli/exit_code.h"
+#include "cli/local_file.h"
+#include "cli/object_record.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::cli {
+namespace {
+
+/// Most paths that the server takes, and most bytes of a file that lists them.
+constexpr size_t kPathsMax = 100'000;
+constexpr size_t kListBytesMax = 16 * 1024 * 1024;
+
+struct Options {
+  std::string source;
+  std::string file = "-";
+  std::string format = "tar";
+  std::string paths_from;
+  std::string missing = "fail";
+};
+
+void declare(Command& command, Options& options) {
+  command
+      .argument("PREFIX", options.source,
+                "tarn://repository/ref/path, or a path in --branch; everything below it")
+      .optional_argument("FILE", options.file,
+                         "where to put it; '-', the default, is standard output")
+      .option("--format", options.format, "tar or zip (tar)")
+      .option("--paths-from", options.paths_from,
+              "instead of everything: what this file ('-' = standard input) lists, a path below "
+              "PREFIX a line, in its order")
+      .option("--missing", options.missing,
+              "with --paths-from, for a path that is not there: fail, or mark it by an empty file "
+              "<path>.missing (fail)");
+}
+
+Json read_paths(const std::string& list, const std::string& prefix) {
+  FileReader reader(list);
+  std::string text;
+  for (std::string_view piece = reader.next(); !piece.empty(); piece = reader.next()) {
+    text += piece;
+    if (text.size() > kListBytesMax) {
+      throw usage_error(str_cat("reading ", list, ": longer than ", kListBytesMax, " bytes"));
+    }
+  }
+  Json paths = Json::array();
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    if (end > at) paths.push_back(prefix + text.substr(at, end - at));
+    at = end + 1;
+  }
+  if (paths.empty()) throw usage_error(str_cat("reading ", list, ": it lists no path"));
+  if (paths.size() > kPathsMax) {
+    throw usage_error(str_cat("reading ", list, ": it lists more than ", kPathsMax,
+                              " paths; fetch them in parts"));
+  }
+  return paths;
+}
+
+Request request_for(const Uri& uri, const Options& options) {
+  Request request{
+      .path = api_path({"repositories", uri.repository, "refs", uri.ref, "objects", "archive"}),
+      .query = {{"format", options.format}}};
+  if (options.paths_from.empty()) {
+    request.query.emplace_back("prefix", uri.path);
+    return request;
+  }
+  request.method = Method::kPost;
+  request.json =
+      Json{{"paths", read_paths(options.paths_from, uri.path)}, {"missing", options.missing}}
+          .dump();
+  return request;
+}
+
+ExitCode run(Session& session, const Options& options) {
+  const Uri uri = session.prefix(options.source);
+  const Request request = request_for(uri, options);
+  const bool to_output = options.file == "-";
+  Progress progress(to_string(uri), Unit::kBytes, 0, session.terminal.shows_progress && !to_output);
+  FileWriter file(options.file);
+  const Answer answer = session.client.download(request, [&](std::string_view piece) {
+    file.write(piece);
+    progress.add(piece.size());
+  });
+  progress.wipe();
+  if (!answer.ok()) throw error_from(answer);
+  file.finish();
+  if (to_output) return ExitCode::kOk;
+  session.out.object("Archive", {{"file", options.file}, {"size_bytes", file.written_bytes()}},
+                     {{"file", options.file}, {"size", size_in_words(file.written_bytes())}});
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void add_fs_archive_command(CommandTree& tree) {
+  tree.add<Options>("fs archive", "Fetch many objects of one state as one tar or zip", declare,
+                    run);
+}
+
+}  // namespace tarn::cli

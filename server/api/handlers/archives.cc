@@ -1,0 +1,138 @@
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/auth/resource.h"
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+#include "core/versioning/frozen_listing.h"
+#include "server/api/archive_body.h"
+#include "server/api/handlers/handlers.h"
+#include "server/api/json/object.h"
+#include "server/api/response.h"
+
+namespace tarn::api {
+namespace {
+
+/// Objects of an archive of a prefix: all are asked about before the first byte.
+constexpr uint64_t kArchiveObjectsMax = 2'000'000;
+constexpr std::string_view kMissingSuffix = ".missing";
+
+[[noreturn]] void throw_missing(std::string_view path) {
+  throw Error(ErrorCode::kNotFound, "object_not_found", str_cat("\"", path, "\": not found"));
+}
+
+archive::Format format_of(const Call& call) {
+  return call.parameter("format") == "zip" ? archive::Format::kZip : archive::Format::kTar;
+}
+
+/// Only letters that need no quoting, whatever the ref is called.
+std::string file_name(const Call& call, std::string_view folder) {
+  std::string name = str_cat(call.path("repository"), "-", call.path("ref"));
+  if (!folder.empty()) name += str_cat("-", folder);
+  for (char& c : name) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '-' || c == '.' || c == '_';
+    if (!plain) c = '_';
+  }
+  return name + (format_of(call) == archive::Format::kZip ? ".zip" : ".tar");
+}
+
+/// Goes over all objects without reading them: refuses what cannot be unpacked safely, and returns
+/// how long the archive will be.
+uint64_t check(archive::Format format, const ArchivedObjects& objects) {
+  const auto writer = archive::make_writer(format);
+  uint64_t length = 0;
+  while (const auto object = objects()) {
+    if (!archive::is_safe_name(object->name) ||
+        (object->name.ends_with('/') && object->entry.size_bytes > 0)) {
+      throw Error(ErrorCode::kInvalidArgument, "unsafe_name",
+                  str_cat("archiving \"", object->name,
+                          "\": no file can safely have this name where it is unpacked; name the "
+                          "paths that are wanted instead of a prefix with it"));
+    }
+    const archive::Member member = member_of(*object);
+    length += writer->begin(member).size() + member.size_bytes;
+    length += writer->end().size();
+  }
+  return length + writer->finish().size();
+}
+
+http::Response answer(const Context& context, const Call& call, const Repository& repository,
+                      std::string_view folder, uint64_t length, ArchivedObjects objects) {
+  http::Response response;
+  const bool zip = format_of(call) == archive::Format::kZip;
+  response.headers.add("Content-Type", zip ? "application/zip" : "application/x-tar");
+  response.headers.add("Content-Disposition",
+                       str_cat("attachment; filename=\"", file_name(call, folder), "\""));
+  response.headers.add("Cache-Control", "no-store");
+  response.content_length = length;
+  response.source = std::make_unique<ArchiveBody>(context.engine, repository, format_of(call),
+                                                  std::move(objects));
+  return response;
+}
+
+}  // namespace
+
+http::Response archive_prefix(const Context& context, Call& call) {
+  const RepositoryName repository = call.repository();
+  const std::string prefix(call.parameter("prefix"));
+  // Names begin behind the last folder of the prefix.
+  const size_t folder_end = prefix.rfind('/') + 1;
+  const std::shared_ptr<versioning::FrozenListing> listing =
+      versioning::FrozenListing::open(context.engine, repository, call.path("ref"), prefix);
+  const auto next = [listing, folder_end]() -> std::optional<ArchivedObject> {
+    auto item = listing->next();
+    // The marker of the folder itself has no name.
+    if (item && item->path.size() == folder_end) item = listing->next();
+    if (!item) return std::nullopt;
+    return ArchivedObject{item->path.substr(folder_end), *std::move(item->entry)};
+  };
+  uint64_t count = 0;
+  const uint64_t length = check(format_of(call), [&]() -> std::optional<ArchivedObject> {
+    auto object = next();
+    if (!object) return std::nullopt;
+    if (++count > kArchiveObjectsMax) {
+      throw_invalid(str_cat("archiving \"", prefix, "\": there are more than ", kArchiveObjectsMax,
+                            " objects; take parts of the prefix"));
+    }
+    call.demand(auth::Action::kReadObject,
+                auth::object_arn(repository.str(), call.path("ref"),
+                                 prefix.substr(0, folder_end) + object->name));
+    return object;
+  });
+  if (count == 0) throw_missing(prefix);
+  listing->rewind();
+  std::string_view folder = std::string_view(prefix).substr(0, folder_end);
+  if (!folder.empty()) folder.remove_suffix(1);
+  return answer(context, call, listing->repository(), folder.substr(folder.rfind('/') + 1), length,
+                next);
+}
+
+http::Response archive_paths(const Context& context, Call& call) {
+  const json::ArchivePaths wanted = json::parse_archive_paths(call.body->root());
+  std::vector<Key> keys;
+  keys.reserve(wanted.paths.size());
+  for (const std::string& path : wanted.paths) keys.push_back(parse_key(path));
+  versioning::FoundObjects found =
+      versioning::find_objects(context.engine, call.repository(), call.path("ref"), keys);
+  const auto objects = std::make_shared<std::vector<ArchivedObject>>();
+  objects->reserve(keys.size());
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const std::string& path = keys[i].str();
+    if (!found.entries[i] && !wanted.mark_missing) throw_missing(path);
+    objects->push_back(found.entries[i] ? ArchivedObject{path, *std::move(found.entries[i])}
+                                        : ArchivedObject{str_cat(path, kMissingSuffix), Entry{}});
+  }
+  const auto from_first = [objects] {
+    return [objects, at = size_t{0}]() mutable -> std::optional<ArchivedObject> {
+      if (at == objects->size()) return std::nullopt;
+      return (*objects)[at++];
+    };
+  };
+  const uint64_t length = check(format_of(call), from_first());
+  return answer(context, call, found.repository, "", length, from_first());
+}
+
+}  // namespace tarn::api
