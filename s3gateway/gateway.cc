@@ -208,4 +208,16 @@ http::Response handle(const S3Context& context, http::Request& request) {
   return response;
 }
 
+http::Response refuse(const S3Context& context, const http::Request& request,
+                      std::string_view why) {
+  Outcome outcome;
+  http::Response response = failed(
+      request, Refusal(failure::kSlowDown, str_cat("Please reduce your request rate: ", why, '.')),
+      outcome);
+  add_common_headers(context, request, response);
+  Probe::instance().answered(outcome.operation, response.status, 0);
+  write_log(request, response, outcome, {});
+  return response;
+}
+
 }  // namespace tarn::s3
