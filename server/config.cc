@@ -67,7 +67,9 @@ constexpr ConfigKey kKeys[] = {
     {"http.workers", TARN_AT(http.workers),
      "Requests of one user run at once; more wait in the queue. Others find as many again."},
     {"http.contended_workers", TARN_AT(http.contended_workers),
-     "The same while requests of other users are about. 0: twice the processors, 4 at least."},
+     "The same while requests of other users are about. 0: twice the processors, 4 at least; with "
+     "an "
+     "S3 store a quarter of the workers."},
     {"http.queued_requests_max", TARN_AT(http.queued_requests_max),
      "Requests that may wait for a worker; beyond: 503 and close."},
     {"http.queued_per_share_max", TARN_AT(http.queued_per_share_max),

@@ -149,8 +149,10 @@ void serve(const Config& config, const CommandLine& command, const sigset_t& end
                                                       : rest_refusal(request, why);
       }};
 
+  const http::ServerLimits limits =
+      with_contended_workers(config.http, !config.s3_stores().empty());
   const ListenAddress address = parse_listen(config.listen);
-  const auto server = http::Server::start(address.host, address.port, config.http, front, door);
+  const auto server = http::Server::start(address.host, address.port, limits, front, door);
   std::unique_ptr<http::Server> s3_server;
   if (!config.s3_listen.empty()) {
     const ListenAddress second = parse_listen(config.s3_listen);
@@ -162,7 +164,7 @@ void serve(const Config& config, const CommandLine& command, const sigset_t& end
                              .refuse = [&](const http::Request& request, http::Overload why) {
                                return s3::refuse(s3, request, text_of(why));
                              }};
-    s3_server = http::Server::start(second.host, second.port, config.http, s3_front, s3_door);
+    s3_server = http::Server::start(second.host, second.port, limits, s3_front, s3_door);
   }
   const std::string url = str_cat("http://", address.host, ":", server->port());
   log::info("serving", {{"url", url}, {"version", program_version()}});

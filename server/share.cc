@@ -1,5 +1,7 @@
 #include "server/share.h"
 
+#include <algorithm>
+
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 #include "core/sigv4/authorization.h"
@@ -23,7 +25,17 @@ std::optional<std::string> claimed_user(const http::Request& request, const Acqu
 std::string share_of(const http::Request& request, const Acquaintance& known,
                      std::span<const std::string> trusted_proxies) {
   if (const auto user = claimed_user(request, known)) return str_cat("user ", *user);
+  const std::string_view path = request.raw_path();
+  if (path == "/_health" || path == "/_ready" || path == "/metrics") return "";
   return str_cat("address ", client_of(request, trusted_proxies).address);
+}
+
+http::ServerLimits with_contended_workers(http::ServerLimits limits, bool has_remote_store) {
+  constexpr uint32_t kFraction = 4;
+  if (limits.contended_workers == 0 && has_remote_store) {
+    limits.contended_workers = std::max(1u, limits.workers / kFraction);
+  }
+  return limits;
 }
 
 std::string_view text_of(http::Overload why) {

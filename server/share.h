@@ -19,9 +19,13 @@ struct Acquaintance {
 };
 
 /// "user NAME" over S3 and REST alike, or "address IP" of those who name no user that is known: a
-/// made-up key id is no share of its own.
+/// made-up key id is no share of its own. "" for the probes of load balancers and monitors.
 std::string share_of(const http::Request& request, const Acquaintance& known,
                      std::span<const std::string> trusted_proxies);
+
+/// Where objects lie behind HTTP, requests wait more than they compute, so that the usual few would
+/// leave the processors idle; unless the configuration says how many.
+http::ServerLimits with_contended_workers(http::ServerLimits limits, bool has_remote_store);
 
 /// Says what to do about it.
 std::string_view text_of(http::Overload why);

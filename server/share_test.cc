@@ -55,6 +55,23 @@ TEST(ShareOf, IsTheAddressOfWhoNamesNobodyKnown) {
   EXPECT_EQ(share("Authorization", "Basic !!"), "address 10.0.0.9");
 }
 
+TEST(ShareOf, IsNobodysForProbes) {
+  EXPECT_EQ(share("", "", "/_health"), "");
+  EXPECT_EQ(share("", "", "/_ready?x"), "");
+  EXPECT_EQ(share("", "", "/metrics"), "");
+  EXPECT_EQ(share("Authorization", "Bearer good", "/metrics"), "user bob");
+  EXPECT_EQ(share("", "", "/metrics/x"), "address 10.0.0.9");
+}
+
+TEST(ContendedWorkers, AreMoreWhereRequestsWaitForARemoteStore) {
+  const http::ServerLimits usual{.workers = 64};
+  EXPECT_EQ(with_contended_workers(usual, false).contended_workers, 0u);
+  EXPECT_EQ(with_contended_workers(usual, true).contended_workers, 16u);
+  EXPECT_EQ(with_contended_workers({.workers = 64, .contended_workers = 7}, true).contended_workers,
+            7u);
+  EXPECT_EQ(with_contended_workers({.workers = 2}, true).contended_workers, 1u);
+}
+
 TEST(RestRefusal, SaysWhenToComeBack) {
   http::Request request;
   request.id = "r1";

@@ -41,7 +41,8 @@ void FairQueue::settle(Share& share, SteadyTime now) {
 }
 
 bool FairQueue::may_start(const Share& share) const {
-  const uint32_t allowance = shares_.size() > 1 ? limits_.contended_max : limits_.alone_max;
+  const bool alone = shares_.size() - shares_.count("") <= 1;
+  const uint32_t allowance = alone ? limits_.alone_max : limits_.contended_max;
   const uint32_t free = limits_.threads - running_;
   return share.running < std::min(allowance, free);
 }

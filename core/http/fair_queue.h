@@ -35,7 +35,8 @@ struct FairLimits {
 /// A request starts while its share runs fewer than its allowance and fewer than there are threads
 /// free; the second keeps threads for whoever comes next, however long the running ones take. What
 /// cannot start waits under its share. A thread that comes free takes from the share that runs
-/// the fewest, in turn among equals. Every operation takes O(log shares). Safe from any thread.
+/// the fewest, in turn among equals. The share named "" makes no other one contended. Every
+/// operation takes O(log shares). Safe from any thread.
 class FairQueue {
  public:
   explicit FairQueue(FairLimits limits) : limits_(limits) {}

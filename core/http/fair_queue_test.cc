@@ -103,6 +103,12 @@ TEST_F(FairQueueTest, AShareIsActiveForAWhileAfterItsLastRequest) {
   EXPECT_EQ(turns(), "aaaaa");
 }
 
+TEST_F(FairQueueTest, ProbesTakeNothingFromAShare) {
+  EXPECT_EQ(start("", 1), 1);
+  EXPECT_EQ(start("a", 20), 8);
+  EXPECT_EQ(start("", 20), 3) << "and they leave threads, as all do";
+}
+
 TEST_F(FairQueueTest, ARequestDoesNotPassThoseOfItsShareThatWait) {
   EXPECT_EQ(start("a", 8), 8);
   wait("a", 1);

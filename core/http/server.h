@@ -46,7 +46,8 @@ enum class Overload {
 /// I/O; the request has no body yet.
 struct Door {
   /// Requests of one name share workers and queue; one name cannot starve another. Empty function:
-  /// all are one share. Names should be few: each is remembered for a second.
+  /// all are one share. Names should be few: each is remembered for a second. "" is for probes:
+  /// their coming is no reason to give a user fewer workers.
   std::function<std::string(const Request&)> share_of;
   /// The answer to a request that is refused; the connection then ends. Empty function: a bare 503.
   std::function<Response(const Request&, Overload)> refuse;
