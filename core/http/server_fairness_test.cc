@@ -46,6 +46,7 @@ std::string of(const std::string& user, std::string_view request, std::string_vi
 class Gate {
  public:
   Response operator()(Request& request) {
+    ++served_;
     if (request.target == "/wait") {
       std::unique_lock lock(mutex_);
       ++waiting_;
@@ -60,6 +61,7 @@ class Gate {
     open_ = true;
     changed_.notify_all();
   }
+  int served() const { return served_; }
   int await_waiting(int count) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, std::chrono::seconds(5), [&] { return waiting_ >= count; });
@@ -69,6 +71,7 @@ class Gate {
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
+  std::atomic<int> served_{0};
   bool open_ = false;
   int waiting_ = 0;
 };
@@ -240,6 +243,7 @@ TEST(Fairness, StopEndsWhatWaits) {
   for (RawClient& client : queued) EXPECT_TRUE(client.ends_within(milliseconds(3000)));
   gated.gate.open();
   stopping.join();
+  EXPECT_EQ(gated.gate.served(), 1) << "what waited is not run for nobody";
   EXPECT_EQ(metric("tarn_http_queued_requests"), 0);
 }
 
