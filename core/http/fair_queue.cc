@@ -49,7 +49,7 @@ bool FairQueue::may_start(const Share& share) const {
 
 void FairQueue::set_running(Share& share, uint32_t running) {
   const bool ranked = queued_.erase(rank_of(share)) > 0;
-  if (running > share.running) share.turn = ++turns_;
+  share.turn = ++turns_;
   running_ += running - share.running;
   Probe::instance().running_requests.fetch_add(int64_t{running} - int64_t{share.running},
                                                std::memory_order_relaxed);

@@ -80,7 +80,7 @@ class FairQueue {
   struct Share {
     std::string name;
     uint32_t running = 0;
-    uint64_t turn = 0;  // when it came or last got a thread, as a count of such events
+    uint64_t turn = 0;  // when it came or last took or left a thread, as a count of such events
     std::deque<Waiting> waiting;
     SteadyTime idle_since{};
     std::optional<std::list<Share*>::iterator> idle;  // its place in idle_

@@ -233,6 +233,39 @@ TEST(Fairness, PipelinedRequestsGiveTheWorkerUp) {
   EXPECT_EQ(order, "wx23");
 }
 
+TEST(Fairness, PipelinedRequestsPassNoOtherUserWhoWaits) {
+  std::mutex mutex;
+  std::string order;
+  Gate first;
+  Gate second;
+  const auto server = serve_fairly(
+      [&](Request& request) {
+        {
+          std::lock_guard lock(mutex);
+          order += request.headers.get("User");
+        }
+        return request.headers.get("User") == "b" ? second(request) : first(request);
+      },
+      {.workers = 1});
+  // Both threads are taken, so that c waits for one.
+  RawClient pipeline(server->port());
+  pipeline.send(of("a", "GET /wait") + of("a", "GET /2"));
+  EXPECT_EQ(first.await_waiting(1), 1);
+  RawClient other(server->port());
+  other.send(of("b", "GET /wait"));
+  EXPECT_EQ(second.await_waiting(1), 1);
+  RawClient third(server->port());
+  third.send(of("c", "GET /"));
+  await_queued(1);
+  first.open();
+  EXPECT_EQ(third.read_answer().value().status, 200);
+  EXPECT_EQ(pipeline.read_answer().value().status, 200);
+  EXPECT_EQ(pipeline.read_answer().value().status, 200);
+  second.open();
+  EXPECT_EQ(other.read_answer().value().status, 200);
+  EXPECT_EQ(order, "abca");
+}
+
 TEST(Fairness, StopEndsWhatWaits) {
   Gated gated({.workers = 1});
   auto running = ask(gated.port(), 1, of("a", "GET /wait"));
