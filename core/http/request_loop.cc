@@ -233,7 +233,13 @@ RequestLoop::Next RequestLoop::refuse_request(Connection& connection, const Requ
   connection.held = {};
   Probe::instance().refused(why);
   if (!door_.refuse) return refuse(connection, 503, "too many requests at once");
-  Response response = door_.refuse(request, why);
+  Response response;
+  try {
+    response = door_.refuse(request, why);
+  } catch (const std::exception& error) {
+    log::error("http_refusal_failed", {{"request_id", request.id}, {"error", error.what()}});
+    response = internal_error(request.id);
+  }
   const AnswerForm form{.is_head = request.method == "HEAD"};
   send_refusal(connection, writer_.text_of(response, form, request.id));
   Probe::instance().answered(response.status);
