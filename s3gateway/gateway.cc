@@ -1,6 +1,9 @@
 #include "s3gateway/gateway.h"
 
 #include <chrono>
+#include <memory>
+#include <span>
+#include <utility>
 
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
@@ -168,6 +171,28 @@ void write_log(const http::Request& request, const http::Response& response, con
   }
 }
 
+/// Counts what is read of a body. The count outlives the request, whoever keeps the body.
+class CountedBody final : public http::BodySource {
+ public:
+  CountedBody(std::unique_ptr<http::BodySource> body, std::shared_ptr<uint64_t> count)
+      : body_(std::move(body)), count_(std::move(count)) {}
+  size_t read(std::span<char> out) override {
+    const size_t bytes = body_->read(out);
+    *count_ += bytes;
+    return bytes;
+  }
+
+ private:
+  std::unique_ptr<http::BodySource> body_;
+  std::shared_ptr<uint64_t> count_;
+};
+
+uint64_t announced_bytes(const http::Request& request, const http::Response& response) {
+  if (request.method == "HEAD" || response.status == 204 || response.status == 304) return 0;
+  if (response.file) return response.file->length;
+  return response.source ? response.content_length.value_or(0) : response.body.size();
+}
+
 bool is_form_post(const http::Request& request, std::string_view path) {
   constexpr std::string_view kForm = "multipart/form-data";
   const std::string_view type = request.headers.get("content-type");
@@ -194,6 +219,8 @@ bool is_s3_request(const http::Request& request, const S3Options& options) {
 
 http::Response handle(const S3Context& context, http::Request& request) {
   const SteadyClock::time_point start = SteadyClock::now();
+  const auto received = std::make_shared<uint64_t>(0);
+  request.body = std::make_unique<CountedBody>(std::move(request.body), received);
   Outcome outcome;
   http::Response response;
   try {
@@ -203,8 +230,30 @@ http::Response handle(const S3Context& context, http::Request& request) {
   }
   add_common_headers(context, request, response);
   const std::chrono::duration<double> taken = SteadyClock::now() - start;
-  Probe::instance().answered(outcome.operation, response.status, taken.count());
+  Probe::instance().answered({.operation = outcome.operation,
+                              .code = outcome.failure,
+                              .status = response.status,
+                              .seconds = taken.count(),
+                              .received_bytes = *received,
+                              .sent_bytes = announced_bytes(request, response)});
   write_log(request, response, outcome, taken);
+  return response;
+}
+
+http::Response refuse(const S3Context& context, const http::Request& request,
+                      std::string_view why) {
+  http::Headers headers;
+  headers.add("Retry-After", "1");
+  const Refusal refusal(failure::kSlowDown, str_cat("Please reduce your request rate: ", why, '.'),
+                        {}, std::move(headers));
+  Outcome outcome;
+  http::Response response = failed(request, refusal, outcome);
+  add_common_headers(context, request, response);
+  Probe::instance().answered({.operation = outcome.operation,
+                              .code = outcome.failure,
+                              .status = response.status,
+                              .sent_bytes = announced_bytes(request, response)});
+  write_log(request, response, outcome, {});
   return response;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/auth/authenticator.h"
@@ -42,5 +43,8 @@ bool is_s3_request(const http::Request& request, const S3Options& options);
 
 /// Answers every request, failures included; never throws. Writes one log line and counts.
 http::Response handle(const S3Context& context, http::Request& request);
+
+/// SlowDown, for a request that is not served. `why` is a sentence without its full stop.
+http::Response refuse(const S3Context& context, const http::Request& request, std::string_view why);
 
 }  // namespace tarn::s3

@@ -6,6 +6,14 @@ namespace tarn::s3 {
 namespace {
 
 constexpr int kServerErrorMin = 500;
+constexpr std::string_view kOther = "Other";
+/// The code of what did not fail.
+constexpr std::string_view kNoFailure = "OK";
+
+metrics::Counter& requests(std::string_view operation, std::string_view code) {
+  return metrics::counter("tarn_s3_requests_total", "S3 requests answered, by operation and code",
+                          {"operation", operation}, {"code", code});
+}
 
 }  // namespace
 
@@ -14,7 +22,7 @@ const Probe& Probe::instance() {
   return probe;
 }
 
-Probe::Probe() : other_(make("Other")) {
+Probe::Probe() : other_(make(kOther)) {
   for (const OperationRow& row : operation_table()) {
     operations_.try_emplace(row.operation, make(row.operation));
   }
@@ -22,17 +30,34 @@ Probe::Probe() : other_(make("Other")) {
 
 Probe::Meters Probe::make(std::string_view operation) {
   const metrics::Label label{"operation", operation};
-  return {&metrics::histogram("tarn_s3_request_seconds",
+  return {
+      .seconds =
+          &metrics::histogram("tarn_s3_request_seconds",
                               "Time to answer S3 requests, bodies sent later not counted", label),
-          &metrics::counter("tarn_s3_failures_total",
-                            "S3 requests answered with a status of 500 and above", label)};
+      .failures = &metrics::counter("tarn_s3_failures_total",
+                                    "S3 requests answered with a status of 500 and above", label),
+      .good = &requests(operation, kNoFailure),
+      .received_bytes = &metrics::counter("tarn_s3_received_bytes_total",
+                                          "Bytes read of the bodies of S3 requests", label),
+      .sent_bytes = &metrics::counter("tarn_s3_sent_bytes_total",
+                                      "Bytes of the bodies of S3 answers, as announced", label)};
 }
 
-void Probe::answered(std::string_view operation, int status, double seconds) const {
-  const auto at = operations_.find(operation);
-  const Meters& meters = at == operations_.end() ? other_ : at->second;
-  meters.seconds->observe(seconds);
-  if (status >= kServerErrorMin) meters.failures->add();
+void Probe::answered(const Answered& request) const {
+  const auto at = operations_.find(request.operation);
+  const bool known = at != operations_.end();
+  const Meters& meters = known ? at->second : other_;
+  meters.seconds->observe(request.seconds);
+  if (request.status >= kServerErrorMin) meters.failures->add();
+  if (request.code.empty()) {
+    meters.good->add();
+  } else {
+    requests(known ? request.operation : kOther, request.code).add();
+  }
+  if (request.received_bytes > 0) {
+    meters.received_bytes->add(static_cast<double>(request.received_bytes));
+  }
+  if (request.sent_bytes > 0) meters.sent_bytes->add(static_cast<double>(request.sent_bytes));
 }
 
 }  // namespace tarn::s3

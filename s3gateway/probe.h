@@ -1,6 +1,7 @@
 // What the gateway counts, for /metrics.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string_view>
 
@@ -8,18 +9,31 @@
 
 namespace tarn::s3 {
 
-/// One for the process. Safe from any thread.
+/// What became of a request.
+struct Answered {
+  std::string_view operation;  ///< one of operation_table(), or it is counted as "Other"
+  std::string_view code;       ///< S3's error code, "" = none
+  int status = 0;
+  double seconds = 0;
+  uint64_t received_bytes = 0;  ///< of the request's body
+  uint64_t sent_bytes = 0;      ///< of the answer's body, as announced
+};
+
+/// One for the process. No label tells users, buckets or keys: their number has no limit. Safe from
+/// any thread.
 class Probe {
  public:
   static const Probe& instance();
 
-  /// `operation` is one of operation_table() or it is counted as "Other".
-  void answered(std::string_view operation, int status, double seconds) const;
+  void answered(const Answered& request) const;
 
  private:
   struct Meters {
     metrics::Histogram* seconds = nullptr;
     metrics::Counter* failures = nullptr;
+    metrics::Counter* good = nullptr;
+    metrics::Counter* received_bytes = nullptr;
+    metrics::Counter* sent_bytes = nullptr;
   };
 
   Probe();

@@ -64,9 +64,19 @@ constexpr ConfigKey kKeys[] = {
     {"http.trusted_proxies", TARN_AT(trusted_proxies),
      "Addresses or CIDR blocks of proxies whose X-Forwarded-For and X-Real-IP name the client; "
      "others' are ignored. Policies may be conditional on the client's address."},
-    {"http.workers", TARN_AT(http.workers), "Requests run at once; more wait in the queue."},
+    {"http.workers", TARN_AT(http.workers),
+     "Requests of one user run at once; more wait in the queue. Others find as many again."},
+    {"http.contended_workers", TARN_AT(http.contended_workers),
+     "The same while requests of other users are about. 0: twice the processors, 4 at least; with "
+     "an "
+     "S3 store a quarter of the workers."},
     {"http.queued_requests_max", TARN_AT(http.queued_requests_max),
      "Requests that may wait for a worker; beyond: 503 and close."},
+    {"http.queued_per_share_max", TARN_AT(http.queued_per_share_max),
+     "Requests of one user, or of one address without a user, that may wait; beyond: 503 and "
+     "close."},
+    {"http.queue_timeout", TARN_AT(http.queue_timeout),
+     "How long a request may wait for a worker; beyond: 503 and close."},
     {"http.connections_max", TARN_AT(http.connections_max),
      "Open connections; beyond: closed with 503."},
     {"http.head_bytes_max", TARN_AT(http.head_bytes_max),

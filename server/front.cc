@@ -46,15 +46,16 @@ bool is_block(const http::Request& request, std::span<const std::string> s3_host
          s3::subdomain_of(request.headers.get("Host"), s3_hosts).value_or("").empty();
 }
 
-void take_client_address(http::Request& request, std::span<const std::string> trusted_proxies) {
+Client client_of(const http::Request& request, std::span<const std::string> trusted_proxies) {
+  Client client{request.peer, request.tls};
   const auto trusted = [&](std::string_view address) {
     return std::any_of(
         trusted_proxies.begin(), trusted_proxies.end(),
         [&](const std::string& block) { return auth::in_address_block(address, block); });
   };
-  if (!trusted(request.peer)) return;
+  if (!trusted(request.peer)) return client;
   if (const std::string* scheme = request.headers.find("X-Forwarded-Proto")) {
-    request.tls = *scheme == "https";
+    client.tls = *scheme == "https";
   }
   // Each proxy appends whom it was asked by, so only what trusted ones appended can be believed.
   std::string_view chain = request.headers.get("X-Forwarded-For");
@@ -63,13 +64,20 @@ void take_client_address(http::Request& request, std::span<const std::string> tr
     std::string_view address = comma == std::string_view::npos ? chain : chain.substr(comma + 1);
     while (address.starts_with(' ')) address.remove_prefix(1);
     while (address.ends_with(' ')) address.remove_suffix(1);
-    if (!auth::in_address_block(address, address)) return;
-    request.peer = address;
-    if (!trusted(address) || comma == std::string_view::npos) return;
+    if (!auth::in_address_block(address, address)) return client;
+    client.address = address;
+    if (!trusted(address) || comma == std::string_view::npos) return client;
     chain = chain.substr(0, comma);
   }
   const std::string_view real = request.headers.get("X-Real-IP");
-  if (auth::in_address_block(real, real)) request.peer = real;
+  if (auth::in_address_block(real, real)) client.address = real;
+  return client;
+}
+
+void take_client_address(http::Request& request, std::span<const std::string> trusted_proxies) {
+  Client client = client_of(request, trusted_proxies);
+  request.peer = std::move(client.address);
+  request.tls = client.tls;
 }
 
 http::Response Plain::handle(const http::Request& request) const {

@@ -18,10 +18,15 @@ bool is_rest(const http::Request& request);
 /// the name of its path; behind a bucket that the host names, the path is a key.
 bool is_block(const http::Request& request, std::span<const std::string> s3_hosts);
 
-/// Makes `request.peer` the client's address where a proxy that is trusted (addresses or CIDR
-/// blocks) passed the request on: the last address of X-Forwarded-For that is no such proxy, else
-/// X-Real-IP. X-Forwarded-Proto says whether the client came by TLS. Headers of anybody else are
-/// ignored.
+struct Client {
+  std::string address;
+  bool tls = false;
+};
+/// Who sent a request. Where a proxy that is trusted (addresses or CIDR blocks) passed it on: the
+/// last address of X-Forwarded-For that is no such proxy, else X-Real-IP. X-Forwarded-Proto says
+/// whether the client came by TLS. Headers of anybody else are ignored.
+Client client_of(const http::Request& request, std::span<const std::string> trusted_proxies);
+/// Makes `request.peer` and `request.tls` the client's.
 void take_client_address(http::Request& request, std::span<const std::string> trusted_proxies);
 
 /// Answers what belongs to neither API.

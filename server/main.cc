@@ -25,6 +25,7 @@
 #include "server/jobs/background.h"
 #include "server/ready_file.h"
 #include "server/rest_table.h"
+#include "server/share.h"
 #include "server/web_page.h"
 
 namespace tarn::server {
@@ -134,16 +135,36 @@ void serve(const Config& config, const CommandLine& command, const sigset_t& end
     return is_rest(request) ? rest.handle(request) : plain.handle(request);
   };
 
+  const Acquaintance known{
+      .owner_of_key =
+          [&](std::string_view id) { return backend.authenticator().remembered_owner(id); },
+      .user_in_token =
+          [&](std::string_view token) { return backend.authenticator().user_in(token); }};
+  const auto share = [&](const http::Request& request) {
+    return share_of(request, known, config.trusted_proxies);
+  };
+  const http::Door door{
+      .share_of = share, .refuse = [&](const http::Request& request, http::Overload why) {
+        return s3::is_s3_request(request, s3.options) ? s3::refuse(s3, request, text_of(why))
+                                                      : rest_refusal(request, why);
+      }};
+
+  const http::ServerLimits limits =
+      with_contended_workers(config.http, !config.s3_stores().empty());
   const ListenAddress address = parse_listen(config.listen);
-  const auto server = http::Server::start(address.host, address.port, config.http, front);
+  const auto server = http::Server::start(address.host, address.port, limits, front, door);
   std::unique_ptr<http::Server> s3_server;
   if (!config.s3_listen.empty()) {
     const ListenAddress second = parse_listen(config.s3_listen);
-    s3_server =
-        http::Server::start(second.host, second.port, config.http, [&](http::Request& request) {
-          take_client_address(request, config.trusted_proxies);
-          return s3::handle(s3, request);
-        });
+    const http::Handler s3_front = [&](http::Request& request) {
+      take_client_address(request, config.trusted_proxies);
+      return s3::handle(s3, request);
+    };
+    const http::Door s3_door{.share_of = share,
+                             .refuse = [&](const http::Request& request, http::Overload why) {
+                               return s3::refuse(s3, request, text_of(why));
+                             }};
+    s3_server = http::Server::start(second.host, second.port, limits, s3_front, s3_door);
   }
   const std::string url = str_cat("http://", address.host, ":", server->port());
   log::info("serving", {{"url", url}, {"version", program_version()}});

@@ -164,6 +164,19 @@ std::optional<Principal> Authenticator::check_token(std::string_view token) {
   return principal;
 }
 
+std::optional<std::string> Authenticator::remembered_owner(std::string_view access_key_id) {
+  MutexLock lock(state_->mutex);
+  const auto at = state_->keys.find(access_key_id);
+  if (at == state_->keys.end()) return std::nullopt;
+  return at->second.facts.user;
+}
+
+std::optional<std::string> Authenticator::user_in(std::string_view token) {
+  auto claims = verify_login_token(state_->token_key, token);
+  if (!claims || claims->expires <= state_->clock.now()) return std::nullopt;
+  return std::move(claims->subject);
+}
+
 void Authenticator::forget() {
   MutexLock lock(state_->mutex);
   state_->keys.clear();

@@ -48,6 +48,12 @@ class Authenticator {
   LoginToken issue_token(const User& user);
   /// nullopt: malformed, forged, expired, or its user is gone.
   std::optional<Principal> check_token(std::string_view token);
+  /// Whose key this was when it was last looked up here, however long ago; nullopt when that is
+  /// forgotten. Asks no database and proves nothing.
+  std::optional<std::string> remembered_owner(std::string_view access_key_id);
+  /// Whom a token of ours names that has not expired, whether or not they still exist. Asks no
+  /// database.
+  std::optional<std::string> user_in(std::string_view token);
   /// Drops what is remembered, so that the caller's own next request sees its change.
   void forget();
 

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "core/http/head_scanner.h"
+#include "core/http/parser.h"
 #include "core/http/socket.h"
 
 namespace tarn::http {
@@ -27,6 +29,7 @@ struct Connection {
   const std::string peer;
   Phase phase = Phase::kIdle;
   std::string held;
+  std::unique_ptr<RequestHead> head;  ///< of a request that waits in the queue; `held` is behind it
   HeadScanner scanner;
   SteadyTime deadline{};  ///< of the present phase
   uint64_t linger_bytes_left = 0;

@@ -15,10 +15,24 @@ Probe::Probe() {
     answers_[i] = &metrics::counter("tarn_http_requests_total",
                                     "Requests answered, by status class", {"class", kClasses[i]});
   }
+  static constexpr std::array<std::string_view, 3> kReasons{"share_full", "server_full",
+                                                            "waited_too_long"};
+  for (size_t i = 0; i < kReasons.size(); ++i) {
+    refusals_[i] = &metrics::counter("tarn_http_refusals_total",
+                                     "Requests answered 503 for want of a worker, by reason",
+                                     {"reason", kReasons[i]});
+  }
+  queue_wait_ = &metrics::histogram("tarn_http_queue_wait_seconds",
+                                    "Time that queued requests waited for a worker");
   connections_gauge_ = metrics::gauge("tarn_http_connections", "Open client connections",
                                       [this] { return static_cast<double>(connections.load()); });
+  running_gauge_ = metrics::gauge("tarn_http_running_requests", "Requests that workers serve",
+                                  [this] { return static_cast<double>(running_requests.load()); });
   queued_gauge_ = metrics::gauge("tarn_http_queued_requests", "Requests that wait for a worker",
                                  [this] { return static_cast<double>(queued_requests.load()); });
+  shares_gauge_ = metrics::gauge("tarn_http_active_shares",
+                                 "Users and addresses among whom workers are shared out now",
+                                 [this] { return static_cast<double>(active_shares.load()); });
 }
 
 }  // namespace tarn::http

@@ -11,6 +11,8 @@
 namespace tarn::http {
 namespace {
 
+using SteadyClock = std::chrono::steady_clock;
+
 // A small upload arrives with its head in one receive.
 constexpr size_t kReceiveBytes = 64 * 1024;
 // Queued heads wait in memory, so little more than the head is received.
@@ -20,6 +22,25 @@ constexpr size_t kCollectBytes = 4 * 1024;
 constexpr std::chrono::milliseconds kLingerTime{2'000};
 constexpr uint64_t kLingerBytesMax = 64 * 1024 * 1024;
 constexpr size_t kLingerStepBytes = 1024 * 1024;
+
+/// The place that a request takes among those that run.
+class Running {
+ public:
+  Running(FairQueue& queue, FairQueue::Share* share) : queue_(queue), share_(share) {}
+  ~Running() { end(); }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+  FairQueue::Share* share() const { return share_; }
+  void take(FairQueue::Share* share) { share_ = share; }
+  void end() {
+    if (share_ != nullptr) queue_.leave(std::exchange(share_, nullptr), SteadyClock::now());
+  }
+
+ private:
+  FairQueue& queue_;
+  FairQueue::Share* share_;
+};
 
 std::string_view why_refused(int status) {
   switch (status) {
@@ -34,49 +55,102 @@ std::string_view why_refused(int status) {
 
 }  // namespace
 
-RequestLoop::RequestLoop(const ServerLimits& limits, const Handler& handler,
-                         const std::atomic<bool>& stopping)
+RequestLoop::RequestLoop(const ServerLimits& limits, const Handler& handler, const Door& door,
+                         FairQueue& queue, const std::atomic<bool>& stopping)
     : limits_(limits),
       head_limits_{limits.head_bytes_max, limits.target_bytes_max, limits.header_fields_max},
       handler_(handler),
+      door_(door),
+      queue_(queue),
       stopping_(stopping),
       input_(limits.head_bytes_max + kReceiveBytes),
       writer_(limits) {}
 
-RequestLoop::Next RequestLoop::serve(Connection& connection) {
+RequestLoop::Next RequestLoop::serve(Connection& connection, FairQueue::Share* started) {
+  Running running(queue_, started);
   if (connection.phase == Connection::Phase::kLingering) return linger(connection);
   input_.assign(connection.held);
   connection.held = {};  // and its memory: thousands of idle connections hold none
-  for (;;) {
+  if (connection.head) {
+    parsed_ = std::move(*std::exchange(connection.head, nullptr));
+    bool goes_on = false;
+    const Next next = answer(connection, std::get<RequestHead>(parsed_), goes_on);
+    running.end();
+    if (!goes_on) return next;
+    if (input_.unused().empty()) return wait_for_more(connection);
+  }
+  for (bool first = started == nullptr;; first = false) {
     switch (receive_head(connection, kReceiveBytes)) {
       case Received::kBlocked:
         return wait_for_more(connection);
       case Received::kGone:
         return Next::kClose;
-      case Received::kRefused: {
-        const int status = connection.scanner.status();
-        return refuse(connection, status, why_refused(status));
-      }
+      case Received::kRefused:
+        return refuse_head(connection);
       case Received::kHead:
         break;
     }
+    RequestHead* head = parse(connection);
+    if (head == nullptr) return refuse_parsed(connection);
+    if (!running.share()) {
+      const std::string share = share_of(head->request);
+      // A connection that has just had its turn does not pass those who wait.
+      if (first || !queue_.anyone_waits()) running.take(queue_.start(share, SteadyClock::now()));
+      if (!running.share()) return wait_in_queue(connection, *head, share);
+    }
     bool goes_on = false;
-    const Next next = answer(connection, goes_on);
+    const Next next = answer(connection, *head, goes_on);
+    running.end();
     if (!goes_on) return next;
     if (input_.unused().empty()) return wait_for_more(connection);
   }
 }
 
-RequestLoop::Head RequestLoop::collect_head(Connection& connection) {
+RequestLoop::Next RequestLoop::queue_up(Connection& connection) {
   input_.assign(connection.held);
-  const Received received = receive_head(connection, kCollectBytes);
-  if (received == Received::kGone) return Head::kGone;
-  if (received == Received::kBlocked) {
-    return wait_for_more(connection) == Next::kPark ? Head::kIncomplete : Head::kGone;
+  switch (receive_head(connection, kCollectBytes)) {
+    case Received::kBlocked:
+      return wait_for_more(connection);
+    case Received::kGone:
+      return Next::kClose;
+    case Received::kRefused:
+      return refuse_head(connection);
+    case Received::kHead:
+      break;
+  }
+  RequestHead* head = parse(connection);
+  if (head == nullptr) return refuse_parsed(connection);
+  return wait_in_queue(connection, *head, share_of(head->request));
+}
+
+RequestLoop::Next RequestLoop::wait_in_queue(Connection& connection, RequestHead& head,
+                                             const std::string& share) {
+  // The parser must have read the head of a chunked body itself, so that one is read again.
+  if (!head.request.chunked) {
+    connection.head = std::make_unique<RequestHead>(std::move(head));
+    input_.consume(connection.scanner.head_bytes());
   }
   connection.held = input_.unused();
   connection.scanner = {};
-  return Head::kReady;
+  switch (queue_.wait(share, &connection, SteadyClock::now())) {
+    case FairQueue::Entry::kWaits:
+      return Next::kQueued;  // and maybe served by now
+    case FairQueue::Entry::kShareFull:
+      return refuse_waiting(connection, Overload::kShareFull);
+    case FairQueue::Entry::kFull:
+      break;
+  }
+  return refuse_waiting(connection, Overload::kServerFull);
+}
+
+RequestLoop::Next RequestLoop::refuse_waiting(Connection& connection, Overload why) {
+  if (const auto head = std::exchange(connection.head, nullptr)) {
+    return refuse_request(connection, head->request, why);
+  }
+  input_.assign(connection.held);
+  connection.scanner.scan(input_.unused(), head_limits_);
+  const RequestHead* head = parse(connection);
+  return head == nullptr ? Next::kClose : refuse_request(connection, head->request, why);
 }
 
 RequestLoop::Received RequestLoop::receive_head(Connection& connection, size_t step_bytes) {
@@ -94,21 +168,37 @@ RequestLoop::Received RequestLoop::receive_head(Connection& connection, size_t s
   }
 }
 
-RequestLoop::Next RequestLoop::answer(Connection& connection, bool& goes_on) {
-  const HeadScanner scanner = std::exchange(connection.scanner, {});
-  connection.phase = Connection::Phase::kIdle;
-  const std::string_view head_bytes = input_.unused().substr(
+RequestLoop::Next RequestLoop::refuse_head(Connection& connection) {
+  const int status = connection.scanner.status();
+  return refuse(connection, status, why_refused(status));
+}
+
+RequestLoop::Next RequestLoop::refuse_parsed(Connection& connection) {
+  const auto& refusal = std::get<HeadRefusal>(parsed_);
+  return refuse(connection, refusal.status, refusal.why);
+}
+
+RequestHead* RequestLoop::parse(const Connection& connection) {
+  const HeadScanner& scanner = connection.scanner;
+  const std::string_view bytes = input_.unused().substr(
       scanner.request_line_start(), scanner.head_bytes() - scanner.request_line_start());
-  auto parsed = parser_.start(head_bytes, limits_.target_bytes_max);
-  input_.consume(scanner.head_bytes());
-  if (const auto* refusal = std::get_if<HeadRefusal>(&parsed)) {
-    return refuse(connection, refusal->status, refusal->why);
-  }
-  auto& head = std::get<RequestHead>(parsed);
+  parsed_ = parser_.start(bytes, limits_.target_bytes_max);
+  auto* head = std::get_if<RequestHead>(&parsed_);
+  if (head == nullptr) return nullptr;
+  head->request.peer = connection.peer;
+  head->request.id = next_request_id();
+  return head;
+}
+
+std::string RequestLoop::share_of(const Request& request) const {
+  return door_.share_of ? door_.share_of(request) : std::string();
+}
+
+RequestLoop::Next RequestLoop::answer(Connection& connection, RequestHead& head, bool& goes_on) {
+  input_.consume(std::exchange(connection.scanner, {}).head_bytes());
+  connection.phase = Connection::Phase::kIdle;
   RequestBody body(head, connection.socket, input_, parser_, limits_);
   Request& request = head.request;
-  request.peer = connection.peer;
-  request.id = next_request_id();
   request.body = body.handle();
   Response response = run_handler(request);
   // A handler that moved the body away reads it while the answer is sent.
@@ -138,18 +228,39 @@ Response RequestLoop::run_handler(Request& request) {
   return internal_error(request.id);
 }
 
+RequestLoop::Next RequestLoop::refuse_request(Connection& connection, const Request& request,
+                                              Overload why) {
+  connection.held = {};
+  Probe::instance().refused(why);
+  if (!door_.refuse) return refuse(connection, 503, "too many requests at once");
+  Response response;
+  try {
+    response = door_.refuse(request, why);
+  } catch (const std::exception& error) {
+    log::error("http_refusal_failed", {{"request_id", request.id}, {"error", error.what()}});
+    response = internal_error(request.id);
+  }
+  const AnswerForm form{.is_head = request.method == "HEAD"};
+  send_refusal(connection, writer_.text_of(response, form, request.id));
+  Probe::instance().answered(response.status);
+  return start_lingering(connection);
+}
+
 RequestLoop::Next RequestLoop::refuse(Connection& connection, int status, std::string_view why) {
-  const std::array<std::string, 1> text{refusal_text(status, why, next_request_id())};
-  const std::array<std::string_view, 1> pieces{text[0]};
-  // Never waits: the socket's buffer is empty but for a client that pipelines without reading.
-  connection.socket.send(pieces, false);
+  send_refusal(connection, refusal_text(status, why, next_request_id()));
   Probe::instance().answered(status);
   return start_lingering(connection);
 }
 
+/// Never waits: the socket's buffer is empty but for a client that pipelines without reading.
+void RequestLoop::send_refusal(Connection& connection, const std::string& text) {
+  const std::array<std::string_view, 1> pieces{text};
+  connection.socket.send(pieces, false);
+}
+
 RequestLoop::Next RequestLoop::wait_for_more(Connection& connection) {
   if (stopping_) return Next::kClose;
-  const SteadyTime now = std::chrono::steady_clock::now();
+  const SteadyTime now = SteadyClock::now();
   connection.held = input_.unused();
   if (connection.held.empty()) {
     connection.phase = Connection::Phase::kIdle;
@@ -165,7 +276,7 @@ RequestLoop::Next RequestLoop::wait_for_more(Connection& connection) {
 RequestLoop::Next RequestLoop::start_lingering(Connection& connection) {
   connection.socket.finish_sending();
   connection.phase = Connection::Phase::kLingering;
-  connection.deadline = std::chrono::steady_clock::now() + kLingerTime;
+  connection.deadline = SteadyClock::now() + kLingerTime;
   connection.linger_bytes_left = kLingerBytesMax;
   return Next::kPark;
 }

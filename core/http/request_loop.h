@@ -3,9 +3,12 @@
 #pragma once
 
 #include <atomic>
+#include <string>
 #include <string_view>
+#include <variant>
 
 #include "core/http/connection.h"
+#include "core/http/fair_queue.h"
 #include "core/http/input_buffer.h"
 #include "core/http/message.h"
 #include "core/http/parser.h"
@@ -18,18 +21,19 @@ namespace tarn::http {
 class RequestLoop {
  public:
   /// All references outlive the object. `stopping` makes every answer the last of its connection.
-  RequestLoop(const ServerLimits& limits, const Handler& handler,
-              const std::atomic<bool>& stopping);
+  RequestLoop(const ServerLimits& limits, const Handler& handler, const Door& door,
+              FairQueue& queue, const std::atomic<bool>& stopping);
 
-  /// What the owner does with the connection afterwards.
-  enum class Next { kPark, kClose };
+  /// What the owner does with the connection afterwards. kQueued: nothing, it is the queue's.
+  enum class Next { kPark, kClose, kQueued };
 
-  /// Answers every request that has arrived, in order.
-  Next serve(Connection& connection);
-
-  enum class Head { kIncomplete, kReady, kGone };
-  /// Receives a head without answering it, for the queue. kReady: `serve` will not have to wait.
-  Head collect_head(Connection& connection);
+  /// Answers every request that has arrived, in order, up to one that has to wait. `started`: the
+  /// first was started by the queue.
+  Next serve(Connection& connection, FairQueue::Share* started = nullptr);
+  /// Receives a head and queues its request; for the thread that may run none.
+  Next queue_up(Connection& connection);
+  /// Answers a request that came out of the queue and is not served.
+  Next refuse_waiting(Connection& connection, Overload why);
 
   /// Answers with an error and lets the client read it before the connection ends.
   Next refuse(Connection& connection, int status, std::string_view why);
@@ -38,7 +42,15 @@ class RequestLoop {
   enum class Received { kHead, kBlocked, kGone, kRefused };
 
   Received receive_head(Connection& connection, size_t step_bytes);
-  Next answer(Connection& connection, bool& goes_on);
+  Next refuse_head(Connection& connection);
+  Next refuse_parsed(Connection& connection);
+  static void send_refusal(Connection& connection, const std::string& text);
+  /// The head that `receive_head` found; nullptr: `refuse_parsed` tells the client why not.
+  RequestHead* parse(const Connection& connection);
+  std::string share_of(const Request& request) const;
+  Next wait_in_queue(Connection& connection, RequestHead& head, const std::string& share);
+  Next refuse_request(Connection& connection, const Request& request, Overload why);
+  Next answer(Connection& connection, RequestHead& head, bool& goes_on);
   Response run_handler(Request& request);
   Next wait_for_more(Connection& connection);
   Next linger(Connection& connection);
@@ -47,9 +59,12 @@ class RequestLoop {
   const ServerLimits& limits_;
   const HeadLimits head_limits_;
   const Handler& handler_;
+  const Door& door_;
+  FairQueue& queue_;
   const std::atomic<bool>& stopping_;
   InputBuffer input_;
   Parser parser_;
+  std::variant<RequestHead, HeadRefusal> parsed_;
   ResponseWriter writer_;
 };
 

@@ -112,6 +112,21 @@ ResponseWriter::Result ResponseWriter::write(Socket& socket, Response& response,
   return framing.keep_alive ? Result::kKeep : Result::kClose;
 }
 
+std::string ResponseWriter::text_of(Response& response, const AnswerForm& form,
+                                    std::string_view request_id) {
+  Framing framing = framing_of(response, form);
+  try {
+    check_headers(response);
+  } catch (const std::exception& error) {
+    log::error("http_answer_refused", {{"request_id", request_id}, {"error", error.what()}});
+    response = internal_error(request_id);
+    framing = framing_of(response, form);
+  }
+  framing.keep_alive = false;
+  build_head(response, framing, form);
+  return framing.sends_body ? head_ + response.body : head_;
+}
+
 ResponseWriter::Framing ResponseWriter::framing_of(const Response& response,
                                                    const AnswerForm& form) {
   Framing framing;

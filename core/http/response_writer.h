@@ -34,6 +34,8 @@ class ResponseWriter {
   /// bare 500; so `response.status` is afterwards the one that was sent.
   Result write(Socket& socket, Response& response, const AnswerForm& form,
                std::string_view request_id);
+  /// The whole answer, whose body is in memory, with "Connection: close".
+  std::string text_of(Response& response, const AnswerForm& form, std::string_view request_id);
 
  private:
   /// How the body is delimited.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <deque>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -16,6 +16,7 @@
 #include "core/base/log.h"
 #include "core/base/mutex.h"
 #include "core/base/str_cat.h"
+#include "core/http/fair_queue.h"
 #include "core/http/parking_lot.h"
 #include "core/http/probe.h"
 #include "core/http/request_id.h"
@@ -40,39 +41,34 @@ constexpr int kQuietLooks = 100;
 // Accepting pauses so long when the process has no descriptor left.
 constexpr milliseconds kDescriptorPause{50};
 
-/// Requests whose heads have arrived while every worker was busy, oldest first. Safe from any
-/// thread.
-class RequestQueue {
- public:
-  explicit RequestQueue(size_t requests_max) : requests_max_(requests_max) {}
+// One share may hold `workers` threads in long requests while as many stay free for others.
+constexpr uint32_t kThreadsPerWorker = 2;
+// A handler spends part of its time waiting for the database or the store.
+constexpr uint32_t kContendedPerProcessor = 2;
+constexpr uint32_t kContendedMin = 4;
+// Two users who take turns are still both active.
+constexpr milliseconds kShareActive{1'000};
 
-  bool push(Connection* connection) {
-    MutexLock lock(mutex_);
-    if (waiting_.size() >= requests_max_) return false;
-    waiting_.push_back(connection);
-    Probe::instance().queued_requests.fetch_add(1, std::memory_order_relaxed);
-    return true;
-  }
-  Connection* pop() {
-    MutexLock lock(mutex_);
-    if (waiting_.empty()) return nullptr;
-    Connection* first = waiting_.front();
-    waiting_.pop_front();
-    Probe::instance().queued_requests.fetch_sub(1, std::memory_order_relaxed);
-    return first;
-  }
+FairLimits fair_limits(const ServerLimits& limits) {
+  const uint32_t workers = std::max(1u, limits.workers);
+  const uint32_t usual =
+      std::max(kContendedMin, kContendedPerProcessor * std::thread::hardware_concurrency());
+  const uint32_t contended = limits.contended_workers == 0 ? usual : limits.contended_workers;
+  return {.threads = workers * kThreadsPerWorker,
+          .alone_max = workers,
+          .contended_max = std::min(contended, workers),
+          .waiting_max = limits.queued_requests_max,
+          .waiting_share_max = limits.queued_per_share_max,
+          .wait_max = limits.queue_timeout,
+          .active_for = kShareActive};
+}
 
- private:
-  const size_t requests_max_;
-  Mutex mutex_;
-  std::deque<Connection*> waiting_ TARN_GUARDED_BY(mutex_);
-};
-
-/// Threads: `workers` of them wait in the parking lot and serve; one doorkeeper accepts, ends what
-/// is past its deadline and, while every worker is busy, reads heads into the queue.
+/// Threads: workers wait in the parking lot and serve, or queue what may not be served yet; one
+/// doorkeeper accepts, ends what is past its deadline and, while every worker is busy, reads heads
+/// into the queue.
 class EpollServer final : public Server {
  public:
-  EpollServer(Listener listener, ServerLimits limits, Handler handler);
+  EpollServer(Listener listener, ServerLimits limits, Handler handler, Door door);
   ~EpollServer() override { stop(milliseconds{0}); }
 
   uint16_t port() const override { return listener_.port; }
@@ -80,6 +76,7 @@ class EpollServer final : public Server {
 
  private:
   void work();
+  std::optional<FairQueue::Turn> next_turn();
   void keep_door();
   bool wait_at_door();
   void accept_all();
@@ -95,11 +92,12 @@ class EpollServer final : public Server {
 
   const ServerLimits limits_;
   const Handler handler_;
+  const Door door_;
   const Listener listener_;
-  const uint32_t worker_count_;
+  const uint32_t thread_count_;
   const int wake_;  // eventfd of the doorkeeper
   ParkingLot lot_;
-  RequestQueue queue_;
+  FairQueue queue_;
   std::atomic<bool> stopping_{false};
   std::atomic<uint32_t> busy_{0};
   std::atomic<uint64_t> rounds_{0};  // of serving a connection, by all workers
@@ -121,16 +119,17 @@ int make_wake_fd() {
   return fd;
 }
 
-EpollServer::EpollServer(Listener listener, ServerLimits limits, Handler handler)
+EpollServer::EpollServer(Listener listener, ServerLimits limits, Handler handler, Door door)
     : limits_(limits),
       handler_(std::move(handler)),
+      door_(std::move(door)),
       listener_(listener),
-      worker_count_(std::max(1u, limits.workers)),
+      thread_count_(fair_limits(limits).threads),
       wake_(make_wake_fd()),
       lot_(limits.connections_max),
-      queue_(limits.queued_requests_max) {
+      queue_(fair_limits(limits)) {
   try {
-    for (uint32_t i = 0; i < worker_count_; ++i) workers_.emplace_back([this] { work(); });
+    for (uint32_t i = 0; i < thread_count_; ++i) workers_.emplace_back([this] { work(); });
     doorkeeper_ = std::jthread([this] { keep_door(); });
   } catch (const std::system_error&) {
     lot_.end();  // or joining those that did start would never return
@@ -139,17 +138,20 @@ EpollServer::EpollServer(Listener listener, ServerLimits limits, Handler handler
 }
 
 void EpollServer::work() {
-  RequestLoop loop(limits_, handler_, stopping_);
+  RequestLoop loop(limits_, handler_, door_, queue_, stopping_);
   for (;;) {
-    const ParkingLot::Arrival arrival = lot_.wait();
-    if (arrival.kind == ParkingLot::Arrival::Kind::kEnd) return;
-    if (arrival.kind == ParkingLot::Arrival::Kind::kNothing) continue;
-    Connection* connection = arrival.connection != nullptr ? arrival.connection : queue_.pop();
+    const std::optional<FairQueue::Turn> turn = next_turn();
+    Connection* connection = turn ? turn->connection : nullptr;
+    if (!turn) {
+      const ParkingLot::Arrival arrival = lot_.wait();
+      if (arrival.kind == ParkingLot::Arrival::Kind::kEnd) return;
+      connection = arrival.connection;
+    }
     if (connection == nullptr) continue;
-    if (busy_.fetch_add(1) + 1 == worker_count_) report_all_busy();
+    if (busy_.fetch_add(1) + 1 == thread_count_) report_all_busy();
     RequestLoop::Next next = RequestLoop::Next::kClose;
     try {
-      next = loop.serve(*connection);
+      next = loop.serve(*connection, turn ? turn->share : nullptr);
     } catch (const std::exception& error) {
       log::error("http_worker_failed", {{"error", error.what()}});
     }
@@ -159,11 +161,21 @@ void EpollServer::work() {
   }
 }
 
+/// The next request of the queue, if one may start. A thread that finds two wakes another.
+std::optional<FairQueue::Turn> EpollServer::next_turn() {
+  std::optional<FairQueue::Turn> turn = queue_.next(SteadyClock::now());
+  if (turn && turn->more) lot_.signal();
+  return turn;
+}
+
 void EpollServer::dispose(Connection& connection, RequestLoop::Next next) {
-  if (next == RequestLoop::Next::kPark) {
-    lot_.park(connection);
-  } else {
-    close(connection);
+  switch (next) {
+    case RequestLoop::Next::kPark:
+      return lot_.park(connection);
+    case RequestLoop::Next::kClose:
+      return close(connection);
+    case RequestLoop::Next::kQueued:
+      return;  // another thread may have closed it by now
   }
 }
 
@@ -178,12 +190,13 @@ void EpollServer::report_all_busy() {
 }
 
 milliseconds EpollServer::sweep_interval() const {
-  const milliseconds shortest = std::min(limits_.head_deadline, limits_.idle_timeout);
+  const milliseconds shortest =
+      std::min({limits_.head_deadline, limits_.idle_timeout, limits_.queue_timeout});
   return std::clamp(shortest / 4, kSweepMin, kSweepMax);
 }
 
 void EpollServer::keep_door() {
-  RequestLoop loop(limits_, handler_, stopping_);
+  RequestLoop loop(limits_, handler_, door_, queue_, stopping_);
   while (!stopping_) {
     try {
       if (wait_at_door()) accept_all();
@@ -249,6 +262,9 @@ void EpollServer::end_expired(RequestLoop& loop) {
       close(*connection);
     }
   }
+  for (Connection* connection : queue_.take_expired(SteadyClock::now())) {
+    dispose(*connection, loop.refuse_waiting(*connection, Overload::kWaitedTooLong));
+  }
 }
 
 /// Called once a step while all workers are busy. Workers that finish a connection each between two
@@ -257,9 +273,9 @@ void EpollServer::end_expired(RequestLoop& loop) {
 void EpollServer::watch_overload(RequestLoop& loop) {
   const uint64_t rounds = rounds_.load(std::memory_order_relaxed);
   const uint64_t finished = rounds - std::exchange(rounds_seen_, rounds);
-  if (busy_ == worker_count_) {
+  if (busy_ == thread_count_) {
     quiet_looks_ = 0;
-    stuck_looks_ = finished < worker_count_ ? stuck_looks_ + 1 : 0;
+    stuck_looks_ = finished < thread_count_ ? stuck_looks_ + 1 : 0;
     if (stuck_looks_ >= kStuckLooks) queue_ready(loop);
     return;
   }
@@ -267,7 +283,7 @@ void EpollServer::watch_overload(RequestLoop& loop) {
   if (++quiet_looks_ < kQuietLooks) return;
   quiet_looks_ = 0;
   watching_ = false;
-  if (busy_ == worker_count_) watching_ = true;
+  if (busy_ == thread_count_) watching_ = true;
 }
 
 void EpollServer::queue_ready(RequestLoop& loop) {
@@ -276,15 +292,9 @@ void EpollServer::queue_ready(RequestLoop& loop) {
       dispose(*connection, loop.serve(*connection));
       continue;
     }
-    const RequestLoop::Head head = loop.collect_head(*connection);
-    if (head == RequestLoop::Head::kReady && queue_.push(connection)) {
-      lot_.signal();
-    } else if (head == RequestLoop::Head::kReady) {
-      dispose(*connection, loop.refuse(*connection, 503, "too many requests at once"));
-    } else {
-      dispose(*connection, head == RequestLoop::Head::kIncomplete ? RequestLoop::Next::kPark
-                                                                  : RequestLoop::Next::kClose);
-    }
+    const RequestLoop::Next next = loop.queue_up(*connection);
+    if (next == RequestLoop::Next::kQueued) lot_.signal();
+    dispose(*connection, next);
   }
 }
 
@@ -308,6 +318,9 @@ void EpollServer::drain(SteadyTime until) {
     for (Connection* connection : lot_.take_idle()) close(*connection);
     for (Connection* connection : lot_.take_expired(now)) close(*connection);
     if (now >= until && !std::exchange(cut, true)) lot_.cut_all();
+    if (cut) {
+      for (Connection* connection : queue_.take_all()) close(*connection);
+    }
     if (lot_.size() > 0) std::this_thread::sleep_for(kDrainStep);
   }
 }
@@ -315,8 +328,9 @@ void EpollServer::drain(SteadyTime until) {
 }  // namespace
 
 std::unique_ptr<Server> Server::start(const std::string& host, uint16_t port, ServerLimits limits,
-                                      Handler handler) {
-  return std::make_unique<EpollServer>(listen_on(host, port), limits, std::move(handler));
+                                      Handler handler, Door door) {
+  return std::make_unique<EpollServer>(listen_on(host, port), limits, std::move(handler),
+                                       std::move(door));
 }
 
 }  // namespace tarn::http

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -13,12 +14,16 @@ namespace tarn::http {
 
 /// Every limit of the front door, each with its reason. Docs: docs/configuration.md.
 struct ServerLimits {
-  uint32_t workers = 64;                  ///< requests run at once; more wait in the queue
-  uint32_t queued_requests_max = 1024;    ///< beyond: 503 and close
-  uint32_t connections_max = 8192;        ///< beyond: accepted and closed with 503
-  uint32_t head_bytes_max = 32 * 1024;    ///< request line and header fields; beyond: 431
-  uint32_t target_bytes_max = 16 * 1024;  ///< beyond: 414
-  uint32_t header_fields_max = 128;       ///< beyond: 431
+  uint32_t workers = 64;  ///< requests run at once for one share; more wait in the queue
+  /// The same while requests of other shares are about; 0 = twice the processors, 4 at least.
+  uint32_t contended_workers = 0;
+  uint32_t queued_requests_max = 1024;              ///< beyond: 503 and close
+  uint32_t queued_per_share_max = 512;              ///< beyond: 503 and close
+  std::chrono::milliseconds queue_timeout{30'000};  ///< from head to start; beyond: 503 and close
+  uint32_t connections_max = 8192;                  ///< beyond: accepted and closed with 503
+  uint32_t head_bytes_max = 32 * 1024;              ///< request line and header fields; beyond: 431
+  uint32_t target_bytes_max = 16 * 1024;            ///< beyond: 414
+  uint32_t header_fields_max = 128;                 ///< beyond: 431
   std::chrono::milliseconds head_deadline{
       10'000};  ///< from the first byte to the whole head; beyond: 408 and close
   std::chrono::milliseconds idle_timeout{75'000};  ///< a kept connection without a request
@@ -30,6 +35,24 @@ struct ServerLimits {
       64 * 1024;  ///< unread body that is skipped to keep the connection
 };
 
+/// Why a request is refused that was well-formed.
+enum class Overload {
+  kShareFull,   ///< too many requests of its share wait
+  kServerFull,  ///< too many requests wait
+  kWaitedTooLong,
+};
+
+/// What the server asks about a request before its handler. Safe from any thread; quick, without
+/// I/O; the request has no body yet.
+struct Door {
+  /// Requests of one name share workers and queue; one name cannot starve another. Empty function:
+  /// all are one share. Names should be few: each is remembered for a second. "" is for probes:
+  /// their coming is no reason to give a user fewer workers.
+  std::function<std::string(const Request&)> share_of;
+  /// The answer to a request that is refused; the connection then ends. Empty function: a bare 503.
+  std::function<Response(const Request&, Overload)> refuse;
+};
+
 /// Serves one address. Safe from any thread.
 class Server {
  public:
@@ -37,7 +60,7 @@ class Server {
   /// what it throws becomes a bare 500, so callers wrap it with their own error encoding. Throws
   /// unavailable when the address cannot be bound, naming it.
   static std::unique_ptr<Server> start(const std::string& host, uint16_t port, ServerLimits limits,
-                                       Handler handler);
+                                       Handler handler, Door door = {});
   virtual ~Server() = default;
   virtual uint16_t port() const = 0;
   /// Stops accepting, closes parked connections, lets running requests finish with "Connection:

@@ -397,4 +397,29 @@ bool looks_signed(const http::Request& request) {
          has_v2_query(request);
 }
 
+std::string claimed_key_id(const http::Request& request) {
+  constexpr std::string_view kCredential = "Credential=";
+  constexpr std::string_view kV2Scheme = "AWS ";
+  const std::string_view header = request.headers.get("authorization");
+  switch (form_of(request)) {
+    case HeaderForm::kV4: {
+      const size_t at = header.find(kCredential);
+      if (at == std::string_view::npos) return "";
+      const std::string_view credential = header.substr(at + kCredential.size());
+      return std::string(credential.substr(0, credential.find('/')));
+    }
+    case HeaderForm::kV2:
+      return std::string(header.substr(kV2Scheme.size(), header.find(':') - kV2Scheme.size()));
+    case HeaderForm::kAbsent:
+    case HeaderForm::kOtherScheme:
+    case HeaderForm::kUnknown:
+      break;
+  }
+  const std::string_view query = request.raw_query();
+  if (const auto credential = query_value(query, "X-Amz-Credential")) {
+    return credential->substr(0, credential->find('/'));
+  }
+  return query_value(query, "AWSAccessKeyId").value_or("");
+}
+
 }  // namespace tarn::sigv4

@@ -71,4 +71,8 @@ Authorization parse_form_authorization(const http::Headers& fields);
 /// by.
 bool looks_signed(const http::Request& request);
 
+/// The access key id that a signed request names, "" for none. It proves nothing and the request
+/// may be malformed: it decides only whose share of the server the request takes.
+std::string claimed_key_id(const http::Request& request);
+
 }  // namespace tarn::sigv4

@@ -287,5 +287,18 @@ TEST(Authorization, LooksSignedRoutesByTheFormAlone) {
   EXPECT_FALSE(looks_signed(make_request("GET", "/api/v1/repositories")));
 }
 
+TEST(Authorization, NamesTheKeyThatIsClaimedWithoutProof) {
+  EXPECT_EQ(claimed_key_id(with_header("AWS4-HMAC-SHA256 Credential=AKIA1/20261120/x/s3/y, Sig")),
+            "AKIA1");
+  EXPECT_EQ(claimed_key_id(with_header("AWS4-HMAC-SHA256 Credential=")), "");
+  EXPECT_EQ(claimed_key_id(with_header("AWS4-HMAC-SHA256 broken")), "");
+  EXPECT_EQ(claimed_key_id(with_header("AWS AKIA2:abc=")), "AKIA2");
+  EXPECT_EQ(claimed_key_id(with_header("AWS AKIA2")), "AKIA2");
+  EXPECT_EQ(claimed_key_id(with_query("a=b&X-Amz-Credential=AKIA3%2F20261120%2Fus")), "AKIA3");
+  EXPECT_EQ(claimed_key_id(with_query("AWSAccessKeyId=AKIA4&Signature=x")), "AKIA4");
+  EXPECT_EQ(claimed_key_id(with_header("Basic eDp5")), "");
+  EXPECT_EQ(claimed_key_id(make_request("GET", "/")), "");
+}
+
 }  // namespace
 }  // namespace tarn::sigv4

@@ -12,12 +12,20 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
+/// An Authorization header in its two parts; both empty unless it has them.
+struct SchemeAndValue {
+  std::string_view scheme;
+  std::string_view value;
+};
+SchemeAndValue split(std::string_view header) {
+  const size_t space = header.find(' ');
+  if (space == std::string_view::npos) return {};
+  return {header.substr(0, space), trimmed(header.substr(space))};
+}
+
 std::optional<auth::Principal> caller_of_header(auth::Authenticator& authenticator,
                                                 std::string_view header) {
-  const size_t space = header.find(' ');
-  if (space == std::string_view::npos) return std::nullopt;
-  const std::string_view scheme = header.substr(0, space);
-  const std::string_view value = trimmed(header.substr(space));
+  const auto [scheme, value] = split(header);
   if (http::equal_ignoring_case(scheme, "Bearer")) return authenticator.check_token(value);
   if (!http::equal_ignoring_case(scheme, "Basic")) return std::nullopt;
   const std::optional<KeyPair> pair = parse_basic(value);
@@ -54,6 +62,18 @@ std::optional<std::string> cookie(const http::Headers& headers, std::string_view
     }
   }
   return std::nullopt;
+}
+
+ClaimedCredentials claimed_credentials(const http::Request& request) {
+  if (const std::string* header = request.headers.find("Authorization")) {
+    const auto [scheme, value] = split(*header);
+    if (http::equal_ignoring_case(scheme, "Bearer"))
+      return {.key_id = "", .token = std::string(value)};
+    if (!http::equal_ignoring_case(scheme, "Basic")) return {};
+    std::optional<KeyPair> pair = parse_basic(value);
+    return {.key_id = pair ? std::move(pair->id) : "", .token = ""};
+  }
+  return {.key_id = "", .token = cookie(request.headers, kSessionCookie).value_or("")};
 }
 
 auth::Principal authenticate(auth::Authenticator& authenticator, const http::Request& request) {

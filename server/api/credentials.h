@@ -20,6 +20,13 @@ auth::Principal authenticate(auth::Authenticator& authenticator, const http::Req
 /// The value of the first cookie of that name, or nullopt.
 std::optional<std::string> cookie(const http::Headers& headers, std::string_view name);
 
+/// What a request says of who asks, unproven; both empty when it says nothing.
+struct ClaimedCredentials {
+  std::string key_id;
+  std::string token;
+};
+ClaimedCredentials claimed_credentials(const http::Request& request);
+
 struct KeyPair {
   std::string id;
   std::string secret;

@@ -21,18 +21,22 @@ constexpr std::chrono::seconds kPatience{5};
 
 }  // namespace
 
-RawClient::RawClient(uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+int connect_to(uint16_t port) {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  if (::connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    ::close(std::exchange(fd_, -1));
+  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    ::close(fd);
     throw Error(ErrorCode::kUnavailable, "connecting: refused");
   }
   const int on = 1;
-  ::setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  return fd;
 }
+
+RawClient::RawClient(uint16_t port) : fd_(connect_to(port)) {}
 
 RawClient::~RawClient() {
   if (fd_ >= 0) ::close(fd_);

@@ -19,6 +19,9 @@ struct RawAnswer {
   std::string body;
 };
 
+/// A connected socket to 127.0.0.1. Throws unavailable.
+int connect_to(uint16_t port);
+
 /// One connection to 127.0.0.1. Every wait ends after five seconds.
 class RawClient {
  public:

@@ -1,0 +1,109 @@
+// A server that answers with what it reads from another, as reads of an S3 store do.
+#include <atomic>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "core/http/client.h"
+#include "core/http/testing/raw_client.h"
+#include "core/http/testing/test_server.h"
+
+namespace tarn::http {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::head;
+using testing::RawClient;
+using Clock = std::chrono::steady_clock;
+
+constexpr uint64_t kObjectBytes = uint64_t{1} << 30;
+
+/// What the store has sent, and whether it is still asked for more.
+struct Upstream {
+  std::atomic<uint64_t> bytes{0};
+  std::atomic<int> open{0};
+};
+
+/// An endless object that comes in pieces, one every `pause`.
+class Pieces final : public BodySource {
+ public:
+  Pieces(Upstream& upstream, milliseconds pause) : upstream_(upstream), pause_(pause) {
+    ++upstream_.open;
+  }
+  ~Pieces() override { --upstream_.open; }
+  size_t read(std::span<char> out) override {
+    std::this_thread::sleep_for(pause_);
+    const size_t count = std::min<size_t>(out.size(), 64 * 1024);
+    std::fill_n(out.begin(), count, 'x');
+    upstream_.bytes += count;
+    return count;
+  }
+
+ private:
+  Upstream& upstream_;
+  const milliseconds pause_;
+};
+
+class Relay : public ::testing::Test {
+ protected:
+  void expect_end_within_a_second();
+
+  Upstream upstream_;
+  std::atomic<int> pause_ms_{0};
+  std::unique_ptr<Server> store_ = testing::serve([this](Request&) {
+    Response response;
+    response.source = std::make_unique<Pieces>(upstream_, milliseconds(pause_ms_));
+    response.content_length = kObjectBytes;
+    return response;
+  });
+  std::unique_ptr<Client> client_ = Client::create({});
+  std::unique_ptr<Server> front_ = testing::serve([this](Request& request) {
+    ClientRequest asked;
+    asked.url = str_cat("http://127.0.0.1:", store_->port(), request.target);
+    Client::Stream stream = client_->open(asked);
+    Response response;
+    response.source = std::move(stream.body);
+    response.content_length = std::stoull(std::string(stream.headers.get("Content-Length")));
+    return response;
+  });
+};
+
+void Relay::expect_end_within_a_second() {
+  {
+    RawClient client(front_->port());
+    client.send(head("GET /big"));
+    EXPECT_FALSE(client.read_some().empty());
+    EXPECT_FALSE(client.read_some().empty());
+  }
+  const auto gone = Clock::now();
+  while (upstream_.open > 0 && Clock::now() - gone < std::chrono::seconds(5)) {
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+  EXPECT_LT(Clock::now() - gone, milliseconds(1000)) << "pieces every ms: " << pause_ms_;
+  EXPECT_LT(upstream_.bytes, kObjectBytes / 16);
+}
+
+TEST_F(Relay, AClientThatGoesEndsTheReadWithinASecond) {
+  for (const int pause_ms : {0, 50, 200}) {
+    pause_ms_ = pause_ms;
+    upstream_.bytes = 0;
+    expect_end_within_a_second();
+  }
+}
+
+TEST_F(Relay, AClientThatStopsReadingStopsTheStore) {
+  RawClient client(front_->port());
+  client.send(head("GET /big"));
+  EXPECT_FALSE(client.read_some().empty());
+  uint64_t before = 0;
+  const auto start = Clock::now();
+  do {
+    before = upstream_.bytes;
+    std::this_thread::sleep_for(milliseconds(500));
+  } while (upstream_.bytes != before && Clock::now() - start < std::chrono::seconds(4));
+  // What sockets and buffers of both connections take, however large the object is.
+  EXPECT_LT(upstream_.bytes, uint64_t{64} << 20);
+}
+
+}  // namespace
+}  // namespace tarn::http

@@ -1,0 +1,36 @@
+// Whose requests share the workers of the front door, and what they are told when it is full.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/http/message.h"
+#include "core/http/server.h"
+
+namespace tarn::server {
+
+/// What is known of users without asking anybody; both prove nothing.
+struct Acquaintance {
+  std::function<std::optional<std::string>(std::string_view access_key_id)> owner_of_key;
+  std::function<std::optional<std::string>(std::string_view token)> user_in_token;
+};
+
+/// "user NAME" over S3 and REST alike, or "address IP" of those who name no user that is known: a
+/// made-up key id is no share of its own. "" for the probes of load balancers and monitors.
+std::string share_of(const http::Request& request, const Acquaintance& known,
+                     std::span<const std::string> trusted_proxies);
+
+/// Where objects lie behind HTTP, requests wait more than they compute, so that the usual few would
+/// leave the processors idle; unless the configuration says how many.
+http::ServerLimits with_contended_workers(http::ServerLimits limits, bool has_remote_store);
+
+/// Says what to do about it.
+std::string_view text_of(http::Overload why);
+
+/// REST's answer; S3's is s3::refuse.
+http::Response rest_refusal(const http::Request& request, http::Overload why);
+
+}  // namespace tarn::server
