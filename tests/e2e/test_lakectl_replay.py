@@ -123,7 +123,7 @@ class Replay:
         where = f"{step['send']}: {answer.status_code} {answer.text[:300]}"
         operation = openapi.operation_of(answer.request.method, answer.request.path_url.split("?")[0][len(openapi.BASE):])
         if operation and operation["operationId"] in unserved:
-            assert answer.status_code == 501 and answer.json()["message"] == "Not Implemented", where
+            assert answer.status_code == 501 and answer.json()["message"].startswith("Not Implemented"), where
             return True
         for _ in range(POLLS_MAX):
             if "until" not in step or not matches(step["until"], answer.json(), self.names):
