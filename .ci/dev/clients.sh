@@ -2,7 +2,7 @@
 
 S3_PACKAGES=(awscli rclone s3fs s3cmd fuse3 nginx-light openssl)
 # The environments of clients that only `./dev test --clients` runs.
-HEAVY_ENVIRONMENTS=(analytics tables js mlflow tensorflow torch)
+HEAVY_ENVIRONMENTS=(analytics tables js mlflow tensorflow torch spark)
 
 # client_environment NAME: makes it once from the files NAME.KIND of tests/e2e/clients, keyed by them and the version of
 # Python, as tests/support/client_matrix.py expects.
