@@ -10,10 +10,12 @@ client_environment() {
   local name=$1 of=tests/e2e/clients/$1 key dir
   key=$( (client_files "$name" | xargs cat; "$PYTHON" --version) | sha256sum | cut -c1-16)
   dir=$TARN_CACHE/client-$name-$key
+  # Of the machine, so even where the cache has the rest.
+  if [ -f "$of.debian.txt" ]; then client_packages "$of.debian.txt" || return; fi
+  if [ -f "$of.pom.xml" ]; then ensure_jdk || return; fi
   [ -f "$dir/.complete" ] && return
   step "installing the S3 client \"$name\" for the tests (once)"
   rm -rf "$dir" && mkdir -p "$dir" || return
-  if [ -f "$of.debian.txt" ]; then client_packages "$of.debian.txt" || return; fi
   if [ -f "$of.requirements.txt" ]; then client_in_python "$of" "$dir" || return; fi
   if [ -f "$of.go.txt" ]; then client_in_go "$dir/bin" "$(cat "$of.go.txt")" || return; fi
   if [ -f "$of.package.json" ]; then client_in_node "$of.package.json" "$dir" || return; fi
@@ -32,8 +34,12 @@ client_files() {
 # A name without version a line; a machine that has them is left alone.
 client_packages() {
   local names
-  mapfile -t names < <(grep -v '^#' "$1")
-  dpkg-query -W "${names[@]}" >/dev/null 2>&1 || install_packages "${names[@]}"
+  mapfile -t names <"$1"
+  packages_are_there "${names[@]}" || install_packages "${names[@]}"
+}
+
+packages_are_there() {
+  [ "$(dpkg-query -W -f '${db:Status-Status}\n' "$@" 2>/dev/null | grep -cx installed)" = $# ]
 }
 
 # client_in_python FILES DIR: if there are packages of Debian, its Python, which sees them; those of no-deps.txt bring
@@ -50,7 +56,7 @@ client_in_node() {
 }
 
 client_in_java() {
-  ensure_jdk && mvn -q -B -f "$1" dependency:copy-dependencies "-DoutputDirectory=$2" >&2
+  mvn -q -B -f "$1" dependency:copy-dependencies "-DoutputDirectory=$2" >&2
 }
 
 client_in_go() {
@@ -61,9 +67,7 @@ client_in_go() {
 # ensure_s3_clients light|heavy
 ensure_s3_clients() {
   local file name kind
-  if [ "$(dpkg-query -W -f '${db:Status-Status}\n' "${S3_PACKAGES[@]}" 2>/dev/null | grep -cx installed)" != ${#S3_PACKAGES[@]} ]; then
-    install_packages "${S3_PACKAGES[@]}" || return
-  fi
+  packages_are_there "${S3_PACKAGES[@]}" || install_packages "${S3_PACKAGES[@]}" || return
   for file in tests/e2e/clients/*.{requirements.txt,go.txt,package.json}; do
     [ -e "$file" ] || continue
     name=${file##*/}

@@ -73,8 +73,8 @@ def loss(step):
 
 
 def also_reads_events_while_they_are_written(box):
-    """The file is put whole at each flush; the reader asks for what comes after the end it knows, and for nothing new
-    must be told 416."""
+    """The file is put whole at each flush; the reader asks for what comes after the end it knows, and is told 416
+    when that is nothing."""
     gfile, place = files_of(box), f"s3://{box.repo}/dev/logs/run"
     writer = EventFileWriter(place)
     loader = EventFileLoader(gfile.glob(f"{place}/events*")[0])
