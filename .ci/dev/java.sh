@@ -2,12 +2,14 @@
 
 JAVA_PACKAGES=(openjdk-17-jdk-headless maven)
 
-# ensure_java: sets JAVA_JARS to a directory with the jars of tests/clients/java/pom.xml, keyed by that file. A JDK and
-# Maven of one's own are taken as they are.
+# A JDK and Maven of one's own are taken as they are.
+ensure_jdk() {
+  { command -v javac && command -v java && command -v mvn; } >/dev/null || install_packages "${JAVA_PACKAGES[@]}"
+}
+
+# ensure_java: sets JAVA_JARS to a directory with the jars of tests/clients/java/pom.xml, keyed by that file.
 ensure_java() {
-  if ! { command -v javac && command -v java && command -v mvn; } >/dev/null; then
-    install_packages "${JAVA_PACKAGES[@]}" || return
-  fi
+  ensure_jdk || return
   JAVA_JARS=$TARN_CACHE/java-$(sha256sum <tests/clients/java/pom.xml | cut -c1-16)
   [ -f "$JAVA_JARS/.complete" ] && return
   step "fetching the Java client that tests use (once)"

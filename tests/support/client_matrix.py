@@ -2,7 +2,7 @@
 docs/s3-compatibility.md. The checks themselves are in tests/e2e/clients/checks.py and table_checks.py.
 
 A client's file assigns literals: NAME (with its version), ENVIRONMENT ("tests" for the interpreter of the tests, else X of
-an X.requirements.txt, X.go.txt or X.package.json beside it, "system" for programs of the machine), and if need be KIND
+files X.KIND beside it (KINDS_OF_FILES), "system" for programs of the machine), and if need be KIND
 (what it stores: "objects" or "tables"), NOT_OFFERED {check: reason}, TLS (the checks that it does through nginx too),
 HEAVY, NEEDS (a file without which it cannot run), QUIET (why its errors hide the server's message), SCRIPT (for node: a
 file that speaks the protocol of client_child.py)."""
@@ -29,6 +29,7 @@ FOLDER = ROOT / "tests/e2e/clients"
 PAGE = ROOT / "docs/s3-compatibility.md"
 BEGIN, END = "<!-- clients: begin -->\n", "<!-- clients: end -->\n"
 ANSWER_SECONDS = 240
+KINDS_OF_FILES = ("requirements.txt", "no-deps.txt", "debian.txt", "go.txt", "package.json", "pom.xml")
 
 OK, NOT_OFFERED, FAILED = "ok", "–", "fails"
 
@@ -80,18 +81,17 @@ def cache():
 
 
 def requirements(environment):
-    """The file that pins it; None where the machine's packages do."""
+    """The files that pin it, in the order of its key; none where the machine's packages do."""
     if environment == "system":
-        return None
+        return []
     if environment == "tests":
-        return ROOT / "tests/requirements.txt"
-    return next(file for kind in ("requirements.txt", "go.txt", "package.json")
-                for file in FOLDER.glob(f"{environment}.{kind}"))
+        return [ROOT / "tests/requirements.txt"]
+    return [file for kind in KINDS_OF_FILES if (file := FOLDER / f"{environment}.{kind}").exists()]
 
 
 def environment_directory(name):
     """As .ci/dev/clients.sh names it."""
-    text = requirements(name).read_bytes() + f"Python {platform.python_version()}\n".encode()
+    text = b"".join(file.read_bytes() for file in requirements(name)) + f"Python {platform.python_version()}\n".encode()
     return cache() / f"client-{name}-{hashlib.sha256(text).hexdigest()[:16]}"
 
 
