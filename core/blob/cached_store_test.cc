@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kTrailerBytes = 24;
 
-/// Counts what is opened; an object may be told to break while it is read.
+/// Counts what is opened, and may take its time or fail.
 class CountingStore final : public blob::BlobStore {
  public:
   explicit CountingStore(blob::MemoryStore& store) : store_(store) {}
@@ -38,6 +38,7 @@ class CountingStore final : public blob::BlobStore {
   std::unique_ptr<blob::BlobReader> open(std::string_view key, blob::ByteRange range,
                                          std::string_view if_etag) override {
     ++opens;
+    std::this_thread::sleep_for(delay);
     if (fails) throw Error(ErrorCode::kUnavailable, "the store is away");
     return store_.open(key, range, if_etag);
   }
@@ -48,6 +49,7 @@ class CountingStore final : public blob::BlobStore {
 
   std::atomic<int> opens = 0;
   std::atomic<bool> fails = false;
+  std::chrono::milliseconds delay{0};
 
  private:
   blob::MemoryStore& store_;
@@ -275,6 +277,7 @@ TEST_F(CachedStoreTest, RemovedObjectsLoseTheirCopy) {
 TEST_F(CachedStoreTest, ReadersAtTheSameTimeFetchOnce) {
   constexpr int kReaders = 8;
   const std::string bytes = put_new("a", 1000);
+  counting_->delay = std::chrono::milliseconds(50);
   std::barrier start(kReaders);
   std::atomic<int> right = 0;
   std::vector<std::thread> readers;
