@@ -122,6 +122,14 @@ constexpr ConfigKey kKeys[] = {
     {"store.local.import_roots", TARN_AT(store_local_import_roots),
      "Absolute directories whose files may be imported and linked as local:///dir/file; nothing "
      "else can."},
+    {"store.cache.directory", TARN_AT(store_cache_directory),
+     "Directory on a local disk that keeps copies of small objects of S3 stores once they were "
+     "read, for later reads over S3 and REST. Imported objects are not kept. Each server needs its "
+     "own. Empty: no copies."},
+    {"store.cache.bytes_max", TARN_AT(store_cache_bytes_max),
+     "Bytes of all copies; the least recently read go first."},
+    {"store.cache.object_bytes_max", TARN_AT(store_cache_object_bytes_max),
+     "Objects with more bytes are read from the store every time."},
     {"store.s3.endpoint", TARN_AT(store_s3.endpoint),
      "URL of the S3-compatible store for namespaces and imports s3://BUCKET/PREFIX. Empty: none."},
     {"store.s3.presign_endpoint", TARN_AT(store_s3.presign_endpoint),
@@ -312,12 +320,19 @@ void check_s3_store(std::string_view key, const S3StoreConfig& store) {
   }
 }
 
+/// Fewer would push each other out while they are read.
+constexpr uint64_t kCachedObjectsMin = 4;
+
 void check_stores(const Config& config) {
   for (const std::string& root : config.store_local_import_roots) {
     if (!is_normal_directory(root)) {
       refuse("store.local.import_roots",
              str_cat("\"", root, "\" is no absolute directory in its plain form"));
     }
+  }
+  if (config.store_cache_bytes_max / kCachedObjectsMin < config.store_cache_object_bytes_max) {
+    refuse("store.cache.bytes_max",
+           str_cat("must be at least ", kCachedObjectsMin, " times store.cache.object_bytes_max"));
   }
   if (!config.store_s3.endpoint.empty()) check_s3_store("store.s3", config.store_s3);
   bool catch_all = !config.store_s3.endpoint.empty();

@@ -66,6 +66,9 @@ struct Config {
 
   std::string store_local_root;
   std::vector<std::string> store_local_import_roots;
+  std::string store_cache_directory;
+  uint64_t store_cache_bytes_max = uint64_t{10} << 30;
+  uint64_t store_cache_object_bytes_max = uint64_t{8} << 20;
   S3StoreConfig store_s3;
   std::vector<S3StoreConfig> store_s3_stores;
 

@@ -216,6 +216,8 @@ TEST(CheckConfig, NamesTheKeyThatIsWrong) {
        "store.local.import_roots: \"relative\" is no absolute directory in its plain form"},
       {"store.local.import_roots", "/a/../b",
        "store.local.import_roots: \"/a/../b\" is no absolute directory in its plain form"},
+      {"store.cache.bytes_max", "31MiB",
+       "store.cache.bytes_max: must be at least 4 times store.cache.object_bytes_max"},
       {"store.s3.endpoint", "host:9000", "store.s3.endpoint: must begin with http:// or https://"},
       {"auth.presign", "yes", "auth.presign: must be one of on, off"},
       {"server.external_url", "lake.example.com",

@@ -7,6 +7,7 @@
 #include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/blob/cached_store.h"
 #include "core/blob/local_store.h"
 #include "core/blob/s3_store.h"
 
@@ -21,9 +22,19 @@ void make_private_directory(const std::string& path) {
   }
 }
 
-blob::Stores::BucketFactory factory_of(const S3StoreConfig& store, http::Client& client) {
-  return [store, &client](const std::string& bucket) -> std::unique_ptr<blob::BlobStore> {
-    return std::make_unique<blob::S3Store>(
+/// nullptr: none is wanted.
+std::shared_ptr<blob::DiskCache> open_cache(const Config& config) {
+  if (config.store_cache_directory.empty() || config.s3_stores().empty()) return nullptr;
+  return std::make_shared<blob::DiskCache>(
+      blob::DiskCacheOptions{.directory = config.store_cache_directory,
+                             .bytes_max = config.store_cache_bytes_max,
+                             .object_bytes_max = config.store_cache_object_bytes_max});
+}
+
+blob::Stores::BucketFactory factory_of(const S3StoreConfig& store, http::Client& client,
+                                       std::shared_ptr<blob::DiskCache> cache) {
+  return [store, &client, cache](const std::string& bucket) -> std::unique_ptr<blob::BlobStore> {
+    auto opened = std::make_unique<blob::S3Store>(
         blob::S3Options{.endpoint = store.endpoint,
                         .presign_endpoint = store.presign_endpoint,
                         .region = store.region,
@@ -31,6 +42,9 @@ blob::Stores::BucketFactory factory_of(const S3StoreConfig& store, http::Client&
                         .bucket = bucket,
                         .path_style = store.path_style},
         client);
+    if (!cache) return opened;
+    return std::make_unique<blob::CachedStore>(std::move(opened), cache,
+                                               str_cat(store.endpoint, "\n", bucket));
   };
 }
 
@@ -88,8 +102,9 @@ std::unique_ptr<blob::Stores> open_stores(const Config& config, http::Client& cl
   for (const std::string& root : config.store_local_import_roots) {
     stores->add_import_root(root, blob::LocalStore::open(root, blob::LocalMode::kImportRoot));
   }
+  const std::shared_ptr<blob::DiskCache> cache = open_cache(config);
   for (const S3StoreConfig& store : config.s3_stores()) {
-    stores->add_s3(store.buckets, factory_of(store, client));
+    stores->add_s3(store.buckets, factory_of(store, client, cache));
   }
   if (stores->has_type("s3")) stores->set_default_type("s3");
   return stores;

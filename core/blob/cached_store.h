@@ -1,0 +1,44 @@
+// A store whose small objects are kept on a local disk once they were read.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/blob/blob_store.h"
+#include "core/blob/disk_cache.h"
+
+namespace tarn::blob {
+
+/// Only open_unchanging() uses the copies; all else is the inner store's. An object is fetched
+/// whole, whatever range is read first. Safe from any thread. Readers must not outlive it.
+class CachedStore final : public BlobStore {
+ public:
+  /// `identity` tells stores apart that share the cache: an endpoint and a bucket.
+  CachedStore(std::unique_ptr<BlobStore> store, std::shared_ptr<DiskCache> cache,
+              std::string identity);
+
+  std::unique_ptr<BlobWriter> create(std::string_view key,
+                                     std::optional<uint64_t> size_hint) override;
+  std::optional<BlobStat> stat(std::string_view key) override;
+  std::unique_ptr<BlobReader> open(std::string_view key, ByteRange range,
+                                   std::string_view if_etag) override;
+  std::unique_ptr<BlobReader> open_unchanging(std::string_view key, uint64_t size_bytes,
+                                              ByteRange range) override;
+  ListPage list(std::string_view prefix, std::string_view after, uint32_t limit) override;
+  void remove(std::string_view key) override;
+  void walk(std::string_view prefix, std::string_view after, const Visit& visit) override;
+  uint64_t remove_unfinished(std::string_view prefix, Instant begun_before) override;
+  DirectAccess* direct() override;
+
+ private:
+  std::string name_of(std::string_view key) const;
+  /// The file with a copy of the object, fetched now; none: it could not be kept.
+  Descriptor fetch(std::string_view key, const std::string& name, uint64_t size_bytes);
+
+  const std::unique_ptr<BlobStore> store_;
+  const std::shared_ptr<DiskCache> cache_;
+  const std::string identity_;
+};
+
+}  // namespace tarn::blob

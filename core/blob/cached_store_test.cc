@@ -1,0 +1,319 @@
+#include "core/blob/cached_store.h"
+
+#include <atomic>
+#include <barrier>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/base/error.h"
+#include "core/blob/memory_store.h"
+#include "tests/support/blob_objects.h"
+#include "tests/support/temporary_directory.h"
+
+namespace tarn::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kTrailerBytes = 24;
+
+/// Counts what is opened, and may take its time or fail.
+class CountingStore final : public blob::BlobStore {
+ public:
+  explicit CountingStore(blob::MemoryStore& store) : store_(store) {}
+
+  std::unique_ptr<blob::BlobWriter> create(std::string_view key,
+                                           std::optional<uint64_t> hint) override {
+    return store_.create(key, hint);
+  }
+  std::optional<blob::BlobStat> stat(std::string_view key) override { return store_.stat(key); }
+  std::unique_ptr<blob::BlobReader> open(std::string_view key, blob::ByteRange range,
+                                         std::string_view if_etag) override {
+    ++opens;
+    std::this_thread::sleep_for(delay);
+    if (fails) throw Error(ErrorCode::kUnavailable, "the store is away");
+    return store_.open(key, range, if_etag);
+  }
+  blob::ListPage list(std::string_view prefix, std::string_view after, uint32_t limit) override {
+    return store_.list(prefix, after, limit);
+  }
+  void remove(std::string_view key) override { store_.remove(key); }
+
+  std::atomic<int> opens = 0;
+  std::atomic<bool> fails = false;
+  std::chrono::milliseconds delay{0};
+
+ private:
+  blob::MemoryStore& store_;
+};
+
+class CachedStoreTest : public ::testing::Test {
+ protected:
+  void SetUp() override { restart(); }
+
+  void restart(uint64_t bytes_max = 1 << 20) {
+    cached_.reset();
+    cache_.reset();
+    cache_ = std::make_shared<blob::DiskCache>(blob::DiskCacheOptions{
+        .directory = place_, .bytes_max = bytes_max, .object_bytes_max = 1000});
+    auto counting = std::make_unique<CountingStore>(memory_);
+    counting_ = counting.get();
+    cached_ = std::make_unique<blob::CachedStore>(std::move(counting), cache_, "here\nlake");
+  }
+
+  std::string put_new(const std::string& key, size_t size) {
+    const std::string bytes = patterned_bytes(size, std::hash<std::string>()(key));
+    EXPECT_TRUE(put(memory_, key, bytes));
+    return bytes;
+  }
+  std::string read(std::string_view key, uint64_t size, blob::ByteRange range) {
+    const auto reader = cached_->open_unchanging(key, size, range);
+    if (!reader) return "(absent)";
+    std::string out;
+    char buffer[100];
+    while (const size_t got = reader->read(buffer)) out.append(buffer, got);
+    return out;
+  }
+  std::string read(std::string_view key, uint64_t size) { return read(key, size, {0, size}); }
+  int opens() const { return counting_->opens; }
+
+  std::vector<fs::path> files() const {
+    std::vector<fs::path> out;
+    for (const auto& at : fs::recursive_directory_iterator(place_)) {
+      if (at.is_regular_file() && at.path().filename() != ".lock") out.push_back(at.path());
+    }
+    return out;
+  }
+
+  TemporaryDirectory directory_;
+  const std::string place_ = directory_ / "cache";
+  blob::MemoryStore memory_;
+  std::shared_ptr<blob::DiskCache> cache_;
+  CountingStore* counting_ = nullptr;
+  std::unique_ptr<blob::CachedStore> cached_;
+};
+
+TEST_F(CachedStoreTest, SecondReadAsksNoStore) {
+  const std::string bytes = put_new("a", 1000);
+  EXPECT_EQ(read("a", 1000), bytes);
+  EXPECT_EQ(read("a", 1000), bytes);
+  EXPECT_EQ(opens(), 1);
+  EXPECT_EQ(cache_->bytes(), 1000 + kTrailerBytes);
+}
+
+TEST_F(CachedStoreTest, RangesComeFromTheWholeObject) {
+  const std::string bytes = put_new("a", 900);
+  EXPECT_EQ(read("a", 900, {300, 50}), bytes.substr(300, 50));
+  EXPECT_EQ(read("a", 900, {0, 900}), bytes);
+  EXPECT_EQ(read("a", 900, {899, 1}), bytes.substr(899));
+  EXPECT_EQ(opens(), 1);
+}
+
+TEST_F(CachedStoreTest, FileOfReaderHoldsTheRange) {
+  const std::string bytes = put_new("a", 900);
+  read("a", 900);
+  const auto reader = cached_->open_unchanging("a", 900, {300, 50});
+  const blob::Descriptor file(reader->duplicate_fd());
+  char got[50];
+  ASSERT_EQ(::pread(file.get(), got, sizeof(got), static_cast<off_t>(reader->file_offset())), 50);
+  EXPECT_EQ(std::string_view(got, 50), bytes.substr(300, 50));
+}
+
+TEST_F(CachedStoreTest, WhatMayChangeOrIsLargePassesBy) {
+  const std::string large = put_new("large", 1001);
+  const std::string small = put_new("small", 10);
+  for (int n = 1; n <= 2; ++n) {
+    EXPECT_EQ(read("large", 1001), large);
+    char got[10];
+    EXPECT_EQ(cached_->open("small", {0, 10}, "")->read(got), 10u);
+    EXPECT_EQ(cached_->open("small", {0, 10}, memory_.stat("small")->etag)->read(got), 10u);
+    EXPECT_EQ(opens(), 3 * n);
+  }
+  EXPECT_TRUE(files().empty());
+}
+
+TEST_F(CachedStoreTest, StoresAreToldApart) {
+  put_new("a", 10);
+  read("a", 10);
+  blob::MemoryStore other;
+  ASSERT_TRUE(put(other, "a", "elsewhere!"));
+  blob::CachedStore neighbour(std::make_unique<CountingStore>(other), cache_, "here\npond");
+  char got[10];
+  ASSERT_EQ(neighbour.open_unchanging("a", 10, {0, 10})->read(got), 10u);
+  EXPECT_EQ(std::string_view(got, 10), "elsewhere!");
+}
+
+TEST_F(CachedStoreTest, AbsentAndShorterObjectsAreTheStoresAffair) {
+  EXPECT_EQ(read("nothing", 10), "(absent)");
+  const std::string bytes = put_new("short", 10);
+  EXPECT_EQ(read("short", 20, {0, 10}), bytes);
+  EXPECT_THROW(read("short", 20, {5, 10}), Error);
+  EXPECT_THROW(read("short", 10, {5, 10}), Error);
+  EXPECT_TRUE(files().empty());
+  EXPECT_EQ(cache_->bytes(), 0u);
+}
+
+TEST_F(CachedStoreTest, FailureOfTheStoreKeepsNothing) {
+  const std::string bytes = put_new("a", 10);
+  counting_->fails = true;
+  EXPECT_THROW(read("a", 10), Error);
+  counting_->fails = false;
+  EXPECT_EQ(read("a", 10), bytes);
+  EXPECT_EQ(cache_->bytes(), 10 + kTrailerBytes);
+}
+
+TEST_F(CachedStoreTest, LeastRecentlyReadGoesFirst) {
+  restart(3 * (100 + kTrailerBytes));
+  for (const char* key : {"a", "b", "c"}) {
+    put_new(key, 100);
+    read(key, 100);
+  }
+  read("a", 100);
+  put_new("d", 100);
+  read("d", 100);  // in place of b
+  EXPECT_EQ(opens(), 4);
+  EXPECT_EQ(files().size(), 3u);
+  for (const char* key : {"a", "c", "d"}) read(key, 100);
+  EXPECT_EQ(opens(), 4);
+  read("b", 100);
+  EXPECT_EQ(opens(), 5);
+  EXPECT_EQ(cache_->bytes(), 3 * (100 + kTrailerBytes));
+  EXPECT_EQ(files().size(), 3u);
+}
+
+TEST_F(CachedStoreTest, RestartKeepsCopiesAndTheirOrder) {
+  for (const char* key : {"a", "b", "c"}) {
+    put_new(key, 100);
+    read(key, 100);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // of the clock of files
+  }
+  read("a", 100);
+  restart(2 * (100 + kTrailerBytes));
+  EXPECT_EQ(cache_->bytes(), 2 * (100 + kTrailerBytes));
+  read("a", 100);
+  read("c", 100);
+  EXPECT_EQ(opens(), 0);
+  read("b", 100);
+  EXPECT_EQ(opens(), 1);
+}
+
+TEST_F(CachedStoreTest, DamagedAndTruncatedFilesAreNeverServed) {
+  const std::string bytes = put_new("a", 500);
+  const std::vector<std::function<void(const fs::path&)>> harms = {
+      [](const fs::path& file) {  // one bit in the middle
+        std::fstream at(file, std::ios::in | std::ios::out | std::ios::binary);
+        at.seekg(250);
+        const int was = at.get();
+        at.seekp(250);
+        at.put(static_cast<char>(was ^ 1));
+      },
+      [](const fs::path& file) { fs::resize_file(file, 250); },
+      [](const fs::path& file) { fs::resize_file(file, 0); },
+      [](const fs::path& file) { fs::resize_file(file, 2000); },
+      [](const fs::path& file) { fs::remove(file); },
+  };
+  for (size_t n = 0; n < harms.size(); ++n) {
+    restart();
+    read("a", 500);
+    const int before = opens();
+    ASSERT_EQ(files().size(), 1u);
+    harms[n](files().front());
+    if (n % 2 == 1) restart();
+    EXPECT_EQ(read("a", 500), bytes) << n;
+    EXPECT_EQ(opens(), n % 2 == 1 ? 1 : before + 1) << n;
+    EXPECT_EQ(cache_->bytes(), 500 + kTrailerBytes) << n;
+  }
+}
+
+TEST_F(CachedStoreTest, LeftoversGoAtStartAndNothingElse) {
+  put_new("a", 10);
+  read("a", 10);
+  const fs::path file = files().front();
+  const fs::path leftover = file.string() + ".tmp";
+  const fs::path foreign = fs::path(place_) / "notes.tmp";
+  std::ofstream(leftover) << "half";
+  std::ofstream(foreign) << "mine";
+  restart();
+  EXPECT_FALSE(fs::exists(leftover));
+  EXPECT_TRUE(fs::exists(foreign));
+  EXPECT_TRUE(fs::exists(file));
+}
+
+TEST_F(CachedStoreTest, DirectoryThatTakesNothingFailsNoRead) {
+  const std::string bytes = put_new("a", 10);
+  fs::remove_all(place_);
+  std::ofstream(place_) << "no directory";
+  EXPECT_EQ(read("a", 10), bytes);
+  EXPECT_EQ(read("a", 10), bytes);
+  EXPECT_EQ(cache_->bytes(), 0u);
+}
+
+TEST_F(CachedStoreTest, OneProcessOwnsTheDirectory) {
+  try {
+    const blob::DiskCache second({.directory = place_});
+    FAIL() << "two caches in one directory";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kPreconditionFailed);
+    EXPECT_THAT(error.message(), ::testing::HasSubstr("another tarnd uses it"));
+  }
+}
+
+TEST_F(CachedStoreTest, RemovedObjectsLoseTheirCopy) {
+  put_new("a", 10);
+  read("a", 10);
+  cached_->remove("a");
+  EXPECT_EQ(read("a", 10), "(absent)");
+  EXPECT_TRUE(files().empty());
+}
+
+TEST_F(CachedStoreTest, ReadersAtTheSameTimeFetchOnce) {
+  constexpr int kReaders = 8;
+  const std::string bytes = put_new("a", 1000);
+  counting_->delay = std::chrono::milliseconds(50);
+  std::barrier start(kReaders);
+  std::atomic<int> right = 0;
+  std::vector<std::thread> readers;
+  for (int n = 0; n < kReaders; ++n) {
+    readers.emplace_back([&] {
+      start.arrive_and_wait();
+      if (read("a", 1000) == bytes) ++right;
+    });
+  }
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_EQ(right, kReaders);
+  EXPECT_EQ(opens(), 1);
+}
+
+TEST_F(CachedStoreTest, ReadersWhileCopiesGoSeeRightBytes) {
+  constexpr int kReaders = 4;
+  constexpr int kKeys = 6;
+  constexpr int kRounds = 200;
+  restart(2 * (800 + kTrailerBytes));
+  std::vector<std::string> bytes;
+  for (int n = 0; n < kKeys; ++n) bytes.push_back(put_new(std::to_string(n), 800));
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> readers;
+  for (int n = 0; n < kReaders; ++n) {
+    readers.emplace_back([&, n] {
+      for (int round = 0; round < kRounds; ++round) {
+        const int key = (round * (n + 1)) % kKeys;
+        if (read(std::to_string(key), 800) != bytes[static_cast<size_t>(key)]) ++wrong;
+        if (cache_->bytes() > 2 * (800 + kTrailerBytes)) ++wrong;
+      }
+    });
+  }
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_LE(files().size(), 2u);
+}
+
+}  // namespace
+}  // namespace tarn::testing

@@ -1,0 +1,88 @@
+"""Copies of small objects of an S3 store on the server's own disk: later reads ask the store for nothing."""
+
+import clients
+import lakefs
+import pytest
+import requests
+import servers
+
+SIZE = 300_000
+
+
+@pytest.fixture
+def cached(scratch_dir, versitygw, name):
+    clients.boto3_client(versitygw).create_bucket(Bucket=name)
+    environment = {**versitygw.tarnd_environment(), "TARN_STORE_CACHE_DIRECTORY": scratch_dir / "copies"}
+    server = servers.Tarnd(scratch_dir / "tarnd", environment=environment).start()
+    yield server
+    if server.alive():
+        server.stop()
+
+
+def measured(server):
+    """The cache's numbers, and how many GETs the store was sent."""
+    lines = [line.rsplit(" ", 1) for line in requests.get(f"{server.url}/metrics", timeout=10).text.splitlines()]
+    numbers = {line[0]: float(line[1]) for line in lines if len(line) == 2 and not line[0].startswith("#")}
+    gets = sum(value for key, value in numbers.items()
+               if key.startswith("tarn_store_seconds_count") and 's3_get"' in key)
+    return {"gets": gets, **{short: numbers[f"tarn_store_cache_{short}"]
+                             for short in ("hits_total", "misses_total", "bytes")}}
+
+
+def test_second_reads_ask_the_store_for_nothing(cached, scratch_dir, name):
+    lakefs.repository(name, client=clients.lakefs_client(cached)).create(storage_namespace=f"s3://{name}/space")
+    s3 = clients.boto3_client(cached)
+    body = bytes(n % 251 for n in range(SIZE))
+    s3.put_object(Bucket=name, Key="main/a", Body=body)
+    login = (cached.access_key, cached.secret_key)
+    url = f"{cached.url}/api/v1/repositories/{name}/refs/main/objects?path=a"
+
+    before = measured(cached)
+    assert s3.get_object(Bucket=name, Key="main/a")["Body"].read() == body
+    first = measured(cached)
+    assert first["gets"] == before["gets"] + 1
+    assert first["misses_total"] == 1
+    assert first["bytes"] > SIZE
+
+    assert s3.get_object(Bucket=name, Key="main/a")["Body"].read() == body
+    assert s3.get_object(Bucket=name, Key="main/a", Range="bytes=1000-1999")["Body"].read() == body[1000:2000]
+    assert requests.get(url, auth=login, timeout=10).content == body
+    later = measured(cached)
+    assert later["gets"] == first["gets"]
+    assert (later["hits_total"], later["misses_total"]) == (3, 1)
+
+    # Killed, and with its copy cut: the store has the right bytes, and a copy that is whole is taken over.
+    cached.kill()
+    [copy] = [path for path in (scratch_dir / "copies").rglob("*") if path.is_file() and path.name != ".lock"]
+    whole = copy.read_bytes()
+    copy.write_bytes(whole[:SIZE // 2])
+    copy.with_name(copy.name + ".tmp").write_bytes(whole[:100])
+    cached.start()
+    assert not copy.with_name(copy.name + ".tmp").exists()
+    assert s3.get_object(Bucket=name, Key="main/a")["Body"].read() == body
+    assert measured(cached)["misses_total"] == 1
+    cached.kill()
+    cached.start()
+    assert requests.get(url, auth=login, timeout=10).content == body
+    assert measured(cached) | {"bytes": 0} == {"gets": 0, "hits_total": 1, "misses_total": 0, "bytes": 0}
+
+
+def test_objects_that_others_may_change_are_not_kept(cached, versitygw, name):
+    """An import tells that its source changed, as it does without copies."""
+    source = clients.boto3_client(versitygw)
+    source.put_object(Bucket=name, Key="theirs/a", Body=b"first")
+    repo = lakefs.repository(name, client=clients.lakefs_client(cached)).create(storage_namespace=f"s3://{name}/space")
+    repo.branch("main").import_data("x").prefix(f"s3://{name}/theirs/", destination="in/").run()
+    s3 = clients.boto3_client(cached)
+    for _ in range(2):
+        assert s3.get_object(Bucket=name, Key="main/in/a")["Body"].read() == b"first"
+    assert measured(cached)["hits_total"] == 0
+    assert measured(cached)["bytes"] == 0
+
+
+def test_a_second_server_is_refused_the_directory(cached, scratch_dir, versitygw):
+    environment = {**versitygw.tarnd_environment(), "TARN_STORE_CACHE_DIRECTORY": scratch_dir / "copies"}
+    second = servers.Tarnd(scratch_dir / "second", environment=environment)
+    with pytest.raises(RuntimeError, match="another tarnd uses it"):
+        second.start()
+    assert cached.alive()
