@@ -54,10 +54,14 @@ class HalfAnUpload:
 
 
 def metrics(server):
-    """/metrics as a dictionary of lines to values."""
-    text = requests.get(server.url + "/metrics", timeout=60).text
-    return {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1])
-            for line in text.splitlines() if not line.startswith("#")}
+    """/metrics as a dictionary of lines to values; of servers that take turns, the sums."""
+    sums = {}
+    for each in getattr(server, "each", [server]):
+        for line in requests.get(each.url + "/metrics", timeout=60).text.splitlines():
+            name, _, value = line.rpartition(" ")
+            if not line.startswith("#"):
+                sums[name] = sums.get(name, 0) + float(value)
+    return sums
 
 
 def wait_for(server, name, value):
