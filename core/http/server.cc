@@ -317,9 +317,10 @@ void EpollServer::drain(SteadyTime until) {
     const SteadyTime now = SteadyClock::now();
     for (Connection* connection : lot_.take_idle()) close(*connection);
     for (Connection* connection : lot_.take_expired(now)) close(*connection);
-    if (now >= until && !std::exchange(cut, true)) lot_.cut_all();
-    if (cut) {
+    if (now >= until) {
+      // First, so that no thread that comes free runs one of them for nobody.
       for (Connection* connection : queue_.take_all()) close(*connection);
+      if (!std::exchange(cut, true)) lot_.cut_all();
     }
     if (lot_.size() > 0) std::this_thread::sleep_for(kDrainStep);
   }
