@@ -80,18 +80,9 @@ RequestLoop::Next RequestLoop::serve(Connection& connection, FairQueue::Share* s
     if (input_.unused().empty()) return wait_for_more(connection);
   }
   for (bool first = started == nullptr;; first = false) {
-    switch (receive_head(connection, kReceiveBytes)) {
-      case Received::kBlocked:
-        return wait_for_more(connection);
-      case Received::kGone:
-        return Next::kClose;
-      case Received::kRefused:
-        return refuse_head(connection);
-      case Received::kHead:
-        break;
-    }
-    RequestHead* head = parse(connection);
-    if (head == nullptr) return refuse_parsed(connection);
+    Next instead = Next::kClose;
+    RequestHead* head = next_head(connection, kReceiveBytes, instead);
+    if (head == nullptr) return instead;
     if (!running.share()) {
       const std::string share = share_of(head->request);
       // A connection that has just had its turn does not pass those who wait.
@@ -106,20 +97,30 @@ RequestLoop::Next RequestLoop::serve(Connection& connection, FairQueue::Share* s
   }
 }
 
-RequestLoop::Next RequestLoop::queue_up(Connection& connection) {
-  input_.assign(connection.held);
-  switch (receive_head(connection, kCollectBytes)) {
+RequestHead* RequestLoop::next_head(Connection& connection, size_t step_bytes, Next& instead) {
+  switch (receive_head(connection, step_bytes)) {
     case Received::kBlocked:
-      return wait_for_more(connection);
+      instead = wait_for_more(connection);
+      return nullptr;
     case Received::kGone:
-      return Next::kClose;
+      instead = Next::kClose;
+      return nullptr;
     case Received::kRefused:
-      return refuse_head(connection);
+      instead = refuse_head(connection);
+      return nullptr;
     case Received::kHead:
       break;
   }
   RequestHead* head = parse(connection);
-  if (head == nullptr) return refuse_parsed(connection);
+  if (head == nullptr) instead = refuse_parsed(connection);
+  return head;
+}
+
+RequestLoop::Next RequestLoop::queue_up(Connection& connection) {
+  input_.assign(connection.held);
+  Next instead = Next::kClose;
+  RequestHead* head = next_head(connection, kCollectBytes, instead);
+  if (head == nullptr) return instead;
   return wait_in_queue(connection, *head, share_of(head->request));
 }
 

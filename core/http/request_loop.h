@@ -41,6 +41,8 @@ class RequestLoop {
  private:
   enum class Received { kHead, kBlocked, kGone, kRefused };
 
+  /// The parsed head that comes next; nullptr: `instead` is what becomes of the connection.
+  RequestHead* next_head(Connection& connection, size_t step_bytes, Next& instead);
   Received receive_head(Connection& connection, size_t step_bytes);
   Next refuse_head(Connection& connection);
   Next refuse_parsed(Connection& connection);

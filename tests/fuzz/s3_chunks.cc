@@ -9,6 +9,7 @@
 #include "core/base/str_cat.h"
 #include "core/sigv4/payload.h"
 #include "core/sigv4/testing/signed_requests.h"
+#include "tests/fuzz/piecewise_source.h"
 #include "tests/fuzz/require.h"
 
 namespace sigv4 = tarn::sigv4;
@@ -20,22 +21,6 @@ constexpr std::array<std::string_view, 3> kLiterals = {
     "STREAMING-UNSIGNED-PAYLOAD-TRAILER", "STREAMING-AWS4-HMAC-SHA256-PAYLOAD",
     "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER"};
 constexpr size_t kDecodedBytes = 5;
-
-/// Gives at most so many bytes at a time.
-class PiecewiseSource final : public tarn::http::BodySource {
- public:
-  PiecewiseSource(std::string_view bytes, size_t piece) : bytes_(bytes), piece_(piece) {}
-  size_t read(std::span<char> out) override {
-    const size_t count = std::min({piece_, out.size(), bytes_.size()});
-    std::copy_n(bytes_.data(), count, out.data());
-    bytes_.remove_prefix(count);
-    return count;
-  }
-
- private:
-  std::string_view bytes_;
-  size_t piece_;
-};
 
 struct Decoded {
   std::string bytes;

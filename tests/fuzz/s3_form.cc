@@ -9,6 +9,7 @@
 #include "s3gateway/errors.h"
 #include "s3gateway/post_form.h"
 #include "s3gateway/post_policy.h"
+#include "tests/fuzz/piecewise_source.h"
 #include "tests/fuzz/require.h"
 
 namespace s3 = tarn::s3;
@@ -16,22 +17,6 @@ namespace s3 = tarn::s3;
 namespace {
 
 constexpr std::string_view kUncoveredField = "x-amz-meta-uncovered";
-
-/// Gives at most so many bytes at a time.
-class PiecewiseSource final : public tarn::http::BodySource {
- public:
-  PiecewiseSource(std::string_view bytes, size_t piece) : bytes_(bytes), piece_(piece) {}
-  size_t read(std::span<char> out) override {
-    const size_t count = std::min({piece_, out.size(), bytes_.size()});
-    std::copy_n(bytes_.data(), count, out.data());
-    bytes_.remove_prefix(count);
-    return count;
-  }
-
- private:
-  std::string_view bytes_;
-  size_t piece_;
-};
 
 void check_fields(const s3::PostForm& form) {
   require(!form.key.empty() && tarn::is_utf8(form.key), "a form names a key");
