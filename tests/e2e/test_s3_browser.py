@@ -60,9 +60,7 @@ def shown_by_browser(url, profile):
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium here; apt-get install chromium")
-def test_a_page_of_another_origin_uses_presigned_urls(scratch_dir, site, long_tests):
-    if not long_tests:
-        pytest.skip("a browser needs half a minute; ./dev test --long")
+def test_a_page_of_another_origin_uses_presigned_urls(scratch_dir, site):
     directory, origin = site
     server = servers.Tarnd(scratch_dir / "tarnd", environment={"TARN_S3_CORS_ALLOWED_ORIGINS": origin}).start()
     try:
