@@ -1,9 +1,7 @@
 #include "core/meta/branches.h"
 
 #include "core/base/log.h"
-#include "core/base/str_cat.h"
 #include "core/meta/commits.h"
-#include "core/meta/pull_requests.h"
 
 namespace tarn::meta {
 namespace {
@@ -240,15 +238,11 @@ void Branches::release(BranchId branch, int64_t owner) noexcept {
   }
 }
 
-db::Rows Branches::publish_pull_request(std::initializer_list<db::Param> params,
-                                        const Publication& p) {
+db::Rows Branches::publish_with_more(std::initializer_list<db::Param> params,
+                                     const Publication& p) {
   return pool_.transaction([&](db::Connection& connection) {
     db::Rows rows = connection.run(kPublish, params);
-    if (rows.integer(0, 0) != 0) return rows;
-    if (!PullRequests::mark_merged(connection, p.repository, p.pull_request, p.commit)) {
-      throw Error(ErrorCode::kInvalidArgument, "pull_request_not_open",
-                  str_cat("pull request ", p.pull_request, ": is not open"));
-    }
+    if (rows.integer(0, 0) == 0) p.within(connection);
     return rows;
   });
 }
@@ -276,9 +270,8 @@ PublishOutcome Branches::publish(int64_t writer, const BranchLease& lease, const
                                                      p.commit.message,
                                                      metadata_to_array(p.commit.metadata),
                                                      to_millis(p.commit.created)};
-    const db::Rows rows = p.pull_request.empty()
-                              ? pool_.run(kPublish, params, db::Pool::Retry::kWrite)
-                              : publish_pull_request(params, p);
+    const db::Rows rows = p.within ? publish_with_more(params, p)
+                                   : pool_.run(kPublish, params, db::Pool::Retry::kWrite);
     constexpr int64_t kStatusWriterGone = 2;
     switch (rows.integer(0, 0)) {
       case 0:

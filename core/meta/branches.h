@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -34,7 +35,8 @@ struct Publication {
   std::vector<int64_t> drained;  ///< sealed tokens that are in the commit's tree now
   std::vector<CommitId> read;    ///< commits whose trees it was made from; each must still exist
   NodeWriter::Pending nodes;
-  std::string pull_request{};  ///< "" = none; in the same transaction it becomes merged
+  /// Runs in the same transaction, after the commit became the head; what it throws undoes all.
+  std::function<void(db::Connection&)> within{};
 };
 
 enum class PublishOutcome {
@@ -81,7 +83,7 @@ class Branches {
   bool renew(BranchId branch, int64_t owner, std::chrono::milliseconds ttl);
   void release(BranchId branch, int64_t owner) noexcept;
 
-  /// Throws invalid_argument, reason "pull_request_not_open".
+  /// Throws what `within` throws.
   PublishOutcome publish(int64_t writer, const BranchLease& lease, const Publication& publication);
   /// Moves the head (hard reset); the staging area must be empty. false: lease or head changed.
   bool move_head(BranchId branch, const BranchLease& lease, const Commit& commit);
@@ -97,7 +99,7 @@ class Branches {
   bool remove(BranchId branch, int64_t owner);
 
  private:
-  db::Rows publish_pull_request(std::initializer_list<db::Param> params, const Publication& p);
+  db::Rows publish_with_more(std::initializer_list<db::Param> params, const Publication& p);
 
   db::Pool& pool_;
 };

@@ -170,7 +170,11 @@ class MergeAttempt {
     built.read = base.read;
     built.read.push_back(source_.id);
     built.committer = request_.committer;
-    built.pull_request = request_.pull_request;
+    if (!request_.pull_request.empty()) {
+      built.within = [this](db::Connection& connection, const Commit& commit) {
+        mark_merged(connection, repository_.id, request_.pull_request, commit);
+      };
+    }
     built.message = request_.message.empty()
                         ? str_cat("Merge '", source_ref_, "' into '", destination_.name.str(), "'")
                         : request_.message;

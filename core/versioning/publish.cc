@@ -52,7 +52,11 @@ std::optional<Commit> build_and_publish(
     publication.commit = make_commit(engine, repository, *built);
     publication.drained = built->drained;
     publication.read = built->read;
-    publication.pull_request = built->pull_request;
+    if (built->within) {
+      publication.within = [&](db::Connection& connection) {
+        built->within(connection, publication.commit);
+      };
+    }
     publication.nodes = nodes.finish();
     // Each commit once: the statement counts the rows it finds.
     std::sort(publication.read.begin(), publication.read.end());

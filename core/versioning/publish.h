@@ -11,6 +11,10 @@
 #include "core/versioning/branch_hold.h"
 #include "core/versioning/engine.h"
 
+namespace tarn::db {
+class Connection;
+}
+
 namespace tarn::versioning {
 
 /// What building made, to be published.
@@ -23,7 +27,8 @@ struct BuiltCommit {
   std::string message;
   Metadata metadata;
   std::optional<Instant> date;  ///< absent = now
-  std::string pull_request{};   ///< "" = none; merged with the commit
+  /// In the transaction that makes the commit the head; what it throws undoes all.
+  std::function<void(db::Connection&, const Commit&)> within{};
 };
 
 /// Runs `build` with the branch held; nullopt from it means "nothing to publish" and is passed on.

@@ -155,4 +155,11 @@ void check_open(const PullRequest& pull) {
               str_cat("pull request ", pull.id, ": is ", name_of(pull.status), ", not open"));
 }
 
+void mark_merged(db::Connection& connection, RepositoryId repository, std::string_view id,
+                 const Commit& commit) {
+  if (meta::PullRequests::mark_merged(connection, repository, id, commit)) return;
+  throw Error(ErrorCode::kInvalidArgument, "pull_request_not_open",
+              str_cat("pull request ", id, ": is not open"));
+}
+
 }  // namespace tarn::versioning

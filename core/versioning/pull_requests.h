@@ -64,5 +64,8 @@ void withdraw_approval(Engine& engine, const RepositoryName& repository, std::st
 
 /// Throws invalid_argument, reason "pull_request_not_open".
 void check_open(const PullRequest& pull);
+/// In the transaction that publishes the merge. Throws as check_open.
+void mark_merged(db::Connection& connection, RepositoryId repository, std::string_view id,
+                 const Commit& commit);
 
 }  // namespace tarn::versioning

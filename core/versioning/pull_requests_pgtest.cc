@@ -201,7 +201,9 @@ TEST_F(Pulls, NothingIsPublishedForOneThatIsClosedMeanwhile) {
   meta::Publication publication;
   publication.repository = get_repository(*engine, repo).id;
   publication.branch = branch.id;
-  publication.pull_request = id;
+  publication.within = [&](db::Connection& connection) {
+    mark_merged(connection, publication.repository, id, publication.commit);
+  };
   const Commit source = resolve_commit(*engine, repo, "dev");
   publication.commit = source;
   publication.commit.parents = {before};

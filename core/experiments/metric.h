@@ -1,0 +1,35 @@
+// A measured number of a commit, and who says so.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tarn {
+
+/// Who measured. Numbers are stored: add at the end.
+enum class MetricOrigin : uint8_t {
+  kApi,             ///< a recorded run
+  kCommitMetadata,  ///< a key of the commit's metadata
+  kFile,            ///< a file in the commit
+  kCheck,           ///< reported by a check of a promotion, from outside the candidate
+};
+std::string_view name_of(MetricOrigin origin);  ///< for example "commit-metadata"
+std::optional<MetricOrigin> parse_metric_origin(std::string_view name);
+
+struct Metric {
+  std::string name;
+  double value = 0;  ///< may be NaN or infinite: that is what was measured
+  MetricOrigin origin = MetricOrigin::kApi;
+  /// Where exactly: the run's id, the metadata key, the file's path, the check's name.
+  std::string source;
+  std::string split{};  ///< for example "validation"; "" = none
+
+  /// "api", "commit-metadata", "file:<path>", "check:<name>".
+  std::string origin_text() const;
+};
+
+constexpr size_t kMetricNameBytesMax = 255;
+
+}  // namespace tarn
