@@ -12,7 +12,7 @@ constexpr std::string_view kStateChanged = "TN003";
 
 #define TARN_BRANCH_COLUMNS                                                        \
   "b.branch_id, b.name, b.head, b.root_nid, b.root_hash, b.hidden, b.expires_ms, " \
-  "r.settings_version, b.repo_id FROM branches b JOIN repositories r ON r.repo_id = b.repo_id"
+  "r.settings_version, b.gate, b.repo_id FROM branches b JOIN repositories r ON r.repo_id = b.repo_id"
 
 constexpr db::Query kSelectBranch{"branches_select_by_name",
                                   "SELECT " TARN_BRANCH_COLUMNS
@@ -55,6 +55,10 @@ constexpr db::Query kRelease{"branches_release_lease", R"sql(
 constexpr db::Query kPublish{"branches_publish_commit", R"sql(
   SELECT publish_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
                         $20))sql"};
+
+// Until the transaction ends: see refuse_gated_change in the schema.
+constexpr db::Query kPermitPromotion{"branches_permit_promotion",
+                                     "SELECT set_config('tarn.promotion', 'on', true)"};
 
 constexpr db::Query kMoveHead{"branches_move_head", R"sql(
   UPDATE branches SET head = $4, root_nid = $5, root_hash = $6, version = version + 1,
@@ -122,6 +126,7 @@ Branch branch_from(const db::Rows& rows, size_t row) {
   b.hidden = rows.boolean(row, 5);
   if (!rows.null(row, 6)) b.expires = from_millis(rows.integer(row, 6));
   b.settings_version = rows.integer(row, 7);
+  if (!rows.null(row, 8)) b.gate = rows.text(row, 8);
   return b;
 }
 
@@ -196,7 +201,7 @@ std::optional<Branches::Expired> Branches::claim_expired(Instant now,
       pool_.run(kClaimExpired, {to_millis(now), static_cast<int64_t>(claim.count())},
                 db::Pool::Retry::kWrite);
   if (rows.empty()) return std::nullopt;
-  return Expired{static_cast<RepositoryId>(rows.integer(0, 8)), branch_from(rows, 0)};
+  return Expired{static_cast<RepositoryId>(rows.integer(0, 9)), branch_from(rows, 0)};
 }
 
 Branches::Acquired Branches::acquire(BranchId branch, int64_t owner, std::chrono::milliseconds ttl,
@@ -241,8 +246,9 @@ void Branches::release(BranchId branch, int64_t owner) noexcept {
 db::Rows Branches::publish_with_more(std::initializer_list<db::Param> params,
                                      const Publication& p) {
   return pool_.transaction([&](db::Connection& connection) {
+    if (p.promotion) connection.run(kPermitPromotion, {});
     db::Rows rows = connection.run(kPublish, params);
-    if (rows.integer(0, 0) == 0) p.within(connection);
+    if (rows.integer(0, 0) == 0 && p.within) p.within(connection);
     return rows;
   });
 }
@@ -270,7 +276,8 @@ PublishOutcome Branches::publish(int64_t writer, const BranchLease& lease, const
                                                      p.commit.message,
                                                      metadata_to_array(p.commit.metadata),
                                                      to_millis(p.commit.created)};
-    const db::Rows rows = p.within ? publish_with_more(params, p)
+    const db::Rows rows = p.within || p.promotion
+                              ? publish_with_more(params, p)
                                    : pool_.run(kPublish, params, db::Pool::Retry::kWrite);
     constexpr int64_t kStatusWriterGone = 2;
     switch (rows.integer(0, 0)) {

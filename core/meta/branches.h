@@ -35,6 +35,7 @@ struct Publication {
   std::vector<int64_t> drained;  ///< sealed tokens that are in the commit's tree now
   std::vector<CommitId> read;    ///< commits whose trees it was made from; each must still exist
   NodeWriter::Pending nodes;
+  bool promotion = false;  ///< the one way to move a branch that a policy protects
   /// Runs in the same transaction, after the commit became the head; what it throws undoes all.
   std::function<void(db::Connection&)> within{};
 };

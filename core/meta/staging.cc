@@ -34,7 +34,7 @@ constexpr int64_t kStatusChanged = 3;
 // One statement, so one snapshot: branch row and staged rows always belong together. Primary keys
 // of branches and staging, three index probes.
 constexpr db::Query kLookup{"staging_lookup_key", "SELECT " TARN_BRANCH_STATE R"sql(,
-    s.token, s.kind, s.val, g.token, g.kind, r.settings_version
+    s.token, s.kind, s.val, g.token, g.kind, r.settings_version, b.gate
   FROM repositories r
   JOIN branches b ON b.repo_id = r.repo_id AND b.name = $2
   LEFT JOIN LATERAL (
@@ -156,6 +156,7 @@ BranchLookup lookup_from(const db::Rows& rows) {
   out.repository = static_cast<RepositoryId>(rows.integer(0, 0));
   out.branch = branch_from(rows, 0);
   out.branch.settings_version = rows.integer(0, 13);
+  if (!rows.null(0, 14)) out.branch.gate = rows.text(0, 14);
   out.token = rows.integer(0, 7);
   const bool staged = !rows.null(0, 8);
   const bool ranged = !rows.null(0, 11);

@@ -3,18 +3,13 @@
 #include <algorithm>
 #include <array>
 
-#include "core/base/digest.h"
-#include "core/base/encoding.h"
 #include "core/base/error.h"
-#include "core/base/wire.h"
+#include "core/model/falling_id.h"
 
 namespace tarn {
 namespace {
 
 constexpr std::array<std::string_view, 3> kStatuses = {"open", "closed", "merged"};
-
-constexpr size_t kIdBytes = 12;
-constexpr size_t kTimeBytes = 6;
 
 }  // namespace
 
@@ -29,14 +24,11 @@ std::optional<PullRequestStatus> parse_pull_request_status(std::string_view name
 }
 
 std::string make_pull_request_id(Instant now) {
-  std::string time;
-  put_u64be(time, ~static_cast<uint64_t>(to_millis(now)));
-  return to_base32hex(time.substr(time.size() - kTimeBytes) + random_bytes(kIdBytes - kTimeBytes));
+  return make_falling_id(now);
 }
 
 std::string parse_pull_request_id(std::string_view text) {
-  const auto bytes = from_base32hex(text);
-  if (!bytes || bytes->size() != kIdBytes) {
+  if (!is_falling_id(text)) {
     throw_invalid(
         "argument pullRequestID: must be 20 characters of 0-9 and a-v: invalid value: validation "
         "error");

@@ -38,6 +38,9 @@ struct Branch {
   TreeRoot root;
   bool hidden = false;
   std::optional<Instant> expires{};  ///< when it is deleted by itself
+  /// The policy that protects it: it changes by promotion only. "" = none. Known where
+  /// settings_version is.
+  std::string gate{};
   /// Of its repository's settings when the row was read to be written to (meta::Branches::find,
   /// meta::Staging::lookup): the rules it obeys. 0 elsewhere, which every write checks anew.
   int64_t settings_version = 0;

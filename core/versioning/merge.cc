@@ -101,12 +101,14 @@ class StagedOverlap {
 class MergeAttempt {
  public:
   MergeAttempt(Engine& engine, const Repository& repository, std::string_view source_ref,
-               const Branch& destination, const MergeRequest& request)
+               const Branch& destination, const MergeRequest& request,
+               const PromotionTerms* terms = nullptr)
       : engine_(engine),
         repository_(repository),
         source_ref_(source_ref),
         destination_(destination),
-        request_(request) {}
+        request_(request),
+        terms_(terms) {}
 
   std::optional<BuiltCommit> build(BranchHold& hold, meta::NodeWriter& nodes) {
     if (!request_.pull_request.empty()) require_open_pull_request();
@@ -114,9 +116,10 @@ class MergeAttempt {
     // The destination's state is answered before the source's existence, as clients expect.
     if (!request_.allow_dirty) built.drained = require_clean(engine_, hold);
     source_ = resolve_commit(engine_, repository_.name, source_ref_);
-    check_approvals(engine_, repository_.id, destination_, source_.id);
+    if (terms_ == nullptr) check_approvals(engine_, repository_.id, destination_, source_.id);
     const Commit head = engine_.commits.get(repository_.id, hold.lease().head);
-    const auto base = merge_base_tree(engine_, repository_, nodes, source_, head);
+    if (terms_ != nullptr && head.id != terms_->expected_head) throw_moved(head);
+    const auto base = base_tree(nodes, head);
     if (!base) {
       throw Error(ErrorCode::kInvalidArgument, "no_merge_base",
                   str_cat("merging '", source_ref_, "' into '", destination_.name.str(),
@@ -156,6 +159,18 @@ class MergeAttempt {
   MergeConflicts conflicts;
 
  private:
+  [[noreturn]] void throw_moved(const Commit& head) const {
+    throw Error(ErrorCode::kConflict, "destination_moved",
+                str_cat("the head of '", destination_.name.str(), "' is ", to_text(head.id),
+                        " by now, not ", to_text(terms_->expected_head)));
+  }
+
+  /// Seen from the destination's own state, every difference is a change of the source.
+  std::optional<MergeBaseTree> base_tree(meta::NodeWriter& nodes, const Commit& head) const {
+    if (terms_ != nullptr && terms_->replace_paths) return MergeBaseTree{head.root, {head.id}};
+    return merge_base_tree(engine_, repository_, nodes, source_, head);
+  }
+
   /// Somebody else may have merged or closed it while the destination was waited for; publishing
   /// asks again.
   void require_open_pull_request() {
@@ -170,7 +185,10 @@ class MergeAttempt {
     built.read = base.read;
     built.read.push_back(source_.id);
     built.committer = request_.committer;
-    if (!request_.pull_request.empty()) {
+    if (terms_ != nullptr) {
+      built.promotion = true;
+      built.within = terms_->within;
+    } else if (!request_.pull_request.empty()) {
       built.within = [this](db::Connection& connection, const Commit& commit) {
         mark_merged(connection, repository_.id, request_.pull_request, commit);
       };
@@ -196,7 +214,18 @@ class MergeAttempt {
   const std::string_view source_ref_;
   const Branch& destination_;
   const MergeRequest& request_;
+  const PromotionTerms* const terms_;  ///< null = a merge under the rules of the destination
 };
+
+std::variant<Commit, MergeConflicts> publish_attempt(Engine& engine, const Repository& repository,
+                                                     const Branch& destination,
+                                                     MergeAttempt attempt, bool rotate) {
+  const auto commit = build_and_publish(
+      engine, repository, destination.id, rotate,
+      [&](BranchHold& hold, meta::NodeWriter& nodes) { return attempt.build(hold, nodes); });
+  if (!commit) return std::move(attempt.conflicts);
+  return *commit;
+}
 
 }  // namespace
 
@@ -216,12 +245,22 @@ std::variant<Commit, MergeConflicts> merge_into(Engine& engine, const Repository
   check_writable(repo, request.force);
   const Branch target = get_branch(engine, repository, destination);
   check_merge(engine, repo.id, target, request.squash ? MergeMethod::kSquash : MergeMethod::kMerge);
-  MergeAttempt attempt(engine, repo, source_ref, target, request);
-  const auto commit = build_and_publish(
-      engine, repo, target.id, /*rotate=*/!request.allow_dirty,
-      [&](BranchHold& hold, meta::NodeWriter& nodes) { return attempt.build(hold, nodes); });
-  if (!commit) return std::move(attempt.conflicts);
-  return *commit;
+  return publish_attempt(engine, repo, target,
+                         MergeAttempt(engine, repo, source_ref, target, request),
+                         /*rotate=*/!request.allow_dirty);
+}
+
+std::variant<Commit, MergeConflicts> merge_for_promotion(Engine& engine,
+                                                         const Repository& repository,
+                                                         const Branch& destination,
+                                                         const CommitId& source,
+                                                         const MergeRequest& request,
+                                                         const PromotionTerms& terms) {
+  const std::string source_ref = to_text(source);
+  return publish_attempt(
+      engine, repository, destination,
+      MergeAttempt(engine, repository, source_ref, destination, request, &terms),
+      /*rotate=*/true);
 }
 
 Page<MergeConflict> list_conflicts(Engine& engine, const RepositoryName& repository,

@@ -1,6 +1,7 @@
 // Merging a ref into a branch.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,10 @@
 #include "core/model/path_scope.h"
 #include "core/model/repository.h"
 #include "core/versioning/engine.h"
+
+namespace tarn::db {
+class Connection;
+}
 
 namespace tarn::versioning {
 
@@ -60,6 +65,25 @@ std::variant<Commit, MergeConflicts> merge_into(Engine& engine, const Repository
                                                 std::string_view source_ref,
                                                 const BranchName& destination,
                                                 const MergeRequest& request);
+
+/// What a promotion adds to a merge, in place of the rules of merge_into.
+struct PromotionTerms {
+  /// Where the destination's head must still be.
+  CommitId expected_head;
+  /// The paths of the request become what they are in the source, other files of the destination
+  /// among them gone: no three-way merge, hence no conflicts.
+  bool replace_paths = false;
+  /// In the transaction that makes the merge the head; what it throws undoes all.
+  std::function<void(db::Connection&, const Commit&)> within;
+};
+/// merge_into of a commit, past the rules that protect the destination. Throws also: conflict
+/// (reason "destination_moved"; reason "destination_dirty" for staged changes).
+std::variant<Commit, MergeConflicts> merge_for_promotion(Engine& engine,
+                                                         const Repository& repository,
+                                                         const Branch& destination,
+                                                         const CommitId& source,
+                                                         const MergeRequest& request,
+                                                         const PromotionTerms& terms);
 
 struct ConflictOptions {
   std::string prefix;

@@ -50,6 +50,15 @@ std::optional<BranchRule> find_rule(Engine& engine, RepositoryId repository, con
   return std::nullopt;
 }
 
+/// A policy's branch changes by promotion only, whatever the rules permit.
+void check_gate(const Branch& branch, BranchAction action) {
+  if (branch.gate.empty()) return;
+  throw_protected(str_cat(refusal_of(action), ": \"", branch.name.str(),
+                          "\" changes by promotion only, as policy \"", branch.gate,
+                          "\" says; use: tarn promote CANDIDATE --to ", branch.name.str(),
+                          " --policy ", branch.gate));
+}
+
 bool is_blocked(Engine& engine, RepositoryId repository, const Branch& branch,
                 BranchAction action) {
   return find_rule(engine, repository, branch,
@@ -76,12 +85,14 @@ void check_tag(const std::vector<TagRule>& rules, const TagName& tag, std::strin
 
 void check_branch_action(Engine& engine, RepositoryId repository, const Branch& branch,
                          BranchAction action) {
+  check_gate(branch, action);
   if (is_blocked(engine, repository, branch, action)) {
     throw_protected(std::string(refusal_of(action)));
   }
 }
 
 void check_hard_reset(Engine& engine, RepositoryId repository, const Branch& branch) {
+  check_gate(branch, BranchAction::kReset);
   if (is_blocked(engine, repository, branch, BranchAction::kReset)) {
     throw_protected("protected branch");
   }

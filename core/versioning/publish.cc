@@ -52,6 +52,7 @@ std::optional<Commit> build_and_publish(
     publication.commit = make_commit(engine, repository, *built);
     publication.drained = built->drained;
     publication.read = built->read;
+    publication.promotion = built->promotion;
     if (built->within) {
       publication.within = [&](db::Connection& connection) {
         built->within(connection, publication.commit);

@@ -27,6 +27,7 @@ struct BuiltCommit {
   std::string message;
   Metadata metadata;
   std::optional<Instant> date;  ///< absent = now
+  bool promotion = false;       ///< the one way to move a branch that a policy protects
   /// In the transaction that makes the commit the head; what it throws undoes all.
   std::function<void(db::Connection&, const Commit&)> within{};
 };

@@ -14,6 +14,8 @@
 namespace tarn::versioning {
 namespace {
 
+constexpr size_t kConflictsShownMax = 20;
+
 struct Transplant {
   TreeRoot base;
   TreeRoot source;
@@ -22,7 +24,20 @@ struct Transplant {
   std::string message;
   Metadata metadata;
   bool allow_empty = false;
+  const RollbackTerms* terms = nullptr;  ///< null = under the rules of the branch
 };
+
+[[noreturn]] void throw_conflicts(const tree::MergeResult& merged, bool name_paths) {
+  if (!name_paths) {
+    throw Error(ErrorCode::kConflict, "merge_conflict", "update branch: conflict found");
+  }
+  std::string message = str_cat("taking back the promotion: ", merged.conflict_count,
+                                " of its paths were changed since:");
+  for (const MergeConflict& conflict : merged.conflicts) {
+    message += str_cat(" \"", conflict.key.str(), "\"");
+  }
+  throw Error(ErrorCode::kConflict, "merge_conflict", message);
+}
 
 /// Merges base..source into the branch as a commit with one parent.
 Commit transplant(Engine& engine, const Repository& repository, BranchId branch,
@@ -37,11 +52,10 @@ Commit transplant(Engine& engine, const Repository& repository, BranchId branch,
         input.source = change.source;
         input.destination = hold.lease().root;
         input.resolve = [](const MergeConflict&) { return tree::Resolution::kConflict; };
+        input.conflicts_kept_max = kConflictsShownMax;
         const tree::MergeResult merged =
             tree::merge_trees(engine.nodes, nodes, {repository.salt}, input);
-        if (!merged.conflicts.empty()) {
-          throw Error(ErrorCode::kConflict, "merge_conflict", "update branch: conflict found");
-        }
+        if (!merged.conflicts.empty()) throw_conflicts(merged, change.terms != nullptr);
         if (!merged.result.changed_anything() && !change.allow_empty) return std::nullopt;
         built.root = merged.result.root;
         built.parents = {hold.lease().head};
@@ -49,6 +63,10 @@ Commit transplant(Engine& engine, const Repository& repository, BranchId branch,
         built.committer = change.committer;
         built.message = change.message;
         built.metadata = change.metadata;
+        if (change.terms != nullptr) {
+          built.promotion = true;
+          built.within = change.terms->within;
+        }
         return built;
       });
   if (!commit) throw Error(ErrorCode::kInvalidArgument, "no_changes", "update branch: no changes");
@@ -94,6 +112,19 @@ Commit revert_branch(Engine& engine, const RepositoryName& repository, const Bra
   change.metadata = request.overrides.metadata.value_or(Metadata{});
   change.allow_empty = request.allow_empty;
   return transplant(engine, repo, target.id, change);
+}
+
+Commit revert_promotion(Engine& engine, const Repository& repository, const Branch& destination,
+                        const Commit& promoted, const RollbackTerms& terms) {
+  Transplant change;
+  change.base = promoted.root;
+  change.read = {promoted.id};
+  change.source = parent_root(engine, repository, promoted, 1, change.read);
+  change.committer = terms.committer;
+  change.message = terms.message;
+  change.allow_empty = true;
+  change.terms = &terms;
+  return transplant(engine, repository, destination.id, change);
 }
 
 Commit cherry_pick(Engine& engine, const RepositoryName& repository, const BranchName& branch,

@@ -2,12 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "core/model/repository.h"
 #include "core/versioning/engine.h"
+
+namespace tarn::db {
+class Connection;
+}
 
 namespace tarn::versioning {
 
@@ -29,6 +34,18 @@ struct RevertRequest {
 /// (number out of range, dirty branch, no changes); not_found.
 Commit revert_branch(Engine& engine, const RepositoryName& repository, const BranchName& branch,
                      const RevertRequest& request);
+
+struct RollbackTerms {
+  std::string committer;
+  std::string message;
+  /// In the transaction that makes the commit the head; what it throws undoes all.
+  std::function<void(db::Connection&, const Commit&)> within;
+};
+/// Undoes what `promoted` changed against its first parent, past the rules that protect the
+/// destination. Throws: conflict (reason "merge_conflict": paths that were changed since, named);
+/// invalid_argument (reason "dirty_branch").
+Commit revert_promotion(Engine& engine, const Repository& repository, const Branch& destination,
+                        const Commit& promoted, const RollbackTerms& terms);
 
 struct CherryPickRequest {
   std::string committer;

@@ -1,0 +1,395 @@
+// tarn promote | promote show | ls | wait | approve | reject | cancel | check | evidence | rollback
+#include <cmath>
+#include <cstdlib>
+#include <iostream>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/commands.h"
+#include "cli/commands/list_record.h"
+#include "cli/commands/promotion_record.h"
+#include "cli/duration.h"
+#include "cli/exit_code.h"
+#include "cli/github.h"
+#include "cli/session.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::cli {
+namespace {
+
+constexpr std::string_view kIdHelp = "tarn://repository/id, or an id in --repo";
+
+std::optional<std::chrono::milliseconds> timeout_of(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  return parse_duration(text);
+}
+
+struct Promote {
+  std::vector<std::string> candidates;
+  std::string destination;
+  std::string policy;
+  std::string alias;
+  std::string method;
+  std::string select;
+  std::vector<std::string> paths;
+  std::string expect_destination;
+  std::string expect_alias;
+  std::string message;
+  std::string key;
+  std::string timeout;
+  bool wait = false;
+  bool dry_run = false;
+  bool github = false;
+};
+
+void declare_promote(Command& command, Promote& options) {
+  command
+      .optional_arguments("CANDIDATE", options.candidates,
+                          "refs, or globs of branches ('exp-*'), of --repo or as tarn://")
+      .option("--to", options.destination, "the branch that changes; default --branch")
+      .option("--policy", options.policy, "default: the policy that protects the branch")
+      .option("--alias", options.alias, "moved with it; default: the policy's")
+      .option("--method", options.method, "merge (the default), squash or replace-paths")
+      .option("--select", options.select, "best (the default) or only: there may be one candidate")
+      .option("--path", options.paths, "for replace-paths: a glob; again for more")
+      .option("--expect-destination", options.expect_destination,
+              "fail unless the branch's head is this commit")
+      .option("--expect-alias", options.expect_alias,
+              "fail unless the alias is this commit; 'none': unless there is none")
+      .option("-m,--message", options.message, "why, for the record")
+      .option("--idempotency-key", options.key, "asking again with it finds the same promotion")
+      .flag("--dry-run", options.dry_run, "judge only: nothing is stored, nothing moves")
+      .flag("--wait", options.wait, "until it has ended; the exit status tells how")
+      .option("--timeout", options.timeout, "stop waiting after 90s, 30m or 2h; it goes on")
+      .flag("--github", options.github, "write outputs, summary and annotations for GitHub Actions");
+}
+
+/// The candidates in one repository, without their URI.
+std::string take_repository(Session& session, std::vector<std::string>& candidates) {
+  std::string repository;
+  for (std::string& candidate : candidates) {
+    const Uri uri = session.ref(candidate);
+    if (!repository.empty() && repository != uri.repository) {
+      throw usage_error("candidates: must be of one repository");
+    }
+    repository = uri.repository;
+    candidate = uri.ref;
+  }
+  return repository;
+}
+
+std::string commit_of(Session& session, const std::string& repository, const std::string& ref) {
+  return session.client.call({.path = api_path({"repositories", repository, "commits", ref})})
+      .value("id", "");
+}
+
+Json body_of(Session& session, const Promote& options, const std::string& repository,
+             const std::vector<std::string>& candidates) {
+  const Uri destination =
+      ref_uri(options.destination, {repository, session.settings.branch.value});
+  Json body{{"candidates", candidates},
+            {"destination", destination.ref},
+            {"reason", options.message},
+            {"idempotency_key", options.key},
+            {"dry_run", options.dry_run}};
+  const auto set = [&body](const char* name, const std::string& value) {
+    if (!value.empty()) body[name] = value;
+  };
+  set("policy", options.policy);
+  set("alias", options.alias);
+  set("method", options.method);
+  set("select", options.select);
+  if (!options.paths.empty()) body["paths"] = options.paths;
+  if (!options.expect_destination.empty())
+    body["expect"]["destination"] = commit_of(session, repository, options.expect_destination);
+  if (!options.expect_alias.empty()) {
+    body["expect"]["alias"] = options.expect_alias == "none"
+                                  ? std::string()
+                                  : commit_of(session, repository, options.expect_alias);
+  }
+  return body;
+}
+
+void report_to_github(const Github& github, const Json& promotion) {
+  github.set({{"promotion-id", promotion.value("id", "")},
+              {"verdict", promotion.value("state", "")},
+              {"commit", promotion.value("result", "")},
+              {"tag", promotion.value("tag", "")},
+              {"winner", promotion.value("winner", Json::object()).value("ref", "")}});
+  github.summarise(promotion_in_markdown(promotion));
+}
+
+ExitCode finish(Session& session, const Uri& uri, const Json& promotion, const Github& github) {
+  report_to_github(github, promotion);
+  print_promotion(session, uri, promotion);
+  if (!promotion_has_ended(promotion) || promotion.value("state", "") == "promoted")
+    return ExitCode::kOk;
+  const Error error = error_of_promotion(promotion);
+  github.complain(std::cerr, error.message());
+  throw Error(error);
+}
+
+/// A dry run answers the evidence alone.
+ExitCode judge(Session& session, const Json& evidence, const Github& github) {
+  const bool passed = !evidence.value("winner", Json()).is_null();
+  Json as_promotion{{"state", passed ? "would be promoted" : "would be rejected"},
+                    {"evidence", evidence},
+                    {"destination", evidence["destination"].value("branch", "")}};
+  if (passed) as_promotion["winner"]["ref"] = evidence["winner"];
+  github.summarise(promotion_in_markdown(as_promotion));
+  ListWriter rows = session.out.list("Verdict", {"candidate", "rank", "verdict", "why"});
+  bool all_missing = true;
+  for (const Json& candidate : evidence.value("candidates", Json::array())) {
+    std::string why;
+    for (const Json& rule : candidate.value("rules", Json::array())) {
+      const std::string outcome = rule.value("outcome", "");
+      if (outcome != "fail" && outcome != "pending") continue;
+      all_missing = all_missing && (outcome != "fail" || rule.value("code", "") == "metric_missing");
+      why += str_cat(why.empty() ? "" : "; ", rule.value("rule", ""), ": ",
+                     rule.value("reason", ""));
+    }
+    const int rank = candidate.value("rank", 0);
+    rows.add(candidate, {candidate.value("ref", ""), rank == 0 ? "-" : std::to_string(rank),
+                         candidate.value("verdict", ""), why});
+  }
+  rows.finish();
+  if (passed) return ExitCode::kOk;
+  return all_missing ? ExitCode::kMetricMissing : ExitCode::kGateFailed;
+}
+
+ExitCode promote(Session& session, const Promote& options) {
+  if (options.candidates.empty()) throw usage_error("promoting: name at least one CANDIDATE");
+  std::vector<std::string> candidates = options.candidates;
+  const std::string repository = take_repository(session, candidates);
+  const Github github(options.github);
+  const Json made = session.client.call(
+      {.method = Method::kPost,
+       .path = api_path({"repositories", repository, "promotions"}),
+       .json = body_of(session, options, repository, candidates).dump()});
+  if (options.dry_run) return judge(session, made, github);
+  const Uri uri{repository, made.value("id", ""), ""};
+  if (!options.wait) return finish(session, uri, made, github);
+  session.out.remark(str_cat("promotion ", uri.ref));
+  return finish(session, uri, wait_for_promotion(session, uri, made, timeout_of(options.timeout)),
+                github);
+}
+
+struct Target {
+  std::string id;
+};
+void declare_target(Command& command, Target& options) {
+  command.argument("ID", options.id, std::string(kIdHelp));
+}
+
+ExitCode show(Session& session, const Target& options) {
+  const Uri uri = session.ref(options.id);
+  print_promotion(session, uri, session.client.call({.path = promotion_path(uri)}));
+  return ExitCode::kOk;
+}
+
+ExitCode evidence(Session& session, const Target& options) {
+  const Json promotion =
+      session.client.call({.path = promotion_path(session.ref(options.id))});
+  if (!promotion.contains("evidence")) {
+    throw Error(ErrorCode::kNotFound, str_cat("promotion ", promotion.value("id", ""),
+                                              ": nothing was compared yet, it has no evidence"));
+  }
+  session.out.data() << promotion["evidence"].dump(2) << '\n';
+  return ExitCode::kOk;
+}
+
+struct List {
+  std::string repository;
+  std::string destination;
+  std::string alias;
+  bool open = false;
+};
+void declare_list(Command& command, List& options) {
+  command.optional_argument("REPOSITORY", options.repository, "tarn://NAME or NAME; default --repo")
+      .option("--to", options.destination, "only those to this branch")
+      .option("--alias", options.alias, "only those of this alias")
+      .flag("--open", options.open, "only those that have not ended");
+}
+
+ExitCode list(Session& session, const List& options) {
+  const Uri uri = session.repository(options.repository);
+  Pairs query;
+  if (!options.destination.empty()) query.emplace_back("destination", options.destination);
+  if (!options.alias.empty()) query.emplace_back("alias", options.alias);
+  if (options.open) query.emplace_back("open", "true");
+  print_list(session,
+             {.path = api_path({"repositories", uri.repository, "promotions"}), .query = query},
+             "Promotion", {"id", "state", "destination", "winner", "alias", "actor", "created"},
+             [](const Json& item) -> Cells {
+               return {item.value("id", ""),
+                       item.value("state", ""),
+                       item.value("destination", ""),
+                       item.value("winner", Json::object()).value("ref", ""),
+                       item.value("alias", ""),
+                       item.value("actor", ""),
+                       item.value("created_at", "")};
+             });
+  return ExitCode::kOk;
+}
+
+struct Wait {
+  std::string id;
+  std::string timeout;
+  bool github = false;
+};
+void declare_wait(Command& command, Wait& options) {
+  command.argument("ID", options.id, std::string(kIdHelp))
+      .option("--timeout", options.timeout, "stop waiting after 90s, 30m or 2h; it goes on")
+      .flag("--github", options.github, "write outputs, summary and annotations for GitHub Actions");
+}
+
+ExitCode wait(Session& session, const Wait& options) {
+  const Uri uri = session.ref(options.id);
+  const Json promotion = session.client.call({.path = promotion_path(uri)});
+  return finish(session, uri,
+                wait_for_promotion(session, uri, promotion, timeout_of(options.timeout)),
+                Github(options.github));
+}
+
+struct Decide {
+  std::string id;
+  std::string message;
+  std::string commit;
+};
+void declare_approve(Command& command, Decide& options) {
+  command.argument("ID", options.id, std::string(kIdHelp))
+      .option("-m,--message", options.message, "why, for the record")
+      .option("--commit", options.commit,
+              "the winner's commit that was looked at; refused when it is another by now");
+}
+void declare_end(Command& command, Decide& options) {
+  command.argument("ID", options.id, std::string(kIdHelp))
+      .option("-m,--message", options.message, "why, for the record");
+}
+
+ExitCode decide(Session& session, const Decide& options, std::string_view verb) {
+  const Uri uri = session.ref(options.id);
+  Json body{{"reason", options.message}};
+  if (!options.commit.empty()) body["commit"] = commit_of(session, uri.repository, options.commit);
+  print_promotion(session, uri,
+                  session.client.call({.method = Method::kPost,
+                                       .path = promotion_path(uri, verb),
+                                       .json = body.dump()}));
+  return ExitCode::kOk;
+}
+
+ExitCode approve(Session& session, const Decide& options) {
+  return decide(session, options, "approve");
+}
+ExitCode reject(Session& session, const Decide& options) {
+  return decide(session, options, "reject");
+}
+ExitCode cancel(Session& session, const Decide& options) {
+  return decide(session, options, "cancel");
+}
+
+struct Check {
+  std::string id;
+  std::string name;
+  std::string commit;
+  std::string status = "success";
+  std::string url;
+  std::vector<std::string> metrics;
+};
+void declare_check(Command& command, Check& options) {
+  command.argument("ID", options.id, std::string(kIdHelp))
+      .argument("NAME", options.name, "of the check, as the policy names it")
+      .option("--commit", options.commit, "that was checked; it counts for no other")
+      .option("--status", options.status, "success (the default), failure or pending")
+      .option("--url", options.url, "where to read more")
+      .option("--metric", options.metrics, "name=value that was measured; again for more");
+}
+
+ExitCode check(Session& session, const Check& options) {
+  const Uri uri = session.ref(options.id);
+  if (options.commit.empty()) {
+    throw usage_error("reporting a check: say with --commit which commit was checked");
+  }
+  Json body{{"commit", commit_of(session, uri.repository, options.commit)},
+            {"status", options.status},
+            {"url", options.url},
+            {"metrics", Json::object()}};
+  for (const auto& [name, value] : metadata_from(options.metrics).items()) {
+    const std::string text = value.get<std::string>();
+    char* end = nullptr;
+    const double number = std::strtod(text.c_str(), &end);
+    if (text.empty() || *end != '\0' || !std::isfinite(number)) {
+      throw usage_error(str_cat("--metric ", name, "=", text, ": must be a number"));
+    }
+    body["metrics"][name] = number;
+  }
+  const std::string path =
+      api_path({"repositories", uri.repository, "promotions", uri.ref, "checks", options.name});
+  print_promotion(session, uri,
+                  session.client.call(
+                      {.method = Method::kPost, .path = path, .json = body.dump()}));
+  return ExitCode::kOk;
+}
+
+struct Rollback {
+  std::string target;
+  std::string message;
+  bool to_previous = false;
+};
+void declare_rollback(Command& command, Rollback& options) {
+  command
+      .argument("TARGET", options.target,
+                "@alias: its latest promotion; or the id of a promotion")
+      .option("-m,--message", options.message, "why, for the record")
+      .flag("--to-previous", options.to_previous,
+            "to where the alias was before; what rollback always does");
+}
+
+/// The promotion that put the alias where it is.
+std::string promotion_of_alias(Session& session, const Uri& uri) {
+  const std::string alias = uri.ref.substr(1);
+  std::string id;
+  session.client.each(
+      {.path = api_path({"repositories", uri.repository, "aliases", alias, "history"}),
+       .query = {{"amount", "1"}}},
+      [&](const Json& change) {
+        id = change.value("promotion", "");
+        return false;
+      });
+  if (id.empty()) {
+    throw Error(ErrorCode::kNotFound,
+                str_cat("@", alias, ": was not put where it is by a promotion"));
+  }
+  return id;
+}
+
+ExitCode rollback(Session& session, const Rollback& options) {
+  Uri uri = session.ref(options.target);
+  if (uri.ref.starts_with('@')) uri.ref = promotion_of_alias(session, uri);
+  const Json made = session.client.call({.method = Method::kPost,
+                                         .path = promotion_path(uri, "rollback"),
+                                         .json = Json{{"reason", options.message}}.dump()});
+  print_promotion(session, {uri.repository, made.value("id", ""), ""}, made);
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void add_promote_commands(CommandTree& tree) {
+  tree.add<Promote>("promote", "Make the best candidate the champion, through the gate",
+                    declare_promote, promote);
+  tree.add<Target>("promote show", "Show a promotion", declare_target, show);
+  tree.add<List>("promote ls", "List promotions, the newest first", declare_list, list);
+  tree.add<Wait>("promote wait", "Wait for a promotion; the exit status tells how it ended",
+                 declare_wait, wait);
+  tree.add<Target>("promote evidence", "Print what it was decided on", declare_target, evidence);
+  tree.add<Check>("promote check", "Report what a check found about a commit", declare_check,
+                  check);
+  tree.add<Decide>("promote approve", "Approve the winner", declare_approve, approve);
+  tree.add<Decide>("promote reject", "Say no: nothing moves", declare_end, reject);
+  tree.add<Decide>("promote cancel", "Stop one that has not ended", declare_end, cancel);
+  tree.add<Rollback>("promote rollback", "Take a promotion back: branch and alias as before",
+                     declare_rollback, rollback);
+}
+
+}  // namespace tarn::cli

@@ -1,0 +1,161 @@
+#include "cli/commands/promotion_record.h"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/exit_code.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::cli {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using SteadyClock = std::chrono::steady_clock;
+
+/// What one request waits at most; proxies cut longer ones.
+constexpr seconds kWaitPerRequest{20};
+
+std::string state_of(const Json& promotion) { return promotion.value("state", ""); }
+
+std::string winner_of(const Json& promotion) {
+  return promotion.value("winner", Json::object()).value("ref", "");
+}
+
+std::string number_in_words(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+/// A cell of a Markdown table holds no line and no bar.
+std::string cell(std::string text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '|') out += "\\|";
+    else if (c == '\n') out += "<br>";
+    else out.push_back(c);
+  }
+  return out;
+}
+
+std::string metrics_in_words(const Json& candidate) {
+  std::string out;
+  for (const Json& metric : candidate.value("metrics", Json::array())) {
+    out += str_cat(out.empty() ? "" : ", ", metric.value("name", ""), "=",
+                   number_in_words(metric.value("value", Json())));
+  }
+  return out;
+}
+
+std::string refusals_in_words(const Json& candidate) {
+  std::string out;
+  for (const Json& rule : candidate.value("rules", Json::array())) {
+    if (rule.value("outcome", "") != "fail") continue;
+    out += str_cat(out.empty() ? "" : "\n", rule.value("rule", ""), ": ", rule.value("reason", ""));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string promotion_path(const Uri& uri) {
+  return api_path({"repositories", uri.repository, "promotions", uri.ref});
+}
+
+std::string promotion_path(const Uri& uri, std::string_view verb) {
+  return str_cat(promotion_path(uri), ":", verb);
+}
+
+bool promotion_has_ended(const Json& promotion) {
+  const std::string state = state_of(promotion);
+  return state == "promoted" || state == "rejected" || state == "failed" ||
+         state == "cancelled" || state == "rolled_back";
+}
+
+void print_promotion(Session& session, const Uri& uri, const Json& promotion) {
+  Json shown = promotion;
+  shown["repository"] = uri.repository;
+  shown["changed"] = state_of(promotion) == "promoted" || state_of(promotion) == "rolled_back";
+  std::vector<std::pair<std::string, std::string>> lines = {
+      {"promotion", promotion.value("id", "")},
+      {"state", state_of(promotion)},
+      {"destination", promotion.value("destination", "")},
+      {"policy", str_cat(promotion.value("policy", ""), " version ",
+                         promotion.value("policy_version", 0))}};
+  const auto add = [&](const char* label, std::string value) {
+    if (!value.empty()) lines.emplace_back(label, std::move(value));
+  };
+  add("winner", winner_of(promotion));
+  add("alias", promotion.value("alias", ""));
+  add("commit", promotion.value("result", ""));
+  add("tag", promotion.value("tag", ""));
+  add("undoes", promotion.value("undoes", ""));
+  add("why", promotion.value("message", ""));
+  session.out.object("Promotion", std::move(shown), lines);
+}
+
+std::string promotion_in_markdown(const Json& promotion) {
+  std::string out = str_cat("### Promotion to `", promotion.value("destination", ""),
+                            "`: ", state_of(promotion), "\n\n");
+  if (const std::string winner = winner_of(promotion); !winner.empty())
+    out += str_cat("Winner: `", winner, "`\n\n");
+  if (const std::string why = promotion.value("message", ""); !why.empty())
+    out += str_cat(why, "\n\n");
+  out += "| candidate | rank | verdict | metrics | refused by |\n|---|---|---|---|---|\n";
+  const Json evidence = promotion.value("evidence", Json::object());
+  for (const Json& candidate : evidence.value("candidates", Json::array())) {
+    const int rank = candidate.value("rank", 0);
+    out += str_cat("| ", cell(candidate.value("ref", "")), " | ",
+                   rank == 0 ? std::string("-") : std::to_string(rank), " | ",
+                   candidate.value("verdict", ""), " | ", cell(metrics_in_words(candidate)), " | ",
+                   cell(refusals_in_words(candidate)), " |\n");
+  }
+  return out;
+}
+
+Error error_of_promotion(const Json& promotion) {
+  const std::string code = promotion.value("code", "");
+  const std::string message =
+      str_cat("promotion ", promotion.value("id", ""), ": ", state_of(promotion), ": ",
+              promotion.value("message", code));
+  if (code == "gate_failed" || code == "check_timeout" || code == "rejected")
+    return Error(ErrorCode::kPreconditionFailed, kReasonGateFailed, message);
+  if (code == "metric_missing")
+    return Error(ErrorCode::kPreconditionFailed, kReasonMetricMissing, message);
+  if (code == "destination_moved")
+    return Error(ErrorCode::kConflict, kReasonDestinationMoved, message);
+  if (code == "hook_failed")
+    return Error(ErrorCode::kPreconditionFailed, kReasonHookFailed, message);
+  if (code == "merge_conflict" || code == "destination_dirty")
+    return Error(ErrorCode::kConflict, message);
+  return Error(ErrorCode::kInternal, message);
+}
+
+Json wait_for_promotion(Session& session, const Uri& uri, Json promotion,
+                        std::optional<milliseconds> timeout) {
+  const auto deadline = SteadyClock::now() + timeout.value_or(milliseconds{0});
+  std::string told;
+  while (!promotion_has_ended(promotion)) {
+    const std::string state = str_cat(state_of(promotion), ": ", promotion.value("message", ""));
+    if (state != told) session.out.remark(str_cat("promotion ", uri.ref, ": ", state));
+    told = state;
+    if (timeout && SteadyClock::now() >= deadline) {
+      const bool people = state_of(promotion) == "awaiting_approval";
+      throw Error(ErrorCode::kUnavailable, people ? kReasonApprovalNeeded : kReasonTimeout,
+                  str_cat("promotion ", uri.ref, ": is still ", state,
+                          "; it goes on: tarn promote wait ", to_string(uri)));
+    }
+    seconds patience = kWaitPerRequest;
+    if (timeout) {
+      patience = std::clamp(std::chrono::ceil<seconds>(deadline - SteadyClock::now()), seconds{0},
+                            kWaitPerRequest);
+    }
+    promotion = session.client.call(
+        {.path = promotion_path(uri),
+         .query = {{"wait", str_cat(static_cast<uint64_t>(patience.count()), "s")},
+                   {"seen", std::to_string(promotion.value("version", int64_t{0}))}}});
+  }
+  return promotion;
+}
+
+}  // namespace tarn::cli

@@ -1,0 +1,35 @@
+#include "core/base/fault_point.h"
+
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <string>
+
+namespace tarn {
+namespace {
+
+struct Armed {
+  std::string name;
+  int signal = 0;
+};
+
+Armed read_environment() {
+  const char* const value = std::getenv("TARN_FAULT_POINT");
+  if (value == nullptr) return {};
+  const std::string_view text(value);
+  const size_t equals = text.rfind('=');
+  if (equals == std::string_view::npos) return {};
+  return {std::string(text.substr(0, equals)),
+          text.substr(equals + 1) == "stop" ? SIGSTOP : SIGKILL};
+}
+
+}  // namespace
+
+void fault_point(std::string_view name) {
+  static const Armed armed = read_environment();
+  static std::atomic<bool> fired{false};
+  if (armed.name != name || fired.exchange(true)) return;
+  std::raise(armed.signal);
+}
+
+}  // namespace tarn

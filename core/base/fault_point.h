@@ -1,0 +1,13 @@
+// Named moments at which a test may kill or stop the process.
+#pragma once
+
+#include <string_view>
+
+namespace tarn {
+
+/// Does nothing unless the environment variable TARN_FAULT_POINT was `NAME=kill` or `NAME=stop` for
+/// this name when the process began: then the process ends as by SIGKILL, or stops as by SIGSTOP
+/// (once).
+void fault_point(std::string_view name);
+
+}  // namespace tarn

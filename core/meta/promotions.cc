@@ -1,0 +1,416 @@
+#include "core/meta/promotions.h"
+
+#include <charconv>
+
+#include "core/base/str_cat.h"
+
+namespace tarn::meta {
+namespace {
+
+#define TARN_PROMOTION_COLUMNS(evidence)                                                        \
+  "promotion_id, state, request, policy, policy_version, alias, actor, winner_ref, winner, "    \
+  "champion, result, tag, " evidence                                                            \
+  ", code, message, undoes, undone_by, rounds, created_ms, updated_ms, candidates"
+
+#define TARN_INSERT_PROMOTION                                                                 \
+  "INSERT INTO promotions (repo_id, promotion_id, state, request, destination, alias, policy, " \
+  "policy_version, actor, request_key, winner_ref, winner, champion, result, tag, code, "     \
+  "message, undoes, created_ms, updated_ms, due_at) "                                         \
+  "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, nullif($10, ''), $11, $12, $13, $14, $15, $16, " \
+  "$17, $18, $19, $19, CASE WHEN $20 THEN NULL ELSE clock_timestamp() END) "
+
+#define TARN_INSERT_FIRST_STEP                                                               \
+  "INSERT INTO promotion_log (repo_id, promotion_id, step, state, actor, code, message, "    \
+  "at_ms) SELECT $1, promotion_id, 1, $3, $9, $16, $17, $19 FROM made"
+
+constexpr db::Query kInsert{"promotions_insert_row", "WITH made AS (" TARN_INSERT_PROMOTION R"sql(
+  ON CONFLICT (repo_id, actor, request_key) WHERE request_key IS NOT NULL DO NOTHING
+  RETURNING promotion_id)
+  )sql" TARN_INSERT_FIRST_STEP};
+
+constexpr db::Query kSelectByKey{"promotions_select_by_key", R"sql(
+  SELECT promotion_id FROM promotions WHERE repo_id = $1 AND actor = $2 AND request_key = $3)sql"};
+
+constexpr db::Query kSelect{"promotions_select_by_id",
+                            "SELECT " TARN_PROMOTION_COLUMNS("evidence")
+                            " FROM promotions WHERE repo_id = $1 AND promotion_id = $2"};
+
+constexpr db::Query kSelectByResult{"promotions_select_by_result",
+                                    "SELECT " TARN_PROMOTION_COLUMNS("''") R"sql(
+  FROM promotions WHERE repo_id = $1 AND result = $2 AND state = 'promoted' AND undoes IS NULL
+  ORDER BY promotion_id LIMIT 1)sql"};
+
+constexpr db::Query kSelectPage{"promotions_select_page",
+                                "SELECT " TARN_PROMOTION_COLUMNS("''") R"sql(
+  FROM promotions
+  WHERE repo_id = $1 AND promotion_id > $2 AND ($4 = '' OR destination = $4) AND ($5 = '' OR alias = $5)
+    AND (NOT $6 OR due_at IS NOT NULL)
+  ORDER BY promotion_id LIMIT $3)sql"};
+
+constexpr db::Query kSelectSteps{"promotions_select_steps", R"sql(
+  SELECT step, state, actor, code, message, at_ms FROM promotion_log
+  WHERE repo_id = $1 AND promotion_id = $2 ORDER BY step LIMIT $3)sql"};
+
+// Index promotions_due.
+constexpr db::Query kTake{"promotions_take_due", R"sql(
+  UPDATE promotions SET lease_owner = $1, lease_until = clock_timestamp() + $2 * interval '1 millisecond'
+  WHERE (repo_id, promotion_id) = (
+    SELECT repo_id, promotion_id FROM promotions
+    WHERE due_at <= clock_timestamp() AND (lease_until IS NULL OR lease_until < clock_timestamp())
+    ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
+  RETURNING )sql" TARN_PROMOTION_COLUMNS("evidence") ", repo_id, said"};
+
+constexpr db::Query kRenew{"promotions_renew_lease", R"sql(
+  UPDATE promotions SET lease_until = clock_timestamp() + $4 * interval '1 millisecond'
+  WHERE repo_id = $1 AND promotion_id = $2 AND lease_owner = $3 AND due_at IS NOT NULL)sql"};
+
+// $18: 0 = the lease is kept, 1 = it waits $19 ms or until something new is said, 2 = it has ended.
+constexpr db::Query kStore{"promotions_store_row", R"sql(
+  WITH before AS (
+    SELECT state, code, message FROM promotions
+    WHERE repo_id = $1 AND promotion_id = $2 AND lease_owner = $3 AND due_at IS NOT NULL FOR UPDATE),
+  stored AS (
+    UPDATE promotions p SET
+      state = $4, policy = $5, policy_version = $6, alias = $7, winner_ref = $8, winner = $9, champion = $10,
+      result = $11, tag = $12, evidence = $13, code = $14, message = $15, rounds = $16, updated_ms = $17,
+      candidates = $21,
+      lease_owner = CASE WHEN $18 = 0 THEN p.lease_owner END,
+      lease_until = CASE WHEN $18 = 0 THEN p.lease_until END,
+      due_at = CASE WHEN $18 = 0 THEN p.due_at
+                    WHEN $18 = 1 AND p.said = $20 THEN clock_timestamp() + $19 * interval '1 millisecond'
+                    WHEN $18 = 1 THEN clock_timestamp() END,
+      steps = p.steps + ((b.state, b.code, b.message) IS DISTINCT FROM ($4, $14, $15))::int
+    FROM before b WHERE p.repo_id = $1 AND p.promotion_id = $2
+    RETURNING p.steps, (b.state, b.code, b.message) IS DISTINCT FROM ($4, $14, $15) AS changed),
+  logged AS (
+    INSERT INTO promotion_log (repo_id, promotion_id, step, state, actor, code, message, at_ms)
+    SELECT $1, $2, steps, $4, '', $14, $15, $17 FROM stored WHERE changed)
+  SELECT count(*) FROM stored)sql"};
+
+#define TARN_END(condition, columns)                                                         \
+  "WITH ended AS (UPDATE promotions SET state = $3, code = $5, message = $6, updated_ms = $7, " \
+  "due_at = NULL, lease_owner = NULL, lease_until = NULL, steps = steps + 1" columns          \
+  " WHERE repo_id = $1 AND promotion_id = $2 AND " condition                                 \
+  " RETURNING steps) INSERT INTO promotion_log (repo_id, promotion_id, step, state, actor, " \
+  "code, message, at_ms) SELECT $1, $2, steps, $3, $4, $5, $6, $7 FROM ended"
+
+constexpr db::Query kEndByUser{"promotions_end_by_user", TARN_END("due_at IS NOT NULL", "")};
+constexpr db::Query kMarkRolledBack{"promotions_mark_rolled_back",
+                                    TARN_END("state = 'promoted'", ", undone_by = $8")};
+
+constexpr db::Query kNote{"promotions_note_said", R"sql(
+  UPDATE promotions SET said = said + 1, due_at = clock_timestamp()
+  WHERE repo_id = $1 AND promotion_id = $2 AND due_at IS NOT NULL)sql"};
+
+constexpr db::Query kCountChecks{"promotions_count_checks", R"sql(
+  SELECT count(*) FROM promotion_checks
+  WHERE repo_id = $1 AND promotion_id = $2 AND (name, commit_id) <> ($3, $4))sql"};
+
+constexpr db::Query kUpsertCheck{"promotions_upsert_check", R"sql(
+  INSERT INTO promotion_checks (repo_id, promotion_id, name, commit_id, status, url, metrics, reporter, at_ms)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+  ON CONFLICT (repo_id, promotion_id, name, commit_id) DO UPDATE SET
+    status = excluded.status, url = excluded.url, metrics = excluded.metrics, reporter = excluded.reporter,
+    at_ms = excluded.at_ms)sql"};
+
+constexpr db::Query kSelectChecks{"promotions_select_checks", R"sql(
+  SELECT name, commit_id, status, url, metrics, reporter, at_ms FROM promotion_checks
+  WHERE repo_id = $1 AND promotion_id = $2 ORDER BY name, at_ms)sql"};
+
+constexpr db::Query kUpsertApproval{"promotions_upsert_approval", R"sql(
+  INSERT INTO promotion_approvals (repo_id, promotion_id, user_id, commit_id, reason, at_ms)
+  SELECT $1, $2, user_id, $4, $5, $6 FROM users WHERE name = $3
+  ON CONFLICT (repo_id, promotion_id, user_id) DO UPDATE SET
+    commit_id = excluded.commit_id, reason = excluded.reason, at_ms = excluded.at_ms)sql"};
+
+constexpr db::Query kSelectApprovals{"promotions_select_approvals", R"sql(
+  SELECT u.name, a.commit_id, a.reason, a.at_ms
+  FROM promotion_approvals a JOIN users u ON u.user_id = a.user_id
+  WHERE a.repo_id = $1 AND a.promotion_id = $2 ORDER BY u.name)sql"};
+
+constexpr int16_t kKeepLease = 0;
+constexpr int16_t kWait = 1;
+constexpr int16_t kEnd = 2;
+constexpr int64_t kStepsShownMax = 1000;
+
+std::optional<db::Bytes> view_of(const std::optional<CommitId>& id) {
+  if (!id) return std::nullopt;
+  return db::Bytes{tarn::view_of(*id)};
+}
+
+std::optional<CommitId> id_from(const db::Rows& rows, size_t row, size_t column) {
+  if (rows.null(row, column)) return std::nullopt;
+  return commit_id_from_bytes(rows.bytes(row, column));
+}
+
+template <typename Enum>
+Enum known(std::optional<Enum> value) {
+  if (!value) throw Error(ErrorCode::kDataLoss, "promotion row: has an unknown state");
+  return *value;
+}
+
+Promotion promotion_from(const db::Rows& rows, size_t row) {
+  Promotion out;
+  out.id = rows.text(row, 0);
+  out.state = known(parse_promotion_state(rows.text(row, 1)));
+  out.request = promotion_request_from_json(rows.text(row, 2));
+  out.policy = rows.text(row, 3);
+  out.policy_version = rows.integer(row, 4);
+  out.alias = rows.text(row, 5);
+  out.actor = rows.text(row, 6);
+  out.winner_ref = rows.text(row, 7);
+  out.winner = id_from(rows, row, 8);
+  out.champion = id_from(rows, row, 9);
+  out.result = id_from(rows, row, 10);
+  out.tag = rows.text(row, 11);
+  out.evidence = rows.text(row, 12);
+  out.code = rows.text(row, 13);
+  out.message = rows.text(row, 14);
+  if (!rows.null(row, 15)) out.undoes = rows.text(row, 15);
+  if (!rows.null(row, 16)) out.undone_by = rows.text(row, 16);
+  out.rounds = static_cast<int32_t>(rows.integer(row, 17));
+  out.created = from_millis(rows.integer(row, 18));
+  out.updated = from_millis(rows.integer(row, 19));
+  out.candidates = pinned_candidates_from_json(rows.text(row, 20));
+  return out;
+}
+
+std::vector<std::string> metrics_to_array(const std::map<std::string, double>& metrics) {
+  std::vector<std::string> out;
+  for (const auto& [name, value] : metrics) {
+    out.push_back(name);
+    char digits[32];
+    out.emplace_back(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+  }
+  return out;
+}
+
+std::map<std::string, double> metrics_from(const std::vector<std::string>& array) {
+  std::map<std::string, double> out;
+  for (size_t i = 0; i + 1 < array.size(); i += 2) {
+    double value = 0;
+    const std::string& text = array[i + 1];
+    if (std::from_chars(text.data(), text.data() + text.size(), value).ec != std::errc{}) {
+      throw Error(ErrorCode::kDataLoss, str_cat("metric of a check: \"", text, "\" is no number"));
+    }
+    out[array[i]] = value;
+  }
+  return out;
+}
+
+template <typename Runner>
+bool store_row(Runner&& run, RepositoryId repository, const Promotion& p, int64_t owner,
+               Instant now, int16_t mode, int64_t delay_ms, int64_t said) {
+  return run(kStore, {static_cast<int32_t>(repository), p.id, owner, name_of(p.state), p.policy,
+                      p.policy_version, p.alias, p.winner_ref, view_of(p.winner),
+                      view_of(p.champion), view_of(p.result), p.tag, p.evidence, p.code, p.message,
+                      p.rounds, to_millis(now), mode, delay_ms, said, to_json(p.candidates)})
+             .integer(0, 0) == 1;
+}
+
+/// Each statement of its own.
+auto alone(db::Pool& pool) {
+  return [&pool](const db::Query& query, std::initializer_list<db::Param> params) {
+    return pool.run(query, params, db::Pool::Retry::kWrite);
+  };
+}
+
+auto within(db::Connection& connection) {
+  return [&connection](const db::Query& query, std::initializer_list<db::Param> params) {
+    return connection.run(query, params);
+  };
+}
+
+template <typename Runner>
+bool insert_row(Runner&& run, RepositoryId repository, const Promotion& p, std::string_view key) {
+  return run(kInsert, {static_cast<int32_t>(repository), p.id, name_of(p.state),
+                       to_json(p.request), p.request.destination.str(), p.alias, p.policy,
+                       p.policy_version, p.actor, key, p.winner_ref, view_of(p.winner),
+                       view_of(p.champion), view_of(p.result), p.tag, p.code, p.message, p.undoes,
+                       to_millis(p.created), has_ended(p.state)})
+             .affected() == 1;
+}
+
+}  // namespace
+
+Promotions::Created Promotions::create(RepositoryId repository, const Promotion& promotion,
+                                       std::string_view key) {
+  if (insert_row(alone(pool_), repository, promotion, key)) return {promotion.id};
+  const db::Rows rows = pool_.run(
+      kSelectByKey, {static_cast<int32_t>(repository), promotion.actor, key},
+      db::Pool::Retry::kRead);
+  if (rows.empty()) throw Error(ErrorCode::kUnavailable, "promotion: try again");
+  return {std::string(rows.text(0, 0)), true};
+}
+
+void Promotions::insert_ended(db::Connection& connection, RepositoryId repository,
+                              const Promotion& promotion) {
+  insert_row(within(connection), repository, promotion, "");
+}
+
+std::optional<Promotion> Promotions::find(RepositoryId repository, std::string_view id) {
+  const db::Rows rows =
+      pool_.run(kSelect, {static_cast<int32_t>(repository), id}, db::Pool::Retry::kRead);
+  if (rows.empty()) return std::nullopt;
+  return promotion_from(rows, 0);
+}
+
+std::optional<Promotion> Promotions::find_by_result(RepositoryId repository,
+                                                    const CommitId& result) {
+  const db::Rows rows = pool_.run(
+      kSelectByResult, {static_cast<int32_t>(repository), db::Bytes{tarn::view_of(result)}},
+      db::Pool::Retry::kRead);
+  if (rows.empty()) return std::nullopt;
+  return promotion_from(rows, 0);
+}
+
+Page<Promotion> Promotions::list(RepositoryId repository, const Filter& filter,
+                                 const PageStart& start) {
+  const db::Rows rows =
+      pool_.run(kSelectPage,
+                {static_cast<int32_t>(repository), start.after,
+                 static_cast<int64_t>(start.limit) + 1, filter.destination, filter.alias,
+                 filter.open_only},
+                db::Pool::Retry::kRead);
+  Page<Promotion> page;
+  page.has_more = rows.size() > start.limit;
+  for (size_t row = 0; row < rows.size() && row < start.limit; ++row)
+    page.items.push_back(promotion_from(rows, row));
+  if (page.has_more) page.next = page.items.back().id;
+  return page;
+}
+
+std::vector<PromotionStep> Promotions::steps(RepositoryId repository, std::string_view id) {
+  const db::Rows rows =
+      pool_.run(kSelectSteps, {static_cast<int32_t>(repository), id, kStepsShownMax},
+                db::Pool::Retry::kRead);
+  std::vector<PromotionStep> out;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    out.push_back({.number = static_cast<int32_t>(rows.integer(row, 0)),
+                   .state = known(parse_promotion_state(rows.text(row, 1))),
+                   .actor = std::string(rows.text(row, 2)),
+                   .code = std::string(rows.text(row, 3)),
+                   .message = std::string(rows.text(row, 4)),
+                   .at = from_millis(rows.integer(row, 5))});
+  }
+  return out;
+}
+
+std::optional<LeasedPromotion> Promotions::take(int64_t owner, std::chrono::milliseconds ttl) {
+  const db::Rows rows = pool_.run(kTake, {owner, static_cast<int64_t>(ttl.count())},
+                                  db::Pool::Retry::kWrite);
+  if (rows.empty()) return std::nullopt;
+  return LeasedPromotion{static_cast<RepositoryId>(rows.integer(0, 21)), promotion_from(rows, 0),
+                         rows.integer(0, 22)};
+}
+
+bool Promotions::renew(RepositoryId repository, std::string_view id, int64_t owner,
+                       std::chrono::milliseconds ttl) {
+  return pool_
+             .run(kRenew,
+                  {static_cast<int32_t>(repository), id, owner, static_cast<int64_t>(ttl.count())},
+                  db::Pool::Retry::kRead)
+             .affected() == 1;
+}
+
+bool Promotions::store(RepositoryId repository, const Promotion& promotion, int64_t owner) {
+  return store_row(alone(pool_), repository, promotion, owner, clock_.now(), kKeepLease, 0, 0);
+}
+
+bool Promotions::wait(const LeasedPromotion& leased, int64_t owner,
+                      std::chrono::milliseconds delay) {
+  return store_row(alone(pool_), leased.repository, leased.promotion, owner, clock_.now(), kWait,
+                   delay.count(), leased.said);
+}
+
+bool Promotions::finish(db::Connection& connection, RepositoryId repository,
+                        const Promotion& promotion, int64_t owner, Instant now) {
+  return store_row(within(connection), repository, promotion, owner, now, kEnd, 0, 0);
+}
+
+bool Promotions::finish(RepositoryId repository, const Promotion& promotion, int64_t owner) {
+  return store_row(alone(pool_), repository, promotion, owner, clock_.now(), kEnd, 0, 0);
+}
+
+bool Promotions::end_by_user(RepositoryId repository, std::string_view id,
+                             const PromotionStep& step) {
+  return pool_
+             .run(kEndByUser,
+                  {static_cast<int32_t>(repository), id, name_of(step.state), step.actor,
+                   step.code, step.message, to_millis(step.at)},
+                  db::Pool::Retry::kWrite)
+             .affected() == 1;
+}
+
+bool Promotions::mark_rolled_back(db::Connection& connection, RepositoryId repository,
+                                  std::string_view id, std::string_view by,
+                                  const PromotionStep& step) {
+  return connection
+             .run(kMarkRolledBack,
+                  {static_cast<int32_t>(repository), id, name_of(step.state), step.actor,
+                   step.code, step.message, to_millis(step.at), by})
+             .affected() == 1;
+}
+
+bool Promotions::report_check(RepositoryId repository, std::string_view id,
+                              const PromotionCheck& check) {
+  return pool_.transaction([&](db::Connection& connection) {
+    const int32_t repo = static_cast<int32_t>(repository);
+    // The row's lock: reports of one promotion come one after the other, so the count holds.
+    if (connection.run(kNote, {repo, id}).affected() != 1) return false;
+    const db::Bytes commit{tarn::view_of(check.commit)};
+    if (connection.run(kCountChecks, {repo, id, check.name, commit}).integer(0, 0) >=
+        static_cast<int64_t>(kPromotionChecksMax)) {
+      return false;
+    }
+    connection.run(kUpsertCheck, {repo, id, check.name, commit, name_of(check.status), check.url,
+                                  metrics_to_array(check.metrics), check.reporter,
+                                  to_millis(check.at)});
+    return true;
+  });
+}
+
+std::vector<PromotionCheck> Promotions::checks(RepositoryId repository, std::string_view id) {
+  const db::Rows rows =
+      pool_.run(kSelectChecks, {static_cast<int32_t>(repository), id}, db::Pool::Retry::kRead);
+  std::vector<PromotionCheck> out;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    out.push_back({.name = std::string(rows.text(row, 0)),
+                   .commit = commit_id_from_bytes(rows.bytes(row, 1)),
+                   .status = known(parse_check_status(rows.text(row, 2))),
+                   .url = std::string(rows.text(row, 3)),
+                   .metrics = metrics_from(rows.strings(row, 4)),
+                   .reporter = std::string(rows.text(row, 5)),
+                   .at = from_millis(rows.integer(row, 6))});
+  }
+  return out;
+}
+
+bool Promotions::approve(RepositoryId repository, std::string_view id,
+                         const PromotionApproval& approval) {
+  return pool_.transaction([&](db::Connection& connection) {
+    const int32_t repo = static_cast<int32_t>(repository);
+    if (connection.run(kNote, {repo, id}).affected() != 1) return false;
+    return connection
+               .run(kUpsertApproval,
+                    {repo, id, approval.user, db::Bytes{tarn::view_of(approval.commit)},
+                     approval.reason, to_millis(approval.at)})
+               .affected() == 1;
+  });
+}
+
+std::vector<PromotionApproval> Promotions::approvals(RepositoryId repository,
+                                                     std::string_view id) {
+  const db::Rows rows =
+      pool_.run(kSelectApprovals, {static_cast<int32_t>(repository), id}, db::Pool::Retry::kRead);
+  std::vector<PromotionApproval> out;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    out.push_back({.user = std::string(rows.text(row, 0)),
+                   .commit = commit_id_from_bytes(rows.bytes(row, 1)),
+                   .reason = std::string(rows.text(row, 2)),
+                   .at = from_millis(rows.integer(row, 3))});
+  }
+  return out;
+}
+
+}  // namespace tarn::meta

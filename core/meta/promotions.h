@@ -1,0 +1,91 @@
+// Rows of promotions: the state machine, its history, checks and approvals.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/time.h"
+#include "core/db/pool.h"
+#include "core/experiments/promotion.h"
+#include "core/meta/pull_requests.h"
+#include "core/model/page.h"
+
+namespace tarn::meta {
+
+/// A promotion that a worker holds.
+struct LeasedPromotion {
+  RepositoryId repository{};
+  Promotion promotion;
+  int64_t said = 0;  ///< reports and approvals before it was taken
+};
+
+/// Safe from any thread.
+class Promotions {
+ public:
+  Promotions(db::Pool& pool, const Clock& clock) : pool_(pool), clock_(clock) {}
+
+  struct Created {
+    std::string id;
+    bool existed = false;
+  };
+  /// Stores it with its first step. With a key (not empty) that a promotion of this actor has
+  /// already: that one's id.
+  Created create(RepositoryId repository, const Promotion& promotion, std::string_view key);
+  std::optional<Promotion> find(RepositoryId repository, std::string_view id);
+
+  struct Filter {
+    std::string destination{};  ///< "" = all
+    std::string alias{};        ///< "" = all
+    bool open_only = false;
+  };
+  /// The newest first, without their evidence.
+  Page<Promotion> list(RepositoryId repository, const Filter& filter, const PageStart& start);
+  std::vector<PromotionStep> steps(RepositoryId repository, std::string_view id);
+  /// The promotion that made `result` and has not been taken back.
+  std::optional<Promotion> find_by_result(RepositoryId repository, const CommitId& result);
+
+  /// Leases one that is due and that nobody holds.
+  std::optional<LeasedPromotion> take(int64_t owner, std::chrono::milliseconds ttl);
+  /// false: it has ended or the lease was lost; stop.
+  bool renew(RepositoryId repository, std::string_view id, int64_t owner,
+             std::chrono::milliseconds ttl);
+  /// Stores state, winner, evidence, code, message and rounds, and a step when the state or the
+  /// message changed; keeps the lease. false as renew.
+  bool store(RepositoryId repository, const Promotion& promotion, int64_t owner);
+  /// As store, and gives the lease back: it is due after `delay`, or as soon as something is said
+  /// about it that was not when it was taken.
+  bool wait(const LeasedPromotion& leased, int64_t owner, std::chrono::milliseconds delay);
+  /// As store, of one that has ended, in the transaction of the caller.
+  static bool finish(db::Connection& connection, RepositoryId repository,
+                     const Promotion& promotion, int64_t owner, Instant now);
+  bool finish(RepositoryId repository, const Promotion& promotion, int64_t owner);
+
+  /// Ends one that is still open, whoever holds it. false: it has ended.
+  bool end_by_user(RepositoryId repository, std::string_view id, const PromotionStep& step);
+  /// Inside the transaction that takes it back. false: it is not promoted (any more).
+  static bool mark_rolled_back(db::Connection& connection, RepositoryId repository,
+                               std::string_view id, std::string_view by,
+                               const PromotionStep& step);
+  /// Inside a transaction of the caller: a promotion that has ended when it is made.
+  static void insert_ended(db::Connection& connection, RepositoryId repository,
+                           const Promotion& promotion);
+
+  /// Replaces an earlier report of the name and commit. false: the promotion has ended, or has
+  /// kPromotionChecksMax reports.
+  bool report_check(RepositoryId repository, std::string_view id, const PromotionCheck& check);
+  std::vector<PromotionCheck> checks(RepositoryId repository, std::string_view id);
+  /// Replaces what the user approved before. false: the promotion has ended, or there is no such
+  /// user.
+  bool approve(RepositoryId repository, std::string_view id, const PromotionApproval& approval);
+  std::vector<PromotionApproval> approvals(RepositoryId repository, std::string_view id);
+
+ private:
+  db::Pool& pool_;
+  const Clock& clock_;
+};
+
+}  // namespace tarn::meta

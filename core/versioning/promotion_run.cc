@@ -1,0 +1,349 @@
+#include "core/versioning/promotion_run.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "core/base/cancellation.h"
+#include "core/base/error.h"
+#include "core/base/fault_point.h"
+#include "core/base/log.h"
+#include "core/base/pause.h"
+#include "core/base/str_cat.h"
+#include "core/meta/aliases.h"
+#include "core/meta/branches.h"
+#include "core/meta/promotions.h"
+#include "core/meta/tags.h"
+#include "core/meta/writer.h"
+#include "core/versioning/judgement.h"
+#include "core/versioning/merge.h"
+#include "core/versioning/protection.h"
+#include "core/versioning/refs.h"
+#include "core/versioning/repositories.h"
+
+namespace tarn::versioning {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::chrono::seconds kRenewEvery{2};
+constexpr size_t kReasonsShownMax = 20;
+constexpr size_t kConflictsShownMax = 20;
+
+/// Ends the promotion as something else than promoted.
+struct Ended {
+  PromotionState state;
+  std::string code;
+  std::string message;
+};
+
+/// Keeps the lease while another thread works.
+class LeaseKeeper {
+ public:
+  LeaseKeeper(meta::Promotions& rows, const meta::LeasedPromotion& leased, int64_t owner)
+      : thread_([&rows, repository = leased.repository, id = leased.promotion.id,
+                 owner](std::stop_token stop) {
+          while (!stop.stop_requested()) {
+            pause(stop, kRenewEvery);
+            if (stop.stop_requested()) return;
+            try {
+              if (!rows.renew(repository, id, owner, kPromotionLease)) return;
+            } catch (const Error& error) {
+              log::warn("promotion lease was not renewed", {{"error", error.message()}});
+            }
+          }
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
+
+std::string refusals_of(const Verdict& verdict) {
+  std::string out;
+  size_t shown = 0;
+  for (const RuleResult& rule : verdict.rules) {
+    if (rule.outcome != RuleOutcome::kFail) continue;
+    if (shown++ == kReasonsShownMax) break;
+    out += str_cat(out.empty() ? "" : "; ", rule.rule, ": ", rule.reason);
+  }
+  return out;
+}
+
+/// A missing metric is told apart, as whoever runs the pipeline mends it otherwise.
+std::string code_of(const Verdict& verdict) {
+  const bool all_missing =
+      std::all_of(verdict.rules.begin(), verdict.rules.end(), [](const RuleResult& rule) {
+        return rule.outcome != RuleOutcome::kFail || rule.code == "metric_missing";
+      });
+  return all_missing ? "metric_missing" : "gate_failed";
+}
+
+bool waits_for(const Verdict& verdict, bool approvals) {
+  return std::any_of(verdict.rules.begin(), verdict.rules.end(), [&](const RuleResult& rule) {
+    return rule.outcome == RuleOutcome::kPending &&
+           (rule.code == "approval_required") == approvals;
+  });
+}
+
+std::string wants_of(const Verdict& verdict) {
+  std::string out;
+  for (const RuleResult& rule : verdict.rules) {
+    if (rule.outcome == RuleOutcome::kPending)
+      out += str_cat(out.empty() ? "" : "; ", rule.rule, ": ", rule.reason);
+  }
+  return out;
+}
+
+/// One promotion, held by this thread.
+class PromotionRun {
+ public:
+  PromotionRun(Engine& engine, meta::Promotions& rows, meta::LeasedPromotion leased)
+      : engine_(engine),
+        rows_(rows),
+        leased_(std::move(leased)),
+        promotion_(leased_.promotion),
+        repository_(engine.repositories.get(leased_.repository)) {}
+
+  /// Until it has ended, waits, or was taken away.
+  void run() {
+    try {
+      while (advance()) throw_if_cancelled();
+    } catch (const Error& error) {
+      if (!is_final(error)) throw;
+      end({PromotionState::kFailed, std::string(error.reason()), error.message()});
+    }
+  }
+
+ private:
+  static constexpr bool kAgain = true;
+  static constexpr bool kLeave = false;
+
+  /// What trying again does not mend; everything else is tried again by whoever holds the lease
+  /// next.
+  static bool is_final(const Error& error) {
+    switch (error.code()) {
+      case ErrorCode::kInvalidArgument:
+      case ErrorCode::kNotFound:
+      case ErrorCode::kPermissionDenied:
+      case ErrorCode::kAlreadyExists:
+      case ErrorCode::kResourceExhausted:
+      case ErrorCode::kGone:
+      case ErrorCode::kDataLoss:
+      case ErrorCode::kUnimplemented:
+      case ErrorCode::kPreconditionFailed:
+        return true;
+      case ErrorCode::kConflict:
+        return error.reason() != "branch_locked" && error.reason() != "operation_cancelled";
+      default:
+        return false;
+    }
+  }
+
+  bool advance() {
+    if (++promotion_.rounds > kPromotionRoundsMax) {
+      return end({PromotionState::kFailed, "destination_moved",
+                  str_cat("the destination or the champion moved ", kPromotionRoundsMax,
+                          " times meanwhile")});
+    }
+    // One that waits keeps its state while it is looked at, so that nobody sees it go back.
+    if (promotion_.state == PromotionState::kDraft) {
+      promotion_.state = PromotionState::kComparing;
+      if (!store()) return kLeave;
+    }
+    fault_point("promotion.comparing");
+    Judgement judgement = judge(engine_, repository_, judgement_request());
+    promotion_.candidates = judgement.pinned;
+    promotion_.champion = judgement.champion;
+    promotion_.policy_version = judgement.policy.version;
+    promotion_.evidence = judgement.evidence_json;
+    if (const auto moved = unexpected(judgement)) return end(*moved);
+    if (!judgement.winner) return reject(judgement);
+    const JudgedCandidate& winner = judgement.candidates[*judgement.winner];
+    promotion_.winner_ref = winner.candidate.ref;
+    promotion_.winner = winner.candidate.facts.commit;
+    fault_point("promotion.compared");
+    if (winner.verdict.outcome == GateOutcome::kPending) return wait_for_others(judgement, winner);
+    return merge(judgement, winner);
+  }
+
+  JudgementRequest judgement_request() {
+    JudgementRequest request;
+    request.promotion = &promotion_;
+    request.checks = rows_.checks(repository_.id, promotion_.id);
+    request.approvals = rows_.approvals(repository_.id, promotion_.id);
+    return request;
+  }
+
+  std::optional<Ended> unexpected(const Judgement& judgement) const {
+    const PromotionRequest& asked = promotion_.request;
+    if (asked.expect_destination && *asked.expect_destination != judgement.destination.head) {
+      return Ended{PromotionState::kFailed, "destination_moved",
+                   str_cat("the head of '", judgement.destination.name.str(), "' is ",
+                           to_text(judgement.destination.head), ", not ",
+                           to_text(*asked.expect_destination))};
+    }
+    if (asked.expect_alias && *asked.expect_alias != judgement.champion) {
+      const auto text = [](const std::optional<CommitId>& id) {
+        return id ? to_text(*id) : std::string("nothing");
+      };
+      return Ended{PromotionState::kFailed, "destination_moved",
+                   str_cat("@", promotion_.alias, " is ", text(judgement.champion), ", not ",
+                           text(*asked.expect_alias))};
+    }
+    return std::nullopt;
+  }
+
+  bool reject(const Judgement& judgement) {
+    std::string message;
+    std::string code = "gate_failed";
+    size_t shown = 0;
+    bool all_missing = true;
+    for (const JudgedCandidate& judged : judgement.candidates) {
+      all_missing = all_missing && code_of(judged.verdict) == "metric_missing";
+      if (shown++ < kReasonsShownMax)
+        message += str_cat(message.empty() ? "" : "\n", judged.candidate.ref, ": ",
+                           refusals_of(judged.verdict));
+    }
+    if (all_missing) code = "metric_missing";
+    return end({PromotionState::kRejected, std::move(code), std::move(message)});
+  }
+
+  bool wait_for_others(const Judgement& judgement, const JudgedCandidate& winner) {
+    const bool checks = waits_for(winner.verdict, /*approvals=*/false);
+    milliseconds delay = kPromotionRevisit;
+    if (checks) {
+      const milliseconds timeout = judgement.policy.policy.checks.timeout;
+      const milliseconds waited = engine_.clock.now() - promotion_.created;
+      if (timeout.count() > 0 && waited >= timeout) {
+        return end({PromotionState::kRejected, "check_timeout",
+                    str_cat("checks did not come in time: ", wants_of(winner.verdict))});
+      }
+      if (timeout.count() > 0) delay = std::min(delay, timeout - waited);
+    }
+    promotion_.state = checks ? PromotionState::kGatesRunning : PromotionState::kAwaitingApproval;
+    promotion_.code = checks ? "check_pending" : "approval_required";
+    promotion_.message = wants_of(winner.verdict);
+    rows_.wait(leased_, engine_.writer.id(), delay);
+    return kLeave;
+  }
+
+  bool merge(const Judgement& judgement, const JudgedCandidate& winner) {
+    promotion_.state = PromotionState::kMerging;
+    promotion_.code.clear();
+    promotion_.message.clear();
+    if (!store()) return kLeave;
+    fault_point("promotion.merging");
+    const MergeRequest request = merge_request(judgement);
+    PromotionTerms terms;
+    terms.expected_head = judgement.destination.head;
+    terms.replace_paths = promotion_.request.method == PromotionMethod::kReplacePaths;
+    terms.within = [&](db::Connection& connection, const Commit& made) {
+      complete(connection, judgement, winner, made);
+    };
+    std::variant<Commit, MergeConflicts> outcome;
+    try {
+      outcome = merge_for_promotion(engine_, repository_, judgement.destination,
+                                    winner.candidate.facts.commit, request, terms);
+    } catch (const Error& error) {
+      return failed_to_merge(error);
+    }
+    if (const auto* conflicts = std::get_if<MergeConflicts>(&outcome)) return refuse(*conflicts);
+    fault_point("promotion.promoted");
+    log::info("promoted", {{"promotion", promotion_.id},
+                           {"repository", repository_.name.str()},
+                           {"candidate", promotion_.winner_ref},
+                           {"destination", promotion_.request.destination.str()}});
+    return kLeave;
+  }
+
+  MergeRequest merge_request(const Judgement& judgement) const {
+    MergeRequest request;
+    request.committer = promotion_.actor;
+    request.message = str_cat("Promote '", promotion_.winner_ref, "' to '",
+                              promotion_.request.destination.str(), "'");
+    request.metadata[".tarn.promotion"] = promotion_.id;
+    request.metadata[".tarn.policy"] =
+        str_cat(judgement.policy.policy.name, "@", judgement.policy.version);
+    request.squash = promotion_.request.method == PromotionMethod::kSquash;
+    if (!promotion_.request.paths.empty()) request.paths.emplace(promotion_.request.paths);
+    return request;
+  }
+
+  /// Everything that becomes true with the commit.
+  void complete(db::Connection& connection, const Judgement& judgement,
+                const JudgedCandidate& winner, const Commit& made) {
+    Promotion done = promotion_;
+    done.state = PromotionState::kPromoted;
+    done.result = made.id;
+    done.tag = tag_name(judgement, made);
+    const Instant now = engine_.clock.now();
+    if (!done.alias.empty()) move_alias(connection, made, judgement, now);
+    fault_point("promotion.alias_moved");
+    if (!done.tag.empty()) make_tag(connection, done.tag, made);
+    keep_metrics(connection, winner, made);
+    expire_losers(connection, judgement, now);
+    fault_point("promotion.before_record");
+    if (!meta::Promotions::finish(connection, repository_.id, done, engine_.writer.id(), now)) {
+      throw Error(ErrorCode::kConflict, "promotion_taken",
+                  str_cat("promotion ", done.id, ": was ended or taken over meanwhile"));
+    }
+    fault_point("promotion.before_commit");
+  }
+
+  bool failed_to_merge(const Error& error) {
+    const PromotionRequest& asked = promotion_.request;
+    if (error.reason() == "promotion_taken") return kLeave;
+    if (error.reason() == "destination_moved") {
+      // With an expectation the next round says what moved; without, the rest is compared with the
+      // new champion.
+      promotion_.message = error.message();
+      promotion_.code = "destination_moved";
+      promotion_.state = PromotionState::kComparing;
+      return store() ? kAgain : kLeave;
+    }
+    if (error.reason() == "dirty_branch") {
+      return end({PromotionState::kFailed, "destination_dirty",
+                  str_cat("branch '", asked.destination.str(),
+                          "' has staged changes, which a promotion would mix with its own: remove "
+                          "the policy, then commit or reset them, then apply it again")});
+    }
+    throw error;
+  }
+
+  bool refuse(const MergeConflicts& conflicts) {
+    std::string message = str_cat(conflicts.count, " paths were changed on both sides:");
+    for (size_t i = 0; i < conflicts.first.size() && i < kConflictsShownMax; ++i)
+      message += str_cat(" \"", conflicts.first[i].key.str(), "\"");
+    message += "; the method replace-paths takes named paths as they are";
+    return end({PromotionState::kFailed, "merge_conflict", std::move(message)});
+  }
+
+  bool store() { return rows_.store(repository_.id, promotion_, engine_.writer.id()); }
+
+  bool end(Ended ended) {
+    promotion_.state = ended.state;
+    promotion_.code = std::move(ended.code);
+    promotion_.message = std::move(ended.message);
+    rows_.finish(repository_.id, promotion_, engine_.writer.id());
+    return kLeave;
+  }
+
+  Engine& engine_;
+  meta::Promotions& rows_;
+  meta::LeasedPromotion leased_;
+  Promotion& promotion_;
+  const Repository repository_;
+};
+
+}  // namespace
+
+bool run_one_promotion(Engine& engine, std::stop_token stop) {
+  meta::Promotions rows(engine.pool, engine.clock);
+  auto leased = rows.take(engine.writer.id(), kPromotionLease);
+  if (!leased) return false;
+  const CancellationScope scope(stop);
+  const LeaseKeeper keeper(rows, *leased, engine.writer.id());
+  PromotionRun(engine, rows, *std::move(leased)).run();
+  return true;
+}
+
+}  // namespace tarn::versioning

@@ -1,0 +1,260 @@
+#include "core/versioning/promotions.h"
+
+#include <atomic>
+#include <thread>
+
+#include "core/base/cancellation.h"
+#include "core/base/error.h"
+#include "core/base/fault_point.h"
+#include "core/base/pause.h"
+#include "core/base/str_cat.h"
+#include "core/meta/aliases.h"
+#include "core/meta/commits.h"
+#include "core/versioning/gate_policies.h"
+#include "core/versioning/refs.h"
+#include "core/versioning/repositories.h"
+#include "core/versioning/revert.h"
+
+namespace tarn::versioning {
+namespace {
+
+constexpr std::chrono::milliseconds kWaitPoll{100};
+
+std::atomic<size_t> waiters{0};
+
+/// One of the requests that may wait.
+class Waiter {
+ public:
+  Waiter() : admitted(waiters.fetch_add(1) < kPromotionWaitersMax) {}
+  ~Waiter() { waiters.fetch_sub(1); }
+  Waiter(const Waiter&) = delete;
+  Waiter& operator=(const Waiter&) = delete;
+
+  const bool admitted;
+};
+
+meta::Promotions rows(Engine& engine) { return meta::Promotions(engine.pool, engine.clock); }
+
+Repository writable(Engine& engine, const RepositoryName& name) {
+  Repository repository = get_repository(engine, name);
+  check_writable(repository, /*force=*/false);
+  return repository;
+}
+
+Promotion find_promotion(Engine& engine, RepositoryId repository, std::string_view id) {
+  auto found = rows(engine).find(repository, id);
+  if (!found) {
+    throw Error(ErrorCode::kNotFound, "promotion_not_found",
+                str_cat("promotion ", id, ": not found"));
+  }
+  return *std::move(found);
+}
+
+[[noreturn]] void throw_ended(const Promotion& promotion) {
+  throw Error(ErrorCode::kConflict, "promotion_ended",
+              str_cat("promotion ", promotion.id, ": has ended, it is ",
+                      name_of(promotion.state)));
+}
+
+void check_reason(std::string_view reason) {
+  if (reason.size() > kPromotionReasonBytesMax) {
+    throw_invalid(str_cat("reason: is longer than ", kPromotionReasonBytesMax, " bytes"));
+  }
+}
+
+/// The promotion that takes `promotion` back.
+Promotion rollback_of(Engine& engine, const Promotion& promotion, std::string_view user,
+                      std::string_view reason) {
+  const Instant now = engine.clock.now();
+  Promotion out;
+  out.id = make_promotion_id(now);
+  out.state = PromotionState::kPromoted;
+  out.request = promotion.request;
+  out.request.reason = reason;
+  out.policy = promotion.policy;
+  out.policy_version = promotion.policy_version;
+  out.alias = promotion.alias;
+  out.actor = user;
+  out.champion = promotion.result;
+  out.undoes = promotion.id;
+  out.message = str_cat("takes back promotion ", promotion.id);
+  out.created = now;
+  return out;
+}
+
+}  // namespace
+
+CreatedPromotion create_promotion(Engine& engine, const RepositoryName& repository,
+                                  const PromotionCreation& creation) {
+  check_promotion_request(creation.request);
+  if (creation.idempotency_key.size() > kPromotionKeyBytesMax) {
+    throw_invalid(str_cat("idempotency_key: is longer than ", kPromotionKeyBytesMax, " bytes"));
+  }
+  const Repository repo = writable(engine, repository);
+  const StoredGatePolicy policy =
+      policy_of_promotion(engine, repository, creation.request.policy, creation.request.destination);
+  Promotion promotion;
+  promotion.request = creation.request;
+  promotion.alias = promoted_alias(policy.policy, creation.request);
+  promotion.policy = policy.policy.name;
+  promotion.policy_version = policy.version;
+  promotion.actor = creation.actor;
+  promotion.created = engine.clock.now();
+  promotion.id = make_promotion_id(promotion.created);
+  const meta::Promotions::Created made =
+      rows(engine).create(repo.id, promotion, creation.idempotency_key);
+  CreatedPromotion out{find_promotion(engine, repo.id, made.id), made.existed};
+  if (made.existed && !(out.promotion.request == creation.request)) {
+    throw Error(ErrorCode::kConflict, "idempotency_key_reused",
+                str_cat("idempotency_key: \"", creation.idempotency_key,
+                        "\" was given with another request, that of promotion ", made.id));
+  }
+  return out;
+}
+
+Promotion get_promotion(Engine& engine, const RepositoryName& repository, std::string_view id) {
+  return find_promotion(engine, get_repository(engine, repository).id, id);
+}
+
+Promotion wait_for_promotion(Engine& engine, const RepositoryName& repository, std::string_view id,
+                             std::optional<Instant> seen, std::chrono::milliseconds wait) {
+  const RepositoryId repo = get_repository(engine, repository).id;
+  Promotion out = find_promotion(engine, repo, id);
+  const Instant known = seen.value_or(out.updated);
+  const Waiter waiter;
+  if (!waiter.admitted) return out;
+  const auto deadline =
+      std::chrono::steady_clock::now() + std::min<std::chrono::milliseconds>(wait, kPromotionWaitMax);
+  while (!has_ended(out.state) && out.updated == known &&
+         std::chrono::steady_clock::now() < deadline) {
+    throw_if_cancelled();
+    pause(cancellation_token(), kWaitPoll);
+    out = find_promotion(engine, repo, id);
+  }
+  return out;
+}
+
+Page<Promotion> list_promotions(Engine& engine, const RepositoryName& repository,
+                                const meta::Promotions::Filter& filter,
+                                const meta::PageStart& start) {
+  return rows(engine).list(get_repository(engine, repository).id, filter, start);
+}
+
+PromotionRecord get_promotion_record(Engine& engine, const RepositoryName& repository,
+                                     std::string_view id) {
+  const RepositoryId repo = get_repository(engine, repository).id;
+  meta::Promotions promotions = rows(engine);
+  return {promotions.steps(repo, id), promotions.checks(repo, id), promotions.approvals(repo, id)};
+}
+
+void report_check(Engine& engine, const RepositoryName& repository, std::string_view id,
+                  const PromotionCheck& check) {
+  check_promotion_check(check);
+  const Repository repo = writable(engine, repository);
+  const Promotion promotion = find_promotion(engine, repo.id, id);
+  PromotionCheck stamped = check;
+  stamped.at = engine.clock.now();
+  if (rows(engine).report_check(repo.id, id, stamped)) return;
+  const Promotion now = find_promotion(engine, repo.id, id);
+  if (has_ended(now.state)) throw_ended(now);
+  throw Error(ErrorCode::kResourceExhausted, "too_many_checks",
+              str_cat("promotion ", promotion.id, ": has ", kPromotionChecksMax,
+                      " reports of checks already"));
+}
+
+void approve_promotion(Engine& engine, const RepositoryName& repository, std::string_view id,
+                       std::string_view user, std::string_view reason,
+                       const std::optional<CommitId>& expected) {
+  check_reason(reason);
+  const Repository repo = writable(engine, repository);
+  const Promotion promotion = find_promotion(engine, repo.id, id);
+  if (has_ended(promotion.state)) throw_ended(promotion);
+  if (!promotion.winner) {
+    throw Error(ErrorCode::kConflict, "no_winner",
+                str_cat("promotion ", id, ": no candidate was chosen yet, approve it later"));
+  }
+  if (expected && *expected != *promotion.winner) {
+    throw Error(ErrorCode::kConflict, "winner_moved",
+                str_cat("promotion ", id, ": its winner is ", to_text(*promotion.winner),
+                        " by now, look at it first"));
+  }
+  const PromotionApproval approval{.user = std::string(user),
+                                   .commit = *promotion.winner,
+                                   .reason = std::string(reason),
+                                   .at = engine.clock.now()};
+  if (!rows(engine).approve(repo.id, id, approval))
+    throw_ended(find_promotion(engine, repo.id, id));
+}
+
+void end_promotion(Engine& engine, const RepositoryName& repository, std::string_view id,
+                   PromotionState end, std::string_view user, std::string_view reason) {
+  check_reason(reason);
+  const Repository repo = writable(engine, repository);
+  find_promotion(engine, repo.id, id);
+  const PromotionStep step{.state = end,
+                           .actor = std::string(user),
+                           .code = std::string(name_of(end)),
+                           .message = std::string(reason),
+                           .at = engine.clock.now()};
+  if (rows(engine).end_by_user(repo.id, id, step)) return;
+  throw_ended(find_promotion(engine, repo.id, id));
+}
+
+Promotion roll_back_promotion(Engine& engine, const RepositoryName& repository,
+                              std::string_view id, std::string_view user,
+                              std::string_view reason) {
+  check_reason(reason);
+  const Repository repo = writable(engine, repository);
+  const Promotion promotion = find_promotion(engine, repo.id, id);
+  if (promotion.state != PromotionState::kPromoted || promotion.undoes) {
+    throw Error(ErrorCode::kConflict, "not_promoted",
+                str_cat("promotion ", id, ": is ", name_of(promotion.state),
+                        promotion.undoes ? " and a rollback itself" : "",
+                        ", there is nothing to take back"));
+  }
+  const Branch destination = get_branch(engine, repository, promotion.request.destination);
+  const Commit promoted = engine.commits.get(repo.id, promotion.result.value());
+  Promotion rollback = rollback_of(engine, promotion, user, reason);
+  RollbackTerms terms;
+  terms.committer = user;
+  terms.message = str_cat("Roll back promotion ", promotion.id);
+  terms.within = [&](db::Connection& connection, const Commit& made) {
+    rollback.result = made.id;
+    const PromotionStep step{.state = PromotionState::kRolledBack,
+                             .actor = rollback.actor,
+                             .code = "rolled_back",
+                             .message = std::string(reason),
+                             .at = rollback.created};
+    if (!meta::Promotions::mark_rolled_back(connection, repo.id, promotion.id, rollback.id, step)) {
+      throw Error(ErrorCode::kConflict, "not_promoted",
+                  str_cat("promotion ", id, ": was taken back meanwhile"));
+    }
+    meta::Promotions::insert_ended(connection, repo.id, rollback);
+    fault_point("rollback.before_alias");
+    if (promotion.alias.empty()) return;
+    meta::AliasMove move;
+    move.name = AliasName(promotion.alias);
+    move.expected = {.any = false, .commit = promotion.result};
+    move.to = promotion.champion;
+    move.actor = rollback.actor;
+    move.reason = rollback.request.reason;
+    move.promotion = rollback.id;
+    move.at = rollback.created;
+    if (!meta::Aliases::move(connection, repo.id, move)) {
+      throw Error(ErrorCode::kConflict, "destination_moved",
+                  str_cat("alias @", promotion.alias, ": was moved since promotion ", id,
+                          ", take back the later promotion first"));
+    }
+  };
+  try {
+    revert_promotion(engine, repo, destination, promoted, terms);
+  } catch (const Error& error) {
+    if (error.reason() != "dirty_branch") throw;
+    throw Error(ErrorCode::kConflict, "destination_dirty",
+                str_cat("branch '", destination.name.str(),
+                        "' has staged changes: reset or commit them first"));
+  }
+  return find_promotion(engine, repo.id, rollback.id);
+}
+
+}  // namespace tarn::versioning

@@ -1,0 +1,127 @@
+#include "core/versioning/promotions.h"
+
+#include "core/auth/resource.h"
+#include "core/base/error.h"
+#include "core/versioning/judgement.h"
+#include "server/api/handlers/handlers.h"
+#include "server/api/json/list.h"
+#include "server/api/json/promotion.h"
+#include "server/api/parameter.h"
+#include "server/api/response.h"
+
+namespace tarn::api {
+namespace {
+
+constexpr size_t kBytesPerPromotion = 800;
+
+std::string id_of(const Call& call) { return parse_promotion_id(call.path("promotion")); }
+
+http::Response answer(const Context& context, Call& call, int status,
+                      const Promotion& promotion) {
+  versioning::PromotionRecord record =
+      versioning::get_promotion_record(context.engine, call.repository(), promotion.id);
+  return json_response(
+      status, json::promotion_body(promotion, {.steps = std::move(record.steps),
+                                               .checks = std::move(record.checks),
+                                               .approvals = std::move(record.approvals)}));
+}
+
+json::Decision decision_of(const Call& call) {
+  return call.body ? json::parse_decision(call.body->root()) : json::Decision{};
+}
+
+/// The destination is not in the path.
+void demand_on_destination(const Call& call, auth::Action action, const Promotion& promotion) {
+  call.demand(action,
+              auth::branch_arn(call.path("repository"), promotion.request.destination.str()));
+}
+
+http::Response end(const Context& context, Call& call, PromotionState state) {
+  const std::string id = id_of(call);
+  demand_on_destination(call, auth::Action::kPromote,
+                        versioning::get_promotion(context.engine, call.repository(), id));
+  versioning::end_promotion(context.engine, call.repository(), id, state, call.caller.user.name,
+                            decision_of(call).reason);
+  return answer(context, call, 200,
+                versioning::get_promotion(context.engine, call.repository(), id));
+}
+
+}  // namespace
+
+http::Response create_promotion(const Context& context, Call& call) {
+  json::CreatePromotion given = json::parse_create_promotion(call.body->root());
+  call.demand(auth::Action::kPromote,
+              auth::branch_arn(call.path("repository"), given.request.destination.str()));
+  if (given.dry_run) {
+    return json_response(200, versioning::judge_request(context.engine, call.repository(),
+                                                        given.request, call.caller.user.name));
+  }
+  const versioning::CreatedPromotion made = versioning::create_promotion(
+      context.engine, call.repository(),
+      {.request = std::move(given.request),
+       .actor = call.caller.user.name,
+       .idempotency_key = std::move(given.idempotency_key)});
+  return answer(context, call, made.existed ? 200 : 202, made.promotion);
+}
+
+http::Response list_promotions(const Context& context, Call& call) {
+  const auto page = versioning::list_promotions(
+      context.engine, call.repository(),
+      {.destination = std::string(call.parameter("destination")),
+       .alias = std::string(call.parameter("alias")),
+       .open_only = call.flag("open")},
+      {.after = std::string(call.parameter("after")), .limit = call.amount()});
+  return json_response(200, json::list_of(page, kBytesPerPromotion, json::write_promotion));
+}
+
+http::Response get_promotion(const Context& context, Call& call) {
+  std::optional<Instant> seen;
+  if (const auto version = parse_size(call.parameter("seen")))
+    seen = from_millis(static_cast<int64_t>(*version));
+  const auto wait = parse_wait(call.parameter("wait")).value_or(std::chrono::seconds{0});
+  return answer(context, call, 200,
+                versioning::wait_for_promotion(context.engine, call.repository(), id_of(call),
+                                               seen, wait));
+}
+
+http::Response report_check(const Context& context, Call& call) {
+  const std::string id = id_of(call);
+  demand_on_destination(call, auth::Action::kReportCheck,
+                        versioning::get_promotion(context.engine, call.repository(), id));
+  PromotionCheck check = json::parse_report_check(call.body->root());
+  check.name = call.path("check");
+  check.reporter = call.caller.user.name;
+  versioning::report_check(context.engine, call.repository(), id, check);
+  return answer(context, call, 200,
+                versioning::get_promotion(context.engine, call.repository(), id));
+}
+
+http::Response approve_promotion(const Context& context, Call& call) {
+  const std::string id = id_of(call);
+  demand_on_destination(call, auth::Action::kApprovePromotion,
+                        versioning::get_promotion(context.engine, call.repository(), id));
+  const json::Decision decision = decision_of(call);
+  versioning::approve_promotion(context.engine, call.repository(), id, call.caller.user.name,
+                                decision.reason, decision.commit);
+  return answer(context, call, 200,
+                versioning::get_promotion(context.engine, call.repository(), id));
+}
+
+http::Response reject_promotion(const Context& context, Call& call) {
+  return end(context, call, PromotionState::kRejected);
+}
+
+http::Response cancel_promotion(const Context& context, Call& call) {
+  return end(context, call, PromotionState::kCancelled);
+}
+
+http::Response roll_back_promotion(const Context& context, Call& call) {
+  const std::string id = id_of(call);
+  demand_on_destination(call, auth::Action::kPromote,
+                        versioning::get_promotion(context.engine, call.repository(), id));
+  return answer(context, call, 200,
+                versioning::roll_back_promotion(context.engine, call.repository(), id,
+                                                call.caller.user.name, decision_of(call).reason));
+}
+
+}  // namespace tarn::api

@@ -1,0 +1,202 @@
+#include "server/api/json/promotion.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "core/base/digest.h"
+#include "core/base/encoding.h"
+#include "core/base/time.h"
+
+namespace tarn::api::json {
+namespace {
+
+constexpr size_t kBytesPerStep = 200;
+
+/// Words for what JSON has no numbers for.
+std::string text_of(double value) {
+  if (std::isnan(value)) return "\"NaN\"";
+  if (std::isinf(value)) return value > 0 ? "\"Infinity\"" : "\"-Infinity\"";
+  char digits[32];
+  return {digits, std::to_chars(digits, digits + sizeof digits, value).ptr};
+}
+
+CommitId commit_from(const Value& value) {
+  const auto commit = parse_commit_id(value.text());
+  if (!commit) value.fail("must be a commit id of 64 hex digits");
+  return *commit;
+}
+
+template <typename Enum>
+void read_word(const Value& body, std::string_view name, std::optional<Enum> (*parse)(std::string_view),
+               std::string_view words, Enum& out) {
+  const auto given = body.find(name);
+  if (!given) return;
+  const auto parsed = parse(given->text());
+  if (!parsed) given->fail(words);
+  out = *parsed;
+}
+
+void read_expectation(const Value& body, PromotionRequest& request) {
+  const auto expect = body.find("expect");
+  if (!expect) return;
+  if (const auto destination = expect->find("destination"))
+    request.expect_destination = commit_from(*destination);
+  if (const auto alias = expect->find("alias")) {
+    // "" = there must be none yet.
+    request.expect_alias.emplace();
+    if (!alias->text().empty()) *request.expect_alias = commit_from(*alias);
+  }
+}
+
+void write_list(Writer& out, std::string_view name, const std::vector<std::string>& items) {
+  out.key(name);
+  out.begin_array();
+  for (const std::string& item : items) out.text(item);
+  out.end_array();
+}
+
+void write_fields(Writer& out, const Promotion& promotion) {
+  out.text("id", promotion.id);
+  out.text("state", name_of(promotion.state));
+  out.text("destination", promotion.request.destination.str());
+  out.text("policy", promotion.policy);
+  out.number("policy_version", promotion.policy_version);
+  if (!promotion.alias.empty()) out.text("alias", promotion.alias);
+  out.text("method", name_of(promotion.request.method));
+  out.text("select", name_of(promotion.request.select));
+  write_list(out, "candidates", promotion.request.candidates);
+  if (!promotion.request.paths.empty()) write_list(out, "paths", promotion.request.paths);
+  if (promotion.winner) {
+    out.key("winner");
+    out.begin_object();
+    out.text("ref", promotion.winner_ref);
+    out.text("commit", to_text(*promotion.winner));
+    out.end_object();
+  }
+  if (promotion.champion) out.text("champion", to_text(*promotion.champion));
+  if (promotion.result) out.text("result", to_text(*promotion.result));
+  if (!promotion.tag.empty()) out.text("tag", promotion.tag);
+  if (!promotion.code.empty()) out.text("code", promotion.code);
+  if (!promotion.message.empty()) out.text("message", promotion.message);
+  if (!promotion.request.reason.empty()) out.text("reason", promotion.request.reason);
+  if (promotion.undoes) out.text("undoes", *promotion.undoes);
+  if (promotion.undone_by) out.text("undone_by", *promotion.undone_by);
+  out.text("actor", promotion.actor);
+  out.number("rounds", promotion.rounds);
+  out.text("created_at", to_rfc3339(promotion.created));
+  out.text("updated_at", to_rfc3339(promotion.updated));
+  out.number("version", to_millis(promotion.updated));
+}
+
+void write_step(Writer& out, const PromotionStep& step) {
+  out.begin_object();
+  out.number("step", step.number);
+  out.text("state", name_of(step.state));
+  out.text("actor", step.actor);
+  out.text("code", step.code);
+  out.text("message", step.message);
+  out.text("at", to_rfc3339(step.at));
+  out.end_object();
+}
+
+void write_check(Writer& out, const PromotionCheck& check, const Promotion& promotion) {
+  out.begin_object();
+  out.text("name", check.name);
+  out.text("commit", to_text(check.commit));
+  out.text("status", name_of(check.status));
+  out.text("url", check.url);
+  out.key("metrics");
+  out.begin_object();
+  for (const auto& [name, value] : check.metrics) out.document(name, text_of(value));
+  out.end_object();
+  out.text("reporter", check.reporter);
+  out.boolean("counts", promotion.winner && *promotion.winner == check.commit);
+  out.text("at", to_rfc3339(check.at));
+  out.end_object();
+}
+
+void write_approval_of_promotion(Writer& out, const PromotionApproval& approval,
+                                 const Promotion& promotion) {
+  out.begin_object();
+  out.text("user", approval.user);
+  out.text("commit", to_text(approval.commit));
+  out.text("reason", approval.reason);
+  out.boolean("counts", promotion.winner && *promotion.winner == approval.commit);
+  out.text("at", to_rfc3339(approval.at));
+  out.end_object();
+}
+
+}  // namespace
+
+void write_promotion(Writer& out, const Promotion& promotion) {
+  out.begin_object();
+  write_fields(out, promotion);
+  out.end_object();
+}
+
+std::string promotion_body(const Promotion& promotion, const PromotionDetails& details) {
+  Writer out(promotion.evidence.size() + details.steps.size() * kBytesPerStep + 1024);
+  out.begin_object();
+  write_fields(out, promotion);
+  if (!promotion.evidence.empty()) {
+    out.document("evidence", promotion.evidence);
+    out.text("evidence_digest", to_hex(sha256(promotion.evidence)));
+  }
+  out.key("steps");
+  out.begin_array();
+  for (const PromotionStep& step : details.steps) write_step(out, step);
+  out.end_array();
+  out.key("checks");
+  out.begin_array();
+  for (const PromotionCheck& check : details.checks) write_check(out, check, promotion);
+  out.end_array();
+  out.key("approvals");
+  out.begin_array();
+  for (const PromotionApproval& approval : details.approvals)
+    write_approval_of_promotion(out, approval, promotion);
+  out.end_array();
+  out.end_object();
+  return std::move(out).take();
+}
+
+CreatePromotion parse_create_promotion(const Value& body) {
+  CreatePromotion out;
+  PromotionRequest& request = out.request;
+  request.candidates = body.at("candidates").texts(kPromotionCandidatesMax);
+  request.destination = parse_branch_name(body.at("destination").text());
+  request.policy = body.text_or_empty("policy");
+  request.alias = body.text_or_empty("alias");
+  if (request.alias.starts_with('@')) request.alias.erase(0, 1);
+  if (const auto paths = body.find("paths")) request.paths = paths->texts(kPromotionPatternsMax);
+  read_word(body, "method", parse_promotion_method, "must be merge, squash or replace-paths",
+            request.method);
+  read_word(body, "select", parse_promotion_select, "must be best or only", request.select);
+  read_expectation(body, request);
+  request.reason = body.text_or_empty("reason");
+  out.idempotency_key = body.text_or_empty("idempotency_key");
+  out.dry_run = body.flag("dry_run");
+  check_promotion_request(request);
+  return out;
+}
+
+PromotionCheck parse_report_check(const Value& body) {
+  PromotionCheck out;
+  out.commit = commit_from(body.at("commit"));
+  const Value status = body.at("status");
+  const auto parsed = parse_check_status(status.text());
+  if (!parsed) status.fail("must be pending, success or failure");
+  out.status = *parsed;
+  out.url = body.text_or_empty("url");
+  if (const auto metrics = body.find("metrics")) {
+    for (const auto& [name, value] : metrics->members()) out.metrics[name] = value.number();
+  }
+  return out;
+}
+
+Decision parse_decision(const Value& body) {
+  Decision out{.reason = body.text_or_empty("reason"), .commit = std::nullopt};
+  if (const auto commit = body.find("commit")) out.commit = commit_from(*commit);
+  return out;
+}
+
+}  // namespace tarn::api::json

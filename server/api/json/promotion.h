@@ -1,0 +1,43 @@
+// Bodies about promotions.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/experiments/promotion.h"
+#include "server/api/json/document.h"
+#include "server/api/json/writer.h"
+
+namespace tarn::api::json {
+
+/// What happened to a promotion and what was said about it, beside the promotion itself.
+struct PromotionDetails {
+  std::vector<PromotionStep> steps;
+  std::vector<PromotionCheck> checks;
+  std::vector<PromotionApproval> approvals;
+};
+
+/// Without evidence and details.
+void write_promotion(Writer& out, const Promotion& promotion);
+std::string promotion_body(const Promotion& promotion, const PromotionDetails& details);
+
+struct CreatePromotion {
+  PromotionRequest request;
+  std::string idempotency_key;
+  bool dry_run = false;
+};
+/// Throws invalid_argument for what is no promotion: see check_promotion_request.
+CreatePromotion parse_create_promotion(const Value& body);
+
+/// {"commit", "status", "url", "metrics"}; name, reporter and time are the caller's to set.
+PromotionCheck parse_report_check(const Value& body);
+
+struct Decision {
+  std::string reason;
+  std::optional<CommitId> commit;  ///< what was looked at
+};
+/// {"reason", "commit"}, both optional.
+Decision parse_decision(const Value& body);
+
+}  // namespace tarn::api::json
