@@ -8,6 +8,7 @@
 #include "core/auth/permissions.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
+#include "core/base/quantity.h"
 #include "core/base/str_cat.h"
 #include "s3gateway/cors.h"
 
@@ -148,26 +149,6 @@ std::string_view trimmed(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
   return text;
-}
-
-struct Unit {
-  std::string_view name;
-  uint64_t factor;
-};
-
-/// A whole number with one of the units; nullopt for anything else or an overflow.
-std::optional<uint64_t> parse_quantity(std::string_view text, std::span<const Unit> units) {
-  uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc()) return std::nullopt;
-  const std::string_view unit = trimmed(text.substr(static_cast<size_t>(end - text.data())));
-  for (const Unit& known : units) {
-    if (known.name == unit) {
-      if (number > UINT64_MAX / known.factor) return std::nullopt;
-      return number * known.factor;
-    }
-  }
-  return std::nullopt;
 }
 
 constexpr std::array<Unit, 5> kSizes = {

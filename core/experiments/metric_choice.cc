@@ -1,0 +1,34 @@
+#include "core/experiments/metric_choice.h"
+
+#include <algorithm>
+
+namespace tarn {
+namespace {
+
+bool is_from(const Metric& metric, const MetricSource& source) {
+  if (metric.origin != source.origin) return false;
+  if (!source.check.empty() && metric.source != source.check) return false;
+  return !source.file || source.file->matches(metric.source);
+}
+
+}  // namespace
+
+std::span<const MetricSource> usual_sources() {
+  static const std::vector<MetricSource> kUsual = {{.origin = MetricOrigin::kApi},
+                                                   {.origin = MetricOrigin::kCommitMetadata},
+                                                   {.origin = MetricOrigin::kFile}};
+  return kUsual;
+}
+
+const Metric* choose_metric(std::span<const Metric> metrics, std::string_view name,
+                            std::string_view split, std::span<const MetricSource> sources) {
+  for (const MetricSource& source : sources) {
+    const auto at = std::find_if(metrics.begin(), metrics.end(), [&](const Metric& metric) {
+      return metric.name == name && metric.split == split && is_from(metric, source);
+    });
+    if (at != metrics.end()) return &*at;
+  }
+  return nullptr;
+}
+
+}  // namespace tarn

@@ -1,0 +1,22 @@
+// Which of several values of one metric counts.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/experiments/metric.h"
+#include "core/experiments/policy.h"
+
+namespace tarn {
+
+/// What counts unless a policy says other: api, commit metadata, files.
+std::span<const MetricSource> usual_sources();
+
+/// The value of the first of `sources` that has one, there the first of `metrics` (the newest);
+/// without `split` only values without one. nullptr: none has.
+const Metric* choose_metric(std::span<const Metric> metrics, std::string_view name,
+                            std::string_view split, std::span<const MetricSource> sources);
+
+}  // namespace tarn

@@ -1,0 +1,35 @@
+// A document of YAML (or JSON, which is YAML) as a tree that says where each thing stands.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tarn {
+
+/// Values and keys of one document, nested ones counted.
+constexpr size_t kYamlNodesMax = 10'000;
+/// Deepest nesting of lists and maps.
+constexpr size_t kYamlDepthMax = 16;
+
+struct YamlNode {
+  enum class Kind { kNull, kScalar, kList, kMap };
+  Kind kind = Kind::kNull;
+  size_t line = 0;                ///< from 1
+  size_t column = 0;              ///< from 1
+  std::string text{};             ///< of a scalar
+  bool quoted = false;            ///< a scalar in quotes or with a tag: text whatever it looks like
+  std::vector<YamlNode> items{};  ///< of a list
+  std::vector<std::pair<YamlNode, YamlNode>> members{};  ///< of a map, in order; keys may repeat
+
+  /// "line:column".
+  std::string place() const;
+};
+
+/// The one document in `text`; an empty text is kNull. Anchors and aliases are refused, so a tree
+/// is never larger than its text. Throws invalid_argument: "LINE:COLUMN: what is wrong".
+YamlNode parse_yaml(const std::string& text);
+
+}  // namespace tarn
