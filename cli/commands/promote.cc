@@ -61,7 +61,8 @@ void declare_promote(Command& command, Promote& options) {
       .flag("--dry-run", options.dry_run, "judge only: nothing is stored, nothing moves")
       .flag("--wait", options.wait, "until it has ended; the exit status tells how")
       .option("--timeout", options.timeout, "stop waiting after 90s, 30m or 2h; it goes on")
-      .flag("--github", options.github, "write outputs, summary and annotations for GitHub Actions");
+      .flag("--github", options.github,
+            "write outputs, summary and annotations for GitHub Actions");
 }
 
 /// The candidates in one repository, without their URI.
@@ -85,8 +86,7 @@ std::string commit_of(Session& session, const std::string& repository, const std
 
 Json body_of(Session& session, const Promote& options, const std::string& repository,
              const std::vector<std::string>& candidates) {
-  const Uri destination =
-      ref_uri(options.destination, {repository, session.settings.branch.value});
+  const Uri destination = ref_uri(options.destination, {repository, session.settings.branch.value});
   Json body{{"candidates", candidates},
             {"destination", destination.ref},
             {"reason", options.message},
@@ -144,9 +144,10 @@ ExitCode judge(Session& session, const Json& evidence, const Github& github) {
     for (const Json& rule : candidate.value("rules", Json::array())) {
       const std::string outcome = rule.value("outcome", "");
       if (outcome != "fail" && outcome != "pending") continue;
-      all_missing = all_missing && (outcome != "fail" || rule.value("code", "") == "metric_missing");
-      why += str_cat(why.empty() ? "" : "; ", rule.value("rule", ""), ": ",
-                     rule.value("reason", ""));
+      all_missing =
+          all_missing && (outcome != "fail" || rule.value("code", "") == "metric_missing");
+      why +=
+          str_cat(why.empty() ? "" : "; ", rule.value("rule", ""), ": ", rule.value("reason", ""));
     }
     const int rank = candidate.value("rank", 0);
     rows.add(candidate, {candidate.value("ref", ""), rank == 0 ? "-" : std::to_string(rank),
@@ -162,10 +163,10 @@ ExitCode promote(Session& session, const Promote& options) {
   std::vector<std::string> candidates = options.candidates;
   const std::string repository = take_repository(session, candidates);
   const Github github(options.github);
-  const Json made = session.client.call(
-      {.method = Method::kPost,
-       .path = api_path({"repositories", repository, "promotions"}),
-       .json = body_of(session, options, repository, candidates).dump()});
+  const Json made =
+      session.client.call({.method = Method::kPost,
+                           .path = api_path({"repositories", repository, "promotions"}),
+                           .json = body_of(session, options, repository, candidates).dump()});
   if (options.dry_run) return judge(session, made, github);
   const Uri uri{repository, made.value("id", ""), ""};
   if (!options.wait) return finish(session, uri, made, github);
@@ -188,8 +189,7 @@ ExitCode show(Session& session, const Target& options) {
 }
 
 ExitCode evidence(Session& session, const Target& options) {
-  const Json promotion =
-      session.client.call({.path = promotion_path(session.ref(options.id))});
+  const Json promotion = session.client.call({.path = promotion_path(session.ref(options.id))});
   if (!promotion.contains("evidence")) {
     throw Error(ErrorCode::kNotFound, str_cat("promotion ", promotion.value("id", ""),
                                               ": nothing was compared yet, it has no evidence"));
@@ -217,18 +217,16 @@ ExitCode list(Session& session, const List& options) {
   if (!options.destination.empty()) query.emplace_back("destination", options.destination);
   if (!options.alias.empty()) query.emplace_back("alias", options.alias);
   if (options.open) query.emplace_back("open", "true");
-  print_list(session,
-             {.path = api_path({"repositories", uri.repository, "promotions"}), .query = query},
-             "Promotion", {"id", "state", "destination", "winner", "alias", "actor", "created"},
-             [](const Json& item) -> Cells {
-               return {item.value("id", ""),
-                       item.value("state", ""),
-                       item.value("destination", ""),
-                       item.value("winner", Json::object()).value("ref", ""),
-                       item.value("alias", ""),
-                       item.value("actor", ""),
-                       item.value("created_at", "")};
-             });
+  print_list(
+      session, {.path = api_path({"repositories", uri.repository, "promotions"}), .query = query},
+      "Promotion", {"id", "state", "destination", "winner", "alias", "actor", "created"},
+      [](const Json& item) -> Cells {
+        return {
+            item.value("id", ""),          item.value("state", ""),
+            item.value("destination", ""), item.value("winner", Json::object()).value("ref", ""),
+            item.value("alias", ""),       item.value("actor", ""),
+            item.value("created_at", "")};
+      });
   return ExitCode::kOk;
 }
 
@@ -240,7 +238,8 @@ struct Wait {
 void declare_wait(Command& command, Wait& options) {
   command.argument("ID", options.id, std::string(kIdHelp))
       .option("--timeout", options.timeout, "stop waiting after 90s, 30m or 2h; it goes on")
-      .flag("--github", options.github, "write outputs, summary and annotations for GitHub Actions");
+      .flag("--github", options.github,
+            "write outputs, summary and annotations for GitHub Actions");
 }
 
 ExitCode wait(Session& session, const Wait& options) {
@@ -271,10 +270,10 @@ ExitCode decide(Session& session, const Decide& options, std::string_view verb) 
   const Uri uri = session.ref(options.id);
   Json body{{"reason", options.message}};
   if (!options.commit.empty()) body["commit"] = commit_of(session, uri.repository, options.commit);
-  print_promotion(session, uri,
-                  session.client.call({.method = Method::kPost,
-                                       .path = promotion_path(uri, verb),
-                                       .json = body.dump()}));
+  print_promotion(
+      session, uri,
+      session.client.call(
+          {.method = Method::kPost, .path = promotion_path(uri, verb), .json = body.dump()}));
   return ExitCode::kOk;
 }
 
@@ -325,9 +324,9 @@ ExitCode check(Session& session, const Check& options) {
   }
   const std::string path =
       api_path({"repositories", uri.repository, "promotions", uri.ref, "checks", options.name});
-  print_promotion(session, uri,
-                  session.client.call(
-                      {.method = Method::kPost, .path = path, .json = body.dump()}));
+  print_promotion(
+      session, uri,
+      session.client.call({.method = Method::kPost, .path = path, .json = body.dump()}));
   return ExitCode::kOk;
 }
 
@@ -338,8 +337,7 @@ struct Rollback {
 };
 void declare_rollback(Command& command, Rollback& options) {
   command
-      .argument("TARGET", options.target,
-                "@alias: its latest promotion; or the id of a promotion")
+      .argument("TARGET", options.target, "@alias: its latest promotion; or the id of a promotion")
       .option("-m,--message", options.message, "why, for the record")
       .flag("--to-previous", options.to_previous,
             "to where the alias was before; what rollback always does");

@@ -31,9 +31,12 @@ std::string number_in_words(const Json& value) {
 std::string cell(std::string text) {
   std::string out;
   for (const char c : text) {
-    if (c == '|') out += "\\|";
-    else if (c == '\n') out += "<br>";
-    else out.push_back(c);
+    if (c == '|')
+      out += "\\|";
+    else if (c == '\n')
+      out += "<br>";
+    else
+      out.push_back(c);
   }
   return out;
 }
@@ -68,8 +71,8 @@ std::string promotion_path(const Uri& uri, std::string_view verb) {
 
 bool promotion_has_ended(const Json& promotion) {
   const std::string state = state_of(promotion);
-  return state == "promoted" || state == "rejected" || state == "failed" ||
-         state == "cancelled" || state == "rolled_back";
+  return state == "promoted" || state == "rejected" || state == "failed" || state == "cancelled" ||
+         state == "rolled_back";
 }
 
 void print_promotion(Session& session, const Uri& uri, const Json& promotion) {
@@ -80,8 +83,8 @@ void print_promotion(Session& session, const Uri& uri, const Json& promotion) {
       {"promotion", promotion.value("id", "")},
       {"state", state_of(promotion)},
       {"destination", promotion.value("destination", "")},
-      {"policy", str_cat(promotion.value("policy", ""), " version ",
-                         promotion.value("policy_version", 0))}};
+      {"policy",
+       str_cat(promotion.value("policy", ""), " version ", promotion.value("policy_version", 0))}};
   const auto add = [&](const char* label, std::string value) {
     if (!value.empty()) lines.emplace_back(label, std::move(value));
   };
@@ -115,9 +118,8 @@ std::string promotion_in_markdown(const Json& promotion) {
 
 Error error_of_promotion(const Json& promotion) {
   const std::string code = promotion.value("code", "");
-  const std::string message =
-      str_cat("promotion ", promotion.value("id", ""), ": ", state_of(promotion), ": ",
-              promotion.value("message", code));
+  const std::string message = str_cat("promotion ", promotion.value("id", ""), ": ",
+                                      state_of(promotion), ": ", promotion.value("message", code));
   if (code == "gate_failed" || code == "check_timeout" || code == "rejected")
     return Error(ErrorCode::kPreconditionFailed, kReasonGateFailed, message);
   if (code == "metric_missing")

@@ -66,6 +66,10 @@ constexpr std::array<std::string_view, kActionCount> kNames = {
     "pr:ReadPullRequest",
     "pr:WritePullRequest",
     "pr:ListPullRequests",
+    "fs:ReadPromotion",
+    "fs:Promote",
+    "fs:ReportCheck",
+    "fs:ApprovePromotion",
 };
 static_assert(!kNames.back().empty());
 

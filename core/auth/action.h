@@ -69,8 +69,12 @@ enum class Action : uint8_t {
   kReadPullRequest,
   kWritePullRequest,
   kListPullRequests,
+  kReadPromotion,
+  kPromote,
+  kReportCheck,
+  kApprovePromotion,
 };
-constexpr size_t kActionCount = static_cast<size_t>(Action::kListPullRequests) + 1;
+constexpr size_t kActionCount = static_cast<size_t>(Action::kApprovePromotion) + 1;
 
 /// "fs:ReadRepository".
 std::string_view name_of(Action action);

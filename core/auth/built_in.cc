@@ -39,7 +39,7 @@ std::vector<Policy> built_in_policies() {
       allowing("FSReadAll", {"fs:List*", "fs:Read*"}),
       allowing("FSReadWriteAll", {"fs:List*", "fs:Read*", "fs:WriteObject", "fs:DeleteObject",
                                   "fs:RevertBranch", "fs:CreateBranch", "fs:DeleteBranch",
-                                  "fs:CreateTag", "fs:DeleteTag", "fs:CreateCommit"}),
+                                  "fs:CreateTag", "fs:DeleteTag", "fs:CreateCommit", "fs:Promote", "fs:ApprovePromotion"}),
       allowing("AuthFullAccess", {"auth:*"}),
       allowing("AuthManageOwnCredentials",
                {"auth:CreateCredentials", "auth:DeleteCredentials", "auth:ListCredentials",

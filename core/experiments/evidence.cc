@@ -1,6 +1,7 @@
 #include "core/experiments/evidence.h"
 
 #include <cmath>
+
 #include <nlohmann/json.hpp>
 
 #include "core/base/time.h"
@@ -111,9 +112,8 @@ std::string to_json(const Evidence& evidence) {
   for (const JudgedCandidate& judged : evidence.candidates)
     candidates.push_back(candidate_json(judged));
   out["candidates"] = std::move(candidates);
-  out["winner"] = evidence.winner
-                      ? Json(evidence.candidates[*evidence.winner].candidate.ref)
-                      : Json(nullptr);
+  out["winner"] =
+      evidence.winner ? Json(evidence.candidates[*evidence.winner].candidate.ref) : Json(nullptr);
   // Names come from files: bytes that are no UTF-8 must not end the promotion.
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

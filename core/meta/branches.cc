@@ -9,10 +9,30 @@ namespace {
 // Error codes of our own that publish_commit raises.
 constexpr std::string_view kStateBranchGone = "TN001";
 constexpr std::string_view kStateChanged = "TN003";
+// Of the trigger that guards branches with a policy.
+constexpr std::string_view kStateGated = "TN010";
 
-#define TARN_BRANCH_COLUMNS                                                        \
-  "b.branch_id, b.name, b.head, b.root_nid, b.root_hash, b.hidden, b.expires_ms, " \
-  "r.settings_version, b.gate, b.repo_id FROM branches b JOIN repositories r ON r.repo_id = b.repo_id"
+[[noreturn]] void throw_gated() {
+  throw Error(ErrorCode::kPermissionDenied, "protected_branch",
+              "cannot write to protected branch: a policy that was set meanwhile lets it change by "
+              "promotion only; use: tarn promote");
+}
+
+/// Runs what moves or removes a branch.
+template <typename Change>
+auto unless_gated(const Change& change) {
+  try {
+    return change();
+  } catch (const db::DbError& error) {
+    if (error.sqlstate() == kStateGated) throw_gated();
+    throw;
+  }
+}
+
+#define TARN_BRANCH_COLUMNS                                                                   \
+  "b.branch_id, b.name, b.head, b.root_nid, b.root_hash, b.hidden, b.expires_ms, "            \
+  "r.settings_version, b.gate, b.repo_id FROM branches b JOIN repositories r ON r.repo_id = " \
+  "b.repo_id"
 
 constexpr db::Query kSelectBranch{"branches_select_by_name",
                                   "SELECT " TARN_BRANCH_COLUMNS
@@ -29,6 +49,10 @@ constexpr db::Query kCreate{"branches_create_row", "SELECT create_branch($1, $2,
 
 constexpr db::Query kSetExpiry{"branches_set_expiry", R"sql(
   UPDATE branches SET expires_ms = $3 WHERE repo_id = $1 AND name = $2)sql"};
+
+constexpr db::Query kExpireUnmoved{"branches_expire_unmoved", R"sql(
+  UPDATE branches SET expires_ms = $4
+  WHERE repo_id = $1 AND name = $2 AND head = $3 AND expires_ms IS NULL AND gate IS NULL)sql"};
 
 // The earliest first, and one that another server has claimed not at all. Index branches_by_expiry.
 constexpr db::Query kClaimExpired{"branches_claim_expired", R"sql(
@@ -278,7 +302,7 @@ PublishOutcome Branches::publish(int64_t writer, const BranchLease& lease, const
                                                      to_millis(p.commit.created)};
     const db::Rows rows = p.within || p.promotion
                               ? publish_with_more(params, p)
-                                   : pool_.run(kPublish, params, db::Pool::Retry::kWrite);
+                              : pool_.run(kPublish, params, db::Pool::Retry::kWrite);
     constexpr int64_t kStatusWriterGone = 2;
     switch (rows.integer(0, 0)) {
       case 0:
@@ -291,6 +315,7 @@ PublishOutcome Branches::publish(int64_t writer, const BranchLease& lease, const
   } catch (const db::DbError& error) {
     if (error.sqlstate() == kStateBranchGone) return PublishOutcome::kBranchGone;
     if (error.sqlstate() == kStateChanged) return PublishOutcome::kChanged;
+    if (error.sqlstate() == kStateGated) throw_gated();
     if (!error.in_doubt()) throw;
     // The answer was lost, not necessarily the commit: the branch's history tells.
     const db::Rows rows =
@@ -301,14 +326,22 @@ PublishOutcome Branches::publish(int64_t writer, const BranchLease& lease, const
   }
 }
 
+void Branches::expire(db::Connection& connection, RepositoryId repository, const BranchName& name,
+                      const CommitId& head, Instant at) {
+  connection.run(kExpireUnmoved, {static_cast<int32_t>(repository), name.str(),
+                                  db::Bytes{view_of(head)}, to_millis(at)});
+}
+
 bool Branches::move_head(BranchId branch, const BranchLease& lease, const Commit& commit) {
-  return pool_
-             .run(kMoveHead,
-                  {static_cast<int32_t>(branch), lease.owner, db::Bytes{view_of(lease.head)},
-                   db::Bytes{view_of(commit.id)}, nullable(commit.root),
-                   db::Bytes{view_of(commit.root.hash)}},
-                  db::Pool::Retry::kWrite)
-             .affected() == 1;
+  return unless_gated([&] {
+    return pool_
+               .run(kMoveHead,
+                    {static_cast<int32_t>(branch), lease.owner, db::Bytes{view_of(lease.head)},
+                     db::Bytes{view_of(commit.id)}, nullable(commit.root),
+                     db::Bytes{view_of(commit.root.hash)}},
+                    db::Pool::Retry::kWrite)
+               .affected() == 1;
+  });
 }
 
 bool Branches::drop_staging(BranchId branch, int64_t owner) {
@@ -342,9 +375,11 @@ bool Branches::add_range(BranchId branch, int64_t owner, std::string_view begin,
 bool Branches::remove(BranchId branch, int64_t owner) {
   // A writer that holds the shared lock stages into a token that is still the branch's: wait for
   // it.
-  return pool_.transaction([&](db::Connection& connection) {
-    connection.run(kLockStaging, {static_cast<int32_t>(branch)});
-    return connection.run(kDelete, {static_cast<int32_t>(branch), owner}).integer(0, 0) == 1;
+  return unless_gated([&] {
+    return pool_.transaction([&](db::Connection& connection) {
+      connection.run(kLockStaging, {static_cast<int32_t>(branch)});
+      return connection.run(kDelete, {static_cast<int32_t>(branch), owner}).integer(0, 0) == 1;
+    });
   });
 }
 

@@ -74,6 +74,11 @@ class Branches {
   /// `claim` has passed.
   std::optional<Expired> claim_expired(Instant now, std::chrono::milliseconds claim);
 
+  /// Inside a transaction of the caller: a branch whose head is still `head`, that does not expire
+  /// already and that no policy protects, expires at `at`.
+  static void expire(db::Connection& connection, RepositoryId repository, const BranchName& name,
+                     const CommitId& head, Instant at);
+
   /// Takes the lease; with `rotate` also seals what is staged.
   struct Acquired {
     enum class Outcome { kDone, kBranchGone, kLeased } outcome = Outcome::kDone;

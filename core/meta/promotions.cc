@@ -7,20 +7,20 @@
 namespace tarn::meta {
 namespace {
 
-#define TARN_PROMOTION_COLUMNS(evidence)                                                        \
-  "promotion_id, state, request, policy, policy_version, alias, actor, winner_ref, winner, "    \
-  "champion, result, tag, " evidence                                                            \
+#define TARN_PROMOTION_COLUMNS(evidence)                                                     \
+  "promotion_id, state, request, policy, policy_version, alias, actor, winner_ref, winner, " \
+  "champion, result, tag, " evidence                                                         \
   ", code, message, undoes, undone_by, rounds, created_ms, updated_ms, candidates"
 
-#define TARN_INSERT_PROMOTION                                                                 \
+#define TARN_INSERT_PROMOTION                                                                   \
   "INSERT INTO promotions (repo_id, promotion_id, state, request, destination, alias, policy, " \
-  "policy_version, actor, request_key, winner_ref, winner, champion, result, tag, code, "     \
-  "message, undoes, created_ms, updated_ms, due_at) "                                         \
+  "policy_version, actor, request_key, winner_ref, winner, champion, result, tag, code, "       \
+  "message, undoes, created_ms, updated_ms, due_at) "                                           \
   "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, nullif($10, ''), $11, $12, $13, $14, $15, $16, " \
   "$17, $18, $19, $19, CASE WHEN $20 THEN NULL ELSE clock_timestamp() END) "
 
-#define TARN_INSERT_FIRST_STEP                                                               \
-  "INSERT INTO promotion_log (repo_id, promotion_id, step, state, actor, code, message, "    \
+#define TARN_INSERT_FIRST_STEP                                                            \
+  "INSERT INTO promotion_log (repo_id, promotion_id, step, state, actor, code, message, " \
   "at_ms) SELECT $1, promotion_id, 1, $3, $9, $16, $17, $19 FROM made"
 
 constexpr db::Query kInsert{"promotions_insert_row", "WITH made AS (" TARN_INSERT_PROMOTION R"sql(
@@ -31,9 +31,10 @@ constexpr db::Query kInsert{"promotions_insert_row", "WITH made AS (" TARN_INSER
 constexpr db::Query kSelectByKey{"promotions_select_by_key", R"sql(
   SELECT promotion_id FROM promotions WHERE repo_id = $1 AND actor = $2 AND request_key = $3)sql"};
 
-constexpr db::Query kSelect{"promotions_select_by_id",
-                            "SELECT " TARN_PROMOTION_COLUMNS("evidence")
-                            " FROM promotions WHERE repo_id = $1 AND promotion_id = $2"};
+constexpr db::Query kSelect{
+    "promotions_select_by_id",
+    "SELECT " TARN_PROMOTION_COLUMNS(
+        "evidence") " FROM promotions WHERE repo_id = $1 AND promotion_id = $2"};
 
 constexpr db::Query kSelectByResult{"promotions_select_by_result",
                                     "SELECT " TARN_PROMOTION_COLUMNS("''") R"sql(
@@ -87,11 +88,11 @@ constexpr db::Query kStore{"promotions_store_row", R"sql(
     SELECT $1, $2, steps, $4, '', $14, $15, $17 FROM stored WHERE changed)
   SELECT count(*) FROM stored)sql"};
 
-#define TARN_END(condition, columns)                                                         \
+#define TARN_END(condition, columns)                                                            \
   "WITH ended AS (UPDATE promotions SET state = $3, code = $5, message = $6, updated_ms = $7, " \
-  "due_at = NULL, lease_owner = NULL, lease_until = NULL, steps = steps + 1" columns          \
-  " WHERE repo_id = $1 AND promotion_id = $2 AND " condition                                 \
-  " RETURNING steps) INSERT INTO promotion_log (repo_id, promotion_id, step, state, actor, " \
+  "due_at = NULL, lease_owner = NULL, lease_until = NULL, steps = steps + 1" columns            \
+  " WHERE repo_id = $1 AND promotion_id = $2 AND " condition                                    \
+  " RETURNING steps) INSERT INTO promotion_log (repo_id, promotion_id, step, state, actor, "    \
   "code, message, at_ms) SELECT $1, $2, steps, $3, $4, $5, $6, $7 FROM ended"
 
 constexpr db::Query kEndByUser{"promotions_end_by_user", TARN_END("due_at IS NOT NULL", "")};
@@ -138,7 +139,7 @@ std::optional<db::Bytes> view_of(const std::optional<CommitId>& id) {
   return db::Bytes{tarn::view_of(*id)};
 }
 
-std::optional<CommitId> id_from(const db::Rows& rows, size_t row, size_t column) {
+std::optional<CommitId> id_from(const db::Rows& rows, size_t row, int column) {
   if (rows.null(row, column)) return std::nullopt;
   return commit_id_from_bytes(rows.bytes(row, column));
 }
@@ -201,10 +202,27 @@ std::map<std::string, double> metrics_from(const std::vector<std::string>& array
 template <typename Runner>
 bool store_row(Runner&& run, RepositoryId repository, const Promotion& p, int64_t owner,
                Instant now, int16_t mode, int64_t delay_ms, int64_t said) {
-  return run(kStore, {static_cast<int32_t>(repository), p.id, owner, name_of(p.state), p.policy,
-                      p.policy_version, p.alias, p.winner_ref, view_of(p.winner),
-                      view_of(p.champion), view_of(p.result), p.tag, p.evidence, p.code, p.message,
-                      p.rounds, to_millis(now), mode, delay_ms, said, to_json(p.candidates)})
+  return run(kStore, {static_cast<int32_t>(repository),
+                      p.id,
+                      owner,
+                      name_of(p.state),
+                      p.policy,
+                      p.policy_version,
+                      p.alias,
+                      p.winner_ref,
+                      view_of(p.winner),
+                      view_of(p.champion),
+                      view_of(p.result),
+                      p.tag,
+                      p.evidence,
+                      p.code,
+                      p.message,
+                      p.rounds,
+                      to_millis(now),
+                      mode,
+                      delay_ms,
+                      said,
+                      to_json(p.candidates)})
              .integer(0, 0) == 1;
 }
 
@@ -223,11 +241,26 @@ auto within(db::Connection& connection) {
 
 template <typename Runner>
 bool insert_row(Runner&& run, RepositoryId repository, const Promotion& p, std::string_view key) {
-  return run(kInsert, {static_cast<int32_t>(repository), p.id, name_of(p.state),
-                       to_json(p.request), p.request.destination.str(), p.alias, p.policy,
-                       p.policy_version, p.actor, key, p.winner_ref, view_of(p.winner),
-                       view_of(p.champion), view_of(p.result), p.tag, p.code, p.message, p.undoes,
-                       to_millis(p.created), has_ended(p.state)})
+  return run(kInsert, {static_cast<int32_t>(repository),
+                       p.id,
+                       name_of(p.state),
+                       to_json(p.request),
+                       p.request.destination.str(),
+                       p.alias,
+                       p.policy,
+                       p.policy_version,
+                       p.actor,
+                       key,
+                       p.winner_ref,
+                       view_of(p.winner),
+                       view_of(p.champion),
+                       view_of(p.result),
+                       p.tag,
+                       p.code,
+                       p.message,
+                       p.undoes,
+                       to_millis(p.created),
+                       has_ended(p.state)})
              .affected() == 1;
 }
 
@@ -236,9 +269,9 @@ bool insert_row(Runner&& run, RepositoryId repository, const Promotion& p, std::
 Promotions::Created Promotions::create(RepositoryId repository, const Promotion& promotion,
                                        std::string_view key) {
   if (insert_row(alone(pool_), repository, promotion, key)) return {promotion.id};
-  const db::Rows rows = pool_.run(
-      kSelectByKey, {static_cast<int32_t>(repository), promotion.actor, key},
-      db::Pool::Retry::kRead);
+  const db::Rows rows =
+      pool_.run(kSelectByKey, {static_cast<int32_t>(repository), promotion.actor, key},
+                db::Pool::Retry::kRead);
   if (rows.empty()) throw Error(ErrorCode::kUnavailable, "promotion: try again");
   return {std::string(rows.text(0, 0)), true};
 }
@@ -266,12 +299,11 @@ std::optional<Promotion> Promotions::find_by_result(RepositoryId repository,
 
 Page<Promotion> Promotions::list(RepositoryId repository, const Filter& filter,
                                  const PageStart& start) {
-  const db::Rows rows =
-      pool_.run(kSelectPage,
-                {static_cast<int32_t>(repository), start.after,
-                 static_cast<int64_t>(start.limit) + 1, filter.destination, filter.alias,
-                 filter.open_only},
-                db::Pool::Retry::kRead);
+  const db::Rows rows = pool_.run(
+      kSelectPage,
+      {static_cast<int32_t>(repository), start.after, static_cast<int64_t>(start.limit) + 1,
+       filter.destination, filter.alias, filter.open_only},
+      db::Pool::Retry::kRead);
   Page<Promotion> page;
   page.has_more = rows.size() > start.limit;
   for (size_t row = 0; row < rows.size() && row < start.limit; ++row)
@@ -281,9 +313,8 @@ Page<Promotion> Promotions::list(RepositoryId repository, const Filter& filter,
 }
 
 std::vector<PromotionStep> Promotions::steps(RepositoryId repository, std::string_view id) {
-  const db::Rows rows =
-      pool_.run(kSelectSteps, {static_cast<int32_t>(repository), id, kStepsShownMax},
-                db::Pool::Retry::kRead);
+  const db::Rows rows = pool_.run(
+      kSelectSteps, {static_cast<int32_t>(repository), id, kStepsShownMax}, db::Pool::Retry::kRead);
   std::vector<PromotionStep> out;
   for (size_t row = 0; row < rows.size(); ++row) {
     out.push_back({.number = static_cast<int32_t>(rows.integer(row, 0)),
@@ -297,8 +328,8 @@ std::vector<PromotionStep> Promotions::steps(RepositoryId repository, std::strin
 }
 
 std::optional<LeasedPromotion> Promotions::take(int64_t owner, std::chrono::milliseconds ttl) {
-  const db::Rows rows = pool_.run(kTake, {owner, static_cast<int64_t>(ttl.count())},
-                                  db::Pool::Retry::kWrite);
+  const db::Rows rows =
+      pool_.run(kTake, {owner, static_cast<int64_t>(ttl.count())}, db::Pool::Retry::kWrite);
   if (rows.empty()) return std::nullopt;
   return LeasedPromotion{static_cast<RepositoryId>(rows.integer(0, 21)), promotion_from(rows, 0),
                          rows.integer(0, 22)};
@@ -336,8 +367,8 @@ bool Promotions::end_by_user(RepositoryId repository, std::string_view id,
                              const PromotionStep& step) {
   return pool_
              .run(kEndByUser,
-                  {static_cast<int32_t>(repository), id, name_of(step.state), step.actor,
-                   step.code, step.message, to_millis(step.at)},
+                  {static_cast<int32_t>(repository), id, name_of(step.state), step.actor, step.code,
+                   step.message, to_millis(step.at)},
                   db::Pool::Retry::kWrite)
              .affected() == 1;
 }
@@ -346,9 +377,8 @@ bool Promotions::mark_rolled_back(db::Connection& connection, RepositoryId repos
                                   std::string_view id, std::string_view by,
                                   const PromotionStep& step) {
   return connection
-             .run(kMarkRolledBack,
-                  {static_cast<int32_t>(repository), id, name_of(step.state), step.actor,
-                   step.code, step.message, to_millis(step.at), by})
+             .run(kMarkRolledBack, {static_cast<int32_t>(repository), id, name_of(step.state),
+                                    step.actor, step.code, step.message, to_millis(step.at), by})
              .affected() == 1;
 }
 
@@ -363,9 +393,9 @@ bool Promotions::report_check(RepositoryId repository, std::string_view id,
         static_cast<int64_t>(kPromotionChecksMax)) {
       return false;
     }
-    connection.run(kUpsertCheck, {repo, id, check.name, commit, name_of(check.status), check.url,
-                                  metrics_to_array(check.metrics), check.reporter,
-                                  to_millis(check.at)});
+    connection.run(kUpsertCheck,
+                   {repo, id, check.name, commit, name_of(check.status), check.url,
+                    metrics_to_array(check.metrics), check.reporter, to_millis(check.at)});
     return true;
   });
 }
@@ -399,8 +429,7 @@ bool Promotions::approve(RepositoryId repository, std::string_view id,
   });
 }
 
-std::vector<PromotionApproval> Promotions::approvals(RepositoryId repository,
-                                                     std::string_view id) {
+std::vector<PromotionApproval> Promotions::approvals(RepositoryId repository, std::string_view id) {
   const db::Rows rows =
       pool_.run(kSelectApprovals, {static_cast<int32_t>(repository), id}, db::Pool::Retry::kRead);
   std::vector<PromotionApproval> out;

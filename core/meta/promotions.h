@@ -68,8 +68,7 @@ class Promotions {
   bool end_by_user(RepositoryId repository, std::string_view id, const PromotionStep& step);
   /// Inside the transaction that takes it back. false: it is not promoted (any more).
   static bool mark_rolled_back(db::Connection& connection, RepositoryId repository,
-                               std::string_view id, std::string_view by,
-                               const PromotionStep& step);
+                               std::string_view id, std::string_view by, const PromotionStep& step);
   /// Inside a transaction of the caller: a promotion that has ended when it is made.
   static void insert_ended(db::Connection& connection, RepositoryId repository,
                            const Promotion& promotion);

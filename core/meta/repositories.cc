@@ -39,6 +39,13 @@ constexpr db::Query kRetireTokens{"repositories_retire_tokens", R"sql(
   INSERT INTO retired_tokens (token, retired_at)
   SELECT t, clock_timestamp() FROM branches, unnest(token || sealed) AS t WHERE repo_id = $1)sql"};
 
+// Whoever deletes a repository deletes its protected branches too.
+constexpr db::Query kLiftGates{
+    "repositories_lift_gates",
+    "UPDATE branches SET gate = NULL WHERE repo_id = $1 AND gate IS NOT NULL"};
+constexpr db::Query kDeletePromotions{"repositories_delete_promotions",
+                                      "DELETE FROM promotions WHERE repo_id = $1"};
+
 constexpr db::Query kDeleteBranches{"repositories_delete_branches",
                                     "DELETE FROM branches WHERE repo_id = $1"};
 constexpr db::Query kDeleteTags{"repositories_delete_tags", "DELETE FROM tags WHERE repo_id = $1"};
@@ -134,6 +141,8 @@ std::optional<int32_t> remove_row(db::Connection& connection, const RepositoryNa
   if (rows.empty()) return std::nullopt;
   const int32_t id = static_cast<int32_t>(rows.integer(0, 0));
   connection.run(kRetireTokens, {id});
+  connection.run(kLiftGates, {id});
+  connection.run(kDeletePromotions, {id});
   connection.run(kDeleteBranches, {id});
   connection.run(kDeleteTags, {id});
   connection.run(kDeleteSettings, {id});

@@ -28,6 +28,11 @@ Tag tag_from(const db::Rows& rows, size_t row) {
   return {TagName(std::string(rows.text(row, 0))), commit_id_from_bytes(rows.bytes(row, 1))};
 }
 
+Tags::CreateOutcome outcome_from(const db::Rows& rows) {
+  if (rows.integer(0, 0) == 0) return Tags::CreateOutcome::kCommitGone;
+  return rows.integer(0, 1) == 1 ? Tags::CreateOutcome::kDone : Tags::CreateOutcome::kExists;
+}
+
 }  // namespace
 
 std::optional<Tag> Tags::find(RepositoryId repository, const TagName& name) {
@@ -53,11 +58,15 @@ Page<Tag> Tags::list(RepositoryId repository, std::string_view prefix, std::stri
 
 Tags::CreateOutcome Tags::create(RepositoryId repository, const TagName& name,
                                  const CommitId& commit) {
-  const db::Rows rows = pool_.run(
+  return outcome_from(pool_.run(
       kInsertTag, {static_cast<int32_t>(repository), name.str(), db::Bytes{view_of(commit)}},
-      db::Pool::Retry::kWrite);
-  if (rows.integer(0, 0) == 0) return CreateOutcome::kCommitGone;
-  return rows.integer(0, 1) == 1 ? CreateOutcome::kDone : CreateOutcome::kExists;
+      db::Pool::Retry::kWrite));
+}
+
+Tags::CreateOutcome Tags::create(db::Connection& connection, RepositoryId repository,
+                                 const TagName& name, const CommitId& commit) {
+  return outcome_from(connection.run(
+      kInsertTag, {static_cast<int32_t>(repository), name.str(), db::Bytes{view_of(commit)}}));
 }
 
 bool Tags::remove(RepositoryId repository, const TagName& name) {

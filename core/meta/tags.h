@@ -21,6 +21,9 @@ class Tags {
                  uint32_t limit);
   enum class CreateOutcome { kDone, kExists, kCommitGone };
   CreateOutcome create(RepositoryId repository, const TagName& name, const CommitId& commit);
+  /// Inside a transaction of the caller.
+  static CreateOutcome create(db::Connection& connection, RepositoryId repository,
+                              const TagName& name, const CommitId& commit);
   /// false = there was none.
   bool remove(RepositoryId repository, const TagName& name);
 

@@ -79,8 +79,7 @@ std::string code_of(const Verdict& verdict) {
 
 bool waits_for(const Verdict& verdict, bool approvals) {
   return std::any_of(verdict.rules.begin(), verdict.rules.end(), [&](const RuleResult& rule) {
-    return rule.outcome == RuleOutcome::kPending &&
-           (rule.code == "approval_required") == approvals;
+    return rule.outcome == RuleOutcome::kPending && (rule.code == "approval_required") == approvals;
   });
 }
 
@@ -139,22 +138,19 @@ class PromotionRun {
   }
 
   bool advance() {
-    if (++promotion_.rounds > kPromotionRoundsMax) {
-      return end({PromotionState::kFailed, "destination_moved",
-                  str_cat("the destination or the champion moved ", kPromotionRoundsMax,
-                          " times meanwhile")});
-    }
     // One that waits keeps its state while it is looked at, so that nobody sees it go back.
     if (promotion_.state == PromotionState::kDraft) {
       promotion_.state = PromotionState::kComparing;
       if (!store()) return kLeave;
     }
     fault_point("promotion.comparing");
-    Judgement judgement = judge(engine_, repository_, judgement_request());
+    const Judgement judgement =
+        judge(engine_, repository_, promotion_, rows_.checks(repository_.id, promotion_.id),
+              rows_.approvals(repository_.id, promotion_.id));
     promotion_.candidates = judgement.pinned;
     promotion_.champion = judgement.champion;
     promotion_.policy_version = judgement.policy.version;
-    promotion_.evidence = judgement.evidence_json;
+    promotion_.evidence = judgement.evidence;
     if (const auto moved = unexpected(judgement)) return end(*moved);
     if (!judgement.winner) return reject(judgement);
     const JudgedCandidate& winner = judgement.candidates[*judgement.winner];
@@ -163,14 +159,6 @@ class PromotionRun {
     fault_point("promotion.compared");
     if (winner.verdict.outcome == GateOutcome::kPending) return wait_for_others(judgement, winner);
     return merge(judgement, winner);
-  }
-
-  JudgementRequest judgement_request() {
-    JudgementRequest request;
-    request.promotion = &promotion_;
-    request.checks = rows_.checks(repository_.id, promotion_.id);
-    request.approvals = rows_.approvals(repository_.id, promotion_.id);
-    return request;
   }
 
   std::optional<Ended> unexpected(const Judgement& judgement) const {
@@ -276,10 +264,10 @@ class PromotionRun {
     done.result = made.id;
     done.tag = tag_name(judgement, made);
     const Instant now = engine_.clock.now();
-    if (!done.alias.empty()) move_alias(connection, made, judgement, now);
+    if (!done.alias.empty()) move_alias(connection, made, now);
     fault_point("promotion.alias_moved");
     if (!done.tag.empty()) make_tag(connection, done.tag, made);
-    keep_metrics(connection, winner, made);
+    meta::Metrics::carry_over(connection, repository_.id, winner.candidate.facts.commit, made.id);
     expire_losers(connection, judgement, now);
     fault_point("promotion.before_record");
     if (!meta::Promotions::finish(connection, repository_.id, done, engine_.writer.id(), now)) {
@@ -293,8 +281,13 @@ class PromotionRun {
     const PromotionRequest& asked = promotion_.request;
     if (error.reason() == "promotion_taken") return kLeave;
     if (error.reason() == "destination_moved") {
-      // With an expectation the next round says what moved; without, the rest is compared with the
-      // new champion.
+      // With an expectation the next round says what moved; without, the candidates are compared
+      // with the new champion.
+      if (++promotion_.rounds > kPromotionRoundsMax) {
+        return end({PromotionState::kFailed, "destination_moved",
+                    str_cat("the destination or the champion moved ", kPromotionRoundsMax,
+                            " times meanwhile")});
+      }
       promotion_.message = error.message();
       promotion_.code = "destination_moved";
       promotion_.state = PromotionState::kComparing;
@@ -315,6 +308,57 @@ class PromotionRun {
       message += str_cat(" \"", conflicts.first[i].key.str(), "\"");
     message += "; the method replace-paths takes named paths as they are";
     return end({PromotionState::kFailed, "merge_conflict", std::move(message)});
+  }
+
+  std::string tag_name(const Judgement& judgement, const Commit& made) const {
+    const std::string& tag_template = judgement.policy.policy.after.tag;
+    if (tag_template.empty()) return "";
+    return parse_tag_name(tag_from(tag_template, {.now = engine_.clock.now(),
+                                                  .commit = to_text(made.id),
+                                                  .candidate = promotion_.winner_ref,
+                                                  .policy = judgement.policy.policy.name}))
+        .str();
+  }
+
+  void move_alias(db::Connection& connection, const Commit& made, Instant now) {
+    meta::AliasMove move;
+    move.name = AliasName(promotion_.alias);
+    move.expected = {.any = false, .commit = promotion_.champion};
+    move.to = made.id;
+    move.actor = promotion_.actor;
+    move.reason = promotion_.request.reason;
+    move.promotion = promotion_.id;
+    move.evidence = sha256(promotion_.evidence);
+    move.at = now;
+    if (meta::Aliases::move(connection, repository_.id, move)) return;
+    throw Error(ErrorCode::kConflict, "destination_moved",
+                str_cat("@", promotion_.alias, " was moved meanwhile"));
+  }
+
+  void make_tag(db::Connection& connection, const std::string& tag, const Commit& made) {
+    switch (meta::Tags::create(connection, repository_.id, TagName(tag), made.id)) {
+      case meta::Tags::CreateOutcome::kDone:
+        return;
+      case meta::Tags::CreateOutcome::kCommitGone:
+      case meta::Tags::CreateOutcome::kExists:
+        throw Error(ErrorCode::kAlreadyExists, "tag_exists",
+                    str_cat("tag '", tag,
+                            "': exists already; let the policy's template name "
+                            "{short} or {time}"));
+    }
+  }
+
+  /// Branches that lost expire, those that moved on meanwhile excepted.
+  void expire_losers(db::Connection& connection, const Judgement& judgement, Instant now) {
+    const auto& lifetime = judgement.policy.policy.after.losers_expire;
+    if (!lifetime) return;
+    for (const PinnedCandidate& candidate : judgement.pinned) {
+      if (candidate.ref == promotion_.winner_ref ||
+          candidate.ref == repository_.default_branch.str())
+        continue;
+      meta::Branches::expire(connection, repository_.id, BranchName(candidate.ref),
+                             candidate.commit, now + *lifetime);
+    }
   }
 
   bool store() { return rows_.store(repository_.id, promotion_, engine_.writer.id()); }

@@ -52,8 +52,7 @@ Promotion find_promotion(Engine& engine, RepositoryId repository, std::string_vi
 
 [[noreturn]] void throw_ended(const Promotion& promotion) {
   throw Error(ErrorCode::kConflict, "promotion_ended",
-              str_cat("promotion ", promotion.id, ": has ended, it is ",
-                      name_of(promotion.state)));
+              str_cat("promotion ", promotion.id, ": has ended, it is ", name_of(promotion.state)));
 }
 
 void check_reason(std::string_view reason) {
@@ -92,7 +91,7 @@ CreatedPromotion create_promotion(Engine& engine, const RepositoryName& reposito
   }
   const Repository repo = writable(engine, repository);
   const StoredGatePolicy policy =
-      policy_of_promotion(engine, repository, creation.request.policy, creation.request.destination);
+      policy_of_promotion(engine, repo, creation.request.policy, creation.request.destination);
   Promotion promotion;
   promotion.request = creation.request;
   promotion.alias = promoted_alias(policy.policy, creation.request);
@@ -123,8 +122,8 @@ Promotion wait_for_promotion(Engine& engine, const RepositoryName& repository, s
   const Instant known = seen.value_or(out.updated);
   const Waiter waiter;
   if (!waiter.admitted) return out;
-  const auto deadline =
-      std::chrono::steady_clock::now() + std::min<std::chrono::milliseconds>(wait, kPromotionWaitMax);
+  const auto deadline = std::chrono::steady_clock::now() +
+                        std::min<std::chrono::milliseconds>(wait, kPromotionWaitMax);
   while (!has_ended(out.state) && out.updated == known &&
          std::chrono::steady_clock::now() < deadline) {
     throw_if_cancelled();
@@ -200,9 +199,8 @@ void end_promotion(Engine& engine, const RepositoryName& repository, std::string
   throw_ended(find_promotion(engine, repo.id, id));
 }
 
-Promotion roll_back_promotion(Engine& engine, const RepositoryName& repository,
-                              std::string_view id, std::string_view user,
-                              std::string_view reason) {
+Promotion roll_back_promotion(Engine& engine, const RepositoryName& repository, std::string_view id,
+                              std::string_view user, std::string_view reason) {
   check_reason(reason);
   const Repository repo = writable(engine, repository);
   const Promotion promotion = find_promotion(engine, repo.id, id);

@@ -76,8 +76,7 @@ void end_promotion(Engine& engine, const RepositoryName& repository, std::string
 /// the record, which is returned. Throws: conflict (reason "not_promoted"; "destination_moved": the
 /// alias is elsewhere by now; "merge_conflict": paths of it were changed since, named;
 /// "destination_dirty").
-Promotion roll_back_promotion(Engine& engine, const RepositoryName& repository,
-                              std::string_view id, std::string_view user,
-                              std::string_view reason);
+Promotion roll_back_promotion(Engine& engine, const RepositoryName& repository, std::string_view id,
+                              std::string_view user, std::string_view reason);
 
 }  // namespace tarn::versioning

@@ -39,7 +39,7 @@ std::string_view value_of(std::string_view name) {
       {"rightRef", "other"},    {"tag", "v1"},        {"commitId", "topic"},
       {"userId", "someone"},    {"groupId", "team"},  {"policyId", "rule"},
       {"accessKeyId", "AKIAX"}, {"uploadId", "u"},    {"partNumber", "1"},
-      {"type", "range"},        {"pull_request", "p"}};
+      {"type", "range"},        {"pull_request", "p"}, {"promotion", "00000000000000000000"}};
   const auto at = kValues.find(name);
   return at == kValues.end() ? "x" : at->second;
 }
@@ -197,6 +197,14 @@ const std::vector<Row>& rows() {
     {"listPullRequestApprovals", "", "", {{"pr:ReadPullRequest", "repository/data"}}},
     {"approvePullRequest", "", "", {{"pr:WritePullRequest", "repository/data"}}},
     {"withdrawPullRequestApproval", "", "", {{"pr:WritePullRequest", "repository/data"}}},
+    {"listPromotions", "", "", {{"fs:ReadPromotion", "repository/data"}}},
+    {"createPromotion", "", R"({"candidates":["topic"],"destination":"target"})", {{"fs:ReadPromotion", "repository/data"}, {"fs:Promote", "repository/data/branch/target"}}},
+    {"getPromotion", "", "", {{"fs:ReadPromotion", "repository/data"}}},
+    {"reportCheck", "", R"({"commit":"0000000000000000000000000000000000000000000000000000000000000000","status":"success"})", {{"fs:ReadPromotion", "repository/data"}}},
+    {"approvePromotion", "", "", {{"fs:ReadPromotion", "repository/data"}}},
+    {"rejectPromotion", "", "", {{"fs:ReadPromotion", "repository/data"}}},
+    {"cancelPromotion", "", "", {{"fs:ReadPromotion", "repository/data"}}},
+    {"rollBackPromotion", "", "", {{"fs:ReadPromotion", "repository/data"}}},
   };
   return kRows;
 }

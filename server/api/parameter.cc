@@ -70,6 +70,8 @@ std::string complaint(Parameter::Kind kind, std::string_view value) {
       return parse_part_count(value) ? "" : "must be an integer from 0 to 10000";
     case Kind::kArchive:
       return value == "tar" || value == "zip" ? "" : "must be tar or zip";
+    case Kind::kWait:
+      return parse_wait(value) ? "" : "must be 0 to 60 seconds, for example 30s";
     case Kind::kRange:
       return is_byte_ranges(value) ? "" : "must be byte ranges";
   }
@@ -116,6 +118,13 @@ std::optional<uint32_t> parse_part_count(std::string_view text) {
     return std::nullopt;
   }
   return value;
+}
+
+std::optional<std::chrono::seconds> parse_wait(std::string_view text) {
+  if (text.ends_with('s')) text.remove_suffix(1);
+  const auto seconds = parse_size(text);
+  if (!seconds || *seconds > static_cast<uint64_t>(kWaitMax.count())) return std::nullopt;
+  return std::chrono::seconds(*seconds);
 }
 
 std::optional<uint64_t> parse_size(std::string_view text) {

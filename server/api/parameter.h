@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -25,6 +26,7 @@ struct Parameter {
     kState,      ///< open, closed or all
     kPartCount,  ///< 0..10000; absent or empty = 0
     kArchive,    ///< tar or zip
+    kWait,       ///< "30" or "30s": seconds, at most kWaitMax
     kRange,      ///< the header Range: byte ranges by grammar
   };
   std::string_view name;
@@ -32,6 +34,8 @@ struct Parameter {
 };
 
 constexpr uint32_t kAmountDefault = 100;
+
+constexpr std::chrono::seconds kWaitMax{60};
 
 /// Of one route; a fixed array so that the table of routes is a constant.
 struct Parameters {
@@ -52,6 +56,8 @@ std::optional<uint32_t> parse_amount(std::string_view text);
 std::optional<uint32_t> parse_part_count(std::string_view text);
 /// As Kind::kSize; nullopt when empty or no such number.
 std::optional<uint64_t> parse_size(std::string_view text);
+/// As Kind::kWait; nullopt when empty or no such number.
+std::optional<std::chrono::seconds> parse_wait(std::string_view text);
 /// As Kind::kInstant.
 std::optional<Instant> parse_instant(std::string_view text);
 

@@ -17,6 +17,7 @@
 #include "server/api/json/object.h"
 #include "server/api/json/policy.h"
 #include "server/api/json/presigned.h"
+#include "server/api/json/promotion.h"
 #include "server/api/json/pull_request.h"
 #include "server/api/json/ref.h"
 #include "server/api/json/refs_dump.h"
@@ -68,6 +69,9 @@ constexpr Parameter kModifiedBefore{"modified_before", Kind::kInstant};
 constexpr Parameter kDiffType{"type", Kind::kDiffType};
 constexpr Parameter kStatus{"status", Kind::kState};
 constexpr Parameter kFormat{"format", Kind::kArchive};
+constexpr Parameter kOpen{"open", Kind::kBoolean};
+constexpr Parameter kSeen{"seen", Kind::kSize};
+constexpr Parameter kWait{"wait", Kind::kWait};
 constexpr Parameter kRange{"Range", Kind::kRange};
 
 template <typename... Given>
@@ -122,6 +126,7 @@ constexpr Input takes_checked_json() {
 #define TARN_UPLOAD TARN_BRANCH "/staging/pmpu/{uploadId}"
 #define TARN_USER "/auth/users/{userId}"
 #define TARN_GROUP "/auth/groups/{groupId}"
+#define TARN_PROMOTION TARN_REPO "/promotions/{promotion}"
 #define TARN_PULL TARN_REPO "/pulls/{pull_request}"
 #define TARN_RUN TARN_REPO "/actions/runs/{run_id}"
 
@@ -291,6 +296,14 @@ constexpr Route kRoutes[] = {
     {kGet, TARN_REF "/objects/archive", "archivePrefix", needs(kListObjects, on_listed_ref), archive_prefix, takes(kFormat)},
     {kPost, TARN_REF "/objects/archive", "archivePaths", needs(kReadObject, on_archived_objects), archive_paths, takes_long_json<json::parse_archive_paths>(kFormat)},
     {kPost, TARN_BRANCH "/checkout-path", "checkoutPath", needs(kListObjects, on_repository), checkout_path, takes_json<json::parse_checkout_path>()},
+    {kGet, TARN_REPO "/promotions", "listPromotions", needs(kReadPromotion, on_repository), list_promotions, takes(kAmount, kOpen)},
+    {kPost, TARN_REPO "/promotions", "createPromotion", needs(kReadPromotion, on_repository), create_promotion, takes_json<json::parse_create_promotion>()},
+    {kGet, TARN_PROMOTION, "getPromotion", needs(kReadPromotion, on_repository), get_promotion, takes(kWait, kSeen)},
+    {kPost, TARN_PROMOTION "/checks/{check}", "reportCheck", needs(kReadPromotion, on_repository), report_check, takes_json<json::parse_report_check>()},
+    {kPost, TARN_PROMOTION ":approve", "approvePromotion", needs(kReadPromotion, on_repository), approve_promotion, may_take_json<json::parse_decision>()},
+    {kPost, TARN_PROMOTION ":reject", "rejectPromotion", needs(kReadPromotion, on_repository), reject_promotion, may_take_json<json::parse_decision>()},
+    {kPost, TARN_PROMOTION ":cancel", "cancelPromotion", needs(kReadPromotion, on_repository), cancel_promotion, may_take_json<json::parse_decision>()},
+    {kPost, TARN_PROMOTION ":rollback", "rollBackPromotion", needs(kReadPromotion, on_repository), roll_back_promotion, may_take_json<json::parse_decision>()},
 };
 // clang-format on
 

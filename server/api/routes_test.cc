@@ -16,6 +16,7 @@ const std::set<std::string_view> kOwn = {"approvePullRequest",    "archivePaths"
                                          "archivePrefix",         "cancelOperation",
                                          "checkoutPath",          "getOperation",
                                          "getTagProtectionRules", "listMergeConflicts",
+ "listPromotions", "createPromotion", "getPromotion", "reportCheck", "approvePromotion", "rejectPromotion", "cancelPromotion", "rollBackPromotion",
                                          "listOperations",        "listPullRequestApprovals",
                                          "moveObjects",           "searchObjects",
                                          "setTagProtectionRules", "summariseDiff",

@@ -177,6 +177,14 @@ http::Response update_pull_request(const Context& context, Call& call);
 http::Response merge_pull_request(const Context& context, Call& call);
 http::Response list_approvals(const Context& context, Call& call);
 http::Response approve_pull_request(const Context& context, Call& call);
+http::Response list_promotions(const Context& context, Call& call);
+http::Response create_promotion(const Context& context, Call& call);
+http::Response get_promotion(const Context& context, Call& call);
+http::Response report_check(const Context& context, Call& call);
+http::Response approve_promotion(const Context& context, Call& call);
+http::Response reject_promotion(const Context& context, Call& call);
+http::Response cancel_promotion(const Context& context, Call& call);
+http::Response roll_back_promotion(const Context& context, Call& call);
 http::Response withdraw_approval(const Context& context, Call& call);
 
 // actions.cc

@@ -16,14 +16,13 @@ constexpr size_t kBytesPerPromotion = 800;
 
 std::string id_of(const Call& call) { return parse_promotion_id(call.path("promotion")); }
 
-http::Response answer(const Context& context, Call& call, int status,
-                      const Promotion& promotion) {
+http::Response answer(const Context& context, Call& call, int status, const Promotion& promotion) {
   versioning::PromotionRecord record =
       versioning::get_promotion_record(context.engine, call.repository(), promotion.id);
-  return json_response(
-      status, json::promotion_body(promotion, {.steps = std::move(record.steps),
-                                               .checks = std::move(record.checks),
-                                               .approvals = std::move(record.approvals)}));
+  return json_response(status,
+                       json::promotion_body(promotion, {.steps = std::move(record.steps),
+                                                        .checks = std::move(record.checks),
+                                                        .approvals = std::move(record.approvals)}));
 }
 
 json::Decision decision_of(const Call& call) {
@@ -56,11 +55,11 @@ http::Response create_promotion(const Context& context, Call& call) {
     return json_response(200, versioning::judge_request(context.engine, call.repository(),
                                                         given.request, call.caller.user.name));
   }
-  const versioning::CreatedPromotion made = versioning::create_promotion(
-      context.engine, call.repository(),
-      {.request = std::move(given.request),
-       .actor = call.caller.user.name,
-       .idempotency_key = std::move(given.idempotency_key)});
+  const versioning::CreatedPromotion made =
+      versioning::create_promotion(context.engine, call.repository(),
+                                   {.request = std::move(given.request),
+                                    .actor = call.caller.user.name,
+                                    .idempotency_key = std::move(given.idempotency_key)});
   return answer(context, call, made.existed ? 200 : 202, made.promotion);
 }
 
@@ -79,9 +78,9 @@ http::Response get_promotion(const Context& context, Call& call) {
   if (const auto version = parse_size(call.parameter("seen")))
     seen = from_millis(static_cast<int64_t>(*version));
   const auto wait = parse_wait(call.parameter("wait")).value_or(std::chrono::seconds{0});
-  return answer(context, call, 200,
-                versioning::wait_for_promotion(context.engine, call.repository(), id_of(call),
-                                               seen, wait));
+  return answer(
+      context, call, 200,
+      versioning::wait_for_promotion(context.engine, call.repository(), id_of(call), seen, wait));
 }
 
 http::Response report_check(const Context& context, Call& call) {

@@ -173,6 +173,12 @@ int64_t Value::integer() const {
   return node.get<int64_t>();
 }
 
+double Value::number() const {
+  const Node& node = node_of(node_);
+  if (!node.is_number()) fail("expected a number");
+  return node.get<double>();
+}
+
 int64_t Value::integer(int64_t least, int64_t most) const {
   const int64_t value = integer();
   if (value < least || value > most) fail(str_cat("must be between ", least, " and ", most));

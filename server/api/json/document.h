@@ -24,6 +24,8 @@ class Value {
   /// A whole number that fits; 1.0 is none.
   int64_t integer() const;
   int64_t integer(int64_t least, int64_t most) const;
+  /// Any number; not a text that looks like one.
+  double number() const;
   /// An object of texts, of at most kMapBytesMax in all.
   std::map<std::string, std::string> text_map() const;
   /// Arrays have at most kItemsMax elements.

@@ -27,8 +27,8 @@ CommitId commit_from(const Value& value) {
 }
 
 template <typename Enum>
-void read_word(const Value& body, std::string_view name, std::optional<Enum> (*parse)(std::string_view),
-               std::string_view words, Enum& out) {
+void read_word(const Value& body, std::string_view name,
+               std::optional<Enum> (*parse)(std::string_view), std::string_view words, Enum& out) {
   const auto given = body.find(name);
   if (!given) return;
   const auto parsed = parse(given->text());

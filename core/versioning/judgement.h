@@ -1,0 +1,45 @@
+// Candidates of a promotion, judged: who may become the champion, who wins, and on what grounds.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/experiments/evidence.h"
+#include "core/experiments/promotion.h"
+#include "core/model/repository.h"
+#include "core/versioning/engine.h"
+#include "core/versioning/gate.h"
+
+namespace tarn::versioning {
+
+/// Whose commit a promotion with this policy replaces: the policy's alias, or the one that the
+/// request names. Throws invalid_argument: the policy has another; it is no alias name.
+std::string promoted_alias(const GatePolicy& policy, const PromotionRequest& request);
+
+struct Judgement {
+  StoredGatePolicy policy;
+  Branch destination;  ///< as it was when the candidates were compared
+  std::optional<CommitId> champion;
+  std::vector<PinnedCandidate> pinned;
+  std::vector<JudgedCandidate> candidates;  ///< as `pinned`
+  std::optional<size_t> winner;             ///< best of those that did not fail
+  std::string evidence;                     ///< to_json
+};
+
+/// Looks at everything anew, but for what refs meant: `promotion.candidates`, once they are
+/// resolved, are the candidates of every later round. A branch that moved on is taken with its new
+/// head if the policy says that approvals are stale then, else with its old one. Changes nothing.
+/// Throws: not_found (policy, destination, a ref); invalid_argument (reason "no_candidates";
+/// "several_candidates" where there may be one; "method_refused"); resource_exhausted
+/// (kPromotionCandidatesMax).
+Judgement judge(Engine& engine, const Repository& repository, const Promotion& promotion,
+                const std::vector<PromotionCheck>& checks,
+                const std::vector<PromotionApproval>& approvals);
+
+/// What would come of the request now, as evidence: nothing is stored, nothing moves.
+std::string judge_request(Engine& engine, const RepositoryName& repository,
+                          const PromotionRequest& request, std::string_view user);
+
+}  // namespace tarn::versioning
