@@ -47,6 +47,11 @@ constexpr db::Query kDeleteSettings{"repositories_delete_settings",
 constexpr db::Query kDeleteSummaries{"repositories_delete_summaries",
                                      "DELETE FROM range_summaries WHERE repo_id = $1"};
 
+// The versions may go: their trigger sees that the repository is deleted.
+constexpr db::Query kDeleteGateVersions{"repositories_delete_gate_versions",
+                                        "DELETE FROM gate_policy_versions WHERE repo_id = $1"};
+constexpr db::Query kDeleteGates{"repositories_delete_gates",
+                                 "DELETE FROM gate_policies WHERE repo_id = $1"};
 constexpr db::Query kDeletePullRequests{"repositories_delete_pull_requests",
                                         "DELETE FROM pull_requests WHERE repo_id = $1"};
 
@@ -138,6 +143,8 @@ std::optional<int32_t> remove_row(db::Connection& connection, const RepositoryNa
   connection.run(kDeleteTags, {id});
   connection.run(kDeleteSettings, {id});
   connection.run(kDeletePullRequests, {id});
+  connection.run(kDeleteGateVersions, {id});
+  connection.run(kDeleteGates, {id});
   connection.run(kDeleteSummaries, {id});
   return id;
 }
