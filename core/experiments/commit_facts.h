@@ -1,0 +1,23 @@
+// What is known of one commit: its metrics from every origin, and its parameters.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/experiments/metric.h"
+#include "core/model/commit.h"
+
+namespace tarn {
+
+struct CommitFacts {
+  CommitId commit;
+  /// Several may have one name. By name and split, then origin (as the enumeration), within an
+  /// origin the newest first.
+  std::vector<Metric> metrics;
+  std::map<std::string, std::string> params;
+  /// What could not be read, and values of different origins that differ; each names its thing.
+  std::vector<std::string> warnings;
+};
+
+}  // namespace tarn
