@@ -66,7 +66,7 @@ Json approvals_json(const GateCandidate& candidate) {
   return out;
 }
 
-Json candidate_json(const JudgedCandidate& judged) {
+Json candidate_json(const RankedCandidate& judged) {
   const GateCandidate& candidate = judged.candidate;
   Json out;
   out["ref"] = candidate.ref;
@@ -109,7 +109,7 @@ std::string to_json(const Evidence& evidence) {
       champion["metrics"] = metrics_json(evidence.champion_facts->metrics);
   }
   Json candidates = Json::array();
-  for (const JudgedCandidate& judged : evidence.candidates)
+  for (const RankedCandidate& judged : evidence.candidates)
     candidates.push_back(candidate_json(judged));
   out["candidates"] = std::move(candidates);
   out["winner"] =

@@ -11,7 +11,7 @@
 namespace tarn {
 
 /// A candidate and how it was judged.
-struct JudgedCandidate {
+struct RankedCandidate {
   GateCandidate candidate;
   Verdict verdict;
   int32_t rank = 0;  ///< 1 = the winner; 0 = it failed
@@ -29,7 +29,7 @@ struct Evidence {
   std::string alias;
   std::optional<CommitId> champion;
   const CommitFacts* champion_facts = nullptr;
-  std::span<const JudgedCandidate> candidates;  ///< as they were named
+  std::span<const RankedCandidate> candidates;  ///< as they were named
   std::optional<size_t> winner;                 ///< index
 };
 constexpr std::string_view kEvidenceVersion = "tarn/v1";

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/time.h"
+
 namespace tarn {
 
 /// Who measured. Numbers are stored: add at the end.
@@ -25,6 +27,7 @@ struct Metric {
   /// Where exactly: the run's id, the metadata key, the file's path, the check's name.
   std::string source;
   std::string split{};  ///< for example "validation"; "" = none
+  Instant measured{};   ///< within an origin the newest counts
 
   /// "api", "commit-metadata", "file:<path>", "check:<name>".
   std::string origin_text() const;

@@ -29,6 +29,9 @@ constexpr db::Query kSelectAncestors{"commits_select_ancestors",
                                      "  WHERE line.depth < $3) "
                                      "SELECT " TARN_COMMIT_COLUMNS " FROM line c ORDER BY c.depth"};
 
+constexpr db::Query kSelectAll{"commits_select_all", "SELECT " TARN_COMMIT_COLUMNS R"sql(
+  FROM commits c WHERE c.repo_id = $1 AND c.commit_id = ANY ($2))sql"};
+
 constexpr db::Query kSelectByPrefix{"commits_select_by_prefix", R"sql(
   SELECT commit_id FROM commits
   WHERE repo_id = $1 AND commit_id >= $2 AND commit_id <= $3 AND encode(commit_id, 'hex') LIKE $4 || '%'
@@ -108,6 +111,28 @@ Commit Commits::get(RepositoryId repository, const CommitId& id) {
   if (auto commit = find(repository, id)) return *commit;
   throw Error(ErrorCode::kDataLoss,
               str_cat("commit ", to_text(id), ": is referred to but missing"));
+}
+
+std::map<CommitId, Commit> Commits::find_all(RepositoryId repository,
+                                             std::span<const CommitId> ids) {
+  std::map<CommitId, Commit> out;
+  std::vector<db::Bytes> missing;
+  for (const CommitId& id : ids) {
+    if (auto commit = cached({repository, id})) {
+      out.emplace(id, *std::move(commit));
+    } else {
+      missing.push_back({view_of(id)});
+    }
+  }
+  if (missing.empty()) return out;
+  const db::Rows rows =
+      pool_.run(kSelectAll, {static_cast<int32_t>(repository), missing}, db::Pool::Retry::kRead);
+  for (size_t row = 0; row < rows.size(); ++row) {
+    Commit commit = commit_from(rows, row);
+    remember(repository, commit);
+    out.emplace(commit.id, std::move(commit));
+  }
+  return out;
 }
 
 std::optional<CommitId> Commits::find_by_prefix(RepositoryId repository, std::string_view digits) {

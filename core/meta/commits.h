@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -24,6 +25,8 @@ class Commits {
   std::optional<Commit> find(RepositoryId repository, const CommitId& id);
   /// Throws data_loss when a commit that others refer to is missing.
   Commit get(RepositoryId repository, const CommitId& id);
+  /// Those of the ids that are there, by id; one round trip for all that are not in memory.
+  std::map<CommitId, Commit> find_all(RepositoryId repository, std::span<const CommitId> ids);
   /// The only commit whose hex id starts with `digits` (lower-case hex); nullopt when none or
   /// several do.
   std::optional<CommitId> find_by_prefix(RepositoryId repository, std::string_view digits);

@@ -54,8 +54,23 @@ constexpr db::Query kDeleteSettings{"repositories_delete_settings",
 constexpr db::Query kDeleteSummaries{"repositories_delete_summaries",
                                      "DELETE FROM range_summaries WHERE repo_id = $1"};
 
+// The versions may go: their trigger sees that the repository is deleted.
+constexpr db::Query kDeleteGateVersions{"repositories_delete_gate_versions",
+                                        "DELETE FROM gate_policy_versions WHERE repo_id = $1"};
+constexpr db::Query kDeleteGates{"repositories_delete_gates",
+                                 "DELETE FROM gate_policies WHERE repo_id = $1"};
 constexpr db::Query kDeletePullRequests{"repositories_delete_pull_requests",
                                         "DELETE FROM pull_requests WHERE repo_id = $1"};
+
+constexpr db::Query kDeleteRuns{"repositories_delete_runs", "DELETE FROM runs WHERE repo_id = $1"};
+constexpr db::Query kDeleteMetrics{"repositories_delete_metrics",
+                                   "DELETE FROM metrics WHERE repo_id = $1"};
+constexpr db::Query kDeleteParams{"repositories_delete_params",
+                                  "DELETE FROM params WHERE repo_id = $1"};
+constexpr db::Query kDeleteSeries{"repositories_delete_series",
+                                  "DELETE FROM series WHERE repo_id = $1"};
+constexpr db::Query kDeleteExtractions{"repositories_delete_extractions",
+                                       "DELETE FROM extractions WHERE repo_id = $1"};
 
 // Removing an empty repository. Locks in the order in which commits, branches, tags and writes take
 // theirs: the staging area (writers share it), the commit's row (new branches and tags share it),
@@ -147,6 +162,12 @@ std::optional<int32_t> remove_row(db::Connection& connection, const RepositoryNa
   connection.run(kDeleteTags, {id});
   connection.run(kDeleteSettings, {id});
   connection.run(kDeletePullRequests, {id});
+  connection.run(kDeleteGateVersions, {id});
+  connection.run(kDeleteGates, {id});
+  for (const db::Query* query :
+       {&kDeleteRuns, &kDeleteMetrics, &kDeleteParams, &kDeleteSeries, &kDeleteExtractions}) {
+    connection.run(*query, {id});
+  }
   connection.run(kDeleteSummaries, {id});
   return id;
 }

@@ -34,6 +34,8 @@ std::string_view text_of(SettingKind kind) {
       return "tag_rules";
     case SettingKind::kCollectionRules:
       return "collection_rules";
+    case SettingKind::kMetricFiles:
+      return "metric_files";
   }
   check_failed("SettingKind", __FILE__, __LINE__);
 }

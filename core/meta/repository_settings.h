@@ -17,7 +17,7 @@
 namespace tarn::meta {
 
 /// What the bytes of a document are says core/model.
-enum class SettingKind { kBranchRules, kTagRules, kCollectionRules };
+enum class SettingKind { kBranchRules, kTagRules, kCollectionRules, kMetricFiles };
 
 /// Safe from any thread.
 class RepositorySettings {

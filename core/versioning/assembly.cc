@@ -6,6 +6,7 @@
 #include "core/base/log.h"
 #include "core/meta/branches.h"
 #include "core/meta/commits.h"
+#include "core/meta/gate_policies.h"
 #include "core/meta/jobs.h"
 #include "core/meta/node_store.h"
 #include "core/meta/operations.h"
@@ -50,12 +51,26 @@ struct Assembly::Parts {
         part_lists(pool),
         jobs(pool, clock),
         pull_requests(pool),
-        engine{clock,        pool,     stores,
-               repositories, settings, branches,
-               tags,         commits,  nodes,
-               summaries,    staging,  uploads,
-               part_lists,   jobs,     pull_requests,
-               writer,       queues,   std::move(options.link_key)} {
+        gate_policies(pool),
+        engine{clock,
+               pool,
+               stores,
+               repositories,
+               settings,
+               branches,
+               tags,
+               commits,
+               nodes,
+               summaries,
+               staging,
+               uploads,
+               part_lists,
+               jobs,
+               pull_requests,
+               gate_policies,
+               writer,
+               queues,
+               std::move(options.link_key)} {
     writer.register_process();
   }
 
@@ -72,6 +87,7 @@ struct Assembly::Parts {
   meta::PartLists part_lists;
   meta::Jobs jobs;
   meta::PullRequests pull_requests;
+  meta::GatePolicies gate_policies;
   BranchQueues queues;
   Engine engine;
 };

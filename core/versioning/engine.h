@@ -15,6 +15,7 @@ class Stores;
 namespace tarn::meta {
 class Branches;
 class Commits;
+class GatePolicies;
 class Jobs;
 class NodeStore;
 class PartLists;
@@ -49,6 +50,7 @@ struct Engine {
   meta::PartLists& part_lists;
   meta::Jobs& jobs;
   meta::PullRequests& pull_requests;
+  meta::GatePolicies& gate_policies;
   meta::Writer& writer;
   BranchQueues& queues;  ///< first come, first served per branch inside this process
   /// Authenticates the tokens of handed-out physical addresses; 32 bytes.

@@ -14,16 +14,23 @@
 
 namespace tarn::versioning {
 
+/// The policy of this name, or the one that guards the destination when it is "". Throws not_found
+/// (reason "policy_not_found"); invalid_argument (reason "policy_of_another_branch").
+meta::GatePolicyVersion policy_of_promotion(Engine& engine, const Repository& repository,
+                                            const std::string& name,
+                                            const BranchName& destination);
+
 /// Whose commit a promotion with this policy replaces: the policy's alias, or the one that the
 /// request names. Throws invalid_argument: the policy has another; it is no alias name.
 std::string promoted_alias(const GatePolicy& policy, const PromotionRequest& request);
 
 struct Judgement {
-  StoredGatePolicy policy;
+  meta::GatePolicyVersion version;
+  GatePolicy policy;
   Branch destination;  ///< as it was when the candidates were compared
   std::optional<CommitId> champion;
   std::vector<PinnedCandidate> pinned;
-  std::vector<JudgedCandidate> candidates;  ///< as `pinned`
+  std::vector<RankedCandidate> candidates;  ///< as `pinned`
   std::optional<size_t> winner;             ///< best of those that did not fail
   std::string evidence;                     ///< to_json
 };

@@ -149,11 +149,11 @@ class PromotionRun {
               rows_.approvals(repository_.id, promotion_.id));
     promotion_.candidates = judgement.pinned;
     promotion_.champion = judgement.champion;
-    promotion_.policy_version = judgement.policy.version;
+    promotion_.policy_version = judgement.version.version;
     promotion_.evidence = judgement.evidence;
     if (const auto moved = unexpected(judgement)) return end(*moved);
     if (!judgement.winner) return reject(judgement);
-    const JudgedCandidate& winner = judgement.candidates[*judgement.winner];
+    const RankedCandidate& winner = judgement.candidates[*judgement.winner];
     promotion_.winner_ref = winner.candidate.ref;
     promotion_.winner = winner.candidate.facts.commit;
     fault_point("promotion.compared");
@@ -185,7 +185,7 @@ class PromotionRun {
     std::string code = "gate_failed";
     size_t shown = 0;
     bool all_missing = true;
-    for (const JudgedCandidate& judged : judgement.candidates) {
+    for (const RankedCandidate& judged : judgement.candidates) {
       all_missing = all_missing && code_of(judged.verdict) == "metric_missing";
       if (shown++ < kReasonsShownMax)
         message += str_cat(message.empty() ? "" : "\n", judged.candidate.ref, ": ",
@@ -195,11 +195,11 @@ class PromotionRun {
     return end({PromotionState::kRejected, std::move(code), std::move(message)});
   }
 
-  bool wait_for_others(const Judgement& judgement, const JudgedCandidate& winner) {
+  bool wait_for_others(const Judgement& judgement, const RankedCandidate& winner) {
     const bool checks = waits_for(winner.verdict, /*approvals=*/false);
     milliseconds delay = kPromotionRevisit;
     if (checks) {
-      const milliseconds timeout = judgement.policy.policy.checks.timeout;
+      const milliseconds timeout = judgement.policy.checks.timeout;
       const milliseconds waited = engine_.clock.now() - promotion_.created;
       if (timeout.count() > 0 && waited >= timeout) {
         return end({PromotionState::kRejected, "check_timeout",
@@ -214,7 +214,7 @@ class PromotionRun {
     return kLeave;
   }
 
-  bool merge(const Judgement& judgement, const JudgedCandidate& winner) {
+  bool merge(const Judgement& judgement, const RankedCandidate& winner) {
     promotion_.state = PromotionState::kMerging;
     promotion_.code.clear();
     promotion_.message.clear();
@@ -250,7 +250,7 @@ class PromotionRun {
                               promotion_.request.destination.str(), "'");
     request.metadata[".tarn.promotion"] = promotion_.id;
     request.metadata[".tarn.policy"] =
-        str_cat(judgement.policy.policy.name, "@", judgement.policy.version);
+        str_cat(judgement.policy.name, "@", judgement.version.version);
     request.squash = promotion_.request.method == PromotionMethod::kSquash;
     if (!promotion_.request.paths.empty()) request.paths.emplace(promotion_.request.paths);
     return request;
@@ -258,7 +258,7 @@ class PromotionRun {
 
   /// Everything that becomes true with the commit.
   void complete(db::Connection& connection, const Judgement& judgement,
-                const JudgedCandidate& winner, const Commit& made) {
+                const RankedCandidate& winner, const Commit& made) {
     Promotion done = promotion_;
     done.state = PromotionState::kPromoted;
     done.result = made.id;
@@ -311,12 +311,12 @@ class PromotionRun {
   }
 
   std::string tag_name(const Judgement& judgement, const Commit& made) const {
-    const std::string& tag_template = judgement.policy.policy.after.tag;
+    const std::string& tag_template = judgement.policy.after.tag;
     if (tag_template.empty()) return "";
     return parse_tag_name(tag_from(tag_template, {.now = engine_.clock.now(),
                                                   .commit = to_text(made.id),
                                                   .candidate = promotion_.winner_ref,
-                                                  .policy = judgement.policy.policy.name}))
+                                                  .policy = judgement.policy.name}))
         .str();
   }
 
@@ -350,7 +350,7 @@ class PromotionRun {
 
   /// Branches that lost expire, those that moved on meanwhile excepted.
   void expire_losers(db::Connection& connection, const Judgement& judgement, Instant now) {
-    const auto& lifetime = judgement.policy.policy.after.losers_expire;
+    const auto& lifetime = judgement.policy.after.losers_expire;
     if (!lifetime) return;
     for (const PinnedCandidate& candidate : judgement.pinned) {
       if (candidate.ref == promotion_.winner_ref ||

@@ -11,6 +11,7 @@
 #include "core/meta/aliases.h"
 #include "core/meta/commits.h"
 #include "core/versioning/gate_policies.h"
+#include "core/versioning/judgement.h"
 #include "core/versioning/refs.h"
 #include "core/versioning/repositories.h"
 #include "core/versioning/revert.h"
@@ -90,13 +91,13 @@ CreatedPromotion create_promotion(Engine& engine, const RepositoryName& reposito
     throw_invalid(str_cat("idempotency_key: is longer than ", kPromotionKeyBytesMax, " bytes"));
   }
   const Repository repo = writable(engine, repository);
-  const StoredGatePolicy policy =
-      policy_of_promotion(engine, repo, creation.request.policy, creation.request.destination);
+  const meta::GatePolicyVersion version = policy_of_promotion(
+      engine, repo, creation.request.policy, creation.request.destination);
   Promotion promotion;
   promotion.request = creation.request;
-  promotion.alias = promoted_alias(policy.policy, creation.request);
-  promotion.policy = policy.policy.name;
-  promotion.policy_version = policy.version;
+  promotion.alias = promoted_alias(policy_of(version), creation.request);
+  promotion.policy = version.name;
+  promotion.policy_version = version.version;
   promotion.actor = creation.actor;
   promotion.created = engine.clock.now();
   promotion.id = make_promotion_id(promotion.created);

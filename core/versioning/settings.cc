@@ -64,6 +64,13 @@ void complete(BranchRule& rule, const BranchRule& before) {
 
 }  // namespace
 
+std::string setting_etag(const Body& body) { return etag_of(body); }
+
+void update_setting(Engine& engine, const RepositoryName& repository, SettingKind kind,
+                    const SettingWrite& write, const std::string& body) {
+  update(engine, repository, kind, write, [&](const Body&) { return body; });
+}
+
 Tagged<std::vector<BranchRule>> get_branch_rules(Engine& engine, const RepositoryName& repository) {
   return get_list(engine, repository, SettingKind::kBranchRules, decode_branch_rules);
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/meta/repository_settings.h"
 #include "core/model/branch_rule.h"
 #include "core/model/collection_rules.h"
 #include "core/model/repository.h"
@@ -30,6 +31,12 @@ struct SettingWrite {
   std::optional<std::string> if_match{};
   bool force = false;  ///< also in a read-only repository
 };
+
+/// The tag of a stored document.
+std::string setting_etag(const std::optional<std::string>& body);
+/// Replaces a document that is not made from the one before.
+void update_setting(Engine& engine, const RepositoryName& repository, meta::SettingKind kind,
+                    const SettingWrite& write, const std::string& body);
 
 Tagged<std::vector<BranchRule>> get_branch_rules(Engine& engine, const RepositoryName& repository);
 /// Replaces all. A rule keeps the members it does not name from the rule that had its pattern

@@ -1,6 +1,7 @@
 #include "server/jobs/background.h"
 
 #include "core/versioning/assembly.h"
+#include "core/versioning/extraction.h"
 #include "core/versioning/import.h"
 #include "core/versioning/refs.h"
 #include "core/versioning/refs_dump.h"
@@ -16,6 +17,8 @@ constexpr std::chrono::milliseconds kRefsTaskPoll = 250ms;
 constexpr std::chrono::milliseconds kSweepInterval = 60s;
 /// How long a branch may outlive its expiry.
 constexpr std::chrono::milliseconds kExpiryPoll = 5s;
+/// How long a commit may wait for a server to read its metrics.
+constexpr std::chrono::milliseconds kExtractionPoll = 500ms;
 
 }  // namespace
 
@@ -40,6 +43,9 @@ std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& asse
   }
   start("refs", kRefsTaskPoll, [&assembly](std::stop_token stop) {
     return versioning::run_one_refs_task(assembly.engine(), stop);
+  });
+  start("extraction", kExtractionPoll, [&assembly](std::stop_token stop) {
+    return versioning::run_one_extraction(assembly.engine(), stop);
   });
   return workers;
 }

@@ -1,0 +1,23 @@
+// Which files of a repository hold metrics.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tarn {
+
+constexpr size_t kMetricGlobsMax = 100;
+
+/// Where a repository that says nothing keeps them.
+const std::vector<std::string>& default_metric_globs();
+
+/// Throws invalid_argument naming the pattern.
+void check_metric_globs(const std::vector<std::string>& globs);
+
+/// The form in the database.
+std::string encode_metric_globs(const std::vector<std::string>& globs);
+/// Throws: data_loss.
+std::vector<std::string> decode_metric_globs(std::string_view bytes);
+
+}  // namespace tarn

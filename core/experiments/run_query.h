@@ -1,0 +1,33 @@
+// Which runs are asked for, and in what order.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tarn {
+
+/// `where` conditions of one query.
+constexpr size_t kRunConditionsMax = 32;
+
+/// (metrics|params).NAME OP VALUE: a metric or parameter of the run itself. One that the run does
+/// not have satisfies nothing.
+struct RunCondition {
+  bool of_param = false;  ///< else of a metric
+  std::string name;
+  std::string op;  ///< one of > >= < <= = !=
+  std::string value;
+};
+/// Throws invalid_argument naming the condition: grammar, and a value that is no number where one
+/// is needed (every metric; > >= < <=).
+RunCondition parse_run_condition(std::string_view text);
+
+struct RunOrder {
+  std::string metric;  ///< "" = by time
+  bool descending = true;
+};
+/// "created", "-created", "metrics.NAME", "-metrics.NAME"; "" is the newest first. Throws
+/// invalid_argument.
+RunOrder parse_run_order(std::string_view text);
+
+}  // namespace tarn

@@ -1,0 +1,277 @@
+#include "core/meta/extractions.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/experiments/number.h"
+
+namespace tarn::meta {
+namespace {
+
+/// Pieces of a curve that travel with one statement.
+constexpr size_t kPiecesPerStatement = 64;
+
+constexpr db::Query kTake{"extractions_take_oldest", R"sql(
+  UPDATE extractions SET attempts = attempts + 1, lease_until = clock_timestamp() + $1 * interval '1 millisecond'
+  WHERE (repo_id, commit_id) = (
+    SELECT repo_id, commit_id FROM extractions
+    WHERE state = 'queued' AND (lease_until IS NULL OR lease_until < clock_timestamp())
+    ORDER BY queued_at LIMIT 1 FOR UPDATE SKIP LOCKED)
+  RETURNING repo_id, commit_id, attempts)sql"};
+
+constexpr db::Query kFail{"extractions_mark_failed", R"sql(
+  UPDATE extractions SET state = 'failed', warnings = ARRAY[$3], lease_until = NULL
+  WHERE repo_id = $1 AND commit_id = $2 AND state = 'queued')sql"};
+
+constexpr db::Query kSelectDone{"extractions_select_done", R"sql(
+  SELECT commit_id FROM extractions
+  WHERE repo_id = $1 AND commit_id = ANY ($2) AND state = 'done' AND rules_hash = $3)sql"};
+
+// Not for commits that are gone: what is stored for them nobody would remove.
+constexpr db::Query kInsert{"extractions_insert_row", R"sql(
+  INSERT INTO extractions (repo_id, commit_id)
+  SELECT repo_id, commit_id FROM commits WHERE repo_id = $1 AND commit_id = $2
+  ON CONFLICT DO NOTHING)sql"};
+
+constexpr db::Query kLock{"extractions_lock_row", R"sql(
+  SELECT state = 'done' AND rules_hash = $3 FROM extractions WHERE repo_id = $1 AND commit_id = $2 FOR UPDATE)sql"};
+
+constexpr db::Query kDeleteMetrics{"extractions_delete_metrics", R"sql(
+  DELETE FROM metrics WHERE repo_id = $1 AND commit_id = $2 AND origin = ANY ($3))sql"};
+constexpr db::Query kDeleteParams{"extractions_delete_params", R"sql(
+  DELETE FROM params WHERE repo_id = $1 AND commit_id = $2 AND origin = ANY ($3))sql"};
+constexpr db::Query kDeleteSeries{"extractions_delete_series",
+                                  "DELETE FROM series WHERE repo_id = $1 AND commit_id = $2"};
+
+constexpr db::Query kInsertMetrics{"extractions_insert_metrics", R"sql(
+  INSERT INTO metrics (repo_id, commit_id, name, split, origin, source, value, measured_ms)
+  SELECT $1, $2, n, s, o, f, v::double precision, t
+  FROM unnest($3::text[], $4::text[], $5::smallint[], $6::text[], $7::text[], $8::bigint[]) AS u(n, s, o, f, v, t))sql"};
+
+constexpr db::Query kInsertParams{"extractions_insert_params", R"sql(
+  INSERT INTO params (repo_id, commit_id, name, origin, source, value, number, measured_ms)
+  SELECT $1, $2, n, o, f, v, NULLIF(d, '')::double precision, t
+  FROM unnest($3::text[], $4::smallint[], $5::text[], $6::text[], $7::text[], $8::bigint[]) AS u(n, o, f, v, d, t))sql"};
+
+constexpr db::Query kInsertPieces{"extractions_insert_pieces", R"sql(
+  INSERT INTO series (repo_id, commit_id, name, split, source, piece, body)
+  SELECT $1, $2, $3, $4, $5, $6 + i - 1, b FROM unnest($7::bytea[]) WITH ORDINALITY AS u(b, i))sql"};
+
+constexpr db::Query kMarkDone{"extractions_mark_done", R"sql(
+  UPDATE extractions SET state = 'done', rules_hash = $3, warnings = $4, lease_until = NULL
+  WHERE repo_id = $1 AND commit_id = $2)sql"};
+
+constexpr db::Query kSelectMetrics{"extractions_select_metrics", R"sql(
+  SELECT commit_id, name, split, origin, source, value, measured_ms FROM metrics
+  WHERE repo_id = $1 AND commit_id = ANY ($2) AND ($3::text[] IS NULL OR name = ANY ($3))
+  ORDER BY commit_id, name, split, origin, measured_ms DESC, source)sql"};
+
+// The last one of a name counts: the first origin, of that the newest.
+constexpr db::Query kSelectParams{"extractions_select_params", R"sql(
+  SELECT commit_id, name, value FROM params WHERE repo_id = $1 AND commit_id = ANY ($2)
+  ORDER BY commit_id, name, origin DESC, measured_ms, source DESC)sql"};
+
+constexpr db::Query kSelectWarnings{"extractions_select_warnings", R"sql(
+  SELECT commit_id, warnings FROM extractions
+  WHERE repo_id = $1 AND commit_id = ANY ($2) AND warnings <> '{}')sql"};
+
+constexpr db::Query kSelectSource{"extractions_select_source", R"sql(
+  SELECT s.source FROM series s
+    LEFT JOIN metrics m ON m.repo_id = s.repo_id AND m.commit_id = s.commit_id AND m.name = s.name AND m.split = s.split
+      AND m.origin = $5 AND m.source = s.source
+  WHERE s.repo_id = $1 AND s.commit_id = $2 AND s.name = $3 AND s.split = $4 AND s.piece = 0
+  ORDER BY m.measured_ms DESC NULLS LAST, s.source LIMIT 1)sql"};
+
+constexpr db::Query kSelectPieces{"extractions_select_pieces", R"sql(
+  SELECT piece, body FROM series
+  WHERE repo_id = $1 AND commit_id = $2 AND name = $3 AND split = $4 AND source = $5 AND piece >= $6
+  ORDER BY piece LIMIT $7)sql"};
+
+const std::vector<int16_t> kReadOrigins = {static_cast<int16_t>(MetricOrigin::kCommitMetadata),
+                                           static_cast<int16_t>(MetricOrigin::kFile)};
+
+std::vector<db::Bytes> bytes_of(std::span<const CommitId> commits) {
+  std::vector<db::Bytes> out;
+  for (const CommitId& commit : commits) out.push_back({view_of(commit)});
+  return out;
+}
+
+void insert_metrics(db::Connection& connection, int32_t repo, const CommitId& commit,
+                    const std::vector<Metric>& metrics) {
+  std::vector<std::string> names, splits, sources, values;
+  std::vector<int16_t> origins;
+  std::vector<int64_t> times;
+  for (const Metric& m : metrics) {
+    names.push_back(m.name);
+    splits.push_back(m.split);
+    origins.push_back(static_cast<int16_t>(m.origin));
+    sources.push_back(m.source);
+    values.push_back(to_text(m.value));
+    times.push_back(to_millis(m.measured));
+  }
+  connection.run(kInsertMetrics, {repo, db::Bytes{view_of(commit)}, names, splits, origins, sources,
+                                  values, times});
+}
+
+void insert_params(db::Connection& connection, int32_t repo, const CommitId& commit,
+                   const std::vector<MeasuredParam>& params) {
+  std::vector<std::string> names, sources, values, numbers;
+  std::vector<int16_t> origins;
+  std::vector<int64_t> times;
+  for (const MeasuredParam& p : params) {
+    const auto number = parse_number(p.value);
+    names.push_back(p.name);
+    origins.push_back(static_cast<int16_t>(p.origin));
+    sources.push_back(p.source);
+    values.push_back(p.value);
+    numbers.push_back(number ? to_text(*number) : std::string());
+    times.push_back(to_millis(p.measured));
+  }
+  connection.run(kInsertParams, {repo, db::Bytes{view_of(commit)}, names, origins, sources, values,
+                                 numbers, times});
+}
+
+void insert_series(db::Connection& connection, int32_t repo, const CommitId& commit,
+                   const MeasuredSeries& given) {
+  const std::vector<Point>& points = given.series.points;
+  constexpr size_t kPointsPerStatement = kPointsPerPiece * kPiecesPerStatement;
+  for (size_t start = 0; start < points.size(); start += kPointsPerStatement) {
+    const size_t end = std::min(start + kPointsPerStatement, points.size());
+    std::vector<std::string> pieces;
+    for (size_t at = start; at < end; at += kPointsPerPiece) {
+      pieces.push_back(encode_points(points.data() + at, std::min(kPointsPerPiece, end - at)));
+    }
+    std::vector<db::Bytes> bodies;
+    for (const std::string& piece : pieces) bodies.push_back({piece});
+    connection.run(kInsertPieces,
+                   {repo, db::Bytes{view_of(commit)}, given.series.name, given.series.split,
+                    given.source, static_cast<int32_t>(start / kPointsPerPiece), bodies});
+  }
+}
+
+}  // namespace
+
+std::optional<QueuedExtraction> Extractions::take(std::chrono::milliseconds ttl) {
+  const db::Rows rows =
+      pool_.run(kTake, {static_cast<int64_t>(ttl.count())}, db::Pool::Retry::kWrite);
+  if (rows.empty()) return std::nullopt;
+  return QueuedExtraction{static_cast<RepositoryId>(rows.integer(0, 0)),
+                          commit_id_from_bytes(rows.bytes(0, 1)),
+                          static_cast<int>(rows.integer(0, 2))};
+}
+
+void Extractions::fail(const QueuedExtraction& extraction, std::string_view why) {
+  pool_.run(
+      kFail,
+      {static_cast<int32_t>(extraction.repository), db::Bytes{view_of(extraction.commit)}, why},
+      db::Pool::Retry::kWrite);
+}
+
+std::set<CommitId> Extractions::done(RepositoryId repository, std::span<const CommitId> commits,
+                                     std::string_view rules_hash) {
+  const db::Rows rows = pool_.run(
+      kSelectDone, {static_cast<int32_t>(repository), bytes_of(commits), db::Bytes{rules_hash}},
+      db::Pool::Retry::kRead);
+  std::set<CommitId> out;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    out.insert(commit_id_from_bytes(rows.bytes(row, 0)));
+  }
+  return out;
+}
+
+bool Extractions::store(RepositoryId repository, const CommitId& commit,
+                        std::string_view rules_hash, const Measurements& read) {
+  const int32_t repo = static_cast<int32_t>(repository);
+  const db::Bytes id{view_of(commit)};
+  return pool_.transaction([&](db::Connection& connection) {
+    connection.run(kInsert, {repo, id});
+    const db::Rows state = connection.run(kLock, {repo, id, db::Bytes{rules_hash}});
+    if (state.empty() || state.boolean(0, 0)) return false;
+    connection.run(kDeleteMetrics, {repo, id, kReadOrigins});
+    connection.run(kDeleteParams, {repo, id, kReadOrigins});
+    connection.run(kDeleteSeries, {repo, id});
+    if (!read.metrics.empty()) insert_metrics(connection, repo, commit, read.metrics);
+    if (!read.params.empty()) insert_params(connection, repo, commit, read.params);
+    for (const MeasuredSeries& series : read.series) {
+      insert_series(connection, repo, commit, series);
+    }
+    connection.run(kMarkDone, {repo, id, db::Bytes{rules_hash}, read.warnings});
+    return true;
+  });
+}
+
+std::vector<CommitFacts> Extractions::facts(RepositoryId repository,
+                                            std::span<const CommitId> commits,
+                                            std::span<const std::string> names) {
+  const int32_t repo = static_cast<int32_t>(repository);
+  const std::vector<db::Bytes> ids = bytes_of(commits);
+  std::optional<std::vector<std::string>> wanted;
+  if (!names.empty()) wanted.emplace(names.begin(), names.end());
+  std::map<CommitId, CommitFacts> by_commit;
+  const auto facts_at = [&](const db::Rows& rows, size_t row) -> CommitFacts& {
+    return by_commit[commit_id_from_bytes(rows.bytes(row, 0))];
+  };
+  const db::Rows metrics = pool_.run(kSelectMetrics, {repo, ids, wanted}, db::Pool::Retry::kRead);
+  for (size_t row = 0; row < metrics.size(); ++row) {
+    facts_at(metrics, row)
+        .metrics.push_back({std::string(metrics.text(row, 1)), metrics.real(row, 5),
+                            static_cast<MetricOrigin>(metrics.integer(row, 3)),
+                            std::string(metrics.text(row, 4)), std::string(metrics.text(row, 2)),
+                            from_millis(metrics.integer(row, 6))});
+  }
+  const db::Rows params = pool_.run(kSelectParams, {repo, ids}, db::Pool::Retry::kRead);
+  for (size_t row = 0; row < params.size(); ++row) {
+    facts_at(params, row)
+        .params.insert_or_assign(std::string(params.text(row, 1)),
+                                 std::string(params.text(row, 2)));
+  }
+  const db::Rows warnings = pool_.run(kSelectWarnings, {repo, ids}, db::Pool::Retry::kRead);
+  for (size_t row = 0; row < warnings.size(); ++row) {
+    facts_at(warnings, row).warnings = warnings.strings(row, 1);
+  }
+  std::vector<CommitFacts> out;
+  for (const CommitId& commit : commits) {
+    out.push_back(by_commit[commit]);
+    out.back().commit = commit;
+  }
+  return out;
+}
+
+Page<SeriesPoint> Extractions::series(RepositoryId repository, const CommitId& commit,
+                                      std::string_view name, std::string_view split,
+                                      std::string_view source, size_t start, uint32_t limit) {
+  const int32_t repo = static_cast<int32_t>(repository);
+  const db::Bytes id{view_of(commit)};
+  std::string from(source);
+  if (from.empty()) {
+    const db::Rows newest =
+        pool_.run(kSelectSource, {repo, id, name, split, static_cast<int16_t>(MetricOrigin::kFile)},
+                  db::Pool::Retry::kRead);
+    if (newest.empty()) return {};
+    from = newest.text(0, 0);
+  }
+  const size_t first_piece = start / kPointsPerPiece;
+  const size_t pieces = (start + limit) / kPointsPerPiece - first_piece + 1;
+  const db::Rows rows = pool_.run(kSelectPieces,
+                                  {repo, id, name, split, from, static_cast<int32_t>(first_piece),
+                                   static_cast<int64_t>(pieces)},
+                                  db::Pool::Retry::kRead);
+  Page<SeriesPoint> page;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    size_t index = static_cast<size_t>(rows.integer(row, 0)) * kPointsPerPiece;
+    for (const Point& point : decode_points(rows.bytes(row, 1))) {
+      if (index >= start) {
+        if (page.items.size() == limit) {
+          page.has_more = true;
+          page.next = std::to_string(index);
+          return page;
+        }
+        page.items.push_back({index, point});
+      }
+      ++index;
+    }
+  }
+  return page;
+}
+
+}  // namespace tarn::meta

@@ -1,0 +1,84 @@
+// Rows of gate policies: every version that was ever set, and which one holds.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/base/time.h"
+#include "core/db/pool.h"
+#include "core/model/names.h"
+#include "core/model/page.h"
+
+namespace tarn::meta {
+
+struct GatePolicyVersion {
+  std::string name;
+  int64_t version = 0;  ///< from 1
+  /// nullopt: this version removed the policy.
+  struct Body {
+    BranchName destination;
+    std::string document;
+    std::string digest;  ///< SHA-256 of the document, 32 bytes
+  };
+  std::optional<Body> body{};
+  std::string author;  ///< name of the user
+  Instant at{};
+};
+
+/// Safe from any thread.
+class GatePolicies {
+ public:
+  explicit GatePolicies(db::Pool& pool) : pool_(pool) {}
+
+  struct Setting {
+    std::string name;
+    BranchName destination;
+    std::string alias{};  ///< "" = none
+    std::string document;
+    std::string digest;
+    std::string author;
+    Instant at{};
+    std::optional<int64_t> expected{};  ///< the version it must have; 0 = none holds
+  };
+  enum class Outcome {
+    kDone,
+    kUnchanged,  ///< it holds with this document already
+    kRepositoryGone,
+    kBranchGone,        ///< there is no such destination
+    kDestinationTaken,  ///< another policy guards it
+    kAliasTaken,        ///< another policy names it
+    kMoved,             ///< the version is not the expected one
+    kAbsent,            ///< removing: none holds
+  };
+  struct Result {
+    Outcome outcome = Outcome::kDone;
+    int64_t version = 0;  ///< that holds now
+    std::string other{};  ///< the policy that has the destination or the alias
+  };
+  /// One change of a repository's settings at a time, over all servers. Its settings' version grows
+  /// and branches know their gate in the same transaction.
+  Result set(RepositoryId repository, const Setting& setting);
+  Result remove(RepositoryId repository, std::string_view name, std::string_view author, Instant at,
+                std::optional<int64_t> expected);
+
+  /// The version that holds; nullopt: none does.
+  std::optional<GatePolicyVersion> find(RepositoryId repository, std::string_view name);
+  std::optional<GatePolicyVersion> find_version(RepositoryId repository, std::string_view name,
+                                                int64_t version);
+  /// The policy that guards the branch.
+  std::optional<GatePolicyVersion> find_by_destination(RepositoryId repository,
+                                                       const BranchName& destination);
+  /// Those that hold, by name.
+  Page<GatePolicyVersion> list(RepositoryId repository, std::string_view prefix,
+                               std::string_view after, uint32_t limit);
+  /// All versions of one, the newest first; `before` 0 = from the newest.
+  Page<GatePolicyVersion> versions(RepositoryId repository, std::string_view name, int64_t before,
+                                   uint32_t limit);
+
+ private:
+  db::Pool& pool_;
+};
+
+}  // namespace tarn::meta

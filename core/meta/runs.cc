@@ -1,0 +1,267 @@
+#include "core/meta/runs.h"
+
+#include <map>
+
+#include "core/experiments/metric.h"
+#include "core/experiments/number.h"
+
+namespace tarn::meta {
+namespace {
+
+constexpr int16_t kApiOrigin = static_cast<int16_t>(MetricOrigin::kApi);
+
+#define TARN_RUN_COLUMNS                                                              \
+  "r.run_id, r.experiment, r.commit_id, r.branch, r.artifacts, r.git_sha, r.ci_url, " \
+  "r.source_user, "                                                                   \
+  "r.owner, r.created_ms FROM runs r "
+
+constexpr db::Query kInsert{"runs_insert_row", R"sql(
+  INSERT INTO runs (repo_id, run_id, experiment, commit_id, branch, artifacts, git_sha, ci_url, source_user, owner,
+    created_ms, idempotency_key, request_hash)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+  ON CONFLICT (repo_id, experiment, owner, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING)sql"};
+
+constexpr db::Query kSelectByKey{"runs_select_by_key", R"sql(
+  SELECT run_id, request_hash FROM runs
+  WHERE repo_id = $1 AND experiment = $2 AND owner = $3 AND idempotency_key = $4)sql"};
+
+constexpr db::Query kInsertMetrics{"runs_insert_metrics", R"sql(
+  INSERT INTO metrics (repo_id, commit_id, name, split, origin, source, value, measured_ms)
+  SELECT $1, $2, n, s, $3, $4, v::double precision, $5 FROM unnest($6::text[], $7::text[], $8::text[]) AS u(n, s, v))sql"};
+
+constexpr db::Query kInsertParams{"runs_insert_params", R"sql(
+  INSERT INTO params (repo_id, commit_id, name, origin, source, value, number, measured_ms)
+  SELECT $1, $2, n, $3, $4, v, NULLIF(d, '')::double precision, $5
+  FROM unnest($6::text[], $7::text[], $8::text[]) AS u(n, v, d))sql"};
+
+constexpr db::Query kSelect{"runs_select_by_id",
+                            "SELECT " TARN_RUN_COLUMNS "WHERE r.repo_id = $1 AND r.run_id = $2"};
+
+// $1 repository, $2 experiment, $3 branches, $4 git sha, $5..$7 conditions on metrics, $8..$11 on
+// parameters.
+#define TARN_RUN_FILTER                                                                          \
+  "r.repo_id = $1 AND ($2 = '' OR r.experiment = $2) AND ($3::text[] IS NULL OR r.branch = ANY " \
+  "($3)) "                                                                                       \
+  "AND ($4 = '' OR r.git_sha = $4) "                                                             \
+  "AND NOT EXISTS (SELECT 1 FROM unnest($5::text[], $6::text[], $7::text[]) AS c(name, op, "     \
+  "number) "                                                                                     \
+  "  WHERE NOT EXISTS (SELECT 1 FROM metrics m WHERE m.repo_id = r.repo_id AND m.commit_id = "   \
+  "r.commit_id "                                                                                 \
+  "    AND m.name = c.name AND m.split = '' AND m.origin = 0 AND m.source = r.run_id "           \
+  "    AND number_satisfies(m.value, c.op, c.number::double precision))) "                       \
+  "AND NOT EXISTS (SELECT 1 FROM unnest($8::text[], $9::text[], $10::text[], $11::text[]) "      \
+  "    AS c(name, op, value, number) "                                                           \
+  "  WHERE NOT EXISTS (SELECT 1 FROM params p WHERE p.repo_id = r.repo_id AND p.commit_id = "    \
+  "r.commit_id "                                                                                 \
+  "    AND p.name = c.name AND p.origin = 0 AND p.source = r.run_id "                            \
+  "    AND CASE WHEN p.number IS NOT NULL AND c.number <> '' "                                   \
+  "          THEN number_satisfies(p.number, c.op, c.number::double precision) "                 \
+  "        WHEN c.op = '=' THEN p.value = c.value WHEN c.op = '!=' THEN p.value <> c.value "     \
+  "        ELSE false END))"
+
+constexpr db::Query kSelectNewest{"runs_select_newest",
+                                  "SELECT " TARN_RUN_COLUMNS "WHERE " TARN_RUN_FILTER R"sql(
+  AND r.run_id > $12 ORDER BY r.run_id LIMIT $13)sql"};
+
+constexpr db::Query kSelectOldest{"runs_select_oldest",
+                                  "SELECT " TARN_RUN_COLUMNS "WHERE " TARN_RUN_FILTER R"sql(
+  AND ($12 = '' OR r.run_id < $12) ORDER BY r.run_id DESC LIMIT $13)sql"};
+
+// $14 the metric, $15 its sign. Where the page before ended is read from that run, which never
+// changes.
+constexpr db::Query kSelectByMetric{"runs_select_by_metric", R"sql(
+  WITH keyed AS (
+    SELECT r.run_id AS id, (
+      SELECT $15::int * NULLIF(m.value, 'NaN') FROM metrics m
+      WHERE m.repo_id = r.repo_id AND m.commit_id = r.commit_id AND m.name = $14 AND m.split = '' AND m.origin = 0
+        AND m.source = r.run_id) AS key
+    FROM runs r WHERE )sql" TARN_RUN_FILTER R"sql(),
+  last AS (
+    SELECT (
+      SELECT $15::int * NULLIF(m.value, 'NaN') FROM metrics m
+      WHERE m.repo_id = r.repo_id AND m.commit_id = r.commit_id AND m.name = $14 AND m.split = '' AND m.origin = 0
+        AND m.source = r.run_id) AS key
+    FROM runs r WHERE r.repo_id = $1 AND r.run_id = $12),
+  chosen AS (
+    SELECT k.id, k.key FROM keyed k
+    WHERE $12 = '' OR (
+      SELECT CASE WHEN l.key IS NULL THEN k.key IS NULL AND k.id > $12
+                  ELSE k.key IS NULL OR (k.key, k.id) > (l.key, $12) END FROM last l)
+    ORDER BY k.key NULLS LAST, k.id LIMIT $13)
+  SELECT r.run_id, r.experiment, r.commit_id, r.branch, r.artifacts, r.git_sha, r.ci_url, r.source_user, r.owner,
+    r.created_ms
+  FROM chosen c JOIN runs r ON r.repo_id = $1 AND r.run_id = c.id
+  ORDER BY c.key NULLS LAST, c.id)sql"};
+
+constexpr db::Query kSelectBranches{"runs_select_branches", R"sql(
+  SELECT DISTINCT branch FROM runs
+  WHERE repo_id = $1 AND branch >= $2 AND starts_with(branch, $2) AND branch <> '' ORDER BY branch LIMIT $3)sql"};
+
+constexpr db::Query kSelectMetrics{"runs_select_metrics", R"sql(
+  SELECT source, name, split, value FROM metrics
+  WHERE repo_id = $1 AND commit_id = ANY ($2) AND origin = $3 AND source = ANY ($4)
+  ORDER BY source, name, split)sql"};
+
+constexpr db::Query kSelectParams{"runs_select_params", R"sql(
+  SELECT source, name, value FROM params
+  WHERE repo_id = $1 AND commit_id = ANY ($2) AND origin = $3 AND source = ANY ($4))sql"};
+
+Run run_from(const db::Rows& rows, size_t row) {
+  Run run;
+  run.id = rows.text(row, 0);
+  run.experiment = rows.text(row, 1);
+  run.commit = commit_id_from_bytes(rows.bytes(row, 2));
+  run.branch = rows.text(row, 3);
+  run.artifacts = rows.strings(row, 4);
+  run.source.git_sha = rows.text(row, 5);
+  run.source.ci_url = rows.text(row, 6);
+  run.source.user = rows.text(row, 7);
+  run.owner = rows.text(row, 8);
+  run.created = from_millis(rows.integer(row, 9));
+  return run;
+}
+
+std::string number_text(std::string_view text) {
+  const auto number = parse_number(text);
+  return number ? to_text(*number) : std::string();
+}
+
+void insert_metrics(db::Connection& connection, int32_t repo, const Run& run) {
+  std::vector<std::string> names;
+  std::vector<std::string> splits;
+  std::vector<std::string> values;
+  for (const RunMetric& metric : run.metrics) {
+    names.push_back(metric.name);
+    splits.push_back(metric.split);
+    values.push_back(to_text(metric.value));
+  }
+  connection.run(kInsertMetrics, {repo, db::Bytes{view_of(run.commit)}, kApiOrigin, run.id,
+                                  to_millis(run.created), names, splits, values});
+}
+
+void insert_params(db::Connection& connection, int32_t repo, const Run& run) {
+  std::vector<std::string> names;
+  std::vector<std::string> values;
+  std::vector<std::string> numbers;
+  for (const auto& [name, value] : run.params) {
+    names.push_back(name);
+    values.push_back(value);
+    numbers.push_back(number_text(value));
+  }
+  connection.run(kInsertParams, {repo, db::Bytes{view_of(run.commit)}, kApiOrigin, run.id,
+                                 to_millis(run.created), names, values, numbers});
+}
+
+}  // namespace
+
+Runs::Creation Runs::create(RepositoryId repository, const Run& run, const RunRequestKey& request) {
+  const int32_t repo = static_cast<int32_t>(repository);
+  return pool_.transaction([&](db::Connection& connection) -> Creation {
+    const bool made =
+        connection
+            .run(kInsert, {repo, run.id, run.experiment, db::Bytes{view_of(run.commit)}, run.branch,
+                           run.artifacts, run.source.git_sha, run.source.ci_url, run.source.user,
+                           run.owner, to_millis(run.created), request.key, db::Bytes{request.hash}})
+            .affected() == 1;
+    if (!made) {
+      const db::Rows known =
+          connection.run(kSelectByKey, {repo, run.experiment, run.owner, request.key.value_or("")});
+      if (known.empty()) throw Error(ErrorCode::kUnavailable, "recording a run: try again");
+      const bool same = known.bytes(0, 1) == request.hash;
+      return {same ? Outcome::kKnown : Outcome::kOther, std::string(known.text(0, 0))};
+    }
+    if (!run.metrics.empty()) insert_metrics(connection, repo, run);
+    if (!run.params.empty()) insert_params(connection, repo, run);
+    return {Outcome::kMade, run.id};
+  });
+}
+
+std::optional<Run> Runs::find(RepositoryId repository, std::string_view id) {
+  const db::Rows rows =
+      pool_.run(kSelect, {static_cast<int32_t>(repository), id}, db::Pool::Retry::kRead);
+  if (rows.empty()) return std::nullopt;
+  std::vector<Run> found{run_from(rows, 0)};
+  add_details(repository, found);
+  return std::move(found.front());
+}
+
+Page<Run> Runs::list(RepositoryId repository, const RunFilter& filter, const RunOrder& order,
+                     std::string_view after, uint32_t limit) {
+  std::vector<std::string> metric_names, metric_ops, metric_numbers;
+  std::vector<std::string> param_names, param_ops, param_values, param_numbers;
+  for (const RunCondition& condition : filter.where) {
+    if (condition.of_param) {
+      param_names.push_back(condition.name);
+      param_ops.push_back(condition.op);
+      param_values.push_back(condition.value);
+      param_numbers.push_back(number_text(condition.value));
+    } else {
+      metric_names.push_back(condition.name);
+      metric_ops.push_back(condition.op);
+      metric_numbers.push_back(number_text(condition.value));
+    }
+  }
+  const int32_t repo = static_cast<int32_t>(repository);
+  const int64_t rows_max = static_cast<int64_t>(limit) + 1;
+  const auto run = [&] {
+    if (order.metric.empty()) {
+      return pool_.run(
+          order.descending ? kSelectNewest : kSelectOldest,
+          {repo, filter.experiment, filter.branches, filter.git_sha, metric_names, metric_ops,
+           metric_numbers, param_names, param_ops, param_values, param_numbers, after, rows_max},
+          db::Pool::Retry::kRead);
+    }
+    const int32_t sign = order.descending ? -1 : 1;
+    return pool_.run(kSelectByMetric,
+                     {repo, filter.experiment, filter.branches, filter.git_sha, metric_names,
+                      metric_ops, metric_numbers, param_names, param_ops, param_values,
+                      param_numbers, after, rows_max, order.metric, sign},
+                     db::Pool::Retry::kRead);
+  };
+  const db::Rows rows = run();
+  Page<Run> page;
+  page.has_more = rows.size() > limit;
+  for (size_t row = 0; row < rows.size() && row < limit; ++row)
+    page.items.push_back(run_from(rows, row));
+  if (page.has_more) page.next = page.items.back().id;
+  add_details(repository, page.items);
+  return page;
+}
+
+std::vector<std::string> Runs::branches(RepositoryId repository, std::string_view prefix,
+                                        uint32_t limit) {
+  const db::Rows rows = pool_.run(
+      kSelectBranches, {static_cast<int32_t>(repository), prefix, static_cast<int64_t>(limit)},
+      db::Pool::Retry::kRead);
+  std::vector<std::string> out;
+  for (size_t row = 0; row < rows.size(); ++row) out.emplace_back(rows.text(row, 0));
+  return out;
+}
+
+void Runs::add_details(RepositoryId repository, std::vector<Run>& runs) {
+  if (runs.empty()) return;
+  std::map<std::string, Run*, std::less<>> by_id;
+  std::vector<db::Bytes> commits;
+  std::vector<std::string> ids;
+  for (Run& run : runs) {
+    by_id[run.id] = &run;
+    commits.push_back({view_of(run.commit)});
+    ids.push_back(run.id);
+  }
+  const int32_t repo = static_cast<int32_t>(repository);
+  const db::Rows metrics =
+      pool_.run(kSelectMetrics, {repo, commits, kApiOrigin, ids}, db::Pool::Retry::kRead);
+  for (size_t row = 0; row < metrics.size(); ++row) {
+    by_id.find(metrics.text(row, 0))
+        ->second->metrics.push_back({std::string(metrics.text(row, 1)), metrics.real(row, 3),
+                                     std::string(metrics.text(row, 2))});
+  }
+  const db::Rows params =
+      pool_.run(kSelectParams, {repo, commits, kApiOrigin, ids}, db::Pool::Retry::kRead);
+  for (size_t row = 0; row < params.size(); ++row) {
+    by_id.find(params.text(row, 0))
+        ->second->params.emplace(params.text(row, 1), params.text(row, 2));
+  }
+}
+
+}  // namespace tarn::meta

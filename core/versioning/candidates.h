@@ -1,0 +1,36 @@
+// Candidates as people name them: globs of branches, and refs.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/model/commit.h"
+#include "core/model/repository.h"
+#include "core/versioning/engine.h"
+
+namespace tarn::versioning {
+
+/// What a ref meant at one moment.
+struct NamedCommit {
+  std::string ref;       ///< of a glob the branch's name
+  std::string branch{};  ///< "" = the ref names no branch
+  Commit commit;
+};
+
+/// Branches that one glob is compared with.
+constexpr size_t kCandidateBranchesSeenMax = 200'000;
+
+/// A word with one of *?[{ is a glob of branches (hidden ones only when it begins without a glob
+/// character), any other a ref; each ref once, in the order of the words, the branches of a glob by
+/// name. Throws: invalid_argument (a bad glob or ref; reason "too_many_candidates": more than
+/// `most`), not_found (a ref, or a glob that matches nothing: reason "candidate_not_found").
+std::vector<NamedCommit> find_candidates(Engine& engine, const Repository& repository,
+                                         std::span<const std::string> words, size_t most);
+
+/// What one ref means. Throws as resolve_commit.
+NamedCommit find_candidate(Engine& engine, const Repository& repository, const std::string& ref);
+
+}  // namespace tarn::versioning

@@ -1,0 +1,71 @@
+// What commits measure: reading it from their metadata and files, and asking for it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/experiments/commit_facts.h"
+#include "core/meta/extractions.h"
+#include "core/model/repository.h"
+#include "core/versioning/engine.h"
+#include "core/versioning/settings.h"
+
+namespace tarn::versioning {
+
+// What is read of one commit at most; what is past it is left out with a warning.
+constexpr uint64_t kMetricFileBytesMax = 256ull * 1024 * 1024;    ///< of one file
+constexpr uint64_t kMetricFilesBytesMax = 1024ull * 1024 * 1024;  ///< of all files
+constexpr size_t kMetricFilesMax = 1000;
+constexpr uint64_t kMetricPathsSeenMax = 1'000'000;  ///< paths compared with the globs
+constexpr size_t kCommitMetricsMax = 10'000;
+constexpr size_t kCommitPointsMax = 4'000'000;
+constexpr size_t kCommitWarningsMax = 100;
+
+/// Commits of one question.
+constexpr size_t kFactsCommitsMax = 1000;
+
+/// Reading one commit is tried this often before it waits for somebody to ask.
+constexpr int kExtractionAttemptsMax = 3;
+
+struct FactsWanted {
+  std::vector<std::string> names{};        ///< of metrics; empty = all
+  std::vector<std::string> extra_globs{};  ///< files to read beside those of the repository
+  std::vector<std::string> bare_names{};   ///< metadata keys without "metric." that are metrics
+};
+
+/// What is known of the commits, which exist, one answer each in that order. A commit that the
+/// background has not read yet is read here, so that the answer never depends on how far that is.
+/// Throws: invalid_argument (more than kFactsCommitsMax, a bad glob), unavailable (store).
+std::vector<CommitFacts> commit_facts(Engine& engine, RepositoryId repository,
+                                      std::span<const CommitId> commits,
+                                      const FactsWanted& wanted = {});
+/// Of one commit.
+CommitFacts extract_now(Engine& engine, RepositoryId repository, const CommitId& commit,
+                        const FactsWanted& wanted = {});
+/// Of what a ref means now. Throws as resolve_commit.
+CommitFacts ref_facts(Engine& engine, const RepositoryName& repository, std::string_view ref,
+                      const FactsWanted& wanted = {});
+
+/// Points of the curve of one metric of a commit, from number `start` on, as far as files hold
+/// more than one point. `source`: the file, "" = the newest. Throws as ref_facts, and not_found
+/// (reason "series_not_found").
+Page<meta::SeriesPoint> metric_series(Engine& engine, const RepositoryName& repository,
+                                      std::string_view ref, std::string_view name,
+                                      std::string_view split, std::string_view source, size_t start,
+                                      uint32_t limit);
+
+/// Globs of the files that hold metrics; the default unless set.
+Tagged<std::vector<std::string>> get_metric_globs(Engine& engine, const RepositoryName& repository);
+/// Commits are read anew when they are next asked for. Throws: invalid_argument, as set_tag_rules.
+void set_metric_globs(Engine& engine, const RepositoryName& repository,
+                      const std::vector<std::string>& globs, const SettingWrite& write);
+
+/// Reads one queued commit, if any; called by server/jobs. Returns whether it did any work. Of
+/// several who read one commit one stores what it found.
+bool run_one_extraction(Engine& engine, std::stop_token stop);
+
+}  // namespace tarn::versioning

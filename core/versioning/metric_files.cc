@@ -1,0 +1,198 @@
+#include "core/versioning/metric_files.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "core/base/error.h"
+#include "core/base/glob.h"
+#include "core/base/str_cat.h"
+#include "core/experiments/byte_source.h"
+#include "core/experiments/file_facts.h"
+#include "core/experiments/metric_file.h"
+#include "core/experiments/number.h"
+#include "core/experiments/part_files.h"
+#include "core/meta/node_store.h"
+#include "core/tree/cursor.h"
+#include "core/versioning/extraction.h"
+#include "core/versioning/objects.h"
+
+namespace tarn::versioning {
+namespace {
+
+constexpr std::string_view kMetricPrefix = "metric.";
+constexpr std::string_view kParamPrefix = "param.";
+constexpr size_t kValueShownMax = 60;
+
+using Files = std::map<std::string, Entry>;
+
+void warn(Measurements& into, std::string text) {
+  if (into.warnings.size() < kCommitWarningsMax) {
+    into.warnings.push_back(std::move(text));
+  } else if (into.warnings.size() == kCommitWarningsMax) {
+    into.warnings.push_back("there are more warnings");
+  }
+}
+
+/// The value of a metadata key as a metric.
+void add_metadata_metric(const Commit& commit, std::string_view name, const std::string& key,
+                         std::string_view value, Measurements& into) {
+  const auto number = parse_number(value);
+  if (number) {
+    into.metrics.push_back(
+        {std::string(name), *number, MetricOrigin::kCommitMetadata, key, "", commit.created});
+  } else {
+    std::string shown(value.substr(0, kValueShownMax));
+    if (shown.size() < value.size()) shown = "its value";  // not cut inside a character
+    warn(into, str_cat("commit metadata \"", key, "\": ", shown, " is no number"));
+  }
+}
+
+/// Matching files by path. Every pattern begins with a text of its own, below which alone is
+/// looked.
+Files find_files(Engine& engine, const Commit& commit, const std::vector<std::string>& globs,
+                 const std::vector<std::string>& known, Measurements& into) {
+  Files files;
+  uint64_t seen = 0;
+  const std::vector<Glob> excluded(known.begin(), known.end());
+  for (const std::string& pattern : globs) {
+    const Glob glob(pattern);
+    tree::Cursor cursor(engine.nodes, commit.root);
+    for (cursor.seek(glob.prefix()); cursor.valid() && cursor.key().starts_with(glob.prefix());
+         cursor.next()) {
+      if (++seen > kMetricPathsSeenMax) {
+        warn(into, str_cat("glob \"", pattern, "\": more than ", kMetricPathsSeenMax,
+                           " paths to look at, stopped at ", cursor.key()));
+        return files;
+      }
+      const std::string& path = cursor.key();
+      if (metric_file_kind(path) == MetricFileKind::kNone || !glob.matches(path)) continue;
+      const auto matches = [&](const Glob& other) { return other.matches(path); };
+      if (std::any_of(excluded.begin(), excluded.end(), matches)) continue;
+      if (files.size() == kMetricFilesMax && !files.contains(path)) {
+        warn(into, str_cat("glob \"", pattern, "\": more than ", kMetricFilesMax,
+                           " metric files, those from ", path, " on are left out"));
+        return files;
+      }
+      files.emplace(path, cursor.entry());
+    }
+  }
+  return files;
+}
+
+void leave_out_older_parts(Files& files, Measurements& into) {
+  std::vector<DatedPath> dated;
+  for (const auto& [path, entry] : files) dated.push_back({path, entry.mtime});
+  for (const std::string& path : older_parts(dated)) {
+    files.erase(path);
+    warn(into, str_cat(path, ": is left over from an older job: left out"));
+  }
+}
+
+void read_file(Engine& engine, const Repository& repository, const Entry& entry, uint64_t bytes_max,
+               FileFacts& facts) {
+  // One byte more than is read shows that there is more.
+  const uint64_t range_bytes = std::min(entry.size_bytes, bytes_max + 1);
+  const auto reader = open_object(engine, repository, entry, {0, range_bytes});
+  ByteSource bytes([&](std::span<char> out) { return reader->read(out); }, bytes_max);
+  read_metric_file(metric_file_kind(facts.path()), bytes, facts);
+}
+
+class Collector {
+ public:
+  explicit Collector(Measurements& into) : into_(into) {}
+
+  void add(const FileFacts& facts, Instant written) {
+    for (const FileFacts::Measured& measured : facts.measured()) {
+      if (into_.metrics.size() >= kCommitMetricsMax) {
+        warn_once(str_cat(facts.path(), ": the commit has more than ", kCommitMetricsMax,
+                          " metrics: the others are left out"));
+        break;
+      }
+      const Series& series = measured.series;
+      into_.metrics.push_back(
+          {series.name, measured.last, MetricOrigin::kFile, facts.path(), series.split, written});
+      add_series(series, facts.path());
+    }
+    for (const auto& [name, value] : facts.params()) {
+      into_.params.push_back({name, value, MetricOrigin::kFile, facts.path(), written});
+    }
+    for (const std::string& warning : facts.warnings()) warn(into_, warning);
+  }
+
+ private:
+  void add_series(const Series& series, const std::string& path) {
+    if (series.points.size() < 2) return;
+    if (points_ + series.points.size() > kCommitPointsMax) {
+      warn_once(str_cat(path, ": the commit's curves have more than ", kCommitPointsMax,
+                        " points: the others are left out"));
+      return;
+    }
+    points_ += series.points.size();
+    into_.series.push_back({series, path});
+  }
+  void warn_once(std::string text) {
+    if (!warned_) warn(into_, std::move(text));
+    warned_ = true;
+  }
+
+  Measurements& into_;
+  size_t points_ = 0;
+  bool warned_ = false;
+};
+
+}  // namespace
+
+void read_metadata(const Commit& commit, Measurements& into) {
+  for (const auto& [key, value] : commit.metadata) {
+    const bool is_metric = key.starts_with(kMetricPrefix);
+    if (!is_metric && !key.starts_with(kParamPrefix)) continue;
+    const std::string name = key.substr((is_metric ? kMetricPrefix : kParamPrefix).size());
+    if (name.empty() || name.size() > kMetricNameBytesMax) {
+      warn(into, str_cat("commit metadata \"", key.substr(0, kMetricPrefix.size()),
+                         "...\": a name must have 1 to ", kMetricNameBytesMax, " bytes"));
+    } else if (is_metric) {
+      add_metadata_metric(commit, name, key, value, into);
+    } else {
+      into.params.push_back({name, value, MetricOrigin::kCommitMetadata, key, commit.created});
+    }
+  }
+}
+
+void read_bare_metadata(const Commit& commit, const std::vector<std::string>& names,
+                        Measurements& into) {
+  for (const std::string& name : std::set<std::string>(names.begin(), names.end())) {
+    const auto at = commit.metadata.find(name);
+    if (at == commit.metadata.end()) continue;
+    add_metadata_metric(commit, name, name, at->second, into);
+  }
+}
+
+void read_metric_files(Engine& engine, const Repository& repository, const Commit& commit,
+                       const std::vector<std::string>& globs, const std::vector<std::string>& known,
+                       Measurements& into) {
+  Files files = find_files(engine, commit, globs, known, into);
+  leave_out_older_parts(files, into);
+  Collector collector(into);
+  uint64_t bytes_left = kMetricFilesBytesMax;
+  for (const auto& [path, entry] : files) {
+    if (entry.size_bytes == 0) continue;
+    if (bytes_left == 0) {
+      warn(into, str_cat(path, ": more than ", kMetricFilesBytesMax,
+                         " bytes of metric files, those from here on are left out"));
+      break;
+    }
+    FileFacts facts(path);
+    try {
+      read_file(engine, repository, entry, std::min(bytes_left, kMetricFileBytesMax), facts);
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::kUnavailable) throw;
+      facts.warn(error.message());
+    }
+    bytes_left -= std::min({bytes_left, entry.size_bytes, kMetricFileBytesMax});
+    collector.add(facts, entry.mtime);
+  }
+}
+
+}  // namespace tarn::versioning

@@ -1,0 +1,24 @@
+// The metrics that one commit's metadata and files hold, without the database.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/experiments/measurements.h"
+#include "core/model/repository.h"
+#include "core/versioning/engine.h"
+
+namespace tarn::versioning {
+
+/// Keys "metric.NAME" and "param.NAME".
+void read_metadata(const Commit& commit, Measurements& into);
+/// Keys that are the names themselves. One that is absent is no warning.
+void read_bare_metadata(const Commit& commit, const std::vector<std::string>& names,
+                        Measurements& into);
+/// Files that match one of `globs` and none of `known`, of the commit's tree. What cannot be read
+/// is a warning; throws only unavailable.
+void read_metric_files(Engine& engine, const Repository& repository, const Commit& commit,
+                       const std::vector<std::string>& globs, const std::vector<std::string>& known,
+                       Measurements& into);
+
+}  // namespace tarn::versioning
