@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/meta/aliases.h"
 #include "core/meta/branches.h"
 #include "core/meta/commits.h"
 #include "core/meta/gate_policies.h"
@@ -43,6 +44,7 @@ struct Assembly::Parts {
         settings(pool),
         branches(pool),
         tags(pool),
+        aliases(pool),
         commits(pool),
         nodes(pool, options.node_cache_bytes),
         summaries(pool, options.node_cache_bytes / kNodesPerSummaryBytes),
@@ -59,6 +61,7 @@ struct Assembly::Parts {
                settings,
                branches,
                tags,
+               aliases,
                commits,
                nodes,
                summaries,
@@ -79,6 +82,7 @@ struct Assembly::Parts {
   meta::RepositorySettings settings;
   meta::Branches branches;
   meta::Tags tags;
+  meta::Aliases aliases;
   meta::Commits commits;
   meta::NodeStore nodes;
   meta::RangeSummaries summaries;

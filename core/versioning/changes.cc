@@ -165,6 +165,23 @@ class MergeChanges final : public Changes {
   bool read_ahead_ = false;
 };
 
+class ScopedChanges final : public Changes {
+ public:
+  ScopedChanges(std::unique_ptr<Changes> all, const PathScope& scope)
+      : all_(std::move(all)), scope_(scope) {}
+
+  void seek(std::string_view key) override { all_->seek(key); }
+  std::optional<Change> next() override {
+    std::optional<Change> change = all_->next();
+    while (change && !scope_.contains(change->key.str())) change = all_->next();
+    return change;
+  }
+
+ private:
+  const std::unique_ptr<Changes> all_;
+  const PathScope& scope_;
+};
+
 }  // namespace
 
 std::unique_ptr<Changes> tree_changes(tree::NodeSource& nodes, const TreeRoot& left,
@@ -180,6 +197,10 @@ std::unique_ptr<Changes> staged_changes(tree::NodeSource& nodes, const TreeRoot&
 std::unique_ptr<Changes> merge_changes(tree::NodeSource& nodes, const TreeRoot& base,
                                        const TreeRoot& left, const TreeRoot& right) {
   return std::make_unique<MergeChanges>(nodes, base, left, right);
+}
+
+std::unique_ptr<Changes> scoped_changes(std::unique_ptr<Changes> changes, const PathScope& scope) {
+  return std::make_unique<ScopedChanges>(std::move(changes), scope);
 }
 
 void ConflictSource::seek(std::string_view key) {

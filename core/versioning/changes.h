@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/model/change.h"
+#include "core/model/path_scope.h"
 #include "core/tree/diff.h"
 #include "core/tree/node.h"
 #include "core/versioning/overlay.h"
@@ -33,6 +34,9 @@ std::unique_ptr<Changes> staged_changes(tree::NodeSource& nodes, const TreeRoot&
 /// changed a key differently.
 std::unique_ptr<Changes> merge_changes(tree::NodeSource& nodes, const TreeRoot& base,
                                        const TreeRoot& left, const TreeRoot& right);
+
+/// Those of `changes` that lie in the scope, which outlives the result.
+std::unique_ptr<Changes> scoped_changes(std::unique_ptr<Changes> changes, const PathScope& scope);
 
 /// The keys that both sides of a merge changed to different contents. What only one side changed is
 /// skipped, mostly unread. One thread.

@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 #include "core/meta/node_store.h"
+#include "core/meta/promotions.h"
 #include "core/meta/writer.h"
 #include "core/tree/cursor.h"
 #include "core/versioning/extraction.h"
@@ -175,7 +176,8 @@ ObjectFacts object_facts(Engine& engine, const ObjectRules& rules, const TreeRoo
 
 std::vector<GateCandidate> gate_candidates(Engine& engine, const Repository& repository,
                                            const GatePolicy& policy, const Commit& destination,
-                                           std::span<const NamedCommit> candidates) {
+                                           std::span<const NamedCommit> candidates,
+                                           const PathScope* replaced) {
   std::vector<CommitId> commits;
   for (const NamedCommit& candidate : candidates) commits.push_back(candidate.commit.id);
   std::vector<CommitFacts> facts = facts_of(engine, repository.id, policy, commits);
@@ -195,7 +197,10 @@ std::vector<GateCandidate> gate_candidates(Engine& engine, const Repository& rep
     made.author = commit.committer;
     made.created = commit.created;
     made.has_ancestor = ancestor && is_ancestor(engine, repository.id, *ancestor, commit);
-    const auto brought = changes_of(engine, repository, destination, commit);
+    const auto brought =
+        replaced == nullptr
+            ? changes_of(engine, repository, destination, commit)
+            : scoped_changes(tree_changes(engine.nodes, destination.root, commit.root), *replaced);
     made.objects = object_facts(engine, policy.objects, commit.root, *brought);
   }
   return out;
@@ -203,7 +208,20 @@ std::vector<GateCandidate> gate_candidates(Engine& engine, const Repository& rep
 
 CommitFacts champion_facts(Engine& engine, const Repository& repository, const GatePolicy& policy,
                            const CommitId& champion) {
-  return facts_of(engine, repository.id, policy, std::span(&champion, 1)).front();
+  meta::Promotions promotions(engine.pool, engine.clock);
+  const auto promotion = promotions.find_by_result(repository.id, champion);
+  const CommitId measured = promotion ? promotion->winner.value() : champion;
+  CommitFacts facts = facts_of(engine, repository.id, policy, std::span(&measured, 1)).front();
+  facts.commit = champion;
+  if (!promotion) return facts;
+  for (const PromotionCheck& check : promotions.checks(repository.id, promotion->id)) {
+    if (check.commit != measured || check.status != CheckStatus::kSuccess) continue;
+    for (const auto& [name, value] : check.metrics) {
+      facts.metrics.push_back(
+          {.name = name, .value = value, .origin = MetricOrigin::kCheck, .source = check.name});
+    }
+  }
+  return facts;
 }
 
 namespace {

@@ -9,6 +9,7 @@
 
 #include "core/experiments/evaluate.h"
 #include "core/meta/gate_policies.h"
+#include "core/model/path_scope.h"
 #include "core/versioning/candidates.h"
 #include "core/versioning/changes.h"
 #include "core/versioning/engine.h"
@@ -28,12 +29,15 @@ ObjectFacts object_facts(Engine& engine, const ObjectRules& rules, const TreeRoo
 
 /// Everything the policy asks of the candidates but checks and approvals: metrics are read first
 /// where the background has not yet. What a candidate brings is what merging it into `destination`
-/// would. Throws: not_found (`require_ancestor`), unavailable (store).
+/// would; with `replaced`, making these paths of the destination what they are in the candidate.
+/// Throws: not_found (`require_ancestor`), unavailable (store).
 std::vector<GateCandidate> gate_candidates(Engine& engine, const Repository& repository,
                                            const GatePolicy& policy, const Commit& destination,
-                                           std::span<const NamedCommit> candidates);
+                                           std::span<const NamedCommit> candidates,
+                                           const PathScope* replaced = nullptr);
 
-/// What is known of the champion for a comparison.
+/// What is known of the champion for a comparison: a commit that a promotion made is what its
+/// winner was, with what checks measured of it.
 CommitFacts champion_facts(Engine& engine, const Repository& repository, const GatePolicy& policy,
                            const CommitId& champion);
 

@@ -23,8 +23,8 @@ namespace {
 std::vector<NamedCommit> find_pinned(Engine& engine, const Repository& repository,
                                      const GatePolicy& policy, const Promotion& promotion) {
   if (promotion.candidates.empty()) {
-    std::vector<NamedCommit> found = find_candidates(
-        engine, repository, promotion.request.candidates, kPromotionCandidatesMax);
+    std::vector<NamedCommit> found =
+        find_candidates(engine, repository, promotion.request.candidates, kPromotionCandidatesMax);
     std::erase_if(found, [&](const NamedCommit& candidate) {
       return candidate.branch == promotion.request.destination.str();
     });
@@ -117,7 +117,7 @@ meta::GatePolicyVersion policy_of_promotion(Engine& engine, const Repository& re
                                             const BranchName& destination) {
   get_branch(engine, repository.name, destination);
   if (name.empty()) {
-    auto found = meta::GatePolicies(engine.pool).find_by_destination(repository.id, destination);
+    auto found = engine.gate_policies.find_by_destination(repository.id, destination);
     if (found) return *std::move(found);
     throw Error(ErrorCode::kNotFound, "policy_not_found",
                 str_cat("branch '", destination.str(),

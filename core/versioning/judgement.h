@@ -17,8 +17,7 @@ namespace tarn::versioning {
 /// The policy of this name, or the one that guards the destination when it is "". Throws not_found
 /// (reason "policy_not_found"); invalid_argument (reason "policy_of_another_branch").
 meta::GatePolicyVersion policy_of_promotion(Engine& engine, const Repository& repository,
-                                            const std::string& name,
-                                            const BranchName& destination);
+                                            const std::string& name, const BranchName& destination);
 
 /// Whose commit a promotion with this policy replaces: the policy's alias, or the one that the
 /// request names. Throws invalid_argument: the policy has another; it is no alias name.

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "core/base/cancellation.h"
+#include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/base/fault_point.h"
 #include "core/base/log.h"
@@ -225,7 +226,7 @@ class PromotionRun {
     terms.expected_head = judgement.destination.head;
     terms.replace_paths = promotion_.request.method == PromotionMethod::kReplacePaths;
     terms.within = [&](db::Connection& connection, const Commit& made) {
-      complete(connection, judgement, winner, made);
+      complete(connection, judgement, made);
     };
     std::variant<Commit, MergeConflicts> outcome;
     try {
@@ -257,8 +258,7 @@ class PromotionRun {
   }
 
   /// Everything that becomes true with the commit.
-  void complete(db::Connection& connection, const Judgement& judgement,
-                const RankedCandidate& winner, const Commit& made) {
+  void complete(db::Connection& connection, const Judgement& judgement, const Commit& made) {
     Promotion done = promotion_;
     done.state = PromotionState::kPromoted;
     done.result = made.id;
@@ -267,7 +267,6 @@ class PromotionRun {
     if (!done.alias.empty()) move_alias(connection, made, now);
     fault_point("promotion.alias_moved");
     if (!done.tag.empty()) make_tag(connection, done.tag, made);
-    meta::Metrics::carry_over(connection, repository_.id, winner.candidate.facts.commit, made.id);
     expire_losers(connection, judgement, now);
     fault_point("promotion.before_record");
     if (!meta::Promotions::finish(connection, repository_.id, done, engine_.writer.id(), now)) {

@@ -91,8 +91,8 @@ CreatedPromotion create_promotion(Engine& engine, const RepositoryName& reposito
     throw_invalid(str_cat("idempotency_key: is longer than ", kPromotionKeyBytesMax, " bytes"));
   }
   const Repository repo = writable(engine, repository);
-  const meta::GatePolicyVersion version = policy_of_promotion(
-      engine, repo, creation.request.policy, creation.request.destination);
+  const meta::GatePolicyVersion version =
+      policy_of_promotion(engine, repo, creation.request.policy, creation.request.destination);
   Promotion promotion;
   promotion.request = creation.request;
   promotion.alias = promoted_alias(policy_of(version), creation.request);

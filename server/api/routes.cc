@@ -7,6 +7,7 @@
 #include "core/base/str_cat.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/account.h"
+#include "server/api/json/alias.h"
 #include "server/api/json/branch_rule.h"
 #include "server/api/json/collection_rules.h"
 #include "server/api/json/commit.h"
@@ -128,6 +129,7 @@ constexpr Input takes_checked_json() {
 #define TARN_GROUP "/auth/groups/{groupId}"
 #define TARN_PROMOTION TARN_REPO "/promotions/{promotion}"
 #define TARN_PULL TARN_REPO "/pulls/{pull_request}"
+#define TARN_ALIAS TARN_REPO "/aliases/{alias}"
 #define TARN_RUN TARN_REPO "/actions/runs/{run_id}"
 
 constexpr std::string_view kReadListings =
@@ -304,6 +306,11 @@ constexpr Route kRoutes[] = {
     {kPost, TARN_PROMOTION ":reject", "rejectPromotion", needs(kReadPromotion, on_repository), reject_promotion, may_take_json<json::parse_decision>()},
     {kPost, TARN_PROMOTION ":cancel", "cancelPromotion", needs(kReadPromotion, on_repository), cancel_promotion, may_take_json<json::parse_decision>()},
     {kPost, TARN_PROMOTION ":rollback", "rollBackPromotion", needs(kReadPromotion, on_repository), roll_back_promotion, may_take_json<json::parse_decision>()},
+    {kGet, TARN_REPO "/aliases", "listAliases", needs(kListTags, on_repository), list_aliases, takes(kAmount)},
+    {kGet, TARN_ALIAS, "getAlias", needs(kReadTag, on_alias), get_alias},
+    {kGet, TARN_ALIAS "/history", "listAliasChanges", needs(kReadTag, on_alias), list_alias_changes, takes(kAmount)},
+    {kPost, TARN_ALIAS ":set", "setAlias", Access::of({kSetAlias, on_alias}, {kReadCommit, on_repository}), set_alias, takes_json<json::parse_set_alias>()},
+    {kDelete, TARN_ALIAS, "removeAlias", needs(kSetAlias, on_alias), remove_alias},
 };
 // clang-format on
 

@@ -12,15 +12,39 @@ namespace tarn::api {
 namespace {
 
 /// Operations that the wire format does not have.
-const std::set<std::string_view> kOwn = {"approvePullRequest",    "archivePaths",
-                                         "archivePrefix",         "cancelOperation",
-                                         "checkoutPath",          "getOperation",
-                                         "getTagProtectionRules", "listMergeConflicts",
- "listPromotions", "createPromotion", "getPromotion", "reportCheck", "approvePromotion", "rejectPromotion", "cancelPromotion", "rollBackPromotion",
-                                         "listOperations",        "listPullRequestApprovals",
-                                         "moveObjects",           "searchObjects",
-                                         "setTagProtectionRules", "summariseDiff",
-                                         "verifyImport",          "withdrawPullRequestApproval"};
+// clang-format off
+const std::set<std::string_view> kOwn = {
+    "approvePromotion",
+    "approvePullRequest",
+    "archivePaths",
+    "archivePrefix",
+    "cancelOperation",
+    "cancelPromotion",
+    "checkoutPath",
+    "createPromotion",
+    "getAlias",
+    "getOperation",
+    "getPromotion",
+    "getTagProtectionRules",
+    "listAliasChanges",
+    "listAliases",
+    "listMergeConflicts",
+    "listOperations",
+    "listPromotions",
+    "listPullRequestApprovals",
+    "moveObjects",
+    "rejectPromotion",
+    "removeAlias",
+    "reportCheck",
+    "rollBackPromotion",
+    "searchObjects",
+    "setAlias",
+    "setTagProtectionRules",
+    "summariseDiff",
+    "verifyImport",
+    "withdrawPullRequestApproval",
+};
+// clang-format on
 
 TEST(Routes, AreAllOperationsOfTheWireFormatOnceEachAndOurOwn) {
   std::set<std::string_view> operations;
