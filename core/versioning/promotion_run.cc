@@ -13,6 +13,7 @@
 #include "core/meta/aliases.h"
 #include "core/meta/branches.h"
 #include "core/meta/promotions.h"
+#include "core/meta/repositories.h"
 #include "core/meta/tags.h"
 #include "core/meta/writer.h"
 #include "core/versioning/judgement.h"

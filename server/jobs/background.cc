@@ -3,6 +3,7 @@
 #include "core/versioning/assembly.h"
 #include "core/versioning/extraction.h"
 #include "core/versioning/import.h"
+#include "core/versioning/promotion_run.h"
 #include "core/versioning/refs.h"
 #include "core/versioning/refs_dump.h"
 
@@ -15,6 +16,8 @@ using namespace std::chrono_literals;
 constexpr std::chrono::milliseconds kImportPoll = 250ms;
 constexpr std::chrono::milliseconds kRefsTaskPoll = 250ms;
 constexpr std::chrono::milliseconds kSweepInterval = 60s;
+/// Promotions that one server moves on at once.
+constexpr int kPromotionWorkers = 2;
 /// How long a branch may outlive its expiry.
 constexpr std::chrono::milliseconds kExpiryPoll = 5s;
 /// How long a commit may wait for a server to read its metrics.
@@ -39,6 +42,11 @@ std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& asse
   for (uint32_t i = 0; i < options.import_workers; ++i) {
     start("import", kImportPoll, [&assembly](std::stop_token stop) {
       return versioning::run_one_import(assembly.engine(), stop);
+    });
+  }
+  for (int i = 0; i < kPromotionWorkers; ++i) {
+    start("promotions", versioning::kPromotionPoll, [&assembly](std::stop_token stop) {
+      return versioning::run_one_promotion(assembly.engine(), stop);
     });
   }
   start("refs", kRefsTaskPoll, [&assembly](std::stop_token stop) {
