@@ -24,10 +24,11 @@ TEST(AliasChange, LeavesOutWhatThereIsNot) {
   AliasChange change{.version = 1, .to = kCommit, .actor = "ann", .reason = "first"};
   Writer first;
   write_alias_change(first, change);
-  EXPECT_EQ(std::move(first).take(),
-            "{\"actor\":\"ann\",\"creation_date\":\"1970-01-01T00:00:00.000Z\",\"reason\":\"first\","
-            "\"to_commit_id\":\"" +
-                kDigits + "\",\"version\":1}\n");
+  EXPECT_EQ(
+      std::move(first).take(),
+      "{\"actor\":\"ann\",\"creation_date\":\"1970-01-01T00:00:00.000Z\",\"reason\":\"first\","
+      "\"to_commit_id\":\"" +
+          kDigits + "\",\"version\":1}\n");
   change = {.version = 2,
             .from = kCommit,
             .actor = "ben",
