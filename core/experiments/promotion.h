@@ -120,9 +120,9 @@ struct PromotionCheck {
   std::string name;
   CommitId commit;
   CheckStatus status = CheckStatus::kPending;
-  std::string url;
-  std::map<std::string, double> metrics;
-  std::string reporter;
+  std::string url{};
+  std::map<std::string, double> metrics{};
+  std::string reporter{};
   Instant at{};
 };
 /// Throws invalid_argument: name, url or metrics past their limits.

@@ -3,6 +3,7 @@
 
 #include "core/meta/aliases.h"
 #include "core/meta/branches.h"
+#include "core/meta/writer.h"
 #include "core/versioning/aliases.h"
 #include "core/versioning/gate_policies.h"
 #include "core/versioning/merge.h"
@@ -322,7 +323,7 @@ TEST_F(Promotions, WhatASelectionOrMethodForbidsIsNamed) {
   PromotionRequest request = request_of({"exp-*"});
   request.select = PromotionSelect::kOnly;
   EXPECT_EQ(outcome(promote(request)), "failed several_candidates");
-  EXPECT_EQ(outcome(promote({"nobody-*"})), "failed no_candidates");
+  EXPECT_EQ(outcome(promote({"nobody-*"})), "failed candidate_not_found");
   EXPECT_EQ(outcome(promote({"no-such-branch"})), "failed ref_not_found");
 }
 
@@ -335,12 +336,16 @@ TEST_F(Promotions, NothingButAPromotionChangesAProtectedBranch) {
     EXPECT_NE(message.find("tarn promote"), std::string::npos) << what << ": " << message;
     EXPECT_EQ(reason_of(change), "protected_branch") << what;
   };
+  RevertRequest revert;
+  revert.ref = "main";
+  CherryPickRequest pick;
+  pick.ref = "exp-1";
   refused("put", [&] { engine.put(repo, "main", "x", "1"); });
   refused("remove", [&] { engine.remove(repo, "main", "data/a"); });
   refused("commit", [&] { engine.commit(repo, "main"); });
   refused("merge", [&] { merge_into(*engine, repo, "exp-1", BranchName("main"), {}); });
-  refused("revert", [&] { revert_branch(*engine, repo, BranchName("main"), {.ref = "main"}); });
-  refused("cherry-pick", [&] { cherry_pick(*engine, repo, BranchName("main"), {.ref = "exp-1"}); });
+  refused("revert", [&] { revert_branch(*engine, repo, BranchName("main"), revert); });
+  refused("cherry-pick", [&] { cherry_pick(*engine, repo, BranchName("main"), pick); });
   refused("reset", [&] { reset_branch(*engine, repo, BranchName("main"), false); });
   refused("hard reset",
           [&] { hard_reset_branch(*engine, repo, BranchName("main"), "exp-1", false); });
