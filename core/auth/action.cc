@@ -66,6 +66,8 @@ constexpr std::array<std::string_view, kActionCount> kNames = {
     "pr:ReadPullRequest",
     "pr:WritePullRequest",
     "pr:ListPullRequests",
+    "branches:GetGatePolicy",
+    "branches:SetGatePolicy",
 };
 static_assert(!kNames.back().empty());
 

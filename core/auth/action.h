@@ -69,8 +69,10 @@ enum class Action : uint8_t {
   kReadPullRequest,
   kWritePullRequest,
   kListPullRequests,
+  kGetGatePolicy,
+  kSetGatePolicy,
 };
-constexpr size_t kActionCount = static_cast<size_t>(Action::kListPullRequests) + 1;
+constexpr size_t kActionCount = static_cast<size_t>(Action::kSetGatePolicy) + 1;
 
 /// "fs:ReadRepository".
 std::string_view name_of(Action action);

@@ -10,7 +10,9 @@
 #include "server/api/json/branch_rule.h"
 #include "server/api/json/collection_rules.h"
 #include "server/api/json/commit.h"
+#include "server/api/json/compare.h"
 #include "server/api/json/credentials.h"
+#include "server/api/json/gate_policy.h"
 #include "server/api/json/group.h"
 #include "server/api/json/import.h"
 #include "server/api/json/merge.h"
@@ -36,6 +38,10 @@ constexpr Access any_account() { return Access::any_account(); }
 constexpr Access needs(auth::Action action, Resources on) { return Access::of({action, on}); }
 constexpr Access kToDumpRefs = Access::of(
     {kListTags, on_repository}, {kListBranches, on_repository}, {kListCommits, on_repository});
+constexpr Access kToJudge = Access::of(
+    {kGetGatePolicy, on_repository}, {kReadCommit, on_repository}, {kListBranches, on_repository});
+constexpr Access kToCompare =
+    Access::of({kReadCommit, on_repository}, {kListBranches, on_repository});
 constexpr Access kToRestoreRefs = Access::of(
     {kCreateTag, on_repository}, {kCreateBranch, on_repository}, {kCreateCommit, on_repository});
 
@@ -68,6 +74,7 @@ constexpr Parameter kModifiedBefore{"modified_before", Kind::kInstant};
 constexpr Parameter kDiffType{"type", Kind::kDiffType};
 constexpr Parameter kStatus{"status", Kind::kState};
 constexpr Parameter kFormat{"format", Kind::kArchive};
+constexpr Parameter kVersion{"version", Kind::kSize};
 constexpr Parameter kRange{"Range", Kind::kRange};
 
 template <typename... Given>
@@ -123,6 +130,7 @@ constexpr Input takes_checked_json() {
 #define TARN_USER "/auth/users/{userId}"
 #define TARN_GROUP "/auth/groups/{groupId}"
 #define TARN_PULL TARN_REPO "/pulls/{pull_request}"
+#define TARN_GATE TARN_REPO "/policies/{policy}"
 #define TARN_RUN TARN_REPO "/actions/runs/{run_id}"
 
 constexpr std::string_view kReadListings =
@@ -291,6 +299,14 @@ constexpr Route kRoutes[] = {
     {kGet, TARN_REF "/objects/archive", "archivePrefix", needs(kListObjects, on_listed_ref), archive_prefix, takes(kFormat)},
     {kPost, TARN_REF "/objects/archive", "archivePaths", needs(kReadObject, on_archived_objects), archive_paths, takes_long_json<json::parse_archive_paths>(kFormat)},
     {kPost, TARN_BRANCH "/checkout-path", "checkoutPath", needs(kListObjects, on_repository), checkout_path, takes_json<json::parse_checkout_path>()},
+
+    {kGet, TARN_REPO "/policies", "listGatePolicies", needs(kGetGatePolicy, on_repository), list_gate_policies, takes(kAmount)},
+    {kGet, TARN_GATE, "getGatePolicy", needs(kGetGatePolicy, on_repository), get_gate_policy, takes(kVersion)},
+    {kPut, TARN_GATE, "setGatePolicy", needs(kSetGatePolicy, on_repository), set_gate_policy, takes_stream()},
+    {kDelete, TARN_GATE, "removeGatePolicy", needs(kSetGatePolicy, on_repository), remove_gate_policy},
+    {kGet, TARN_GATE "/versions", "listGatePolicyVersions", needs(kGetGatePolicy, on_repository), list_gate_policy_versions, takes(kAmount)},
+    {kPost, TARN_GATE ":evaluate", "evaluateGatePolicy", kToJudge, evaluate_gate_policy, takes_json<json::parse_evaluate_gate>()},
+    {kPost, TARN_REPO "/compare", "compareCandidates", kToCompare, compare_candidates, takes_json<json::parse_compare>()},
 };
 // clang-format on
 
