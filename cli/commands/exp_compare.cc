@@ -166,8 +166,7 @@ class Table {
 /// Calls `each` with the answer for every page.
 template <typename Each>
 void each_page(Session& session, Json body, const Each& each) {
-  const std::string path =
-      api_path({"repositories", session.repository("").repository, "compare"});
+  const std::string path = api_path({"repositories", session.repository("").repository, "compare"});
   for (;;) {
     const Json answer =
         session.client.call({.method = Method::kPost, .path = path, .json = body.dump()});

@@ -50,13 +50,13 @@ void print_rules(Session& session, const Json& answer, bool all) {
     const std::string ref = candidate.value("ref", "");
     for (const Json& rule : candidate["rules"]) {
       if (!all && rule.value("outcome", "") == "pass") continue;
-      rows.add(rule, {ref, rule.value("rule", ""), rule.value("outcome", ""),
-                      rule.value("reason", "")});
+      rows.add(rule,
+               {ref, rule.value("rule", ""), rule.value("outcome", ""), rule.value("reason", "")});
     }
-    rows.add(candidate, {ref, "verdict", candidate.value("verdict", ""),
-                         candidate.contains("rank")
-                             ? str_cat("rank ", candidate.value("rank", int64_t{0}))
-                             : std::string()});
+    rows.add(candidate,
+             {ref, "verdict", candidate.value("verdict", ""),
+              candidate.contains("rank") ? str_cat("rank ", candidate.value("rank", int64_t{0}))
+                                         : std::string()});
     for (const Json& warning : candidate["warnings"]) {
       session.out.remark(str_cat(ref, ": ", warning.get<std::string>()));
     }

@@ -48,7 +48,8 @@ std::string name_in(const std::string& document, const std::string& file) {
                               error.mark.column + 1, ": ", error.msg));
   }
   if (name.empty()) {
-    throw usage_error(str_cat("reading ", file, ": the policy has no name, write it into the file or "
+    throw usage_error(str_cat("reading ", file,
+                              ": the policy has no name, write it into the file or "
                               "behind the command"));
   }
   return name;
@@ -133,10 +134,9 @@ ExitCode show(Session& session, const Show& options) {
   Json policy = session.client.call(request);
   if (session.out.format() == Format::kTable) {
     // The document as it was written: it can be edited and applied again.
-    session.out.remark(str_cat("version ", policy.value("version", int64_t{0}), " by ",
-                               policy.value("author", ""), " at ",
-                               policy.value("creation_date", ""),
-                               policy.value("removed", false) ? ": removed" : ""));
+    session.out.remark(str_cat(
+        "version ", policy.value("version", int64_t{0}), " by ", policy.value("author", ""), " at ",
+        policy.value("creation_date", ""), policy.value("removed", false) ? ": removed" : ""));
     session.out.data() << policy.value("document", "");
     return ExitCode::kOk;
   }
@@ -193,8 +193,9 @@ void declare_remove(Command& command, Remove& options) {
 
 ExitCode remove(Session& session, const Remove& options) {
   const Uri uri = session.ref(options.policy);
-  session.confirm(str_cat("remove policy ", to_string(uri), ", so that its destination has no gate?"),
-                  options.yes);
+  session.confirm(
+      str_cat("remove policy ", to_string(uri), ", so that its destination has no gate?"),
+      options.yes);
   session.client.call({.method = Method::kDelete, .path = policy_path(uri)});
   session.out.remark(str_cat("removed policy ", to_string(uri), "; its versions stay"));
   return ExitCode::kOk;

@@ -35,10 +35,10 @@ struct ComparedValue {
 };
 
 struct ComparedRow {
-  size_t contestant = 0;                ///< its index
-  std::optional<size_t> rank{};         ///< from 1; absent when no metric has a goal
-  bool dominated = false;               ///< another is as good everywhere and better somewhere
-  std::vector<ComparedValue> metrics;   ///< one for each metric
+  size_t contestant = 0;               ///< its index
+  std::optional<size_t> rank{};        ///< from 1; absent when no metric has a goal
+  bool dominated = false;              ///< another is as good everywhere and better somewhere
+  std::vector<ComparedValue> metrics;  ///< one for each metric
   std::map<std::string, std::string> params;
   std::vector<std::string> warnings;
 };

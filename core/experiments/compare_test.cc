@@ -67,7 +67,8 @@ TEST(Compare, SaysWhenTheWinnerPraisesItself) {
 }
 
 TEST(Compare, WithoutMetricsEveryOneIsAColumnAndNobodyIsRanked) {
-  const std::vector<Contestant> contestants = {one("b", {metric("y", 1)}), one("a", {metric("x", 2)})};
+  const std::vector<Contestant> contestants = {one("b", {metric("y", 1)}),
+                                               one("a", {metric("x", 2)})};
   const Comparison table = compare(contestants, nullptr, {}, ParamsShown::kNone);
   ASSERT_EQ(table.metrics.size(), 2u);
   EXPECT_EQ(table.metrics[0].name, "x");

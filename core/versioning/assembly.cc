@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/meta/aliases.h"
 #include "core/meta/branches.h"
 #include "core/meta/commits.h"
 #include "core/meta/gate_policies.h"
@@ -43,6 +44,7 @@ struct Assembly::Parts {
         settings(pool),
         branches(pool),
         tags(pool),
+        aliases(pool),
         commits(pool),
         nodes(pool, options.node_cache_bytes),
         summaries(pool, options.node_cache_bytes / kNodesPerSummaryBytes),
@@ -52,25 +54,10 @@ struct Assembly::Parts {
         jobs(pool, clock),
         pull_requests(pool),
         gate_policies(pool),
-        engine{clock,
-               pool,
-               stores,
-               repositories,
-               settings,
-               branches,
-               tags,
-               commits,
-               nodes,
-               summaries,
-               staging,
-               uploads,
-               part_lists,
-               jobs,
-               pull_requests,
-               gate_policies,
-               writer,
-               queues,
-               std::move(options.link_key)} {
+        engine{clock,         pool,          stores,  repositories, settings,
+               branches,      tags,          aliases, commits,      nodes,
+               summaries,     staging,       uploads, part_lists,   jobs,
+               pull_requests, gate_policies, writer,  queues,       std::move(options.link_key)} {
     writer.register_process();
   }
 
@@ -79,6 +66,7 @@ struct Assembly::Parts {
   meta::RepositorySettings settings;
   meta::Branches branches;
   meta::Tags tags;
+  meta::Aliases aliases;
   meta::Commits commits;
   meta::NodeStore nodes;
   meta::RangeSummaries summaries;

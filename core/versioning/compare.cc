@@ -119,8 +119,8 @@ void warn_of_stale(Engine& engine, RepositoryId repository, const FactsWanted& w
   std::set<size_t> warned;
   for (size_t i = 0; i < older.size(); ++i) {
     if (facts[i].metrics.empty() || !warned.insert(older[i].row).second) continue;
-    rows[older[i].row].compared.warnings.push_back(
-        str_cat("stale metrics: this commit has none, the newest are of ", to_text(older[i].commit)));
+    rows[older[i].row].compared.warnings.push_back(str_cat(
+        "stale metrics: this commit has none, the newest are of ", to_text(older[i].commit)));
   }
 }
 
@@ -178,10 +178,10 @@ CompareAnswer compare_candidates(Engine& engine, const RepositoryName& repositor
   }
   std::vector<Contestant> contestants;
   for (size_t i = 0; i < candidates.size(); ++i) {
-    contestants.push_back(
-        {candidates[i].ref, candidates[i].commit.created, std::move(facts[i])});
+    contestants.push_back({candidates[i].ref, candidates[i].commit.created, std::move(facts[i])});
   }
-  answer.comparison = compare(contestants, baseline ? &*baseline : nullptr, columns, question.params);
+  answer.comparison =
+      compare(contestants, baseline ? &*baseline : nullptr, columns, question.params);
 
   answer.candidates = candidates.size();
   std::vector<ComparedRow> ranked = std::move(answer.comparison.rows);

@@ -79,12 +79,16 @@ TEST_F(CompareTest, CountsWhatChangedAndWhatWent) {
   EXPECT_EQ(totals.changed_bytes_before, 4u);
   EXPECT_EQ(totals.added.objects, 0u) << "what the baseline added since is not the candidate's";
   EXPECT_EQ(totals.removed.objects, 0u) << "it came and went since the ancestor";
-  EXPECT_FALSE(ask({.candidates = {"exp-1"}, .baseline = "main", .objects = false}).rows[0].objects);
+  EXPECT_FALSE(
+      ask({.candidates = {"exp-1"}, .baseline = "main", .objects = false}).rows[0].objects);
 }
 
 TEST_F(CompareTest, PagesKeepTheRanking) {
-  const CompareAnswer second = ask(
-      {.candidates = {"exp-*"}, .baseline = "main", .metrics = {kAccuracy}, .after = 1, .limit = 1});
+  const CompareAnswer second = ask({.candidates = {"exp-*"},
+                                    .baseline = "main",
+                                    .metrics = {kAccuracy},
+                                    .after = 1,
+                                    .limit = 1});
   ASSERT_EQ(second.rows.size(), 1u);
   EXPECT_EQ(second.rows[0].candidate.ref, "exp-1");
   EXPECT_EQ(second.rows[0].compared.rank, 2u);
@@ -118,9 +122,9 @@ TEST_F(CompareTest, WarnsWhenCandidatesBeginAtDifferentCommits) {
 }
 
 TEST_F(CompareTest, APolicySaysWhatIsBetter) {
-  set_gate_policy(*engine, repo, "gate",
-                  {.document = "destination: main\nmetrics: [{name: accuracy, goal: min}]",
-                   .author = "ann"});
+  set_gate_policy(
+      *engine, repo, "gate",
+      {.document = "destination: main\nmetrics: [{name: accuracy, goal: min}]", .author = "ann"});
   EXPECT_EQ(ask({.candidates = {"exp-*"}, .policy = "gate"}).rows[0].candidate.ref, "exp-1");
   EXPECT_EQ(ask({.candidates = {"exp-*"}, .metrics = {{.name = "accuracy"}}, .policy = "gate"})
                 .rows[0]

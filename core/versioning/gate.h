@@ -33,6 +33,9 @@ std::vector<GateCandidate> gate_candidates(Engine& engine, const Repository& rep
                                            const GatePolicy& policy, const Commit& destination,
                                            std::span<const NamedCommit> candidates);
 
+/// Where the policy's alias is; nullopt: it has none, or the alias is nowhere yet.
+std::optional<NamedCommit> find_champion(Engine& engine, const Repository& repository,
+                                         const GatePolicy& policy);
 /// What is known of the champion for a comparison.
 CommitFacts champion_facts(Engine& engine, const Repository& repository, const GatePolicy& policy,
                            const CommitId& champion);

@@ -97,7 +97,8 @@ TEST_F(Gate, ComparesWithTheChampion) {
 }
 
 TEST_F(Gate, ObjectsOfTheCandidateAndWhatItBrings) {
-  set("objects: {required: [model.pkl, 'config/*.json'], forbid: ['**/*.gpg'], max_total_bytes: 20}");
+  set("objects: {required: [model.pkl, 'config/*.json'], forbid: ['**/*.gpg'], max_total_bytes: "
+      "20}");
   EXPECT_EQ(complaints("exp-1"),
             "objects.required[model.pkl]:object_missing "
             "objects.required[config/*.json]:object_missing ");

@@ -44,8 +44,9 @@ TEST_F(GateApi, PoliciesAreDocumentsWithVersions) {
 TEST_F(GateApi, AWrongDocumentIsAnsweredWithItsPlace) {
   const http::Response answer = put("dogs", "destination: main\napprovals: {count: many}\n");
   EXPECT_EQ(answer.status, 400);
-  EXPECT_NE(answer.body.find("policy: 2:20: approvals.count: expected a whole number from 0 to 100"),
-            std::string::npos)
+  EXPECT_NE(
+      answer.body.find("policy: 2:20: approvals.count: expected a whole number from 0 to 100"),
+      std::string::npos)
       << answer.body;
   EXPECT_NE(answer.body.find("policy_invalid"), std::string::npos) << answer.body;
   EXPECT_EQ(put("dogs", "destination: main\n#" + std::string(70'000, 'x')).status, 400);
@@ -64,9 +65,10 @@ TEST_F(GateApi, ADryRunSaysWhyAndChangesNothing) {
   const http::Response answer =
       post(here + "/policies/dogs:evaluate", R"({"candidates":["exp-*"]})");
   EXPECT_EQ(answer.status, 200) << answer.body;
-  EXPECT_NE(answer.body.find(R"("code":"above_max","outcome":"fail","reason":"accuracy is 1.5 )"
-                             R"((file:metrics/m.json), wanted at most 1","rule":"metrics.accuracy.max")"),
-            std::string::npos)
+  EXPECT_NE(
+      answer.body.find(R"("code":"above_max","outcome":"fail","reason":"accuracy is 1.5 )"
+                       R"((file:metrics/m.json), wanted at most 1","rule":"metrics.accuracy.max")"),
+      std::string::npos)
       << answer.body;
   EXPECT_NE(answer.body.find(R"("verdict":"failed")"), std::string::npos);
   EXPECT_EQ(get(here + "/branches/main").body, before);

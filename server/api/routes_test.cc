@@ -15,15 +15,17 @@ namespace {
 const std::set<std::string_view> kOwn = {"approvePullRequest",    "archivePaths",
                                          "archivePrefix",         "cancelOperation",
                                          "checkoutPath",          "getOperation",
-                                         "compareCandidates",     "evaluateGatePolicy",
-                                         "getGatePolicy",         "listGatePolicies",
-                                         "listGatePolicyVersions", "removeGatePolicy",
-                                         "setGatePolicy",
                                          "getTagProtectionRules", "listMergeConflicts",
                                          "listOperations",        "listPullRequestApprovals",
                                          "moveObjects",           "searchObjects",
                                          "setTagProtectionRules", "summariseDiff",
-                                         "verifyImport",          "withdrawPullRequestApproval"};
+                                         "verifyImport",          "withdrawPullRequestApproval",
+                                         "listAliases",           "getAlias",
+                                         "listAliasChanges",      "setAlias",
+                                         "removeAlias",           "compareCandidates",
+                                         "evaluateGatePolicy",    "getGatePolicy",
+                                         "listGatePolicies",      "listGatePolicyVersions",
+                                         "removeGatePolicy",      "setGatePolicy"};
 
 TEST(Routes, AreAllOperationsOfTheWireFormatOnceEachAndOurOwn) {
   std::set<std::string_view> operations;

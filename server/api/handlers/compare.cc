@@ -12,10 +12,9 @@ http::Response compare_candidates(const Context& context, Call& call) {
   if (question.policy) {
     call.demand(auth::Action::kGetGatePolicy, auth::repository_arn(call.path("repository")));
   }
-  return json_response(
-      200, json::compare_body(
-               versioning::compare_candidates(context.engine, call.repository(), question),
-               question.after));
+  return json_response(200, json::compare_body(versioning::compare_candidates(
+                                                   context.engine, call.repository(), question),
+                                               question.after));
 }
 
 }  // namespace tarn::api

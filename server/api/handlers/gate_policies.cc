@@ -22,8 +22,8 @@ std::optional<int64_t> expected_version(const Call& call) {
   int64_t version = 0;
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), version);
   if (error != std::errc() || end != text->data() + text->size() || version < 0) {
-    throw_invalid(str_cat("If-Match: expected the version of the policy, or ", kNoPolicy,
-                          " for none"));
+    throw_invalid(
+        str_cat("If-Match: expected the version of the policy, or ", kNoPolicy, " for none"));
   }
   return version;
 }
@@ -37,9 +37,9 @@ http::Response tagged_response(std::string body, int64_t version) {
 }  // namespace
 
 http::Response list_gate_policies(const Context& context, Call& call) {
-  const auto page = versioning::list_gate_policies(
-      context.engine, call.repository(), call.parameter("prefix"), call.parameter("after"),
-      call.amount());
+  const auto page =
+      versioning::list_gate_policies(context.engine, call.repository(), call.parameter("prefix"),
+                                     call.parameter("after"), call.amount());
   return json_response(200, json::list_of(page, kBytesPerPolicy, json::write_gate_policy));
 }
 
@@ -55,8 +55,8 @@ http::Response get_gate_policy(const Context& context, Call& call) {
   if (!call.parameter("version").empty()) {
     version = static_cast<int64_t>(*parse_size(call.parameter("version")));
   }
-  const auto found = versioning::get_gate_policy(context.engine, call.repository(),
-                                                 call.path("policy"), version);
+  const auto found =
+      versioning::get_gate_policy(context.engine, call.repository(), call.path("policy"), version);
   return tagged_response(json::gate_policy_body(found), found.version);
 }
 

@@ -17,11 +17,12 @@ TEST(GatePolicyBodies, SayWhichVersionAndWhetherItHolds) {
       .body = {{BranchName("main"), "destination: main\n", std::string(2, '\x0f')}},
       .author = "ann",
       .at = from_millis(0)};
-  EXPECT_EQ(set_gate_policy_body({version, true}),
-            R"({"changed":true,"author":"ann","creation_date":"1970-01-01T00:00:00.000Z",)"
-            R"("destination":"main","digest":"0f0f","document":"destination: main\n","name":"dogs",)"
-            R"("removed":false,"version":3})"
-            "\n");
+  EXPECT_EQ(
+      set_gate_policy_body({version, true}),
+      R"({"changed":true,"author":"ann","creation_date":"1970-01-01T00:00:00.000Z",)"
+      R"("destination":"main","digest":"0f0f","document":"destination: main\n","name":"dogs",)"
+      R"("removed":false,"version":3})"
+      "\n");
   EXPECT_EQ(gate_policy_body({.name = "dogs", .version = 4, .author = "ann", .at = from_millis(0)}),
             R"({"author":"ann","creation_date":"1970-01-01T00:00:00.000Z","name":"dogs",)"
             R"("removed":true,"version":4})"
@@ -71,9 +72,8 @@ TEST(CompareBodies, MissingValuesAreAbsentAndWhatIsNoNumberIsText) {
   versioning::CompareRow row;
   row.candidate.ref = "exp";
   row.compared.rank = 1;
-  row.compared.metrics = {{0.5, -0.25, "api"},
-                          {std::numeric_limits<double>::quiet_NaN(), std::nullopt, "file:m"},
-                          {}};
+  row.compared.metrics = {
+      {0.5, -0.25, "api"}, {std::numeric_limits<double>::quiet_NaN(), std::nullopt, "file:m"}, {}};
   row.compared.params = {{"lr", "0.1"}};
   row.compared.warnings = {"w"};
   row.objects = versioning::ObjectChanges{};
