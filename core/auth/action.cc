@@ -71,6 +71,8 @@ constexpr std::array<std::string_view, kActionCount> kNames = {
     "fs:Promote",
     "fs:ReportCheck",
     "fs:ApprovePromotion",
+    "branches:GetGatePolicy",
+    "branches:SetGatePolicy",
 };
 static_assert(!kNames.back().empty());
 

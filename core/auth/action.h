@@ -74,8 +74,10 @@ enum class Action : uint8_t {
   kPromote,
   kReportCheck,
   kApprovePromotion,
+  kGetGatePolicy,
+  kSetGatePolicy,
 };
-constexpr size_t kActionCount = static_cast<size_t>(Action::kApprovePromotion) + 1;
+constexpr size_t kActionCount = static_cast<size_t>(Action::kSetGatePolicy) + 1;
 
 /// "fs:ReadRepository".
 std::string_view name_of(Action action);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <set>
 #include <utility>
 
@@ -23,12 +22,8 @@ constexpr std::array<std::string_view, 3> kGateOutcomes = {"passed", "failed", "
 /// What subtracting two numbers loses of the greater: 0.3 is 0.1 better than 0.2.
 constexpr double kRounding = 1e-12;
 
-std::span<const MetricSource> sources_of(const MetricRule& rule) {
-  return rule.trusted.empty() ? usual_sources() : std::span<const MetricSource>(rule.trusted);
-}
-
 std::string id_of(const MetricRule& rule) {
-  return str_cat("metrics.", rule.name, rule.split.empty() ? "" : "/", rule.split);
+  return str_cat("metrics.", rule.name, rule.split.empty() ? "" : "@", rule.split);
 }
 
 std::string joined(const std::vector<std::string>& items, uint64_t count) {
@@ -333,15 +328,6 @@ class Judge {
   const std::vector<Metric> metrics_;
   Verdict verdict_;
 };
-
-constexpr double kWorst = -std::numeric_limits<double>::infinity();
-
-/// Greater is better.
-double score_of(const MetricRule& rule, std::span<const Metric> metrics) {
-  const Metric* metric = choose_metric(metrics, rule.name, rule.split, sources_of(rule));
-  if (metric == nullptr || !std::isfinite(metric->value)) return kWorst;
-  return rule.goal == MetricGoal::kMin ? -metric->value : metric->value;
-}
 
 const MetricRule* leading_rule(const GatePolicy& policy) {
   const MetricRule* first = nullptr;

@@ -172,7 +172,7 @@ TEST(Evaluate, ASplitIsAnotherMetric) {
                     metric("a", 0.7, MetricOrigin::kApi, "", "validation")});
   const Verdict split =
       evaluate(policy_of("metrics: [{name: a, split: validation, min: 0.8}]"), candidate, nullptr);
-  EXPECT_EQ(said(split, "metrics.a/validation.min"), "fail below_min");
+  EXPECT_EQ(said(split, "metrics.a@validation.min"), "fail below_min");
   const Verdict none = evaluate(policy_of("metrics: [{name: a}]"), candidate, nullptr);
   EXPECT_EQ(said(none, "metrics.a"), "fail metric_missing");
   EXPECT_NE(rule_of(none, "metrics.a").reason.find("split train"), std::string::npos);

@@ -1,6 +1,8 @@
 #include "core/experiments/metric_choice.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 namespace tarn {
 namespace {
@@ -20,6 +22,10 @@ std::span<const MetricSource> usual_sources() {
   return kUsual;
 }
 
+std::span<const MetricSource> sources_of(const MetricRule& rule) {
+  return rule.trusted.empty() ? usual_sources() : std::span<const MetricSource>(rule.trusted);
+}
+
 const Metric* choose_metric(std::span<const Metric> metrics, std::string_view name,
                             std::string_view split, std::span<const MetricSource> sources) {
   for (const MetricSource& source : sources) {
@@ -29,6 +35,14 @@ const Metric* choose_metric(std::span<const Metric> metrics, std::string_view na
     if (at != metrics.end()) return &*at;
   }
   return nullptr;
+}
+
+double score_of(const MetricRule& rule, std::span<const Metric> metrics) {
+  const Metric* metric = choose_metric(metrics, rule.name, rule.split, sources_of(rule));
+  if (metric == nullptr || !std::isfinite(metric->value)) {
+    return -std::numeric_limits<double>::infinity();
+  }
+  return rule.goal == MetricGoal::kMin ? -metric->value : metric->value;
 }
 
 }  // namespace tarn

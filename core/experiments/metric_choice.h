@@ -14,9 +14,15 @@ namespace tarn {
 /// What counts unless a policy says other: api, commit metadata, files.
 std::span<const MetricSource> usual_sources();
 
+std::span<const MetricSource> sources_of(const MetricRule& rule);
+
 /// The value of the first of `sources` that has one, there the first of `metrics` (the newest);
 /// without `split` only values without one. nullptr: none has.
 const Metric* choose_metric(std::span<const Metric> metrics, std::string_view name,
                             std::string_view split, std::span<const MetricSource> sources);
+
+/// The chosen value of a rule with a goal as a score: greater is better; minus infinity when there
+/// is none or it is no finite number.
+double score_of(const MetricRule& rule, std::span<const Metric> metrics);
 
 }  // namespace tarn

@@ -8,6 +8,7 @@
 #include "core/base/str_cat.h"
 #include "core/experiments/document_reader.h"
 #include "core/experiments/policy.h"
+#include "core/model/alias.h"
 #include "core/model/ref_expression.h"
 
 namespace tarn {
@@ -53,9 +54,7 @@ class PolicyReader {
     } else {
       in_.complain(root, "destination", "is missing: the branch that the policy guards");
     }
-    if (const YamlNode* node = find(members, "alias")) {
-      policy_.alias = name_at(*node, "alias").value_or("");
-    }
+    if (const YamlNode* node = find(members, "alias")) read_alias(*node);
     if (const YamlNode* node = find(members, "candidates")) {
       policy_.candidates = in_.glob_at(*node, "candidates", kPolicyGlobBytesMax);
     }
@@ -91,6 +90,13 @@ class PolicyReader {
     if (!text) return;
     if (!is_branch_name(*text)) return in_.expected(node, "destination", "the name of a branch");
     policy_.destination = BranchName(*text);
+  }
+
+  void read_alias(const YamlNode& node) {
+    const auto text = in_.text_at(node, "alias", kPolicyTextBytesMax);
+    if (!text) return;
+    policy_.alias = *text;
+    if (!is_alias_name(*text)) in_.expected(node, "alias", "the name of an alias, without '@'");
   }
 
   void read_ancestor(const YamlNode& node) {

@@ -1,6 +1,7 @@
 #include "core/meta/gate_policies.h"
 
 #include "core/base/error.h"
+#include "core/meta/aliases.h"
 
 namespace tarn::meta {
 namespace {
@@ -136,6 +137,8 @@ GatePolicies::Result GatePolicies::set(RepositoryId repository, const Setting& s
                     db::Bytes{setting.digest}, setting.author, to_millis(setting.at)});
     connection.run(kUpsert, {repo, setting.name, version, setting.destination.str(), alias});
     connection.run(kUpdateGates, {repo, setting.name, setting.destination.str()});
+    Aliases::clear_policy(connection, repository, setting.name);
+    if (alias) Aliases::set_policy(connection, repository, AliasName(*alias), setting.name);
     connection.run(kBumpSettings, {repo});
     return {Outcome::kDone, version};
   });
@@ -157,6 +160,7 @@ GatePolicies::Result GatePolicies::remove(RepositoryId repository, std::string_v
                    {repo, name, version, none, none, no_digest, author, to_millis(at)});
     connection.run(kUpsert, {repo, name, version, none, none});
     connection.run(kUpdateGates, {repo, name, none});
+    Aliases::clear_policy(connection, repository, name);
     connection.run(kBumpSettings, {repo});
     return {Outcome::kDone, version};
   });

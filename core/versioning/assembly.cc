@@ -54,26 +54,10 @@ struct Assembly::Parts {
         jobs(pool, clock),
         pull_requests(pool),
         gate_policies(pool),
-        engine{clock,
-               pool,
-               stores,
-               repositories,
-               settings,
-               branches,
-               tags,
-               aliases,
-               commits,
-               nodes,
-               summaries,
-               staging,
-               uploads,
-               part_lists,
-               jobs,
-               pull_requests,
-               gate_policies,
-               writer,
-               queues,
-               std::move(options.link_key)} {
+        engine{clock,         pool,          stores,  repositories, settings,
+               branches,      tags,          aliases, commits,      nodes,
+               summaries,     staging,       uploads, part_lists,   jobs,
+               pull_requests, gate_policies, writer,  queues,       std::move(options.link_key)} {
     writer.register_process();
   }
 

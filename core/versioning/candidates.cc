@@ -18,8 +18,8 @@ constexpr std::string_view kGlobCharacters = "*?[{";
 /// Collects candidates; heads are read together at the end.
 class Finder {
  public:
-  Finder(Engine& engine, const Repository& repository, size_t most)
-      : engine_(engine), repository_(repository), most_(most) {}
+  Finder(Engine& engine, const Repository& repository, size_t most, std::string_view except)
+      : engine_(engine), repository_(repository), most_(most), except_(except) {}
 
   void add_word(const std::string& word) {
     if (word.find_first_of(kGlobCharacters) == std::string::npos) {
@@ -53,7 +53,7 @@ class Finder {
       if (seen > kCandidateBranchesSeenMax)
         refuse(kCandidateBranchesSeenMax, "branches to look at");
       for (const Branch& branch : page.items) {
-        if (!glob.matches(branch.name.str())) continue;
+        if (branch.name.str() == except_ || !glob.matches(branch.name.str())) continue;
         found = true;
         NamedCommit one{.ref = branch.name.str(), .branch = branch.name.str(), .commit = {}};
         one.commit.id = branch.head;
@@ -82,6 +82,7 @@ class Finder {
   Engine& engine_;
   const Repository& repository_;
   const size_t most_;
+  const std::string_view except_;
   std::set<std::string> refs_;
   std::vector<CommitId> heads_;
   std::vector<NamedCommit> out_;
@@ -90,8 +91,9 @@ class Finder {
 }  // namespace
 
 std::vector<NamedCommit> find_candidates(Engine& engine, const Repository& repository,
-                                         std::span<const std::string> words, size_t most) {
-  Finder finder(engine, repository, most);
+                                         std::span<const std::string> words, size_t most,
+                                         std::string_view except) {
+  Finder finder(engine, repository, most, except);
   for (const std::string& word : words) finder.add_word(word);
   return finder.take();
 }

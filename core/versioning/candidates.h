@@ -25,10 +25,12 @@ constexpr size_t kCandidateBranchesSeenMax = 200'000;
 
 /// A word with one of *?[{ is a glob of branches (hidden ones only when it begins without a glob
 /// character), any other a ref; each ref once, in the order of the words, the branches of a glob by
-/// name. Throws: invalid_argument (a bad glob or ref; reason "too_many_candidates": more than
-/// `most`), not_found (a ref, or a glob that matches nothing: reason "candidate_not_found").
+/// name. Globs pass over the branch `except`. Throws: invalid_argument (a bad glob or ref; reason
+/// "too_many_candidates": more than `most`), not_found (a ref, or a glob that matches nothing:
+/// reason "candidate_not_found").
 std::vector<NamedCommit> find_candidates(Engine& engine, const Repository& repository,
-                                         std::span<const std::string> words, size_t most);
+                                         std::span<const std::string> words, size_t most,
+                                         std::string_view except = {});
 
 /// What one ref means. Throws as resolve_commit.
 NamedCommit find_candidate(Engine& engine, const Repository& repository, const std::string& ref);

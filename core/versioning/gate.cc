@@ -224,11 +224,8 @@ CommitFacts champion_facts(Engine& engine, const Repository& repository, const G
   return facts;
 }
 
-namespace {
-
 std::optional<NamedCommit> find_champion(Engine& engine, const Repository& repository,
-                                         const GatePolicy& policy, const GateQuestion& question) {
-  if (question.champion) return find_candidate(engine, repository, *question.champion);
+                                         const GatePolicy& policy) {
   if (policy.alias.empty()) return std::nullopt;
   try {
     return find_candidate(engine, repository, str_cat("@", policy.alias));
@@ -237,6 +234,8 @@ std::optional<NamedCommit> find_champion(Engine& engine, const Repository& repos
     return std::nullopt;  // nothing was promoted yet
   }
 }
+
+namespace {
 
 /// Ranks those that did not fail and puts them first.
 void rank(const GatePolicy& policy, std::span<const GateCandidate> facts,
@@ -269,9 +268,11 @@ GateAnswer evaluate_gate(Engine& engine, const RepositoryName& repository,
   const GatePolicy policy = policy_of(answer.version);
   const Branch destination = get_branch(engine, repository, policy.destination);
   answer.destination = destination.head;
-  answer.champion = find_champion(engine, repo, policy, question);
-  const std::vector<NamedCommit> candidates =
-      find_candidates(engine, repo, question.candidates, kGateCandidatesMax);
+  answer.champion = question.champion
+                        ? std::optional(find_candidate(engine, repo, *question.champion))
+                        : find_champion(engine, repo, policy);
+  const std::vector<NamedCommit> candidates = find_candidates(
+      engine, repo, question.candidates, kGateCandidatesMax, policy.destination.str());
   std::optional<CommitFacts> champion;
   if (answer.champion) {
     champion = champion_facts(engine, repo, policy, answer.champion->commit.id);

@@ -36,6 +36,9 @@ std::vector<GateCandidate> gate_candidates(Engine& engine, const Repository& rep
                                            std::span<const NamedCommit> candidates,
                                            const PathScope* replaced = nullptr);
 
+/// Where the policy's alias is; nullopt: it has none, or the alias is nowhere yet.
+std::optional<NamedCommit> find_champion(Engine& engine, const Repository& repository,
+                                         const GatePolicy& policy);
 /// What is known of the champion for a comparison: a commit that a promotion made is what its
 /// winner was, with what checks measured of it.
 CommitFacts champion_facts(Engine& engine, const Repository& repository, const GatePolicy& policy,

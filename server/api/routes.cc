@@ -11,7 +11,9 @@
 #include "server/api/json/branch_rule.h"
 #include "server/api/json/collection_rules.h"
 #include "server/api/json/commit.h"
+#include "server/api/json/compare.h"
 #include "server/api/json/credentials.h"
+#include "server/api/json/gate_policy.h"
 #include "server/api/json/group.h"
 #include "server/api/json/import.h"
 #include "server/api/json/merge.h"
@@ -38,6 +40,10 @@ constexpr Access any_account() { return Access::any_account(); }
 constexpr Access needs(auth::Action action, Resources on) { return Access::of({action, on}); }
 constexpr Access kToDumpRefs = Access::of(
     {kListTags, on_repository}, {kListBranches, on_repository}, {kListCommits, on_repository});
+constexpr Access kToJudge = Access::of(
+    {kGetGatePolicy, on_repository}, {kReadCommit, on_repository}, {kListBranches, on_repository});
+constexpr Access kToCompare =
+    Access::of({kReadCommit, on_repository}, {kListBranches, on_repository});
 constexpr Access kToRestoreRefs = Access::of(
     {kCreateTag, on_repository}, {kCreateBranch, on_repository}, {kCreateCommit, on_repository});
 
@@ -73,6 +79,7 @@ constexpr Parameter kFormat{"format", Kind::kArchive};
 constexpr Parameter kOpen{"open", Kind::kBoolean};
 constexpr Parameter kSeen{"seen", Kind::kSize};
 constexpr Parameter kWait{"wait", Kind::kWait};
+constexpr Parameter kVersion{"version", Kind::kSize};
 constexpr Parameter kRange{"Range", Kind::kRange};
 
 template <typename... Given>
@@ -130,6 +137,7 @@ constexpr Input takes_checked_json() {
 #define TARN_PROMOTION TARN_REPO "/promotions/{promotion}"
 #define TARN_PULL TARN_REPO "/pulls/{pull_request}"
 #define TARN_ALIAS TARN_REPO "/aliases/{alias}"
+#define TARN_GATE TARN_REPO "/policies/{policy}"
 #define TARN_RUN TARN_REPO "/actions/runs/{run_id}"
 
 constexpr std::string_view kReadListings =
@@ -311,6 +319,14 @@ constexpr Route kRoutes[] = {
     {kGet, TARN_ALIAS "/history", "listAliasChanges", needs(kReadTag, on_alias), list_alias_changes, takes(kAmount)},
     {kPost, TARN_ALIAS ":set", "setAlias", Access::of({kSetAlias, on_alias}, {kReadCommit, on_repository}), set_alias, takes_json<json::parse_set_alias>()},
     {kDelete, TARN_ALIAS, "removeAlias", needs(kSetAlias, on_alias), remove_alias},
+
+    {kGet, TARN_REPO "/policies", "listGatePolicies", needs(kGetGatePolicy, on_repository), list_gate_policies, takes(kAmount)},
+    {kGet, TARN_GATE, "getGatePolicy", needs(kGetGatePolicy, on_repository), get_gate_policy, takes(kVersion)},
+    {kPut, TARN_GATE, "setGatePolicy", needs(kSetGatePolicy, on_repository), set_gate_policy, takes_stream()},
+    {kDelete, TARN_GATE, "removeGatePolicy", needs(kSetGatePolicy, on_repository), remove_gate_policy},
+    {kGet, TARN_GATE "/versions", "listGatePolicyVersions", needs(kGetGatePolicy, on_repository), list_gate_policy_versions, takes(kAmount)},
+    {kPost, TARN_GATE ":evaluate", "evaluateGatePolicy", kToJudge, evaluate_gate_policy, takes_json<json::parse_evaluate_gate>()},
+    {kPost, TARN_REPO "/compare", "compareCandidates", kToCompare, compare_candidates, takes_json<json::parse_compare>()},
 };
 // clang-format on
 

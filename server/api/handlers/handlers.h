@@ -198,4 +198,15 @@ http::Response withdraw_approval(const Context& context, Call& call);
 http::Response list_runs(const Context& context, Call& call);
 http::Response get_run(const Context& context, Call& call);
 
+// gate_policies.cc
+http::Response list_gate_policies(const Context& context, Call& call);
+http::Response list_gate_policy_versions(const Context& context, Call& call);
+http::Response get_gate_policy(const Context& context, Call& call);
+http::Response set_gate_policy(const Context& context, Call& call);
+http::Response remove_gate_policy(const Context& context, Call& call);
+http::Response evaluate_gate_policy(const Context& context, Call& call);
+
+// compare.cc
+http::Response compare_candidates(const Context& context, Call& call);
+
 }  // namespace tarn::api

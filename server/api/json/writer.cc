@@ -2,6 +2,9 @@
 
 #include <array>
 #include <charconv>
+#include <cmath>
+
+#include "core/experiments/number.h"
 
 namespace tarn::api::json {
 namespace {
@@ -129,12 +132,32 @@ void Writer::raw(std::string_view literal) {
   needs_comma_ = true;
 }
 
+void Writer::named(std::string_view name) {
+  text(name);
+  out_.push_back(':');
+  needs_comma_ = false;
+}
+
+void Writer::real(std::string_view name, double value) {
+  key(name);
+  if (std::isfinite(value)) {
+    raw(to_text(value));
+  } else {
+    text(to_text(value));
+  }
+}
+
+void Writer::texts(std::string_view name, const std::vector<std::string>& values) {
+  key(name);
+  begin_array();
+  for (const std::string& value : values) text(value);
+  end_array();
+}
+
 void Writer::text_map(const std::map<std::string, std::string>& pairs) {
   begin_object();
   for (const auto& [name, value] : pairs) {
-    text(name);
-    out_.push_back(':');
-    needs_comma_ = false;
+    named(name);
     text(value);
   }
   end_object();

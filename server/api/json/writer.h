@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tarn::api::json {
 
@@ -20,6 +21,8 @@ class Writer {
   void end_array() { close(']'); }
   /// `name` is one of ours: plain ASCII, written as it is.
   void key(std::string_view name);
+  /// A key that is somebody's text.
+  void named(std::string_view name);
 
   void text(std::string_view value);
   void number(int64_t value);
@@ -29,6 +32,9 @@ class Writer {
   void text(std::string_view name, std::string_view value) { key(name), text(value); }
   void number(std::string_view name, int64_t value) { key(name), number(value); }
   void boolean(std::string_view name, bool value) { key(name), boolean(value); }
+  /// What JSON has no number for is a text: "NaN", "Infinity", "-Infinity".
+  void real(std::string_view name, double value);
+  void texts(std::string_view name, const std::vector<std::string>& values);
   /// A value that is JSON already.
   void document(std::string_view name, std::string_view json) { key(name), raw(json); }
   void text_map(std::string_view name, const std::map<std::string, std::string>& pairs);

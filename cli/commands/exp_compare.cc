@@ -1,0 +1,221 @@
+// tarn exp compare
+#include <algorithm>
+#include <iostream>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/commands.h"
+#include "cli/exit_code.h"
+#include "cli/session.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::cli {
+namespace {
+
+constexpr size_t kCommitShown = 12;
+constexpr size_t kNumberBytesMax = 32;
+
+struct Compare {
+  std::vector<std::string> candidates;
+  std::string baseline;
+  std::string metrics;
+  std::string policy;
+  std::string params = "changed";
+  bool no_objects = false;
+  bool markdown = false;
+};
+
+void declare_compare(Command& command, Compare& options) {
+  command
+      .arguments("CANDIDATE", options.candidates,
+                 "a branch, a glob of branches such as 'exp-*', or another ref in --repo")
+      .option("--baseline", options.baseline, "the ref to compare with, such as @champion")
+      .option("--metrics", options.metrics,
+              "columns, such as accuracy:max,loss:min; the first ranks; default: those of the "
+              "policy, or all")
+      .option("--policy", options.policy,
+              "a gate policy that says what is better where --metrics does not")
+      .option("--params", options.params, "changed (the default), all or none")
+      .flag("--no-objects", options.no_objects, "do not count changed objects")
+      .flag("--md", options.markdown, "the same as -o md");
+}
+
+/// "accuracy:max" is a name with a goal; a name may hold colons itself.
+Json metric_from(std::string_view word, bool first) {
+  Json metric = Json::object();
+  const size_t colon = word.rfind(':');
+  const std::string_view goal =
+      colon == std::string_view::npos ? std::string_view() : word.substr(colon + 1);
+  const bool has_goal = goal == "max" || goal == "min";
+  metric["name"] = has_goal ? word.substr(0, colon) : word;
+  if (has_goal) {
+    metric["goal"] = goal;
+    metric["primary"] = first;
+  }
+  return metric;
+}
+
+Json metrics_from(std::string_view list) {
+  Json metrics = Json::array();
+  bool ranked = false;
+  while (!list.empty()) {
+    const size_t comma = std::min(list.find(','), list.size());
+    if (comma == 0) throw usage_error("--metrics: has an empty name");
+    Json metric = metric_from(list.substr(0, comma), !ranked);
+    ranked = ranked || metric.contains("goal");
+    metrics.push_back(std::move(metric));
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return metrics;
+}
+
+std::string number_text(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::string signed_text(const Json& delta) {
+  // Six digits: the distance of two values of a double's 17 is mostly noise.
+  char text[kNumberBytesMax];
+  std::snprintf(text, sizeof text, "%+.6g", delta.get<double>());
+  return text;
+}
+
+std::string column_of(const Json& metric) {
+  const std::string split = metric.value("split", "");
+  return metric.value("name", "") + (split.empty() ? "" : "@" + split);
+}
+
+std::string value_of(const Json& row, const std::string& column) {
+  const auto value = row["metrics"].find(column);
+  if (value == row["metrics"].end()) return "";
+  std::string text = number_text((*value)["value"]);
+  if (value->contains("delta")) text += str_cat(" (", signed_text((*value)["delta"]), ")");
+  return text;
+}
+
+std::string params_text(const Json& row) {
+  std::string text;
+  for (const auto& [name, value] : row["params"].items()) {
+    text += str_cat(text.empty() ? "" : " ", name, "=", value.get<std::string>());
+  }
+  return text;
+}
+
+std::string objects_text(const Json& row) {
+  if (!row.contains("objects")) return "";
+  const Json& objects = row["objects"];
+  const auto count = [&](const char* name) { return objects[name].value("objects", int64_t{0}); };
+  return str_cat("+", count("added"), " ~", count("changed"), " -", count("removed"), ", ",
+                 size_in_words(objects["added"].value("bytes", uint64_t{0})),
+                 objects.value("complete", true) ? "" : " and more");
+}
+
+std::string warnings_text(const Json& row) {
+  std::string text;
+  if (row.contains("warnings")) {
+    for (const Json& warning : row["warnings"])
+      text += str_cat(text.empty() ? "" : "; ", warning.get<std::string>());
+  }
+  return text;
+}
+
+/// The rows, the baseline first.
+class Table {
+ public:
+  Table(Output& out, const Compare& options, const Json& first)
+      : objects_(!options.no_objects && first.contains("baseline")),
+        params_(options.params != "none"),
+        rows_(out.list("Comparison", columns_from(first))) {
+    if (first.contains("baseline")) add(first["baseline"], "baseline", "");
+  }
+
+  void add(const Json& row) {
+    if (!row.contains("rank")) return add(row, "", "");
+    add(row, std::to_string(row.value("rank", int64_t{0})),
+        row.value("dominated", false) ? "no" : "yes");
+  }
+  void finish() { rows_.finish(); }
+
+ private:
+  void add(const Json& row, const std::string& rank, const std::string& best) {
+    Cells cells = {rank, best, row.value("ref", ""),
+                   row.value("commit_id", "").substr(0, kCommitShown)};
+    for (const std::string& column : metrics_) cells.push_back(value_of(row, column));
+    if (params_) cells.push_back(params_text(row));
+    if (objects_) cells.push_back(objects_text(row));
+    cells.push_back(warnings_text(row));
+    rows_.add(row, std::move(cells));
+  }
+
+  Cells columns_from(const Json& first) {
+    Cells columns = {"rank", "pareto", "candidate", "commit"};
+    for (const Json& metric : first["metrics"]) metrics_.push_back(column_of(metric));
+    columns.insert(columns.end(), metrics_.begin(), metrics_.end());
+    if (params_) columns.push_back("params");
+    if (objects_) columns.push_back("objects");
+    columns.push_back("warnings");
+    return columns;
+  }
+
+  const bool objects_;
+  const bool params_;
+  std::vector<std::string> metrics_;
+  ListWriter rows_;
+};
+
+/// Calls `each` with the answer for every page.
+template <typename Each>
+void each_page(Session& session, Json body, const Each& each) {
+  const std::string path = api_path({"repositories", session.repository("").repository, "compare"});
+  for (;;) {
+    const Json answer =
+        session.client.call({.method = Method::kPost, .path = path, .json = body.dump()});
+    each(answer);
+    if (!answer["pagination"].value("has_more", false)) return;
+    body["after"] = answer["pagination"].value("next_offset", "");
+  }
+}
+
+ExitCode compare(Session& session, const Compare& options) {
+  Json body{{"candidates", options.candidates},
+            {"params", options.params},
+            {"objects", !options.no_objects}};
+  if (!options.baseline.empty()) body["baseline"] = options.baseline;
+  if (!options.policy.empty()) body["policy"] = options.policy;
+  if (!options.metrics.empty()) body["metrics"] = metrics_from(options.metrics);
+  Output markdown(Format::kMarkdown, session.out.data(), std::cerr, /*quiet=*/false);
+  Output& out = options.markdown ? markdown : session.out;
+  if (out.format() == Format::kJson) {
+    Json whole;
+    each_page(session, std::move(body), [&](const Json& answer) {
+      if (whole.is_null()) {
+        whole = answer;
+      } else {
+        for (const Json& row : answer["results"]) whole["results"].push_back(row);
+      }
+    });
+    whole.erase("pagination");
+    out.object("Comparison", std::move(whole), {});
+    return ExitCode::kOk;
+  }
+  std::unique_ptr<Table> table;
+  each_page(session, std::move(body), [&](const Json& answer) {
+    if (!table) {
+      table = std::make_unique<Table>(out, options, answer);
+      for (const Json& warning : answer["warnings"]) out.warn(warning.get<std::string>());
+    }
+    for (const Json& row : answer["results"]) table->add(row);
+  });
+  table->finish();
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void add_exp_compare_command(CommandTree& tree) {
+  tree.group("exp", "Experiments: runs and what commits measure");
+  tree.add<Compare>("exp compare", "Compare candidates with one another and with a baseline",
+                    declare_compare, compare);
+}
+
+}  // namespace tarn::cli

@@ -1,0 +1,95 @@
+// tarn gate check
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/commands.h"
+#include "cli/exit_code.h"
+#include "cli/session.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::cli {
+namespace {
+
+struct Check {
+  std::vector<std::string> candidates;
+  std::string policy;
+  std::string champion;
+  bool all = false;
+};
+
+void declare_check(Command& command, Check& options) {
+  command
+      .arguments("CANDIDATE", options.candidates,
+                 "a branch, a glob of branches such as 'exp-*', or another ref in --repo")
+      .option("--policy", options.policy, "the policy that judges: a name")
+      .option("--champion", options.champion,
+              "the ref to compare with; default: the policy's alias")
+      .flag("--all", options.all, "show the rules that hold too");
+}
+
+/// Of all candidates together: a failure counts more than waiting. Only missing metrics are told
+/// apart from other failures, so that a job can measure and try again.
+ExitCode exit_code_of(const Json& answer) {
+  bool failed = false;
+  bool only_missing = true;
+  bool pending = false;
+  for (const Json& candidate : answer["results"]) {
+    pending = pending || candidate.value("verdict", "") == "pending";
+    for (const Json& rule : candidate["rules"]) {
+      if (rule.value("outcome", "") != "fail") continue;
+      failed = true;
+      only_missing = only_missing && rule.value("code", "") == kReasonMetricMissing;
+    }
+  }
+  if (failed) return only_missing ? ExitCode::kMetricMissing : ExitCode::kGateFailed;
+  return pending ? ExitCode::kApprovalNeeded : ExitCode::kOk;
+}
+
+void print_rules(Session& session, const Json& answer, bool all) {
+  ListWriter rows = session.out.list("GateRuleList", {"candidate", "rule", "outcome", "reason"});
+  for (const Json& candidate : answer["results"]) {
+    const std::string ref = candidate.value("ref", "");
+    for (const Json& rule : candidate["rules"]) {
+      if (!all && rule.value("outcome", "") == "pass") continue;
+      rows.add(rule,
+               {ref, rule.value("rule", ""), rule.value("outcome", ""), rule.value("reason", "")});
+    }
+    rows.add(candidate,
+             {ref, "verdict", candidate.value("verdict", ""),
+              candidate.contains("rank") ? str_cat("rank ", candidate.value("rank", int64_t{0}))
+                                         : std::string()});
+    for (const Json& warning : candidate["warnings"]) {
+      session.out.remark(str_cat(ref, ": ", warning.get<std::string>()));
+    }
+  }
+  rows.finish();
+}
+
+ExitCode check(Session& session, const Check& options) {
+  if (options.policy.empty()) throw usage_error("checking a gate: name the policy with --policy");
+  const std::string repository = session.repository("").repository;
+  Json body{{"candidates", options.candidates}};
+  if (!options.champion.empty()) body["champion"] = options.champion;
+  Json answer = session.client.call(
+      {.method = Method::kPost,
+       .path = api_path({"repositories", repository, "policies", options.policy}) + ":evaluate",
+       .json = body.dump()});
+  const ExitCode code = exit_code_of(answer);
+  if (session.out.format() == Format::kJson || session.out.format() == Format::kJsonLines) {
+    session.out.object("GateCheck", std::move(answer), {});
+  } else {
+    print_rules(session, answer, options.all);
+  }
+  return code;
+}
+
+}  // namespace
+
+void add_gate_commands(CommandTree& tree) {
+  tree.group("gate", "Judging candidates by a gate policy");
+  tree.add<Check>("gate check",
+                  "Judge candidates without promoting any: 0 all pass, 10 failed, 11 a metric is "
+                  "missing, 12 checks or approvals are wanted",
+                  declare_check, check);
+}
+
+}  // namespace tarn::cli

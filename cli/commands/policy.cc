@@ -1,0 +1,215 @@
+// tarn policy apply | show | ls | log | rm
+#include <fstream>
+#include <iostream>
+
+#include <nlohmann/json.hpp>
+#include <yaml-cpp/yaml.h>
+
+#include "cli/commands/commands.h"
+#include "cli/commands/list_record.h"
+#include "cli/exit_code.h"
+#include "cli/session.h"
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::cli {
+namespace {
+
+constexpr std::string_view kNameHelp = "tarn://repository/policy, or a policy in --repo";
+/// The server takes less; a document of this size is a mistake in the name of the file.
+constexpr size_t kDocumentBytesMax = 1024 * 1024;
+constexpr size_t kDigestShown = 12;
+
+std::string policy_path(const Uri& uri) {
+  return api_path({"repositories", uri.repository, "policies", uri.ref});
+}
+
+std::string read_document(const std::string& path) {
+  std::ifstream opened;
+  if (path != "-") opened.open(path);
+  std::istream& in = path == "-" ? std::cin : opened;
+  if (!in) throw Error(ErrorCode::kNotFound, str_cat("reading ", path, ": no such file"));
+  std::string text(kDocumentBytesMax + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<size_t>(in.gcount()));
+  if (text.size() > kDocumentBytesMax)
+    throw usage_error(str_cat("reading ", path, ": a policy is at most 1 MiB"));
+  return text;
+}
+
+/// The document's own name; what else is wrong with it the server says.
+std::string name_in(const std::string& document, const std::string& file) {
+  std::string name;
+  try {
+    const YAML::Node root = YAML::Load(document);
+    if (root.IsMap() && root["name"] && root["name"].IsScalar()) name = root["name"].Scalar();
+  } catch (const YAML::Exception& error) {
+    throw usage_error(str_cat("reading ", file, ":", error.mark.line + 1, ":",
+                              error.mark.column + 1, ": ", error.msg));
+  }
+  if (name.empty()) {
+    throw usage_error(str_cat("reading ", file,
+                              ": the policy has no name, write it into the file or "
+                              "behind the command"));
+  }
+  return name;
+}
+
+std::string state_of(const Json& policy) {
+  return policy.value("removed", false) ? "removed" : policy.value("destination", "");
+}
+
+Cells cells_of(const Json& policy) {
+  return {policy.value("name", ""),
+          std::to_string(policy.value("version", int64_t{0})),
+          state_of(policy),
+          policy.value("author", ""),
+          policy.value("creation_date", ""),
+          policy.value("digest", "").substr(0, kDigestShown)};
+}
+
+const Cells kColumns = {"policy", "version", "destination", "author", "created", "digest"};
+
+struct Apply {
+  std::string policy;
+  std::string file;
+  int64_t expect = -1;
+};
+
+void declare_apply(Command& command, Apply& options) {
+  command
+      .optional_argument("POLICY", options.policy,
+                         str_cat(kNameHelp, "; default: the name in the document"))
+      .option("-f,--file", options.file, "the document, YAML or JSON; '-' for standard input")
+      .option("--expect", options.expect,
+              "the version that must hold, 0 for none; refused when it is another by now");
+}
+
+ExitCode apply(Session& session, const Apply& options) {
+  if (options.file.empty()) throw usage_error("setting a policy: name its file with -f");
+  const std::string document = read_document(options.file);
+  const Uri uri = options.policy.empty()
+                      ? Uri{session.repository("").repository, name_in(document, options.file), ""}
+                      : session.ref(options.policy);
+  Upload upload{.request = {.method = Method::kPut, .path = policy_path(uri)},
+                .content_type = "application/yaml",
+                .size_bytes = static_cast<int64_t>(document.size()),
+                .open = [&document] {
+                  return BodySource([&document, done = false]() mutable -> std::string_view {
+                    if (done) return {};
+                    done = true;
+                    return document;
+                  });
+                }};
+  if (options.expect >= 0) {
+    upload.request.headers.emplace_back("If-Match", std::to_string(options.expect));
+  }
+  const Answer answer = session.client.upload(upload);
+  if (!answer.ok()) throw error_from(answer);
+  Json set = Json::parse(answer.body);
+  const std::string changed = set.value("changed", false) ? "yes" : "no";
+  const std::vector<std::pair<std::string, std::string>> lines = {
+      {"policy", set.value("name", "")},
+      {"version", std::to_string(set.value("version", int64_t{0}))},
+      {"destination", set.value("destination", "")},
+      {"digest", set.value("digest", "")},
+      {"changed", changed}};
+  session.out.object("GatePolicy", std::move(set), lines);
+  return ExitCode::kOk;
+}
+
+struct Show {
+  std::string policy;
+  int64_t version = 0;
+};
+
+void declare_show(Command& command, Show& options) {
+  command.argument("POLICY", options.policy, std::string(kNameHelp))
+      .option("--version", options.version, "an older version; default: the one that holds");
+}
+
+ExitCode show(Session& session, const Show& options) {
+  Request request{.path = policy_path(session.ref(options.policy))};
+  if (options.version != 0) request.query.emplace_back("version", std::to_string(options.version));
+  Json policy = session.client.call(request);
+  if (session.out.format() == Format::kTable) {
+    // The document as it was written: it can be edited and applied again.
+    session.out.remark(str_cat(
+        "version ", policy.value("version", int64_t{0}), " by ", policy.value("author", ""), " at ",
+        policy.value("creation_date", ""), policy.value("removed", false) ? ": removed" : ""));
+    session.out.data() << policy.value("document", "");
+    return ExitCode::kOk;
+  }
+  const std::vector<std::pair<std::string, std::string>> lines = {
+      {"policy", policy.value("name", "")},
+      {"version", std::to_string(policy.value("version", int64_t{0}))},
+      {"destination", state_of(policy)},
+      {"digest", policy.value("digest", "")}};
+  session.out.object("GatePolicy", std::move(policy), lines);
+  return ExitCode::kOk;
+}
+
+struct List {
+  std::string repository;
+};
+
+void declare_list(Command& command, List& options) {
+  command.optional_argument("REPOSITORY", options.repository,
+                            "tarn://NAME or NAME; default --repo");
+}
+
+ExitCode list(Session& session, const List& options) {
+  const Uri uri = session.repository(options.repository);
+  print_list(session, {.path = api_path({"repositories", uri.repository, "policies"})},
+             "GatePolicyList", kColumns, cells_of);
+  return ExitCode::kOk;
+}
+
+struct Target {
+  std::string policy;
+};
+
+void declare_target(Command& command, Target& options) {
+  command.argument("POLICY", options.policy, std::string(kNameHelp));
+}
+
+ExitCode log(Session& session, const Target& options) {
+  const Uri uri = session.ref(options.policy);
+  print_list(session,
+             {.path = api_path({"repositories", uri.repository, "policies", uri.ref, "versions"})},
+             "GatePolicyList", kColumns, cells_of);
+  return ExitCode::kOk;
+}
+
+struct Remove {
+  std::string policy;
+  bool yes = false;
+};
+
+void declare_remove(Command& command, Remove& options) {
+  command.argument("POLICY", options.policy, std::string(kNameHelp))
+      .flag("-y,--yes", options.yes, "do not ask");
+}
+
+ExitCode remove(Session& session, const Remove& options) {
+  const Uri uri = session.ref(options.policy);
+  session.confirm(
+      str_cat("remove policy ", to_string(uri), ", so that its destination has no gate?"),
+      options.yes);
+  session.client.call({.method = Method::kDelete, .path = policy_path(uri)});
+  session.out.remark(str_cat("removed policy ", to_string(uri), "; its versions stay"));
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void add_policy_commands(CommandTree& tree) {
+  tree.group("policy", "Gate policies: what a branch demands of a candidate");
+  tree.add<Apply>("policy apply", "Set a policy from its document", declare_apply, apply);
+  tree.add<Show>("policy show", "Print a policy's document", declare_show, show);
+  tree.add<List>("policy ls", "List the policies that hold", declare_list, list);
+  tree.add<Target>("policy log", "List a policy's versions, the newest first", declare_target, log);
+  tree.add<Remove>("policy rm", "Remove a policy; its versions stay", declare_remove, remove);
+}
+
+}  // namespace tarn::cli

@@ -1,0 +1,20 @@
+#include "core/versioning/compare.h"
+
+#include "core/auth/resource.h"
+#include "server/api/handlers/handlers.h"
+#include "server/api/json/compare.h"
+#include "server/api/response.h"
+
+namespace tarn::api {
+
+http::Response compare_candidates(const Context& context, Call& call) {
+  const versioning::CompareQuestion question = json::parse_compare(call.body->root());
+  if (question.policy) {
+    call.demand(auth::Action::kGetGatePolicy, auth::repository_arn(call.path("repository")));
+  }
+  return json_response(200, json::compare_body(versioning::compare_candidates(
+                                                   context.engine, call.repository(), question),
+                                               question.after));
+}
+
+}  // namespace tarn::api

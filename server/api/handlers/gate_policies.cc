@@ -1,0 +1,88 @@
+#include "core/versioning/gate_policies.h"
+
+#include <charconv>
+
+#include "core/base/str_cat.h"
+#include "core/versioning/gate.h"
+#include "server/api/handlers/handlers.h"
+#include "server/api/json/gate_policy.h"
+#include "server/api/json/list.h"
+#include "server/api/response.h"
+
+namespace tarn::api {
+namespace {
+
+constexpr size_t kBytesPerPolicy = 2048;
+constexpr std::string_view kNoPolicy = "0";
+
+/// Which version the caller has seen: its number, or 0 for none; absent = the caller does not mind.
+std::optional<int64_t> expected_version(const Call& call) {
+  const std::string* text = call.request.headers.find("If-Match");
+  if (text == nullptr) return std::nullopt;
+  int64_t version = 0;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), version);
+  if (error != std::errc() || end != text->data() + text->size() || version < 0) {
+    throw_invalid(
+        str_cat("If-Match: expected the version of the policy, or ", kNoPolicy, " for none"));
+  }
+  return version;
+}
+
+http::Response tagged_response(std::string body, int64_t version) {
+  http::Response response = json_response(200, std::move(body));
+  response.headers.add("ETag", std::to_string(version));
+  return response;
+}
+
+}  // namespace
+
+http::Response list_gate_policies(const Context& context, Call& call) {
+  const auto page =
+      versioning::list_gate_policies(context.engine, call.repository(), call.parameter("prefix"),
+                                     call.parameter("after"), call.amount());
+  return json_response(200, json::list_of(page, kBytesPerPolicy, json::write_gate_policy));
+}
+
+http::Response list_gate_policy_versions(const Context& context, Call& call) {
+  const auto page =
+      versioning::list_gate_policy_versions(context.engine, call.repository(), call.path("policy"),
+                                            call.parameter("after"), call.amount());
+  return json_response(200, json::list_of(page, kBytesPerPolicy, json::write_gate_policy));
+}
+
+http::Response get_gate_policy(const Context& context, Call& call) {
+  std::optional<int64_t> version;
+  if (!call.parameter("version").empty()) {
+    version = static_cast<int64_t>(*parse_size(call.parameter("version")));
+  }
+  const auto found =
+      versioning::get_gate_policy(context.engine, call.repository(), call.path("policy"), version);
+  return tagged_response(json::gate_policy_body(found), found.version);
+}
+
+http::Response set_gate_policy(const Context& context, Call& call) {
+  const versioning::GatePolicySet set = versioning::set_gate_policy(
+      context.engine, call.repository(), call.path("policy"),
+      {.document = http::read_all(*call.request.body, json::kBodyBytesMax),
+       .author = call.caller.user.name,
+       .expected = expected_version(call)});
+  return tagged_response(json::set_gate_policy_body(set), set.version.version);
+}
+
+http::Response remove_gate_policy(const Context& context, Call& call) {
+  versioning::remove_gate_policy(context.engine, call.repository(), call.path("policy"),
+                                 call.caller.user.name, expected_version(call));
+  return empty_response(204);
+}
+
+http::Response evaluate_gate_policy(const Context& context, Call& call) {
+  json::EvaluateGate given = json::parse_evaluate_gate(call.body->root());
+  return json_response(200, json::gate_answer_body(versioning::evaluate_gate(
+                                context.engine, call.repository(),
+                                {.policy = call.path("policy"),
+                                 .version = given.version,
+                                 .candidates = std::move(given.candidates),
+                                 .champion = std::move(given.champion)})));
+}
+
+}  // namespace tarn::api

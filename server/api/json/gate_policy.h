@@ -1,0 +1,26 @@
+// Bodies about gate policies and their verdicts.
+#pragma once
+
+#include <string>
+
+#include "core/versioning/gate.h"
+#include "core/versioning/gate_policies.h"
+#include "server/api/json/document.h"
+#include "server/api/json/writer.h"
+
+namespace tarn::api::json {
+
+void write_gate_policy(Writer& out, const meta::GatePolicyVersion& version);
+std::string gate_policy_body(const meta::GatePolicyVersion& version);
+std::string set_gate_policy_body(const versioning::GatePolicySet& set);
+
+struct EvaluateGate {
+  std::vector<std::string> candidates;
+  std::optional<std::string> champion;
+  std::optional<int64_t> version;
+};
+EvaluateGate parse_evaluate_gate(const Value& body);
+
+std::string gate_answer_body(const versioning::GateAnswer& answer);
+
+}  // namespace tarn::api::json

@@ -1,0 +1,110 @@
+"""`tarn policy`, `tarn gate` and `tarn exp compare` as a CI job uses them."""
+
+import json
+
+import pytest
+from test_cli import Cli
+from test_permissions import allow, auth, make_user  # noqa: F401
+
+POLICY = """name: dogs-champion
+destination: main
+candidates: "experiment-*"
+metrics:
+  - {name: accuracy, goal: max, min: 0.60, max: 1.0, primary: true}
+  - {name: loss, goal: min}
+objects: {required: ["artifacts/model.pkl"]}
+"""
+
+
+@pytest.fixture
+def cli(tarn, repo, tmp_path):
+    return Cli(tarn, tmp_path / "home", repo.id)
+
+
+def measured(cli, repo, branch, values, model=b"model"):
+    cli.run("branch", "create", branch)
+    repo.branch(branch).object("metrics/scores.json").upload(data=json.dumps(values).encode())
+    if model:
+        repo.branch(branch).object("artifacts/model.pkl").upload(data=model)
+    cli.run("commit", branch, "-m", branch)
+
+
+def test_a_policy_from_its_file_to_its_removal(cli, tmp_path):
+    file = tmp_path / "policy.yaml"
+    file.write_text(POLICY)
+    made = cli.json("policy", "apply", "-f", str(file))
+    assert (made["kind"], made["name"], made["version"], made["changed"]) == ("GatePolicy", "dogs-champion", 1, True)
+    assert cli.json("policy", "apply", "-f", str(file))["changed"] is False
+    assert cli.run("policy", "show", "dogs-champion").text == POLICY
+    file.write_text(POLICY + "approvals: {count: 1}\n")
+    cli.run("policy", "apply", "-f", str(file), "--expect", "0", status=1)
+    assert cli.json("policy", "apply", "-f", str(file), "--expect", "1")["version"] == 2
+    assert cli.run("policy", "show", "dogs-champion", "--version", "1").text == POLICY
+    assert [item["name"] for item in cli.json("policy", "ls")["items"]] == ["dogs-champion"]
+    assert [item["version"] for item in cli.json("policy", "log", "dogs-champion")["items"]] == [2, 1]
+    file.write_text("destination: main\nmetrics: [{name: a, gaol: max}]\n")
+    refused = cli.run("policy", "apply", "other", "-f", str(file), status=1)
+    assert '2:21: metrics[0]: unknown key "gaol"' in refused.talk
+    assert "has no name" in cli.run("policy", "apply", "-f", str(file), status=2).talk
+    cli.run("policy", "apply", status=2)
+    cli.run("policy", "apply", "-f", str(tmp_path / "absent"), status=4)
+    cli.run("policy", "rm", "dogs-champion", status=2)
+    cli.run("policy", "rm", "dogs-champion", "--yes")
+    cli.run("policy", "show", "dogs-champion", status=4)
+    assert cli.json("policy", "log", "dogs-champion")["items"][0]["removed"] is True
+
+
+def test_the_exit_status_of_a_gate_says_what_is_wrong(cli, repo, tmp_path):
+    file = tmp_path / "policy.yaml"
+    file.write_text(POLICY)
+    cli.run("policy", "apply", "-f", str(file))
+    measured(cli, repo, "experiment-1", {"accuracy": 0.8, "loss": 0.4})
+    measured(cli, repo, "experiment-2", {"accuracy": 1.3, "loss": 0.3})
+    measured(cli, repo, "experiment-3", {"loss": 0.3})
+    measured(cli, repo, "experiment-4", {"accuracy": 0.9, "loss": 0.5}, model=None)
+    gate = ("gate", "check", "--policy", "dogs-champion")
+    assert "passed" in cli.run(*gate, "experiment-1").text
+    failed = cli.run(*gate, "experiment-2", status=10)
+    assert "metrics.accuracy.max" in failed.text and "accuracy is 1.3" in failed.text
+    cli.run(*gate, "experiment-3", status=11)
+    cli.run(*gate, "experiment-4", status=10)
+    cli.run(*gate, "experiment-*", status=10)
+    cli.run(*gate, "experiment-9", status=4)
+    cli.run("gate", "check", "experiment-1", status=2)
+    answer = json.loads(cli.run(*gate, "experiment-*", "-o", "json", status=10).text)
+    assert [(one["ref"], one["verdict"]) for one in answer["results"]] == [
+        ("experiment-1", "passed"), ("experiment-2", "failed"), ("experiment-3", "failed"), ("experiment-4", "failed")]
+    file.write_text(POLICY + "approvals: {count: 1}\n")
+    cli.run("policy", "apply", "-f", str(file))
+    cli.run(*gate, "experiment-1", status=12)
+
+
+def test_candidates_side_by_side(cli, repo):
+    measured(cli, repo, "experiment-1", {"accuracy": 0.75, "loss": 0.5})
+    measured(cli, repo, "experiment-2", {"accuracy": 0.5, "loss": 0.25})
+    measured(cli, repo, "experiment-3", {"accuracy": 0.25, "loss": 0.75})
+    compare = ("exp", "compare", "experiment-*", "--baseline", "experiment-2", "--metrics", "accuracy:max,loss:min")
+    rows = [line.split(",") for line in cli.run(*compare, "-o", "csv").text.splitlines()]
+    assert rows[0][:6] == ["rank", "pareto", "candidate", "commit", "accuracy", "loss"]
+    assert [row[:3] for row in rows[1:]] == [
+        ["baseline", "", "experiment-2"], ["1", "yes", "experiment-1"], ["2", "yes", "experiment-2"],
+        ["3", "no", "experiment-3"]]
+    assert rows[2][4:6] == ["0.75 (+0.25)", "0.5 (+0.25)"]
+    table = json.loads(cli.run(*compare, "-o", "json").text)
+    assert table["results"][0]["metrics"]["accuracy"] == {
+        "value": 0.75, "delta": 0.25, "origin": "file:metrics/scores.json"}
+    assert table["results"][0]["objects"]["added"]["objects"] == 2
+    assert cli.run(*compare, "--md").text.startswith("| rank |")
+    cli.run("exp", "compare", "nothing-*", status=4)
+
+
+def test_who_may_write_branches_may_not_set_their_gate(cli, make_user, repo, tmp_path):  # noqa: F811
+    where = f"arn:lakefs:fs:::repository/{repo.id}"
+    writer = Cli(make_user(allow(["fs:*"], where, f"{where}/*")), tmp_path / "other", repo.id)
+    file = tmp_path / "policy.yaml"
+    file.write_text(POLICY)
+    writer.run("policy", "apply", "-f", str(file), status=3)
+    cli.run("policy", "apply", "-f", str(file))
+    writer.run("policy", "show", "dogs-champion", status=3)
+    writer.run("policy", "rm", "dogs-champion", "--yes", status=3)
+    cli.run("policy", "show", "dogs-champion")
