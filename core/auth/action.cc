@@ -66,6 +66,9 @@ constexpr std::array<std::string_view, kActionCount> kNames = {
     "pr:ReadPullRequest",
     "pr:WritePullRequest",
     "pr:ListPullRequests",
+    "fs:CreateRun",
+    "fs:ReadRun",
+    "fs:ListRuns",
 };
 static_assert(!kNames.back().empty());
 

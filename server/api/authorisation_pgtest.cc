@@ -197,6 +197,13 @@ const std::vector<Row>& rows() {
     {"listPullRequestApprovals", "", "", {{"pr:ReadPullRequest", "repository/data"}}},
     {"approvePullRequest", "", "", {{"pr:WritePullRequest", "repository/data"}}},
     {"withdrawPullRequestApproval", "", "", {{"pr:WritePullRequest", "repository/data"}}},
+    {"recordRun", "", R"({"ref":"topic"})", {{"fs:CreateRun", "repository/data"}}},
+    {"listExperimentRuns", "", "", {{"fs:ListRuns", "repository/data"}}},
+    {"getExperimentRun", "", "", {{"fs:ReadRun", "repository/data"}}},
+    {"getCommitMetrics", "", "", {{"fs:ReadRun", "repository/data"}}},
+    {"getMetricSeries", "metric=loss", "", {{"fs:ReadRun", "repository/data"}}},
+    {"getMetricFiles", "", "", {{"fs:ReadRepository", "repository/data"}}},
+    {"setMetricFiles", "", R"({"globs":[]})", {{"fs:UpdateRepository", "repository/data"}}},
   };
   return kRows;
 }

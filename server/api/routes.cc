@@ -21,6 +21,7 @@
 #include "server/api/json/ref.h"
 #include "server/api/json/refs_dump.h"
 #include "server/api/json/repository.h"
+#include "server/api/json/run.h"
 #include "server/api/json/tag_rule.h"
 #include "server/api/route.h"
 
@@ -68,6 +69,7 @@ constexpr Parameter kModifiedBefore{"modified_before", Kind::kInstant};
 constexpr Parameter kDiffType{"type", Kind::kDiffType};
 constexpr Parameter kStatus{"status", Kind::kState};
 constexpr Parameter kFormat{"format", Kind::kArchive};
+constexpr Parameter kMetric{"metric", Kind::kRequired};
 constexpr Parameter kRange{"Range", Kind::kRange};
 
 template <typename... Given>
@@ -291,6 +293,14 @@ constexpr Route kRoutes[] = {
     {kGet, TARN_REF "/objects/archive", "archivePrefix", needs(kListObjects, on_listed_ref), archive_prefix, takes(kFormat)},
     {kPost, TARN_REF "/objects/archive", "archivePaths", needs(kReadObject, on_archived_objects), archive_paths, takes_long_json<json::parse_archive_paths>(kFormat)},
     {kPost, TARN_BRANCH "/checkout-path", "checkoutPath", needs(kListObjects, on_repository), checkout_path, takes_json<json::parse_checkout_path>()},
+
+    {kPost, TARN_REPO "/experiments/{experiment}/runs", "recordRun", needs(kCreateRun, on_repository), record_run, takes_json<json::parse_record_run>()},
+    {kGet, TARN_REPO "/runs", "listExperimentRuns", needs(kListRuns, on_repository), list_experiment_runs, takes(kAmount)},
+    {kGet, TARN_REPO "/runs/{run}", "getExperimentRun", needs(kReadRun, on_repository), get_experiment_run},
+    {kGet, TARN_REPO "/commits/{commitId}/metrics", "getCommitMetrics", needs(kReadRun, on_repository), get_commit_metrics},
+    {kGet, TARN_REPO "/commits/{commitId}/series", "getMetricSeries", needs(kReadRun, on_repository), get_metric_series, takes(kAmount, kMetric)},
+    {kGet, TARN_REPO "/settings/metric_files", "getMetricFiles", needs(kReadRepository, on_repository), get_metric_files},
+    {kPut, TARN_REPO "/settings/metric_files", "setMetricFiles", needs(kUpdateRepository, on_repository), set_metric_files, takes_json<json::parse_metric_globs>()},
 };
 // clang-format on
 
