@@ -69,6 +69,9 @@ constexpr std::array<std::string_view, kActionCount> kNames = {
     "pr:ListPullRequests",
     "branches:GetGatePolicy",
     "branches:SetGatePolicy",
+    "fs:CreateRun",
+    "fs:ReadRun",
+    "fs:ListRuns",
 };
 static_assert(!kNames.back().empty());
 
