@@ -18,6 +18,7 @@ void add_commands(CommandTree& tree) {
   add_merge_base_command(tree);
   add_pr_commands(tree);
   add_promote_commands(tree);
+  add_exp_commands(tree);
   add_policy_commands(tree);
   add_gate_commands(tree);
   add_exp_compare_command(tree);

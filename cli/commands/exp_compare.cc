@@ -213,7 +213,6 @@ ExitCode compare(Session& session, const Compare& options) {
 }  // namespace
 
 void add_exp_compare_command(CommandTree& tree) {
-  tree.group("exp", "Experiments: runs and what commits measure");
   tree.add<Compare>("exp compare", "Compare candidates with one another and with a baseline",
                     declare_compare, compare);
 }

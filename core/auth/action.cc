@@ -73,6 +73,9 @@ constexpr std::array<std::string_view, kActionCount> kNames = {
     "fs:ApprovePromotion",
     "branches:GetGatePolicy",
     "branches:SetGatePolicy",
+    "fs:CreateRun",
+    "fs:ReadRun",
+    "fs:ListRuns",
 };
 static_assert(!kNames.back().empty());
 

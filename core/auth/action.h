@@ -76,8 +76,11 @@ enum class Action : uint8_t {
   kApprovePromotion,
   kGetGatePolicy,
   kSetGatePolicy,
+  kCreateRun,
+  kReadRun,
+  kListRuns,
 };
-constexpr size_t kActionCount = static_cast<size_t>(Action::kSetGatePolicy) + 1;
+constexpr size_t kActionCount = static_cast<size_t>(Action::kListRuns) + 1;
 
 /// "fs:ReadRepository".
 std::string_view name_of(Action action);

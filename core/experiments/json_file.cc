@@ -30,6 +30,9 @@ class Input {
     held_.reset();
   }
   uint64_t line() const { return line_; }
+  /// The parser was told that there is no more.
+  bool ended() const { return ended_; }
+  void end() { ended_ = true; }
 
  private:
   int raw_peek() const {
@@ -72,7 +75,8 @@ class Input {
         if (word.size() > kWordBytesMax) break;
         word.push_back(static_cast<char>(raw_get()));
       }
-      word.push_back('"');
+      // At the end it is perhaps not the whole word: then the text stays open.
+      if (raw_peek() != ByteSource::kEnd) word.push_back('"');
       pending_.assign(word.rbegin(), word.rend());
       return '"';
     }
@@ -88,6 +92,7 @@ class Input {
   std::string pending_;  ///< last first
   std::optional<int> held_;
   uint64_t line_ = 1;
+  bool ended_ = false;
 };
 
 /// What the parser wants of an input: a pair of iterators.
@@ -114,13 +119,18 @@ class InputIterator {
   bool operator!=(const InputIterator& other) const { return !(*this == other); }
 
  private:
-  bool at_end() const { return input_ == nullptr || input_->peek() == ByteSource::kEnd; }
+  bool at_end() const {
+    if (input_ == nullptr) return true;
+    if (input_->peek() != ByteSource::kEnd) return false;
+    input_->end();
+    return true;
+  }
   Input* input_;
 };
 
 class Events final : public nlohmann::json_sax<Json> {
  public:
-  explicit Events(NestedNumbers& numbers) : numbers_(numbers) {}
+  Events(NestedNumbers& numbers, Input& input) : numbers_(numbers), input_(input) {}
 
   bool null() override { return true; }
   bool boolean(bool) override { return true; }
@@ -155,8 +165,9 @@ class Events final : public nlohmann::json_sax<Json> {
   bool too_deep() const { return too_deep_; }
 
  private:
+  /// At the end of the bytes something is cut off, perhaps the number.
   bool number(double value) {
-    numbers_.number(value);
+    if (!input_.ended()) numbers_.number(value);
     return true;
   }
   bool nested(bool accepted) {
@@ -165,6 +176,7 @@ class Events final : public nlohmann::json_sax<Json> {
   }
 
   NestedNumbers& numbers_;
+  Input& input_;
   bool too_deep_ = false;
 };
 
@@ -173,12 +185,12 @@ bool is_blank(int byte) { return byte == ' ' || byte == '\t' || byte == '\r' || 
 /// The problem of the value, or that more follows; "" = none. What was read counts either way.
 std::string read_value(Input& input, FileFacts& facts) {
   NestedNumbers numbers(facts);
-  Events events(numbers);
+  Events events(numbers, input);
   const bool whole = Json::sax_parse(InputIterator(&input), InputIterator(nullptr), &events,
                                      Json::input_format_t::json, /*strict=*/false);
   numbers.finish();
   if (events.too_deep()) return "is nested too deep";
-  if (!whole) return input.peek() == ByteSource::kEnd ? "ends in the middle" : "is not JSON";
+  if (!whole) return input.ended() ? "ends in the middle" : "is not JSON";
   while (is_blank(input.peek())) input.next();
   return input.peek() == ByteSource::kEnd ? "" : "has more behind its value";
 }

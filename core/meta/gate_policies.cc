@@ -1,6 +1,7 @@
 #include "core/meta/gate_policies.h"
 
 #include "core/base/error.h"
+#include "core/base/str_cat.h"
 #include "core/meta/aliases.h"
 
 namespace tarn::meta {
@@ -138,7 +139,10 @@ GatePolicies::Result GatePolicies::set(RepositoryId repository, const Setting& s
     connection.run(kUpsert, {repo, setting.name, version, setting.destination.str(), alias});
     connection.run(kUpdateGates, {repo, setting.name, setting.destination.str()});
     Aliases::clear_policy(connection, repository, setting.name);
-    if (alias) Aliases::set_policy(connection, repository, AliasName(*alias), setting.name);
+    if (alias && !Aliases::set_policy(connection, repository, AliasName(*alias), setting.name)) {
+      throw Error(ErrorCode::kConflict, "alias_has_policy",
+                  str_cat("alias \"", *alias, "\": belongs to another policy already"));
+    }
     connection.run(kBumpSettings, {repo});
     return {Outcome::kDone, version};
   });

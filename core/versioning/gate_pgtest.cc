@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/str_cat.h"
+#include "core/versioning/aliases.h"
 #include "core/versioning/gate.h"
 #include "core/versioning/gate_policies.h"
 #include "core/versioning/merge.h"
@@ -55,9 +56,15 @@ class Gate : public testing::RepositoryTest {
 TEST_F(Gate, JudgesWhatWasMeasuredOfTheExactCommit) {
   set("metrics: [{name: accuracy, goal: max, min: 0.6, max: 1.0, trust: [api]}]");
   EXPECT_EQ(complaints("exp-1"), "metrics.accuracy:metric_missing ");
+  engine.put(repo, "exp-1", "x", "1");
+  engine.commit(repo, "exp-1");
   record("exp-1", {{"accuracy", 0.7}});
   record("exp-2", {{"accuracy", 1.5}});
-  EXPECT_EQ(complaints("exp-1"), "") << "both branches have one head: the newest run counts";
+  EXPECT_EQ(complaints("exp-1"), "");
+  EXPECT_EQ(complaints("exp-2"), "metrics.accuracy.max:above_max ");
+  engine.put(repo, "exp-1", "y", "1");
+  engine.commit(repo, "exp-1");
+  EXPECT_EQ(complaints("exp-1"), "metrics.accuracy:metric_missing ") << "of the commit before";
 }
 
 TEST_F(Gate, FilesAndMetadataAreReadBeforeTheVerdict) {
@@ -94,6 +101,17 @@ TEST_F(Gate, ComparesWithTheChampion) {
   EXPECT_EQ(complaints("exp-2", "exp-1"),
             "metrics.accuracy.vs_champion.min_delta:worse_than_champion ");
   EXPECT_EQ(reason_of([&] { judge({"exp-2"}, "nowhere"); }), "ref_not_found");
+}
+
+TEST_F(Gate, TheChampionIsWhereThePolicysAliasIs) {
+  engine.put(repo, "exp-1", "x", "1");
+  engine.commit(repo, "exp-1");
+  record("exp-1", {{"accuracy", 0.7}});
+  record("exp-2", {{"accuracy", 0.75}});
+  set_alias(*engine, repo, {.name = AliasName("champion"), .actor = "ann"}, "exp-1");
+  set("alias: champion\nmetrics: [{name: accuracy, goal: max, vs_champion: {min_delta: 0.1}}]");
+  EXPECT_EQ(complaints("exp-2"), "metrics.accuracy.vs_champion.min_delta:worse_than_champion ");
+  EXPECT_EQ(judge({"exp-2"}).champion->ref, "@champion");
 }
 
 TEST_F(Gate, ObjectsOfTheCandidateAndWhatItBrings) {
@@ -147,9 +165,8 @@ TEST_F(Gate, PatternsWithNeighbouringPrefixesAreAllLookedAt) {
   for (const char* key : {"a/1", "b/1", "b/c/1", "c/1", "d/1"}) engine.put(repo, "exp-1", key, "1");
   engine.commit(repo, "exp-1");
   std::string reasons;
-  for (const RuleResult& rule : judge({"exp-1"}).candidates[0].verdict.rules) {
-    reasons += rule.reason + "|";
-  }
+  const GateAnswer answer = judge({"exp-1"});
+  for (const RuleResult& rule : answer.candidates[0].verdict.rules) reasons += rule.reason + "|";
   EXPECT_EQ(reasons, "would change a/1, b/1, b/c/1|would bring d/1|");
 }
 
@@ -183,6 +200,7 @@ TEST_F(Gate, CandidatesAreGlobsAndRefs) {
     return out;
   };
   EXPECT_EQ(names({"exp-*", "exp-1"}), "exp-1=exp-1 exp-2=exp-2 ");
+  EXPECT_EQ(names({"*"}), "exp-1=exp-1 exp-2=exp-2 ") << "not the destination";
   EXPECT_EQ(names({"dataset-v1"}), "dataset-v1= ");
   EXPECT_EQ(reason_of([&] { judge({"nothing-*"}); }), "candidate_not_found");
   EXPECT_EQ(reason_of([&] { judge({"nothing"}); }), "ref_not_found");

@@ -4,6 +4,7 @@
 #include "core/base/digest.h"
 #include "core/base/str_cat.h"
 #include "core/meta/branches.h"
+#include "core/versioning/aliases.h"
 #include "core/versioning/gate_policies.h"
 #include "tests/support/repository_test.h"
 
@@ -45,10 +46,8 @@ class Policies : public testing::RepositoryTest {
         {repo.str(), branch}, db::Pool::Retry::kRead);
     return std::string(rows.text(0, 0));
   }
-  std::string execute(const char* statement) {
-    return message_of([&] {
-      engine.pool.run({"test_execute", statement}, {}, db::Pool::Retry::kWrite);
-    });
+  std::string execute(const char* name, const char* statement) {
+    return message_of([&] { engine.pool.run({name, statement}, {}, db::Pool::Retry::kWrite); });
   }
 };
 
@@ -145,6 +144,22 @@ TEST_F(Policies, WhatDoesNotFitChangesNothing) {
       << "the alias is free again";
 }
 
+TEST_F(Policies, TheAliasOfAPolicyIsMovedByPromotionsOnly) {
+  const auto move = [&](std::string_view alias) {
+    return reason_of([&] {
+      set_alias(*engine, repo, {.name = AliasName(std::string(alias)), .actor = "ann"}, "main");
+    });
+  };
+  EXPECT_EQ(move("champion"), "done");
+  set("dogs", document("main", "alias: champion"));
+  EXPECT_EQ(move("champion"), "protected_alias");
+  set("dogs", document("main", "alias: other"));
+  EXPECT_EQ(move("champion"), "done");
+  EXPECT_EQ(move("other"), "protected_alias");
+  remove_gate_policy(*engine, repo, "dogs", "ann");
+  EXPECT_EQ(move("other"), "done");
+}
+
 TEST_F(Policies, AreListedByName) {
   set("b", document("main"));
   set("a", document("prod"));
@@ -158,12 +173,16 @@ TEST_F(Policies, AreListedByName) {
 
 TEST_F(Policies, VersionsAreNeverChangedAndGoWithTheRepository) {
   set("dogs", document("main"));
-  EXPECT_NE(execute("UPDATE gate_policy_versions SET document = 'x'").find("append-only"),
+  EXPECT_NE(execute("test_change_version", "UPDATE gate_policy_versions SET document = 'x'")
+                .find("append-only"),
             std::string::npos);
-  EXPECT_NE(execute("DELETE FROM gate_policy_versions").find("append-only"), std::string::npos);
-  EXPECT_NE(execute("TRUNCATE gate_policy_versions").find("append-only"), std::string::npos);
+  EXPECT_NE(execute("test_drop_versions", "DELETE FROM gate_policy_versions").find("append-only"),
+            std::string::npos);
+  EXPECT_NE(execute("test_truncate_versions", "TRUNCATE gate_policy_versions").find("append-only"),
+            std::string::npos);
   delete_repository(*engine, repo, false);
-  EXPECT_EQ(execute("DELETE FROM gate_policy_versions WHERE repo_id NOT IN "
+  EXPECT_EQ(execute("test_sweep_versions",
+                    "DELETE FROM gate_policy_versions WHERE repo_id NOT IN "
                     "(SELECT repo_id FROM repositories WHERE deleted_ms IS NULL)"),
             "done");
 }

@@ -34,12 +34,24 @@ constexpr std::string_view kPolicyBody =
 // v1, user someone, group team, policy rule.
 std::string_view value_of(std::string_view name) {
   static const std::map<std::string_view, std::string_view> kValues = {
-      {"repository", "data"},   {"branch", "topic"},   {"ref", "topic"},
-      {"sourceRef", "topic"},   {"leftRef", "topic"},  {"destinationBranch", "target"},
-      {"rightRef", "other"},    {"tag", "v1"},         {"commitId", "topic"},
-      {"userId", "someone"},    {"groupId", "team"},   {"policyId", "rule"},
-      {"accessKeyId", "AKIAX"}, {"uploadId", "u"},     {"partNumber", "1"},
-      {"type", "range"},        {"pull_request", "p"}, {"promotion", "00000000000000000000"},
+      {"repository", "data"},
+      {"branch", "topic"},
+      {"ref", "topic"},
+      {"sourceRef", "topic"},
+      {"leftRef", "topic"},
+      {"destinationBranch", "target"},
+      {"rightRef", "other"},
+      {"tag", "v1"},
+      {"commitId", "topic"},
+      {"userId", "someone"},
+      {"groupId", "team"},
+      {"policyId", "rule"},
+      {"accessKeyId", "AKIAX"},
+      {"uploadId", "u"},
+      {"partNumber", "1"},
+      {"type", "range"},
+      {"pull_request", "p"},
+      {"promotion", "00000000000000000000"},
       {"alias", "champion"}};
   const auto at = kValues.find(name);
   return at == kValues.end() ? "x" : at->second;
@@ -179,8 +191,8 @@ const std::vector<Row>& rows() {
     {"setGatePolicy", "", "", {{"branches:SetGatePolicy", "repository/data"}}},
     {"removeGatePolicy", "", "", {{"branches:SetGatePolicy", "repository/data"}}},
     {"listGatePolicyVersions", "", "", {{"branches:GetGatePolicy", "repository/data"}}},
-    {"evaluateGatePolicy", "", R"({"candidates":["topic"]})", {{"branches:GetGatePolicy", "repository/data"}, {"fs:ReadCommit", "repository/data"}, {"fs:ListBranches", "repository/data"}}},
-    {"compareCandidates", "", R"({"candidates":["topic"]})", {{"fs:ReadCommit", "repository/data"}, {"fs:ListBranches", "repository/data"}}},
+    {"evaluateGatePolicy", "", R"({"candidates":["topic"]})", {{"branches:GetGatePolicy", "repository/data"}, {"fs:ReadRun", "repository/data"}, {"fs:ListBranches", "repository/data"}}},
+    {"compareCandidates", "", R"({"candidates":["topic"]})", {{"fs:ReadRun", "repository/data"}, {"fs:ReadCommit", "repository/data"}, {"fs:ListBranches", "repository/data"}}},
     {"listPullRequests", "", "", {{"pr:ListPullRequests", "repository/data"}}},
     {"createPullRequest", "", R"({"title":"t","source_branch":"topic","destination_branch":"target"})", {{"pr:WritePullRequest", "repository/data"}}},
     {"getPullRequest", "", "", {{"pr:ReadPullRequest", "repository/data"}}},
@@ -218,6 +230,13 @@ const std::vector<Row>& rows() {
     {"listAliasChanges", "", "", {{"fs:ReadTag", "repository/data/alias/champion"}}},
     {"setAlias", "", R"({"to":"topic"})", {{"fs:SetAlias", "repository/data/alias/champion"}, {"fs:ReadCommit", "repository/data"}}},
     {"removeAlias", "", "", {{"fs:SetAlias", "repository/data/alias/champion"}}},
+    {"recordRun", "", R"({"ref":"topic"})", {{"fs:CreateRun", "repository/data"}}},
+    {"listExperimentRuns", "", "", {{"fs:ListRuns", "repository/data"}}},
+    {"getExperimentRun", "", "", {{"fs:ReadRun", "repository/data"}}},
+    {"getCommitMetrics", "", "", {{"fs:ReadRun", "repository/data"}}},
+    {"getMetricSeries", "metric=loss", "", {{"fs:ReadRun", "repository/data"}}},
+    {"getMetricFiles", "", "", {{"fs:ReadRepository", "repository/data"}}},
+    {"setMetricFiles", "", R"({"globs":[]})", {{"fs:UpdateRepository", "repository/data"}}},
   };
   return kRows;
 }

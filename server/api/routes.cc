@@ -25,6 +25,7 @@
 #include "server/api/json/ref.h"
 #include "server/api/json/refs_dump.h"
 #include "server/api/json/repository.h"
+#include "server/api/json/run.h"
 #include "server/api/json/tag_rule.h"
 #include "server/api/route.h"
 
@@ -40,10 +41,10 @@ constexpr Access any_account() { return Access::any_account(); }
 constexpr Access needs(auth::Action action, Resources on) { return Access::of({action, on}); }
 constexpr Access kToDumpRefs = Access::of(
     {kListTags, on_repository}, {kListBranches, on_repository}, {kListCommits, on_repository});
-constexpr Access kToJudge = Access::of(
-    {kGetGatePolicy, on_repository}, {kReadCommit, on_repository}, {kListBranches, on_repository});
-constexpr Access kToCompare =
-    Access::of({kReadCommit, on_repository}, {kListBranches, on_repository});
+constexpr Access kToJudge = Access::of({kGetGatePolicy, on_repository}, {kReadRun, on_repository},
+                                       {kListBranches, on_repository});
+constexpr Access kToCompare = Access::of({kReadRun, on_repository}, {kReadCommit, on_repository},
+                                         {kListBranches, on_repository});
 constexpr Access kToRestoreRefs = Access::of(
     {kCreateTag, on_repository}, {kCreateBranch, on_repository}, {kCreateCommit, on_repository});
 
@@ -80,6 +81,7 @@ constexpr Parameter kOpen{"open", Kind::kBoolean};
 constexpr Parameter kSeen{"seen", Kind::kSize};
 constexpr Parameter kWait{"wait", Kind::kWait};
 constexpr Parameter kVersion{"version", Kind::kSize};
+constexpr Parameter kMetric{"metric", Kind::kRequired};
 constexpr Parameter kRange{"Range", Kind::kRange};
 
 template <typename... Given>
@@ -327,6 +329,14 @@ constexpr Route kRoutes[] = {
     {kGet, TARN_GATE "/versions", "listGatePolicyVersions", needs(kGetGatePolicy, on_repository), list_gate_policy_versions, takes(kAmount)},
     {kPost, TARN_GATE ":evaluate", "evaluateGatePolicy", kToJudge, evaluate_gate_policy, takes_json<json::parse_evaluate_gate>()},
     {kPost, TARN_REPO "/compare", "compareCandidates", kToCompare, compare_candidates, takes_json<json::parse_compare>()},
+
+    {kPost, TARN_REPO "/experiments/{experiment}/runs", "recordRun", needs(kCreateRun, on_repository), record_run, takes_json<json::parse_record_run>()},
+    {kGet, TARN_REPO "/runs", "listExperimentRuns", needs(kListRuns, on_repository), list_experiment_runs, takes(kAmount)},
+    {kGet, TARN_REPO "/runs/{run}", "getExperimentRun", needs(kReadRun, on_repository), get_experiment_run},
+    {kGet, TARN_REPO "/commits/{commitId}/metrics", "getCommitMetrics", needs(kReadRun, on_repository), get_commit_metrics},
+    {kGet, TARN_REPO "/commits/{commitId}/series", "getMetricSeries", needs(kReadRun, on_repository), get_metric_series, takes(kAmount, kMetric)},
+    {kGet, TARN_REPO "/settings/metric_files", "getMetricFiles", needs(kReadRepository, on_repository), get_metric_files},
+    {kPut, TARN_REPO "/settings/metric_files", "setMetricFiles", needs(kUpdateRepository, on_repository), set_metric_files, takes_json<json::parse_metric_globs>()},
 };
 // clang-format on
 

@@ -194,6 +194,15 @@ http::Response cancel_promotion(const Context& context, Call& call);
 http::Response roll_back_promotion(const Context& context, Call& call);
 http::Response withdraw_approval(const Context& context, Call& call);
 
+// runs.cc
+http::Response record_run(const Context& context, Call& call);
+http::Response list_experiment_runs(const Context& context, Call& call);
+http::Response get_experiment_run(const Context& context, Call& call);
+http::Response get_commit_metrics(const Context& context, Call& call);
+http::Response get_metric_series(const Context& context, Call& call);
+http::Response get_metric_files(const Context& context, Call& call);
+http::Response set_metric_files(const Context& context, Call& call);
+
 // actions.cc
 http::Response list_runs(const Context& context, Call& call);
 http::Response get_run(const Context& context, Call& call);

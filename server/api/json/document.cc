@@ -200,6 +200,14 @@ std::map<std::string, std::string> Value::text_map() const {
   return out;
 }
 
+bool Value::is_array() const { return node_of(node_).is_array(); }
+
+std::string Value::scalar_text() const {
+  const Node& node = node_of(node_);
+  if (node.is_number() || node.is_boolean()) return node.dump();
+  return text_of(node, pointer_);
+}
+
 std::vector<Value> Value::items() const {
   const Node& node = array_of(node_of(node_), pointer_);
   std::vector<Value> out;

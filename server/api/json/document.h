@@ -31,6 +31,9 @@ class Value {
   /// Arrays have at most kItemsMax elements.
   std::vector<std::string> texts(size_t items_max = kItemsMax) const;
   std::vector<Value> items() const;
+  bool is_array() const;
+  /// Text, or a number or boolean as JSON writes it.
+  std::string scalar_text() const;
   /// The members of an object, by name.
   std::vector<std::pair<std::string, Value>> members() const;
 

@@ -1,0 +1,287 @@
+// tarn exp log | ls | metrics | files
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/commands.h"
+#include "cli/exit_code.h"
+#include "cli/session.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::cli {
+namespace {
+
+constexpr size_t kIdShown = 12;
+/// Runs are held until the columns are known.
+constexpr int64_t kRunsShown = 1000;
+constexpr int64_t kRunsMax = 100'000;
+
+/// A metric's value as people and files want it.
+std::string value_text(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::string name_with_split(const Json& metric) {
+  const std::string split = metric.value("split", "");
+  return split.empty() ? metric.value("name", "") : str_cat(metric.value("name", ""), "@", split);
+}
+
+std::string short_id(const Output& out, const std::string& id) {
+  return out.format() == Format::kTable ? id.substr(0, kIdShown) : id;
+}
+
+struct Log {
+  std::string ref;
+  std::string experiment = "default";
+  std::vector<std::string> params;
+  std::vector<std::string> metrics;
+  std::vector<std::string> artifacts;
+  std::string git_sha;
+  std::string ci_url;
+  std::string user;
+  std::string key;
+};
+
+void declare_log(Command& command, Log& options) {
+  command
+      .option("--ref", options.ref,
+              "the branch (its head, whatever is staged), tag or commit that was measured; default "
+              "--branch")
+      .option("--experiment", options.experiment, "the runs it belongs with; default: default")
+      .option("--param", options.params, "name=value; again for more")
+      .option("--metric", options.metrics, "name=number or name@split=number; again for more")
+      .option("--artifact", options.artifacts, "a pattern over paths of the commit; again for more")
+      .option("--git-sha", options.git_sha, "the commit of the source code")
+      .option("--ci-url", options.ci_url, "the page of the CI job")
+      .option("--user", options.user, "who started it")
+      .option("--idempotency-key", options.key,
+              "the same key and request again give the same run, e.g. the id of the CI job");
+}
+
+Json metrics_from(const std::vector<std::string>& words) {
+  Json metrics = Json::array();
+  for (const std::string& word : words) {
+    const size_t equals = word.rfind('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw usage_error(str_cat("reading metric \"", word, "\": expected name=number"));
+    }
+    const std::string name = word.substr(0, equals);
+    const size_t at = name.find('@');
+    Json metric{{"name", name.substr(0, at)}, {"value", word.substr(equals + 1)}};
+    if (at != std::string::npos) metric["split"] = name.substr(at + 1);
+    metrics.push_back(std::move(metric));
+  }
+  return metrics;
+}
+
+ExitCode log(Session& session, const Log& options) {
+  const Uri uri = session.ref(options.ref);
+  Json body{{"ref", uri.ref},
+            {"params", metadata_from(options.params)},
+            {"metrics", metrics_from(options.metrics)},
+            {"artifacts", options.artifacts},
+            {"source",
+             {{"git_sha", options.git_sha}, {"ci_url", options.ci_url}, {"user", options.user}}}};
+  if (!options.key.empty()) body["idempotency_key"] = options.key;
+  const Answer answer = session.client.ask(
+      {.method = Method::kPost,
+       .path =
+           api_path({"repositories", uri.repository, "experiments", options.experiment, "runs"}),
+       .json = body.dump()});
+  if (!answer.ok()) throw error_from(answer);
+  Json run = Json::parse(answer.body);
+  constexpr int kMade = 201;
+  run["changed"] = answer.status == kMade;
+  const std::vector<std::pair<std::string, std::string>> lines = {
+      {"run", run.value("id", "")},
+      {"experiment", run.value("experiment", "")},
+      {"commit", run.value("commit_id", "")}};
+  session.out.object("Run", std::move(run), lines);
+  return ExitCode::kOk;
+}
+
+struct List {
+  std::string repository;
+  std::string experiment;
+  std::string branch;
+  std::vector<std::string> where;
+  std::string sort;
+  std::string git_sha;
+  std::string metrics;
+  std::string params = "changed";
+  int64_t amount = kRunsShown;
+};
+
+void declare_list(Command& command, List& options) {
+  command.optional_argument("REPOSITORY", options.repository, "tarn://NAME or NAME; default --repo")
+      .option("-r", options.repository, "the same")
+      .option("--experiment", options.experiment, "runs of this one only")
+      .option("--of-branch", options.branch, "runs of branches like this: 'exp-*'")
+      .option("--where", options.where,
+              "'metrics.NAME > VALUE' or 'params.NAME = VALUE'; again for more, all must hold")
+      .option("--sort", options.sort, "a metric or created, with a - in front for descending")
+      .option("--git-sha", options.git_sha, "runs of this commit of the source code")
+      .option("--metrics", options.metrics, "columns: names with commas between; default all")
+      .option("--params", options.params, "columns: changed (the default), all or none")
+      .option("-n,--amount", options.amount, "at most so many");
+}
+
+std::string order_of(const std::string& sort) {
+  const bool descending = sort.starts_with('-');
+  const std::string name = descending ? sort.substr(1) : sort;
+  if (name.empty() || name == "created") return sort;
+  return str_cat(descending ? "-" : "", "metrics.", name);
+}
+
+Request request_for(const Uri& uri, const List& options) {
+  Request request{.path = api_path({"repositories", uri.repository, "runs"})};
+  const auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) request.query.emplace_back(name, value);
+  };
+  add("experiment", options.experiment);
+  add("branch", options.branch);
+  add("git_sha", options.git_sha);
+  add("order", order_of(options.sort));
+  for (const std::string& condition : options.where) add("where", condition);
+  return request;
+}
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words;
+  for (size_t at = 0; at < text.size();) {
+    const size_t comma = std::min(text.find(',', at), text.size());
+    if (comma > at) words.push_back(text.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return words;
+}
+
+std::vector<std::string> metric_columns(const std::vector<Json>& runs, const List& options) {
+  if (!options.metrics.empty()) return words_of(options.metrics);
+  std::set<std::string> names;
+  for (const Json& run : runs) {
+    for (const Json& metric : run["metrics"]) names.insert(name_with_split(metric));
+  }
+  return {names.begin(), names.end()};
+}
+
+std::vector<std::string> param_columns(const std::vector<Json>& runs, const std::string& which) {
+  if (which == "none") return {};
+  std::set<std::string> names;
+  for (const Json& run : runs) {
+    for (const auto& [name, value] : run["params"].items()) names.insert(name);
+  }
+  if (which == "changed") {
+    std::erase_if(names, [&](const std::string& name) {
+      return std::all_of(runs.begin(), runs.end(), [&](const Json& run) {
+        return run["params"].value(name, Json()) == runs.front()["params"].value(name, Json());
+      });
+    });
+  }
+  return {names.begin(), names.end()};
+}
+
+ExitCode list(Session& session, const List& options) {
+  if (options.amount < 1 || options.amount > kRunsMax) {
+    throw usage_error(str_cat("listing runs: --amount must be 1 to ", kRunsMax));
+  }
+  if (options.params != "changed" && options.params != "all" && options.params != "none") {
+    throw usage_error("listing runs: --params must be changed, all or none");
+  }
+  const Uri uri = session.repository(options.repository);
+  std::vector<Json> runs;
+  session.client.each(request_for(uri, options), [&](const Json& run) {
+    runs.push_back(run);
+    return static_cast<int64_t>(runs.size()) < options.amount;
+  });
+  const std::vector<std::string> metrics = metric_columns(runs, options);
+  const std::vector<std::string> params = param_columns(runs, options.params);
+  Cells columns{"run", "experiment", "branch", "commit", "created"};
+  columns.insert(columns.end(), metrics.begin(), metrics.end());
+  columns.insert(columns.end(), params.begin(), params.end());
+  ListWriter rows = session.out.list("RunList", columns);
+  for (const Json& run : runs) {
+    std::map<std::string, std::string> values;
+    for (const Json& metric : run["metrics"]) {
+      values[name_with_split(metric)] = value_text(metric["value"]);
+    }
+    Cells cells{run.value("id", ""), run.value("experiment", ""), run.value("branch", ""),
+                short_id(session.out, run.value("commit_id", "")), run.value("creation_date", "")};
+    for (const std::string& name : metrics) cells.push_back(values[name]);
+    for (const std::string& name : params) cells.push_back(run["params"].value(name, ""));
+    rows.add(run, cells);
+  }
+  rows.finish();
+  return ExitCode::kOk;
+}
+
+struct Metrics {
+  std::string ref;
+  std::vector<std::string> bare;
+};
+
+void declare_metrics(Command& command, Metrics& options) {
+  command.argument("REF", options.ref, "tarn://repository/ref, or a ref in --repo")
+      .option("--bare", options.bare,
+              "a metadata key that is a metric without \"metric.\" in front; again for more");
+}
+
+ExitCode metrics(Session& session, const Metrics& options) {
+  const Uri uri = session.ref(options.ref);
+  Request request{.path =
+                      api_path({"repositories", uri.repository, "commits", uri.ref, "metrics"})};
+  for (const std::string& name : options.bare) request.query.emplace_back("bare", name);
+  const Json facts = session.client.call(request);
+  ListWriter rows = session.out.list("MetricList", {"metric", "value", "origin"});
+  for (const Json& metric : facts["metrics"]) {
+    rows.add(metric,
+             {name_with_split(metric), value_text(metric["value"]), metric.value("origin", "")});
+  }
+  rows.finish();
+  for (const Json& warning : facts["warnings"]) {
+    session.out.warn(str_cat("warning: ", warning.get<std::string>()));
+  }
+  return ExitCode::kOk;
+}
+
+struct Files {
+  std::string repository;
+  std::vector<std::string> set;
+};
+
+void declare_files(Command& command, Files& options) {
+  command.optional_argument("REPOSITORY", options.repository, "tarn://NAME or NAME; default --repo")
+      .option(
+          "--set", options.set,
+          "replace the patterns by this one; again for more. Who may read runs sees the numbers "
+          "in these files");
+}
+
+ExitCode files(Session& session, const Files& options) {
+  const Uri uri = session.repository(options.repository);
+  const std::string path = api_path({"repositories", uri.repository, "settings", "metric_files"});
+  if (!options.set.empty()) {
+    session.client.call(
+        {.method = Method::kPut, .path = path, .json = Json{{"globs", options.set}}.dump()});
+  }
+  const Json now = session.client.call({.path = path});
+  ListWriter rows = session.out.list("MetricFileList", {"pattern"});
+  for (const Json& glob : now["globs"]) rows.add(glob, {glob.get<std::string>()});
+  rows.finish();
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void add_exp_commands(CommandTree& tree) {
+  tree.group("exp", "Experiments: runs and what commits measure");
+  tree.add<Log>("exp log", "Record what was measured of a commit", declare_log, log);
+  tree.add<List>("exp ls", "List runs, the newest first", declare_list, list);
+  tree.add<Metrics>("exp metrics", "Show what runs, metadata and files say of a commit",
+                    declare_metrics, metrics);
+  tree.add<Files>("exp files", "Show or set which files hold metrics", declare_files, files);
+}
+
+}  // namespace tarn::cli

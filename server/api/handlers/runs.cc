@@ -1,0 +1,95 @@
+#include "core/versioning/runs.h"
+
+#include <charconv>
+
+#include "core/base/error.h"
+#include "core/versioning/extraction.h"
+#include "server/api/handlers/handlers.h"
+#include "server/api/json/list.h"
+#include "server/api/json/run.h"
+#include "server/api/response.h"
+
+namespace tarn::api {
+namespace {
+
+constexpr size_t kBytesPerRun = 800;
+constexpr size_t kBytesPerPoint = 60;
+
+/// The number of the point behind which a page ends.
+size_t index_from(std::string_view after) {
+  size_t index = 0;
+  const auto [end, error] = std::from_chars(after.data(), after.data() + after.size(), index);
+  if (!after.empty() && (error != std::errc() || end != after.data() + after.size() ||
+                         index > versioning::kCommitPointsMax)) {
+    throw_invalid("argument after: must be the next_offset of a page");
+  }
+  return index;
+}
+
+}  // namespace
+
+http::Response record_run(const Context& context, Call& call) {
+  json::RecordRun given = json::parse_record_run(call.body->root());
+  const versioning::RecordedRun recorded =
+      versioning::record_run(context.engine, call.repository(),
+                             {.experiment = call.path("experiment"),
+                              .ref = std::move(given.ref),
+                              .params = std::move(given.params),
+                              .metrics = std::move(given.metrics),
+                              .artifacts = std::move(given.artifacts),
+                              .source = std::move(given.source),
+                              .owner = call.caller.user.name,
+                              .idempotency_key = std::move(given.idempotency_key)});
+  return json_response(recorded.made ? 201 : 200, json::run_body(recorded.run));
+}
+
+http::Response list_experiment_runs(const Context& context, Call& call) {
+  versioning::RunQuery query{.experiment = std::string(call.parameter("experiment")),
+                             .branch = std::string(call.parameter("branch")),
+                             .git_sha = std::string(call.parameter("git_sha")),
+                             .where = {},
+                             .order = parse_run_order(call.parameter("order")),
+                             .after = std::string(call.parameter("after")),
+                             .limit = call.amount()};
+  for (const std::string& text : call.query.values("where")) {
+    query.where.push_back(parse_run_condition(text));
+  }
+  const Page<Run> page = versioning::list_runs(context.engine, call.repository(), query);
+  return json_response(200, json::list_of(page, kBytesPerRun, json::write_run));
+}
+
+http::Response get_experiment_run(const Context& context, Call& call) {
+  return json_response(200, json::run_body(versioning::get_run(context.engine, call.repository(),
+                                                               parse_run_id(call.path("run")))));
+}
+
+http::Response get_commit_metrics(const Context& context, Call& call) {
+  return json_response(
+      200, json::commit_facts_body(versioning::ref_facts(
+               context.engine, call.repository(), call.path("commitId"),
+               {.names = call.query.values("name"), .bare_names = call.query.values("bare")})));
+}
+
+http::Response get_metric_series(const Context& context, Call& call) {
+  const auto page = versioning::metric_series(context.engine, call.repository(),
+                                              call.path("commitId"), call.parameter("metric"),
+                                              call.parameter("split"), call.parameter("source"),
+                                              index_from(call.parameter("after")), call.amount());
+  return json_response(200, json::list_of(page, kBytesPerPoint,
+                                          [](json::Writer& out, const meta::SeriesPoint& item) {
+                                            json::write_series_point(out, item.index, item.point);
+                                          }));
+}
+
+http::Response get_metric_files(const Context& context, Call& call) {
+  const auto globs = versioning::get_metric_globs(context.engine, call.repository());
+  return json_response(200, json::metric_globs_body(globs.value));
+}
+
+http::Response set_metric_files(const Context& context, Call& call) {
+  versioning::set_metric_globs(context.engine, call.repository(),
+                               json::parse_metric_globs(call.body->root()), {});
+  return empty_response(204);
+}
+
+}  // namespace tarn::api

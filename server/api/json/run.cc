@@ -1,0 +1,153 @@
+#include "server/api/json/run.h"
+
+#include <cmath>
+
+#include "core/base/time.h"
+#include "core/experiments/metric_globs.h"
+#include "core/experiments/number.h"
+#include "core/model/commit.h"
+
+namespace tarn::api::json {
+namespace {
+
+double number_of(const Value& value) {
+  const auto number = parse_number(value.scalar_text());
+  if (!number) value.fail("expected a number");
+  return *number;
+}
+
+std::vector<RunMetric> metrics_of(const Value& metrics) {
+  std::vector<RunMetric> out;
+  if (metrics.is_array()) {
+    for (const Value& metric : metrics.items()) {
+      out.push_back(
+          {metric.at("name").text(), number_of(metric.at("value")), metric.text_or_empty("split")});
+    }
+  } else {
+    for (const auto& [name, value] : metrics.members()) out.push_back({name, number_of(value)});
+  }
+  return out;
+}
+
+std::string commit_text(const Value& body) {
+  const auto commit = body.find("commit");
+  if (body.find("ref").has_value() == commit.has_value()) {
+    body.fail("expected either the field \"ref\" or the field \"commit\"");
+  }
+  if (!commit) return body.at("ref").text();
+  if (!parse_commit_id(commit->text())) commit->fail("must be a commit id of 64 hex digits");
+  return commit->text();
+}
+
+}  // namespace
+
+RecordRun parse_record_run(const Value& body) {
+  RecordRun out;
+  out.ref = commit_text(body);
+  if (const auto params = body.find("params")) {
+    for (const auto& [name, value] : params->members()) out.params[name] = value.scalar_text();
+  }
+  if (const auto metrics = body.find("metrics")) {
+    out.metrics = metrics_of(*metrics);
+  }
+  if (const auto artifacts = body.find("artifacts")) {
+    out.artifacts = artifacts->texts(kRunArtifactsMax);
+  }
+  if (const auto source = body.find("source")) {
+    out.source = {.git_sha = source->text_or_empty("git_sha"),
+                  .ci_url = source->text_or_empty("ci_url"),
+                  .user = source->text_or_empty("user")};
+  }
+  out.idempotency_key = body.find_text("idempotency_key");
+  return out;
+}
+
+void write_run(Writer& out, const Run& run) {
+  out.begin_object();
+  out.key("artifacts");
+  out.begin_array();
+  for (const std::string& glob : run.artifacts) out.text(glob);
+  out.end_array();
+  out.text("branch", run.branch);
+  out.text("commit_id", to_text(run.commit));
+  out.text("creation_date", to_rfc3339(run.created));
+  out.text("experiment", run.experiment);
+  out.text("id", run.id);
+  out.key("metrics");
+  out.begin_array();
+  for (const RunMetric& metric : run.metrics) {
+    out.begin_object();
+    out.text("name", metric.name);
+    if (!metric.split.empty()) out.text("split", metric.split);
+    out.real("value", metric.value);
+    out.end_object();
+  }
+  out.end_array();
+  out.text("owner", run.owner);
+  out.text_map("params", run.params);
+  out.key("source");
+  out.begin_object();
+  out.text("ci_url", run.source.ci_url);
+  out.text("git_sha", run.source.git_sha);
+  out.text("user", run.source.user);
+  out.end_object();
+  out.end_object();
+}
+
+std::string run_body(const Run& run) {
+  Writer out;
+  write_run(out, run);
+  return std::move(out).take();
+}
+
+std::string commit_facts_body(const CommitFacts& facts) {
+  Writer out;
+  out.begin_object();
+  out.text("commit_id", to_text(facts.commit));
+  out.key("metrics");
+  out.begin_array();
+  for (const Metric& metric : facts.metrics) {
+    out.begin_object();
+    out.text("name", metric.name);
+    out.text("origin", metric.origin_text());
+    out.text("source", metric.source);
+    if (!metric.split.empty()) out.text("split", metric.split);
+    out.real("value", metric.value);
+    out.end_object();
+  }
+  out.end_array();
+  out.text_map("params", facts.params);
+  out.key("warnings");
+  out.begin_array();
+  for (const std::string& warning : facts.warnings) out.text(warning);
+  out.end_array();
+  out.end_object();
+  return std::move(out).take();
+}
+
+void write_series_point(Writer& out, size_t index, const Point& point) {
+  out.begin_object();
+  out.number("index", static_cast<int64_t>(index));
+  out.number("step", point.step);
+  out.real("value", point.value);
+  out.end_object();
+}
+
+std::string metric_globs_body(const std::vector<std::string>& globs) {
+  Writer out;
+  out.begin_object();
+  out.key("globs");
+  out.begin_array();
+  for (const std::string& glob : globs) out.text(glob);
+  out.end_array();
+  out.end_object();
+  return std::move(out).take();
+}
+
+std::vector<std::string> parse_metric_globs(const Value& body) {
+  std::vector<std::string> globs = body.at("globs").texts(kMetricGlobsMax);
+  check_metric_globs(globs);
+  return globs;
+}
+
+}  // namespace tarn::api::json

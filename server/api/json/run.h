@@ -1,0 +1,41 @@
+// Bodies about runs and what commits measure.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/experiments/commit_facts.h"
+#include "core/experiments/run.h"
+#include "core/experiments/series.h"
+#include "server/api/json/document.h"
+#include "server/api/json/writer.h"
+
+namespace tarn::api::json {
+
+struct RecordRun {
+  std::string ref;  ///< or a commit's full id
+  std::map<std::string, std::string> params;
+  std::vector<RunMetric> metrics;
+  std::vector<std::string> artifacts;
+  RunSource source;
+  std::optional<std::string> idempotency_key;
+};
+/// {"ref" or "commit", "params": {name: text, number or boolean}, "metrics": {name: number} or
+/// [{"name", "value", "split"}], "artifacts": [glob], "source": {"git_sha", "ci_url", "user"},
+/// "idempotency_key"}. Numbers may be texts: NaN and Infinity have no other form.
+RecordRun parse_record_run(const Value& body);
+
+void write_run(Writer& out, const Run& run);
+std::string run_body(const Run& run);
+
+std::string commit_facts_body(const CommitFacts& facts);
+/// One point of a curve, `index` counted from 0.
+void write_series_point(Writer& out, size_t index, const Point& point);
+
+/// {"globs": [...]}
+std::string metric_globs_body(const std::vector<std::string>& globs);
+std::vector<std::string> parse_metric_globs(const Value& body);
+
+}  // namespace tarn::api::json

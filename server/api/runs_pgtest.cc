@@ -1,0 +1,96 @@
+// Runs and metrics over REST.
+#include <gtest/gtest.h>
+
+#include "server/api/api_fixture.h"
+
+namespace tarn::api {
+namespace {
+
+bool holds(const http::Response& response, std::string_view text) {
+  return response.body.find(text) != std::string::npos;
+}
+
+TEST_F(ApiTest, RecordsARunOnceForItsKey) {
+  const std::string runs = here + "/experiments/dogs/runs";
+  const std::string body =
+      R"({"ref":"main","metrics":{"accuracy":1.5,"loss":"NaN"},"params":{"epochs":50},"idempotency_key":"k"})";
+  const http::Response made = post(runs, body);
+  EXPECT_EQ(made.status, 201) << made.body;
+  EXPECT_TRUE(
+      holds(made, R"("metrics":[{"name":"accuracy","value":1.5},{"name":"loss","value":"NaN"}])"))
+      << made.body;
+  const http::Response again = post(runs, body);
+  EXPECT_EQ(again.status, 200);
+  EXPECT_EQ(again.body, made.body);
+  const http::Response other = post(runs, R"({"ref":"main","idempotency_key":"k"})");
+  EXPECT_EQ(other.status, 409);
+  EXPECT_EQ(other.headers.get("X-Tarn-Error"), "idempotency_key_reused");
+  const std::string id = made.body.substr(made.body.find("\"id\":\"") + 6, 20);
+  EXPECT_EQ(get(here + "/runs/" + id).body, made.body);
+  EXPECT_EQ(get(here + "/runs/zz").status, 400);
+  EXPECT_EQ(get(here + "/runs/00000000000000000000").headers.get("X-Tarn-Error"), "run_not_found");
+  EXPECT_EQ(post(here + "/experiments/a b/runs", body).status, 400);
+  EXPECT_EQ(post(runs, R"({"ref":"nowhere"})").status, 404);
+}
+
+TEST_F(ApiTest, ListsRunsByEveryCondition) {
+  const std::string runs = here + "/experiments/dogs/runs";
+  for (const char* accuracy : {"0.5", "0.9", "0.7"}) {
+    post(runs, R"({"ref":"main","params":{"lr":"0.1"},"metrics":{"accuracy":)" +
+                   std::string(accuracy) + "}}");
+  }
+  const http::Response best = get(here +
+                                  "/runs?where=metrics.accuracy%3E0.6&where=params.lr%3D0.1&order=-"
+                                  "metrics.accuracy&experiment=dogs&amount=1");
+  EXPECT_EQ(best.status, 200) << best.body;
+  EXPECT_TRUE(holds(best, R"("has_more":true)"));
+  EXPECT_TRUE(holds(best, R"("value":0.9)"));
+  const std::string next = best.body.substr(best.body.find("\"next_offset\":\"") + 15, 20);
+  EXPECT_TRUE(
+      holds(get(here + "/runs?where=metrics.accuracy%3E0.6&order=-metrics.accuracy&after=" + next),
+            R"("value":0.7)"));
+  for (const char* wrong : {"where=accuracy", "where=metrics.accuracy%3Ehigh", "order=best",
+                            "after=zz", "branch=a%5B"}) {
+    EXPECT_EQ(get(here + "/runs?" + wrong).status, 400) << wrong;
+  }
+}
+
+TEST_F(ApiTest, SaysWhatACommitMeasures) {
+  upload("metrics/loss.csv", "step,loss\n10,0.5\n20,0.25\n");
+  upload("metrics/bad.json", "{");
+  upload("reports/r.json", R"({"f1":0.75})");
+  EXPECT_EQ(post(here + "/branches/main/commits",
+                 R"({"message":"m","metadata":{"metric.accuracy":"1.5","loss":"3"}})")
+                .status,
+            201);
+  const std::string commit = here + "/commits/main";
+  const http::Response facts = get(commit + "/metrics");
+  EXPECT_EQ(facts.status, 200) << facts.body;
+  EXPECT_TRUE(holds(
+      facts,
+      R"({"name":"accuracy","origin":"commit-metadata","source":"metric.accuracy","value":1.5})"))
+      << facts.body;
+  EXPECT_TRUE(holds(facts, R"("warnings":["metrics/bad.json: line 1: ends in the middle"])"))
+      << facts.body;
+  EXPECT_TRUE(holds(get(commit + "/metrics?bare=loss&name=loss"), R"("source":"loss","value":3)"));
+  EXPECT_TRUE(
+      holds(get(commit + "/series?metric=loss"),
+            R"("results":[{"index":0,"step":10,"value":0.5},{"index":1,"step":20,"value":0.25}])"));
+  const http::Response page = get(commit + "/series?metric=loss&amount=1");
+  EXPECT_TRUE(holds(page, R"("next_offset":"1")")) << page.body;
+  EXPECT_TRUE(holds(get(commit + "/series?metric=loss&after=1"), R"("results":[{"index":1,)"));
+  EXPECT_EQ(get(commit + "/series?metric=none").status, 404);
+  EXPECT_EQ(get(commit + "/series").status, 400);
+  EXPECT_EQ(get(commit + "/series?metric=loss&after=-1").status, 400);
+  EXPECT_EQ(get(here + "/commits/nowhere/metrics").status, 404);
+
+  const std::string setting = here + "/settings/metric_files";
+  EXPECT_EQ(get(setting).body, "{\"globs\":[\"metrics/**\",\"metrics.*\",\"mlruns/**\"]}\n");
+  EXPECT_EQ(send({.method = "PUT", .path = setting, .body = R"({"globs":["a["]})"}).status, 400);
+  EXPECT_EQ(send({.method = "PUT", .path = setting, .body = R"({"globs":["reports/*"]})"}).status,
+            204);
+  EXPECT_TRUE(holds(get(commit + "/metrics"), R"("origin":"file:reports/r.json")"));
+}
+
+}  // namespace
+}  // namespace tarn::api
