@@ -137,6 +137,23 @@ def test_a_policy_on_a_ref_is_not_bypassed_by_an_alias(tarn, repo, s3, commits, 
     assert setter("DELETE", f"{path}/mine").status_code == 204
 
 
+def test_developers_move_aliases_and_viewers_read_them(repo, commits, make_user, auth):  # noqa: F811
+    members = {}
+    for group in ["Developers", "Viewers"]:
+        user = make_user()
+        auth.add_group_membership(group, user.name)
+        members[group] = clients.Rest(user)
+    path = f"/repositories/{repo.id}/aliases"
+    assert members["Developers"]("POST", f"{path}/champion:set", json={"to": "main"}).status_code == 200
+    for rest in members.values():
+        assert rest("GET", f"{path}/champion").json()["commit_id"] == commits[2]
+        assert [a["id"] for a in rest("GET", path).json()["results"]] == ["champion"]
+        assert len(rest("GET", f"{path}/champion/history").json()["results"]) == 2
+    assert members["Viewers"]("POST", f"{path}/champion:set", json={"to": "main~1"}).status_code == 401
+    assert members["Viewers"]("DELETE", f"{path}/champion").status_code == 401
+    assert members["Developers"]("DELETE", f"{path}/champion").status_code == 204
+
+
 def test_the_command(cli, repo, commits):
     made = cli.json("alias", "set", "next", "main", "--create", "-m", "try it")
     assert (made["kind"], made["id"], made["commit_id"], made["version"], made["changed"]) == (
