@@ -23,9 +23,7 @@ std::optional<PullRequestStatus> parse_pull_request_status(std::string_view name
   return static_cast<PullRequestStatus>(at - kStatuses.begin());
 }
 
-std::string make_pull_request_id(Instant now) {
-  return make_falling_id(now);
-}
+std::string make_pull_request_id(Instant now) { return make_falling_id(now); }
 
 std::string parse_pull_request_id(std::string_view text) {
   if (!is_falling_id(text)) {

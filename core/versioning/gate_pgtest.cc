@@ -148,12 +148,12 @@ TEST_F(Gate, ObjectsOfTheCandidateAndWhatItBrings) {
 }
 
 TEST_F(Gate, WhatTheDestinationChangedItselfIsNotTheCandidates) {
-  set("objects: {forbid: ['**/*.gpg']}");
   engine.put(repo, "exp-1", "x", "1");
   engine.commit(repo, "exp-1");
   engine.put(repo, "main", "_lakefs_actions/check.yaml", "name: newer");
   engine.put(repo, "main", "old.gpg", "1");
   engine.commit(repo, "main");
+  set("objects: {forbid: ['**/*.gpg']}");
   EXPECT_EQ(complaints("exp-1"), "");
   engine.put(repo, "exp-1", "_lakefs_actions/check.yaml", "name: mine");
   engine.commit(repo, "exp-1");
@@ -173,6 +173,7 @@ TEST_F(Gate, PatternsWithNeighbouringPrefixesAreAllLookedAt) {
 TEST_F(Gate, TheAncestorMustBeInTheHistory) {
   set("require_ancestor: dataset-v1");
   EXPECT_EQ(complaints("exp-1"), "");
+  remove_gate_policy(*engine, repo, "gate", "owner");
   engine.put(repo, "main", "data/b", "1");
   engine.commit(repo, "main");
   create_tag(*engine, repo, TagName("dataset-v2"), "main", false);

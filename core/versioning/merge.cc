@@ -250,17 +250,13 @@ std::variant<Commit, MergeConflicts> merge_into(Engine& engine, const Repository
                          /*rotate=*/!request.allow_dirty);
 }
 
-std::variant<Commit, MergeConflicts> merge_for_promotion(Engine& engine,
-                                                         const Repository& repository,
-                                                         const Branch& destination,
-                                                         const CommitId& source,
-                                                         const MergeRequest& request,
-                                                         const PromotionTerms& terms) {
+std::variant<Commit, MergeConflicts> merge_for_promotion(
+    Engine& engine, const Repository& repository, const Branch& destination, const CommitId& source,
+    const MergeRequest& request, const PromotionTerms& terms) {
   const std::string source_ref = to_text(source);
-  return publish_attempt(
-      engine, repository, destination,
-      MergeAttempt(engine, repository, source_ref, destination, request, &terms),
-      /*rotate=*/true);
+  return publish_attempt(engine, repository, destination,
+                         MergeAttempt(engine, repository, source_ref, destination, request, &terms),
+                         /*rotate=*/true);
 }
 
 Page<MergeConflict> list_conflicts(Engine& engine, const RepositoryName& repository,

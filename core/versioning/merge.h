@@ -78,12 +78,9 @@ struct PromotionTerms {
 };
 /// merge_into of a commit, past the rules that protect the destination. Throws also: conflict
 /// (reason "destination_moved"; reason "destination_dirty" for staged changes).
-std::variant<Commit, MergeConflicts> merge_for_promotion(Engine& engine,
-                                                         const Repository& repository,
-                                                         const Branch& destination,
-                                                         const CommitId& source,
-                                                         const MergeRequest& request,
-                                                         const PromotionTerms& terms);
+std::variant<Commit, MergeConflicts> merge_for_promotion(
+    Engine& engine, const Repository& repository, const Branch& destination, const CommitId& source,
+    const MergeRequest& request, const PromotionTerms& terms);
 
 struct ConflictOptions {
   std::string prefix;
