@@ -20,4 +20,7 @@ struct CommitFacts {
   std::vector<std::string> warnings;
 };
 
+/// Into the order of CommitFacts::metrics.
+void sort_metrics(std::vector<Metric>& metrics);
+
 }  // namespace tarn

@@ -61,10 +61,10 @@ constexpr db::Query kMarkDone{"extractions_mark_done", R"sql(
   UPDATE extractions SET state = 'done', rules_hash = $3, warnings = $4, lease_until = NULL
   WHERE repo_id = $1 AND commit_id = $2)sql"};
 
+// Each commit's are sorted by who reads them: few at a time.
 constexpr db::Query kSelectMetrics{"extractions_select_metrics", R"sql(
   SELECT commit_id, name, split, origin, source, value, measured_ms FROM metrics
-  WHERE repo_id = $1 AND commit_id = ANY ($2) AND ($3::text[] IS NULL OR name = ANY ($3))
-  ORDER BY commit_id, name, split, origin, measured_ms DESC, source)sql"};
+  WHERE repo_id = $1 AND commit_id = ANY ($2) AND ($3::text[] IS NULL OR name = ANY ($3)))sql"};
 
 // The last one of a name counts: the first origin, of that the newest.
 constexpr db::Query kSelectParams{"extractions_select_params", R"sql(
@@ -233,6 +233,7 @@ std::vector<CommitFacts> Extractions::facts(RepositoryId repository,
   for (const CommitId& commit : commits) {
     out.push_back(by_commit[commit]);
     out.back().commit = commit;
+    sort_metrics(out.back().metrics);
   }
   return out;
 }

@@ -51,14 +51,6 @@ void read_and_store(Engine& engine, const Repository& repository, const CommitId
   meta::Extractions(engine.pool).store(repository.id, id, rules.hash, read);
 }
 
-/// The order of CommitFacts.
-bool comes_before(const Metric& a, const Metric& b) {
-  const auto key = [](const Metric& m) { return std::tie(m.name, m.split, m.origin); };
-  if (key(a) != key(b)) return key(a) < key(b);
-  if (a.measured != b.measured) return a.measured > b.measured;
-  return a.source < b.source;
-}
-
 void add_extras(Engine& engine, const Repository& repository, const FactsWanted& wanted,
                 const Rules& rules, CommitFacts& facts) {
   const Commit commit = engine.commits.get(repository.id, facts.commit);
@@ -73,7 +65,7 @@ void add_extras(Engine& engine, const Repository& repository, const FactsWanted&
   }
   // What the repository itself is told of counts first.
   for (const MeasuredParam& param : extra.params) facts.params.emplace(param.name, param.value);
-  std::sort(facts.metrics.begin(), facts.metrics.end(), comes_before);
+  sort_metrics(facts.metrics);
   std::move(extra.warnings.begin(), extra.warnings.end(), std::back_inserter(facts.warnings));
 }
 
