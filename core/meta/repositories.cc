@@ -49,6 +49,8 @@ constexpr db::Query kDeleteSummaries{"repositories_delete_summaries",
 
 constexpr db::Query kDeletePullRequests{"repositories_delete_pull_requests",
                                         "DELETE FROM pull_requests WHERE repo_id = $1"};
+constexpr db::Query kDeleteHookRuns{"repositories_delete_hook_runs",
+                                    "DELETE FROM hook_runs WHERE repo_id = $1"};
 
 // Removing an empty repository. Locks in the order in which commits, branches, tags and writes take
 // theirs: the staging area (writers share it), the commit's row (new branches and tags share it),
@@ -138,6 +140,7 @@ std::optional<int32_t> remove_row(db::Connection& connection, const RepositoryNa
   connection.run(kDeleteTags, {id});
   connection.run(kDeleteSettings, {id});
   connection.run(kDeletePullRequests, {id});
+  connection.run(kDeleteHookRuns, {id});
   connection.run(kDeleteSummaries, {id});
   return id;
 }

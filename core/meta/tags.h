@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string_view>
 
@@ -20,9 +21,12 @@ class Tags {
   Page<Tag> list(RepositoryId repository, std::string_view prefix, std::string_view after,
                  uint32_t limit);
   enum class CreateOutcome { kDone, kExists, kCommitGone };
-  CreateOutcome create(RepositoryId repository, const TagName& name, const CommitId& commit);
-  /// false = there was none.
-  bool remove(RepositoryId repository, const TagName& name);
+  /// `within` runs in the same transaction, when the tag was made.
+  CreateOutcome create(RepositoryId repository, const TagName& name, const CommitId& commit,
+                       const std::function<void(db::Connection&)>& within = {});
+  /// false = there was none. `within` as for create.
+  bool remove(RepositoryId repository, const TagName& name,
+              const std::function<void(db::Connection&)>& within = {});
 
  private:
   db::Pool& pool_;

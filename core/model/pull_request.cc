@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <array>
 
-#include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
-#include "core/base/wire.h"
+#include "core/model/descending_id.h"
 
 namespace tarn {
 namespace {
@@ -14,7 +13,6 @@ namespace {
 constexpr std::array<std::string_view, 3> kStatuses = {"open", "closed", "merged"};
 
 constexpr size_t kIdBytes = 12;
-constexpr size_t kTimeBytes = 6;
 
 }  // namespace
 
@@ -28,11 +26,7 @@ std::optional<PullRequestStatus> parse_pull_request_status(std::string_view name
   return static_cast<PullRequestStatus>(at - kStatuses.begin());
 }
 
-std::string make_pull_request_id(Instant now) {
-  std::string time;
-  put_u64be(time, ~static_cast<uint64_t>(to_millis(now)));
-  return to_base32hex(time.substr(time.size() - kTimeBytes) + random_bytes(kIdBytes - kTimeBytes));
-}
+std::string make_pull_request_id(Instant now) { return make_descending_id(now); }
 
 std::string parse_pull_request_id(std::string_view text) {
   const auto bytes = from_base32hex(text);

@@ -147,6 +147,13 @@ class ImportRun {
           built.metadata = request_.commit.metadata;
           built.metadata[std::string(kStrategyKey)] = "source-wins";
           built.date = request_.commit.date;
+          built.hooks = CommitHooks{.before = HookEvent::kPreCommit,
+                                    .after = HookEvent::kPostCommit,
+                                    .branch = branch.name.str(),
+                                    .tick = [this] { tick(0); }};
+          if (has_hooks(engine_, repository_)) {
+            built.hooks->files = {action_files_of(engine_, hold.lease().root)};
+          }
           reported_ = std::chrono::steady_clock::now();
           if (!engine_.jobs.begin_publishing(job_, owner_, kJobLease)) throw Stopped{};
           return built;

@@ -22,13 +22,15 @@ struct Transplant {
   std::string message;
   Metadata metadata;
   bool allow_empty = false;
+  HookEvent before = HookEvent::kPreRevert;
+  HookEvent after = HookEvent::kPostRevert;
 };
 
 /// Merges base..source into the branch as a commit with one parent.
-Commit transplant(Engine& engine, const Repository& repository, BranchId branch,
+Commit transplant(Engine& engine, const Repository& repository, const Branch& branch,
                   const Transplant& change) {
   const auto commit = build_and_publish(
-      engine, repository, branch, /*rotate=*/true,
+      engine, repository, branch.id, /*rotate=*/true,
       [&](BranchHold& hold, meta::NodeWriter& nodes) -> std::optional<BuiltCommit> {
         BuiltCommit built;
         built.drained = require_clean(engine, hold);
@@ -49,6 +51,11 @@ Commit transplant(Engine& engine, const Repository& repository, BranchId branch,
         built.committer = change.committer;
         built.message = change.message;
         built.metadata = change.metadata;
+        built.hooks = CommitHooks{
+            .before = change.before, .after = change.after, .branch = branch.name.str()};
+        if (has_hooks(engine, repository)) {
+          built.hooks->files = {action_files_of(engine, hold.lease().root)};
+        }
         return built;
       });
   if (!commit) throw Error(ErrorCode::kInvalidArgument, "no_changes", "update branch: no changes");
@@ -93,7 +100,7 @@ Commit revert_branch(Engine& engine, const RepositoryName& repository, const Bra
   change.message = request.overrides.message.value_or(str_cat("Revert ", request.ref));
   change.metadata = request.overrides.metadata.value_or(Metadata{});
   change.allow_empty = request.allow_empty;
-  return transplant(engine, repo, target.id, change);
+  return transplant(engine, repo, target, change);
 }
 
 Commit cherry_pick(Engine& engine, const RepositoryName& repository, const BranchName& branch,
@@ -120,7 +127,9 @@ Commit cherry_pick(Engine& engine, const RepositoryName& repository, const Branc
   change.metadata = request.overrides.metadata.value_or(picked.metadata);
   change.metadata["cherry-pick-origin"] = to_text(picked.id);
   change.metadata["cherry-pick-committer"] = picked.committer;
-  return transplant(engine, repo, target.id, change);
+  change.before = HookEvent::kPreCherryPick;
+  change.after = HookEvent::kPostCherryPick;
+  return transplant(engine, repo, target, change);
 }
 
 }  // namespace tarn::versioning

@@ -1,0 +1,14 @@
+// Ids of things whose lists begin with the newest.
+#pragma once
+
+#include <string>
+
+#include "core/base/time.h"
+
+namespace tarn {
+
+/// 20 characters of base32hex: 96 bits, the time first and inverted, so that later ids are smaller
+/// in byte order.
+std::string make_descending_id(Instant now);
+
+}  // namespace tarn
