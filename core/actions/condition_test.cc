@@ -67,7 +67,7 @@ TEST(Condition, SaysWhereItIsMalformed) {
   EXPECT_EQ(problem("success"), "if: \"success\": at byte 7: success is called as success()");
   EXPECT_EQ(problem("(true"), "if: \"(true\": at byte 5: a ')' was expected");
   EXPECT_EQ(problem("true false"),
-            "if: \"true false\": at byte 4: an operator or the end was expected");
+            "if: \"true false\": at byte 5: an operator or the end was expected");
   EXPECT_EQ(problem("always()"),
             "if: \"always()\": at byte 0: \"always\" means nothing here; there are success() and "
             "failure()");

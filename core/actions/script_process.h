@@ -10,8 +10,8 @@
 namespace tarn::actions {
 
 struct Script {
-  std::string name;  ///< in its error messages
-  std::string text;
+  std::string name{};  ///< in its error messages
+  std::string text{};
   std::string action = "{}";  ///< JSON: the global `action`
   std::string args = "{}";    ///< JSON: the global `args`
   std::string username{};

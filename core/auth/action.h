@@ -60,6 +60,7 @@ enum class Action : uint8_t {
   kDeleteExternalPrincipal,
   kReadExternalPrincipal,
   kReadAction,
+  kRunAction,
   kPrepareCollection,
   kPrepareUncommittedCollection,
   kGetCollectionRules,

@@ -36,6 +36,10 @@ constexpr db::Query kRenew{"hook_runs_renew_lease", R"sql(
   UPDATE hook_runs SET lease_until = clock_timestamp() + $4 * interval '1 millisecond'
   WHERE repo_id = $1 AND run_id = $2 AND lease_owner = $3 AND state = 'running')sql"};
 
+constexpr db::Query kGiveBack{"hook_runs_give_back", R"sql(
+  UPDATE hook_runs SET state = 'queued', attempts = attempts - 1, lease_owner = NULL, lease_until = NULL
+  WHERE repo_id = $1 AND run_id = $2 AND lease_owner = $3 AND state = 'running')sql"};
+
 constexpr db::Query kFinish{"hook_runs_finish_row", R"sql(
   UPDATE hook_runs SET state = $4, error = $5, ended_ms = $6, occasion = '', lease_owner = NULL, lease_until = NULL
   WHERE repo_id = $1 AND run_id = $2 AND lease_owner = $3 AND state = 'running')sql"};
@@ -152,6 +156,10 @@ bool HookRuns::renew(RepositoryId repository, std::string_view id, int64_t owner
                  {static_cast<int32_t>(repository), id, owner, static_cast<int64_t>(lease.count())},
                  db::Pool::Retry::kRead)
              .affected() == 1;
+}
+
+void HookRuns::give_back(RepositoryId repository, std::string_view id, int64_t owner) {
+  pool_.run(kGiveBack, {static_cast<int32_t>(repository), id, owner}, db::Pool::Retry::kRead);
 }
 
 bool HookRuns::finish(RepositoryId repository, const HookRun& run, int64_t owner,

@@ -49,6 +49,8 @@ class HookRuns {
   /// false: the lease was lost.
   bool renew(RepositoryId repository, std::string_view id, int64_t owner,
              std::chrono::milliseconds lease);
+  /// For another server to take at once.
+  void give_back(RepositoryId repository, std::string_view id, int64_t owner);
   /// Ends the run with its steps. false: the lease was lost and another has it.
   bool finish(RepositoryId repository, const HookRun& run, int64_t owner,
               const std::vector<HookStepOutput>& steps);

@@ -96,7 +96,7 @@ class CommitAttempt {
     built.hooks = CommitHooks{.before = HookEvent::kPreCommit,
                               .after = HookEvent::kPostCommit,
                               .branch = branch_.name.str(),
-                              .files = {std::move(files)}};
+                              .files = {.files = std::move(files), .ref = branch_.name.str()}};
     return built;
   }
 
@@ -114,7 +114,7 @@ class CommitAttempt {
  private:
   bool prepare_wanted(const std::vector<ActionEntry>& files) {
     if (files.empty()) return false;
-    ActionFiles found{files};
+    ActionFiles found{.files = files, .ref = branch_.name.str()};
     if (!engine_.hooks->wanted(repository_, occasion(), found)) return false;
     to_prepare_ = std::move(found);
     return true;

@@ -129,7 +129,10 @@ void HookedChange::within(db::Connection& connection, const Commit* made) const 
     engine_.hooks->set_commit(connection, repository_.id, run_, made->id);
   }
   if (after_wanted_) {
-    engine_.hooks->queue(connection, repository_, after_occasion(made), files_);
+    ActionFiles files = files_;
+    // A branch moves on; the commit is what it showed.
+    if (made != nullptr && files.ref == occasion_.branch) files.ref = to_text(made->id);
+    engine_.hooks->queue(connection, repository_, after_occasion(made), files);
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/model/entry.h"
 #include "core/model/hook_event.h"
+#include "core/model/hook_run.h"
 #include "core/model/repository.h"
 #include "core/tree/edit.h"
 #include "core/versioning/engine.h"
@@ -62,6 +63,9 @@ struct ActionFiles {
   std::vector<ActionEntry> files;
   /// Of a merge: those of the destination's head. Of two with one action name, this one counts.
   std::vector<ActionEntry> destination{};
+  /// The refs they are at: what a file names is read there. Of a run that is stored, commits.
+  std::string ref{};
+  std::string destination_ref{};
   bool empty() const { return files.empty() && destination.empty(); }
 };
 
@@ -82,6 +86,16 @@ class WatchedEdits final : public tree::EditSource {
   std::vector<tree::Edit> seen_;
 };
 
+/// A hook that would run.
+struct PlannedHook {
+  std::string action;
+  std::string file;
+  std::string ref;  ///< where the file is
+  std::string hook;
+  std::string type;
+  std::string condition;
+};
+
 /// What runs hooks. Safe from any thread. No method but `queue` and `set_commit` may be called
 /// inside a transaction or with a connection leased.
 class Hooks {
@@ -97,6 +111,14 @@ class Hooks {
   /// "hook_failed") when one refuses.
   virtual std::string run(const Repository& repository, const HookOccasion& occasion,
                           const ActionFiles& files, const std::function<void()>& tick) = 0;
+  /// Runs the hooks of an event that did not happen, to their end; only those of `action` unless it
+  /// is "". Throws not_found (reason "action_not_found": none waits for it), invalid_argument
+  /// (files).
+  virtual HookRun run_by_hand(const Repository& repository, const HookOccasion& occasion,
+                              const ActionFiles& files, const std::string& action) = 0;
+  /// What would run. Throws invalid_argument (files).
+  virtual std::vector<PlannedHook> plan(const Repository& repository, const HookOccasion& occasion,
+                                        const ActionFiles& files) = 0;
   /// The run of an event after its change is stored with the change.
   virtual void queue(db::Connection& connection, const Repository& repository,
                      const HookOccasion& occasion, const ActionFiles& files) = 0;

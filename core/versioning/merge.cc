@@ -199,7 +199,9 @@ class MergeAttempt {
                       .merge_source = std::string(source_ref_)};
     if (has_hooks(engine_, repository_)) {
       hooks.files = {.files = action_files_of(engine_, source_.root),
-                     .destination = action_files_of(engine_, head.root)};
+                     .destination = action_files_of(engine_, head.root),
+                     .ref = to_text(source_.id),
+                     .destination_ref = to_text(head.id)};
     }
     return hooks;
   }

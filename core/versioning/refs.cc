@@ -99,7 +99,10 @@ void remove_branch(Engine& engine, const Repository& repository, const Branch& b
   check_branch_action(engine, repository.id, branch, BranchAction::kDelete);
   BranchHold hold(engine, branch.id, /*rotate=*/false);
   ActionFiles files;
-  if (has_hooks(engine, repository)) files = {action_files_of(engine, hold.lease().root)};
+  if (has_hooks(engine, repository)) {
+    files = {.files = action_files_of(engine, hold.lease().root),
+             .ref = to_text(hold.lease().head)};
+  }
   HookedChange change(engine, repository,
                       {.event = HookEvent::kPreDeleteBranch,
                        .branch = branch.name.str(),
@@ -118,7 +121,9 @@ void remove_branch(Engine& engine, const Repository& repository, const Branch& b
 HookedChange creation_hooks(Engine& engine, const Repository& repository,
                             const BranchCreation& creation, const Commit& source) {
   ActionFiles files;
-  if (has_hooks(engine, repository)) files = {action_files_of(engine, source.root)};
+  if (has_hooks(engine, repository)) {
+    files = {.files = action_files_of(engine, source.root), .ref = to_text(source.id)};
+  }
   if (!files.empty() && engine.branches.find(repository.id, creation.name)) {
     throw Error(ErrorCode::kAlreadyExists, "branch already exists: not unique");
   }
@@ -136,7 +141,9 @@ HookedChange creation_hooks(Engine& engine, const Repository& repository,
 HookedChange tag_hooks(Engine& engine, const Repository& repository, const TagName& tag,
                        const Commit& commit, HookEvent before, HookEvent after) {
   ActionFiles files;
-  if (has_hooks(engine, repository)) files = {action_files_of(engine, commit.root)};
+  if (has_hooks(engine, repository)) {
+    files = {.files = action_files_of(engine, commit.root), .ref = to_text(commit.id)};
+  }
   if (!files.empty() && before == HookEvent::kPreCreateTag &&
       engine.tags.find(repository.id, tag)) {
     throw_tag_exists();

@@ -54,7 +54,8 @@ Commit transplant(Engine& engine, const Repository& repository, const Branch& br
         built.hooks = CommitHooks{
             .before = change.before, .after = change.after, .branch = branch.name.str()};
         if (has_hooks(engine, repository)) {
-          built.hooks->files = {action_files_of(engine, hold.lease().root)};
+          built.hooks->files = {.files = action_files_of(engine, hold.lease().root),
+                                .ref = to_text(hold.lease().head)};
         }
         return built;
       });

@@ -94,9 +94,10 @@ int new_uuid(lua_State* state) {
   std::string bytes = random_bytes(16);
   bytes[6] = static_cast<char>((bytes[6] & 0x0f) | 0x40);
   bytes[8] = static_cast<char>((bytes[8] & 0x3f) | 0x80);
-  std::string text = to_hex(bytes);
-  for (const size_t at : {8u, 13u, 18u, 23u}) text.insert(at, "-");
-  push(state, text);
+  const std::string digits = to_hex(bytes);
+  const std::string_view text = digits;
+  push(state, str_cat(text.substr(0, 8), "-", text.substr(8, 4), "-", text.substr(12, 4), "-",
+                      text.substr(16, 4), "-", text.substr(20)));
   return 1;
 }
 

@@ -182,5 +182,8 @@ http::Response withdraw_approval(const Context& context, Call& call);
 // actions.cc
 http::Response list_runs(const Context& context, Call& call);
 http::Response get_run(const Context& context, Call& call);
+http::Response list_run_hooks(const Context& context, Call& call);
+http::Response get_hook_output(const Context& context, Call& call);
+http::Response run_hooks(const Context& context, Call& call);
 
 }  // namespace tarn::api
