@@ -1,7 +1,10 @@
 #include "server/backend.h"
 
+#include <cstdlib>
 #include <filesystem>
 
+#include "core/actions/runner.h"
+#include "core/actions/script_process.h"
 #include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
@@ -38,6 +41,11 @@ std::unique_ptr<db::EmbeddedPostgres> start_database(const Config& config) {
   return config.database.empty() ? db::EmbeddedPostgres::start(config.data) : nullptr;
 }
 
+std::optional<std::string> environment(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
 /// The schema is brought up to date before anything of the program reads it.
 std::string migrated(const std::string& url) {
   db::migrate(*db::Connection::open(url), db::embedded_migrations());
@@ -54,13 +62,20 @@ struct Backend::Parts {
              {.connections_max = config.db_connections}),
         settings(pool),
         client(http::Client::create({})),
+        outbound({.allowed_targets = config.hooks_allowed_targets}),
         stores(open_stores(config, *client, settings)),
         authenticator(pool, clock, master_key),
         directory(pool, master_key),
         assembly(pool, *stores, clock,
                  {.node_cache_bytes = config.cache_node_bytes,
                   .link_key = derived_key(master_key, "tarn physical address tokens"),
-                  .multipart_lifetime = std::chrono::hours(config.upload_multipart_hours)}) {}
+                  .multipart_lifetime = std::chrono::hours(config.upload_multipart_hours)}),
+        hooks(assembly.engine(), outbound,
+              {.script_program = actions::script_program(),
+               .environment = environment,
+               .script_http = config.hooks_lua_http}) {
+    assembly.engine().hooks = &hooks;
+  }
 
   SystemClock clock;
   std::string master_key;
@@ -68,10 +83,12 @@ struct Backend::Parts {
   db::Pool pool;
   meta::Settings settings;
   std::unique_ptr<http::Client> client;  // of the S3 stores
+  http::Outbound outbound;
   std::unique_ptr<blob::Stores> stores;
   auth::Authenticator authenticator;
   auth::Directory directory;
   versioning::Assembly assembly;
+  actions::Runner hooks;
 };
 
 Backend::Backend(const Config& config) {
@@ -84,6 +101,10 @@ versioning::Engine& Backend::engine() { return parts_->assembly.engine(); }
 versioning::Assembly& Backend::assembly() { return parts_->assembly; }
 auth::Authenticator& Backend::authenticator() { return parts_->authenticator; }
 auth::Directory& Backend::directory() { return parts_->directory; }
+
+const http::Outbound& Backend::outbound() const { return parts_->outbound; }
+
+actions::Runner& Backend::hooks() { return parts_->hooks; }
 
 std::string Backend::block_key() const {
   return derived_key(parts_->master_key, "tarn presigned urls");

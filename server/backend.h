@@ -7,12 +7,17 @@
 
 #include "core/auth/authenticator.h"
 #include "core/auth/directory.h"
+#include "core/http/outbound.h"
 #include "core/versioning/engine.h"
 #include "server/api/json/configuration.h"
 #include "server/config.h"
 
 namespace tarn::versioning {
 class Assembly;
+}
+
+namespace tarn::actions {
+class Runner;
 }
 
 namespace tarn::server {
@@ -30,6 +35,9 @@ class Backend {
   versioning::Assembly& assembly();
   auth::Authenticator& authenticator();
   auth::Directory& directory();
+  /// Sends to servers that users named.
+  const http::Outbound& outbound() const;
+  actions::Runner& hooks();
   /// Authenticates URLs of our own.
   std::string block_key() const;
   const Clock& clock() const;

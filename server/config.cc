@@ -10,6 +10,7 @@
 #include "core/base/error.h"
 #include "core/base/quantity.h"
 #include "core/base/str_cat.h"
+#include "core/http/target_rules.h"
 #include "s3gateway/cors.h"
 
 namespace tarn::server {
@@ -116,6 +117,11 @@ constexpr ConfigKey kKeys[] = {
      "", true},
     {"auth.master_key_file", TARN_AT(auth_master_key_file),
      "File with the master key in hex; made with mode 0600 when absent.", "DATA/master.key"},
+    {"hooks.allowed_targets", TARN_AT(hooks_allowed_targets),
+     "Where hooks and webhooks may send requests besides public addresses: hosts, addresses or "
+     "networks, such as build.internal, build.internal:8080, 10.1.2.3 or 10.1.0.0/16."},
+    {"hooks.lua_http", TARN_AT(hooks_lua_http),
+     "Whether scripts of hooks may require net/http, to send requests where webhooks may."},
     {"store.local.root", TARN_AT(store_local_root),
      "Directory below which namespaces local://NAME live. Servers that share a database share it "
      "too.",
@@ -428,6 +434,11 @@ void check_config(const Config& config) {
     if (!auth::is_address_block(block)) {
       refuse("http.trusted_proxies", str_cat("\"", block, "\" is no IP address or CIDR block"));
     }
+  }
+  try {
+    http::TargetRules{config.hooks_allowed_targets};
+  } catch (const Error& error) {
+    refuse("hooks.allowed_targets", error.message());
   }
   check_numbers(config);
   check_keys(config);

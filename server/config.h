@@ -64,6 +64,9 @@ struct Config {
   std::string auth_master_key;
   std::string auth_master_key_file;
 
+  std::vector<std::string> hooks_allowed_targets;
+  bool hooks_lua_http = false;
+
   std::string store_local_root;
   std::vector<std::string> store_local_import_roots;
   std::string store_cache_directory;

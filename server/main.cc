@@ -22,6 +22,7 @@
 #include "server/command_line.h"
 #include "server/config_docs.h"
 #include "server/front.h"
+#include "server/hook_calls.h"
 #include "server/jobs/background.h"
 #include "server/ready_file.h"
 #include "server/rest_table.h"
@@ -121,6 +122,7 @@ void serve(const Config& config, const CommandLine& command, const sigset_t& end
                              .block_key = backend.block_key(),
                              .external_url = config.external_url};
   api::Api rest(context);
+  const HookCalls calls(backend, rest);
   api::BlockDoor blocks(context);
   const s3::S3Context s3{.engine = backend.engine(),
                          .authenticator = backend.authenticator(),

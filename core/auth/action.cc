@@ -58,6 +58,7 @@ constexpr std::array<std::string_view, kActionCount> kNames = {
     "auth:DeleteUserExternalPrincipal",
     "auth:ReadExternalPrincipal",
     "ci:ReadAction",
+    "ci:RunAction",
     "retention:PrepareGarbageCollectionCommits",
     "retention:PrepareGarbageCollectionUncommitted",
     "retention:GetGarbageCollectionRules",

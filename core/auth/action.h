@@ -61,6 +61,7 @@ enum class Action : uint8_t {
   kDeleteExternalPrincipal,
   kReadExternalPrincipal,
   kReadAction,
+  kRunAction,
   kPrepareCollection,
   kPrepareUncommittedCollection,
   kGetCollectionRules,

@@ -8,7 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/glob.h"
 #include "core/base/str_cat.h"
-#include "core/model/falling_id.h"
+#include "core/model/descending_id.h"
 #include "core/model/path_scope.h"
 
 namespace tarn {
@@ -155,10 +155,10 @@ void check_promotion_check(const PromotionCheck& check) {
   }
 }
 
-std::string make_promotion_id(Instant now) { return make_falling_id(now); }
+std::string make_promotion_id(Instant now) { return make_descending_id(now); }
 
 std::string parse_promotion_id(std::string_view text) {
-  if (!is_falling_id(text)) {
+  if (!is_descending_id(text)) {
     throw_invalid(
         "argument promotion: must be 20 characters of 0-9 and a-v: invalid value: validation "
         "error");

@@ -1,4 +1,4 @@
-// A blocking HTTP client with kept connections, for S3-compatible stores and webhooks (on libcurl).
+// A blocking HTTP client with kept connections, for S3-compatible stores (on libcurl).
 #pragma once
 
 #include <chrono>

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <curl/curl.h>
+#include <sys/socket.h>
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
@@ -18,6 +19,8 @@ constexpr long kTransferBufferBytes =
 constexpr size_t kEarlyBytesMax = 512 * 1024;
 constexpr long kConnectionAgeMaxSeconds = 60;  // servers end idle connections at about that time
 constexpr int kPollMilliseconds = 1'000;       // libcurl looks at its deadlines at least so often
+constexpr int kFencedPollMilliseconds = 100;   // and an exchange that can be stopped at its token
+constexpr size_t kHeadBytesMax = 256 * 1024;
 constexpr long kStallBytesPerSecond = 1;
 
 CURL* easy_of(const CurlHandles& handles) { return handles.easy(); }
@@ -36,6 +39,8 @@ void initialise_once() {
   TARN_CHECK(code == CURLE_OK);
 }
 
+void free_list(void* list) { curl_slist_free_all(static_cast<curl_slist*>(list)); }
+
 }  // namespace
 
 CurlHandles::CurlHandles() : easy_(nullptr), multi_(nullptr) {
@@ -52,8 +57,7 @@ CurlHandles::~CurlHandles() {
 
 struct Transfer::Callbacks {
   static size_t header(char* bytes, size_t size, size_t count, void* self) {
-    static_cast<Transfer*>(self)->on_header_line({bytes, size * count});
-    return size * count;
+    return static_cast<Transfer*>(self)->on_header_line({bytes, size * count});
   }
   static size_t body(char* bytes, size_t size, size_t count, void* self) {
     return static_cast<Transfer*>(self)->on_body({bytes, size * count});
@@ -66,15 +70,22 @@ struct Transfer::Callbacks {
     static_cast<Transfer*>(self)->upload_offset_ = static_cast<uint64_t>(offset);
     return CURL_SEEKFUNC_OK;
   }
+  static curl_socket_t open_socket(void* self, curlsocktype, curl_sockaddr* address) {
+    return static_cast<Transfer*>(self)->open_socket(*address);
+  }
 };
 
-Transfer::Transfer(CurlHandles& handles, const ClientRequest& request, const ClientOptions& options)
-    : handles_(handles), request_(request), header_list_(nullptr, [](void* list) {
-        curl_slist_free_all(static_cast<curl_slist*>(list));
-      }) {
+Transfer::Transfer(CurlHandles& handles, const ClientRequest& request, const ClientOptions& options,
+                   const TransferFence* fence)
+    : handles_(handles),
+      request_(request),
+      fence_(fence),
+      header_list_(nullptr, &free_list),
+      known_names_(nullptr, &free_list) {
   static_assert(sizeof error_text_ >= CURL_ERROR_SIZE);
   curl_easy_reset(easy_of(handles_));  // keeps the connections
   set_options(options);
+  if (fence_ != nullptr) set_fence();
   set_method();
   set_headers();
   curl_multi_add_handle(multi_of(handles_), easy_of(handles_));
@@ -111,6 +122,22 @@ void Transfer::set_options(const ClientOptions& options) {
   set(easy, CURLOPT_HEADERDATA, this);
   set(easy, CURLOPT_WRITEFUNCTION, &Callbacks::body);
   set(easy, CURLOPT_WRITEDATA, this);
+}
+
+void Transfer::set_fence() {
+  CURL* easy = easy_of(handles_);
+  set(easy, CURLOPT_PROXY, "");       // and none from the environment
+  set(easy, CURLOPT_QUICK_EXIT, 1L);  // a name that is still looked up does not hold the end back
+  set(easy, CURLOPT_OPENSOCKETFUNCTION, &Callbacks::open_socket);
+  set(easy, CURLOPT_OPENSOCKETDATA, this);
+  if (fence_->known_names.empty()) return;
+  curl_slist* list = nullptr;
+  for (const std::string& name : fence_->known_names) {
+    list = curl_slist_append(list, name.c_str());
+    TARN_CHECK(list != nullptr);
+    if (!known_names_) known_names_.reset(list);
+  }
+  set(easy, CURLOPT_RESOLVE, list);
 }
 
 void Transfer::set_method() {
@@ -168,24 +195,45 @@ size_t Transfer::guarded(size_t failure, Work work) {
   }
 }
 
-void Transfer::on_header_line(std::string_view line) {
+int Transfer::open_socket(const curl_sockaddr& address) {
+  int fd = CURL_SOCKET_BAD;
+  guarded(0, [&] {
+    fence_->judge(address.addr);
+    if (!fence_->only_judge) {
+      fd = ::socket(address.family, address.socktype | SOCK_CLOEXEC, address.protocol);
+    }
+    return size_t{0};
+  });
+  return fd;
+}
+
+size_t Transfer::on_header_line(std::string_view line) {
+  const size_t taken = line.size();
+  head_bytes_ += taken;
+  if (head_bytes_ > kHeadBytesMax) {
+    return guarded(0, [&]() -> size_t {
+      throw Error(ErrorCode::kResourceExhausted, "head_too_large",
+                  str_cat(subject(), ": head of the answer longer than ", kHeadBytesMax, " bytes"));
+    });
+  }
   while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.remove_suffix(1);
-  if (head_done_) return;  // trailers
+  if (head_done_) return taken;  // trailers
   if (line.empty()) {
     head_done_ = status() >= 200;
-    return;
+    return taken;
   }
   if (line.starts_with("HTTP/")) {
     headers_ = {};
-    return;
+    return taken;
   }
   const size_t colon = line.find(':');
-  if (colon == std::string_view::npos) return;
+  if (colon == std::string_view::npos) return taken;
   std::string_view value = line.substr(colon + 1);
   const size_t begin = value.find_first_not_of(" \t");
   value = begin == std::string_view::npos ? std::string_view() : value.substr(begin);
   value = value.substr(0, value.find_last_not_of(" \t") + 1);
   headers_.add(std::string(line.substr(0, colon)), std::string(value));
+  return taken;
 }
 
 size_t Transfer::on_body(std::string_view bytes) {
@@ -248,7 +296,11 @@ void Transfer::perform() {
 
 void Transfer::wait() {
   int ready = 0;
-  curl_multi_poll(multi_of(handles_), nullptr, 0, kPollMilliseconds, &ready);
+  const int wait_ms = fence_ != nullptr ? kFencedPollMilliseconds : kPollMilliseconds;
+  curl_multi_poll(multi_of(handles_), nullptr, 0, wait_ms, &ready);
+  if (fence_ != nullptr && fence_->stop.stop_requested()) {
+    throw Error(ErrorCode::kConflict, "operation_cancelled", str_cat(subject(), ": cancelled"));
+  }
 }
 
 void Transfer::throw_if_failed() const {

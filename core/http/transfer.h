@@ -3,11 +3,17 @@
 
 #include <array>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
+#include <vector>
 
 #include "core/http/client.h"
+
+struct curl_sockaddr;
+struct sockaddr;
 
 namespace tarn::http {
 
@@ -25,12 +31,22 @@ class CurlHandles {
   void* multi_;
 };
 
+/// What an exchange with a server that a user named is held to. It also keeps proxies away.
+struct TransferFence {
+  /// Asked about every address before it is connected to; throws to end the exchange.
+  std::function<void(const sockaddr&)> judge;
+  bool only_judge = false;  ///< connect to nothing; the exchange then fails as unavailable
+  std::vector<std::string> known_names{};  ///< "HOST:PORT:ADDRESS[,ADDRESS]", not looked up
+  std::stop_token stop{};                  ///< ends the exchange
+};
+
 /// Runs on the thread that calls it: bytes move only inside `run_to_end`, `run_to_head` and `read`,
 /// which is what makes backpressure. One thread at a time.
 class Transfer {
  public:
-  /// `handles` and `request` outlive the object.
-  Transfer(CurlHandles& handles, const ClientRequest& request, const ClientOptions& options);
+  /// `handles`, `request` and `fence` outlive the object.
+  Transfer(CurlHandles& handles, const ClientRequest& request, const ClientOptions& options,
+           const TransferFence* fence = nullptr);
   ~Transfer();
   Transfer(const Transfer&) = delete;
 
@@ -51,11 +67,13 @@ class Transfer {
   struct Callbacks;
 
   void set_options(const ClientOptions& options);
+  void set_fence();
   void set_method();
   void set_headers();
   void perform();
   void wait();
-  void on_header_line(std::string_view line);
+  int open_socket(const curl_sockaddr& address);
+  size_t on_header_line(std::string_view line);
   size_t on_body(std::string_view bytes);
   size_t on_body_whole(std::string_view bytes);
   size_t on_upload(std::span<char> out);
@@ -68,9 +86,12 @@ class Transfer {
 
   CurlHandles& handles_;
   const ClientRequest& request_;
+  const TransferFence* const fence_;                    // may be null
   std::unique_ptr<void, void (*)(void*)> header_list_;  // a curl_slist
+  std::unique_ptr<void, void (*)(void*)> known_names_;  // a curl_slist
   std::array<char, 256> error_text_{};                  // libcurl's CURL_ERROR_SIZE
   Headers headers_;
+  size_t head_bytes_ = 0;
   uint64_t upload_offset_ = 0;
   bool head_done_ = false;
   bool done_ = false;

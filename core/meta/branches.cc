@@ -209,12 +209,16 @@ Branches::CreateOutcome Branches::create(RepositoryId repository, const BranchNa
   const auto outcome_from = [](const db::Rows& rows) {
     return static_cast<CreateOutcome>(rows.integer(0, 0));
   };
-  if (!options.expires) return outcome_from(pool_.run(kCreate, params, db::Pool::Retry::kWrite));
+  if (!options.expires && !options.within) {
+    return outcome_from(pool_.run(kCreate, params, db::Pool::Retry::kWrite));
+  }
   return pool_.transaction([&](db::Connection& connection) {
     const CreateOutcome outcome = outcome_from(connection.run(kCreate, params));
-    if (outcome == CreateOutcome::kDone) {
+    if (outcome != CreateOutcome::kDone) return outcome;
+    if (options.expires) {
       connection.run(kSetExpiry, {repo, name.str(), to_millis(*options.expires)});
     }
+    if (options.within) options.within(connection);
     return outcome;
   });
 }
@@ -372,13 +376,17 @@ bool Branches::add_range(BranchId branch, int64_t owner, std::string_view begin,
   });
 }
 
-bool Branches::remove(BranchId branch, int64_t owner) {
+bool Branches::remove(BranchId branch, int64_t owner,
+                      const std::function<void(db::Connection&)>& within) {
   // A writer that holds the shared lock stages into a token that is still the branch's: wait for
   // it.
   return unless_gated([&] {
     return pool_.transaction([&](db::Connection& connection) {
       connection.run(kLockStaging, {static_cast<int32_t>(branch)});
-      return connection.run(kDelete, {static_cast<int32_t>(branch), owner}).integer(0, 0) == 1;
+      const bool removed =
+          connection.run(kDelete, {static_cast<int32_t>(branch), owner}).integer(0, 0) == 1;
+      if (removed && within) within(connection);
+      return removed;
     });
   });
 }

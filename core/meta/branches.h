@@ -62,6 +62,8 @@ class Branches {
   struct CreateOptions {
     bool hidden = false;
     std::optional<Instant> expires{};
+    /// Runs in the same transaction, when the branch was made.
+    std::function<void(db::Connection&)> within{};
   };
   CreateOutcome create(RepositoryId repository, const BranchName& name, const CommitId& head,
                        const CreateOptions& options);
@@ -101,8 +103,10 @@ class Branches {
   enum class RangeKind : int16_t { kDelete = 1, kReset = 2 };
   bool add_range(BranchId branch, int64_t owner, std::string_view begin, std::string_view end,
                  RangeKind kind);
-  /// Removes the row; its tokens are retired. false: the lease was lost or the branch is gone.
-  bool remove(BranchId branch, int64_t owner);
+  /// Removes the row; its tokens are retired. `within` runs in the same transaction, when the row
+  /// was removed. false: the lease was lost or the branch is gone.
+  bool remove(BranchId branch, int64_t owner,
+              const std::function<void(db::Connection&)>& within = {});
 
  private:
   db::Rows publish_with_more(std::initializer_list<db::Param> params, const Publication& p);

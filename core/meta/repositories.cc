@@ -66,6 +66,8 @@ constexpr db::Query kDeleteGates{"repositories_delete_gates",
                                  "DELETE FROM gate_policies WHERE repo_id = $1"};
 constexpr db::Query kDeletePullRequests{"repositories_delete_pull_requests",
                                         "DELETE FROM pull_requests WHERE repo_id = $1"};
+constexpr db::Query kDeleteHookRuns{"repositories_delete_hook_runs",
+                                    "DELETE FROM hook_runs WHERE repo_id = $1"};
 
 constexpr db::Query kDeleteRuns{"repositories_delete_runs", "DELETE FROM runs WHERE repo_id = $1"};
 constexpr db::Query kDeleteMetrics{"repositories_delete_metrics",
@@ -177,6 +179,7 @@ std::optional<int32_t> remove_row(db::Connection& connection, const RepositoryNa
        {&kDeleteRuns, &kDeleteMetrics, &kDeleteParams, &kDeleteSeries, &kDeleteExtractions}) {
     connection.run(*query, {id});
   }
+  connection.run(kDeleteHookRuns, {id});
   connection.run(kDeleteSummaries, {id});
   return id;
 }

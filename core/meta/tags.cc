@@ -57,10 +57,18 @@ Page<Tag> Tags::list(RepositoryId repository, std::string_view prefix, std::stri
 }
 
 Tags::CreateOutcome Tags::create(RepositoryId repository, const TagName& name,
-                                 const CommitId& commit) {
-  return outcome_from(pool_.run(
-      kInsertTag, {static_cast<int32_t>(repository), name.str(), db::Bytes{view_of(commit)}},
-      db::Pool::Retry::kWrite));
+                                 const CommitId& commit,
+                                 const std::function<void(db::Connection&)>& within) {
+  if (!within) {
+    return outcome_from(pool_.run(
+        kInsertTag, {static_cast<int32_t>(repository), name.str(), db::Bytes{view_of(commit)}},
+        db::Pool::Retry::kWrite));
+  }
+  return pool_.transaction([&](db::Connection& connection) {
+    const CreateOutcome outcome = create(connection, repository, name, commit);
+    if (outcome == CreateOutcome::kDone) within(connection);
+    return outcome;
+  });
 }
 
 Tags::CreateOutcome Tags::create(db::Connection& connection, RepositoryId repository,
@@ -69,11 +77,15 @@ Tags::CreateOutcome Tags::create(db::Connection& connection, RepositoryId reposi
       kInsertTag, {static_cast<int32_t>(repository), name.str(), db::Bytes{view_of(commit)}}));
 }
 
-bool Tags::remove(RepositoryId repository, const TagName& name) {
-  return pool_
-             .run(kDeleteTag, {static_cast<int32_t>(repository), name.str()},
-                  db::Pool::Retry::kWrite)
-             .affected() == 1;
+bool Tags::remove(RepositoryId repository, const TagName& name,
+                  const std::function<void(db::Connection&)>& within) {
+  const std::initializer_list<db::Param> params = {static_cast<int32_t>(repository), name.str()};
+  if (!within) return pool_.run(kDeleteTag, params, db::Pool::Retry::kWrite).affected() == 1;
+  return pool_.transaction([&](db::Connection& connection) {
+    const bool removed = connection.run(kDeleteTag, params).affected() == 1;
+    if (removed) within(connection);
+    return removed;
+  });
 }
 
 }  // namespace tarn::meta

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string_view>
 
@@ -20,12 +21,15 @@ class Tags {
   Page<Tag> list(RepositoryId repository, std::string_view prefix, std::string_view after,
                  uint32_t limit);
   enum class CreateOutcome { kDone, kExists, kCommitGone };
-  CreateOutcome create(RepositoryId repository, const TagName& name, const CommitId& commit);
+  /// `within` runs in the same transaction, when the tag was made.
+  CreateOutcome create(RepositoryId repository, const TagName& name, const CommitId& commit,
+                       const std::function<void(db::Connection&)>& within = {});
   /// Inside a transaction of the caller.
   static CreateOutcome create(db::Connection& connection, RepositoryId repository,
                               const TagName& name, const CommitId& commit);
-  /// false = there was none.
-  bool remove(RepositoryId repository, const TagName& name);
+  /// false = there was none. `within` as for create.
+  bool remove(RepositoryId repository, const TagName& name,
+              const std::function<void(db::Connection&)>& within = {});
 
  private:
   db::Pool& pool_;

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "core/base/error.h"
-#include "core/model/falling_id.h"
+#include "core/model/descending_id.h"
 
 namespace tarn {
 namespace {
@@ -23,10 +23,10 @@ std::optional<PullRequestStatus> parse_pull_request_status(std::string_view name
   return static_cast<PullRequestStatus>(at - kStatuses.begin());
 }
 
-std::string make_pull_request_id(Instant now) { return make_falling_id(now); }
+std::string make_pull_request_id(Instant now) { return make_descending_id(now); }
 
 std::string parse_pull_request_id(std::string_view text) {
-  if (!is_falling_id(text)) {
+  if (!is_descending_id(text)) {
     throw_invalid(
         "argument pullRequestID: must be 20 characters of 0-9 and a-v: invalid value: validation "
         "error");

@@ -9,6 +9,7 @@
 #include "core/meta/branches.h"
 #include "core/meta/commits.h"
 #include "core/tree/edit.h"
+#include "core/versioning/hooks.h"
 #include "core/versioning/protection.h"
 #include "core/versioning/publish.h"
 #include "core/versioning/refs.h"
@@ -56,26 +57,32 @@ class CommitAttempt {
         request_(request),
         parents_(std::move(parents)) {}
 
-  std::optional<BuiltCommit> build(BranchHold& hold, meta::NodeWriter& nodes) const {
+  std::optional<BuiltCommit> build(BranchHold& hold, meta::NodeWriter& nodes) {
     const meta::BranchLease& lease = hold.lease();
     BuiltCommit built;
     built.drained = lease.sealed;
     built.parents = parents_.value_or(std::vector<CommitId>{lease.head});
     built.read = built.parents;
     bool changed = built.parents != std::vector<CommitId>{lease.head};
+    std::vector<ActionEntry> files;
     if (request_.source_tree) {
       built.drained = require_clean(engine_, hold);
       const Commit source = source_of(*request_.source_tree);
       built.root = source.root;
       built.read.push_back(source.id);
       changed |= !(built.root == lease.root);
+      if (hooked_) files = action_files_of(engine_, source.root);
     } else {
       StagedEdits edits(engine_, lease.sealed, lease.has_ranges, [&hold] { hold.keep_alive(); });
-      const tree::EditResult result = tree::edit_tree(engine_.nodes, nodes, {repository_.salt},
-                                                      lease.root, edits.range_deletes(), edits);
+      WatchedEdits watched(edits);
+      const std::vector<tree::RangeDelete> deletes = edits.range_deletes();
+      const tree::EditResult result =
+          tree::edit_tree(engine_.nodes, nodes, {repository_.salt}, lease.root, deletes, watched);
       built.root = result.root;
       changed |= result.changed_anything();
+      if (hooked_) files = watched.action_files(engine_, lease.root, deletes);
     }
+    if (!prepared && prepare_wanted(files)) return std::nullopt;
     if (!changed && !request_.allow_empty) {
       if (!built.drained.empty()) {
         engine_.branches.drop_sealed(branch_.id, lease.owner, built.drained);
@@ -86,10 +93,45 @@ class CommitAttempt {
     built.message = request_.message;
     built.metadata = request_.metadata;
     built.date = request_.date;
+    built.hooks = CommitHooks{.before = HookEvent::kPreCommit,
+                              .after = HookEvent::kPostCommit,
+                              .branch = branch_.name.str(),
+                              .files = {.files = std::move(files), .ref = branch_.name.str()}};
     return built;
   }
 
+  /// Runs the hooks that prepare-commit files ask for, without holding the branch: what they stage
+  /// is part of the commit. false: none had to run.
+  bool run_prepare() {
+    if (!to_prepare_) return false;
+    prepared = true;
+    engine_.hooks->run(repository_, occasion(), *to_prepare_, {});
+    return true;
+  }
+
+  bool prepared = false;
+
  private:
+  bool prepare_wanted(const std::vector<ActionEntry>& files) {
+    if (files.empty()) return false;
+    ActionFiles found{.files = files, .ref = branch_.name.str()};
+    if (!engine_.hooks->wanted(repository_, occasion(), found)) return false;
+    to_prepare_ = std::move(found);
+    return true;
+  }
+
+  HookOccasion occasion() const {
+    return {.event = HookEvent::kPrepareCommit,
+            .repository = repository_.name,
+            .branch = branch_.name.str(),
+            .source_ref = branch_.name.str(),
+            .message = request_.message,
+            .committer = request_.committer,
+            .metadata = request_.metadata,
+            .time = engine_.clock.now(),
+            .user = ActingUser::name()};
+  }
+
   Commit source_of(const Hash128& hash) const {
     auto found = engine_.commits.find_by_root(repository_.id, hash);
     if (!found) throw_no_tree("source_metarange");
@@ -101,6 +143,8 @@ class CommitAttempt {
   const Branch& branch_;
   const CommitRequest& request_;
   const std::optional<std::vector<CommitId>> parents_;
+  const bool hooked_ = has_hooks(engine_, repository_);
+  std::optional<ActionFiles> to_prepare_;
 };
 
 }  // namespace
@@ -113,10 +157,14 @@ Commit commit_branch(Engine& engine, const RepositoryName& repository, const Bra
   check_branch_action(engine, repo.id, target, BranchAction::kCommit);
   std::optional<std::vector<CommitId>> parents;
   if (request.parents) parents = parents_of(engine, repository, *request.parents);
-  const CommitAttempt attempt(engine, repo, target, request, std::move(parents));
-  const auto commit = build_and_publish(
-      engine, repo, target.id, /*rotate=*/true,
-      [&](BranchHold& hold, meta::NodeWriter& nodes) { return attempt.build(hold, nodes); });
+  CommitAttempt attempt(engine, repo, target, request, std::move(parents));
+  const auto build_once = [&] {
+    return build_and_publish(
+        engine, repo, target.id, /*rotate=*/true,
+        [&](BranchHold& hold, meta::NodeWriter& nodes) { return attempt.build(hold, nodes); });
+  };
+  auto commit = build_once();
+  if (!commit && attempt.run_prepare()) commit = build_once();
   if (!commit) throw Error(ErrorCode::kInvalidArgument, "no_changes", "commit: no changes");
   return *commit;
 }

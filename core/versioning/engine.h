@@ -33,6 +33,7 @@ class Writer;
 namespace tarn::versioning {
 
 class BranchQueues;
+class Hooks;
 
 /// References to the stores; cheap to pass. Safe from any thread.
 struct Engine {
@@ -57,6 +58,7 @@ struct Engine {
   BranchQueues& queues;  ///< first come, first served per branch inside this process
   /// Authenticates the tokens of handed-out physical addresses; 32 bytes.
   std::string link_key;
+  Hooks* hooks = nullptr;  ///< set once, before anything runs; none = no hooks run
 };
 
 }  // namespace tarn::versioning

@@ -147,6 +147,14 @@ class ImportRun {
           built.metadata = request_.commit.metadata;
           built.metadata[std::string(kStrategyKey)] = "source-wins";
           built.date = request_.commit.date;
+          built.hooks = CommitHooks{.before = HookEvent::kPreCommit,
+                                    .after = HookEvent::kPostCommit,
+                                    .branch = branch.name.str(),
+                                    .tick = [this] { tick(0); }};
+          if (has_hooks(engine_, repository_)) {
+            built.hooks->files = {.files = action_files_of(engine_, hold.lease().root),
+                                  .ref = to_text(hold.lease().head)};
+          }
           reported_ = std::chrono::steady_clock::now();
           if (!engine_.jobs.begin_publishing(job_, owner_, kJobLease)) throw Stopped{};
           return built;
@@ -280,7 +288,10 @@ bool run_one_import(Engine& engine, std::stop_token stop) {
     try {
       // Again from the last checkpoint, unless the lease went to another process meanwhile.
       if (attempt > 1) job = engine.jobs.find(job->id);
-      if (job) ImportRun(engine, *job, owner, stop).run();
+      if (job) {
+        const ActingUser user(job->owner);
+        ImportRun(engine, *job, owner, stop).run();
+      }
       return true;
     } catch (const Stopped&) {
       return true;  // cancelled, or another process goes on from the last checkpoint

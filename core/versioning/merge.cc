@@ -196,6 +196,7 @@ class MergeAttempt {
     built.message = request_.message.empty()
                         ? str_cat("Merge '", source_ref_, "' into '", destination_.name.str(), "'")
                         : request_.message;
+    built.hooks = hooks_of(head);
     built.metadata = request_.metadata;
     built.metadata[std::string(kStrategyKey)] = name_of_strategy(request_.strategy);
     if (request_.paths) {
@@ -206,6 +207,21 @@ class MergeAttempt {
       }
     }
     return built;
+  }
+
+  CommitHooks hooks_of(const Commit& head) const {
+    CommitHooks hooks{.before = HookEvent::kPreMerge,
+                      .after = HookEvent::kPostMerge,
+                      .branch = destination_.name.str(),
+                      .source_ref = to_text(source_.id),
+                      .merge_source = std::string(source_ref_)};
+    if (has_hooks(engine_, repository_)) {
+      hooks.files = {.files = action_files_of(engine_, source_.root),
+                     .destination = action_files_of(engine_, head.root),
+                     .ref = to_text(source_.id),
+                     .destination_ref = to_text(head.id)};
+    }
+    return hooks;
   }
 
   Engine& engine_;

@@ -31,6 +31,27 @@ Commit make_commit(Engine& engine, const Repository& repository, const BuiltComm
   return commit;
 }
 
+/// With the branch held, but no transaction and no connection.
+HookedChange run_hooks(Engine& engine, const Repository& repository, const BuiltCommit& built,
+                       const Commit& commit, BranchHold& hold) {
+  HookOccasion occasion;
+  const CommitHooks& hooks = *built.hooks;
+  occasion.event = hooks.before;
+  occasion.branch = hooks.branch;
+  occasion.source_ref = hooks.source_ref.value_or(hooks.branch);
+  occasion.merge_source = hooks.merge_source;
+  if (hooks.before == HookEvent::kPreMerge) occasion.commit = to_text(commit.id);
+  occasion.message = commit.message;
+  occasion.committer = commit.committer;
+  occasion.metadata = commit.metadata;
+  HookedChange change(engine, repository, std::move(occasion), hooks.after, hooks.files);
+  change.before([&] {
+    hold.keep_alive();
+    if (hooks.tick) hooks.tick();
+  });
+  return change;
+}
+
 [[noreturn]] void throw_overtaken() {
   throw Error(ErrorCode::kConflict, "branch_locked", "Too many attempts, try again later");
 }
@@ -53,9 +74,14 @@ std::optional<Commit> build_and_publish(
     publication.drained = built->drained;
     publication.read = built->read;
     publication.promotion = built->promotion;
-    if (built->within) {
+    std::optional<HookedChange> hooked;
+    if (built->hooks) {
+      hooked.emplace(run_hooks(engine, repository, *built, publication.commit, hold));
+    }
+    if (built->within || (hooked && hooked->has_within())) {
       publication.within = [&](db::Connection& connection) {
-        built->within(connection, publication.commit);
+        if (built->within) built->within(connection, publication.commit);
+        if (hooked) hooked->within(connection, &publication.commit);
       };
     }
     publication.nodes = nodes.finish();

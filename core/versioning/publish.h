@@ -10,12 +10,25 @@
 #include "core/model/repository.h"
 #include "core/versioning/branch_hold.h"
 #include "core/versioning/engine.h"
+#include "core/versioning/hooks.h"
 
 namespace tarn::db {
 class Connection;
 }
 
 namespace tarn::versioning {
+
+/// The events of a commit.
+struct CommitHooks {
+  HookEvent before{};
+  HookEvent after{};
+  std::string branch;
+  /// Asked before; absent = the branch's name.
+  std::optional<std::string> source_ref{};
+  std::string merge_source{};  ///< of a merge: the source as it was asked for
+  ActionFiles files{};
+  std::function<void()> tick{};  ///< called now and then while hooks run
+};
 
 /// What building made, to be published.
 struct BuiltCommit {
@@ -30,6 +43,7 @@ struct BuiltCommit {
   bool promotion = false;       ///< the one way to move a branch that a policy protects
   /// In the transaction that makes the commit the head; what it throws undoes all.
   std::function<void(db::Connection&, const Commit&)> within{};
+  std::optional<CommitHooks> hooks{};  ///< run between building and publishing
 };
 
 /// Runs `build` with the branch held; nullopt from it means "nothing to publish" and is passed on.

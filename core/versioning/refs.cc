@@ -11,6 +11,7 @@
 #include "core/meta/repositories.h"
 #include "core/meta/tags.h"
 #include "core/versioning/branch_hold.h"
+#include "core/versioning/hooks.h"
 #include "core/versioning/protection.h"
 #include "core/versioning/repositories.h"
 
@@ -104,8 +105,62 @@ void remove_branch(Engine& engine, const Repository& repository, const Branch& b
   }
   check_branch_action(engine, repository.id, branch, BranchAction::kDelete);
   BranchHold hold(engine, branch.id, /*rotate=*/false);
-  engine.branches.remove(branch.id, hold.lease().owner);
+  ActionFiles files;
+  if (has_hooks(engine, repository)) {
+    files = {.files = action_files_of(engine, hold.lease().root),
+             .ref = to_text(hold.lease().head)};
+  }
+  HookedChange change(engine, repository,
+                      {.event = HookEvent::kPreDeleteBranch,
+                       .branch = branch.name.str(),
+                       .commit = to_text(hold.lease().head)},
+                      HookEvent::kPostDeleteBranch, std::move(files));
+  change.before([&hold] { hold.keep_alive(); });
+  engine.branches.remove(branch.id, hold.lease().owner, change.step());
   hold.ended();
+}
+
+[[noreturn]] void throw_tag_exists() {
+  throw Error(ErrorCode::kAlreadyExists, "tag already exists: not unique");
+}
+
+/// Runs what may refuse the branch. A name that is taken is said before hooks are bothered.
+HookedChange creation_hooks(Engine& engine, const Repository& repository,
+                            const BranchCreation& creation, const Commit& source) {
+  ActionFiles files;
+  if (has_hooks(engine, repository)) {
+    files = {.files = action_files_of(engine, source.root), .ref = to_text(source.id)};
+  }
+  if (!files.empty() && engine.branches.find(repository.id, creation.name)) {
+    throw Error(ErrorCode::kAlreadyExists, "branch already exists: not unique");
+  }
+  HookedChange change(engine, repository,
+                      {.event = HookEvent::kPreCreateBranch,
+                       .branch = creation.name.str(),
+                       .source_ref = creation.source,
+                       .commit = to_text(source.id)},
+                      HookEvent::kPostCreateBranch, std::move(files));
+  change.before();
+  return change;
+}
+
+/// The hooks of an event of a tag; they are told the commit as the source too.
+HookedChange tag_hooks(Engine& engine, const Repository& repository, const TagName& tag,
+                       const Commit& commit, HookEvent before, HookEvent after) {
+  ActionFiles files;
+  if (has_hooks(engine, repository)) {
+    files = {.files = action_files_of(engine, commit.root), .ref = to_text(commit.id)};
+  }
+  if (!files.empty() && before == HookEvent::kPreCreateTag &&
+      engine.tags.find(repository.id, tag)) {
+    throw_tag_exists();
+  }
+  const std::string id = to_text(commit.id);
+  HookedChange change(engine, repository,
+                      {.event = before, .source_ref = id, .tag = tag.str(), .commit = id}, after,
+                      std::move(files));
+  change.before();
+  return change;
 }
 
 }  // namespace
@@ -147,8 +202,10 @@ Branch create_branch(Engine& engine, const RepositoryName& repository,
     throw Error(ErrorCode::kNotFound, "ref_not_found",
                 str_cat("source reference '", creation.source, "': not found"));
   }
-  switch (engine.branches.create(repo.id, creation.name, source.id,
-                                 {.hidden = creation.hidden, .expires = creation.expires})) {
+  HookedChange change = creation_hooks(engine, repo, creation, source);
+  switch (engine.branches.create(
+      repo.id, creation.name, source.id,
+      {.hidden = creation.hidden, .expires = creation.expires, .within = change.step()})) {
     case meta::Branches::CreateOutcome::kDone:
       break;
     case meta::Branches::CreateOutcome::kCommitGone:
@@ -201,10 +258,10 @@ bool delete_one_expired_branch(Engine& engine) {
     remove_branch(engine, repository, expired->branch);
     log::info("expired_branch_deleted", {{"branch", name}});
   } catch (const Error& error) {
-    // Protected, held by another verb, or gone: the claim's end is the next try. Not for the log's
-    // reader to mend, as everything else is.
+    // Protected, refused by a hook, held by another verb, or gone: the claim's end is the next try.
+    // Not for the log's reader to mend, as everything else is.
     if (error.code() != ErrorCode::kPermissionDenied && error.code() != ErrorCode::kConflict &&
-        error.code() != ErrorCode::kNotFound) {
+        error.code() != ErrorCode::kPreconditionFailed && error.code() != ErrorCode::kNotFound) {
       throw;
     }
     log::info("expired_branch_kept", {{"branch", name}, {"message", error.message()}});
@@ -225,11 +282,13 @@ Tag create_tag(Engine& engine, const RepositoryName& repository, const TagName& 
   const Commit commit = resolve_commit(engine, repository, ref);
   check_writable(repo, force);
   check_tag_creation(engine, repo.id, name);
-  switch (engine.tags.create(repo.id, name, commit.id)) {
+  const HookedChange change =
+      tag_hooks(engine, repo, name, commit, HookEvent::kPreCreateTag, HookEvent::kPostCreateTag);
+  switch (engine.tags.create(repo.id, name, commit.id, change.step())) {
     case meta::Tags::CreateOutcome::kDone:
       return {name, commit.id};
     case meta::Tags::CreateOutcome::kExists:
-      throw Error(ErrorCode::kAlreadyExists, "tag already exists: not unique");
+      throw_tag_exists();
     case meta::Tags::CreateOutcome::kCommitGone:
       break;
   }
@@ -252,8 +311,14 @@ void delete_tag(Engine& engine, const RepositoryName& repository, const TagName&
   const Repository repo = get_repository(engine, repository);
   check_writable(repo, force);
   check_tag_deletion(engine, repo.id, name);
-  if (!engine.tags.remove(repo.id, name))
-    throw Error(ErrorCode::kNotFound, "tag_not_found", "tag not found");
+  std::optional<HookedChange> change;
+  if (has_hooks(engine, repo)) {
+    const Tag tag = get_tag(engine, repository, name);
+    change.emplace(tag_hooks(engine, repo, name, engine.commits.get(repo.id, tag.commit),
+                             HookEvent::kPreDeleteTag, HookEvent::kPostDeleteTag));
+  }
+  const bool removed = engine.tags.remove(repo.id, name, change ? change->step() : nullptr);
+  if (!removed) throw Error(ErrorCode::kNotFound, "tag_not_found", "tag not found");
 }
 
 }  // namespace tarn::versioning

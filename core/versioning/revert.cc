@@ -25,6 +25,8 @@ struct Transplant {
   Metadata metadata;
   bool allow_empty = false;
   const RollbackTerms* terms = nullptr;  ///< null = under the rules of the branch
+  HookEvent before = HookEvent::kPreRevert;
+  HookEvent after = HookEvent::kPostRevert;
 };
 
 [[noreturn]] void throw_conflicts(const tree::MergeResult& merged, bool name_paths) {
@@ -40,10 +42,10 @@ struct Transplant {
 }
 
 /// Merges base..source into the branch as a commit with one parent.
-Commit transplant(Engine& engine, const Repository& repository, BranchId branch,
+Commit transplant(Engine& engine, const Repository& repository, const Branch& branch,
                   const Transplant& change) {
   const auto commit = build_and_publish(
-      engine, repository, branch, /*rotate=*/true,
+      engine, repository, branch.id, /*rotate=*/true,
       [&](BranchHold& hold, meta::NodeWriter& nodes) -> std::optional<BuiltCommit> {
         BuiltCommit built;
         built.drained = require_clean(engine, hold);
@@ -66,6 +68,12 @@ Commit transplant(Engine& engine, const Repository& repository, BranchId branch,
         if (change.terms != nullptr) {
           built.promotion = true;
           built.within = change.terms->within;
+        }
+        built.hooks = CommitHooks{
+            .before = change.before, .after = change.after, .branch = branch.name.str()};
+        if (has_hooks(engine, repository)) {
+          built.hooks->files = {.files = action_files_of(engine, hold.lease().root),
+                                .ref = to_text(hold.lease().head)};
         }
         return built;
       });
@@ -111,7 +119,7 @@ Commit revert_branch(Engine& engine, const RepositoryName& repository, const Bra
   change.message = request.overrides.message.value_or(str_cat("Revert ", request.ref));
   change.metadata = request.overrides.metadata.value_or(Metadata{});
   change.allow_empty = request.allow_empty;
-  return transplant(engine, repo, target.id, change);
+  return transplant(engine, repo, target, change);
 }
 
 Commit revert_promotion(Engine& engine, const Repository& repository, const Branch& destination,
@@ -124,7 +132,7 @@ Commit revert_promotion(Engine& engine, const Repository& repository, const Bran
   change.message = terms.message;
   change.allow_empty = true;
   change.terms = &terms;
-  return transplant(engine, repository, destination.id, change);
+  return transplant(engine, repository, destination, change);
 }
 
 Commit cherry_pick(Engine& engine, const RepositoryName& repository, const BranchName& branch,
@@ -151,7 +159,9 @@ Commit cherry_pick(Engine& engine, const RepositoryName& repository, const Branc
   change.metadata = request.overrides.metadata.value_or(picked.metadata);
   change.metadata["cherry-pick-origin"] = to_text(picked.id);
   change.metadata["cherry-pick-committer"] = picked.committer;
-  return transplant(engine, repo, target.id, change);
+  change.before = HookEvent::kPreCherryPick;
+  change.after = HookEvent::kPostCherryPick;
+  return transplant(engine, repo, target, change);
 }
 
 }  // namespace tarn::versioning

@@ -11,6 +11,7 @@
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/versioning/hooks.h"
 #include "core/versioning/operation_runner.h"
 #include "server/api/credentials.h"
 #include "server/api/errors.h"
@@ -148,6 +149,7 @@ http::Response Api::State::answer(http::Request& request, Router::Match match, s
   if (const auto wait = preferred_wait(request); wait && may_be_deferred(route)) {
     return run_or_defer(std::move(call), *wait);
   }
+  const versioning::ActingUser user_of_hooks(call.caller.user.name);
   return route.handler(context, call);
 }
 
@@ -181,14 +183,17 @@ http::Response Api::State::run_or_defer(Call call, std::chrono::seconds wait) {
     answer.body = response->body;
     return answer;
   };
-  const std::string id = context.operations.run(
-      {.name = std::string(route->operation),
-       .target = std::string(kept->raw_path()),
-       .owner = owner,
-       .run = [this, response,
-               deferred] { *response = deferred->route.handler(context, *deferred); },
-       .answer = kept_answer},
-      wait);
+  const std::string id =
+      context.operations.run({.name = std::string(route->operation),
+                              .target = std::string(kept->raw_path()),
+                              .owner = owner,
+                              .run =
+                                  [this, response, deferred] {
+                                    const versioning::ActingUser user(deferred->caller.user.name);
+                                    *response = deferred->route.handler(context, *deferred);
+                                  },
+                              .answer = kept_answer},
+                             wait);
   if (!id.empty()) return deferred_response(owner, id);
   response->headers.add("Preference-Applied", "wait=" + std::to_string(wait.count()));
   return std::move(*response);

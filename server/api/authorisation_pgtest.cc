@@ -214,6 +214,7 @@ const std::vector<Row>& rows() {
     {"checkoutPath", "", R"({"ref":"main","paths":["dir/**"]})", {{"fs:ListObjects", "repository/data"}}},
     {"summariseDiff", "", "", {{"fs:ListObjects", "repository/data"}}},
     {"listMergeConflicts", "", "", {{"fs:ListObjects", "repository/data"}}},
+    {"runHooks", "", R"({"ref":"main","event":"pre-commit","branch":"main"})", {{"ci:RunAction", "repository/data"}}},
     {"listPullRequestApprovals", "", "", {{"pr:ReadPullRequest", "repository/data"}}},
     {"approvePullRequest", "", "", {{"pr:WritePullRequest", "repository/data"}}},
     {"withdrawPullRequestApproval", "", "", {{"pr:WritePullRequest", "repository/data"}}},

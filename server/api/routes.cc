@@ -15,6 +15,7 @@
 #include "server/api/json/credentials.h"
 #include "server/api/json/gate_policy.h"
 #include "server/api/json/group.h"
+#include "server/api/json/hook_run.h"
 #include "server/api/json/import.h"
 #include "server/api/json/merge.h"
 #include "server/api/json/object.h"
@@ -259,8 +260,8 @@ constexpr Route kRoutes[] = {
 
     {kGet, TARN_REPO "/actions/runs", "listRepositoryRuns", needs(kReadAction, on_repository), list_runs, takes(kAmount)},
     {kGet, TARN_RUN, "getRun", needs(kReadAction, on_repository), get_run},
-    {kGet, TARN_RUN "/hooks", "listRunHooks", needs(kReadAction, on_repository), get_run, takes(kAmount)},
-    {kGet, TARN_RUN "/hooks/{hook_run_id}/output", "getRunHookOutput", needs(kReadAction, on_repository), get_run},
+    {kGet, TARN_RUN "/hooks", "listRunHooks", needs(kReadAction, on_repository), list_run_hooks, takes(kAmount)},
+    {kGet, TARN_RUN "/hooks/{hook_run_id}/output", "getRunHookOutput", needs(kReadAction, on_repository), get_hook_output},
     {kGet, TARN_REPO "/metadata/object/{type}/{object_id}", "getMetadataObject", Access::of({kListObjects, on_repository}, {kReadRepository, on_repository}), not_implemented, takes(kPresign), {}, kReadListings},
     {kGet, TARN_REPO "/metadata/meta_range/{meta_range}", "getMetaRange", Access::of({kListObjects, on_repository}, {kReadRepository, on_repository}), not_implemented, {}, {}, kReadListings},
     {kGet, TARN_REPO "/metadata/range/{range}", "getRange", Access::of({kListObjects, on_repository}, {kReadRepository, on_repository}), not_implemented, {}, {}, kReadListings},
@@ -295,6 +296,7 @@ constexpr Route kRoutes[] = {
     {kGet, "/operations", "listOperations", any_account(), list_operations, takes(kAmount)},
     {kGet, "/operations/{operation}", "getOperation", any_account(), get_operation},
     {kDelete, "/operations/{operation}", "cancelOperation", any_account(), cancel_operation},
+    {kPost, TARN_REPO "/actions/runs", "runHooks", needs(kRunAction, on_repository), run_hooks, takes_json<json::parse_run_hooks>()},
     {kGet, TARN_REF "/import/verify", "verifyImport", needs(kListObjects, on_repository), verify_import, takes(kAmount)},
     {kGet, TARN_REPO "/settings/tag_protection", "getTagProtectionRules", needs(kGetProtectionRules, on_repository), get_tag_rules},
     {kPut, TARN_REPO "/settings/tag_protection", "setTagProtectionRules", needs(kSetProtectionRules, on_repository), set_tag_rules, takes_json<json::parse_tag_rules>()},

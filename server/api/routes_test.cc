@@ -49,6 +49,7 @@ const std::set<std::string_view> kOwn = {
     "removeGatePolicy",
     "reportCheck",
     "rollBackPromotion",
+    "runHooks",
     "searchObjects",
     "setAlias",
     "setGatePolicy",

@@ -2,6 +2,7 @@
 
 #include "core/versioning/assembly.h"
 #include "core/versioning/extraction.h"
+#include "core/versioning/hooks.h"
 #include "core/versioning/import.h"
 #include "core/versioning/promotion_run.h"
 #include "core/versioning/refs.h"
@@ -15,6 +16,10 @@ using namespace std::chrono_literals;
 /// How long a queued import may wait for a server to notice it.
 constexpr std::chrono::milliseconds kImportPoll = 250ms;
 constexpr std::chrono::milliseconds kRefsTaskPoll = 250ms;
+/// How long hooks after a change may wait for a server to notice them.
+constexpr std::chrono::milliseconds kHookPoll = 250ms;
+/// Runs of hooks after changes that one server runs at once.
+constexpr uint32_t kHookWorkers = 4;
 constexpr std::chrono::milliseconds kSweepInterval = 60s;
 /// Promotions that one server moves on at once.
 constexpr int kPromotionWorkers = 2;
@@ -54,6 +59,15 @@ std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& asse
   });
   start("extraction", kExtractionPoll, [&assembly](std::stop_token stop) {
     return versioning::run_one_extraction(assembly.engine(), stop);
+  for (uint32_t i = 0; i < kHookWorkers; ++i) {
+    start("hooks", kHookPoll, [&assembly](std::stop_token stop) {
+      versioning::Hooks* hooks = assembly.engine().hooks;
+      return hooks != nullptr && hooks->run_queued(std::move(stop));
+    });
+  }
+  start("hook_sweep", kSweepInterval, [&assembly](std::stop_token) {
+    versioning::Hooks* hooks = assembly.engine().hooks;
+    return hooks != nullptr && hooks->sweep();
   });
   return workers;
 }

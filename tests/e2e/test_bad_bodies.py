@@ -32,7 +32,7 @@ GOOD = {
     "range": "bytes=0-1", "updatePolicy.id": "bad-bodies",
     "expires": "72h", "commits_meta_range_id": "commits-x", "tags_meta_range_id": "tags-x",
     "branches_meta_range_id": "branches-x", "CreateCommitRecord.commit_id": "a" * 64, "metarange_id": "b" * 64,
-    "parents": ["c" * 64], "creation_date": 1700000000,
+    "parents": ["c" * 64], "creation_date": 1700000000, "event": "pre-commit", "runHooks.action": "none",
 }
 
 WRONG = {

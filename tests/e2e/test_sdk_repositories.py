@@ -8,7 +8,6 @@ import time
 
 import pytest
 from lakefs_sdk import ApiException, models
-from not_yet import needs
 from sdk import refused
 
 NOWHERE = "no-such-repository"
@@ -329,21 +328,18 @@ def test_an_unknown_run_is_not_found(sdk, repo):
     refused(404, sdk.actions.get_run_hook_output, repo.id, "unknown", "unknown", says="not found")
 
 
-@needs("getRun")
 def test_get_run(sdk, repo, run_id):
     run = sdk.actions.get_run(repo.id, run_id)
     assert (run.branch, run.event_type, run.status, run.commit_id) == ("main", "pre-commit", "completed",
                                                                      head(sdk, repo))
 
 
-@needs("listRunHooks")
 def test_list_run_hooks(sdk, repo, run_id, webhook):
     hooks = sdk.actions.list_run_hooks(repo.id, run_id).results
     assert [(h.action, h.hook_id, h.status) for h in hooks] == [("check", "ask", "completed")]
     assert len(webhook.bodies) == 1
 
 
-@needs("getRunHookOutput")
 def test_get_run_hook_output(sdk, repo, run_id):
     hook = sdk.actions.list_run_hooks(repo.id, run_id).results[0]
     assert sdk.actions.get_run_hook_output(repo.id, run_id, hook.hook_run_id)

@@ -98,6 +98,7 @@ class Tarnd:
             "TARN_ADMIN_ACCESS_KEY_ID": self.access_key,
             "TARN_ADMIN_SECRET_ACCESS_KEY": self.secret_key,
             "TARN_STORE_LOCAL_IMPORT_ROOTS": self.import_root,
+            "TARN_HOOKS_ALLOWED_TARGETS": "127.0.0.1",
             **(environment or {}),
         })
         self.arguments = list(arguments)

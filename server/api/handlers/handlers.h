@@ -206,6 +206,9 @@ http::Response set_metric_files(const Context& context, Call& call);
 // actions.cc
 http::Response list_runs(const Context& context, Call& call);
 http::Response get_run(const Context& context, Call& call);
+http::Response list_run_hooks(const Context& context, Call& call);
+http::Response get_hook_output(const Context& context, Call& call);
+http::Response run_hooks(const Context& context, Call& call);
 
 // gate_policies.cc
 http::Response list_gate_policies(const Context& context, Call& call);

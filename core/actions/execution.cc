@@ -1,0 +1,161 @@
+#include "core/actions/execution.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "core/actions/condition.h"
+#include "core/actions/runner.h"
+#include "core/base/cancellation.h"
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::actions {
+namespace {
+
+/// Of one hook in the message that refuses a change.
+constexpr size_t kFailureBytesMax = 1'000;
+
+int& depth_here() {
+  thread_local int depth = 0;
+  return depth;
+}
+
+std::string step_id(size_t action, size_t hook) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%04zu_%04zu", action, hook);
+  return text;
+}
+
+template <typename... Cases>
+struct Overloaded : Cases... {
+  using Cases::operator()...;
+};
+template <typename... Cases>
+Overloaded(Cases...) -> Overloaded<Cases...>;
+
+}  // namespace
+
+int hook_depth() { return depth_here(); }
+HookDepth::HookDepth(int depth) : outer_(std::exchange(depth_here(), depth)) {}
+HookDepth::~HookDepth() { depth_here() = outer_; }
+
+void Execution::add(const ActionFile& action, const std::string& ref) {
+  jobs_.push_back({&action, ref, {}, {}});
+}
+
+void Execution::wait(const std::function<void()>& tick) {
+  const int depth = hook_depth() + 1;
+  if (depth > kHookDepthMax) {
+    throw Error(ErrorCode::kPreconditionFailed, "hooks_too_deep",
+                str_cat("running hooks: hooks that set off hooks, ", kHookDepthMax, " deep"));
+  }
+  for (size_t i = 0; i < std::min(jobs_.size(), kActionsAtOnceMax); ++i) {
+    threads_.emplace_back(
+        [this, depth](std::stop_token stop) { run_jobs(std::move(stop), depth); });
+  }
+  for (;;) {
+    {
+      MutexLock lock(mutex_);
+      if (ended_.wait_for(lock, std::chrono::seconds{1},
+                          [this] { return done_ == jobs_.size(); })) {
+        break;
+      }
+    }
+    if (tick) tick();
+  }
+  threads_.clear();
+}
+
+void Execution::stop() {
+  for (std::jthread& thread : threads_) thread.request_stop();
+  threads_.clear();
+}
+
+void Execution::run_jobs(std::stop_token stop, int depth) {
+  const CancellationScope cancellable(stop);
+  const versioning::ActingUser user(options_.occasion.user);
+  const HookDepth inside(depth);
+  for (;;) {
+    size_t index = 0;
+    {
+      MutexLock lock(mutex_);
+      if (next_ == jobs_.size()) return;
+      index = next_++;
+    }
+    run_action(index);
+    MutexLock lock(mutex_);
+    ++done_;
+    ended_.notify_all();
+  }
+}
+
+void Execution::run_action(size_t index) {
+  Job& job = jobs_[index];
+  for (size_t i = 0; i < job.action->hooks.size(); ++i) {
+    const Hook& hook = job.action->hooks[i];
+    meta::HookStepOutput& step = job.steps.emplace_back();
+    step.step.id = step_id(index, i);
+    step.step.action = job.action->name;
+    step.step.hook = hook.id;
+    step.step.started = options_.clock.now();
+    run_hook(job, hook, step);
+    step.step.ended = options_.clock.now();
+  }
+}
+
+void Execution::run_hook(Job& job, const Hook& hook, meta::HookStepOutput& step) {
+  Variables variables(options_.environment);
+  HookOutput output(variables);
+  const HookIdentity identity{
+      .action = job.action->name, .hook = hook.id, .run = options_.run, .step = step.step.id};
+  const std::function<std::string(const std::string&)> read_object = [&](const std::string& path) {
+    return options_.read_object(job.ref, path);
+  };
+  const HookWork work{.repository = options_.repository,
+                      .occasion = options_.occasion,
+                      .identity = identity,
+                      .timeout = hook.timeout,
+                      .variables = variables,
+                      .output = output,
+                      .outbound = options_.outbound,
+                      .api = options_.api,
+                      .script_program = options_.script_program,
+                      .script_http = options_.script_http,
+                      .read_object = read_object};
+  try {
+    const bool failed = !job.failures.empty();
+    const bool runs = hook.condition.empty() ? !failed : holds(hook.condition, failed);
+    if (!runs || cancellation_token().stop_requested()) {
+      step.step.status = HookStatus::kSkipped;
+      return;
+    }
+    std::visit(Overloaded{[&](const WebhookHook& it) { run_webhook(it, work); },
+                          [&](const AirflowHook& it) { run_airflow(it, work); },
+                          [&](const LuaHook& it) { run_lua(it, work); }},
+               hook.work);
+    step.step.status = HookStatus::kCompleted;
+  } catch (const std::exception& error) {
+    step.step.status = HookStatus::kFailed;
+    const std::string why = variables.masked(error.what());
+    output.add(str_cat("failed: ", why, "\n"));
+    job.failures.push_back(str_cat("hook run id '", step.step.id, "' failed on action '",
+                                   job.action->name, "' hook '", hook.id,
+                                   "': ", std::string_view(why).substr(0, kFailureBytesMax)));
+  }
+  step.output = output.text();
+}
+
+std::vector<meta::HookStepOutput> Execution::steps() const {
+  std::vector<meta::HookStepOutput> out;
+  for (const Job& job : jobs_) out.insert(out.end(), job.steps.begin(), job.steps.end());
+  return out;
+}
+
+std::vector<std::string> Execution::failures() const {
+  std::vector<std::string> out;
+  for (const Job& job : jobs_) out.insert(out.end(), job.failures.begin(), job.failures.end());
+  return out;
+}
+
+}  // namespace tarn::actions

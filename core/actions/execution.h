@@ -1,0 +1,82 @@
+// The hooks of one run while they run.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/actions/action_file.h"
+#include "core/actions/hook_work.h"
+#include "core/base/mutex.h"
+#include "core/meta/hook_runs.h"
+
+namespace tarn::actions {
+
+/// How deep in hooks that set off hooks this thread is; 0 = in none.
+int hook_depth();
+class HookDepth {
+ public:
+  explicit HookDepth(int depth);
+  ~HookDepth();
+  HookDepth(const HookDepth&) = delete;
+  HookDepth& operator=(const HookDepth&) = delete;
+
+ private:
+  const int outer_;
+};
+
+struct ExecutionOptions {
+  const Clock& clock;
+  const Repository& repository;
+  const versioning::HookOccasion& occasion;
+  std::string run;  ///< its id
+  const http::Outbound& outbound;
+  const Api& api;
+  const std::string& script_program;
+  bool script_http = false;
+  const Environment& environment;
+  std::function<std::string(const std::string& ref, const std::string& path)> read_object;
+};
+
+/// Actions side by side on threads of their own, at most kActionsAtOnceMax; the hooks of one in
+/// order. After a failure those hooks are left out whose condition does not hold. One thread calls
+/// it: add(), wait(), then what came of it.
+class Execution {
+ public:
+  explicit Execution(ExecutionOptions options) : options_(std::move(options)) {}
+
+  void add(const ActionFile& action, const std::string& ref);
+  /// Returns when every hook has ended; calls `tick` about once a second. When it throws, stop()
+  /// must be called. Throws precondition_failed (reason "hooks_too_deep").
+  void wait(const std::function<void()>& tick);
+  /// Ends what runs, soon; the rest is skipped.
+  void stop();
+
+  std::vector<meta::HookStepOutput> steps() const;
+  /// "hook run id '0000_0000' failed on action 'a' hook 'h': ..." for each that did.
+  std::vector<std::string> failures() const;
+
+ private:
+  struct Job {
+    const ActionFile* action;
+    std::string ref;
+    std::vector<meta::HookStepOutput> steps;
+    std::vector<std::string> failures;
+  };
+
+  void run_jobs(std::stop_token stop, int depth);
+  void run_action(size_t index);
+  void run_hook(Job& job, const Hook& hook, meta::HookStepOutput& step);
+
+  const ExecutionOptions options_;
+  std::vector<Job> jobs_;
+  Mutex mutex_;
+  CondVar ended_;
+  size_t next_ TARN_GUARDED_BY(mutex_) = 0;
+  size_t done_ TARN_GUARDED_BY(mutex_) = 0;
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace tarn::actions

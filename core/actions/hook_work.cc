@@ -1,0 +1,30 @@
+#include "core/actions/hook_work.h"
+
+#include "core/base/str_cat.h"
+#include "core/meta/hook_runs.h"
+
+namespace tarn::actions {
+namespace {
+
+constexpr size_t kFirstBytesMax = meta::kHookOutputBytesMax / 2;
+constexpr size_t kLastBytesMax = meta::kHookOutputBytesMax / 2 - 100;  // room for the remark
+
+}  // namespace
+
+void HookOutput::add(std::string_view text) {
+  const std::string shown = variables_.masked(std::string(text));
+  const size_t fits = std::min(shown.size(), kFirstBytesMax - first_.size());
+  first_.append(shown, 0, fits);
+  last_.append(shown, fits);
+  if (last_.size() > kLastBytesMax) {
+    left_out_ += last_.size() - kLastBytesMax;
+    last_.erase(0, last_.size() - kLastBytesMax);
+  }
+}
+
+std::string HookOutput::text() const {
+  if (left_out_ == 0) return first_ + last_;
+  return str_cat(first_, "\n... ", left_out_, " bytes left out ...\n", last_);
+}
+
+}  // namespace tarn::actions

@@ -1,0 +1,71 @@
+// Doing what one hook asks for.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "core/actions/action_file.h"
+#include "core/actions/occasion.h"
+#include "core/actions/variables.h"
+#include "core/http/outbound.h"
+#include "core/model/repository.h"
+
+namespace tarn::actions {
+
+/// What a script's call of the service's own API is answered.
+struct ApiAnswer {
+  int status = 0;
+  bool json = false;
+  std::string body;
+};
+struct ApiCall {
+  std::string user{};  ///< on whose behalf, with what that user may do; "" = nobody
+  std::string method{};
+  std::string target{};
+  std::string body{};
+};
+using Api = std::function<ApiAnswer(const ApiCall&)>;
+
+/// The text that a hook leaves: the first and the last of it up to meta::kHookOutputBytesMax, with
+/// the values of variables taken out. One thread.
+class HookOutput {
+ public:
+  explicit HookOutput(const Variables& variables) : variables_(variables) {}
+  void add(std::string_view text);
+  std::string text() const;
+
+ private:
+  const Variables& variables_;
+  std::string first_;
+  std::string last_;
+  size_t left_out_ = 0;
+};
+
+/// Everything a hook may use. Of one hook of one run.
+struct HookWork {
+  const Repository& repository;
+  const versioning::HookOccasion& occasion;
+  const HookIdentity& identity;
+  std::chrono::milliseconds timeout{};
+  Variables& variables;
+  HookOutput& output;
+  const http::Outbound& outbound;
+  const Api& api;
+  const std::string& script_program;
+  bool script_http = false;
+  /// The bytes of an object where the action file lies.
+  const std::function<std::string(const std::string& path)>& read_object;
+};
+
+// Each throws what kept the hook from succeeding.
+
+/// POST of the event as JSON; any 2xx is success. What a retry may cure (no connection, 429, 502,
+/// 503, 504) is tried again, kWebhookAttemptsMax times in all, inside the hook's timeout.
+constexpr int kWebhookAttemptsMax = 3;
+void run_webhook(const WebhookHook& hook, const HookWork& work);
+/// Starts a run of a DAG, and waits for its end when asked to.
+void run_airflow(const AirflowHook& hook, const HookWork& work);
+void run_lua(const LuaHook& hook, const HookWork& work);
+
+}  // namespace tarn::actions

@@ -1,0 +1,19 @@
+// Runs one script in this process, which must be one that may die.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "core/actions/lua/channel.h"
+
+namespace tarn::actions::lua {
+
+/// Bytes that a script's values may take together.
+constexpr size_t kScriptMemoryBytesMax = 128u << 20;
+
+/// `start` (Message::Kind::kStart) has in its JSON "name", "action", "args", "username" and "http"
+/// (whether net/http may be required), in its bytes the script. What the script prints goes through
+/// the channel. Returns the script's error; "" = none.
+std::string run_script(const Message& start, Channel& channel);
+
+}  // namespace tarn::actions::lua

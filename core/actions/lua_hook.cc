@@ -1,0 +1,159 @@
+// Hooks that are scripts, and what scripts may ask the server for.
+#include <algorithm>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "core/actions/hook_work.h"
+#include "core/actions/script_process.h"
+#include "core/base/encoding.h"
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::actions {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::string_view kBase = "/api/v1/repositories/";
+/// Of an answer to net/http.
+constexpr size_t kHttpAnswerBytesMax = 8u << 20;
+
+/// Arguments of a call; the child is not to be trusted with their types.
+class Arguments {
+ public:
+  explicit Arguments(const Json& json) : json_(json) {}
+
+  std::string text(const char* name) const {
+    const auto at = json_.find(name);
+    if (at == json_.end()) return "";
+    if (!at->is_string()) throw_invalid(str_cat(name, ": a string was expected"));
+    return at->get<std::string>();
+  }
+  std::string segment(const char* name) const {
+    const std::string value = text(name);
+    if (value.empty()) throw_invalid(str_cat(name, ": is empty"));
+    return percent_encode(value);
+  }
+  std::string query(std::initializer_list<const char*> names) const {
+    std::string out;
+    for (const char* name : names) {
+      const auto at = json_.find(name);
+      if (at == json_.end()) continue;
+      const std::string value = at->is_string() ? at->get<std::string>() : at->dump();
+      if (value.empty()) continue;
+      out += str_cat(out.empty() ? '?' : '&', name, "=", percent_encode(value));
+    }
+    return out;
+  }
+  const Json& json() const { return json_; }
+
+ private:
+  const Json& json_;
+};
+
+/// The request that a function of the module `lakefs` stands for; nullopt: there is none such.
+std::optional<ApiCall> api_call(const std::string& function, const Arguments& given) {
+  const std::string repository = str_cat(kBase, given.segment("repository"));
+  if (function == "get_object") {
+    return ApiCall{.method = "GET",
+                   .target = str_cat(repository, "/refs/", given.segment("ref"), "/objects",
+                                     given.query({"path"}))};
+  }
+  if (function == "stat_object") {
+    return ApiCall{.method = "GET",
+                   .target = str_cat(repository, "/refs/", given.segment("ref"), "/objects/stat",
+                                     given.query({"path"}))};
+  }
+  if (function == "list_objects") {
+    return ApiCall{.method = "GET",
+                   .target = str_cat(repository, "/refs/", given.segment("ref"), "/objects/ls",
+                                     given.query({"after", "prefix", "delimiter", "amount"}))};
+  }
+  if (function == "diff_refs") {
+    return ApiCall{.method = "GET",
+                   .target = str_cat(repository, "/refs/", given.segment("left"), "/diff/",
+                                     given.segment("right"),
+                                     given.query({"after", "prefix", "delimiter", "amount"}))};
+  }
+  if (function == "diff_branch") {
+    return ApiCall{.method = "GET",
+                   .target = str_cat(repository, "/branches/", given.segment("branch"), "/diff",
+                                     given.query({"after", "prefix", "delimiter", "amount"}))};
+  }
+  if (function == "create_tag") {
+    return ApiCall{.method = "POST",
+                   .target = str_cat(repository, "/tags"),
+                   .body = Json{{"id", given.text("tag")}, {"ref", given.text("ref")}}.dump()};
+  }
+  if (function == "update_object_user_metadata") {
+    return ApiCall{.method = "PUT",
+                   .target = str_cat(repository, "/branches/", given.segment("branch"),
+                                     "/objects/stat/user_metadata", given.query({"path"})),
+                   .body = Json{{"set", given.json().value("metadata", Json::object())}}.dump()};
+  }
+  return std::nullopt;
+}
+
+/// `bytes`: a good answer is an object.
+Message ask_api(const HookWork& work, ApiCall call, bool bytes) {
+  if (!work.api) throw Error(ErrorCode::kUnavailable, "the server is starting or stopping");
+  call.user = work.occasion.user;
+  ApiAnswer answer = work.api(call);
+  // An object's bytes stay what they are, whatever its type.
+  const bool json = answer.json && !(bytes && answer.status < 300) && Json::accept(answer.body);
+  return {Message::Kind::kAnswer, Json{{"status", answer.status}, {"json", json}}.dump(),
+          std::move(answer.body)};
+}
+
+Message ask_http(const HookWork& work, const Arguments& given, const std::string& body) {
+  if (!work.script_http) throw_invalid("net/http is off");
+  http::OutboundRequest request{.method = given.text("method"),
+                                .url = given.text("url"),
+                                .body = body,
+                                .timeout = work.timeout,
+                                .answer_bytes_max = kHttpAnswerBytesMax};
+  if (request.method.empty()) request.method = body.empty() ? "GET" : "POST";
+  const Json headers = given.json().value("headers", Json::object());
+  if (!headers.is_object()) throw_invalid("headers: a table was expected");
+  for (const auto& [name, value] : headers.items()) {
+    request.headers.add(name, value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  http::OutboundAnswer answer = work.outbound.send(request);
+  if (answer.cut)
+    throw_invalid(str_cat("the answer is longer than ", kHttpAnswerBytesMax, " bytes"));
+  Json shown = Json::object();
+  for (const auto& [name, value] : answer.headers.all()) shown[name] = value;
+  return {Message::Kind::kAnswer,
+          Json{{"status", answer.status}, {"headers", std::move(shown)}}.dump(
+              -1, ' ', false, Json::error_handler_t::replace),
+          std::move(answer.body)};
+}
+
+Message answer_call(const HookWork& work, const Message& message) {
+  const Json call = Json::parse(message.json);
+  const std::string function = call.at("function").get<std::string>();
+  const Arguments given(call.at("arguments"));
+  if (function == "http_request") return ask_http(work, given, message.bytes);
+  auto request = api_call(function, given);
+  if (!request) throw_invalid(str_cat("function \"", function, "\" is not known"));
+  return ask_api(work, *std::move(request), function == "get_object");
+}
+
+}  // namespace
+
+void run_lua(const LuaHook& hook, const HookWork& work) {
+  Script script;
+  script.name = hook.script_path.empty() ? work.identity.hook : hook.script_path;
+  script.text = hook.script_path.empty() ? hook.script : work.read_object(hook.script_path);
+  script.action = script_action(work.occasion, work.identity, work.repository.storage_namespace);
+  script.args = work.variables.resolve_json(hook.args);
+  script.username = work.occasion.user;
+  script.http = work.script_http;
+  run_script(
+      work.script_program, script, work.timeout,
+      [&](std::string_view text) { work.output.add(text); },
+      [&](const Message& message) { return answer_call(work, message); });
+}
+
+}  // namespace tarn::actions

@@ -1,0 +1,100 @@
+#include "core/actions/occasion.h"
+
+#include <nlohmann/json.hpp>
+
+#include "core/base/error.h"
+
+namespace tarn::actions {
+namespace {
+
+using Json = nlohmann::json;
+using versioning::HookOccasion;
+
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+void put(Json& to, const char* name, const std::string& value) {
+  if (!value.empty()) to[name] = value;
+}
+
+Json event_of(const HookOccasion& occasion, const HookIdentity& identity) {
+  Json event{{"event_type", name_of(occasion.event)},
+             {"event_time", to_rfc3339(occasion.time)},
+             {"action_name", identity.action},
+             {"hook_id", identity.hook},
+             {"repository_id", occasion.repository.str()}};
+  put(event, "branch_id", occasion.branch);
+  put(event, "source_ref", occasion.source_ref);
+  put(event, "tag_id", occasion.tag);
+  put(event, "commit_id", occasion.commit);
+  put(event, "merge_source", occasion.merge_source);
+  put(event, "commit_message", occasion.message);
+  put(event, "committer", occasion.committer);
+  if (!occasion.metadata.empty()) event["commit_metadata"] = occasion.metadata;
+  return event;
+}
+
+}  // namespace
+
+std::string to_json(const QueuedRun& run) {
+  const HookOccasion& o = run.occasion;
+  return text_of({{"event", name_of(o.event)},
+                  {"repository", o.repository.str()},
+                  {"branch", o.branch},
+                  {"source_ref", o.source_ref},
+                  {"tag", o.tag},
+                  {"commit", o.commit},
+                  {"merge_source", o.merge_source},
+                  {"message", o.message},
+                  {"committer", o.committer},
+                  {"metadata", o.metadata},
+                  {"time_ms", to_millis(o.time)},
+                  {"user", o.user},
+                  {"ref", run.ref},
+                  {"destination_ref", run.destination_ref},
+                  {"depth", run.depth}});
+}
+
+QueuedRun queued_run_from(std::string_view json) {
+  try {
+    const Json from = Json::parse(json);
+    QueuedRun run;
+    HookOccasion& o = run.occasion;
+    const auto event = parse_hook_event(from.at("event").get<std::string>());
+    if (!event) throw Error(ErrorCode::kDataLoss, "queued run of hooks: has an unknown event");
+    o.event = *event;
+    o.repository = RepositoryName(from.at("repository").get<std::string>());
+    o.branch = from.at("branch").get<std::string>();
+    o.source_ref = from.at("source_ref").get<std::string>();
+    o.tag = from.at("tag").get<std::string>();
+    o.commit = from.at("commit").get<std::string>();
+    o.merge_source = from.at("merge_source").get<std::string>();
+    o.message = from.at("message").get<std::string>();
+    o.committer = from.at("committer").get<std::string>();
+    o.metadata = from.at("metadata").get<Metadata>();
+    o.time = from_millis(from.at("time_ms").get<int64_t>());
+    o.user = from.at("user").get<std::string>();
+    run.ref = from.at("ref").get<std::string>();
+    run.destination_ref = from.at("destination_ref").get<std::string>();
+    run.depth = from.at("depth").get<int>();
+    return run;
+  } catch (const Json::exception& error) {
+    throw Error(ErrorCode::kDataLoss, error.what());
+  }
+}
+
+std::string event_body(const HookOccasion& occasion, const HookIdentity& identity) {
+  return text_of(event_of(occasion, identity));
+}
+
+std::string script_action(const HookOccasion& occasion, const HookIdentity& identity,
+                          std::string_view storage_namespace) {
+  Json action = event_of(occasion, identity);
+  action["run_id"] = identity.run;
+  action["hook_run_id"] = identity.step;
+  action["storage_namespace"] = storage_namespace;
+  return text_of(action);
+}
+
+}  // namespace tarn::actions

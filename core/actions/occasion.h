@@ -1,0 +1,39 @@
+// What happened, as JSON: for receivers of hooks and for rows of queued runs.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/versioning/hooks.h"
+
+namespace tarn::actions {
+
+/// Hooks that hooks' own calls set off: each further turn is one deeper. Deeper ones are refused.
+constexpr int kHookDepthMax = 4;
+
+/// What a queued run is about. `depth`: of the hooks that set it off; 0 = none.
+struct QueuedRun {
+  versioning::HookOccasion occasion;
+  std::string ref;              ///< where the action files are
+  std::string destination_ref;  ///< of a merge
+  int depth = 0;
+};
+std::string to_json(const QueuedRun& run);
+/// Throws data_loss.
+QueuedRun queued_run_from(std::string_view json);
+
+/// What a hook is told about itself.
+struct HookIdentity {
+  std::string action;
+  std::string hook;
+  std::string run;
+  std::string step;
+};
+
+/// The body of a webhook: a JSON object.
+std::string event_body(const versioning::HookOccasion& occasion, const HookIdentity& identity);
+/// The same with the ids of the run, for scripts.
+std::string script_action(const versioning::HookOccasion& occasion, const HookIdentity& identity,
+                          std::string_view storage_namespace);
+
+}  // namespace tarn::actions

@@ -1,0 +1,184 @@
+// Hooks that are requests: webhook and airflow.
+#include <algorithm>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+#include "core/actions/hook_work.h"
+#include "core/base/cancellation.h"
+#include "core/base/encoding.h"
+#include "core/base/error.h"
+#include "core/base/pause.h"
+#include "core/base/str_cat.h"
+#include "core/http/webhook_headers.h"
+
+namespace tarn::actions {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+using Json = nlohmann::json;
+
+constexpr milliseconds kRetryPause{500};
+constexpr milliseconds kDagPollPause{2'000};
+/// Of an answer's body in the output.
+constexpr size_t kShownBytesMax = 4 * 1024;
+constexpr std::string_view kHidden[] = {"authorization", "proxy-authorization", "cookie",
+                                        "set-cookie", "x-api-key"};
+
+[[noreturn]] void fail(std::string why) {
+  throw Error(ErrorCode::kPreconditionFailed, "hook_failed", std::move(why));
+}
+
+bool is_hidden(std::string_view name) {
+  return std::any_of(std::begin(kHidden), std::end(kHidden), [name](std::string_view hidden) {
+    return http::equal_ignoring_case(name, hidden);
+  });
+}
+
+std::string dump_of(const http::Headers& headers) {
+  std::string out;
+  for (const auto& [name, value] : headers.all()) {
+    out += str_cat(name, ": ", is_hidden(name) ? std::string_view("*****") : value, "\n");
+  }
+  return out;
+}
+
+bool may_be_cured(int status) {
+  return status == 429 || status == 502 || status == 503 || status == 504;
+}
+
+/// The rest of a hook's time.
+class TimeLeft {
+ public:
+  explicit TimeLeft(milliseconds timeout) : timeout_(timeout), end_(Clock::now() + timeout) {}
+
+  milliseconds operator()() const {
+    const auto left = std::chrono::duration_cast<milliseconds>(end_ - Clock::now());
+    if (left.count() <= 0) fail(str_cat("no end after ", timeout_.count(), " ms"));
+    return left;
+  }
+
+ private:
+  const milliseconds timeout_;
+  const Clock::time_point end_;
+};
+
+/// One exchange, with request and answer in the output.
+http::OutboundAnswer exchange(const HookWork& work, const http::OutboundRequest& request) {
+  work.output.add(str_cat("> ", request.method, " ", request.url, "\n", dump_of(request.headers),
+                          "\n", request.body, "\n\n"));
+  const Clock::time_point began = Clock::now();
+  http::OutboundAnswer answer;
+  try {
+    answer = work.outbound.send(request);
+  } catch (const Error& error) {
+    work.output.add(str_cat("< ", error.message(), "\n\n"));
+    throw;
+  }
+  const auto took = std::chrono::duration_cast<milliseconds>(Clock::now() - began);
+  work.output.add(str_cat("< ", answer.status, " after ", took.count(), " ms\n",
+                          dump_of(answer.headers), "\n", answer.body.substr(0, kShownBytesMax),
+                          "\n\n"));
+  return answer;
+}
+
+void pause_for(milliseconds time) {
+  pause(cancellation_token(), time);
+  throw_if_cancelled();
+}
+
+/// Repeats what a retry may cure. `make` is asked for each attempt's request.
+template <typename Make>
+http::OutboundAnswer exchange_patiently(const HookWork& work, const TimeLeft& left, Make&& make) {
+  for (int attempt = 1;; ++attempt) {
+    try {
+      http::OutboundRequest request = make();
+      request.timeout = left();
+      http::OutboundAnswer answer = exchange(work, request);
+      if (!may_be_cured(answer.status) || attempt == kWebhookAttemptsMax) return answer;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kUnavailable || attempt == kWebhookAttemptsMax) throw;
+    }
+    pause_for(std::min(kRetryPause * attempt, left()));
+  }
+}
+
+/// The secret's bytes; base64 behind "whsec_", as secrets of Standard Webhooks are written, or the
+/// text itself.
+std::string signing_key(const std::string& secret) {
+  constexpr std::string_view kMark = "whsec_";
+  if (!secret.starts_with(kMark)) return secret;
+  auto key = from_base64(std::string_view(secret).substr(kMark.size()));
+  if (!key || key->empty()) throw_invalid("secret: what follows whsec_ is no base64");
+  return *std::move(key);
+}
+
+}  // namespace
+
+void run_webhook(const WebhookHook& hook, const HookWork& work) {
+  const TimeLeft left(work.timeout);
+  std::string url = work.variables.resolve(hook.url);
+  for (const auto& [name, value] : hook.query_params) {
+    url += str_cat(url.find('?') == std::string::npos ? '?' : '&', percent_encode(name), "=",
+                   percent_encode(work.variables.resolve(value)));
+  }
+  http::Headers headers;
+  headers.add("Content-Type", "application/json");
+  for (const auto& [name, value] : hook.headers) {
+    headers.set(name, work.variables.resolve(value));
+  }
+  const std::string secret = work.variables.resolve(hook.secret);
+  const std::string body = event_body(work.occasion, work.identity);
+  const std::string id = str_cat(work.identity.run, "_", work.identity.step);
+  const SystemClock clock;
+  const http::OutboundAnswer answer = exchange_patiently(work, left, [&] {
+    http::OutboundRequest request{.url = url, .headers = headers, .body = body};
+    if (!secret.empty()) {
+      http::add_standard_webhook_headers(
+          request.headers, {.id = id, .sent = clock.now(), .body = body}, signing_key(secret));
+    }
+    return request;
+  });
+  if (answer.status < 200 || answer.status > 299) {
+    fail(str_cat("the webhook answered ", answer.status));
+  }
+}
+
+void run_airflow(const AirflowHook& hook, const HookWork& work) {
+  const TimeLeft left(work.timeout);
+  std::string url = work.variables.resolve(hook.url);
+  while (url.ends_with('/')) url.pop_back();
+  url += str_cat("/api/v1/dags/", percent_encode(work.variables.resolve(hook.dag_id)), "/dagRuns");
+  const std::string run = str_cat("lakeFS_hook_", work.identity.hook, "_", work.identity.run);
+  Json conf = Json::parse(work.variables.resolve_json(hook.dag_conf));
+  conf["lakeFS_event"] = Json::parse(event_body(work.occasion, work.identity));
+  http::Headers headers;
+  headers.add("Content-Type", "application/json");
+  headers.add("Authorization",
+              str_cat("Basic ", to_base64(str_cat(work.variables.resolve(hook.username), ":",
+                                                  work.variables.resolve(hook.password)))));
+  const std::string body = Json{{"dag_run_id", run}, {"conf", std::move(conf)}}.dump(
+      -1, ' ', false, Json::error_handler_t::replace);
+  const http::OutboundAnswer started = exchange_patiently(work, left, [&] {
+    return http::OutboundRequest{.url = url, .headers = headers, .body = body};
+  });
+  // A repeated request finds the run that an earlier one made.
+  if (started.status != 409 && (started.status < 200 || started.status > 299)) {
+    fail(str_cat("Airflow answered ", started.status));
+  }
+  while (hook.wait_for_dag) {
+    pause_for(std::min(kDagPollPause, left()));
+    const http::OutboundAnswer answer = exchange_patiently(work, left, [&] {
+      return http::OutboundRequest{
+          .method = "GET", .url = str_cat(url, "/", percent_encode(run)), .headers = headers};
+    });
+    if (answer.status != 200) fail(str_cat("Airflow answered ", answer.status));
+    const Json seen = Json::parse(answer.body, nullptr, /*allow_exceptions=*/false);
+    const std::string state = seen.is_object() ? seen.value("state", std::string()) : "";
+    if (state == "success") return;
+    if (state == "failed") fail(str_cat("the DAG run ", run, " failed"));
+  }
+}
+
+}  // namespace tarn::actions

@@ -1,0 +1,346 @@
+#include "core/actions/runner.h"
+
+#include <algorithm>
+
+#include "core/actions/execution.h"
+#include "core/base/cancellation.h"
+#include "core/base/digest.h"
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/base/str_cat.h"
+#include "core/meta/commits.h"
+#include "core/meta/repositories.h"
+#include "core/model/descending_id.h"
+#include "core/versioning/objects.h"
+#include "core/versioning/refs.h"
+
+namespace tarn::actions {
+namespace {
+
+using versioning::ActionEntry;
+using versioning::ActionFiles;
+using versioning::HookOccasion;
+
+constexpr std::string_view kAbandoned = "the server that ran it ended";
+
+int64_t new_owner() { return static_cast<int64_t>(random_u64() >> 1); }
+
+/// "1 error occurred: ..." as clients of lakeFS read it.
+std::string report(const std::vector<std::string>& failures) {
+  std::string out =
+      str_cat(failures.size(), failures.size() == 1 ? " error" : " errors", " occurred:\n");
+  for (const std::string& failure : failures) out += str_cat("\t* ", failure, "\n");
+  return out + "\n";
+}
+
+[[noreturn]] void throw_aborted(const HookRun& run, std::string_view reason,
+                                std::string_view report) {
+  throw Error(ErrorCode::kPreconditionFailed, reason,
+              str_cat(name_of(run.event), " hook aborted, run id '", run.id, "': ", report));
+}
+
+}  // namespace
+
+Runner::Runner(versioning::Engine& engine, const http::Outbound& outbound, RunnerOptions options)
+    : engine_(engine), outbound_(outbound), options_(std::move(options)), runs_(engine.pool) {}
+
+void Runner::serve_calls(Api api) {
+  MutexLock lock(api_mutex_);
+  api_ = std::move(api);
+  api_idle_.wait(lock, [&] { return api_ || api_calls_ == 0; });
+}
+
+std::string Runner::read(const Repository& repository, const Entry& entry, uint64_t bytes_max) {
+  if (entry.size_bytes > bytes_max) throw_invalid(str_cat("is longer than ", bytes_max, " bytes"));
+  std::string bytes(entry.size_bytes, '\0');
+  if (bytes.empty()) return bytes;
+  const auto reader = versioning::open_object(engine_, repository, entry, {0, entry.size_bytes});
+  size_t at = 0;
+  while (at < bytes.size()) {
+    const size_t got = reader->read(std::span(bytes).subspan(at));
+    if (got == 0) throw Error(ErrorCode::kUnavailable, "its bytes ended early");
+    at += got;
+  }
+  return bytes;
+}
+
+std::shared_ptr<const ActionFile> Runner::parse(const Repository& repository,
+                                                const ActionEntry& file) {
+  // Bytes of our own never change at their address; those of others have another etag then.
+  const std::string key = str_cat(static_cast<int64_t>(repository.id), "/", file.entry.etag, "/",
+                                  encode_address(file.entry.address));
+  {
+    MutexLock lock(mutex_);
+    if (const auto at = parsed_.find(key); at != parsed_.end()) return at->second;
+  }
+  const auto parsed = std::make_shared<const ActionFile>(
+      parse_action_file(read(repository, file.entry, kActionFileBytesMax)));
+  MutexLock lock(mutex_);
+  if (parsed_.size() >= kParsedFilesMax) parsed_.clear();
+  parsed_[key] = parsed;
+  return parsed;
+}
+
+/// Throws invalid_argument naming the file.
+std::vector<Runner::Action> Runner::load(const Repository& repository, const ActionFiles& files) {
+  std::vector<Action> actions;
+  std::map<std::string, std::pair<size_t, bool>> by_name;  // index, whether the destination's
+  const auto add = [&](const std::vector<ActionEntry>& entries, const std::string& ref,
+                       bool destination) {
+    for (const ActionEntry& entry : entries) {
+      try {
+        Action action{parse(repository, entry), entry.path, ref};
+        const auto [at, is_new] =
+            by_name.try_emplace(action.file->name, actions.size(), destination);
+        if (is_new) {
+          actions.push_back(std::move(action));
+        } else if (at->second.second == destination) {
+          throw_invalid(str_cat("action name \"", action.file->name, "\" is that of ",
+                                actions[at->second.first].path, " too"));
+        } else {
+          actions[at->second.first] = std::move(action);
+          at->second.second = destination;
+        }
+      } catch (const Error& error) {
+        if (error.code() == ErrorCode::kUnavailable) throw;
+        throw_invalid(str_cat("parsing file ", entry.path,
+                              destination ? " of the destination: " : ": ", error.message()));
+      }
+    }
+  };
+  add(files.files, files.ref, false);
+  add(files.destination, files.destination_ref, true);
+  return actions;
+}
+
+std::vector<Runner::Action> Runner::matching(const Repository& repository,
+                                             const HookOccasion& occasion,
+                                             const ActionFiles& files) {
+  std::vector<Action> actions = load(repository, files);
+  std::erase_if(actions, [&](const Action& action) {
+    return !action.file->wants(occasion.event, occasion.branch);
+  });
+  return actions;
+}
+
+bool Runner::wanted(const Repository& repository, const HookOccasion& occasion,
+                    const ActionFiles& files) {
+  std::string problem;
+  try {
+    return !matching(repository, occasion, files).empty();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kInvalidArgument) throw;
+    problem = error.message();
+  }
+  // Kept as a run, so that its id leads somewhere.
+  const int64_t owner = new_owner();
+  const HookRun run = begin(repository, occasion, owner);
+  finish_failed(repository.id, run, owner, problem);
+  throw_aborted(run, "action_file_invalid", report({problem}));
+}
+
+HookRun Runner::begin(const Repository& repository, const HookOccasion& occasion, int64_t owner) {
+  HookRun run;
+  run.event = occasion.event;
+  run.branch = occasion.branch;
+  // The commit of a merge does not exist before it.
+  if (occasion.event != HookEvent::kPreMerge) run.commit = parse_commit_id(occasion.commit);
+  run.started = engine_.clock.now();
+  run.id = make_descending_id(run.started);
+  runs_.begin(repository.id, run, owner, kRunLease);
+  return run;
+}
+
+void Runner::finish_failed(RepositoryId repository, HookRun run, int64_t owner, std::string error) {
+  run.state = HookRunState::kFailed;
+  run.error = std::move(error);
+  run.ended = engine_.clock.now();
+  runs_.finish(repository, run, owner, {});
+}
+
+std::string Runner::run(const Repository& repository, const HookOccasion& occasion,
+                        const ActionFiles& files, const std::function<void()>& tick) {
+  const std::vector<Action> actions = matching(repository, occasion, files);
+  const int64_t owner = new_owner();
+  HookRun run = begin(repository, occasion, owner);
+  const Outcome outcome = execute(repository, occasion, actions, run, owner, tick);
+  if (!outcome.failures.empty()) throw_aborted(run, "hook_failed", report(outcome.failures));
+  return run.id;
+}
+
+HookRun Runner::run_by_hand(const Repository& repository, const HookOccasion& occasion,
+                            const ActionFiles& files, const std::string& wanted_action) {
+  std::vector<Action> actions = matching(repository, occasion, files);
+  if (!wanted_action.empty()) {
+    std::erase_if(actions,
+                  [&](const Action& action) { return action.file->name != wanted_action; });
+  }
+  if (actions.empty()) {
+    throw Error(ErrorCode::kNotFound, "action_not_found",
+                str_cat("running hooks: no ", wanted_action.empty() ? "action" : "such action",
+                        " waits for ", name_of(occasion.event),
+                        occasion.branch.empty() ? "" : str_cat(" of branch ", occasion.branch)));
+  }
+  const int64_t owner = new_owner();
+  HookRun run = begin(repository, occasion, owner);
+  execute(repository, occasion, actions, run, owner, {});
+  return run;
+}
+
+std::vector<versioning::PlannedHook> Runner::plan(const Repository& repository,
+                                                  const HookOccasion& occasion,
+                                                  const ActionFiles& files) {
+  std::vector<versioning::PlannedHook> out;
+  for (const Action& action : matching(repository, occasion, files)) {
+    for (const Hook& hook : action.file->hooks) {
+      out.push_back({.action = action.file->name,
+                     .file = action.path,
+                     .ref = action.ref,
+                     .hook = hook.id,
+                     .type = std::string(type_of(hook)),
+                     .condition = hook.condition.empty() ? "success()" : hook.condition});
+    }
+  }
+  return out;
+}
+
+Runner::Outcome Runner::execute(const Repository& repository, const HookOccasion& occasion,
+                                const std::vector<Action>& actions, HookRun& run, int64_t owner,
+                                const std::function<void()>& tick) {
+  const Api api = [this](const ApiCall& call) {
+    Api serving;
+    {
+      MutexLock lock(api_mutex_);
+      if (!api_) throw Error(ErrorCode::kUnavailable, "the server is starting or stopping");
+      serving = api_;
+      ++api_calls_;
+    }
+    const auto done = [this] {
+      MutexLock lock(api_mutex_);
+      --api_calls_;
+      api_idle_.notify_all();
+    };
+    try {
+      ApiAnswer answer = serving(call);
+      done();
+      return answer;
+    } catch (...) {
+      done();
+      throw;
+    }
+  };
+  Execution execution({.clock = engine_.clock,
+                       .repository = repository,
+                       .occasion = occasion,
+                       .run = run.id,
+                       .outbound = outbound_,
+                       .api = api,
+                       .script_program = options_.script_program,
+                       .script_http = options_.script_http,
+                       .environment = options_.environment,
+                       .read_object = [&](const std::string& ref, const std::string& path) {
+                         const auto found = versioning::find_object(engine_, repository.name, ref,
+                                                                    parse_key(path));
+                         if (!found)
+                           throw_invalid(str_cat("object \"", path, "\" at ", ref, ": not found"));
+                         return read(repository, found->entry, kScriptBytesMax);
+                       }});
+  for (const Action& action : actions) execution.add(*action.file, action.ref);
+
+  std::exception_ptr stopped;
+  auto renewed = std::chrono::steady_clock::now();
+  try {
+    execution.wait([&] {
+      throw_if_cancelled();
+      if (tick) tick();
+      if (std::chrono::steady_clock::now() - renewed < kRunLease / 3) return;
+      renewed = std::chrono::steady_clock::now();
+      if (!runs_.renew(repository.id, run.id, owner, kRunLease)) {
+        throw Error(ErrorCode::kConflict, "run_lost", "the run was taken over");
+      }
+    });
+  } catch (...) {
+    stopped = std::current_exception();
+    execution.stop();
+  }
+  Outcome outcome{execution.steps(), execution.failures()};
+  run.state =
+      outcome.failures.empty() && !stopped ? HookRunState::kCompleted : HookRunState::kFailed;
+  run.ended = engine_.clock.now();
+  if (stopped) {
+    // A run after a change is begun again elsewhere; one that somebody waited for has ended.
+    if (!is_after(run.event)) runs_.finish(repository.id, run, owner, outcome.steps);
+    std::rethrow_exception(stopped);
+  }
+  runs_.finish(repository.id, run, owner, outcome.steps);
+  return outcome;
+}
+
+void Runner::queue(db::Connection& connection, const Repository& repository,
+                   const HookOccasion& occasion, const ActionFiles& files) {
+  HookRun run;
+  run.event = occasion.event;
+  run.branch = occasion.branch;
+  run.commit = parse_commit_id(occasion.commit);
+  run.started = engine_.clock.now();
+  run.id = make_descending_id(run.started);
+  meta::HookRuns::queue(connection, repository.id, run,
+                        to_json({.occasion = occasion,
+                                 .ref = files.ref,
+                                 .destination_ref = files.destination_ref,
+                                 .depth = hook_depth()}));
+}
+
+void Runner::set_commit(db::Connection& connection, RepositoryId repository, const std::string& run,
+                        const CommitId& commit) {
+  meta::HookRuns::set_commit(connection, repository, run, commit);
+}
+
+bool Runner::run_queued(std::stop_token stop) {
+  const int64_t owner = new_owner();
+  const auto taken = runs_.take(owner, kRunLease);
+  if (!taken) return false;
+  const CancellationScope cancellable(stop);
+  try {
+    take_up(*taken, owner);
+  } catch (const Error& error) {
+    if (stop.stop_requested()) {
+      runs_.give_back(taken->repository, taken->run.id, owner);
+    } else if (error.reason() != "run_lost") {
+      finish_failed(taken->repository, taken->run, owner, error.message());
+    }
+  }
+  return true;
+}
+
+void Runner::take_up(const meta::HookRuns::Taken& taken, int64_t owner) {
+  if (taken.attempts > kRunAttemptsMax) {
+    throw Error(ErrorCode::kUnavailable,
+                str_cat("given up: ", kRunAttemptsMax, " servers ended while they ran it"));
+  }
+  const QueuedRun queued = queued_run_from(taken.occasion);
+  const Repository repository = engine_.repositories.get(taken.repository);
+  const auto files_at = [&](const std::string& ref) {
+    if (ref.empty()) return std::vector<ActionEntry>();
+    const auto id = parse_commit_id(ref);
+    const auto commit = id ? engine_.commits.find(repository.id, *id) : std::nullopt;
+    if (!commit) throw Error(ErrorCode::kNotFound, str_cat("commit ", ref, ": not found"));
+    return versioning::action_files_of(engine_, commit->root);
+  };
+  const ActionFiles files{.files = files_at(queued.ref),
+                          .destination = files_at(queued.destination_ref),
+                          .ref = queued.ref,
+                          .destination_ref = queued.destination_ref};
+  HookRun run = taken.run;
+  const HookDepth depth(queued.depth);
+  execute(repository, queued.occasion, matching(repository, queued.occasion, files), run, owner,
+          {});
+}
+
+bool Runner::sweep() {
+  const Instant now = engine_.clock.now();
+  runs_.fail_abandoned(now, kAbandoned);
+  return runs_.sweep(now - kRunsKept, kSweptRunsMax) == kSweptRunsMax;
+}
+
+}  // namespace tarn::actions

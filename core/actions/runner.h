@@ -1,0 +1,105 @@
+// Runs hooks: finds what waits for an event, runs actions side by side and each one's hooks in
+// order, and keeps what they said.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/actions/action_file.h"
+#include "core/actions/hook_work.h"
+#include "core/base/mutex.h"
+#include "core/meta/hook_runs.h"
+#include "core/versioning/hooks.h"
+
+namespace tarn::actions {
+
+/// Actions of one run that run at once; the others wait for these.
+constexpr size_t kActionsAtOnceMax = 8;
+/// A run whose server has not been heard of for so long is taken over, or has failed.
+constexpr std::chrono::seconds kRunLease{30};
+/// A run after a change is begun so often; more than once only when servers end in the middle.
+constexpr int kRunAttemptsMax = 5;
+/// How long runs and what their hooks said are kept.
+constexpr std::chrono::hours kRunsKept{24 * 90};
+constexpr uint32_t kSweptRunsMax = 1'000;
+/// Parsed files that are remembered.
+constexpr size_t kParsedFilesMax = 1'000;
+/// Of the object that `script_path` names.
+constexpr uint64_t kScriptBytesMax = 1u << 20;
+
+struct RunnerOptions {
+  std::string script_program;  ///< see script_program()
+  Environment environment;     ///< of the server
+  bool script_http = false;    ///< whether scripts may require net/http
+};
+
+/// Safe from any thread.
+class Runner final : public versioning::Hooks {
+ public:
+  /// `engine` and `outbound` outlive it.
+  Runner(versioning::Engine& engine, const http::Outbound& outbound, RunnerOptions options);
+
+  /// What scripts' calls go to, from now on; empty = nothing, and waits for those that run.
+  void serve_calls(Api api);
+
+  bool wanted(const Repository& repository, const versioning::HookOccasion& occasion,
+              const versioning::ActionFiles& files) override;
+  std::string run(const Repository& repository, const versioning::HookOccasion& occasion,
+                  const versioning::ActionFiles& files, const std::function<void()>& tick) override;
+  HookRun run_by_hand(const Repository& repository, const versioning::HookOccasion& occasion,
+                      const versioning::ActionFiles& files, const std::string& action) override;
+  std::vector<versioning::PlannedHook> plan(const Repository& repository,
+                                            const versioning::HookOccasion& occasion,
+                                            const versioning::ActionFiles& files) override;
+  void queue(db::Connection& connection, const Repository& repository,
+             const versioning::HookOccasion& occasion,
+             const versioning::ActionFiles& files) override;
+  void set_commit(db::Connection& connection, RepositoryId repository, const std::string& run,
+                  const CommitId& commit) override;
+  bool run_queued(std::stop_token stop) override;
+  bool sweep() override;
+
+ private:
+  struct Action {
+    std::shared_ptr<const ActionFile> file;  // shared with the remembered ones
+    std::string path;
+    std::string ref;  ///< where the file, and what it names, is read
+  };
+  struct Outcome {
+    std::vector<meta::HookStepOutput> steps;
+    std::vector<std::string> failures;  ///< one a hook, for the message
+  };
+
+  std::vector<Action> load(const Repository& repository, const versioning::ActionFiles& files);
+  std::vector<Action> matching(const Repository& repository,
+                               const versioning::HookOccasion& occasion,
+                               const versioning::ActionFiles& files);
+  std::shared_ptr<const ActionFile> parse(const Repository& repository,
+                                          const versioning::ActionEntry& entry);
+  std::string read(const Repository& repository, const Entry& entry, uint64_t bytes_max);
+  /// Runs and keeps; the lease is `owner`'s. What `tick` throws is thrown after keeping.
+  Outcome execute(const Repository& repository, const versioning::HookOccasion& occasion,
+                  const std::vector<Action>& actions, HookRun& run, int64_t owner,
+                  const std::function<void()>& tick);
+  HookRun begin(const Repository& repository, const versioning::HookOccasion& occasion,
+                int64_t owner);
+  void finish_failed(RepositoryId repository, HookRun run, int64_t owner, std::string error);
+  void take_up(const meta::HookRuns::Taken& taken, int64_t owner);
+
+  versioning::Engine& engine_;
+  const http::Outbound& outbound_;
+  const RunnerOptions options_;
+  meta::HookRuns runs_;
+  Mutex mutex_;
+  std::map<std::string, std::shared_ptr<const ActionFile>> parsed_ TARN_GUARDED_BY(mutex_);
+  Mutex api_mutex_;
+  CondVar api_idle_;
+  Api api_ TARN_GUARDED_BY(api_mutex_);
+  int api_calls_ TARN_GUARDED_BY(api_mutex_) = 0;
+};
+
+}  // namespace tarn::actions

@@ -1,0 +1,104 @@
+#include "core/actions/variables.h"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "core/actions/action_file.h"
+#include "core/base/encoding.h"
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::actions {
+namespace {
+
+constexpr std::string_view kOpen = "{{";
+constexpr std::string_view kClose = "}}";
+constexpr std::string_view kSpace = "ENV.";
+constexpr std::string_view kMask = "*****";
+/// Shorter values are no secrets, and taking them out would spoil every text.
+constexpr size_t kMaskedBytesMin = 3;
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+/// Calls `text` with the pieces between references and `variable` with the names.
+template <typename OnText, typename OnVariable>
+void split(std::string_view text, OnText&& on_text, OnVariable&& on_variable) {
+  for (;;) {
+    const size_t open = text.find(kOpen);
+    on_text(text.substr(0, open));
+    if (open == std::string_view::npos) return;
+    const size_t close = text.find(kClose, open);
+    if (close == std::string_view::npos) throw_invalid("a \"{{\" is not closed");
+    const std::string_view inside = trimmed(text.substr(open + 2, close - open - 2));
+    if (!inside.starts_with(kSpace)) {
+      throw_invalid(str_cat("\"{{ ", inside, " }}\": only {{ ENV.NAME }} means something"));
+    }
+    const std::string_view name = inside.substr(kSpace.size());
+    if (!name.starts_with(kVariablePrefix)) {
+      throw_invalid(str_cat("variable \"", name,
+                            "\": hooks may use only those whose names begin with ",
+                            kVariablePrefix));
+    }
+    on_variable(name);
+    text.remove_prefix(close + kClose.size());
+  }
+}
+
+void resolve_in(nlohmann::json& value, Variables& variables) {
+  if (value.is_string()) {
+    value = variables.resolve(value.get_ref<const std::string&>());
+  } else if (value.is_structured()) {
+    for (auto& item : value) resolve_in(item, variables);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> variables_in(std::string_view text) {
+  std::vector<std::string> names;
+  split(
+      text, [](std::string_view) {}, [&](std::string_view name) { names.emplace_back(name); });
+  return names;
+}
+
+std::string Variables::resolve(std::string_view text) {
+  std::string out;
+  split(
+      text, [&](std::string_view piece) { out += piece; },
+      [&](std::string_view name) {
+        const auto value = environment_(std::string(name));
+        if (!value) {
+          throw_invalid(str_cat("variable \"", name, "\" is not set in the server's environment"));
+        }
+        out += *value;
+        if (value->size() < kMaskedBytesMin) return;
+        shown_as_.push_back(*value);
+        shown_as_.push_back(to_base64(*value));
+        shown_as_.push_back(percent_encode(*value));
+        std::sort(shown_as_.begin(), shown_as_.end(),
+                  [](const auto& a, const auto& b) { return a.size() > b.size(); });
+      });
+  return out;
+}
+
+std::string Variables::resolve_json(const std::string& json) {
+  nlohmann::json value = nlohmann::json::parse(json);
+  resolve_in(value, *this);
+  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string Variables::masked(std::string text) const {
+  for (const std::string& secret : shown_as_) {
+    for (size_t at = 0; (at = text.find(secret, at)) != std::string::npos; at += kMask.size()) {
+      text.replace(at, secret.size(), kMask);
+    }
+  }
+  return text;
+}
+
+}  // namespace tarn::actions

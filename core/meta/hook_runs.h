@@ -1,0 +1,79 @@
+// Rows of runs of hooks and of what each hook said.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/db/pool.h"
+#include "core/model/hook_run.h"
+#include "core/model/names.h"
+#include "core/model/page.h"
+
+namespace tarn::meta {
+
+/// Bytes of what one hook said that are kept: its beginning and its end.
+constexpr size_t kHookOutputBytesMax = 64 * 1024;
+
+struct HookStepOutput {
+  HookStep step;
+  std::string output;
+};
+
+/// Safe from any thread.
+class HookRuns {
+ public:
+  explicit HookRuns(db::Pool& pool) : pool_(pool) {}
+
+  /// A run that somebody waits for, under a lease.
+  void begin(RepositoryId repository, const HookRun& run, int64_t owner,
+             std::chrono::milliseconds lease);
+  /// A run after a change, in the transaction of the change. `occasion` is JSON.
+  static void queue(db::Connection& connection, RepositoryId repository, const HookRun& run,
+                    std::string_view occasion);
+  /// The commit that the run's change made, in the transaction that makes it.
+  static void set_commit(db::Connection& connection, RepositoryId repository, std::string_view id,
+                         const CommitId& commit);
+
+  struct Taken {
+    RepositoryId repository{};
+    HookRun run;
+    std::string occasion;
+    int32_t attempts = 0;  ///< this one included
+  };
+  /// The oldest queued run, or one that a server began and did not end.
+  std::optional<Taken> take(int64_t owner, std::chrono::milliseconds lease);
+  /// false: the lease was lost.
+  bool renew(RepositoryId repository, std::string_view id, int64_t owner,
+             std::chrono::milliseconds lease);
+  /// For another server to take at once.
+  void give_back(RepositoryId repository, std::string_view id, int64_t owner);
+  /// Ends the run with its steps. false: the lease was lost and another has it.
+  bool finish(RepositoryId repository, const HookRun& run, int64_t owner,
+              const std::vector<HookStepOutput>& steps);
+  /// Runs that somebody waited for whose server is gone have failed; `error` says so.
+  uint64_t fail_abandoned(Instant now, std::string_view error);
+  /// Removes at most `limit` runs that ended before; returns how many.
+  uint64_t sweep(Instant ended_before, uint32_t limit);
+
+  std::optional<HookRun> find(RepositoryId repository, std::string_view id);
+  struct Filter {
+    std::optional<std::string> branch{};
+    std::optional<CommitId> commit{};
+  };
+  /// Those that have ended, the newest first.
+  Page<HookRun> list(RepositoryId repository, const Filter& filter, std::string_view after,
+                     uint32_t limit);
+  Page<HookStep> steps(RepositoryId repository, std::string_view run, std::string_view after,
+                       uint32_t limit);
+  std::optional<HookStepOutput> step(RepositoryId repository, std::string_view run,
+                                     std::string_view id);
+
+ private:
+  db::Pool& pool_;
+};
+
+}  // namespace tarn::meta

@@ -1,0 +1,36 @@
+#include "core/model/hook_event.h"
+
+#include <algorithm>
+
+namespace tarn {
+namespace {
+
+// In the order of the enumeration.
+constexpr std::array<std::string_view, kHookEventCount> kNames = {
+    "prepare-commit",     "pre-commit",        "post-commit",        "pre-merge",
+    "post-merge",         "pre-create-tag",    "post-create-tag",    "pre-delete-tag",
+    "post-delete-tag",    "pre-create-branch", "post-create-branch", "pre-delete-branch",
+    "post-delete-branch", "pre-revert",        "post-revert",        "pre-cherry-pick",
+    "post-cherry-pick",
+};
+static_assert(!kNames.back().empty());
+
+}  // namespace
+
+std::string_view name_of(HookEvent event) { return kNames[static_cast<size_t>(event)]; }
+
+std::optional<HookEvent> parse_hook_event(std::string_view name) {
+  const auto at = std::find(kNames.begin(), kNames.end(), name);
+  if (at == kNames.end()) return std::nullopt;
+  return static_cast<HookEvent>(at - kNames.begin());
+}
+
+bool is_after(HookEvent event) { return name_of(event).starts_with("post-"); }
+
+bool is_about_tag(HookEvent event) { return name_of(event).ends_with("-tag"); }
+
+bool is_about_merge(HookEvent event) {
+  return event == HookEvent::kPreMerge || event == HookEvent::kPostMerge;
+}
+
+}  // namespace tarn

@@ -1,0 +1,244 @@
+"""Hooks through the SDK, the command and real receivers: vetoes, scripts as the user who set them off, runs and kills."""
+
+import json
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import clients
+import command
+import lakefs
+import lakefs_sdk
+import pytest
+import servers
+from lakefs_sdk import models
+from test_permissions import allow, auth, make_user, sdk  # noqa: F401
+
+AFTER_SECONDS = 20
+
+
+class Receiver:
+    """A webhook's other end; `answers` maps a path to a status."""
+
+    def __init__(self):
+        self.taken, self.answers = [], {}
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                outer.taken.append((self.path, json.loads(body), dict(self.headers)))
+                self.send_response(outer.answers.get(self.path, 200))
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.port = self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def url(self, path):
+        return f"http://127.0.0.1:{self.port}{path}"
+
+    def events(self):
+        return [body["event_type"] for _, body, _ in self.taken]
+
+    def wait_for(self, event):
+        deadline = time.monotonic() + AFTER_SECONDS
+        while event not in self.events():
+            assert time.monotonic() < deadline, f"{event} never came; {self.events()}"
+            time.sleep(0.05)
+        return next(body for _, body, _ in self.taken if body["event_type"] == event)
+
+
+@pytest.fixture
+def receiver():
+    made = Receiver()
+    yield made
+    made.server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def hooked(session_scratch):
+    """A server whose hooks may reach this machine and have a secret."""
+    server = servers.Tarnd(session_scratch / "tarnd-hooks", environment={
+        "TARN_HOOKS_ALLOWED_TARGETS": "127.0.0.1", "LAKEFSACTION_TOKEN": "hook-secret"}).start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def lake(hooked, name):
+    return lakefs.repository(name, client=clients.lakefs_client(hooked)).create(storage_namespace=f"local://{name}")
+
+
+def action(name, events, *hooks):
+    return json.dumps({"name": name, "on": {event: None for event in events}, "hooks": list(hooks)})
+
+
+def webhook(name, url, **more):
+    return {"id": name, "type": "webhook", "properties": {"url": url, **more}}
+
+
+def script(name, text, **more):
+    return {"id": name, "type": "lua", "properties": {"script": text, **more}}
+
+
+def put(repo, text, branch="main", file="a.yaml"):
+    repo.branch(branch).object(f"_lakefs_actions/{file}").upload(data=text.encode())
+
+
+def refused(call):
+    with pytest.raises(lakefs.exceptions.ServerException) as caught:
+        call()
+    return caught.value
+
+
+def newest(server, repo):
+    return lakefs_sdk.ActionsApi(sdk(server)).list_repository_runs(repo.id).results[0]
+
+
+def test_a_webhook_refuses_a_commit_and_the_sdk_reads_the_run(hooked, lake, receiver):
+    put(lake, action("check", ["pre-commit", "post-commit"],
+                     webhook("gate", receiver.url("/gate"), headers={"X-Token": "{{ ENV.LAKEFSACTION_TOKEN }}"}),
+                     webhook("never", receiver.url("/never"))))
+    receiver.answers["/gate"] = 418
+    failure = refused(lambda: lake.branch("main").commit("no"))
+    assert failure.status_code == 412
+    api = lakefs_sdk.ActionsApi(sdk(hooked))
+    run = newest(hooked, lake)
+    assert f"pre-commit hook aborted, run id '{run.run_id}': 1 error occurred:" in failure.body["message"]
+    assert (run.status, run.branch, run.event_type, run.commit_id) == ("failed", "main", "pre-commit", "")
+    hooks = api.list_run_hooks(lake.id, run.run_id).results
+    assert [(h.hook_run_id, h.action, h.hook_id, h.status) for h in hooks] == [
+        ("0000_0000", "check", "gate", "failed"), ("0000_0001", "check", "never", "failed")]
+    output = bytes(api.get_run_hook_output(lake.id, run.run_id, "0000_0000")).decode()
+    assert "< 418" in output and "hook-secret" not in output and "*****" in output
+    assert receiver.taken[0][2]["X-Token"] == "hook-secret"
+    assert bytes(api.get_run_hook_output(lake.id, run.run_id, "0000_0001")) == b""
+
+    receiver.answers["/gate"] = 200
+    made = lake.branch("main").commit("yes")
+    assert newest(hooked, lake).commit_id == made.id
+    assert receiver.wait_for("post-commit")["commit_id"] == made.id
+    runs = [r.event_type for r in api.list_repository_runs(lake.id, commit=made.id).results]
+    assert "pre-commit" in runs
+    with pytest.raises(lakefs_sdk.exceptions.NotFoundException):
+        api.get_run(lake.id, "nosuchrun")
+    with pytest.raises(lakefs_sdk.exceptions.BadRequestException):
+        api.list_repository_runs(lake.id, branch="main", commit=made.id)
+
+
+LOOK = """
+local lakefs = require("lakefs")
+local code, page = lakefs.list_objects(action.repository_id, action.source_ref, "", "data/")
+print("list", code, #(page.results or {}))
+local code, body = lakefs.get_object(action.repository_id, action.source_ref, "data/a.json")
+print("get", code, body)
+local code, stat = lakefs.stat_object(action.repository_id, action.source_ref, "data/a.json")
+print("stat", code, stat.size_bytes, username)
+local code, changes = lakefs.diff_branch(action.repository_id, action.branch_id)
+print("diff", code, #(changes.results or {}))
+local code = lakefs.create_tag(action.repository_id, "main", "by-" .. username)
+print("tag", code)
+"""
+
+
+def test_a_script_works_with_what_its_user_may(hooked, lake, tmp_path):
+    lake.branch("main").object("data/a.json").upload(data=b'{"x": 1}', content_type="application/json")
+    put(lake, action("look", ["pre-commit"], script("see", LOOK)))
+    lake.branch("main").commit("as admin")
+    api = lakefs_sdk.ActionsApi(sdk(hooked))
+    output = bytes(api.get_run_hook_output(lake.id, newest(hooked, lake).run_id, "0000_0000")).decode()
+    assert output.splitlines() == ['list\t200\t1', 'get\t200\t{"x": 1}', 'stat\t200\t8\tadmin', 'diff\t200\t2', 'tag\t201']
+    assert lake.tag("by-admin").get_commit().id
+
+    # Somebody who may commit and write, and read nothing else.
+    admin = lakefs_sdk.AuthApi(sdk(hooked))
+    where = f"arn:lakefs:fs:::repository/{lake.id}"
+    admin.create_user(user_creation=models.UserCreation(id="poor"))
+    admin.create_policy(policy=models.Policy(id="poor", statement=[
+        allow(["fs:CreateCommit", "fs:WriteObject", "fs:ReadRepository", "fs:ReadBranch"], where, f"{where}/*")]))
+    admin.attach_policy_to_user("poor", "poor")
+    key = admin.create_credentials("poor")
+    poor = lakefs_sdk.ApiClient(lakefs_sdk.Configuration(
+        host=hooked.url + "/api/v1", username=key.access_key_id, password=key.secret_access_key))
+    lake.branch("main").object("data/b").upload(data=b"2")
+    lakefs_sdk.CommitsApi(poor).commit(lake.id, "main", models.CommitCreation(message="as poor"))
+    output = bytes(api.get_run_hook_output(lake.id, newest(hooked, lake).run_id, "0000_0000")).decode()
+    assert [line.split("\t")[1] for line in output.splitlines()] == ["401", "401", "401", "401", "401"]
+    with pytest.raises(lakefs.exceptions.NotFoundException):
+        lake.tag("by-poor").get_commit()
+
+
+def test_a_script_cannot_hurt_the_server(hooked, lake):
+    for text, says in (("while true do end", "longer than"), ("local s = ('x'):rep(1 << 30)", "memory"),
+                       ("os.exit(1)", "nil value"), ("io.open('/etc/passwd')", "nil value"),
+                       ("require('aws')", "is not part of this server")):
+        put(lake, action("bad", ["pre-commit"], script("see", text, timeout="3s")))
+        failure = refused(lambda: lake.branch("main").commit("x"))
+        assert failure.status_code == 412 and says in failure.body["message"], (text, failure.body)
+    assert hooked.alive()
+
+
+def test_hooks_around_branches_tags_and_merges(hooked, lake, receiver):
+    events = ["pre-create-branch", "post-create-branch", "pre-create-tag", "post-create-tag", "pre-merge", "post-merge",
+              "pre-delete-branch", "post-delete-branch", "pre-delete-tag", "post-delete-tag"]
+    put(lake, action("all", events, webhook("tell", receiver.url("/tell"))))
+    lake.branch("main").commit("hooks")
+    dev = lake.branch("dev").create("main")
+    dev.object("x").upload(data=b"1")
+    dev.commit("x")
+    dev.merge_into("main")
+    lake.tag("v1").create("main")
+    lake.tag("v1").delete()
+    dev.delete()
+    for event in events:
+        assert receiver.wait_for(event)["repository_id"] == lake.id
+    receiver.answers["/tell"] = 500
+    assert refused(lambda: lake.branch("other").create("main")).status_code == 412
+    assert refused(lambda: lake.tag("v2").create("main")).status_code == 412
+
+
+def test_hooks_after_a_change_outlive_a_kill(session_scratch, receiver, name):
+    server = servers.Tarnd(session_scratch / "tarnd-killed", environment={
+        "TARN_HOOKS_ALLOWED_TARGETS": "127.0.0.1"}).start()
+    try:
+        lake = lakefs.repository(name, client=clients.lakefs_client(server)).create(storage_namespace=f"local://{name}")
+        put(lake, action("after", ["post-commit"], webhook("tell", receiver.url("/tell"))))
+        made = lake.branch("main").commit("told, whatever happens")
+        server.kill()
+        server.start()
+        assert receiver.wait_for("post-commit")["commit_id"] == made.id
+    finally:
+        server.stop()
+
+
+def test_the_command_runs_lists_describes_and_checks(hooked, lake, receiver, tmp_path):
+    cli = command.Cli(hooked, tmp_path / "home", lake.id)
+    put(lake, action("gate", ["pre-merge", "pre-commit"], webhook("one", receiver.url("/one")), script("two", "print('seen')")))
+    lake.branch("main").commit("hooks")
+    plan = cli.json("actions", "run", "main", "pre-commit", "--dry-run")["items"]
+    assert [(hook["action"], hook["hook_id"], hook["type"]) for hook in plan] == [
+        ("gate", "one", "webhook"), ("gate", "two", "lua")]
+    count = len(receiver.taken)
+    run = cli.json("actions", "run", "main", "pre-commit")
+    assert (run["kind"], run["status"], run["hooks"][1]["output"]) == ("HookRun", "completed", "seen\n")
+    assert len(receiver.taken) == count + 1
+    receiver.answers["/one"] = 400
+    failed = cli.json("actions", "run", "main", "pre-merge", "--on", "main", status=13)
+    assert failed["status"] == "failed"
+    assert "skipped" in cli.run("actions", "describe", failed["run_id"]).text
+    listed = cli.json("actions", "list")["items"]
+    assert [item["event_type"] for item in listed[:2]] == ["pre-merge", "pre-commit"]
+    cli.run("actions", "run", "main", "post-commit", status=4)
+    cli.run("actions", "describe", "absent", status=4)
+    good, bad = tmp_path / "good.yaml", tmp_path / "bad.yaml"
+    good.write_text(action("fine", ["pre-commit"], script("one", "print(1)")))
+    bad.write_text("name: fine\non:\n  pre-push:\n")
+    assert cli.json("actions", "validate", str(good))["name"] == "fine"
+    assert "line 3" in cli.run("actions", "validate", str(bad), status=1).talk
+    # What refuses a commit is told from other failures.
+    lake.branch("main").object("k").upload(data=b"1")
+    cli.run("commit", "main", "-m", "no", status=13)
