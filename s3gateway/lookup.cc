@@ -92,8 +92,9 @@ void refuse_no_branch(versioning::Engine& engine, const Location& location) {
   if (find_ref(engine, location.repository, location.ref)) {
     throw Refusal(
         failure::kMethodNotAllowed,
-        str_cat("\"", location.ref, "\" in repository \"", location.repository.str(),
-                "\" is a tag, a commit or an expression and read-only. Write to a branch."));
+        str_cat(
+            "\"", location.ref, "\" in repository \"", location.repository.str(),
+            "\" is a tag, an alias, a commit or an expression and read-only. Write to a branch."));
   }
   throw Refusal(failure::kNoSuchBucket,
                 str_cat("Branch \"", location.ref, "\" does not exist in repository \"",

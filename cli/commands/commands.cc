@@ -6,6 +6,7 @@ void add_commands(CommandTree& tree) {
   add_repo_commands(tree);
   add_branch_commands(tree);
   add_tag_commands(tree);
+  add_alias_commands(tree);
   add_protect_commands(tree);
   add_gc_commands(tree);
   add_refs_commands(tree);

@@ -11,6 +11,7 @@ void add_commands(CommandTree& tree);
 void add_repo_commands(CommandTree& tree);
 void add_branch_commands(CommandTree& tree);
 void add_tag_commands(CommandTree& tree);
+void add_alias_commands(CommandTree& tree);
 void add_protect_commands(CommandTree& tree);
 void add_gc_commands(CommandTree& tree);
 void add_refs_commands(CommandTree& tree);

@@ -18,7 +18,18 @@ constexpr std::string_view kNamesMax = "100";
 constexpr std::chrono::seconds kConnectMax{1};
 constexpr std::chrono::seconds kAnswerMax{3};
 
-enum class Kind { kRepository, kBranch, kTag, kRef, kPath, kPathOrFile, kFile, kFormat, kAccount };
+enum class Kind {
+  kRepository,
+  kBranch,
+  kTag,
+  kAlias,
+  kRef,
+  kPath,
+  kPathOrFile,
+  kFile,
+  kFormat,
+  kAccount
+};
 
 /// What the arguments and options of all commands hold, by their names.
 struct Value {
@@ -27,13 +38,14 @@ struct Value {
   std::string_view list = "";  ///< of accounts: where they are listed
 };
 
-constexpr std::array<Value, 26> kValues{{
+constexpr std::array<Value, 27> kValues{{
     {"REPOSITORY", Kind::kRepository},
     {"--repo", Kind::kRepository},
     {"BRANCH", Kind::kBranch},
     {"DESTINATION", Kind::kBranch},
     {"--branch", Kind::kBranch},
     {"TAG", Kind::kTag},
+    {"ALIAS", Kind::kAlias},
     {"REF", Kind::kRef},
     {"COMMIT", Kind::kRef},
     {"LEFT", Kind::kRef},
@@ -124,6 +136,19 @@ class Values {
       print_list(path + "/branches", lead, prefix, tail);
     if (kind == Kind::kTag || kind == Kind::kRef || !tail.empty())
       print_list(path + "/tags", lead, prefix, tail);
+    if (kind == Kind::kAlias || kind == Kind::kRef || !tail.empty())
+      print_aliases(kind, path, lead, prefix, tail);
+  }
+
+  /// With the '@' that makes them refs; a command on aliases takes them without.
+  void print_aliases(Kind kind, const std::string& path, const std::string& lead,
+                     const std::string& prefix, std::string_view tail) {
+    const bool typed = prefix.starts_with('@');
+    if (typed || prefix.empty()) {
+      print_list(path + "/aliases", lead + "@", prefix.substr(typed ? 1 : 0), tail);
+    } else if (kind == Kind::kAlias) {
+      print_list(path + "/aliases", lead, prefix, tail);
+    }
   }
 
   void print_paths(const Uri& uri, const std::string& lead) {

@@ -31,6 +31,7 @@ constexpr std::array<std::string_view, kActionCount> kNames = {
     "fs:DeleteTag",
     "fs:ReadTag",
     "fs:ListTags",
+    "fs:SetAlias",
     "fs:ReadConfig",
     "auth:ReadUser",
     "auth:CreateUser",

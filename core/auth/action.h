@@ -34,6 +34,7 @@ enum class Action : uint8_t {
   kDeleteTag,
   kReadTag,
   kListTags,
+  kSetAlias,
   kReadConfig,
   kReadUser,
   kCreateUser,

@@ -37,9 +37,10 @@ std::vector<Policy> built_in_policies() {
   return {
       allowing("FSFullAccess", {"fs:*"}),
       allowing("FSReadAll", {"fs:List*", "fs:Read*"}),
-      allowing("FSReadWriteAll", {"fs:List*", "fs:Read*", "fs:WriteObject", "fs:DeleteObject",
-                                  "fs:RevertBranch", "fs:CreateBranch", "fs:DeleteBranch",
-                                  "fs:CreateTag", "fs:DeleteTag", "fs:CreateCommit"}),
+      allowing("FSReadWriteAll",
+               {"fs:List*", "fs:Read*", "fs:WriteObject", "fs:DeleteObject", "fs:RevertBranch",
+                "fs:CreateBranch", "fs:DeleteBranch", "fs:CreateTag", "fs:DeleteTag", "fs:SetAlias",
+                "fs:CreateCommit"}),
       allowing("AuthFullAccess", {"auth:*"}),
       allowing("AuthManageOwnCredentials",
                {"auth:CreateCredentials", "auth:DeleteCredentials", "auth:ListCredentials",

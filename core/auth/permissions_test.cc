@@ -75,6 +75,28 @@ TEST(Permissions, MayBeLimitedToARef) {
             Decision::kDenied);
 }
 
+// An alias is a ref of its own name: what may be read on a branch may not be read through an alias,
+// wherever it points, nor the other way round.
+TEST(Permissions, OfAnAliasAreThoseOfItsOwnName) {
+  const std::string arn = "arn:lakefs:fs:::repository/data/ref/@champion";
+  EXPECT_EQ(ref_arn("data", "@champion"), arn);
+  EXPECT_EQ(without_ref(object_arn("data", "@champion", "a")), object_arn("data", "a"));
+  EXPECT_EQ(alias_arn("data", "champion"), "arn:lakefs:fs:::repository/data/alias/champion");
+  const auto reads = [](const std::string& ref, const std::string& of) {
+    const Permissions p("ann", {{allow({"fs:*"}, {ref_arn("data", of) + "/object/*"})}});
+    return p.allows(Action::kReadObject, object_arn("data", ref, "a"), kHere);
+  };
+  EXPECT_TRUE(reads("@champion", "@champion"));
+  EXPECT_TRUE(reads("main", "main"));
+  EXPECT_FALSE(reads("@champion", "main"));
+  EXPECT_FALSE(reads("main", "@champion"));
+  EXPECT_FALSE(reads("champion", "@champion"));
+  EXPECT_FALSE(reads("@champion", "champion"));
+  EXPECT_FALSE(reads("@champion~1", "@champion")) << "an expression is another ref";
+  EXPECT_FALSE(reads("@challenger", "@champion"));
+  EXPECT_FALSE(reads("@champion/object/x", "@champion")) << "no ref can pretend to be a path";
+}
+
 TEST(Permissions, NothingIsAllowedByDefault) {
   EXPECT_EQ(Permissions().decide(Action::kReadObject, object_arn("data", "a"), kHere),
             Decision::kNotAllowed);

@@ -21,9 +21,14 @@ std::string branch_arn(std::string_view repository, std::string_view branch) {
 std::string tag_arn(std::string_view repository, std::string_view tag) {
   return str_cat(kFiles, "repository/", repository, "/tag/", tag);
 }
+std::string alias_arn(std::string_view repository, std::string_view alias) {
+  return str_cat(kFiles, "repository/", repository, "/alias/", alias);
+}
 std::string ref_arn(std::string_view repository, std::string_view ref) {
   // A slash would end the ref where there is none.
-  return str_cat(kFiles, "repository/", repository, kRefPart, percent_encode(ref));
+  const bool alias = ref.starts_with('@');
+  return str_cat(kFiles, "repository/", repository, kRefPart, alias ? "@" : "",
+                 percent_encode(ref.substr(alias ? 1 : 0)));
 }
 std::string object_arn(std::string_view repository, std::string_view ref, std::string_view key) {
   return ref.empty() ? object_arn(repository, key)

@@ -13,12 +13,14 @@ constexpr std::string_view kEverything = "*";
 std::string repository_arn(std::string_view repository);
 std::string branch_arn(std::string_view repository, std::string_view branch);
 std::string tag_arn(std::string_view repository, std::string_view tag);
+std::string alias_arn(std::string_view repository, std::string_view alias);
 /// A path on one ref: ".../repository/lake/ref/main/object/dir/a". A policy on the path alone
 /// (".../repository/lake/object/dir/*") holds on every ref. `ref` as the request names it.
 std::string object_arn(std::string_view repository, std::string_view ref, std::string_view key);
 /// A path on whatever ref: a policy limited to refs does not grant it.
 std::string object_arn(std::string_view repository, std::string_view key);
-/// What is listed on one ref; a policy on the repository holds too.
+/// What is listed on one ref; a policy on the repository holds too. The '@' of an alias stands as
+/// it is.
 std::string ref_arn(std::string_view repository, std::string_view ref);
 /// The resource with its ref left out, as policies may name it; "" when it has none.
 std::string without_ref(std::string_view resource);

@@ -42,6 +42,11 @@ constexpr db::Query kRetireTokens{"repositories_retire_tokens", R"sql(
 constexpr db::Query kDeleteBranches{"repositories_delete_branches",
                                     "DELETE FROM branches WHERE repo_id = $1"};
 constexpr db::Query kDeleteTags{"repositories_delete_tags", "DELETE FROM tags WHERE repo_id = $1"};
+// The history may go: its trigger sees that the repository is deleted.
+constexpr db::Query kDeleteAliasHistory{"repositories_delete_alias_history",
+                                        "DELETE FROM alias_history WHERE repo_id = $1"};
+constexpr db::Query kDeleteAliases{"repositories_delete_aliases",
+                                   "DELETE FROM aliases WHERE repo_id = $1"};
 constexpr db::Query kDeleteSettings{"repositories_delete_settings",
                                     "DELETE FROM repository_settings WHERE repo_id = $1"};
 constexpr db::Query kDeleteSummaries{"repositories_delete_summaries",
@@ -76,6 +81,7 @@ constexpr db::Query kHasStagedObject{"repositories_has_staged_object", R"sql(
 constexpr db::Query kHasMore{"repositories_has_more", R"sql(
   SELECT EXISTS (SELECT 1 FROM branches WHERE repo_id = $1 AND branch_id <> $2)
       OR EXISTS (SELECT 1 FROM tags WHERE repo_id = $1)
+      OR EXISTS (SELECT 1 FROM aliases WHERE repo_id = $1 AND commit_id IS NOT NULL)
       OR EXISTS (SELECT 1 FROM commits WHERE repo_id = $1))sql"};
 
 constexpr db::Query kInsertReader{"repositories_insert_reader", R"sql(
@@ -123,8 +129,9 @@ Repository repository_from(const db::Rows& rows, size_t row) {
 }
 
 [[noreturn]] void throw_not_empty() {
-  throw Error(ErrorCode::kConflict, "repository_not_empty",
-              "repository not empty: it holds objects, commits, tags or more than one branch");
+  throw Error(
+      ErrorCode::kConflict, "repository_not_empty",
+      "repository not empty: it holds objects, commits, tags, aliases or more than one branch");
 }
 
 /// Marks the row deleted and removes what names the repository; its id.
@@ -136,6 +143,8 @@ std::optional<int32_t> remove_row(db::Connection& connection, const RepositoryNa
   connection.run(kRetireTokens, {id});
   connection.run(kDeleteBranches, {id});
   connection.run(kDeleteTags, {id});
+  connection.run(kDeleteAliasHistory, {id});
+  connection.run(kDeleteAliases, {id});
   connection.run(kDeleteSettings, {id});
   connection.run(kDeletePullRequests, {id});
   connection.run(kDeleteSummaries, {id});

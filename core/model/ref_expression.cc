@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/model/alias.h"
 
 namespace tarn {
 namespace {
@@ -23,17 +24,20 @@ RefExpression parse_ref(std::string_view text) {
   }
   RefExpression out;
   // A leading '@' names an alias and belongs to the base.
-  const size_t start = text.starts_with('@') ? 1 : 0;
+  const bool alias = text.starts_with('@');
+  const size_t start = alias ? 1 : 0;
   size_t at = text.find_first_of(kModifiers, start);
   if (at == std::string_view::npos) at = text.size();
   if (at == start) refuse(text, "names nothing");
   out.base = std::string(text.substr(0, at));
+  if (alias && !is_alias_name(text.substr(1, at - 1))) refuse(text, "holds no name of an alias");
   while (at < text.size()) {
     const char kind = text[at++];
     if (kind == '@' || kind == '$') {
       if (at != text.size() || !out.modifiers.empty()) {
         refuse(text, "'@' and '$' must be the only modifier");
       }
+      if (alias) refuse(text, "'@' and '$' need a branch");
       out.view = kind == '@' ? RefExpression::View::kCommitted : RefExpression::View::kStaged;
       return out;
     }

@@ -1,4 +1,4 @@
-// The grammar of refs: base modifier*, with ~N, ^N, @ and $.
+// The grammar of refs: base modifier*, with ~N, ^N, @ and $. A base "@name" is an alias.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct RefExpression {
 
 /// Throws invalid_argument: whitespace, an empty base, digits after '@' or '$', anything else after
 /// '~' or '^',
-/// '@' or '$' together with another modifier. A missing number is 1.
+/// '@' or '$' together with another modifier or behind an alias. A missing number is 1.
 RefExpression parse_ref(std::string_view text);
 
 }  // namespace tarn

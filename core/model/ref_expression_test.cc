@@ -33,7 +33,7 @@ TEST(RefExpression, ReadsItsGrammar) {
       {"main$", {"main", {}, View::kStaged}},
       {"@alias", {"@alias", {}, View::kPlain}},
       {"@alias~2", {"@alias", {{Kind::kAncestor, 2}}, View::kPlain}},
-      {"@alias@", {"@alias", {}, View::kCommitted}},
+      {"@v1.0^2", {"@v1.0", {{Kind::kParent, 2}}, View::kPlain}},
   };
   for (const Case& c : cases) EXPECT_EQ(parse_ref(c.text), c.expected) << c.text;
 }
@@ -46,6 +46,11 @@ TEST(RefExpression, RefusesTheRest) {
                                  "$"s,
                                  "@~1"s,
                                  "@@"s,
+                                 "@alias@"s,
+                                 "@alias$"s,
+                                 "@alias~1@"s,
+                                 "@-a"s,
+                                 "@a/b"s,
                                  "main@1"s,
                                  "main$2"s,
                                  "main@~1"s,

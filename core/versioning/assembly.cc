@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/meta/aliases.h"
 #include "core/meta/branches.h"
 #include "core/meta/commits.h"
 #include "core/meta/jobs.h"
@@ -42,6 +43,7 @@ struct Assembly::Parts {
         settings(pool),
         branches(pool),
         tags(pool),
+        aliases(pool),
         commits(pool),
         nodes(pool, options.node_cache_bytes),
         summaries(pool, options.node_cache_bytes / kNodesPerSummaryBytes),
@@ -50,12 +52,25 @@ struct Assembly::Parts {
         part_lists(pool),
         jobs(pool, clock),
         pull_requests(pool),
-        engine{clock,        pool,     stores,
-               repositories, settings, branches,
-               tags,         commits,  nodes,
-               summaries,    staging,  uploads,
-               part_lists,   jobs,     pull_requests,
-               writer,       queues,   std::move(options.link_key)} {
+        engine{clock,
+               pool,
+               stores,
+               repositories,
+               settings,
+               branches,
+               tags,
+               aliases,
+               commits,
+               nodes,
+               summaries,
+               staging,
+               uploads,
+               part_lists,
+               jobs,
+               pull_requests,
+               writer,
+               queues,
+               std::move(options.link_key)} {
     writer.register_process();
   }
 
@@ -64,6 +79,7 @@ struct Assembly::Parts {
   meta::RepositorySettings settings;
   meta::Branches branches;
   meta::Tags tags;
+  meta::Aliases aliases;
   meta::Commits commits;
   meta::NodeStore nodes;
   meta::RangeSummaries summaries;

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/versioning/aliases.h"
 #include "core/versioning/reset.h"
 #include "tests/support/repository_test.h"
 
@@ -54,6 +55,9 @@ TEST_F(BucketRemoval, RefusesWhateverWouldBeLost) {
       [&](const RepositoryName& bucket) {
         create_tag(*engine, bucket, TagName("v1"), "main", false);
       },
+      [&](const RepositoryName& bucket) {
+        set_alias(*engine, bucket, {.name = AliasName("a"), .actor = "ann"}, "main");
+      },
   };
   for (const auto& loss : losses) {
     const RepositoryName bucket = engine.make_repository(fresh_name());
@@ -96,6 +100,9 @@ TEST_F(BucketRemoval, LosesNothingThatIsDoneMeanwhile) {
       [&](const RepositoryName& bucket) { other.branch(bucket, "dev", "main"); },
       [&](const RepositoryName& bucket) {
         create_tag(*other, bucket, TagName("v1"), "main", false);
+      },
+      [&](const RepositoryName& bucket) {
+        set_alias(*other, bucket, {.name = AliasName("a"), .actor = "ann"}, "main");
       },
   };
   constexpr int kRounds = 60;

@@ -13,6 +13,7 @@ namespace tarn::blob {
 class Stores;
 }
 namespace tarn::meta {
+class Aliases;
 class Branches;
 class Commits;
 class Jobs;
@@ -41,6 +42,7 @@ struct Engine {
   meta::RepositorySettings& settings;
   meta::Branches& branches;
   meta::Tags& tags;
+  meta::Aliases& aliases;
   meta::Commits& commits;
   meta::NodeStore& nodes;
   meta::RangeSummaries& summaries;

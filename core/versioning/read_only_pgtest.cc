@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/versioning/aliases.h"
 #include "core/versioning/checkout.h"
 #include "core/versioning/commit.h"
 #include "core/versioning/import.h"
@@ -86,12 +87,14 @@ TEST_F(ReadOnly, EveryVerbThatWritesIsRefused) {
       [&] { revert_branch(e, repo, dev, revert); },
       [&] { cherry_pick(e, repo, dev, pick); },
       [&] { start_import(e, repo, dev, {}); },
-      [&] { restore_refs(e, repo, dump, false); },
+      [&] { restore_refs(e, repo, dump, false, "ann"); },
       [&] { start_restore(e, repo, dump, false, "ann"); },
       [&] { other.branch(repo, "new", "main"); },
       [&] { delete_branch(e, repo, dev, false); },
       [&] { create_tag(e, repo, TagName("v2"), "main", false); },
       [&] { delete_tag(e, repo, TagName("v1"), false); },
+      [&] { set_alias(e, repo, {.name = AliasName("a"), .actor = "ann"}, "main"); },
+      [&] { remove_alias(e, repo, {.name = AliasName("a"), .actor = "ann"}); },
       [&] { create_pull_request(e, repo, creation()); },
       [&] { update_pull_request(e, repo, pull.id, {.title = "other"}); },
       [&] { merge_pull_request(e, repo, pull, merge); },

@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/str_cat.h"
+#include "core/meta/aliases.h"
 #include "core/meta/branches.h"
 #include "core/meta/commits.h"
 #include "core/meta/repositories.h"
@@ -31,6 +32,12 @@ std::optional<ResolvedRef> find_base(Engine& engine, const Repository& repositor
                                      const std::string& base, uint32_t prefix_digits_min) {
   ResolvedRef out;
   out.repository = repository;
+  if (base.starts_with('@')) {
+    const auto alias = engine.aliases.find(repository.id, AliasName(base.substr(1)));
+    if (!alias) return std::nullopt;
+    out.commit = engine.commits.get(repository.id, alias->commit);
+    return out;
+  }
   if (const auto id = parse_commit_id(base)) {
     if (auto commit = engine.commits.find(repository.id, *id)) {
       out.commit = *std::move(commit);

@@ -21,7 +21,8 @@ struct ResolvedRef {
   Commit commit;                 ///< the branch's head, or the commit named
 };
 
-/// Order: full commit id, branch, tag, unique commit-id prefix; then modifiers.
+/// Order: "@name" an alias; else full commit id, branch, tag, unique commit-id prefix; then
+/// modifiers.
 /// `prefix_digits_min`: shortest commit prefix accepted (1 for REST, 8 for S3, where a mistyped
 /// branch must not be read as a commit). Throws: invalid_argument (grammar, '^' past the parents),
 /// not_found.

@@ -15,6 +15,7 @@
 #include "core/base/wire.h"
 #include "core/blob/stores.h"
 #include "core/db/pool.h"
+#include "core/meta/aliases.h"
 #include "core/meta/commits.h"
 #include "core/meta/jobs.h"
 #include "core/meta/node_store.h"
@@ -29,7 +30,8 @@
 namespace tarn::versioning {
 namespace {
 
-constexpr uint8_t kFormat = 1;
+constexpr uint8_t kFormat = 2;
+constexpr uint8_t kFormatWithoutAliases = 1;
 constexpr std::string_view kFolder = "_tarn/refs/";
 constexpr size_t kIdDigits = 32;
 constexpr uint64_t kDumpBytesMax = uint64_t{1} << 30;
@@ -42,6 +44,7 @@ constexpr int kPublishAttemptsMax = 5;
 constexpr db::Query kSelectRefs{"refs_dump_select_refs", R"sql(
   SELECT 0 AS kind, name, head, hidden FROM branches WHERE repo_id = $1
   UNION ALL SELECT 1, name, commit_id, false FROM tags WHERE repo_id = $1
+  UNION ALL SELECT 2, name, commit_id, false FROM aliases WHERE repo_id = $1 AND commit_id IS NOT NULL
   ORDER BY kind, name LIMIT $2)sql"};
 
 // Two restores of one repository wait for each other here.
@@ -62,8 +65,10 @@ constexpr db::Query kInsertBranch{"refs_dump_insert_branch",
 constexpr db::Query kInsertTag{"refs_dump_insert_tag", R"sql(
   INSERT INTO tags (repo_id, name, commit_id) VALUES ($1, $2, $3))sql"};
 
+enum class RefKind : uint8_t { kBranch, kTag, kAlias };
+
 struct DumpedRef {
-  bool tag = false;
+  RefKind kind = RefKind::kBranch;
   bool hidden = false;
   std::string name;
   CommitId commit;
@@ -112,11 +117,14 @@ std::string encode_refs(const db::Rows& rows) {
 
 std::vector<DumpedRef> decode_refs(std::string_view bytes) {
   WireReader in(bytes, "dump of refs");
-  if (in.u8() != kFormat) in.fail("has an unknown format");
+  const uint8_t format = in.u8();
+  if (format != kFormat && format != kFormatWithoutAliases) in.fail("has an unknown format");
   std::vector<DumpedRef> refs;
   for (uint64_t left = in.varint(); left > 0; --left) {
     DumpedRef ref;
-    ref.tag = in.u8() != 0;
+    const uint8_t kind = in.u8();
+    if (kind > static_cast<uint8_t>(RefKind::kAlias)) in.fail("holds a ref of an unknown kind");
+    ref.kind = static_cast<RefKind>(kind);
     ref.name = std::string(in.bytes());
     ref.commit = commit_id_from_bytes(in.bytes());
     ref.hidden = in.u8() != 0;
@@ -170,11 +178,12 @@ struct RestoreSteps {
 class RestoreRun {
  public:
   RestoreRun(Engine& engine, const Repository& source, const Repository& target,
-             std::vector<DumpedRef> refs, RestoreSteps steps)
+             std::vector<DumpedRef> refs, std::string_view user, RestoreSteps steps)
       : engine_(engine),
         source_(source),
         target_(target),
         refs_(std::move(refs)),
+        user_(user),
         steps_(std::move(steps)),
         operation_(engine.writer),
         nodes_(engine.pool, engine.nodes, target.id) {}
@@ -202,11 +211,8 @@ class RestoreRun {
     std::vector<BranchName> branches;
     std::vector<TagName> tags;
     for (const DumpedRef& ref : refs_) {
-      if (ref.tag) {
-        tags.emplace_back(ref.name);
-      } else {
-        branches.emplace_back(ref.name);
-      }
+      if (ref.kind == RefKind::kTag) tags.emplace_back(ref.name);
+      if (ref.kind == RefKind::kBranch) branches.emplace_back(ref.name);
     }
     check_restore(engine_, target_.id, version, branches, tags);
     return version;
@@ -281,6 +287,28 @@ class RestoreRun {
     return entry;
   }
 
+  void insert(db::Connection& connection, const DumpedRef& ref, const CommitId& commit) {
+    const int32_t target = static_cast<int32_t>(target_.id);
+    const db::Bytes id{view_of(commit)};
+    switch (ref.kind) {
+      case RefKind::kBranch:
+        connection.run(kInsertBranch, {target, ref.name, id, ref.hidden});
+        return;
+      case RefKind::kTag:
+        connection.run(kInsertTag, {target, ref.name, id});
+        return;
+      case RefKind::kAlias:
+        meta::Aliases::move(connection, target_.id,
+                            {.name = AliasName(ref.name),
+                             .to = commit,
+                             .actor = user_,
+                             .reason = "restored from a dump of refs",
+                             .at = engine_.clock.now()});
+        return;
+    }
+    check_failed("RefKind", __FILE__, __LINE__);
+  }
+
   /// false: other rules were set.
   bool publish(int64_t settings_version) {
     const int32_t target = static_cast<int32_t>(target_.id);
@@ -299,12 +327,7 @@ class RestoreRun {
         meta::Commits::insert(connection, target_.id, made_.at(id));
       }
       for (const DumpedRef& ref : refs_) {
-        const db::Bytes commit{view_of(made_.at(ref.commit).id)};
-        if (ref.tag) {
-          connection.run(kInsertTag, {target, ref.name, commit});
-        } else {
-          connection.run(kInsertBranch, {target, ref.name, commit, ref.hidden});
-        }
+        insert(connection, ref, made_.at(ref.commit).id);
       }
       if (steps_.on_publish) steps_.on_publish(connection);
       return true;
@@ -323,6 +346,7 @@ class RestoreRun {
   const Repository& source_;
   const Repository& target_;
   const std::vector<DumpedRef> refs_;
+  const std::string user_;
   const RestoreSteps steps_;
   const meta::Writer::Operation operation_;
   meta::NodeWriter nodes_;
@@ -336,9 +360,9 @@ class RestoreRun {
 };
 
 void run_restore(Engine& engine, const Repository& target, std::string_view dump,
-                 RestoreSteps steps) {
+                 std::string_view user, RestoreSteps steps) {
   const Repository source = dumped_repository(engine, dump);
-  RestoreRun(engine, source, target, read_refs(engine, source, dump), std::move(steps)).run();
+  RestoreRun(engine, source, target, read_refs(engine, source, dump), user, std::move(steps)).run();
 }
 
 /// What a restore may be refused for before it begins.
@@ -392,7 +416,7 @@ void run_task(Engine& engine, meta::Job& job, int64_t owner, const std::stop_tok
   steps.on_publish = [&](db::Connection& connection) {
     if (!engine.jobs.finish(connection, job, owner, meta::JobState::kDone)) throw Stopped{};
   };
-  run_restore(engine, repository, job.spec, std::move(steps));
+  run_restore(engine, repository, job.spec, job.owner, std::move(steps));
 }
 
 }  // namespace
@@ -415,8 +439,8 @@ Repository dumped_repository(Engine& engine, std::string_view dump) {
 }
 
 void restore_refs(Engine& engine, const RepositoryName& repository, std::string_view dump,
-                  bool force) {
-  run_restore(engine, restore_target(engine, repository, force), dump, {});
+                  bool force, std::string_view user) {
+  run_restore(engine, restore_target(engine, repository, force), dump, user, {});
 }
 
 std::string start_dump(Engine& engine, const RepositoryName& repository, std::string_view user) {

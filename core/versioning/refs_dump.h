@@ -1,5 +1,5 @@
-// Branches and tags of a repository as a file beside its data, and putting them, with their
-// history, into another repository.
+// Branches, tags and aliases of a repository as a file beside its data, and putting them, with
+// their history, into another repository.
 #pragma once
 
 #include <cstdint>
@@ -14,28 +14,28 @@
 
 namespace tarn::versioning {
 
-/// Branches and tags one dump may hold, and commits one restore may bring.
+/// Branches, tags and aliases one dump may hold, and commits one restore may bring.
 constexpr uint64_t kDumpedRefsMax = 1'000'000;
 constexpr uint64_t kRestoredCommitsMax = 1'000'000;
 
-/// Writes names and commits of all branches and tags, of one moment, to a file in the repository's
-/// namespace and returns the dump's id. What is staged is no part of it, and the commits stay where
-/// they are: collected ones cannot be restored. Throws: not_found.
+/// Writes names and commits of all branches, tags and aliases, of one moment, to a file in the
+/// repository's namespace and returns the dump's id. What is staged is no part of it, and the
+/// commits stay where they are: collected ones cannot be restored. Throws: not_found.
 std::string dump_refs(Engine& engine, const RepositoryName& repository);
 
 /// The repository that was dumped. Throws not_found (reason "dump_not_found": no such dump, or its
 /// repository was deleted).
 Repository dumped_repository(Engine& engine, std::string_view dump);
 
-/// Makes the dumped branches and tags with their whole history. Messages, metadata, times and
-/// parents are the dumped ones; ids of commits are new, as addresses of objects belong to the
-/// repository. No object's bytes move, but those of multipart objects, which are copied. All
-/// appears at one moment. Throws: not_found (the repository, the dump, a commit collected since),
-/// invalid_argument (reason "not_bare": it has branches, tags or commits), permission_denied
-/// (read-only; reason "protected_branch" or "protected_tag": a rule of the repository forbids one
-/// of them).
+/// Makes the dumped branches, tags and aliases with their whole history; that of aliases begins
+/// anew with `user`. Messages, metadata, times and parents are the dumped ones; ids of commits are
+/// new, as addresses of objects belong to the repository. No object's bytes move, but those of
+/// multipart objects, which are copied. All appears at one moment. Throws: not_found (the
+/// repository, the dump, a commit collected since), invalid_argument (reason "not_bare": it has
+/// branches, tags or commits), permission_denied (read-only; reason "protected_branch" or
+/// "protected_tag": a rule of the repository forbids one of them).
 void restore_refs(Engine& engine, const RepositoryName& repository, std::string_view dump,
-                  bool force);
+                  bool force, std::string_view user);
 
 enum class RefsTask { kDump, kRestore };
 struct RefsTaskStatus {

@@ -8,6 +8,7 @@
 
 #include "core/meta/jobs.h"
 #include "core/meta/repository_settings.h"
+#include "core/versioning/aliases.h"
 #include "core/versioning/log.h"
 #include "core/versioning/merge.h"
 #include "core/versioning/refs.h"
@@ -61,7 +62,7 @@ TEST_F(RefsDumps, ARestoreBringsRefsHistoryAndObjects) {
   engine.put(repo, "main", "late", "x");
   engine.commit(repo, "main", "after the dump");
   const RepositoryName copy = bare();
-  restore_refs(*engine, copy, dump, false);
+  restore_refs(*engine, copy, dump, false, "ann");
   EXPECT_EQ(history(copy, "main"), before);
   EXPECT_EQ(history(copy, "dev"), history(repo, "dev"));
   EXPECT_EQ(history(copy, "v1"), history(repo, "v1"));
@@ -73,28 +74,45 @@ TEST_F(RefsDumps, ARestoreBringsRefsHistoryAndObjects) {
   engine.put(copy, "main", "more", "5");
   engine.commit(copy, "main", "more");
   const RepositoryName third = bare();
-  restore_refs(*engine, third, dump_refs(*engine, copy), false);
+  restore_refs(*engine, third, dump_refs(*engine, copy), false, "ann");
   EXPECT_EQ(engine.keys(third, "main"), "c d dir/b more");
   EXPECT_EQ(engine.read(third, "main", "dir/b"), "2");
+}
+
+TEST_F(RefsDumps, ARestoreBringsAliasesAndBeginsTheirHistory) {
+  fill();
+  set_alias(*engine, repo, {.name = AliasName("gone"), .actor = "ann"}, "main");
+  remove_alias(*engine, repo, {.name = AliasName("gone"), .actor = "ann"});
+  set_alias(*engine, repo, {.name = AliasName("champion"), .actor = "ann"}, "main");
+  set_alias(*engine, repo, {.name = AliasName("champion"), .actor = "ann"}, "v1");
+  const RepositoryName copy = bare();
+  restore_refs(*engine, copy, dump_refs(*engine, repo), false, "ben");
+  EXPECT_EQ(history(copy, "@champion"), history(repo, "v1"));
+  EXPECT_EQ(list_aliases(*engine, copy, "", "", 10).items.size(), 1u);
+  EXPECT_EQ(list_tags(*engine, copy, "", "", 10).items.size(), 1u);
+  const auto changes = list_alias_changes(*engine, copy, AliasName("champion"), "", 10).items;
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_EQ(changes[0].actor, "ben");
 }
 
 TEST_F(RefsDumps, OnlyABareRepositoryTakesARestoreAndOnlyAKnownOne) {
   fill();
   const std::string dump = dump_refs(*engine, repo);
   const RepositoryName other = engine.make_repository(fresh_name());
-  EXPECT_EQ(reason_of([&] { restore_refs(*engine, other, dump, false); }), "not_bare");
+  EXPECT_EQ(reason_of([&] { restore_refs(*engine, other, dump, false, "ann"); }), "not_bare");
   const RepositoryName copy = bare();
   for (const std::string& bad :
        {std::string(), std::string("x"), std::string("1-"), dump + "0",
         "999999-" + std::string(32, 'a'), dump.substr(0, dump.find('-') + 1) + std::string(32, 'a'),
         "99999999999-" + std::string(32, 'a')}) {
-    EXPECT_EQ(reason_of([&] { restore_refs(*engine, copy, bad, false); }), "dump_not_found") << bad;
+    EXPECT_EQ(reason_of([&] { restore_refs(*engine, copy, bad, false, "ann"); }), "dump_not_found")
+        << bad;
   }
-  restore_refs(*engine, copy, dump, false);
-  EXPECT_EQ(reason_of([&] { restore_refs(*engine, copy, dump, false); }), "not_bare");
+  restore_refs(*engine, copy, dump, false, "ann");
+  EXPECT_EQ(reason_of([&] { restore_refs(*engine, copy, dump, false, "ann"); }), "not_bare");
   const RepositoryName late = bare();
   delete_repository(*engine, repo, false);
-  EXPECT_EQ(reason_of([&] { restore_refs(*engine, late, dump, false); }), "dump_not_found");
+  EXPECT_EQ(reason_of([&] { restore_refs(*engine, late, dump, false, "ann"); }), "dump_not_found");
   EXPECT_EQ(engine.read(copy, "main", "d"), "4") << "the copy stays readable";
 }
 
@@ -126,12 +144,13 @@ TEST_F(RefsDumps, RulesOfTheTargetHold) {
   const std::string dump = dump_refs(*engine, repo);
   const RepositoryName copy = bare();
   set_tag_rules(*engine, copy, {{.pattern = Glob("v*"), .may_create = false}}, {});
-  EXPECT_EQ(reason_of([&] { restore_refs(*engine, copy, dump, false); }), "protected_tag");
+  EXPECT_EQ(reason_of([&] { restore_refs(*engine, copy, dump, false, "ann"); }), "protected_tag");
   set_tag_rules(*engine, copy, {{.pattern = Glob("w*"), .may_create = false}}, {});
   BranchRule rule{.pattern = Glob("d*")};
   rule.blocked_actions = std::set<BranchAction>{BranchAction::kRestore};
   set_branch_rules(*engine, copy, {rule}, {});
-  EXPECT_EQ(reason_of([&] { restore_refs(*engine, copy, dump, false); }), "protected_branch");
+  EXPECT_EQ(reason_of([&] { restore_refs(*engine, copy, dump, false, "ann"); }),
+            "protected_branch");
   const std::string task = start_restore(*engine, copy, dump, false, "ann");
   while (run_one_refs_task(*engine, {})) {
   }
@@ -140,7 +159,7 @@ TEST_F(RefsDumps, RulesOfTheTargetHold) {
   EXPECT_EQ(list_branches(*engine, copy, "", "", 10, true).items.size(), 0u);
   rule.blocked_actions = std::set<BranchAction>{BranchAction::kStage};
   set_branch_rules(*engine, copy, {rule}, {});
-  restore_refs(*engine, copy, dump, false);
+  restore_refs(*engine, copy, dump, false, "ann");
   EXPECT_EQ(history(copy, "dev"), history(repo, "dev"));
 }
 
@@ -194,7 +213,7 @@ TEST_F(HeldRestore, OfAJobThatWasCancelledNothingIsRestored) {
   });
   EXPECT_EQ((*engine).jobs.find(task)->state, meta::JobState::kCancelled);
   EXPECT_EQ(branches_of(copy), 0u);
-  restore_refs(*engine, copy, dump, false);
+  restore_refs(*engine, copy, dump, false, "ann");
   EXPECT_EQ(history(copy, "main"), history(repo, "main")) << "the repository is still bare";
 }
 

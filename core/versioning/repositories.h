@@ -46,8 +46,8 @@ Page<Repository> list_repositories(Engine& engine, std::string_view prefix, std:
 void delete_repository(Engine& engine, const RepositoryName& name, bool force);
 
 /// Removes a repository whose removal loses nothing: one branch, empty and without staged objects,
-/// its first commit alone, no tag. Throws: not_found, conflict (reason "repository_not_empty"),
-/// permission_denied (reason "read_only_repository").
+/// its first commit alone, no tag and no alias. Throws: not_found, conflict (reason
+/// "repository_not_empty"), permission_denied (reason "read_only_repository").
 void delete_empty_repository(Engine& engine, const Repository& repository);
 
 Metadata get_repository_metadata(Engine& engine, const RepositoryName& name);

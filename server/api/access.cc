@@ -7,6 +7,7 @@
 namespace tarn::api {
 namespace {
 
+using auth::alias_arn;
 using auth::branch_arn;
 using auth::namespace_arn;
 using auth::object_arn;
@@ -61,6 +62,9 @@ std::vector<std::string> on_ref(const Call& call) {
 }
 std::vector<std::string> on_tag(const Call& call) {
   return {tag_arn(repository(call), call.path("tag"))};
+}
+std::vector<std::string> on_alias(const Call& call) {
+  return {alias_arn(repository(call), call.path("alias"))};
 }
 std::vector<std::string> on_object(const Call& call) {
   return {object_at(call, call.parameter("path"))};

@@ -58,6 +58,7 @@ std::vector<std::string> on_branch(const Call& call);
 std::vector<std::string> on_destination_branch(const Call& call);  ///< {destinationBranch}
 std::vector<std::string> on_ref(const Call& call);                 ///< {ref}, as a branch
 std::vector<std::string> on_tag(const Call& call);
+std::vector<std::string> on_alias(const Call& call);
 std::vector<std::string> on_object(const Call& call);              ///< parameter path
 std::vector<std::string> on_destination_object(const Call& call);  ///< parameter dest_path
 std::vector<std::string> on_user(const Call& call);

@@ -34,12 +34,12 @@ constexpr std::string_view kPolicyBody =
 // v1, user someone, group team, policy rule.
 std::string_view value_of(std::string_view name) {
   static const std::map<std::string_view, std::string_view> kValues = {
-      {"repository", "data"},   {"branch", "topic"},  {"ref", "topic"},
-      {"sourceRef", "topic"},   {"leftRef", "topic"}, {"destinationBranch", "target"},
-      {"rightRef", "other"},    {"tag", "v1"},        {"commitId", "topic"},
-      {"userId", "someone"},    {"groupId", "team"},  {"policyId", "rule"},
-      {"accessKeyId", "AKIAX"}, {"uploadId", "u"},    {"partNumber", "1"},
-      {"type", "range"},        {"pull_request", "p"}};
+      {"repository", "data"},   {"branch", "topic"},   {"ref", "topic"},
+      {"sourceRef", "topic"},   {"leftRef", "topic"},  {"destinationBranch", "target"},
+      {"rightRef", "other"},    {"tag", "v1"},         {"commitId", "topic"},
+      {"userId", "someone"},    {"groupId", "team"},   {"policyId", "rule"},
+      {"accessKeyId", "AKIAX"}, {"uploadId", "u"},     {"partNumber", "1"},
+      {"type", "range"},        {"pull_request", "p"}, {"alias", "champion"}};
   const auto at = kValues.find(name);
   return at == kValues.end() ? "x" : at->second;
 }
@@ -197,6 +197,11 @@ const std::vector<Row>& rows() {
     {"listPullRequestApprovals", "", "", {{"pr:ReadPullRequest", "repository/data"}}},
     {"approvePullRequest", "", "", {{"pr:WritePullRequest", "repository/data"}}},
     {"withdrawPullRequestApproval", "", "", {{"pr:WritePullRequest", "repository/data"}}},
+    {"listAliases", "", "", {{"fs:ListTags", "repository/data"}}},
+    {"getAlias", "", "", {{"fs:ReadTag", "repository/data/alias/champion"}}},
+    {"listAliasChanges", "", "", {{"fs:ReadTag", "repository/data/alias/champion"}}},
+    {"setAlias", "", R"({"to":"topic"})", {{"fs:SetAlias", "repository/data/alias/champion"}, {"fs:ReadCommit", "repository/data"}}},
+    {"removeAlias", "", "", {{"fs:SetAlias", "repository/data/alias/champion"}}},
   };
   return kRows;
 }
@@ -351,6 +356,7 @@ TEST_F(Authorisation, TheSamePermissionOnSomethingElseIsNotEnough) {
                              {"/branch/target", "/branch/other"},
                              {"/object/dir/", "/object/elsewhere/"},
                              {"/tag/v1", "/tag/v2"},
+                             {"/alias/champion", "/alias/other"},
                              {"user/someone", "user/other"},
                              {"group/team", "group/other"},
                              {"policy/rule", "policy/other"},

@@ -14,6 +14,11 @@ constexpr size_t kMethods = 6;
 
 bool is_parameter(std::string_view segment) { return segment.starts_with('{'); }
 
+/// ":set" of "{alias}:set"; "" for a parameter without a verb.
+std::string_view verb_of(std::string_view parameter) {
+  return parameter.substr(parameter.find('}') + 1);
+}
+
 /// Cuts the first segment off "/a/b"; nullopt at the end.
 std::optional<std::string_view> next_segment(std::string_view& path) {
   if (path.empty() || path[0] != '/') return std::nullopt;
@@ -38,25 +43,38 @@ std::string decode_value(std::string_view name, std::string_view raw) {
 }  // namespace
 
 struct Router::Node {
-  std::vector<std::pair<std::string_view, std::unique_ptr<Node>>> literals;
+  using Named = std::vector<std::pair<std::string_view, std::unique_ptr<Node>>>;
+  Named literals;
+  Named verbs;  ///< behind a parameter, with their colons
   std::unique_ptr<Node> parameter;
   std::array<const Route*, kMethods> routes{};
 
-  Node* literal(std::string_view segment) const {
-    for (const auto& [name, node] : literals) {
-      if (name == segment) return node.get();
+  static Node* find(const Named& nodes, std::string_view name) {
+    for (const auto& [known, node] : nodes) {
+      if (known == name) return node.get();
     }
     return nullptr;
   }
+  static Node& make(Named& nodes, std::string_view name) {
+    if (Node* found = find(nodes, name)) return *found;
+    return *nodes.emplace_back(name, std::make_unique<Node>()).second;
+  }
+
+  Node* literal(std::string_view segment) const { return find(literals, segment); }
+  /// The node of a value with a verb behind it, which is cut off.
+  Node* verb(std::string_view& segment) const {
+    const size_t colon = segment.rfind(':');
+    if (colon == std::string_view::npos) return nullptr;
+    Node* found = find(verbs, segment.substr(colon));
+    if (found != nullptr) segment.remove_suffix(segment.size() - colon);
+    return found;
+  }
 
   Node& child(std::string_view segment) {
-    if (is_parameter(segment)) {
-      if (!parameter) parameter = std::make_unique<Node>();
-      return *parameter;
-    }
-    if (Node* found = literal(segment)) return *found;
-    literals.emplace_back(segment, std::make_unique<Node>());
-    return *literals.back().second;
+    if (!is_parameter(segment)) return make(literals, segment);
+    if (const std::string_view verb = verb_of(segment); !verb.empty()) return make(verbs, verb);
+    if (!parameter) parameter = std::make_unique<Node>();
+    return *parameter;
   }
 };
 
@@ -77,9 +95,12 @@ Router::Match Router::find(Method method, std::string_view path) const {
   std::array<std::string_view, PathValues::kMax> raw;
   size_t count = 0;
   const Node* node = root_.get();
-  while (const auto segment = next_segment(path)) {
+  while (auto segment = next_segment(path)) {
     if (const Node* literal = node->literal(*segment)) {
       node = literal;
+    } else if (const Node* verb = count < raw.size() ? node->verb(*segment) : nullptr) {
+      node = verb;
+      raw[count++] = *segment;
     } else if (node->parameter != nullptr && count < raw.size() &&
                !(segment->empty() && path.empty())) {
       node = node->parameter.get();
@@ -94,7 +115,7 @@ Router::Match Router::find(Method method, std::string_view path) const {
   std::string_view pattern = match.route->pattern;
   while (const auto segment = next_segment(pattern)) {
     if (!is_parameter(*segment)) continue;
-    const std::string_view name = segment->substr(1, segment->size() - 2);
+    const std::string_view name = segment->substr(1, segment->find('}') - 1);
     const size_t i = match.values.count++;
     match.values.names[i] = name;
     match.values.values[i] = decode_value(name, raw[i]);

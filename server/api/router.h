@@ -24,8 +24,9 @@ class Router {
     PathValues values;
   };
   /// `path` is raw, below kBasePath. Each segment is decoded once, after splitting. A literal
-  /// segment wins over a parameter. Throws invalid_argument: a parameter that is empty, badly
-  /// encoded, not UTF-8, or holds a NUL.
+  /// segment wins over a parameter; "{name}:verb" takes a value with ":verb" behind it, a colon
+  /// that is percent-encoded belongs to the value. Throws invalid_argument: a parameter that is
+  /// empty, badly encoded, not UTF-8, or holds a NUL.
   Match find(Method method, std::string_view path) const;
 
  private:

@@ -18,13 +18,15 @@ std::string found(Method method, std::string_view path) {
   return out;
 }
 
-std::string failure(std::string_view path) {
+std::string failure_of(Method method, std::string_view path) {
   try {
-    return found(Method::kGet, path);
+    return found(method, path);
   } catch (const Error& error) {
     return error.message();
   }
 }
+
+std::string failure(std::string_view path) { return failure_of(Method::kGet, path); }
 
 TEST(Router, TakesValuesOutOfThePath) {
   EXPECT_EQ(found(Method::kGet, "/repositories/lake"), "getRepository repository=lake");
@@ -38,6 +40,24 @@ TEST(Router, PrefersALiteralToAParameter) {
   EXPECT_EQ(found(Method::kPut, "/repositories/lake/refs/dump"), "dumpRefs repository=lake");
   EXPECT_EQ(found(Method::kGet, "/repositories/lake/metadata/range/r"),
             "getRange repository=lake range=r");
+}
+
+TEST(Router, TakesAVerbBehindAValue) {
+  EXPECT_EQ(found(Method::kPost, "/repositories/lake/aliases/champion:set"),
+            "setAlias repository=lake alias=champion");
+  EXPECT_EQ(found(Method::kPost, "/repositories/lake/aliases/a%3Aset:set"),
+            "setAlias repository=lake alias=a:set");
+  EXPECT_EQ(found(Method::kPost, "/repositories/lake/aliases/a:b:set"),
+            "setAlias repository=lake alias=a:b");
+  EXPECT_EQ(found(Method::kGet, "/repositories/lake/aliases/a%3Aset"),
+            "getAlias repository=lake alias=a:set");
+  EXPECT_EQ(found(Method::kGet, "/repositories/lake/aliases/a:other"),
+            "getAlias repository=lake alias=a:other");
+  EXPECT_EQ(found(Method::kGet, "/repositories/lake/aliases/a/history"),
+            "listAliasChanges repository=lake alias=a");
+  EXPECT_EQ(found(Method::kGet, "/repositories/lake/aliases/a:set"), "none");
+  EXPECT_EQ(found(Method::kPost, "/repositories/lake/aliases/a:set/history"), "none");
+  EXPECT_EQ(found(Method::kPost, "/repositories/lake/aliases/champion"), "none");
 }
 
 TEST(Router, DecodesEachSegmentOnceAfterSplitting) {
@@ -70,6 +90,8 @@ TEST(Router, RefusesBrokenParameters) {
             "parameter \"commitId\" in path has an error: holds a NUL byte");
   EXPECT_EQ(failure("/repositories/lake/commits/%ff"),
             "parameter \"commitId\" in path has an error: is not UTF-8");
+  EXPECT_EQ(failure_of(Method::kPost, "/repositories/lake/aliases/:set"),
+            "parameter \"alias\" in path has an error: empty value is not allowed");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "core/base/str_cat.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/account.h"
+#include "server/api/json/alias.h"
 #include "server/api/json/branch_rule.h"
 #include "server/api/json/collection_rules.h"
 #include "server/api/json/commit.h"
@@ -123,6 +124,7 @@ constexpr Input takes_checked_json() {
 #define TARN_USER "/auth/users/{userId}"
 #define TARN_GROUP "/auth/groups/{groupId}"
 #define TARN_PULL TARN_REPO "/pulls/{pull_request}"
+#define TARN_ALIAS TARN_REPO "/aliases/{alias}"
 #define TARN_RUN TARN_REPO "/actions/runs/{run_id}"
 
 constexpr std::string_view kReadListings =
@@ -291,6 +293,11 @@ constexpr Route kRoutes[] = {
     {kGet, TARN_REF "/objects/archive", "archivePrefix", needs(kListObjects, on_listed_ref), archive_prefix, takes(kFormat)},
     {kPost, TARN_REF "/objects/archive", "archivePaths", needs(kReadObject, on_archived_objects), archive_paths, takes_long_json<json::parse_archive_paths>(kFormat)},
     {kPost, TARN_BRANCH "/checkout-path", "checkoutPath", needs(kListObjects, on_repository), checkout_path, takes_json<json::parse_checkout_path>()},
+    {kGet, TARN_REPO "/aliases", "listAliases", needs(kListTags, on_repository), list_aliases, takes(kAmount)},
+    {kGet, TARN_ALIAS, "getAlias", needs(kReadTag, on_alias), get_alias},
+    {kGet, TARN_ALIAS "/history", "listAliasChanges", needs(kReadTag, on_alias), list_alias_changes, takes(kAmount)},
+    {kPost, TARN_ALIAS ":set", "setAlias", Access::of({kSetAlias, on_alias}, {kReadCommit, on_repository}), set_alias, takes_json<json::parse_set_alias>()},
+    {kDelete, TARN_ALIAS, "removeAlias", needs(kSetAlias, on_alias), remove_alias},
 };
 // clang-format on
 

@@ -12,14 +12,27 @@ namespace tarn::api {
 namespace {
 
 /// Operations that the wire format does not have.
-const std::set<std::string_view> kOwn = {"approvePullRequest",    "archivePaths",
-                                         "archivePrefix",         "cancelOperation",
-                                         "checkoutPath",          "getOperation",
-                                         "getTagProtectionRules", "listMergeConflicts",
-                                         "listOperations",        "listPullRequestApprovals",
-                                         "moveObjects",           "searchObjects",
-                                         "setTagProtectionRules", "summariseDiff",
-                                         "verifyImport",          "withdrawPullRequestApproval"};
+const std::set<std::string_view> kOwn = {"approvePullRequest",
+                                         "archivePaths",
+                                         "archivePrefix",
+                                         "cancelOperation",
+                                         "checkoutPath",
+                                         "getOperation",
+                                         "getTagProtectionRules",
+                                         "listMergeConflicts",
+                                         "listOperations",
+                                         "listPullRequestApprovals",
+                                         "moveObjects",
+                                         "searchObjects",
+                                         "setTagProtectionRules",
+                                         "summariseDiff",
+                                         "verifyImport",
+                                         "withdrawPullRequestApproval",
+                                         "listAliases",
+                                         "getAlias",
+                                         "listAliasChanges",
+                                         "setAlias",
+                                         "removeAlias"};
 
 TEST(Routes, AreAllOperationsOfTheWireFormatOnceEachAndOurOwn) {
   std::set<std::string_view> operations;

@@ -29,6 +29,11 @@ def test_names_of_things(cli, repo, offered, name):
     assert offered("branch", "show", "ma") == ["main", "make-it"]
     assert offered("show", "ma") == ["main", "make-it", "made"]
     assert offered("tag", "show", "m") == ["made"]
+    cli.run("alias", "set", "mate", "main")
+    assert offered("alias", "show", "m") == ["mate"]
+    assert offered("alias", "log", "@m") == offered("show", "@ma") == ["@mate"]
+    assert offered("alias", "rm", f"tarn://{name}/@") == [f"tarn://{name}/@mate"]
+    assert offered("fs", "ls", f"tarn://{name}/@m") == [f"tarn://{name}/@mate/"]
     assert offered("repo", "show", name[:45]) == [name]
     assert offered("repo", "show", f"tarn://{name[:45]}") == [f"tarn://{name}"]
     assert offered("log", f"lakefs://{name[:45]}") == [f"lakefs://{name}/"]

@@ -113,6 +113,13 @@ http::Response create_tag(const Context& context, Call& call);
 http::Response get_tag(const Context& context, Call& call);
 http::Response delete_tag(const Context& context, Call& call);
 
+// aliases.cc
+http::Response list_aliases(const Context& context, Call& call);
+http::Response get_alias(const Context& context, Call& call);
+http::Response list_alias_changes(const Context& context, Call& call);
+http::Response set_alias(const Context& context, Call& call);
+http::Response remove_alias(const Context& context, Call& call);
+
 // commits.cc
 http::Response commit(const Context& context, Call& call);
 http::Response get_commit(const Context& context, Call& call);

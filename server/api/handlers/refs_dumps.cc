@@ -35,7 +35,8 @@ http::Response dump_refs(const Context& context, Call& call) {
 
 http::Response restore_refs(const Context& context, Call& call) {
   const json::RestoreRefs given = allowed_restore(context, call);
-  versioning::restore_refs(context.engine, call.repository(), given.dump, given.force);
+  versioning::restore_refs(context.engine, call.repository(), given.dump, given.force,
+                           call.caller.user.committer());
   return empty_response(200);
 }
 

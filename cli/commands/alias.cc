@@ -1,0 +1,176 @@
+// tarn alias set | show | ls | log | rm
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/commands.h"
+#include "cli/commands/commit_record.h"
+#include "cli/commands/list_record.h"
+#include "cli/exit_code.h"
+#include "cli/session.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::cli {
+namespace {
+
+constexpr std::string_view kAliasHelp =
+    "tarn://repository/@name, or a name in --repo; '@' may be left out";
+constexpr size_t kCommitDigitsShown = 12;
+
+/// `ref` is the alias with its '@', as it is written where a ref is meant.
+Uri alias_uri(const Session& session, const std::string& given) {
+  Uri uri = session.ref(given);
+  if (!uri.ref.starts_with('@')) uri.ref.insert(0, 1, '@');
+  return uri;
+}
+
+std::string alias_path(const Uri& uri) {
+  return api_path({"repositories", uri.repository, "aliases", uri.ref.substr(1)});
+}
+
+/// The full id of the commit that `ref` means; "" of "".
+std::string commit_of(Client& client, const std::string& repository, const std::string& ref) {
+  return ref.empty() ? "" : get_commit(client, repository, ref).at("id").get<std::string>();
+}
+
+void print_alias(Output& out, const Uri& uri, Json alias) {
+  alias["repository"] = uri.repository;
+  std::vector<std::pair<std::string, std::string>> lines = {
+      {"alias", to_string(uri)},
+      {"commit", alias.value("commit_id", "")},
+      {"version", std::to_string(alias.value("version", 0))}};
+  if (alias.contains("policy")) lines.emplace_back("policy", alias.value("policy", ""));
+  out.object("Alias", std::move(alias), lines);
+}
+
+struct Set {
+  std::string alias;
+  std::string ref;
+  std::string expect;
+  bool create = false;
+  std::string reason;
+};
+
+void declare_set(Command& command, Set& options) {
+  command.argument("ALIAS", options.alias, std::string(kAliasHelp))
+      .optional_argument("REF", options.ref,
+                         "what it means from now on: branch, tag, commit, @alias or expression; "
+                         "default --branch")
+      .option("--expect", options.expect, "only if it is at this commit now")
+      .flag("--create", options.create, "only if there is no such alias yet")
+      .option("-m,--reason", options.reason, "why, for its history");
+}
+
+ExitCode set(Session& session, const Set& options) {
+  if (options.create && !options.expect.empty()) {
+    throw usage_error("setting an alias: --create and --expect exclude each other");
+  }
+  const Uri uri = alias_uri(session, options.alias);
+  const Uri to = ref_uri(options.ref, {uri.repository, session.settings.branch.value});
+  need_same_repository(uri, to);
+  Json body{{"to", to.ref}, {"reason", options.reason}};
+  if (options.create || !options.expect.empty()) {
+    body["expect"] = commit_of(session.client, uri.repository, options.expect);
+  }
+  print_alias(
+      session.out, uri,
+      session.client.call(
+          {.method = Method::kPost, .path = alias_path(uri) + ":set", .json = body.dump()}));
+  return ExitCode::kOk;
+}
+
+struct Target {
+  std::string alias;
+};
+
+void declare_target(Command& command, Target& options) {
+  command.argument("ALIAS", options.alias, std::string(kAliasHelp));
+}
+
+ExitCode show(Session& session, const Target& options) {
+  const Uri uri = alias_uri(session, options.alias);
+  print_alias(session.out, uri, session.client.call({.path = alias_path(uri)}));
+  return ExitCode::kOk;
+}
+
+struct List {
+  std::string repository;
+  std::string prefix;
+};
+
+void declare_list(Command& command, List& options) {
+  command.optional_argument("REPOSITORY", options.repository, "tarn://NAME or NAME; default --repo")
+      .option("--prefix", options.prefix, "only names that begin so");
+}
+
+ExitCode list(Session& session, const List& options) {
+  const Uri uri = session.repository(options.repository);
+  const Request request{.path = api_path({"repositories", uri.repository, "aliases"}),
+                        .query = {{"prefix", options.prefix}}};
+  print_list(session, request, "AliasList", {"alias", "commit", "version", "policy"},
+             [](const Json& item) -> Cells {
+               return {item.value("id", ""), item.value("commit_id", ""),
+                       std::to_string(item.value("version", 0)), item.value("policy", "")};
+             });
+  return ExitCode::kOk;
+}
+
+std::string short_commit(const Json& item, const char* field) {
+  return item.value(field, "-").substr(0, kCommitDigitsShown);
+}
+
+ExitCode log(Session& session, const Target& options) {
+  const Uri uri = alias_uri(session, options.alias);
+  print_list(session, {.path = alias_path(uri) + "/history"}, "AliasHistory",
+             {"version", "time", "actor", "from", "to", "reason", "promotion", "evidence"},
+             [](const Json& item) -> Cells {
+               return {std::to_string(item.value("version", 0)),
+                       item.value("creation_date", ""),
+                       item.value("actor", ""),
+                       short_commit(item, "from_commit_id"),
+                       short_commit(item, "to_commit_id"),
+                       item.value("reason", ""),
+                       item.value("promotion_id", ""),
+                       item.value("evidence", "").substr(0, kCommitDigitsShown)};
+             });
+  return ExitCode::kOk;
+}
+
+struct Remove {
+  std::string alias;
+  std::string expect;
+  std::string reason;
+  bool yes = false;
+};
+
+void declare_remove(Command& command, Remove& options) {
+  command.argument("ALIAS", options.alias, std::string(kAliasHelp))
+      .option("--expect", options.expect, "only if it is at this commit now")
+      .option("-m,--reason", options.reason, "why, for its history")
+      .flag("-y,--yes", options.yes, "do not ask");
+}
+
+ExitCode remove(Session& session, const Remove& options) {
+  const Uri uri = alias_uri(session, options.alias);
+  session.confirm(str_cat("Remove alias ", to_string(uri), "?"), options.yes);
+  session.client.call(
+      {.method = Method::kDelete,
+       .path = alias_path(uri),
+       .query = {{"expect", commit_of(session.client, uri.repository, options.expect)},
+                 {"reason", options.reason}}});
+  session.out.remark(str_cat("removed ", to_string(uri)));
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void add_alias_commands(CommandTree& tree) {
+  tree.group("alias", "Aliases: names of commits that move, read as @NAME");
+  tree.add<Set>("alias set", "Make an alias, or move it to another commit", declare_set, set);
+  tree.add<Target>("alias show", "Show an alias", declare_target, show);
+  tree.add<List>("alias ls", "List aliases", declare_list, list);
+  tree.add<Target>("alias log", "Who moved it when, from where to where, and why", declare_target,
+                   log);
+  tree.add<Remove>("alias rm", "Remove an alias; its history and its commit stay", declare_remove,
+                   remove);
+}
+
+}  // namespace tarn::cli

@@ -1,0 +1,152 @@
+#include "core/meta/aliases.h"
+
+#include "core/base/str_cat.h"
+
+namespace tarn::meta {
+namespace {
+
+#define TARN_ALIAS_COLUMNS "name, commit_id, version, coalesce(policy, '') FROM aliases"
+
+constexpr db::Query kSelect{"aliases_select_by_name", "SELECT " TARN_ALIAS_COLUMNS R"sql(
+  WHERE repo_id = $1 AND name = $2 AND commit_id IS NOT NULL)sql"};
+
+constexpr db::Query kLock{"aliases_lock_row", "SELECT " TARN_ALIAS_COLUMNS R"sql(
+  WHERE repo_id = $1 AND name = $2 AND commit_id IS NOT NULL FOR UPDATE)sql"};
+
+constexpr db::Query kSelectPage{"aliases_select_page", "SELECT " TARN_ALIAS_COLUMNS R"sql(
+  WHERE repo_id = $1 AND name > $2 AND name >= $3 AND starts_with(name, $3) AND commit_id IS NOT NULL
+  ORDER BY name LIMIT $4)sql"};
+
+constexpr db::Query kSelectHistory{"aliases_select_history", R"sql(
+  SELECT version, from_commit, to_commit, actor, reason, promotion_id, evidence, at_ms FROM alias_history
+  WHERE repo_id = $1 AND name = $2 AND ($3 = 0 OR version < $3)
+  ORDER BY version DESC LIMIT $4)sql"};
+
+constexpr db::Query kMove{"aliases_move_row",
+                          "SELECT move_alias($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"};
+
+constexpr db::Query kSetPolicy{"aliases_set_policy", R"sql(
+  INSERT INTO aliases AS a (repo_id, name, policy) VALUES ($1, $2, $3)
+  ON CONFLICT (repo_id, name) DO UPDATE SET policy = excluded.policy
+  WHERE a.policy IS NULL OR a.policy = excluded.policy)sql"};
+
+constexpr db::Query kClearPolicy{"aliases_clear_policy", R"sql(
+  UPDATE aliases SET policy = NULL WHERE repo_id = $1 AND policy = $2)sql"};
+
+/// What move_alias answers.
+enum class MoveStatus { kDone, kCommitGone, kElsewhere, kThereAlready, kProtected };
+
+Alias alias_from(const db::Rows& rows, size_t row) {
+  return {.name = AliasName(std::string(rows.text(row, 0))),
+          .commit = commit_id_from_bytes(rows.bytes(row, 1)),
+          .version = static_cast<uint64_t>(rows.integer(row, 2)),
+          .policy = std::string(rows.text(row, 3))};
+}
+
+std::optional<CommitId> commit_or_none(const db::Rows& rows, size_t row, int column) {
+  if (rows.null(row, column)) return std::nullopt;
+  return commit_id_from_bytes(rows.bytes(row, column));
+}
+
+AliasChange change_from(const db::Rows& rows, size_t row) {
+  AliasChange change;
+  change.version = static_cast<uint64_t>(rows.integer(row, 0));
+  change.from = commit_or_none(rows, row, 1);
+  change.to = commit_or_none(rows, row, 2);
+  change.actor = rows.text(row, 3);
+  change.reason = rows.text(row, 4);
+  if (!rows.null(row, 5)) change.promotion = std::string(rows.text(row, 5));
+  if (!rows.null(row, 6)) change.evidence = std::string(rows.bytes(row, 6));
+  change.at = from_millis(rows.integer(row, 7));
+  return change;
+}
+
+std::optional<db::Bytes> bytes_or_null(const std::optional<CommitId>& commit) {
+  return commit ? std::optional<db::Bytes>(db::Bytes{view_of(*commit)}) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Alias> Aliases::find(RepositoryId repository, const AliasName& name) {
+  const db::Rows rows =
+      pool_.run(kSelect, {static_cast<int32_t>(repository), name.str()}, db::Pool::Retry::kRead);
+  if (rows.empty()) return std::nullopt;
+  return alias_from(rows, 0);
+}
+
+std::optional<Alias> Aliases::find_locked(db::Connection& connection, RepositoryId repository,
+                                          const AliasName& name) {
+  const db::Rows rows = connection.run(kLock, {static_cast<int32_t>(repository), name.str()});
+  if (rows.empty()) return std::nullopt;
+  return alias_from(rows, 0);
+}
+
+Page<Alias> Aliases::list(RepositoryId repository, std::string_view prefix, std::string_view after,
+                          uint32_t limit) {
+  const db::Rows rows =
+      pool_.run(kSelectPage,
+                {static_cast<int32_t>(repository), after, prefix, static_cast<int64_t>(limit) + 1},
+                db::Pool::Retry::kRead);
+  Page<Alias> page;
+  page.has_more = rows.size() > limit;
+  for (size_t row = 0; row < rows.size() && row < limit; ++row)
+    page.items.push_back(alias_from(rows, row));
+  if (page.has_more) page.next = page.items.back().name.str();
+  return page;
+}
+
+Page<AliasChange> Aliases::history(RepositoryId repository, const AliasName& name, uint64_t before,
+                                   uint32_t limit) {
+  const db::Rows rows = pool_.run(kSelectHistory,
+                                  {static_cast<int32_t>(repository), name.str(),
+                                   static_cast<int64_t>(before), static_cast<int64_t>(limit) + 1},
+                                  db::Pool::Retry::kRead);
+  Page<AliasChange> page;
+  page.has_more = rows.size() > limit;
+  for (size_t row = 0; row < rows.size() && row < limit; ++row)
+    page.items.push_back(change_from(rows, row));
+  if (page.has_more) page.next = std::to_string(page.items.back().version);
+  return page;
+}
+
+Aliases::MoveOutcome Aliases::try_move(db::Connection& connection, RepositoryId repository,
+                                       const AliasMove& move) {
+  std::optional<db::Bytes> evidence;
+  if (move.evidence) evidence = db::Bytes{*move.evidence};
+  const db::Rows rows = connection.run(
+      kMove, {static_cast<int32_t>(repository), move.name.str(), move.expected.any,
+              bytes_or_null(move.expected.commit), bytes_or_null(move.to), move.actor, move.reason,
+              move.promotion, evidence, to_millis(move.at)});
+  switch (static_cast<MoveStatus>(rows.integer(0, 0))) {
+    case MoveStatus::kDone:
+      return MoveOutcome::kMoved;
+    case MoveStatus::kThereAlready:
+      return MoveOutcome::kThereAlready;
+    case MoveStatus::kElsewhere:
+      return MoveOutcome::kElsewhere;
+    case MoveStatus::kCommitGone:
+      throw Error(ErrorCode::kNotFound, "ref_not_found",
+                  str_cat("moving alias @", move.name.str(), ": commit ", to_text(*move.to),
+                          ": not found"));
+    case MoveStatus::kProtected:
+      throw Error(ErrorCode::kPermissionDenied, "protected_alias",
+                  str_cat("alias @", move.name.str(),
+                          " belongs to a gate policy and moves by promotion only: use `tarn "
+                          "promote`, or `tarn promote rollback @",
+                          move.name.str(), "`"));
+  }
+  check_failed("MoveStatus", __FILE__, __LINE__);
+}
+
+bool Aliases::set_policy(db::Connection& connection, RepositoryId repository, const AliasName& name,
+                         std::string_view policy) {
+  return connection.run(kSetPolicy, {static_cast<int32_t>(repository), name.str(), policy})
+             .affected() == 1;
+}
+
+void Aliases::clear_policy(db::Connection& connection, RepositoryId repository,
+                           std::string_view policy) {
+  connection.run(kClearPolicy, {static_cast<int32_t>(repository), policy});
+}
+
+}  // namespace tarn::meta

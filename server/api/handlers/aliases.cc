@@ -1,0 +1,69 @@
+#include "core/versioning/aliases.h"
+
+#include "core/base/error.h"
+#include "server/api/handlers/handlers.h"
+#include "server/api/json/alias.h"
+#include "server/api/json/list.h"
+#include "server/api/response.h"
+
+namespace tarn::api {
+namespace {
+
+constexpr size_t kBytesPerAlias = 150;
+constexpr size_t kBytesPerChange = 400;
+
+AliasName alias_of(const Call& call) { return parse_alias_name(call.path("alias")); }
+
+/// The parameter `expect`: a commit's id; absent or empty = wherever it is.
+AliasExpectation expectation_of(const Call& call) {
+  const std::string_view text = call.parameter("expect");
+  if (text.empty()) return {};
+  const auto commit = parse_commit_id(text);
+  if (!commit) {
+    throw_invalid(
+        "parameter \"expect\" in query has an error: must be a commit id of 64 hex digits");
+  }
+  return {.any = false, .commit = commit};
+}
+
+}  // namespace
+
+http::Response list_aliases(const Context& context, Call& call) {
+  const Page<Alias> page =
+      versioning::list_aliases(context.engine, call.repository(), call.parameter("prefix"),
+                               call.parameter("after"), call.amount());
+  return json_response(200, json::list_of(page, kBytesPerAlias, json::write_alias));
+}
+
+http::Response get_alias(const Context& context, Call& call) {
+  return json_response(200, json::alias_body(versioning::get_alias(
+                                context.engine, call.repository(), alias_of(call))));
+}
+
+http::Response list_alias_changes(const Context& context, Call& call) {
+  const Page<AliasChange> page = versioning::list_alias_changes(
+      context.engine, call.repository(), alias_of(call), call.parameter("after"), call.amount());
+  return json_response(200, json::list_of(page, kBytesPerChange, json::write_alias_change));
+}
+
+http::Response set_alias(const Context& context, Call& call) {
+  const json::SetAlias given = json::parse_set_alias(call.body->root());
+  const versioning::AliasOutcome outcome = versioning::set_alias(context.engine, call.repository(),
+                                                                 {.name = alias_of(call),
+                                                                  .expected = given.expected,
+                                                                  .reason = given.reason,
+                                                                  .actor = call.caller.user.name},
+                                                                 given.to);
+  return json_response(200, json::set_alias_body(outcome.alias, outcome.changed));
+}
+
+http::Response remove_alias(const Context& context, Call& call) {
+  versioning::remove_alias(context.engine, call.repository(),
+                           {.name = alias_of(call),
+                            .expected = expectation_of(call),
+                            .reason = std::string(call.parameter("reason")),
+                            .actor = call.caller.user.name});
+  return empty_response(204);
+}
+
+}  // namespace tarn::api
