@@ -54,6 +54,7 @@ struct Backend::Parts {
              {.connections_max = config.db_connections}),
         settings(pool),
         client(http::Client::create({})),
+        outbound({.allowed_targets = config.hooks_allowed_targets}),
         stores(open_stores(config, *client, settings)),
         authenticator(pool, clock, master_key),
         directory(pool, master_key),
@@ -68,6 +69,7 @@ struct Backend::Parts {
   db::Pool pool;
   meta::Settings settings;
   std::unique_ptr<http::Client> client;  // of the S3 stores
+  http::Outbound outbound;
   std::unique_ptr<blob::Stores> stores;
   auth::Authenticator authenticator;
   auth::Directory directory;
@@ -84,6 +86,12 @@ versioning::Engine& Backend::engine() { return parts_->assembly.engine(); }
 versioning::Assembly& Backend::assembly() { return parts_->assembly; }
 auth::Authenticator& Backend::authenticator() { return parts_->authenticator; }
 auth::Directory& Backend::directory() { return parts_->directory; }
+
+const http::Outbound& Backend::outbound() const { return parts_->outbound; }
+
+std::string Backend::webhook_key() const {
+  return derived_key(parts_->master_key, "tarn webhook secrets");
+}
 
 std::string Backend::block_key() const {
   return derived_key(parts_->master_key, "tarn presigned urls");

@@ -7,6 +7,7 @@
 
 #include "core/auth/authenticator.h"
 #include "core/auth/directory.h"
+#include "core/http/outbound.h"
 #include "core/versioning/engine.h"
 #include "server/api/json/configuration.h"
 #include "server/config.h"
@@ -30,6 +31,10 @@ class Backend {
   versioning::Assembly& assembly();
   auth::Authenticator& authenticator();
   auth::Directory& directory();
+  /// Sends to servers that users named.
+  const http::Outbound& outbound() const;
+  /// Seals the secrets of webhooks.
+  std::string webhook_key() const;
   /// Authenticates URLs of our own.
   std::string block_key() const;
   const Clock& clock() const;

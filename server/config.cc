@@ -9,6 +9,7 @@
 #include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/http/target_rules.h"
 #include "s3gateway/cors.h"
 
 namespace tarn::server {
@@ -115,6 +116,19 @@ constexpr ConfigKey kKeys[] = {
      "", true},
     {"auth.master_key_file", TARN_AT(auth_master_key_file),
      "File with the master key in hex; made with mode 0600 when absent.", "DATA/master.key"},
+    {"hooks.allowed_targets", TARN_AT(hooks_allowed_targets),
+     "Where hooks and webhooks may send requests besides public addresses: hosts, addresses or "
+     "networks, such as build.internal, build.internal:8080, 10.1.2.3 or 10.1.0.0/16."},
+    {"webhooks.workers", TARN_AT(webhooks_workers),
+     "Deliveries to webhooks this server makes at once. 0: it makes none."},
+    {"webhooks.timeout", TARN_AT(webhooks_timeout),
+     "How long the receiver of a delivery has to answer."},
+    {"webhooks.retry_first", TARN_AT(webhooks_retry_first),
+     "Pause after the first failed attempt of a delivery; each later one is four times as long, up "
+     "to 6 hours."},
+    {"webhooks.attempts_max", TARN_AT(webhooks_attempts_max),
+     "Failed attempts after which a delivery is dead: listed, and sent again only when somebody "
+     "asks."},
     {"store.local.root", TARN_AT(store_local_root),
      "Directory below which namespaces local://NAME live. Servers that share a database share it "
      "too.",
@@ -447,6 +461,11 @@ void check_config(const Config& config) {
     if (!auth::is_address_block(block)) {
       refuse("http.trusted_proxies", str_cat("\"", block, "\" is no IP address or CIDR block"));
     }
+  }
+  try {
+    http::TargetRules{config.hooks_allowed_targets};
+  } catch (const Error& error) {
+    refuse("hooks.allowed_targets", error.message());
   }
   check_numbers(config);
   check_keys(config);

@@ -64,6 +64,12 @@ struct Config {
   std::string auth_master_key;
   std::string auth_master_key_file;
 
+  std::vector<std::string> hooks_allowed_targets;
+  uint32_t webhooks_workers = 8;
+  std::chrono::milliseconds webhooks_timeout = std::chrono::seconds{15};
+  std::chrono::milliseconds webhooks_retry_first = std::chrono::seconds{5};
+  uint32_t webhooks_attempts_max = 10;
+
   std::string store_local_root;
   std::vector<std::string> store_local_import_roots;
   std::string store_cache_directory;

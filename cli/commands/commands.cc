@@ -17,6 +17,7 @@ void add_commands(CommandTree& tree) {
   add_merge_command(tree);
   add_merge_base_command(tree);
   add_pr_commands(tree);
+  add_webhook_commands(tree);
   add_op_commands(tree);
   add_show_command(tree);
   add_annotate_command(tree);

@@ -23,6 +23,7 @@ void add_merge_command(CommandTree& tree);
 void add_merge_base_command(CommandTree& tree);
 void add_show_command(CommandTree& tree);
 void add_annotate_command(CommandTree& tree);
+void add_webhook_commands(CommandTree& tree);
 void add_pr_commands(CommandTree& tree);
 void add_op_commands(CommandTree& tree);
 void add_revert_commands(CommandTree& tree);

@@ -67,6 +67,8 @@ constexpr std::array<std::string_view, kActionCount> kNames = {
     "pr:ReadPullRequest",
     "pr:WritePullRequest",
     "pr:ListPullRequests",
+    "ci:ReadWebhook",
+    "ci:WriteWebhook",
 };
 static_assert(!kNames.back().empty());
 

@@ -70,8 +70,10 @@ enum class Action : uint8_t {
   kReadPullRequest,
   kWritePullRequest,
   kListPullRequests,
+  kReadWebhook,
+  kWriteWebhook,
 };
-constexpr size_t kActionCount = static_cast<size_t>(Action::kListPullRequests) + 1;
+constexpr size_t kActionCount = static_cast<size_t>(Action::kWriteWebhook) + 1;
 
 /// "fs:ReadRepository".
 std::string_view name_of(Action action);

@@ -13,6 +13,7 @@ using namespace std::chrono_literals;
 /// How long a queued import may wait for a server to notice it.
 constexpr std::chrono::milliseconds kImportPoll = 250ms;
 constexpr std::chrono::milliseconds kRefsTaskPoll = 250ms;
+constexpr std::chrono::milliseconds kDeliveryPoll = 1s;
 constexpr std::chrono::milliseconds kSweepInterval = 60s;
 /// How long a branch may outlive its expiry.
 constexpr std::chrono::milliseconds kExpiryPoll = 5s;
@@ -20,6 +21,7 @@ constexpr std::chrono::milliseconds kExpiryPoll = 5s;
 }  // namespace
 
 std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& assembly,
+                                                      const http::Outbound& outbound,
                                                       const BackgroundOptions& options) {
   std::vector<std::unique_ptr<Worker>> workers;
   const auto start = [&](const char* name, std::chrono::milliseconds interval, Worker::Run run) {
@@ -41,6 +43,12 @@ std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& asse
   start("refs", kRefsTaskPoll, [&assembly](std::stop_token stop) {
     return versioning::run_one_refs_task(assembly.engine(), stop);
   });
+  for (uint32_t i = 0; i < options.deliveries.workers; ++i) {
+    start("webhooks", kDeliveryPoll,
+          [&assembly, &outbound, deliveries = options.deliveries](std::stop_token stop) {
+            return deliver_one(assembly.engine(), outbound, deliveries, stop);
+          });
+  }
   return workers;
 }
 
