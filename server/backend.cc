@@ -105,6 +105,9 @@ auth::Directory& Backend::directory() { return parts_->directory; }
 const http::Outbound& Backend::outbound() const { return parts_->outbound; }
 
 actions::Runner& Backend::hooks() { return parts_->hooks; }
+std::string Backend::webhook_key() const {
+  return derived_key(parts_->master_key, "tarn webhook secrets");
+}
 
 std::string Backend::block_key() const {
   return derived_key(parts_->master_key, "tarn presigned urls");

@@ -38,6 +38,8 @@ class Backend {
   /// Sends to servers that users named.
   const http::Outbound& outbound() const;
   actions::Runner& hooks();
+  /// Seals the secrets of webhooks.
+  std::string webhook_key() const;
   /// Authenticates URLs of our own.
   std::string block_key() const;
   const Clock& clock() const;

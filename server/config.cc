@@ -122,6 +122,16 @@ constexpr ConfigKey kKeys[] = {
      "networks, such as build.internal, build.internal:8080, 10.1.2.3 or 10.1.0.0/16."},
     {"hooks.lua_http", TARN_AT(hooks_lua_http),
      "Whether scripts of hooks may require net/http, to send requests where webhooks may."},
+    {"webhooks.workers", TARN_AT(webhooks_workers),
+     "Deliveries to webhooks this server makes at once. 0: it makes none."},
+    {"webhooks.timeout", TARN_AT(webhooks_timeout),
+     "How long the receiver of a delivery has to answer."},
+    {"webhooks.retry_first", TARN_AT(webhooks_retry_first),
+     "Pause after the first failed attempt of a delivery; each later one is four times as long, up "
+     "to 6 hours."},
+    {"webhooks.attempts_max", TARN_AT(webhooks_attempts_max),
+     "Failed attempts after which a delivery is dead: listed, and sent again only when somebody "
+     "asks."},
     {"store.local.root", TARN_AT(store_local_root),
      "Directory below which namespaces local://NAME live. Servers that share a database share it "
      "too.",

@@ -66,6 +66,10 @@ struct Config {
 
   std::vector<std::string> hooks_allowed_targets;
   bool hooks_lua_http = false;
+  uint32_t webhooks_workers = 8;
+  std::chrono::milliseconds webhooks_timeout = std::chrono::seconds{15};
+  std::chrono::milliseconds webhooks_retry_first = std::chrono::seconds{5};
+  uint32_t webhooks_attempts_max = 10;
 
   std::string store_local_root;
   std::vector<std::string> store_local_import_roots;

@@ -106,9 +106,15 @@ s3::S3Options s3_options(const Config& config) {
 void serve(const Config& config, const CommandLine& command, const sigset_t& ends) {
   Backend backend(config);
   if (config.auth_setup == "start") make_admin(backend.directory(), backend.clock().now());
-  const auto workers = jobs::start_background(
-      backend.assembly(),
-      {.import_workers = config.job_workers, .heartbeat_interval = meta::kWriterTtl / 3});
+  const auto workers =
+      jobs::start_background(backend.assembly(), backend.outbound(),
+                             {.import_workers = config.job_workers,
+                              .heartbeat_interval = meta::kWriterTtl / 3,
+                              .deliveries = {.workers = config.webhooks_workers,
+                                             .timeout = config.webhooks_timeout,
+                                             .retry_first = config.webhooks_retry_first,
+                                             .attempts_max = config.webhooks_attempts_max,
+                                             .seal_key = backend.webhook_key()}});
 
   versioning::OperationRunner operations(backend.engine().pool, backend.clock());
   const api::Context context{.engine = backend.engine(),
@@ -116,9 +122,11 @@ void serve(const Config& config, const CommandLine& command, const sigset_t& end
                              .directory = backend.directory(),
                              .clock = backend.clock(),
                              .operations = operations,
+                             .outbound = backend.outbound(),
                              .installation = installation_of(config),
                              .upload_bytes_max = config.upload_bytes_max,
                              .setup_over_http = config.auth_setup == "http",
+                             .webhook_key = backend.webhook_key(),
                              .block_key = backend.block_key(),
                              .external_url = config.external_url};
   api::Api rest(context);

@@ -23,6 +23,7 @@ void add_commands(CommandTree& tree) {
   add_gate_commands(tree);
   add_exp_compare_command(tree);
   add_actions_commands(tree);
+  add_webhook_commands(tree);
   add_op_commands(tree);
   add_show_command(tree);
   add_annotate_command(tree);

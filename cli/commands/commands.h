@@ -23,6 +23,7 @@ void add_merge_command(CommandTree& tree);
 void add_merge_base_command(CommandTree& tree);
 void add_show_command(CommandTree& tree);
 void add_annotate_command(CommandTree& tree);
+void add_webhook_commands(CommandTree& tree);
 void add_pr_commands(CommandTree& tree);
 void add_promote_commands(CommandTree& tree);
 void add_exp_commands(CommandTree& tree);

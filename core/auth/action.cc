@@ -77,6 +77,8 @@ constexpr std::array<std::string_view, kActionCount> kNames = {
     "fs:CreateRun",
     "fs:ReadRun",
     "fs:ListRuns",
+    "ci:ReadWebhook",
+    "ci:WriteWebhook",
 };
 static_assert(!kNames.back().empty());
 

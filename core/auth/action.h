@@ -80,8 +80,10 @@ enum class Action : uint8_t {
   kCreateRun,
   kReadRun,
   kListRuns,
+  kReadWebhook,
+  kWriteWebhook,
 };
-constexpr size_t kActionCount = static_cast<size_t>(Action::kListRuns) + 1;
+constexpr size_t kActionCount = static_cast<size_t>(Action::kWriteWebhook) + 1;
 
 /// "fs:ReadRepository".
 std::string_view name_of(Action action);

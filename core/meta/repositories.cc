@@ -2,6 +2,7 @@
 
 #include "core/base/str_cat.h"
 #include "core/meta/commits.h"
+#include "core/meta/webhooks.h"
 
 namespace tarn::meta {
 namespace {
@@ -164,6 +165,7 @@ std::optional<int32_t> remove_row(db::Connection& connection, const RepositoryNa
   const db::Rows rows = connection.run(kMarkDeleted, {name.str(), to_millis(now)});
   if (rows.empty()) return std::nullopt;
   const int32_t id = static_cast<int32_t>(rows.integer(0, 0));
+  Webhooks::remove_all(connection, static_cast<RepositoryId>(id));
   connection.run(kRetireTokens, {id});
   connection.run(kLiftGates, {id});
   connection.run(kDeletePromotions, {id});

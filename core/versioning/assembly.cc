@@ -21,6 +21,7 @@
 #include "core/meta/uploads.h"
 #include "core/meta/writer.h"
 #include "core/versioning/branch_hold.h"
+#include "core/versioning/webhooks.h"
 
 namespace tarn::versioning {
 namespace {
@@ -100,7 +101,9 @@ bool Assembly::sweep() {
   const bool more_uploads = parts_->uploads.sweep() == meta::kSweptUploadsMax;
   parts_->jobs.sweep(kEndedJobsKept);
   meta::Operations(parts_->engine.pool, parts_->engine.clock).sweep(kEndedJobsKept);
-  return parts_->staging.sweep_retired(kRetiredGrace, kSweepRowsMax) > 0 || more_uploads;
+  const bool more_deliveries = sweep_outbox(parts_->engine);
+  return parts_->staging.sweep_retired(kRetiredGrace, kSweepRowsMax) > 0 || more_uploads ||
+         more_deliveries;
 }
 
 }  // namespace tarn::versioning

@@ -29,12 +29,15 @@ struct TestService {
   auth::Authenticator authenticator{engine.pool, engine.clock, std::string(32, 'k')};
   auth::Directory directory{engine.pool, std::string(32, 'k')};
   versioning::OperationRunner operations{engine.pool, engine.clock};
+  http::Outbound outbound{{.allowed_targets = {"10.1.2.3"}}};
   const Context context{.engine = *engine,
                         .authenticator = authenticator,
                         .directory = directory,
                         .clock = engine.clock,
                         .operations = operations,
-                        .installation = {.version = "1"}};
+                        .outbound = outbound,
+                        .installation = {.version = "1"},
+                        .webhook_key = std::string(32, 'w')};
 };
 
 /// What a test sends; signed in unless said otherwise.

@@ -9,6 +9,7 @@
 #include "core/auth/authenticator.h"
 #include "core/auth/directory.h"
 #include "core/http/message.h"
+#include "core/http/outbound.h"
 #include "core/model/names.h"
 #include "server/api/json/configuration.h"
 #include "server/api/json/document.h"
@@ -29,9 +30,11 @@ struct Context {
   auth::Directory& directory;
   const Clock& clock;
   versioning::OperationRunner& operations;
+  const http::Outbound& outbound;  ///< sends to servers that users named
   json::Installation installation;
   uint64_t upload_bytes_max = UINT64_MAX;  ///< of one object
   bool setup_over_http = false;            ///< whether POST /setup_lakefs may make the first user
+  std::string webhook_key{};               ///< seals the secrets of webhooks; 32 bytes
   std::string block_key{};     ///< authenticates URLs of our own (block_url.h); 32 bytes
   std::string external_url{};  ///< "https://lake.example.com" that such begin with; "" = as asked
 };

@@ -28,6 +28,7 @@
 #include "server/api/json/repository.h"
 #include "server/api/json/run.h"
 #include "server/api/json/tag_rule.h"
+#include "server/api/json/webhook.h"
 #include "server/api/route.h"
 
 namespace tarn::api {
@@ -138,6 +139,7 @@ constexpr Input takes_checked_json() {
 #define TARN_USER "/auth/users/{userId}"
 #define TARN_GROUP "/auth/groups/{groupId}"
 #define TARN_PROMOTION TARN_REPO "/promotions/{promotion}"
+#define TARN_WEBHOOK TARN_REPO "/webhooks/{webhook}"
 #define TARN_PULL TARN_REPO "/pulls/{pull_request}"
 #define TARN_ALIAS TARN_REPO "/aliases/{alias}"
 #define TARN_GATE TARN_REPO "/policies/{policy}"
@@ -303,6 +305,13 @@ constexpr Route kRoutes[] = {
     {kGet, TARN_REPO "/refs/{sourceRef}/merge/{destinationBranch}/conflicts", "listMergeConflicts", needs(kListObjects, on_repository), list_conflicts, takes(kAmount)},
     {kGet, TARN_REPO "/refs/{leftRef}/diff/{rightRef}/summary", "summariseDiff", needs(kListObjects, on_repository), summarise_diff, takes(kDiffType)},
     {kPost, TARN_BRANCH "/objects/move", "moveObjects", Access::of({kReadObject, on_moved_source}, {kDeleteObject, on_moved_source}, {kWriteObject, on_moved_destination}), move_objects, takes_json<json::parse_move_objects>()},
+    {kGet, TARN_REPO "/webhooks", "listWebhooks", needs(kReadWebhook, on_repository), list_webhooks, takes(kAmount)},
+    {kGet, TARN_WEBHOOK, "getWebhook", needs(kReadWebhook, on_repository), get_webhook},
+    {kPut, TARN_WEBHOOK, "putWebhook", needs(kWriteWebhook, on_repository), put_webhook, takes_json<json::parse_put_webhook>()},
+    {kDelete, TARN_WEBHOOK, "deleteWebhook", needs(kWriteWebhook, on_repository), delete_webhook},
+    {kPost, TARN_WEBHOOK ":ping", "pingWebhook", needs(kWriteWebhook, on_repository), ping_webhook},
+    {kGet, TARN_WEBHOOK "/deliveries", "listWebhookDeliveries", needs(kReadWebhook, on_repository), list_deliveries, takes(kAmount)},
+    {kPost, TARN_WEBHOOK "/deliveries/{delivery}:redeliver", "redeliverWebhookEvent", needs(kWriteWebhook, on_repository), redeliver_event},
     {kGet, TARN_PULL "/approvals", "listPullRequestApprovals", needs(kReadPullRequest, on_repository), list_approvals, takes(kAmount)},
     {kPost, TARN_PULL "/approvals", "approvePullRequest", needs(kWritePullRequest, on_repository), approve_pull_request, may_take_json<json::parse_approve>()},
     {kDelete, TARN_PULL "/approvals", "withdrawPullRequestApproval", needs(kWritePullRequest, on_repository), withdraw_approval},

@@ -20,6 +20,7 @@ constexpr std::chrono::milliseconds kRefsTaskPoll = 250ms;
 constexpr std::chrono::milliseconds kHookPoll = 250ms;
 /// Runs of hooks after changes that one server runs at once.
 constexpr uint32_t kHookWorkers = 4;
+constexpr std::chrono::milliseconds kDeliveryPoll = 1s;
 constexpr std::chrono::milliseconds kSweepInterval = 60s;
 /// Promotions that one server moves on at once.
 constexpr int kPromotionWorkers = 2;
@@ -31,6 +32,7 @@ constexpr std::chrono::milliseconds kExtractionPoll = 500ms;
 }  // namespace
 
 std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& assembly,
+                                                      const http::Outbound& outbound,
                                                       const BackgroundOptions& options) {
   std::vector<std::unique_ptr<Worker>> workers;
   const auto start = [&](const char* name, std::chrono::milliseconds interval, Worker::Run run) {
@@ -59,6 +61,7 @@ std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& asse
   });
   start("extraction", kExtractionPoll, [&assembly](std::stop_token stop) {
     return versioning::run_one_extraction(assembly.engine(), stop);
+  });
   for (uint32_t i = 0; i < kHookWorkers; ++i) {
     start("hooks", kHookPoll, [&assembly](std::stop_token stop) {
       versioning::Hooks* hooks = assembly.engine().hooks;
@@ -69,6 +72,12 @@ std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& asse
     versioning::Hooks* hooks = assembly.engine().hooks;
     return hooks != nullptr && hooks->sweep();
   });
+  for (uint32_t i = 0; i < options.deliveries.workers; ++i) {
+    start("webhooks", kDeliveryPoll,
+          [&assembly, &outbound, deliveries = options.deliveries](std::stop_token stop) {
+            return deliver_one(assembly.engine(), outbound, deliveries, stop);
+          });
+  }
   return workers;
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "server/jobs/deliveries.h"
 #include "server/jobs/worker.h"
 
 namespace tarn::versioning {
@@ -17,11 +18,14 @@ namespace tarn::jobs {
 struct BackgroundOptions {
   uint32_t import_workers = 2;                   ///< imports run at once
   std::chrono::milliseconds heartbeat_interval;  ///< of this process's writer row
+  DeliveryOptions deliveries{};
 };
 
 /// Starts the loops: imports, the writer's heartbeat, deletion of expired branches, sweeping of
-/// what is left behind. They stop when the result is destroyed; `assembly` outlives it.
+/// what is left behind, deliveries to webhooks. They stop when the result is destroyed; `assembly`
+/// and `outbound` outlive it.
 std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& assembly,
+                                                      const http::Outbound& outbound,
                                                       const BackgroundOptions& options);
 
 }  // namespace tarn::jobs

@@ -176,6 +176,14 @@ http::Response list_operations(const Context& context, Call& call);
 http::Response get_operation(const Context& context, Call& call);
 http::Response cancel_operation(const Context& context, Call& call);
 
+http::Response list_webhooks(const Context& context, Call& call);
+http::Response get_webhook(const Context& context, Call& call);
+http::Response put_webhook(const Context& context, Call& call);
+http::Response delete_webhook(const Context& context, Call& call);
+http::Response ping_webhook(const Context& context, Call& call);
+http::Response list_deliveries(const Context& context, Call& call);
+http::Response redeliver_event(const Context& context, Call& call);
+
 // pull_requests.cc
 http::Response list_pull_requests(const Context& context, Call& call);
 http::Response create_pull_request(const Context& context, Call& call);

@@ -1,0 +1,208 @@
+// tarn webhook set | show | ls | rm | ping | deliveries | redeliver
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/commands.h"
+#include "cli/exit_code.h"
+#include "cli/session.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::cli {
+namespace {
+
+constexpr std::string_view kNameHelp = "tarn://repository/name, or a name in --repo";
+
+std::string webhook_path(const Uri& uri, std::string_view verb = "") {
+  return str_cat(api_path({"repositories", uri.repository, "webhooks", uri.ref}), verb);
+}
+
+std::string joined(const Json& texts) {
+  std::string all;
+  for (const Json& text : texts) all += str_cat(all.empty() ? "" : " ", text.get<std::string>());
+  return all;
+}
+
+void print_webhook(Session& session, const Uri& uri, Json webhook) {
+  webhook["repository"] = uri.repository;
+  std::vector<std::pair<std::string, std::string>> lines = {
+      {"webhook", to_string(uri)},
+      {"url", webhook.value("url", "")},
+      {"events", joined(webhook["events"])},
+      {"format", webhook.value("format", "")},
+      {"active", webhook.value("active", false) ? "yes" : "no"},
+      {"made by", webhook.value("created_by", "")}};
+  if (webhook.contains("secret")) {
+    lines.emplace_back("secret, shown this once", webhook.value("secret", ""));
+  }
+  session.out.object("Webhook", std::move(webhook), lines);
+}
+
+struct Set {
+  std::string name;
+  std::string url;
+  std::vector<std::string> events;
+  std::string format;
+  std::string secret;
+  bool inactive = false;
+};
+
+void declare_set(Command& command, Set& options) {
+  command.argument("NAME", options.name, std::string(kNameHelp))
+      .argument("URL", options.url, "where the events are sent, http or https")
+      .option("--event", options.events,
+              "a type of event, with * for any characters; again for more; default all")
+      .option("--format", options.format, "standard (the default) or mlflow")
+      .option("--secret", options.secret,
+              "whsec_ and 24 to 64 bytes in base64; default: made when the webhook is")
+      .flag("--inactive", options.inactive, "tell it nothing for now");
+}
+
+ExitCode set(Session& session, const Set& options) {
+  const Uri uri = session.ref(options.name);
+  Json body{{"url", options.url}, {"active", !options.inactive}};
+  if (!options.events.empty()) body["events"] = options.events;
+  if (!options.format.empty()) body["format"] = options.format;
+  if (!options.secret.empty()) body["secret"] = options.secret;
+  print_webhook(session, uri,
+                session.client.call(
+                    {.method = Method::kPut, .path = webhook_path(uri), .json = body.dump()}));
+  return ExitCode::kOk;
+}
+
+struct Target {
+  std::string name;
+};
+
+void declare_target(Command& command, Target& options) {
+  command.argument("NAME", options.name, std::string(kNameHelp));
+}
+
+ExitCode show(Session& session, const Target& options) {
+  const Uri uri = session.ref(options.name);
+  print_webhook(session, uri, session.client.call({.path = webhook_path(uri)}));
+  return ExitCode::kOk;
+}
+
+struct List {
+  std::string repository;
+};
+
+void declare_list(Command& command, List& options) {
+  command.optional_argument("REPOSITORY", options.repository,
+                            "tarn://NAME or NAME; default --repo");
+}
+
+ExitCode list(Session& session, const List& options) {
+  const Uri uri = session.repository(options.repository);
+  ListWriter rows = session.out.list("WebhookList", {"name", "active", "format", "events", "url"});
+  session.client.each(
+      {.path = api_path({"repositories", uri.repository, "webhooks"})}, [&](const Json& item) {
+        rows.add(item, {item.value("id", ""), item.value("active", false) ? "yes" : "no",
+                        item.value("format", ""), joined(item["events"]), item.value("url", "")});
+        return true;
+      });
+  rows.finish();
+  return ExitCode::kOk;
+}
+
+ExitCode remove(Session& session, const Target& options) {
+  const Uri uri = session.ref(options.name);
+  session.client.call({.method = Method::kDelete, .path = webhook_path(uri)});
+  session.out.remark(str_cat("deleted webhook ", to_string(uri)));
+  return ExitCode::kOk;
+}
+
+ExitCode ping(Session& session, const Target& options) {
+  const Uri uri = session.ref(options.name);
+  Json result = session.client.call({.method = Method::kPost, .path = webhook_path(uri, ":ping")});
+  const bool delivered = result.value("delivered", false);
+  const std::string status =
+      result.contains("status") ? std::to_string(result["status"].get<int>()) : "none";
+  std::vector<std::pair<std::string, std::string>> lines = {
+      {"delivered", delivered ? "yes" : "no"},
+      {"status", status},
+      {"milliseconds", std::to_string(result.value("duration_ms", 0))}};
+  if (!delivered) lines.emplace_back("error", result.value("error", ""));
+  session.out.object("WebhookPing", std::move(result), lines);
+  return delivered ? ExitCode::kOk : ExitCode::kFailure;
+}
+
+struct Deliveries {
+  std::string name;
+  std::string state;
+};
+
+void declare_deliveries(Command& command, Deliveries& options) {
+  command.argument("NAME", options.name, std::string(kNameHelp))
+      .option("--state", options.state, "pending, delivered or dead; default all");
+}
+
+ExitCode deliveries(Session& session, const Deliveries& options) {
+  const Uri uri = session.ref(options.name);
+  ListWriter rows = session.out.list(
+      "DeliveryList", {"id", "type", "state", "attempts", "status", "created", "error"});
+  Request request{.path = webhook_path(uri, "/deliveries")};
+  if (!options.state.empty()) request.query = {{"state", options.state}};
+  session.client.each(request, [&](const Json& item) {
+    rows.add(item,
+             {item.value("id", ""), item.value("type", ""), item.value("state", ""),
+              std::to_string(item.value("attempts", 0)),
+              item.contains("last_status") ? std::to_string(item["last_status"].get<int>()) : "",
+              item.value("creation_date", ""), item.value("last_error", "")});
+    return true;
+  });
+  rows.finish();
+  return ExitCode::kOk;
+}
+
+struct Redeliver {
+  std::string name;
+  std::vector<std::string> ids;
+  bool dead = false;
+};
+
+void declare_redeliver(Command& command, Redeliver& options) {
+  command.argument("NAME", options.name, std::string(kNameHelp))
+      .optional_arguments("ID", options.ids, "deliveries, as tarn webhook deliveries lists them")
+      .flag("--dead", options.dead, "all that are dead");
+}
+
+ExitCode redeliver(Session& session, const Redeliver& options) {
+  const Uri uri = session.ref(options.name);
+  std::vector<std::string> ids = options.ids;
+  if (options.dead) {
+    session.client.each({.path = webhook_path(uri, "/deliveries"), .query = {{"state", "dead"}}},
+                        [&](const Json& item) {
+                          ids.push_back(item.value("id", ""));
+                          return true;
+                        });
+  } else if (ids.empty()) {
+    throw usage_error("sending deliveries again: name them, or say --dead");
+  }
+  for (const std::string& id : ids) {
+    const std::string path =
+        str_cat(api_path({"repositories", uri.repository, "webhooks", uri.ref, "deliveries", id}),
+                ":redeliver");
+    session.client.call({.method = Method::kPost, .path = path});
+  }
+  session.out.object("Redelivery", {{"count", ids.size()}, {"changed", !ids.empty()}},
+                     {{"deliveries to be sent again", std::to_string(ids.size())}});
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void add_webhook_commands(CommandTree& tree) {
+  tree.group("webhook", "Servers that are told what happens in a repository");
+  tree.add<Set>("webhook set", "Make or change a webhook", declare_set, set);
+  tree.add<Target>("webhook show", "Show a webhook", declare_target, show);
+  tree.add<List>("webhook ls", "List webhooks", declare_list, list);
+  tree.add<Target>("webhook rm", "Delete a webhook and what it was not told yet", declare_target,
+                   remove);
+  tree.add<Target>("webhook ping", "Send a test message now", declare_target, ping);
+  tree.add<Deliveries>("webhook deliveries", "List what a webhook was told, the newest first",
+                       declare_deliveries, deliveries);
+  tree.add<Redeliver>("webhook redeliver", "Send events again, with their ids", declare_redeliver,
+                      redeliver);
+}
+
+}  // namespace tarn::cli

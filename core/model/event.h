@@ -1,0 +1,26 @@
+// Events: what webhooks are told of.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+namespace tarn {
+
+/// Every type. Those of refs and imports are made by the database where the rows change; hooks and
+/// promotions tell of theirs (core/meta/outbox.h).
+constexpr std::array<std::string_view, 20> kEventTypes = {
+    "branch.created",     "branch.updated",    "branch.deleted",      "tag.created",
+    "tag.updated",        "tag.deleted",       "alias.set",           "alias.removed",
+    "import.completed",   "import.failed",     "import.cancelled",    "hook.completed",
+    "hook.failed",        "promotion.created", "promotion.waiting",   "promotion.promoted",
+    "promotion.rejected", "promotion.failed",  "promotion.cancelled", "promotion.rolled_back",
+};
+
+constexpr size_t kEventPatternBytesMax = 64;
+
+bool is_event_type(std::string_view text);
+/// A type, or a pattern with * that matches at least one.
+bool is_event_pattern(std::string_view text);
+
+}  // namespace tarn

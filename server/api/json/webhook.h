@@ -1,0 +1,35 @@
+// Bodies about webhooks and their deliveries.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/model/webhook.h"
+#include "server/api/json/document.h"
+#include "server/api/json/writer.h"
+
+namespace tarn::api::json {
+
+void write_webhook(Writer& out, const Webhook& webhook);
+/// With the secret where it is shown.
+std::string webhook_body(const Webhook& webhook, const std::optional<std::string>& secret = {});
+
+void write_delivery(Writer& out, const Delivery& delivery);
+std::string delivery_body(const Delivery& delivery);
+
+/// What a ping came to; `status` is absent when nobody answered.
+struct PingResult {
+  std::string id;
+  std::optional<int> status{};
+  std::string error{};  ///< "" = it was taken
+  std::chrono::milliseconds took{};
+};
+std::string ping_body(const PingResult& result);
+
+struct PutWebhook {
+  Webhook webhook;  ///< without its name
+  std::optional<std::string> secret{};
+};
+PutWebhook parse_put_webhook(const Value& body);
+
+}  // namespace tarn::api::json
