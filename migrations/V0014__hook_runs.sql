@@ -38,3 +38,16 @@ CREATE TABLE hook_steps (
   PRIMARY KEY (repo_id, run_id, step_id),
   FOREIGN KEY (repo_id, run_id) REFERENCES hook_runs ON DELETE CASCADE
 );
+
+CREATE FUNCTION tell_hook_run() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (SELECT 1 FROM webhooks WHERE repo_id = NEW.repo_id AND active) THEN
+    PERFORM emit_event(NEW.repo_id, 'hook.' || NEW.state, jsonb_strip_nulls(jsonb_build_object(
+      'run_id', NEW.run_id, 'event', NEW.event, 'branch', nullif(NEW.branch, ''),
+      'commit', encode(NEW.commit_id, 'hex'), 'error', nullif(NEW.error, ''))));
+  END IF;
+  RETURN NULL;
+END
+$$;
+CREATE TRIGGER hook_runs_tell AFTER INSERT OR UPDATE OF state ON hook_runs FOR EACH ROW
+  WHEN (NEW.state IN ('completed', 'failed')) EXECUTE FUNCTION tell_hook_run();

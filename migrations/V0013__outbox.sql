@@ -178,6 +178,31 @@ CREATE TRIGGER jobs_tell_imports AFTER UPDATE OF state ON jobs FOR EACH ROW
   WHEN (NEW.kind = 'import' AND OLD.state IN ('queued', 'running') AND NEW.state IN ('done', 'failed', 'cancelled'))
   EXECUTE FUNCTION tell_import();
 
+-- A promotion that is taken back is told of by the one that takes it back.
+CREATE FUNCTION tell_promotion() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  v_type text := CASE
+    WHEN TG_OP = 'INSERT' AND NEW.undoes IS NOT NULL THEN 'promotion.rolled_back'
+    WHEN TG_OP = 'INSERT' THEN 'promotion.created'
+    WHEN NEW.state IN ('gates_running', 'awaiting_approval') THEN 'promotion.waiting'
+    WHEN NEW.state IN ('promoted', 'rejected', 'failed', 'cancelled') THEN 'promotion.' || NEW.state END;
+BEGIN
+  IF v_type IS NOT NULL AND EXISTS (SELECT 1 FROM webhooks WHERE repo_id = NEW.repo_id AND active) THEN
+    PERFORM emit_event(NEW.repo_id, v_type, jsonb_strip_nulls(jsonb_build_object(
+      'promotion_id', coalesce(NEW.undoes, NEW.promotion_id),
+      'rollback_id', CASE WHEN NEW.undoes IS NOT NULL THEN NEW.promotion_id END,
+      'state', NEW.state, 'destination', NEW.destination, 'alias', nullif(NEW.alias, ''), 'policy', NEW.policy,
+      'policy_version', NEW.policy_version, 'winner', nullif(NEW.winner_ref, ''),
+      'winner_commit', encode(NEW.winner, 'hex'), 'commit', encode(NEW.result, 'hex'), 'tag', nullif(NEW.tag, ''),
+      'code', nullif(NEW.code, ''), 'message', nullif(NEW.message, ''), 'actor', NEW.actor)));
+  END IF;
+  RETURN NULL;
+END
+$$;
+CREATE TRIGGER promotions_tell AFTER INSERT ON promotions FOR EACH ROW EXECUTE FUNCTION tell_promotion();
+CREATE TRIGGER promotions_tell_steps AFTER UPDATE OF state ON promotions FOR EACH ROW
+  WHEN (OLD.state IS DISTINCT FROM NEW.state) EXECUTE FUNCTION tell_promotion();
+
 -- Takes at most p_limit deliveries that are due, of one webhook only so many that no more than p_per_webhook are being
 -- sent. Whoever does not end one within p_lease_ms loses it to the next. One claims at a time, so the bound holds over
 -- all servers.
