@@ -60,7 +60,8 @@ struct Backend::Parts {
         assembly(pool, *stores, clock,
                  {.node_cache_bytes = config.cache_node_bytes,
                   .link_key = derived_key(master_key, "tarn physical address tokens"),
-                  .multipart_lifetime = std::chrono::hours(config.upload_multipart_hours)}) {}
+                  .multipart_lifetime = std::chrono::hours(config.upload_multipart_hours),
+                  .multipart_open_max = config.upload_multipart_open_max}) {}
 
   SystemClock clock;
   std::string master_key;
