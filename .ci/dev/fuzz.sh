@@ -57,7 +57,7 @@ dev_fuzz() {
     step "fuzzing $target for $seconds s"
     fuzz_one "$target" "$seconds" || status=1
     [ -z "$keep" ] ||
-      "build-fuzz/bin/fuzz_$target" -merge=1 -verbosity=0 "tests/fuzz/corpus/$target" "$TARN_CACHE/fuzz/$target" >&2
+      "build-fuzz/bin/fuzz_$target" -set_cover_merge=1 -use_counters=0 -verbosity=0 "tests/fuzz/corpus/$target" "$TARN_CACHE/fuzz/$target" >&2
   done
   return $status
 }
