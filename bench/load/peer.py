@@ -67,9 +67,11 @@ def main(program, seconds="5", rounds="3"):
             if top:
                 line["of_ceiling"] = round(statistics.median(ratios[row]), 3)
             print(json.dumps(line), flush=True)
-        ceiling.stop()
         server.stop()
     finally:
+        for left in (server, ceiling):
+            if left.process and left.process.alive():
+                left.process.stop()
         shutil.rmtree(directory, ignore_errors=True)
 
 

@@ -28,6 +28,7 @@ OBJECT_BYTES = 256 * MIB
 RANGE_BYTES = 8 * MIB
 RANGED_CONNECTIONS = 64
 LISTING_THREADS = 4
+DIRECTORY_KEYS = 20
 BUCKET = "reads"
 PAGES = "pages"  # an import wants nothing uncommitted
 
@@ -148,11 +149,11 @@ def wait_for_import(rest, repository, started):
 
 
 def pages(server, _, options):
-    """1,000 keys of a flat branch, and 1,000 common prefixes of directories of 100 keys."""
+    """1,000 keys of a flat branch, and 1,000 common prefixes of small directories."""
     rest = clients.Rest(server)
     for number in range(options.keys):
-        flat, deep = server.import_root / "flat", server.import_root / "deep" / f"d{number // 100:06}"
-        for directory, name in ((flat, f"k{number:07}"), (deep, f"k{number % 100:02}")):
+        flat, deep = server.import_root / "flat", server.import_root / "deep" / f"d{number // DIRECTORY_KEYS:06}"
+        for directory, name in ((flat, f"k{number:07}"), (deep, f"k{number % DIRECTORY_KEYS:02}")):
             directory.mkdir(parents=True, exist_ok=True)
             (directory / name).touch()
     started = rest("POST", f"/repositories/{PAGES}/branches/main/import", json={
@@ -168,7 +169,7 @@ def pages(server, _, options):
                               json={"paths": deletions[at:at + 1000]})
                 assert answer.status_code == 200, answer.text
         listed(server, options, f"1,000 keys, {state}", "flat/", lambda at: f"main/flat/k{at:07}", "")
-    listed(server, options, "1,000 prefixes", "deep/", lambda at: f"main/deep/d{at // 100:06}/", "/")
+    listed(server, options, "1,000 prefixes", "deep/", lambda at: f"main/deep/d{at // DIRECTORY_KEYS:06}/", "/")
 
 
 def listed(server, options, what, below, after, delimiter):
@@ -179,7 +180,7 @@ def listed(server, options, what, below, after, delimiter):
         s3, chooser = clients.boto3_client(server, signature_version="s3v4"), random.Random(number)
         connection = http.client.HTTPConnection(server.url.removeprefix("http://"))
         while time.monotonic() < end:
-            at = chooser.randrange(max(1, options.keys - 2000 * (100 if delimiter else 1)))
+            at = chooser.randrange(max(1, options.keys - 2000 * (DIRECTORY_KEYS if delimiter else 1)))
             url = urllib.parse.urlsplit(s3.generate_presigned_url("list_objects_v2", {
                 "Bucket": PAGES, "Prefix": f"main/{below}", "StartAfter": after(at), "Delimiter": delimiter}))
             start = time.monotonic()
@@ -200,7 +201,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--stream-mib", type=int, default=5 * 1024)
-    parser.add_argument("--keys", type=int, default=300_000)
+    parser.add_argument("--keys", type=int, default=100_000)
     parser.add_argument("what", nargs="*", default=["ranges", "stream", "pages"])
     options = parser.parse_args()
     directory = servers.scratch_directory("reads")
@@ -213,9 +214,11 @@ def main():
                                  json={"name": repository, "storage_namespace": f"local://{repository}"})
         for what in options.what:
             {"ranges": ranges, "stream": stream, "pages": pages}[what](server, ceiling, options)
-        ceiling.stop()
         server.stop()
     finally:
+        for left in (server, ceiling):
+            if left.process and left.process.alive():
+                left.process.stop()
         shutil.rmtree(directory, ignore_errors=True)
 
 
