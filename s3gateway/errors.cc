@@ -55,6 +55,8 @@ constexpr std::array kReasons{
     ReasonRow{"repository_not_empty", kBucketNotEmpty},
     ReasonRow{"size_mismatch", kInvalidRequest},
     ReasonRow{"source_changed", kSourceChanged},
+    // Nothing that trying again would change.
+    ReasonRow{"too_many_uploads", kInvalidRequest},
 };
 
 ErrorCode error_code_of(int status) {

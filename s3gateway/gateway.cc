@@ -193,6 +193,20 @@ uint64_t announced_bytes(const http::Request& request, const http::Response& res
   return response.source ? response.content_length.value_or(0) : response.body.size();
 }
 
+/// The answer to a request that no operation sees.
+http::Response refused(const S3Context& context, const http::Request& request,
+                       const Refusal& refusal) {
+  Outcome outcome;
+  http::Response response = failed(request, refusal, outcome);
+  add_common_headers(context, request, response);
+  Probe::instance().answered({.operation = outcome.operation,
+                              .code = outcome.failure,
+                              .status = response.status,
+                              .sent_bytes = announced_bytes(request, response)});
+  write_log(request, response, outcome, {});
+  return response;
+}
+
 bool is_form_post(const http::Request& request, std::string_view path) {
   constexpr std::string_view kForm = "multipart/form-data";
   const std::string_view type = request.headers.get("content-type");
@@ -244,17 +258,19 @@ http::Response refuse(const S3Context& context, const http::Request& request,
                       std::string_view why) {
   http::Headers headers;
   headers.add("Retry-After", "1");
-  const Refusal refusal(failure::kSlowDown, str_cat("Please reduce your request rate: ", why, '.'),
-                        {}, std::move(headers));
-  Outcome outcome;
-  http::Response response = failed(request, refusal, outcome);
-  add_common_headers(context, request, response);
-  Probe::instance().answered({.operation = outcome.operation,
-                              .code = outcome.failure,
-                              .status = response.status,
-                              .sent_bytes = announced_bytes(request, response)});
-  write_log(request, response, outcome, {});
-  return response;
+  return refused(context, request,
+                 Refusal(failure::kSlowDown, str_cat("Please reduce your request rate: ", why, '.'),
+                         {}, std::move(headers)));
+}
+
+http::Response refuse_large_head(const S3Context& context, const http::Request& request) {
+  http::Request known;
+  known.method = request.method;
+  known.id = request.id;
+  return refused(context, known,
+                 Refusal(failure::kRequestHeaderSectionTooLarge,
+                         "The request line and the headers are larger than this server reads: send "
+                         "fewer or shorter headers and query parameters."));
 }
 
 }  // namespace tarn::s3

@@ -134,6 +134,7 @@ class RootKeys {
         break;
       }
       add_branch(*branch);
+      if (out_.truncated) break;
       last_branch_ = *branch;
     }
     cut(out_, query_.limit);
@@ -150,6 +151,12 @@ class RootKeys {
           list_ref(engine_, repository_, branch, {"", *after, "", std::min(wanted, kPageItemsMax)});
       if (!page) return;  // deleted meanwhile
       after = page->has_more ? std::optional<std::string>(page->next) : std::nullopt;
+      const bool work_is_done = page->has_more && page->items.empty();
+      if (work_is_done) {
+        out_.truncated = true;
+        out_.next = root + page->next;
+        return;
+      }
       add_page(root, *page, after);
     }
   }

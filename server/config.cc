@@ -104,6 +104,10 @@ constexpr ConfigKey kKeys[] = {
     {"upload.bytes_max", TARN_AT(upload_bytes_max), "Bytes of one REST upload; beyond: 413."},
     {"upload.multipart_hours", TARN_AT(upload_multipart_hours),
      "How long a multipart upload that was neither completed nor aborted keeps its parts."},
+    {"upload.multipart_open_max", TARN_AT(upload_multipart_open_max),
+     "Multipart uploads that one user may have open, over S3 and REST together; beyond: refused "
+     "until "
+     "some are completed or aborted."},
     {"auth.setup", TARN_AT(auth_setup),
      "start: the first start makes user admin. http: nobody is made, and whoever first calls POST "
      "/api/v1/setup_lakefs becomes administrator."},
@@ -356,6 +360,9 @@ void check_numbers(const Config& config) {
   if (config.http.connections_max == 0) refuse("http.connections_max", "must be at least 1");
   if (config.db_connections < 2) refuse("db.connections", "must be at least 2");
   if (config.upload_multipart_hours == 0) refuse("upload.multipart_hours", "must be at least 1");
+  if (config.upload_multipart_open_max == 0) {
+    refuse("upload.multipart_open_max", "must be at least 1");
+  }
 }
 
 }  // namespace

@@ -154,9 +154,16 @@ void serve(const Config& config, const CommandLine& command, const sigset_t& end
     return share_of(request, known, config.trusted_proxies);
   };
   const http::Door door{
-      .share_of = share, .refuse = [&](const http::Request& request, http::Overload why) {
-        return s3::is_s3_request(request, s3.options) ? s3::refuse(s3, request, text_of(why))
-                                                      : rest_refusal(request, why);
+      .share_of = share,
+      .refuse =
+          [&](const http::Request& request, http::Overload why) {
+            return s3::is_s3_request(request, s3.options) ? s3::refuse(s3, request, text_of(why))
+                                                          : rest_refusal(request, why);
+          },
+      // What says it was S3 may be in the part that was not read: only REST is sure to be none.
+      .refuse_head = [&](const http::Request& request, int) -> std::optional<http::Response> {
+        if (is_rest(request) && !s3::is_s3_request(request, s3.options)) return std::nullopt;
+        return s3::refuse_large_head(s3, request);
       }};
 
   const http::ServerLimits limits =
@@ -170,10 +177,13 @@ void serve(const Config& config, const CommandLine& command, const sigset_t& end
       take_client_address(request, config.trusted_proxies);
       return s3::handle(s3, request);
     };
-    const http::Door s3_door{.share_of = share,
-                             .refuse = [&](const http::Request& request, http::Overload why) {
-                               return s3::refuse(s3, request, text_of(why));
-                             }};
+    const http::Door s3_door{
+        .share_of = share,
+        .refuse = [&](const http::Request& request,
+                      http::Overload why) { return s3::refuse(s3, request, text_of(why)); },
+        .refuse_head = [&](const http::Request& request, int) -> std::optional<http::Response> {
+          return s3::refuse_large_head(s3, request);
+        }};
     s3_server = http::Server::start(second.host, second.port, limits, s3_front, s3_door);
   }
   const std::string url = str_cat("http://", address.host, ":", server->port());

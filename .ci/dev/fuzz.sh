@@ -2,11 +2,13 @@
 source .ci/dev/build.sh
 
 FUZZ_PACKAGES=(clang-14 libclang-rt-14-dev)
-FUZZ_TARGETS=(body ref glob)
+# Every program of tests/fuzz but the one that goes over the kept inputs.
+mapfile -t FUZZ_TARGETS < <(basename -s .cc tests/fuzz/*.cc | grep -vx corpus_test)
 
 fuzz_usage() {
-  cat <<'TEXT'
-usage: ./dev fuzz [--seconds N] [--keep] [target ...]      targets: body ref glob (all of them unless named)
+  cat <<TEXT
+usage: ./dev fuzz [--seconds N] [--keep] [target ...]      all targets unless named:
+  ${FUZZ_TARGETS[*]}
 
   --seconds N  how long each target runs (60)
   --keep       afterwards add to tests/fuzz/corpus what reaches code that the kept inputs do not
@@ -46,13 +48,16 @@ dev_fuzz() {
     shift
   done
   [ ${#targets[@]} -gt 0 ] || targets=("${FUZZ_TARGETS[@]}")
+  for target in "${targets[@]}"; do
+    [ -f "tests/fuzz/$target.cc" ] || die 2 "no fuzz target is called $target; there are: ${FUZZ_TARGETS[*]}"
+  done
   ensure_packages
   build_fuzz "${targets[@]}"
   for target in "${targets[@]}"; do
     step "fuzzing $target for $seconds s"
     fuzz_one "$target" "$seconds" || status=1
     [ -z "$keep" ] ||
-      "build-fuzz/bin/fuzz_$target" -merge=1 -verbosity=0 "tests/fuzz/corpus/$target" "$TARN_CACHE/fuzz/$target" >&2
+      "build-fuzz/bin/fuzz_$target" -set_cover_merge=1 -use_counters=0 -verbosity=0 "tests/fuzz/corpus/$target" "$TARN_CACHE/fuzz/$target" >&2
   done
   return $status
 }

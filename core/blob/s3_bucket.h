@@ -29,7 +29,7 @@ struct S3Options {
   /// Objects of a known size up to here are one PUT, while memory for such lasts.
   uint64_t single_put_bytes_max = 64 * 1024 * 1024;
   /// Others of more than this are uploaded in parts of it, each held in memory.
-  uint64_t part_size_bytes = 16 * 1024 * 1024;
+  uint64_t part_size_bytes = 8 * 1024 * 1024;
   uint32_t parts_in_flight = 3;  ///< of one object
   uint32_t retries_max = 6;
   std::chrono::milliseconds backoff_first{100};

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/log.h"
+#include "core/http/partial_head.h"
 #include "core/http/probe.h"
 #include "core/http/request_body.h"
 #include "core/http/request_id.h"
@@ -171,7 +172,18 @@ RequestLoop::Received RequestLoop::receive_head(Connection& connection, size_t s
 
 RequestLoop::Next RequestLoop::refuse_head(Connection& connection) {
   const int status = connection.scanner.status();
-  return refuse(connection, status, why_refused(status));
+  const std::string_view why = why_refused(status);
+  if (status == 400 || !door_.refuse_head) return refuse(connection, status, why);
+  Request request = read_partial_head(input_.unused());
+  request.id = next_request_id();
+  std::optional<Response> response;
+  try {
+    response = door_.refuse_head(request, status);
+  } catch (const std::exception& error) {
+    log::error("http_refusal_failed", {{"request_id", request.id}, {"error", error.what()}});
+  }
+  if (!response) return refuse(connection, status, why);
+  return end_with(connection, request, *response);
 }
 
 RequestLoop::Next RequestLoop::refuse_parsed(Connection& connection) {
@@ -241,6 +253,11 @@ RequestLoop::Next RequestLoop::refuse_request(Connection& connection, const Requ
     log::error("http_refusal_failed", {{"request_id", request.id}, {"error", error.what()}});
     response = internal_error(request.id);
   }
+  return end_with(connection, request, response);
+}
+
+RequestLoop::Next RequestLoop::end_with(Connection& connection, const Request& request,
+                                        Response& response) {
   const AnswerForm form{.is_head = request.method == "HEAD"};
   send_refusal(connection, writer_.text_of(response, form, request.id));
   Probe::instance().answered(response.status);

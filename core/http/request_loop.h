@@ -52,6 +52,8 @@ class RequestLoop {
   std::string share_of(const Request& request) const;
   Next wait_in_queue(Connection& connection, RequestHead& head, const std::string& share);
   Next refuse_request(Connection& connection, const Request& request, Overload why);
+  /// Sends an answer that is in memory and lets the client read it before the connection ends.
+  Next end_with(Connection& connection, const Request& request, Response& response);
   Next answer(Connection& connection, RequestHead& head, bool& goes_on);
   Response run_handler(Request& request);
   Next wait_for_more(Connection& connection);

@@ -95,6 +95,36 @@ TEST(Limits, RefuseLongHeadsAndTargets) {
   EXPECT_EQ(status_of(port, head("GET /", fields + "A: b\r\n")), 431);
 }
 
+TEST(Limits, TheOwnerMaySayWhatARefusedHeadIsTold) {
+  const Door door{.share_of = {},
+                  .refuse = {},
+                  .refuse_head = [](const Request& request, int status) -> std::optional<Response> {
+                    if (request.raw_path() == "/silent") return std::nullopt;
+                    if (request.raw_path() == "/broken") throw std::runtime_error("x");
+                    Response response;
+                    response.status = 400;
+                    response.body = str_cat(request.method, ' ', request.target.substr(0, 6), ' ',
+                                            request.headers.get("Host"), ' ', status);
+                    return response;
+                  }};
+  const auto server = Server::start(
+      "127.0.0.1", 0, {.workers = 4}, [](Request& r) { return echo(r); }, door);
+  const uint16_t port = server->port();
+  const auto answer = [&](const std::string& text, bool to_head = false) {
+    RawClient client(port);
+    client.send(text);
+    const auto got = client.read_answer(to_head);
+    return got ? str_cat(got->status, ' ', got->body) : "none";
+  };
+  const std::string long_field = "A: " + std::string(33'000, 'x') + "\r\n";
+  EXPECT_EQ(answer(head("PUT /key", long_field)), "400 PUT /key h 431");
+  EXPECT_EQ(answer("GET /" + std::string(40'000, 'x')), "400 GET /xxxxx  414");
+  EXPECT_EQ(answer(head("HEAD /key", long_field), true), "400 ");
+  EXPECT_EQ(status_of(port, head("GET /silent", long_field)), 431);
+  EXPECT_EQ(status_of(port, head("GET /broken", long_field)), 431);
+  EXPECT_EQ(status_of(port, head("GET /", "A: b\r\n folded\r\n")), 400) << "malformed, not asked";
+}
+
 TEST(Limits, BoundTheMemoryOfFloods) {
   const auto server = serve(echo);
   RawClient line(server->port());

@@ -61,19 +61,22 @@ constexpr db::Query kStageIf{
     TARN_IF_SETTINGS_ARE("$10") "stage_entry_if($1, $2, $3, $4, $5, $6, $7, $8, $9) ELSE 3 END"};
 
 // The first $7 rows of every token by its index; of the union the first $7 keys are then right.
+// The first row is the branch's, without a key: repeating it in each would be half the work.
 constexpr db::Query kSelectPage{"staging_select_page", "SELECT " TARN_BRANCH_STATE R"sql(,
-    s.key, s.kind, s.val, s.token, b.has_ranges
-  FROM branches b
-  LEFT JOIN LATERAL (
+    NULL::bytea, NULL::smallint, NULL::bytea, NULL::bigint, b.has_ranges
+  FROM branches b WHERE b.repo_id = $1 AND b.name = $2
+  UNION ALL
+  SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, s.key, s.kind, s.val, s.token, NULL
+  FROM branches b, LATERAL (
     SELECT DISTINCT ON (p.key) p.key, p.kind, p.val, t.token
     FROM unnest(b.sealed || b.token) AS t(token),
     LATERAL (
       SELECT key, kind, val FROM staging
       WHERE token = t.token AND key >= $3 AND key > $4 AND ($5::bytea IS NULL OR key < $5)
       ORDER BY key LIMIT $6) p
-    ORDER BY p.key, t.token DESC LIMIT $6) s ON true
+    ORDER BY p.key, t.token DESC LIMIT $6) s
   WHERE b.repo_id = $1 AND b.name = $2
-  ORDER BY s.key)sql"};
+  ORDER BY 9 NULLS FIRST)sql"};
 
 constexpr db::Query kSelectRangesOfBranch{"staging_select_branch_ranges", R"sql(
   SELECT r.token, r.lo, r.hi, r.kind
@@ -359,9 +362,10 @@ std::optional<StagedPage> Staging::page(db::Connection& connection, RepositoryId
         connection.run(kSelectRangesOfBranch, {static_cast<int32_t>(repository), branch.str()}));
   }
   page.deletes = effective_deletes(ranges);
-  if (rows.null(0, 8)) return page;  // nothing staged: the left join's one empty row
-  page.complete = rows.size() < limit;
-  for (size_t row = 0; row < rows.size(); ++row) {
+  if (rows.size() == 1) return page;  // nothing staged
+  page.complete = rows.size() <= limit;
+  page.rows.reserve(rows.size() - 1);
+  for (size_t row = 1; row < rows.size(); ++row) {
     const std::string_view key = rows.bytes(row, 8);
     const StagedRange* range = newest_covering(ranges, key);
     if (range != nullptr && range->token > rows.integer(row, 11)) {

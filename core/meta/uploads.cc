@@ -12,10 +12,17 @@ namespace {
   "u.checksum_algorithm, "                                                     \
   "u.checksum_type, u.created_ms"
 
+// An owner's ids begin alike, so counting them walks that part of the primary key, up to the limit.
+// Requests that run at once do not see each other, so as many may pass it.
 constexpr db::Query kInsert{"uploads_insert_row", R"sql(
   INSERT INTO uploads (upload_id, kind, repo_id, branch_id, ref_name, key, entry, owner, checksum_algorithm,
                        checksum_type, created_ms, expires_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, clock_timestamp() + $12 * interval '1 second'))sql"};
+  SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, clock_timestamp() + $12 * interval '1 second'
+  WHERE $8 = '' OR $14 > (
+    SELECT count(*) FROM (
+      SELECT FROM uploads u JOIN branches b USING (branch_id)
+      WHERE u.upload_id >= $13 AND u.upload_id < $13 || '~' AND u.owner = $8 AND u.expires_at > clock_timestamp()
+      LIMIT $14) AS open))sql"};
 
 // The join: an upload dies with its branch.
 constexpr db::Query kSelectMultipart{"uploads_select_multipart",
@@ -25,7 +32,8 @@ constexpr db::Query kSelectMultipart{"uploads_select_multipart",
 
 constexpr db::Query kPutPart{"uploads_put_part", R"sql(
   INSERT INTO upload_parts (upload_id, part_number, entry)
-  SELECT upload_id, $2, $3 FROM uploads WHERE upload_id = $1 FOR KEY SHARE
+  SELECT u.upload_id, $2, $3 FROM uploads u JOIN branches b USING (branch_id)
+  WHERE u.upload_id = $1 FOR KEY SHARE OF u
   ON CONFLICT (upload_id, part_number) DO UPDATE SET entry = excluded.entry)sql"};
 
 constexpr db::Query kSelectParts{"uploads_select_parts", R"sql(
@@ -34,12 +42,17 @@ constexpr db::Query kSelectParts{"uploads_select_parts", R"sql(
 
 constexpr db::Query kDelete{"uploads_delete_row", "DELETE FROM uploads WHERE upload_id = $1"};
 
+constexpr db::Query kDeleteOwnedLink{"uploads_delete_owned_link", R"sql(
+  DELETE FROM uploads
+  WHERE branch_id = $1 AND key = $2 AND kind = 'link' AND owner <> '' AND entry = $3)sql"};
+
 constexpr db::Query kSelectPage{"uploads_select_page", "SELECT " TARN_UPLOAD_COLUMNS R"sql(
   FROM uploads u JOIN branches b USING (branch_id),
   LATERAL (SELECT convert_to(u.ref_name || '/', 'UTF8') || u.key AS full_key) f
   WHERE u.repo_id = $1 AND u.kind = 'multipart' AND u.expires_at > clock_timestamp()
-    AND substring(f.full_key FOR length($2::bytea)) = $2 AND (f.full_key, u.upload_id) > ($3, $4)
-  ORDER BY f.full_key, u.upload_id LIMIT $5)sql"};
+    AND substring(f.full_key FOR length($2::bytea)) = $2
+    AND (f.full_key, substring(u.upload_id FROM 9)) > ($3, $4)
+  ORDER BY f.full_key, substring(u.upload_id FROM 9) LIMIT $5)sql"};
 
 constexpr db::Query kSweep{"uploads_delete_expired", R"sql(
   DELETE FROM uploads WHERE upload_id IN (
@@ -61,24 +74,46 @@ UploadRow upload_from(const db::Rows& rows, size_t row) {
   return u;
 }
 
-/// Sorts by time, then random: uploads of one key list in the order they were made.
-std::string new_upload_id(Instant now) {
+constexpr size_t kOwnerBytes = 5;
+constexpr size_t kOwnerChars = 8;  // of base32hex; kSelectPage orders by what follows
+
+std::string owner_prefix(std::string_view owner) {
+  return to_base32hex(sha256(owner).substr(0, kOwnerBytes));
+}
+
+/// Behind the owner's part they sort by time, then random: uploads of one key list in the order
+/// they were made.
+std::string new_upload_id(std::string_view owner, Instant now) {
   std::string time;
   put_u64be(time, static_cast<uint64_t>(to_millis(now)));
-  return to_base32hex(time.substr(2) + random_bytes(14));
+  return owner_prefix(owner) + to_base32hex(time.substr(2) + random_bytes(14));
+}
+
+std::string entry_of_link(const OwnAddress& address) {
+  Entry entry;
+  entry.address = address;
+  return encode_entry(entry);
 }
 
 }  // namespace
 
-UploadRow Uploads::create_multipart(UploadRow row) {
+bool Uploads::insert(std::string_view kind, UploadRow& row, std::chrono::seconds lifetime) {
   row.created = clock_.now();
-  row.id = new_upload_id(row.created);
-  pool_.run(kInsert,
-            {row.id, "multipart", static_cast<int32_t>(row.repository),
-             static_cast<int32_t>(row.branch), row.branch_name.str(), db::Bytes{row.key.str()},
-             db::Bytes{row.entry}, row.owner, row.checksum_algorithm, row.checksum_type,
-             to_millis(row.created), static_cast<int64_t>(multipart_lifetime_.count())},
-            db::Pool::Retry::kWrite);
+  row.id = new_upload_id(row.owner, row.created);
+  return pool_
+             .run(
+                 kInsert,
+                 {row.id, kind, static_cast<int32_t>(row.repository),
+                  static_cast<int32_t>(row.branch), row.branch_name.str(), db::Bytes{row.key.str()},
+                  db::Bytes{row.entry}, row.owner, row.checksum_algorithm, row.checksum_type,
+                  to_millis(row.created), static_cast<int64_t>(lifetime.count()),
+                  owner_prefix(row.owner), static_cast<int64_t>(open_max_)},
+                 db::Pool::Retry::kWrite)
+             .affected() == 1;
+}
+
+std::optional<UploadRow> Uploads::create_multipart(UploadRow row) {
+  if (!insert("multipart", row, multipart_lifetime_)) return std::nullopt;
   return row;
 }
 
@@ -117,26 +152,34 @@ void Uploads::remove(std::string_view upload_id) {
 std::vector<UploadRow> Uploads::list(RepositoryId repository, std::string_view prefix,
                                      std::string_view after_key, std::string_view after_id,
                                      uint32_t limit) {
+  const std::string_view after_time =
+      after_id.size() > kOwnerChars ? after_id.substr(kOwnerChars) : after_id;
   const db::Rows rows = pool_.run(kSelectPage,
                                   {static_cast<int32_t>(repository), db::Bytes{prefix},
-                                   db::Bytes{after_key}, after_id, static_cast<int64_t>(limit)},
+                                   db::Bytes{after_key}, after_time, static_cast<int64_t>(limit)},
                                   db::Pool::Retry::kRead);
   std::vector<UploadRow> out;
   for (size_t row = 0; row < rows.size(); ++row) out.push_back(upload_from(rows, row));
   return out;
 }
 
-void Uploads::create_link(RepositoryId repository, const Branch& branch, const Key& key,
-                          const OwnAddress& address, std::chrono::hours lifetime) {
-  Entry entry;
-  entry.address = address;
-  const Instant now = clock_.now();
-  pool_.run(kInsert,
-            {new_upload_id(now), "link", static_cast<int32_t>(repository),
-             static_cast<int32_t>(branch.id), branch.name.str(), db::Bytes{key.str()},
-             db::Bytes{encode_entry(entry)}, "", "", "", to_millis(now),
-             static_cast<int64_t>(std::chrono::seconds(lifetime).count())},
-            db::Pool::Retry::kWrite);
+bool Uploads::create_link(RepositoryId repository, const Branch& branch, const Key& key,
+                          const OwnAddress& address, std::string_view owner,
+                          std::chrono::hours lifetime) {
+  UploadRow row;
+  row.repository = repository;
+  row.branch = branch.id;
+  row.branch_name = branch.name;
+  row.key = key;
+  row.entry = entry_of_link(address);
+  row.owner = owner;
+  return insert("link", row, lifetime);
+}
+
+void Uploads::remove_owned_link(BranchId branch, const Key& key, const OwnAddress& address) {
+  pool_.run(kDeleteOwnedLink,
+            {static_cast<int32_t>(branch), db::Bytes{key.str()}, db::Bytes{entry_of_link(address)}},
+            db::Pool::Retry::kRead);
 }
 
 uint64_t Uploads::sweep() {

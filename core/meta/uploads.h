@@ -38,11 +38,14 @@ struct NumberedPart {
 /// Safe from any thread.
 class Uploads {
  public:
-  Uploads(db::Pool& pool, const Clock& clock, std::chrono::seconds multipart_lifetime)
-      : pool_(pool), clock_(clock), multipart_lifetime_(multipart_lifetime) {}
+  /// `open_max`: uploads that one owner may have open.
+  Uploads(db::Pool& pool, const Clock& clock, std::chrono::seconds multipart_lifetime,
+          uint32_t open_max)
+      : pool_(pool), clock_(clock), multipart_lifetime_(multipart_lifetime), open_max_(open_max) {}
 
-  /// Fills in id and created time.
-  UploadRow create_multipart(UploadRow row);
+  uint32_t open_max() const { return open_max_; }
+  /// Fills in id and created time; nullopt: its owner has open_max.
+  std::optional<UploadRow> create_multipart(UploadRow row);
   /// nullopt: unknown, expired or its branch is gone.
   std::optional<UploadRow> find_multipart(std::string_view id);
   /// false: the upload is gone.
@@ -53,17 +56,23 @@ class Uploads {
   std::vector<UploadRow> list(RepositoryId repository, std::string_view prefix,
                               std::string_view after_key, std::string_view after_id,
                               uint32_t limit);
-  /// A handed-out address is a floor for collection until it expires.
-  void create_link(RepositoryId repository, const Branch& branch, const Key& key,
-                   const OwnAddress& address, std::chrono::hours lifetime);
+  /// A handed-out address is a floor for collection until it expires. With an owner it is one of
+  /// the owner's open uploads, whose parts the store keeps; false: there are open_max.
+  bool create_link(RepositoryId repository, const Branch& branch, const Key& key,
+                   const OwnAddress& address, std::string_view owner, std::chrono::hours lifetime);
+  /// The upload is no longer open; not there is as good.
+  void remove_owned_link(BranchId branch, const Key& key, const OwnAddress& address);
   /// Removes what has expired, at most kSweptUploadsMax; returns how many. Servers that sweep at
   /// once take different ones.
   uint64_t sweep();
 
  private:
+  bool insert(std::string_view kind, UploadRow& row, std::chrono::seconds lifetime);
+
   db::Pool& pool_;
   const Clock& clock_;
   const std::chrono::seconds multipart_lifetime_;
+  const uint32_t open_max_;
 };
 
 }  // namespace tarn::meta

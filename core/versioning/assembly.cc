@@ -50,7 +50,7 @@ struct Assembly::Parts {
         nodes(pool, options.node_cache_bytes),
         summaries(pool, options.node_cache_bytes / kNodesPerSummaryBytes),
         staging(pool, writer),
-        uploads(pool, clock, options.multipart_lifetime),
+        uploads(pool, clock, options.multipart_lifetime, options.multipart_open_max),
         part_lists(pool),
         jobs(pool, clock),
         pull_requests(pool),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -17,6 +18,8 @@ struct AssemblyOptions {
   std::string link_key;  ///< 32 bytes, the same in every server of one database
   /// How long an open multipart upload keeps its parts.
   std::chrono::seconds multipart_lifetime = std::chrono::hours{24 * 7};
+  /// How many of them one user may have open.
+  uint32_t multipart_open_max = 10'000;
 };
 
 /// Owns the SQL stores and registers this process as a writer; takes the row away when destroyed.

@@ -3,6 +3,8 @@
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 #include "core/blob/stores.h"
+#include "core/meta/uploads.h"
+#include "core/versioning/multipart.h"
 
 namespace tarn::versioning {
 namespace {
@@ -80,6 +82,24 @@ std::string copy_direct_part(Engine& engine, blob::DirectAccess& access,
   return access.put_part(part, read_range(engine, source, range));
 }
 
+std::string begin_direct_upload(Engine& engine, const UploadTarget& target,
+                                const OwnAddress& address, const DirectObject& object,
+                                const std::string& owner) {
+  std::string id = object.access->begin_upload(object.key);
+  if (!engine.uploads.create_link(target.repository.id, target.branch, target.key, address, owner,
+                                  kHandedOutLifetime)) {
+    object.access->abort_upload(object.key, id);
+    throw_too_many_uploads(engine, owner);
+  }
+  return id;
+}
+
+void abort_direct_upload(Engine& engine, const UploadTarget& target, const OwnAddress& address,
+                         const DirectObject& object, std::string_view upload_id) {
+  object.access->abort_upload(object.key, std::string(upload_id));
+  engine.uploads.remove_owned_link(target.branch.id, target.key, address);
+}
+
 Entry complete_direct_upload(Engine& engine, const UploadTarget& target, const OwnAddress& address,
                              std::string_view upload_id, std::span<const blob::SentPart> parts,
                              const ObjectAttributes& attributes) {
@@ -98,8 +118,10 @@ Entry complete_direct_upload(Engine& engine, const UploadTarget& target, const O
     throw Error(ErrorCode::kUnavailable,
                 "completing the upload: the store does not show the object, try again");
   }
-  return stage_address(engine, target, url, stat->size_bytes, stat->etag, std::nullopt, attributes,
-                       {});
+  Entry entry = stage_address(engine, target, url, stat->size_bytes, stat->etag, std::nullopt,
+                              attributes, {});
+  engine.uploads.remove_owned_link(target.branch.id, target.key, address);
+  return entry;
 }
 
 }  // namespace tarn::versioning

@@ -24,6 +24,15 @@ DirectObject direct_object(Engine& engine, const Repository& repository, const E
 std::optional<std::string> store_url_to_read(Engine& engine, const Repository& repository,
                                              const Entry& entry, const blob::UrlTerms& terms);
 
+/// Begins the store's own upload in parts at an address that was handed out, and returns its id.
+/// Until it is completed or aborted, a day at most, it is one of the owner's open uploads: throws
+/// as create_multipart does.
+std::string begin_direct_upload(Engine& engine, const UploadTarget& target,
+                                const OwnAddress& address, const DirectObject& object,
+                                const std::string& owner);
+void abort_direct_upload(Engine& engine, const UploadTarget& target, const OwnAddress& address,
+                         const DirectObject& object, std::string_view upload_id);
+
 /// What the server copies itself, through memory, when the store cannot: a source in another store,
 /// or in several objects.
 constexpr uint64_t kCopiedPartBytesMax = uint64_t{64} << 20;

@@ -91,6 +91,7 @@ Verification verify_import(Engine& engine, const RepositoryName& repository, std
       ++question;
     }
     out.has_more = page.has_more;
+    if (page.has_more) out.next = page.next;
     if (!page.has_more || out.objects >= kVerifyObjectsPerRequest ||
         std::chrono::steady_clock::now() >= deadline) {
       return out;

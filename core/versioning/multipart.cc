@@ -78,10 +78,10 @@ meta::PartList chosen_parts(Engine& engine, const MultipartUpload& upload,
                    "completing the upload: the parts are not in ascending order");
     }
     previous = wanted.number;
-    const auto at = std::find_if(stored.begin(), stored.end(), [&](const meta::NumberedPart& p) {
-      return p.number == wanted.number;
-    });
-    if (at == stored.end() || to_hex(at->part.md5) != wanted.etag) {
+    const auto at = std::lower_bound(
+        stored.begin(), stored.end(), wanted.number,
+        [](const meta::NumberedPart& part, uint32_t number) { return part.number < number; });
+    if (at == stored.end() || at->number != wanted.number || to_hex(at->part.md5) != wanted.etag) {
       refuse_parts("invalid_part",
                    str_cat("part ", wanted.number, ": was not uploaded or its ETag differs"));
     }
@@ -151,6 +151,13 @@ std::optional<meta::StoredPart> referenced_part(Engine& engine, const MultipartU
 
 }  // namespace
 
+void throw_too_many_uploads(const Engine& engine, std::string_view user) {
+  throw Error(ErrorCode::kResourceExhausted, "too_many_uploads",
+              str_cat("user \"", user, "\" has ", engine.uploads.open_max(),
+                      " multipart uploads open, the most that upload.multipart_open_max allows: "
+                      "complete or abort some of them first"));
+}
+
 MultipartUpload create_multipart(Engine& engine, const UploadTarget& target,
                                  const MultipartCreation& creation) {
   meta::UploadRow row;
@@ -162,7 +169,9 @@ MultipartUpload create_multipart(Engine& engine, const UploadTarget& target,
   row.owner = creation.owner;
   row.checksum_algorithm = creation.checksum_algorithm;
   row.checksum_type = creation.checksum_type;
-  return upload_from(engine.uploads.create_multipart(std::move(row)), target.repository);
+  const auto made = engine.uploads.create_multipart(std::move(row));
+  if (!made) throw_too_many_uploads(engine, creation.owner);
+  return upload_from(*made, target.repository);
 }
 
 MultipartUpload get_multipart(Engine& engine, const RepositoryName& repository,

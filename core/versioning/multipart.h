@@ -41,8 +41,11 @@ struct MultipartCreation {
   std::string checksum_algorithm;
   std::string checksum_type;
 };
+/// Throws resource_exhausted (reason "too_many_uploads"): the owner has
+/// AssemblyOptions::multipart_open_max of them open, in whatever repository.
 MultipartUpload create_multipart(Engine& engine, const UploadTarget& target,
                                  const MultipartCreation& creation);
+[[noreturn]] void throw_too_many_uploads(const Engine& engine, std::string_view user);
 
 /// The upload if it is open and belongs to this repository, branch and key. Throws not_found
 /// (reason "no_such_upload") otherwise, also when the branch is gone.

@@ -1,4 +1,6 @@
 // Multipart uploads: parts, joining by reference, and the limits.
+#include <thread>
+
 #include <gtest/gtest.h>
 
 #include "core/base/digest.h"
@@ -105,10 +107,12 @@ TEST_F(Multipart, AnUploadBelongsToItsKeyAndDiesWithItsBranch) {
   delete_branch(*engine, repo, BranchName("dev"), false);
   engine.branch(repo, "dev", "main");
   EXPECT_FALSE(found("dev", "k"));
+  // A part that was on its way when the branch went.
+  EXPECT_EQ(testing::reason_of([&] { part(upload, 1, "late"); }), "no_such_upload");
 }
 
 TEST_F(Multipart, AbandonedUploadsEndAndAreSweptByServersTogether) {
-  AssemblyOptions options{64 << 20, std::string(32, 'k'), std::chrono::seconds(0)};
+  AssemblyOptions options{64 << 20, std::string(32, 'k'), std::chrono::seconds(0), 1000};
   Assembly brief(engine.pool, engine.stores, engine.clock, options);
   const MultipartUpload kept = begin("kept");
   part(kept, 1, "x");
@@ -125,6 +129,62 @@ TEST_F(Multipart, AbandonedUploadsEndAndAreSweptByServersTogether) {
   EXPECT_EQ((*engine).uploads.sweep(), 0u);
   EXPECT_EQ(list_multiparts(*engine, repo, "", {"", ""}, 10).items.size(), 1u);
   EXPECT_EQ(list_parts(*engine, kept, 0, 10).items.size(), 1u);
+}
+
+TEST_F(Multipart, AUserHasSoManyOpenOverAllRepositoriesAndDoors) {
+  AssemblyOptions options{64 << 20, std::string(32, 'k'), std::chrono::hours(1), 3};
+  Assembly few(engine.pool, engine.stores, engine.clock, options);
+  engine.branch(repo, "dev", "main");
+  const RepositoryName other = engine.make_repository("other");
+  const auto target = [&](const RepositoryName& in, const std::string& branch) {
+    return check_upload(few.engine(), in, BranchName(branch), Key("k"), false, {});
+  };
+  const auto open = [&](const UploadTarget& at, const std::string& user) {
+    return create_multipart(few.engine(), at, {user, {}, "", ""});
+  };
+  const auto refused = [&](const std::string& user) {
+    return testing::reason_of([&] { open(target(repo, "main"), user); });
+  };
+  open(target(repo, "dev"), "ann");
+  const MultipartUpload second = open(target(other, "main"), "ann");
+  // One whose parts the store keeps.
+  const OwnAddress address = hand_out_address(few.engine(), repo, BranchName("main"), Key("k")).own;
+  const UploadTarget direct = target(repo, "main");
+  const auto link = [&] {
+    return few.engine().uploads.create_link(direct.repository.id, direct.branch, Key("k"), address,
+                                            "ann", kHandedOutLifetime);
+  };
+  EXPECT_TRUE(link());
+  EXPECT_FALSE(link());
+  EXPECT_EQ(refused("ann"), "too_many_uploads");
+  open(target(repo, "main"), "bob");  // another's are not counted
+
+  abort_multipart(few.engine(), second);
+  open(target(repo, "main"), "ann");
+  EXPECT_EQ(refused("ann"), "too_many_uploads");
+  few.engine().uploads.remove_owned_link(direct.branch.id, Key("k"), address);
+  open(target(repo, "main"), "ann");
+  EXPECT_EQ(refused("ann"), "too_many_uploads");
+  delete_branch(few.engine(), repo, BranchName("dev"), false);
+  open(target(repo, "main"), "ann");
+  EXPECT_EQ(refused("ann"), "too_many_uploads");
+}
+
+TEST_F(Multipart, ThoseOfOneKeyListInTheOrderTheyWereMadeWhoeverMadeThem) {
+  const UploadTarget target = check_upload(*engine, repo, BranchName("main"), Key("k"), false, {});
+  std::vector<std::string> made;
+  for (const std::string user : {"ann", "bob", "cleo", "dan", "eve", "ann"}) {
+    made.push_back(create_multipart(*engine, target, {user, {}, "", ""}).upload_id);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // ids tell milliseconds apart
+  }
+  std::vector<std::string> listed;
+  UploadMarker after;
+  for (bool more = true; more; after = {"main/k", listed.back()}) {
+    const auto page = list_multiparts(*engine, repo, "", after, 2);
+    for (const MultipartUpload& upload : page.items) listed.push_back(upload.upload_id);
+    more = page.has_more;
+  }
+  EXPECT_EQ(listed, made);
 }
 
 TEST_F(Multipart, ACompletedObjectSurvivesMergesAndItsBranch) {

@@ -69,6 +69,10 @@ Page<ListItem> fill_page(OverlayCursor& cursor, const ListOptions& options) {
     if (behind.empty()) break;
     cursor.seek(behind);
   }
+  if (cursor.stopped_at() && cursor.stopped_at()->starts_with(options.prefix)) {
+    page.has_more = true;
+    page.next = *cursor.stopped_at();
+  }
   return page;
 }
 
@@ -118,6 +122,7 @@ Page<ListItem> list_objects(Engine& engine, const RepositoryName& repository, st
     if (start.empty() && !options.after.empty())
       return {};  // nothing sorts behind the common prefix
     OverlayCursor cursor(snapshot->nodes(), snapshot->root(), snapshot->take_rows());
+    cursor.limit_deletions(options.deletions_max);
     cursor.seek(start);
     Page<ListItem> page = fill_page(cursor, options);
     if (!cursor.ran_out()) return page;

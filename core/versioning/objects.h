@@ -42,18 +42,23 @@ std::unique_ptr<blob::BlobReader> open_object(Engine& engine, const Repository& 
 /// For a part list the address of its first part.
 std::string physical_address(Engine& engine, const Repository& repository, const Entry& entry);
 
+/// Staged deletions that one page passes: a million of them would keep a request for seconds.
+constexpr uint32_t kListedDeletionsMax = 100'000;
+
 struct ListOptions {
   std::string prefix;
   std::string after;      ///< exclusive; any bytes; a common prefix skips everything below it
   std::string delimiter;  ///< "" = none
   uint32_t limit = 100;   ///< 1..1000
+  uint32_t deletions_max = kListedDeletionsMax;
 };
 /// A key with its entry, or a common prefix (no entry).
 struct ListItem {
   std::string path;
   std::optional<Entry> entry;
 };
-/// Byte order; one consistent state of the branch per page. `next` is the last path. Throws
+/// Byte order; one consistent state of the branch per page. `next` is the last path, or a later one
+/// where a page ended at `deletions_max`: it may have fewer items than asked for, or none. Throws
 /// not_found (the ref).
 Page<ListItem> list_objects(Engine& engine, const RepositoryName& repository, std::string_view ref,
                             const ListOptions& options, uint32_t prefix_digits_min = 1);

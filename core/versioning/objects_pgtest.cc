@@ -66,6 +66,29 @@ TEST_F(Verbs, ListingPastManyStagedDeletionsReadsOn) {
   EXPECT_FALSE(page.has_more);
 }
 
+TEST_F(Verbs, APageEndsWhereItsWorkDoes) {
+  for (int i = 0; i < 30; ++i) engine.put(repo, "main", "k" + std::to_string(100 + i), "x");
+  engine.put(repo, "main", "z", "x");
+  engine.commit(repo, "main");
+  for (int i = 1; i < 30; ++i) engine.remove(repo, "main", "k" + std::to_string(100 + i));
+  std::string seen;
+  int pages = 0;
+  ListOptions options{.prefix = "", .after = "", .delimiter = "", .deletions_max = 10};
+  for (bool more = true; more; ++pages) {
+    const auto page = list_objects(*engine, repo, "main", options);
+    for (const auto& item : page.items) seen += item.path + " ";
+    more = page.has_more;
+    EXPECT_TRUE(!more || page.next > options.after) << "each page gets further";
+    options.after = page.next;
+  }
+  EXPECT_EQ(seen, "k100 z ");
+  EXPECT_EQ(pages, 3);
+  EXPECT_FALSE(list_objects(*engine, repo, "main",
+                            {.prefix = "k100", .after = "", .delimiter = "", .deletions_max = 10})
+                   .has_more)
+      << "what is passed behind the prefix is not the listing's";
+}
+
 TEST_F(Verbs, ListingMoreStagedRowsThanAPageHoldsMissesNone) {
   std::string expected;
   for (int i = 0; i < 700; ++i) {

@@ -107,6 +107,11 @@ void OverlayCursor::settle() {
       on_row_ = true;
       return;
     }
+    if (deletions_left_ && (*deletions_left_)-- == 0) {
+      stopped_at_ = row->key;
+      valid_ = false;
+      return;
+    }
     if (same_key) tree_.next();
     rows_.next();
   }

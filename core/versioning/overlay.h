@@ -54,8 +54,12 @@ class OverlayCursor {
                 tree::LeafFilter* filter = nullptr);
 
   void seek(std::string_view key);
+  /// Staged deletions that may be passed before the cursor stops. Unlimited unless set.
+  void limit_deletions(uint32_t rows) { deletions_left_ = rows; }
   bool valid() const { return valid_; }
   bool ran_out() const { return rows_.ran_out(); }
+  /// After stopping at the limit: the last key that was passed, which is not visible.
+  const std::optional<std::string>& stopped_at() const { return stopped_at_; }
   const std::string& key() const;
   Entry entry() const;
   void next();
@@ -65,6 +69,8 @@ class OverlayCursor {
 
   tree::Cursor tree_;
   mutable StagedRows rows_;  ///< reading its current row may fetch
+  std::optional<uint32_t> deletions_left_;
+  std::optional<std::string> stopped_at_;
   bool valid_ = false;
   bool on_row_ = false;
 };

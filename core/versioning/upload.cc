@@ -16,7 +16,6 @@
 namespace tarn::versioning {
 namespace {
 
-constexpr std::chrono::hours kHandedOutLifetime{24};
 constexpr size_t kCompareBufferBytes = 256 * 1024;
 
 StageTarget stage_target(const UploadTarget& target) {
@@ -140,7 +139,7 @@ HandedOutAddress hand_out_address(Engine& engine, const RepositoryName& reposito
   const meta::Writer::Operation operation(engine.writer);
   HandedOutAddress out{
       engine.repositories.get(seen.repository), new_own_address(engine.writer.address_time()), {}};
-  engine.uploads.create_link(seen.repository, seen.branch, key, out.own, kHandedOutLifetime);
+  engine.uploads.create_link(seen.repository, seen.branch, key, out.own, "", kHandedOutLifetime);
   const std::string relative = relative_path(out.own);
   out.text = str_cat(out.repository.storage_namespace, "/", relative, ",",
                      link_token(engine, seen.repository, branch.str(), key.str(), relative));

@@ -1,6 +1,7 @@
 // Writing objects: bytes first, to a fresh address, then the staged entry.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -64,8 +65,9 @@ Entry stage_address(Engine& engine, const UploadTarget& target, const std::strin
                     uint64_t size_bytes, const std::string& etag, std::optional<Instant> mtime,
                     const ObjectAttributes& attributes, const Condition& condition);
 
+constexpr std::chrono::hours kHandedOutLifetime{24};
 /// A fresh own address for clients that write to the store themselves; collection leaves it alone
-/// for a day.
+/// for kHandedOutLifetime.
 struct HandedOutAddress {
   Repository repository;
   OwnAddress own;

@@ -37,19 +37,15 @@ class UploadPages {
     bool more = true;
     while (more && !out.truncated) {
       auto page = versioning::list_multiparts(call_.engine(), repository_, root_ + query_.prefix,
-                                              after, query_.limit);
+                                              after, kPageItemsMax);
       more = page.has_more;
       for (const versioning::MultipartUpload& upload : page.items) {
         const std::string key = key_of(upload);
         after = {root_ + key, upload.upload_id};
         if (!add(upload, key, out)) break;
-        if (const auto group = group_of(key)) {
-          after = {root_ + *group + kPastEveryKey, ""};
-          more = true;
-          break;
-        }
+        // What is left of a group that goes on is not read.
+        if (const auto group = group_of(key)) after = {root_ + *group + kPastEveryKey, ""};
       }
-      if (page.items.empty()) more = false;
     }
   }
 
@@ -70,6 +66,7 @@ class UploadPages {
            xml::ListMultipartUploadsResult& out) {
     const auto group = group_of(key);
     if (group && *group == query_.after) return true;  // shown as the last of the previous page
+    if (group && !out.common_prefixes.empty() && out.common_prefixes.back() == *group) return true;
     if (out.uploads.size() + out.common_prefixes.size() == query_.limit) {
       out.truncated = true;
       return false;

@@ -51,6 +51,17 @@ std::vector<std::string> on_repository(const Call& call) {
 std::vector<std::string> on_listed_ref(const Call& call) {
   return {auth::ref_arn(repository(call), ref_of(call))};
 }
+std::vector<std::string> on_listed_branch(const Call& call) {
+  return {auth::ref_arn(repository(call), call.path("branch"))};
+}
+std::vector<std::string> on_compared_refs(const Call& call) {
+  return {auth::ref_arn(repository(call), call.path("leftRef")),
+          auth::ref_arn(repository(call), call.path("rightRef"))};
+}
+std::vector<std::string> on_merged_refs(const Call& call) {
+  return {auth::ref_arn(repository(call), call.path("sourceRef")),
+          auth::ref_arn(repository(call), call.path("destinationBranch"))};
+}
 std::vector<std::string> on_branch(const Call& call) {
   return {branch_arn(repository(call), call.path("branch"))};
 }

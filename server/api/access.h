@@ -53,7 +53,10 @@ class Access {
 // Where the names come from: values of the path, parameters, members of the body.
 std::vector<std::string> on_everything(const Call& call);
 std::vector<std::string> on_repository(const Call& call);
-std::vector<std::string> on_listed_ref(const Call& call);  ///< {ref}, or its repository
+std::vector<std::string> on_listed_ref(const Call& call);     ///< {ref}, or its repository
+std::vector<std::string> on_listed_branch(const Call& call);  ///< {branch}, or its repository
+std::vector<std::string> on_compared_refs(const Call& call);  ///< {leftRef} and {rightRef}
+std::vector<std::string> on_merged_refs(const Call& call);    ///< {sourceRef}, {destinationBranch}
 std::vector<std::string> on_branch(const Call& call);
 std::vector<std::string> on_destination_branch(const Call& call);  ///< {destinationBranch}
 std::vector<std::string> on_ref(const Call& call);                 ///< {ref}, as a branch

@@ -49,7 +49,8 @@ void check_permitted(const auth::Principal& holder, const BlockGrant& grant,
                      std::string_view client_address) {
   const auth::Action action =
       grant.kind == Kind::kRead ? auth::Action::kReadObject : auth::Action::kWriteObject;
-  const std::string object = auth::object_arn(grant.repository, grant.path);
+  const std::string& ref = grant.kind == Kind::kRead ? grant.ref : grant.branch;
+  const std::string object = auth::object_arn(grant.repository, ref, grant.path);
   if (holder.permissions->allows(action, object, client_address)) return;
   refuse("url_not_permitted", str_cat("presigned URL: user ", holder.user.name, " may not ",
                                       auth::name_of(action), " on ", object, " any more"));

@@ -61,6 +61,7 @@ Pairs pairs_of(const BlockGrant& grant) {
   add("X-Tarn-Repository", grant.repository);
   add("X-Tarn-Path", grant.path);
   if (grant.kind == Kind::kRead) {
+    add("X-Tarn-Ref", grant.ref);
     add("X-Tarn-Entry", to_base64url(grant.entry));
     return out;
   }
@@ -99,6 +100,7 @@ BlockGrant grant_from(std::string address, const Pairs& pairs) {
   grant.user = text_of(pairs, "X-Tarn-User");
   grant.repository = text_of(pairs, "X-Tarn-Repository");
   grant.branch = text_of(pairs, "X-Tarn-Branch");
+  grant.ref = text_of(pairs, "X-Tarn-Ref");
   grant.path = text_of(pairs, "X-Tarn-Path");
   grant.entry = from_base64url(text_of(pairs, "X-Tarn-Entry")).value_or("");
   grant.bytes_max = number_of(pairs, "X-Tarn-Bytes-Max");

@@ -24,7 +24,8 @@ struct BlockGrant {
   std::string access_key_id{};  ///< who asked for the URL; "" = whoever `user` names
   std::string user{};
   std::string repository{};
-  std::string branch{};  ///< "" for reads, which mean bytes and no branch
+  std::string branch{};  ///< of writes
+  std::string ref{};     ///< of reads: through which the bytes were asked for
   std::string path{};
   std::string entry{};      ///< of reads: see encode_entry
   uint64_t bytes_max = 0;   ///< of writes

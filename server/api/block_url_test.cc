@@ -21,6 +21,7 @@ BlockGrant a_read() {
           .access_key_id = "AKIAX",
           .user = "someone",
           .repository = "lake",
+          .ref = "main~1&x",
           .path = "dir/a&b=c d+e%2F\xc3\xa4",
           .entry = std::string("\0\xff\x01", 3),
           .issued = kIssued,
@@ -31,6 +32,7 @@ BlockGrant a_write() {
   BlockGrant grant = a_read();
   grant.kind = BlockGrant::Kind::kWrite;
   grant.entry.clear();
+  grant.ref.clear();
   grant.branch = "main";
   grant.bytes_max = uint64_t{1} << 40;
   return grant;

@@ -69,12 +69,11 @@ struct ReasonStatus {
 };
 /// Reasons that clients must see under another status than their code's.
 constexpr std::array kReasons = {
-    ReasonStatus{"branch_locked", 423, true},
-    ReasonStatus{"body_too_large", 413},
+    ReasonStatus{"branch_locked", 423, true}, ReasonStatus{"body_too_large", 413},
     ReasonStatus{"range_not_satisfiable", 416},
     // Clients take 403 for a protected or read-only thing, never for a missing permission.
-    ReasonStatus{"insufficient_permissions", 401},
-    ReasonStatus{"no_merge_base", 400},
+    ReasonStatus{"insufficient_permissions", 401}, ReasonStatus{"no_merge_base", 400},
+    ReasonStatus{"too_many_uploads", 429},  // no Retry-After: waiting alone changes nothing
 };
 
 }  // namespace

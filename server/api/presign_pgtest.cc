@@ -246,6 +246,25 @@ TEST_F(Presign, UrlsOfADeletedUserAreDead) {
   EXPECT_EQ(refusal(use("GET", by_token)), "403 url_revoked") << "another user of that name";
 }
 
+// Taken out once: the ref in check_permitted.
+TEST_F(Presign, UrlsOfOneRefCanDoWhatAPolicyLimitedToItGrants) {
+  const auto limited_to = [&](const std::string& ref) {
+    allow({{auth::Statement::Effect::kAllow,
+            {"fs:ReadObject", "fs:WriteObject"},
+            {auth::ref_arn(repo.str(), ref) + "/object/*"},
+            {}}});
+  };
+  limited_to("main");
+  const std::string read = read_url();
+  const std::string write = member(ask_to_write(), "presigned_url");
+  limited_to("dev");
+  EXPECT_EQ(refusal(use("GET", read)), "403 url_not_permitted");
+  EXPECT_EQ(refusal(use("PUT", write, "x")), "403 url_not_permitted");
+  limited_to("main");
+  EXPECT_EQ(use("GET", read).status, 200);
+  EXPECT_EQ(use("PUT", write, "x").status, 200);
+}
+
 // Taken out once: check_permitted in BlockDoor::answer.
 TEST_F(Presign, UrlsCanDoWhatTheirMakerStillMay) {
   const std::string read = read_url();

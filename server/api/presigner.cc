@@ -82,6 +82,7 @@ std::string Presigner::read_url(const Repository& repository, std::string_view p
       {.kind = BlockGrant::Kind::kRead,
        .address = block_address(versioning::physical_address(context_.engine, repository, entry)),
        .repository = repository.name.str(),
+       .ref = call_.path("ref"),
        .path = std::string(path),
        .entry = encode_entry(readable_part(entry))});
 }

@@ -55,6 +55,20 @@ def pytest_collection_modifyitems(config, items):
         items[:] = [item for item in items if "this_run" not in item.name]
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """With -n, a file's tests stay together; those that docs/client-coverage.md counts are one file here."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Files(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            file = super()._split_scope(nodeid)
+            counted = Path(file).name.startswith(("test_sdk_", "test_client_coverage"))
+            return "counted" if counted else file
+
+    return Files(config, log)
+
+
 @pytest.fixture(autouse=True)
 def counted_calls(request):
     client_coverage.recording = is_counted(request.node)

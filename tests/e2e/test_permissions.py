@@ -200,6 +200,16 @@ def test_a_policy_limited_to_one_branch(tarn, repo, s3, make_user):
         assert plain("GET", f"{here}/{path}").status_code == status, path
     copied = plain("POST", f"{here}/branches/main/objects/copy?dest_path=d", json={"src_path": "a", "src_ref": "dev"})
     assert copied.status_code == 401
+    given = plain("GET", f"{here}/refs/main/objects/stat?path=a&presign=true").json()["physical_address"]
+    assert requests.get(given, timeout=60).content == b"main"
+    # What compares refs reads each of them.
+    for path, status in [("refs/main/diff/main", 200), ("refs/main/diff/dev", 401), ("refs/dev/diff/main", 401),
+                         ("refs/main/diff/dev/summary", 401), ("refs/main/diff/main/summary", 200),
+                         ("branches/main/diff", 200), ("branches/dev/diff", 401),
+                         ("refs/dev/merge/main/conflicts", 401), ("refs/main/merge/main/conflicts", 200),
+                         ("refs/main/import/verify", 200), ("refs/dev/import/verify", 401)]:
+        answer = plain("GET", f"{here}/{path}")
+        assert answer.status_code == status, (path, answer.text)
     lister = clients.Rest(make_user(allow(["fs:ListObjects"], where), allow(objects, f"{where}/ref/main/object/*")))
     for ref, status in [("dev", 401), ("main", 200)]:
         restored = lister("POST", f"{here}/branches/main/checkout-path", json={"ref": ref, "paths": ["a"]})

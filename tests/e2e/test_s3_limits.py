@@ -1,10 +1,14 @@
 """Every limit of a request over S3: what is just allowed, and the code of what is not."""
 
 import hashlib
+import uuid
 
+import clients
 import pytest
+import requests
+import servers
 
-from s3_requests import send, sign, signed
+from s3_requests import rest, send, sign, signed
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -94,8 +98,62 @@ def test_many_ranges_are_the_whole_object_once(tarn, repo):
 
 
 def test_heads_have_a_size_and_a_number_of_fields(tarn, repo):
-    """What is refused before it is read tells no door; the status says which limit it was."""
+    """Refused before they are read; S3 clients get a document, whatever of the head had come."""
     target = f"/{repo}/main/limited"
-    assert send(tarn, "GET", target, {"x-large": "v" * 33 * KIB}).status == 431
-    assert send(tarn, "GET", target, {f"x-{n}": "v" for n in range(130)}).status == 431
-    assert send(tarn, "GET", target + "?" + "q" * 17 * KIB).status == 414
+    large = {"x-large": "v" * 33 * KIB}
+    many = {f"x-{n}": "v" for n in range(130)}
+    long = "?" + "q" * 17 * KIB
+    for headers, query in ((large, ""), (many, ""), ({}, long)):
+        answer = send(tarn, "GET", target + query, headers)
+        assert failure(answer) == (400, "RequestHeaderSectionTooLarge"), query[:2]
+        assert answer.headers["content-type"] == "application/xml"
+        assert send(tarn, "HEAD", target + query, headers).body == b""
+    api = f"/api/v1/repositories/{repo}"
+    assert send(tarn, "GET", api, large).status == 431
+    assert send(tarn, "GET", api, many).status == 431
+    assert send(tarn, "GET", api + long).status == 414
+    key = {"Authorization": "AWS4-HMAC-SHA256 Credential=x"}
+    assert failure(send(tarn, "GET", api, {**key, **large})) == (400, "RequestHeaderSectionTooLarge"), "signed"
+
+
+@pytest.fixture(params=["local", "s3"])
+def sparing(request, scratch_dir, initialised_data):
+    """A server that lets a user have two uploads open; with a bucket it signs URLs of the store."""
+    environment, namespace = {"TARN_UPLOAD_MULTIPART_OPEN_MAX": 2}, "local://uploads"
+    if request.param == "s3":
+        store = request.getfixturevalue("versitygw")
+        bucket = f"uploads-{uuid.uuid4().hex[:8]}"
+        clients.boto3_client(store).create_bucket(Bucket=bucket)
+        environment.update(store.tarnd_environment())
+        namespace = f"s3://{bucket}/uploads"
+    server = servers.Tarnd(scratch_dir / "tarnd", environment=environment).copy_data_of(initialised_data).start()
+    rest(server, "POST", "/repositories", json={"name": "uploads", "storage_namespace": namespace})
+    yield server
+    server.stop()
+
+
+def test_a_user_has_so_many_uploads_open_over_both_doors(sparing):
+    begin = "/repositories/uploads/branches/main/staging/pmpu"
+    over_rest = rest(sparing, "POST", begin, params={"path": "rest", "parts": 1})
+    over_s3 = signed(sparing, "POST", "/uploads/main/s3?uploads").xml.findtext("UploadId")
+
+    refused = signed(sparing, "POST", "/uploads/main/more?uploads")
+    assert failure(refused) == (400, "InvalidRequest")
+    for words in ("2 multipart uploads open", "upload.multipart_open_max", "complete or abort"):
+        assert words in refused.xml.findtext("Message")
+    answer = clients.Rest(sparing)("POST", begin, params={"path": "more"})
+    assert (answer.status_code, answer.json()["code"]) == (429, "too_many_uploads")
+    assert "Retry-After" not in answer.headers, "waiting does not help"
+
+    # One that ends makes room, over whichever door.
+    etag = requests.put(over_rest["presigned_urls"][0], data=b"x", timeout=60).headers["ETag"]
+    rest(sparing, "PUT", f"{begin}/{over_rest['upload_id']}", params={"path": "rest"},
+         json={"physical_address": over_rest["physical_address"], "parts": [{"part_number": 1, "etag": etag}]})
+    third = signed(sparing, "POST", "/uploads/main/third?uploads")
+    assert third.status == 200
+    assert failure(signed(sparing, "POST", "/uploads/main/more?uploads")) == (400, "InvalidRequest")
+    assert signed(sparing, "DELETE", f"/uploads/main/s3?uploadId={over_s3}").status == 204
+    again = rest(sparing, "POST", begin, params={"path": "rest", "parts": 1})
+    rest(sparing, "DELETE", f"{begin}/{again['upload_id']}", params={"path": "rest"},
+         json={"physical_address": again["physical_address"]})
+    assert signed(sparing, "POST", "/uploads/main/more?uploads").status == 200

@@ -1,6 +1,7 @@
 """Real servers for end-to-end tests and the demo: tarnd and versitygw, each a process with a directory of its own."""
 
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 START_SECONDS = 60
 STOP_SECONDS = 40
 POLL_SECONDS = 0.02
+SERVER_PORTS = range(20_000, 32_000)
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -35,9 +37,15 @@ def clean_environment(extra):
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """Below those that the system gives to connections, so that none of them takes it before the server listens."""
+    for port in random.sample(SERVER_PORTS, 100):
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
+    raise RuntimeError("a hundred ports tried and none is free")
 
 
 class Process:

@@ -70,7 +70,10 @@ std::string part_url(const Presigner& presigner, const OpenUpload& upload, uint3
 }
 
 std::string begin(const Context& context, const Call& call, const OpenUpload& upload) {
-  if (upload.object.access != nullptr) return upload.object.access->begin_upload(upload.object.key);
+  if (upload.object.access != nullptr) {
+    return versioning::begin_direct_upload(context.engine, upload.target, upload.address,
+                                           upload.object, call.caller.user.name);
+  }
   return versioning::create_multipart(context.engine, upload.target,
                                       {.owner = call.caller.user.name,
                                        .attributes = {},
@@ -171,7 +174,8 @@ http::Response abort_presigned_upload(const Context& context, Call& call) {
   const OpenUpload upload =
       open_upload(context, call, json::parse_upload_address(call.body->root()));
   if (upload.object.access != nullptr) {
-    upload.object.access->abort_upload(upload.object.key, upload.id);
+    versioning::abort_direct_upload(context.engine, upload.target, upload.address, upload.object,
+                                    upload.id);
   } else {
     versioning::abort_multipart(context.engine, kept_upload(context, upload));
   }
