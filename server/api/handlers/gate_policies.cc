@@ -7,6 +7,7 @@
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/gate_policy.h"
 #include "server/api/json/list.h"
+#include "server/api/parameter.h"
 #include "server/api/response.h"
 
 namespace tarn::api {
