@@ -1,7 +1,5 @@
 #include "server/api/json/run.h"
 
-#include <cmath>
-
 #include "core/base/time.h"
 #include "core/experiments/metric_globs.h"
 #include "core/experiments/number.h"
