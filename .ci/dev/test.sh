@@ -59,8 +59,8 @@ ensure_shells() {
   [ ${#missing[@]} -eq 0 ] || install_packages "${missing[@]}"
 }
 
-# Of pytest, each with servers of its own; one more than the smallest machine has processors: tests wait a lot.
-E2E_PROCESSES=${TARN_E2E_PROCESSES:-3}
+# Of pytest, each with servers of its own.
+E2E_PROCESSES=${TARN_E2E_PROCESSES:-2}
 
 # run_e2e NAME FOLDER [pytest options]
 run_e2e() {
