@@ -1,0 +1,70 @@
+"""Aliases: named pointers to commits, with their history."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Dict, List, Mapping, Optional
+
+from tarn.transport import Server, connect, repository_name
+
+
+@dataclass(frozen=True)
+class Alias:
+    name: str
+    commit: str
+    version: int
+    policy: str = ""  # the gate policy that names it: only promotion and rollback move it
+    changed: bool = False
+
+    @property
+    def ref(self) -> str:
+        return f"@{self.name}"
+
+    @classmethod
+    def of(cls, answer: Mapping[str, Any]) -> Alias:
+        return cls(answer["id"], answer["commit_id"], answer["version"], answer.get("policy", ""),
+                   answer.get("changed", False))
+
+
+@dataclass(frozen=True)
+class AliasChange:
+    version: int
+    actor: str
+    reason: str
+    at: str
+    from_commit: Optional[str] = None  # None: there was none
+    to_commit: Optional[str] = None  # None: it was removed
+    promotion: Optional[str] = None
+    evidence: Optional[str] = None  # SHA-256 in hex
+
+
+def alias(repo: Any, name: str, *, to: Optional[str] = None, expect: Optional[str] = None, reason: str = "",
+          server: Optional[Server] = None) -> Alias:
+    """Where an alias is; with `to` it is made or moved there.
+
+    `expect` is the ref it must be at before, "" for none: else tarn.DestinationMoved."""
+    server = server or connect()
+    place = ("repositories", repository_name(server, repo), "aliases", name.lstrip("@"))
+    if to is None:
+        if expect is not None:
+            raise ValueError("alias: expect is for moving it: give to= as well")
+        return Alias.of(server.call("GET", *place))
+    body: Dict[str, str] = {"to": to, "reason": reason}
+    if expect is not None:
+        body["expect"] = server.commit_of(place[1], expect) if expect else ""
+    return Alias.of(server.call("POST", *place, verb=":set", json=body))
+
+
+def alias_history(repo: Any, name: str, *, limit: int = 100, server: Optional[Server] = None) -> List[AliasChange]:
+    """What was done to an alias, the newest first; that of a removed one too."""
+    server = server or connect()
+    changes: List[AliasChange] = []
+    place = ("repositories", repository_name(server, repo), "aliases", name.lstrip("@"), "history")
+    for item in server.each(*place, query={"amount": min(limit, 1000)}):
+        if len(changes) >= limit:
+            break
+        changes.append(AliasChange(
+            version=item["version"], actor=item["actor"], reason=item["reason"], at=item["creation_date"],
+            from_commit=item.get("from_commit_id"), to_commit=item.get("to_commit_id"),
+            promotion=item.get("promotion_id"), evidence=item.get("evidence")))
+    return changes

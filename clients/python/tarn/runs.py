@@ -1,0 +1,338 @@
+"""Recording runs: what was measured of a commit, with its parameters and artifacts."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import math
+import os
+import subprocess
+import uuid
+import warnings
+from dataclasses import dataclass
+from datetime import date, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple, Type, Union
+
+from tarn.errors import Conflict, NotFound, TarnError, UncommittedChanges
+from tarn.numbers import JsonNumber, from_json, metric_number, to_json
+from tarn.transport import Server, connect, repository_name
+
+# The server's bounds: met while logging, not when hours of training are to be recorded.
+RUN_METRICS_MAX = 1000
+RUN_PARAMS_MAX = 1000
+RUN_ARTIFACTS_MAX = 100
+NAME_BYTES_MAX = 255
+PARAM_VALUE_BYTES_MAX = 8 * 1024
+CURVE_POINTS_MAX = 1_000_000
+GIT_SECONDS = 5
+
+ParamValue = Union[str, int, float, bool]
+
+
+@dataclass(frozen=True)
+class RunMetric:
+    name: str
+    value: float
+    split: str = ""
+
+
+@dataclass(frozen=True)
+class RecordedRun:
+    id: str
+    experiment: str
+    commit: str
+    branch: str
+    params: Dict[str, str]
+    metrics: List[RunMetric]
+    artifacts: List[str]
+    source: Dict[str, str]
+    owner: str
+    created: str
+    made: bool  # False: it was recorded before, under the same idempotency key.
+
+    @classmethod
+    def of(cls, answer: Mapping[str, Any], made: bool = False) -> RecordedRun:
+        metrics = [RunMetric(m["name"], from_json(m["value"]), m.get("split", "")) for m in answer["metrics"]]
+        return cls(id=answer["id"], experiment=answer["experiment"], commit=answer["commit_id"],
+                   branch=answer["branch"], params=dict(answer["params"]), metrics=metrics,
+                   artifacts=list(answer["artifacts"]), source=dict(answer["source"]), owner=answer["owner"],
+                   created=answer["creation_date"], made=made)
+
+
+class Run:
+    """Collects what is logged; record() commits the branch and records it. Not for several threads at once.
+
+    As a context manager it records at the end of the block. An exception inside records nothing, unless `on_error` is
+    "record", and goes on; what was staged stays staged either way.
+    """
+
+    def __init__(self, server: Server, repo: str, experiment: str, branch: str, *, source: Optional[str] = None,
+                 uncommitted: str = "commit", on_error: str = "discard", message: Optional[str] = None,
+                 idempotency_key: Optional[str] = None, curves: Optional[str] = None) -> None:
+        if uncommitted not in ("commit", "refuse", "ignore"):
+            raise ValueError(f"uncommitted={uncommitted!r}: must be 'commit', 'refuse' or 'ignore'")
+        if on_error not in ("discard", "record"):
+            raise ValueError(f"on_error={on_error!r}: must be 'discard' or 'record'")
+        self.repo = repo
+        self.experiment = experiment
+        self.branch = branch
+        self.result: Optional[RecordedRun] = None
+        self.commit: Optional[str] = None
+        self._server = server
+        self._uncommitted = uncommitted
+        self._on_error = on_error
+        self._message = message or f"run of experiment {experiment}"
+        self._key = idempotency_key or str(uuid.uuid4())
+        self._curve_path = curves or f"metrics/{branch}.jsonl"
+        self._params: Dict[str, ParamValue] = {}
+        self._metrics: Dict[Tuple[str, str], float] = {}
+        self._curve: List[Tuple[str, Optional[int], float]] = []
+        self._curve_names: Dict[str, None] = {}
+        self._artifacts: List[str] = []
+        self._request: Optional[Dict[str, Any]] = None
+        self._open_branch(source)
+
+    def _open_branch(self, source: Optional[str]) -> None:
+        """Asks now whether the branch is there: not only when the training has ended."""
+        place = ("repositories", self.repo, "branches")
+        try:
+            self._server.call("GET", *place, self.branch)
+        except NotFound as error:
+            if source is None or error.code not in ("branch_not_found", "not_found"):
+                raise
+            self._server.request("POST", *place, json={"name": self.branch, "source": source})
+
+    def log_param(self, name: str, value: Any) -> None:
+        self.log_params({name: value})
+
+    def log_params(self, params: Mapping[str, Any]) -> None:
+        """A name that is given again replaces its value. What is no text, number or bool is kept as JSON, or str()."""
+        for name, value in params.items():
+            _check_name("param", name)
+            kept = _param_value(value)
+            if isinstance(kept, str) and len(kept.encode()) > PARAM_VALUE_BYTES_MAX:
+                raise ValueError(f"param {name}: is longer than {PARAM_VALUE_BYTES_MAX} bytes; log it as an artifact")
+            if name not in self._params and len(self._params) == RUN_PARAMS_MAX:
+                raise ValueError(f"param {name}: a run has at most {RUN_PARAMS_MAX}")
+            self._params[name] = kept
+
+    def log_metric(self, name: str, value: Any, step: Optional[int] = None, split: str = "") -> None:
+        """The last value counts. With steps the values are a curve too, a file that is committed with the run."""
+        _check_name("metric", name)
+        number = metric_number(name, value)
+        if step is not None and (isinstance(step, bool) or int(step) != step or step < 0):
+            raise ValueError(f"metric {name}: step {step!r}: must be a whole number, not negative")
+        on_curve = step is not None or name in self._curve_names
+        if on_curve and split:
+            raise ValueError(f"metric {name}: a curve has no split; put it into the name, as {split}/{name}")
+        if on_curve and len(self._curve) == CURVE_POINTS_MAX:
+            raise ValueError(f"metric {name}: a run has at most {CURVE_POINTS_MAX} points; log fewer steps")
+        if (name, split) not in self._metrics and len(self._metrics) == RUN_METRICS_MAX:
+            raise ValueError(f"metric {name}: a run has at most {RUN_METRICS_MAX}")
+        self._metrics[name, split] = number
+        if on_curve:
+            self._curve_names[name] = None
+            self._curve.append((name, None if step is None else int(step), number))
+
+    def log_metrics(self, metrics: Mapping[str, Any], step: Optional[int] = None, split: str = "") -> None:
+        for name, value in metrics.items():
+            self.log_metric(name, value, step, split)
+
+    def log_artifact(self, path: Union[str, os.PathLike[str]], to: Optional[str] = None) -> List[str]:
+        """Uploads a file, or the files of a directory, to the branch: below artifacts/, or at `to`.
+
+        Returns the paths of the objects."""
+        local = Path(path)
+        if not local.exists():
+            raise FileNotFoundError(f"artifact {local}: no such file or directory")
+        base = (to or f"artifacts/{local.resolve().name}").strip("/")
+        files = sorted(file for file in local.rglob("*") if file.is_file()) if local.is_dir() else [local]
+        pairs = [(file, f"{base}/{file.relative_to(local).as_posix()}" if local.is_dir() else base) for file in files]
+        self.name_artifacts([f"{base}/**"] if local.is_dir() else [base])
+        for file, key in pairs:
+            with file.open("rb") as content:
+                size = os.fstat(content.fileno()).st_size
+                stats = self._server.upload(self.repo, self.branch, key, content)
+            if stats.get("size_bytes") != size:
+                raise TarnError(f"artifact {file}: {size} bytes, but {stats.get('size_bytes')} arrived; "
+                                f"does something still write it?")
+        return [key for _, key in pairs]
+
+    def name_artifacts(self, globs: Iterable[str]) -> None:
+        """Says which objects of the commit are the run's; nothing is uploaded."""
+        if isinstance(globs, str):
+            globs = [globs]
+        for glob in globs:
+            if glob in self._artifacts:
+                continue
+            if len(self._artifacts) == RUN_ARTIFACTS_MAX:
+                raise ValueError(f"artifact {glob}: a run has at most {RUN_ARTIFACTS_MAX}; name them by a glob, "
+                                 f"or log a directory")
+            self._artifacts.append(glob)
+
+    def record(self) -> RecordedRun:
+        """Commits what the branch holds uncommitted and records the run. Again after a failure: it makes no second
+        commit or run."""
+        if self.result is not None:
+            return self.result
+        if self.commit is None:
+            if self._uncommitted == "refuse":
+                self._refuse_staged()
+            if self._curve:
+                self._server.upload(self.repo, self.branch, self._curve_path, self._curve_lines())
+            self.commit = self._commit()
+        if self._request is None:
+            self._request = self._body(self.commit)
+        answer = self._server.request("POST", "repositories", self.repo, "experiments", self.experiment, "runs",
+                                      json=self._request, repeat=True)
+        self.result = RecordedRun.of(answer.json(), made=answer.status_code == 201)
+        if self.result.made and self.result.commit != self.commit:
+            raise Conflict(f"branch {self.branch}: somebody committed to it while the run was recorded: run "
+                           f"{self.result.id} is of {self.result.commit}, not of {self.commit}; give each run a "
+                           f"branch of its own", "branch_moved")
+        return self.result
+
+    def _body(self, commit: str) -> Dict[str, Any]:
+        """Made once: under one key every attempt is the same request."""
+        metrics: List[Dict[str, JsonNumber]] = []
+        for (name, split), value in self._metrics.items():
+            metric: Dict[str, JsonNumber] = {"name": name, "value": to_json(value)}
+            if split:
+                metric["split"] = split
+            metrics.append(metric)
+        # Only a run of a branch's head keeps the branch's name.
+        head = self._server.call("GET", "repositories", self.repo, "branches", self.branch)["commit_id"]
+        where = {"ref": self.branch} if head == commit else {"commit": commit}
+        return {**where, "params": self._params, "metrics": metrics, "artifacts": self._artifacts,
+                "source": _source(), "idempotency_key": self._key}
+
+    def _refuse_staged(self) -> None:
+        staged = self._server.call("GET", "repositories", self.repo, "branches", self.branch, "diff",
+                                   query={"amount": 3})["results"]
+        if staged:
+            paths = ", ".join(change["path"] for change in staged)
+            raise UncommittedChanges(f"branch {self.branch}: holds uncommitted changes ({paths} ...); commit or reset "
+                                     f"them, or give tarn.run(..., uncommitted='commit')", "dirty_branch")
+
+    def _commit(self) -> str:
+        """The commit of the branch as it is; when nothing is staged its head."""
+        place = ("repositories", self.repo, "branches", self.branch)
+        if self._uncommitted != "ignore" or self._curve:
+            try:
+                made = self._server.call("POST", *place, "commits", json={
+                    "message": self._message, "metadata": {"tarn.experiment": self.experiment}})
+                return str(made["id"])
+            except TarnError as error:
+                if error.code != "no_changes":
+                    raise
+        return str(self._server.call("GET", *place)["commit_id"])
+
+    def _curve_lines(self) -> bytes:
+        lines = []
+        for name, step, value in self._curve:
+            row: Dict[str, Any] = {} if step is None else {"step": step}
+            row[name] = to_json(value)
+            lines.append(json.dumps(row))
+        return ("\n".join(lines) + "\n").encode()
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                 trace: Optional[TracebackType]) -> None:
+        if error is None:
+            self.record()
+            return
+        if self._on_error != "record" or not isinstance(error, Exception):
+            return
+        try:
+            self.log_param("error", type(error).__name__)
+            self.record()
+        except Exception as failure:  # The first error is the one that matters.
+            warnings.warn(f"the failed run could not be recorded: {failure}", stacklevel=2)
+
+    def __repr__(self) -> str:
+        state = "recorded" if self.result else "open"
+        return f"Run({self.experiment!r}, branch={self.branch!r}, {state})"
+
+
+def run(repo: Any, experiment: str, branch: Optional[str] = None, *, source: Optional[str] = None,
+        uncommitted: str = "commit", on_error: str = "discard", message: Optional[str] = None,
+        idempotency_key: Optional[str] = None, curves: Optional[str] = None, server: Optional[Server] = None) -> Run:
+    """Begins a run on a branch; see the README.
+
+    `source`: the ref that the branch is made from when it is not there. `uncommitted`: what the end does about changes
+    on the branch: "commit", "refuse", or "ignore". `curves`: where values with steps are kept
+    (metrics/BRANCH.jsonl)."""
+    server = server or connect()
+    name = repository_name(server, repo)
+    where = getattr(branch, "id", branch) or server.settings.branch
+    if not where:
+        raise ValueError("tarn.run: which branch? give branch=..., or set TARN_BRANCH")
+    return Run(server, name, experiment, where, source=source, uncommitted=uncommitted, on_error=on_error,
+               message=message, idempotency_key=idempotency_key, curves=curves)
+
+
+def list_runs(repo: Any = None, experiment: Optional[str] = None, *, branch: Optional[str] = None,
+         where: Iterable[str] = (), order: Optional[str] = None, git_sha: Optional[str] = None,
+         limit: int = 100, server: Optional[Server] = None) -> List[RecordedRun]:
+    """Recorded runs, the newest first; `where` is "metrics.accuracy>0.9" or several, `order` "-metrics.accuracy"."""
+    server = server or connect()
+    query = {"experiment": experiment, "branch": branch, "order": order, "git_sha": git_sha,
+             "where": [where] if isinstance(where, str) else list(where), "amount": min(limit, RUN_METRICS_MAX)}
+    found: List[RecordedRun] = []
+    for item in server.each("repositories", repository_name(server, repo), "runs", query=query):
+        if len(found) >= limit:
+            break
+        found.append(RecordedRun.of(item))
+    return found
+
+
+def _check_name(kind: str, name: str) -> None:
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"{kind} {name!r}: a name is a text and not empty")
+    if len(name.encode()) > NAME_BYTES_MAX:
+        raise ValueError(f"{kind} {name[:40]}...: the name is longer than {NAME_BYTES_MAX} bytes")
+
+
+def _param_value(value: Any) -> ParamValue:
+    if isinstance(value, (str, bool)):
+        return value
+    if isinstance(value, int):
+        # Beyond 2^53 readers of JSON round.
+        return value if abs(value) <= 2 ** 53 else str(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(to_json(value))
+    item = getattr(value, "item", None)
+    if callable(item) and getattr(value, "size", 0) == 1:
+        return _param_value(item())  # a number of numpy
+    if isinstance(value, (dict, list, tuple)):
+        return json.dumps(value, default=str, ensure_ascii=False)
+    if isinstance(value, (date, datetime)):
+        return value.isoformat()
+    return str(value)
+
+
+def _source() -> Dict[str, str]:
+    """What the CI job tells, else git's head here."""
+    env = os.environ
+    sha = env.get("GITHUB_SHA") or env.get("CI_COMMIT_SHA") or _git_head()
+    url = env.get("CI_JOB_URL", "")
+    if not url and env.get("GITHUB_RUN_ID"):
+        url = f"{env.get('GITHUB_SERVER_URL', '')}/{env.get('GITHUB_REPOSITORY', '')}/actions/runs/{env['GITHUB_RUN_ID']}"
+    try:
+        user = env.get("GITHUB_ACTOR") or env.get("GITLAB_USER_LOGIN") or getpass.getuser()
+    except (OSError, KeyError):  # a user without a name, as in many containers
+        user = ""
+    return {name: value for name, value in (("git_sha", sha), ("ci_url", url), ("user", user)) if value}
+
+
+def _git_head() -> str:
+    try:
+        head = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=GIT_SECONDS,
+                              check=False)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return head.stdout.strip() if head.returncode == 0 else ""
