@@ -308,7 +308,7 @@ def test_the_command_says_the_way(place, cli, repo, tmp_path):
     for words in (["merge", "side", GATED], ["commit", GATED, "-m", "m"], ["fs", "upload", file, f"{here}/x"],
                   ["fs", "rm", f"{here}/a"], ["fs", "mv", f"{here}/a", f"{here}/b"],
                   ["fs", "cp", f"tarn://{repo.id}/main/seed", f"{here}/b"], ["branch", "delete", GATED, "--yes"],
-                  ["branch", "reset", GATED, "--yes"], ["revert", GATED, GATED], ["checkout-path", "side", GATED, "**"],
+                  ["branch", "reset", GATED, "--yes"], ["revert", GATED, GATED], ["checkout-path", "side", "**", "--branch", GATED],
                   ["branch", "create", GATED, "--source", "main", "--reset-if-exists"]):
         refused = cli.run(*words, status=3)
         assert f"tarn promote CANDIDATE --to {GATED}" in refused.talk, (words, refused.talk)

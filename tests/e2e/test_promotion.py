@@ -338,6 +338,17 @@ def test_rolling_back(cli, repo, s3, rest, tmp_path):
     assert s3.list_objects_v2(Bucket=repo.id, Prefix="main/")["KeyCount"] == 0
 
 
+@pytest.mark.parametrize("method", [(), ("--method", "squash"), ("--method", "replace-paths", "--path", "artifacts/**")])
+def test_what_was_taken_back_may_be_promoted_again(cli, repo, s3, three, method):
+    """A champion without its model would be the worst of all answers; after a rollback the winner's commit is in the
+    history of the destination already."""
+    first = cli.json("promote", "exp-2", "--to", "main", *method, *TIMEOUT)
+    cli.run("promote", "rollback", first["id"])
+    cli.json("promote", "exp-2", "--to", "main", *method, *TIMEOUT)
+    got = s3.get_object(Bucket=repo.id, Key="@champion/artifacts/model.pkl")
+    assert got["Body"].read() == b"model of exp-2"
+
+
 def test_losers_expire_and_the_winner_is_tagged(cli, repo, rest, tmp_path):
     for branch, accuracy in ACCURACIES.items():
         candidate(repo, branch, {"accuracy": accuracy, "loss": 0.1})
