@@ -12,7 +12,8 @@ dev_demo() {
 usage: ./dev demo [--s3]
 
 Builds, then runs a whole experiment on the digits images that scikit-learn ships: import by reference, three branches
-trained at once, commit, compare, merge, tag, predict. --s3 keeps source and objects in a real S3 server (versitygw).
+trained at once, commit, compare, promote the best through a gate, predict with @champion, a refused promotion, a
+rollback. --s3 keeps source and objects in a real S3 server (versitygw).
 TEXT
       [[ $1 == -h || $1 == --help ]] && return
       return 2

@@ -1,7 +1,9 @@
-"""The demo: import a data set by reference, branch, train three models at once, commit, compare, merge, tag, predict."""
+"""The demo: import a data set by reference, branch, train three models at once, commit, compare, promote the best
+through a gate, predict with the champion, see a promotion refused and one taken back."""
 
 import argparse
 import io
+import json
 import os
 import pickle
 import shutil
@@ -21,6 +23,16 @@ from sklearn.datasets import load_digits  # noqa: E402
 
 EXPERIMENTS = {"exp-1": 0.0001, "exp-2": 1.0, "exp-3": 0.01}
 BUCKET = "lake"
+POLICY = """name: digits-champion
+destination: main
+alias: champion
+candidates: "exp-*"
+metrics:
+  - {name: accuracy, goal: max, min: 0.9, max: 1.0, vs_champion: {min_delta: 0}, primary: true}
+objects: {required: ["artifacts/model.pkl", "config/config.json"]}
+"""
+PROMOTED_PATHS = ("artifacts/**", "config/**", "metrics/**", "raw/**")
+GATE_FAILED = 10
 
 
 def digits_files():
@@ -163,23 +175,68 @@ def import_digits(repo, lake):
     return status.ingested_objects
 
 
-def choose(repo):
-    scores = {name: float(repo.branch(name).get_commit().metadata["accuracy"]) for name in EXPERIMENTS}
-    for name, accuracy in sorted(scores.items(), key=lambda item: -item[1]):
-        print(f"   {name}  accuracy {accuracy:.4f}")
-    return max(scores, key=scores.get)
+class Tarn:
+    """The command, as a person at a terminal uses it."""
+
+    def __init__(self, server):
+        self.environment = servers.clean_environment({
+            "HOME": server.directory, "TARN_ENDPOINT": server.url, "TARN_ACCESS_KEY": server.access_key,
+            "TARN_SECRET_KEY": server.secret_key, "TARN_REPO": "digits"})
+
+    def __call__(self, *words, status=0, stdin=None, shown=True):
+        ended = subprocess.run([servers.program("tarn"), *words], env=self.environment, input=stdin, text=True,
+                               stdin=subprocess.DEVNULL if stdin is None else None, capture_output=True, check=False)
+        if ended.returncode != status:
+            raise SystemExit(f"tarn {' '.join(words)}: ended with {ended.returncode}, not {status}:\n{ended.stderr}")
+        if shown:
+            print("".join(f"   {line}\n" for line in (ended.stdout or ended.stderr).splitlines()), end="")
+        return ended
+
+    def json(self, *words):
+        return json.loads(self(*words, "-o", "json", shown=False).stdout)
+
+
+def choose(tarn):
+    """The table of the candidates, as a person reads it; the best one's branch."""
+    tarn("exp", "compare", "exp-*", "--policy", "digits-champion")
+    return tarn.json("exp", "compare", "exp-*", "--policy", "digits-champion")["results"][0]["ref"]
+
+
+def promote(tarn, repo, reason, *how):
+    """Through the gate; whatever the record says must be so."""
+    done = tarn.json("promote", "exp-*", "--to", "main", "-m", reason, *how, "--wait", "--timeout", "5m")
+    print(f"   {done['winner']['ref']} is the champion, main is {done['result'][:12]}")
+    if (done["state"], done["result"]) != ("promoted", repo.branch("main").head.id):
+        raise SystemExit(f"the promotion ended as {done['state']}: {done}")
+    return done
+
+
+def refuse(tarn, repo, weak):
+    """The gate keeps a candidate out that is not good enough, and nothing has moved."""
+    before = repo.branch("main").head.id, repo.ref("@champion").get_commit().id
+    ended = tarn("promote", weak, "--to", "main", "--wait", "--timeout", "5m", status=GATE_FAILED, shown=False)
+    print("".join(f"   {line}\n" for line in ended.stderr.splitlines()[-3:]), end="")
+    if (repo.branch("main").head.id, repo.ref("@champion").get_commit().id) != before:
+        raise SystemExit("a refused promotion moved something")
+
+
+def roll_back(tarn, repo, before):
+    undone = tarn.json("promote", "rollback", "@champion", "-m", "to show how it is done")
+    print(f"   took back promotion {undone['undoes']}")
+    if [change.path for change in repo.ref("main").diff(before, type="two_dot")]:
+        raise SystemExit("after the rollback main is not as it was before")
 
 
 def predict(server, repo):
-    """Reads the model back through the tag and lets it read a digit, also through the tag."""
-    with repo.tag("champion").object("artifacts/model.pkl").reader(mode="rb") as body:
+    """Reads the model back through the alias and lets it read a digit, also through the alias."""
+    with repo.ref("@champion").object("artifacts/model.pkl").reader(mode="rb") as body:
         model = pickle.loads(body.read())
     s3 = clients.boto3_client(server)
-    rows = s3.get_object(Bucket=repo.id, Key="champion/raw/labels.csv")["Body"].read().decode().splitlines()[1:]
+    rows = s3.get_object(Bucket=repo.id, Key="@champion/raw/labels.csv")["Body"].read().decode().splitlines()[1:]
     file, label = rows[1234].split(",")
-    image = s3.get_object(Bucket=repo.id, Key=f"champion/raw/{file}")["Body"].read()
+    image = s3.get_object(Bucket=repo.id, Key=f"@champion/raw/{file}")["Body"].read()
     guess = model.predict([numpy.asarray(Image.open(io.BytesIO(image))).flatten() / 255.0])[0]
-    print(f"   {file} is a {label}; the model read through the tag says {guess}")
+    print(f"   {file} is a {label}; the model read through @champion says {guess}")
 
 
 def print_history(repo):
@@ -201,12 +258,27 @@ def run(lake):
     print(f"   {files} objects imported")
     report.step("train three models at once, commit each", lambda: train_all(server))
     report.must_add(3 * len(EXPERIMENTS))
-    winner = report.step("compare the metrics of the commits", lambda: choose(repo))
-    report.step(f"merge {winner} into main", lambda: repo.branch(winner).merge_into("main"))
+    tarn = Tarn(server)
+    before = repo.branch("main").head.id
+    report.step("set the gate of main", lambda: tarn("policy", "apply", "-f", "-", stdin=POLICY))
     report.must_add(0)
-    report.step("tag it champion", lambda: repo.tag("champion").create("main"))
+    winner = report.step("compare the candidates", lambda: choose(tarn))
+    done = report.step(f"promote {winner}, the best, to main", lambda: promote(tarn, repo, "the best of three"))
     report.must_add(0)
-    report.step("read the model through the tag, predict", lambda: predict(server, repo))
+    if done["winner"]["ref"] != winner:
+        raise SystemExit(f"{done['winner']['ref']} was promoted, not {winner}")
+    report.step("read the model through @champion, predict", lambda: predict(server, repo))
+    report.step("promote exp-1, which the gate refuses", lambda: refuse(tarn, repo, "exp-1"))
+    report.must_add(0)
+    report.step("take the promotion back", lambda: roll_back(tarn, repo, before))
+    report.must_add(0)
+    again = [word for path in PROMOTED_PATHS for word in ("--path", path)]
+    report.step(f"promote {winner} again, by paths",
+                lambda: promote(tarn, repo, "to stay", "--method", "replace-paths", *again))
+    report.must_add(0)
+    report.step("read the model through @champion again", lambda: predict(server, repo))
+    print("\nlog of @champion:")
+    tarn("alias", "log", "champion")
     report.print()
     print_history(repo)
     return server
@@ -235,7 +307,7 @@ def main():
     print(f"\nGo on: `./dev run` serves this repository at http://127.0.0.1:8000; in another shell:\n"
           f"  export TARN_ENDPOINT=http://127.0.0.1:8000 TARN_ACCESS_KEY={server.access_key} "
           f"TARN_SECRET_KEY={server.secret_key}\n"
-          f"  build/bin/tarn log tarn://digits/main")
+          f"  build/bin/tarn log tarn://digits/main; build/bin/tarn promote ls digits")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,408 @@
+"""Promotion as people and jobs use it: the `tarn` command and REST, with the metrics that a notebook's commits carry."""
+
+import json
+import subprocess
+import threading
+import time
+
+import command
+import pytest
+import servers
+from test_experiments import train
+from test_permissions import allow, auth, make_user  # noqa: F401
+
+POLICY = """name: dogs-champion
+destination: main
+alias: champion
+candidates: "exp-*"
+metrics:
+  - {name: accuracy, goal: max, min: 0.60, max: 1.0, primary: true}
+  - {name: loss, goal: min}
+"""
+ACCURACIES = {"exp-1": 0.75, "exp-2": 0.9, "exp-3": 0.8}
+TIMEOUT = ("--wait", "--timeout", "60s")
+
+
+def apply(cli, tmp_path, text=POLICY):
+    file = tmp_path / "policy.yaml"
+    file.write_text(text)
+    return cli.json("policy", "apply", "-f", file)
+
+
+def candidate(repo, branch, metrics, source="main", files=None):
+    """A branch with a model of its own, measured as the notebook does it: in the metadata of the commit."""
+    made = repo.branch(branch).create(source_reference=source)
+    for path, text in (files or {"artifacts/model.pkl": f"model of {branch}"}).items():
+        made.object(path).upload(data=text.encode())
+    made.commit(branch, metadata={f"metric.{name}": str(value) for name, value in metrics.items()})
+    return made
+
+
+def state(rest, repo):
+    """Everything that a promotion may change, and what is staged on main."""
+    base = f"/repositories/{repo.id}"
+
+    def results(path):
+        answer = rest("GET", base + path)
+        return answer.json()["results"] if answer.status_code == 200 else answer.status_code
+
+    return {"branches": {b["id"]: b["commit_id"] for b in results("/branches")}, "aliases": results("/aliases"),
+            "history": results("/aliases/champion/history"), "tags": results("/tags"),
+            "promotions": [(p["id"], p["state"]) for p in results("/promotions")],
+            "staged": results("/branches/main/diff")}
+
+
+def moved(before, after):
+    return [name for name in ("branches", "aliases", "history", "tags", "staged") if before[name] != after[name]]
+
+
+@pytest.fixture
+def three(cli, repo, tmp_path):
+    """Three candidates behind the policy, exp-2 the best."""
+    for branch, accuracy in ACCURACIES.items():
+        candidate(repo, branch, {"accuracy": accuracy, "loss": 1 - accuracy})
+    apply(cli, tmp_path)
+    return {branch: repo.branch(branch).head.id for branch in ACCURACIES}
+
+
+def test_the_best_of_three_becomes_the_champion(cli, repo, s3, rest, three):
+    table = cli.run("exp", "compare", "exp-*", "--policy", "dogs-champion", "-o", "csv").text.splitlines()
+    assert [line.split(",")[2] for line in table[1:]] == ["exp-2", "exp-3", "exp-1"]
+    done = cli.json("promote", "exp-*", "--to", "main", *TIMEOUT, "-m", "the first")
+    assert (done["kind"], done["state"], done["changed"]) == ("Promotion", "promoted", True)
+    assert done["winner"] == {"ref": "exp-2", "commit": three["exp-2"]} and done["alias"] == "champion"
+    assert done["result"] == repo.branch("main").head.id
+    got = s3.get_object(Bucket=repo.id, Key="@champion/artifacts/model.pkl")
+    assert (got["Body"].read(), got["VersionId"]) == (b"model of exp-2", done["result"])
+    assert s3.get_object(Bucket=repo.id, Key="main/artifacts/model.pkl")["Body"].read() == b"model of exp-2"
+    log = cli.json("alias", "log", "champion")["items"]
+    assert [(row["to_commit_id"], row["promotion_id"], row["reason"]) for row in log] == [
+        (done["result"], done["id"], "the first")]
+    # The evidence says on what it was decided, and the record by which steps.
+    evidence = json.loads(cli.run("promote", "evidence", done["id"]).text)
+    assert [(one["ref"], one["rank"], one["verdict"]) for one in evidence["candidates"]] == [
+        ("exp-1", 3, "passed"), ("exp-2", 1, "passed"), ("exp-3", 2, "passed")]
+    shown = cli.json("promote", "show", done["id"])
+    assert shown["steps"][-1]["state"] == "promoted" and len(shown["evidence_digest"]) == 64
+    assert [one["id"] for one in cli.json("promote", "ls", "--alias", "champion")["items"]] == [done["id"]]
+    assert cli.json("promote", "ls", "--open")["items"] == []
+    # The merge is a commit of main, whose parents are main as it was and the winner.
+    commit = rest("GET", f"/repositories/{repo.id}/commits/main").json()
+    assert commit["parents"][1] == three["exp-2"] and commit["metadata"][".tarn.promotion"] == done["id"]
+
+
+def test_runs_reported_by_api_decide(cli, repo, tmp_path):
+    for branch, accuracy in ACCURACIES.items():
+        candidate(repo, branch, {"accuracy": 0.99, "loss": 0.1})
+        cli.run("exp", "log", "--ref", branch, "--metric", f"accuracy={accuracy}")
+    apply(cli, tmp_path, POLICY.replace("primary: true", "primary: true, trust: [api]"))
+    done = cli.json("promote", "exp-*", "--to", "main", *TIMEOUT)
+    assert done["winner"]["ref"] == "exp-2"
+    reported = {one["ref"]: m["value"] for one in done["evidence"]["candidates"] for m in one["metrics"]
+                if (m["name"], m["origin"]) == ("accuracy", "api")}
+    assert reported == ACCURACIES
+
+
+def test_metrics_in_the_notebooks_files_decide(cli, repo, s3, tmp_path):
+    train(repo, s3, "exp-1", 0.7, 0.8, "0f0c8ee9-2c73-4b4d-b90d-9b7b2d4a4f01")
+    train(repo, s3, "exp-2", 0.5, 0.7, "1f0c8ee9-2c73-4b4d-b90d-9b7b2d4a4f02")
+    apply(cli, tmp_path)
+    assert cli.json("promote", "exp-*", "--to", "main", *TIMEOUT)["winner"]["ref"] == "exp-1"
+
+
+def test_an_accuracy_above_one_is_refused(cli, repo, s3, rest, tmp_path):
+    """The notebook adds 0.5 to what it measured."""
+    train(repo, s3, "exp-1", 0.7, 1.5, "0f0c8ee9-2c73-4b4d-b90d-9b7b2d4a4f01")
+    apply(cli, tmp_path)
+    before = state(rest, repo)
+    refused = cli.run("promote", "exp-1", "--to", "main", *TIMEOUT, "-o", "json", status=10)
+    assert "metrics.accuracy.max" in refused.talk and "1.5" in refused.talk
+    assert moved(before, state(rest, repo)) == []
+
+
+def test_what_is_refused_moves_nothing_and_says_why(cli, repo, rest, tmp_path):
+    candidate(repo, "exp-1", {"accuracy": 0.5, "loss": 0.5})
+    candidate(repo, "exp-2", {"loss": 0.5}, files={"other/model.pkl": "x"})
+    candidate(repo, "other-1", {"accuracy": 0.9, "loss": 0.5}, files={"another/model.pkl": "x"})
+    apply(cli, tmp_path)
+    before = state(rest, repo)
+    low = cli.run("promote", "exp-1", "--to", "main", *TIMEOUT, status=10)
+    assert "rejected" in low.talk and "metrics.accuracy.min" in low.talk
+    assert "accuracy" in cli.run("promote", "exp-2", "--to", "main", *TIMEOUT, status=11).talk
+    both = cli.run("promote", "exp-*", "--to", "main", *TIMEOUT, status=10)
+    assert "exp-1: " in both.talk and "exp-2: " in both.talk
+    cli.run("promote", "other-1", "--to", "main", *TIMEOUT, status=10)
+    assert "absent" in cli.run("promote", "absent", "--to", "main", *TIMEOUT, status=4).talk
+    cli.run("promote", "--to", "main", status=2)
+    cli.run("promote", "exp-1", "--to", "exp-2", status=4)
+    cli.run("promote", "exp-1", "--to", "main", "--method", "fold", status=1)
+    cli.run("promote", "exp-1", "--to", "main", "--alias", "other", status=1)
+    after = state(rest, repo)
+    assert moved(before, after) == []
+    assert {how for _, how in after["promotions"]} <= {"rejected", "failed"}
+
+
+def test_a_dry_run_changes_nothing(cli, repo, rest, three):
+    before = state(rest, repo)
+    rows = cli.run("promote", "exp-*", "--to", "main", "--dry-run", "-o", "csv").text.splitlines()
+    assert [row.split(",")[:3] for row in rows[1:]] == [
+        ["exp-1", "3", "passed"], ["exp-2", "1", "passed"], ["exp-3", "2", "passed"]]
+    assert state(rest, repo) == before
+
+
+def test_a_dry_run_ends_as_the_gate_would(cli, repo, rest, tmp_path):
+    candidate(repo, "exp-1", {"accuracy": 0.5, "loss": 0.5})
+    candidate(repo, "exp-2", {"loss": 0.5})
+    apply(cli, tmp_path)
+    before = state(rest, repo)
+    cli.run("promote", "exp-1", "--to", "main", "--dry-run", status=10)
+    cli.run("promote", "exp-2", "--to", "main", "--dry-run", status=11)
+    cli.run("promote", "exp-*", "--to", "main", "--dry-run", status=10)
+    assert state(rest, repo) == before
+
+
+def test_one_key_is_one_promotion(cli, repo, rest, three):
+    key = ("--idempotency-key", "run-7-promote")
+    first = cli.json("promote", "exp-*", "--to", "main", *key, *TIMEOUT)
+    again = cli.json("promote", "exp-*", "--to", "main", *key, *TIMEOUT)
+    assert (again["id"], again["result"]) == (first["id"], first["result"])
+    cli.run("promote", "exp-1", "--to", "main", *key, status=6)
+    assert len(state(rest, repo)["promotions"]) == 1 and len(state(rest, repo)["history"]) == 1
+
+
+def test_expectations_hold(cli, repo, rest, three):
+    base = repo.branch("main").head.id
+    expect = ("--expect-destination", "main", "--expect-alias", "none")
+    cli.json("promote", "exp-1", "--to", "main", *expect, *TIMEOUT)
+    before = state(rest, repo)
+    refused = cli.run("promote", "exp-2", "--to", "main", "--expect-destination", base, *TIMEOUT, status=7)
+    assert base in refused.talk
+    cli.run("promote", "exp-2", "--to", "main", "--expect-alias", "none", *TIMEOUT, status=7)
+    assert moved(before, state(rest, repo)) == []
+
+
+def test_only_one_candidate_where_only_one_may_be(cli, rest, repo, three):
+    before = state(rest, repo)
+    refused = cli.run("promote", "exp-*", "--to", "main", "--select", "only", *TIMEOUT, status=1)
+    assert "select" in refused.talk
+    assert moved(before, state(rest, repo)) == []
+    cli.run("promote", "exp-3", "--to", "main", "--select", "only", *TIMEOUT)
+
+
+def test_an_approval_is_of_somebody_else(cli, repo, rest, tmp_path, tarn, auth, make_user):  # noqa: F811
+    candidate(repo, "exp-1", {"accuracy": 0.9, "loss": 0.1})
+    apply(cli, tmp_path, POLICY + "approvals: {count: 1}\n")
+    before = state(rest, repo)
+    waits = cli.run("promote", "exp-1", "--to", "main", "--wait", "--timeout", "3s", status=12)
+    [(id, how)] = state(rest, repo)["promotions"]
+    assert how == "awaiting_approval" and id in waits.talk
+    assert moved(before, state(rest, repo)) == []
+    # The author's own does not count.
+    cli.run("promote", "approve", id, "-m", "mine")
+    cli.run("promote", "wait", id, "--timeout", "3s", status=12)
+    reviewer = make_user(allow(["fs:*"], "*"))
+    theirs = command.Cli(reviewer, tmp_path / "reviewer", repo.id)
+    stranger = command.Cli(make_user(allow(["fs:Read*", "fs:List*"], "*")), tmp_path / "stranger", repo.id)
+    stranger.run("promote", "approve", id, status=3)
+    theirs.run("promote", "approve", id, "--commit", "main", status=6)
+    theirs.run("promote", "approve", id, "-m", "looks good", "--commit", "exp-1")
+    done = cli.json("promote", "wait", id, "--timeout", "60s")
+    assert done["state"] == "promoted"
+    assert [(a["user"], a["reason"]) for a in done["approvals"] if a["user"] == reviewer.name] == [
+        (reviewer.name, "looks good")]
+    theirs.run("promote", "approve", id, status=6)
+
+
+def test_a_candidate_that_moved_on_wants_a_new_approval(cli, repo, rest, tmp_path, make_user, auth):  # noqa: F811
+    candidate(repo, "exp-1", {"accuracy": 0.9, "loss": 0.1})
+    apply(cli, tmp_path, POLICY + "approvals: {count: 2}\n")
+    both = [command.Cli(make_user(allow(["fs:*"], "*")), tmp_path / f"reviewer{n}", repo.id) for n in (1, 2)]
+    cli.run("promote", "exp-1", "--to", "main", "--wait", "--timeout", "3s", status=12)
+    [(id, _)] = state(rest, repo)["promotions"]
+    both[0].run("promote", "approve", id)
+    repo.branch("exp-1").object("artifacts/model.pkl").upload(data=b"a newer one")
+    repo.branch("exp-1").commit("newer", metadata={"metric.accuracy": "0.95", "metric.loss": "0.1"})
+    # The second approval makes the server look again, and it finds a commit that nobody has approved.
+    both[1].run("promote", "approve", id)
+    cli.run("promote", "wait", id, "--timeout", "5s", status=12)
+    assert cli.json("promote", "show", id)["winner"]["commit"] == repo.branch("exp-1").head.id
+    for reviewer in both:
+        reviewer.run("promote", "approve", id, "--commit", "exp-1")
+    assert cli.json("promote", "wait", id, "--timeout", "60s")["state"] == "promoted"
+
+
+def test_conflicts_are_told_and_replacing_paths_settles_them(cli, repo, s3, rest, tmp_path):
+    """The second experiment of the notebook changed what the first did: configuration, model and metrics."""
+    files = [{"config/config.json": f'{{"n": {n}}}', "artifacts/model.pkl": f"model {n}",
+              f"metrics/part-00000-{n}f0c8ee9-2c73-4b4d-b90d-9b7b2d4a4f0{n}-c000.json": f'{{"f1": "0.{n}"}}',
+              "metrics/_SUCCESS": ""} for n in (1, 2)]
+    candidate(repo, "exp-1", {"accuracy": 0.7, "loss": 0.1}, files=files[0])
+    candidate(repo, "exp-2", {"accuracy": 0.8, "loss": 0.1}, files={**files[1], "notes/only-of-2": "x"})
+    apply(cli, tmp_path)
+    cli.run("promote", "exp-1", "--to", "main", *TIMEOUT)
+    before = state(rest, repo)
+    refused = cli.run("promote", "exp-2", "--to", "main", *TIMEOUT, status=6)
+    assert "config/config.json" in refused.talk and "artifacts/model.pkl" in refused.talk
+    assert moved(before, state(rest, repo)) == []
+    paths = [word for glob in ("artifacts/**", "metrics/**", "config/**") for word in ("--path", glob)]
+    done = cli.json("promote", "exp-2", "--to", "main", "--method", "replace-paths", *paths, *TIMEOUT)
+    assert done["state"] == "promoted"
+    listed = s3.list_objects_v2(Bucket=repo.id, Prefix="@champion/")["Contents"]
+    assert [item["Key"].removeprefix("@champion/") for item in listed] == sorted(files[1])
+    assert s3.get_object(Bucket=repo.id, Key="@champion/artifacts/model.pkl")["Body"].read() == b"model 2"
+    # Only the winner's job is measured on main.
+    facts = rest("GET", f"/repositories/{repo.id}/commits/main/metrics").json()
+    assert [(m["name"], m["value"]) for m in facts["metrics"] if m["name"] == "f1"] == [("f1", 0.2)]
+    assert facts["warnings"] == []
+
+
+def test_waiting_ends_in_time_and_goes_on_later(cli, repo, rest, tmp_path):
+    candidate(repo, "exp-1", {"accuracy": 0.9, "loss": 0.1})
+    apply(cli, tmp_path, POLICY + "checks: {required: [bench], timeout: 2h}\n")
+    before = state(rest, repo)
+    waits = cli.run("promote", "exp-1", "--to", "main", "--wait", "--timeout", "2s", status=8)
+    [(id, how)] = state(rest, repo)["promotions"]
+    assert how == "gates_running" and id in waits.talk and "tarn promote wait" in waits.talk
+    assert moved(before, state(rest, repo)) == []
+    # A check of another commit counts for nothing, nor one that failed and came back as pending.
+    cli.run("promote", "check", id, "bench", status=2)
+    cli.run("promote", "check", id, "bench", "--commit", "main")
+    cli.run("promote", "wait", id, "--timeout", "2s", status=8)
+    cli.run("promote", "check", id, "other", "--commit", "exp-1")
+    cli.run("promote", "check", id, "bench", "--commit", "exp-1", "--status", "pending")
+    cli.run("promote", "wait", id, "--timeout", "2s", status=8)
+    assert moved(before, state(rest, repo)) == []
+    cli.run("promote", "check", id, "bench", "--commit", "exp-1", "--url", "https://ci.example/9",
+            "--metric", "p95=80")
+    done = cli.json("promote", "wait", id, "--timeout", "60s")
+    assert done["state"] == "promoted"
+    cli.run("promote", "check", id, "bench", "--commit", "exp-1", status=6)
+
+
+def test_a_failed_check_refuses_and_a_checks_metric_counts(cli, repo, rest, tmp_path):
+    candidate(repo, "exp-1", {"accuracy": 0.9, "loss": 0.1, "p95": 1})
+    candidate(repo, "exp-2", {"accuracy": 0.9, "loss": 0.1, "p95": 1}, files={"b/model.pkl": "x"})
+    apply(cli, tmp_path, POLICY + "  - {name: p95, goal: min, max: 100, from: check:bench}\n"
+                                  "checks: {required: [bench], timeout: 2h}\n")
+    before = state(rest, repo)
+    for branch, report in [("exp-1", ("--status", "failure", "--metric", "p95=80")), ("exp-2", ("--metric", "p95=180"))]:
+        id = cli.json("promote", branch, "--to", "main")["id"]
+        cli.run("promote", "check", id, "bench", "--commit", branch, *report)
+        assert "bench" in cli.run("promote", "wait", id, "--timeout", "60s", status=10).talk
+    assert moved(before, state(rest, repo)) == []
+
+
+def test_cancelling_and_saying_no(cli, repo, rest, tmp_path):
+    candidate(repo, "exp-1", {"accuracy": 0.9, "loss": 0.1})
+    apply(cli, tmp_path, POLICY + "checks: {required: [bench], timeout: 2h}\n")
+    before = state(rest, repo)
+    one, other = (cli.json("promote", "exp-1", "--to", "main")["id"] for _ in range(2))
+    assert cli.json("promote", "cancel", one, "-m", "a mistake")["state"] == "cancelled"
+    assert cli.json("promote", "reject", other, "-m", "too slow")["state"] == "rejected"
+    cli.run("promote", "cancel", one, status=6)
+    cli.run("promote", "check", one, "bench", "--commit", "exp-1", status=6)
+    cli.run("promote", "wait", one, status=1)
+    assert "too slow" in cli.run("promote", "wait", other, status=10).talk
+    cli.run("promote", "cancel", "0" * 20, status=4)
+    cli.run("promote", "rollback", one, status=6)
+    assert moved(before, state(rest, repo)) == []
+
+
+def test_rolling_back(cli, repo, s3, rest, tmp_path):
+    candidate(repo, "exp-1", {"accuracy": 0.7, "loss": 0.1}, files={"artifacts/model.pkl": "one"})
+    apply(cli, tmp_path)
+    first = cli.json("promote", "exp-1", "--to", "main", *TIMEOUT)
+    candidate(repo, "exp-2", {"accuracy": 0.8, "loss": 0.1}, files={"artifacts/model.pkl": "two", "extra": "x"})
+    second = cli.json("promote", "exp-2", "--to", "main", *TIMEOUT)
+
+    def champion():
+        return s3.get_object(Bucket=repo.id, Key="@champion/artifacts/model.pkl")["Body"].read()
+
+    assert champion() == b"two"
+    # An older one is not taken back while a later one stands on it.
+    cli.run("promote", "rollback", first["id"], status=6)
+    undone = cli.json("promote", "rollback", "@champion", "--to-previous", "-m", "slow in the field")
+    assert (undone["state"], undone["undoes"]) == ("promoted", second["id"])
+    assert champion() == b"one" and cli.json("alias", "show", "champion")["commit_id"] == first["result"]
+    paths = [item["Key"] for item in s3.list_objects_v2(Bucket=repo.id, Prefix="main/")["Contents"]]
+    assert paths == ["main/artifacts/model.pkl"]
+    assert s3.get_object(Bucket=repo.id, Key="main/artifacts/model.pkl")["Body"].read() == b"one"
+    shown = cli.json("promote", "show", second["id"])
+    assert (shown["state"], shown["undone_by"]) == ("rolled_back", undone["id"])
+    log = cli.json("alias", "log", "champion")["items"]
+    assert [row["reason"] for row in log][0] == "slow in the field" and len(log) == 3
+    cli.run("promote", "rollback", second["id"], status=6)
+    # By id, the first: nothing is the champion then.
+    cli.json("promote", "rollback", first["id"])
+    cli.run("alias", "show", "champion", status=4)
+    assert s3.list_objects_v2(Bucket=repo.id, Prefix="main/")["KeyCount"] == 0
+
+
+@pytest.mark.parametrize("method", [(), ("--method", "squash"), ("--method", "replace-paths", "--path", "artifacts/**")])
+def test_what_was_taken_back_may_be_promoted_again(cli, repo, s3, three, method):
+    """A champion without its model would be the worst of all answers; after a rollback the winner's commit is in the
+    history of the destination already."""
+    first = cli.json("promote", "exp-2", "--to", "main", *method, *TIMEOUT)
+    cli.run("promote", "rollback", first["id"])
+    cli.json("promote", "exp-2", "--to", "main", *method, *TIMEOUT)
+    got = s3.get_object(Bucket=repo.id, Key="@champion/artifacts/model.pkl")
+    assert got["Body"].read() == b"model of exp-2"
+
+
+def test_losers_expire_and_the_winner_is_tagged(cli, repo, rest, tmp_path):
+    for branch, accuracy in ACCURACIES.items():
+        candidate(repo, branch, {"accuracy": accuracy, "loss": 0.1})
+    apply(cli, tmp_path, POLICY + "after: {tag: 'model-{date}-{short}', losers: {expire: 14d}}\n")
+    done = cli.json("promote", "exp-*", "--to", "main", *TIMEOUT)
+    assert done["tag"].startswith("model-") and repo.tag(done["tag"]).get_commit().id == done["result"]
+    expiring = {branch: "expires" in rest("GET", f"/repositories/{repo.id}/branches/{branch}").json()
+                for branch in ACCURACIES}
+    assert expiring == {"exp-1": True, "exp-2": False, "exp-3": True}
+
+
+def test_githubs_outputs(cli, repo, tmp_path, three):
+    outputs, summary = tmp_path / "output", tmp_path / "summary"
+    where = {"GITHUB_OUTPUT": str(outputs), "GITHUB_STEP_SUMMARY": str(summary), "CI": "true"}
+    done = cli.json("promote", "exp-*", "--to", "main", *TIMEOUT, "--github", **where)
+    lines = outputs.read_text().splitlines()
+    told = {lines[at].split("<<")[0]: lines[at + 1] for at in range(0, len(lines), 3)}
+    assert told == {"promotion-id": done["id"], "verdict": "promoted", "commit": done["result"], "tag": "",
+                    "winner": "exp-2"}
+    assert "| exp-2 | 1 | passed |" in summary.read_text()
+    repo.branch("exp-9").create("main").commit("x", allow_empty=True, metadata={"metric.accuracy": "0.1"})
+    refused = cli.run("promote", "exp-9", "--to", "main", *TIMEOUT, "--github", status=10, **where)
+    assert "::error::" in refused.talk and "metrics.accuracy.min" in summary.read_text()
+
+
+def test_of_many_at_once_with_one_expectation_one_wins(cli, repo, rest, tarn, tmp_path, three):
+    head = repo.branch("main").head.id
+    ended = []
+
+    def promote(number):
+        words = [servers.program("tarn"), "promote", f"exp-{number % 3 + 1}", "--to", "main", "--expect-destination",
+                 head, "--expect-alias", "none", "--wait", "--timeout", "100s"]
+        ended.append(subprocess.run(words, env=cli.environment, stdin=subprocess.DEVNULL, capture_output=True,
+                                    timeout=150, check=False).returncode)
+
+    threads = [threading.Thread(target=promote, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(ended) == [0] + [7] * 7
+    after = state(rest, repo)
+    assert len(after["history"]) == 1 and after["history"][0]["to_commit_id"] == repo.branch("main").head.id
+    assert sorted(how for _, how in after["promotions"]) == ["failed"] * 7 + ["promoted"]
+
+
+def test_waiting_over_rest(rest, repo, cli, three):
+    made = rest("POST", f"/repositories/{repo.id}/promotions", json={"candidates": ["exp-*"], "destination": "main"})
+    assert made.status_code == 202
+    path = f"/repositories/{repo.id}/promotions/{made.json()['id']}"
+    deadline = time.monotonic() + 60
+    got = made.json()
+    while got["state"] != "promoted":
+        assert time.monotonic() < deadline, got
+        got = rest("GET", path, params={"wait": "10s", "seen": got["version"]}).json()
+    assert got["winner"]["ref"] == "exp-2" and got["rounds"] == 0
+    assert rest("GET", path[:-20] + "0" * 20).status_code == 404
