@@ -20,6 +20,7 @@ CREATE TABLE runs (
 );
 CREATE INDEX runs_by_experiment ON runs (repo_id, experiment, run_id);
 CREATE INDEX runs_by_branch ON runs (repo_id, branch, run_id);
+CREATE INDEX runs_by_commit ON runs (repo_id, commit_id, run_id);
 CREATE INDEX runs_by_git_sha ON runs (repo_id, git_sha) WHERE git_sha <> '';
 CREATE UNIQUE INDEX runs_idempotency ON runs (repo_id, experiment, owner, idempotency_key)
   WHERE idempotency_key IS NOT NULL;

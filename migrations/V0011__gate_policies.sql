@@ -45,12 +45,3 @@ CREATE TRIGGER gate_policy_versions_no_truncation BEFORE TRUNCATE ON gate_policy
 
 -- The policy that guards the branch: whoever changes a branch has its row at hand.
 ALTER TABLE branches ADD COLUMN gate text COLLATE "C";
-
--- A branch that is deleted and made again is guarded as before.
-CREATE FUNCTION gate_new_branch() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  SELECT name INTO NEW.gate FROM gate_policies WHERE repo_id = NEW.repo_id AND destination = NEW.name;
-  RETURN NEW;
-END
-$$;
-CREATE TRIGGER branches_gate BEFORE INSERT ON branches FOR EACH ROW EXECUTE FUNCTION gate_new_branch();

@@ -26,6 +26,7 @@ CREATE TABLE promotions (
   undoes         text COLLATE "C",                  -- a rollback: the promotion that it takes back
   undone_by      text COLLATE "C",
   rounds         integer NOT NULL DEFAULT 0,        -- how often the candidates were compared
+  tells          text[] NOT NULL DEFAULT '{}',      -- webhooks that the policy wants told of the end
   steps          integer NOT NULL DEFAULT 1,        -- rows of promotion_log
   said           bigint NOT NULL DEFAULT 0,         -- grows with every report of a check and every approval
   created_ms     bigint NOT NULL,

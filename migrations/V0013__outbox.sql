@@ -1,4 +1,4 @@
--- Events for webhooks. New tables; triggers on branches, tags, alias_history and jobs, whose rows
+-- Events for webhooks. New tables; triggers on branches, tags, alias_history, jobs and promotions, whose rows
 -- are not rewritten.
 -- Lock classes of pg_advisory_xact_lock: 13 = claiming deliveries.
 
@@ -74,14 +74,20 @@ BEGIN
       'name', p_data->>'repository',
       'version', p_data->>'new_commit',
       'source', 'lakefs://' || (p_data->>'repository') || '/' || (p_data->>'new_commit') || '/',
-      'run_id', NULL,
+      'run_id', (
+        SELECT run_id FROM runs
+        WHERE repo_id = p_repo AND commit_id IN (
+          c.commit_id, (SELECT winner FROM promotions WHERE repo_id = p_repo AND result = c.commit_id LIMIT 1))
+        ORDER BY run_id LIMIT 1),
       'tags', jsonb_object(coalesce(c.metadata, '{}')) || jsonb_build_object('tarn.tag', p_data->>'name'),
       'description', coalesce(c.message, '')));
 END
 $$;
 
 -- Tells the webhooks of a repository something, in the caller's transaction; costs one look when none wants to know.
-CREATE FUNCTION emit_event(p_repo integer, p_type text, p_data jsonb) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+-- p_also: names of webhooks that are told whatever events they want.
+CREATE FUNCTION emit_event(p_repo integer, p_type text, p_data jsonb, p_also text[] DEFAULT '{}')
+RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   v_now    timestamptz := clock_timestamp();
   v_at     text := to_char(v_now AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
@@ -100,7 +106,8 @@ BEGIN
   SELECT v_id, webhook_id, v_now, CASE format WHEN 'mlflow' THEN v_mlflow END
   FROM webhooks
   WHERE repo_id = p_repo AND active AND (format = 'standard' OR v_mlflow IS NOT NULL)
-    AND p_type LIKE ANY (SELECT replace(replace(e, '_', '\_'), '*', '%') FROM unnest(events) AS e);
+    AND (name = ANY (p_also)
+         OR p_type LIKE ANY (SELECT replace(replace(e, '_', '\_'), '*', '%') FROM unnest(events) AS e));
   IF NOT FOUND THEN RETURN; END IF;
   INSERT INTO events (event_id, repo_id, type, body, created_ms)
   VALUES (v_id, p_repo, p_type,
@@ -194,7 +201,7 @@ BEGIN
       'state', NEW.state, 'destination', NEW.destination, 'alias', nullif(NEW.alias, ''), 'policy', NEW.policy,
       'policy_version', NEW.policy_version, 'winner', nullif(NEW.winner_ref, ''),
       'winner_commit', encode(NEW.winner, 'hex'), 'commit', encode(NEW.result, 'hex'), 'tag', nullif(NEW.tag, ''),
-      'code', nullif(NEW.code, ''), 'message', nullif(NEW.message, ''), 'actor', NEW.actor)));
+      'code', nullif(NEW.code, ''), 'message', nullif(NEW.message, ''), 'actor', NEW.actor)), NEW.tells);
   END IF;
   RETURN NULL;
 END

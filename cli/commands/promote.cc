@@ -351,7 +351,7 @@ std::string promotion_of_alias(Session& session, const Uri& uri) {
       {.path = api_path({"repositories", uri.repository, "aliases", alias, "history"}),
        .query = {{"amount", "1"}}},
       [&](const Json& change) {
-        id = change.value("promotion", "");
+        id = change.value("promotion_id", "");
         return false;
       });
   if (id.empty()) {

@@ -130,6 +130,10 @@ Error error_of_promotion(const Json& promotion) {
     return Error(ErrorCode::kPreconditionFailed, kReasonHookFailed, message);
   if (code == "merge_conflict" || code == "destination_dirty")
     return Error(ErrorCode::kConflict, message);
+  if (code == "candidate_not_found" || code == "ref_not_found" || code == "policy_not_found" ||
+      code == "branch_not_found") {
+    return Error(ErrorCode::kNotFound, message);
+  }
   return Error(ErrorCode::kInternal, message);
 }
 

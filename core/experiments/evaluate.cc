@@ -229,7 +229,7 @@ class Judge {
     judge_bound(
         id, holds, distance.too_good ? "too_far_above_champion" : "worse_than_champion",
         str_cat(rule.name, " is ", to_text(value), ", the champion's ", to_text(other->value), ": ",
-                to_text(distance.value), " ", distance.word, ", wanted at ",
+                difference_to_text(distance.value), " ", distance.word, ", wanted at ",
                 distance.at_least ? "least " : "most ", to_text(distance.limit)));
   }
 

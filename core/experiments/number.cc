@@ -57,6 +57,15 @@ std::optional<double> parse_number(std::string_view text) {
   return negative ? -value : value;
 }
 
+std::string difference_to_text(double value) {
+  if (!std::isfinite(value)) return to_text(value);
+  std::array<char, 32> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value,
+                                 std::chars_format::general, kDifferenceDigits)
+                       .ptr;
+  return std::string(digits.data(), end);
+}
+
 std::string to_text(double value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";

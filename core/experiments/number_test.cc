@@ -34,6 +34,13 @@ TEST(Number, IsWrittenShortAndReadsBack) {
   EXPECT_EQ(to_text(-HUGE_VAL), "-Infinity");
 }
 
+TEST(Number, DifferencesAreShownWithoutWhatRoundingLeaves) {
+  EXPECT_EQ(to_text(0.81 - 0.83), "-0.019999999999999907");
+  EXPECT_EQ(difference_to_text(0.81 - 0.83), "-0.02");
+  EXPECT_EQ(difference_to_text(123456), "123456");
+  EXPECT_EQ(difference_to_text(std::nan("")), "NaN");
+}
+
 const std::string kOne = "part-00000-0f0c8ee9-2c73-4b4d-b90d-9b7b2d4a4f01-c000.json";
 const std::string kOneMore = "part-00001-0f0c8ee9-2c73-4b4d-b90d-9b7b2d4a4f01-c000.json";
 const std::string kTwo = "part-00000-10000000-2c73-4b4d-b90d-9b7b2d4a4f01-c000.json";

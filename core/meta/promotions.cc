@@ -99,6 +99,10 @@ constexpr db::Query kEndByUser{"promotions_end_by_user", TARN_END("due_at IS NOT
 constexpr db::Query kMarkRolledBack{"promotions_mark_rolled_back",
                                     TARN_END("state = 'promoted'", ", undone_by = $8")};
 
+constexpr db::Query kSetTells{
+    "promotions_set_tells",
+    "UPDATE promotions SET tells = $3 WHERE repo_id = $1 AND promotion_id = $2"};
+
 constexpr db::Query kNote{"promotions_note_said", R"sql(
   UPDATE promotions SET said = said + 1, due_at = clock_timestamp()
   WHERE repo_id = $1 AND promotion_id = $2 AND due_at IS NOT NULL)sql"};
@@ -361,6 +365,11 @@ bool Promotions::finish(db::Connection& connection, RepositoryId repository,
 
 bool Promotions::finish(RepositoryId repository, const Promotion& promotion, int64_t owner) {
   return store_row(alone(pool_), repository, promotion, owner, clock_.now(), kEnd, 0, 0);
+}
+
+void Promotions::tell(db::Connection& connection, RepositoryId repository, std::string_view id,
+                      const std::vector<std::string>& webhooks) {
+  connection.run(kSetTells, {static_cast<int32_t>(repository), id, webhooks});
 }
 
 bool Promotions::end_by_user(RepositoryId repository, std::string_view id,

@@ -63,6 +63,9 @@ class Promotions {
   static bool finish(db::Connection& connection, RepositoryId repository,
                      const Promotion& promotion, int64_t owner, Instant now);
   bool finish(RepositoryId repository, const Promotion& promotion, int64_t owner);
+  /// Inside a transaction of the caller, before finish: these webhooks are told of the end too.
+  static void tell(db::Connection& connection, RepositoryId repository, std::string_view id,
+                   const std::vector<std::string>& webhooks);
 
   /// Ends one that is still open, whoever holds it. false: it has ended.
   bool end_by_user(RepositoryId repository, std::string_view id, const PromotionStep& step);

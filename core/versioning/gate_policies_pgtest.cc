@@ -113,15 +113,6 @@ TEST_F(Policies, BranchesKnowTheirGate) {
   EXPECT_EQ(gate("main"), "cats");
 }
 
-TEST_F(Policies, ABranchThatIsMadeAgainIsGuardedAsBefore) {
-  set("dogs", document("prod"));
-  engine.pool.run(
-      {"test_drop_branch", "DELETE FROM branches WHERE name = 'prod' AND gate = 'dogs'"}, {},
-      db::Pool::Retry::kWrite);
-  engine.branch(repo, "prod", "main");
-  EXPECT_EQ(gate("prod"), "dogs");
-}
-
 TEST_F(Policies, WhatDoesNotFitChangesNothing) {
   set("dogs", document("main", "alias: champion"));
   const int64_t before = settings_version();

@@ -269,6 +269,9 @@ class PromotionRun {
     fault_point("promotion.alias_moved");
     if (!done.tag.empty()) make_tag(connection, done.tag, made);
     expire_losers(connection, judgement, now);
+    if (!judgement.policy.after.webhooks.empty()) {
+      meta::Promotions::tell(connection, repository_.id, done.id, judgement.policy.after.webhooks);
+    }
     fault_point("promotion.before_record");
     if (!meta::Promotions::finish(connection, repository_.id, done, engine_.writer.id(), now)) {
       throw Error(ErrorCode::kConflict, "promotion_taken",

@@ -395,6 +395,34 @@ TEST_F(Promotions, AnAliasThatAPolicyNamesMovesByPromotionOnly) {
             "protected_alias");
 }
 
+TEST_F(Promotions, ItsEndsAreToldAndWhoThePolicyNamesIsToldWhateverItWants) {
+  apply_policy(std::string(kPolicy) + "after: {webhook: [deploy]}\n");
+  const auto add = [&](const std::string& name, const std::string& events) {
+    engine.pool.run({"test_add_webhook", R"sql(
+      INSERT INTO webhooks (repo_id, name, url, events, secret, format, active, created_by, created_ms)
+      SELECT repo_id, $1, 'http://example.com', ARRAY[$2], '', 'standard', true, 'x', 0 FROM repositories)sql"},
+                    {name, events}, db::Pool::Retry::kWrite);
+  };
+  add("all", "promotion.*");
+  add("deploy", "tag.created");
+  candidate("exp-1", "0.8");
+  const Promotion done = promote({"exp-1"});
+  candidate("exp-2", "0.1");
+  promote({"exp-2"});
+  roll_back_promotion(*engine, repo, done.id, "olga", "");
+  const auto told = [&](const std::string& name) {
+    const db::Rows rows = engine.pool.run({"test_told", R"sql(
+      SELECT coalesce(string_agg(e.type, ' ' ORDER BY e.event_id), '') FROM webhook_deliveries d
+      JOIN events e USING (event_id) JOIN webhooks w USING (webhook_id) WHERE w.name = $1)sql"},
+                                          {name}, db::Pool::Retry::kRead);
+    return std::string(rows.text(0, 0));
+  };
+  EXPECT_EQ(told("all"),
+            "promotion.created promotion.promoted promotion.created promotion.rejected "
+            "promotion.rolled_back");
+  EXPECT_EQ(told("deploy"), "promotion.promoted");
+}
+
 // Tried with the compare of the alias taken out of complete(): several won from one champion.
 TEST_F(Promotions, OfManyRacersWithOneExpectationOneWins) {
   constexpr int kRacers = 64;
