@@ -202,9 +202,9 @@ def test_a_lost_answer_makes_no_second_run(package, tarn, repo):
     assert len(package.list_runs(None, "dogs")) == 1
 
 
-def test_a_lost_answer_makes_no_second_promotion(package, tarn, rest, repo):
+def test_a_lost_answer_makes_no_second_promotion(package, tarn, rest, repo, tmp_path):
     package.apply_policy(None, POLICY)
-    trained(package, "exp-1", 0.7)
+    trained(package, "exp-1", 0.7, tmp_path / "model")
     proxy = Proxy(tarn, cut=f"POST /api/v1/repositories/{repo.id}/promotions".encode())
     proxy.listen()
     server = package.connect(endpoint=f"127.0.0.1:{proxy.port}")
@@ -296,11 +296,11 @@ def test_what_else_can_stop_a_promotion(package, repo, tmp_path):
         package.promote(None, "exp-2", "main", expect={"branch": "main"})
 
 
-def test_checks_and_approvals_are_waited_for(package, repo):
+def test_checks_and_approvals_are_waited_for(package, tmp_path):
     package.apply_policy(None, {"name": "p", "destination": "main", "metrics": [{"name": "accuracy", "min": 0.1}],
                                 "checks": {"required": ["bench"], "timeout": "2h"},
                                 "approvals": {"count": 1, "not_author": False}})
-    commit = trained(package, "exp-1", 0.5).commit
+    commit = trained(package, "exp-1", 0.5, tmp_path / "model").commit
     with pytest.raises(package.Timeout, match="it goes on") as late:
         package.promote(None, "exp-1", "main", timeout=1)
     promotion = late.value.promotion
@@ -314,15 +314,15 @@ def test_checks_and_approvals_are_waited_for(package, repo):
     with pytest.raises(ValueError, match="finite"):
         promotion.report_check("bench", metrics={"p95": math.nan})
 
-    trained(package, "exp-2", 0.6)
+    trained(package, "exp-2", 0.6, tmp_path / "model-2")
     stopped = package.promote(None, "exp-2", "main", wait=False)
     stopped.cancel("changed my mind")
     with pytest.raises(package.Cancelled, match="cancelled"):
         stopped.wait()
 
 
-def test_an_alias_without_a_policy_is_set_and_expected(package, repo):
-    commit = trained(package, "exp-1", 0.5).commit
+def test_an_alias_without_a_policy_is_set_and_expected(package, repo, tmp_path):
+    commit = trained(package, "exp-1", 0.5, tmp_path / "model").commit
     main = repo.branch("main").head.id
     made = package.alias(None, "best", to="exp-1", expect="", reason="first")
     assert (made.commit, made.changed, made.ref) == (commit, True, "@best")
@@ -431,8 +431,8 @@ def test_an_object_that_changes_while_it_is_read_is_never_mixed(fs, repo):
             reader.read(100)
 
 
-def test_without_pandas_comparison_gives_rows(installed, settings, repo, package):
-    trained(package, "exp-1", 0.5)
+def test_without_pandas_comparison_gives_rows(installed, settings, package, tmp_path):
+    trained(package, "exp-1", 0.5, tmp_path / "model")
     script = """
 import sys
 sys.modules["pandas"] = None
