@@ -90,6 +90,7 @@ dev_phases() {
   must "unit, contract, database, integration and tidy tests" run_ctest build "${CTEST_FILTER[@]}" || true
   (ensure_shells) || true
   must "S3 clients" ensure_s3_clients light || return 0
+  must "Python package" run_e2e python clients/python/tests || true
   must "end to end" run_e2e e2e tests/e2e || true
   [ -z "${TARN_TEST_LONG:-}" ] || must "end to end, two servers taking turns" run_e2e e2e-turns tests/e2e --servers 2 || true
   [ -z "$with_clients" ] || heavy_client_phases

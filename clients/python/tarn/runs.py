@@ -100,8 +100,11 @@ class Run:
         try:
             self._server.call("GET", *place, self.branch)
         except NotFound as error:
-            if source is None or error.code not in ("branch_not_found", "not_found"):
+            if error.code != "branch_not_found":
                 raise
+            if source is None:
+                raise NotFound(f"branch {self.branch}: is not there; make it, or give tarn.run(..., source='main')",
+                               error.code, error.status, error.request_id) from None
             self._server.request("POST", *place, json={"name": self.branch, "source": source})
 
     def log_param(self, name: str, value: Any) -> None:

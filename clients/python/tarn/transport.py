@@ -27,7 +27,6 @@ Query = Mapping[str, Union[str, int, List[str], None]]
 _ADVICE = {
     "policy_not_found": "set a gate policy first: tarn.apply_policy(repo, document)",
     "idempotency_key_reused": "the key belongs to another request; give a new one, or none",
-    "branch_not_found": "make it first, or give tarn.run(..., source='main')",
 }
 
 

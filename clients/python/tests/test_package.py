@@ -1,0 +1,143 @@
+"""What the package does by itself; what it does to a server is in tests/e2e/test_python_package.py."""
+
+import json
+import math
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy
+import pytest
+import tarn
+from tarn.filesystem import TarnFileSystem
+from tarn.numbers import from_json, metric_number, to_json
+from tarn.promotions import Promotion
+from tarn.runs import _param_value
+from tarn.settings import load_settings
+from tarn.tables import _columns
+from tarn.transport import Server, list_of_refs, repository_name
+
+PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def test_types_are_whole():
+    ended = subprocess.run([sys.executable, "-m", "mypy", "--cache-dir=/dev/null"], cwd=PACKAGE, capture_output=True,
+                           text=True, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+@pytest.mark.parametrize(("value", "text"), [(math.nan, "NaN"), (math.inf, "Infinity"), (-math.inf, "-Infinity")])
+def test_what_is_not_finite_travels_as_words(value, text):
+    assert to_json(value) == text
+    back = from_json(text)
+    assert back == value or (math.isnan(back) and math.isnan(value))
+
+
+def test_metrics_are_numbers():
+    assert metric_number("m", numpy.float32(0.5)) == 0.5
+    assert metric_number("m", numpy.array([3])[0]) == 3.0
+    assert metric_number("m", 10 ** 20) == 1e20
+    for wrong in (True, "0.5", None, [0.5], {}, 10 ** 400):
+        with pytest.raises(TypeError, match="metric m"):
+            metric_number("m", wrong)
+
+
+def test_params_keep_their_values():
+    given = {"s": "x", "b": True, "i": 3, "f": 0.1, "big": 2 ** 60, "nan": math.nan, "none": None, "list": [1, "a"],
+             "np": numpy.int64(7), "path": Path("a/b")}
+    kept = {name: _param_value(value) for name, value in given.items()}
+    assert kept == {"s": "x", "b": True, "i": 3, "f": 0.1, "big": str(2 ** 60), "nan": "NaN", "none": "None",
+                    "list": '[1, "a"]', "np": 7, "path": "a/b"}
+    json.dumps(kept, allow_nan=False)
+
+
+def test_settings_in_the_order_of_the_command(tmp_path):
+    lakectl = tmp_path / ".lakectl.yaml"
+    lakectl.write_text("server:\n  endpoint_url: http://old:1/api/v1\ncredentials:\n  access_key_id: k\n"
+                       "  secret_access_key: s\n")
+    home = {"HOME": str(tmp_path)}
+    found = load_settings(home)
+    assert (found.endpoint, found.access_key, found.secret_key) == ("http://old:1", "k", "s")
+    own = tmp_path / ".config" / "tarn" / "config.yaml"
+    own.parent.mkdir(parents=True)
+    own.write_text("endpoint: http://own:2\naccess_key: ok\nrepo: lake\n")
+    found = load_settings(home)
+    assert (found.endpoint, found.access_key, found.secret_key, found.repo) == ("http://own:2", "ok", "", "lake")
+    lakefs = {**home, "LAKEFS_ENDPOINT": "fs:4/", "LAKEFS_ACCESS_KEY_ID": "fk", "LAKEFS_SECRET_ACCESS_KEY": "fs"}
+    assert load_settings(lakefs).endpoint == "http://fs:4"
+    assert load_settings(lakefs).secret_key == "fs"
+    older = {**lakefs, "LAKECTL_SERVER_ENDPOINT_URL": "http://ctl:3"}
+    assert load_settings(older).endpoint == "http://ctl:3"
+    ours = {**older, "TARN_ENDPOINT": "https://ours", "TARN_TOKEN": "t", "TARN_REPO": ""}
+    assert (load_settings(ours).endpoint, load_settings(ours).repo) == ("https://ours", "lake")
+    assert load_settings(ours, endpoint="http://given", repo="r").endpoint == "http://given"
+    assert load_settings({**home, "TARN_CONFIG": str(tmp_path / "absent")}).endpoint == "http://127.0.0.1:8000"
+    own.write_text("just text")
+    with pytest.raises(tarn.NotConfigured, match="config.yaml"):
+        load_settings(home)
+    with pytest.raises(tarn.NotConfigured, match="not one of"):
+        load_settings(home, endpont="x")
+
+
+def test_secrets_are_not_printed():
+    settings = load_settings({"HOME": "/nonexistent", "TARN_SECRET_KEY": "hidden", "TARN_TOKEN": "also"})
+    assert "hidden" not in repr(settings) and "also" not in repr(settings)
+
+
+def test_without_keys_it_says_which_to_set():
+    server = Server(load_settings({"HOME": "/nonexistent"}))
+    with pytest.raises(tarn.NotConfigured, match="TARN_ACCESS_KEY"):
+        server.call("GET", "repositories")
+    with pytest.raises(tarn.NotConfigured, match="TARN_REPO"):
+        repository_name(server, None)
+    assert repository_name(server, "tarn://lake/") == "lake"
+
+
+def test_a_server_can_be_handed_to_other_processes():
+    server = Server(load_settings({"HOME": "/nonexistent", "TARN_ENDPOINT": "http://x", "TARN_TOKEN": "t"}))
+    assert pickle.loads(pickle.dumps(server)).settings == server.settings
+
+
+def test_columns_of_a_comparison():
+    first = {"name": "a", "goal": "max", "primary": True}
+    assert _columns({"a": "max", "b": "min"}) == [first, {"name": "b", "goal": "min"}]
+    assert _columns(["a:max", "b"]) == [first, {"name": "b"}]
+    assert _columns("val:loss:min") == [{"name": "val:loss", "goal": "min", "primary": True}]
+    assert _columns(["val:loss"]) == [{"name": "val:loss"}]
+    assert _columns([{"name": "b", "goal": "min", "primary": True}, "a:max"]) == [
+        {"name": "b", "goal": "min", "primary": True}, {"name": "a", "goal": "max"}]
+    with pytest.raises(ValueError, match="must be max or min"):
+        _columns({"a": "more"})
+    assert list_of_refs("exp-*") == ["exp-*"]
+    with pytest.raises(ValueError, match="candidates"):
+        list_of_refs([])
+
+
+@pytest.mark.parametrize(("state", "code", "error"), [
+    ("rejected", "gate_failed", tarn.GateFailed), ("rejected", "check_timeout", tarn.GateFailed),
+    ("rejected", "", tarn.GateFailed), ("rejected", "metric_missing", tarn.MetricMissing),
+    ("failed", "destination_moved", tarn.DestinationMoved), ("failed", "merge_conflict", tarn.MergeConflict),
+    ("failed", "destination_dirty", tarn.MergeConflict), ("failed", "hook_failed", tarn.HookFailed),
+    ("cancelled", "cancelled", tarn.Cancelled), ("failed", "tag_exists", tarn.PromotionError)])
+def test_every_end_of_a_promotion_has_its_error(state, code, error):
+    server = Server(load_settings({"HOME": "/nonexistent"}))
+    rules = [{"rule": "metrics.a.min", "outcome": "fail", "reason": "too low", "code": "below_min"},
+             {"rule": "metrics.a", "outcome": "pass", "reason": "there"}]
+    ended = Promotion(server, "lake", {"id": "p", "state": state, "code": code, "message": "why",
+                                       "evidence": {"candidates": [{"ref": "exp-1", "rules": rules}]}})
+    with pytest.raises(tarn.PromotionError, match="promotion p: .*why") as caught:
+        ended.wait()
+    assert type(caught.value) is error
+    assert caught.value.code == code and caught.value.promotion is ended
+    assert [str(reason) for reason in caught.value.reasons] == ["exp-1: metrics.a.min: too low"]
+
+
+def test_paths():
+    assert TarnFileSystem._strip_protocol("tarn://lake/@champion/a/b.parquet") == "lake/@champion/a/b.parquet"
+    assert TarnFileSystem._strip_protocol(["lakefs://lake/main/"]) == ["lake/main"]
+    fs = TarnFileSystem(endpoint="http://127.0.0.1:9", access_key="k", secret_key="s")
+    with pytest.raises(ValueError, match="tarn://repository/ref/path"):
+        fs.open("tarn://lake/main", "rb")
+    with pytest.raises(ValueError, match="mode 'ab'"):
+        fs.open("tarn://lake/main/a", "ab")

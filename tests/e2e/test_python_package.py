@@ -1,0 +1,482 @@
+"""The Python package of clients/python, installed and used as a notebook or a CI job uses it."""
+
+import json
+import math
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+from servers import ROOT, accepts, free_port
+
+PACKAGE = ROOT / "clients" / "python"
+NOTEBOOK = ROOT / "docs" / "notebooks" / "promotion.ipynb"
+NOTEBOOK_SECONDS = 120
+POLICY = """name: dogs-champion
+destination: main
+alias: champion
+metrics:
+  - {name: accuracy, goal: max, min: 0.60, max: 1.0, vs_champion: {min_delta: 0.01}, primary: true}
+"""
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory):
+    """The package as pip installs it, in a directory of its own."""
+    place = tmp_path_factory.mktemp("site")
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index",
+                    "--no-deps", "--no-build-isolation", "--no-compile", "--target", str(place), str(PACKAGE)],
+                   check=True, capture_output=True)
+    assert (place / "tarn" / "py.typed").exists()
+    sys.path.insert(0, str(place))
+    yield place
+    sys.path.remove(str(place))
+
+
+@pytest.fixture
+def settings(tarn, repo, tmp_path):
+    return {"TARN_ENDPOINT": tarn.url, "TARN_ACCESS_KEY": tarn.access_key, "TARN_SECRET_KEY": tarn.secret_key,
+            "TARN_REPO": repo.id, "HOME": str(tmp_path)}
+
+
+@pytest.fixture
+def package(installed, settings, monkeypatch):
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    import tarn as module
+
+    assert Path(module.__file__).parent.parent == installed
+    return module
+
+
+@pytest.fixture
+def fs(package):
+    from tarn.filesystem import TarnFileSystem
+
+    return TarnFileSystem(skip_instance_cache=True)
+
+
+def trained(package, branch, accuracy, model=None, **options):
+    with package.run(None, "dogs", branch, source="main", **options) as run:
+        run.log_param("epochs", 50)
+        if accuracy is not None:
+            run.log_metric("accuracy", accuracy)
+        if model:
+            model.parent.mkdir(exist_ok=True)
+            model.write_text(branch)
+            run.log_artifact(model)
+    return run.result
+
+
+def test_a_run_from_its_first_step_to_its_record(package, repo, cli, tmp_path):
+    files = tmp_path / "plots"
+    (files / "deep").mkdir(parents=True)
+    (files / "a.svg").write_text("<svg/>")
+    (files / "deep" / "empty").write_text("")
+    with package.run(repo, "dogs", "exp-1", source="main") as run:
+        run.log_params({"epochs": 50, "rate": 0.1, "shuffle": True})
+        for step, loss in enumerate([0.9, math.nan, 0.3]):
+            run.log_metrics({"loss": loss, "rate": 0.1}, step=step)
+        run.log_metrics({"accuracy": 0.75, "worst": math.inf})
+        run.log_metric("accuracy", 0.5, split="validation")
+        assert run.log_artifact(files) == ["artifacts/plots/a.svg", "artifacts/plots/deep/empty"]
+        assert run.log_artifact(files / "a.svg", to="artifacts/plot.svg") == ["artifacts/plot.svg"]
+    done = run.result
+    head = repo.branch("exp-1").head.id
+    assert (done.commit, done.branch, done.made) == (head, "exp-1", True)
+    assert done.params == {"epochs": "50", "rate": "0.1", "shuffle": "true"}
+    assert {(m.name, m.split): m.value for m in done.metrics} == {
+        ("loss", ""): 0.3, ("rate", ""): 0.1, ("accuracy", ""): 0.75, ("worst", ""): math.inf,
+        ("accuracy", "validation"): 0.5}
+    assert done.artifacts == ["artifacts/plots/**", "artifacts/plot.svg"]
+    assert repo.ref(head).object("artifacts/plots/a.svg").reader("r").read() == "<svg/>"
+    assert list(repo.branch("exp-1").uncommitted()) == []
+    assert run.record() is done
+    assert [one.id for one in package.list_runs(None, "dogs", where="metrics.accuracy>0.7")] == [done.id]
+    assert cli.json("exp", "ls")["items"][0]["id"] == done.id
+
+
+def test_a_curve_is_read_back_point_by_point(package, repo, rest):
+    with package.run(None, "dogs", "exp-1", source="main") as run:
+        for step, loss in ((0, 0.9), (5, math.nan), (10, 0.3)):
+            run.log_metric("loss", loss, step=step)
+    facts = rest("GET", f"/repositories/{repo.id}/commits/exp-1/metrics").json()
+    assert [metric["origin"] for metric in facts["metrics"]] == ["api", "file:metrics/exp-1.jsonl"]
+    assert facts["warnings"] == []
+    series = rest("GET", f"/repositories/{repo.id}/commits/exp-1/series", params={"metric": "loss"}).json()
+    assert [(point["step"], point["value"]) for point in series["results"]] == [(0, 0.9), (5, "NaN"), (10, 0.3)]
+
+
+def test_an_exception_records_nothing_unless_told(package, repo):
+    before = repo.branch("main").head.id
+    with pytest.raises(ZeroDivisionError), package.run(None, "dogs", "exp-1", source="main") as run:
+        run.log_metric("accuracy", 1 / 0)
+    assert run.result is None and repo.branch("exp-1").head.id == before
+    assert package.list_runs(None, "dogs") == []
+    with pytest.raises(KeyError), package.run(None, "dogs", "exp-1", on_error="record") as run:
+        run.log_metric("accuracy", 0.5)
+        raise KeyError("later")
+    assert run.result.params == {"error": "KeyError"}
+    assert [one.id for one in package.list_runs(None, "dogs")] == [run.result.id]
+
+
+def test_what_is_staged_is_committed_refused_or_left(package, repo):
+    branch = repo.branch("exp-1").create(source_reference="main")
+    base = branch.head.id
+    branch.object("a").upload(data=b"a")
+    with pytest.raises(package.UncommittedChanges, match="exp-1: holds uncommitted changes \\(a "):
+        trained(package, "exp-1", 0.5, uncommitted="refuse")
+    assert package.list_runs() == []
+    assert trained(package, "exp-1", 0.5, uncommitted="ignore").commit == base
+    assert trained(package, "exp-1", 0.5).commit == branch.head.id != base
+    assert trained(package, "exp-1", 0.5, uncommitted="refuse").commit == branch.head.id
+    with pytest.raises(package.NotFound, match="exp-9"):
+        package.run(None, "dogs", "exp-9")
+
+
+class Proxy:
+    """Between a client and the server: listens when told, and cuts the answer to the first request that has `cut` in
+    its head."""
+
+    def __init__(self, server, cut=b""):
+        self.target = server.url.removeprefix("http://").split(":")
+        self.cut = cut
+        self.cuts = 0
+        self.port = free_port()
+        self.socket = None
+
+    def listen(self):
+        self.socket = socket.create_server(("127.0.0.1", self.port))
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                client, _ = self.socket.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.relay, args=(client,), daemon=True).start()
+
+    def relay(self, client):
+        with client, socket.create_connection((self.target[0], int(self.target[1]))) as server:
+            cutting = threading.Event()
+            threading.Thread(target=self.answers, args=(server, client, cutting), daemon=True).start()
+            try:
+                while data := client.recv(65536):
+                    if self.cut and self.cut in data and not self.cuts:
+                        self.cuts += 1
+                        cutting.set()
+                    server.sendall(data)
+            except OSError:
+                pass
+
+    @staticmethod
+    def answers(server, client, cutting):
+        try:
+            while data := server.recv(65536):
+                if cutting.is_set():
+                    client.shutdown(socket.SHUT_RDWR)
+                    return
+                client.sendall(data)
+        except OSError:
+            pass
+
+    def close(self):
+        # A blocked accept() is not woken by close().
+        self.socket.shutdown(socket.SHUT_RDWR)
+        self.socket.close()
+
+
+def test_a_lost_answer_makes_no_second_run(package, tarn, repo):
+    proxy = Proxy(tarn, cut=b"/experiments/dogs/runs")
+    proxy.listen()
+    server = package.connect(endpoint=f"127.0.0.1:{proxy.port}")
+    assert trained(package, "exp-1", 0.5, server=server).made is False
+    proxy.close()
+    assert proxy.cuts == 1
+    assert len(package.list_runs(None, "dogs")) == 1
+
+
+def test_a_lost_answer_makes_no_second_promotion(package, tarn, rest, repo, tmp_path):
+    package.apply_policy(None, POLICY)
+    trained(package, "exp-1", 0.7, tmp_path / "model")
+    proxy = Proxy(tarn, cut=f"POST /api/v1/repositories/{repo.id}/promotions".encode())
+    proxy.listen()
+    server = package.connect(endpoint=f"127.0.0.1:{proxy.port}")
+    done = package.promote(None, "exp-1", "main", timeout=60, server=server)
+    proxy.close()
+    assert proxy.cuts == 1 and done.promoted
+    assert len(rest("GET", f"/repositories/{repo.id}/promotions").json()["results"]) == 1
+
+
+def test_a_server_that_is_late_is_waited_for_and_an_absent_one_named(package, tarn, repo, monkeypatch):
+    proxy = Proxy(tarn)
+    assert not accepts(f"127.0.0.1:{proxy.port}")
+    later = threading.Timer(1, proxy.listen)
+    later.start()
+    server = package.connect(endpoint=f"127.0.0.1:{proxy.port}")
+    assert trained(package, "exp-1", 0.5, server=server).made
+    proxy.close()
+    monkeypatch.setattr("tarn.transport.RETRY_SECONDS", 0.5)
+    with pytest.raises(package.Unavailable, match="TARN_ENDPOINT"):
+        package.run(None, "dogs", "exp-1", server=package.connect(endpoint=f"127.0.0.1:{free_port()}"))
+    with pytest.raises(package.NotAllowed, match="TARN_SECRET_KEY"):
+        package.run(None, "dogs", "exp-1", server=package.connect(secret_key="wrong"))
+
+
+def test_the_same_key_is_the_same_run_or_is_refused(package, repo):
+    first = trained(package, "exp-1", 0.5, idempotency_key="job-1")
+    again = trained(package, "exp-1", 0.5, idempotency_key="job-1")
+    assert (again.id, again.made) == (first.id, False)
+    with pytest.raises(package.Conflict, match="give a new one"):
+        trained(package, "exp-1", 0.6, idempotency_key="job-1")
+
+
+def test_the_best_candidate_is_promoted_and_taken_back(package, repo, tmp_path):
+    policy = package.apply_policy(None, POLICY)
+    assert (policy.name, policy.version, policy.changed) == ("dogs-champion", 1, True)
+    assert package.apply_policy(None, POLICY).changed is False
+    commits = {n: trained(package, f"exp-{n}", accuracy, tmp_path / str(n) / f"model-{n}").commit
+               for n, accuracy in ((1, 0.7), (2, 0.9), (3, 1.5))}
+    with pytest.warns(package.NoChampionYet):
+        table = package.compare(None, "exp-*", metrics={"accuracy": "max"})
+    assert list(table["ref"]) == ["exp-3", "exp-2", "exp-1"] and list(table["accuracy"]) == [1.5, 0.9, 0.7]
+    assert "accuracy.delta" not in table
+    assert [(one.ref, one.verdict) for one in package.evaluate("dogs-champion", "exp-*")] == [
+        ("exp-2", "passed"), ("exp-1", "passed"), ("exp-3", "failed")]
+
+    first = package.promote(None, "exp-1", "main", timeout=60)
+    assert first.promoted and first.winner == "exp-1" and first.winner_commit == commits[1]
+    assert package.alias(None, "champion").commit == first.commit == repo.branch("main").head.id
+    with pytest.raises(package.GateFailed) as refused:
+        package.promote(None, ["exp-1", "exp-3"], "main", timeout=60)
+    assert {(why.candidate, why.code) for why in refused.value.reasons} == {
+        ("exp-1", "worse_than_champion"), ("exp-3", "above_max")}
+    assert refused.value.promotion.state == "rejected"
+
+    expected = {"destination": "main", "alias": "@champion"}
+    second = package.promote(None, "exp-*", "main", expect=expected, reason="better", timeout=60, idempotency_key="k")
+    assert second.winner == "exp-2" and second.evidence["policy"] and len(second.evidence_digest) == 64
+    assert package.promote(None, "exp-*", "main", expect={**expected, "destination": first.commit,
+                                                          "alias": first.commit}, reason="better", timeout=60,
+                           idempotency_key="k").id == second.id
+    rows = package.compare_rows(None, "exp-1", metrics=["accuracy:max"])
+    assert rows[0].metrics["accuracy"].delta == pytest.approx(-0.2) and rows.baseline.commit == second.commit
+    with pytest.raises(package.DestinationMoved):
+        package.promote(None, "exp-2", "main", expect={"alias": first.commit}, timeout=60)
+
+    undone = package.rollback(None, "@champion", reason="too slow")
+    assert undone.raw["undoes"] == second.id
+    assert package.alias(None, "@champion").commit == first.commit
+    history = package.alias_history(None, "champion")
+    assert [change.promotion for change in history] == [undone.id, second.id, first.id]
+    assert package.promotion(None, second.id).raw["undone_by"] == undone.id
+
+
+def test_what_else_can_stop_a_promotion(package, repo, tmp_path):
+    with pytest.raises(package.NotFound, match="apply_policy"):
+        package.promote(None, "main", "main")
+    package.apply_policy(None, {"name": "p", "destination": "main", "metrics": [{"name": "accuracy", "min": 0.1}]})
+    trained(package, "exp-0", None)
+    with pytest.raises(package.MetricMissing, match="tarn.run"):
+        package.promote(None, "exp-0", "main", timeout=60)
+    for n in (1, 2):
+        trained(package, f"exp-{n}", 0.5, tmp_path / "model")
+    assert package.promote(None, "exp-1", "main", timeout=60).promoted
+    with pytest.raises(package.MergeConflict, match="artifacts/model"):
+        package.promote(None, "exp-2", "main", timeout=60)
+    replaced = package.promote(None, "exp-2", "main", method="replace-paths", paths="artifacts/**", timeout=60)
+    assert repo.ref(replaced.commit).object("artifacts/model").reader("r").read() == "exp-2"
+    with pytest.raises(ValueError, match="'destination' or 'alias'"):
+        package.promote(None, "exp-2", "main", expect={"branch": "main"})
+
+
+def test_checks_and_approvals_are_waited_for(package, tmp_path):
+    package.apply_policy(None, {"name": "p", "destination": "main", "metrics": [{"name": "accuracy", "min": 0.1}],
+                                "checks": {"required": ["bench"], "timeout": "2h"},
+                                "approvals": {"count": 1, "not_author": False}})
+    commit = trained(package, "exp-1", 0.5, tmp_path / "model").commit
+    with pytest.raises(package.Timeout, match="it goes on") as late:
+        package.promote(None, "exp-1", "main", timeout=1)
+    promotion = late.value.promotion
+    assert promotion.state == "gates_running"
+    package.report_check(None, promotion.id, "bench", commit=commit, metrics={"p95": 20}, url="http://ci/1")
+    with pytest.raises(package.ApprovalRequired, match="awaiting_approval"):
+        promotion.wait(timeout=5)
+    assert not promotion.ended
+    assert package.approve(None, promotion.id, "looks good").raw["approvals"][0]["reason"] == "looks good"
+    assert promotion.wait(timeout=60).promoted
+    with pytest.raises(ValueError, match="finite"):
+        promotion.report_check("bench", metrics={"p95": math.nan})
+
+    trained(package, "exp-2", 0.6, tmp_path / "model-2")
+    stopped = package.promote(None, "exp-2", "main", wait=False)
+    stopped.cancel("changed my mind")
+    with pytest.raises(package.Cancelled, match="cancelled"):
+        stopped.wait()
+
+
+def test_an_alias_without_a_policy_is_set_and_expected(package, repo, tmp_path):
+    commit = trained(package, "exp-1", 0.5, tmp_path / "model").commit
+    main = repo.branch("main").head.id
+    made = package.alias(None, "best", to="exp-1", expect="", reason="first")
+    assert (made.commit, made.changed, made.ref) == (commit, True, "@best")
+    with pytest.raises(package.DestinationMoved):
+        package.alias(None, "best", to="main", expect="main")
+    assert package.alias(None, "best", to="main", expect="exp-1").commit == main
+    assert [(c.from_commit, c.to_commit) for c in package.alias_history(None, "best")] == [(commit, main), (None, commit)]
+    with pytest.raises(package.NotFound, match="by a promotion"):
+        package.rollback(None, "@best")
+
+
+def test_pandas_reads_and_writes_tarn_paths(installed, settings, repo):
+    """In a process that knows the package as installed packages are known."""
+    script = f"""
+import pandas
+frame = pandas.DataFrame({{"id": range(1000), "name": ["a"] * 1000}})
+frame.to_parquet("tarn://{repo.id}/main/tables/x.parquet")
+assert pandas.read_parquet("tarn://{repo.id}/main/tables/x.parquet").equals(frame)
+part = pandas.read_parquet("tarn://{repo.id}/main/tables/x.parquet", columns=["id"])
+assert list(part.columns) == ["id"] and len(part) == 1000
+frame.to_csv("tarn://{repo.id}/main/tables/x.csv", index=False)
+assert len(pandas.read_csv("tarn://{repo.id}/main/tables/x.csv")) == 1000
+"""
+    environment = {**os.environ, **settings, "PYTHONPATH": str(installed)}
+    ended = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert repo.branch("main").object("tables/x.parquet").exists()
+
+
+def test_files_of_a_branch(fs, repo, tmp_path):
+    base = f"{repo.id}/main"
+    data = os.urandom(3_000_000)
+    with fs.open(f"tarn://{base}/a/big", "wb") as out:
+        for begin in range(0, len(data), 700_000):
+            out.write(data[begin:begin + 700_000])
+        assert not fs.exists(f"{base}/a/big")
+    fs.pipe(f"{base}/a/b/small é.txt", b"small")
+    fs.touch(f"{base}/a/empty")
+    assert sorted(fs.ls(f"{base}/a", detail=False)) == [f"{base}/a/b", f"{base}/a/big", f"{base}/a/empty"]
+    assert fs.find(base) == [f"{base}/a/b/small é.txt", f"{base}/a/big", f"{base}/a/empty"]
+    assert fs.info(f"{base}/a/big")["size"] == len(data) and fs.isdir(f"{base}/a") and fs.isdir(base)
+    assert abs(fs.modified(f"{base}/a/big").timestamp() - time.time()) < 300
+    assert fs.cat(f"{base}/a/b/small é.txt") == b"small" and fs.cat(f"{base}/a/empty") == b""
+    with fs.open(f"{base}/a/big", block_size=100_000, cache_type="readahead") as reader:
+        reader.seek(2_500_000)
+        assert reader.read(1000) == data[2_500_000:2_501_000]
+        reader.seek(0)
+        assert reader.read() == data
+    assert fs.cat_file(f"{base}/a/big", start=10, end=20) == data[10:20]
+    assert fs.cat_file(f"{base}/a/big", start=-10) == data[-10:]
+    assert fs.cat_file(f"{base}/a/big", start=len(data) + 5) == b""
+    fs.cp(f"{base}/a", f"{base}/copy", recursive=True)
+    assert fs.cat(f"{base}/copy/big") == data
+    stored = [repo.branch("main").object(path).stat().physical_address for path in ("a/big", "copy/big")]
+    assert stored[0] == stored[1]
+    (tmp_path / "up").mkdir()
+    (tmp_path / "up" / "x").write_bytes(b"x")
+    fs.put(str(tmp_path / "up"), f"{base}/up", recursive=True)
+    fs.get(f"{base}/a", str(tmp_path / "down"), recursive=True)
+    assert (tmp_path / "down" / "big").read_bytes() == data
+    fs.rm(f"{base}/copy", recursive=True)
+    fs.rm(f"{base}/a/empty")
+    assert fs.find(base) == [f"{base}/a/b/small é.txt", f"{base}/a/big", f"{base}/up/x"]
+    assert f"{repo.id}/main" in fs.ls(repo.id, detail=False)
+    assert repo.id in fs.ls("", detail=False)
+
+
+def test_files_that_are_not_there_in_the_way_or_not_to_be_written(fs, package, repo):
+    base = f"{repo.id}/main"
+    for question in (lambda: fs.info(f"{base}/no"), lambda: fs.cat(f"{base}/no"), lambda: fs.ls(f"{base}/no"),
+                     lambda: fs.rm(f"{base}/no"), lambda: fs.open(f"{base}/no"), lambda: fs.ls(f"{repo.id}/no-branch"),
+                     lambda: fs.cp_file(f"{base}/no", f"{base}/yes")):
+        with pytest.raises(FileNotFoundError):
+            question()
+    assert not fs.exists(f"{base}/no") and fs.find(f"{base}/no") == []
+    with fs.open(f"{base}/once", "xb") as out:
+        out.write(b"1")
+    with pytest.raises(FileExistsError), fs.open(f"{base}/once", "xb") as out:
+        out.write(b"2")
+    with pytest.raises(ZeroDivisionError), fs.open(f"{base}/broken", "wb") as out:
+        out.write(b"half")
+        1 / 0
+    assert not fs.exists(f"{base}/broken")
+    with fs.transaction:
+        with fs.open(f"{base}/later", "wb") as out:
+            out.write(b"1")
+        assert not fs.exists(f"{base}/later")
+    assert fs.cat(f"{base}/later") == b"1"
+    repo.branch("main").commit("m")
+    repo.tag("v1").create("main")
+    assert fs.cat(f"{repo.id}/v1/once") == b"1"
+    with pytest.raises(OSError), fs.open(f"{repo.id}/v1/once", "wb") as out:
+        out.write(b"2")
+    stranger = type(fs)(secret_key="wrong", skip_instance_cache=True)
+    with pytest.raises(PermissionError):
+        stranger.cat(f"{base}/once")
+
+
+def test_an_object_that_changes_while_it_is_read_is_never_mixed(fs, repo):
+    path = f"{repo.id}/main/x"
+    fs.pipe(path, b"a" * 1000)
+    with fs.open(path, block_size=100, cache_type="none") as reader:
+        assert reader.read(100) == b"a" * 100
+        fs.pipe(path, b"b" * 1000)
+        with pytest.raises(OSError, match="was written anew"):
+            reader.read(100)
+
+
+def test_without_pandas_comparison_gives_rows(installed, settings, package, tmp_path):
+    trained(package, "exp-1", 0.5, tmp_path / "model")
+    script = """
+import sys
+sys.modules["pandas"] = None
+import tarn
+rows = tarn.compare(None, "exp-*", baseline="main", metrics=["accuracy:max"])
+assert rows[0].metrics["accuracy"].value == 0.5 and rows[0].metrics["accuracy"].delta is None, rows
+"""
+    ended = subprocess.run([sys.executable, "-c", script], env={**os.environ, **settings, "PYTHONPATH": str(installed)},
+                           capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+
+
+@pytest.fixture
+def notebook_settings(tarn, tmp_path, installed, client, monkeypatch):
+    """The notebook makes its own repository, of this name."""
+    name = f"wines-{uuid.uuid4().hex[:12]}"
+    for key, value in {"TARN_ENDPOINT": tarn.url, "TARN_ACCESS_KEY": tarn.access_key, "TARN_SECRET_KEY": tarn.secret_key,
+                       "TARN_REPO": name, "HOME": str(tmp_path), "PYTHONPATH": str(installed),
+                       "IPYTHONDIR": str(tmp_path / "ipython"), "JUPYTER_DATA_DIR": str(tmp_path / "jupyter")}.items():
+        monkeypatch.setenv(key, value)
+    return name
+
+
+def test_the_notebook_runs(notebook_settings, client, tmp_path):
+    import lakefs
+    import nbclient
+    import nbformat
+    from jupyter_client.kernelspec import KernelSpecManager
+    from jupyter_client.manager import AsyncKernelManager
+
+    # The kernel of this interpreter, whatever the machine has registered.
+    kernel = tmp_path / "kernels" / "python3"
+    kernel.mkdir(parents=True)
+    (kernel / "kernel.json").write_text(json.dumps({
+        "argv": [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"], "display_name": "Python 3",
+        "language": "python"}))
+    manager = AsyncKernelManager(
+        kernel_name="python3", kernel_spec_manager=KernelSpecManager(kernel_dirs=[str(kernel.parent)]))
+    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    assert all(not cell.get("outputs") for cell in notebook.cells), "outputs of one run are not kept in the repository"
+    nbclient.NotebookClient(notebook, km=manager, timeout=NOTEBOOK_SECONDS,
+                            resources={"metadata": {"path": str(tmp_path)}}).execute()
+    repo = lakefs.repository(notebook_settings, client=client)
+    messages = [commit.message for commit in repo.ref("main").log(max_amount=20)]
+    assert any("evert" in message or "oll" in message for message in messages), messages
+    text = json.dumps(notebook)
+    assert "below_min" in text and "promoted" in text
