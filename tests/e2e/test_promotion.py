@@ -338,7 +338,7 @@ def test_rolling_back(cli, repo, s3, rest, tmp_path):
     assert s3.list_objects_v2(Bucket=repo.id, Prefix="main/")["KeyCount"] == 0
 
 
-@pytest.mark.parametrize("method", [(), ("--method", "squash"), ("--method", "replace-paths", "--path", "artifacts/**")])
+@pytest.mark.parametrize("method", [("--method", "squash"), ("--method", "replace-paths", "--path", "artifacts/**")])
 def test_what_was_taken_back_may_be_promoted_again(cli, repo, s3, three, method):
     """A champion without its model would be the worst of all answers; after a rollback the winner's commit is in the
     history of the destination already."""
@@ -347,6 +347,15 @@ def test_what_was_taken_back_may_be_promoted_again(cli, repo, s3, three, method)
     cli.json("promote", "exp-2", "--to", "main", *method, *TIMEOUT)
     got = s3.get_object(Bucket=repo.id, Key="@champion/artifacts/model.pkl")
     assert got["Body"].read() == b"model of exp-2"
+
+
+def test_merging_again_what_was_taken_back_is_no_promotion(cli, repo, rest, three):
+    first = cli.json("promote", "exp-2", "--to", "main", *TIMEOUT)
+    cli.run("promote", "rollback", first["id"])
+    before = state(rest, repo)
+    refused = cli.run("promote", "exp-2", "--to", "main", *TIMEOUT, "-o", "json", status=1)
+    assert json.loads(refused.text)["code"] == "no_changes"
+    assert moved(before, state(rest, repo)) == []
 
 
 def test_losers_expire_and_the_winner_is_tagged(cli, repo, rest, tmp_path):
