@@ -36,27 +36,13 @@ constexpr std::string_view kPolicyBody =
 // v1, user someone, group team, policy rule.
 std::string_view value_of(std::string_view name) {
   static const std::map<std::string_view, std::string_view> kValues = {
-      {"repository", "data"},
-      {"branch", "topic"},
-      {"ref", "topic"},
-      {"sourceRef", "topic"},
-      {"leftRef", "topic"},
-      {"destinationBranch", "target"},
-      {"rightRef", "other"},
-      {"tag", "v1"},
-      {"commitId", "topic"},
-      {"userId", "someone"},
-      {"groupId", "team"},
-      {"policyId", "rule"},
-      {"accessKeyId", "AKIAX"},
-      {"uploadId", "u"},
-      {"partNumber", "1"},
-      {"type", "range"},
-      {"pull_request", "p"},
-      {"promotion", "00000000000000000000"},
-      {"alias", "champion"},
-      {"webhook", "hook"},
-      {"delivery", "evt_1"}};
+      {"repository", "data"},   {"branch", "topic"},   {"ref", "topic"},
+      {"sourceRef", "topic"},   {"leftRef", "topic"},  {"destinationBranch", "target"},
+      {"rightRef", "other"},    {"tag", "v1"},         {"commitId", "topic"},
+      {"userId", "someone"},    {"groupId", "team"},   {"policyId", "rule"},
+      {"accessKeyId", "AKIAX"}, {"uploadId", "u"},     {"partNumber", "1"},
+      {"type", "range"},        {"pull_request", "p"}, {"promotion", "00000000000000000000"},
+      {"alias", "champion"},    {"webhook", "hook"},   {"delivery", "evt_1"}};
   const auto at = kValues.find(name);
   return at == kValues.end() ? "x" : at->second;
 }
