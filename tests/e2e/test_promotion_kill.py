@@ -56,7 +56,7 @@ class Repo:
     def must(self, server, method, path, **options):
         answer = clients.Rest(server)(method, path, **options)
         assert answer.status_code < 300, (path, answer.status_code, answer.text)
-        return answer.json() if answer.content else None
+        return answer.json() if "json" in answer.headers.get("Content-Type", "") else None
 
     def get(self, server, path):
         return self.must(server, "GET", self.base + path)
