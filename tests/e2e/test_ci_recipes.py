@@ -70,7 +70,7 @@ def check_record(cli, sha):
     assert run["experiment"] == "ci" and run["source"]["ci_url"]
 
 
-def test_the_shell_script(cli, s3, repo, checkout):
+def test_the_shell_script(cli, s3, repo, rest, checkout):
     def job(status=0, **variables):
         return checkout(f'exec "{DOCS}/promote.sh"', shell="sh", status=status, TRAIN="./train.sh",
                         CI_URL="https://ci.example/1", **variables)
@@ -86,7 +86,8 @@ def test_the_shell_script(cli, s3, repo, checkout):
     check_champion(cli, s3, repo, 70, promotions=1)
     job(CANDIDATE="pr-2", JOB="3", GIT_SHA="0c", ACCURACY="0.80")
     check_champion(cli, s3, repo, 80, promotions=2)
-    assert "expires" in cli.json("branch", "show", "pr-2")
+    for branch in ("pr-1", "pr-2"):
+        assert "expires" in rest("GET", f"/repositories/{repo.id}/branches/{branch}").json()
     job(CANDIDATE="", JOB="4", status=2)
 
 
