@@ -265,8 +265,9 @@ def test_the_best_candidate_is_promoted_and_taken_back(package, repo, tmp_path):
     assert package.promote(None, "exp-*", "main", expect={**expected, "destination": first.commit,
                                                           "alias": first.commit}, reason="better", timeout=60,
                            idempotency_key="k").id == second.id
-    rows = package.compare_rows(None, "exp-1", metrics=["accuracy:max"])
-    assert rows[0].metrics["accuracy"].delta == pytest.approx(-0.2) and rows.baseline.commit == second.commit
+    rows = package.compare_rows(None, "exp-1", baseline="exp-2", metrics=["accuracy:max"])
+    assert rows[0].metrics["accuracy"].delta == pytest.approx(-0.2) and rows.baseline.commit == commits[2]
+    assert package.compare_rows(None, "exp-1").baseline.commit == second.commit
     with pytest.raises(package.DestinationMoved):
         package.promote(None, "exp-2", "main", expect={"alias": first.commit}, timeout=60)
 
@@ -276,6 +277,16 @@ def test_the_best_candidate_is_promoted_and_taken_back(package, repo, tmp_path):
     history = package.alias_history(None, "champion")
     assert [change.promotion for change in history] == [undone.id, second.id, first.id]
     assert package.promotion(None, second.id).raw["undone_by"] == undone.id
+
+
+@pytest.mark.xfail(strict=True, reason="the server looks for metrics of the champion's merge commit, not of its winner")
+def test_a_champion_is_compared_by_what_its_winner_measured(package, tmp_path):
+    package.apply_policy(None, POLICY)
+    trained(package, "exp-1", 0.7, tmp_path / "model-1")
+    trained(package, "exp-2", 0.9, tmp_path / "model-2")
+    package.promote(None, "exp-1", "main", timeout=60)
+    table = package.compare(None, "exp-2", metrics=["accuracy:max"])
+    assert list(table["accuracy.delta"]) == [pytest.approx(0.2)]
 
 
 def test_what_else_can_stop_a_promotion(package, repo, tmp_path):
