@@ -125,7 +125,7 @@ def test_an_exception_records_nothing_unless_told(package, repo):
     assert [one.id for one in package.list_runs(None, "dogs")] == [run.result.id]
 
 
-def test_what_is_staged_is_committed_refused_or_left(package, repo):
+def test_what_is_staged_is_committed_refused_or_left(package, repo, tmp_path):
     branch = repo.branch("exp-1").create(source_reference="main")
     base = branch.head.id
     branch.object("a").upload(data=b"a")
@@ -135,6 +135,12 @@ def test_what_is_staged_is_committed_refused_or_left(package, repo):
     assert trained(package, "exp-1", 0.5, uncommitted="ignore").commit == base
     assert trained(package, "exp-1", 0.5).commit == branch.head.id != base
     assert trained(package, "exp-1", 0.5, uncommitted="refuse").commit == branch.head.id
+    for mode in ("refuse", "ignore"):
+        with pytest.raises(ValueError, match="does not allow"):
+            trained(package, "exp-1", 0.5, tmp_path / "model", uncommitted=mode)
+        with pytest.raises(ValueError, match="does not allow"):
+            package.run(None, "dogs", "exp-1", uncommitted=mode).log_metric("loss", 0.5, step=1)
+    assert list(branch.uncommitted()) == []
     with pytest.raises(package.NotFound, match="exp-9"):
         package.run(None, "dogs", "exp-9")
 
