@@ -16,6 +16,7 @@
 #include "core/meta/repositories.h"
 #include "core/meta/tags.h"
 #include "core/meta/writer.h"
+#include "core/versioning/gate.h"
 #include "core/versioning/judgement.h"
 #include "core/versioning/merge.h"
 #include "core/versioning/protection.h"
@@ -226,6 +227,7 @@ class PromotionRun {
     PromotionTerms terms;
     terms.expected_head = judgement.destination.head;
     terms.replace_paths = promotion_.request.method == PromotionMethod::kReplacePaths;
+    terms.check = [&](const TreeRoot& tree) { require_objects(judgement.policy, tree); };
     terms.within = [&](db::Connection& connection, const Commit& made) {
       complete(connection, judgement, made);
     };
@@ -243,6 +245,15 @@ class PromotionRun {
                            {"candidate", promotion_.winner_ref},
                            {"destination", promotion_.request.destination.str()}});
     return kLeave;
+  }
+
+  /// The candidate had them when it was judged; what reaches the destination must have them too.
+  void require_objects(const GatePolicy& policy, const TreeRoot& tree) const {
+    const std::vector<std::string> missing = missing_objects(engine_, policy.objects, tree);
+    if (missing.empty()) return;
+    throw Error(ErrorCode::kPreconditionFailed, "object_missing",
+                str_cat("after the merge '", promotion_.request.destination.str(), "' would lack ",
+                        missing.front(), ", which the policy requires"));
   }
 
   MergeRequest merge_request(const Judgement& judgement) const {
