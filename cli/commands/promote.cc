@@ -320,7 +320,8 @@ ExitCode check(Session& session, const Check& options) {
             {"status", options.status},
             {"url", options.url},
             {"metrics", Json::object()}};
-  for (const auto& [name, value] : metadata_from(options.metrics).items()) {
+  const Json metrics = metadata_from(options.metrics);
+  for (const auto& [name, value] : metrics.items()) {
     const std::string text = value.get<std::string>();
     char* end = nullptr;
     const double number = std::strtod(text.c_str(), &end);

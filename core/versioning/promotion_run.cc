@@ -264,6 +264,9 @@ class PromotionRun {
     request.metadata[".tarn.promotion"] = promotion_.id;
     request.metadata[".tarn.policy"] =
         str_cat(judgement.policy.name, "@", judgement.version.version);
+    // What the destination has already may still become the champion.
+    request.allow_empty =
+        !promotion_.alias.empty() && promotion_.champion != judgement.destination.head;
     request.squash = promotion_.request.method == PromotionMethod::kSquash;
     if (!promotion_.request.paths.empty()) request.paths.emplace(promotion_.request.paths);
     return request;

@@ -285,7 +285,6 @@ def test_the_best_candidate_is_promoted_and_taken_back(package, repo, tmp_path):
     assert package.promotion(None, second.id).raw["undone_by"] == undone.id
 
 
-@pytest.mark.xfail(strict=True, reason="the server looks for metrics of the champion's merge commit, not of its winner")
 def test_a_champion_is_compared_by_what_its_winner_measured(package, tmp_path):
     package.apply_policy(None, POLICY)
     trained(package, "exp-1", 0.7, tmp_path / "model-1")
