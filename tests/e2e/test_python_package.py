@@ -249,8 +249,9 @@ def test_the_best_candidate_is_promoted_and_taken_back(package, repo, tmp_path):
     assert package.apply_policy(None, POLICY).changed is False
     commits = {n: trained(package, f"exp-{n}", accuracy, tmp_path / str(n) / f"model-{n}").commit
                for n, accuracy in ((1, 0.7), (2, 0.9), (3, 1.5))}
-    with pytest.warns(package.NoChampionYet):
+    with pytest.warns(package.NoChampionYet) as told:
         table = package.compare(None, "exp-*", metrics={"accuracy": "max"})
+    assert told[0].filename == __file__
     assert list(table["ref"]) == ["exp-3", "exp-2", "exp-1"] and list(table["accuracy"]) == [1.5, 0.9, 0.7]
     assert "accuracy.delta" not in table
     assert [(one.ref, one.verdict) for one in package.evaluate("dogs-champion", "exp-*")] == [
