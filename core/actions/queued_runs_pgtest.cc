@@ -47,8 +47,6 @@ TEST_F(Hooks, AfterAChangeThatFailedAreNotStored) {
   EXPECT_FALSE(runner.run_queued({}));
 }
 
-// Tried with the end of the lease taken out of hook_runs_take_oldest, and the owner out of
-// hook_runs_finish_row.
 TEST_F(Hooks, AfterAChangeRunAtOneServerUntilItsLeaseEnds) {
   put_action("main", "a.yaml", action("after", "post-commit: ", webhook("one", "/one")));
   engine.commit(repo, "main");
@@ -74,7 +72,6 @@ TEST_F(Hooks, AfterAChangeRunAtOneServerUntilItsLeaseEnds) {
   EXPECT_FALSE(runner.run_queued({}));
 }
 
-// Tried with the attempts not looked at.
 TEST_F(Hooks, AfterAChangeAreGivenUpWhenServerAfterServerEnds) {
   put_action("main", "a.yaml", action("after", "post-commit: ", webhook("one", "/one")));
   engine.commit(repo, "main");

@@ -101,7 +101,6 @@ TEST_F(Dags, ThatCannotBeStartedFail) {
   engine.commit(repo, "main");
 }
 
-// Tried with the loop ended after its first round.
 TEST_F(Dags, AreWaitedForUntilTheySucceed) {
   put_dag(", wait_for_dag: true");
   receiver.answer_below(dag_runs + "/", {state("queued"), state("running"), state("success")});
@@ -126,7 +125,6 @@ TEST_F(Dags, ThatFailRefuseTheChange) {
   EXPECT_EQ(newest().state, HookRunState::kFailed);
 }
 
-// Tried with time that is always left.
 TEST_F(Dags, AreWaitedForAsLongAsTheHookMayTake) {
   put_dag(", wait_for_dag: true, timeout: 2500ms");
   // What is no state counts as none.

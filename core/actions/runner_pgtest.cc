@@ -296,7 +296,6 @@ TEST_F(Hooks, WithAFileThatMeansNothingFailTheOperation) {
   EXPECT_NE(message_of([&] { engine.commit(repo, "main"); }).find("is that of"), std::string::npos);
 }
 
-// Tried with the look at read_only taken out of has_hooks().
 TEST_F(Hooks, DoNotRunInAReadOnlyRepository) {
   std::string every;
   for (size_t i = 0; i < kHookEventCount; ++i) {
