@@ -37,6 +37,7 @@ CREATE TABLE promotions (
   PRIMARY KEY (repo_id, promotion_id)
 );
 CREATE INDEX promotions_due ON promotions (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX promotions_undoing ON promotions (repo_id, destination, promotion_id) WHERE undoes IS NOT NULL;
 CREATE INDEX promotions_by_result ON promotions (repo_id, result) WHERE result IS NOT NULL;
 CREATE UNIQUE INDEX promotions_by_key ON promotions (repo_id, actor, request_key) WHERE request_key IS NOT NULL;
 

@@ -38,6 +38,7 @@ struct Promote {
   std::string key;
   std::string timeout;
   bool wait = false;
+  bool cancel_on_interrupt = false;
   bool dry_run = false;
   bool github = false;
 };
@@ -61,6 +62,8 @@ void declare_promote(Command& command, Promote& options) {
       .flag("--dry-run", options.dry_run, "judge only: nothing is stored, nothing moves")
       .flag("--wait", options.wait, "until it has ended; the exit status tells how")
       .option("--timeout", options.timeout, "stop waiting after 90s, 30m or 2h; it goes on")
+      .flag("--cancel-on-interrupt", options.cancel_on_interrupt,
+            "cancel the promotion when the waiting is interrupted; else it goes on")
       .flag("--github", options.github,
             "write outputs, summary and annotations for GitHub Actions");
 }
@@ -171,7 +174,10 @@ ExitCode promote(Session& session, const Promote& options) {
   const Uri uri{repository, made.value("id", ""), ""};
   if (!options.wait) return finish(session, uri, made, github);
   session.out.remark(str_cat("promotion ", uri.ref));
-  return finish(session, uri, wait_for_promotion(session, uri, made, timeout_of(options.timeout)),
+  return finish(session, uri,
+                wait_for_promotion(session, uri, made,
+                                   {.timeout = timeout_of(options.timeout),
+                                    .cancel_on_interrupt = options.cancel_on_interrupt}),
                 github);
 }
 
@@ -245,9 +251,10 @@ void declare_wait(Command& command, Wait& options) {
 ExitCode wait(Session& session, const Wait& options) {
   const Uri uri = session.ref(options.id);
   const Json promotion = session.client.call({.path = promotion_path(uri)});
-  return finish(session, uri,
-                wait_for_promotion(session, uri, promotion, timeout_of(options.timeout)),
-                Github(options.github));
+  return finish(
+      session, uri,
+      wait_for_promotion(session, uri, promotion, {.timeout = timeout_of(options.timeout)}),
+      Github(options.github));
 }
 
 struct Decide {
@@ -313,7 +320,8 @@ ExitCode check(Session& session, const Check& options) {
             {"status", options.status},
             {"url", options.url},
             {"metrics", Json::object()}};
-  for (const auto& [name, value] : metadata_from(options.metrics).items()) {
+  const Json metrics = metadata_from(options.metrics);
+  for (const auto& [name, value] : metrics.items()) {
     const std::string text = value.get<std::string>();
     char* end = nullptr;
     const double number = std::strtod(text.c_str(), &end);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/exit_code.h"
+#include "cli/interrupt.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::cli {
@@ -16,6 +17,8 @@ using SteadyClock = std::chrono::steady_clock;
 
 /// What one request waits at most; proxies cut longer ones.
 constexpr seconds kWaitPerRequest{20};
+/// The same when an interrupt is to be noticed.
+constexpr seconds kWaitWatched{1};
 
 std::string state_of(const Json& promotion) { return promotion.value("state", ""); }
 
@@ -138,27 +141,34 @@ Error error_of_promotion(const Json& promotion) {
 }
 
 Json wait_for_promotion(Session& session, const Uri& uri, Json promotion,
-                        std::optional<milliseconds> timeout) {
-  const auto deadline = SteadyClock::now() + timeout.value_or(milliseconds{0});
+                        const PromotionPatience& patience) {
+  const auto deadline = SteadyClock::now() + patience.timeout.value_or(milliseconds{0});
+  std::optional<InterruptWatch> watch;
+  if (patience.cancel_on_interrupt) watch.emplace();
   std::string told;
   while (!promotion_has_ended(promotion)) {
     const std::string state = str_cat(state_of(promotion), ": ", promotion.value("message", ""));
     if (state != told) session.out.remark(str_cat("promotion ", uri.ref, ": ", state));
     told = state;
-    if (timeout && SteadyClock::now() >= deadline) {
+    if (watch && watch->interrupted()) {
+      session.client.call({.method = Method::kPost, .path = promotion_path(uri, "cancel")});
+      throw Error(ErrorCode::kUnavailable, kReasonInterrupted,
+                  str_cat("promotion ", uri.ref, ": cancelled, as it was interrupted"));
+    }
+    if (patience.timeout && SteadyClock::now() >= deadline) {
       const bool people = state_of(promotion) == "awaiting_approval";
       throw Error(ErrorCode::kUnavailable, people ? kReasonApprovalNeeded : kReasonTimeout,
                   str_cat("promotion ", uri.ref, ": is still ", state,
                           "; it goes on: tarn promote wait ", to_string(uri)));
     }
-    seconds patience = kWaitPerRequest;
-    if (timeout) {
-      patience = std::clamp(std::chrono::ceil<seconds>(deadline - SteadyClock::now()), seconds{0},
-                            kWaitPerRequest);
+    seconds most = watch ? kWaitWatched : kWaitPerRequest;
+    if (patience.timeout) {
+      most =
+          std::clamp(std::chrono::ceil<seconds>(deadline - SteadyClock::now()), seconds{0}, most);
     }
     promotion = session.client.call(
         {.path = promotion_path(uri),
-         .query = {{"wait", str_cat(static_cast<uint64_t>(patience.count()), "s")},
+         .query = {{"wait", str_cat(static_cast<uint64_t>(most.count()), "s")},
                    {"seen", std::to_string(promotion.value("version", int64_t{0}))}}});
   }
   return promotion;

@@ -22,9 +22,14 @@ std::string promotion_in_markdown(const Json& promotion);
 /// What a promotion that has ended otherwise than promoted means for the exit status.
 Error error_of_promotion(const Json& promotion);
 
+struct PromotionPatience {
+  std::optional<std::chrono::milliseconds> timeout{};
+  /// ^C and SIGTERM cancel the promotion too; else it goes on without the one who waited.
+  bool cancel_on_interrupt = false;
+};
 /// Asks until it has ended. Throws, with the id and how to go on: a timeout; approval_required when
-/// people were waited for to the end.
+/// people were waited for to the end; interrupted.
 Json wait_for_promotion(Session& session, const Uri& uri, Json promotion,
-                        std::optional<std::chrono::milliseconds> timeout);
+                        const PromotionPatience& patience);
 
 }  // namespace tarn::cli

@@ -41,6 +41,13 @@ constexpr db::Query kSelectByResult{"promotions_select_by_result",
   FROM promotions WHERE repo_id = $1 AND result = $2 AND state = 'promoted' AND undoes IS NULL
   ORDER BY promotion_id LIMIT 1)sql"};
 
+// Index promotions_undoing.
+constexpr db::Query kSelectUndone{"promotions_select_undone", R"sql(
+  SELECT u.winner, u.result, r.result
+  FROM promotions r JOIN promotions u ON u.repo_id = r.repo_id AND u.promotion_id = r.undoes
+  WHERE r.repo_id = $1 AND r.destination = $2 AND r.undoes IS NOT NULL
+  ORDER BY r.promotion_id LIMIT $3)sql"};
+
 constexpr db::Query kSelectPage{"promotions_select_page",
                                 "SELECT " TARN_PROMOTION_COLUMNS("''") R"sql(
   FROM promotions
@@ -299,6 +306,20 @@ std::optional<Promotion> Promotions::find_by_result(RepositoryId repository,
       db::Pool::Retry::kRead);
   if (rows.empty()) return std::nullopt;
   return promotion_from(rows, 0);
+}
+
+std::vector<Promotions::Undone> Promotions::undone(RepositoryId repository,
+                                                   const BranchName& destination) {
+  const db::Rows rows =
+      pool_.run(kSelectUndone, {static_cast<int32_t>(repository), destination.str(), kUndoneMax},
+                db::Pool::Retry::kRead);
+  std::vector<Undone> out;
+  for (size_t row = rows.size(); row-- > 0;) {  // ids fall with time
+    out.push_back({.winner = commit_id_from_bytes(rows.bytes(row, 0)),
+                   .result = commit_id_from_bytes(rows.bytes(row, 1)),
+                   .undo = commit_id_from_bytes(rows.bytes(row, 2))});
+  }
+  return out;
 }
 
 Page<Promotion> Promotions::list(RepositoryId repository, const Filter& filter,

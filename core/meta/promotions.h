@@ -48,6 +48,16 @@ class Promotions {
   /// The promotion that made `result` and has not been taken back.
   std::optional<Promotion> find_by_result(RepositoryId repository, const CommitId& result);
 
+  /// A promotion of the branch that was taken back.
+  struct Undone {
+    CommitId winner;  ///< the candidate's commit
+    CommitId result;  ///< what the promotion made
+    CommitId undo;    ///< what took it back
+  };
+  static constexpr int64_t kUndoneMax = 1000;
+  /// The latest kUndoneMax, the oldest of them first.
+  std::vector<Undone> undone(RepositoryId repository, const BranchName& destination);
+
   /// Leases one that is due and that nobody holds.
   std::optional<LeasedPromotion> take(int64_t owner, std::chrono::milliseconds ttl);
   /// false: it has ended or the lease was lost; stop.

@@ -7,6 +7,7 @@
 #include "core/base/str_cat.h"
 #include "core/meta/commits.h"
 #include "core/meta/node_store.h"
+#include "core/meta/promotions.h"
 #include "core/versioning/changes.h"
 #include "core/versioning/extraction.h"
 #include "core/versioning/gate_policies.h"
@@ -155,6 +156,13 @@ void warn_of_ancestors(const std::vector<CompareRow>& rows, std::vector<std::str
   }
 }
 
+/// A commit that a promotion made was measured as its winner.
+CommitId measured_commit(Engine& engine, RepositoryId repository, const CommitId& commit) {
+  const auto promotion =
+      meta::Promotions(engine.pool, engine.clock).find_by_result(repository, commit);
+  return promotion ? promotion->winner.value() : commit;
+}
+
 }  // namespace
 
 CompareAnswer compare_candidates(Engine& engine, const RepositoryName& repository,
@@ -169,11 +177,13 @@ CompareAnswer compare_candidates(Engine& engine, const RepositoryName& repositor
 
   std::vector<CommitId> commits;
   for (const NamedCommit& candidate : candidates) commits.push_back(candidate.commit.id);
-  if (answer.baseline) commits.push_back(answer.baseline->commit.id);
+  if (answer.baseline)
+    commits.push_back(measured_commit(engine, repo.id, answer.baseline->commit.id));
   std::vector<CommitFacts> facts = facts_of(engine, repo.id, commits, wanted);
   std::optional<CommitFacts> baseline;
   if (answer.baseline) {
     baseline = std::move(facts.back());
+    baseline->commit = answer.baseline->commit.id;
     facts.pop_back();
   }
   std::vector<Contestant> contestants;

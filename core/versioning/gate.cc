@@ -12,6 +12,7 @@
 #include "core/versioning/extraction.h"
 #include "core/versioning/gate_policies.h"
 #include "core/versioning/history.h"
+#include "core/versioning/promotion_base.h"
 #include "core/versioning/refs.h"
 #include "core/versioning/repositories.h"
 
@@ -148,20 +149,23 @@ void look_at_changes(const ObjectRules& rules, Changes& brought, ObjectFacts& fa
 /// What merging the candidate would change in the destination. Without a common ancestor all that
 /// differs.
 std::unique_ptr<Changes> changes_of(Engine& engine, const Repository& repository,
-                                    const Commit& destination, const Commit& candidate) {
+                                    const BranchName& branch, const Commit& destination,
+                                    const Commit& candidate) {
   meta::NodeWriter nodes(engine.pool, engine.nodes, repository.id);
-  const auto base = merge_base_tree(engine, repository, nodes, candidate, destination);
+  const auto base = promotion_base_tree(engine, repository, nodes, candidate, branch, destination);
   if (!base) return tree_changes(engine.nodes, destination.root, candidate.root);
   return merge_changes(engine.nodes, base->root, destination.root, candidate.root);
 }
 
-bool is_ancestor(Engine& engine, RepositoryId repository, const Commit& ancestor,
-                 const Commit& of) {
-  const std::vector<Commit> common = best_common_ancestors(engine, repository, ancestor, of);
-  return common.size() == 1 && common[0].id == ancestor.id;
-}
-
 }  // namespace
+
+std::vector<std::string> missing_objects(Engine& engine, const ObjectRules& rules,
+                                         const TreeRoot& tree) {
+  ObjectFacts facts;
+  RequiredObjects required(engine.nodes, tree, facts);
+  for (const Glob& pattern : rules.required) required.find(pattern);
+  return facts.missing;
+}
 
 ObjectFacts object_facts(Engine& engine, const ObjectRules& rules, const TreeRoot& candidate,
                          Changes& brought) {
@@ -199,7 +203,7 @@ std::vector<GateCandidate> gate_candidates(Engine& engine, const Repository& rep
     made.has_ancestor = ancestor && is_ancestor(engine, repository.id, *ancestor, commit);
     const auto brought =
         replaced == nullptr
-            ? changes_of(engine, repository, destination, commit)
+            ? changes_of(engine, repository, policy.destination, destination, commit)
             : scoped_changes(tree_changes(engine.nodes, destination.root, commit.root), *replaced);
     made.objects = object_facts(engine, policy.objects, commit.root, *brought);
   }

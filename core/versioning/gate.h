@@ -23,6 +23,10 @@ constexpr uint64_t kGatePathsSeenMax = 1'000'000;
 /// Paths that a verdict names.
 constexpr size_t kGatePathsShownMax = 10;
 
+/// Patterns of `required` that nothing in the tree matches.
+std::vector<std::string> missing_objects(Engine& engine, const ObjectRules& rules,
+                                         const TreeRoot& tree);
+
 /// What the rules ask of the tree `candidate`, when `brought` is what taking it in changes.
 ObjectFacts object_facts(Engine& engine, const ObjectRules& rules, const TreeRoot& candidate,
                          Changes& brought);

@@ -112,4 +112,10 @@ MergeBaseTree merge_base_to_read(Engine& engine, const Repository& repository, c
   return *std::move(base);
 }
 
+bool is_ancestor(Engine& engine, RepositoryId repository, const Commit& ancestor,
+                 const Commit& of) {
+  const std::vector<Commit> common = best_common_ancestors(engine, repository, ancestor, of);
+  return common.size() == 1 && common[0].id == ancestor.id;
+}
+
 }  // namespace tarn::versioning

@@ -10,6 +10,7 @@
 #include "core/tree/merge.h"
 #include "core/versioning/changes.h"
 #include "core/versioning/history.h"
+#include "core/versioning/promotion_base.h"
 #include "core/versioning/protection.h"
 #include "core/versioning/publish.h"
 #include "core/versioning/pull_requests.h"
@@ -153,6 +154,7 @@ class MergeAttempt {
       throw Error(ErrorCode::kInvalidArgument, "no_changes",
                   str_cat("update branch ", destination_.name.str(), ": no changes"));
     }
+    if (terms_ != nullptr) terms_->check(merged.result.root);
     return describe(std::move(built), merged, *base, head);
   }
 
@@ -168,6 +170,9 @@ class MergeAttempt {
   /// Seen from the destination's own state, every difference is a change of the source.
   std::optional<MergeBaseTree> base_tree(meta::NodeWriter& nodes, const Commit& head) const {
     if (terms_ != nullptr && terms_->replace_paths) return MergeBaseTree{head.root, {head.id}};
+    if (terms_ != nullptr) {
+      return promotion_base_tree(engine_, repository_, nodes, source_, destination_.name, head);
+    }
     return merge_base_tree(engine_, repository_, nodes, source_, head);
   }
 

@@ -73,6 +73,8 @@ struct PromotionTerms {
   /// The paths of the request become what they are in the source, other files of the destination
   /// among them gone: no three-way merge, hence no conflicts.
   bool replace_paths = false;
+  /// The merged tree, before it is published; what it throws ends the merge.
+  std::function<void(const TreeRoot&)> check;
   /// In the transaction that makes the merge the head; what it throws undoes all.
   std::function<void(db::Connection&, const Commit&)> within;
 };

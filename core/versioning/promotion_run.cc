@@ -16,6 +16,7 @@
 #include "core/meta/repositories.h"
 #include "core/meta/tags.h"
 #include "core/meta/writer.h"
+#include "core/versioning/gate.h"
 #include "core/versioning/judgement.h"
 #include "core/versioning/merge.h"
 #include "core/versioning/protection.h"
@@ -226,6 +227,7 @@ class PromotionRun {
     PromotionTerms terms;
     terms.expected_head = judgement.destination.head;
     terms.replace_paths = promotion_.request.method == PromotionMethod::kReplacePaths;
+    terms.check = [&](const TreeRoot& tree) { require_objects(judgement.policy, tree); };
     terms.within = [&](db::Connection& connection, const Commit& made) {
       complete(connection, judgement, made);
     };
@@ -245,6 +247,15 @@ class PromotionRun {
     return kLeave;
   }
 
+  /// The candidate had them when it was judged; what reaches the destination must have them too.
+  void require_objects(const GatePolicy& policy, const TreeRoot& tree) const {
+    const std::vector<std::string> missing = missing_objects(engine_, policy.objects, tree);
+    if (missing.empty()) return;
+    throw Error(ErrorCode::kPreconditionFailed, "object_missing",
+                str_cat("after the merge '", promotion_.request.destination.str(), "' would lack ",
+                        missing.front(), ", which the policy requires"));
+  }
+
   MergeRequest merge_request(const Judgement& judgement) const {
     MergeRequest request;
     request.committer = promotion_.actor;
@@ -253,6 +264,9 @@ class PromotionRun {
     request.metadata[".tarn.promotion"] = promotion_.id;
     request.metadata[".tarn.policy"] =
         str_cat(judgement.policy.name, "@", judgement.version.version);
+    // What the destination has already may still become the champion.
+    request.allow_empty =
+        !promotion_.alias.empty() && promotion_.champion != judgement.destination.head;
     request.squash = promotion_.request.method == PromotionMethod::kSquash;
     if (!promotion_.request.paths.empty()) request.paths.emplace(promotion_.request.paths);
     return request;

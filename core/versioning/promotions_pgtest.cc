@@ -205,6 +205,42 @@ TEST_F(Promotions, RollbackPutsBranchAndAliasBack) {
   EXPECT_EQ(engine.keys(repo, "main"), "data/a");
 }
 
+// Tried with the ordinary merge base: main was left without the model.
+TEST_F(Promotions, WhatWasTakenBackComesWholeTheNextTime) {
+  apply_policy(std::string(kPolicy) + "objects: {required: [artifacts/model.pkl]}\n");
+  candidate("exp-1", "0.8");
+  const Promotion first = promote({"exp-1"});
+  roll_back_promotion(*engine, repo, first.id, "olga", "");
+  ASSERT_EQ(engine.keys(repo, "main"), "data/a");
+  engine.put(repo, "exp-1", "notes.txt", "more");
+  CommitRequest request;
+  request.committer = "dana";
+  request.message = "More";
+  request.metadata["metric.accuracy"] = "0.82";
+  commit_branch(*engine, repo, BranchName("exp-1"), request);
+  const Promotion second = promote({"exp-1"});
+  ASSERT_EQ(outcome(second), "promoted") << second.message;
+  EXPECT_EQ(engine.keys(repo, "main"), "artifacts/model.pkl data/a notes.txt");
+  roll_back_promotion(*engine, repo, second.id, "olga", "");
+  EXPECT_EQ(engine.keys(repo, "main"), "data/a");
+  // The very same commit again.
+  EXPECT_EQ(outcome(promote({"exp-1"})), "promoted");
+  EXPECT_EQ(engine.keys(repo, "main"), "artifacts/model.pkl data/a notes.txt");
+}
+
+TEST_F(Promotions, TheResultMustHaveWhatThePolicyRequires) {
+  apply_policy(std::string(kPolicy) + "objects: {required: [artifacts/model.pkl]}\n");
+  candidate("exp-1", "0.8");
+  const CommitId before = head("main");
+  PromotionRequest request = request_of({"exp-1"});
+  request.method = PromotionMethod::kReplacePaths;
+  request.paths = {"data/**", "metrics/**"};
+  engine.put(repo, "exp-1", "data/b", "2");
+  train("exp-1", "0.81");
+  EXPECT_EQ(outcome(promote(request)), "failed object_missing");
+  EXPECT_EQ(head("main"), before);
+}
+
 TEST_F(Promotions, AnEarlierOneIsNotTakenBackBelowALaterOne) {
   apply_policy();
   candidate("exp-1", "0.8");

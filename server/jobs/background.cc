@@ -24,6 +24,8 @@ constexpr std::chrono::milliseconds kDeliveryPoll = 1s;
 constexpr std::chrono::milliseconds kSweepInterval = 60s;
 /// Promotions that one server moves on at once.
 constexpr int kPromotionWorkers = 2;
+/// Somebody waits for them: a database that comes back is noticed soon.
+constexpr std::chrono::milliseconds kPromotionFailurePause = 3s;
 /// How long a branch may outlive its expiry.
 constexpr std::chrono::milliseconds kExpiryPoll = 5s;
 /// How long a commit may wait for a server to read its metrics.
@@ -36,7 +38,8 @@ std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& asse
                                                       const BackgroundOptions& options) {
   std::vector<std::unique_ptr<Worker>> workers;
   const auto start = [&](const char* name, std::chrono::milliseconds interval, Worker::Run run) {
-    workers.push_back(std::make_unique<Worker>(WorkerOptions{name, interval}, std::move(run)));
+    workers.push_back(std::make_unique<Worker>(WorkerOptions{.name = name, .interval = interval},
+                                               std::move(run)));
   };
   start("heartbeat", options.heartbeat_interval, [&assembly](std::stop_token) {
     assembly.heartbeat();
@@ -52,9 +55,11 @@ std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& asse
     });
   }
   for (int i = 0; i < kPromotionWorkers; ++i) {
-    start("promotions", versioning::kPromotionPoll, [&assembly](std::stop_token stop) {
-      return versioning::run_one_promotion(assembly.engine(), stop);
-    });
+    workers.push_back(std::make_unique<Worker>(
+        WorkerOptions{"promotions", versioning::kPromotionPoll, kPromotionFailurePause},
+        [&assembly](std::stop_token stop) {
+          return versioning::run_one_promotion(assembly.engine(), stop);
+        }));
   }
   start("refs", kRefsTaskPoll, [&assembly](std::stop_token stop) {
     return versioning::run_one_refs_task(assembly.engine(), stop);

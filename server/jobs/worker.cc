@@ -7,10 +7,10 @@
 #include "core/base/pause.h"
 
 namespace tarn::jobs {
-std::chrono::milliseconds failure_pause(uint32_t failures) {
+std::chrono::milliseconds failure_pause(uint32_t failures, std::chrono::milliseconds most) {
   constexpr std::chrono::milliseconds kFirst{1000};
   constexpr uint32_t kDoublingsMax = 5;  // beyond the maximum anyway
-  return std::min(kFirst * (1u << std::min(failures - 1, kDoublingsMax)), kFailurePauseMax);
+  return std::min(kFirst * (1u << std::min(failures - 1, kDoublingsMax)), most);
 }
 
 Worker::Worker(WorkerOptions options, Run run)
@@ -29,7 +29,7 @@ void Worker::loop(std::stop_token stop, const WorkerOptions& options, const Run&
       ++failures;
       log::warn("job_failed",
                 {{"job", options.name}, {"failures", failures}, {"message", error.what()}});
-      pause(stop, failure_pause(failures));
+      pause(stop, failure_pause(failures, options.failure_pause_max));
     }
   }
 }

@@ -12,6 +12,8 @@ namespace tarn::jobs {
 struct WorkerOptions {
   std::string name;                      ///< in the log
   std::chrono::milliseconds interval{};  ///< between two runs that found nothing to do
+  /// After failures in a row; shorter where people wait.
+  std::chrono::milliseconds failure_pause_max{30'000};
 };
 
 /// Calls `run` on a thread of its own until it is destroyed. `run` returns whether it did any work:
@@ -29,8 +31,7 @@ class Worker {
   std::jthread thread_;
 };
 
-/// Pause after `failures` failed runs in a row: doubles from one second up to kFailurePauseMax.
-constexpr std::chrono::milliseconds kFailurePauseMax{30'000};
-std::chrono::milliseconds failure_pause(uint32_t failures);
+/// Pause after `failures` failed runs in a row: doubles from one second up to `most`.
+std::chrono::milliseconds failure_pause(uint32_t failures, std::chrono::milliseconds most);
 
 }  // namespace tarn::jobs

@@ -62,11 +62,11 @@ TEST(Worker, GoesOnAfterAFailure) {
 }
 
 TEST(Worker, PausesLongerAfterEachFailureUpToALimit) {
-  EXPECT_EQ(failure_pause(1), 1s);
-  EXPECT_EQ(failure_pause(2), 2s);
-  EXPECT_EQ(failure_pause(4), 8s);
-  EXPECT_EQ(failure_pause(6), 30s);
-  EXPECT_EQ(failure_pause(4'000'000'000), 30s);
+  EXPECT_EQ(failure_pause(1, 30s), 1s);
+  EXPECT_EQ(failure_pause(2, 30s), 2s);
+  EXPECT_EQ(failure_pause(4, 30s), 8s);
+  EXPECT_EQ(failure_pause(6, 30s), 30s);
+  EXPECT_EQ(failure_pause(4'000'000'000, 30s), 30s);
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ LEAVES = set("""
     createPullRequest updatePullRequest approvePullRequest withdrawPullRequestApproval
     abortPresignMultipartUpload uploadPart uploadPartCopy importCancel
     compareCandidates recordRun evaluateGatePolicy reportCheck approvePromotion rejectPromotion cancelPromotion
-    createEventWebhook updateEventWebhook deleteEventWebhook
+    putWebhook deleteWebhook pingWebhook redeliverWebhookEvent runHooks
 """.split())
 # These change it as they should: through the gate, by who may administer it, or with the whole repository.
 GATES = {"createPromotion", "rollBackPromotion", "setGatePolicy", "removeGatePolicy", "deleteRepository"}

@@ -338,7 +338,8 @@ def test_rolling_back(cli, repo, s3, rest, tmp_path):
     assert s3.list_objects_v2(Bucket=repo.id, Prefix="main/")["KeyCount"] == 0
 
 
-@pytest.mark.parametrize("method", [("--method", "squash"), ("--method", "replace-paths", "--path", "artifacts/**")])
+@pytest.mark.parametrize("method", [("--method", "merge"), ("--method", "squash"),
+                                    ("--method", "replace-paths", "--path", "artifacts/**")])
 def test_what_was_taken_back_may_be_promoted_again(cli, repo, s3, three, method):
     """A champion without its model would be the worst of all answers; after a rollback the winner's commit is in the
     history of the destination already."""
@@ -349,13 +350,17 @@ def test_what_was_taken_back_may_be_promoted_again(cli, repo, s3, three, method)
     assert got["Body"].read() == b"model of exp-2"
 
 
-def test_merging_again_what_was_taken_back_is_no_promotion(cli, repo, rest, three):
-    first = cli.json("promote", "exp-2", "--to", "main", *TIMEOUT)
+def test_a_champion_has_what_the_policy_requires(cli, repo, s3, tmp_path):
+    candidate(repo, "exp-1", {"accuracy": 0.9, "loss": 0.1})
+    apply(cli, tmp_path, POLICY + "objects: {required: ['artifacts/model.pkl']}\n")
+    first = cli.json("promote", "exp-1", "--to", "main", *TIMEOUT)
     cli.run("promote", "rollback", first["id"])
-    before = state(rest, repo)
-    refused = cli.run("promote", "exp-2", "--to", "main", *TIMEOUT, "-o", "json", status=1)
-    assert json.loads(refused.text)["code"] == "no_changes"
-    assert moved(before, state(rest, repo)) == []
+    candidate_branch = repo.branch("exp-1")
+    candidate_branch.object("config/config.json").upload(data=b"{}")
+    candidate_branch.commit("newer", metadata={"metric.accuracy": "0.95", "metric.loss": "0.1"})
+    cli.json("promote", "exp-1", "--to", "main", *TIMEOUT)
+    keys = [item["Key"] for item in s3.list_objects_v2(Bucket=repo.id, Prefix="@champion/")["Contents"]]
+    assert "@champion/artifacts/model.pkl" in keys
 
 
 def test_losers_expire_and_the_winner_is_tagged(cli, repo, rest, tmp_path):

@@ -125,7 +125,7 @@ def test_an_exception_records_nothing_unless_told(package, repo):
     assert [one.id for one in package.list_runs(None, "dogs")] == [run.result.id]
 
 
-def test_what_is_staged_is_committed_refused_or_left(package, repo):
+def test_what_is_staged_is_committed_refused_or_left(package, repo, tmp_path):
     branch = repo.branch("exp-1").create(source_reference="main")
     base = branch.head.id
     branch.object("a").upload(data=b"a")
@@ -135,6 +135,12 @@ def test_what_is_staged_is_committed_refused_or_left(package, repo):
     assert trained(package, "exp-1", 0.5, uncommitted="ignore").commit == base
     assert trained(package, "exp-1", 0.5).commit == branch.head.id != base
     assert trained(package, "exp-1", 0.5, uncommitted="refuse").commit == branch.head.id
+    for mode in ("refuse", "ignore"):
+        with pytest.raises(ValueError, match="does not allow"):
+            trained(package, "exp-1", 0.5, tmp_path / "model", uncommitted=mode)
+        with pytest.raises(ValueError, match="does not allow"):
+            package.run(None, "dogs", "exp-1", uncommitted=mode).log_metric("loss", 0.5, step=1)
+    assert list(branch.uncommitted()) == []
     with pytest.raises(package.NotFound, match="exp-9"):
         package.run(None, "dogs", "exp-9")
 
@@ -243,8 +249,9 @@ def test_the_best_candidate_is_promoted_and_taken_back(package, repo, tmp_path):
     assert package.apply_policy(None, POLICY).changed is False
     commits = {n: trained(package, f"exp-{n}", accuracy, tmp_path / str(n) / f"model-{n}").commit
                for n, accuracy in ((1, 0.7), (2, 0.9), (3, 1.5))}
-    with pytest.warns(package.NoChampionYet):
+    with pytest.warns(package.NoChampionYet) as told:
         table = package.compare(None, "exp-*", metrics={"accuracy": "max"})
+    assert told[0].filename == __file__
     assert list(table["ref"]) == ["exp-3", "exp-2", "exp-1"] and list(table["accuracy"]) == [1.5, 0.9, 0.7]
     assert "accuracy.delta" not in table
     assert [(one.ref, one.verdict) for one in package.evaluate("dogs-champion", "exp-*")] == [
@@ -265,8 +272,9 @@ def test_the_best_candidate_is_promoted_and_taken_back(package, repo, tmp_path):
     assert package.promote(None, "exp-*", "main", expect={**expected, "destination": first.commit,
                                                           "alias": first.commit}, reason="better", timeout=60,
                            idempotency_key="k").id == second.id
-    rows = package.compare_rows(None, "exp-1", metrics=["accuracy:max"])
-    assert rows[0].metrics["accuracy"].delta == pytest.approx(-0.2) and rows.baseline.commit == second.commit
+    rows = package.compare_rows(None, "exp-1", baseline="exp-2", metrics=["accuracy:max"])
+    assert rows[0].metrics["accuracy"].delta == pytest.approx(-0.2) and rows.baseline.commit == commits[2]
+    assert package.compare_rows(None, "exp-1").baseline.commit == second.commit
     with pytest.raises(package.DestinationMoved):
         package.promote(None, "exp-2", "main", expect={"alias": first.commit}, timeout=60)
 
@@ -276,6 +284,15 @@ def test_the_best_candidate_is_promoted_and_taken_back(package, repo, tmp_path):
     history = package.alias_history(None, "champion")
     assert [change.promotion for change in history] == [undone.id, second.id, first.id]
     assert package.promotion(None, second.id).raw["undone_by"] == undone.id
+
+
+def test_a_champion_is_compared_by_what_its_winner_measured(package, tmp_path):
+    package.apply_policy(None, POLICY)
+    trained(package, "exp-1", 0.7, tmp_path / "model-1")
+    trained(package, "exp-2", 0.9, tmp_path / "model-2")
+    package.promote(None, "exp-1", "main", timeout=60)
+    table = package.compare(None, "exp-2", metrics=["accuracy:max"])
+    assert list(table["accuracy.delta"]) == [pytest.approx(0.2)]
 
 
 def test_what_else_can_stop_a_promotion(package, repo, tmp_path):

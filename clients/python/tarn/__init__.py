@@ -9,7 +9,7 @@ from tarn.promotions import Promotion, Reason, approve, promote, promotion, repo
 from tarn.runs import RecordedRun, Run, RunMetric, list_runs, run
 from tarn.settings import Settings, load_settings
 from tarn.tables import CandidateRow, ComparedMetric, Comparison, NoChampionYet, compare, compare_rows
-from tarn.transport import Server, connect
+from tarn.transport import Server, connect, lakefs_client
 
 __version__ = "0.1.0"
 
@@ -19,5 +19,5 @@ __all__ = [
     "NoChampionYet", "NotAllowed", "NotConfigured", "NotFound", "Policy", "Promotion", "PromotionError", "Reason",
     "RecordedRun", "Rule", "Run", "RunMetric", "Server", "Settings", "TarnError", "Timeout", "Unavailable",
     "UncommittedChanges", "Verdict", "alias", "alias_history", "apply_policy", "approve", "compare", "compare_rows",
-    "connect", "evaluate", "list_runs", "load_settings", "promote", "promotion", "report_check", "rollback", "run",
+    "connect", "evaluate", "lakefs_client", "list_runs", "load_settings", "promote", "promotion", "report_check", "rollback", "run",
 ]

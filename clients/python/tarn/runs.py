@@ -128,6 +128,8 @@ class Run:
         if step is not None and (isinstance(step, bool) or int(step) != step or step < 0):
             raise ValueError(f"metric {name}: step {step!r}: must be a whole number, not negative")
         on_curve = step is not None or name in self._curve_names
+        if on_curve:
+            self._demand_commit(f"metric {name}: values with steps are a file that is committed with the run")
         if on_curve and split:
             raise ValueError(f"metric {name}: a curve has no split; put it into the name, as {split}/{name}")
         if on_curve and len(self._curve) == CURVE_POINTS_MAX:
@@ -148,6 +150,7 @@ class Run:
 
         Returns the paths of the objects."""
         local = Path(path)
+        self._demand_commit(f"artifact {local}: is staged on the branch and committed with the run")
         if not local.exists():
             raise FileNotFoundError(f"artifact {local}: no such file or directory")
         base = (to or f"artifacts/{local.resolve().name}").strip("/")
@@ -211,6 +214,10 @@ class Run:
         return {**where, "params": self._params, "metrics": metrics, "artifacts": self._artifacts,
                 "source": _source(), "idempotency_key": self._key}
 
+    def _demand_commit(self, what: str) -> None:
+        if self._uncommitted != "commit":
+            raise ValueError(f"{what}, which uncommitted={self._uncommitted!r} does not allow")
+
     def _refuse_staged(self) -> None:
         staged = self._server.call("GET", "repositories", self.repo, "branches", self.branch, "diff",
                                    query={"amount": 3})["results"]
@@ -222,7 +229,7 @@ class Run:
     def _commit(self) -> str:
         """The commit of the branch as it is; when nothing is staged its head."""
         place = ("repositories", self.repo, "branches", self.branch)
-        if self._uncommitted != "ignore" or self._curve:
+        if self._uncommitted == "commit":
             try:
                 made = self._server.call("POST", *place, "commits", json={
                     "message": self._message, "metadata": {"tarn.experiment": self.experiment}})

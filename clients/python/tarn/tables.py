@@ -90,12 +90,18 @@ def compare_rows(repo: Any, candidates: Any, baseline: Optional[str] = CHAMPION,
                  metrics: Optional[Metrics] = None, *, policy: Optional[str] = None, params: str = "changed",
                  objects: bool = True, server: Optional[Server] = None) -> Comparison:
     """As compare(), typed and without pandas."""
+    return _ask(repo, candidates, baseline, metrics, policy, params, objects, server)
+
+
+def _ask(repo: Any, candidates: Any, baseline: Optional[str], metrics: Optional[Metrics], policy: Optional[str],
+         params: str, objects: bool, server: Optional[Server]) -> Comparison:
+    """Called by what the user calls: warnings show the user's line."""
     server = server or connect()
     name = repository_name(server, repo)
     body: Dict[str, Any] = {"candidates": list_of_refs(candidates), "params": params, "objects": objects,
                             "amount": PAGE}
     if baseline == CHAMPION and not _alias_is_there(server, name, CHAMPION[1:]):
-        warnings.warn(f"{name} has no champion yet: nothing to compare with", NoChampionYet, stacklevel=2)
+        warnings.warn(f"{name} has no champion yet: nothing to compare with", NoChampionYet, stacklevel=3)
         baseline = None
     if baseline:
         body["baseline"] = baseline
@@ -124,8 +130,7 @@ def compare(repo: Any, candidates: Any, baseline: Optional[str] = CHAMPION, metr
 
     `metrics`: {"accuracy": "max", "loss": "min"} or ["accuracy:max", "loss:min"]; the first ranks. Without it the
     policy's, or all."""
-    found = compare_rows(repo, candidates, baseline, metrics, policy=policy, params=params, objects=objects,
-                         server=server)
+    found = _ask(repo, candidates, baseline, metrics, policy, params, objects, server)
     try:
         return found.frame()
     except ImportError:

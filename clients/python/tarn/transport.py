@@ -141,6 +141,16 @@ def connect(**settings: Optional[str]) -> Server:
     return Server(load_settings(None, **settings))
 
 
+def lakefs_client(server: Optional[Server] = None) -> Any:
+    """A client of the lakefs package with the same settings, for what this package does not do."""
+    from lakefs.client import Client
+
+    settings = (server or connect()).settings
+    if settings.token:
+        return Client(host=settings.endpoint, access_token=settings.token)
+    return Client(host=settings.endpoint, username=settings.access_key, password=settings.secret_key)
+
+
 def error_of(answer: requests.Response) -> TarnError:
     status = answer.status_code
     try:

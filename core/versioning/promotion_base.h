@@ -1,0 +1,20 @@
+// What the sides of a promotion's merge are compared with.
+#pragma once
+
+#include <optional>
+
+#include "core/meta/node_store.h"
+#include "core/model/repository.h"
+#include "core/versioning/engine.h"
+#include "core/versioning/history.h"
+
+namespace tarn::versioning {
+
+/// merge_base_tree, with what was taken back taken out of the base too: a candidate that was
+/// promoted, taken back and comes again brings all that it has, not just what is newer. As for
+/// merge_base_tree, the nodes belong to `nodes`.
+std::optional<MergeBaseTree> promotion_base_tree(Engine& engine, const Repository& repository,
+                                                 meta::NodeWriter& nodes, const Commit& candidate,
+                                                 const BranchName& destination, const Commit& head);
+
+}  // namespace tarn::versioning

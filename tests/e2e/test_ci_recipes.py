@@ -1,0 +1,208 @@
+"""The recipes of docs/ci, as a CI would run them: their own scripts, against a real server, twice each.
+
+What is not ours stands still: steps without a `tarn` command (comments on other people's servers) are left out, and
+`train.sh` is a small program of the test, as a user's repository would hold one.
+"""
+
+import os
+import re
+import subprocess
+
+import pytest
+import servers
+import yaml
+
+DOCS = servers.ROOT / "docs" / "ci"
+POLICY = re.search(r"```\n(name: models\n.*?)```", (DOCS / "README.md").read_text(), re.S)[1]
+TRAIN = """#!/bin/sh
+set -eu
+mkdir -p out/artifacts out/metrics
+cat data/* | cksum > out/artifacts/model.pkl
+printf '%s' "$ACCURACY" > out/accuracy
+printf '{"accuracy": %s}' "$ACCURACY" > out/metrics/metrics.json
+"""
+EXPRESSION = re.compile(r"\$\{\{\s*(.*?)\s*\}\}")
+TARN_LINE = re.compile(r"(^|then |if |; )\s*tarn ", re.M)
+
+
+class Checkout:
+    """A user's repository on a runner, with `tarn` on the PATH."""
+
+    def __init__(self, cli, directory):
+        self.cli = cli
+        self.directory = directory
+        (directory / "data").mkdir(parents=True)
+        (directory / "data" / "a.csv").write_text("1,2\n")
+        (directory / "train.sh").write_text(TRAIN)
+        (directory / "train.sh").chmod(0o755)
+        tools = os.path.dirname(os.path.abspath(servers.program("tarn")))
+        self.environment = {**cli.environment, "PATH": f"{tools}:{os.environ['PATH']}", "CI": "true"}
+
+    def __call__(self, script, shell="bash", status=0, **variables):
+        ended = subprocess.run([shell, "-e", "-c", script], env={**self.environment, **variables}, cwd=self.directory,
+                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=150, check=False)
+        assert ended.returncode == status, (script, ended.returncode, ended.stdout, ended.stderr)
+        return ended
+
+
+@pytest.fixture
+def checkout(cli, tmp_path):
+    file = tmp_path / "policy.yaml"
+    file.write_text(POLICY)
+    cli.run("policy", "apply", "-f", file)
+    return Checkout(cli, tmp_path / "checkout")
+
+
+def has_tarn(script):
+    return TARN_LINE.search(script) is not None
+
+
+def check_champion(cli, s3, repo, number, promotions):
+    """The promoted model is what training wrote, and the champion was moved so often."""
+    assert s3.get_object(Bucket=repo.id, Key="@champion/metrics/metrics.json")["Body"].read() == (
+        b'{"accuracy": 0.%d}' % number)
+    log = cli.json("alias", "log", "champion")["items"]
+    assert len(log) == promotions and log[0]["to_commit_id"] == repo.branch("main").head.id
+
+
+def check_record(cli, sha):
+    [run] = cli.json("exp", "ls", "--git-sha", sha)["items"]
+    assert run["experiment"] == "ci" and run["source"]["ci_url"]
+
+
+def test_the_shell_script(cli, s3, repo, rest, checkout):
+    def job(status=0, **variables):
+        return checkout(f'exec "{DOCS}/promote.sh"', shell="sh", status=status, TRAIN="./train.sh",
+                        CI_URL="https://ci.example/1", **variables)
+
+    first = job(CANDIDATE="pr-1", JOB="1", GIT_SHA="0a", ACCURACY="0.70")
+    assert "promoted" in first.stdout and (checkout.directory / "compare.md").read_text().startswith("| rank |")
+    check_champion(cli, s3, repo, 70, promotions=1)
+    check_record(cli, "0a")
+    # Worse than the champion, then better.
+    refused = job(CANDIDATE="pr-2", JOB="2", GIT_SHA="0b", ACCURACY="0.65", status=10)
+    assert "vs_champion" in refused.stderr
+    assert "baseline" in (checkout.directory / "compare.md").read_text()
+    check_champion(cli, s3, repo, 70, promotions=1)
+    job(CANDIDATE="pr-2", JOB="3", GIT_SHA="0c", ACCURACY="0.80")
+    check_champion(cli, s3, repo, 80, promotions=2)
+    for branch in ("pr-1", "pr-2"):
+        assert "expires" in rest("GET", f"/repositories/{repo.id}/branches/{branch}").json()
+    job(CANDIDATE="", JOB="4", status=2)
+
+
+def test_the_shell_script_tells_that_it_waits(cli, checkout, tmp_path):
+    file = tmp_path / "policy.yaml"
+    file.write_text(POLICY + "approvals: {count: 1}\n")
+    cli.run("policy", "apply", "-f", file)
+    again = {"CANDIDATE": "pr-1", "TRAIN": "./train.sh", "ACCURACY": "0.70", "PATIENCE": "2s", "JOB": "1"}
+    ended = checkout(f'exec "{DOCS}/promote.sh"', shell="sh", status=12, **again)
+    assert "approval" in ended.stderr
+    assert [p["state"] for p in cli.json("promote", "ls")["items"]] == ["awaiting_approval"]
+
+
+def github_steps(job):
+    return [step for step in job["steps"] if "run" in step]
+
+
+def test_github_actions(cli, s3, repo, checkout, tmp_path):
+    workflow = yaml.safe_load((DOCS / "github-actions.yml").read_text())
+    # Nothing that a pull request says stands in a script.
+    for job in workflow["jobs"].values():
+        assert not any(EXPRESSION.search(step["run"]) for step in github_steps(job))
+
+    def variables(number, job, run):
+        known = {"vars.TARN_ENDPOINT": cli.environment["TARN_ENDPOINT"], "vars.TARN_REPO": repo.id,
+                 "secrets.TARN_ACCESS_KEY": cli.environment["TARN_ACCESS_KEY"],
+                 "secrets.TARN_SECRET_KEY": cli.environment["TARN_SECRET_KEY"],
+                 "github.event.pull_request.number": str(number), "github.event.pull_request.head.sha": f"{number}a",
+                 "github.server_url": "https://github.example", "github.repository": "o/r", "github.run_id": str(run)}
+        given = {name: EXPRESSION.sub(lambda m: known[m[1]], value) for name, value in workflow["env"].items()}
+        return {**given, "GITHUB_RUN_ID": str(run), "GITHUB_RUN_ATTEMPT": "1", "GITHUB_JOB": job,
+                "GITHUB_OUTPUT": str(tmp_path / f"output-{run}"), "GITHUB_STEP_SUMMARY": str(tmp_path / f"summary-{run}")}
+
+    def run(job, number, run_id, status=0, **more):
+        given = {**variables(number, job, run_id), **more}
+        ran = 0
+        for step in github_steps(workflow["jobs"][job]):
+            if step["run"].startswith("./train.sh") or has_tarn(step["run"]):
+                last = step is github_steps(workflow["jobs"][job])[-1]
+                checkout(step["run"], status=status if last else 0, **given)
+                ran += 1
+        assert ran > 0
+
+    run("candidate", 1, 11, ACCURACY="0.70")
+    assert "| rank |" in (tmp_path / "summary-11").read_text() and "would be promoted" in (
+        tmp_path / "summary-11").read_text()
+    run("promote", 1, 12)
+    check_champion(cli, s3, repo, 70, promotions=1)
+    check_record(cli, "1a")
+    lines = (tmp_path / "output-12").read_text().splitlines()
+    outputs = {lines[at].split("<<")[0]: lines[at + 1] for at in range(0, len(lines), 3)}
+    named = {EXPRESSION.match(value)[1].rpartition(".")[2] for value in workflow["jobs"]["promote"]["outputs"].values()}
+    assert named <= outputs.keys() and outputs["commit"] == repo.branch("main").head.id
+    # The step that is started again finds its promotion.
+    run("promote", 1, 12)
+    check_champion(cli, s3, repo, 70, promotions=1)
+    run("cleanup", 1, 12)
+    cli.run("branch", "show", "pr-1", status=4)
+    run("cleanup", 1, 12)
+    run("candidate", 2, 21, status=10, ACCURACY="0.65")
+    assert "vs_champion" in (tmp_path / "summary-21").read_text()
+    run("promote", 2, 22, status=10)
+    check_champion(cli, s3, repo, 70, promotions=1)
+    run("candidate", 2, 23, ACCURACY="0.80")
+    run("promote", 2, 24)
+    check_champion(cli, s3, repo, 80, promotions=2)
+
+
+def test_gitlab(cli, s3, repo, checkout):
+    pipeline = yaml.safe_load((DOCS / "gitlab-ci.yml").read_text())
+
+    def run(job, number, id, status=0, **more):
+        script = "\n".join(pipeline[job]["script"])
+        assert has_tarn(script)
+        checkout(script, status=status, CANDIDATE=pipeline["variables"]["CANDIDATE"].replace(
+            "$CI_MERGE_REQUEST_IID", str(number)), CI_COMMIT_SHA=f"{number}b", CI_JOB_URL="https://gitlab.example/1",
+            CI_JOB_ID=f"{id}-{job}", CI_PIPELINE_ID=str(id), **more)
+
+    run("train", 1, 1, ACCURACY="0.70")
+    run("promote", 1, 1)
+    run("promote", 1, 1)
+    check_champion(cli, s3, repo, 70, promotions=1)
+    check_record(cli, "1b")
+    run("train", 2, 2, ACCURACY="0.65", status=10)
+    run("promote", 2, 2, status=10)
+    check_champion(cli, s3, repo, 70, promotions=1)
+    run("cleanup", 2, 2)
+    cli.run("branch", "show", "pr-2", status=4)
+    assert (checkout.directory / "compare.md").read_text().startswith("| rank |")
+    assert pipeline["promote"]["allow_failure"]["exit_codes"] == [8, 12]
+    assert not has_tarn("\n".join(pipeline["comment"]["script"]))
+
+
+def test_jenkins(cli, s3, repo, checkout):
+    scripts = re.findall(r"sh '''\n(.*?)'''", (DOCS / "Jenkinsfile").read_text(), re.S)
+    assert len(scripts) == 4 and all(has_tarn(script) for script in scripts)
+    train, compare, promote, cleanup = scripts
+
+    def build(number, accuracy):
+        return {"CANDIDATE": f"pr-{number}", "GIT_COMMIT": f"{number}c", "BUILD_URL": "https://jenkins.example/1",
+                "BUILD_TAG": f"jenkins-{number}", "ACCURACY": accuracy}
+
+    for script in (train, compare, promote, promote, cleanup, cleanup):
+        checkout(script, shell="sh", **build(1, "0.70"))
+    check_champion(cli, s3, repo, 70, promotions=1)
+    check_record(cli, "1c")
+    checkout(train, shell="sh", **build(2, "0.65"))
+    checkout(compare, shell="sh", status=10, **build(2, "0.65"))
+    checkout(promote, shell="sh", status=10, **build(2, "0.65"))
+    check_champion(cli, s3, repo, 70, promotions=1)
+
+
+def test_the_page_names_every_status_that_promoting_has(checkout):
+    page = (DOCS / "README.md").read_text()
+    named = {int(number) for number in re.findall(r"^\| (\d+) \|", page, re.M)}
+    assert {0, 6, 7, 8, 10, 11, 12} <= named
+    assert {name for name in re.findall(r"\]\(([\w.-]+)\)", page)} == {
+        path.name for path in DOCS.iterdir()} - {"README.md"}
