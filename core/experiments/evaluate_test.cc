@@ -227,6 +227,7 @@ TEST(Evaluate, ACheckCountsForItsCommitOnly) {
                        .status = CheckStatus::kSuccess,
                        .metrics = {metric("p95", 50)}}};
   EXPECT_EQ(said(evaluate(policy, candidate, nullptr), "checks.bench"), "pending check_missing");
+  EXPECT_EQ(said(evaluate(policy, candidate, nullptr), "metrics.p95"), "pending check_pending");
   candidate.checks[0].commit = commit(1);
   EXPECT_EQ(evaluate(policy, candidate, nullptr).outcome, GateOutcome::kPassed);
   EXPECT_EQ(rule_of(evaluate(policy, candidate, nullptr), "metrics.p95").reason,
