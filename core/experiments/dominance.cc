@@ -7,9 +7,10 @@
 namespace tarn {
 namespace {
 
-bool dominates(const std::vector<double>& a, const std::vector<double>& b) {
+/// `a` and `b` point at as many scores.
+bool dominates(const double* a, const double* b, size_t scores) {
   bool better = false;
-  for (size_t i = 0; i < a.size(); ++i) {
+  for (size_t i = 0; i < scores; ++i) {
     if (a[i] < b[i]) return false;
     better = better || a[i] > b[i];
   }
@@ -25,11 +26,15 @@ std::vector<bool> find_dominated(const std::vector<std::vector<double>>& rows) {
   std::iota(order.begin(), order.end(), size_t{0});
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return rows[a] > rows[b]; });
   std::vector<bool> dominated(rows.size(), false);
-  std::vector<size_t> front;
+  const size_t scores = rows.empty() ? 0 : rows.front().size();
+  // The scores of those that are not dominated, one behind the other: everybody is compared with
+  // all of them.
+  std::vector<double> front;
   for (const size_t row : order) {
-    dominated[row] = std::any_of(front.begin(), front.end(),
-                                 [&](size_t other) { return dominates(rows[other], rows[row]); });
-    if (!dominated[row]) front.push_back(row);
+    for (size_t at = 0; at < front.size() && !dominated[row]; at += scores) {
+      dominated[row] = dominates(&front[at], rows[row].data(), scores);
+    }
+    if (!dominated[row]) front.insert(front.end(), rows[row].begin(), rows[row].end());
   }
   return dominated;
 }

@@ -111,14 +111,17 @@ TEST_F(CompareTest, AMetricOfAnOlderCommitIsNotThatOfTheHead) {
 TEST_F(CompareTest, WarnsWhenCandidatesBeginAtDifferentCommits) {
   engine.put(repo, "main", "data/b", "1");
   engine.commit(repo, "main");
+  record("main", 0.9, "lr");
   engine.branch(repo, "exp-3", "main");
+  engine.put(repo, "exp-3", "out/exp-3", "1");
+  engine.commit(repo, "exp-3");
   const CompareAnswer answer =
       ask({.candidates = {"exp-*"}, .baseline = "main", .metrics = {kAccuracy}});
   ASSERT_EQ(answer.comparison.warnings.size(), 1u);
   EXPECT_NE(answer.comparison.warnings[0].find("2 different commits"), std::string::npos);
   EXPECT_EQ(answer.rows[2].compared.warnings,
             std::vector<std::string>{"no value of the primary metric accuracy"})
-      << "what is older than the ancestor is nobody's stale metric";
+      << "what the baseline has too is nobody's stale metric";
 }
 
 TEST_F(CompareTest, APolicySaysWhatIsBetter) {
