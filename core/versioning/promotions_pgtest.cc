@@ -388,8 +388,7 @@ TEST_F(Promotions, NothingButAPromotionChangesAProtectedBranch) {
   EXPECT_EQ(head("main"), before);
 }
 
-// The verb asked before the policy was set; the trigger on branches knows. Without it the merge
-// below was published.
+// The verb asked before the policy was set; the trigger on branches knows.
 TEST_F(Promotions, AVerbThatBeganBeforeThePolicyIsStopped) {
   candidate("exp-1", "0.8");
   const Branch branch = get_branch(*engine, repo, BranchName("main"));
@@ -459,7 +458,6 @@ TEST_F(Promotions, ItsEndsAreToldAndWhoThePolicyNamesIsToldWhateverItWants) {
   EXPECT_EQ(told("deploy"), "promotion.promoted");
 }
 
-// Tried with the compare of the alias taken out of complete(): several won from one champion.
 TEST_F(Promotions, OfManyRacersWithOneExpectationOneWins) {
   constexpr int kRacers = 64;
   apply_policy();
