@@ -175,7 +175,7 @@ void run_airflow(const AirflowHook& hook, const HookWork& work) {
     });
     if (answer.status != 200) fail(str_cat("Airflow answered ", answer.status));
     const Json seen = Json::parse(answer.body, nullptr, /*allow_exceptions=*/false);
-    const std::string state = seen.is_object() ? seen.value("state", std::string()) : "";
+    const Json state = seen.is_object() ? seen.value("state", Json()) : Json();
     if (state == "success") return;
     if (state == "failed") fail(str_cat("the DAG run ", run, " failed"));
   }

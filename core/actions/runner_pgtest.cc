@@ -1,143 +1,27 @@
 // Hooks around the verbs: order, veto, nobody's lock held, and runs after changes at least once.
 #include <atomic>
+#include <map>
+#include <sstream>
 #include <thread>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "core/actions/runner.h"
-#include "core/http/server.h"
+#include "core/actions/hooks_fixture.h"
+#include "core/base/metrics.h"
 #include "core/versioning/hook_runs.h"
 #include "core/versioning/merge.h"
 #include "core/versioning/refs.h"
 #include "core/versioning/revert.h"
-#include "tests/support/repository_test.h"
 
 namespace tarn::actions {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::Hooks;
 using testing::message_of;
 using testing::reason_of;
 using Json = nlohmann::json;
-
-/// Takes every request and remembers it.
-class Receiver {
- public:
-  Receiver()
-      : server_(http::Server::start("127.0.0.1", 0, {},
-                                    [this](http::Request& request) { return take(request); })) {}
-
-  std::string url(const std::string& path) const {
-    return "http://127.0.0.1:" + std::to_string(server_->port()) + path;
-  }
-  struct Taken {
-    std::string path;
-    http::Headers headers;
-    std::string body;
-    Json event() const { return Json::parse(body); }
-  };
-  std::vector<Taken> taken() {
-    MutexLock lock(mutex_);
-    return taken_;
-  }
-  std::string paths() {
-    std::string out;
-    for (const Taken& one : taken()) out += (out.empty() ? "" : " ") + one.path;
-    return out;
-  }
-  void forget() {
-    MutexLock lock(mutex_);
-    taken_.clear();
-  }
-  /// By path; 200 unless set.
-  void answer(const std::string& path, int status, int times = 1'000'000) {
-    MutexLock lock(mutex_);
-    answers_[path] = {status, times};
-  }
-  std::function<void(const std::string& path)> on_request;
-
- private:
-  http::Response take(http::Request& request) {
-    const std::string path(request.raw_path());
-    Taken one{path, request.headers, http::read_all(*request.body, 1 << 20)};
-    http::Response response;
-    {
-      MutexLock lock(mutex_);
-      taken_.push_back(std::move(one));
-      if (const auto at = answers_.find(path); at != answers_.end() && at->second.second-- > 0) {
-        response.status = at->second.first;
-      }
-    }
-    if (on_request) on_request(path);
-    response.body = "noted";
-    return response;
-  }
-
-  Mutex mutex_;
-  std::vector<Taken> taken_;
-  std::map<std::string, std::pair<int, int>> answers_;
-  std::unique_ptr<http::Server> server_;
-};
-
-class Hooks : public testing::RepositoryTest {
- protected:
-  Hooks() { (*engine).hooks = &runner; }
-  ~Hooks() override { (*engine).hooks = nullptr; }
-
-  /// One hook that is a webhook.
-  std::string webhook(const std::string& id, const std::string& path,
-                      const std::string& more = "") {
-    return "  - {id: " + id + ", type: webhook, " + more + "properties: {url: \"" +
-           receiver.url(path) + "\"}}\n";
-  }
-  static std::string lua(const std::string& id, const std::string& script) {
-    return "  - id: " + id + "\n    type: lua\n    properties:\n      script: |\n        " +
-           script + "\n";
-  }
-  static std::string action(const std::string& name, const std::string& events,
-                            const std::string& hooks) {
-    return "name: " + name + "\non: {" + events + "}\nhooks:\n" + hooks;
-  }
-  void put_action(const std::string& branch, const std::string& file, const std::string& text) {
-    engine.put(repo, branch, "_lakefs_actions/" + file, text);
-  }
-  void revert(const std::string& branch, const CommitId& commit) {
-    versioning::RevertRequest request;
-    request.ref = to_text(commit);
-    versioning::revert_branch(*engine, repo, BranchName(branch), request);
-  }
-  void pick(const std::string& branch, const std::string& ref) {
-    versioning::CherryPickRequest request;
-    request.ref = ref;
-    versioning::cherry_pick(*engine, repo, BranchName(branch), request);
-  }
-  /// Runs what is queued.
-  void run_all() {
-    while (runner.run_queued({})) {
-    }
-  }
-  std::string statuses(const std::string& run) {
-    std::string out;
-    for (const HookStep& step : versioning::list_hook_steps(*engine, repo, run, "", 100).items) {
-      constexpr std::string_view kNames[] = {"completed", "failed", "skipped"};
-      out += (out.empty() ? "" : " ") + step.id + ":" + step.hook + ":" +
-             std::string(kNames[static_cast<int>(step.status)]);
-    }
-    return out;
-  }
-  HookRun newest() { return versioning::list_hook_runs(*engine, repo, {.limit = 1}).items.at(0); }
-
-  const Environment environment = [](const std::string& name) -> std::optional<std::string> {
-    if (name == "LAKEFSACTION_TOKEN") return "very-secret";
-    if (name == "LAKEFSACTION_SIGNING") return "whsec_c2VjcmV0";
-    return std::nullopt;
-  };
-  Receiver receiver;
-  http::Outbound outbound{{.allowed_targets = {"127.0.0.1"}}};
-  Runner runner{
-      *engine, outbound, {.script_program = TARN_LUA_PROGRAM, .environment = environment}};
-};
 
 TEST_F(Hooks, RefuseACommitAndNothingChanges) {
   put_action("main", "check.yaml", action("check", "pre-commit: ", webhook("one", "/one")));
@@ -412,122 +296,55 @@ TEST_F(Hooks, WithAFileThatMeansNothingFailTheOperation) {
   EXPECT_NE(message_of([&] { engine.commit(repo, "main"); }).find("is that of"), std::string::npos);
 }
 
-TEST_F(Hooks, AfterAChangeAreStoredWithItAndRunWhateverEnds) {
-  put_action("main", "a.yaml", action("after", "post-commit: ", webhook("one", "/one")));
-  engine.commit(repo, "main");
-  // Nothing has run yet: the server may end here.
-  EXPECT_EQ(receiver.paths(), "");
-  // Another server takes it, and is told to stop in the middle.
-  std::stop_source stop;
-  receiver.on_request = [&](const std::string&) {
-    stop.request_stop();
-    std::this_thread::sleep_for(3s);
-  };
-  EXPECT_TRUE(runner.run_queued(stop.get_token()));
-  receiver.on_request = nullptr;
-  // One that is killed keeps its lease until it runs out.
-  constexpr db::Query kKill{"test_kill_run", R"sql(
-    UPDATE hook_runs SET state = 'running', lease_owner = 1, lease_until = clock_timestamp() - interval '1 second'
-    WHERE state = 'queued')sql"};
-  engine.pool.run(kKill, {}, db::Pool::Retry::kWrite);
-  run_all();
-  EXPECT_EQ(receiver.taken().size(), 2u);
-  EXPECT_EQ(newest().state, HookRunState::kCompleted);
-  EXPECT_FALSE(runner.run_queued({}));
-}
-
-TEST_F(Hooks, AfterAChangeThatFailedAreNotStored) {
-  put_action("main", "a.yaml",
-             action("both", "pre-commit: , post-commit: ", webhook("one", "/one")));
-  receiver.answer("/one", 400);
-  EXPECT_EQ(reason_of([&] { engine.commit(repo, "main"); }), "hook_failed");
-  EXPECT_FALSE(runner.run_queued({}));
-}
-
-TEST_F(Hooks, ThatSetOffHooksEndSomewhere) {
-  put_action("main", "a.yaml",
-             action("loop", "post-create-tag: ",
-                    lua("one",
-                        "local c = require('lakefs').create_tag(action.repository_id, 'main', "
-                        "action.tag_id .. 'x') print(c)")));
-  engine.commit(repo, "main");
-  runner.serve_calls([&](const ApiCall& call) {
-    const Json body = Json::parse(call.body);
-    versioning::create_tag(*engine, repo, TagName(body["id"].get<std::string>()), "main", false);
-    return ApiAnswer{.status = 201, .json = false, .body = ""};
-  });
-  versioning::create_tag(*engine, repo, TagName("t"), "main", false);
-  run_all();
-  runner.serve_calls({});
-  const auto tags = versioning::list_tags(*engine, repo, "", "", 100).items;
-  EXPECT_EQ(tags.size(), 1u + kHookDepthMax);
-  EXPECT_NE(newest().error.find("deep"), std::string::npos);
-}
-
 TEST_F(Hooks, DoNotRunInAReadOnlyRepository) {
-  put_action("main", "a.yaml", action("never", "pre-create-tag: ", webhook("one", "/one")));
+  std::string every;
+  for (size_t i = 0; i < kHookEventCount; ++i) {
+    every += (i > 0 ? ", " : "") + std::string(name_of(static_cast<HookEvent>(i))) + ": ";
+  }
+  engine.put(repo, "main", "a", "1");
+  const Commit first = engine.commit(repo, "main");
+  engine.branch(repo, "dev", "main");
+  engine.put(repo, "dev", "b", "2");
+  engine.commit(repo, "dev");
+  put_action("main", "a.yaml", action("never", every, webhook("no", "/no")));
   engine.commit(repo, "main");
-  Repository read_only = versioning::get_repository(*engine, repo);
-  read_only.read_only = true;
-  EXPECT_FALSE(versioning::has_hooks(*engine, read_only));
-  EXPECT_TRUE(versioning::has_hooks(*engine, versioning::get_repository(*engine, repo)));
-}
+  run_all();
+  receiver.forget();
+  receiver.answer("/no", 403);
+  engine.pool.run({"test_freeze", "UPDATE repositories SET read_only = true WHERE name = $1"},
+                  {repo.str()}, db::Pool::Retry::kWrite);
+  // Another server: this one remembers the repository as it was.
+  testing::TestEngine other{shared_url(), engine.store};
+  Runner others{*other, outbound, {.script_program = TARN_LUA_PROGRAM, .environment = environment}};
+  versioning::Engine& e = *other;
+  e.hooks = &others;
+  const BranchName main("main");
 
-TEST_F(Hooks, SignRequestsAndHideSecrets) {
-  put_action(
-      "main", "a.yaml",
-      "name: signed\non: {pre-commit: }\nhooks:\n  - id: one\n    type: webhook\n    properties:\n"
-      "      url: \"" +
-          receiver.url("/one") +
-          "\"\n"
-          "      secret: '{{ ENV.LAKEFSACTION_SIGNING }}'\n"
-          "      headers: {X-Mine: 'token {{ ENV.LAKEFSACTION_TOKEN }}', Authorization: 'Bearer "
-          "abc'}\n"
-          "      query_params: {t: '{{ ENV.LAKEFSACTION_TOKEN }}', a: [1, '2 3']}\n");
-  engine.commit(repo, "main");
-  const auto taken = receiver.taken().at(0);
-  EXPECT_EQ(taken.headers.get("X-Mine"), "token very-secret");
-  EXPECT_TRUE(taken.headers.get("webhook-signature").starts_with("v1,"));
-  EXPECT_NE(taken.headers.get("webhook-id"), "");
-  const std::string output = versioning::get_hook_output(*engine, repo, newest().id, "0000_0000");
-  EXPECT_NE(output.find("< 200"), std::string::npos);
-  EXPECT_NE(output.find("noted"), std::string::npos);
-  EXPECT_EQ(output.find("very-secret"), std::string::npos) << output;
-  EXPECT_EQ(output.find("Bearer abc"), std::string::npos) << output;
-}
-
-TEST_F(Hooks, RepeatWhatARetryMayCure) {
-  put_action("main", "a.yaml", action("retry", "pre-commit: ", webhook("one", "/one")));
-  receiver.answer("/one", 503, kWebhookAttemptsMax - 1);
-  engine.commit(repo, "main");
-  EXPECT_EQ(receiver.taken().size(), static_cast<size_t>(kWebhookAttemptsMax));
-}
-
-TEST_F(Hooks, GoOnlyWhereTheyMay) {
-  const http::Outbound closed{{}};
-  Runner fenced{*engine, closed, {.script_program = TARN_LUA_PROGRAM, .environment = environment}};
-  (*engine).hooks = &fenced;
-  put_action("main", "a.yaml", action("inside", "pre-commit: ", webhook("one", "/one")));
-  EXPECT_NE(message_of([&] { engine.commit(repo, "main"); }).find("hooks.allowed_targets"),
-            std::string::npos);
+  versioning::CommitRequest commit;
+  commit.allow_empty = commit.force = true;
+  versioning::commit_branch(e, repo, main, commit);
+  versioning::MergeRequest merge;
+  merge.force = true;
+  versioning::merge_into(e, repo, "dev", main, merge);
+  versioning::RevertRequest back;
+  back.ref = to_text(first.id);
+  back.allow_empty = back.force = true;
+  versioning::revert_branch(e, repo, main, back);
+  versioning::CherryPickRequest pick;
+  pick.ref = to_text(first.id);
+  pick.force = true;
+  versioning::cherry_pick(e, repo, main, pick);
+  versioning::create_tag(e, repo, TagName("t"), "main", true);
+  versioning::delete_tag(e, repo, TagName("t"), true);
+  versioning::create_branch(e, repo, {.name = BranchName("new"), .source = "main", .force = true});
+  versioning::delete_branch(e, repo, BranchName("new"), true);
+  EXPECT_EQ(reason_of([&] {
+              versioning::run_hooks(e, repo, {.ref = "main", .event = HookEvent::kPreCommit});
+            }),
+            "read_only_repository");
+  EXPECT_FALSE(others.run_queued({}));
   EXPECT_EQ(receiver.paths(), "");
-  (*engine).hooks = &runner;
-}
-
-TEST_F(Hooks, StartDags) {
-  put_action("main", "a.yaml",
-             "name: dag\non: {pre-commit: }\nhooks:\n  - id: one\n    type: airflow\n    "
-             "properties: {url: \"" +
-                 receiver.url("/af/") +
-                 "\", dag_id: my dag, username: u, password: '{{ ENV.LAKEFSACTION_TOKEN }}', "
-                 "dag_conf: {x: 1}}\n");
-  engine.commit(repo, "main");
-  const auto taken = receiver.taken().at(0);
-  EXPECT_EQ(taken.path, "/af/api/v1/dags/my%20dag/dagRuns");
-  EXPECT_EQ(taken.headers.get("Authorization"), "Basic dTp2ZXJ5LXNlY3JldA==");
-  EXPECT_EQ(taken.event()["conf"]["x"], 1);
-  EXPECT_EQ(taken.event()["conf"]["lakeFS_event"]["event_type"], "pre-commit");
-  EXPECT_NE(taken.event()["dag_run_id"].get<std::string>().find(newest().id), std::string::npos);
+  e.hooks = nullptr;
 }
 
 TEST_F(Hooks, RunByHandOnAnyRef) {
@@ -588,32 +405,45 @@ TEST_F(Hooks, PageThroughRuns) {
             "run_not_found");
 }
 
-TEST_F(Hooks, ForgetOldRunsAndEndAbandonedOnes) {
-  put_action("main", "a.yaml", action("old", "pre-commit: ", webhook("one", "/one")));
-  engine.commit(repo, "main");
-  constexpr db::Query kAge{"test_age_runs",
-                           "UPDATE hook_runs SET ended_ms = 1 WHERE ended_ms IS NOT NULL"};
-  engine.pool.run(kAge, {}, db::Pool::Retry::kWrite);
-  constexpr db::Query kAbandon{"test_abandon_run", R"sql(
-    INSERT INTO hook_runs (repo_id, run_id, event, branch, state, after, occasion, started_ms, lease_owner, lease_until)
-    SELECT repo_id, '0', 'pre-commit', 'main', 'running', false, '', 1, 1, clock_timestamp() - interval '1 second'
-    FROM hook_runs WHERE repo_id = $1 LIMIT 1)sql"};
-  const auto id = static_cast<int32_t>(versioning::get_repository(*engine, repo).id);
-  engine.pool.run(kAbandon, {id}, db::Pool::Retry::kWrite);
-  EXPECT_FALSE(runner.sweep());
-  const auto left = versioning::list_hook_runs(*engine, repo, {}).items;
-  ASSERT_EQ(left.size(), 1u);
-  EXPECT_EQ(left[0].state, HookRunState::kFailed);
-  EXPECT_NE(left[0].error, "");
+/// Round trips to the database so far by this process, by query.
+std::map<std::string, double> statements() {
+  std::map<std::string, double> out;
+  std::istringstream lines(metrics::text());
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("tarn_sql_seconds_count{")) continue;
+    const size_t value = line.rfind(' ');
+    out[line.substr(0, value)] = std::stod(line.substr(value));
+  }
+  return out;
 }
 
+// Deleting a tag does: it is looked up, for the tree that it is about.
 TEST_F(Hooks, CostARepositoryWithoutThemNothing) {
+  const auto change = [&](const std::string& name) {
+    for (int i = 0; i < 20; ++i) engine.put(repo, "main", name + std::to_string(i), "v");
+    engine.commit(repo, "main");
+    engine.branch(repo, name, "main");
+    engine.put(repo, name, "k", name);
+    engine.commit(repo, name);
+    versioning::merge_into(*engine, repo, name, BranchName("main"), {});
+    versioning::create_tag(*engine, repo, TagName("t" + name), "main", false);
+    versioning::delete_branch(*engine, repo, BranchName(name), false);
+  };
   engine.put(repo, "main", "_lakefs", "not below the folder");
-  for (int i = 0; i < 50; ++i) engine.put(repo, "main", "k" + std::to_string(i), "v");
-  engine.commit(repo, "main");
-  constexpr db::Query kRuns{"test_count_runs", "SELECT count(*) FROM hook_runs WHERE repo_id = $1"};
-  const auto id = static_cast<int32_t>(versioning::get_repository(*engine, repo).id);
-  EXPECT_EQ(engine.pool.run(kRuns, {id}, db::Pool::Retry::kRead).integer(0, 0), 0);
+  engine.put(repo, "main", "_lakefs_actions/deeper/a.yaml", "no action file");
+  change("first");  // caches are filled
+  const auto cost = [&](const std::string& name) {
+    const auto before = statements();
+    change(name);
+    auto after = statements();
+    for (const auto& [query, times] : before) after[query] -= times;
+    return after;
+  };
+  const auto with = cost("with");
+  (*engine).hooks = nullptr;
+  const auto without = cost("none");
+  (*engine).hooks = &runner;
+  EXPECT_EQ(with, without);
 }
 
 }  // namespace

@@ -142,8 +142,8 @@ void run_script(const std::string& program, const Script& script, std::chrono::m
   const std::stop_token cancelled = cancellation_token();
   Channel channel(ours.get(), [&](bool reading) {
     for (;;) {
-      const auto left =
-          std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+      // Rounded up: a wait that ends is at the deadline, not a moment before it.
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
       if (left.count() <= 0 || cancelled.stop_requested()) return false;
       pollfd waited{ours.get(), static_cast<short>(reading ? POLLIN : POLLOUT), 0};
       const int ready = ::poll(&waited, 1, static_cast<int>(std::min(left, kPollMax).count()));

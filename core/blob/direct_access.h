@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -54,6 +55,12 @@ struct StoredDigest {
   std::string text;       ///< base64, with "-N" for one over the digests of N parts
 };
 
+/// An object from its first byte to its last, with what the store told beside.
+struct WholeRead {
+  std::unique_ptr<BlobReader> reader;  ///< nullptr = no such object
+  std::vector<StoredDigest> digests;
+};
+
 /// Of one bucket. Safe from any thread; lives as long as its store. Throws what BlobStore throws.
 class DirectAccess {
  public:
@@ -67,6 +74,11 @@ class DirectAccess {
   /// Digests that the store has of `key` while its etag is `if_etag`; none of an object that is not
   /// there, may not be read or has another etag.
   virtual std::vector<StoredDigest> digests(std::string_view key, std::string_view if_etag) = 0;
+
+  /// As BlobStore::open for all `size_bytes` (not 0) of `key` while its etag is `if_etag`; the
+  /// digests come with the same answer.
+  virtual WholeRead open_whole(std::string_view key, uint64_t size_bytes,
+                               std::string_view if_etag) = 0;
 
   /// The id of a new upload in parts.
   virtual std::string begin_upload(std::string_view key) = 0;

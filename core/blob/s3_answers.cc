@@ -144,6 +144,15 @@ S3UploadPage parse_list_uploads(std::string_view xml) {
   return page;
 }
 
+std::vector<StoredDigest> stored_digests(const http::Headers& headers) {
+  std::vector<StoredDigest> out;
+  for (const char* algorithm : {"crc32", "crc32c", "crc64nvme", "sha1", "sha256"}) {
+    const std::string_view text = headers.get(str_cat("x-amz-checksum-", algorithm));
+    if (!text.empty()) out.push_back({algorithm, std::string(text)});
+  }
+  return out;
+}
+
 std::string unquoted_etag(std::string_view text) {
   if (text.size() >= 2 && text.front() == '"' && text.back() == '"')
     text = text.substr(1, text.size() - 2);

@@ -1,4 +1,4 @@
-// The XML bodies that S3 answers with, as values.
+// The XML bodies and headers that S3 answers with, as values.
 #pragma once
 
 #include <string>
@@ -7,6 +7,8 @@
 
 #include "core/base/time.h"
 #include "core/blob/blob_store.h"
+#include "core/blob/direct_access.h"
+#include "core/http/message.h"
 
 namespace tarn::blob {
 
@@ -41,6 +43,9 @@ struct S3UploadPage {
 };
 /// Source: AWS S3 ListMultipartUploads.
 S3UploadPage parse_list_uploads(std::string_view xml);
+
+/// What x-amz-checksum-* say of the whole object.
+std::vector<StoredDigest> stored_digests(const http::Headers& headers);
 
 /// `"abc"` is abc; anything else stays.
 std::string unquoted_etag(std::string_view text);

@@ -201,6 +201,15 @@ TEST_F(S3DirectTest, UrlsMeanTheStoresPrefix) {
   EXPECT_EQ(read_all("some/ +dir/k"), "v");
 }
 
+TEST_F(S3DirectTest, AWholeObjectComesWithItsDigests) {
+  put(store_, key_, "123456789");
+  const blob::WholeRead read = direct().open_whole(key_, 9, store_.stat(key_)->etag);
+  ASSERT_EQ(read.digests.size(), 1u);
+  // 0xe3069283: the check value of CRC-32C, which the store's own writer sends.
+  EXPECT_EQ(read.digests[0].algorithm + read.digests[0].text, "crc32c4waSgw==");
+  EXPECT_EQ(testing::read_to_end(*read.reader), "123456789");
+}
+
 TEST_F(S3DirectTest, PartsBecomeOneObject) {
   const std::string first = patterned_bytes(blob::kS3PartBytesMin);
   const std::string copied = patterned_bytes(blob::kS3PartBytesMin + 9).substr(9);

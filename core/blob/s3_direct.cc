@@ -1,12 +1,14 @@
 #include "core/blob/s3_direct.h"
 
 #include <array>
+#include <utility>
 
 #include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 #include "core/blob/checks.h"
 #include "core/blob/s3_answers.h"
+#include "core/blob/s3_reader.h"
 
 namespace tarn::blob {
 namespace {
@@ -77,12 +79,15 @@ std::vector<StoredDigest> S3Direct::digests(std::string_view key, std::string_vi
   request.headers.add("x-amz-checksum-mode", "ENABLED");
   const S3Answer answer = bucket_.send(request);
   if (!answer.ok() || unquoted_etag(answer.headers.get("ETag")) != if_etag) return {};
-  std::vector<StoredDigest> out;
-  for (const char* algorithm : {"crc32", "crc32c", "crc64nvme", "sha1", "sha256"}) {
-    const std::string_view text = answer.headers.get(str_cat("x-amz-checksum-", algorithm));
-    if (!text.empty()) out.push_back({algorithm, std::string(text)});
-  }
-  return out;
+  return stored_digests(answer.headers);
+}
+
+WholeRead S3Direct::open_whole(std::string_view key, uint64_t size_bytes,
+                               std::string_view if_etag) {
+  auto reader = S3Reader::open_whole(bucket_, bucket_.whole_key(key), size_bytes, if_etag);
+  if (!reader) return {};
+  std::vector<StoredDigest> digests = reader->digests();
+  return {std::move(reader), std::move(digests)};
 }
 
 std::string S3Direct::begin_upload(std::string_view key) {

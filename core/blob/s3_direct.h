@@ -20,6 +20,8 @@ class S3Direct final : public DirectAccess {
   std::string url_to_write(std::string_view key, const UrlTerms& terms) const override;
   std::string url_to_write_part(const DirectPart& part, const UrlTerms& terms) const override;
   std::vector<StoredDigest> digests(std::string_view key, std::string_view if_etag) override;
+  WholeRead open_whole(std::string_view key, uint64_t size_bytes,
+                       std::string_view if_etag) override;
   std::string begin_upload(std::string_view key) override;
   std::string put_part(const DirectPart& part, std::string_view bytes) override;
   std::optional<std::string> copy_part(const DirectPart& part, const DirectAccess& from,

@@ -23,15 +23,28 @@ bool is_range(std::string_view content_range, ByteRange wanted) {
 
 std::unique_ptr<S3Reader> S3Reader::open(S3Bucket& bucket, std::string key, ByteRange range,
                                          std::string_view if_etag) {
-  std::unique_ptr<S3Reader> reader(new S3Reader(bucket, std::move(key), range));
+  std::unique_ptr<S3Reader> reader(new S3Reader(bucket, std::move(key), range, /*whole=*/false));
+  if (!reader->request(if_etag)) return nullptr;
+  return reader;
+}
+
+std::unique_ptr<S3Reader> S3Reader::open_whole(S3Bucket& bucket, std::string key,
+                                               uint64_t size_bytes, std::string_view if_etag) {
+  std::unique_ptr<S3Reader> reader(
+      new S3Reader(bucket, std::move(key), {0, size_bytes}, /*whole=*/true));
   if (!reader->request(if_etag)) return nullptr;
   return reader;
 }
 
 bool S3Reader::request(std::string_view if_etag) {
   S3Request request{.operation = "get", .key = key_};
-  request.headers.add("Range",
-                      str_cat("bytes=", left_.offset, '-', left_.offset + left_.length - 1));
+  const bool from_the_start = whole_ && left_.offset == 0;
+  if (from_the_start) {
+    request.headers.add("x-amz-checksum-mode", "ENABLED");
+  } else {
+    request.headers.add("Range",
+                        str_cat("bytes=", left_.offset, '-', left_.offset + left_.length - 1));
+  }
   if (!if_etag.empty()) request.headers.add("If-Match", quoted_etag(if_etag));
   S3Bucket::Opened opened = bucket_.open(request);
   const S3Answer& answer = opened.answer;
@@ -42,6 +55,7 @@ bool S3Reader::request(std::string_view if_etag) {
   // Not every server knows If-Match.
   if (!if_etag.empty() && etag != if_etag) throw_source_changed(key_, "its etag differs");
   check_range_served(request, answer);
+  if (from_the_start) digests_ = stored_digests(answer.headers);
   etag_ = std::move(etag);
   body_ = std::move(opened.body);
   return true;

@@ -3,8 +3,10 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/blob/blob_store.h"
+#include "core/blob/direct_access.h"
 #include "core/blob/s3_bucket.h"
 
 namespace tarn::blob {
@@ -15,20 +17,28 @@ class S3Reader final : public BlobReader {
   /// nullptr = no such object. `range` is not empty. Throws as BlobStore::open.
   static std::unique_ptr<S3Reader> open(S3Bucket& bucket, std::string key, ByteRange range,
                                         std::string_view if_etag);
+  /// All `size_bytes` (not 0) of an object whose digests are wanted as well. They are asked for
+  /// without a range, because a store tells them with the whole object only.
+  static std::unique_ptr<S3Reader> open_whole(S3Bucket& bucket, std::string key,
+                                              uint64_t size_bytes, std::string_view if_etag);
 
+  /// Of the whole object, as the answer told when it was opened.
+  const std::vector<StoredDigest>& digests() const { return digests_; }
   size_t read(std::span<char> out) override;
 
  private:
-  S3Reader(S3Bucket& bucket, std::string key, ByteRange range)
-      : bucket_(bucket), key_(std::move(key)), left_(range) {}
+  S3Reader(S3Bucket& bucket, std::string key, ByteRange range, bool whole)
+      : bucket_(bucket), key_(std::move(key)), whole_(whole), left_(range) {}
 
   bool request(std::string_view if_etag);
   void check_range_served(const S3Request& request, const S3Answer& answer) const;
 
   S3Bucket& bucket_;
   const std::string key_;
+  const bool whole_;
   ByteRange left_;
   std::string etag_;
+  std::vector<StoredDigest> digests_;
   std::unique_ptr<http::BodySource> body_;
   uint32_t resumptions_ = 0;
 };

@@ -443,6 +443,39 @@ TEST_F(S3StoreTest, ResumesABrokenReadOnTheSameBytesOnly) {
   EXPECT_EQ(thrown([&] { testing::read_to_end(*changed); }).kind, "gone/source_changed");
 }
 
+TEST_F(S3StoreTest, ReadsAWholeObjectWithItsDigestsInOneRequest) {
+  S3Store target = store();
+  client_.answer(200, "ab",
+                 headers_of({{"Content-Length", "5"},
+                             {"ETag", "\"e\""},
+                             {"x-amz-checksum-crc32", "AAAAAA==-2"},
+                             {"x-amz-checksum-type", "COMPOSITE"},
+                             {"x-amz-checksum-sha1", "c2hhMQ=="}}));
+  const WholeRead read = target.direct()->open_whole("k", 5, "e");
+  ASSERT_EQ(read.digests.size(), 2u);
+  EXPECT_EQ(read.digests[0].algorithm + read.digests[0].text, "crc32AAAAAA==-2");
+  EXPECT_EQ(read.digests[1].algorithm + read.digests[1].text, "sha1c2hhMQ==");
+  EXPECT_EQ(headers_sent(0).get("range"), "") << "a store tells no digests of a range";
+  EXPECT_EQ(headers_sent(0).get("x-amz-checksum-mode"), "ENABLED");
+  EXPECT_EQ(headers_sent(0).get("if-match"), "\"e\"");
+
+  client_.answer(206, "cde", headers_of({{"Content-Range", "bytes 2-4/5"}, {"ETag", "\"e\""}}));
+  EXPECT_EQ(testing::read_to_end(*read.reader), "abcde");
+  EXPECT_EQ(headers_sent(1).get("range"), "bytes=2-4") << "what broke goes on where it broke";
+  EXPECT_EQ(headers_sent(1).get("x-amz-checksum-mode"), "");
+}
+
+TEST_F(S3StoreTest, ReadsNoOtherObjectAsAWhole) {
+  S3Store target = store();
+  const auto opening = [&] { return target.direct()->open_whole("k", 3, "old"); };
+  client_.answer(200, "abc", headers_of({{"Content-Length", "3"}, {"ETag", "\"new\""}}));
+  EXPECT_EQ(thrown(opening).kind, "gone/source_changed");
+  client_.answer(200, "abcd", headers_of({{"Content-Length", "4"}, {"ETag", "\"old\""}}));
+  EXPECT_EQ(thrown(opening).kind, "unavailable/unavailable");
+  client_.answer(404, error_body("NoSuchKey"));
+  EXPECT_EQ(opening().reader, nullptr);
+}
+
 TEST_F(S3StoreTest, RefusesAListingOutOfOrder) {
   client_.answer(200,
                  "<ListBucketResult><Contents><Key>b</Key><Size>1</Size></Contents>"

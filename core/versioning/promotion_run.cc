@@ -281,7 +281,6 @@ class PromotionRun {
     const Instant now = engine_.clock.now();
     if (!done.alias.empty()) move_alias(connection, made, now);
     fault_point("promotion.alias_moved");
-    if (!done.tag.empty()) make_tag(connection, done.tag, made);
     expire_losers(connection, judgement, now);
     if (!judgement.policy.after.webhooks.empty()) {
       meta::Promotions::tell(connection, repository_.id, done.id, judgement.policy.after.webhooks);
@@ -291,6 +290,8 @@ class PromotionRun {
       throw Error(ErrorCode::kConflict, "promotion_taken",
                   str_cat("promotion ", done.id, ": was ended or taken over meanwhile"));
     }
+    // Behind the record, which says whose run the tag's commit has.
+    if (!done.tag.empty()) make_tag(connection, done.tag, made);
     fault_point("promotion.before_commit");
   }
 

@@ -11,6 +11,7 @@
 #include "core/base/log.h"
 #include "core/blob/direct_access.h"
 #include "core/blob/stores.h"
+#include "core/versioning/objects.h"
 
 namespace tarn::versioning {
 namespace {
@@ -35,25 +36,46 @@ std::optional<Checksum> parse_digest(const blob::StoredDigest& stored) {
   return out;
 }
 
+std::vector<Checksum> parse_digests(const std::vector<blob::StoredDigest>& stored) {
+  std::vector<Checksum> out;
+  for (const blob::StoredDigest& one : stored) {
+    if (auto checksum = parse_digest(one)) out.push_back(*std::move(checksum));
+  }
+  return out;
+}
+
+/// nullptr: what is known of the entry's digests is in the entry.
+const ExternalAddress* source_to_ask(const Entry& entry) {
+  if (!entry.checksums().empty() || imported_etag(entry).empty()) return nullptr;
+  return std::get_if<ExternalAddress>(&entry.address);
+}
+
 }  // namespace
 
 std::vector<Checksum> checksums_of(Engine& engine, const Entry& entry) {
-  std::vector<Checksum> out = entry.checksums();
-  const auto* external = std::get_if<ExternalAddress>(&entry.address);
-  const std::string etag = imported_etag(entry);
-  if (!out.empty() || external == nullptr || etag.empty()) return out;
+  const ExternalAddress* const source = source_to_ask(entry);
+  if (source == nullptr) return entry.checksums();
   try {
-    const blob::Located at = engine.stores.locate(external->url);
-    blob::DirectAccess* const access = at.store->direct();
-    if (access == nullptr) return out;
-    for (const blob::StoredDigest& stored : access->digests(at.key, etag)) {
-      if (auto checksum = parse_digest(stored)) out.push_back(*std::move(checksum));
-    }
+    const blob::Located at = engine.stores.locate(source->url);
+    if (blob::DirectAccess* const access = at.store->direct())
+      return parse_digests(access->digests(at.key, imported_etag(entry)));
   } catch (const Error& error) {
     // The object itself is known; that its source is away now is for a read to say.
-    log::debug("source_digests_unknown", {{"url", external->url}, {"error", error.message()}});
+    log::debug("source_digests_unknown", {{"url", source->url}, {"error", error.message()}});
   }
-  return out;
+  return {};
+}
+
+WholeObject open_whole_object(Engine& engine, const Repository& repository, const Entry& entry) {
+  const ExternalAddress* const source = source_to_ask(entry);
+  if (source != nullptr && entry.size_bytes > 0) {
+    const blob::Located at = engine.stores.locate(source->url);
+    if (blob::DirectAccess* const access = at.store->direct()) {
+      blob::WholeRead read = access->open_whole(at.key, entry.size_bytes, imported_etag(entry));
+      if (read.reader) return {std::move(read.reader), parse_digests(read.digests)};
+    }
+  }
+  return {open_object(engine, repository, entry, {0, entry.size_bytes}), entry.checksums()};
 }
 
 }  // namespace tarn::versioning

@@ -137,10 +137,27 @@ http::Response not_modified(const Call& call, const Entry& entry) {
   return response;
 }
 
-void attach_bytes(Call& call, const versioning::FoundObject& found, blob::ByteRange range,
+bool shows_checksums(const Call& call) {
+  return http::equal_ignoring_case(call.request.headers.get("x-amz-checksum-mode"), "ENABLED");
+}
+
+/// Opens what is selected. Checksums that only the source of the object knows go to `headers`.
+std::unique_ptr<blob::BlobReader> open_selected(Call& call, const versioning::FoundObject& found,
+                                                const Selection& selection,
+                                                http::Headers& headers) {
+  if (!selection.whole || !selection.checksums.empty() || !shows_checksums(call))
+    return versioning::open_object(call.engine(), found.repository, found.entry, selection.range);
+  versioning::WholeObject whole =
+      versioning::open_whole_object(call.engine(), found.repository, found.entry);
+  add_checksum_headers(headers, whole.checksums);
+  return std::move(whole.reader);
+}
+
+void attach_bytes(Call& call, const versioning::FoundObject& found, const Selection& selection,
                   http::Response& response) {
+  const blob::ByteRange range = selection.range;
   if (range.length == 0) return;
-  auto reader = versioning::open_object(call.engine(), found.repository, found.entry, range);
+  auto reader = open_selected(call, found, selection, response.headers);
   if (range.length <= kInlineBytesMax) {
     response.body.resize(range.length);
     size_t filled = 0;
@@ -173,8 +190,9 @@ http::Response object_response(Call& call, const ObjectRead& read,
   if (selection.parts_count) {
     headers.add("x-amz-mp-parts-count", std::to_string(*selection.parts_count));
   }
-  if (http::equal_ignoring_case(call.request.headers.get("x-amz-checksum-mode"), "ENABLED")) {
-    // Clients read with this mode as a matter of course: only HEAD may cost a request to a source.
+  if (shows_checksums(call)) {
+    // Clients read with this mode as a matter of course: only HEAD may cost a further request to a
+    // source.
     const bool asks_source = call.request.method == "HEAD" && selection.whole;
     add_checksum_headers(headers, asks_source ? versioning::checksums_of(call.engine(), entry)
                                               : selection.checksums);
@@ -252,7 +270,7 @@ http::Response read_object(Call& call, const ObjectRead& read, bool head) {
     // Stored bytes are their writer's, and browsers must not run them in this origin.
     response.headers.add("X-Content-Type-Options", "nosniff");
     response.headers.add("Content-Security-Policy", "default-src 'none'; sandbox");
-    attach_bytes(call, found, selection.range, response);
+    attach_bytes(call, found, selection, response);
   }
   return response;
 }

@@ -33,6 +33,11 @@ GOOD = {
     "expires": "72h", "commits_meta_range_id": "commits-x", "tags_meta_range_id": "tags-x",
     "branches_meta_range_id": "branches-x", "CreateCommitRecord.commit_id": "a" * 64, "metarange_id": "b" * 64,
     "parents": ["c" * 64], "creation_date": 1700000000, "event": "pre-commit", "runHooks.action": "none",
+    "recordRun.source": {"git_sha": "abc", "ci_url": "http://ci.example/1", "user": "dana"}, "compareCandidates.after": "",
+    "createPromotion.expect.destination": "d" * 64, "createPromotion.expect.alias": "d" * 64, "reportCheck.commit": "d" * 64,
+    "createPromotion.candidates": ["dev"], "createPromotion.destination": "main", "createPromotion.paths": ["artifacts/**"],
+    "createPromotion.method": "replace-paths", "approvePromotion.commit": "d" * 64, "rejectPromotion.commit": "d" * 64,
+    "cancelPromotion.commit": "d" * 64, "rollBackPromotion.commit": "d" * 64, "createPromotion.alias": "champion",
 }
 
 WRONG = {
@@ -165,7 +170,8 @@ class World:
         self.rest, self.name, self.base = clients.Rest(tarn), name, f"/repositories/{name}"
         self.values = {"repository": name, "branch": "dev", "ref": "dev", "sourceRef": "dev", "destinationBranch": "main",
                        "userId": name, "groupId": name, "policyId": name, "uploadId": "up", "partNumber": "1",
-                       "pull_request": "pull"}
+                       "pull_request": "pull", "alias": "champion", "promotion": "0" * 20, "check": "bench",
+                       "policy": "gate", "experiment": "trees", "webhook": "deploy", "delivery": "d", "run_id": "r"}
         self.query = {"path": "kept", "dest_path": "copied", "principalId": f"arn:{name}"}
         self.done("POST", "/repositories", json={"name": name, "storage_namespace": f"local://{name}"})
         for branch, path in (("main", "kept"), ("dev", "new")):

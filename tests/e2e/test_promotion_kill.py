@@ -22,6 +22,7 @@ END_SECONDS_MAX = 30
 # After its database was killed a server also waits for what it had sent there.
 END_AFTER_POSTGRES_SECONDS_MAX = 120
 DIE_SECONDS_MAX = 60
+AWAY_SECONDS_MAX = 30
 RACERS = 64
 TAKEOVERS_MAX = 40
 POLICY = """name: gate
@@ -57,6 +58,10 @@ class Repo:
 
     def must(self, server, method, path, **options):
         answer = clients.Rest(server)(method, path, **options)
+        deadline = time.monotonic() + AWAY_SECONDS_MAX
+        while answer.status_code == 503 and time.monotonic() < deadline:  # its database was killed a moment ago
+            time.sleep(0.2)
+            answer = clients.Rest(server)(method, path, **options)
         assert answer.status_code < 300, (path, answer.status_code, answer.text)
         return answer.json() if "json" in answer.headers.get("Content-Type", "") else None
 

@@ -2,12 +2,14 @@
 
 import base64
 import hashlib
+import io
 import os
 import time
 import zlib
 
 import clients
 import pytest
+from boto3.s3.transfer import TransferConfig
 from botocore.exceptions import ClientError
 
 import s3_requests
@@ -32,8 +34,17 @@ def failure(error):
 
 def shown(s3, repo, key, **options):
     """The checksums that HEAD shows, by algorithm, and their type."""
-    head = s3.head_object(Bucket=repo, Key=key, ChecksumMode="ENABLED", **options)
-    return {a: head["Checksum" + a] for a in KNOWN if "Checksum" + a in head}, head.get("ChecksumType")
+    return checksums_in(s3.head_object(Bucket=repo, Key=key, ChecksumMode="ENABLED", **options))
+
+
+def checksums_in(answer):
+    return {a: answer["Checksum" + a] for a in KNOWN if "Checksum" + a in answer}, answer.get("ChecksumType")
+
+
+def read_with_checksums(s3, repo, key, **options):
+    """The bytes, which boto3 compares, and what shown() returns."""
+    answer = s3.get_object(Bucket=repo, Key=key, ChecksumMode="ENABLED", **options)
+    return answer["Body"].read(), *checksums_in(answer)
 
 
 @pytest.mark.parametrize("algorithm", KNOWN)
@@ -174,8 +185,12 @@ def test_copied_parts_have_checksums(s3, repo, algorithm):
 
 
 def test_an_import_shows_what_its_source_keeps(tarn_s3, versitygw, name):
-    """HEAD asks the source; a source that changed since has nothing to say about what was imported."""
+    """HEAD asks the source, which says it to GET with the bytes; a source that changed since has nothing to say about
+    what was imported."""
     source, s3 = clients.boto3_client(versitygw), clients.boto3_client(tarn_s3)
+    large = os.urandom(3 * PART)
+    source.upload_fileobj(io.BytesIO(large), "lake", f"in-{name}/large", ExtraArgs={"ChecksumAlgorithm": "CRC32"},
+                          Config=TransferConfig(multipart_threshold=PART, multipart_chunksize=PART))
     for key, algorithm in (("crc", "CRC32C"), ("sha", "SHA256"), ("changed", "CRC32")):
         source.put_object(Bucket="lake", Key=f"in-{name}/{key}", Body=BODY, ChecksumAlgorithm=algorithm)
     kept = source.head_object(Bucket="lake", Key=f"in-{name}/crc", ChecksumMode="ENABLED")
@@ -193,5 +208,14 @@ def test_an_import_shows_what_its_source_keeps(tarn_s3, versitygw, name):
     assert status["completed"] and "error" not in status, status
     assert shown(s3, name, "main/d/crc") == ({"CRC32C": KNOWN["CRC32C"]}, "FULL_OBJECT")
     assert shown(s3, name, "main/d/sha") == ({"SHA256": KNOWN["SHA256"]}, "FULL_OBJECT")
+    assert read_with_checksums(s3, name, "main/d/crc") == (BODY, {"CRC32C": KNOWN["CRC32C"]}, "FULL_OBJECT")
+    assert read_with_checksums(s3, name, "main/d/sha") == (BODY, {"SHA256": KNOWN["SHA256"]}, "FULL_OBJECT")
+    assert read_with_checksums(s3, name, "main/d/crc", Range="bytes=0-8") == (BODY, {}, None)
+    assert read_with_checksums(s3, name, "main/d/large") == (large, *shown(s3, name, "main/d/large"))
+    assert shown(s3, name, "main/d/large")[0]
+    assert "ChecksumCRC32C" not in s3.get_object(Bucket=name, Key="main/d/crc", ChecksumMode="DISABLED")
     source.put_object(Bucket="lake", Key=f"in-{name}/changed", Body=b"other", ChecksumAlgorithm="CRC32")
     assert shown(s3, name, "main/d/changed") == ({}, None)
+    with pytest.raises(ClientError) as error:
+        s3.get_object(Bucket=name, Key="main/d/changed", ChecksumMode="ENABLED")
+    assert failure(error) == (410, "SourceChanged")

@@ -224,3 +224,57 @@ def test_mlflow_receivers_get_what_they_know(server, receive):
     signed = f"{headers['X-MLflow-Delivery-Id']}.{headers['X-MLflow-Timestamp']}.".encode() + body
     assert headers["X-MLflow-Signature"] == "v1," + base64.b64encode(
         hmac.new(secret.encode(), signed, hashlib.sha256).digest()).decode()
+
+
+def test_imports_tell_how_they_ended(server, receive):
+    receiver = receive()
+    repo = make_repository(server)
+    call(server, "PUT", f"{repo}/webhooks/deploy", 201, json={"url": receiver.url, "events": ["import.*"]})
+    source = server.import_root / "rows"
+    source.mkdir()
+    for n in range(3):
+        (source / str(n)).write_text("row")
+
+    def start(kind, path, destination):
+        return call(server, "POST", f"{repo}/branches/main/import", 202, json={
+            "paths": [{"type": kind, "path": f"local://{path}", "destination": destination}],
+            "commit": {"message": "rows"}}).json()["id"]
+
+    done = start("common_prefix", f"{source}/", "raw/")
+    wait_for(lambda: receiver.got)
+    failed = start("object", source / "absent", "raw/absent")
+    wait_for(lambda: len(receiver.got) == 2)
+    assert receiver.types() == ["import.completed", "import.failed"]
+    told = [json.loads(body)["data"] for _, body in receiver.got]
+    assert [(one["id"], one["branch"], one["actor"]) for one in told] == [(done, "main", "admin"), (failed, "main", "admin")]
+    assert told[0]["objects"] == 3 and not told[0]["error"] and told[1]["error"]
+
+
+def test_a_promotion_is_told_signed(server, receive, tmp_path):
+    receiver = receive()
+    repo = make_repository(server)
+    cli = Cli(server, tmp_path / "home", repo.split("/")[-1])
+    secret = cli.json("webhook", "set", "registry", receiver.url, "--event", "promotion.*", "--event", "alias.set")["secret"]
+    make_branches(server, repo, 2)
+    for branch, accuracy in (("b0", "0.9"), ("b1", "0.2")):
+        call(server, "POST", f"{repo}/branches/{branch}/commits", 201, json={
+            "message": branch, "allow_empty": True, "metadata": {"metric.accuracy": accuracy}})
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("name: digits\ndestination: main\nalias: champion\nmetrics:\n"
+                      "  - {name: accuracy, goal: max, min: 0.6, primary: true}\n")
+    cli.run("policy", "apply", "-f", policy)
+    done = cli.json("promote", "b0", "--to", "main", "--wait", "--timeout", "60s")
+    assert done["state"] == "promoted", done
+    refused = cli.json("promote", "b1", "--to", "main", "--wait", "--timeout", "60s", status=10)
+    wait_for(lambda: len(receiver.got) == 5)
+    for headers, body in receiver.got:
+        verify(secret, headers, body)
+    told = {}
+    for _, body in receiver.got:
+        event = json.loads(body)
+        told[event["type"], event["data"].get("promotion_id")] = event["data"]
+    assert set(told) == {("promotion.created", done["id"]), ("promotion.promoted", done["id"]), ("alias.set", done["id"]),
+                         ("promotion.created", refused["id"]), ("promotion.rejected", refused["id"])}
+    moved = told["promotion.promoted", done["id"]]
+    assert (moved["commit"], moved["winner_commit"], moved["alias"]) == (done["result"], done["winner"]["commit"], "champion")
+    assert told["alias.set", done["id"]]["new_commit"] == done["result"]

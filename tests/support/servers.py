@@ -169,14 +169,14 @@ class Tarnds:
     access_key = Tarnd.access_key
     secret_key = Tarnd.secret_key
 
-    def __init__(self, directory, count):
+    def __init__(self, directory, count, environment=None):
         self.directory = Path(directory)
         self.objects_dir = self.directory / "objects"
         self.import_root = self.directory / "import"
         self.import_root.mkdir(parents=True, exist_ok=True)
         self.database = Postgres(self.directory / "postgres")
         shared = {"TARN_STORE_LOCAL_ROOT": self.objects_dir, "TARN_STORE_LOCAL_IMPORT_ROOTS": self.import_root,
-                  "TARN_AUTH_MASTER_KEY": "a5" * 32}
+                  "TARN_AUTH_MASTER_KEY": "a5" * 32, **(environment or {})}
         self.each = [Tarnd(self.directory / f"tarnd-{number}", environment=shared,
                            arguments=["--database", self.database.url()]) for number in range(1, count + 1)]
         self.turns = None

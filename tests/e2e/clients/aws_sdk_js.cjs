@@ -29,6 +29,12 @@ const verbs = {
   async repositories(box) {
     return (await client(box).send(new s3.ListBucketsCommand({}))).Buckets.map((bucket) => bucket.Name);
   },
+  async make_bucket(box, Bucket) {
+    await client(box).send(new s3.CreateBucketCommand({ Bucket }));
+  },
+  async remove_bucket(box, Bucket) {
+    await client(box).send(new s3.DeleteBucketCommand({ Bucket }));
+  },
   async put(box, files) {
     for (const [Key, path] of Object.entries(files)) {
       await new Upload({ client: client(box), params: { Bucket: box.repo, Key, Body: fs.createReadStream(path) } }).done();

@@ -39,6 +39,12 @@ class Bench:
         self.commit = self.commit_branch("main")
         self.tag("v1.0", self.commit)
 
+    def branches(self, repo):
+        """Names; None: there is no such repository."""
+        answer = self.session.get(f"{self.tarn.url}/api/v1/repositories/{repo}/branches", timeout=60)
+        assert answer.status_code in (200, 404), answer.text
+        return [branch["id"] for branch in answer.json()["results"]] if answer.ok else None
+
     # Files on our side
 
     def file(self, name, size):

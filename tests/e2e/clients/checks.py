@@ -4,6 +4,7 @@ Each gets `client`, whose methods are the functions of the client's file, and `b
 second look at the repository that does not pass through the client. Keys begin with the branch."""
 
 import filecmp
+import uuid
 
 import requests
 
@@ -14,6 +15,7 @@ ODD_KEYS = ["dev/odd/with space.txt", "dev/odd/100%25.txt", "dev/odd/plus+and&=.
 
 COLUMNS = {
     "repositories": "repositories",
+    "made_bucket": "make and remove a bucket",
     "list_root": "list root",
     "list_branch": "list branch",
     "list_recursive": "list all",
@@ -40,6 +42,17 @@ def of(client, way):
 
 def repositories(client, bench):
     assert bench.box.repo in client.repositories()
+
+
+def made_bucket(client, bench):
+    """Where CreateBucket makes repositories."""
+    name = f"made-{uuid.uuid4().hex[:12]}"
+    client.make_bucket(name)
+    assert bench.branches(name) == ["main"]
+    assert name in client.repositories()
+    client.remove_bucket(name)
+    assert bench.branches(name) is None
+    assert name not in client.repositories()
 
 
 def list_root(client, bench):

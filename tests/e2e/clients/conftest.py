@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import client_matrix  # noqa: E402
 import proxies  # noqa: E402
+import servers  # noqa: E402
 from bench import Bench  # noqa: E402
 
 
@@ -18,6 +19,17 @@ from bench import Bench  # noqa: E402
 def ends():
     """{(client id, way, check): how it ended}"""
     return {}
+
+
+@pytest.fixture(scope="session")
+def tarn(session_scratch, pytestconfig):
+    """As everywhere, but CreateBucket makes repositories."""
+    making = {"TARN_S3_CREATE_BUCKET": "repository"}
+    place, count = session_scratch / "tarnd-clients", pytestconfig.getoption("--servers")
+    server = servers.Tarnd(place, environment=making) if count == 1 else servers.Tarnds(place, count, environment=making)
+    server.start()
+    yield server
+    server.stop()
 
 
 @pytest.fixture(scope="session")

@@ -21,6 +21,12 @@ const verbs = {
   async repositories(box) {
     return (await client(box).listBuckets()).map((bucket) => bucket.name);
   },
+  async make_bucket(box, name) {
+    await client(box).makeBucket(name, "us-east-1");
+  },
+  async remove_bucket(box, name) {
+    await client(box).removeBucket(name);
+  },
   async put(box, files) {
     for (const [key, path] of Object.entries(files)) await client(box).fPutObject(box.repo, key, path);
   },

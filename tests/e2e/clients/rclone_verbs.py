@@ -24,6 +24,14 @@ def repositories(box):
     return [line.rstrip("/") for line in rclone(box, "lsf", "tarn:").decode().splitlines()]
 
 
+def make_bucket(box, name):
+    rclone(box, "mkdir", f"tarn:{name}")
+
+
+def remove_bucket(box, name):
+    rclone(box, "rmdir", f"tarn:{name}")
+
+
 def put(box, files):
     rclone(box, "copy", box.tree(files), f"tarn:{box.repo}")
 

@@ -17,6 +17,14 @@ def repositories(box):
     return [line.split()[-1] for line in aws(box, "s3", "ls").decode().splitlines()]
 
 
+def make_bucket(box, name):
+    aws(box, "s3", "mb", f"s3://{name}")
+
+
+def remove_bucket(box, name):
+    aws(box, "s3", "rb", f"s3://{name}")
+
+
 def put(box, files):
     aws(box, "s3", "cp", "--recursive", "--only-show-errors", box.tree(files), f"s3://{box.repo}/")
 

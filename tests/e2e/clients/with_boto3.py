@@ -23,6 +23,14 @@ def repositories(box):
     return [bucket["Name"] for bucket in client(box).list_buckets()["Buckets"]]
 
 
+def make_bucket(box, name):
+    client(box).create_bucket(Bucket=name)
+
+
+def remove_bucket(box, name):
+    client(box).delete_bucket(Bucket=name)
+
+
 def put(box, files):
     for key, path in files.items():
         client(box).upload_file(path, box.repo, key)

@@ -24,6 +24,14 @@ def repositories(box):
     return [name.rstrip("/") for name in entries(box, "tarn")]
 
 
+def make_bucket(box, name):
+    mc(box, "mb", f"tarn/{name}")
+
+
+def remove_bucket(box, name):
+    mc(box, "rb", f"tarn/{name}")
+
+
 def put(box, files):
     mc(box, "cp", "--recursive", "--quiet", f"{box.tree(files)}/", f"tarn/{box.repo}/")
 

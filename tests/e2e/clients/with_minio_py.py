@@ -23,6 +23,14 @@ def repositories(box):
     return [bucket.name for bucket in client(box).list_buckets()]
 
 
+def make_bucket(box, name):
+    client(box).make_bucket(name)
+
+
+def remove_bucket(box, name):
+    client(box).remove_bucket(name)
+
+
 def put(box, files):
     for key, path in files.items():
         client(box).fput_object(box.repo, key, path)

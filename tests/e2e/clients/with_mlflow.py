@@ -18,6 +18,7 @@ ENVIRONMENT = "mlflow"
 HEAVY = True
 NOT_OFFERED = {
     "repositories": "an artifact store is one bucket",
+    "made_bucket": "an artifact store is one bucket",
     "list_recursive": "lists one directory at a time",
     "get_range": "downloads whole artifacts",
     "rename": "artifacts keep their names"}

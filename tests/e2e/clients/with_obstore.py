@@ -8,7 +8,8 @@ from obstore.store import S3Store
 
 NAME = "obstore 0.12.1"
 ENVIRONMENT = "light"
-NOT_OFFERED = {"repositories": "a store is one bucket", "rename": "renames one object, knows no directories"}
+NOT_OFFERED = {"repositories": "a store is one bucket", "made_bucket": "a store is one bucket",
+               "rename": "renames one object, knows no directories"}
 
 
 @functools.cache

@@ -15,11 +15,19 @@ PIECE = 1 << 20
 @functools.cache
 def system(box):
     return fs.S3FileSystem(access_key=box.access_key, secret_key=box.secret_key, region="us-east-1", scheme="http",
-                           endpoint_override=box.address)
+                           endpoint_override=box.address, allow_bucket_creation=True, allow_bucket_deletion=True)
 
 
 def repositories(box):
     return [entry.path for entry in system(box).get_file_info(fs.FileSelector(""))]
+
+
+def make_bucket(box, name):
+    system(box).create_dir(name)
+
+
+def remove_bucket(box, name):
+    system(box).delete_dir(name)
 
 
 def put(box, files):

@@ -11,7 +11,8 @@ import rclone_verbs
 NAME = "rclone mount 1.75.2"
 ENVIRONMENT = "light"
 NEEDS = "/dev/fuse"
-NOT_OFFERED = {"repositories": "a mount is one bucket", "presign": "a mount gives no URLs",
+NOT_OFFERED = {"repositories": "a mount is one bucket", "made_bucket": "a mount is one bucket",
+               "presign": "a mount gives no URLs",
                "from_tag": "finds only what the listing of the root has; repository/tag itself can be mounted",
                "from_commit": "finds only what the listing of the root has; repository/commit itself can be mounted",
                "write_to_tag": "finds only what the listing of the root has"}

@@ -21,6 +21,14 @@ def repositories(box):
     return [line.split("s3://")[1] for line in s3cmd(box, "ls").decode().splitlines()]
 
 
+def make_bucket(box, name):
+    s3cmd(box, "mb", f"s3://{name}")
+
+
+def remove_bucket(box, name):
+    s3cmd(box, "rb", f"s3://{name}")
+
+
 def put(box, files):
     s3cmd(box, "put", "--recursive", f"{box.tree(files)}/", f"s3://{box.repo}/")
 

@@ -19,6 +19,14 @@ def repositories(box):
     return system(box).ls("")
 
 
+def make_bucket(box, name):
+    system(box).mkdir(name)
+
+
+def remove_bucket(box, name):
+    system(box).rmdir(name)
+
+
 def put(box, files):
     for key, path in files.items():
         system(box).put_file(path, f"{box.repo}/{key}")

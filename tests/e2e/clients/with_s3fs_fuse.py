@@ -10,7 +10,8 @@ NAME = "s3fs-fuse 1.90"
 ENVIRONMENT = "system"
 NEEDS = "/dev/fuse"
 QUIET = "a file system answers with the numbers of errno only"
-NOT_OFFERED = {"repositories": "a mount is one bucket", "presign": "a mount gives no URLs"}
+NOT_OFFERED = {"repositories": "a mount is one bucket", "made_bucket": "a mount is one bucket",
+               "presign": "a mount gives no URLs"}
 
 running = {}
 

@@ -13,6 +13,7 @@ ENVIRONMENT = "torch"
 HEAVY = True
 NOT_OFFERED = {
     "repositories": "no such function",
+    "made_bucket": "no such function",
     "presign": "no such function"}
 
 

@@ -13,6 +13,14 @@ def repositories(box):
     return [line.split("s3://")[1] for line in s5cmd(box, "ls").decode().splitlines()]
 
 
+def make_bucket(box, name):
+    s5cmd(box, "mb", f"s3://{name}")
+
+
+def remove_bucket(box, name):
+    s5cmd(box, "rb", f"s3://{name}")
+
+
 def put(box, files):
     s5cmd(box, "cp", f"{box.tree(files)}/", f"s3://{box.repo}/")
 

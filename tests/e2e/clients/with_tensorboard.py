@@ -16,6 +16,7 @@ ENVIRONMENT = "mlflow"
 HEAVY = True
 NOT_OFFERED = {
     "repositories": "no such function",
+    "made_bucket": "no such function",
     "list_root": "asks for the directory \"/\"",
     "rename": "no such function",
     "delete_directory": "deletes nothing",

@@ -12,6 +12,7 @@ ENVIRONMENT = "tensorflow"
 HEAVY = True
 NOT_OFFERED = {
     "repositories": "paths begin with a bucket",
+    "made_bucket": "paths begin with a bucket",
     "list_root": "a branch without objects is listed like a file, for a directory is what has something in it",
     "presign": "no such function"}
 

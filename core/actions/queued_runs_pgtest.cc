@@ -1,0 +1,128 @@
+// Runs after changes: stored with them, run at least once by whichever server comes first, and
+// ended.
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "core/actions/hooks_fixture.h"
+
+namespace tarn::actions {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::Hooks;
+using testing::reason_of;
+using Json = nlohmann::json;
+
+TEST_F(Hooks, AfterAChangeAreStoredWithItAndRunWhateverEnds) {
+  put_action("main", "a.yaml", action("after", "post-commit: ", webhook("one", "/one")));
+  engine.commit(repo, "main");
+  // Nothing has run yet: the server may end here.
+  EXPECT_EQ(receiver.paths(), "");
+  // Another server takes it, and is told to stop in the middle.
+  std::stop_source stop;
+  receiver.on_request = [&](const std::string&) {
+    stop.request_stop();
+    std::this_thread::sleep_for(3s);
+  };
+  EXPECT_TRUE(runner.run_queued(stop.get_token()));
+  receiver.on_request = nullptr;
+  // One that is killed keeps its lease until it runs out.
+  constexpr db::Query kKill{"test_kill_run", R"sql(
+    UPDATE hook_runs SET state = 'running', lease_owner = 1, lease_until = clock_timestamp() - interval '1 second'
+    WHERE state = 'queued')sql"};
+  engine.pool.run(kKill, {}, db::Pool::Retry::kWrite);
+  run_all();
+  EXPECT_EQ(receiver.taken().size(), 2u);
+  EXPECT_EQ(newest().state, HookRunState::kCompleted);
+  EXPECT_FALSE(runner.run_queued({}));
+}
+
+TEST_F(Hooks, AfterAChangeThatFailedAreNotStored) {
+  put_action("main", "a.yaml",
+             action("both", "pre-commit: , post-commit: ", webhook("one", "/one")));
+  receiver.answer("/one", 400);
+  EXPECT_EQ(reason_of([&] { engine.commit(repo, "main"); }), "hook_failed");
+  EXPECT_FALSE(runner.run_queued({}));
+}
+
+TEST_F(Hooks, AfterAChangeRunAtOneServerUntilItsLeaseEnds) {
+  put_action("main", "a.yaml", action("after", "post-commit: ", webhook("one", "/one")));
+  engine.commit(repo, "main");
+  testing::TestEngine second{shared_url(), engine.store};
+  Runner others{
+      *second, outbound, {.script_program = TARN_LUA_PROGRAM, .environment = environment}};
+  bool first = true;
+  receiver.answer("/one", 400, 1);
+  receiver.on_request = [&](const std::string&) {
+    if (!std::exchange(first, false)) return;
+    EXPECT_FALSE(others.run_queued({})) << "it is taken";
+    constexpr db::Query kLate{
+        "test_end_lease",
+        "UPDATE hook_runs SET lease_until = clock_timestamp() WHERE state = 'running' AND after"};
+    engine.pool.run(kLate, {}, db::Pool::Retry::kWrite);
+    EXPECT_TRUE(others.run_queued({}));
+  };
+  EXPECT_TRUE(runner.run_queued({}));
+  EXPECT_EQ(receiver.paths(), "/one /one");
+  // What the one that lost it saw, a failure, is not kept.
+  EXPECT_EQ(newest().state, HookRunState::kCompleted);
+  EXPECT_EQ(statuses(newest().id), "0000_0000:one:completed");
+  EXPECT_FALSE(runner.run_queued({}));
+}
+
+TEST_F(Hooks, AfterAChangeAreGivenUpWhenServerAfterServerEnds) {
+  put_action("main", "a.yaml", action("after", "post-commit: ", webhook("one", "/one")));
+  engine.commit(repo, "main");
+  constexpr db::Query kKill{"test_kill_often", R"sql(
+    UPDATE hook_runs SET state = 'running', attempts = $1, lease_owner = 1, lease_until = clock_timestamp()
+    WHERE state = 'queued')sql"};
+  engine.pool.run(kKill, {static_cast<int32_t>(kRunAttemptsMax)}, db::Pool::Retry::kWrite);
+  EXPECT_TRUE(runner.run_queued({}));
+  EXPECT_EQ(receiver.paths(), "");
+  EXPECT_EQ(newest().state, HookRunState::kFailed);
+  EXPECT_NE(newest().error.find("given up"), std::string::npos);
+}
+
+TEST_F(Hooks, ThatSetOffHooksEndSomewhere) {
+  put_action("main", "a.yaml",
+             action("loop", "post-create-tag: ",
+                    lua("one",
+                        "local c = require('lakefs').create_tag(action.repository_id, 'main', "
+                        "action.tag_id .. 'x') print(c)")));
+  engine.commit(repo, "main");
+  runner.serve_calls([&](const ApiCall& call) {
+    const Json body = Json::parse(call.body);
+    versioning::create_tag(*engine, repo, TagName(body["id"].get<std::string>()), "main", false);
+    return ApiAnswer{.status = 201, .json = false, .body = ""};
+  });
+  versioning::create_tag(*engine, repo, TagName("t"), "main", false);
+  run_all();
+  runner.serve_calls({});
+  const auto tags = versioning::list_tags(*engine, repo, "", "", 100).items;
+  EXPECT_EQ(tags.size(), 1u + kHookDepthMax);
+  EXPECT_NE(newest().error.find("deep"), std::string::npos);
+}
+
+TEST_F(Hooks, ForgetOldRunsAndEndAbandonedOnes) {
+  put_action("main", "a.yaml", action("old", "pre-commit: ", webhook("one", "/one")));
+  engine.commit(repo, "main");
+  constexpr db::Query kAge{"test_age_runs",
+                           "UPDATE hook_runs SET ended_ms = 1 WHERE ended_ms IS NOT NULL"};
+  engine.pool.run(kAge, {}, db::Pool::Retry::kWrite);
+  constexpr db::Query kAbandon{"test_abandon_run", R"sql(
+    INSERT INTO hook_runs (repo_id, run_id, event, branch, state, after, occasion, started_ms, lease_owner, lease_until)
+    SELECT repo_id, '0', 'pre-commit', 'main', 'running', false, '', 1, 1, clock_timestamp() - interval '1 second'
+    FROM hook_runs WHERE repo_id = $1 LIMIT 1)sql"};
+  const auto id = static_cast<int32_t>(versioning::get_repository(*engine, repo).id);
+  engine.pool.run(kAbandon, {id}, db::Pool::Retry::kWrite);
+  EXPECT_FALSE(runner.sweep());
+  const auto left = versioning::list_hook_runs(*engine, repo, {}).items;
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_EQ(left[0].state, HookRunState::kFailed);
+  EXPECT_NE(left[0].error, "");
+}
+
+}  // namespace
+}  // namespace tarn::actions
