@@ -6,6 +6,14 @@
 
 namespace tarn::actions {
 
+/// The address and undefined-behaviour sanitizers check with what the sandbox takes away (terabytes
+/// of address space, pipes), so that a program built with them cannot work in it.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kSandboxWorks = false;
+#else
+constexpr bool kSandboxWorks = true;
+#endif
+
 struct SandboxLimits {
   uint32_t cpu_seconds = 30;
   size_t memory_bytes = 512u << 20;  ///< of address space, the program's own included
