@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/base/str_cat.h"
+
 namespace tarn::cli {
 namespace {
 
@@ -121,7 +123,20 @@ TEST_F(Arguments, HelpIsNoFailure) {
   const CommandTree::Parsed parsed = tree_.parse({"repo", "create", "--help"});
   EXPECT_FALSE(parsed.run);
   EXPECT_NE(parsed.text.find("Usage: tarn repo create"), std::string::npos);
-  EXPECT_NE(parsed.text.find("Exit status"), std::string::npos);
+  const size_t statuses = parsed.text.find("Exit status");
+  ASSERT_NE(statuses, std::string::npos);
+  const std::string text = parsed.text.substr(statuses);
+  for (const ExitCode code :
+       {ExitCode::kOk, ExitCode::kFailure, ExitCode::kUsage, ExitCode::kAuth, ExitCode::kNotFound,
+        ExitCode::kExists, ExitCode::kConflict, ExitCode::kDestinationMoved, ExitCode::kTimeout,
+        ExitCode::kUnavailable, ExitCode::kGateFailed, ExitCode::kMetricMissing,
+        ExitCode::kApprovalNeeded, ExitCode::kHookFailed, ExitCode::kPartial,
+        ExitCode::kInterrupted}) {
+    const std::string number = str_cat(static_cast<int>(code), ' ');
+    EXPECT_TRUE(text.find(' ' + number) != std::string::npos ||
+                text.find('\n' + number) != std::string::npos)
+        << number << text;
+  }
 }
 
 }  // namespace
