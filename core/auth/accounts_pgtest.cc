@@ -225,6 +225,40 @@ TEST_F(Accounts, BuiltInsAreMadeOnceAndStayDeleted) {
   EXPECT_FALSE(directory.policies.find("CatalogReadAll"));
 }
 
+TEST_F(Accounts, BuiltInsOfAnEarlierVersionAreBroughtUpToDateOnce) {
+  const auto forget = [&] {
+    pool.run(
+        {"test_forget_revision", "UPDATE settings SET value = '' WHERE key = 'built_in_policies'"},
+        {}, db::Pool::Retry::kWrite);
+  };
+  const auto actions = [&] {
+    return directory.policies.find("FSReadWriteAll")->statements.at(0).actions;
+  };
+  const std::vector<std::string> now = actions();
+  const std::vector<Statement> earlier = superseded_policies().at(0).statements;
+  ASSERT_EQ(superseded_policies().at(0).name, "FSReadWriteAll");
+  ASSERT_LT(earlier.at(0).actions.size(), now.size());
+
+  directory.policies.update("FSReadWriteAll", earlier);
+  ensure_built_ins(pool, clock.now());
+  EXPECT_EQ(actions(), earlier[0].actions) << "made so since: somebody wants it so";
+  forget();
+  ensure_built_ins(pool, clock.now());
+  EXPECT_EQ(actions(), now);
+
+  std::vector<Statement> edited = earlier;
+  edited[0].actions.pop_back();
+  directory.policies.update("FSReadWriteAll", edited);
+  forget();
+  ensure_built_ins(pool, clock.now());
+  EXPECT_EQ(actions(), edited[0].actions);
+
+  directory.policies.remove("FSReadWriteAll");
+  forget();
+  ensure_built_ins(pool, clock.now());
+  EXPECT_FALSE(directory.policies.find("FSReadWriteAll"));
+}
+
 TEST_F(Accounts, UsersFromBeforePoliciesBecomeAdministrators) {
   pool.run({"test_forget_setting", "DELETE FROM settings WHERE key = 'built_in_policies'"}, {},
            db::Pool::Retry::kWrite);

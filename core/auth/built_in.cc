@@ -55,6 +55,14 @@ std::vector<Policy> built_in_policies() {
   };
 }
 
+std::vector<Policy> superseded_policies() {
+  return {
+      allowing("FSReadWriteAll", {"fs:List*", "fs:Read*", "fs:WriteObject", "fs:DeleteObject",
+                                  "fs:RevertBranch", "fs:CreateBranch", "fs:DeleteBranch",
+                                  "fs:CreateTag", "fs:DeleteTag", "fs:CreateCommit"}),
+  };
+}
+
 std::vector<BuiltInGroup> built_in_groups() {
   return {
       {kAdmins, "Everything, users and policies included", policies_of_level("Admin")},

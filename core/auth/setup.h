@@ -11,7 +11,9 @@ namespace tarn::auth {
 constexpr std::string_view kAdminName = "admin";
 
 /// Makes the built-in groups and policies once per installation; users there already become
-/// administrators (they could do everything before). Safe when several servers start at once.
+/// administrators (they could do everything before). In an installation of an earlier version,
+/// once, policies that nobody edited get what has been added since; edited and deleted ones stay as
+/// they are. Safe when several servers start at once.
 void ensure_built_ins(db::Pool& pool, Instant now);
 
 bool has_users(db::Pool& pool);
