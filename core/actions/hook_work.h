@@ -61,7 +61,8 @@ struct HookWork {
 // Each throws what kept the hook from succeeding.
 
 /// POST of the event as JSON; any 2xx is success. What a retry may cure (no connection, 429, 502,
-/// 503, 504) is tried again, kWebhookAttemptsMax times in all, inside the hook's timeout.
+/// 503, 504) is tried again, kWebhookAttemptsMax times in all, inside the hook's timeout and not
+/// before a Retry-After has passed.
 constexpr int kWebhookAttemptsMax = 3;
 void run_webhook(const WebhookHook& hook, const HookWork& work);
 /// Starts a run of a DAG, and waits for its end when asked to.

@@ -60,6 +60,7 @@ class HookReceiver {
     texts_ = std::move(texts);
   }
   std::function<void(const std::string& path)> on_request;
+  std::string retry_after{};  ///< goes with answers that are no success
 
  private:
   http::Response take(http::Request& request) {
@@ -72,6 +73,9 @@ class HookReceiver {
       taken_.push_back(std::move(one));
       if (const auto at = answers_.find(path); at != answers_.end() && at->second.second-- > 0) {
         response.status = at->second.first;
+        if (!retry_after.empty() && response.status > 299) {
+          response.headers.add("Retry-After", retry_after);
+        }
       }
       if (!texts_.empty() && path.starts_with(below_)) {
         response.body = texts_.front();

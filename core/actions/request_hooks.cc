@@ -23,6 +23,8 @@ constexpr milliseconds kRetryPause{500};
 constexpr milliseconds kDagPollPause{2'000};
 /// Of an answer's body in the output.
 constexpr size_t kShownBytesMax = 4 * 1024;
+/// A DAG's run with its configuration.
+constexpr size_t kDagAnswerBytesMax = 1u << 20;
 constexpr std::string_view kHidden[] = {"authorization", "proxy-authorization", "cookie",
                                         "set-cookie", "x-api-key"};
 
@@ -34,6 +36,13 @@ bool is_hidden(std::string_view name) {
   return std::any_of(std::begin(kHidden), std::end(kHidden), [name](std::string_view hidden) {
     return http::equal_ignoring_case(name, hidden);
   });
+}
+
+std::string shown(const http::OutboundAnswer& answer) {
+  if (answer.body.size() <= kShownBytesMax) return answer.body;
+  return str_cat(answer.body.substr(0, kShownBytesMax), "\n... ",
+                 answer.body.size() - kShownBytesMax, answer.cut ? " and more" : "",
+                 " bytes left out ...");
 }
 
 std::string dump_of(const http::Headers& headers) {
@@ -78,8 +87,7 @@ http::OutboundAnswer exchange(const HookWork& work, const http::OutboundRequest&
   }
   const auto took = std::chrono::duration_cast<milliseconds>(Clock::now() - began);
   work.output.add(str_cat("< ", answer.status, " after ", took.count(), " ms\n",
-                          dump_of(answer.headers), "\n", answer.body.substr(0, kShownBytesMax),
-                          "\n\n"));
+                          dump_of(answer.headers), "\n", shown(answer), "\n\n"));
   return answer;
 }
 
@@ -88,19 +96,25 @@ void pause_for(milliseconds time) {
   throw_if_cancelled();
 }
 
-/// Repeats what a retry may cure. `make` is asked for each attempt's request.
+/// Repeats what a retry may cure, as late as the answer asks for; when that is too late for the
+/// hook the answer is the last. `make` is asked for each attempt's request.
 template <typename Make>
 http::OutboundAnswer exchange_patiently(const HookWork& work, const TimeLeft& left, Make&& make) {
   for (int attempt = 1;; ++attempt) {
+    milliseconds delay = kRetryPause * attempt;
     try {
       http::OutboundRequest request = make();
       request.timeout = left();
       http::OutboundAnswer answer = exchange(work, request);
       if (!may_be_cured(answer.status) || attempt == kWebhookAttemptsMax) return answer;
+      if (const auto wish = http::retry_after(answer, SystemClock().now(), work.timeout)) {
+        if (*wish >= left()) return answer;
+        delay = std::max(delay, *wish);
+      }
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kUnavailable || attempt == kWebhookAttemptsMax) throw;
     }
-    pause_for(std::min(kRetryPause * attempt, left()));
+    pause_for(std::min(delay, left()));
   }
 }
 
@@ -170,10 +184,16 @@ void run_airflow(const AirflowHook& hook, const HookWork& work) {
   while (hook.wait_for_dag) {
     pause_for(std::min(kDagPollPause, left()));
     const http::OutboundAnswer answer = exchange_patiently(work, left, [&] {
-      return http::OutboundRequest{
-          .method = "GET", .url = str_cat(url, "/", percent_encode(run)), .headers = headers};
+      return http::OutboundRequest{.method = "GET",
+                                   .url = str_cat(url, "/", percent_encode(run)),
+                                   .headers = headers,
+                                   .answer_bytes_max = kDagAnswerBytesMax};
     });
     if (answer.status != 200) fail(str_cat("Airflow answered ", answer.status));
+    if (answer.cut) {
+      fail(str_cat("Airflow's answer about the DAG run ", run, " is longer than ",
+                   kDagAnswerBytesMax, " bytes"));
+    }
     const Json seen = Json::parse(answer.body, nullptr, /*allow_exceptions=*/false);
     const Json state = seen.is_object() ? seen.value("state", Json()) : Json();
     if (state == "success") return;

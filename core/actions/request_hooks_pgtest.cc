@@ -45,6 +45,29 @@ TEST_F(Hooks, RepeatWhatARetryMayCure) {
   EXPECT_EQ(receiver.taken().size(), static_cast<size_t>(kWebhookAttemptsMax));
 }
 
+TEST_F(Hooks, WaitAsLongAsAReceiverAsksUnlessThatIsTooLate) {
+  const auto time_of = [&](const std::function<void()>& body) {
+    const auto began = std::chrono::steady_clock::now();
+    body();
+    return std::chrono::steady_clock::now() - began;
+  };
+  put_action("main", "a.yaml", action("retry", "pre-commit: ", webhook("one", "/one")));
+  receiver.answer("/one", 503, 1);
+  receiver.retry_after = "3";
+  EXPECT_GE(time_of([&] { engine.commit(repo, "main"); }), 3s);
+  EXPECT_EQ(receiver.paths(), "/one /one");
+  receiver.forget();
+  receiver.answer("/one", 503, 1);
+  receiver.retry_after = "3600";
+  engine.put(repo, "main", "x", "1");
+  EXPECT_LT(time_of([&] {
+              EXPECT_NE(message_of([&] { engine.commit(repo, "main"); }).find("answered 503"),
+                        std::string::npos);
+            }),
+            20s);
+  EXPECT_EQ(receiver.paths(), "/one");
+}
+
 TEST_F(Hooks, GoOnlyWhereTheyMay) {
   const http::Outbound closed{{}};
   Runner fenced{*engine, closed, {.script_program = TARN_LUA_PROGRAM, .environment = environment}};
@@ -123,6 +146,22 @@ TEST_F(Dags, ThatFailRefuseTheChange) {
   EXPECT_NE(message.find("the DAG run " + run + " failed"), std::string::npos) << message;
   EXPECT_EQ(receiver.taken().size(), 3u);
   EXPECT_EQ(newest().state, HookRunState::kFailed);
+}
+
+TEST_F(Dags, MaySayMoreThanIsShownButNotWithoutEnd) {
+  put_dag(", wait_for_dag: true");
+  const auto padded = [](size_t bytes) {
+    return Json{{"conf", std::string(bytes, 'x')}, {"state", "success"}}.dump();
+  };
+  receiver.answer_below(dag_runs + "/", {padded(200'000)});
+  engine.commit(repo, "main");
+  const std::string output = versioning::get_hook_output(*engine, repo, newest().id, "0000_0000");
+  EXPECT_NE(output.find("bytes left out"), std::string::npos) << output;
+  EXPECT_LT(output.size(), 20'000u);
+  engine.put(repo, "main", "x", "1");
+  receiver.answer_below(dag_runs + "/", {padded(2u << 20)});
+  const std::string message = message_of([&] { engine.commit(repo, "main"); });
+  EXPECT_NE(message.find("is longer than 1048576 bytes"), std::string::npos) << message;
 }
 
 TEST_F(Dags, AreWaitedForAsLongAsTheHookMayTake) {

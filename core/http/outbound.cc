@@ -104,6 +104,24 @@ TransferFence fence_for(const TargetRules& rules, const OutboundOptions& options
 
 }  // namespace
 
+std::optional<std::chrono::milliseconds> retry_after(const OutboundAnswer& answer, Instant now,
+                                                     std::chrono::milliseconds longest) {
+  using std::chrono::milliseconds;
+  if (answer.status != 429 && answer.status != 503) return std::nullopt;
+  const std::string_view text = answer.headers.get("Retry-After");
+  if (text.empty()) return std::nullopt;
+  uint64_t seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (end == text.data() + text.size()) {
+    const auto most = static_cast<uint64_t>(longest.count());
+    if (error != std::errc() || seconds > most / 1000) return longest;
+    return milliseconds(static_cast<int64_t>(seconds) * 1000);
+  }
+  const auto date = parse_http_date(text);
+  if (!date) return std::nullopt;
+  return std::clamp(milliseconds(*date - now), milliseconds(0), longest);
+}
+
 Outbound::Outbound(OutboundOptions options)
     : options_(std::move(options)), rules_(options_.allowed_targets) {}
 

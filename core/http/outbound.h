@@ -4,10 +4,12 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/base/time.h"
 #include "core/http/message.h"
 #include "core/http/target_rules.h"
 
@@ -38,6 +40,11 @@ struct OutboundAnswer {
   std::string body{};
   bool cut = false;  ///< the body was longer than asked for
 };
+
+/// How long an answer with 429 or 503 asks to be left alone (Retry-After: seconds or a date), at
+/// most `longest`; nullopt: it does not ask, or not legibly.
+std::optional<std::chrono::milliseconds> retry_after(const OutboundAnswer& answer, Instant now,
+                                                     std::chrono::milliseconds longest);
 
 /// Safe from any thread. A connection serves one request.
 class Outbound {

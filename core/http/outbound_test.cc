@@ -272,5 +272,28 @@ TEST(Outbound, ChecksCertificates) {
   EXPECT_EQ(requests, 0);
 }
 
+TEST(RetryAfter, IsSecondsOrADateAndBounded) {
+  const Instant now = *parse_http_date("Fri, 20 Nov 2026 08:15:42 GMT");
+  const auto wished = [&](std::string_view text, int status = 503) {
+    OutboundAnswer answer{.status = status};
+    answer.headers.add("Retry-After", std::string(text));
+    const auto time = retry_after(answer, now, std::chrono::hours{6});
+    return time ? time->count() : -1;
+  };
+  constexpr int64_t kLongest = 6 * 3'600'000;
+  EXPECT_EQ(wished("120"), 120'000);
+  EXPECT_EQ(wished("0", 429), 0);
+  EXPECT_EQ(wished("21600"), kLongest);
+  EXPECT_EQ(wished("21601"), kLongest);
+  EXPECT_EQ(wished("9223372036854775807"), kLongest);
+  EXPECT_EQ(wished("99999999999999999999999"), kLongest);
+  EXPECT_EQ(wished("Fri, 20 Nov 2026 08:16:42 GMT"), 60'000);
+  EXPECT_EQ(wished("Fri, 20 Nov 2026 08:15:00 GMT"), 0);
+  EXPECT_EQ(wished("Fri, 20 Nov 2099 08:15:00 GMT"), kLongest);
+  for (const char* text : {"", "soon", "-1", "1.5", "12 s"}) EXPECT_EQ(wished(text), -1) << text;
+  EXPECT_EQ(wished("120", 500), -1);
+  EXPECT_EQ(retry_after({.status = 503}, now, std::chrono::hours{6}), std::nullopt);
+}
+
 }  // namespace
 }  // namespace tarn::http

@@ -56,13 +56,15 @@ http::OutboundRequest request_of(const meta::ClaimedDelivery& delivery,
   return request;
 }
 
+/// `retry_after`: what the receiver asks for, if it does.
 meta::DeliveryAttempt attempt(const meta::ClaimedDelivery& delivery, const http::Outbound& outbound,
                               const DeliveryOptions& options, Instant now) {
   try {
     const http::OutboundAnswer answer = outbound.send(request_of(delivery, options, now));
     if (is_success(answer.status)) return {.status = answer.status};
     return {.status = answer.status,
-            .error = plain(str_cat("answered ", answer.status, ": ", answer.body))};
+            .error = plain(str_cat("answered ", answer.status, ": ", answer.body)),
+            .retry_after = http::retry_after(answer, now, kRetryPauseMax)};
   } catch (const Error& error) {
     return {.error = plain(error.message())};
   }
@@ -91,7 +93,11 @@ bool deliver_one(versioning::Engine& engine, const http::Outbound& outbound,
     if (stop.stop_requested()) {
       made.retry_after = std::chrono::milliseconds(0);  // another server may go on at once
     } else if (delivery.attempts < options.attempts_max) {
-      made.retry_after = retry_pause(delivery.attempts, options.retry_first);
+      // Never sooner than without its wish: its attempts would be used up at once.
+      made.retry_after = std::max(retry_pause(delivery.attempts, options.retry_first),
+                                  made.retry_after.value_or(std::chrono::milliseconds(0)));
+    } else {
+      made.retry_after.reset();
     }
   }
   if (!outbox.end(delivery, made, engine.clock.now())) return true;

@@ -29,8 +29,9 @@ class Receiver {
     std::string body;
   };
 
-  explicit Receiver(std::function<int(size_t)> status_for)
-      : server_(http::testing::serve([this, status_for](http::Request& request) {
+  explicit Receiver(std::function<int(size_t)> status_for, std::string retry_after = "")
+      : retry_after_(std::move(retry_after)),
+        server_(http::testing::serve([this, status_for](http::Request& request) {
           Got got{request.headers, request.target,
                   http::read_all(*request.body, http::testing::kTestBodyMax)};
           size_t number = 0;
@@ -43,6 +44,7 @@ class Receiver {
           response.status = status_for(number);
           response.body = "no thanks";
           if (response.status == 302) response.headers.add("Location", "/elsewhere");
+          if (!retry_after_.empty()) response.headers.add("Retry-After", retry_after_);
           return response;
         })) {}
 
@@ -53,6 +55,7 @@ class Receiver {
   }
 
  private:
+  const std::string retry_after_;
   Mutex mutex_;
   std::vector<Got> got_ TARN_GUARDED_BY(mutex_);
   std::unique_ptr<http::Server> server_;
@@ -147,6 +150,44 @@ TEST_F(Deliveries, AreRepeatedWithTheirIdUntilTheyDie) {
   versioning::redeliver(*engine, repo, "deploy", dead.id);
   EXPECT_TRUE(deliver());
   EXPECT_EQ(receiver.got().at(3).headers.get("webhook-id"), dead.id);
+}
+
+TEST_F(Deliveries, WaitAsLongAsAReceiverAsks) {
+  const auto pause_after = [&](int status, const std::string& retry_after) {
+    Receiver receiver([status](size_t) { return status; }, retry_after);
+    make("deploy", receiver.url());
+    make_event();
+    const Instant began = engine.clock.now();
+    EXPECT_TRUE(deliver());
+    const Delivery made = listed().at(0);
+    EXPECT_EQ(made.last_status, status);
+    versioning::delete_webhook(*engine, repo, "deploy");
+    return *made.next_attempt - began;
+  };
+  EXPECT_LT(pause_after(503, ""), 30s);
+  EXPECT_LT(pause_after(500, "600"), 30s);
+  EXPECT_LT(pause_after(503, "soon"), 30s);
+  for (const int status : {429, 503}) {
+    const auto pause = pause_after(status, "600");
+    EXPECT_GE(pause, 600s) << status;
+    EXPECT_LT(pause, 630s) << status;
+  }
+  const auto until = pause_after(503, to_http_date(engine.clock.now() + 900s));
+  EXPECT_GE(until, 890s);
+  EXPECT_LT(until, 930s);
+  EXPECT_LT(pause_after(503, "999999999"), kRetryPauseMax + 30s);
+  options.retry_first = 20min;
+  EXPECT_GE(pause_after(503, "1"), 10min) << "never sooner than without";
+}
+
+TEST_F(Deliveries, OfWhichTheLastFailedAreNotMadeAgainWhateverTheReceiverAsks) {
+  Receiver receiver([](size_t) { return 503; }, "0");
+  make("deploy", receiver.url());
+  make_event();
+  options.attempts_max = 1;
+  EXPECT_TRUE(deliver());
+  EXPECT_EQ(listed().at(0).state, DeliveryState::kDead);
+  EXPECT_FALSE(deliver());
 }
 
 TEST_F(Deliveries, ThatAreRedirectedFail) {
