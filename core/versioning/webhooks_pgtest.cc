@@ -347,6 +347,9 @@ TEST_F(Webhooks, LoseWhatTheyDoNotEndInTime) {
   EXPECT_EQ(second.body, first.body);
   EXPECT_EQ(second.attempts, 2u);
   EXPECT_FALSE(outbox.end(first, {.status = 500, .error = "late"}, engine.clock.now()));
+  EXPECT_FALSE(
+      outbox.end(first, {.status = 503, .error = "late", .retry_after = 1h}, engine.clock.now()));
+  EXPECT_FALSE(outbox.end(first, {.status = 204}, engine.clock.now()));
   EXPECT_TRUE(outbox.end(second, {.status = 204}, engine.clock.now()));
   EXPECT_EQ(deliveries().at(0).state, DeliveryState::kDelivered);
   EXPECT_TRUE(outbox.claim(1, 2, 30s).empty());
