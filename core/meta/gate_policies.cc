@@ -44,8 +44,10 @@ constexpr db::Query kSelectVersions{"gate_policies_select_versions",
 constexpr db::Query kSelectLastVersion{"gate_policies_select_last_version", R"sql(
   SELECT version, destination IS NOT NULL FROM gate_policies WHERE repo_id = $1 AND name = $2)sql"};
 
-constexpr db::Query kHasBranch{"gate_policies_has_branch", R"sql(
-  SELECT 1 FROM branches WHERE repo_id = $1 AND name = $2)sql"};
+// Locked until its gate is set: a branch that is deleted meanwhile is gone before the policy, or
+// refuses to go.
+constexpr db::Query kLockBranch{"gate_policies_lock_branch", R"sql(
+  SELECT 1 FROM branches WHERE repo_id = $1 AND name = $2 FOR NO KEY UPDATE)sql"};
 
 constexpr db::Query kSelectRival{"gate_policies_select_rival", R"sql(
   SELECT name, destination IS NOT DISTINCT FROM $3 FROM gate_policies
@@ -119,7 +121,7 @@ GatePolicies::Result GatePolicies::set(RepositoryId repository, const Setting& s
     if (connection.run(kLockSettings, {repo}).empty()) return {Outcome::kRepositoryGone};
     const Last last = last_version(connection, repo, setting.name);
     if (!last.is(setting.expected)) return {Outcome::kMoved, last.version};
-    if (connection.run(kHasBranch, {repo, setting.destination.str()}).empty()) {
+    if (connection.run(kLockBranch, {repo, setting.destination.str()}).empty()) {
       return {Outcome::kBranchGone};
     }
     const db::Rows rival =

@@ -1,4 +1,7 @@
 // Gate policies over a real database.
+#include <chrono>
+#include <thread>
+
 #include <gtest/gtest.h>
 
 #include "core/base/digest.h"
@@ -6,6 +9,7 @@
 #include "core/meta/branches.h"
 #include "core/versioning/aliases.h"
 #include "core/versioning/gate_policies.h"
+#include "core/versioning/refs.h"
 #include "tests/support/repository_test.h"
 
 namespace tarn::versioning {
@@ -45,6 +49,29 @@ class Policies : public testing::RepositoryTest {
          "WHERE r.name = $1 AND b.name = $2 AND r.deleted_ms IS NULL"},
         {repo.str(), branch}, db::Pool::Retry::kRead);
     return std::string(rows.text(0, 0));
+  }
+  /// Runs `other` in another thread once `change` is made, and commits the change when that waits
+  /// for it.
+  void while_held(const db::Query& change, const std::function<void()>& other) {
+    std::jthread thread;
+    engine.pool.transaction([&](db::Connection& connection) {
+      ASSERT_EQ(connection.run(change, {repo.str()}).affected(), 1u);
+      thread = std::jthread(other);
+      EXPECT_TRUE(somebody_waits());
+    });
+  }
+  bool somebody_waits() {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{20};
+    while (std::chrono::steady_clock::now() < deadline) {
+      const db::Rows rows = engine.pool.run(
+          {"test_count_waiting",
+           "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND "
+           "wait_event_type = 'Lock'"},
+          {}, db::Pool::Retry::kRead);
+      if (rows.integer(0, 0) > 0) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds{5});
+    }
+    return false;
   }
   std::string execute(const char* name, const char* statement) {
     return message_of([&] { engine.pool.run({name, statement}, {}, db::Pool::Retry::kWrite); });
@@ -133,6 +160,48 @@ TEST_F(Policies, WhatDoesNotFitChangesNothing) {
   EXPECT_EQ(set_reason("dogs", document("prod"), 1), "done");
   EXPECT_EQ(set_reason("cats", document("main", "alias: champion"), 0), "done")
       << "the alias is free again";
+}
+
+TEST_F(Policies, HaveADestinationAsLongAsTheyHold) {
+  EXPECT_EQ(set_reason("dogs", document("later")), "branch_not_found");
+  EXPECT_TRUE(list_gate_policies(*engine, repo, "", "", 10).items.empty());
+  engine.branch(repo, "later", "main");
+  EXPECT_EQ(gate("later"), "") << "the policy was refused";
+  set("dogs", document("later"));
+  const auto remove = [&] {
+    return reason_of([&] { delete_branch(*engine, repo, BranchName("later"), false); });
+  };
+  EXPECT_EQ(remove(), "protected_branch");
+  EXPECT_EQ(gate("later"), "dogs");
+  remove_gate_policy(*engine, repo, "dogs", "ann");
+  EXPECT_EQ(remove(), "done");
+  engine.branch(repo, "later", "main");
+  EXPECT_EQ(gate("later"), "");
+}
+
+// Tried without the lock: a policy without a branch was left, and whoever made the branch again had
+// it unprotected.
+TEST_F(Policies, OfABranchThatIsDeletedMeanwhileAreNotSet) {
+  std::string reason;
+  while_held({"test_delete_prod",
+              "DELETE FROM branches b USING repositories r WHERE r.repo_id = b.repo_id AND "
+              "r.name = $1 AND b.name = 'prod'"},
+             [&] { reason = set_reason("dogs", document("prod")); });
+  EXPECT_EQ(reason, "branch_not_found");
+  EXPECT_TRUE(list_gate_policies(*engine, repo, "", "", 10).items.empty());
+}
+
+TEST_F(Policies, ThatAreSetMeanwhileStopADeletion) {
+  Engine& parts = *engine;
+  const BranchId prod = get_branch(parts, repo, BranchName("prod")).id;
+  parts.branches.acquire(prod, 1, std::chrono::seconds(30), /*rotate=*/false);
+  std::string reason;
+  while_held({"test_gate_prod",
+              "UPDATE branches b SET gate = 'dogs' FROM repositories r WHERE r.repo_id = "
+              "b.repo_id AND r.name = $1 AND b.name = 'prod'"},
+             [&] { reason = reason_of([&] { parts.branches.remove(prod, 1); }); });
+  EXPECT_EQ(reason, "protected_branch");
+  EXPECT_EQ(gate("prod"), "dogs");
 }
 
 TEST_F(Policies, TheAliasOfAPolicyIsMovedByPromotionsOnly) {
