@@ -54,9 +54,9 @@ void declare_promote(Command& command, Promote& options) {
       .option("--select", options.select, "best (the default) or only: there may be one candidate")
       .option("--path", options.paths, "for replace-paths: a glob; again for more")
       .option("--expect-destination", options.expect_destination,
-              "fail unless the branch's head is this commit")
+              "fail unless the branch's head is this commit, or what a ref means at first")
       .option("--expect-alias", options.expect_alias,
-              "fail unless the alias is this commit; 'none': unless there is none")
+              "the same of the alias; 'none': fail unless there is none")
       .option("-m,--message", options.message, "why, for the record")
       .option("--idempotency-key", options.key, "asking again with it finds the same promotion")
       .flag("--dry-run", options.dry_run, "judge only: nothing is stored, nothing moves")
@@ -104,11 +104,9 @@ Json body_of(Session& session, const Promote& options, const std::string& reposi
   set("select", options.select);
   if (!options.paths.empty()) body["paths"] = options.paths;
   if (!options.expect_destination.empty())
-    body["expect"]["destination"] = commit_of(session, repository, options.expect_destination);
+    body["expect"]["destination"] = options.expect_destination;
   if (!options.expect_alias.empty()) {
-    body["expect"]["alias"] = options.expect_alias == "none"
-                                  ? std::string()
-                                  : commit_of(session, repository, options.expect_alias);
+    body["expect"]["alias"] = options.expect_alias == "none" ? "" : options.expect_alias;
   }
   return body;
 }

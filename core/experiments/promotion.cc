@@ -82,6 +82,15 @@ void check_promotion_request(const PromotionRequest& request) {
   }
 }
 
+bool asks_the_same(const PromotionRequest& a, const PromotionRequest& b) {
+  const auto as_given = [](PromotionRequest request) {
+    if (!request.expect_destination_ref.empty()) request.expect_destination.reset();
+    if (!request.expect_alias_ref.empty()) request.expect_alias.reset();
+    return request;
+  };
+  return as_given(a) == as_given(b);
+}
+
 std::string to_json(const PromotionRequest& request) {
   Json out;
   out["candidates"] = request.candidates;
@@ -94,6 +103,9 @@ std::string to_json(const PromotionRequest& request) {
   if (request.expect_destination)
     out["expect"]["destination"] = id_or_null(request.expect_destination);
   if (request.expect_alias) out["expect"]["alias"] = id_or_null(*request.expect_alias);
+  if (!request.expect_destination_ref.empty())
+    out["expect"]["destination_ref"] = request.expect_destination_ref;
+  if (!request.expect_alias_ref.empty()) out["expect"]["alias_ref"] = request.expect_alias_ref;
   out["reason"] = request.reason;
   return out.dump();
 }
@@ -114,6 +126,8 @@ PromotionRequest promotion_request_from_json(std::string_view text) {
       if (expect.contains("destination"))
         out.expect_destination = id_from(expect.at("destination"));
       if (expect.contains("alias")) out.expect_alias = id_from(expect.at("alias"));
+      out.expect_destination_ref = expect.value("destination_ref", "");
+      out.expect_alias_ref = expect.value("alias_ref", "");
     }
     out.reason = in.at("reason").get<std::string>();
     return out;

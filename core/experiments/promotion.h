@@ -59,10 +59,16 @@ struct PromotionRequest {
   std::optional<CommitId> expect_destination;
   /// Empty inside: the alias must not exist.
   std::optional<std::optional<CommitId>> expect_alias;
+  /// The refs that were asked for; "" = a commit, or nothing, was. What they meant when the
+  /// promotion was made is in expect_destination and expect_alias.
+  std::string expect_destination_ref;
+  std::string expect_alias_ref;
   std::string reason;
 
   bool operator==(const PromotionRequest&) const = default;
 };
+/// Whether the same was asked for: refs that were given count as they were given.
+bool asks_the_same(const PromotionRequest& a, const PromotionRequest& b);
 /// Throws invalid_argument: nothing to promote, a limit passed, paths without "replace-paths" and
 /// the other way round, globs that do not parse.
 void check_promotion_request(const PromotionRequest& request);

@@ -280,11 +280,17 @@ bool insert_row(Runner&& run, RepositoryId repository, const Promotion& p, std::
 Promotions::Created Promotions::create(RepositoryId repository, const Promotion& promotion,
                                        std::string_view key) {
   if (insert_row(alone(pool_), repository, promotion, key)) return {promotion.id};
-  const db::Rows rows =
-      pool_.run(kSelectByKey, {static_cast<int32_t>(repository), promotion.actor, key},
-                db::Pool::Retry::kRead);
-  if (rows.empty()) throw Error(ErrorCode::kUnavailable, "promotion: try again");
-  return {std::string(rows.text(0, 0)), true};
+  auto existing = find_by_key(repository, promotion.actor, key);
+  if (!existing) throw Error(ErrorCode::kUnavailable, "promotion: try again");
+  return {*std::move(existing), true};
+}
+
+std::optional<std::string> Promotions::find_by_key(RepositoryId repository, std::string_view actor,
+                                                   std::string_view key) {
+  const db::Rows rows = pool_.run(kSelectByKey, {static_cast<int32_t>(repository), actor, key},
+                                  db::Pool::Retry::kRead);
+  if (rows.empty()) return std::nullopt;
+  return std::string(rows.text(0, 0));
 }
 
 void Promotions::insert_ended(db::Connection& connection, RepositoryId repository,

@@ -36,6 +36,9 @@ class Promotions {
   /// already: that one's id.
   Created create(RepositoryId repository, const Promotion& promotion, std::string_view key);
   std::optional<Promotion> find(RepositoryId repository, std::string_view id);
+  /// The id of the promotion that the actor asked for with this key, not empty.
+  std::optional<std::string> find_by_key(RepositoryId repository, std::string_view actor,
+                                         std::string_view key);
 
   struct Filter {
     std::string destination{};  ///< "" = all

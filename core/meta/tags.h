@@ -20,7 +20,7 @@ class Tags {
   std::optional<Tag> find(RepositoryId repository, const TagName& name);
   Page<Tag> list(RepositoryId repository, std::string_view prefix, std::string_view after,
                  uint32_t limit);
-  enum class CreateOutcome { kDone, kExists, kCommitGone };
+  enum class CreateOutcome { kDone, kExists, kBranchHasName, kCommitGone };
   /// `within` runs in the same transaction, when the tag was made.
   CreateOutcome create(RepositoryId repository, const TagName& name, const CommitId& commit,
                        const std::function<void(db::Connection&)>& within = {});

@@ -186,7 +186,9 @@ class MergeAttempt {
                        const MergeBaseTree& base, const Commit& head) const {
     built.root = merged.result.root;
     built.parents = {head.id};
-    if (!request_.squash && !request_.paths) built.parents.push_back(source_.id);
+    if (!request_.squash && !request_.paths && source_.id != head.id) {
+      built.parents.push_back(source_.id);
+    }
     built.read = base.read;
     built.read.push_back(source_.id);
     built.committer = request_.committer;

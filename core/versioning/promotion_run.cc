@@ -12,11 +12,13 @@
 #include "core/base/str_cat.h"
 #include "core/meta/aliases.h"
 #include "core/meta/branches.h"
+#include "core/meta/commits.h"
 #include "core/meta/promotions.h"
 #include "core/meta/repositories.h"
 #include "core/meta/tags.h"
 #include "core/meta/writer.h"
 #include "core/versioning/gate.h"
+#include "core/versioning/history.h"
 #include "core/versioning/judgement.h"
 #include "core/versioning/merge.h"
 #include "core/versioning/protection.h"
@@ -223,7 +225,7 @@ class PromotionRun {
     promotion_.message.clear();
     if (!store()) return kLeave;
     fault_point("promotion.merging");
-    const MergeRequest request = merge_request(judgement);
+    const MergeRequest request = merge_request(judgement, winner.candidate.facts.commit);
     PromotionTerms terms;
     terms.expected_head = judgement.destination.head;
     terms.replace_paths = promotion_.request.method == PromotionMethod::kReplacePaths;
@@ -256,7 +258,17 @@ class PromotionRun {
                         missing.front(), ", which the policy requires"));
   }
 
-  MergeRequest merge_request(const Judgement& judgement) const {
+  /// Whether the alias stands at the head already, with all that the winner could bring.
+  bool is_champion(const Judgement& judgement, const CommitId& winner) const {
+    const CommitId& head = judgement.destination.head;
+    if (judgement.champion != head) return false;
+    const auto made = rows_.find_by_result(repository_.id, head);
+    if (made && made->winner == winner) return true;
+    return is_ancestor(engine_, repository_.id, engine_.commits.get(repository_.id, winner),
+                       engine_.commits.get(repository_.id, head));
+  }
+
+  MergeRequest merge_request(const Judgement& judgement, const CommitId& winner) const {
     MergeRequest request;
     request.committer = promotion_.actor;
     request.message = str_cat("Promote '", promotion_.winner_ref, "' to '",
@@ -264,9 +276,9 @@ class PromotionRun {
     request.metadata[".tarn.promotion"] = promotion_.id;
     request.metadata[".tarn.policy"] =
         str_cat(judgement.policy.name, "@", judgement.version.version);
-    // What the destination has already may still become the champion.
-    request.allow_empty =
-        !promotion_.alias.empty() && promotion_.champion != judgement.destination.head;
+    // What the destination has already, or what came out the same to the byte, may still become the
+    // champion.
+    request.allow_empty = !promotion_.alias.empty() && !is_champion(judgement, winner);
     request.squash = promotion_.request.method == PromotionMethod::kSquash;
     if (!promotion_.request.paths.empty()) request.paths.emplace(promotion_.request.paths);
     return request;
@@ -310,6 +322,13 @@ class PromotionRun {
       promotion_.code = "destination_moved";
       promotion_.state = PromotionState::kComparing;
       return store() ? kAgain : kLeave;
+    }
+    if (error.reason() == "no_changes") {
+      return end({PromotionState::kFailed, "no_changes",
+                  str_cat("'", asked.destination.str(), "' has everything that '",
+                          promotion_.winner_ref, "' would bring",
+                          promotion_.alias.empty() ? "" : str_cat(", and is @", promotion_.alias),
+                          " already: there is nothing to promote")});
     }
     if (error.reason() == "dirty_branch") {
       return end({PromotionState::kFailed, "destination_dirty",
@@ -357,6 +376,10 @@ class PromotionRun {
     switch (meta::Tags::create(connection, repository_.id, TagName(tag), made.id)) {
       case meta::Tags::CreateOutcome::kDone:
         return;
+      case meta::Tags::CreateOutcome::kBranchHasName:
+        throw Error(
+            ErrorCode::kConflict, "branch_has_name",
+            str_cat("tag '", tag, "': a branch has that name; change the policy's template"));
       case meta::Tags::CreateOutcome::kCommitGone:
       case meta::Tags::CreateOutcome::kExists:
         throw Error(ErrorCode::kAlreadyExists, "tag_exists",

@@ -82,6 +82,29 @@ Promotion rollback_of(Engine& engine, const Promotion& promotion, std::string_vi
   return out;
 }
 
+/// What somebody asked for with this key already.
+CreatedPromotion existing_promotion(Engine& engine, RepositoryId repository, std::string_view id,
+                                    const PromotionCreation& creation) {
+  CreatedPromotion out{find_promotion(engine, repository, id), true};
+  if (asks_the_same(out.promotion.request, creation.request)) return out;
+  throw Error(ErrorCode::kConflict, "idempotency_key_reused",
+              str_cat("idempotency_key: \"", creation.idempotency_key,
+                      "\" was given with another request, that of promotion ", id));
+}
+
+/// The request with what its expected refs mean now.
+PromotionRequest resolved(Engine& engine, const RepositoryName& repository,
+                          PromotionRequest request) {
+  if (!request.expect_destination_ref.empty()) {
+    request.expect_destination =
+        resolve_commit(engine, repository, request.expect_destination_ref).id;
+  }
+  if (!request.expect_alias_ref.empty()) {
+    request.expect_alias = resolve_commit(engine, repository, request.expect_alias_ref).id;
+  }
+  return request;
+}
+
 }  // namespace
 
 CreatedPromotion create_promotion(Engine& engine, const RepositoryName& repository,
@@ -91,10 +114,15 @@ CreatedPromotion create_promotion(Engine& engine, const RepositoryName& reposito
     throw_invalid(str_cat("idempotency_key: is longer than ", kPromotionKeyBytesMax, " bytes"));
   }
   const Repository repo = writable(engine, repository);
+  // First: what the refs mean, and the policy, may be gone since.
+  if (!creation.idempotency_key.empty()) {
+    const auto id = rows(engine).find_by_key(repo.id, creation.actor, creation.idempotency_key);
+    if (id) return existing_promotion(engine, repo.id, *id, creation);
+  }
   const meta::GatePolicyVersion version =
       policy_of_promotion(engine, repo, creation.request.policy, creation.request.destination);
   Promotion promotion;
-  promotion.request = creation.request;
+  promotion.request = resolved(engine, repository, creation.request);
   promotion.alias = promoted_alias(policy_of(version), creation.request);
   promotion.policy = version.name;
   promotion.policy_version = version.version;
@@ -103,13 +131,8 @@ CreatedPromotion create_promotion(Engine& engine, const RepositoryName& reposito
   promotion.id = make_promotion_id(promotion.created);
   const meta::Promotions::Created made =
       rows(engine).create(repo.id, promotion, creation.idempotency_key);
-  CreatedPromotion out{find_promotion(engine, repo.id, made.id), made.existed};
-  if (made.existed && !(out.promotion.request == creation.request)) {
-    throw Error(ErrorCode::kConflict, "idempotency_key_reused",
-                str_cat("idempotency_key: \"", creation.idempotency_key,
-                        "\" was given with another request, that of promotion ", made.id));
-  }
-  return out;
+  if (made.existed) return existing_promotion(engine, repo.id, made.id, creation);
+  return {find_promotion(engine, repo.id, made.id), false};
 }
 
 Promotion get_promotion(Engine& engine, const RepositoryName& repository, std::string_view id) {

@@ -25,9 +25,10 @@ struct CreatedPromotion {
   Promotion promotion;
   bool existed = false;  ///< the same was asked before under this key
 };
-/// Stores it; a server takes it up within kPromotionPoll. Throws: invalid_argument (the request);
-/// not_found (destination, policy); conflict (reason "idempotency_key_reused": another request had
-/// the key).
+/// Stores it, with what its expected refs mean now; a server takes it up within kPromotionPoll. The
+/// same request under a key finds the same promotion, whatever those refs mean by then. Throws:
+/// invalid_argument (the request); not_found (destination, policy, an expected ref); conflict
+/// (reason "idempotency_key_reused": another request had the key).
 CreatedPromotion create_promotion(Engine& engine, const RepositoryName& repository,
                                   const PromotionCreation& creation);
 

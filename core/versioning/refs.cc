@@ -130,6 +130,10 @@ HookedChange creation_hooks(Engine& engine, const Repository& repository,
   ActionFiles files;
   if (has_hooks(engine, repository)) {
     files = {.files = action_files_of(engine, source.root), .ref = to_text(source.id)};
+[[noreturn]] void throw_branch_has_name(const TagName& tag) {
+  throw Error(ErrorCode::kConflict, str_cat("branch name ", tag.str(), ": conflict found"));
+}
+
   }
   if (!files.empty() && engine.branches.find(repository.id, creation.name)) {
     throw Error(ErrorCode::kAlreadyExists, "branch already exists: not unique");
@@ -273,7 +277,7 @@ Tag create_tag(Engine& engine, const RepositoryName& repository, const TagName& 
                std::string_view ref, bool force) {
   const Repository repo = get_repository(engine, repository);
   if (is_branch_name(name.str()) && engine.branches.find(repo.id, BranchName(name.str()))) {
-    throw Error(ErrorCode::kConflict, str_cat("branch name ", name.str(), ": conflict found"));
+    throw_branch_has_name(name);
   }
   if (const auto id = parse_commit_id(name.str()); id && engine.commits.find(repo.id, *id)) {
     throw Error(ErrorCode::kConflict, str_cat("commit ID ", name.str(), ": conflict found"));
@@ -317,6 +321,8 @@ void delete_tag(Engine& engine, const RepositoryName& repository, const TagName&
     change.emplace(tag_hooks(engine, repo, name, engine.commits.get(repo.id, tag.commit),
                              HookEvent::kPreDeleteTag, HookEvent::kPostDeleteTag));
   }
+    case meta::Tags::CreateOutcome::kBranchHasName:
+      throw_branch_has_name(name);
   const bool removed = engine.tags.remove(repo.id, name, change ? change->step() : nullptr);
   if (!removed) throw Error(ErrorCode::kNotFound, "tag_not_found", "tag not found");
 }

@@ -181,6 +181,19 @@ def test_expectations_hold(cli, repo, rest, three):
     assert moved(before, state(rest, repo)) == []
 
 
+def test_a_retry_finds_its_promotion_though_the_alias_has_moved(cli, repo, rest, three):
+    cli.json("promote", "exp-1", "--to", "main", *TIMEOUT)
+    words = ("promote", "exp-2", "--to", "main", "--method", "replace-paths", "--path", "artifacts/**",
+             "--expect-destination", "main", "--expect-alias", "@champion", "--idempotency-key", "job-9", *TIMEOUT)
+    first = cli.json(*words)
+    before = state(rest, repo)
+    again = cli.json(*words)
+    assert (again["id"], again["result"]) == (first["id"], first["result"]) and again["result"] != ""
+    assert moved(before, state(rest, repo)) == []
+    assert "job-9" in cli.run(*words, "-m", "other", status=6).talk
+    cli.run("promote", "exp-3", "--to", "main", "--expect-alias", "@nobody", status=4)
+
+
 def test_only_one_candidate_where_only_one_may_be(cli, rest, repo, three):
     before = state(rest, repo)
     refused = cli.run("promote", "exp-*", "--to", "main", "--select", "only", *TIMEOUT, status=1)

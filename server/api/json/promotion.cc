@@ -39,12 +39,21 @@ void read_word(const Value& body, std::string_view name,
 void read_expectation(const Value& body, PromotionRequest& request) {
   const auto expect = body.find("expect");
   if (!expect) return;
-  if (const auto destination = expect->find("destination"))
-    request.expect_destination = commit_from(*destination);
+  if (const auto destination = expect->find("destination")) {
+    const std::string text = destination->text();
+    if (text.empty()) destination->fail("must be a commit id or another ref");
+    request.expect_destination = parse_commit_id(text);
+    if (!request.expect_destination) request.expect_destination_ref = text;
+  }
   if (const auto alias = expect->find("alias")) {
+    const std::string text = alias->text();
+    const auto commit = parse_commit_id(text);
     // "" = there must be none yet.
-    request.expect_alias.emplace();
-    if (!alias->text().empty()) *request.expect_alias = commit_from(*alias);
+    if (commit || text.empty()) {
+      request.expect_alias = commit;
+    } else {
+      request.expect_alias_ref = text;
+    }
   }
 }
 
