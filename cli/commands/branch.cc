@@ -16,13 +16,19 @@ std::string branch_path(const Uri& uri) {
   return api_path({"repositories", uri.repository, "branches", uri.ref});
 }
 
-void print_branch(Output& out, const Uri& uri, const std::string& commit, const char* outcome) {
+/// `expires`: "" = never.
+void print_branch(Output& out, const Uri& uri, const std::string& commit, const char* outcome,
+                  const std::string& expires = "") {
   Json fields{{"id", uri.ref}, {"commit_id", commit}, {"repository", uri.repository}};
+  if (!expires.empty()) fields["expires"] = expires;
   if (outcome != nullptr) {
     fields["changed"] = std::string_view(outcome) != "unchanged";
     fields["outcome"] = outcome;
   }
-  out.object("Branch", std::move(fields), {{"branch", to_string(uri)}, {"commit", commit}});
+  std::vector<std::pair<std::string, std::string>> lines{{"branch", to_string(uri)},
+                                                         {"commit", commit}};
+  if (!expires.empty()) lines.emplace_back("expires", expires);
+  out.object("Branch", std::move(fields), lines);
 }
 
 struct Create {
@@ -41,7 +47,7 @@ void declare_create(Command& command, Create& options) {
       .flag("--if-not-exists", options.if_not_exists,
             "one that is there already is fine, wherever it stands")
       .flag("--reset-if-exists", options.reset_if_exists,
-            "one that is there already is moved to the source")
+            "one that is there already is moved to the source, and expires as asked")
       .flag("--hidden", options.hidden, "leave it out of lists")
       .option("--expires", options.expires,
               "when the server deletes it: after 72h (s, m, h, d) or at 2026-11-20T08:00:00Z");
@@ -76,9 +82,14 @@ ExitCode create(Session& session, const Create& options) {
   const bool exists = error.code() == ErrorCode::kAlreadyExists;
   if (!exists || (!options.if_not_exists && !options.reset_if_exists)) throw error;
   if (options.reset_if_exists) move_to(session.client, uri, source.ref);
+  if (options.reset_if_exists && !options.expires.empty()) {
+    session.client.call({.method = Method::kPut,
+                         .path = branch_path(uri) + "/expiry",
+                         .json = Json{{"expires", options.expires}}.dump()});
+  }
   const Json branch = session.client.call({.path = branch_path(uri)});
   print_branch(session.out, uri, branch.value("commit_id", ""),
-               options.reset_if_exists ? "reset" : "unchanged");
+               options.reset_if_exists ? "reset" : "unchanged", branch.value("expires", ""));
   return ExitCode::kOk;
 }
 
@@ -117,7 +128,8 @@ void declare_show(Command& command, Show& options) {
 ExitCode show(Session& session, const Show& options) {
   const Uri uri = session.ref(options.branch);
   const Json branch = session.client.call({.path = branch_path(uri)});
-  print_branch(session.out, uri, branch.value("commit_id", ""), nullptr);
+  print_branch(session.out, uri, branch.value("commit_id", ""), nullptr,
+               branch.value("expires", ""));
   return ExitCode::kOk;
 }
 

@@ -50,6 +50,9 @@ constexpr db::Query kCreate{"branches_create_row", "SELECT create_branch($1, $2,
 constexpr db::Query kSetExpiry{"branches_set_expiry", R"sql(
   UPDATE branches SET expires_ms = $3 WHERE repo_id = $1 AND name = $2)sql"};
 
+constexpr db::Query kRenewExpiry{"branches_renew_expiry", R"sql(
+  UPDATE branches SET expires_ms = $3, expiry_claimed_until = NULL WHERE branch_id = $1 AND lease_owner = $2)sql"};
+
 constexpr db::Query kExpireUnmoved{"branches_expire_unmoved", R"sql(
   UPDATE branches SET expires_ms = $4
   WHERE repo_id = $1 AND name = $2 AND head = $3 AND expires_ms IS NULL AND gate IS NULL)sql"};
@@ -334,6 +337,13 @@ void Branches::expire(db::Connection& connection, RepositoryId repository, const
                       const CommitId& head, Instant at) {
   connection.run(kExpireUnmoved, {static_cast<int32_t>(repository), name.str(),
                                   db::Bytes{view_of(head)}, to_millis(at)});
+}
+
+bool Branches::set_expiry(BranchId branch, int64_t owner, std::optional<Instant> expires) {
+  const std::optional<int64_t> at =
+      expires ? std::optional<int64_t>(to_millis(*expires)) : std::nullopt;
+  return pool_.run(kRenewExpiry, {static_cast<int32_t>(branch), owner, at}, db::Pool::Retry::kWrite)
+             .affected() == 1;
 }
 
 bool Branches::move_head(BranchId branch, const BranchLease& lease, const Commit& commit) {

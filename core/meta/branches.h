@@ -91,6 +91,9 @@ class Branches {
   bool renew(BranchId branch, int64_t owner, std::chrono::milliseconds ttl);
   void release(BranchId branch, int64_t owner) noexcept;
 
+  /// When it is deleted by itself; nullopt = never. false: the lease was lost.
+  bool set_expiry(BranchId branch, int64_t owner, std::optional<Instant> expires);
+
   /// Throws what `within` throws.
   PublishOutcome publish(int64_t writer, const BranchLease& lease, const Publication& publication);
   /// Moves the head (hard reset); the staging area must be empty. false: lease or head changed.

@@ -73,6 +73,52 @@ TEST_F(Expiry, AMomentMustLieAheadAndNotTooFar) {
   EXPECT_EQ(branches(), "main");
 }
 
+TEST_F(Expiry, AMomentIsMovedOrTakenBack) {
+  const Instant later = engine.clock.now() + hours(1);
+  const auto set = [&](const std::string& name, std::optional<Instant> expires) {
+    return testing::message_of([&] {
+      EXPECT_EQ(set_branch_expiry(*engine, repo, BranchName(name), expires, false).expires,
+                expires);
+    });
+  };
+  create("dev", later);
+  EXPECT_EQ(set("dev", later + hours(1)), "done");
+  expire("dev");
+  EXPECT_EQ(set("dev", later), "done") << "not deleted yet";
+  EXPECT_EQ(sweep(), 0);
+  expire("dev");
+  EXPECT_EQ(set("dev", std::nullopt), "done");
+  EXPECT_EQ(sweep(), 0);
+  EXPECT_EQ(branches(), "dev main");
+  EXPECT_NE(set("dev", engine.clock.now()).find("is not in the future"), std::string::npos);
+  EXPECT_EQ(set("main", later), "expires: the repository's default branch cannot expire");
+  EXPECT_EQ(set("nobody", later), "branch not found");
+  set_branch_rules(*engine, repo,
+                   {{.pattern = Glob("dev"), .blocked_actions = std::set{BranchAction::kDelete}}},
+                   {});
+  EXPECT_EQ(set("dev", later), "cannot delete protected branch");
+  EXPECT_EQ(get_branch(*engine, repo, BranchName("dev")).expires, std::nullopt);
+}
+
+// A server that claimed it waits for the branch, which whoever renews it holds.
+TEST_F(Expiry, ABranchThatIsRenewedWhileAServerIsAtItStays) {
+  create("dev", engine.clock.now() + hours(1));
+  expire("dev");
+  const BranchId dev = get_branch(*engine, repo, BranchName("dev")).id;
+  meta::Branches& rows = (*engine).branches;
+  const auto held = rows.acquire(dev, 1, milliseconds(60'000), /*rotate=*/false);
+  std::jthread server([&] { EXPECT_EQ(sweep(), 1); });
+  const db::Query claimed{"test_count_claims",
+                          "SELECT count(*) FROM branches WHERE expiry_claimed_until IS NOT NULL"};
+  while (engine.pool.run(claimed, {}, db::Pool::Retry::kRead).integer(0, 0) == 0) {
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+  EXPECT_TRUE(rows.set_expiry(dev, held.lease.owner, engine.clock.now() + hours(1)));
+  rows.release(dev, held.lease.owner);
+  server.join();
+  EXPECT_EQ(branches(), "dev main");
+}
+
 // The second line of defence is the sweep's own: the branch below got its expiry past the first.
 TEST_F(Expiry, TheDefaultBranchStays) {
   RepositoryCreation bare;

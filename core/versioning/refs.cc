@@ -83,28 +83,38 @@ void apply(Engine& engine, const RefModifier& modifier, std::string_view ref, Re
   }
 }
 
-void check_expiry(Engine& engine, const Repository& repository, const BranchCreation& creation) {
-  if (!creation.expires) return;
-  if (creation.name == repository.default_branch) {
+void check_expiry(Engine& engine, const Repository& repository, const BranchName& branch,
+                  std::optional<Instant> expires) {
+  if (!expires) return;
+  if (branch == repository.default_branch) {
     throw_invalid("expires: the repository's default branch cannot expire");
   }
   const Instant now = engine.clock.now();
-  if (*creation.expires <= now) {
-    throw_invalid(str_cat("expires: ", to_rfc3339(*creation.expires), " is not in the future"));
+  if (*expires <= now) {
+    throw_invalid(str_cat("expires: ", to_rfc3339(*expires), " is not in the future"));
   }
-  if (*creation.expires > now + kBranchLifetimeMax) {
+  if (*expires > now + kBranchLifetimeMax) {
     throw_invalid(str_cat("expires: is more than ", kBranchLifetimeMax.count(), " days away"));
   }
 }
 
+/// Nobody says otherwise while the branch is held.
+void require_expired(Engine& engine, BranchId branch) {
+  const auto now = engine.branches.find_by_id(branch);
+  if (now && now->expires && *now->expires <= engine.clock.now()) return;
+  throw Error(ErrorCode::kConflict, "expiry_moved", "it expires later by now, or never");
+}
+
 /// Throws permission_denied for a branch that may not be deleted.
-void remove_branch(Engine& engine, const Repository& repository, const Branch& branch) {
+void remove_branch(Engine& engine, const Repository& repository, const Branch& branch,
+                   bool when_expired) {
   if (branch.name == repository.default_branch) {
     throw Error(ErrorCode::kPermissionDenied, "default_branch",
                 "cannot delete repository default branch");
   }
   check_branch_action(engine, repository.id, branch, BranchAction::kDelete);
   BranchHold hold(engine, branch.id, /*rotate=*/false);
+  if (when_expired) require_expired(engine, branch.id);
   ActionFiles files;
   if (has_hooks(engine, repository)) {
     files = {.files = action_files_of(engine, hold.lease().root),
@@ -120,6 +130,10 @@ void remove_branch(Engine& engine, const Repository& repository, const Branch& b
   hold.ended();
 }
 
+[[noreturn]] void throw_branch_has_name(const TagName& tag) {
+  throw Error(ErrorCode::kConflict, str_cat("branch name ", tag.str(), ": conflict found"));
+}
+
 [[noreturn]] void throw_tag_exists() {
   throw Error(ErrorCode::kAlreadyExists, "tag already exists: not unique");
 }
@@ -130,10 +144,6 @@ HookedChange creation_hooks(Engine& engine, const Repository& repository,
   ActionFiles files;
   if (has_hooks(engine, repository)) {
     files = {.files = action_files_of(engine, source.root), .ref = to_text(source.id)};
-[[noreturn]] void throw_branch_has_name(const TagName& tag) {
-  throw Error(ErrorCode::kConflict, str_cat("branch name ", tag.str(), ": conflict found"));
-}
-
   }
   if (!files.empty() && engine.branches.find(repository.id, creation.name)) {
     throw Error(ErrorCode::kAlreadyExists, "branch already exists: not unique");
@@ -197,7 +207,7 @@ Branch create_branch(Engine& engine, const RepositoryName& repository,
                      const BranchCreation& creation) {
   const Repository repo = get_repository(engine, repository);
   check_writable(repo, creation.force);
-  check_expiry(engine, repo, creation);
+  check_expiry(engine, repo, creation.name, creation.expires);
   Commit source;
   try {
     source = resolve_commit(engine, repository, creation.source);
@@ -250,7 +260,25 @@ void delete_branch(Engine& engine, const RepositoryName& repository, const Branc
                    bool force) {
   const Repository repo = get_repository(engine, repository);
   check_writable(repo, force);
-  remove_branch(engine, repo, get_branch(engine, repository, name));
+  remove_branch(engine, repo, get_branch(engine, repository, name),
+                /*when_expired=*/false);
+}
+
+Branch set_branch_expiry(Engine& engine, const RepositoryName& repository, const BranchName& name,
+                         std::optional<Instant> expires, bool force) {
+  const Repository repo = get_repository(engine, repository);
+  check_writable(repo, force);
+  const Branch branch = get_branch(engine, repository, name);
+  check_expiry(engine, repo, name, expires);
+  if (expires) check_branch_action(engine, repo.id, branch, BranchAction::kDelete);
+  {
+    const BranchHold hold(engine, branch.id, /*rotate=*/false);
+    if (!engine.branches.set_expiry(branch.id, hold.lease().owner, expires)) {
+      throw Error(ErrorCode::kConflict, "branch_locked",
+                  str_cat("branch \"", name.str(), "\": was taken over meanwhile, try again"));
+    }
+  }
+  return get_branch(engine, repository, name);
 }
 
 bool delete_one_expired_branch(Engine& engine) {
@@ -259,7 +287,7 @@ bool delete_one_expired_branch(Engine& engine) {
   const Repository repository = engine.repositories.get(expired->repository);
   const std::string name = str_cat(repository.name.str(), "/", expired->branch.name.str());
   try {
-    remove_branch(engine, repository, expired->branch);
+    remove_branch(engine, repository, expired->branch, /*when_expired=*/true);
     log::info("expired_branch_deleted", {{"branch", name}});
   } catch (const Error& error) {
     // Protected, refused by a hook, held by another verb, or gone: the claim's end is the next try.
@@ -293,6 +321,8 @@ Tag create_tag(Engine& engine, const RepositoryName& repository, const TagName& 
       return {name, commit.id};
     case meta::Tags::CreateOutcome::kExists:
       throw_tag_exists();
+    case meta::Tags::CreateOutcome::kBranchHasName:
+      throw_branch_has_name(name);
     case meta::Tags::CreateOutcome::kCommitGone:
       break;
   }
@@ -321,8 +351,6 @@ void delete_tag(Engine& engine, const RepositoryName& repository, const TagName&
     change.emplace(tag_hooks(engine, repo, name, engine.commits.get(repo.id, tag.commit),
                              HookEvent::kPreDeleteTag, HookEvent::kPostDeleteTag));
   }
-    case meta::Tags::CreateOutcome::kBranchHasName:
-      throw_branch_has_name(name);
   const bool removed = engine.tags.remove(repo.id, name, change ? change->step() : nullptr);
   if (!removed) throw Error(ErrorCode::kNotFound, "tag_not_found", "tag not found");
 }

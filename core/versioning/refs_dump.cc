@@ -438,6 +438,14 @@ Repository dumped_repository(Engine& engine, std::string_view dump) {
   throw_no_dump(dump);
 }
 
+std::vector<AliasName> aliases_of_dump(Engine& engine, std::string_view dump) {
+  std::vector<AliasName> out;
+  for (DumpedRef& ref : read_refs(engine, dumped_repository(engine, dump), dump)) {
+    if (ref.kind == RefKind::kAlias) out.emplace_back(std::move(ref.name));
+  }
+  return out;
+}
+
 void restore_refs(Engine& engine, const RepositoryName& repository, std::string_view dump,
                   bool force, std::string_view user) {
   run_restore(engine, restore_target(engine, repository, force), dump, user, {});

@@ -7,7 +7,9 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "core/model/alias.h"
 #include "core/model/names.h"
 #include "core/model/repository.h"
 #include "core/versioning/engine.h"
@@ -26,6 +28,9 @@ std::string dump_refs(Engine& engine, const RepositoryName& repository);
 /// The repository that was dumped. Throws not_found (reason "dump_not_found": no such dump, or its
 /// repository was deleted).
 Repository dumped_repository(Engine& engine, std::string_view dump);
+
+/// The aliases that a restore makes, by name. Throws as dumped_repository.
+std::vector<AliasName> aliases_of_dump(Engine& engine, std::string_view dump);
 
 /// Makes the dumped branches, tags and aliases with their whole history; that of aliases begins
 /// anew with `user`. Messages, metadata, times and parents are the dumped ones; ids of commits are

@@ -121,6 +121,7 @@ const std::vector<Row>& rows() {
     {"getBranch", "", "", {{"fs:ReadBranch", "repository/data/branch/topic"}}},
     {"deleteBranch", "", "", {{"fs:DeleteBranch", "repository/data/branch/topic"}}},
     {"resetBranch", "", R"({"type":"reset"})", {{"fs:RevertBranch", "repository/data/branch/topic"}}},
+    {"setBranchExpiry", "", R"({"expires":"72h"})", {{"fs:CreateBranch", "repository/data/branch/topic"}, {"fs:DeleteBranch", "repository/data/branch/topic"}}},
     {"hardResetBranch", "ref=topic", "", {{"fs:RevertBranch", "repository/data/branch/topic"}}},
     {"revertBranch", "", R"({"ref":"topic","parent_number":0})", {{"fs:RevertBranch", "repository/data/branch/topic"}}},
     {"cherryPick", "", R"({"ref":"topic"})", {{"fs:CreateCommit", "repository/data/branch/topic"}, {"fs:ReadCommit", "repository/data"}}},
@@ -602,6 +603,30 @@ TEST_F(Authorisation, RestoringNeedsTheRightToReadWhatWasDumped) {
     expect_refused(row, {own, refs}, "not its objects");
     refs.resources = {arn_of("repository/secret*")};
     expect_let_in(row, {own, refs}, "all of the dumped one");
+  }
+}
+
+TEST_F(Authorisation, RestoringAliasesNeedsTheRightToSetThem) {
+  const RepositoryName plain = engine.make_repository("plain");
+  const RepositoryName aliased = engine.make_repository("aliased");
+  versioning::set_alias(*engine, aliased, {.name = AliasName("champion"), .actor = "ann"}, "main");
+  const auto body = [&](const RepositoryName& source) {
+    const std::string dump = versioning::dump_refs(*engine, source);
+    return R"({"commits_meta_range_id":"commits-)" + dump + R"(","tags_meta_range_id":"tags-)" +
+           dump + R"(","branches_meta_range_id":"branches-)" + dump + "\"}";
+  };
+  const auto denying = [this](std::string_view resource) {
+    return Statements{kEverything,
+                      {auth::Statement::Effect::kDeny, {"fs:SetAlias"}, {arn_of(resource)}, {}}};
+  };
+  const std::string with = body(aliased);
+  const std::string without = body(plain);
+  for (const char* operation : {"restoreRefs", "restoreSubmit"}) {
+    const Row row{operation, "", with, {}};
+    expect_refused(row, denying("repository/data/alias/champion"), "not this one");
+    expect_let_in(row, denying("repository/data/alias/other"), "another one");
+    expect_let_in(row, denying("repository/aliased/alias/*"), "of another repository");
+    expect_let_in({operation, "", without, {}}, denying("repository/data/alias/*"), "none");
   }
 }
 

@@ -227,6 +227,7 @@ constexpr Route kRoutes[] = {
     {kGet, TARN_BRANCH, "getBranch", needs(kReadBranch, on_branch), get_branch},
     {kDelete, TARN_BRANCH, "deleteBranch", needs(kDeleteBranch, on_branch), delete_branch, takes(kForce)},
     {kPut, TARN_BRANCH, "resetBranch", needs(kRevertBranch, on_branch), reset_branch, takes_json<json::parse_reset_branch>()},
+    {kPut, TARN_BRANCH "/expiry", "setBranchExpiry", Access::of({kCreateBranch, on_branch}, {kDeleteBranch, on_branch}), set_branch_expiry, takes_json<json::parse_branch_expiry>(kForce)},
     {kPut, TARN_BRANCH "/hard_reset", "hardResetBranch", needs(kRevertBranch, on_branch), hard_reset_branch, takes(kRef, kForce)},
     {kPost, TARN_BRANCH "/revert", "revertBranch", needs(kRevertBranch, on_branch), revert_branch, takes_json<json::parse_revert>()},
     {kPost, TARN_BRANCH "/cherry-pick", "cherryPick", Access::of({kCreateCommit, on_branch}, {kReadCommit, on_repository}), cherry_pick, takes_json<json::parse_cherry_pick>()},

@@ -59,6 +59,7 @@ const std::set<std::string_view> kOwn = {
     "runHooks",
     "searchObjects",
     "setAlias",
+    "setBranchExpiry",
     "setGatePolicy",
     "setMetricFiles",
     "setTagProtectionRules",

@@ -36,6 +36,19 @@ def test_a_branch_that_ends_by_itself(cli, repo, rest):
     cli.run("branch", "create", "try", "--expires", "3h")
     assert "expires" in cli.json("branch", "list", "--prefix", "try")["items"][0]
     cli.run("branch", "create", "never", "--expires", "soon", status=1)
+    first = cli.json("branch", "show", "try")["expires"]
+    assert first in cli.run("branch", "show", "try").text
+    again = cli.json("branch", "create", "try", "--reset-if-exists", "--expires", "3d")
+    assert again["outcome"] == "reset" and again["expires"] > first
+    assert cli.json("branch", "show", "try")["expires"] == again["expires"]
+    kept = cli.json("branch", "create", "try", "--reset-if-exists")
+    assert kept["expires"] == again["expires"], "nothing was said about it"
+    cli.run("branch", "create", "main", "--reset-if-exists", "--expires", "3d", status=1)
+    assert "expires" not in cli.json("branch", "show", "main") and "expires" not in cli.run("branch", "show", "main").text
+    path = f"/repositories/{repo.id}/branches/try/expiry"
+    assert "expires" not in rest("PUT", path, json={"expires": "never"}).json()
+    assert rest("PUT", path, json={"expires": "soon"}).status_code == 400
+    assert rest("PUT", path, json={}).status_code == 400
 
 
 def test_collection_is_configured(cli, repo):

@@ -126,6 +126,7 @@ def propose(place, branch):
 CHANGES = {
     "commit": (on_branch("POST", "/commits", json={"message": "m"}), "stage"),
     "deleteBranch": (on_branch("DELETE", ""), None),
+    "setBranchExpiry": (on_branch("PUT", "/expiry", json={"expires": "72h"}), None),
     "resetBranch": (on_branch("PUT", "", json={"type": "reset"}), "stage"),
     "hardResetBranch": (on_branch("PUT", "/hard_reset", params={"ref": "main"}), None),
     "revertBranch": (lambda place, b: answer_of(place, "POST", f"/branches/{b}/revert",
@@ -148,8 +149,8 @@ CHANGES = {
     "moveObjects": (on_branch("POST", "/objects/move", json={"src_path": "a", "dest_path": "b"}), None),
     "checkoutPath": (on_branch("POST", "/checkout-path", json={"ref": "side", "paths": ["**"]}), None),
 }
-# An upload is begun, or an import, before anything of the branch changes.
-CHANGES_LATER = {"createPresignMultipartUpload", "importStart"}
+# An upload or an import is begun, or an end set, before anything of the branch changes.
+CHANGES_LATER = {"createPresignMultipartUpload", "importStart", "setBranchExpiry"}
 
 
 @pytest.fixture

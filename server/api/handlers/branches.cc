@@ -45,6 +45,15 @@ http::Response get_branch(const Context& context, Call& call) {
                                 context.engine, call.repository(), call.branch())));
 }
 
+http::Response set_branch_expiry(const Context& context, Call& call) {
+  const auto given = json::parse_branch_expiry(call.body->root());
+  std::optional<Instant> expires;
+  if (given) expires = given->from(context.clock.now());
+  return json_response(
+      200, json::branch_body(versioning::set_branch_expiry(
+               context.engine, call.repository(), call.branch(), expires, call.flag("force"))));
+}
+
 http::Response delete_branch(const Context& context, Call& call) {
   versioning::delete_branch(context.engine, call.repository(), call.branch(), call.flag("force"));
   return empty_response(204);

@@ -100,6 +100,7 @@ http::Response restore_status(const Context& context, Call& call);
 http::Response list_branches(const Context& context, Call& call);
 http::Response create_branch(const Context& context, Call& call);
 http::Response get_branch(const Context& context, Call& call);
+http::Response set_branch_expiry(const Context& context, Call& call);
 http::Response delete_branch(const Context& context, Call& call);
 http::Response reset_branch(const Context& context, Call& call);
 http::Response hard_reset_branch(const Context& context, Call& call);

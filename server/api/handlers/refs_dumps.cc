@@ -8,7 +8,8 @@
 namespace tarn::api {
 namespace {
 
-/// The caller must be allowed to read all of what was dumped, whoever dumped it.
+/// The caller must be allowed to read all of what was dumped, whoever dumped it, and to set its
+/// aliases.
 json::RestoreRefs allowed_restore(const Context& context, const Call& call) {
   json::RestoreRefs given = json::parse_refs_restore(call.body->root());
   const std::string source = versioning::dumped_repository(context.engine, given.dump).name.str();
@@ -17,6 +18,9 @@ json::RestoreRefs allowed_restore(const Context& context, const Call& call) {
     call.demand(action, auth::repository_arn(source));
   }
   call.demand(auth::Action::kReadObject, auth::object_arn(source, "*"));
+  for (const AliasName& alias : versioning::aliases_of_dump(context.engine, given.dump)) {
+    call.demand(auth::Action::kSetAlias, auth::alias_arn(call.path("repository"), alias.str()));
+  }
   return given;
 }
 

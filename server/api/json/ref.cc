@@ -41,6 +41,12 @@ CreateBranch parse_create_branch(const Value& body) {
   return out;
 }
 
+std::optional<Deadline> parse_branch_expiry(const Value& body) {
+  const Value expires = body.at("expires");
+  if (expires.text() == "never") return std::nullopt;
+  return parse_deadline(expires);
+}
+
 CreateTag parse_create_tag(const Value& body) {
   return {.id = body.at("id").text(), .ref = body.at("ref").text(), .force = body.flag("force")};
 }

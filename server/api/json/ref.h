@@ -25,6 +25,9 @@ struct CreateBranch {
 };
 CreateBranch parse_create_branch(const Value& body);
 
+/// When the branch is deleted by itself; nullopt = never.
+std::optional<Deadline> parse_branch_expiry(const Value& body);
+
 struct CreateTag {
   std::string id;
   std::string ref;
