@@ -3,6 +3,7 @@
 #include "core/base/str_cat.h"
 #include "core/meta/commits.h"
 #include "core/meta/webhooks.h"
+#include "core/model/listing.h"
 
 namespace tarn::meta {
 namespace {
@@ -230,15 +231,9 @@ Repository Repositories::get(RepositoryId id) {
 Page<Repository> Repositories::list(std::string_view prefix, std::string_view search,
                                     std::string_view after, uint32_t limit) {
   const db::Rows rows =
-      pool_.run(kSelectPage, {after, prefix, search, static_cast<int64_t>(limit) + 1},
-                db::Pool::Retry::kRead);
-  Page<Repository> page;
-  page.has_more = rows.size() > limit;
-  for (size_t row = 0; row < rows.size() && row < limit; ++row) {
-    page.items.push_back(repository_from(rows, row));
-  }
-  if (page.has_more) page.next = page.items.back().name.str();
-  return page;
+      pool_.run(kSelectPage, {after, prefix, search, row_limit(limit)}, db::Pool::Retry::kRead);
+  return page_of<Repository>(rows, limit, repository_from,
+                             [](const Repository& last) { return last.name.str(); });
 }
 
 std::optional<RepositoryId> Repositories::insert(db::Connection& connection,
