@@ -147,6 +147,15 @@ void check_promotion_check(const PromotionCheck& check) {
   }
 }
 
+std::vector<Metric> metrics_of(const PromotionCheck& check) {
+  std::vector<Metric> out;
+  for (const auto& [name, value] : check.metrics) {
+    out.push_back(
+        {.name = name, .value = value, .origin = MetricOrigin::kCheck, .source = check.name});
+  }
+  return out;
+}
+
 std::string make_promotion_id(Instant now) { return make_descending_id(now); }
 
 std::string parse_promotion_id(std::string_view text) {
