@@ -90,6 +90,7 @@ void print_promotion(Session& session, const Uri& uri, const Json& promotion) {
     if (!value.empty()) lines.emplace_back(label, std::move(value));
   };
   add("winner", winner_of(promotion));
+  add("winner's commit", promotion.value("winner", Json::object()).value("commit", ""));
   add("alias", promotion.value("alias", ""));
   add("commit", promotion.value("result", ""));
   add("tag", promotion.value("tag", ""));
