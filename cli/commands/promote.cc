@@ -193,6 +193,8 @@ ExitCode promote(Session& session, const Promote& options) {
   if (options.candidates.empty()) throw usage_error("promoting: name at least one CANDIDATE");
   if (!options.wait && (!options.timeout.empty() || options.cancel_on_interrupt))
     throw usage_error("promoting: --timeout and --cancel-on-interrupt are about --wait");
+  if (options.destination.empty() && session.settings.branch.value.empty())
+    throw usage_error("promoting: name the branch that changes with --to");
   const auto timeout = timeout_of(options.timeout);
   std::vector<std::string> candidates = options.candidates;
   const std::string repository = take_repository(session, candidates);

@@ -145,7 +145,8 @@ Json wait_for_promotion(Session& session, const Uri& uri, Json promotion,
   const InterruptWatch watch;
   std::string told;
   while (!promotion_has_ended(promotion)) {
-    const std::string state = str_cat(state_of(promotion), ": ", promotion.value("message", ""));
+    const std::string why = promotion.value("message", "");
+    const std::string state = str_cat(state_of(promotion), why.empty() ? "" : ": ", why);
     if (state != told) session.out.remark(str_cat("promotion ", uri.ref, ": ", state));
     told = state;
     if (watch.interrupted()) {

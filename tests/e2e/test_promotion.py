@@ -367,6 +367,7 @@ def test_interrupting_the_wait(cli, repo, rest, tmp_path, how, options, ends):
 def test_what_waiting_means_is_checked_before_anything_begins(cli, repo, rest, three):
     for words in (("--wait", "--timeout", "soon"), ("--timeout", "30m"), ("--cancel-on-interrupt",)):
         cli.run("promote", "exp-1", "--to", "main", *words, status=2)
+    assert "--to" in cli.run("promote", "exp-1", "--wait", status=2).talk
     assert state(rest, repo)["promotions"] == []
 
 
