@@ -1,4 +1,5 @@
 // tarn actions run | list | describe | validate
+#include <algorithm>
 #include <sstream>
 
 #include <nlohmann/json.hpp>
@@ -84,7 +85,10 @@ ExitCode print_run(Session& session, const Uri& uri, Json run) {
     lines.emplace_back(str_cat(hook.value("action", ""), " / ", hook.value("hook_id", "")),
                        skipped ? "skipped" : hook.value("status", ""));
     std::istringstream output(hook.value("output", ""));
-    for (std::string line; std::getline(output, line);) lines.emplace_back("", line);
+    for (std::string line; std::getline(output, line);) {
+      std::replace(line.begin(), line.end(), '\t', ' ');  // which `print` puts between values
+      lines.emplace_back("", line);
+    }
   }
   session.out.object("HookRun", std::move(run), lines);
   return status == "completed" ? ExitCode::kOk : ExitCode::kHookFailed;

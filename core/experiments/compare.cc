@@ -127,6 +127,17 @@ void warn_of_primary(const MetricRule& rule, const CommitFacts& facts, ComparedR
   }
 }
 
+/// A name that was mistyped is an empty column otherwise.
+void warn_of_unmeasured(Comparison& table) {
+  for (size_t m = 0; m < table.metrics.size(); ++m) {
+    const bool measured =
+        std::any_of(table.rows.begin(), table.rows.end(),
+                    [m](const ComparedRow& row) { return row.metrics[m].value.has_value(); });
+    if (!measured)
+      table.warnings.push_back(str_cat("no candidate has a value of ", table.metrics[m].name));
+  }
+}
+
 }  // namespace
 
 std::optional<ParamsShown> parse_params_shown(std::string_view name) {
@@ -158,6 +169,7 @@ Comparison compare(std::span<const Contestant> contestants, const CommitFacts* b
       if (out.metrics[m].primary) warn_of_primary(out.metrics[m], facts, row);
     }
   }
+  warn_of_unmeasured(out);
   rank(contestants, out.metrics, out.rows);
   return out;
 }

@@ -45,6 +45,11 @@ constexpr db::Query kSelectVersions{"gate_policies_select_versions",
 constexpr db::Query kSelectLastVersion{"gate_policies_select_last_version", R"sql(
   SELECT version, destination IS NOT NULL FROM gate_policies WHERE repo_id = $1 AND name = $2)sql"};
 
+// Under the lock the row is looked at again: a version set meanwhile is no match.
+constexpr db::Query kHold{"gate_policies_hold_version", R"sql(
+  SELECT 1 FROM gate_policies
+  WHERE repo_id = $1 AND name = $2 AND version = $3 AND destination IS NOT NULL FOR SHARE)sql"};
+
 constexpr db::Query kHasBranch{"gate_policies_has_branch", R"sql(
   SELECT 1 FROM branches WHERE repo_id = $1 AND name = $2)sql"};
 
@@ -160,6 +165,11 @@ GatePolicies::Result GatePolicies::remove(RepositoryId repository, std::string_v
     connection.run(kBumpSettings, {repo});
     return {Outcome::kDone, version};
   });
+}
+
+bool GatePolicies::hold(db::Connection& connection, RepositoryId repository, std::string_view name,
+                        int64_t version) {
+  return !connection.run(kHold, {static_cast<int32_t>(repository), name, version}).empty();
 }
 
 std::optional<GatePolicyVersion> GatePolicies::find(RepositoryId repository,

@@ -199,6 +199,32 @@ TEST_F(Promotions, AFailedCheckRejects) {
   EXPECT_EQ(outcome(get_promotion(*engine, repo, waiting.id)), "rejected gate_failed");
 }
 
+// Tried with the time since the promotion began: the second and the third wait ended at once.
+TEST_F(Promotions, ChecksHaveTheirTimeFromWhenTheyAreWanted) {
+  apply_policy(std::string(kPolicy) + "checks: {required: [bench], timeout: 1s}\n");
+  candidate("exp-1", "0.8");
+  const auto how = [&](const std::string& id) { return outcome(get_promotion(*engine, repo, id)); };
+  const auto look = [&](const std::string& id) {
+    report_check(*engine, repo, id,
+                 {.name = "other", .commit = head("main"), .status = CheckStatus::kPending});
+    work();
+    return how(id);
+  };
+  const std::string late = create(request_of({"exp-1"}));
+  engine.pool.run({"test_age_promotions", "UPDATE promotions SET created_ms = created_ms - 10000"},
+                  {}, db::Pool::Retry::kWrite);
+  work();
+  EXPECT_EQ(how(late), "gates_running check_pending");
+  std::this_thread::sleep_for(std::chrono::milliseconds{1100});
+  // A new commit wants checks of its own.
+  train("exp-1", "0.85");
+  EXPECT_EQ(look(late), "gates_running check_pending");
+  std::this_thread::sleep_for(std::chrono::milliseconds{1100});
+  work();
+  EXPECT_EQ(how(late), "rejected check_timeout");
+  EXPECT_NE(get_promotion(*engine, repo, late).message.find("bench"), std::string::npos);
+}
+
 TEST_F(Promotions, AnApprovalDiesWithANewCommit) {
   apply_policy(std::string(kPolicy) + "approvals: {count: 1, not_author: true}\n");
   for (const char* user : {"dana", "olga"}) {
