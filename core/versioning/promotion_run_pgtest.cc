@@ -12,8 +12,6 @@
 namespace tarn::versioning {
 namespace {
 
-using testing::kPolicy;
-using testing::Promotions;
 using testing::reason_of;
 
 TEST_F(Promotions, WhatCameOutTheSameStillBecomesTheChampion) {

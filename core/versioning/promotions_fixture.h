@@ -1,4 +1,5 @@
-// The fixture of tests of promotions: a repository whose main asks for an accuracy.
+// What tests of promotions share: a repository with a policy, candidates, and promotions brought to
+// their end.
 #pragma once
 
 #include <string>
@@ -9,12 +10,11 @@
 #include "core/versioning/gate_policies.h"
 #include "core/versioning/promotion_run.h"
 #include "core/versioning/promotions.h"
-#include "core/versioning/refs.h"
 #include "tests/support/repository_test.h"
 
-namespace tarn::testing {
+namespace tarn::versioning {
 
-constexpr std::string_view kPolicy = R"(
+inline constexpr std::string_view kPolicy = R"(
 name: digits
 destination: main
 alias: champion
@@ -26,8 +26,8 @@ tie_break: [created_at]
 /// Promotions are taken up by any engine of the database: a database of its own for each test.
 class Promotions : public ::testing::Test {
  protected:
-  TestDatabase database;
-  TestEngine engine{database.url()};
+  testing::TestDatabase database;
+  testing::TestEngine engine{database.url()};
   RepositoryName repo = engine.make_repository("lake");
 
   void SetUp() override {
@@ -36,8 +36,7 @@ class Promotions : public ::testing::Test {
   }
 
   void apply_policy(std::string document = std::string(kPolicy)) {
-    versioning::set_gate_policy(*engine, repo, "digits",
-                                {.document = std::move(document), .author = "owner"});
+    set_gate_policy(*engine, repo, "digits", {.document = std::move(document), .author = "owner"});
   }
 
   /// A branch with a model and its accuracy in the commit's metadata.
@@ -48,11 +47,11 @@ class Promotions : public ::testing::Test {
   }
   CommitId train(const std::string& name, const std::string& accuracy) {
     engine.put(repo, name, "artifacts/model.pkl", "model of " + name + accuracy);
-    versioning::CommitRequest request;
+    CommitRequest request;
     request.committer = "dana";
     request.message = "Train";
     if (!accuracy.empty()) request.metadata["metric.accuracy"] = accuracy;
-    return versioning::commit_branch(*engine, repo, BranchName(name), request).id;
+    return commit_branch(*engine, repo, BranchName(name), request).id;
   }
 
   PromotionRequest request_of(std::vector<std::string> candidates) {
@@ -62,29 +61,29 @@ class Promotions : public ::testing::Test {
     return request;
   }
   std::string create(const PromotionRequest& request, const std::string& key = "") {
-    return versioning::create_promotion(*engine, repo,
-                                        {.request = request, .actor = "ci", .idempotency_key = key})
+    return create_promotion(*engine, repo,
+                            {.request = request, .actor = "ci", .idempotency_key = key})
         .promotion.id;
   }
   void work() {
-    while (versioning::run_one_promotion(*engine, {})) {
+    while (run_one_promotion(*engine, {})) {
     }
   }
   Promotion promote(const PromotionRequest& request) {
     const std::string id = create(request);
     work();
-    return versioning::get_promotion(*engine, repo, id);
+    return get_promotion(*engine, repo, id);
   }
   Promotion promote(std::vector<std::string> candidates) {
     return promote(request_of(std::move(candidates)));
   }
 
   CommitId head(const std::string& branch) {
-    return versioning::get_branch(*engine, repo, BranchName(branch)).head;
+    return get_branch(*engine, repo, BranchName(branch)).head;
   }
-  static std::string outcome(const Promotion& p) {
+  std::string outcome(const Promotion& p) {
     return std::string(name_of(p.state)) + (p.code.empty() ? "" : " " + p.code);
   }
 };
 
-}  // namespace tarn::testing
+}  // namespace tarn::versioning
