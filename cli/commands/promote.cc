@@ -113,17 +113,20 @@ Json body_of(Session& session, const Promote& options, const std::string& reposi
   return body;
 }
 
-void report_to_github(const Github& github, const Json& promotion) {
+void report_to_github(const Github& github, const Uri& uri, const Json& promotion) {
+  const std::string commit = promotion.value("result", "");
   github.set({{"promotion-id", promotion.value("id", "")},
               {"verdict", promotion.value("state", "")},
-              {"commit", promotion.value("result", "")},
+              {"branch", promotion.value("destination", "")},
+              {"commit", commit},
+              {"s3-uri", commit.empty() ? "" : str_cat("s3://", uri.repository, "/", commit, "/")},
               {"tag", promotion.value("tag", "")},
               {"winner", promotion.value("winner", Json::object()).value("ref", "")}});
   github.summarise(promotion_in_markdown(promotion));
 }
 
 ExitCode finish(Session& session, const Uri& uri, const Json& promotion, const Github& github) {
-  report_to_github(github, promotion);
+  report_to_github(github, uri, promotion);
   print_promotion(session, uri, promotion);
   if (!promotion_has_ended(promotion) || promotion.value("state", "") == "promoted")
     return ExitCode::kOk;

@@ -442,7 +442,7 @@ def test_githubs_outputs(cli, repo, tmp_path, three):
     where = {"GITHUB_OUTPUT": str(outputs), "GITHUB_STEP_SUMMARY": str(summary), "CI": "true"}
     done = cli.json("promote", "exp-*", "--to", "main", *TIMEOUT, "--github", **where)
     assert told_in(outputs) == {"promotion-id": done["id"], "verdict": "promoted", "commit": done["result"], "tag": "",
-                                "winner": "exp-2"}
+                                "branch": "main", "s3-uri": f"s3://{repo.id}/{done['result']}/", "winner": "exp-2"}
     assert "| exp-2 | 1 | passed |" in summary.read_text()
     repo.branch("exp-9").create("main").commit("x", allow_empty=True, metadata={"metric.accuracy": "0.1"})
     refused = cli.run("promote", "exp-9", "--to", "main", *TIMEOUT, "--github", status=10, **where)
