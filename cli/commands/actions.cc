@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/list_record.h"
 #include "cli/exit_code.h"
 #include "cli/local_file.h"
 #include "cli/session.h"
@@ -123,18 +124,16 @@ void declare_list(Command& command, List& options) {
 
 ExitCode list(Session& session, const List& options) {
   const Uri uri = session.repository(options.repository);
-  ListWriter rows =
-      session.out.list("HookRunList", {"run", "event", "branch", "status", "started", "commit"});
   Request request{.path = runs_path(uri.repository)};
   if (!options.branch.empty()) request.query.emplace_back("branch", options.branch);
   if (!options.commit.empty()) request.query.emplace_back("commit", options.commit);
-  session.client.each(request, [&](const Json& item) {
-    rows.add(item,
-             {item.value("run_id", ""), item.value("event_type", ""), item.value("branch", ""),
-              item.value("status", ""), item.value("start_time", ""), item.value("commit_id", "")});
-    return true;
-  });
-  rows.finish();
+  print_list(session, request, "HookRunList",
+             {"run", "event", "branch", "status", "started", "commit"},
+             [](const Json& item) -> Cells {
+               return {item.value("run_id", ""),     item.value("event_type", ""),
+                       item.value("branch", ""),     item.value("status", ""),
+                       item.value("start_time", ""), item.value("commit_id", "")};
+             });
   return ExitCode::kOk;
 }
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/commit_record.h"
 #include "cli/commands/list_record.h"
 #include "cli/commands/promotion_record.h"
 #include "cli/duration.h"
@@ -82,11 +83,6 @@ std::string take_repository(Session& session, std::vector<std::string>& candidat
   return repository;
 }
 
-std::string commit_of(Session& session, const std::string& repository, const std::string& ref) {
-  return session.client.call({.path = api_path({"repositories", repository, "commits", ref})})
-      .value("id", "");
-}
-
 Json body_of(Session& session, const Promote& options, const std::string& repository,
              const std::vector<std::string>& candidates) {
   const Uri destination = ref_uri(options.destination, {repository, session.settings.branch.value});
@@ -104,11 +100,12 @@ Json body_of(Session& session, const Promote& options, const std::string& reposi
   set("select", options.select);
   if (!options.paths.empty()) body["paths"] = options.paths;
   if (!options.expect_destination.empty())
-    body["expect"]["destination"] = commit_of(session, repository, options.expect_destination);
+    body["expect"]["destination"] =
+        get_commit_id(session.client, repository, options.expect_destination);
   if (!options.expect_alias.empty()) {
     body["expect"]["alias"] = options.expect_alias == "none"
                                   ? std::string()
-                                  : commit_of(session, repository, options.expect_alias);
+                                  : get_commit_id(session.client, repository, options.expect_alias);
   }
   return body;
 }
@@ -312,7 +309,8 @@ void declare_end(Command& command, Decide& options) {
 ExitCode decide(Session& session, const Decide& options, std::string_view verb) {
   const Uri uri = session.ref(options.id);
   Json body{{"reason", options.message}};
-  if (!options.commit.empty()) body["commit"] = commit_of(session, uri.repository, options.commit);
+  if (!options.commit.empty())
+    body["commit"] = get_commit_id(session.client, uri.repository, options.commit);
   print_promotion(
       session, uri,
       session.client.call(
@@ -352,7 +350,7 @@ ExitCode check(Session& session, const Check& options) {
   if (options.commit.empty()) {
     throw usage_error("reporting a check: say with --commit which commit was checked");
   }
-  Json body{{"commit", commit_of(session, uri.repository, options.commit)},
+  Json body{{"commit", get_commit_id(session.client, uri.repository, options.commit)},
             {"status", options.status},
             {"url", options.url},
             {"metrics", Json::object()}};

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/commands/metric_record.h"
 #include "cli/exit_code.h"
 #include "cli/interrupt.h"
 #include "core/base/str_cat.h"
@@ -24,10 +25,6 @@ std::string winner_of(const Json& promotion) {
   return promotion.value("winner", Json::object()).value("ref", "");
 }
 
-std::string number_in_words(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
-
 /// A cell of a Markdown table holds no line and no bar.
 std::string cell(std::string text) {
   std::string out;
@@ -46,7 +43,7 @@ std::string metrics_in_words(const Json& candidate) {
   std::string out;
   for (const Json& metric : candidate.value("metrics", Json::array())) {
     out += str_cat(out.empty() ? "" : ", ", metric.value("name", ""), "=",
-                   number_in_words(metric.value("value", Json())));
+                   number_text(metric.value("value", Json())));
   }
   return out;
 }

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "core/base/enum_names.h"
 #include "core/base/str_cat.h"
 #include "core/experiments/dominance.h"
 #include "core/experiments/metric_choice.h"
@@ -140,9 +141,7 @@ void warn_of_unmeasured(Comparison& table) {
 }  // namespace
 
 std::optional<ParamsShown> parse_params_shown(std::string_view name) {
-  const auto at = std::find(kParamsShown.begin(), kParamsShown.end(), name);
-  if (at == kParamsShown.end()) return std::nullopt;
-  return static_cast<ParamsShown>(at - kParamsShown.begin());
+  return find_name<ParamsShown>(kParamsShown, name);
 }
 
 Comparison compare(std::span<const Contestant> contestants, const CommitFacts* baseline,

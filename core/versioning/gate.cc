@@ -248,10 +248,7 @@ CommitFacts champion_facts(Engine& engine, const Repository& repository, const G
   if (!promotion) return facts;
   for (const PromotionCheck& check : promotions.checks(repository.id, promotion->id)) {
     if (check.commit != measured || check.status != CheckStatus::kSuccess) continue;
-    for (const auto& [name, value] : check.metrics) {
-      facts.metrics.push_back(
-          {.name = name, .value = value, .origin = MetricOrigin::kCheck, .source = check.name});
-    }
+    for (Metric& metric : metrics_of(check)) facts.metrics.push_back(std::move(metric));
   }
   return facts;
 }

@@ -1,7 +1,7 @@
 #include "core/versioning/promotions.h"
 
+#include <algorithm>
 #include <atomic>
-#include <thread>
 
 #include "core/base/cancellation.h"
 #include "core/base/error.h"
