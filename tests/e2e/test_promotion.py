@@ -382,6 +382,9 @@ def test_rolling_back(cli, repo, s3, rest, tmp_path):
         return s3.get_object(Bucket=repo.id, Key="@champion/artifacts/model.pkl")["Body"].read()
 
     assert champion() == b"two"
+    assert cli.json("promote", "show", "@champion")["id"] == second["id"]
+    assert json.loads(cli.run("promote", "evidence", "@champion").text)["promotion"] == second["id"]
+    cli.run("promote", "show", "@nobody", status=4)
     # An older one is not taken back while a later one stands on it.
     cli.run("promote", "rollback", first["id"], status=6)
     undone = cli.json("promote", "rollback", "@champion", "--to-previous", "-m", "slow in the field")
