@@ -21,8 +21,9 @@ namespace {
 constexpr const char* kFooter =
     "Exit status: 0 done, or nothing to do; 1 failed; 2 usage; 3 not allowed; 4 not found; 5 "
     "exists; 6 conflict;\n"
-    "7 destination moved; 8 timeout, the work goes on; 9 server unavailable; 13 hook failed; 20 "
-    "some items failed";
+    "7 destination moved; 8 timeout, the work goes on; 9 server unavailable; 10 gate failed; 11 "
+    "metric missing;\n"
+    "12 approval needed; 13 hook failed; 20 some items failed";
 
 const CLI::App* chosen(const CLI::App& app) {
   const CLI::App* at = &app;

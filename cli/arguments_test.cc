@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/exit_code.h"
+
 namespace tarn::cli {
 namespace {
 
@@ -121,7 +123,16 @@ TEST_F(Arguments, HelpIsNoFailure) {
   const CommandTree::Parsed parsed = tree_.parse({"repo", "create", "--help"});
   EXPECT_FALSE(parsed.run);
   EXPECT_NE(parsed.text.find("Usage: tarn repo create"), std::string::npos);
-  EXPECT_NE(parsed.text.find("Exit status"), std::string::npos);
+  const size_t statuses = parsed.text.find("Exit status");
+  ASSERT_NE(statuses, std::string::npos);
+  for (const ExitCode code :
+       {ExitCode::kOk, ExitCode::kFailure, ExitCode::kUsage, ExitCode::kAuth, ExitCode::kNotFound,
+        ExitCode::kExists, ExitCode::kConflict, ExitCode::kDestinationMoved, ExitCode::kTimeout,
+        ExitCode::kUnavailable, ExitCode::kGateFailed, ExitCode::kMetricMissing,
+        ExitCode::kApprovalNeeded, ExitCode::kHookFailed, ExitCode::kPartial}) {
+    const std::string number = std::to_string(static_cast<int>(code)) + " ";
+    EXPECT_NE(parsed.text.find(number, statuses), std::string::npos) << number;
+  }
 }
 
 }  // namespace
