@@ -28,7 +28,8 @@ struct Source {
   std::string Flags::*flag;
   std::string_view flag_name;
   std::string_view variable;
-  std::string_view lakectl_variable;
+  /// Those of lakectl and of lakeFS's other clients, the first that is set.
+  std::array<std::string_view, 3> foreign_variables;
   std::string_view key;              ///< in our file
   std::string_view lakectl_section;  ///< in lakectl's file: section, then key
   std::string_view lakectl_key;
@@ -36,17 +37,35 @@ struct Source {
 };
 
 constexpr std::array<Source, 7> kSources{{
-    {&Settings::endpoint, &Flags::endpoint, "--endpoint", "TARN_ENDPOINT",
-     "LAKECTL_SERVER_ENDPOINT_URL", "endpoint", "server", "endpoint_url"},
-    {&Settings::access_key, &Flags::access_key, "--access-key", "TARN_ACCESS_KEY",
-     "LAKECTL_CREDENTIALS_ACCESS_KEY_ID", "access_key", "credentials", "access_key_id"},
-    {&Settings::secret_key, &Flags::secret_key, "--secret-key", "TARN_SECRET_KEY",
-     "LAKECTL_CREDENTIALS_SECRET_ACCESS_KEY", "secret_key", "credentials", "secret_access_key",
+    {&Settings::endpoint,
+     &Flags::endpoint,
+     "--endpoint",
+     "TARN_ENDPOINT",
+     {"LAKECTL_SERVER_ENDPOINT_URL", "LAKEFS_ENDPOINT", "LAKEFS_HOST"},
+     "endpoint",
+     "server",
+     "endpoint_url"},
+    {&Settings::access_key,
+     &Flags::access_key,
+     "--access-key",
+     "TARN_ACCESS_KEY",
+     {"LAKECTL_CREDENTIALS_ACCESS_KEY_ID", "LAKEFS_ACCESS_KEY_ID", "LAKEFS_USERNAME"},
+     "access_key",
+     "credentials",
+     "access_key_id"},
+    {&Settings::secret_key,
+     &Flags::secret_key,
+     "--secret-key",
+     "TARN_SECRET_KEY",
+     {"LAKECTL_CREDENTIALS_SECRET_ACCESS_KEY", "LAKEFS_SECRET_ACCESS_KEY", "LAKEFS_PASSWORD"},
+     "secret_key",
+     "credentials",
+     "secret_access_key",
      true},
-    {&Settings::token, &Flags::token, "--token", "TARN_TOKEN", "", "token", "", "", true},
-    {&Settings::repository, &Flags::repository, "--repo", "TARN_REPO", "", "repo", "", ""},
-    {&Settings::branch, &Flags::branch, "--branch", "TARN_BRANCH", "", "branch", "", ""},
-    {&Settings::base_uri, nullptr, "", "", "LAKECTL_BASE_URI", "", "", ""},
+    {&Settings::token, &Flags::token, "--token", "TARN_TOKEN", {}, "token", "", "", true},
+    {&Settings::repository, &Flags::repository, "--repo", "TARN_REPO", {}, "repo", "", ""},
+    {&Settings::branch, &Flags::branch, "--branch", "TARN_BRANCH", {}, "branch", "", ""},
+    {&Settings::base_uri, nullptr, "", "", {"LAKECTL_BASE_URI"}, "", "", ""},
 }};
 
 struct File {
@@ -112,7 +131,9 @@ Setting resolve(const Source& source, const Flags& flags, const Environment& env
   if (source.flag != nullptr && !(flags.*source.flag).empty()) {
     return {flags.*source.flag, std::string(source.flag_name)};
   }
-  for (std::string_view variable : {source.variable, source.lakectl_variable}) {
+  if (auto value = non_empty(environment, source.variable))
+    return {*value, std::string(source.variable)};
+  for (const std::string_view variable : source.foreign_variables) {
     if (auto value = non_empty(environment, variable)) return {*value, std::string(variable)};
   }
   if (auto value = scalar(file.root, "", source.key)) return {*value, file.path.string()};

@@ -84,6 +84,23 @@ TEST_F(SettingsTest, KnowTheVariablesOfLakectl) {
   EXPECT_EQ(settings.base_uri, (Setting{"lakefs://lake/main/", "LAKECTL_BASE_URI"}));
 }
 
+TEST_F(SettingsTest, KnowTheVariablesOfLakefsOtherClients) {
+  variables_["LAKEFS_HOST"] = "lake:8000";
+  variables_["LAKEFS_USERNAME"] = "AKIA";
+  variables_["LAKEFS_PASSWORD"] = "secret";
+  EXPECT_EQ(load().endpoint, (Setting{"http://lake:8000", "LAKEFS_HOST"}));
+  EXPECT_EQ(load().access_key, (Setting{"AKIA", "LAKEFS_USERNAME"}));
+  EXPECT_EQ(load().secret_key, (Setting{"secret", "LAKEFS_PASSWORD"}));
+  variables_["LAKEFS_ENDPOINT"] = "http://other";
+  variables_["LAKEFS_ACCESS_KEY_ID"] = "AKIB";
+  variables_["LAKEFS_SECRET_ACCESS_KEY"] = "other";
+  EXPECT_EQ(load().endpoint, (Setting{"http://other", "LAKEFS_ENDPOINT"}));
+  EXPECT_EQ(load().access_key, (Setting{"AKIB", "LAKEFS_ACCESS_KEY_ID"}));
+  EXPECT_EQ(load().secret_key, (Setting{"other", "LAKEFS_SECRET_ACCESS_KEY"}));
+  variables_["LAKECTL_SERVER_ENDPOINT_URL"] = "http://lakectl";
+  EXPECT_EQ(load().endpoint, (Setting{"http://lakectl", "LAKECTL_SERVER_ENDPOINT_URL"}));
+}
+
 TEST_F(SettingsTest, ReadTheFileOfLakectlWhenThereIsNoneOfOurs) {
   const std::string theirs =
       "credentials:\n  access_key_id: AKIA\n  secret_access_key: s\nserver:\n  endpoint_url: "

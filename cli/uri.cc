@@ -52,8 +52,10 @@ void need_repository(const Uri& uri, std::string_view text) {
 
 void need_ref(const Uri& uri, std::string_view text) {
   if (!uri.ref.empty()) return;
-  throw usage_error(str_cat("reading \"", text,
-                            "\": which branch, tag or commit? give it, --branch or TARN_BRANCH"));
+  throw usage_error(
+      str_cat("reading \"", text,
+              "\": which branch, tag or commit? give tarn://repository/ref/..., --branch or "
+              "TARN_BRANCH"));
 }
 
 void refuse_path(const Uri& uri, std::string_view text) {

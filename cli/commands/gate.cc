@@ -1,8 +1,12 @@
 // tarn gate check
+#include <iostream>
+
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/promotion_record.h"
 #include "cli/exit_code.h"
+#include "cli/github.h"
 #include "cli/session.h"
 #include "core/base/str_cat.h"
 
@@ -14,6 +18,7 @@ struct Check {
   std::string policy;
   std::string champion;
   bool all = false;
+  bool github = false;
 };
 
 void declare_check(Command& command, Check& options) {
@@ -23,7 +28,9 @@ void declare_check(Command& command, Check& options) {
       .option("--policy", options.policy, "the policy that judges: a name")
       .option("--champion", options.champion,
               "the ref to compare with; default: the policy's alias")
-      .flag("--all", options.all, "show the rules that hold too");
+      .flag("--all", options.all, "show the rules that hold too")
+      .flag("--github", options.github,
+            "write outputs, summary and annotations for GitHub Actions");
 }
 
 /// Of all candidates together: a failure counts more than waiting. Only missing metrics are told
@@ -64,6 +71,26 @@ void print_rules(Session& session, const Json& answer, bool all) {
   rows.finish();
 }
 
+void report_to_github(const Github& github, const Check& options, const Json& answer,
+                      ExitCode code) {
+  std::string best;
+  std::string refusals;
+  for (const Json& candidate : answer["results"]) {
+    const std::string ref = candidate.value("ref", "");
+    if (best.empty() && candidate.contains("rank")) best = ref;  // the best come first
+    const std::string refused = refusals_in_words(candidate);
+    if (!refused.empty()) refusals += str_cat(refusals.empty() ? "" : "\n", ref, ": ", refused);
+  }
+  const bool failed = code == ExitCode::kGateFailed || code == ExitCode::kMetricMissing;
+  github.set({{"verdict", failed                              ? "failed"
+                          : code == ExitCode::kApprovalNeeded ? "pending"
+                                                              : "passed"},
+              {"winner", best}});
+  github.summarise(
+      str_cat("### Gate `", options.policy, "`\n\n", candidates_in_markdown(answer["results"])));
+  if (failed) github.complain(std::cerr, refusals);
+}
+
 ExitCode check(Session& session, const Check& options) {
   if (options.policy.empty()) throw usage_error("checking a gate: name the policy with --policy");
   const std::string repository = session.repository("").repository;
@@ -74,6 +101,7 @@ ExitCode check(Session& session, const Check& options) {
        .path = api_path({"repositories", repository, "policies", options.policy}) + ":evaluate",
        .json = body.dump()});
   const ExitCode code = exit_code_of(answer);
+  report_to_github(Github(options.github), options, answer, code);
   if (session.out.format() == Format::kJson || session.out.format() == Format::kJsonLines) {
     session.out.object("GateCheck", std::move(answer), {});
   } else {

@@ -107,17 +107,20 @@ Json body_of(Session& session, const Promote& options, const std::string& reposi
   return body;
 }
 
-void report_to_github(const Github& github, const Json& promotion) {
+void report_to_github(const Github& github, const Uri& uri, const Json& promotion) {
+  const std::string commit = promotion.value("result", "");
   github.set({{"promotion-id", promotion.value("id", "")},
               {"verdict", promotion.value("state", "")},
-              {"commit", promotion.value("result", "")},
+              {"branch", promotion.value("destination", "")},
+              {"commit", commit},
+              {"s3-uri", commit.empty() ? "" : str_cat("s3://", uri.repository, "/", commit, "/")},
               {"tag", promotion.value("tag", "")},
               {"winner", promotion.value("winner", Json::object()).value("ref", "")}});
   github.summarise(promotion_in_markdown(promotion));
 }
 
 ExitCode finish(Session& session, const Uri& uri, const Json& promotion, const Github& github) {
-  report_to_github(github, promotion);
+  report_to_github(github, uri, promotion);
   print_promotion(session, uri, promotion);
   if (!promotion_has_ended(promotion) || promotion.value("state", "") == "promoted")
     return ExitCode::kOk;
@@ -208,21 +211,47 @@ ExitCode promote(Session& session, const Promote& options) {
       github);
 }
 
+/// The promotion that put the alias where it is.
+std::string promotion_of_alias(Session& session, const Uri& uri) {
+  const std::string alias = uri.ref.substr(1);
+  std::string id;
+  session.client.each(
+      {.path = api_path({"repositories", uri.repository, "aliases", alias, "history"}),
+       .query = {{"amount", "1"}}},
+      [&](const Json& change) {
+        id = change.value("promotion_id", "");
+        return false;
+      });
+  if (id.empty()) {
+    throw Error(ErrorCode::kNotFound,
+                str_cat("@", alias, ": was not put where it is by a promotion"));
+  }
+  return id;
+}
+
+/// Of an id, or of "@alias": the promotion that put it where it is.
+Uri promotion_uri(Session& session, const std::string& text) {
+  Uri uri = session.ref(text);
+  if (uri.ref.starts_with('@')) uri.ref = promotion_of_alias(session, uri);
+  return uri;
+}
+
 struct Target {
   std::string id;
 };
 void declare_target(Command& command, Target& options) {
-  command.argument("ID", options.id, std::string(kIdHelp));
+  command.argument("ID", options.id, str_cat(kIdHelp, ", or @alias: what put it where it is"));
 }
 
 ExitCode show(Session& session, const Target& options) {
-  const Uri uri = session.ref(options.id);
+  const Uri uri = promotion_uri(session, options.id);
   print_promotion(session, uri, session.client.call({.path = promotion_path(uri)}));
   return ExitCode::kOk;
 }
 
 ExitCode evidence(Session& session, const Target& options) {
-  const Json promotion = session.client.call({.path = promotion_path(session.ref(options.id))});
+  const Json promotion =
+      session.client.call({.path = promotion_path(promotion_uri(session, options.id))});
   if (!promotion.contains("evidence")) {
     throw Error(ErrorCode::kNotFound, str_cat("promotion ", promotion.value("id", ""),
                                               ": nothing was compared yet, it has no evidence"));
@@ -379,27 +408,8 @@ void declare_rollback(Command& command, Rollback& options) {
             "to where the alias was before; what rollback always does");
 }
 
-/// The promotion that put the alias where it is.
-std::string promotion_of_alias(Session& session, const Uri& uri) {
-  const std::string alias = uri.ref.substr(1);
-  std::string id;
-  session.client.each(
-      {.path = api_path({"repositories", uri.repository, "aliases", alias, "history"}),
-       .query = {{"amount", "1"}}},
-      [&](const Json& change) {
-        id = change.value("promotion_id", "");
-        return false;
-      });
-  if (id.empty()) {
-    throw Error(ErrorCode::kNotFound,
-                str_cat("@", alias, ": was not put where it is by a promotion"));
-  }
-  return id;
-}
-
 ExitCode rollback(Session& session, const Rollback& options) {
-  Uri uri = session.ref(options.target);
-  if (uri.ref.starts_with('@')) uri.ref = promotion_of_alias(session, uri);
+  const Uri uri = promotion_uri(session, options.target);
   const Json made = session.client.call({.method = Method::kPost,
                                          .path = promotion_path(uri, "rollback"),
                                          .json = Json{{"reason", options.message}}.dump()});

@@ -48,6 +48,8 @@ std::string metrics_in_words(const Json& candidate) {
   return out;
 }
 
+}  // namespace
+
 std::string refusals_in_words(const Json& candidate) {
   std::string out;
   for (const Json& rule : candidate.value("rules", Json::array())) {
@@ -56,8 +58,6 @@ std::string refusals_in_words(const Json& candidate) {
   }
   return out;
 }
-
-}  // namespace
 
 std::string promotion_path(const Uri& uri) {
   return api_path({"repositories", uri.repository, "promotions", uri.ref});
@@ -103,9 +103,14 @@ std::string promotion_in_markdown(const Json& promotion) {
     out += str_cat("Winner: `", winner, "`\n\n");
   if (const std::string why = promotion.value("message", ""); !why.empty())
     out += str_cat(why, "\n\n");
-  out += "| candidate | rank | verdict | metrics | refused by |\n|---|---|---|---|---|\n";
   const Json evidence = promotion.value("evidence", Json::object());
-  for (const Json& candidate : evidence.value("candidates", Json::array())) {
+  return out + candidates_in_markdown(evidence.value("candidates", Json::array()));
+}
+
+std::string candidates_in_markdown(const Json& candidates) {
+  std::string out =
+      "| candidate | rank | verdict | metrics | refused by |\n|---|---|---|---|---|\n";
+  for (const Json& candidate : candidates) {
     const int rank = candidate.value("rank", 0);
     out += str_cat("| ", cell(candidate.value("ref", "")), " | ",
                    rank == 0 ? std::string("-") : std::to_string(rank), " | ",

@@ -18,6 +18,10 @@ bool promotion_has_ended(const Json& promotion);
 void print_promotion(Session& session, const Uri& uri, const Json& promotion);
 /// Markdown: the outcome, and each candidate with its metrics and failed rules.
 std::string promotion_in_markdown(const Json& promotion);
+/// The table of it, of any candidates that were judged.
+std::string candidates_in_markdown(const Json& candidates);
+/// "rule: reason" of each rule that failed, one a line.
+std::string refusals_in_words(const Json& candidate);
 
 /// What a promotion that has ended otherwise than promoted means for the exit status.
 Error error_of_promotion(const Json& promotion);

@@ -113,5 +113,26 @@ TEST_F(PromotionHooks, APolicyRemovedWhileTheyRunPromotesNothing) {
   expect_nothing_moved();
 }
 
+TEST_F(PromotionHooks, OfARevertMayRefuseARollback) {
+  begin_with(webhook("strict", "/strict"), "pre-revert: , post-revert: ");
+  const Promotion done = promote();
+  ASSERT_EQ(done.state, PromotionState::kPromoted) << done.message;
+  EXPECT_EQ(receiver.paths(), "");
+  receiver.answer("/strict", 403, 1);
+  const auto roll_back = [&] {
+    versioning::roll_back_promotion(*engine, repo, done.id, "olga", "slow");
+  };
+  EXPECT_EQ(reason_of(roll_back), "hook_failed");
+  EXPECT_EQ(head(), done.result);
+  EXPECT_EQ(versioning::get_alias(*engine, repo, AliasName("champion")).commit, done.result);
+  EXPECT_EQ(versioning::get_promotion(*engine, repo, done.id).state, PromotionState::kPromoted);
+  EXPECT_EQ(reason_of(roll_back), "done");
+  run_all();
+  const auto told = receiver.taken().back().event();
+  EXPECT_EQ(told["event_type"], "post-revert");
+  EXPECT_EQ(told["commit_id"], to_text(head()));
+  EXPECT_EQ(told["committer"], "olga");
+}
+
 }  // namespace
 }  // namespace tarn::actions

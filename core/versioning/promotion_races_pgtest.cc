@@ -7,6 +7,7 @@
 namespace tarn::versioning {
 namespace {
 
+using testing::message_of;
 using testing::TestEngine;
 
 /// Two servers with two workers each run what waits to its end.
@@ -74,6 +75,56 @@ TEST_F(Promotions, RacersWithoutExpectationFormAChain) {
   const Promotion last = get_promotion(*engine, repo, *history.front().promotion);
   EXPECT_EQ(last.winner_ref, "exp-23");
   EXPECT_EQ(list_promotions(*engine, repo, {.open_only = true}, {}).items.size(), 0u);
+}
+
+// Whoever sets a policy and whoever promotes lock the same rows: neither ends in a deadlock, and no
+// policy is passed by.
+TEST_F(Promotions, AndPoliciesThatChangeMeanwhileStopNothing) {
+  constexpr int kCandidates = 24;
+  const auto policy_with = [](int least) {
+    return "name: digits\ndestination: main\nalias: champion\nmetrics:\n  - {name: accuracy, goal: "
+           "max, min: 0." +
+           std::to_string(least) + ", primary: true}\n";
+  };
+  apply_policy(policy_with(1000));
+  std::vector<std::string> ids;
+  for (int i = 0; i < kCandidates; ++i) {
+    const std::string name = "exp-" + std::to_string(i);
+    candidate(name, "0." + std::to_string(700 + i));
+    PromotionRequest request = request_of({name});
+    request.method = PromotionMethod::kReplacePaths;
+    request.paths = {"artifacts/**"};
+    request.policy = "digits";
+    ids.push_back(create(request));
+  }
+  TestEngine other(database.url(), engine.store);
+  std::vector<std::string> problems;
+  std::jthread setter([&](std::stop_token stop) {
+    for (int i = 0; !stop.stop_requested(); ++i) {
+      const std::string problem = message_of([&] {
+        const bool removes = i % 3 == 2;
+        if (removes) remove_gate_policy(*other, repo, "digits", "owner", {});
+        set_gate_policy(*other, repo, "digits",
+                        {.document = policy_with(1000 + i), .author = "owner"});
+      });
+      if (problem != "done") problems.push_back(problem);
+      std::this_thread::sleep_for(std::chrono::milliseconds{2});
+    }
+  });
+  std::vector<std::jthread> workers;
+  for (int i = 0; i < 2; ++i) {
+    workers.emplace_back([&] {
+      while (run_one_promotion(*engine, {})) {
+      }
+    });
+  }
+  workers.clear();
+  setter = {};
+  EXPECT_EQ(problems, std::vector<std::string>());
+  for (const std::string& id : ids) {
+    const std::string how = outcome(get_promotion(*engine, repo, id));
+    EXPECT_TRUE(how == "promoted" || how == "failed policy_not_found") << how;
+  }
 }
 
 }  // namespace

@@ -38,6 +38,14 @@ def encoded_names(b):
         assert [k.text for k in xml.iter("Key")] == [b.root + "asdf%2Bb", b.root + "x%01y"]
         assert [p.findtext("Prefix") for p in xml.iter("CommonPrefixes")] == [b.root + "foo%2B1/", b.root + "quux%20ab/"]
     assert b.raw("GET", None, "encoding-type=base64").code == "InvalidArgument"
+    # Prefixes and delimiters that no text shows come back as they were asked, encoded.
+    b.put("nl\nx/y")
+    prefix = urllib.parse.quote(b.root + "nl\n", safe="")
+    xml = b.raw("GET", None, f"list-type=2&encoding-type=url&prefix={prefix}&delimiter=%2Fy&start-after=%0A").xml
+    assert (xml.findtext("Prefix"), xml.findtext("Delimiter"), xml.findtext("StartAfter")) == (b.root + "nl%0A", "/y", "%0A")
+    assert [p.findtext("Prefix") for p in xml.iter("CommonPrefixes")] == [b.root + "nl%0Ax/y"]
+    xml = b.raw("GET", None, f"encoding-type=url&delimiter=%0A&prefix={urllib.parse.quote(b.root + 'nl', safe='')}").xml
+    assert (xml.findtext("Delimiter"), xml.findtext("CommonPrefixes/Prefix")) == ("%0A", b.root + "nl%0A")
 
 
 @behaviour("any delimiter groups, an empty one does not and is not shown")

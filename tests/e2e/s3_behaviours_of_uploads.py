@@ -96,6 +96,10 @@ def multipart_etag(b):
     assert b.fails("get_object", PartNumber=3) == (400, "InvalidPart")
     page = b.call("get_object_attributes", ObjectAttributes=["ObjectParts"], MaxParts=1)["ObjectParts"]
     assert (page["TotalPartsCount"], page["IsTruncated"], page["NextPartNumberMarker"]) == (2, True, 1)
+    rest = b.call("get_object_attributes", ObjectAttributes=["ObjectParts"], MaxParts=1, PartNumberMarker=1)["ObjectParts"]
+    assert (rest["PartNumberMarker"], rest["IsTruncated"]) == (1, False)
+    assert b.call("head_object", PartNumber=2)["ContentLength"] == len(bodies[1])
+    assert b.fails("head_object", PartNumber=3) == (400, "400")
 
 
 @behaviour("checksums of parts and of the whole are shown wherever the upload is")
@@ -253,6 +257,9 @@ def copied_parts(b):
         assert b.fails("upload_part_copy", **where, CopySourceRange=text) == (400, "InvalidArgument"), text
     for text in ["bytes=0-10", "bytes=10-12"]:
         assert b.fails("upload_part_copy", **where, CopySourceRange=text)[1] == "InvalidRange", text
+    for condition in [{"CopySourceIfMatch": '"x"'}, {"CopySourceIfNoneMatch": "*"}]:
+        assert b.fails("upload_part_copy", **where, **condition) == (412, "PreconditionFailed"), condition
+    assert b.fails("upload_part_copy", **{**where, "CopySource": b.at("absent")}) == (404, "NoSuchKey")
     copied = b.raw("PUT", query=f"partNumber=1&uploadId={upload}", headers={
         "x-amz-copy-source": f"{b.name}/{b.root}source", "x-amz-copy-source-range": "bytes=2-5"})
     assert copied.xml.tag == "CopyPartResult"

@@ -206,3 +206,25 @@ def test_the_page_names_every_status_that_promoting_has(checkout):
     assert {0, 6, 7, 8, 10, 11, 12} <= named
     assert {name for name in re.findall(r"\]\(([\w.-]+)\)", page)} == {
         path.name for path in DOCS.iterdir()} - {"README.md"}
+
+
+def test_the_page_of_promotion(cli, repo, tmp_path):
+    """Each command of it, in its order, under a gate that one candidate passes by itself."""
+    page = (DOCS.parent / "promotion.md").read_text()
+    commands = re.search(r"```sh\n(.*?)```", page, re.S)[1].replace("tarn://dogs/", f"tarn://{repo.id}/").splitlines()
+    whole = re.search(r"```yaml\n(name: dogs-champion\n.*?)```", page, re.S)[1]
+    place = Checkout(cli, tmp_path / "checkout")
+    file = place.directory / "dogs-champion.yaml"
+    file.write_text(whole)
+    place("tarn policy apply -f dogs-champion.yaml")
+    kept = {key: value for key, value in yaml.safe_load(whole).items() if key in ("name", "destination", "alias", "candidates")}
+    file.write_text(yaml.safe_dump({**kept, "metrics": [{"name": "accuracy", "goal": "max", "min": 0.6, "primary": True}]}))
+    assert len(commands) == 8
+    said = {}
+    for command in commands:
+        if command.startswith("tarn commit"):
+            repo.branch("exp-1").object("metrics/scores.json").upload(data=b'{"loss": 0.25}')
+        said[command.split("#")[0].split()[1]] = place(command).stdout
+    assert said["fs"] == '{"loss": 0.25}' and "| exp-1 |" in said["exp"]
+    assert "undoes" in said["promote"]
+    cli.run("alias", "show", "champion", status=4)

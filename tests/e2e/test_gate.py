@@ -4,6 +4,7 @@ import json
 
 import pytest
 from test_cli import Cli
+from test_promotion import told_in
 from test_permissions import allow, auth, make_user  # noqa: F401
 
 POLICY = """name: dogs-champion
@@ -77,6 +78,24 @@ def test_the_exit_status_of_a_gate_says_what_is_wrong(cli, repo, tmp_path):
     file.write_text(POLICY + "approvals: {count: 1}\n")
     cli.run("policy", "apply", "-f", str(file))
     cli.run(*gate, "experiment-1", status=12)
+
+
+def test_what_a_gate_tells_github(cli, repo, tmp_path):
+    file = tmp_path / "policy.yaml"
+    file.write_text(POLICY)
+    cli.run("policy", "apply", "-f", str(file))
+    measured(cli, repo, "experiment-1", {"accuracy": 0.8, "loss": 0.4})
+    measured(cli, repo, "experiment-2", {"accuracy": 1.3, "loss": 0.3})
+    outputs, summary = tmp_path / "output", tmp_path / "summary"
+    where = {"GITHUB_OUTPUT": str(outputs), "GITHUB_STEP_SUMMARY": str(summary)}
+    for candidates, status, verdict, winner in [(["experiment-1"], 0, "passed", "experiment-1"),
+                                                (["experiment-*"], 10, "failed", "experiment-1"),
+                                                (["experiment-2"], 10, "failed", "")]:
+        outputs.write_text("")
+        told = cli.run("gate", "check", *candidates, "--policy", "dogs-champion", "--github", status=status, **where)
+        assert told_in(outputs) == {"verdict": verdict, "winner": winner}
+        assert ("::error::experiment-2: metrics.accuracy.max" in told.talk) == (status == 10)
+    assert "### Gate `dogs-champion`" in summary.read_text() and "| experiment-1 | 1 | passed |" in summary.read_text()
 
 
 def test_candidates_side_by_side(cli, repo):

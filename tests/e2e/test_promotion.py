@@ -395,6 +395,9 @@ def test_rolling_back(cli, repo, s3, rest, tmp_path):
         return s3.get_object(Bucket=repo.id, Key="@champion/artifacts/model.pkl")["Body"].read()
 
     assert champion() == b"two"
+    assert cli.json("promote", "show", "@champion")["id"] == second["id"]
+    assert json.loads(cli.run("promote", "evidence", "@champion").text)["promotion"] == second["id"]
+    cli.run("promote", "show", "@nobody", status=4)
     # An older one is not taken back while a later one stands on it.
     cli.run("promote", "rollback", first["id"], status=6)
     undone = cli.json("promote", "rollback", "@champion", "--to-previous", "-m", "slow in the field")
@@ -455,7 +458,7 @@ def test_githubs_outputs(cli, repo, tmp_path, three):
     where = {"GITHUB_OUTPUT": str(outputs), "GITHUB_STEP_SUMMARY": str(summary), "CI": "true"}
     done = cli.json("promote", "exp-*", "--to", "main", *TIMEOUT, "--github", **where)
     assert told_in(outputs) == {"promotion-id": done["id"], "verdict": "promoted", "commit": done["result"], "tag": "",
-                                "winner": "exp-2"}
+                                "branch": "main", "s3-uri": f"s3://{repo.id}/{done['result']}/", "winner": "exp-2"}
     assert "| exp-2 | 1 | passed |" in summary.read_text()
     repo.branch("exp-9").create("main").commit("x", allow_empty=True, metadata={"metric.accuracy": "0.1"})
     refused = cli.run("promote", "exp-9", "--to", "main", *TIMEOUT, "--github", status=10, **where)
