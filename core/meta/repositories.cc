@@ -77,6 +77,8 @@ constexpr db::Query kDeleteParams{"repositories_delete_params",
                                   "DELETE FROM params WHERE repo_id = $1"};
 constexpr db::Query kDeleteSeries{"repositories_delete_series",
                                   "DELETE FROM series WHERE repo_id = $1"};
+constexpr db::Query kDeleteMetricFiles{"repositories_delete_metric_files",
+                                       "DELETE FROM metric_files WHERE repo_id = $1"};
 constexpr db::Query kDeleteExtractions{"repositories_delete_extractions",
                                        "DELETE FROM extractions WHERE repo_id = $1"};
 
@@ -177,8 +179,8 @@ std::optional<int32_t> remove_row(db::Connection& connection, const RepositoryNa
   connection.run(kDeletePullRequests, {id});
   connection.run(kDeleteGateVersions, {id});
   connection.run(kDeleteGates, {id});
-  for (const db::Query* query :
-       {&kDeleteRuns, &kDeleteMetrics, &kDeleteParams, &kDeleteSeries, &kDeleteExtractions}) {
+  for (const db::Query* query : {&kDeleteRuns, &kDeleteMetrics, &kDeleteParams, &kDeleteSeries,
+                                 &kDeleteMetricFiles, &kDeleteExtractions}) {
     connection.run(*query, {id});
   }
   connection.run(kDeleteHookRuns, {id});
