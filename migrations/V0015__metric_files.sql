@@ -23,3 +23,9 @@ CREATE TABLE series (
 
 -- Of those that files say: the file whose curve it may be. NULL: no curve was kept.
 ALTER TABLE metrics ADD COLUMN file_id bytea;
+
+-- What runs say is looked up by the run, what commits say by the name: a commit may have thousands of runs.
+CREATE INDEX metrics_of_runs ON metrics (repo_id, source, name) WHERE origin = 0;
+CREATE INDEX metrics_of_commits ON metrics (repo_id, commit_id, name, split) WHERE origin IN (1, 2);
+CREATE INDEX params_of_runs ON params (repo_id, source, name) WHERE origin = 0;
+CREATE INDEX params_of_commits ON params (repo_id, commit_id, name) WHERE origin IN (1, 2);

@@ -40,7 +40,7 @@ class Rest:
             f"{self.url}{path}?{urllib.parse.urlencode(query)}", None if body is None else
             json.dumps(body).encode() if isinstance(body, dict) else body, self.headers | content, method=method)
         with urllib.request.urlopen(request, timeout=600) as answer:
-            return json.loads(answer.read() or b"null")
+            return json.load(answer) if answer.headers.get_content_type() == "application/json" else None
 
 
 def metrics_of(number):

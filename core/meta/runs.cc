@@ -147,13 +147,13 @@ constexpr db::Query kSelectBranches{"runs_select_branches", R"sql(
   WHERE repo_id = $1 AND branch >= $2 AND starts_with(branch, $2) AND branch <> '' ORDER BY branch LIMIT $3)sql"};
 
 constexpr db::Query kSelectMetrics{"runs_select_metrics", R"sql(
-  SELECT source, name, split, value FROM metrics
-  WHERE repo_id = $1 AND commit_id = ANY ($2) AND origin = $3 AND source = ANY ($4)
-  ORDER BY source, name, split)sql"};
+  SELECT m.source, m.name, m.split, m.value
+  FROM unnest($2::text[]) AS u(id) JOIN metrics m ON m.repo_id = $1 AND m.origin = 0 AND m.source = u.id
+  ORDER BY m.source, m.name, m.split)sql"};
 
 constexpr db::Query kSelectParams{"runs_select_params", R"sql(
-  SELECT source, name, value FROM params
-  WHERE repo_id = $1 AND commit_id = ANY ($2) AND origin = $3 AND source = ANY ($4))sql"};
+  SELECT m.source, m.name, m.value
+  FROM unnest($2::text[]) AS u(id) JOIN params m ON m.repo_id = $1 AND m.origin = 0 AND m.source = u.id)sql"};
 
 Run run_from(const db::Rows& rows, size_t row) {
   Run run;
@@ -361,23 +361,19 @@ std::vector<std::string> Runs::branches(RepositoryId repository, std::string_vie
 void Runs::add_details(RepositoryId repository, std::vector<Run>& runs) {
   if (runs.empty()) return;
   std::map<std::string, Run*, std::less<>> by_id;
-  std::vector<db::Bytes> commits;
   std::vector<std::string> ids;
   for (Run& run : runs) {
     by_id[run.id] = &run;
-    commits.push_back({view_of(run.commit)});
     ids.push_back(run.id);
   }
   const int32_t repo = static_cast<int32_t>(repository);
-  const db::Rows metrics =
-      pool_.run(kSelectMetrics, {repo, commits, kApiOrigin, ids}, db::Pool::Retry::kRead);
+  const db::Rows metrics = pool_.run(kSelectMetrics, {repo, ids}, db::Pool::Retry::kRead);
   for (size_t row = 0; row < metrics.size(); ++row) {
     by_id.find(metrics.text(row, 0))
         ->second->metrics.push_back({std::string(metrics.text(row, 1)), metrics.real(row, 3),
                                      std::string(metrics.text(row, 2))});
   }
-  const db::Rows params =
-      pool_.run(kSelectParams, {repo, commits, kApiOrigin, ids}, db::Pool::Retry::kRead);
+  const db::Rows params = pool_.run(kSelectParams, {repo, ids}, db::Pool::Retry::kRead);
   for (size_t row = 0; row < params.size(); ++row) {
     by_id.find(params.text(row, 0))
         ->second->params.emplace(params.text(row, 1), params.text(row, 2));
