@@ -143,6 +143,14 @@ TEST_F(Extraction, AnAnswerDoesNotWaitForTheBackground) {
   EXPECT_THAT(metrics(), ElementsAre("a=1 file:metrics/a.json"));
 }
 
+TEST_F(Extraction, ReadingAheadIsBounded) {
+  const RepositoryId id = get_repository(*engine, repo).id;
+  const std::vector<CommitId> commits(kReadAheadCommitsMax + 7, commit().id);
+  const UnreadCommits left = read_ahead(*engine, id, extraction_rules(*engine, id), commits);
+  EXPECT_EQ(left.count, 7u);
+  EXPECT_EQ(left.why, "");
+}
+
 TEST_F(Extraction, OfSeveralWhoReadOneCommitOneStores) {
   put("metrics/a.json", R"({"a": [1, 2, 3], "b": 2})");
   const Commit made = commit({{"metric.m", "1"}, {"param.p", "2"}});

@@ -84,9 +84,10 @@ std::string branch_of(meta::Runs& runs, const ResolvedRef& resolved, const std::
   return runs.only_branch_at(resolved.repository.id, resolved.commit.id);
 }
 
-void warn_of_unread(const UnreadCommits& left, std::vector<std::string>& warnings) {
+/// `all`: no others are unread.
+void warn_of_unread(const UnreadCommits& left, bool all, std::vector<std::string>& warnings) {
   if (left.count == 0) return;
-  warnings.push_back(str_cat(left.count, left.count > kReadAheadCommitsMax ? " or more" : "",
+  warnings.push_back(str_cat(all ? "" : "at least ", left.count,
                              " commits are not read yet, so what their files and metadata say is "
                              "left out; ask again",
                              left.why.empty() ? "" : str_cat(" (", left.why, ")")));
@@ -173,7 +174,8 @@ RunList list_runs(Engine& engine, const RepositoryName& repository, const RunQue
   const bool judges = !query.where.empty() || !query.order.metric.empty();
   RunList out;
   const auto read = [&](const std::vector<CommitId>& unread) {
-    warn_of_unread(read_ahead(engine, repo, rules, unread), out.warnings);
+    warn_of_unread(read_ahead(engine, repo, rules, unread), unread.size() <= kReadAheadCommitsMax,
+                   out.warnings);
   };
   if (judges) read(runs.unread_commits(repo, filter, rules.hash, kReadAheadCommitsMax + 1));
   Page<Run> page = runs.list(repo, filter, query.order, rules.hash, query.after, query.limit);
