@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/exit_code.h"
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
 
@@ -55,6 +56,18 @@ void FileReader::rewind() {
 }
 
 std::string FileReader::md5() { return to_hex(digest_.finish()); }
+
+std::string read_whole_file(const std::string& path, size_t bytes_max) {
+  FileReader reader(path);
+  std::string text;
+  for (std::string_view piece = reader.next(); !piece.empty(); piece = reader.next()) {
+    text += piece;
+    if (text.size() > bytes_max) {
+      throw usage_error(str_cat("reading ", path, ": longer than ", bytes_max, " bytes"));
+    }
+  }
+  return text;
+}
 
 FileWriter::FileWriter(std::filesystem::path target) : target_(std::move(target)) {
   if (target_ == "-") {

@@ -39,6 +39,10 @@ class FileReader {
   Digest digest_{DigestAlgorithm::kMd5};
 };
 
+/// All of a file that is no longer than `bytes_max`; "-" is standard input. Throws not_found when
+/// it cannot be opened; a usage error when it is longer.
+std::string read_whole_file(const std::string& path, size_t bytes_max);
+
 /// Writes beside the target and takes its name only when finished, so a broken transfer leaves
 /// nothing behind that could be taken for the file. "-" is standard output. One thread at a time.
 class FileWriter {

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/exit_code.h"
 #include "core/base/encoding.h"
 
 namespace tarn::cli {
@@ -59,6 +60,18 @@ TEST_F(LocalFile, AMissingFileIsNotFound) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kNotFound);
+  }
+}
+
+TEST_F(LocalFile, ReadsAWholeFileUpToALimit) {
+  std::ofstream(root_ / "a") << "hello";
+  EXPECT_EQ(read_whole_file(root_ / "a", 5), "hello");
+  try {
+    read_whole_file(root_ / "a", 4);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.reason(), kReasonUsage);
+    EXPECT_EQ(error.message(), "reading " + (root_ / "a").string() + ": longer than 4 bytes");
   }
 }
 

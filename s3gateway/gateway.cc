@@ -150,23 +150,36 @@ void add_common_headers(const S3Context& context, const http::Request& request,
   add_cors_headers(context.options.cors, request, response.headers);
 }
 
-void write_log(const http::Request& request, const http::Response& response, const Outcome& outcome,
-               std::chrono::duration<double> taken) {
+uint64_t announced_bytes(const http::Request& request, const http::Response& response) {
+  if (request.method == "HEAD" || response.status == 204 || response.status == 304) return 0;
+  if (response.file) return response.file->length;
+  return response.source ? response.content_length.value_or(0) : response.body.size();
+}
+
+void write_log(const S3Context& context, const http::Request& request,
+               const http::Response& response, const Outcome& outcome,
+               std::chrono::duration<double> taken, uint64_t received_bytes) {
   const log::Level level = response.status >= 500 ? log::Level::kError : log::Level::kInfo;
   if (!log::enabled(level)) return;
+  const std::string bucket = bucket_in_host(context, request);
   const log::Field id{"request_id", request.id};
   const log::Field api{"api", "s3"};
   const log::Field operation{"operation", outcome.operation};
   const log::Field user{"user", outcome.user};
   const log::Field method{"method", request.method};
-  const log::Field path{"path", request.raw_path()};
+  // As in path style, whatever the style was: the bucket belongs to what was asked.
+  const log::Field path{"path", bucket.empty() ? std::string(request.raw_path())
+                                               : str_cat("/", bucket, request.raw_path())};
   const log::Field status{"status", response.status};
+  const log::Field received{"received_bytes", received_bytes};
+  const log::Field sent{"sent_bytes", announced_bytes(request, response)};
   const log::Field duration{"duration_ms", taken.count() * 1000};
   if (outcome.failure.empty()) {
-    log::write(level, "request", {id, api, operation, user, method, path, status, duration});
+    log::write(level, "request",
+               {id, api, operation, user, method, path, status, received, sent, duration});
   } else {
     log::write(level, "request",
-               {id, api, operation, user, method, path, status, duration,
+               {id, api, operation, user, method, path, status, received, sent, duration,
                 log::Field{"code", outcome.failure}, log::Field{"error", outcome.cause}});
   }
 }
@@ -187,12 +200,6 @@ class CountedBody final : public http::BodySource {
   std::shared_ptr<uint64_t> count_;
 };
 
-uint64_t announced_bytes(const http::Request& request, const http::Response& response) {
-  if (request.method == "HEAD" || response.status == 204 || response.status == 304) return 0;
-  if (response.file) return response.file->length;
-  return response.source ? response.content_length.value_or(0) : response.body.size();
-}
-
 /// The answer to a request that no operation sees.
 http::Response refused(const S3Context& context, const http::Request& request,
                        const Refusal& refusal) {
@@ -203,7 +210,7 @@ http::Response refused(const S3Context& context, const http::Request& request,
                               .code = outcome.failure,
                               .status = response.status,
                               .sent_bytes = announced_bytes(request, response)});
-  write_log(request, response, outcome, {});
+  write_log(context, request, response, outcome, {}, 0);
   return response;
 }
 
@@ -250,7 +257,7 @@ http::Response handle(const S3Context& context, http::Request& request) {
                               .seconds = taken.count(),
                               .received_bytes = *received,
                               .sent_bytes = announced_bytes(request, response)});
-  write_log(request, response, outcome, taken);
+  write_log(context, request, response, outcome, taken, *received);
   return response;
 }
 

@@ -1,9 +1,11 @@
 // tarn actions run | list | describe | validate
+#include <algorithm>
 #include <sstream>
 
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/list_record.h"
 #include "cli/exit_code.h"
 #include "cli/local_file.h"
 #include "cli/session.h"
@@ -83,7 +85,10 @@ ExitCode print_run(Session& session, const Uri& uri, Json run) {
     lines.emplace_back(str_cat(hook.value("action", ""), " / ", hook.value("hook_id", "")),
                        skipped ? "skipped" : hook.value("status", ""));
     std::istringstream output(hook.value("output", ""));
-    for (std::string line; std::getline(output, line);) lines.emplace_back("", line);
+    for (std::string line; std::getline(output, line);) {
+      std::replace(line.begin(), line.end(), '\t', ' ');  // which `print` puts between values
+      lines.emplace_back("", line);
+    }
   }
   session.out.object("HookRun", std::move(run), lines);
   return status == "completed" ? ExitCode::kOk : ExitCode::kHookFailed;
@@ -119,18 +124,16 @@ void declare_list(Command& command, List& options) {
 
 ExitCode list(Session& session, const List& options) {
   const Uri uri = session.repository(options.repository);
-  ListWriter rows =
-      session.out.list("HookRunList", {"run", "event", "branch", "status", "started", "commit"});
   Request request{.path = runs_path(uri.repository)};
   if (!options.branch.empty()) request.query.emplace_back("branch", options.branch);
   if (!options.commit.empty()) request.query.emplace_back("commit", options.commit);
-  session.client.each(request, [&](const Json& item) {
-    rows.add(item,
-             {item.value("run_id", ""), item.value("event_type", ""), item.value("branch", ""),
-              item.value("status", ""), item.value("start_time", ""), item.value("commit_id", "")});
-    return true;
-  });
-  rows.finish();
+  print_list(session, request, "HookRunList",
+             {"run", "event", "branch", "status", "started", "commit"},
+             [](const Json& item) -> Cells {
+               return {item.value("run_id", ""),     item.value("event_type", ""),
+                       item.value("branch", ""),     item.value("status", ""),
+                       item.value("start_time", ""), item.value("commit_id", "")};
+             });
   return ExitCode::kOk;
 }
 

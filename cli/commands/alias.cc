@@ -27,8 +27,9 @@ std::string alias_path(const Uri& uri) {
 }
 
 /// The full id of the commit that `ref` means; "" of "".
-std::string commit_of(Client& client, const std::string& repository, const std::string& ref) {
-  return ref.empty() ? "" : get_commit(client, repository, ref).at("id").get<std::string>();
+std::string commit_id_or_none(Client& client, const std::string& repository,
+                              const std::string& ref) {
+  return ref.empty() ? "" : get_commit_id(client, repository, ref);
 }
 
 void print_alias(Output& out, const Uri& uri, Json alias) {
@@ -68,7 +69,7 @@ ExitCode set(Session& session, const Set& options) {
   need_same_repository(uri, to);
   Json body{{"to", to.ref}, {"reason", options.reason}};
   if (options.create || !options.expect.empty()) {
-    body["expect"] = commit_of(session.client, uri.repository, options.expect);
+    body["expect"] = commit_id_or_none(session.client, uri.repository, options.expect);
   }
   print_alias(
       session.out, uri,
@@ -154,7 +155,7 @@ ExitCode remove(Session& session, const Remove& options) {
   session.client.call(
       {.method = Method::kDelete,
        .path = alias_path(uri),
-       .query = {{"expect", commit_of(session.client, uri.repository, options.expect)},
+       .query = {{"expect", commit_id_or_none(session.client, uri.repository, options.expect)},
                  {"reason", options.reason}}});
   session.out.remark(str_cat("removed ", to_string(uri)));
   return ExitCode::kOk;

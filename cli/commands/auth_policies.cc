@@ -1,13 +1,10 @@
 // tarn auth policies list | show | create | update | delete | attach | detach
-#include <fstream>
-#include <iostream>
-#include <iterator>
-
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/account_record.h"
 #include "cli/commands/commands.h"
 #include "cli/exit_code.h"
+#include "cli/local_file.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::cli {
@@ -62,22 +59,10 @@ void declare_create(Command& command, Write& options) {
   command.flag("--if-not-exists", options.if_not_exists, "one that is there already is fine");
 }
 
-std::string read_document(const std::string& path) {
-  std::ifstream opened;
-  if (path != "-") opened.open(path);
-  std::istream& in = path == "-" ? std::cin : opened;
-  if (!in) throw Error(ErrorCode::kNotFound, str_cat("reading ", path, ": no such file"));
-  std::string text(kDocumentBytesMax + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<size_t>(in.gcount()));
-  if (text.size() > kDocumentBytesMax)
-    throw usage_error(str_cat("reading ", path, ": a policy is at most 1 MiB"));
-  return text;
-}
-
 /// {"id", "statement"}; the file may hold the statements alone.
 Json policy_of(const Write& options) {
-  const Json document = Json::parse(read_document(options.file), nullptr, false);
+  const Json document =
+      Json::parse(read_whole_file(options.file, kDocumentBytesMax), nullptr, false);
   const Json* statement = &document;
   if (document.is_object() && document.contains("statement")) statement = &document["statement"];
   if (!statement->is_array()) {

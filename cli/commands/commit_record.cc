@@ -51,6 +51,10 @@ Json get_commit(Client& client, std::string_view repository, std::string_view re
   return client.call({.path = api_path({"repositories", repository, "commits", ref})});
 }
 
+std::string get_commit_id(Client& client, std::string_view repository, std::string_view ref) {
+  return get_commit(client, repository, ref).at("id").get<std::string>();
+}
+
 void need_same_repository(const Uri& a, const Uri& b) {
   if (a.repository == b.repository) return;
   throw usage_error(str_cat("using ", to_string(a), " with ", to_string(b),

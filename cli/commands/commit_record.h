@@ -20,6 +20,8 @@ void print_no_changes(Output& out, std::string_view kind, std::string_view why);
 
 /// The commit that `ref` (a branch, a tag, an id, any expression) stands for.
 Json get_commit(Client& client, std::string_view repository, std::string_view ref);
+/// Its full id.
+std::string get_commit_id(Client& client, std::string_view repository, std::string_view ref);
 
 /// Two targets of one command. Throws a usage error when they are in different repositories.
 void need_same_repository(const Uri& a, const Uri& b);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/metric_record.h"
 #include "cli/exit_code.h"
 #include "cli/session.h"
 #include "core/base/str_cat.h"
@@ -17,16 +18,6 @@ constexpr size_t kIdShown = 12;
 /// Runs are held until the columns are known.
 constexpr int64_t kRunsShown = 1000;
 constexpr int64_t kRunsMax = 100'000;
-
-/// A metric's value as people and files want it.
-std::string value_text(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
-
-std::string name_with_split(const Json& metric) {
-  const std::string split = metric.value("split", "");
-  return split.empty() ? metric.value("name", "") : str_cat(metric.value("name", ""), "@", split);
-}
 
 std::string short_id(const Output& out, const std::string& id) {
   return out.format() == Format::kTable ? id.substr(0, kIdShown) : id;
@@ -187,7 +178,7 @@ std::vector<std::string> metric_columns(const std::vector<Json>& runs, const Lis
   std::set<std::string> names;
   for (const Json& run : runs) {
     for (const char* whose : kMetricsOf) {
-      for (const Json& metric : member(run, whose)) names.insert(name_with_split(metric));
+      for (const Json& metric : member(run, whose)) names.insert(metric_name(metric));
     }
   }
   return {names.begin(), names.end()};
@@ -241,7 +232,7 @@ ExitCode list(Session& session, const List& options) {
     std::map<std::string, std::string> values;
     for (const char* whose : kMetricsOf) {
       for (const Json& metric : member(run, whose)) {
-        values[name_with_split(metric)] = value_text(metric["value"]);
+        values[metric_name(metric)] = number_text(metric["value"]);
       }
     }
     Cells cells{run.value("id", ""), run.value("experiment", ""), run.value("branch", ""),
@@ -275,7 +266,7 @@ ExitCode metrics(Session& session, const Metrics& options) {
   ListWriter rows = session.out.list("MetricList", {"metric", "value", "origin"});
   for (const Json& metric : facts["metrics"]) {
     rows.add(metric,
-             {name_with_split(metric), value_text(metric["value"]), metric.value("origin", "")});
+             {metric_name(metric), number_text(metric["value"]), metric.value("origin", "")});
   }
   rows.finish();
   for (const Json& warning : facts["warnings"]) {

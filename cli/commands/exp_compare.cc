@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/metric_record.h"
 #include "cli/exit_code.h"
 #include "cli/session.h"
 #include "core/base/str_cat.h"
@@ -69,20 +70,11 @@ Json metrics_from(std::string_view list) {
   return metrics;
 }
 
-std::string number_text(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
-
 std::string signed_text(const Json& delta) {
   // Six digits: the distance of two values of a double's 17 is mostly noise.
   char text[kNumberBytesMax];
   std::snprintf(text, sizeof text, "%+.6g", delta.get<double>());
   return text;
-}
-
-std::string column_of(const Json& metric) {
-  const std::string split = metric.value("split", "");
-  return metric.value("name", "") + (split.empty() ? "" : "@" + split);
 }
 
 std::string value_of(const Json& row, const std::string& column) {
@@ -149,7 +141,7 @@ class Table {
 
   Cells columns_from(const Json& first) {
     Cells columns = {"rank", "pareto", "candidate", "commit"};
-    for (const Json& metric : first["metrics"]) metrics_.push_back(column_of(metric));
+    for (const Json& metric : first["metrics"]) metrics_.push_back(metric_name(metric));
     columns.insert(columns.end(), metrics_.begin(), metrics_.end());
     if (params_) columns.push_back("params");
     if (objects_) columns.push_back("objects");

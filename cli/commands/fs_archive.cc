@@ -41,14 +41,7 @@ void declare(Command& command, Options& options) {
 }
 
 Json read_paths(const std::string& list, const std::string& prefix) {
-  FileReader reader(list);
-  std::string text;
-  for (std::string_view piece = reader.next(); !piece.empty(); piece = reader.next()) {
-    text += piece;
-    if (text.size() > kListBytesMax) {
-      throw usage_error(str_cat("reading ", list, ": longer than ", kListBytesMax, " bytes"));
-    }
-  }
+  const std::string text = read_whole_file(list, kListBytesMax);
   Json paths = Json::array();
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find('\n', at), text.size());

@@ -1,13 +1,11 @@
 // tarn policy apply | show | ls | log | rm
-#include <fstream>
-#include <iostream>
-
 #include <nlohmann/json.hpp>
 #include <yaml-cpp/yaml.h>
 
 #include "cli/commands/commands.h"
 #include "cli/commands/list_record.h"
 #include "cli/exit_code.h"
+#include "cli/local_file.h"
 #include "cli/session.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
@@ -22,19 +20,6 @@ constexpr size_t kDigestShown = 12;
 
 std::string policy_path(const Uri& uri) {
   return api_path({"repositories", uri.repository, "policies", uri.ref});
-}
-
-std::string read_document(const std::string& path) {
-  std::ifstream opened;
-  if (path != "-") opened.open(path);
-  std::istream& in = path == "-" ? std::cin : opened;
-  if (!in) throw Error(ErrorCode::kNotFound, str_cat("reading ", path, ": no such file"));
-  std::string text(kDocumentBytesMax + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<size_t>(in.gcount()));
-  if (text.size() > kDocumentBytesMax)
-    throw usage_error(str_cat("reading ", path, ": a policy is at most 1 MiB"));
-  return text;
 }
 
 /// The document's own name; what else is wrong with it the server says.
@@ -87,7 +72,7 @@ void declare_apply(Command& command, Apply& options) {
 
 ExitCode apply(Session& session, const Apply& options) {
   if (options.file.empty()) throw usage_error("setting a policy: name its file with -f");
-  const std::string document = read_document(options.file);
+  const std::string document = read_whole_file(options.file, kDocumentBytesMax);
   const Uri uri = options.policy.empty()
                       ? Uri{session.repository("").repository, name_in(document, options.file), ""}
                       : session.ref(options.policy);

@@ -3,6 +3,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/commit_record.h"
+#include "cli/commands/list_record.h"
 #include "cli/exit_code.h"
 #include "cli/session.h"
 #include "core/base/str_cat.h"
@@ -96,17 +97,18 @@ void declare_list(Command& command, List& options) {
 
 ExitCode list(Session& session, const List& options) {
   const Uri uri = session.repository(options.repository);
-  ListWriter rows = session.out.list("PullRequestList",
-                                     {"id", "status", "source", "destination", "author", "title"});
   const Request request{.path = api_path({"repositories", uri.repository, "pulls"}),
                         .query = {{"status", options.status}}};
-  session.client.each(request, [&](const Json& item) {
-    rows.add(item, {item.value("id", ""), item.value("status", ""), item.value("source_branch", ""),
-                    item.value("destination_branch", ""), item.value("author", ""),
-                    item.value("title", "")});
-    return true;
-  });
-  rows.finish();
+  print_list(session, request, "PullRequestList",
+             {"id", "status", "source", "destination", "author", "title"},
+             [](const Json& item) -> Cells {
+               return {item.value("id", ""),
+                       item.value("status", ""),
+                       item.value("source_branch", ""),
+                       item.value("destination_branch", ""),
+                       item.value("author", ""),
+                       item.value("title", "")};
+             });
   return ExitCode::kOk;
 }
 
@@ -202,7 +204,7 @@ ExitCode approve(Session& session, const Approve& options) {
   const Uri uri = session.ref(options.id);
   Json body = Json::object();
   if (!options.commit.empty()) {
-    body["commit_id"] = get_commit(session.client, uri.repository, options.commit).value("id", "");
+    body["commit_id"] = get_commit_id(session.client, uri.repository, options.commit);
   }
   Json made = session.client.call(
       {.method = Method::kPost, .path = pull_path(uri, "approvals"), .json = body.dump()});

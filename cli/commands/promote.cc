@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/commit_record.h"
 #include "cli/commands/list_record.h"
 #include "cli/commands/promotion_record.h"
 #include "cli/duration.h"
@@ -82,11 +83,6 @@ std::string take_repository(Session& session, std::vector<std::string>& candidat
   return repository;
 }
 
-std::string commit_of(Session& session, const std::string& repository, const std::string& ref) {
-  return session.client.call({.path = api_path({"repositories", repository, "commits", ref})})
-      .value("id", "");
-}
-
 Json body_of(Session& session, const Promote& options, const std::string& repository,
              const std::vector<std::string>& candidates) {
   const Uri destination = ref_uri(options.destination, {repository, session.settings.branch.value});
@@ -104,11 +100,12 @@ Json body_of(Session& session, const Promote& options, const std::string& reposi
   set("select", options.select);
   if (!options.paths.empty()) body["paths"] = options.paths;
   if (!options.expect_destination.empty())
-    body["expect"]["destination"] = commit_of(session, repository, options.expect_destination);
+    body["expect"]["destination"] =
+        get_commit_id(session.client, repository, options.expect_destination);
   if (!options.expect_alias.empty()) {
     body["expect"]["alias"] = options.expect_alias == "none"
                                   ? std::string()
-                                  : commit_of(session, repository, options.expect_alias);
+                                  : get_commit_id(session.client, repository, options.expect_alias);
   }
   return body;
 }
@@ -132,37 +129,70 @@ ExitCode finish(Session& session, const Uri& uri, const Json& promotion, const G
   throw Error(error);
 }
 
+/// Why a candidate's rules do not hold, or not yet.
+std::string unmet_rules_of(const Json& candidate) {
+  std::string out;
+  for (const Json& rule : candidate.value("rules", Json::array())) {
+    const std::string outcome = rule.value("outcome", "");
+    if (outcome != "fail" && outcome != "pending") continue;
+    out += str_cat(out.empty() ? "" : "; ", rule.value("rule", ""), ": ", rule.value("reason", ""));
+  }
+  return out;
+}
+
+bool lacks_metrics_only(const Json& candidate) {
+  for (const Json& rule : candidate.value("rules", Json::array())) {
+    if (rule.value("outcome", "") == "fail" && rule.value("code", "") != kReasonMetricMissing)
+      return false;
+  }
+  return true;
+}
+
 /// A dry run answers the evidence alone.
 ExitCode judge(Session& session, const Json& evidence, const Github& github) {
-  const bool passed = !evidence.value("winner", Json()).is_null();
-  Json as_promotion{{"state", passed ? "would be promoted" : "would be rejected"},
-                    {"evidence", evidence},
-                    {"destination", evidence["destination"].value("branch", "")}};
-  if (passed) as_promotion["winner"]["ref"] = evidence["winner"];
-  github.summarise(promotion_in_markdown(as_promotion));
+  constexpr int kWinnersRank = 1;
+  const Json candidates = evidence.value("candidates", Json::array());
   ListWriter rows = session.out.list("Verdict", {"candidate", "rank", "verdict", "why"});
+  std::string verdict = "failed";
+  std::string winner;
+  std::string refusals;
   bool all_missing = true;
-  for (const Json& candidate : evidence.value("candidates", Json::array())) {
-    std::string why;
-    for (const Json& rule : candidate.value("rules", Json::array())) {
-      const std::string outcome = rule.value("outcome", "");
-      if (outcome != "fail" && outcome != "pending") continue;
-      all_missing =
-          all_missing && (outcome != "fail" || rule.value("code", "") == "metric_missing");
-      why +=
-          str_cat(why.empty() ? "" : "; ", rule.value("rule", ""), ": ", rule.value("reason", ""));
-    }
+  for (const Json& candidate : candidates) {
+    const std::string ref = candidate.value("ref", "");
+    const std::string why = unmet_rules_of(candidate);
     const int rank = candidate.value("rank", 0);
-    rows.add(candidate, {candidate.value("ref", ""), rank == 0 ? "-" : std::to_string(rank),
-                         candidate.value("verdict", ""), why});
+    if (rank == kWinnersRank) {
+      winner = ref;
+      verdict = candidate.value("verdict", "");
+    }
+    refusals += str_cat(refusals.empty() ? "" : "\n", ref, ": ", why);
+    all_missing = all_missing && lacks_metrics_only(candidate);
+    rows.add(candidate,
+             {ref, rank == 0 ? "-" : std::to_string(rank), candidate.value("verdict", ""), why});
   }
   rows.finish();
-  if (passed) return ExitCode::kOk;
+  const bool waits = verdict == "pending";
+  Json as_promotion{{"state", winner.empty() ? "would be rejected"
+                              : waits        ? "would wait"
+                                             : "would be promoted"},
+                    {"evidence", evidence},
+                    {"destination", evidence["destination"].value("branch", "")}};
+  if (!winner.empty()) as_promotion["winner"]["ref"] = winner;
+  github.set({{"verdict", verdict}, {"winner", winner}});
+  github.summarise(promotion_in_markdown(as_promotion));
+  if (waits) session.out.remark(str_cat(winner, " would be promoted when what it waits for comes"));
+  if (!winner.empty()) return ExitCode::kOk;
+  github.complain(std::cerr, refusals);
   return all_missing ? ExitCode::kMetricMissing : ExitCode::kGateFailed;
 }
 
 ExitCode promote(Session& session, const Promote& options) {
   if (options.candidates.empty()) throw usage_error("promoting: name at least one CANDIDATE");
+  if (!options.wait && (!options.timeout.empty() || options.cancel_on_interrupt))
+    throw usage_error("promoting: --timeout and --cancel-on-interrupt are about --wait");
+  if (options.destination.empty() && session.settings.branch.value.empty())
+    throw usage_error("promoting: name the branch that changes with --to");
+  const auto timeout = timeout_of(options.timeout);
   std::vector<std::string> candidates = options.candidates;
   const std::string repository = take_repository(session, candidates);
   const Github github(options.github);
@@ -174,11 +204,11 @@ ExitCode promote(Session& session, const Promote& options) {
   const Uri uri{repository, made.value("id", ""), ""};
   if (!options.wait) return finish(session, uri, made, github);
   session.out.remark(str_cat("promotion ", uri.ref));
-  return finish(session, uri,
-                wait_for_promotion(session, uri, made,
-                                   {.timeout = timeout_of(options.timeout),
-                                    .cancel_on_interrupt = options.cancel_on_interrupt}),
-                github);
+  return finish(
+      session, uri,
+      wait_for_promotion(session, uri, made,
+                         {.timeout = timeout, .cancel_on_interrupt = options.cancel_on_interrupt}),
+      github);
 }
 
 struct Target {
@@ -276,7 +306,8 @@ void declare_end(Command& command, Decide& options) {
 ExitCode decide(Session& session, const Decide& options, std::string_view verb) {
   const Uri uri = session.ref(options.id);
   Json body{{"reason", options.message}};
-  if (!options.commit.empty()) body["commit"] = commit_of(session, uri.repository, options.commit);
+  if (!options.commit.empty())
+    body["commit"] = get_commit_id(session.client, uri.repository, options.commit);
   print_promotion(
       session, uri,
       session.client.call(
@@ -316,7 +347,7 @@ ExitCode check(Session& session, const Check& options) {
   if (options.commit.empty()) {
     throw usage_error("reporting a check: say with --commit which commit was checked");
   }
-  Json body{{"commit", commit_of(session, uri.repository, options.commit)},
+  Json body{{"commit", get_commit_id(session.client, uri.repository, options.commit)},
             {"status", options.status},
             {"url", options.url},
             {"metrics", Json::object()}};

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/commands/metric_record.h"
 #include "cli/exit_code.h"
 #include "cli/interrupt.h"
 #include "core/base/str_cat.h"
@@ -15,19 +16,13 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using SteadyClock = std::chrono::steady_clock;
 
-/// What one request waits at most; proxies cut longer ones.
-constexpr seconds kWaitPerRequest{20};
-/// The same when an interrupt is to be noticed.
-constexpr seconds kWaitWatched{1};
+/// What one request waits at most: an interrupt is noticed after it.
+constexpr seconds kWaitPerRequest{1};
 
 std::string state_of(const Json& promotion) { return promotion.value("state", ""); }
 
 std::string winner_of(const Json& promotion) {
   return promotion.value("winner", Json::object()).value("ref", "");
-}
-
-std::string number_in_words(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
 /// A cell of a Markdown table holds no line and no bar.
@@ -48,7 +43,7 @@ std::string metrics_in_words(const Json& candidate) {
   std::string out;
   for (const Json& metric : candidate.value("metrics", Json::array())) {
     out += str_cat(out.empty() ? "" : ", ", metric.value("name", ""), "=",
-                   number_in_words(metric.value("value", Json())));
+                   number_text(metric.value("value", Json())));
   }
   return out;
 }
@@ -92,6 +87,7 @@ void print_promotion(Session& session, const Uri& uri, const Json& promotion) {
     if (!value.empty()) lines.emplace_back(label, std::move(value));
   };
   add("winner", winner_of(promotion));
+  add("winner's commit", promotion.value("winner", Json::object()).value("commit", ""));
   add("alias", promotion.value("alias", ""));
   add("commit", promotion.value("result", ""));
   add("tag", promotion.value("tag", ""));
@@ -143,14 +139,19 @@ Error error_of_promotion(const Json& promotion) {
 Json wait_for_promotion(Session& session, const Uri& uri, Json promotion,
                         const PromotionPatience& patience) {
   const auto deadline = SteadyClock::now() + patience.timeout.value_or(milliseconds{0});
-  std::optional<InterruptWatch> watch;
-  if (patience.cancel_on_interrupt) watch.emplace();
+  const InterruptWatch watch;
   std::string told;
   while (!promotion_has_ended(promotion)) {
-    const std::string state = str_cat(state_of(promotion), ": ", promotion.value("message", ""));
+    const std::string why = promotion.value("message", "");
+    const std::string state = str_cat(state_of(promotion), why.empty() ? "" : ": ", why);
     if (state != told) session.out.remark(str_cat("promotion ", uri.ref, ": ", state));
     told = state;
-    if (watch && watch->interrupted()) {
+    if (watch.interrupted()) {
+      if (!patience.cancel_on_interrupt) {
+        throw Error(ErrorCode::kUnavailable, kReasonInterrupted,
+                    str_cat("promotion ", uri.ref, ": the waiting was interrupted; it goes on: ",
+                            "tarn promote wait ", to_string(uri)));
+      }
       session.client.call({.method = Method::kPost, .path = promotion_path(uri, "cancel")});
       throw Error(ErrorCode::kUnavailable, kReasonInterrupted,
                   str_cat("promotion ", uri.ref, ": cancelled, as it was interrupted"));
@@ -161,7 +162,7 @@ Json wait_for_promotion(Session& session, const Uri& uri, Json promotion,
                   str_cat("promotion ", uri.ref, ": is still ", state,
                           "; it goes on: tarn promote wait ", to_string(uri)));
     }
-    seconds most = watch ? kWaitWatched : kWaitPerRequest;
+    seconds most = kWaitPerRequest;
     if (patience.timeout) {
       most =
           std::clamp(std::chrono::ceil<seconds>(deadline - SteadyClock::now()), seconds{0}, most);

@@ -74,13 +74,7 @@ ExitCode dump(Session& session, const Dump& options) {
 }
 
 Json read_dump(const std::string& file) {
-  FileReader reader(file);
-  std::string text;
-  for (std::string_view piece = reader.next(); !piece.empty(); piece = reader.next()) {
-    text += piece;
-    if (text.size() > kDumpBytesMax) break;
-  }
-  const Json given = Json::parse(text, nullptr, false);
+  const Json given = Json::parse(read_whole_file(file, kDumpBytesMax), nullptr, false);
   Json refs = Json::object();
   for (const char* id : kIds) {
     if (!given.is_object() || !given.contains(id) || !given[id].is_string()) {

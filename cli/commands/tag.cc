@@ -45,7 +45,7 @@ Answer post_tag(Client& client, const Uri& uri, const std::string& ref) {
 /// The commit is looked up before the old tag goes, which would be lost for a ref that is not
 /// there.
 Answer replace_tag(Client& client, const Uri& uri, const std::string& ref) {
-  const std::string commit = get_commit(client, uri.repository, ref).at("id").get<std::string>();
+  const std::string commit = get_commit_id(client, uri.repository, ref);
   const Answer removed = client.ask({.method = Method::kDelete, .path = tag_path(uri)});
   if (!removed.ok()) return removed;
   return post_tag(client, uri, commit);
@@ -68,8 +68,7 @@ ExitCode create(Session& session, const Create& options) {
   const Error error = error_from(answer);
   if (error.code() != ErrorCode::kAlreadyExists || !options.if_not_exists) throw error;
   Json tag = session.client.call({.path = tag_path(uri)});
-  if (tag.value("commit_id", "") !=
-      get_commit(session.client, uri.repository, ref.ref).value("id", ""))
+  if (tag.value("commit_id", "") != get_commit_id(session.client, uri.repository, ref.ref))
     throw error;
   tag["changed"] = false;
   print_tag(session.out, uri, std::move(tag));

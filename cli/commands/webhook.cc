@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/list_record.h"
 #include "cli/exit_code.h"
 #include "cli/session.h"
 #include "core/base/str_cat.h"
@@ -93,14 +94,12 @@ void declare_list(Command& command, List& options) {
 
 ExitCode list(Session& session, const List& options) {
   const Uri uri = session.repository(options.repository);
-  ListWriter rows = session.out.list("WebhookList", {"name", "active", "format", "events", "url"});
-  session.client.each(
-      {.path = api_path({"repositories", uri.repository, "webhooks"})}, [&](const Json& item) {
-        rows.add(item, {item.value("id", ""), item.value("active", false) ? "yes" : "no",
-                        item.value("format", ""), joined(item["events"]), item.value("url", "")});
-        return true;
-      });
-  rows.finish();
+  print_list(session, {.path = api_path({"repositories", uri.repository, "webhooks"})},
+             "WebhookList", {"name", "active", "format", "events", "url"},
+             [](const Json& item) -> Cells {
+               return {item.value("id", ""), item.value("active", false) ? "yes" : "no",
+                       item.value("format", ""), joined(item["events"]), item.value("url", "")};
+             });
   return ExitCode::kOk;
 }
 
@@ -138,19 +137,20 @@ void declare_deliveries(Command& command, Deliveries& options) {
 
 ExitCode deliveries(Session& session, const Deliveries& options) {
   const Uri uri = session.ref(options.name);
-  ListWriter rows = session.out.list(
-      "DeliveryList", {"id", "type", "state", "attempts", "status", "created", "error"});
   Request request{.path = webhook_path(uri, "/deliveries")};
   if (!options.state.empty()) request.query = {{"state", options.state}};
-  session.client.each(request, [&](const Json& item) {
-    rows.add(item,
-             {item.value("id", ""), item.value("type", ""), item.value("state", ""),
-              std::to_string(item.value("attempts", 0)),
-              item.contains("last_status") ? std::to_string(item["last_status"].get<int>()) : "",
-              item.value("creation_date", ""), item.value("last_error", "")});
-    return true;
-  });
-  rows.finish();
+  print_list(
+      session, request, "DeliveryList",
+      {"id", "type", "state", "attempts", "status", "created", "error"},
+      [](const Json& item) -> Cells {
+        return {item.value("id", ""),
+                item.value("type", ""),
+                item.value("state", ""),
+                std::to_string(item.value("attempts", 0)),
+                item.contains("last_status") ? std::to_string(item["last_status"].get<int>()) : "",
+                item.value("creation_date", ""),
+                item.value("last_error", "")};
+      });
   return ExitCode::kOk;
 }
 

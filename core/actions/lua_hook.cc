@@ -1,5 +1,4 @@
 // Hooks that are scripts, and what scripts may ask the server for.
-#include <algorithm>
 #include <string_view>
 
 #include <nlohmann/json.hpp>

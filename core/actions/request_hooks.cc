@@ -1,6 +1,5 @@
 // Hooks that are requests: webhook and airflow.
 #include <algorithm>
-#include <thread>
 
 #include <nlohmann/json.hpp>
 

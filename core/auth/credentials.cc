@@ -1,11 +1,11 @@
 #include "core/auth/credentials.h"
 
-#include "core/auth/listing.h"
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 #include "core/db/pool.h"
+#include "core/model/listing.h"
 
 namespace tarn::auth {
 namespace {

@@ -2,11 +2,11 @@
 
 #include <vector>
 
-#include "core/auth/listing.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 #include "core/base/wire.h"
 #include "core/db/pool.h"
+#include "core/model/listing.h"
 
 namespace tarn::auth {
 namespace {

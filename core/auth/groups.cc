@@ -1,8 +1,8 @@
 #include "core/auth/groups.h"
 
 #include "core/auth/account_name.h"
-#include "core/auth/listing.h"
 #include "core/db/pool.h"
+#include "core/model/listing.h"
 
 namespace tarn::auth {
 namespace {

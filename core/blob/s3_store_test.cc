@@ -1,8 +1,9 @@
 // What S3Store makes of answers that a well-behaved server does not give in a test.
 #include "core/blob/s3_store.h"
 
-#include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -10,7 +11,7 @@
 
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
-#include "core/base/error.h"
+#include "core/blob/s3_store_fixture.h"
 #include "tests/support/blob_objects.h"
 #include "tests/support/scripted_client.h"
 
@@ -20,60 +21,6 @@ namespace {
 using ::testing::HasSubstr;
 using testing::put;
 using testing::ScriptedClient;
-using Lines = std::vector<std::string>;
-
-std::string error_body(const std::string& code) {
-  return "<Error><Code>" + code + "</Code><Message>as the server says</Message></Error>";
-}
-
-http::Headers headers_of(std::vector<http::Headers::Field> fields) {
-  http::Headers headers;
-  for (auto& [name, value] : fields) headers.add(name, value);
-  return headers;
-}
-
-struct Failure {
-  std::string kind;  // code and reason; "" = nothing was thrown
-  std::string message;
-};
-
-Failure thrown(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return {std::string(name_of(error.code())) + "/" + std::string(error.reason()),
-            error.message()};
-  }
-  return {};
-}
-
-class S3StoreTest : public ::testing::Test {
- protected:
-  static S3Options options() {
-    return {.endpoint = "http://store.test:9000",
-            .key = {.id = "AK", .secret = "SK"},
-            .bucket = "b",
-            .part_size_bytes = kS3PartBytesMin,
-            .parts_in_flight = 1,
-            .retries_max = 2,
-            .backoff_first = std::chrono::milliseconds(0),
-            .backoff_longest = std::chrono::milliseconds(0)};
-  }
-  S3Store store(const S3Options& chosen = options()) { return S3Store(chosen, client_); }
-  const http::Headers& headers_sent(size_t index) {
-    seen_ = client_.seen();
-    return seen_.at(index).request.headers;
-  }
-  /// Headers of an object of `bytes` by the writer that sent request `index`.
-  http::Headers mark_sent(size_t index, uint64_t bytes) {
-    return headers_of({{"Content-Length", std::to_string(bytes)},
-                       {"x-amz-meta-tarn-writer",
-                        std::string(headers_sent(index).get("x-amz-meta-tarn-writer"))}});
-  }
-
-  ScriptedClient client_;
-  std::vector<ScriptedClient::Seen> seen_;
-};
 
 TEST_F(S3StoreTest, AddressesObjectsByPathOrHost) {
   client_.answer(200);
@@ -251,159 +198,6 @@ TEST_F(S3StoreTest, TellsAMissingBucketFromAMissingObject) {
             (Lines{"HEAD http://store.test:9000/b/k", "HEAD http://store.test:9000/b",
                    "HEAD http://store.test:9000/b/k", "HEAD http://store.test:9000/b",
                    "HEAD http://store.test:9000/b/k"}));
-}
-
-TEST_F(S3StoreTest, LostAnswerToAPutIsFoundToBeOurOwn) {
-  S3Store target = store();
-  const auto writer = target.create("k", 1);
-  writer->write("v");
-  client_.answer(0);
-  client_.answer(412, error_body("PreconditionFailed"));
-  // Known only when it is sent, so the mark is read in a second round.
-  EXPECT_EQ(thrown([&] { (void)writer->finish(); }).kind, "unavailable/unavailable");
-  const http::Headers mark = mark_sent(0, 1);
-  client_.answer(412, error_body("PreconditionFailed"));
-  client_.answer(200, "", mark);
-  EXPECT_TRUE(writer->finish());
-}
-
-TEST_F(S3StoreTest, ObjectThatABrokenConnectionCutShortIsMadeAnew) {
-  S3Store target = store();
-  const auto writer = target.create("k", 10);
-  writer->write("0123456789");
-  EXPECT_EQ(thrown([&] { (void)writer->finish(); }).kind, "unavailable/unavailable");
-  client_.answer(412, error_body("PreconditionFailed"));
-  client_.answer(200, "", mark_sent(0, 4));
-  client_.answer(204);
-  client_.answer(200);
-  EXPECT_TRUE(writer->finish());
-  const std::string url = "http://store.test:9000/b/k";
-  const Lines lines = client_.lines();
-  EXPECT_EQ(Lines(lines.end() - 4, lines.end()),
-            (Lines{"PUT " + url, "HEAD " + url, "DELETE " + url, "PUT " + url}));
-}
-
-TEST_F(S3StoreTest, SendsAChecksumThatServersCanVerify) {
-  client_.answer(200);
-  put(*std::make_unique<S3Store>(options(), client_), "k", "123456789");
-  // 0xe3069283: the check value of CRC-32C.
-  EXPECT_EQ(headers_sent(0).get("x-amz-checksum-crc32c"), "4waSgw==");
-}
-
-TEST_F(S3StoreTest, ObjectOfModerateKnownSizeIsOnePut) {
-  client_.answer(200);
-  EXPECT_TRUE(
-      put(*std::make_unique<S3Store>(options(), client_), "k", std::string(20'000'000, 'x')));
-  EXPECT_EQ(client_.lines(), Lines{"PUT http://store.test:9000/b/k"});
-  EXPECT_EQ(client_.seen()[0].body.size(), 20'000'000u);
-}
-
-TEST_F(S3StoreTest, FewLargeBodiesAreHeldInMemoryAtOnce) {
-  S3Store target = store();
-  std::vector<std::unique_ptr<BlobWriter>> writers;
-  constexpr uint64_t kLargest = 64 * 1024 * 1024;
-  for (int i = 0; i < 4; ++i) writers.push_back(target.create("k", kLargest));
-  client_.answer(404);  // the fifth is uploaded in parts: it looks, begins, and here fails
-  const auto fifth = target.create("k", kLargest);
-  EXPECT_EQ(
-      thrown([&] { testing::write_in_pieces(*fifth, std::string(kS3PartBytesMin + 1, 'x')); }).kind,
-      "unavailable/unavailable");
-  EXPECT_EQ(client_.lines().at(1), "POST http://store.test:9000/b/k?uploads=");
-  writers.pop_back();
-  const auto sixth = target.create("k", kLargest);
-  testing::write_in_pieces(*sixth, std::string(kS3PartBytesMin + 1, 'x'));
-}
-
-TEST_F(S3StoreTest, ObjectOfAnotherWriterIsNotOurs) {
-  client_.answer(412, error_body("PreconditionFailed"));
-  client_.answer(200, "", headers_of({{"x-amz-meta-tarn-writer", "someone"}}));
-  EXPECT_FALSE(put(*std::make_unique<S3Store>(options(), client_), "k", "v"));
-  EXPECT_EQ(headers_sent(0).get("if-none-match"), "*");
-}
-
-TEST_F(S3StoreTest, LooksFirstWhereTheServerCannotCreateExclusively) {
-  S3Store target = store();
-  client_.answer(501, error_body("NotImplemented"));
-  client_.answer(404);
-  client_.answer(200);
-  EXPECT_TRUE(put(target, "k", "v"));
-  EXPECT_EQ(headers_sent(2).find("if-none-match"), nullptr);
-  // Remembered: the next one looks at once, and finds an object.
-  client_.answer(200);
-  client_.answer(200);
-  EXPECT_FALSE(put(target, "k2", "v"));
-  const std::string url = "http://store.test:9000/b/k";
-  EXPECT_EQ(client_.lines(), (Lines{"PUT " + url, "HEAD " + url, "PUT " + url, "HEAD " + url + "2",
-                                    "HEAD " + url + "2"}));
-}
-
-class S3UploadTest : public S3StoreTest {
- protected:
-  /// Two parts are uploaded; what follows is up to the test.
-  std::unique_ptr<BlobWriter> two_parts_written() {
-    client_.answer(404);
-    client_.answer(
-        200,
-        "<InitiateMultipartUploadResult><UploadId>u/1</UploadId></InitiateMultipartUploadResult>");
-    client_.answer(200, "", headers_of({{"ETag", "\"e1\""}}));
-    client_.answer(200, "", headers_of({{"ETag", "\"e2\""}}));
-    auto writer = store_.create("k", std::nullopt);
-    testing::write_in_pieces(*writer, std::string(kS3PartBytesMin + 1, 'x'));
-    return writer;
-  }
-  const std::string url_ = "http://store.test:9000/b/k";
-  S3Store store_ = store();
-};
-
-TEST_F(S3UploadTest, UploadsPartsAndCompletesThem) {
-  const auto writer = two_parts_written();
-  client_.answer(200,
-                 "<CompleteMultipartUploadResult><ETag>x</ETag></CompleteMultipartUploadResult>");
-  EXPECT_TRUE(writer->finish());
-  EXPECT_EQ(
-      client_.lines(),
-      (Lines{"HEAD " + url_,
-             "POST " + url_ + "?uploads=", "PUT " + url_ + "?partNumber=1&uploadId=u%2F1",
-             "PUT " + url_ + "?partNumber=2&uploadId=u%2F1", "POST " + url_ + "?uploadId=u%2F1"}));
-  seen_ = client_.seen();
-  EXPECT_EQ(seen_[2].body.size(), kS3PartBytesMin);
-  EXPECT_EQ(seen_[3].body, "x");
-  EXPECT_EQ(seen_[4].body,
-            "<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>\"e1\"</ETag></Part>"
-            "<Part><PartNumber>2</PartNumber><ETag>\"e2\"</ETag></Part></CompleteMultipartUpload>");
-}
-
-TEST_F(S3UploadTest, FailureInsideAnAnswerOf200IsAFailure) {
-  auto writer = two_parts_written();
-  client_.answer(200, error_body("InternalError"));
-  EXPECT_EQ(thrown([&] { (void)writer->finish(); }).kind, "unavailable/unavailable");
-  client_.answer(204);
-  writer.reset();
-  EXPECT_EQ(client_.lines().back(), "DELETE " + url_ + "?uploadId=u%2F1");
-}
-
-TEST_F(S3UploadTest, UploadGoneAfterALostAnswerIsLookedUp) {
-  const auto writer = two_parts_written();
-  client_.answer(404, error_body("NoSuchUpload"));
-  client_.answer(200, "", headers_of({{"x-amz-meta-tarn-writer", "someone"}}));
-  EXPECT_EQ(thrown([&] { (void)writer->finish(); }).kind, "unavailable/unavailable");
-}
-
-TEST_F(S3UploadTest, LostAnswerToTheCompletionIsFoundToBeOurOwn) {
-  const auto writer = two_parts_written();
-  client_.answer(0);
-  client_.answer(404, error_body("NoSuchUpload"));
-  client_.answer(200, "", mark_sent(1, kS3PartBytesMin + 1));
-  EXPECT_TRUE(writer->finish());
-}
-
-TEST_F(S3UploadTest, LosingTheRaceAtCompletionAbortsTheUpload) {
-  const auto writer = two_parts_written();
-  client_.answer(412, error_body("PreconditionFailed"));
-  client_.answer(200, "", headers_of({{"x-amz-meta-tarn-writer", "someone"}}));
-  client_.answer(204);
-  EXPECT_FALSE(writer->finish());
-  EXPECT_EQ(client_.lines().back(), "DELETE " + url_ + "?uploadId=u%2F1");
 }
 
 TEST_F(S3StoreTest, ChecksThatTheRangeIsWhatWasAskedFor) {

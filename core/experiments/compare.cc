@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "core/base/enum_names.h"
 #include "core/base/str_cat.h"
 #include "core/experiments/dominance.h"
 #include "core/experiments/metric_choice.h"
@@ -126,12 +127,21 @@ void warn_of_primary(const MetricRule& rule, const CommitFacts& facts, ComparedR
   }
 }
 
+/// A name that was mistyped is an empty column otherwise.
+void warn_of_unmeasured(Comparison& table) {
+  for (size_t m = 0; m < table.metrics.size(); ++m) {
+    const bool measured =
+        std::any_of(table.rows.begin(), table.rows.end(),
+                    [m](const ComparedRow& row) { return row.metrics[m].value.has_value(); });
+    if (!measured)
+      table.warnings.push_back(str_cat("no candidate has a value of ", table.metrics[m].name));
+  }
+}
+
 }  // namespace
 
 std::optional<ParamsShown> parse_params_shown(std::string_view name) {
-  const auto at = std::find(kParamsShown.begin(), kParamsShown.end(), name);
-  if (at == kParamsShown.end()) return std::nullopt;
-  return static_cast<ParamsShown>(at - kParamsShown.begin());
+  return find_name<ParamsShown>(kParamsShown, name);
 }
 
 Comparison compare(std::span<const Contestant> contestants, const CommitFacts* baseline,
@@ -159,6 +169,7 @@ Comparison compare(std::span<const Contestant> contestants, const CommitFacts* b
       if (out.metrics[m].primary) warn_of_primary(out.metrics[m], facts, row);
     }
   }
+  warn_of_unmeasured(out);
   rank(contestants, out.metrics, out.rows);
   return out;
 }

@@ -82,6 +82,18 @@ TEST(Compare, WithoutMetricsEveryOneIsAColumnAndNobodyIsRanked) {
   EXPECT_EQ(cut.warnings.size(), 1u);
 }
 
+TEST(Compare, SaysWhichMetricNobodyHas) {
+  const std::vector<Contestant> contestants = {one("a", {metric("x", 1)}), one("b", {})};
+  const CommitFacts baseline = facts_of({metric("only", 1)}, {});
+  std::vector<MetricRule> asked(3);
+  asked[0].name = "x";
+  asked[1].name = "acuracy";
+  asked[2].name = "only";
+  EXPECT_EQ(compare(contestants, &baseline, asked, ParamsShown::kNone).warnings,
+            (std::vector<std::string>{"no candidate has a value of acuracy",
+                                      "no candidate has a value of only"}));
+}
+
 TEST(Compare, ShowsParametersThatDiffer) {
   const std::vector<Contestant> contestants = {
       one("a", {}, {{"lr", "0.1"}, {"seed", "7"}, {"only", "x"}}),

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "core/base/enum_names.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 #include "core/experiments/dominance.h"
@@ -364,9 +365,7 @@ std::vector<double> sort_keys(const GatePolicy& policy, const GateCandidate& can
 
 std::string_view name_of(CheckStatus status) { return kStatuses[static_cast<size_t>(status)]; }
 std::optional<CheckStatus> parse_check_status(std::string_view name) {
-  const auto at = std::find(kStatuses.begin(), kStatuses.end(), name);
-  if (at == kStatuses.end()) return std::nullopt;
-  return static_cast<CheckStatus>(at - kStatuses.begin());
+  return find_name<CheckStatus>(kStatuses, name);
 }
 std::string_view name_of(RuleOutcome outcome) {
   return kRuleOutcomes[static_cast<size_t>(outcome)];

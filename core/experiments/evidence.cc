@@ -82,9 +82,7 @@ Json candidate_json(const RankedCandidate& judged) {
   out["dominated"] = judged.dominated;
   out["checks"] = checks_json(candidate);
   out["approvals"] = approvals_json(candidate);
-  Json warnings = judged.verdict.warnings;
-  for (const std::string& warning : candidate.facts.warnings) warnings.push_back(warning);
-  out["warnings"] = std::move(warnings);
+  out["warnings"] = judged.verdict.warnings;
   return out;
 }
 

@@ -1,8 +1,8 @@
 #include "core/experiments/metric.h"
 
-#include <algorithm>
 #include <array>
 
+#include "core/base/enum_names.h"
 #include "core/base/str_cat.h"
 
 namespace tarn {
@@ -15,9 +15,7 @@ constexpr std::array<std::string_view, 4> kOrigins = {"api", "commit-metadata", 
 std::string_view name_of(MetricOrigin origin) { return kOrigins[static_cast<size_t>(origin)]; }
 
 std::optional<MetricOrigin> parse_metric_origin(std::string_view name) {
-  const auto at = std::find(kOrigins.begin(), kOrigins.end(), name);
-  if (at == kOrigins.end()) return std::nullopt;
-  return static_cast<MetricOrigin>(at - kOrigins.begin());
+  return find_name<MetricOrigin>(kOrigins, name);
 }
 
 std::string Metric::origin_text() const {

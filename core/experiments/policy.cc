@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/enum_names.h"
 #include "core/base/str_cat.h"
 
 namespace tarn {
@@ -17,14 +18,6 @@ constexpr std::array<std::string_view, kChampionBounds> kBounds = {"min_delta",
                                                                    "max_relative_increase",
                                                                    "max_relative_decrease"};
 constexpr size_t kShortDigits = 12;
-
-template <typename Enum, size_t kCount>
-std::optional<Enum> find_name(const std::array<std::string_view, kCount>& names,
-                              std::string_view name) {
-  const auto at = std::find(names.begin(), names.end(), name);
-  if (at == names.end()) return std::nullopt;
-  return static_cast<Enum>(at - names.begin());
-}
 
 bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';

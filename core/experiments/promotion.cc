@@ -1,10 +1,10 @@
 #include "core/experiments/promotion.h"
 
-#include <algorithm>
 #include <array>
 
 #include <nlohmann/json.hpp>
 
+#include "core/base/enum_names.h"
 #include "core/base/error.h"
 #include "core/base/glob.h"
 #include "core/base/str_cat.h"
@@ -21,14 +21,6 @@ constexpr std::array<std::string_view, 10> kStates = {
     "promoted", "rejected",  "failed",        "cancelled",         "rolled_back"};
 constexpr std::array<std::string_view, 2> kSelects = {"best", "only"};
 constexpr size_t kCheckNameBytesMax = 255;
-
-template <typename Enum, size_t count>
-std::optional<Enum> find_name(const std::array<std::string_view, count>& names,
-                              std::string_view name) {
-  const auto at = std::find(names.begin(), names.end(), name);
-  if (at == names.end()) return std::nullopt;
-  return static_cast<Enum>(at - names.begin());
-}
 
 void check_patterns(const std::vector<std::string>& patterns, std::string_view member) {
   if (patterns.size() > kPromotionPatternsMax) {
@@ -153,6 +145,15 @@ void check_promotion_check(const PromotionCheck& check) {
     throw_invalid(
         str_cat("metrics: one report may have at most ", kPromotionCheckMetricsMax, " of them"));
   }
+}
+
+std::vector<Metric> metrics_of(const PromotionCheck& check) {
+  std::vector<Metric> out;
+  for (const auto& [name, value] : check.metrics) {
+    out.push_back(
+        {.name = name, .value = value, .origin = MetricOrigin::kCheck, .source = check.name});
+  }
+  return out;
 }
 
 std::string make_promotion_id(Instant now) { return make_descending_id(now); }

@@ -127,6 +127,8 @@ struct PromotionCheck {
 };
 /// Throws invalid_argument: name, url or metrics past their limits.
 void check_promotion_check(const PromotionCheck& check);
+/// What it measured, with itself as their source.
+std::vector<Metric> metrics_of(const PromotionCheck& check);
 
 struct PromotionApproval {
   std::string user;

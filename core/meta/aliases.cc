@@ -1,6 +1,8 @@
 #include "core/meta/aliases.h"
 
 #include "core/base/str_cat.h"
+#include "core/meta/commit_column.h"
+#include "core/model/listing.h"
 
 namespace tarn::meta {
 namespace {
@@ -43,11 +45,6 @@ Alias alias_from(const db::Rows& rows, size_t row) {
           .policy = std::string(rows.text(row, 3))};
 }
 
-std::optional<CommitId> commit_or_none(const db::Rows& rows, size_t row, int column) {
-  if (rows.null(row, column)) return std::nullopt;
-  return commit_id_from_bytes(rows.bytes(row, column));
-}
-
 AliasChange change_from(const db::Rows& rows, size_t row) {
   AliasChange change;
   change.version = static_cast<uint64_t>(rows.integer(row, 0));
@@ -59,10 +56,6 @@ AliasChange change_from(const db::Rows& rows, size_t row) {
   if (!rows.null(row, 6)) change.evidence = std::string(rows.bytes(row, 6));
   change.at = from_millis(rows.integer(row, 7));
   return change;
-}
-
-std::optional<db::Bytes> bytes_or_null(const std::optional<CommitId>& commit) {
-  return commit ? std::optional<db::Bytes>(db::Bytes{view_of(*commit)}) : std::nullopt;
 }
 
 }  // namespace
@@ -84,29 +77,19 @@ std::optional<Alias> Aliases::find_locked(db::Connection& connection, Repository
 Page<Alias> Aliases::list(RepositoryId repository, std::string_view prefix, std::string_view after,
                           uint32_t limit) {
   const db::Rows rows =
-      pool_.run(kSelectPage,
-                {static_cast<int32_t>(repository), after, prefix, static_cast<int64_t>(limit) + 1},
+      pool_.run(kSelectPage, {static_cast<int32_t>(repository), after, prefix, row_limit(limit)},
                 db::Pool::Retry::kRead);
-  Page<Alias> page;
-  page.has_more = rows.size() > limit;
-  for (size_t row = 0; row < rows.size() && row < limit; ++row)
-    page.items.push_back(alias_from(rows, row));
-  if (page.has_more) page.next = page.items.back().name.str();
-  return page;
+  return page_of<Alias>(rows, limit, alias_from, [](const Alias& last) { return last.name.str(); });
 }
 
 Page<AliasChange> Aliases::history(RepositoryId repository, const AliasName& name, uint64_t before,
                                    uint32_t limit) {
   const db::Rows rows = pool_.run(kSelectHistory,
                                   {static_cast<int32_t>(repository), name.str(),
-                                   static_cast<int64_t>(before), static_cast<int64_t>(limit) + 1},
+                                   static_cast<int64_t>(before), row_limit(limit)},
                                   db::Pool::Retry::kRead);
-  Page<AliasChange> page;
-  page.has_more = rows.size() > limit;
-  for (size_t row = 0; row < rows.size() && row < limit; ++row)
-    page.items.push_back(change_from(rows, row));
-  if (page.has_more) page.next = std::to_string(page.items.back().version);
-  return page;
+  return page_of<AliasChange>(rows, limit, change_from,
+                              [](const AliasChange& last) { return std::to_string(last.version); });
 }
 
 Aliases::MoveOutcome Aliases::try_move(db::Connection& connection, RepositoryId repository,

@@ -2,6 +2,7 @@
 
 #include "core/base/log.h"
 #include "core/meta/commits.h"
+#include "core/model/listing.h"
 
 namespace tarn::meta {
 namespace {
@@ -189,16 +190,11 @@ std::optional<Branch> Branches::find_by_id(BranchId id) {
 
 Page<Branch> Branches::list(RepositoryId repository, std::string_view prefix,
                             std::string_view after, uint32_t limit, bool show_hidden) {
-  const db::Rows rows = pool_.run(kSelectPage,
-                                  {static_cast<int32_t>(repository), after, prefix, show_hidden,
-                                   static_cast<int64_t>(limit) + 1},
-                                  db::Pool::Retry::kRead);
-  Page<Branch> page;
-  page.has_more = rows.size() > limit;
-  for (size_t row = 0; row < rows.size() && row < limit; ++row)
-    page.items.push_back(branch_from(rows, row));
-  if (page.has_more) page.next = page.items.back().name.str();
-  return page;
+  const db::Rows rows = pool_.run(
+      kSelectPage, {static_cast<int32_t>(repository), after, prefix, show_hidden, row_limit(limit)},
+      db::Pool::Retry::kRead);
+  return page_of<Branch>(rows, limit, branch_from,
+                         [](const Branch& last) { return last.name.str(); });
 }
 
 Branches::CreateOutcome Branches::create(RepositoryId repository, const BranchName& name,

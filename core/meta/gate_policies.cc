@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 #include "core/meta/aliases.h"
+#include "core/model/listing.h"
 
 namespace tarn::meta {
 namespace {
@@ -44,6 +45,11 @@ constexpr db::Query kSelectVersions{"gate_policies_select_versions",
 constexpr db::Query kSelectLastVersion{"gate_policies_select_last_version", R"sql(
   SELECT version, destination IS NOT NULL FROM gate_policies WHERE repo_id = $1 AND name = $2)sql"};
 
+// Under the lock the row is looked at again: a version set meanwhile is no match.
+constexpr db::Query kHold{"gate_policies_hold_version", R"sql(
+  SELECT 1 FROM gate_policies
+  WHERE repo_id = $1 AND name = $2 AND version = $3 AND destination IS NOT NULL FOR SHARE)sql"};
+
 constexpr db::Query kHasBranch{"gate_policies_has_branch", R"sql(
   SELECT 1 FROM branches WHERE repo_id = $1 AND name = $2)sql"};
 
@@ -83,15 +89,6 @@ GatePolicyVersion version_from(const db::Rows& rows, size_t row) {
 std::optional<GatePolicyVersion> only_version(const db::Rows& rows) {
   if (rows.empty()) return std::nullopt;
   return version_from(rows, 0);
-}
-
-Page<GatePolicyVersion> page_from(const db::Rows& rows, uint32_t limit) {
-  Page<GatePolicyVersion> page;
-  page.has_more = rows.size() > limit;
-  for (size_t row = 0; row < rows.size() && row < limit; ++row) {
-    page.items.push_back(version_from(rows, row));
-  }
-  return page;
 }
 
 /// The newest version of a name, and whether it holds; 0 = there never was one.
@@ -170,6 +167,11 @@ GatePolicies::Result GatePolicies::remove(RepositoryId repository, std::string_v
   });
 }
 
+bool GatePolicies::hold(db::Connection& connection, RepositoryId repository, std::string_view name,
+                        int64_t version) {
+  return !connection.run(kHold, {static_cast<int32_t>(repository), name, version}).empty();
+}
+
 std::optional<GatePolicyVersion> GatePolicies::find(RepositoryId repository,
                                                     std::string_view name) {
   return only_version(
@@ -192,24 +194,20 @@ std::optional<GatePolicyVersion> GatePolicies::find_by_destination(RepositoryId 
 
 Page<GatePolicyVersion> GatePolicies::list(RepositoryId repository, std::string_view prefix,
                                            std::string_view after, uint32_t limit) {
-  Page<GatePolicyVersion> page = page_from(
-      pool_.run(kSelectPage,
-                {static_cast<int32_t>(repository), after, prefix, static_cast<int64_t>(limit) + 1},
-                db::Pool::Retry::kRead),
-      limit);
-  if (page.has_more) page.next = page.items.back().name;
-  return page;
+  const db::Rows rows =
+      pool_.run(kSelectPage, {static_cast<int32_t>(repository), after, prefix, row_limit(limit)},
+                db::Pool::Retry::kRead);
+  return page_of<GatePolicyVersion>(rows, limit, version_from, &GatePolicyVersion::name);
 }
 
 Page<GatePolicyVersion> GatePolicies::versions(RepositoryId repository, std::string_view name,
                                                int64_t before, uint32_t limit) {
-  Page<GatePolicyVersion> page = page_from(
-      pool_.run(kSelectVersions,
-                {static_cast<int32_t>(repository), name, before, static_cast<int64_t>(limit) + 1},
-                db::Pool::Retry::kRead),
-      limit);
-  if (page.has_more) page.next = std::to_string(page.items.back().version);
-  return page;
+  const db::Rows rows =
+      pool_.run(kSelectVersions, {static_cast<int32_t>(repository), name, before, row_limit(limit)},
+                db::Pool::Retry::kRead);
+  return page_of<GatePolicyVersion>(rows, limit, version_from, [](const GatePolicyVersion& last) {
+    return std::to_string(last.version);
+  });
 }
 
 }  // namespace tarn::meta

@@ -63,6 +63,10 @@ class GatePolicies {
   Result remove(RepositoryId repository, std::string_view name, std::string_view author, Instant at,
                 std::optional<int64_t> expected);
 
+  /// Whether this version holds, and goes on holding until the caller's transaction ends.
+  static bool hold(db::Connection& connection, RepositoryId repository, std::string_view name,
+                   int64_t version);
+
   /// The version that holds; nullopt: none does.
   std::optional<GatePolicyVersion> find(RepositoryId repository, std::string_view name);
   std::optional<GatePolicyVersion> find_version(RepositoryId repository, std::string_view name,

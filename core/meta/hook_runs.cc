@@ -2,6 +2,10 @@
 
 #include <array>
 
+#include "core/base/enum_names.h"
+#include "core/meta/commit_column.h"
+#include "core/model/listing.h"
+
 namespace tarn::meta {
 namespace {
 
@@ -83,10 +87,9 @@ constexpr db::Query kSelectStep{"hook_runs_select_step", "SELECT " TARN_STEP_COL
 
 template <typename Value, size_t count>
 Value value_of(const std::array<std::string_view, count>& names, std::string_view name) {
-  for (size_t i = 0; i < count; ++i) {
-    if (names[i] == name) return static_cast<Value>(i);
-  }
-  throw Error(ErrorCode::kDataLoss, "hook run row: has an unknown state");
+  const std::optional<Value> found = find_name<Value>(names, name);
+  if (!found) throw Error(ErrorCode::kDataLoss, "hook run row: has an unknown state");
+  return *found;
 }
 
 HookRun run_from(const db::Rows& rows, size_t row) {
@@ -96,7 +99,7 @@ HookRun run_from(const db::Rows& rows, size_t row) {
   if (!event) throw Error(ErrorCode::kDataLoss, "hook run row: has an unknown event");
   run.event = *event;
   run.branch = rows.text(row, 2);
-  if (!rows.null(row, 3)) run.commit = commit_id_from_bytes(rows.bytes(row, 3));
+  run.commit = commit_or_none(rows, row, 3);
   run.state = value_of<HookRunState>(kStates, rows.text(row, 4));
   run.error = rows.text(row, 5);
   run.started = from_millis(rows.integer(row, 6));
@@ -113,26 +116,21 @@ HookStep step_from(const db::Rows& rows, size_t row) {
           .ended = from_millis(rows.integer(row, 5))};
 }
 
-std::optional<db::Bytes> bytes_of(const std::optional<CommitId>& commit) {
-  if (!commit) return std::nullopt;
-  return db::Bytes{view_of(*commit)};
-}
-
 }  // namespace
 
 void HookRuns::begin(RepositoryId repository, const HookRun& run, int64_t owner,
                      std::chrono::milliseconds lease) {
-  pool_.run(
-      kBegin,
-      {static_cast<int32_t>(repository), run.id, name_of(run.event), run.branch,
-       bytes_of(run.commit), to_millis(run.started), owner, static_cast<int64_t>(lease.count())},
-      db::Pool::Retry::kWrite);
+  pool_.run(kBegin,
+            {static_cast<int32_t>(repository), run.id, name_of(run.event), run.branch,
+             bytes_or_null(run.commit), to_millis(run.started), owner,
+             static_cast<int64_t>(lease.count())},
+            db::Pool::Retry::kWrite);
 }
 
 void HookRuns::queue(db::Connection& connection, RepositoryId repository, const HookRun& run,
                      std::string_view occasion) {
   connection.run(kQueue, {static_cast<int32_t>(repository), run.id, name_of(run.event), run.branch,
-                          bytes_of(run.commit), occasion, to_millis(run.started)});
+                          bytes_or_null(run.commit), occasion, to_millis(run.started)});
 }
 
 void HookRuns::set_commit(db::Connection& connection, RepositoryId repository, std::string_view id,
@@ -205,7 +203,7 @@ std::optional<HookRun> HookRuns::find(RepositoryId repository, std::string_view 
 Page<HookRun> HookRuns::list(RepositoryId repository, const Filter& filter, std::string_view after,
                              uint32_t limit) {
   const int32_t repo = static_cast<int32_t>(repository);
-  const int64_t rows_max = static_cast<int64_t>(limit) + 1;
+  const int64_t rows_max = row_limit(limit);
   db::Rows rows;
   if (filter.branch) {
     rows =
@@ -216,25 +214,15 @@ Page<HookRun> HookRuns::list(RepositoryId repository, const Filter& filter, std:
   } else {
     rows = pool_.run(kSelectPage, {repo, after, rows_max}, db::Pool::Retry::kRead);
   }
-  Page<HookRun> page;
-  page.has_more = rows.size() > limit;
-  for (size_t row = 0; row < rows.size() && row < limit; ++row)
-    page.items.push_back(run_from(rows, row));
-  if (page.has_more) page.next = page.items.back().id;
-  return page;
+  return page_of<HookRun>(rows, limit, run_from, &HookRun::id);
 }
 
 Page<HookStep> HookRuns::steps(RepositoryId repository, std::string_view run,
                                std::string_view after, uint32_t limit) {
-  const db::Rows rows = pool_.run(
-      kSelectSteps, {static_cast<int32_t>(repository), run, after, static_cast<int64_t>(limit) + 1},
-      db::Pool::Retry::kRead);
-  Page<HookStep> page;
-  page.has_more = rows.size() > limit;
-  for (size_t row = 0; row < rows.size() && row < limit; ++row)
-    page.items.push_back(step_from(rows, row));
-  if (page.has_more) page.next = page.items.back().id;
-  return page;
+  const db::Rows rows =
+      pool_.run(kSelectSteps, {static_cast<int32_t>(repository), run, after, row_limit(limit)},
+                db::Pool::Retry::kRead);
+  return page_of<HookStep>(rows, limit, step_from, &HookStep::id);
 }
 
 std::optional<HookStepOutput> HookRuns::step(RepositoryId repository, std::string_view run,

@@ -5,6 +5,7 @@
 #include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/meta/row_id.h"
+#include "core/model/listing.h"
 
 namespace tarn::meta {
 namespace {
@@ -107,18 +108,8 @@ std::optional<Operation> Operations::find(std::string_view owner, std::string_vi
 }
 
 Page<Operation> Operations::list(std::string_view owner, std::string_view after, uint32_t limit) {
-  Page<Operation> page;
-  const db::Rows rows =
-      pool_.run(kList, {owner, after, static_cast<int32_t>(limit) + 1}, db::Pool::Retry::kRead);
-  for (size_t row = 0; row < rows.size(); ++row) {
-    if (page.items.size() == limit) {
-      page.has_more = true;
-      page.next = page.items.back().id;
-      break;
-    }
-    page.items.push_back(operation_from(rows, row));
-  }
-  return page;
+  const db::Rows rows = pool_.run(kList, {owner, after, row_limit(limit)}, db::Pool::Retry::kRead);
+  return page_of<Operation>(rows, limit, operation_from, &Operation::id);
 }
 
 bool Operations::request_cancel(std::string_view owner, std::string_view id) {

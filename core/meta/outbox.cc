@@ -1,9 +1,8 @@
 #include "core/meta/outbox.h"
 
-#include <algorithm>
-
 #include "core/base/error.h"
 #include "core/model/event.h"
+#include "core/model/listing.h"
 
 namespace tarn::meta {
 namespace {
@@ -163,17 +162,11 @@ bool Outbox::end(const ClaimedDelivery& delivery, const DeliveryAttempt& attempt
 Page<Delivery> Outbox::list(RepositoryId repository, std::string_view webhook,
                             std::optional<DeliveryState> state, std::string_view after,
                             uint32_t limit) {
-  const db::Rows rows =
-      pool_.run(kSelectPage,
-                {static_cast<int32_t>(repository), webhook, state ? name_of(*state) : "", after,
-                 static_cast<int64_t>(limit) + 1},
-                db::Pool::Retry::kRead);
-  Page<Delivery> page;
-  page.has_more = rows.size() > limit;
-  for (size_t row = 0; row < rows.size() && row < limit; ++row)
-    page.items.push_back(delivery_from(rows, row));
-  if (page.has_more) page.next = page.items.back().id;
-  return page;
+  const db::Rows rows = pool_.run(kSelectPage,
+                                  {static_cast<int32_t>(repository), webhook,
+                                   state ? name_of(*state) : "", after, row_limit(limit)},
+                                  db::Pool::Retry::kRead);
+  return page_of<Delivery>(rows, limit, delivery_from, &Delivery::id);
 }
 
 std::optional<Delivery> Outbox::redeliver(RepositoryId repository, std::string_view webhook,

@@ -3,6 +3,8 @@
 #include <charconv>
 
 #include "core/base/str_cat.h"
+#include "core/meta/commit_column.h"
+#include "core/model/listing.h"
 
 namespace tarn::meta {
 namespace {
@@ -145,16 +147,6 @@ constexpr int16_t kWait = 1;
 constexpr int16_t kEnd = 2;
 constexpr int64_t kStepsShownMax = 1000;
 
-std::optional<db::Bytes> view_of(const std::optional<CommitId>& id) {
-  if (!id) return std::nullopt;
-  return db::Bytes{tarn::view_of(*id)};
-}
-
-std::optional<CommitId> id_from(const db::Rows& rows, size_t row, int column) {
-  if (rows.null(row, column)) return std::nullopt;
-  return commit_id_from_bytes(rows.bytes(row, column));
-}
-
 template <typename Enum>
 Enum known(std::optional<Enum> value) {
   if (!value) throw Error(ErrorCode::kDataLoss, "promotion row: has an unknown state");
@@ -171,9 +163,9 @@ Promotion promotion_from(const db::Rows& rows, size_t row) {
   out.alias = rows.text(row, 5);
   out.actor = rows.text(row, 6);
   out.winner_ref = rows.text(row, 7);
-  out.winner = id_from(rows, row, 8);
-  out.champion = id_from(rows, row, 9);
-  out.result = id_from(rows, row, 10);
+  out.winner = commit_or_none(rows, row, 8);
+  out.champion = commit_or_none(rows, row, 9);
+  out.result = commit_or_none(rows, row, 10);
   out.tag = rows.text(row, 11);
   out.evidence = rows.text(row, 12);
   out.code = rows.text(row, 13);
@@ -221,9 +213,9 @@ bool store_row(Runner&& run, RepositoryId repository, const Promotion& p, int64_
                       p.policy_version,
                       p.alias,
                       p.winner_ref,
-                      view_of(p.winner),
-                      view_of(p.champion),
-                      view_of(p.result),
+                      bytes_or_null(p.winner),
+                      bytes_or_null(p.champion),
+                      bytes_or_null(p.result),
                       p.tag,
                       p.evidence,
                       p.code,
@@ -263,9 +255,9 @@ bool insert_row(Runner&& run, RepositoryId repository, const Promotion& p, std::
                        p.actor,
                        key,
                        p.winner_ref,
-                       view_of(p.winner),
-                       view_of(p.champion),
-                       view_of(p.result),
+                       bytes_or_null(p.winner),
+                       bytes_or_null(p.champion),
+                       bytes_or_null(p.result),
                        p.tag,
                        p.code,
                        p.message,
@@ -301,9 +293,9 @@ std::optional<Promotion> Promotions::find(RepositoryId repository, std::string_v
 
 std::optional<Promotion> Promotions::find_by_result(RepositoryId repository,
                                                     const CommitId& result) {
-  const db::Rows rows = pool_.run(
-      kSelectByResult, {static_cast<int32_t>(repository), db::Bytes{tarn::view_of(result)}},
-      db::Pool::Retry::kRead);
+  const db::Rows rows =
+      pool_.run(kSelectByResult, {static_cast<int32_t>(repository), db::Bytes{view_of(result)}},
+                db::Pool::Retry::kRead);
   if (rows.empty()) return std::nullopt;
   return promotion_from(rows, 0);
 }
@@ -324,17 +316,12 @@ std::vector<Promotions::Undone> Promotions::undone(RepositoryId repository,
 
 Page<Promotion> Promotions::list(RepositoryId repository, const Filter& filter,
                                  const PageStart& start) {
-  const db::Rows rows = pool_.run(
-      kSelectPage,
-      {static_cast<int32_t>(repository), start.after, static_cast<int64_t>(start.limit) + 1,
-       filter.destination, filter.alias, filter.open_only},
-      db::Pool::Retry::kRead);
-  Page<Promotion> page;
-  page.has_more = rows.size() > start.limit;
-  for (size_t row = 0; row < rows.size() && row < start.limit; ++row)
-    page.items.push_back(promotion_from(rows, row));
-  if (page.has_more) page.next = page.items.back().id;
-  return page;
+  const db::Rows rows =
+      pool_.run(kSelectPage,
+                {static_cast<int32_t>(repository), start.after, row_limit(start.limit),
+                 filter.destination, filter.alias, filter.open_only},
+                db::Pool::Retry::kRead);
+  return page_of<Promotion>(rows, start.limit, promotion_from, &Promotion::id);
 }
 
 std::vector<PromotionStep> Promotions::steps(RepositoryId repository, std::string_view id) {
@@ -418,7 +405,7 @@ bool Promotions::report_check(RepositoryId repository, std::string_view id,
     const int32_t repo = static_cast<int32_t>(repository);
     // The row's lock: reports of one promotion come one after the other, so the count holds.
     if (connection.run(kNote, {repo, id}).affected() != 1) return false;
-    const db::Bytes commit{tarn::view_of(check.commit)};
+    const db::Bytes commit{view_of(check.commit)};
     if (connection.run(kCountChecks, {repo, id, check.name, commit}).integer(0, 0) >=
         static_cast<int64_t>(kPromotionChecksMax)) {
       return false;
@@ -452,9 +439,8 @@ bool Promotions::approve(RepositoryId repository, std::string_view id,
     const int32_t repo = static_cast<int32_t>(repository);
     if (connection.run(kNote, {repo, id}).affected() != 1) return false;
     return connection
-               .run(kUpsertApproval,
-                    {repo, id, approval.user, db::Bytes{tarn::view_of(approval.commit)},
-                     approval.reason, to_millis(approval.at)})
+               .run(kUpsertApproval, {repo, id, approval.user, db::Bytes{view_of(approval.commit)},
+                                      approval.reason, to_millis(approval.at)})
                .affected() == 1;
   });
 }

@@ -1,5 +1,8 @@
 #include "core/meta/pull_requests.h"
 
+#include "core/meta/commit_column.h"
+#include "core/model/listing.h"
+
 namespace tarn::meta {
 namespace {
 
@@ -76,7 +79,7 @@ PullRequest pull_from(const db::Rows& rows, size_t row) {
   pull.destination = BranchName(std::string(rows.text(row, 6)));
   pull.created = from_millis(rows.integer(row, 7));
   if (!rows.null(row, 8)) pull.closed = from_millis(rows.integer(row, 8));
-  if (!rows.null(row, 9)) pull.merged_commit = commit_id_from_bytes(rows.bytes(row, 9));
+  pull.merged_commit = commit_or_none(rows, row, 9);
   return pull;
 }
 
@@ -107,7 +110,7 @@ std::optional<PullRequest> PullRequests::find(RepositoryId repository, std::stri
 Page<PullRequest> PullRequests::list(RepositoryId repository, Filter filter,
                                      const PageStart& start) {
   const int32_t repo = static_cast<int32_t>(repository);
-  const int64_t rows_max = static_cast<int64_t>(start.limit) + 1;
+  const int64_t rows_max = row_limit(start.limit);
   const db::Rows rows =
       filter == Filter::kOpen
           ? pool_.run(kSelectOpenPage, {repo, start.after, start.prefix, rows_max},
@@ -115,12 +118,7 @@ Page<PullRequest> PullRequests::list(RepositoryId repository, Filter filter,
           : pool_.run(kSelectPage,
                       {repo, start.after, start.prefix, rows_max, filter == Filter::kAll},
                       db::Pool::Retry::kRead);
-  Page<PullRequest> page;
-  page.has_more = rows.size() > start.limit;
-  for (size_t row = 0; row < rows.size() && row < start.limit; ++row)
-    page.items.push_back(pull_from(rows, row));
-  if (page.has_more) page.next = page.items.back().id;
-  return page;
+  return page_of<PullRequest>(rows, start.limit, pull_from, &PullRequest::id);
 }
 
 bool PullRequests::update(RepositoryId repository, std::string_view id,
@@ -158,17 +156,11 @@ std::optional<Approval> PullRequests::approve(RepositoryId repository, const Pul
 
 Page<Approval> PullRequests::approvals(RepositoryId repository, const PullRequest& pull,
                                        const PageStart& start) {
-  const db::Rows rows =
-      pool_.run(kSelectApprovals,
-                {static_cast<int32_t>(repository), pull.id, pull.source.str(), start.after,
-                 start.prefix, static_cast<int64_t>(start.limit) + 1},
-                db::Pool::Retry::kRead);
-  Page<Approval> page;
-  page.has_more = rows.size() > start.limit;
-  for (size_t row = 0; row < rows.size() && row < start.limit; ++row)
-    page.items.push_back(approval_from(rows, row));
-  if (page.has_more) page.next = page.items.back().user;
-  return page;
+  const db::Rows rows = pool_.run(kSelectApprovals,
+                                  {static_cast<int32_t>(repository), pull.id, pull.source.str(),
+                                   start.after, start.prefix, row_limit(start.limit)},
+                                  db::Pool::Retry::kRead);
+  return page_of<Approval>(rows, start.limit, approval_from, &Approval::user);
 }
 
 bool PullRequests::withdraw(RepositoryId repository, const PullRequest& pull,

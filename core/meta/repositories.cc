@@ -3,6 +3,7 @@
 #include "core/base/str_cat.h"
 #include "core/meta/commits.h"
 #include "core/meta/webhooks.h"
+#include "core/model/listing.h"
 
 namespace tarn::meta {
 namespace {
@@ -36,51 +37,33 @@ constexpr db::Query kSelectOverlapping{"repositories_select_overlapping", R"sql(
 constexpr db::Query kMarkDeleted{"repositories_mark_deleted", R"sql(
   UPDATE repositories SET deleted_ms = $2 WHERE name = $1 AND deleted_ms IS NULL RETURNING repo_id)sql"};
 
-constexpr db::Query kRetireTokens{"repositories_retire_tokens", R"sql(
+// What names a repository, in the order in which it goes.
+constexpr db::Query kRemovals[] = {
+    {"repositories_retire_tokens", R"sql(
   INSERT INTO retired_tokens (token, retired_at)
-  SELECT t, clock_timestamp() FROM branches, unnest(token || sealed) AS t WHERE repo_id = $1)sql"};
-
-// Whoever deletes a repository deletes its protected branches too.
-constexpr db::Query kLiftGates{
-    "repositories_lift_gates",
-    "UPDATE branches SET gate = NULL WHERE repo_id = $1 AND gate IS NOT NULL"};
-constexpr db::Query kDeletePromotions{"repositories_delete_promotions",
-                                      "DELETE FROM promotions WHERE repo_id = $1"};
-
-constexpr db::Query kDeleteBranches{"repositories_delete_branches",
-                                    "DELETE FROM branches WHERE repo_id = $1"};
-constexpr db::Query kDeleteTags{"repositories_delete_tags", "DELETE FROM tags WHERE repo_id = $1"};
-// The history may go: its trigger sees that the repository is deleted.
-constexpr db::Query kDeleteAliasHistory{"repositories_delete_alias_history",
-                                        "DELETE FROM alias_history WHERE repo_id = $1"};
-constexpr db::Query kDeleteAliases{"repositories_delete_aliases",
-                                   "DELETE FROM aliases WHERE repo_id = $1"};
-constexpr db::Query kDeleteSettings{"repositories_delete_settings",
-                                    "DELETE FROM repository_settings WHERE repo_id = $1"};
-constexpr db::Query kDeleteSummaries{"repositories_delete_summaries",
-                                     "DELETE FROM range_summaries WHERE repo_id = $1"};
-
-// The versions may go: their trigger sees that the repository is deleted.
-constexpr db::Query kDeleteGateVersions{"repositories_delete_gate_versions",
-                                        "DELETE FROM gate_policy_versions WHERE repo_id = $1"};
-constexpr db::Query kDeleteGates{"repositories_delete_gates",
-                                 "DELETE FROM gate_policies WHERE repo_id = $1"};
-constexpr db::Query kDeletePullRequests{"repositories_delete_pull_requests",
-                                        "DELETE FROM pull_requests WHERE repo_id = $1"};
-constexpr db::Query kDeleteHookRuns{"repositories_delete_hook_runs",
-                                    "DELETE FROM hook_runs WHERE repo_id = $1"};
-
-constexpr db::Query kDeleteRuns{"repositories_delete_runs", "DELETE FROM runs WHERE repo_id = $1"};
-constexpr db::Query kDeleteMetrics{"repositories_delete_metrics",
-                                   "DELETE FROM metrics WHERE repo_id = $1"};
-constexpr db::Query kDeleteParams{"repositories_delete_params",
-                                  "DELETE FROM params WHERE repo_id = $1"};
-constexpr db::Query kDeleteSeries{"repositories_delete_series",
-                                  "DELETE FROM series WHERE repo_id = $1"};
-constexpr db::Query kDeleteMetricFiles{"repositories_delete_metric_files",
-                                       "DELETE FROM metric_files WHERE repo_id = $1"};
-constexpr db::Query kDeleteExtractions{"repositories_delete_extractions",
-                                       "DELETE FROM extractions WHERE repo_id = $1"};
+  SELECT t, clock_timestamp() FROM branches, unnest(token || sealed) AS t WHERE repo_id = $1)sql"},
+    // Whoever deletes a repository deletes its protected branches too.
+    {"repositories_lift_gates",
+     "UPDATE branches SET gate = NULL WHERE repo_id = $1 AND gate IS NOT NULL"},
+    {"repositories_delete_promotions", "DELETE FROM promotions WHERE repo_id = $1"},
+    {"repositories_delete_branches", "DELETE FROM branches WHERE repo_id = $1"},
+    {"repositories_delete_tags", "DELETE FROM tags WHERE repo_id = $1"},
+    // The history may go: its trigger sees that the repository is deleted.
+    {"repositories_delete_alias_history", "DELETE FROM alias_history WHERE repo_id = $1"},
+    {"repositories_delete_aliases", "DELETE FROM aliases WHERE repo_id = $1"},
+    {"repositories_delete_settings", "DELETE FROM repository_settings WHERE repo_id = $1"},
+    {"repositories_delete_pull_requests", "DELETE FROM pull_requests WHERE repo_id = $1"},
+    // The versions may go: their trigger sees that the repository is deleted.
+    {"repositories_delete_gate_versions", "DELETE FROM gate_policy_versions WHERE repo_id = $1"},
+    {"repositories_delete_gates", "DELETE FROM gate_policies WHERE repo_id = $1"},
+    {"repositories_delete_runs", "DELETE FROM runs WHERE repo_id = $1"},
+    {"repositories_delete_metrics", "DELETE FROM metrics WHERE repo_id = $1"},
+    {"repositories_delete_params", "DELETE FROM params WHERE repo_id = $1"},
+    {"repositories_delete_series", "DELETE FROM series WHERE repo_id = $1"},
+    {"repositories_delete_metric_files", "DELETE FROM metric_files WHERE repo_id = $1"},
+    {"repositories_delete_extractions", "DELETE FROM extractions WHERE repo_id = $1"},
+    {"repositories_delete_hook_runs", "DELETE FROM hook_runs WHERE repo_id = $1"},
+    {"repositories_delete_summaries", "DELETE FROM range_summaries WHERE repo_id = $1"}};
 
 // Removing an empty repository. Locks in the order in which commits, branches, tags and writes take
 // theirs: the staging area (writers share it), the commit's row (new branches and tags share it),
@@ -168,23 +151,7 @@ std::optional<int32_t> remove_row(db::Connection& connection, const RepositoryNa
   if (rows.empty()) return std::nullopt;
   const int32_t id = static_cast<int32_t>(rows.integer(0, 0));
   Webhooks::remove_all(connection, static_cast<RepositoryId>(id));
-  connection.run(kRetireTokens, {id});
-  connection.run(kLiftGates, {id});
-  connection.run(kDeletePromotions, {id});
-  connection.run(kDeleteBranches, {id});
-  connection.run(kDeleteTags, {id});
-  connection.run(kDeleteAliasHistory, {id});
-  connection.run(kDeleteAliases, {id});
-  connection.run(kDeleteSettings, {id});
-  connection.run(kDeletePullRequests, {id});
-  connection.run(kDeleteGateVersions, {id});
-  connection.run(kDeleteGates, {id});
-  for (const db::Query* query : {&kDeleteRuns, &kDeleteMetrics, &kDeleteParams, &kDeleteSeries,
-                                 &kDeleteMetricFiles, &kDeleteExtractions}) {
-    connection.run(*query, {id});
-  }
-  connection.run(kDeleteHookRuns, {id});
-  connection.run(kDeleteSummaries, {id});
+  for (const db::Query& removal : kRemovals) connection.run(removal, {id});
   return id;
 }
 
@@ -232,15 +199,9 @@ Repository Repositories::get(RepositoryId id) {
 Page<Repository> Repositories::list(std::string_view prefix, std::string_view search,
                                     std::string_view after, uint32_t limit) {
   const db::Rows rows =
-      pool_.run(kSelectPage, {after, prefix, search, static_cast<int64_t>(limit) + 1},
-                db::Pool::Retry::kRead);
-  Page<Repository> page;
-  page.has_more = rows.size() > limit;
-  for (size_t row = 0; row < rows.size() && row < limit; ++row) {
-    page.items.push_back(repository_from(rows, row));
-  }
-  if (page.has_more) page.next = page.items.back().name.str();
-  return page;
+      pool_.run(kSelectPage, {after, prefix, search, row_limit(limit)}, db::Pool::Retry::kRead);
+  return page_of<Repository>(rows, limit, repository_from,
+                             [](const Repository& last) { return last.name.str(); });
 }
 
 std::optional<RepositoryId> Repositories::insert(db::Connection& connection,

@@ -5,6 +5,7 @@
 
 #include "core/experiments/metric.h"
 #include "core/experiments/number.h"
+#include "core/model/listing.h"
 
 namespace tarn::meta {
 namespace {
@@ -262,7 +263,7 @@ Page<Run> Runs::list(RepositoryId repository, const RunFilter& filter, const Run
     }
   }
   const int32_t repo = static_cast<int32_t>(repository);
-  const int64_t rows_max = static_cast<int64_t>(limit) + 1;
+  const int64_t rows_max = row_limit(limit);
   const auto run = [&] {
     const db::Bytes rules{rules_hash};
     if (order.metric.empty()) {
@@ -279,12 +280,7 @@ Page<Run> Runs::list(RepositoryId repository, const RunFilter& filter, const Run
                       param_numbers, after, rows_max, rules, order.metric, sign},
                      db::Pool::Retry::kRead);
   };
-  const db::Rows rows = run();
-  Page<Run> page;
-  page.has_more = rows.size() > limit;
-  for (size_t row = 0; row < rows.size() && row < limit; ++row)
-    page.items.push_back(run_from(rows, row));
-  if (page.has_more) page.next = page.items.back().id;
+  Page<Run> page = page_of<Run>(run(), limit, run_from, &Run::id);
   add_details(repository, page.items);
   return page;
 }

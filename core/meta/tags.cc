@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "core/model/listing.h"
+
 namespace tarn::meta {
 namespace {
 
@@ -45,15 +47,9 @@ std::optional<Tag> Tags::find(RepositoryId repository, const TagName& name) {
 Page<Tag> Tags::list(RepositoryId repository, std::string_view prefix, std::string_view after,
                      uint32_t limit) {
   const db::Rows rows =
-      pool_.run(kSelectPage,
-                {static_cast<int32_t>(repository), after, prefix, static_cast<int64_t>(limit) + 1},
+      pool_.run(kSelectPage, {static_cast<int32_t>(repository), after, prefix, row_limit(limit)},
                 db::Pool::Retry::kRead);
-  Page<Tag> page;
-  page.has_more = rows.size() > limit;
-  for (size_t row = 0; row < rows.size() && row < limit; ++row)
-    page.items.push_back(tag_from(rows, row));
-  if (page.has_more) page.next = page.items.back().name.str();
-  return page;
+  return page_of<Tag>(rows, limit, tag_from, [](const Tag& last) { return last.name.str(); });
 }
 
 Tags::CreateOutcome Tags::create(RepositoryId repository, const TagName& name,

@@ -1,5 +1,7 @@
 #include "core/meta/webhooks.h"
 
+#include "core/model/listing.h"
+
 namespace tarn::meta {
 namespace {
 
@@ -93,15 +95,9 @@ std::optional<std::string> Webhooks::sealed_secret(RepositoryId repository, std:
 Page<Webhook> Webhooks::list(RepositoryId repository, std::string_view prefix,
                              std::string_view after, uint32_t limit) {
   const db::Rows rows =
-      pool_.run(kSelectPage,
-                {static_cast<int32_t>(repository), after, prefix, static_cast<int64_t>(limit) + 1},
+      pool_.run(kSelectPage, {static_cast<int32_t>(repository), after, prefix, row_limit(limit)},
                 db::Pool::Retry::kRead);
-  Page<Webhook> page;
-  page.has_more = rows.size() > limit;
-  for (size_t row = 0; row < rows.size() && row < limit; ++row)
-    page.items.push_back(webhook_from(rows, row));
-  if (page.has_more) page.next = page.items.back().name;
-  return page;
+  return page_of<Webhook>(rows, limit, webhook_from, &Webhook::name);
 }
 
 bool Webhooks::remove(RepositoryId repository, std::string_view name) {

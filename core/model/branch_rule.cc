@@ -1,8 +1,8 @@
 #include "core/model/branch_rule.h"
 
-#include <algorithm>
 #include <array>
 
+#include "core/base/enum_names.h"
 #include "core/base/str_cat.h"
 #include "core/base/wire.h"
 
@@ -19,14 +19,6 @@ constexpr std::array<std::string_view, 2> kMethods = {"merge", "squash"};
 constexpr uint8_t kHasActions = 1;
 constexpr uint8_t kHasMethods = 2;
 constexpr uint8_t kHasApprovals = 4;
-
-template <typename Enum, size_t count>
-std::optional<Enum> find_name(const std::array<std::string_view, count>& names,
-                              std::string_view name) {
-  const auto at = std::find(names.begin(), names.end(), name);
-  if (at == names.end()) return std::nullopt;
-  return static_cast<Enum>(at - names.begin());
-}
 
 template <typename Enum>
 void put_set(std::string& out, const std::set<Enum>& members) {

@@ -1,6 +1,6 @@
 #include "core/model/hook_event.h"
 
-#include <algorithm>
+#include "core/base/enum_names.h"
 
 namespace tarn {
 namespace {
@@ -20,9 +20,7 @@ static_assert(!kNames.back().empty());
 std::string_view name_of(HookEvent event) { return kNames[static_cast<size_t>(event)]; }
 
 std::optional<HookEvent> parse_hook_event(std::string_view name) {
-  const auto at = std::find(kNames.begin(), kNames.end(), name);
-  if (at == kNames.end()) return std::nullopt;
-  return static_cast<HookEvent>(at - kNames.begin());
+  return find_name<HookEvent>(kNames, name);
 }
 
 bool is_after(HookEvent event) { return name_of(event).starts_with("post-"); }

@@ -1,8 +1,8 @@
 #include "core/model/pull_request.h"
 
-#include <algorithm>
 #include <array>
 
+#include "core/base/enum_names.h"
 #include "core/base/error.h"
 #include "core/model/descending_id.h"
 
@@ -18,9 +18,7 @@ std::string_view name_of(PullRequestStatus status) {
 }
 
 std::optional<PullRequestStatus> parse_pull_request_status(std::string_view name) {
-  const auto at = std::find(kStatuses.begin(), kStatuses.end(), name);
-  if (at == kStatuses.end()) return std::nullopt;
-  return static_cast<PullRequestStatus>(at - kStatuses.begin());
+  return find_name<PullRequestStatus>(kStatuses, name);
 }
 
 std::string make_pull_request_id(Instant now) { return make_descending_id(now); }

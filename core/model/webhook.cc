@@ -5,6 +5,7 @@
 
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
+#include "core/base/enum_names.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 
@@ -20,14 +21,6 @@ constexpr size_t kKeyBytesMade = 32;
 constexpr size_t kWebhookKeyBytesMax = 64;
 constexpr size_t kNameBytesMax = 64;
 
-template <typename Enum, size_t kCount>
-std::optional<Enum> parse(const std::array<std::string_view, kCount>& names,
-                          std::string_view name) {
-  const auto at = std::find(names.begin(), names.end(), name);
-  if (at == names.end()) return std::nullopt;
-  return static_cast<Enum>(at - names.begin());
-}
-
 bool is_name_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
          c == '.' || c == '-';
@@ -38,13 +31,13 @@ bool is_name_character(char c) {
 std::string_view name_of(WebhookFormat format) { return kFormats[static_cast<size_t>(format)]; }
 
 std::optional<WebhookFormat> parse_webhook_format(std::string_view name) {
-  return parse<WebhookFormat>(kFormats, name);
+  return find_name<WebhookFormat>(kFormats, name);
 }
 
 std::string_view name_of(DeliveryState state) { return kStates[static_cast<size_t>(state)]; }
 
 std::optional<DeliveryState> parse_delivery_state(std::string_view name) {
-  return parse<DeliveryState>(kStates, name);
+  return find_name<DeliveryState>(kStates, name);
 }
 
 std::string parse_webhook_name(std::string_view text) {

@@ -1,6 +1,5 @@
 #include "core/versioning/candidates.h"
 
-#include <map>
 #include <set>
 
 #include "core/base/error.h"

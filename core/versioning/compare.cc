@@ -1,7 +1,6 @@
 #include "core/versioning/compare.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "core/base/str_cat.h"

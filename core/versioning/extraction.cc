@@ -1,7 +1,6 @@
 #include "core/versioning/extraction.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "core/base/digest.h"

@@ -7,6 +7,7 @@
 #include "core/base/str_cat.h"
 #include "core/meta/node_store.h"
 #include "core/meta/promotions.h"
+#include "core/meta/webhooks.h"
 #include "core/meta/writer.h"
 #include "core/tree/cursor.h"
 #include "core/versioning/extraction.h"
@@ -157,6 +158,34 @@ std::unique_ptr<Changes> changes_of(Engine& engine, const Repository& repository
   return merge_changes(engine.nodes, base->root, destination.root, candidate.root);
 }
 
+std::optional<Commit> required_ancestor(Engine& engine, const Repository& repository,
+                                        const GatePolicy& policy) {
+  if (policy.require_ancestor.empty()) return std::nullopt;
+  try {
+    return resolve_commit(engine, repository.name, policy.require_ancestor);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kNotFound) throw;
+    throw Error(
+        error.code(), error.reason(),
+        str_cat("policy \"", policy.name, "\": require_ancestor: \"", policy.require_ancestor,
+                "\" is no ref of the repository, make it or ", "change the policy"));
+  }
+}
+
+/// Warnings: whoever is to be told of a promotion may be made later than the policy, and is missed
+/// only then.
+std::vector<std::string> webhooks_not_there(Engine& engine, RepositoryId repository,
+                                            const GatePolicy& policy) {
+  std::vector<std::string> out;
+  for (const std::string& name : policy.after.webhooks) {
+    const auto webhook = meta::Webhooks(engine.pool).find(repository, name);
+    if (webhook && webhook->active) continue;
+    out.push_back(str_cat("after.webhook: ", webhook ? "webhook \"" : "there is no webhook \"",
+                          name, webhook ? "\" is inactive" : "\"", ", it will not be told"));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<std::string> missing_objects(Engine& engine, const ObjectRules& rules,
@@ -185,10 +214,8 @@ std::vector<GateCandidate> gate_candidates(Engine& engine, const Repository& rep
   std::vector<CommitId> commits;
   for (const NamedCommit& candidate : candidates) commits.push_back(candidate.commit.id);
   std::vector<CommitFacts> facts = facts_of(engine, repository.id, policy, commits);
-  std::optional<Commit> ancestor;
-  if (!policy.require_ancestor.empty()) {
-    ancestor = resolve_commit(engine, repository.name, policy.require_ancestor);
-  }
+  const std::optional<Commit> ancestor = required_ancestor(engine, repository, policy);
+  const std::vector<std::string> unheard = webhooks_not_there(engine, repository.id, policy);
   // A virtual merge base belongs to nothing and must not be collected meanwhile.
   const meta::Writer::Operation operation(engine.writer);
   std::vector<GateCandidate> out;
@@ -198,6 +225,7 @@ std::vector<GateCandidate> gate_candidates(Engine& engine, const Repository& rep
     made.ref = candidates[i].ref;
     made.branch = candidates[i].branch;
     made.facts = std::move(facts[i]);
+    made.facts.warnings.insert(made.facts.warnings.end(), unheard.begin(), unheard.end());
     made.author = commit.committer;
     made.created = commit.created;
     made.has_ancestor = ancestor && is_ancestor(engine, repository.id, *ancestor, commit);
@@ -220,10 +248,7 @@ CommitFacts champion_facts(Engine& engine, const Repository& repository, const G
   if (!promotion) return facts;
   for (const PromotionCheck& check : promotions.checks(repository.id, promotion->id)) {
     if (check.commit != measured || check.status != CheckStatus::kSuccess) continue;
-    for (const auto& [name, value] : check.metrics) {
-      facts.metrics.push_back(
-          {.name = name, .value = value, .origin = MetricOrigin::kCheck, .source = check.name});
-    }
+    for (Metric& metric : metrics_of(check)) facts.metrics.push_back(std::move(metric));
   }
   return facts;
 }

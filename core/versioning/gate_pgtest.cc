@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/str_cat.h"
+#include "core/meta/webhooks.h"
 #include "core/versioning/aliases.h"
 #include "core/versioning/gate.h"
 #include "core/versioning/gate_policies.h"
@@ -12,6 +13,7 @@
 namespace tarn::versioning {
 namespace {
 
+using testing::message_of;
 using testing::reason_of;
 
 class Gate : public testing::RepositoryTest {
@@ -183,6 +185,26 @@ TEST_F(Gate, TheAncestorMustBeInTheHistory) {
   EXPECT_EQ(complaints("exp-1"), "");
   set("require_ancestor: dataset-v9");
   EXPECT_EQ(reason_of([&] { judge({"exp-1"}); }), "ref_not_found");
+  EXPECT_NE(message_of([&] { judge({"exp-1"}); }).find("require_ancestor: \"dataset-v9\""),
+            std::string::npos);
+}
+
+TEST_F(Gate, WarnsOfWebhooksThatWillNotBeTold) {
+  set("after: {webhook: [deploy, absent, asleep]}");
+  const auto add = [&](const std::string& name, bool active) {
+    Webhook webhook;
+    webhook.name = name;
+    webhook.url = "https://example.com";
+    webhook.active = active;
+    meta::Webhooks(engine.pool)
+        .put(get_repository(*engine, repo).id, webhook, "", /*keep_secret=*/false);
+  };
+  add("deploy", true);
+  add("asleep", false);
+  EXPECT_EQ(judge({"exp-1"}).candidates[0].verdict.warnings,
+            (std::vector<std::string>{
+                "after.webhook: there is no webhook \"absent\", it will not be told",
+                "after.webhook: webhook \"asleep\" is inactive, it will not be told"}));
 }
 
 TEST_F(Gate, ChecksAndApprovalsAreStillWanted) {

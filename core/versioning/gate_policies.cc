@@ -105,11 +105,6 @@ meta::GatePolicyVersion get_gate_policy(Engine& engine, const RepositoryName& re
   return *std::move(found);
 }
 
-std::optional<meta::GatePolicyVersion> find_gate_of(Engine& engine, RepositoryId repository,
-                                                    const BranchName& destination) {
-  return engine.gate_policies.find_by_destination(repository, destination);
-}
-
 Page<meta::GatePolicyVersion> list_gate_policies(Engine& engine, const RepositoryName& repository,
                                                  std::string_view prefix, std::string_view after,
                                                  uint32_t limit) {

@@ -43,10 +43,6 @@ void remove_gate_policy(Engine& engine, const RepositoryName& repository, std::s
 meta::GatePolicyVersion get_gate_policy(Engine& engine, const RepositoryName& repository,
                                         std::string_view name, std::optional<int64_t> version = {});
 
-/// The one that guards the branch; nullopt: none does.
-std::optional<meta::GatePolicyVersion> find_gate_of(Engine& engine, RepositoryId repository,
-                                                    const BranchName& destination);
-
 /// Those that hold, by name.
 Page<meta::GatePolicyVersion> list_gate_policies(Engine& engine, const RepositoryName& repository,
                                                  std::string_view prefix, std::string_view after,

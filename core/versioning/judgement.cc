@@ -1,7 +1,6 @@
 #include "core/versioning/judgement.h"
 
 #include <algorithm>
-#include <set>
 
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
@@ -64,13 +63,11 @@ void check_method(const GatePolicy& policy, PromotionMethod method) {
 std::vector<CheckResult> results_of(const std::vector<PromotionCheck>& checks) {
   std::vector<CheckResult> out;
   for (const PromotionCheck& check : checks) {
-    CheckResult result{
-        .name = check.name, .commit = check.commit, .status = check.status, .url = check.url};
-    for (const auto& [name, value] : check.metrics) {
-      result.metrics.push_back(
-          {.name = name, .value = value, .origin = MetricOrigin::kCheck, .source = check.name});
-    }
-    out.push_back(std::move(result));
+    out.push_back({.name = check.name,
+                   .commit = check.commit,
+                   .status = check.status,
+                   .url = check.url,
+                   .metrics = metrics_of(check)});
   }
   return out;
 }

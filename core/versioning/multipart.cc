@@ -11,6 +11,7 @@
 #include "core/meta/staging.h"
 #include "core/meta/uploads.h"
 #include "core/meta/writer.h"
+#include "core/model/listing.h"
 #include "core/versioning/foreign_copy.h"
 #include "core/versioning/object_writer.h"
 #include "core/versioning/part_digests.h"
@@ -259,12 +260,10 @@ Page<UploadedPart> list_parts(Engine& engine, const MultipartUpload& upload, uin
                               uint32_t limit) {
   const std::vector<meta::NumberedPart> rows =
       engine.uploads.parts(upload.upload_id, after, limit + 1);
-  Page<UploadedPart> page;
-  page.has_more = rows.size() > limit;
-  for (size_t i = 0; i < rows.size() && i < limit; ++i)
-    page.items.push_back(part_from(rows[i].number, rows[i].part));
-  if (page.has_more) page.next = std::to_string(page.items.back().number);
-  return page;
+  return page_of<UploadedPart>(
+      rows, limit,
+      [](const auto& all, size_t row) { return part_from(all[row].number, all[row].part); },
+      [](const UploadedPart& last) { return std::to_string(last.number); });
 }
 
 Page<MultipartUpload> list_multiparts(Engine& engine, const RepositoryName& repository,
@@ -273,12 +272,9 @@ Page<MultipartUpload> list_multiparts(Engine& engine, const RepositoryName& repo
   const Repository repo = get_repository(engine, repository);
   const std::vector<meta::UploadRow> rows =
       engine.uploads.list(repo.id, prefix, after.key, after.upload_id, limit + 1);
-  Page<MultipartUpload> page;
-  page.has_more = rows.size() > limit;
-  for (size_t i = 0; i < rows.size() && i < limit; ++i)
-    page.items.push_back(upload_from(rows[i], repo));
-  if (page.has_more) page.next = page.items.back().upload_id;
-  return page;
+  return page_of<MultipartUpload>(
+      rows, limit, [&](const auto& all, size_t row) { return upload_from(all[row], repo); },
+      &MultipartUpload::upload_id);
 }
 
 std::vector<UploadedPart> parts_of(Engine& engine, const Entry& entry) {

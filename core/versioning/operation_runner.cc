@@ -1,6 +1,5 @@
 #include "core/versioning/operation_runner.h"
 
-#include <algorithm>
 #include <atomic>
 #include <utility>
 #include <vector>

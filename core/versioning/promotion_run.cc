@@ -12,11 +12,13 @@
 #include "core/base/str_cat.h"
 #include "core/meta/aliases.h"
 #include "core/meta/branches.h"
+#include "core/meta/gate_policies.h"
 #include "core/meta/promotions.h"
 #include "core/meta/repositories.h"
 #include "core/meta/tags.h"
 #include "core/meta/writer.h"
 #include "core/versioning/gate.h"
+#include "core/versioning/hooks.h"
 #include "core/versioning/judgement.h"
 #include "core/versioning/merge.h"
 #include "core/versioning/protection.h"
@@ -203,7 +205,7 @@ class PromotionRun {
     milliseconds delay = kPromotionRevisit;
     if (checks) {
       const milliseconds timeout = judgement.policy.checks.timeout;
-      const milliseconds waited = engine_.clock.now() - promotion_.created;
+      const milliseconds waited = engine_.clock.now() - checks_wanted_since(winner);
       if (timeout.count() > 0 && waited >= timeout) {
         return end({PromotionState::kRejected, "check_timeout",
                     str_cat("checks did not come in time: ", wants_of(winner.verdict))});
@@ -215,6 +217,19 @@ class PromotionRun {
     promotion_.message = wants_of(winner.verdict);
     rows_.wait(leased_, engine_.writer.id(), delay);
     return kLeave;
+  }
+
+  /// When the waiting for checks of this commit began: what was done before, such as waiting for
+  /// people or for checks of an older commit, is not their delay.
+  Instant checks_wanted_since(const RankedCandidate& winner) {
+    const Instant now = engine_.clock.now();
+    Instant since = now;
+    const std::vector<PromotionStep> steps = rows_.steps(repository_.id, promotion_.id);
+    for (auto step = steps.rbegin();
+         step != steps.rend() && step->state == PromotionState::kGatesRunning; ++step) {
+      since = step->at;
+    }
+    return std::max(since, std::min(winner.candidate.created, now));
   }
 
   bool merge(const Judgement& judgement, const RankedCandidate& winner) {
@@ -274,6 +289,7 @@ class PromotionRun {
 
   /// Everything that becomes true with the commit.
   void complete(db::Connection& connection, const Judgement& judgement, const Commit& made) {
+    require_policy(connection, judgement);
     Promotion done = promotion_;
     done.state = PromotionState::kPromoted;
     done.result = made.id;
@@ -303,8 +319,8 @@ class PromotionRun {
       // with the new champion.
       if (++promotion_.rounds > kPromotionRoundsMax) {
         return end({PromotionState::kFailed, "destination_moved",
-                    str_cat("the destination or the champion moved ", kPromotionRoundsMax,
-                            " times meanwhile")});
+                    str_cat("the destination, the champion or the policy moved ",
+                            kPromotionRoundsMax, " times meanwhile")});
       }
       promotion_.message = error.message();
       promotion_.code = "destination_moved";
@@ -326,6 +342,16 @@ class PromotionRun {
       message += str_cat(" \"", conflicts.first[i].key.str(), "\"");
     message += "; the method replace-paths takes named paths as they are";
     return end({PromotionState::kFailed, "merge_conflict", std::move(message)});
+  }
+
+  /// First in the transaction, before the alias: who sets a policy locks them in this order.
+  void require_policy(db::Connection& connection, const Judgement& judgement) const {
+    const int64_t version = judgement.version.version;
+    if (meta::GatePolicies::hold(connection, repository_.id, judgement.version.name, version))
+      return;
+    throw Error(ErrorCode::kConflict, "destination_moved",
+                str_cat("policy \"", judgement.version.name, "\" is no longer version ", version,
+                        ", by which the candidates were judged"));
   }
 
   std::string tag_name(const Judgement& judgement, const Commit& made) const {
@@ -403,6 +429,7 @@ bool run_one_promotion(Engine& engine, std::stop_token stop) {
   auto leased = rows.take(engine.writer.id(), kPromotionLease);
   if (!leased) return false;
   const CancellationScope scope(stop);
+  const ActingUser user(leased->promotion.actor);
   const LeaseKeeper keeper(rows, *leased, engine.writer.id());
   PromotionRun(engine, rows, *std::move(leased)).run();
   return true;

@@ -1,7 +1,7 @@
 #include "core/versioning/promotions.h"
 
+#include <algorithm>
 #include <atomic>
-#include <thread>
 
 #include "core/base/cancellation.h"
 #include "core/base/error.h"
@@ -209,7 +209,7 @@ Promotion roll_back_promotion(Engine& engine, const RepositoryName& repository, 
     throw Error(ErrorCode::kConflict, "not_promoted",
                 str_cat("promotion ", id, ": is ", name_of(promotion.state),
                         promotion.undoes ? " and a rollback itself" : "",
-                        ", there is nothing to take back"));
+                        ", there is nothing to take back; an earlier one is taken back by its id"));
   }
   const Branch destination = get_branch(engine, repository, promotion.request.destination);
   const Commit promoted = engine.commits.get(repo.id, promotion.result.value());

@@ -1,97 +1,12 @@
 // Promotions end to end in one process: judged, merged, recorded, taken back; and what refuses.
-#include <thread>
-
-#include "core/meta/aliases.h"
-#include "core/meta/branches.h"
-#include "core/meta/writer.h"
 #include "core/versioning/aliases.h"
-#include "core/versioning/gate_policies.h"
-#include "core/versioning/merge.h"
-#include "core/versioning/promotion_run.h"
-#include "core/versioning/promotions.h"
-#include "core/versioning/reset.h"
-#include "core/versioning/revert.h"
-#include "core/versioning/runs.h"
-#include "tests/support/repository_test.h"
+#include "core/versioning/promotions_fixture.h"
 
 namespace tarn::versioning {
 namespace {
 
 using testing::message_of;
 using testing::reason_of;
-using testing::TestEngine;
-
-constexpr std::string_view kPolicy = R"(
-name: digits
-destination: main
-alias: champion
-metrics:
-  - {name: accuracy, goal: max, min: 0.6, max: 1.0, vs_champion: {min_delta: 0.005}, primary: true}
-tie_break: [created_at]
-)";
-
-/// Promotions are taken up by any engine of the database: a database of its own for each test.
-class Promotions : public ::testing::Test {
- protected:
-  testing::TestDatabase database;
-  TestEngine engine{database.url()};
-  RepositoryName repo = engine.make_repository("lake");
-
-  void SetUp() override {
-    engine.put(repo, "main", "data/a", "1");
-    engine.commit(repo, "main");
-  }
-
-  void apply_policy(std::string document = std::string(kPolicy)) {
-    set_gate_policy(*engine, repo, "digits", {.document = std::move(document), .author = "owner"});
-  }
-
-  /// A branch with a model and its accuracy in the commit's metadata.
-  CommitId candidate(const std::string& name, const std::string& accuracy,
-                     const std::string& from = "main") {
-    engine.branch(repo, name, from);
-    return train(name, accuracy);
-  }
-  CommitId train(const std::string& name, const std::string& accuracy) {
-    engine.put(repo, name, "artifacts/model.pkl", "model of " + name + accuracy);
-    CommitRequest request;
-    request.committer = "dana";
-    request.message = "Train";
-    if (!accuracy.empty()) request.metadata["metric.accuracy"] = accuracy;
-    return commit_branch(*engine, repo, BranchName(name), request).id;
-  }
-
-  PromotionRequest request_of(std::vector<std::string> candidates) {
-    PromotionRequest request;
-    request.candidates = std::move(candidates);
-    request.destination = BranchName("main");
-    return request;
-  }
-  std::string create(const PromotionRequest& request, const std::string& key = "") {
-    return create_promotion(*engine, repo,
-                            {.request = request, .actor = "ci", .idempotency_key = key})
-        .promotion.id;
-  }
-  void work() {
-    while (run_one_promotion(*engine, {})) {
-    }
-  }
-  Promotion promote(const PromotionRequest& request) {
-    const std::string id = create(request);
-    work();
-    return get_promotion(*engine, repo, id);
-  }
-  Promotion promote(std::vector<std::string> candidates) {
-    return promote(request_of(std::move(candidates)));
-  }
-
-  CommitId head(const std::string& branch) {
-    return get_branch(*engine, repo, BranchName(branch)).head;
-  }
-  std::string outcome(const Promotion& p) {
-    return std::string(name_of(p.state)) + (p.code.empty() ? "" : " " + p.code);
-  }
-};
 
 TEST_F(Promotions, TheBestCandidateReachesTheDestinationWithAliasTagAndRecord) {
   apply_policy(std::string(kPolicy) + "after: {tag: \"model-{short}\"}\n");
@@ -284,6 +199,32 @@ TEST_F(Promotions, AFailedCheckRejects) {
   EXPECT_EQ(outcome(get_promotion(*engine, repo, waiting.id)), "rejected gate_failed");
 }
 
+// Tried with the time since the promotion began: the second and the third wait ended at once.
+TEST_F(Promotions, ChecksHaveTheirTimeFromWhenTheyAreWanted) {
+  apply_policy(std::string(kPolicy) + "checks: {required: [bench], timeout: 1s}\n");
+  candidate("exp-1", "0.8");
+  const auto how = [&](const std::string& id) { return outcome(get_promotion(*engine, repo, id)); };
+  const auto look = [&](const std::string& id) {
+    report_check(*engine, repo, id,
+                 {.name = "other", .commit = head("main"), .status = CheckStatus::kPending});
+    work();
+    return how(id);
+  };
+  const std::string late = create(request_of({"exp-1"}));
+  engine.pool.run({"test_age_promotions", "UPDATE promotions SET created_ms = created_ms - 10000"},
+                  {}, db::Pool::Retry::kWrite);
+  work();
+  EXPECT_EQ(how(late), "gates_running check_pending");
+  std::this_thread::sleep_for(std::chrono::milliseconds{1100});
+  // A new commit wants checks of its own.
+  train("exp-1", "0.85");
+  EXPECT_EQ(look(late), "gates_running check_pending");
+  std::this_thread::sleep_for(std::chrono::milliseconds{1100});
+  work();
+  EXPECT_EQ(how(late), "rejected check_timeout");
+  EXPECT_NE(get_promotion(*engine, repo, late).message.find("bench"), std::string::npos);
+}
+
 TEST_F(Promotions, AnApprovalDiesWithANewCommit) {
   apply_policy(std::string(kPolicy) + "approvals: {count: 1, not_author: true}\n");
   for (const char* user : {"dana", "olga"}) {
@@ -363,73 +304,6 @@ TEST_F(Promotions, WhatASelectionOrMethodForbidsIsNamed) {
   EXPECT_EQ(outcome(promote({"no-such-branch"})), "failed ref_not_found");
 }
 
-TEST_F(Promotions, NothingButAPromotionChangesAProtectedBranch) {
-  candidate("exp-1", "0.8");
-  apply_policy();
-  const CommitId before = head("main");
-  const auto refused = [&](const char* what, const std::function<void()>& change) {
-    const std::string message = message_of(change);
-    EXPECT_NE(message.find("tarn promote"), std::string::npos) << what << ": " << message;
-    EXPECT_EQ(reason_of(change), "protected_branch") << what;
-  };
-  RevertRequest revert;
-  revert.ref = "main";
-  CherryPickRequest pick;
-  pick.ref = "exp-1";
-  refused("put", [&] { engine.put(repo, "main", "x", "1"); });
-  refused("remove", [&] { engine.remove(repo, "main", "data/a"); });
-  refused("commit", [&] { engine.commit(repo, "main"); });
-  refused("merge", [&] { merge_into(*engine, repo, "exp-1", BranchName("main"), {}); });
-  refused("revert", [&] { revert_branch(*engine, repo, BranchName("main"), revert); });
-  refused("cherry-pick", [&] { cherry_pick(*engine, repo, BranchName("main"), pick); });
-  refused("reset", [&] { reset_branch(*engine, repo, BranchName("main"), false); });
-  refused("hard reset",
-          [&] { hard_reset_branch(*engine, repo, BranchName("main"), "exp-1", false); });
-  EXPECT_EQ(head("main"), before);
-}
-
-// The verb asked before the policy was set; the trigger on branches knows.
-TEST_F(Promotions, AVerbThatBeganBeforeThePolicyIsStopped) {
-  candidate("exp-1", "0.8");
-  const Branch branch = get_branch(*engine, repo, BranchName("main"));
-  Engine& parts = *engine;
-  const auto acquired = parts.branches.acquire(branch.id, 1, std::chrono::seconds(30), false);
-  meta::Publication publication;
-  publication.repository = get_repository(parts, repo).id;
-  publication.branch = branch.id;
-  publication.commit = resolve_commit(parts, repo, "exp-1");
-  publication.commit.parents = {branch.head};
-  publication.commit.message = "began before";
-  publication.commit.id = compute_commit_id(publication.commit);
-  apply_policy();
-  const auto publish = [&] {
-    parts.branches.publish(parts.writer.id(), acquired.lease, publication);
-  };
-  EXPECT_EQ(reason_of(publish), "protected_branch");
-  EXPECT_EQ(
-      reason_of([&] { parts.branches.move_head(branch.id, acquired.lease, publication.commit); }),
-      "protected_branch");
-  EXPECT_EQ(reason_of([&] { parts.branches.remove(branch.id, 1); }), "protected_branch");
-  EXPECT_EQ(head("main"), branch.head);
-  publication.promotion = true;
-  publish();
-  EXPECT_EQ(head("main"), publication.commit.id);
-}
-
-TEST_F(Promotions, AnAliasThatAPolicyNamesMovesByPromotionOnly) {
-  apply_policy();
-  candidate("exp-1", "0.8");
-  ASSERT_EQ(outcome(promote({"exp-1"})), "promoted");
-  EXPECT_EQ(reason_of([&] {
-              set_alias(*engine, repo, {.name = AliasName("champion"), .actor = "x"}, "main~1");
-            }),
-            "protected_alias");
-  EXPECT_EQ(reason_of([&] {
-              remove_alias(*engine, repo, {.name = AliasName("champion"), .actor = "x"});
-            }),
-            "protected_alias");
-}
-
 TEST_F(Promotions, ItsEndsAreToldAndWhoThePolicyNamesIsToldWhateverItWants) {
   apply_policy(std::string(kPolicy) + "after: {webhook: [deploy]}\n");
   const auto add = [&](const std::string& name, const std::string& events) {
@@ -456,78 +330,6 @@ TEST_F(Promotions, ItsEndsAreToldAndWhoThePolicyNamesIsToldWhateverItWants) {
             "promotion.created promotion.promoted promotion.created promotion.rejected "
             "promotion.rolled_back");
   EXPECT_EQ(told("deploy"), "promotion.promoted");
-}
-
-TEST_F(Promotions, OfManyRacersWithOneExpectationOneWins) {
-  constexpr int kRacers = 64;
-  apply_policy();
-  std::vector<std::string> ids;
-  for (int i = 0; i < kRacers; ++i) {
-    const std::string name = "exp-" + std::to_string(i);
-    candidate(name, "0." + std::to_string(70 + i % 20));
-    PromotionRequest request = request_of({name});
-    request.expect_alias = std::optional<CommitId>();
-    ids.push_back(create(request));
-  }
-  TestEngine other(database.url(), engine.store);
-  std::vector<std::jthread> workers;
-  for (TestEngine* server : {&engine, &other}) {
-    for (int i = 0; i < 2; ++i) {
-      workers.emplace_back([server] {
-        while (run_one_promotion(**server, {})) {
-        }
-      });
-    }
-  }
-  workers.clear();
-  int promoted = 0;
-  int moved = 0;
-  for (const std::string& id : ids) {
-    const std::string how = outcome(get_promotion(*engine, repo, id));
-    promoted += how == "promoted";
-    moved += how == "failed destination_moved";
-  }
-  EXPECT_EQ(promoted, 1);
-  EXPECT_EQ(moved, kRacers - 1);
-  EXPECT_EQ(list_alias_changes(*engine, repo, AliasName("champion"), "", 100).items.size(), 1u);
-}
-
-// Without an expectation losers are compared with the new champion: they win if they beat it.
-TEST_F(Promotions, RacersWithoutExpectationFormAChain) {
-  constexpr int kRacers = 24;
-  apply_policy();
-  for (int i = 0; i < kRacers; ++i) {
-    const std::string name = "exp-" + std::to_string(i);
-    engine.branch(repo, name, "main");
-    engine.put(repo, name, "models/" + name, name);
-    CommitRequest request;
-    request.committer = "dana";
-    request.message = "Train";
-    request.metadata["metric.accuracy"] = "0." + std::to_string(700 + i * 10);
-    commit_branch(*engine, repo, BranchName(name), request);
-    create(request_of({name}));
-  }
-  TestEngine other(database.url(), engine.store);
-  std::vector<std::jthread> workers;
-  for (TestEngine* server : {&engine, &other}) {
-    for (int i = 0; i < 2; ++i) {
-      workers.emplace_back([server] {
-        while (run_one_promotion(**server, {})) {
-        }
-      });
-    }
-  }
-  workers.clear();
-  const auto history = list_alias_changes(*engine, repo, AliasName("champion"), "", 100).items;
-  ASSERT_FALSE(history.empty());
-  for (size_t i = 0; i + 1 < history.size(); ++i) {
-    EXPECT_EQ(history[i].from, history[i + 1].to);
-    EXPECT_EQ(history[i].version, history[i + 1].version + 1);
-  }
-  EXPECT_EQ(history.back().from, std::nullopt);
-  const Promotion last = get_promotion(*engine, repo, *history.front().promotion);
-  EXPECT_EQ(last.winner_ref, "exp-23");
-  EXPECT_EQ(list_promotions(*engine, repo, {.open_only = true}, {}).items.size(), 0u);
 }
 
 }  // namespace

@@ -16,6 +16,12 @@ from botocore.credentials import Credentials
 REGION = "us-east-1"
 
 
+def failure(error):
+    """(status, code) of a call of boto3 that failed, from pytest.raises."""
+    response = error.value.response
+    return response["ResponseMetadata"]["HTTPStatusCode"], response["Error"]["Code"]
+
+
 def rest(tarn, method, path, **kwargs):
     """A call of the REST API that must succeed; its JSON, or None."""
     answer = requests.request(method, tarn.url + "/api/v1" + path, auth=(tarn.access_key, tarn.secret_key),

@@ -91,6 +91,7 @@ def test_commit_log_and_diff(cli, repo):
     assert cli.run("log", "main", "-o", "name", "-n", "1").text.strip() == made["id"]
     assert "first" in cli.run("log", "main").text
     cli.run("diff", "main", "nope", "--exit-code", status=4)
+    cli.run("diff", "main", "main~~x", "--exit-code", status=128)
     two = cli.json("diff", "main~1", "main", "--two-dot")
     assert [item["path"] for item in two["items"]] == ["a"]
 

@@ -155,6 +155,32 @@ def test_a_policy_on_a_prefix_holds_over_s3(repo, s3, make_user):
     assert read("mine/a") == b"mine/a"
 
 
+def test_who_may_nothing_learns_nothing_over_s3(repo, s3, make_user):
+    """Neither which repositories, branches and objects there are nor, by a condition, what an object holds."""
+    etag = s3.put_object(Bucket=repo.id, Key="main/a", Body=b"secret")["ETag"]
+    upload = s3.create_multipart_upload(Bucket=repo.id, Key="main/u")["UploadId"]
+    theirs = clients.boto3_client(make_user())
+    part = {"MultipartUpload": {"Parts": [{"PartNumber": 1, "ETag": etag}]}}
+    for call, more in [("get_object", {}), ("get_object", {"IfMatch": etag}), ("get_object", {"IfNoneMatch": etag}),
+                       ("get_object", {"Range": "bytes=99-"}), ("get_object", {"VersionId": "null"}),
+                       ("get_object_tagging", {}), ("put_object", {"Body": b"x", "IfNoneMatch": "*"}),
+                       ("put_object", {"Body": b"x", "IfMatch": etag}), ("delete_object", {"IfMatch": etag}),
+                       ("list_parts", {"UploadId": upload}), ("abort_multipart_upload", {"UploadId": upload}),
+                       ("complete_multipart_upload", {"UploadId": upload, **part}),
+                       ("copy_object", {"CopySource": f"{repo.id}/main/a"})]:
+        seen = {s3_code(getattr(theirs, call), Bucket=bucket, Key=key, **more)
+                for bucket, key in [(repo.id, "main/a"), (repo.id, "main/u"), (repo.id, "main/absent"), (repo.id, "none/a"),
+                                    ("absent-" + repo.id, "main/a"), (repo.id + ".main", "a"), (repo.id + ".none", "a")]}
+        assert seen == {"AccessDenied"}, (call, more)
+    for call in ("head_bucket", "list_objects", "list_objects_v2", "list_object_versions", "list_multipart_uploads",
+                 "get_bucket_location", "get_bucket_versioning", "delete_bucket"):
+        seen = {s3_code(getattr(theirs, call), Bucket=bucket)
+                for bucket in (repo.id, "absent-" + repo.id, repo.id + ".main", repo.id + ".none")}
+        assert seen == {"403" if call == "head_bucket" else "AccessDenied"}, call
+    assert s3.get_object(Bucket=repo.id, Key="main/a")["Body"].read() == b"secret"
+    s3.abort_multipart_upload(Bucket=repo.id, Key="main/u", UploadId=upload)
+
+
 def test_a_policy_limited_to_one_branch(tarn, repo, s3, make_user):
     branch = repo.branch("dev").create("main")
     for ref in ("main", "dev"):

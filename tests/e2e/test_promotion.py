@@ -1,6 +1,7 @@
 """Promotion as people and jobs use it: the `tarn` command and REST, with the metrics that a notebook's commits carry."""
 
 import json
+import signal
 import subprocess
 import threading
 import time
@@ -50,6 +51,12 @@ def state(rest, repo):
             "history": results("/aliases/champion/history"), "tags": results("/tags"),
             "promotions": [(p["id"], p["state"]) for p in results("/promotions")],
             "staged": results("/branches/main/diff")}
+
+
+def told_in(file):
+    """What --github wrote for later steps."""
+    lines = file.read_text().splitlines()
+    return {lines[at].split("<<")[0]: lines[at + 1] for at in range(0, len(lines), 3)}
 
 
 def moved(before, after):
@@ -161,6 +168,23 @@ def test_a_dry_run_ends_as_the_gate_would(cli, repo, rest, tmp_path):
     assert state(rest, repo) == before
 
 
+def test_a_dry_run_says_what_would_be_waited_for(cli, repo, rest, tmp_path):
+    candidate(repo, "exp-1", {"accuracy": 0.9, "loss": 0.5})
+    candidate(repo, "exp-2", {"accuracy": 0.5, "loss": 0.5})
+    apply(cli, tmp_path, POLICY + "checks: {required: [bench], timeout: 2h}\n")
+    before = state(rest, repo)
+    outputs, summary = tmp_path / "output", tmp_path / "summary"
+    where = {"GITHUB_OUTPUT": str(outputs), "GITHUB_STEP_SUMMARY": str(summary)}
+    waits = cli.run("promote", "exp-*", "--to", "main", "--dry-run", "--github", "-o", "csv", **where)
+    assert "exp-1,1,pending,checks.bench: nobody has reported bench" in waits.text and "exp-1" in waits.talk
+    assert "would wait" in summary.read_text() and told_in(outputs) == {"verdict": "pending", "winner": "exp-1"}
+    outputs.write_text("")
+    refused = cli.run("promote", "exp-2", "--to", "main", "--dry-run", "--github", status=10, **where)
+    assert "::error::exp-2: metrics.accuracy.min" in refused.talk
+    assert told_in(outputs) == {"verdict": "failed", "winner": ""}
+    assert state(rest, repo) == before
+
+
 def test_one_key_is_one_promotion(cli, repo, rest, three):
     key = ("--idempotency-key", "run-7-promote")
     first = cli.json("promote", "exp-*", "--to", "main", *key, *TIMEOUT)
@@ -211,6 +235,18 @@ def test_an_approval_is_of_somebody_else(cli, repo, rest, tmp_path, tarn, auth, 
     assert [(a["user"], a["reason"]) for a in done["approvals"] if a["user"] == reviewer.name] == [
         (reviewer.name, "looks good")]
     theirs.run("promote", "approve", id, status=6)
+
+
+def test_who_may_approve_may_say_no_and_who_may_promote_may_cancel(cli, repo, rest, tmp_path, make_user, auth):  # noqa: F811
+    candidate(repo, "exp-1", {"accuracy": 0.9, "loss": 0.1})
+    apply(cli, tmp_path, POLICY + "approvals: {count: 1}\n")
+    one, other = (cli.json("promote", "exp-1", "--to", "main")["id"] for _ in range(2))
+    approver, promoter = (command.Cli(make_user(allow(["fs:ReadPromotion", action], "*")), tmp_path / action[3:], repo.id)
+                          for action in ("fs:ApprovePromotion", "fs:Promote"))
+    promoter.run("promote", "reject", one, "-m", "not mine to say", status=3)
+    approver.run("promote", "cancel", one, status=3)
+    assert approver.json("promote", "reject", one, "-m", "no")["state"] == "rejected"
+    assert promoter.json("promote", "cancel", other)["state"] == "cancelled"
 
 
 def test_a_candidate_that_moved_on_wants_a_new_approval(cli, repo, rest, tmp_path, make_user, auth):  # noqa: F811
@@ -308,6 +344,33 @@ def test_cancelling_and_saying_no(cli, repo, rest, tmp_path):
     assert moved(before, state(rest, repo)) == []
 
 
+@pytest.mark.parametrize("options,ends", [((), "gates_running"), (("--cancel-on-interrupt",), "cancelled")])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_interrupting_the_wait(cli, repo, rest, tmp_path, how, options, ends):
+    candidate(repo, "exp-1", {"accuracy": 0.9, "loss": 0.1})
+    apply(cli, tmp_path, POLICY + "checks: {required: [bench], timeout: 2h}\n")
+    words = [servers.program("tarn"), "promote", "exp-1", "--to", "main", "--wait", *options]
+    waiting = subprocess.Popen(words, env=cli.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while [one for _, one in state(rest, repo)["promotions"]] != ["gates_running"]:
+        assert time.monotonic() < deadline and waiting.poll() is None
+        time.sleep(0.05)
+    time.sleep(0.5)  # it has seen that by now
+    waiting.send_signal(how)
+    _, talk = waiting.communicate(timeout=60)
+    [(id, after)] = state(rest, repo)["promotions"]
+    assert waiting.returncode == 130 and after == ends and id in talk
+    assert ("tarn promote wait" in talk) == (not options)
+
+
+def test_what_waiting_means_is_checked_before_anything_begins(cli, repo, rest, three):
+    for words in (("--wait", "--timeout", "soon"), ("--timeout", "30m"), ("--cancel-on-interrupt",)):
+        cli.run("promote", "exp-1", "--to", "main", *words, status=2)
+    assert "--to" in cli.run("promote", "exp-1", "--wait", status=2).talk
+    assert state(rest, repo)["promotions"] == []
+
+
 def test_rolling_back(cli, repo, s3, rest, tmp_path):
     candidate(repo, "exp-1", {"accuracy": 0.7, "loss": 0.1}, files={"artifacts/model.pkl": "one"})
     apply(cli, tmp_path)
@@ -378,10 +441,8 @@ def test_githubs_outputs(cli, repo, tmp_path, three):
     outputs, summary = tmp_path / "output", tmp_path / "summary"
     where = {"GITHUB_OUTPUT": str(outputs), "GITHUB_STEP_SUMMARY": str(summary), "CI": "true"}
     done = cli.json("promote", "exp-*", "--to", "main", *TIMEOUT, "--github", **where)
-    lines = outputs.read_text().splitlines()
-    told = {lines[at].split("<<")[0]: lines[at + 1] for at in range(0, len(lines), 3)}
-    assert told == {"promotion-id": done["id"], "verdict": "promoted", "commit": done["result"], "tag": "",
-                    "winner": "exp-2"}
+    assert told_in(outputs) == {"promotion-id": done["id"], "verdict": "promoted", "commit": done["result"], "tag": "",
+                                "winner": "exp-2"}
     assert "| exp-2 | 1 | passed |" in summary.read_text()
     repo.branch("exp-9").create("main").commit("x", allow_empty=True, metadata={"metric.accuracy": "0.1"})
     refused = cli.run("promote", "exp-9", "--to", "main", *TIMEOUT, "--github", status=10, **where)

@@ -147,8 +147,10 @@ def test_temporary_credentials_are_refused(tarn, repo):
     assert "InvalidToken" in requests.post(form["url"], data=form["fields"], files={"file": b"x"}, timeout=60).text
 
 
-def test_logs_hold_no_signatures(scratch_dir):
-    with server_with(scratch_dir, LOG_LEVEL="debug", LOG_FORMAT="json") as server:
+def test_logs_say_who_did_what_and_hold_no_signatures(scratch_dir):
+    with server_with(scratch_dir, LOG_LEVEL="debug", LOG_FORMAT="json", S3_HOSTS="s3.test") as server:
+        signed(server, "PUT", "/main/in-host", {"Host": "lake.s3.test"}, b"abc")
+        assert signed(server, "GET", "/main/in-host", {"Host": "lake.s3.test"}).body == b"abc"
         secrets = [server.secret_key]
         for version in ("s3", "s3v4"):
             s3 = clients.boto3_client(server, signature_version=version)
@@ -166,6 +168,14 @@ def test_logs_hold_no_signatures(scratch_dir):
         secrets.append(form["fields"]["signature"])
         text = server.process.log.read_text()
         lines = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
-    assert sum(line.get("api") == "s3" for line in lines) >= 11
+    told = [line for line in lines if line.get("api") == "s3"]
+    assert len(told) >= 11
+    # Who did what to which object, how much of it, and how it ended.
+    facts = ("operation", "user", "path", "status", "received_bytes", "sent_bytes")
+    kept = [tuple(line[fact] for fact in facts) for line in told]
+    assert ("PutObject", "admin", "/lake/main/a", 200, 5, 0) in kept
+    assert ("GetObject", "admin", "/lake/main/a", 200, 0, 5) in kept
+    assert ("GetObject", "admin", "/lake/main/in-host", 200, 0, 3) in kept
+    assert all(line["request_id"] for line in told)
     for secret in secrets:
         assert secret and secret not in text

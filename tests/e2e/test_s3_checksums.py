@@ -13,7 +13,7 @@ from boto3.s3.transfer import TransferConfig
 from botocore.exceptions import ClientError
 
 import s3_requests
-from s3_requests import signed
+from s3_requests import failure, signed
 
 BODY = b"123456789"
 KNOWN = {"CRC32": "y/Q5Jg==", "CRC32C": "4waSgw==", "CRC64NVME": "rosUhgp5mIg=",
@@ -25,11 +25,6 @@ PART = 5 * 1024 * 1024
 @pytest.fixture
 def repo(repo):
     return repo.id
-
-
-def failure(error):
-    response = error.value.response
-    return response["ResponseMetadata"]["HTTPStatusCode"], response["Error"]["Code"]
 
 
 def shown(s3, repo, key, **options):

@@ -99,6 +99,20 @@ def test_a_bucket_may_stand_in_the_host(scratch_dir):
         assert signed(server, "GET", "/lake/main/a", {"Host": "s3.test"}).body == b"x"
         assert send(server, "GET", "/main/a", {"Host": "lake.s3.test"}).code == "AccessDenied"
         assert signed(server, "GET", "/main/a", {"Host": "evils3.test"}).code == "NoSuchBucket"
+        # What proves nothing is refused as S3 does it, a write before its body is asked for.
+        for given, expected in [({}, (403, "AccessDenied")), ({"Authorization": ""}, (403, "AccessDenied")),
+                                ({"Authorization": "Bearer x"}, (403, "AccessDenied")),
+                                ({"Authorization": "unreadable"}, (403, "AccessDenied")),
+                                ({"Authorization": "AWS HAHAHA"}, (400, "InvalidArgument")),
+                                ({"Authorization": "AWS4-HMAC-SHA256 x"}, (400, "AuthorizationHeaderMalformed"))]:
+            answer = send(server, "GET", "/main/a", {"Host": "lake.s3.test", **given})
+            assert (answer.status, answer.code) == expected, given
+            parts = urllib.parse.urlsplit(server.url)
+            with socket.create_connection((parts.hostname, parts.port), timeout=60) as connection:
+                connection.sendall("".join([
+                    "PUT /main/b HTTP/1.1\r\nHost: lake.s3.test\r\nContent-Length: 1000\r\nExpect: 100-continue\r\n",
+                    *(f"{name}: {value}\r\n" for name, value in given.items()), "\r\n"]).encode())
+                assert connection.recv(4096).startswith(f"HTTP/1.1 {expected[0]} ".encode()), given
     finally:
         server.stop()
 

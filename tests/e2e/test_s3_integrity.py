@@ -16,17 +16,12 @@ from botocore.exceptions import ClientError
 
 import clients
 import s3_requests
-from s3_requests import REGION, Chunks, send, sign, signed, signing_key
+from s3_requests import REGION, Chunks, failure, send, sign, signed, signing_key
 
 
 @pytest.fixture
 def repo(repo):
     return repo.id
-
-
-def failure(error):
-    response = error.value.response
-    return response["ResponseMetadata"]["HTTPStatusCode"], response["Error"]["Code"]
 
 
 def target_of(url):

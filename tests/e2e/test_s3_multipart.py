@@ -9,6 +9,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 import s3_requests
+from s3_requests import failure
 
 MIB = 1024 * 1024
 PART = 5 * MIB
@@ -17,11 +18,6 @@ PART = 5 * MIB
 @pytest.fixture
 def repo(repo):
     return repo.id
-
-
-def failure(error):
-    response = error.value.response
-    return response["ResponseMetadata"]["HTTPStatusCode"], response["Error"]["Code"]
 
 
 def joined_etag(parts):

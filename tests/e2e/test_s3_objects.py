@@ -6,17 +6,12 @@ import pytest
 from botocore.exceptions import ClientError
 
 import s3_requests
+from s3_requests import failure
 
 
 @pytest.fixture
 def repo(repo):
     return repo.id
-
-
-def failure(error):
-    """(status, code) of a failed call."""
-    response = error.value.response
-    return response["ResponseMetadata"]["HTTPStatusCode"], response["Error"]["Code"]
 
 
 # Keys that proxies, parsers or careless code change on the way.

@@ -35,9 +35,9 @@ void demand_on_destination(const Call& call, auth::Action action, const Promotio
               auth::branch_arn(call.path("repository"), promotion.request.destination.str()));
 }
 
-http::Response end(const Context& context, Call& call, PromotionState state) {
+http::Response end(const Context& context, Call& call, PromotionState state, auth::Action action) {
   const std::string id = id_of(call);
-  demand_on_destination(call, auth::Action::kPromote,
+  demand_on_destination(call, action,
                         versioning::get_promotion(context.engine, call.repository(), id));
   versioning::end_promotion(context.engine, call.repository(), id, state, call.caller.user.name,
                             decision_of(call).reason);
@@ -107,11 +107,11 @@ http::Response approve_promotion(const Context& context, Call& call) {
 }
 
 http::Response reject_promotion(const Context& context, Call& call) {
-  return end(context, call, PromotionState::kRejected);
+  return end(context, call, PromotionState::kRejected, auth::Action::kApprovePromotion);
 }
 
 http::Response cancel_promotion(const Context& context, Call& call) {
-  return end(context, call, PromotionState::kCancelled);
+  return end(context, call, PromotionState::kCancelled, auth::Action::kPromote);
 }
 
 http::Response roll_back_promotion(const Context& context, Call& call) {

@@ -28,6 +28,7 @@ NOT_OFFERED = {
 def files_of(box):
     # Its own variable, S3_ENDPOINT, is read when it is imported.
     os.environ.update(box.keys_in_environment(), AWS_ENDPOINT_URL_S3=box.url)
+    # TensorBoard's compat.tf names itself so where TensorFlow is not installed and its own file system serves instead.
     assert tf.__version__ == "stub", "this is to be its own file system"
     return tf.io.gfile
 

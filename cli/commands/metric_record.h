@@ -1,0 +1,15 @@
+// How a metric is shown.
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace tarn::cli {
+
+/// "accuracy", or "accuracy@test" of a split.
+std::string metric_name(const nlohmann::json& metric);
+/// Its value as the server wrote it: NaN and the infinities, which JSON has not, are strings there.
+std::string number_text(const nlohmann::json& value);
+
+}  // namespace tarn::cli

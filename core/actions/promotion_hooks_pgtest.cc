@@ -1,0 +1,117 @@
+// Hooks around promotions: on whose behalf they run, what they can refuse, and what may change
+// while they do.
+#include "core/actions/hooks_fixture.h"
+#include "core/versioning/aliases.h"
+#include "core/versioning/gate_policies.h"
+#include "core/versioning/promotion_run.h"
+#include "core/versioning/promotions.h"
+
+namespace tarn::actions {
+namespace {
+
+using testing::Hooks;
+using testing::reason_of;
+
+/// A gate before main, and a branch "exp" that would pass it.
+class PromotionHooks : public Hooks {
+ protected:
+  static constexpr std::string_view kGate =
+      "destination: main\nalias: champion\nmetrics:\n  - {name: accuracy, goal: max, min: ";
+
+  void set_gate(const std::string& least) {
+    versioning::set_gate_policy(
+        *engine, repo, "gate",
+        {.document = std::string(kGate) + least + ", primary: true}\n", .author = "owner"});
+  }
+  /// With the action file on main, which the gate lets nobody change.
+  void begin_with(const std::string& hooks, const std::string& events = "pre-merge: ") {
+    put_action("main", "a.yaml", action("gate", events, hooks));
+    engine.commit(repo, "main");
+    engine.branch(repo, "exp", "main");
+    engine.put(repo, "exp", "artifacts/model.pkl", "model");
+    versioning::CommitRequest request;
+    request.committer = "dana";
+    request.message = "Train";
+    request.metadata["metric.accuracy"] = "0.8";
+    versioning::commit_branch(*engine, repo, BranchName("exp"), request);
+    set_gate("0.6");
+    before = head();
+  }
+  Promotion promote() {
+    versioning::PromotionCreation creation;
+    creation.request.candidates = {"exp"};
+    creation.request.destination = BranchName("main");
+    creation.actor = "ci";
+    const std::string id = versioning::create_promotion(*engine, repo, creation).promotion.id;
+    while (versioning::run_one_promotion(*engine, {})) {
+    }
+    return versioning::get_promotion(*engine, repo, id);
+  }
+  CommitId head() { return versioning::get_branch(*engine, repo, BranchName("main")).head; }
+  void expect_nothing_moved() {
+    EXPECT_EQ(head(), before);
+    EXPECT_EQ(reason_of([&] { versioning::get_alias(*engine, repo, AliasName("champion")); }),
+              "alias_not_found");
+  }
+
+  CommitId before{};
+};
+
+TEST_F(PromotionHooks, MayRefuseIt) {
+  begin_with(webhook("strict", "/strict"));
+  receiver.answer("/strict", 403, 1);
+  const Promotion refused = promote();
+  EXPECT_EQ(refused.state, PromotionState::kFailed);
+  EXPECT_EQ(refused.code, "hook_failed");
+  EXPECT_NE(refused.message.find(newest().id), std::string::npos) << refused.message;
+  expect_nothing_moved();
+  const Promotion done = promote();
+  EXPECT_EQ(done.state, PromotionState::kPromoted) << done.message;
+  const auto event = receiver.taken().back().event();
+  EXPECT_EQ(event["branch_id"], "main");
+  EXPECT_EQ(event["commit_id"], to_text(head()));
+  EXPECT_EQ(event["committer"], "ci");
+}
+
+// Tried without a user: the script's call was nobody's, and the service refuses those.
+TEST_F(PromotionHooks, ActForWhoBeganIt) {
+  begin_with(lua("look",
+                 "require('lakefs').get_object(action.repository_id, action.source_ref, "
+                 "'artifacts/model.pkl')"),
+             "pre-merge: , post-merge: ");
+  std::vector<std::string> users;
+  runner.serve_calls([&](const ApiCall& call) {
+    users.push_back(call.user);
+    return ApiAnswer{.status = 200, .json = false, .body = "model"};
+  });
+  const Promotion done = promote();
+  run_all();
+  runner.serve_calls({});
+  EXPECT_EQ(done.state, PromotionState::kPromoted) << done.message;
+  EXPECT_EQ(users, std::vector<std::string>({"ci", "ci"}));
+}
+
+// Tried without looking at the policy in the last transaction: it was promoted.
+TEST_F(PromotionHooks, APolicySetWhileTheyRunJudgesAnew) {
+  begin_with(webhook("slow", "/slow"));
+  receiver.on_request = [&](const std::string&) { set_gate("0.9"); };
+  const Promotion refused = promote();
+  EXPECT_EQ(refused.state, PromotionState::kRejected);
+  EXPECT_EQ(refused.code, "gate_failed");
+  EXPECT_EQ(refused.policy_version, 2);
+  expect_nothing_moved();
+}
+
+TEST_F(PromotionHooks, APolicyRemovedWhileTheyRunPromotesNothing) {
+  begin_with(webhook("slow", "/slow"));
+  receiver.on_request = [&](const std::string&) {
+    versioning::remove_gate_policy(*engine, repo, "gate", "owner", {});
+  };
+  const Promotion failed = promote();
+  EXPECT_EQ(failed.state, PromotionState::kFailed);
+  EXPECT_EQ(failed.code, "policy_not_found");
+  expect_nothing_moved();
+}
+
+}  // namespace
+}  // namespace tarn::actions

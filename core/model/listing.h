@@ -1,0 +1,29 @@
+// Pages of rows that are in the order of what the next page is asked for by.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+#include "core/model/page.h"
+
+namespace tarn {
+
+/// One row more than the page holds tells whether there is another page.
+inline int64_t row_limit(uint32_t limit) { return static_cast<int64_t>(limit) + 1; }
+
+/// Of what row_limit(limit) rows gave; `limit` is at least 1. `from_row` makes an item of a row,
+/// `next_of` (a function or a member) what to go on after.
+template <typename Item, typename Rows, typename FromRow, typename NextOf>
+Page<Item> page_of(const Rows& rows, uint32_t limit, const FromRow& from_row,
+                   const NextOf& next_of) {
+  Page<Item> page;
+  page.has_more = rows.size() > limit;
+  for (size_t row = 0; row < rows.size() && row < limit; ++row) {
+    page.items.push_back(from_row(rows, row));
+  }
+  if (page.has_more) page.next = std::invoke(next_of, page.items.back());
+  return page;
+}
+
+}  // namespace tarn

@@ -1,0 +1,86 @@
+// What a policy protects, its branch and its alias, is moved by promotions alone.
+#include <functional>
+
+#include "core/meta/branches.h"
+#include "core/meta/writer.h"
+#include "core/versioning/aliases.h"
+#include "core/versioning/merge.h"
+#include "core/versioning/promotions_fixture.h"
+#include "core/versioning/reset.h"
+#include "core/versioning/revert.h"
+
+namespace tarn::versioning {
+namespace {
+
+using testing::message_of;
+using testing::reason_of;
+
+TEST_F(Promotions, NothingButAPromotionChangesAProtectedBranch) {
+  candidate("exp-1", "0.8");
+  apply_policy();
+  const CommitId before = head("main");
+  const auto refused = [&](const char* what, const std::function<void()>& change) {
+    const std::string message = message_of(change);
+    EXPECT_NE(message.find("tarn promote"), std::string::npos) << what << ": " << message;
+    EXPECT_EQ(reason_of(change), "protected_branch") << what;
+  };
+  RevertRequest revert;
+  revert.ref = "main";
+  CherryPickRequest pick;
+  pick.ref = "exp-1";
+  refused("put", [&] { engine.put(repo, "main", "x", "1"); });
+  refused("remove", [&] { engine.remove(repo, "main", "data/a"); });
+  refused("commit", [&] { engine.commit(repo, "main"); });
+  refused("merge", [&] { merge_into(*engine, repo, "exp-1", BranchName("main"), {}); });
+  refused("revert", [&] { revert_branch(*engine, repo, BranchName("main"), revert); });
+  refused("cherry-pick", [&] { cherry_pick(*engine, repo, BranchName("main"), pick); });
+  refused("reset", [&] { reset_branch(*engine, repo, BranchName("main"), false); });
+  refused("hard reset",
+          [&] { hard_reset_branch(*engine, repo, BranchName("main"), "exp-1", false); });
+  EXPECT_EQ(head("main"), before);
+}
+
+// The verb asked before the policy was set; the trigger on branches knows.
+TEST_F(Promotions, AVerbThatBeganBeforeThePolicyIsStopped) {
+  candidate("exp-1", "0.8");
+  const Branch branch = get_branch(*engine, repo, BranchName("main"));
+  Engine& parts = *engine;
+  const auto acquired = parts.branches.acquire(branch.id, 1, std::chrono::seconds(30), false);
+  meta::Publication publication;
+  publication.repository = get_repository(parts, repo).id;
+  publication.branch = branch.id;
+  publication.commit = resolve_commit(parts, repo, "exp-1");
+  publication.commit.parents = {branch.head};
+  publication.commit.message = "began before";
+  publication.commit.id = compute_commit_id(publication.commit);
+  apply_policy();
+  const auto publish = [&] {
+    parts.branches.publish(parts.writer.id(), acquired.lease, publication);
+  };
+  EXPECT_EQ(reason_of(publish), "protected_branch");
+  EXPECT_EQ(
+      reason_of([&] { parts.branches.move_head(branch.id, acquired.lease, publication.commit); }),
+      "protected_branch");
+  EXPECT_EQ(reason_of([&] { parts.branches.remove(branch.id, 1); }), "protected_branch");
+  EXPECT_EQ(head("main"), branch.head);
+  publication.promotion = true;
+  publish();
+  EXPECT_EQ(head("main"), publication.commit.id);
+}
+
+TEST_F(Promotions, AnAliasThatAPolicyNamesMovesByPromotionOnly) {
+  apply_policy();
+  candidate("exp-1", "0.8");
+  ASSERT_EQ(outcome(promote({"exp-1"})), "promoted");
+  EXPECT_EQ(reason_of([&] {
+              set_alias(*engine, repo, {.name = AliasName("champion"), .actor = "x"}, "main~1");
+            }),
+            "protected_alias");
+  EXPECT_EQ(reason_of([&] {
+              remove_alias(*engine, repo, {.name = AliasName("champion"), .actor = "x"});
+            }),
+            "protected_alias");
+}
+
+}  // namespace
+}  // namespace tarn::versioning

@@ -1,0 +1,106 @@
+// A caller who holds what a test grants, and asks for one operation after another.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "server/api/api_fixture.h"
+#include "server/api/operation_permissions.h"
+#include "server/api/route.h"
+
+namespace tarn::api {
+
+inline std::string arn_of(std::string_view resource) {
+  if (resource == "*") return "*";
+  const bool files = resource.starts_with("repository/") || resource.starts_with("namespace/");
+  return (files ? "arn:lakefs:fs:::" : "arn:lakefs:auth:::") + std::string(resource);
+}
+
+inline const Route& route_of(std::string_view operation) {
+  for (const Route& route : routes()) {
+    if (route.operation == operation) return route;
+  }
+  ADD_FAILURE() << "no route " << operation;
+  return routes()[0];
+}
+
+using Statements = std::vector<auth::Statement>;
+
+class Authorisation : public ::testing::Test {
+ protected:
+  Authorisation() {
+    service.directory.users.create({"ann", engine.clock.now(), {}, {}});
+    key = *service.directory.credentials.create("ann", engine.clock.now());
+    service.directory.policies.create({"tried", engine.clock.now(), {kEverything}});
+    service.directory.policies.attach_to_user("ann", "tried");
+  }
+
+  /// The answer to one operation for a caller with these statements; none = a user without policy.
+  http::Response ask(const Row& row, const Statements& statements, bool signed_in = true) {
+    if (statements.empty()) {
+      service.directory.policies.detach_from_user("ann", "tried");
+    } else {
+      service.directory.policies.attach_to_user("ann", "tried");
+      EXPECT_TRUE(service.directory.policies.update("tried", statements));
+    }
+    service.authenticator.forget();
+
+    const Route& route = route_of(row.operation);
+    http::Request request;
+    request.method = name_of(route.method);
+    std::string path(route.pattern);
+    for (size_t open; (open = path.find('{')) != std::string::npos;) {
+      const size_t end = path.find('}', open);
+      path.replace(open, end - open + 1, value_of(path.substr(open + 1, end - open - 1)));
+    }
+    request.target = std::string(kBasePath) + path;
+    if (!row.query.empty()) request.target += "?" + std::string(row.query);
+    request.id = "request-1";
+    request.peer = "127.0.0.1";
+    if (signed_in) {
+      request.headers.add("Authorization", basic(key.id, key.secret));
+    }
+    if (!row.body.empty()) request.headers.add("Content-Type", "application/json");
+    request.content_length = row.body.size();
+    request.body = http::string_body(std::string(row.body));
+    return api.handle(request);
+  }
+  void expect_refused(const Row& row, const Statements& statements, std::string_view why) {
+    const http::Response response = ask(row, statements);
+    EXPECT_EQ(response.status, 401) << row.operation << ": " << why;
+    EXPECT_EQ(response.headers.get("X-Tarn-Error"), "insufficient_permissions")
+        << row.operation << ": " << why;
+  }
+  void expect_let_in(const Row& row, const Statements& statements, std::string_view why) {
+    const http::Response response = ask(row, statements);
+    EXPECT_NE(response.status, 401) << row.operation << ": " << why << ": " << response.body;
+    EXPECT_NE(response.status, 500) << row.operation << ": " << why << ": " << response.body;
+  }
+
+  static Statements allowing(const Row& row,
+                             const std::function<std::string(std::string)>& change = {}) {
+    Statements out;
+    for (const Permission& need : row.needs) {
+      std::string resource(need.resource);
+      if (change) resource = change(std::move(resource));
+      out.push_back(
+          {auth::Statement::Effect::kAllow, {std::string(need.action)}, {arn_of(resource)}, {}});
+    }
+    return out;
+  }
+
+  const auth::Statement kEverything{auth::Statement::Effect::kAllow, {"*"}, {"*"}, {}};
+  testing::TestDatabase database;
+  testing::TestEngine engine{database.url()};
+  TestService service{engine};
+  auth::NewKey key;
+  Api api{service.context};
+};
+
+}  // namespace tarn::api

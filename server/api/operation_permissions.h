@@ -1,0 +1,34 @@
+// What every operation of REST demands of its caller, for the tests that ask them one after
+// another.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace tarn::api {
+
+struct Permission {
+  std::string_view action;
+  std::string_view resource;  ///< the last part of the ARN, or "*"
+};
+
+/// A call of an operation and all that it needs; kNeedsNothing and kNeedsAnAccount stand alone.
+struct Row {
+  std::string_view operation;
+  std::string_view query;
+  std::string_view body;
+  std::vector<Permission> needs;
+};
+
+extern const std::vector<Permission> kNeedsNothing;
+extern const std::vector<Permission> kNeedsAnAccount;
+
+/// One row for every operation of routes().
+const std::vector<Row>& rows();
+
+/// What stands in a path in place of the parameter `name`.
+std::string_view value_of(std::string_view name);
+
+bool is(const Row& row, const std::vector<Permission>& special);
+
+}  // namespace tarn::api
