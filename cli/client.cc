@@ -340,11 +340,13 @@ Json Client::call(const Request& request) {
   return parsed;
 }
 
-void Client::each(Request request, const std::function<bool(const Json&)>& each) {
+void Client::each(Request request, const std::function<bool(const Json&)>& each,
+                  const std::function<void(const Json&)>& page_seen) {
   request.query.emplace_back("amount", std::to_string(kPageSize));
   request.query.emplace_back("after", "");
   for (;;) {
     const Json page = call(request);
+    if (page_seen) page_seen(page);
     for (const Json& item : page.at("results")) {
       if (!each(item)) return;
     }

@@ -70,8 +70,10 @@ class Client {
   Answer ask(const Request& request);
   /// The answer's JSON, null when it has none. Throws error_from when it is not ok().
   Json call(const Request& request);
-  /// Walks a list through all its pages; `each` returns false to stop.
-  void each(Request request, const std::function<bool(const Json&)>& each);
+  /// Walks a list through all its pages; `each` returns false to stop. `page_seen` is given each
+  /// page whole, before its items.
+  void each(Request request, const std::function<bool(const Json&)>& each,
+            const std::function<void(const Json&)>& page_seen = {});
 
   /// Memory is bounded by one piece. The body of an answer that is not ok() is not given to `sink`.
   /// A body that breaks off is asked for from there, as long as its ETag stays the same. What

@@ -25,6 +25,7 @@ std::string short_id(const Output& out, const std::string& id) {
 
 struct Log {
   std::string ref;
+  std::string branch;
   std::string experiment = "default";
   std::vector<std::string> params;
   std::vector<std::string> metrics;
@@ -40,6 +41,8 @@ void declare_log(Command& command, Log& options) {
       .option("--ref", options.ref,
               "the branch (its head, whatever is staged), tag or commit that was measured; default "
               "--branch")
+      .option("--of-branch", options.branch,
+              "the branch that a commit was made on; default: the one whose head it is")
       .option("--experiment", options.experiment, "the runs it belongs with; default: default")
       .option("--param", options.params, "name=value; again for more")
       .option("--metric", options.metrics, "name=number or name@split=number; again for more")
@@ -75,6 +78,7 @@ ExitCode log(Session& session, const Log& options) {
             {"artifacts", options.artifacts},
             {"source",
              {{"git_sha", options.git_sha}, {"ci_url", options.ci_url}, {"user", options.user}}}};
+  if (!options.branch.empty()) body["branch"] = options.branch;
   if (!options.key.empty()) body["idempotency_key"] = options.key;
   const Answer answer = session.client.ask(
       {.method = Method::kPost,
@@ -111,7 +115,8 @@ void declare_list(Command& command, List& options) {
       .option("--experiment", options.experiment, "runs of this one only")
       .option("--of-branch", options.branch, "runs of branches like this: 'exp-*'")
       .option("--where", options.where,
-              "'metrics.NAME > VALUE' or 'params.NAME = VALUE'; again for more, all must hold")
+              "'metrics.NAME > VALUE' or 'params.NAME = VALUE', of the run or else of its commit; "
+              "again for more, all must hold")
       .option("--sort", options.sort, "a metric or created, with a - in front for descending")
       .option("--git-sha", options.git_sha, "runs of this commit of the source code")
       .option("--metrics", options.metrics, "columns: names with commas between; default all")
@@ -149,11 +154,32 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
+// Of a run itself, and of its commit as far as the run does not say it.
+constexpr const char* kMetricsOf[] = {"metrics", "commit_metrics"};
+constexpr const char* kParamsOf[] = {"params", "commit_params"};
+
+/// null where it is not there, which has no elements.
+const Json& member(const Json& object, const char* name) {
+  static const Json kNone;
+  const auto at = object.find(name);
+  return at == object.end() ? kNone : *at;
+}
+
+std::string param_of(const Json& run, const std::string& name) {
+  for (const char* whose : kParamsOf) {
+    const Json& value = member(member(run, whose), name.c_str());
+    if (value.is_string()) return value.get<std::string>();
+  }
+  return "";
+}
+
 std::vector<std::string> metric_columns(const std::vector<Json>& runs, const List& options) {
   if (!options.metrics.empty()) return words_of(options.metrics);
   std::set<std::string> names;
   for (const Json& run : runs) {
-    for (const Json& metric : run["metrics"]) names.insert(metric_name(metric));
+    for (const char* whose : kMetricsOf) {
+      for (const Json& metric : member(run, whose)) names.insert(metric_name(metric));
+    }
   }
   return {names.begin(), names.end()};
 }
@@ -162,12 +188,14 @@ std::vector<std::string> param_columns(const std::vector<Json>& runs, const std:
   if (which == "none") return {};
   std::set<std::string> names;
   for (const Json& run : runs) {
-    for (const auto& [name, value] : run["params"].items()) names.insert(name);
+    for (const char* whose : kParamsOf) {
+      for (const auto& [name, value] : member(run, whose).items()) names.insert(name);
+    }
   }
   if (which == "changed") {
     std::erase_if(names, [&](const std::string& name) {
       return std::all_of(runs.begin(), runs.end(), [&](const Json& run) {
-        return run["params"].value(name, Json()) == runs.front()["params"].value(name, Json());
+        return param_of(run, name) == param_of(runs.front(), name);
       });
     });
   }
@@ -183,10 +211,17 @@ ExitCode list(Session& session, const List& options) {
   }
   const Uri uri = session.repository(options.repository);
   std::vector<Json> runs;
-  session.client.each(request_for(uri, options), [&](const Json& run) {
-    runs.push_back(run);
-    return static_cast<int64_t>(runs.size()) < options.amount;
-  });
+  std::set<std::string> warnings;
+  session.client.each(
+      request_for(uri, options),
+      [&](const Json& run) {
+        runs.push_back(run);
+        return static_cast<int64_t>(runs.size()) < options.amount;
+      },
+      [&](const Json& page) {
+        for (const Json& warning : member(page, "warnings"))
+          warnings.insert(warning.get<std::string>());
+      });
   const std::vector<std::string> metrics = metric_columns(runs, options);
   const std::vector<std::string> params = param_columns(runs, options.params);
   Cells columns{"run", "experiment", "branch", "commit", "created"};
@@ -195,16 +230,19 @@ ExitCode list(Session& session, const List& options) {
   ListWriter rows = session.out.list("RunList", columns);
   for (const Json& run : runs) {
     std::map<std::string, std::string> values;
-    for (const Json& metric : run["metrics"]) {
-      values[metric_name(metric)] = number_text(metric["value"]);
+    for (const char* whose : kMetricsOf) {
+      for (const Json& metric : member(run, whose)) {
+        values[metric_name(metric)] = number_text(metric["value"]);
+      }
     }
     Cells cells{run.value("id", ""), run.value("experiment", ""), run.value("branch", ""),
                 short_id(session.out, run.value("commit_id", "")), run.value("creation_date", "")};
     for (const std::string& name : metrics) cells.push_back(values[name]);
-    for (const std::string& name : params) cells.push_back(run["params"].value(name, ""));
+    for (const std::string& name : params) cells.push_back(param_of(run, name));
     rows.add(run, cells);
   }
   rows.finish();
+  for (const std::string& warning : warnings) session.out.warn(str_cat("warning: ", warning));
   return ExitCode::kOk;
 }
 

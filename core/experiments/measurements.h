@@ -1,12 +1,12 @@
 // All that the metadata and the files of one commit say.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "core/base/time.h"
 #include "core/experiments/metric.h"
-#include "core/experiments/series.h"
 
 namespace tarn {
 
@@ -18,15 +18,10 @@ struct MeasuredParam {
   Instant measured{};
 };
 
-struct MeasuredSeries {
-  Series series;
-  std::string source;  ///< the path
-};
-
 struct Measurements {
-  std::vector<Metric> metrics;         ///< name, split, origin and source of each differ
-  std::vector<MeasuredParam> params;   ///< name, origin and source of each differ
-  std::vector<MeasuredSeries> series;  ///< of two points and more
+  std::vector<Metric> metrics;                 ///< name, split, origin and source of each differ
+  std::vector<MeasuredParam> params;           ///< name, origin and source of each differ
+  std::map<std::string, std::string> files{};  ///< ids by path, of those whose curves are kept
   std::vector<std::string> warnings;
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/time.h"
+#include "core/experiments/metric.h"
 #include "core/model/commit.h"
 
 namespace tarn {
@@ -36,13 +37,25 @@ struct Run {
   std::string id;  ///< of later ones smaller in byte order
   std::string experiment;
   CommitId commit;
-  std::string branch;  ///< as it was named when the run was recorded; "" when no branch was named
+  std::string branch;  ///< as it was named when the run was recorded; "" when none is known
   std::map<std::string, std::string> params;
   std::vector<RunMetric> metrics;      ///< by name and split, each pair once
   std::vector<std::string> artifacts;  ///< globs over paths of the commit
   RunSource source;
   std::string owner;  ///< name of the user who recorded it
   Instant created{};
+};
+
+/// What a list shows of the commit of a run: this many metrics and this many parameters.
+constexpr size_t kListedCommitMetricsMax = 100;
+
+/// A run as lists show it: with what the commit's metadata and files say and the run itself does
+/// not, one value for a name and split.
+struct ListedRun {
+  Run run;
+  std::vector<Metric> commit_metrics{};  ///< by name and split
+  std::map<std::string, std::string> commit_params{};
+  bool complete = true;  ///< false: the commit has more of either than kListedCommitMetricsMax
 };
 
 /// As make_pull_request_id.

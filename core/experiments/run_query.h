@@ -10,8 +10,9 @@ namespace tarn {
 /// `where` conditions of one query.
 constexpr size_t kRunConditionsMax = 32;
 
-/// (metrics|params).NAME OP VALUE: a metric or parameter of the run itself. One that the run does
-/// not have satisfies nothing.
+/// (metrics|params).NAME OP VALUE: a metric or parameter of the run itself; of one that it does not
+/// name, what the metadata of its commit says, else the newest of the commit's files. One that
+/// nobody names satisfies nothing.
 struct RunCondition {
   bool of_param = false;  ///< else of a metric
   std::string name;

@@ -8,9 +8,6 @@
 namespace tarn::meta {
 namespace {
 
-/// Pieces of a curve that travel with one statement.
-constexpr size_t kPiecesPerStatement = 64;
-
 constexpr db::Query kTake{"extractions_take_oldest", R"sql(
   UPDATE extractions SET attempts = attempts + 1, lease_until = clock_timestamp() + $1 * interval '1 millisecond'
   WHERE (repo_id, commit_id) = (
@@ -40,22 +37,17 @@ constexpr db::Query kDeleteMetrics{"extractions_delete_metrics", R"sql(
   DELETE FROM metrics WHERE repo_id = $1 AND commit_id = $2 AND origin = ANY ($3))sql"};
 constexpr db::Query kDeleteParams{"extractions_delete_params", R"sql(
   DELETE FROM params WHERE repo_id = $1 AND commit_id = $2 AND origin = ANY ($3))sql"};
-constexpr db::Query kDeleteSeries{"extractions_delete_series",
-                                  "DELETE FROM series WHERE repo_id = $1 AND commit_id = $2"};
 
 constexpr db::Query kInsertMetrics{"extractions_insert_metrics", R"sql(
-  INSERT INTO metrics (repo_id, commit_id, name, split, origin, source, value, measured_ms)
-  SELECT $1, $2, n, s, o, f, v::double precision, t
-  FROM unnest($3::text[], $4::text[], $5::smallint[], $6::text[], $7::text[], $8::bigint[]) AS u(n, s, o, f, v, t))sql"};
+  INSERT INTO metrics (repo_id, commit_id, name, split, origin, source, value, measured_ms, file_id)
+  SELECT $1, $2, n, s, o, f, v::double precision, t, NULLIF(i, '')
+  FROM unnest($3::text[], $4::text[], $5::smallint[], $6::text[], $7::text[], $8::bigint[], $9::bytea[])
+    AS u(n, s, o, f, v, t, i))sql"};
 
 constexpr db::Query kInsertParams{"extractions_insert_params", R"sql(
   INSERT INTO params (repo_id, commit_id, name, origin, source, value, number, measured_ms)
   SELECT $1, $2, n, o, f, v, NULLIF(d, '')::double precision, t
   FROM unnest($3::text[], $4::smallint[], $5::text[], $6::text[], $7::text[], $8::bigint[]) AS u(n, o, f, v, d, t))sql"};
-
-constexpr db::Query kInsertPieces{"extractions_insert_pieces", R"sql(
-  INSERT INTO series (repo_id, commit_id, name, split, source, piece, body)
-  SELECT $1, $2, $3, $4, $5, $6 + i - 1, b FROM unnest($7::bytea[]) WITH ORDINALITY AS u(b, i))sql"};
 
 constexpr db::Query kMarkDone{"extractions_mark_done", R"sql(
   UPDATE extractions SET state = 'done', rules_hash = $3, warnings = $4, lease_until = NULL
@@ -75,17 +67,18 @@ constexpr db::Query kSelectWarnings{"extractions_select_warnings", R"sql(
   SELECT commit_id, warnings FROM extractions
   WHERE repo_id = $1 AND commit_id = ANY ($2) AND warnings <> '{}')sql"};
 
-constexpr db::Query kSelectSource{"extractions_select_source", R"sql(
-  SELECT s.source FROM series s
-    LEFT JOIN metrics m ON m.repo_id = s.repo_id AND m.commit_id = s.commit_id AND m.name = s.name AND m.split = s.split
-      AND m.origin = $5 AND m.source = s.source
-  WHERE s.repo_id = $1 AND s.commit_id = $2 AND s.name = $3 AND s.split = $4 AND s.piece = 0
-  ORDER BY m.measured_ms DESC NULLS LAST, s.source LIMIT 1)sql"};
+constexpr db::Query kSelectFile{"extractions_select_file", R"sql(
+  SELECT m.file_id FROM metrics m
+  WHERE m.repo_id = $1 AND m.commit_id = $2 AND m.name = $3 AND m.split = $4 AND m.origin = $5
+    AND ($6 = '' OR m.source = $6)
+    AND EXISTS (SELECT 1 FROM series s WHERE s.repo_id = m.repo_id AND s.file_id = m.file_id AND s.name = m.name
+                  AND s.split = m.split AND s.piece = 0)
+  ORDER BY m.measured_ms DESC, m.source LIMIT 1)sql"};
 
 constexpr db::Query kSelectPieces{"extractions_select_pieces", R"sql(
   SELECT piece, body FROM series
-  WHERE repo_id = $1 AND commit_id = $2 AND name = $3 AND split = $4 AND source = $5 AND piece >= $6
-  ORDER BY piece LIMIT $7)sql"};
+  WHERE repo_id = $1 AND file_id = $2 AND name = $3 AND split = $4 AND piece >= $5
+  ORDER BY piece LIMIT $6)sql"};
 
 const std::vector<int16_t> kReadOrigins = {static_cast<int16_t>(MetricOrigin::kCommitMetadata),
                                            static_cast<int16_t>(MetricOrigin::kFile)};
@@ -97,20 +90,24 @@ std::vector<db::Bytes> bytes_of(std::span<const CommitId> commits) {
 }
 
 void insert_metrics(db::Connection& connection, int32_t repo, const CommitId& commit,
-                    const std::vector<Metric>& metrics) {
+                    const Measurements& read) {
   std::vector<std::string> names, splits, sources, values;
   std::vector<int16_t> origins;
   std::vector<int64_t> times;
-  for (const Metric& m : metrics) {
+  std::vector<db::Bytes> files;
+  for (const Metric& m : read.metrics) {
     names.push_back(m.name);
     splits.push_back(m.split);
     origins.push_back(static_cast<int16_t>(m.origin));
     sources.push_back(m.source);
     values.push_back(to_text(m.value));
     times.push_back(to_millis(m.measured));
+    const auto file =
+        m.origin == MetricOrigin::kFile ? read.files.find(m.source) : read.files.end();
+    files.push_back({file == read.files.end() ? std::string_view() : file->second});
   }
   connection.run(kInsertMetrics, {repo, db::Bytes{view_of(commit)}, names, splits, origins, sources,
-                                  values, times});
+                                  values, times, files});
 }
 
 void insert_params(db::Connection& connection, int32_t repo, const CommitId& commit,
@@ -129,24 +126,6 @@ void insert_params(db::Connection& connection, int32_t repo, const CommitId& com
   }
   connection.run(kInsertParams, {repo, db::Bytes{view_of(commit)}, names, origins, sources, values,
                                  numbers, times});
-}
-
-void insert_series(db::Connection& connection, int32_t repo, const CommitId& commit,
-                   const MeasuredSeries& given) {
-  const std::vector<Point>& points = given.series.points;
-  constexpr size_t kPointsPerStatement = kPointsPerPiece * kPiecesPerStatement;
-  for (size_t start = 0; start < points.size(); start += kPointsPerStatement) {
-    const size_t end = std::min(start + kPointsPerStatement, points.size());
-    std::vector<std::string> pieces;
-    for (size_t at = start; at < end; at += kPointsPerPiece) {
-      pieces.push_back(encode_points(points.data() + at, std::min(kPointsPerPiece, end - at)));
-    }
-    std::vector<db::Bytes> bodies;
-    for (const std::string& piece : pieces) bodies.push_back({piece});
-    connection.run(kInsertPieces,
-                   {repo, db::Bytes{view_of(commit)}, given.series.name, given.series.split,
-                    given.source, static_cast<int32_t>(start / kPointsPerPiece), bodies});
-  }
 }
 
 }  // namespace
@@ -189,12 +168,8 @@ bool Extractions::store(RepositoryId repository, const CommitId& commit,
     if (state.empty() || state.boolean(0, 0)) return false;
     connection.run(kDeleteMetrics, {repo, id, kReadOrigins});
     connection.run(kDeleteParams, {repo, id, kReadOrigins});
-    connection.run(kDeleteSeries, {repo, id});
-    if (!read.metrics.empty()) insert_metrics(connection, repo, commit, read.metrics);
+    if (!read.metrics.empty()) insert_metrics(connection, repo, commit, read);
     if (!read.params.empty()) insert_params(connection, repo, commit, read.params);
-    for (const MeasuredSeries& series : read.series) {
-      insert_series(connection, repo, commit, series);
-    }
     connection.run(kMarkDone, {repo, id, db::Bytes{rules_hash}, read.warnings});
     return true;
   });
@@ -242,20 +217,16 @@ Page<SeriesPoint> Extractions::series(RepositoryId repository, const CommitId& c
                                       std::string_view name, std::string_view split,
                                       std::string_view source, size_t start, uint32_t limit) {
   const int32_t repo = static_cast<int32_t>(repository);
-  const db::Bytes id{view_of(commit)};
-  std::string from(source);
-  if (from.empty()) {
-    const db::Rows newest =
-        pool_.run(kSelectSource, {repo, id, name, split, static_cast<int16_t>(MetricOrigin::kFile)},
-                  db::Pool::Retry::kRead);
-    if (newest.empty()) return {};
-    from = newest.text(0, 0);
-  }
+  const db::Rows file = pool_.run(kSelectFile,
+                                  {repo, db::Bytes{view_of(commit)}, name, split,
+                                   static_cast<int16_t>(MetricOrigin::kFile), source},
+                                  db::Pool::Retry::kRead);
+  if (file.empty()) return {};
   const size_t first_piece = start / kPointsPerPiece;
   const size_t pieces = (start + limit) / kPointsPerPiece - first_piece + 1;
   const db::Rows rows = pool_.run(kSelectPieces,
-                                  {repo, id, name, split, from, static_cast<int32_t>(first_piece),
-                                   static_cast<int64_t>(pieces)},
+                                  {repo, db::Bytes{file.bytes(0, 0)}, name, split,
+                                   static_cast<int32_t>(first_piece), static_cast<int64_t>(pieces)},
                                   db::Pool::Retry::kRead);
   Page<SeriesPoint> page;
   for (size_t row = 0; row < rows.size(); ++row) {

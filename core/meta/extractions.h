@@ -13,6 +13,7 @@
 #include "core/db/pool.h"
 #include "core/experiments/commit_facts.h"
 #include "core/experiments/measurements.h"
+#include "core/experiments/series.h"
 #include "core/model/names.h"
 #include "core/model/page.h"
 

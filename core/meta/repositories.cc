@@ -60,6 +60,7 @@ constexpr db::Query kRemovals[] = {
     {"repositories_delete_metrics", "DELETE FROM metrics WHERE repo_id = $1"},
     {"repositories_delete_params", "DELETE FROM params WHERE repo_id = $1"},
     {"repositories_delete_series", "DELETE FROM series WHERE repo_id = $1"},
+    {"repositories_delete_metric_files", "DELETE FROM metric_files WHERE repo_id = $1"},
     {"repositories_delete_extractions", "DELETE FROM extractions WHERE repo_id = $1"},
     {"repositories_delete_hook_runs", "DELETE FROM hook_runs WHERE repo_id = $1"},
     {"repositories_delete_summaries", "DELETE FROM range_summaries WHERE repo_id = $1"}};

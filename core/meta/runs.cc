@@ -1,5 +1,6 @@
 #include "core/meta/runs.h"
 
+#include <algorithm>
 #include <map>
 
 #include "core/experiments/metric.h"
@@ -38,27 +39,47 @@ constexpr db::Query kInsertParams{"runs_insert_params", R"sql(
 constexpr db::Query kSelect{"runs_select_by_id",
                             "SELECT " TARN_RUN_COLUMNS "WHERE r.repo_id = $1 AND r.run_id = $2"};
 
-// $1 repository, $2 experiment, $3 branches, $4 git sha, $5..$7 conditions on metrics, $8..$11 on
-// parameters.
-#define TARN_RUN_FILTER                                                                          \
+// $1 repository, $2 experiment, $3 branches, $4 git sha.
+#define TARN_RUN_CHOSEN                                                                          \
   "r.repo_id = $1 AND ($2 = '' OR r.experiment = $2) AND ($3::text[] IS NULL OR r.branch = ANY " \
-  "($3)) "                                                                                       \
-  "AND ($4 = '' OR r.git_sha = $4) "                                                             \
-  "AND NOT EXISTS (SELECT 1 FROM unnest($5::text[], $6::text[], $7::text[]) AS c(name, op, "     \
-  "number) "                                                                                     \
-  "  WHERE NOT EXISTS (SELECT 1 FROM metrics m WHERE m.repo_id = r.repo_id AND m.commit_id = "   \
-  "r.commit_id "                                                                                 \
-  "    AND m.name = c.name AND m.split = '' AND m.origin = 0 AND m.source = r.run_id "           \
-  "    AND number_satisfies(m.value, c.op, c.number::double precision))) "                       \
-  "AND NOT EXISTS (SELECT 1 FROM unnest($8::text[], $9::text[], $10::text[], $11::text[]) "      \
-  "    AS c(name, op, value, number) "                                                           \
-  "  WHERE NOT EXISTS (SELECT 1 FROM params p WHERE p.repo_id = r.repo_id AND p.commit_id = "    \
-  "r.commit_id "                                                                                 \
-  "    AND p.name = c.name AND p.origin = 0 AND p.source = r.run_id "                            \
-  "    AND CASE WHEN p.number IS NOT NULL AND c.number <> '' "                                   \
-  "          THEN number_satisfies(p.number, c.op, c.number::double precision) "                 \
-  "        WHEN c.op = '=' THEN p.value = c.value WHEN c.op = '!=' THEN p.value <> c.value "     \
-  "        ELSE false END))"
+  "($3)) AND ($4 = '' OR r.git_sha = $4) "
+
+// Whether the metadata and files of the run's commit are read under the rules with this hash.
+#define TARN_COMMIT_READ(hash)                                                         \
+  "EXISTS (SELECT 1 FROM extractions e WHERE e.repo_id = r.repo_id AND e.commit_id = " \
+  "r.commit_id AND e.state = 'done' AND e.rules_hash = " hash ") "
+
+// The row m that counts for a name: the run's own, else the commit's, as sort_metrics has it.
+#define TARN_METRIC_OF(name)                                               \
+  "m.repo_id = r.repo_id AND m.commit_id = r.commit_id AND m.name = " name \
+  " AND m.split = '' "                                                     \
+  "AND "
+#define TARN_PARAM_OF(name) \
+  "m.repo_id = r.repo_id AND m.commit_id = r.commit_id AND m.name = " name " AND "
+#define TARN_OWN "m.origin = 0 AND m.source = r.run_id"
+#define TARN_OF_COMMIT                        \
+  "m.origin IN (1, 2) AND " TARN_COMMIT_READ( \
+      "$14") "ORDER BY m.origin, m.measured_ms DESC, m.source LIMIT 1"
+
+#define TARN_METRIC_SATISFIES \
+  "SELECT number_satisfies(m.value, c.op, c.number::double precision) FROM metrics m WHERE "
+#define TARN_PARAM_SATISFIES                                                                \
+  "SELECT CASE WHEN m.number IS NOT NULL AND c.number <> '' "                               \
+  "         THEN number_satisfies(m.number, c.op, c.number::double precision) "             \
+  "       WHEN c.op = '=' THEN m.value = c.value WHEN c.op = '!=' THEN m.value <> c.value " \
+  "       ELSE false END FROM params m WHERE "
+
+// $5..$7 conditions on metrics, $8..$11 on parameters, $14 the hash of the rules.
+#define TARN_RUN_FILTER                                                                         \
+  TARN_RUN_CHOSEN                                                                               \
+  "AND NOT EXISTS (SELECT 1 FROM unnest($5::text[], $6::text[], $7::text[]) AS c(name, op, "    \
+  "number) WHERE NOT COALESCE((" TARN_METRIC_SATISFIES TARN_METRIC_OF("c.name") TARN_OWN        \
+      "), (" TARN_METRIC_SATISFIES TARN_METRIC_OF("c.name") TARN_OF_COMMIT                      \
+      "), false)) "                                                                             \
+      "AND NOT EXISTS (SELECT 1 FROM unnest($8::text[], $9::text[], $10::text[], $11::text[]) " \
+      "AS c(name, op, value, number) WHERE NOT COALESCE((" TARN_PARAM_SATISFIES TARN_PARAM_OF(  \
+          "c.name") TARN_OWN "), (" TARN_PARAM_SATISFIES TARN_PARAM_OF("c.name") TARN_OF_COMMIT \
+      "), false)) "
 
 constexpr db::Query kSelectNewest{"runs_select_newest",
                                   "SELECT " TARN_RUN_COLUMNS "WHERE " TARN_RUN_FILTER R"sql(
@@ -68,21 +89,19 @@ constexpr db::Query kSelectOldest{"runs_select_oldest",
                                   "SELECT " TARN_RUN_COLUMNS "WHERE " TARN_RUN_FILTER R"sql(
   AND ($12 = '' OR r.run_id < $12) ORDER BY r.run_id DESC LIMIT $13)sql"};
 
-// $14 the metric, $15 its sign. Where the page before ended is read from that run, which never
-// changes.
+// $15 the metric, $16 its sign.
+#define TARN_RUN_KEY                                                                           \
+  "$16::int * NULLIF(COALESCE((SELECT m.value FROM metrics m WHERE " TARN_METRIC_OF("$15")     \
+      TARN_OWN "), (SELECT m.value FROM metrics m WHERE " TARN_METRIC_OF("$15") TARN_OF_COMMIT \
+      ")), "                                                                                   \
+      "'NaN') AS key "
+
+// Where the page before ended is read from that run, which never changes.
 constexpr db::Query kSelectByMetric{"runs_select_by_metric", R"sql(
   WITH keyed AS (
-    SELECT r.run_id AS id, (
-      SELECT $15::int * NULLIF(m.value, 'NaN') FROM metrics m
-      WHERE m.repo_id = r.repo_id AND m.commit_id = r.commit_id AND m.name = $14 AND m.split = '' AND m.origin = 0
-        AND m.source = r.run_id) AS key
-    FROM runs r WHERE )sql" TARN_RUN_FILTER R"sql(),
+    SELECT r.run_id AS id, )sql" TARN_RUN_KEY "FROM runs r WHERE " TARN_RUN_FILTER R"sql(),
   last AS (
-    SELECT (
-      SELECT $15::int * NULLIF(m.value, 'NaN') FROM metrics m
-      WHERE m.repo_id = r.repo_id AND m.commit_id = r.commit_id AND m.name = $14 AND m.split = '' AND m.origin = 0
-        AND m.source = r.run_id) AS key
-    FROM runs r WHERE r.repo_id = $1 AND r.run_id = $12),
+    SELECT )sql" TARN_RUN_KEY R"sql(FROM runs r WHERE r.repo_id = $1 AND r.run_id = $12),
   chosen AS (
     SELECT k.id, k.key FROM keyed k
     WHERE $12 = '' OR (
@@ -94,18 +113,48 @@ constexpr db::Query kSelectByMetric{"runs_select_by_metric", R"sql(
   FROM chosen c JOIN runs r ON r.repo_id = $1 AND r.run_id = c.id
   ORDER BY c.key NULLS LAST, c.id)sql"};
 
+constexpr db::Query kSelectUnread{
+    "runs_select_unread",
+    "SELECT r.commit_id FROM runs r WHERE " TARN_RUN_CHOSEN
+    "AND NOT " TARN_COMMIT_READ("$5") "GROUP BY r.commit_id ORDER BY min(r.run_id) LIMIT $6"};
+
+// $4 the names that come first, $5 how many of a commit.
+constexpr db::Query kSelectCommitMetrics{"runs_select_commit_metrics", R"sql(
+  SELECT e.commit_id, m.name, m.split, m.origin, m.source, m.value, m.measured_ms, m.all_of_them
+  FROM extractions e CROSS JOIN LATERAL (
+    SELECT f.*, count(*) OVER () AS all_of_them FROM (
+      SELECT DISTINCT ON (name, split) name, split, origin, source, value, measured_ms FROM metrics
+      WHERE repo_id = e.repo_id AND commit_id = e.commit_id AND origin IN (1, 2)
+      ORDER BY name, split, origin, measured_ms DESC, source) f
+    ORDER BY f.name = ANY ($4) DESC, f.name, f.split LIMIT $5) m
+  WHERE e.repo_id = $1 AND e.commit_id = ANY ($2) AND e.state = 'done' AND e.rules_hash = $3
+  ORDER BY e.commit_id, m.name, m.split)sql"};
+
+constexpr db::Query kSelectCommitParams{"runs_select_commit_params", R"sql(
+  SELECT e.commit_id, m.name, m.value, m.all_of_them
+  FROM extractions e CROSS JOIN LATERAL (
+    SELECT f.*, count(*) OVER () AS all_of_them FROM (
+      SELECT DISTINCT ON (name) name, value FROM params
+      WHERE repo_id = e.repo_id AND commit_id = e.commit_id AND origin IN (1, 2)
+      ORDER BY name, origin, measured_ms DESC, source) f
+    ORDER BY f.name = ANY ($4) DESC, f.name LIMIT $5) m
+  WHERE e.repo_id = $1 AND e.commit_id = ANY ($2) AND e.state = 'done' AND e.rules_hash = $3)sql"};
+
+constexpr db::Query kSelectBranchesAt{"runs_select_branches_at", R"sql(
+  SELECT name FROM branches WHERE repo_id = $1 AND head = $2 AND NOT hidden LIMIT 2)sql"};
+
 constexpr db::Query kSelectBranches{"runs_select_branches", R"sql(
   SELECT DISTINCT branch FROM runs
   WHERE repo_id = $1 AND branch >= $2 AND starts_with(branch, $2) AND branch <> '' ORDER BY branch LIMIT $3)sql"};
 
 constexpr db::Query kSelectMetrics{"runs_select_metrics", R"sql(
-  SELECT source, name, split, value FROM metrics
-  WHERE repo_id = $1 AND commit_id = ANY ($2) AND origin = $3 AND source = ANY ($4)
-  ORDER BY source, name, split)sql"};
+  SELECT m.source, m.name, m.split, m.value
+  FROM unnest($2::text[]) AS u(id) JOIN metrics m ON m.repo_id = $1 AND m.origin = 0 AND m.source = u.id
+  ORDER BY m.source, m.name, m.split)sql"};
 
 constexpr db::Query kSelectParams{"runs_select_params", R"sql(
-  SELECT source, name, value FROM params
-  WHERE repo_id = $1 AND commit_id = ANY ($2) AND origin = $3 AND source = ANY ($4))sql"};
+  SELECT m.source, m.name, m.value
+  FROM unnest($2::text[]) AS u(id) JOIN params m ON m.repo_id = $1 AND m.origin = 0 AND m.source = u.id)sql"};
 
 Run run_from(const db::Rows& rows, size_t row) {
   Run run;
@@ -153,6 +202,17 @@ void insert_params(db::Connection& connection, int32_t repo, const Run& run) {
                                  to_millis(run.created), names, values, numbers});
 }
 
+/// What the run says itself counts for it, whatever its commit says.
+void leave_out_own(ListedRun& listed) {
+  std::erase_if(listed.commit_metrics, [&](const Metric& of_commit) {
+    return std::any_of(listed.run.metrics.begin(), listed.run.metrics.end(),
+                       [&](const RunMetric& own) {
+                         return own.name == of_commit.name && own.split == of_commit.split;
+                       });
+  });
+  for (const auto& [name, value] : listed.run.params) listed.commit_params.erase(name);
+}
+
 }  // namespace
 
 Runs::Creation Runs::create(RepositoryId repository, const Run& run, const RunRequestKey& request) {
@@ -187,7 +247,7 @@ std::optional<Run> Runs::find(RepositoryId repository, std::string_view id) {
 }
 
 Page<Run> Runs::list(RepositoryId repository, const RunFilter& filter, const RunOrder& order,
-                     std::string_view after, uint32_t limit) {
+                     std::string_view rules_hash, std::string_view after, uint32_t limit) {
   std::vector<std::string> metric_names, metric_ops, metric_numbers;
   std::vector<std::string> param_names, param_ops, param_values, param_numbers;
   for (const RunCondition& condition : filter.where) {
@@ -205,23 +265,83 @@ Page<Run> Runs::list(RepositoryId repository, const RunFilter& filter, const Run
   const int32_t repo = static_cast<int32_t>(repository);
   const int64_t rows_max = row_limit(limit);
   const auto run = [&] {
+    const db::Bytes rules{rules_hash};
     if (order.metric.empty()) {
-      return pool_.run(
-          order.descending ? kSelectNewest : kSelectOldest,
-          {repo, filter.experiment, filter.branches, filter.git_sha, metric_names, metric_ops,
-           metric_numbers, param_names, param_ops, param_values, param_numbers, after, rows_max},
-          db::Pool::Retry::kRead);
+      return pool_.run(order.descending ? kSelectNewest : kSelectOldest,
+                       {repo, filter.experiment, filter.branches, filter.git_sha, metric_names,
+                        metric_ops, metric_numbers, param_names, param_ops, param_values,
+                        param_numbers, after, rows_max, rules},
+                       db::Pool::Retry::kRead);
     }
     const int32_t sign = order.descending ? -1 : 1;
     return pool_.run(kSelectByMetric,
                      {repo, filter.experiment, filter.branches, filter.git_sha, metric_names,
                       metric_ops, metric_numbers, param_names, param_ops, param_values,
-                      param_numbers, after, rows_max, order.metric, sign},
+                      param_numbers, after, rows_max, rules, order.metric, sign},
                      db::Pool::Retry::kRead);
   };
   Page<Run> page = page_of<Run>(run(), limit, run_from, &Run::id);
   add_details(repository, page.items);
   return page;
+}
+
+std::vector<CommitId> Runs::unread_commits(RepositoryId repository, const RunFilter& filter,
+                                           std::string_view rules_hash, uint32_t limit) {
+  const db::Rows rows =
+      pool_.run(kSelectUnread,
+                {static_cast<int32_t>(repository), filter.experiment, filter.branches,
+                 filter.git_sha, db::Bytes{rules_hash}, static_cast<int64_t>(limit)},
+                db::Pool::Retry::kRead);
+  std::vector<CommitId> out;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    out.push_back(commit_id_from_bytes(rows.bytes(row, 0)));
+  }
+  return out;
+}
+
+std::vector<ListedRun> Runs::with_commits(RepositoryId repository, std::vector<Run> runs,
+                                          std::string_view rules_hash,
+                                          const std::vector<std::string>& names) {
+  std::vector<ListedRun> out;
+  if (runs.empty()) return out;
+  std::vector<db::Bytes> commits;
+  for (const Run& run : runs) commits.push_back({view_of(run.commit)});
+  const int32_t repo = static_cast<int32_t>(repository);
+  constexpr int64_t kRowsMax = kListedCommitMetricsMax;
+  std::map<CommitId, ListedRun> by_commit;
+  const db::Rows metrics =
+      pool_.run(kSelectCommitMetrics, {repo, commits, db::Bytes{rules_hash}, names, kRowsMax},
+                db::Pool::Retry::kRead);
+  for (size_t row = 0; row < metrics.size(); ++row) {
+    ListedRun& of = by_commit[commit_id_from_bytes(metrics.bytes(row, 0))];
+    of.commit_metrics.push_back(
+        {std::string(metrics.text(row, 1)), metrics.real(row, 5),
+         static_cast<MetricOrigin>(metrics.integer(row, 3)), std::string(metrics.text(row, 4)),
+         std::string(metrics.text(row, 2)), from_millis(metrics.integer(row, 6))});
+    of.complete = of.complete && metrics.integer(row, 7) <= kRowsMax;
+  }
+  const db::Rows params =
+      pool_.run(kSelectCommitParams, {repo, commits, db::Bytes{rules_hash}, names, kRowsMax},
+                db::Pool::Retry::kRead);
+  for (size_t row = 0; row < params.size(); ++row) {
+    ListedRun& of = by_commit[commit_id_from_bytes(params.bytes(row, 0))];
+    of.commit_params.emplace(params.text(row, 1), params.text(row, 2));
+    of.complete = of.complete && params.integer(row, 3) <= kRowsMax;
+  }
+  for (Run& run : runs) {
+    ListedRun listed = by_commit[run.commit];
+    listed.run = std::move(run);
+    leave_out_own(listed);
+    out.push_back(std::move(listed));
+  }
+  return out;
+}
+
+std::string Runs::only_branch_at(RepositoryId repository, const CommitId& commit) {
+  const db::Rows rows =
+      pool_.run(kSelectBranchesAt, {static_cast<int32_t>(repository), db::Bytes{view_of(commit)}},
+                db::Pool::Retry::kRead);
+  return rows.size() == 1 ? std::string(rows.text(0, 0)) : std::string();
 }
 
 std::vector<std::string> Runs::branches(RepositoryId repository, std::string_view prefix,
@@ -237,23 +357,19 @@ std::vector<std::string> Runs::branches(RepositoryId repository, std::string_vie
 void Runs::add_details(RepositoryId repository, std::vector<Run>& runs) {
   if (runs.empty()) return;
   std::map<std::string, Run*, std::less<>> by_id;
-  std::vector<db::Bytes> commits;
   std::vector<std::string> ids;
   for (Run& run : runs) {
     by_id[run.id] = &run;
-    commits.push_back({view_of(run.commit)});
     ids.push_back(run.id);
   }
   const int32_t repo = static_cast<int32_t>(repository);
-  const db::Rows metrics =
-      pool_.run(kSelectMetrics, {repo, commits, kApiOrigin, ids}, db::Pool::Retry::kRead);
+  const db::Rows metrics = pool_.run(kSelectMetrics, {repo, ids}, db::Pool::Retry::kRead);
   for (size_t row = 0; row < metrics.size(); ++row) {
     by_id.find(metrics.text(row, 0))
         ->second->metrics.push_back({std::string(metrics.text(row, 1)), metrics.real(row, 3),
                                      std::string(metrics.text(row, 2))});
   }
-  const db::Rows params =
-      pool_.run(kSelectParams, {repo, commits, kApiOrigin, ids}, db::Pool::Retry::kRead);
+  const db::Rows params = pool_.run(kSelectParams, {repo, ids}, db::Pool::Retry::kRead);
   for (size_t row = 0; row < params.size(); ++row) {
     by_id.find(params.text(row, 0))
         ->second->params.emplace(params.text(row, 1), params.text(row, 2));

@@ -47,9 +47,21 @@ class Runs {
 
   std::optional<Run> find(RepositoryId repository, std::string_view id);
   /// `after`: id of a run of the repository, "" = from the start. Runs without the metric that
-  /// orders, or with NaN, come last.
+  /// orders, or with NaN, come last. Metadata and files count of commits that were read under the
+  /// rules with this hash.
   Page<Run> list(RepositoryId repository, const RunFilter& filter, const RunOrder& order,
-                 std::string_view after, uint32_t limit);
+                 std::string_view rules_hash, std::string_view after, uint32_t limit);
+  /// Commits of such runs, `where` aside, that were not read under these rules: those of the newest
+  /// runs first, at most `limit`.
+  std::vector<CommitId> unread_commits(RepositoryId repository, const RunFilter& filter,
+                                       std::string_view rules_hash, uint32_t limit);
+  /// With what their commits say besides, as far as that was read under these rules. Of more than
+  /// is shown the named ones first.
+  std::vector<ListedRun> with_commits(RepositoryId repository, std::vector<Run> runs,
+                                      std::string_view rules_hash,
+                                      const std::vector<std::string>& names);
+  /// The branch whose head the commit is; "" when none or more than one is there.
+  std::string only_branch_at(RepositoryId repository, const CommitId& commit);
   /// Names that begin with `prefix` of branches that runs were recorded of, at most `limit`.
   std::vector<std::string> branches(RepositoryId repository, std::string_view prefix,
                                     uint32_t limit);

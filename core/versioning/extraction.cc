@@ -22,27 +22,13 @@ namespace {
 
 /// A process that died gives its commit back after this long.
 constexpr std::chrono::milliseconds kLease{60'000};
-/// Raised when readers change, so that commits are read again when they are asked for.
-constexpr std::string_view kReadersVersion = "1";
-
-struct Rules {
-  std::vector<std::string> globs;
-  std::string hash;
-};
 
 std::vector<std::string> globs_of(const std::optional<std::string>& body) {
   return body ? decode_metric_globs(*body) : default_metric_globs();
 }
 
-Rules rules_of(Engine& engine, RepositoryId repository) {
-  Rules rules;
-  rules.globs = globs_of(engine.settings.find(repository, meta::SettingKind::kMetricFiles));
-  rules.hash = sha256(str_cat(kReadersVersion, encode_metric_globs(rules.globs)));
-  return rules;
-}
-
 void read_and_store(Engine& engine, const Repository& repository, const CommitId& id,
-                    const Rules& rules) {
+                    const ExtractionRules& rules) {
   const Commit commit = engine.commits.get(repository.id, id);
   Measurements read;
   read_metadata(commit, read);
@@ -51,7 +37,7 @@ void read_and_store(Engine& engine, const Repository& repository, const CommitId
 }
 
 void add_extras(Engine& engine, const Repository& repository, const FactsWanted& wanted,
-                const Rules& rules, CommitFacts& facts) {
+                const ExtractionRules& rules, CommitFacts& facts) {
   const Commit commit = engine.commits.get(repository.id, facts.commit);
   Measurements extra;
   read_bare_metadata(commit, wanted.bare_names, extra);
@@ -90,6 +76,33 @@ void warn_of_differences(CommitFacts& facts) {
 
 }  // namespace
 
+ExtractionRules extraction_rules(Engine& engine, RepositoryId repository) {
+  ExtractionRules rules;
+  rules.globs = globs_of(engine.settings.find(repository, meta::SettingKind::kMetricFiles));
+  rules.hash = sha256(str_cat(kReadersVersion, encode_metric_globs(rules.globs)));
+  return rules;
+}
+
+UnreadCommits read_ahead(Engine& engine, RepositoryId repository, const ExtractionRules& rules,
+                         std::span<const CommitId> commits) {
+  UnreadCommits left{.count = commits.size()};
+  if (commits.empty()) return left;
+  const Repository repo = engine.repositories.get(repository);
+  const auto end = std::chrono::steady_clock::now() + kReadAheadTimeMax;
+  size_t failures = 0;
+  for (const CommitId& commit : commits.first(std::min(commits.size(), kReadAheadCommitsMax))) {
+    if (failures == kReadAheadFailuresMax || std::chrono::steady_clock::now() >= end) break;
+    try {
+      read_and_store(engine, repo, commit, rules);
+      --left.count;
+    } catch (const Error& error) {
+      ++failures;
+      if (left.why.empty()) left.why = str_cat("commit ", to_text(commit), ": ", error.message());
+    }
+  }
+  return left;
+}
+
 std::vector<CommitFacts> commit_facts(Engine& engine, RepositoryId repository,
                                       std::span<const CommitId> commits,
                                       const FactsWanted& wanted) {
@@ -98,7 +111,7 @@ std::vector<CommitFacts> commit_facts(Engine& engine, RepositoryId repository,
   }
   check_metric_globs(wanted.extra_globs);
   const Repository repo = engine.repositories.get(repository);
-  const Rules rules = rules_of(engine, repository);
+  const ExtractionRules rules = extraction_rules(engine, repository);
   meta::Extractions extractions(engine.pool);
   const std::set<CommitId> done = extractions.done(repository, commits, rules.hash);
   for (const CommitId& commit : std::set<CommitId>(commits.begin(), commits.end())) {
@@ -166,7 +179,7 @@ bool run_one_extraction(Engine& engine, std::stop_token) {
       return true;
     }
     const Repository repository = engine.repositories.get(next->repository);
-    read_and_store(engine, repository, next->commit, rules_of(engine, repository.id));
+    read_and_store(engine, repository, next->commit, extraction_rules(engine, repository.id));
   } catch (const Error& error) {
     log::warn("reading a commit's metrics failed",
               {{"repository", std::to_string(static_cast<int32_t>(next->repository))},

@@ -1,6 +1,7 @@
 // What commits measure: reading it from their metadata and files, and asking for it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <span>
 #include <stop_token>
@@ -49,6 +50,26 @@ CommitFacts extract_now(Engine& engine, RepositoryId repository, const CommitId&
 /// Of what a ref means now. Throws as resolve_commit.
 CommitFacts ref_facts(Engine& engine, const RepositoryName& repository, std::string_view ref,
                       const FactsWanted& wanted = {});
+
+/// What a repository's commits are read by.
+struct ExtractionRules {
+  std::vector<std::string> globs;
+  std::string hash;  ///< of the globs and the readers
+};
+ExtractionRules extraction_rules(Engine& engine, RepositoryId repository);
+
+/// What one list reads at most before it answers without the rest.
+constexpr size_t kReadAheadCommitsMax = 1000;
+constexpr std::chrono::seconds kReadAheadTimeMax{10};
+constexpr size_t kReadAheadFailuresMax = 3;
+
+struct UnreadCommits {
+  size_t count = 0;
+  std::string why{};  ///< the first that could not be read; "" when there was only no time
+};
+/// Reads commits that exist and that the background has not read; returns those that are left.
+UnreadCommits read_ahead(Engine& engine, RepositoryId repository, const ExtractionRules& rules,
+                         std::span<const CommitId> commits);
 
 /// Points of the curve of one metric of a commit, from number `start` on, as far as files hold
 /// more than one point. `source`: the file, "" = the newest. Throws as ref_facts, and not_found

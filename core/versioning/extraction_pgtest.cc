@@ -10,6 +10,8 @@
 #include "core/experiments/number.h"
 #include "core/versioning/extraction.h"
 #include "core/versioning/runs.h"
+#include "tests/support/blob_objects.h"
+#include "tests/support/faulty_store.h"
 #include "tests/support/repository_test.h"
 
 namespace tarn::versioning {
@@ -20,6 +22,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::reason_of;
 using testing::TestEngine;
+using ::testing::UnorderedElementsAre;
 
 using Texts = std::vector<std::string>;
 
@@ -54,7 +57,8 @@ class Extraction : public ::testing::Test {
   }
   int64_t rows() {
     constexpr db::Query kCount{"test_count_measured", R"sql(
-      SELECT (SELECT count(*) FROM metrics) + (SELECT count(*) FROM params) + (SELECT count(*) FROM series))sql"};
+      SELECT (SELECT count(*) FROM metrics) + (SELECT count(*) FROM params) + (SELECT count(*) FROM series)
+        + (SELECT count(*) FROM metric_files))sql"};
     return engine.pool.run(kCount, {}, db::Pool::Retry::kRead).integer(0, 0);
   }
   void run_all() {
@@ -127,7 +131,7 @@ TEST_F(Extraction, EveryCommitIsReadOnceInTheBackground) {
   run_all();
   EXPECT_EQ(count("queued"), 0);
   const int64_t once = rows();
-  EXPECT_EQ(once, 1 + 1 + 2);
+  EXPECT_EQ(once, 1 + 1 + 2 + 3) << "with a row for each file";
   extract_now(*engine, get_repository(*engine, repo).id, first.id);
   run_all();
   EXPECT_EQ(rows(), once);
@@ -137,6 +141,14 @@ TEST_F(Extraction, AnAnswerDoesNotWaitForTheBackground) {
   put("metrics/a.json", R"({"a": 1})");
   commit();
   EXPECT_THAT(metrics(), ElementsAre("a=1 file:metrics/a.json"));
+}
+
+TEST_F(Extraction, ReadingAheadIsBounded) {
+  const RepositoryId id = get_repository(*engine, repo).id;
+  const std::vector<CommitId> commits(kReadAheadCommitsMax + 7, commit().id);
+  const UnreadCommits left = read_ahead(*engine, id, extraction_rules(*engine, id), commits);
+  EXPECT_EQ(left.count, 7u);
+  EXPECT_EQ(left.why, "");
 }
 
 TEST_F(Extraction, OfSeveralWhoReadOneCommitOneStores) {
@@ -154,7 +166,7 @@ TEST_F(Extraction, OfSeveralWhoReadOneCommitOneStores) {
     }
     for (std::thread& thread : threads) thread.join();
     EXPECT_EQ(good, 4);
-    EXPECT_EQ(rows(), 3 + 1 + 1);
+    EXPECT_EQ(rows(), 3 + 1 + 1 + 1);
   }
 }
 
@@ -225,6 +237,140 @@ TEST_F(Extraction, CurvesArePaged) {
   EXPECT_EQ(seen, static_cast<size_t>(kPoints));
   EXPECT_EQ(reason_of([&] { metric_series(*engine, repo, "main", "none", "", "", 0, 10); }),
             "series_not_found");
+}
+
+/// What a store is asked for is counted.
+class UnchangedFiles : public ::testing::Test {
+ protected:
+  UnchangedFiles() {
+    auto counting = std::make_unique<testing::FaultyStore>(memory);
+    reads = counting.get();
+    engine.stores.set_local_root(std::move(counting));
+    repo = engine.make_repository("lake");
+  }
+  std::string curve(int points) {
+    std::string lines = "step,loss\n";
+    for (int i = 0; i < points; ++i) lines += std::to_string(i) + "," + std::to_string(i) + "\n";
+    return lines;
+  }
+  CommitId commit_more(const std::string& branch = "main") {
+    static int number = 0;
+    engine.put(repo, branch, "data/" + std::to_string(number++), "x");
+    return engine.commit(repo, branch).id;
+  }
+  /// Calls of the store while the commits' metrics are read.
+  uint64_t calls_for(const std::vector<CommitId>& commits, TestEngine& by) {
+    const uint64_t before = reads->calls();
+    for (const CommitFacts& facts :
+         commit_facts(*by, get_repository(*by, repo).id, commits, {.names = {"loss"}})) {
+      EXPECT_THAT(texts_of(facts), ElementsAre("loss=999 file:metrics/curve.csv"));
+    }
+    return reads->calls() - before;
+  }
+
+  testing::TestDatabase database;
+  blob::MemoryStore memory;
+  TestEngine engine{database.url(), &memory};
+  testing::FaultyStore* reads = nullptr;
+  RepositoryName repo{"lake"};
+};
+
+TEST_F(UnchangedFiles, AreReadOnceForAllCommits) {
+  engine.put(repo, "main", "metrics/curve.csv", curve(1000));
+  const CommitId first = engine.commit(repo, "main").id;
+  const uint64_t once = calls_for({first}, engine);
+  EXPECT_GT(once, 0u);
+  std::vector<CommitId> commits;
+  constexpr int kCommits = 50;
+  for (int i = 0; i < kCommits; ++i) commits.push_back(commit_more());
+  engine.branch(repo, "exp-1", "main");
+  commits.push_back(commit_more("exp-1"));
+  EXPECT_EQ(calls_for(commits, engine), 0u);
+  EXPECT_EQ(metric_series(*engine, repo, "exp-1", "loss", "", "", 990, 100).items.size(), 10u);
+  EXPECT_EQ(
+      metric_series(*engine, repo, "main", "loss", "", "metrics/curve.csv", 0, 9).items.size(), 9u);
+  EXPECT_EQ(reason_of([&] { metric_series(*engine, repo, "main", "loss", "", "other", 0, 9); }),
+            "series_not_found");
+
+  // Other patterns read commits anew, not files.
+  set_metric_globs(*engine, repo, {"metrics/*.csv"}, {});
+  EXPECT_EQ(calls_for(commits, engine), 0u);
+  EXPECT_EQ(metric_series(*engine, repo, "exp-1", "loss", "", "", 990, 100).items.size(), 10u);
+}
+
+TEST_F(UnchangedFiles, AreThoseOfOneObject) {
+  engine.put(repo, "main", "metrics/curve.csv", curve(1000));
+  const CommitId first = engine.commit(repo, "main").id;
+  const uint64_t once = calls_for({first}, engine);
+  std::string changed = curve(1000);
+  changed[changed.find("5,5") + 2] = '6';
+  engine.put(repo, "main", "metrics/curve.csv", changed);
+  const CommitId second = engine.commit(repo, "main").id;
+  EXPECT_EQ(calls_for({second}, engine), once);
+  EXPECT_EQ(metric_series(*engine, repo, to_text(first), "loss", "", "", 5, 1).items[0].point.value,
+            5);
+  EXPECT_EQ(
+      metric_series(*engine, repo, to_text(second), "loss", "", "", 5, 1).items[0].point.value, 6);
+}
+
+TEST_F(UnchangedFiles, AreReadAgainAtAnotherPath) {
+  engine.put(repo, "main", "metrics/a.json", R"({"a": 1, "b": )");
+  engine.commit(repo, "main");
+  ref_facts(*engine, repo, "main");
+  const BranchName main("main");
+  copy_object(*engine, {repo, "main", Key("metrics/a.json")}, repo, main, Key("metrics/b.json"), {},
+              /*force=*/false);
+  engine.commit(repo, "main");
+  const CommitFacts facts = ref_facts(*engine, repo, "main");
+  EXPECT_THAT(texts_of(facts),
+              UnorderedElementsAre("a=1 file:metrics/a.json", "a=1 file:metrics/b.json"));
+  EXPECT_THAT(facts.warnings, ElementsAre("metrics/a.json: line 1: ends in the middle",
+                                          "metrics/b.json: line 1: ends in the middle"));
+}
+
+TEST_F(UnchangedFiles, AreStoredOnceByServersThatReadAtOnce) {
+  engine.put(repo, "main", "metrics/curve.csv", curve(10'000));
+  TestEngine other(database.url(), &memory);
+  std::vector<CommitId> commits;
+  constexpr int kCommits = 8;
+  for (int i = 0; i < kCommits; ++i) commits.push_back(commit_more());
+  std::vector<std::thread> threads;
+  for (TestEngine* one : {&engine, &other, &engine, &other}) {
+    threads.emplace_back([&, one] {
+      const auto facts = commit_facts(**one, get_repository(**one, repo).id, commits);
+      EXPECT_EQ(facts.size(), commits.size());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  constexpr db::Query kCount{"test_count_kept_files", R"sql(
+    SELECT (SELECT count(*) FROM metric_files), (SELECT count(*) FROM series))sql"};
+  const db::Rows kept = engine.pool.run(kCount, {}, db::Pool::Retry::kRead);
+  EXPECT_EQ(kept.integer(0, 0), 1);
+  EXPECT_EQ(kept.integer(0, 1), 3) << "pieces";
+  for (const CommitId& commit : commits) {
+    EXPECT_EQ(metric_series(*engine, repo, to_text(commit), "loss", "", "", 9'995, 9).items.size(),
+              5u);
+  }
+}
+
+TEST_F(UnchangedFiles, ThatCouldNotBeReadAreReadAgain) {
+  engine.put(repo, "main", "metrics/curve.csv", curve(1000));
+  const CommitId made = engine.commit(repo, "main").id;
+  reads->fail_call(1, testing::Fault::kFails);
+  EXPECT_EQ(reason_of([&] { calls_for({made}, engine); }), "unavailable");
+
+  // An object that is gone is a warning of the commit, and may come back.
+  const std::string bytes = curve(1000);
+  std::vector<std::string> keys = testing::list_keys(memory);
+  std::erase_if(keys, [&](const auto& key) { return testing::get(memory, key) != bytes; });
+  ASSERT_EQ(keys.size(), 1u);
+  memory.remove(keys[0]);
+  const CommitFacts without = ref_facts(*engine, repo, "main");
+  EXPECT_THAT(texts_of(without), IsEmpty());
+  EXPECT_THAT(without.warnings, ElementsAre(HasSubstr("metrics/curve.csv")));
+  testing::put(memory, keys[0], bytes);
+  set_metric_globs(*engine, repo, {"metrics/*.csv"}, {});
+  EXPECT_GT(calls_for({made}, engine), 0u);
 }
 
 TEST_F(Extraction, GoesWithItsRepository) {

@@ -4,14 +4,18 @@
 #include <map>
 #include <set>
 
+#include "core/base/digest.h"
 #include "core/base/error.h"
+#include "core/base/fault_point.h"
 #include "core/base/glob.h"
 #include "core/base/str_cat.h"
+#include "core/base/wire.h"
 #include "core/experiments/byte_source.h"
-#include "core/experiments/file_facts.h"
+#include "core/experiments/file_reading.h"
 #include "core/experiments/metric_file.h"
 #include "core/experiments/number.h"
 #include "core/experiments/part_files.h"
+#include "core/meta/metric_files.h"
 #include "core/meta/node_store.h"
 #include "core/tree/cursor.h"
 #include "core/versioning/extraction.h"
@@ -98,39 +102,50 @@ void read_file(Engine& engine, const Repository& repository, const Entry& entry,
   read_metric_file(metric_file_kind(facts.path()), bytes, facts);
 }
 
+/// Whoever holds the same bytes at the same path says the same, as long as the readers are these.
+std::string file_id(const std::string& path, const Entry& entry) {
+  std::string text(kReadersVersion);
+  put_bytes(text, path);
+  put_varint(text, entry.size_bytes);
+  put_bytes(text, entry.etag);
+  put_bytes(text, encode_address(entry.address));
+  const std::string* source = entry.extra(ExtraTag::kSourceVersion);
+  put_bytes(text, source != nullptr ? *source : std::string());
+  return sha256(text);
+}
+
 class Collector {
  public:
   explicit Collector(Measurements& into) : into_(into) {}
 
-  void add(const FileFacts& facts, Instant written) {
-    for (const FileFacts::Measured& measured : facts.measured()) {
+  /// Whether the commit may have the curves of this file too; says so when it may not.
+  bool takes_curves(const std::string& path, const FileReading& reading) {
+    if (points_ + reading.points <= kCommitPointsMax) {
+      points_ += reading.points;
+      return true;
+    }
+    warn_once(str_cat(path, ": the commit's curves have more than ", kCommitPointsMax,
+                      " points: those of this file are left out"));
+    return false;
+  }
+
+  void add(const std::string& path, const FileReading& reading, Instant written) {
+    for (const FileReading::Measured& measured : reading.measured) {
       if (into_.metrics.size() >= kCommitMetricsMax) {
-        warn_once(str_cat(facts.path(), ": the commit has more than ", kCommitMetricsMax,
+        warn_once(str_cat(path, ": the commit has more than ", kCommitMetricsMax,
                           " metrics: the others are left out"));
         break;
       }
-      const Series& series = measured.series;
       into_.metrics.push_back(
-          {series.name, measured.last, MetricOrigin::kFile, facts.path(), series.split, written});
-      add_series(series, facts.path());
+          {measured.name, measured.last, MetricOrigin::kFile, path, measured.split, written});
     }
-    for (const auto& [name, value] : facts.params()) {
-      into_.params.push_back({name, value, MetricOrigin::kFile, facts.path(), written});
+    for (const auto& [name, value] : reading.params) {
+      into_.params.push_back({name, value, MetricOrigin::kFile, path, written});
     }
-    for (const std::string& warning : facts.warnings()) warn(into_, warning);
+    for (const std::string& warning : reading.warnings) warn(into_, warning);
   }
 
  private:
-  void add_series(const Series& series, const std::string& path) {
-    if (series.points.size() < 2) return;
-    if (points_ + series.points.size() > kCommitPointsMax) {
-      warn_once(str_cat(path, ": the commit's curves have more than ", kCommitPointsMax,
-                        " points: the others are left out"));
-      return;
-    }
-    points_ += series.points.size();
-    into_.series.push_back({series, path});
-  }
   void warn_once(std::string text) {
     if (!warned_) warn(into_, std::move(text));
     warned_ = true;
@@ -139,6 +154,60 @@ class Collector {
   Measurements& into_;
   size_t points_ = 0;
   bool warned_ = false;
+};
+
+/// Looks into the files of one commit, or asks what was seen in the same files before.
+class FileReader {
+ public:
+  FileReader(Engine& engine, const Repository& repository, const Files& files, Measurements& into)
+      : engine_(engine),
+        repository_(repository),
+        known_files_(engine.pool),
+        into_(into),
+        collector_(into) {
+    std::vector<std::string> ids;
+    for (const auto& [path, entry] : files) ids.push_back(file_id(path, entry));
+    known_ = known_files_.find(repository.id, ids);
+  }
+
+  void read(const std::string& path, const Entry& entry, uint64_t bytes_max) {
+    const bool whole = bytes_max >= std::min(entry.size_bytes, kMetricFileBytesMax);
+    const std::string id = whole ? file_id(path, entry) : std::string();
+    if (const auto known = known_.find(id); known != known_.end()) {
+      if (collector_.takes_curves(path, known->second)) into_.files.emplace(path, id);
+      collector_.add(path, known->second, entry.mtime);
+      return;
+    }
+    FileFacts facts(path);
+    const bool complete = read_into(entry, bytes_max, facts);
+    fault_point("extraction.file_read");
+    const FileReading reading = reading_of(facts);
+    if (whole && complete && collector_.takes_curves(path, reading)) {
+      known_files_.store(repository_.id, id, facts);
+      into_.files.emplace(path, id);
+    }
+    collector_.add(path, reading, entry.mtime);
+  }
+
+ private:
+  /// false: the bytes could not be had.
+  bool read_into(const Entry& entry, uint64_t bytes_max, FileFacts& facts) {
+    try {
+      read_file(engine_, repository_, entry, bytes_max, facts);
+      return true;
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::kUnavailable) throw;
+      facts.warn(error.message());
+      return false;
+    }
+  }
+
+  Engine& engine_;
+  const Repository& repository_;
+  meta::MetricFiles known_files_;
+  Measurements& into_;
+  Collector collector_;
+  std::map<std::string, FileReading> known_;
 };
 
 }  // namespace
@@ -173,7 +242,7 @@ void read_metric_files(Engine& engine, const Repository& repository, const Commi
                        Measurements& into) {
   Files files = find_files(engine, commit, globs, known, into);
   leave_out_older_parts(files, into);
-  Collector collector(into);
+  FileReader reader(engine, repository, files, into);
   uint64_t bytes_left = kMetricFilesBytesMax;
   for (const auto& [path, entry] : files) {
     if (entry.size_bytes == 0) continue;
@@ -182,15 +251,9 @@ void read_metric_files(Engine& engine, const Repository& repository, const Commi
                          " bytes of metric files, those from here on are left out"));
       break;
     }
-    FileFacts facts(path);
-    try {
-      read_file(engine, repository, entry, std::min(bytes_left, kMetricFileBytesMax), facts);
-    } catch (const Error& error) {
-      if (error.code() == ErrorCode::kUnavailable) throw;
-      facts.warn(error.message());
-    }
+    // A file that is known counts as if it was read: the answer is the same.
+    reader.read(path, entry, std::min(bytes_left, kMetricFileBytesMax));
     bytes_left -= std::min({bytes_left, entry.size_bytes, kMetricFileBytesMax});
-    collector.add(facts, entry.mtime);
   }
 }
 

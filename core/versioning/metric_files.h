@@ -1,7 +1,8 @@
-// The metrics that one commit's metadata and files hold, without the database.
+// The metrics that one commit's metadata and files hold.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/experiments/measurements.h"
@@ -10,13 +11,17 @@
 
 namespace tarn::versioning {
 
+/// Raised when readers change, so that commits and files are read again when they are asked for.
+constexpr std::string_view kReadersVersion = "2";
+
 /// Keys "metric.NAME" and "param.NAME".
 void read_metadata(const Commit& commit, Measurements& into);
 /// Keys that are the names themselves. One that is absent is no warning.
 void read_bare_metadata(const Commit& commit, const std::vector<std::string>& names,
                         Measurements& into);
-/// Files that match one of `globs` and none of `known`, of the commit's tree. What cannot be read
-/// is a warning; throws only unavailable.
+/// Files that match one of `globs` and none of `known`, of the commit's tree. What each says is
+/// kept in the database, so that a file that many commits hold is read once. What cannot be read is
+/// a warning; throws only unavailable.
 void read_metric_files(Engine& engine, const Repository& repository, const Commit& commit,
                        const std::vector<std::string>& globs, const std::vector<std::string>& known,
                        Measurements& into);

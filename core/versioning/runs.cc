@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <set>
 
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
@@ -9,7 +10,9 @@
 #include "core/base/glob.h"
 #include "core/base/str_cat.h"
 #include "core/base/wire.h"
+#include "core/meta/extractions.h"
 #include "core/meta/runs.h"
+#include "core/versioning/extraction.h"
 #include "core/versioning/refs.h"
 #include "core/versioning/repositories.h"
 
@@ -37,6 +40,7 @@ std::string hash_of(const RunRecording& recording, const Run& run) {
   put_bytes(text, run.source.git_sha);
   put_bytes(text, run.source.ci_url);
   put_bytes(text, run.source.user);
+  if (!recording.branch.empty()) put_bytes(text, recording.branch);
   return sha256(text);
 }
 
@@ -67,6 +71,47 @@ std::vector<std::string> matching_branches(Engine& engine, RepositoryId reposito
   return names;
 }
 
+std::string branch_of(meta::Runs& runs, const ResolvedRef& resolved, const std::string& given) {
+  if (resolved.branch) {
+    const std::string& name = resolved.branch->name.str();
+    if (!given.empty() && given != name) {
+      throw_invalid(str_cat("branch \"", given, "\": the ref is branch \"", name,
+                            "\", name a commit instead"));
+    }
+    return name;
+  }
+  if (!given.empty()) return parse_branch_name(given).str();
+  return runs.only_branch_at(resolved.repository.id, resolved.commit.id);
+}
+
+/// `all`: no others are unread.
+void warn_of_unread(const UnreadCommits& left, bool all, std::vector<std::string>& warnings) {
+  if (left.count == 0) return;
+  warnings.push_back(str_cat(all ? "" : "at least ", left.count,
+                             " commits are not read yet, so what their files and metadata say is "
+                             "left out; ask again",
+                             left.why.empty() ? "" : str_cat(" (", left.why, ")")));
+}
+
+/// Commits of the runs that were not read under these rules.
+std::vector<CommitId> unread_of(Engine& engine, RepositoryId repository,
+                                const std::vector<Run>& runs, const std::string& rules_hash) {
+  std::set<CommitId> commits;
+  for (const Run& run : runs) commits.insert(run.commit);
+  const std::vector<CommitId> all(commits.begin(), commits.end());
+  for (const CommitId& done : meta::Extractions(engine.pool).done(repository, all, rules_hash)) {
+    commits.erase(done);
+  }
+  return {commits.begin(), commits.end()};
+}
+
+std::vector<std::string> names_in(const RunQuery& query) {
+  std::vector<std::string> names;
+  for (const RunCondition& condition : query.where) names.push_back(condition.name);
+  if (!query.order.metric.empty()) names.push_back(query.order.metric);
+  return names;
+}
+
 }  // namespace
 
 RecordedRun record_run(Engine& engine, const RepositoryName& repository,
@@ -92,7 +137,7 @@ RecordedRun record_run(Engine& engine, const RepositoryName& repository,
   meta::Runs runs(engine.pool);
   const ResolvedRef resolved = resolve(engine, repository, recording.ref);
   run.commit = resolved.commit.id;
-  if (resolved.branch) run.branch = resolved.branch->name.str();
+  run.branch = branch_of(runs, resolved, recording.branch);
   const auto made = runs.create(repo.id, run, {recording.idempotency_key, hash_of(recording, run)});
   switch (made.outcome) {
     case meta::Runs::Outcome::kMade:
@@ -111,7 +156,7 @@ Run get_run(Engine& engine, const RepositoryName& repository, std::string_view i
   return find_run(engine, get_repository(engine, repository).id, id);
 }
 
-Page<Run> list_runs(Engine& engine, const RepositoryName& repository, const RunQuery& query) {
+RunList list_runs(Engine& engine, const RepositoryName& repository, const RunQuery& query) {
   if (query.where.size() > kRunConditionsMax) {
     throw_invalid(str_cat("where: may be given at most ", kRunConditionsMax, " times"));
   }
@@ -125,7 +170,27 @@ Page<Run> list_runs(Engine& engine, const RepositoryName& repository, const RunQ
   if (!query.after.empty() && !runs.find(repo, parse_run_id(query.after))) {
     throw_invalid(str_cat("after: run ", query.after, " is not there"));
   }
-  return runs.list(repo, filter, query.order, query.after, query.limit);
+  const ExtractionRules rules = extraction_rules(engine, repo);
+  const bool judges = !query.where.empty() || !query.order.metric.empty();
+  RunList out;
+  const auto read = [&](const std::vector<CommitId>& unread) {
+    warn_of_unread(read_ahead(engine, repo, rules, unread), unread.size() <= kReadAheadCommitsMax,
+                   out.warnings);
+  };
+  if (judges) read(runs.unread_commits(repo, filter, rules.hash, kReadAheadCommitsMax + 1));
+  Page<Run> page = runs.list(repo, filter, query.order, rules.hash, query.after, query.limit);
+  if (!judges) read(unread_of(engine, repo, page.items, rules.hash));
+  out.page.has_more = page.has_more;
+  out.page.next = std::move(page.next);
+  out.page.items = runs.with_commits(repo, std::move(page.items), rules.hash, names_in(query));
+  const auto cut = std::count_if(out.page.items.begin(), out.page.items.end(),
+                                 [](const ListedRun& listed) { return !listed.complete; });
+  if (cut > 0) {
+    out.warnings.push_back(str_cat(cut, " runs are of commits with more than ",
+                                   kListedCommitMetricsMax,
+                                   " metrics or parameters, of which the others are not shown"));
+  }
+  return out;
 }
 
 }  // namespace tarn::versioning

@@ -20,6 +20,10 @@ constexpr uint32_t kRunBranchesMax = 10'000;
 struct RunRecording {
   std::string experiment;
   std::string ref;  ///< of a branch its head is meant, whatever is staged
+  /// Where the commit was made, for a ref that is no branch, as who records it says; it may be
+  /// gone.
+  /// "" = the branch whose head the commit is, if it is that of exactly one.
+  std::string branch{};
   std::map<std::string, std::string> params{};
   std::vector<RunMetric> metrics{};
   std::vector<std::string> artifacts{};
@@ -32,8 +36,9 @@ struct RecordedRun {
   bool made = true;  ///< else the same request under the same key had made it before
 };
 /// Runs are never changed or deleted. Throws: invalid_argument (as check_run, the experiment's
-/// name, the key), not_found (repository, ref), permission_denied (read-only repository), conflict
-/// (reason "idempotency_key_reused": the key has a run of another request).
+/// name, the key, a branch beside another branch), not_found (repository, ref), permission_denied
+/// (read-only repository), conflict (reason "idempotency_key_reused": the key has a run of another
+/// request).
 RecordedRun record_run(Engine& engine, const RepositoryName& repository,
                        const RunRecording& recording);
 
@@ -49,8 +54,15 @@ struct RunQuery {
   std::string after{};   ///< id of the page before's last run
   uint32_t limit = 100;  ///< 1..kPageItemsMax
 };
-/// Throws: invalid_argument (more than kRunConditionsMax conditions, a bad glob or one that matches
-/// more than kRunBranchesMax branches, an `after` that is no run), not_found (repository).
-Page<Run> list_runs(Engine& engine, const RepositoryName& repository, const RunQuery& query);
+struct RunList {
+  Page<ListedRun> page;
+  std::vector<std::string> warnings{};  ///< what does not count or is not shown
+};
+/// Conditions, order and answer know what the commits' metadata and files say, as RunCondition
+/// says. Commits that the background has not read are read here, up to kReadAheadCommitsMax and
+/// kReadAheadTimeMax; a warning tells of the rest. Throws: invalid_argument (more than
+/// kRunConditionsMax conditions, a bad glob or one that matches more than kRunBranchesMax branches,
+/// an `after` that is no run), not_found (repository).
+RunList list_runs(Engine& engine, const RepositoryName& repository, const RunQuery& query);
 
 }  // namespace tarn::versioning

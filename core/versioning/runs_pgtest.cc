@@ -1,11 +1,17 @@
 // Recording runs and asking for them, over a real database.
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <set>
+#include <thread>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
+#include "core/versioning/extraction.h"
 #include "core/versioning/runs.h"
+#include "tests/support/faulty_store.h"
 #include "tests/support/repository_test.h"
 
 namespace tarn::versioning {
@@ -25,13 +31,26 @@ class Runs : public testing::RepositoryTest {
             .owner = "ann"};
   }
   std::string record(const std::string& experiment, double accuracy) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // ids differ in their time
     return record_run(*engine, repo, recording(experiment, accuracy)).run.id;
   }
   std::vector<std::string> ids(const RunQuery& query) {
     std::vector<std::string> out;
-    const auto page = list_runs(*engine, repo, query);
-    for (const tarn::Run& run : page.items) out.push_back(run.id);
+    const RunList list = list_runs(*engine, repo, query);
+    EXPECT_THAT(list.warnings, ::testing::IsEmpty());
+    for (const ListedRun& listed : list.page.items) out.push_back(listed.run.id);
     return out;
+  }
+  /// All, page by page.
+  std::vector<std::string> paged(RunQuery query, uint32_t limit) {
+    std::vector<std::string> out;
+    query.limit = limit;
+    for (;;) {
+      const RunList list = list_runs(*engine, repo, query);
+      for (const ListedRun& listed : list.page.items) out.push_back(listed.run.id);
+      if (!list.page.has_more) return out;
+      query.after = list.page.next;
+    }
   }
   std::vector<std::string> where(const std::vector<std::string>& conditions) {
     RunQuery query;
@@ -71,7 +90,7 @@ TEST_F(Runs, AreOfTheHeadWhateverIsStaged) {
   of_commit.ref = to_text(head.id);
   const tarn::Run other = record_run(*engine, repo, of_commit).run;
   EXPECT_EQ(other.commit, head.id);
-  EXPECT_EQ(other.branch, "");
+  EXPECT_EQ(other.branch, "") << "main is elsewhere";
 }
 
 TEST_F(Runs, AreRecordedOnceForAKey) {
@@ -157,25 +176,19 @@ TEST_F(Runs, ArePagedInEveryOrder) {
   for (const double value : values) record("dogs", value);
   RunRecording without = recording("dogs", 0);
   without.metrics.clear();
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
   record_run(*engine, repo, without);
 
   for (const char* text : {"", "created", "-created", "metrics.accuracy", "-metrics.accuracy"}) {
     const RunOrder order = parse_run_order(text);
     const Ids all = ids({.order = order});
     ASSERT_EQ(all.size(), values.size() + 1) << text;
-    Ids paged;
-    RunQuery query{.order = order, .limit = 2};
-    for (;;) {
-      const auto page = list_runs(*engine, repo, query);
-      for (const tarn::Run& run : page.items) paged.push_back(run.id);
-      if (!page.has_more) break;
-      query.after = page.next;
-    }
-    EXPECT_EQ(paged, all) << text;
+    EXPECT_EQ(paged({.order = order}, 2), all) << text;
   }
   const auto accuracies = [&](const char* order) {
     std::vector<double> out;
-    for (const tarn::Run& run : list_runs(*engine, repo, {.order = parse_run_order(order)}).items) {
+    const RunList list = list_runs(*engine, repo, {.order = parse_run_order(order)});
+    for (const auto& [run, commit_metrics, commit_params, complete] : list.page.items) {
       if (!run.metrics.empty()) out.push_back(run.metrics[0].value);
     }
     return out;
@@ -187,10 +200,176 @@ TEST_F(Runs, ArePagedInEveryOrder) {
   const auto least = accuracies("metrics.accuracy");
   EXPECT_EQ(least.front(), 0.1);
   EXPECT_TRUE(std::isnan(least[5]));
-  EXPECT_EQ(list_runs(*engine, repo, {.limit = 1}).items[0].metrics.size(), 0u)
+  EXPECT_EQ(list_runs(*engine, repo, {.limit = 1}).page.items[0].run.metrics.size(), 0u)
       << "the newest first";
   EXPECT_EQ(reason_of([&] { ids({.after = "00000000000000000000"}); }), "invalid_argument");
   EXPECT_THROW(parse_run_order("accuracy"), Error);
+}
+
+/// Runs of commits that measure something themselves, recorded before anybody has read them.
+class MeasuredRuns : public Runs {
+ protected:
+  /// A run of a new commit with these files and metadata; "" = none of its own.
+  std::string record_with(const std::optional<double>& own,
+                          const std::map<std::string, std::string>& files,
+                          const Metadata& metadata = {}) {
+    engine.put(repo, "main", "data", std::to_string(++number_));
+    for (const auto& [path, text] : files) engine.put(repo, "main", path, text);
+    commit_branch(*engine, repo, BranchName("main"),
+                  {.committer = "ann", .message = "m", .metadata = metadata, .date = {}});
+    RunRecording run{.experiment = "e", .ref = "main", .owner = "ann"};
+    if (own) run.metrics = {{"accuracy", *own}};
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // ids differ in their time
+    return record_run(*engine, repo, run).run.id;
+  }
+  static std::map<std::string, std::string> file(const std::string& accuracy) {
+    return {{"metrics/eval.json", "{\"accuracy\": " + accuracy + "}"}};
+  }
+  int number_ = 0;
+};
+
+TEST_F(MeasuredRuns, AreFoundByWhatTheirCommitsMeasure) {
+  const std::string none = record_with({}, {});
+  const std::string by_file = record_with({}, file("0.95"), {{"param.lr", "0.1"}});
+  const std::string by_metadata =
+      record_with({}, file("0.5"), {{"metric.accuracy", "0.96"}, {"param.lr", "0.2"}});
+  const std::string by_run = record_with(0.97, file("0.5"), {{"metric.accuracy", "0.4"}});
+  const std::string low = record_with(0.1, file("0.99"));
+  const std::string kept = record_with({}, {}) /* the file of the commit before */;
+  const std::string nan = record_with(kNan, file("0.98"));
+
+  EXPECT_EQ(where({"metrics.accuracy>0.94"}), (Ids{kept, by_run, by_metadata, by_file}));
+  EXPECT_EQ(where({"metrics.accuracy<=0.1"}), Ids{low});
+  EXPECT_EQ(where({"metrics.accuracy!=0.95"}), (Ids{nan, kept, low, by_run, by_metadata}))
+      << "one that nobody names satisfies nothing";
+  EXPECT_EQ(where({"params.lr=0.1"}), Ids{by_file});
+  EXPECT_EQ(where({"params.lr>0.1", "metrics.accuracy>0"}), Ids{by_metadata});
+  EXPECT_EQ(ids({.order = parse_run_order("-metrics.accuracy")}),
+            (Ids{kept, by_run, by_metadata, by_file, low, nan, none}));
+  EXPECT_EQ(ids({.order = parse_run_order("metrics.accuracy")}),
+            (Ids{low, by_file, by_metadata, by_run, kept, nan, none}));
+}
+
+TEST_F(MeasuredRuns, ArePagedInEveryOrder) {
+  // Every second one has its value from the commit; values repeat.
+  constexpr int kRuns = 14;
+  for (int i = 0; i < kRuns; ++i) {
+    const std::string value = std::to_string(i % 5);
+    i % 2 == 0 ? record_with(i % 5, {}) : record_with({}, file(value));
+  }
+  record_with({}, file("\"NaN\""));
+  for (const char* text : {"", "created", "metrics.accuracy", "-metrics.accuracy"}) {
+    for (const char* condition : {"metrics.accuracy>=0", "metrics.accuracy!=2"}) {
+      const RunQuery query{.where = {parse_run_condition(condition)},
+                           .order = parse_run_order(text)};
+      const Ids all = ids(query);
+      EXPECT_GE(all.size(), 11u);
+      EXPECT_EQ(std::set<std::string>(all.begin(), all.end()).size(), all.size());
+      for (const uint32_t limit : {1u, 3u}) EXPECT_EQ(paged(query, limit), all) << text;
+    }
+    EXPECT_EQ(paged({.order = parse_run_order(text)}, 4), ids({.order = parse_run_order(text)}));
+  }
+}
+
+TEST_F(MeasuredRuns, AreShownWithWhatTheirCommitsMeasure) {
+  record_with(0.5, {{"metrics/a.json", R"({"accuracy": 0.4, "f1": 0.25})"}},
+              {{"metric.f1", "0.5"}, {"param.lr", "0.1"}});
+  RunRecording other{.experiment = "e", .ref = "main", .params = {{"lr", "7"}}, .owner = "ann"};
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  record_run(*engine, repo, other);
+  const auto items = list_runs(*engine, repo, {}).page.items;
+  ASSERT_EQ(items.size(), 2u);
+  const auto texts = [](const ListedRun& listed) {
+    Ids out;
+    for (const Metric& m : listed.commit_metrics) {
+      out.push_back(m.name + "=" + std::to_string(m.value) + " " + m.origin_text());
+    }
+    return out;
+  };
+  EXPECT_EQ(texts(items[1]), Ids{"f1=0.500000 commit-metadata"}) << "accuracy is the run's own";
+  EXPECT_EQ(items[1].commit_params, (std::map<std::string, std::string>{{"lr", "0.1"}}));
+  EXPECT_EQ(texts(items[0]),
+            (Ids{"accuracy=0.400000 file:metrics/a.json", "f1=0.500000 commit-metadata"}))
+      << "what another run of the commit says is not this one's";
+  EXPECT_TRUE(items[0].commit_params.empty());
+}
+
+TEST_F(MeasuredRuns, AreShownWithABoundedPart) {
+  std::string many = "{";
+  for (int i = 0; i < 150; ++i) many += "\"m" + std::to_string(1000 + i) + "\": 1, ";
+  record_with({}, {{"metrics/many.json", many + "\"z\": 2}"}});
+  const RunList list = list_runs(*engine, repo, {.where = {parse_run_condition("metrics.z=2")}});
+  ASSERT_EQ(list.page.items.size(), 1u);
+  EXPECT_EQ(list.page.items[0].commit_metrics.size(), kListedCommitMetricsMax);
+  EXPECT_EQ(list.page.items[0].commit_metrics.back().name, "z") << "what was asked for is shown";
+  EXPECT_THAT(list.warnings, ::testing::ElementsAre(::testing::HasSubstr("not shown")));
+}
+
+TEST_F(MeasuredRuns, FollowThePatternsOfTheRepository) {
+  const std::string one = record_with({}, file("0.9"));
+  EXPECT_EQ(where({"metrics.accuracy>0"}), Ids{one});
+  set_metric_globs(*engine, repo, {"reports/**"}, {});
+  EXPECT_EQ(where({"metrics.accuracy>0"}), Ids{});
+  set_metric_globs(*engine, repo, {"metrics/**"}, {});
+  EXPECT_EQ(where({"metrics.accuracy>0"}), Ids{one});
+}
+
+/// A store that can be away.
+class UnreadRuns : public ::testing::Test {
+ protected:
+  UnreadRuns() {
+    auto faulty = std::make_unique<testing::FaultyStore>(memory);
+    store = faulty.get();
+    engine.stores.set_local_root(std::move(faulty));
+    repo = engine.make_repository("lake");
+  }
+  testing::TestDatabase database;
+  blob::MemoryStore memory;
+  testing::TestEngine engine{database.url(), &memory};
+  testing::FaultyStore* store = nullptr;
+  RepositoryName repo{"lake"};
+};
+
+TEST_F(UnreadRuns, AreNamedInAWarning) {
+  engine.put(repo, "main", "metrics/a.json", R"({"accuracy": 0.9})");
+  const CommitId made = engine.commit(repo, "main").id;
+  record_run(*engine, repo, {.experiment = "e", .ref = "main", .owner = "ann"});
+  const RunQuery query{.where = {parse_run_condition("metrics.accuracy>0")}};
+  for (const RunQuery& one : {query, RunQuery{}}) {
+    store->fail_call(1, testing::Fault::kFails);
+    const RunList list = list_runs(*engine, repo, one);
+    EXPECT_EQ(list.page.items.size(), one.where.empty() ? 1u : 0u);
+    EXPECT_THAT(list.warnings, ::testing::ElementsAre(::testing::AllOf(
+                                   ::testing::HasSubstr("1 commits are not read yet"),
+                                   ::testing::HasSubstr(to_text(made)))));
+  }
+  const RunList list = list_runs(*engine, repo, query);
+  EXPECT_EQ(list.page.items.size(), 1u);
+  EXPECT_THAT(list.warnings, ::testing::IsEmpty());
+}
+
+TEST_F(Runs, OfACommitAreOfTheBranchThatItIsTheHeadOf) {
+  engine.put(repo, "main", "a", "1");
+  const std::string old = to_text(engine.commit(repo, "main").id);
+  engine.branch(repo, "exp-1", "main");
+  engine.put(repo, "exp-1", "a", "2");
+  const std::string head = to_text(engine.commit(repo, "exp-1").id);
+  const auto branch_of = [&](const std::string& ref, const std::string& branch = "") {
+    RunRecording given = recording("dogs", 0.9);
+    given.ref = ref;
+    given.branch = branch;
+    return record_run(*engine, repo, given).run.branch;
+  };
+  EXPECT_EQ(branch_of(head), "exp-1");
+  EXPECT_EQ(ids({.branch = "exp-*"}).size(), 1u);
+  EXPECT_EQ(branch_of(old), "main");
+  engine.branch(repo, "exp-2", "exp-1");
+  EXPECT_EQ(branch_of(head), "") << "of two branches";
+  EXPECT_EQ(branch_of(head, "exp-1"), "exp-1");
+  EXPECT_EQ(branch_of(old, "gone"), "gone") << "branches go, what was known of them stays";
+  EXPECT_EQ(branch_of("main", "main"), "main");
+  EXPECT_EQ(reason_of([&] { branch_of("main", "exp-1"); }), "invalid_argument");
+  EXPECT_EQ(reason_of([&] { branch_of(head, "a b"); }), "invalid_argument");
 }
 
 }  // namespace

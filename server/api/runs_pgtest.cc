@@ -55,6 +55,45 @@ TEST_F(ApiTest, ListsRunsByEveryCondition) {
   }
 }
 
+TEST_F(ApiTest, ListsRunsByWhatTheirCommitsMeasure) {
+  const std::string runs = here + "/experiments/dogs/runs";
+  post(runs, R"({"ref":"main","metrics":{"accuracy":0.9}})");
+  upload("metrics/eval.json", R"({"accuracy":0.95,"loss":"NaN"})");
+  EXPECT_EQ(post(here + "/branches/main/commits",
+                 R"({"message":"m","metadata":{"param.lr":"0.1","metric.f1":"0.5"}})")
+                .status,
+            201);
+  const http::Response made = post(runs, R"({"ref":"main"})");
+  EXPECT_EQ(made.status, 201);
+  EXPECT_FALSE(holds(made, "commit_metrics"));
+  const std::string id = made.body.substr(made.body.find("\"id\":\"") + 6, 20);
+  const http::Response found = get(
+      here +
+      "/runs?where=metrics.accuracy%3E0.92&where=params.lr%3D0.1&order=-metrics.accuracy&amount=1");
+  EXPECT_EQ(found.status, 200) << found.body;
+  EXPECT_TRUE(holds(found, "\"id\":\"" + id)) << found.body;
+  EXPECT_TRUE(holds(
+      found,
+      R"("commit_metrics":[{"name":"accuracy","origin":"file:metrics/eval.json","source":"metrics/eval.json","value":0.95},)"
+      R"({"name":"f1","origin":"commit-metadata","source":"metric.f1","value":0.5},)"
+      R"({"name":"loss","origin":"file:metrics/eval.json","source":"metrics/eval.json","value":"NaN"}])"))
+      << found.body;
+  EXPECT_TRUE(holds(found, R"("commit_params":{"lr":"0.1"}})")) << found.body;
+  EXPECT_TRUE(holds(found, R"("warnings":[])")) << found.body;
+  EXPECT_TRUE(holds(found, R"("has_more":false)")) << found.body;
+}
+
+TEST_F(ApiTest, RecordsARunOfACommitWithItsBranch) {
+  const http::Response head = get(here + "/branches/main");
+  const std::string commit = head.body.substr(head.body.find("\"commit_id\":\"") + 13, 64);
+  const std::string runs = here + "/experiments/dogs/runs";
+  EXPECT_TRUE(holds(post(runs, R"({"commit":")" + commit + "\"}"), R"("branch":"main")"));
+  EXPECT_TRUE(holds(post(runs, R"({"commit":")" + commit + R"(","branch":"exp-1"})"),
+                    R"("branch":"exp-1")"));
+  EXPECT_EQ(post(runs, R"({"ref":"main","branch":"exp-1"})").status, 400);
+  EXPECT_EQ(post(runs, R"({"commit":")" + commit + R"(","branch":"a b"})").status, 400);
+}
+
 TEST_F(ApiTest, SaysWhatACommitMeasures) {
   upload("metrics/loss.csv", "step,loss\n10,0.5\n20,0.25\n");
   upload("metrics/bad.json", "{");

@@ -62,7 +62,7 @@ def main():
     changes = sorted(change.path for change in branch.uncommitted())
     assert changes == ["artifacts/model.pkl", "config/config.json", "metrics/metrics.json"], changes
     branch.commit(message=f"Train with C={options.regularisation}",
-                  metadata={"accuracy": f"{accuracy:.4f}", "C": str(options.regularisation)})
+                  metadata={"accuracy": str(accuracy), "C": str(options.regularisation)})
     print(f"{options.branch}: accuracy {accuracy:.4f} with C={options.regularisation}")
 
 

@@ -131,6 +131,25 @@ def test_the_command_records_and_lists_runs(cli, repo):
     cli.run("exp", "ls", "--where", "accuracy>1", status=1)
 
 
+def test_the_command_finds_runs_by_what_their_commits_measure(cli, repo):
+    """A run that says nothing itself: its commit's files and metadata do."""
+    cli.json("exp", "log", "--ref", "main", "--experiment", "dogs", "--metric", "accuracy=0.85")
+    branch = repo.branch("exp-1").create(source_reference="main")
+    branch.object("metrics/eval.json").upload(data=b'{"accuracy": 0.95, "loss": 0.5}')
+    branch.commit("m", metadata={"param.lr": "0.1"})
+    commit = branch.get_commit().id
+    best = cli.json("exp", "log", "--ref", commit, "--experiment", "dogs")
+    assert best["branch"] == "exp-1", "the commit is its head"
+    told = cli.json("exp", "log", "--ref", commit, "--of-branch", "gone", "--experiment", "dogs", "--metric", "accuracy=0.1")
+    rows = cli.run("exp", "ls", "--where", "metrics.accuracy>0.8", "--sort", "-accuracy", "-o", "csv").text.splitlines()
+    assert rows[0] == "run,experiment,branch,commit,created,accuracy,loss,lr"
+    assert [row.split(",")[0] for row in rows[1:]] == [best["id"], cli.json("exp", "ls", "--of-branch", "main")["items"][0]["id"]]
+    assert rows[1].split(",")[5:] == ["0.95", "0.5", "0.1"] and rows[2].split(",")[5:] == ["0.85", "", ""]
+    of_gone = cli.json("exp", "ls", "--of-branch", "gone")["items"]
+    assert [run["id"] for run in of_gone] == [told["id"]]
+    assert [metric["name"] for metric in of_gone[0]["commit_metrics"]] == ["loss"], "accuracy is its own"
+
+
 def test_the_command_shows_what_a_commit_measures(cli, repo):
     branch = repo.branch("main")
     branch.object("reports/r.json").upload(data=b'{"f1": 0.25}')

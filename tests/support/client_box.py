@@ -1,8 +1,12 @@
 """What a client of tests/e2e/clients is told. Standard library only: see client_child.py."""
 
+import base64
+import json
 import os
 import subprocess
 import tempfile
+import urllib.parse
+import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,6 +48,16 @@ class Box:
             return talk
         assert ended.returncode == 0, (words, ended.returncode, talk.decode(errors="replace")[-2000:])
         return ended.stdout
+
+    def rest(self, method, path, **query):
+        """JSON of the repository over REST, for what S3 has no request for; `json`: the body."""
+        body = query.pop("json", None)
+        url = f"{self.url}/api/v1/repositories/{self.repo}{path}?{urllib.parse.urlencode(query)}"
+        keys = base64.b64encode(f"{self.access_key}:{self.secret_key}".encode()).decode()
+        request = urllib.request.Request(url, method=method, data=None if body is None else json.dumps(body).encode(),
+                                         headers={"Authorization": f"Basic {keys}", "Content-Type": "application/json"})
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=COMMAND_SECONDS) as answer:
+            return json.load(answer)
 
     def tree(self, files):
         """A new directory in which each key of {key: path} is a file, for programs that copy directories."""

@@ -9,7 +9,7 @@ import os
 import subprocess
 import uuid
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from pathlib import Path
 from types import TracebackType
@@ -51,14 +51,19 @@ class RecordedRun:
     owner: str
     created: str
     made: bool  # False: it was recorded before, under the same idempotency key.
+    # Of list_runs: what the commit's metadata and files say and the run does not.
+    commit_metrics: List[RunMetric] = field(default_factory=list)
+    commit_params: Dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, answer: Mapping[str, Any], made: bool = False) -> RecordedRun:
-        metrics = [RunMetric(m["name"], from_json(m["value"]), m.get("split", "")) for m in answer["metrics"]]
+        metrics, of_commit = ([RunMetric(m["name"], from_json(m["value"]), m.get("split", ""))
+                               for m in answer.get(whose, ())] for whose in ("metrics", "commit_metrics"))
         return cls(id=answer["id"], experiment=answer["experiment"], commit=answer["commit_id"],
                    branch=answer["branch"], params=dict(answer["params"]), metrics=metrics,
                    artifacts=list(answer["artifacts"]), source=dict(answer["source"]), owner=answer["owner"],
-                   created=answer["creation_date"], made=made)
+                   created=answer["creation_date"], made=made, commit_metrics=of_commit,
+                   commit_params=dict(answer.get("commit_params", {})))
 
 
 class Run:
@@ -208,9 +213,8 @@ class Run:
             if split:
                 metric["split"] = split
             metrics.append(metric)
-        # Only a run of a branch's head keeps the branch's name.
         head = self._server.call("GET", "repositories", self.repo, "branches", self.branch)["commit_id"]
-        where = {"ref": self.branch} if head == commit else {"commit": commit}
+        where = {"ref": self.branch} if head == commit else {"commit": commit, "branch": self.branch}
         return {**where, "params": self._params, "metrics": metrics, "artifacts": self._artifacts,
                 "source": _source(), "idempotency_key": self._key}
 
@@ -288,7 +292,8 @@ def run(repo: Any, experiment: str, branch: Optional[str] = None, *, source: Opt
 def list_runs(repo: Any = None, experiment: Optional[str] = None, *, branch: Optional[str] = None,
          where: Iterable[str] = (), order: Optional[str] = None, git_sha: Optional[str] = None,
          limit: int = 100, server: Optional[Server] = None) -> List[RecordedRun]:
-    """Recorded runs, the newest first; `where` is "metrics.accuracy>0.9" or several, `order` "-metrics.accuracy"."""
+    """Recorded runs, the newest first; `where` is "metrics.accuracy>0.9" or several, `order` "-metrics.accuracy". Both
+    know what the runs' commits measure in metadata and files."""
     server = server or connect()
     query = {"experiment": experiment, "branch": branch, "order": order, "git_sha": git_sha,
              "where": [where] if isinstance(where, str) else list(where), "amount": min(limit, RUN_METRICS_MAX)}

@@ -12,7 +12,6 @@
 namespace tarn::api {
 namespace {
 
-constexpr size_t kBytesPerRun = 800;
 constexpr size_t kBytesPerPoint = 60;
 
 /// The number of the point behind which a page ends.
@@ -34,6 +33,7 @@ http::Response record_run(const Context& context, Call& call) {
       versioning::record_run(context.engine, call.repository(),
                              {.experiment = call.path("experiment"),
                               .ref = std::move(given.ref),
+                              .branch = std::move(given.branch),
                               .params = std::move(given.params),
                               .metrics = std::move(given.metrics),
                               .artifacts = std::move(given.artifacts),
@@ -54,8 +54,8 @@ http::Response list_experiment_runs(const Context& context, Call& call) {
   for (const std::string& text : call.query.values("where")) {
     query.where.push_back(parse_run_condition(text));
   }
-  const Page<Run> page = versioning::list_runs(context.engine, call.repository(), query);
-  return json_response(200, json::list_of(page, kBytesPerRun, json::write_run));
+  return json_response(
+      200, json::run_list_body(versioning::list_runs(context.engine, call.repository(), query)));
 }
 
 http::Response get_experiment_run(const Context& context, Call& call) {

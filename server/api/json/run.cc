@@ -4,9 +4,12 @@
 #include "core/experiments/metric_globs.h"
 #include "core/experiments/number.h"
 #include "core/model/commit.h"
+#include "server/api/json/list.h"
 
 namespace tarn::api::json {
 namespace {
+
+constexpr size_t kBytesPerRun = 800;
 
 double number_of(const Value& value) {
   const auto number = parse_number(value.scalar_text());
@@ -37,31 +40,17 @@ std::string commit_text(const Value& body) {
   return commit->text();
 }
 
-}  // namespace
-
-RecordRun parse_record_run(const Value& body) {
-  RecordRun out;
-  out.ref = commit_text(body);
-  if (const auto params = body.find("params")) {
-    for (const auto& [name, value] : params->members()) out.params[name] = value.scalar_text();
-  }
-  if (const auto metrics = body.find("metrics")) {
-    out.metrics = metrics_of(*metrics);
-  }
-  if (const auto artifacts = body.find("artifacts")) {
-    out.artifacts = artifacts->texts(kRunArtifactsMax);
-  }
-  if (const auto source = body.find("source")) {
-    out.source = {.git_sha = source->text_or_empty("git_sha"),
-                  .ci_url = source->text_or_empty("ci_url"),
-                  .user = source->text_or_empty("user")};
-  }
-  out.idempotency_key = body.find_text("idempotency_key");
-  return out;
+void write_metric(Writer& out, const Metric& metric) {
+  out.begin_object();
+  out.text("name", metric.name);
+  out.text("origin", metric.origin_text());
+  out.text("source", metric.source);
+  if (!metric.split.empty()) out.text("split", metric.split);
+  out.real("value", metric.value);
+  out.end_object();
 }
 
-void write_run(Writer& out, const Run& run) {
-  out.begin_object();
+void write_run_members(Writer& out, const Run& run) {
   out.key("artifacts");
   out.begin_array();
   for (const std::string& glob : run.artifacts) out.text(glob);
@@ -89,12 +78,61 @@ void write_run(Writer& out, const Run& run) {
   out.text("git_sha", run.source.git_sha);
   out.text("user", run.source.user);
   out.end_object();
-  out.end_object();
+}
+
+}  // namespace
+
+RecordRun parse_record_run(const Value& body) {
+  RecordRun out;
+  out.ref = commit_text(body);
+  out.branch = body.text_or_empty("branch");
+  if (const auto params = body.find("params")) {
+    for (const auto& [name, value] : params->members()) out.params[name] = value.scalar_text();
+  }
+  if (const auto metrics = body.find("metrics")) {
+    out.metrics = metrics_of(*metrics);
+  }
+  if (const auto artifacts = body.find("artifacts")) {
+    out.artifacts = artifacts->texts(kRunArtifactsMax);
+  }
+  if (const auto source = body.find("source")) {
+    out.source = {.git_sha = source->text_or_empty("git_sha"),
+                  .ci_url = source->text_or_empty("ci_url"),
+                  .user = source->text_or_empty("user")};
+  }
+  out.idempotency_key = body.find_text("idempotency_key");
+  return out;
 }
 
 std::string run_body(const Run& run) {
   Writer out;
-  write_run(out, run);
+  out.begin_object();
+  write_run_members(out, run);
+  out.end_object();
+  return std::move(out).take();
+}
+
+std::string run_list_body(const versioning::RunList& list) {
+  Writer out(list.page.items.size() * kBytesPerRun);
+  out.begin_object();
+  write_pagination(out, list.page.has_more,
+                   list.page.has_more ? std::string_view(list.page.next) : "",
+                   list.page.items.size());
+  out.key("results");
+  out.begin_array();
+  for (const ListedRun& listed : list.page.items) {
+    out.begin_object();
+    write_run_members(out, listed.run);
+    out.key("commit_metrics");
+    out.begin_array();
+    for (const Metric& metric : listed.commit_metrics) write_metric(out, metric);
+    out.end_array();
+    out.text_map("commit_params", listed.commit_params);
+    out.end_object();
+  }
+  out.end_array();
+  out.texts("warnings", list.warnings);
+  out.end_object();
   return std::move(out).take();
 }
 
@@ -104,15 +142,7 @@ std::string commit_facts_body(const CommitFacts& facts) {
   out.text("commit_id", to_text(facts.commit));
   out.key("metrics");
   out.begin_array();
-  for (const Metric& metric : facts.metrics) {
-    out.begin_object();
-    out.text("name", metric.name);
-    out.text("origin", metric.origin_text());
-    out.text("source", metric.source);
-    if (!metric.split.empty()) out.text("split", metric.split);
-    out.real("value", metric.value);
-    out.end_object();
-  }
+  for (const Metric& metric : facts.metrics) write_metric(out, metric);
   out.end_array();
   out.text_map("params", facts.params);
   out.key("warnings");

@@ -9,6 +9,7 @@
 #include "core/experiments/commit_facts.h"
 #include "core/experiments/run.h"
 #include "core/experiments/series.h"
+#include "core/versioning/runs.h"
 #include "server/api/json/document.h"
 #include "server/api/json/writer.h"
 
@@ -16,19 +17,22 @@ namespace tarn::api::json {
 
 struct RecordRun {
   std::string ref;  ///< or a commit's full id
+  std::string branch{};
   std::map<std::string, std::string> params;
   std::vector<RunMetric> metrics;
   std::vector<std::string> artifacts;
   RunSource source;
   std::optional<std::string> idempotency_key;
 };
-/// {"ref" or "commit", "params": {name: text, number or boolean}, "metrics": {name: number} or
+/// {"ref" or "commit", "branch", "params": {name: text, number or boolean}, "metrics": {name:
+/// number} or
 /// [{"name", "value", "split"}], "artifacts": [glob], "source": {"git_sha", "ci_url", "user"},
 /// "idempotency_key"}. Numbers may be texts: NaN and Infinity have no other form.
 RecordRun parse_record_run(const Value& body);
 
-void write_run(Writer& out, const Run& run);
 std::string run_body(const Run& run);
+/// Runs with "commit_metrics" and "commit_params", and "warnings" beside them.
+std::string run_list_body(const versioning::RunList& list);
 
 std::string commit_facts_body(const CommitFacts& facts);
 /// One point of a curve, `index` counted from 0.

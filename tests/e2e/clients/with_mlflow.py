@@ -117,3 +117,30 @@ def also_deletes_a_directory_of_several_pages(box):
         list(pool.map(lambda key: put(box, {key: files[key]}), files))
     delete_directory(box, "dev/pages")
     assert list_directory(box, "dev/pages") == []
+
+
+def also_measures_a_commit_by_the_files_of_its_runs(box):
+    """The directory mlruns of its store of files, uploaded and committed: the server reads metrics, parameters, curves."""
+    configured(box)
+    os.environ["MLFLOW_ALLOW_FILE_STORE"] = "true"
+    place = f"{box.scratch}/tracked/mlruns"
+    client = mlflow.MlflowClient(tracking_uri=f"file://{place}")
+    run = client.create_run(client.create_experiment("digits", artifact_location=f"{box.scratch}/tracked/artifacts"))
+    losses = [1.0, 0.5, 1 / 3]
+    for step, loss in enumerate(losses):
+        client.log_metric(run.info.run_id, "val/loss", loss, step=step * 10)
+    client.log_metric(run.info.run_id, "accuracy", 0.9375)
+    client.log_metric(run.info.run_id, "bad", float("nan"))
+    client.log_param(run.info.run_id, "optimizer", "adam")
+    client.log_param(run.info.run_id, "lr", 0.001)
+    client.set_terminated(run.info.run_id)
+    artifacts(box, "dev").log_artifacts(place, "mlruns")
+    commit = box.rest("POST", "/branches/dev/commits", json={"message": "what MLflow wrote"})["id"]
+    facts = box.rest("GET", f"/commits/{commit}/metrics")
+    of_run = [metric for metric in facts["metrics"] if run.info.run_id in metric["origin"]]
+    assert {metric["name"]: metric["value"] for metric in of_run} == {"val/loss": 1 / 3, "accuracy": 0.9375, "bad": "NaN"}
+    assert len(of_run) == len(facts["metrics"]), "none of the other files is a metric"
+    assert facts["params"] == {"optimizer": "adam", "lr": "0.001"}
+    assert facts["warnings"] == []
+    curve = box.rest("GET", f"/commits/{commit}/series", metric="val/loss")["results"]
+    assert [(point["step"], point["value"]) for point in curve] == [(0, 1.0), (10, 0.5), (20, 1 / 3)]

@@ -217,3 +217,25 @@ def also_sees_branches_as_directories(box):
     system, branch = hadoop(box, "dev")
     assert system.getFileStatus(branch).isDirectory()
     assert "here" in names(box, "dev")
+
+
+def also_leaves_metrics_of_an_older_job_that_do_not_count(box):
+    """As the notebook saves them, values as texts; the second job appends, so that parts of both are there."""
+    def save(loss, accuracy):
+        one = spark(box).createDataFrame([(str(loss), str(accuracy))], ["loss", "accuracy"]).repartition(1)
+        one.write.mode("append").json(address(box, "dev/metrics"))
+        commit = box.rest("POST", "/branches/dev/commits", json={"message": f"loss {loss}"})["id"]
+        return box.rest("GET", f"/commits/{commit}/metrics")
+
+    def values(facts):
+        return {metric["name"]: metric["value"] for metric in facts["metrics"]}
+
+    first = save(0.7, 1.25)
+    assert (values(first), first["warnings"]) == ({"loss": 0.7, "accuracy": 1.25}, [])
+    second = save(0.5, 0.75)
+    parts = [name for name in names(box, "dev/metrics") if name.startswith("part-") and name.endswith(".json")]
+    assert len(parts) == 2, parts
+    assert values(second) == {"loss": 0.5, "accuracy": 0.75}
+    [counted] = {metric["source"] for metric in second["metrics"]}
+    [older] = {f"metrics/{name}" for name in parts} - {counted}
+    assert second["warnings"] == [f"{older}: is left over from an older job: left out"]
