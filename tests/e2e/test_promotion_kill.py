@@ -18,7 +18,8 @@ import servers
 POINTS = ["promotion.comparing", "promotion.compared", "promotion.merging", "promotion.alias_moved",
           "promotion.before_record", "promotion.before_commit", "promotion.promoted"]
 AFTER_THE_COMMIT = {"promotion.promoted"}
-END_SECONDS_MAX = 30
+# The lease of a branch whose server was killed, twice.
+END_SECONDS_MAX = 60
 # After its database was killed a server also waits for what it had sent there.
 END_AFTER_POSTGRES_SECONDS_MAX = 120
 DIE_SECONDS_MAX = 60
