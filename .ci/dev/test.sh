@@ -59,12 +59,12 @@ ensure_shells() {
   [ ${#missing[@]} -eq 0 ] || install_packages "${missing[@]}"
 }
 
-# Of pytest, each with servers of its own: more than processors, since leases and kills are waited for.
-E2E_PROCESSES=${TARN_E2E_PROCESSES:-3}
+# Of pytest, each with servers of its own.
+E2E_PROCESSES=${TARN_E2E_PROCESSES:-2}
 
 # run_e2e NAME FOLDER [pytest options]
 run_e2e() {
-  local status=0 options=(-q -ra --timeout 300 -n "$E2E_PROCESSES" --dist worksteal "--junitxml=build/results/$1.junit" -p no:cacheprovider "${@:3}")
+  local status=0 options=(-q -ra --timeout 300 -n "$E2E_PROCESSES" "--junitxml=build/results/$1.junit" -p no:cacheprovider "${@:3}")
   [ -n "$FILTER" ] && options+=(-k "$FILTER")
   PYTHONDONTWRITEBYTECODE=1 "$PYTHON" -m pytest "${options[@]}" "$2" >&2 || status=$?
   # 1 = tests failed, which the results tell; 5 = the filter chose none.
