@@ -40,12 +40,10 @@ ExitCode exit_code_of(const Json& answer) {
   bool only_missing = true;
   bool pending = false;
   for (const Json& candidate : answer["results"]) {
-    pending = pending || candidate.value("verdict", "") == "pending";
-    for (const Json& rule : candidate["rules"]) {
-      if (rule.value("outcome", "") != "fail") continue;
-      failed = true;
-      only_missing = only_missing && rule.value("code", "") == kReasonMetricMissing;
-    }
+    const std::string verdict = candidate.value("verdict", "");
+    pending = pending || verdict == "pending";
+    failed = failed || verdict == "failed";
+    only_missing = only_missing && lacks_metrics_only(candidate);
   }
   if (failed) return only_missing ? ExitCode::kMetricMissing : ExitCode::kGateFailed;
   return pending ? ExitCode::kApprovalNeeded : ExitCode::kOk;

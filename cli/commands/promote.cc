@@ -140,14 +140,6 @@ std::string unmet_rules_of(const Json& candidate) {
   return out;
 }
 
-bool lacks_metrics_only(const Json& candidate) {
-  for (const Json& rule : candidate.value("rules", Json::array())) {
-    if (rule.value("outcome", "") == "fail" && rule.value("code", "") != kReasonMetricMissing)
-      return false;
-  }
-  return true;
-}
-
 /// A dry run answers the evidence alone.
 ExitCode judge(Session& session, const Json& evidence, const Github& github) {
   constexpr int kWinnersRank = 1;

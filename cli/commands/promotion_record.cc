@@ -59,6 +59,14 @@ std::string refusals_in_words(const Json& candidate) {
   return out;
 }
 
+bool lacks_metrics_only(const Json& candidate) {
+  for (const Json& rule : candidate.value("rules", Json::array())) {
+    if (rule.value("outcome", "") == "fail" && rule.value("code", "") != kReasonMetricMissing)
+      return false;
+  }
+  return true;
+}
+
 std::string promotion_path(const Uri& uri) {
   return api_path({"repositories", uri.repository, "promotions", uri.ref});
 }

@@ -22,6 +22,9 @@ std::string promotion_in_markdown(const Json& promotion);
 std::string candidates_in_markdown(const Json& candidates);
 /// "rule: reason" of each rule that failed, one a line.
 std::string refusals_in_words(const Json& candidate);
+/// Whether no rule failed but for metrics that nobody measured, so that a job can measure and try
+/// again.
+bool lacks_metrics_only(const Json& candidate);
 
 /// What a promotion that has ended otherwise than promoted means for the exit status.
 Error error_of_promotion(const Json& promotion);

@@ -82,6 +82,12 @@ Prepared prepare(Engine& engine, const RepositoryName& repository, const HandRun
   return out;
 }
 
+HookRun ended_run(Engine& engine, RepositoryId repository, const std::string& id) {
+  auto run = runs_of(engine).find(repository, id);
+  if (!run || !run->ended) throw_not_found();
+  return *std::move(run);
+}
+
 }  // namespace
 
 Page<HookRun> list_hook_runs(Engine& engine, const RepositoryName& repository,
@@ -98,17 +104,14 @@ Page<HookRun> list_hook_runs(Engine& engine, const RepositoryName& repository,
 }
 
 HookRun get_hook_run(Engine& engine, const RepositoryName& repository, const std::string& id) {
-  const Repository repo = get_repository(engine, repository);
-  auto run = runs_of(engine).find(repo.id, id);
-  if (!run || !run->ended) throw_not_found();
-  return *std::move(run);
+  return ended_run(engine, get_repository(engine, repository).id, id);
 }
 
 Page<HookStep> list_hook_steps(Engine& engine, const RepositoryName& repository,
                                const std::string& run, std::string_view after, uint32_t limit) {
-  const HookRun found = get_hook_run(engine, repository, run);
-  const Repository repo = get_repository(engine, repository);
-  return runs_of(engine).steps(repo.id, found.id, after, limit);
+  const RepositoryId id = get_repository(engine, repository).id;
+  ended_run(engine, id, run);
+  return runs_of(engine).steps(id, run, after, limit);
 }
 
 std::string get_hook_output(Engine& engine, const RepositoryName& repository,

@@ -22,6 +22,12 @@ constexpr uint32_t kSweepRowsMax = 10'000;
   throw Error(ErrorCode::kNotFound, "webhook_not_found", "webhook not found");
 }
 
+Webhook find_webhook(Engine& engine, RepositoryId repository, std::string_view name) {
+  auto webhook = meta::Webhooks(engine.pool).find(repository, name);
+  if (!webhook) throw_webhook_not_found();
+  return *std::move(webhook);
+}
+
 /// A sealed secret is bound to its webhook, so that it cannot be moved to another's row.
 std::string seal_context(RepositoryId repository, std::string_view name) {
   return str_cat("webhook ", static_cast<int32_t>(repository), " ", name);
@@ -66,10 +72,7 @@ WebhookPut put_webhook(Engine& engine, const std::string& seal_key,
 }
 
 Webhook get_webhook(Engine& engine, const RepositoryName& repository, std::string_view name) {
-  const RepositoryId id = get_repository(engine, repository).id;
-  const auto webhook = meta::Webhooks(engine.pool).find(id, name);
-  if (!webhook) throw_webhook_not_found();
-  return *webhook;
+  return find_webhook(engine, get_repository(engine, repository).id, name);
 }
 
 std::string get_webhook_secret(Engine& engine, const std::string& seal_key,
@@ -102,14 +105,14 @@ Page<Delivery> list_deliveries(Engine& engine, const RepositoryName& repository,
                                std::string_view webhook, std::optional<DeliveryState> state,
                                std::string_view after, uint32_t limit) {
   const RepositoryId id = get_repository(engine, repository).id;
-  get_webhook(engine, repository, webhook);
+  find_webhook(engine, id, webhook);
   return meta::Outbox(engine.pool).list(id, webhook, state, after, limit);
 }
 
 Delivery redeliver(Engine& engine, const RepositoryName& repository, std::string_view webhook,
                    std::string_view delivery) {
   const RepositoryId id = get_repository(engine, repository).id;
-  get_webhook(engine, repository, webhook);
+  find_webhook(engine, id, webhook);
   const auto again = meta::Outbox(engine.pool).redeliver(id, webhook, delivery);
   if (!again) throw Error(ErrorCode::kNotFound, "delivery_not_found", "delivery not found");
   return *again;

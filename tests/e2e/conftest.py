@@ -156,6 +156,34 @@ def two_tarnds(scratch_dir):
         database.stop()
 
 
+@pytest.fixture(scope="module")
+def database(request, session_scratch):
+    """A PostgreSQL of the file's own, for servers that are killed."""
+    made = servers.Postgres(session_scratch / f"{request.module.__name__}-postgres").start()
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def start_tarnd(scratch_dir, database):
+    """Starts servers over `database`, each with a fault point if it is named; those that still live are stopped."""
+    made = []
+
+    def start(fault=None):
+        environment = {"TARN_STORE_LOCAL_ROOT": database.directory / "objects", "TARN_AUTH_MASTER_KEY": "a5" * 32}
+        if fault:
+            environment["TARN_FAULT_POINT"] = fault
+        server = servers.Tarnd(scratch_dir / f"tarnd-{len(made)}", arguments=["--database", database.url()],
+                               environment=environment)
+        made.append(server)
+        return server.start()
+
+    yield start
+    for server in made:
+        if server.process is not None and server.alive():
+            server.stop()
+
+
 @pytest.fixture
 def name(request):
     """A repository name that no other test uses, with the test's own in it."""

@@ -1,12 +1,10 @@
 """Metrics of a commit are read and stored by the server itself, whoever asks and whoever is killed."""
 
-import subprocess
 import time
 
 import clients
 import pytest
 import requests
-import servers
 
 END_SECONDS_MAX = 30
 DIE_SECONDS_MAX = 60
@@ -33,9 +31,7 @@ class Lake:
         self.commit = ""
 
     def ask(self, query):
-        command = ["/usr/lib/postgresql/15/bin/psql", "-X", "-A", "-t", "-q", "-F", ",", "-d", self.database.url(), "-c",
-                   query.format(repo=self.name, commit=self.commit)]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+        return self.database.ask(query.format(repo=self.name, commit=self.commit))
 
     def make_commit(self, server):
         """With a file that measures; nobody asks what. The server may die before it answers."""
@@ -61,48 +57,21 @@ class Lake:
         assert self.ask(CURVE) == ["1"]
 
 
-@pytest.fixture(scope="module")
-def database(session_scratch):
-    made = servers.Postgres(session_scratch / "extraction-postgres").start()
-    yield made
-    made.stop()
-
-
-@pytest.fixture
-def tarnd(scratch_dir, session_scratch, database):
-    """Servers over the one database; those that still live are stopped."""
-    made = []
-
-    def start(fault=None):
-        environment = {"TARN_STORE_LOCAL_ROOT": session_scratch / "extraction-objects", "TARN_AUTH_MASTER_KEY": "a5" * 32}
-        if fault:
-            environment["TARN_FAULT_POINT"] = fault
-        server = servers.Tarnd(scratch_dir / f"tarnd-{len(made)}", arguments=["--database", database.url()],
-                               environment=environment)
-        made.append(server)
-        return server.start()
-
-    yield start
-    for server in made:
-        if server.process is not None and server.alive():
-            server.stop()
-
-
-def test_a_commits_metrics_are_stored_without_anybody_asking(tarnd, database, name):
+def test_a_commits_metrics_are_stored_without_anybody_asking(start_tarnd, database, name):
     lake = Lake(database, name)
-    lake.make_commit(tarnd())
+    lake.make_commit(start_tarnd())
     lake.wait_until_stored()
     lake.check_rows()
 
 
 @pytest.mark.timeout(300)
-def test_another_server_goes_on_when_one_is_killed(tarnd, database, name):
+def test_another_server_goes_on_when_one_is_killed(start_tarnd, database, name):
     lake = Lake(database, name)
-    first = tarnd("extraction.file_read=kill")
+    first = start_tarnd("extraction.file_read=kill")
     lake.make_commit(first)
     assert first.process.child.wait(DIE_SECONDS_MAX) == -9
     assert lake.ask(STATE) == ["queued,1,t"] and lake.ask(ROWS) == []
-    tarnd()
+    start_tarnd()
     time.sleep(LOOK_SECONDS)
     assert lake.ask(STATE) == ["queued,1,t"], "the lease holds"
     assert lake.ask(END_LEASE) == ["1"]

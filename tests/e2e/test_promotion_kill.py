@@ -78,9 +78,8 @@ class Repo:
             return None
 
     def view(self, database):
-        command = ["/usr/lib/postgresql/15/bin/psql", "-X", "-A", "-t", "-F", ",", "-d", database.url(), "-c",
-                   VIEW.format(head=self.head, repo=self.name)]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip().split(",")
+        [row] = database.ask(VIEW.format(head=self.head, repo=self.name))
+        return row.split(",")
 
     def wait_until_promoted(self, server, seconds=END_SECONDS_MAX):
         """The one promotion, once it has ended; whatever else answers meanwhile says that it will be there again."""
@@ -115,33 +114,6 @@ class Repo:
         assert [step["state"] for step in got["steps"]].count("promoted") == 1
 
 
-@pytest.fixture(scope="module")
-def database(session_scratch):
-    made = servers.Postgres(session_scratch / "kill-postgres").start()
-    yield made
-    made.stop()
-
-
-@pytest.fixture
-def tarnd(scratch_dir, session_scratch, database):
-    """Servers over the one database; those that still live are stopped."""
-    made = []
-
-    def start(fault=None):
-        environment = {"TARN_STORE_LOCAL_ROOT": session_scratch / "kill-objects", "TARN_AUTH_MASTER_KEY": "a5" * 32}
-        if fault:
-            environment["TARN_FAULT_POINT"] = fault
-        server = servers.Tarnd(scratch_dir / f"tarnd-{len(made)}", arguments=["--database", database.url()],
-                               environment=environment)
-        made.append(server)
-        return server.start()
-
-    yield start
-    for server in made:
-        if server.process is not None and server.alive():
-            server.stop()
-
-
 def wait_for_the_end(server):
     assert server.process.child.wait(DIE_SECONDS_MAX) == -9
 
@@ -159,13 +131,13 @@ def wait_for_the_stop(server):
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("point", POINTS)
-def test_tarnd_is_killed_and_another_takes_over(tarnd, database, name, point):
-    first = tarnd(f"{point}=kill")
+def test_tarnd_is_killed_and_another_takes_over(start_tarnd, database, name, point):
+    first = start_tarnd(f"{point}=kill")
     repo = Repo(first, name)
     repo.begin(first)
     wait_for_the_end(first)
     assert repo.view(database) == (ALL if point in AFTER_THE_COMMIT else NOTHING)
-    second = tarnd()
+    second = start_tarnd()
     repo.wait_until_promoted(second)
     repo.check_moved_once(second)
     assert repo.view(database) == ALL
@@ -211,9 +183,9 @@ def test_a_restarted_tarnd_goes_on(scratch_dir, initialised_data, name):
 
 
 @pytest.mark.timeout(300)
-def test_a_living_server_takes_over(tarnd, name):
+def test_a_living_server_takes_over(start_tarnd, name):
     """Both look for work, so promotions are begun until the first has taken one."""
-    second, first = tarnd(), tarnd("promotion.before_record=kill")
+    second, first = start_tarnd(), start_tarnd("promotion.before_record=kill")
     repos = []
     while first.alive():
         assert len(repos) < TAKEOVERS_MAX, "the first server took none"
@@ -228,10 +200,10 @@ def test_a_living_server_takes_over(tarnd, name):
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("how", ["kill", "postgres"])
-def test_a_rollback_is_whole_or_nothing(tarnd, scratch_dir, initialised_data, database, name, how):
+def test_a_rollback_is_whole_or_nothing(start_tarnd, scratch_dir, initialised_data, database, name, how):
     point = "rollback.before_alias"
     if how == "kill":
-        server = tarnd(f"{point}=kill")
+        server = start_tarnd(f"{point}=kill")
     else:
         server = servers.Tarnd(scratch_dir / "tarnd", environment={"TARN_FAULT_POINT": f"{point}=stop"})
         server.copy_data_of(initialised_data).start()
@@ -255,7 +227,7 @@ def test_a_rollback_is_whole_or_nothing(tarnd, scratch_dir, initialised_data, da
             wait_for_the_end(server)
             rolling.join()
             assert answers == [None] and repo.view(database) == ALL
-            server = tarnd()
+            server = start_tarnd()
         else:
             wait_for_the_stop(server)
             server.kill_postgres()
@@ -277,8 +249,8 @@ def test_a_rollback_is_whole_or_nothing(tarnd, scratch_dir, initialised_data, da
 
 
 @pytest.mark.timeout(600)
-def test_of_many_over_two_servers_one_wins(tarnd, name):
-    pair = [tarnd(), tarnd()]
+def test_of_many_over_two_servers_one_wins(start_tarnd, name):
+    pair = [start_tarnd(), start_tarnd()]
     repo = Repo(pair[0], name, candidates=4)
     ids = []
 

@@ -303,6 +303,11 @@ class Postgres:
         ready = [binaries / "pg_isready", "-q", "-h", "127.0.0.1", "-p", self.port]
         return subprocess.run([str(word) for word in ready], check=False).returncode == 0
 
+    def ask(self, statement):
+        """The rows of its answer, columns with commas between them."""
+        command = ["/usr/lib/postgresql/15/bin/psql", "-X", "-A", "-t", "-q", "-F", ",", "-d", self.url(), "-c", statement]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+
     def stop(self):
         # setpriv execs, so the pid is PostgreSQL's own; SIGINT is its fast shutdown.
         self.process.stop(signal.SIGINT)
