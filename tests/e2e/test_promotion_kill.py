@@ -60,7 +60,8 @@ class Repo:
     def must(self, server, method, path, **options):
         answer = clients.Rest(server)(method, path, **options)
         deadline = time.monotonic() + AWAY_SECONDS_MAX
-        while answer.status_code == 503 and time.monotonic() < deadline:  # its database was killed a moment ago
+        # Its database was killed a moment ago, or a server whose lease of the branch (30 s) is as long as verbs wait.
+        while answer.status_code in (423, 503) and time.monotonic() < deadline:
             time.sleep(0.2)
             answer = clients.Rest(server)(method, path, **options)
         assert answer.status_code < 300, (path, answer.status_code, answer.text)
