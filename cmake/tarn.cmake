@@ -32,7 +32,7 @@ function(tarn_add_test)
   add_test(NAME ${program} COMMAND ${program} --gtest_brief=1
            --gtest_output=xml:${CMAKE_BINARY_DIR}/results/${program}.xml)
   if(NOT A_TIMEOUT)
-    set(A_TIMEOUT 120)
+    set(A_TIMEOUT 400)
   endif()
   set_tests_properties(${program} PROPERTIES LABELS "${A_LABELS}" TIMEOUT ${A_TIMEOUT})
   if(A_FIXTURE)

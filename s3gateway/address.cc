@@ -83,7 +83,10 @@ std::optional<BucketName> parse_bucket(std::string_view bucket) {
   const std::string_view repository = bucket.substr(0, dot);
   if (!is_repository_name(repository)) return std::nullopt;
   BucketName out{RepositoryName(std::string(repository)), ""};
-  if (dot == std::string_view::npos) return out;
+  if (dot == std::string_view::npos) {
+    out.bare = true;
+    return out;
+  }
   out.ref = std::string(bucket.substr(dot + 1));
   // Modifiers such as "~1" have no place in a bucket's name.
   if (!is_branch_name(out.ref) && !is_tag_name(out.ref)) return std::nullopt;
@@ -93,6 +96,7 @@ std::optional<BucketName> parse_bucket(std::string_view bucket) {
 Location locate(BucketName bucket, std::string_view key) {
   Location out;
   out.rooted = bucket.rooted();
+  out.bare = bucket.bare;
   out.repository = std::move(bucket.repository);
   if (out.rooted) {
     out.ref = std::move(bucket.ref);

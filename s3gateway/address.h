@@ -40,6 +40,7 @@ struct Location {
   std::string path;       ///< "" with `has_path` is the directory marker "ref/"
   bool has_path = false;  ///< whether a '/' (or a rooted bucket) separated ref and path
   bool rooted = false;
+  bool bare = false;  ///< the bucket was named without a ref
 
   /// The ref itself, as a directory.
   bool is_marker() const { return has_path && path.empty(); }
@@ -48,9 +49,12 @@ struct Location {
 /// A repository and, when rooted, the ref that keys are paths in.
 struct BucketName {
   RepositoryName repository;
-  std::string ref;  ///< "" for a plain bucket
+  std::string ref;    ///< "" for a plain bucket
+  bool bare = false;  ///< named without a ref; that of its default branch may have been added
   bool rooted() const { return !ref.empty(); }
-  bool operator==(const BucketName&) const = default;
+  bool operator==(const BucketName& other) const {
+    return repository == other.repository && ref == other.ref;
+  }
 };
 /// "repository" or "repository.ref". nullopt: no repository can have this name.
 std::optional<BucketName> parse_bucket(std::string_view bucket);

@@ -92,6 +92,7 @@ std::string read_document(Call& call, size_t bytes_max) {
   }
   sigv4::PayloadOptions options;
   options.md5 = options.crc64nvme = false;
+  call.request.body->end_by(std::chrono::steady_clock::now() + http::kDocumentTimeMax);
   const auto payload = sigv4::verified_payload(call.request, call.verified, options);
   if (payload->length().value_or(0) > bytes_max) throw too_large();
   return http::read_all(*payload, bytes_max);

@@ -51,6 +51,7 @@ constexpr std::array kReasons{
     ReasonRow{"malformed_parts", kMalformedXml},
     ReasonRow{"no_object_to_match", kNoSuchKey},
     ReasonRow{"no_such_upload", kNoSuchUpload},
+    ReasonRow{"object_not_found", kNoSuchKey},
     ReasonRow{"read_only_repository", kAccessDenied},
     ReasonRow{"repository_not_empty", kBucketNotEmpty},
     ReasonRow{"size_mismatch", kInvalidRequest},
@@ -137,6 +138,9 @@ ErrorAnswer answer_for_error(const Error& error) {
   if (answer.failure.status == kInternalError.status) {
     answer.message =
         "An internal error occurred. The server's log has the cause under this request id.";
+  }
+  if (error.reason() == "in_doubt") {
+    answer.message = "The change may or may not have been made. Look before you repeat it.";
   }
   if (answer.failure.status == kServiceUnavailable.status) answer.headers.add("Retry-After", "1");
   if (error.code() == ErrorCode::kGone) {

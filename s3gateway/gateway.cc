@@ -10,6 +10,7 @@
 #include "core/base/log.h"
 #include "core/base/str_cat.h"
 #include "core/sigv4/authorization.h"
+#include "core/versioning/hooks.h"
 #include "s3gateway/address.h"
 #include "s3gateway/authenticate.h"
 #include "s3gateway/authorise.h"
@@ -101,6 +102,7 @@ http::Response answer(const S3Context& context, http::Request& request, Outcome&
             form ? &*form : nullptr};
   check_expected_owner(context, request);
   authorise(call, endpoint);
+  const versioning::ActingUser user(call.caller.user.name, request.peer);
   return std::visit([&](const auto& e) { return run_proven(call, e); }, endpoint);
 }
 
@@ -194,6 +196,7 @@ class CountedBody final : public http::BodySource {
     *count_ += bytes;
     return bytes;
   }
+  void end_by(std::chrono::steady_clock::time_point deadline) override { body_->end_by(deadline); }
 
  private:
   std::unique_ptr<http::BodySource> body_;

@@ -64,14 +64,4 @@ bool agrees(const Checksum& given, const Checksum& joined) {
   return given.algorithm == joined.algorithm && given.digest == joined.digest;
 }
 
-std::string joined_etag(std::span<const std::string> part_etags) {
-  std::string digests;
-  for (const std::string& etag : part_etags) {
-    const std::optional<std::string> digest = from_hex(etag);
-    if (!digest || digest->size() != kMd5Bytes) return "";
-    digests += *digest;
-  }
-  return str_cat(to_hex(md5(digests)), '-', part_etags.size());
-}
-
 }  // namespace tarn::s3

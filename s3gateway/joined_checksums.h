@@ -1,4 +1,4 @@
-// The checksum and ETag of an object from those of its parts.
+// The checksum of an object from those of its parts.
 #pragma once
 
 #include <optional>
@@ -25,8 +25,5 @@ std::optional<Checksum> join_any_crc(std::span<const versioning::UploadedPart> p
 /// Whether a client's checksum of the whole object is the joined one. Some clients leave the "-N"
 /// off a composite one.
 bool agrees(const Checksum& given, const Checksum& joined);
-
-/// "md5-N" over the parts' ETags (MD5 in hex); "" when one is no MD5.
-std::string joined_etag(std::span<const std::string> part_etags);
 
 }  // namespace tarn::s3

@@ -73,11 +73,5 @@ TEST(JoinedChecksums, AgreeWithClientsThatLeaveTheNumberOfPartsOff) {
   EXPECT_FALSE(agrees({"crc32c", false, "abcd", 0}, composite));
 }
 
-TEST(JoinedChecksums, MakeTheEtagOfTheWhole) {
-  const std::vector<std::string> etags{to_hex(md5("a")), to_hex(md5("b"))};
-  EXPECT_EQ(joined_etag(etags), to_hex(md5(md5("a") + md5("b"))) + "-2");
-  EXPECT_EQ(joined_etag(std::vector<std::string>{"abc"}), "");
-}
-
 }  // namespace
 }  // namespace tarn::s3

@@ -113,12 +113,17 @@ void require_path(const Location& location) {
                 {{"ArgumentName", "Key"}, {"ArgumentValue", location.ref}});
 }
 
+versioning::WriteTerms terms_of(const Location& location) {
+  if (!location.bare) return false;
+  return versioning::WriteTerms(location.rooted ? location.ref : std::string());
+}
+
 versioning::UploadTarget check_upload(versioning::Engine& engine, const Location& location,
                                       const versioning::Condition& condition) {
   require_path(location);
   const Key key = parse_key(location.path);
   return on_branch(engine, location, [&](const BranchName& branch) {
-    return versioning::check_upload(engine, location.repository, branch, key, /*force=*/false,
+    return versioning::check_upload(engine, location.repository, branch, key, terms_of(location),
                                     condition);
   });
 }

@@ -41,6 +41,9 @@ BranchName require_branch_name(versioning::Engine& engine, const Location& locat
 template <typename Verb>
 auto on_branch(versioning::Engine& engine, const Location& location, Verb verb);
 
+/// Of a write to a location.
+versioning::WriteTerms terms_of(const Location& location);
+
 /// As versioning::check_upload. Throws also InvalidArgument for a location without a path.
 versioning::UploadTarget check_upload(versioning::Engine& engine, const Location& location,
                                       const versioning::Condition& condition);

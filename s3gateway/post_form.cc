@@ -147,10 +147,14 @@ PostForm read_post_form(http::Request& request) {
                   "Bucket POST must be of the enclosure-type multipart/form-data.",
                   {{"Condition", "Bucket POST must be of the enclosure-type multipart/form-data"}});
   }
+  // The fields are read of anybody: what they hold proves who sends them.
+  http::BodySource& body = *request.body;
+  body.end_by(std::chrono::steady_clock::now() + http::kDocumentTimeMax);
   auto file = std::make_unique<FormFile>(std::move(request.body), *boundary);
   request.body = http::empty_body();
   PostForm out;
   const http::FormPart part = FieldReader(file->form()).read_to_file(out.fields);
+  body.end_by(std::chrono::steady_clock::time_point::max());
   out.key = key_of_form(out.fields, part);
   out.file = std::move(file);
   return out;

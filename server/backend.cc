@@ -3,16 +3,24 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include <unistd.h>
+
 #include "core/actions/runner.h"
 #include "core/actions/script_process.h"
+#include "core/auth/resource.h"
 #include "core/base/digest.h"
+#include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/base/mutex.h"
 #include "core/base/str_cat.h"
 #include "core/db/embedded.h"
 #include "core/db/migrations.h"
 #include "core/db/pool.h"
+#include "core/db/pooler.h"
+#include "core/meta/database_clock.h"
 #include "core/meta/settings.h"
+#include "core/meta/timeline.h"
 #include "core/versioning/assembly.h"
 #include "server/master_key.h"
 #include "server/stores.h"
@@ -21,16 +29,25 @@
 namespace tarn::server {
 namespace {
 
+/// How often a look at readiness writes a file.
+constexpr std::chrono::seconds kStoreTrialInterval{5};
+constexpr size_t kStoreTrialBytes = 4096;
+
 /// A key of its own for each use, so that one leak is not all.
 std::string derived_key(const std::string& master_key, std::string_view use) {
   return hmac_sha256(master_key, use);
 }
 
-/// Anybody may enter: the user that runs the database must. What is secret in it has modes of its
-/// own.
-void make_data_directory(const std::string& path) {
+/// Nobody else may enter, but that root's embedded database runs as another user, who passes
+/// through it. What is secret in it has modes of its own.
+void make_data_directory(const std::string& path, bool database_in_it) {
+  namespace fs = std::filesystem;
   std::error_code error;
-  std::filesystem::create_directories(path, error);
+  if (fs::create_directories(path, error)) {
+    const bool passage = database_in_it && geteuid() == 0;
+    const fs::perms others = fs::perms::group_exec | fs::perms::others_exec;
+    fs::permissions(path, passage ? fs::perms::owner_all | others : fs::perms::owner_all, error);
+  }
   if (error) {
     throw Error(ErrorCode::kPreconditionFailed,
                 str_cat("making the data directory ", path, ": ", error.message()));
@@ -48,6 +65,7 @@ std::optional<std::string> environment(const std::string& name) {
 
 /// The schema is brought up to date before anything of the program reads it.
 std::string migrated(const std::string& url) {
+  db::check_pooler(url);
   db::migrate(*db::Connection::open(url), db::embedded_migrations());
   return url;
 }
@@ -59,11 +77,12 @@ struct Backend::Parts {
       : master_key(load_master_key(config)),
         postgres(start_database(config)),
         pool(migrated(postgres ? postgres->url() : config.database),
-             {.connections_max = config.db_connections}),
+             {.connections_max = config.db_connections, .enter_timeline = meta::enter_timeline}),
         settings(pool),
         client(http::Client::create({})),
         outbound({.allowed_targets = config.hooks_allowed_targets}),
         stores(open_stores(config, *client, settings)),
+        clock(pool, wall),
         authenticator(pool, clock, master_key),
         directory(pool, master_key),
         assembly(pool, *stores, clock,
@@ -74,11 +93,42 @@ struct Backend::Parts {
         hooks(assembly.engine(), outbound,
               {.script_program = actions::script_program(),
                .environment = environment,
-               .script_http = config.hooks_lua_http}) {
+               .script_http = config.hooks_lua_http,
+               .variables = actions::Grants(config.hooks_variables),
+               .repositories = actions::Grants(config.hooks_repositories),
+               .may_change_files = [this](const std::string& user, const std::string& address,
+                                          const RepositoryName& repository) {
+                 const auto found = authenticator.find_user(user);
+                 return found &&
+                        found->permissions->allows(auth::Action::kWriteHooks,
+                                                   auth::repository_arn(repository.str()), address);
+               }}) {
     assembly.engine().hooks = &hooks;
   }
 
-  SystemClock clock;
+  /// Throws when the store is not there, or cannot be written to; that is tried every
+  /// kStoreTrialInterval.
+  void check_store() {
+    if (!stores->has_type("local")) return;
+    blob::BlobStore& store = *stores->locate("local://readiness").store;
+    store.stat("readiness");
+    MutexLock lock(trial_mutex);
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last_trial >= kStoreTrialInterval) {
+      last_trial = now;
+      trial_failure.reset();
+      try {
+        // Never finished, so that nothing is left of it.
+        store.create(str_cat("readiness-", to_hex(random_bytes(8))), kStoreTrialBytes)
+            ->write(std::string(kStoreTrialBytes, '\0'));
+      } catch (const Error& error) {
+        trial_failure = error;
+      }
+    }
+    if (trial_failure) throw *trial_failure;
+  }
+
+  SystemClock wall;
   std::string master_key;
   std::unique_ptr<db::EmbeddedPostgres> postgres;
   db::Pool pool;
@@ -86,14 +136,18 @@ struct Backend::Parts {
   std::unique_ptr<http::Client> client;  // of the S3 stores
   http::Outbound outbound;
   std::unique_ptr<blob::Stores> stores;
+  meta::DatabaseClock clock;
   auth::Authenticator authenticator;
   auth::Directory directory;
   versioning::Assembly assembly;
   actions::Runner hooks;
+  Mutex trial_mutex;
+  std::chrono::steady_clock::time_point last_trial TARN_GUARDED_BY(trial_mutex){};
+  std::optional<Error> trial_failure TARN_GUARDED_BY(trial_mutex);
 };
 
 Backend::Backend(const Config& config) {
-  make_data_directory(config.data);
+  make_data_directory(config.data, config.database.empty());
   parts_ = std::make_unique<Parts>(config);
 }
 Backend::~Backend() = default;
@@ -116,19 +170,25 @@ std::string Backend::block_key() const {
 
 const Clock& Backend::clock() const { return parts_->clock; }
 
-bool Backend::ready() {
+Readiness Backend::readiness() {
+  Readiness out;
+  const std::chrono::milliseconds offset = parts_->clock.offset();
+  if (std::chrono::abs(offset) > meta::kClockTolerance) {
+    out.notes += str_cat("clock: this server is ", offset.count(), " ms ahead of the database\n");
+  }
   try {
-    if (parts_->stores->has_type("local")) {
-      parts_->stores->locate("local://readiness").store->stat("readiness");
-    }
+    parts_->check_store();
     // A key nobody has: the question needs the database, its answer does not matter.
     parts_->authenticator.find_key("-readiness-");
-    return true;
+    out.ready = true;
   } catch (const Error& error) {
     log::warn("not_ready", {{"message", error.message()}});
-    return false;
+    if (error.reason().starts_with("store_")) out.notes += str_cat("store: ", error.reason(), '\n');
   }
+  return out;
 }
+
+void Backend::measure_clock() { parts_->clock.measure(); }
 
 api::json::Installation installation_of(const Config& config) {
   const bool s3 = !config.s3_stores().empty();

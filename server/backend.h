@@ -11,6 +11,7 @@
 #include "core/versioning/engine.h"
 #include "server/api/json/configuration.h"
 #include "server/config.h"
+#include "server/front.h"
 
 namespace tarn::versioning {
 class Assembly;
@@ -43,8 +44,10 @@ class Backend {
   /// Authenticates URLs of our own.
   std::string block_key() const;
   const Clock& clock() const;
-  /// Whether the database answers and the store is there.
-  bool ready();
+  /// Whether the database answers and the store can be written to.
+  Readiness readiness();
+  /// Looks at the database's clock again, which is this program's.
+  void measure_clock();
 
  private:
   struct Parts;

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <set>
 
+#include "core/actions/grants.h"
 #include "core/auth/permissions.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
@@ -27,8 +28,7 @@ constexpr ConfigKey kKeys[] = {
      "configured elsewhere, the objects and the master key."},
     {"database", TARN_AT(database),
      "Connection string or URL of PostgreSQL 15 or newer. Empty: an embedded PostgreSQL under the "
-     "data "
-     "directory. Several servers may share one database and one object root."},
+     "data directory. Several servers may share one database and one object root."},
     {"log.level", TARN_AT(log_level), "debug, info, warn or error: the least that is logged."},
     {"log.format", TARN_AT(log_format),
      "text (key=value) or json; one line per event, to standard error."},
@@ -61,8 +61,7 @@ constexpr ConfigKey kKeys[] = {
      "How long browsers may remember what is allowed."},
     {"server.external_url", TARN_AT(external_url),
      "URL by which clients reach this server, such as https://lake.example.com: what presigned "
-     "URLs "
-     "of a local store begin with. Empty: as each client asked."},
+     "URLs of a local store begin with. Empty: as each client asked."},
     {"http.trusted_proxies", TARN_AT(trusted_proxies),
      "Addresses or CIDR blocks of proxies whose X-Forwarded-For and X-Real-IP name the client; "
      "others' are ignored. Policies may be conditional on the client's address."},
@@ -70,8 +69,7 @@ constexpr ConfigKey kKeys[] = {
      "Requests of one user run at once; more wait in the queue. Others find as many again."},
     {"http.contended_workers", TARN_AT(http.contended_workers),
      "The same while requests of other users are about. 0: twice the processors, 4 at least; with "
-     "an "
-     "S3 store a quarter of the workers."},
+     "an S3 store a quarter of the workers."},
     {"http.queued_requests_max", TARN_AT(http.queued_requests_max),
      "Requests that may wait for a worker; beyond: 503 and close."},
     {"http.queued_per_share_max", TARN_AT(http.queued_per_share_max),
@@ -100,24 +98,29 @@ constexpr ConfigKey kKeys[] = {
     {"db.connections", TARN_AT(db_connections), "Connections to the database at most."},
     {"cache.node_bytes", TARN_AT(cache_node_bytes),
      "Memory for the manifest nodes of commits; a quarter is kept for inner nodes."},
-    {"jobs.workers", TARN_AT(job_workers), "Imports this server runs at once."},
+    {"jobs.workers", TARN_AT(job_workers),
+     "Imports this server runs at once; of one user all but one at most, so that another's begins "
+     "at "
+     "once."},
     {"upload.bytes_max", TARN_AT(upload_bytes_max), "Bytes of one REST upload; beyond: 413."},
     {"upload.multipart_hours", TARN_AT(upload_multipart_hours),
      "How long a multipart upload that was neither completed nor aborted keeps its parts."},
     {"upload.multipart_open_max", TARN_AT(upload_multipart_open_max),
      "Multipart uploads that one user may have open, over S3 and REST together; beyond: refused "
-     "until "
-     "some are completed or aborted."},
+     "until some are completed or aborted."},
+    {"metrics.listen", TARN_AT(metrics_listen),
+     "A second address that serves health, /metrics and /openapi.json, which `listen` then serves "
+     "to nobody. Empty: none."},
     {"auth.setup", TARN_AT(auth_setup),
-     "start: the first start makes user admin. http: nobody is made, and whoever first calls POST "
-     "/api/v1/setup_lakefs becomes administrator."},
+     "start: the first start makes user admin. http: POST /api/v1/setup_lakefs makes the first "
+     "administrator, with the header Authorization: Bearer TOKEN. The token is TARN_SETUP_TOKEN, "
+     "or one that is written to DATA/setup-token."},
     {"auth.presign", TARN_AT(auth_presign),
      "on or off: whether clients may ask for URLs with which anybody reads or writes one object "
      "for 15 minutes. The Python package uses them for every read and write."},
     {"auth.master_key", TARN_AT(auth_master_key),
      "64 hex digits (32 bytes) that seal stored secrets. Every server on one database needs the "
-     "same. Empty: "
-     "auth.master_key_file.",
+     "same. Empty: auth.master_key_file.",
      "", true},
     {"auth.master_key_file", TARN_AT(auth_master_key_file),
      "File with the master key in hex; made with mode 0600 when absent.", "DATA/master.key"},
@@ -126,6 +129,13 @@ constexpr ConfigKey kKeys[] = {
      "networks, such as build.internal, build.internal:8080, 10.1.2.3 or 10.1.0.0/16."},
     {"hooks.lua_http", TARN_AT(hooks_lua_http),
      "Whether scripts of hooks may require net/http, to send requests where webhooks may."},
+    {"hooks.variables", TARN_AT(hooks_variables),
+     "Which repositories' hooks may use which variables of the server's environment: "
+     "LAKEFSACTION_TOKEN=lake,images; LAKEFSACTION_URL=*, where * is every repository. Empty: "
+     "none."},
+    {"hooks.repositories", TARN_AT(hooks_repositories),
+     "Which other repositories the scripts of a repository's hooks may reach: lake=images,models; "
+     "ops=*. Empty: each its own alone."},
     {"webhooks.workers", TARN_AT(webhooks_workers),
      "Deliveries to webhooks this server makes at once. 0: it makes none."},
     {"webhooks.timeout", TARN_AT(webhooks_timeout),
@@ -259,12 +269,18 @@ void check_one_of(std::string_view key, std::string_view value,
   refuse(key, str_cat("must be one of ", names));
 }
 
-void check_listen(std::string_view key, std::string_view value) {
+/// Refuses the key with what `read` throws.
+template <typename Read>
+void check_readable(std::string_view key, Read&& read) {
   try {
-    parse_listen(value);
+    read();
   } catch (const Error& error) {
     refuse(key, error.message());
   }
+}
+
+void check_listen(std::string_view key, std::string_view value) {
+  check_readable(key, [&] { parse_listen(value); });
 }
 
 bool is_normal_directory(std::string_view path) {
@@ -437,6 +453,7 @@ std::vector<std::string> misspelt_variables(std::span<const std::string> names) 
 void check_config(const Config& config) {
   check_listen("listen", config.listen);
   if (!config.s3_listen.empty()) check_listen("s3.listen", config.s3_listen);
+  if (!config.metrics_listen.empty()) check_listen("metrics.listen", config.metrics_listen);
   check_one_of("log.level", config.log_level, {"debug", "info", "warn", "error"});
   check_one_of("log.format", config.log_format, {"text", "json"});
   check_one_of("auth.setup", config.auth_setup, {"start", "http"});
@@ -452,11 +469,9 @@ void check_config(const Config& config) {
       refuse("http.trusted_proxies", str_cat("\"", block, "\" is no IP address or CIDR block"));
     }
   }
-  try {
-    http::TargetRules{config.hooks_allowed_targets};
-  } catch (const Error& error) {
-    refuse("hooks.allowed_targets", error.message());
-  }
+  check_readable("hooks.allowed_targets", [&] { http::TargetRules{config.hooks_allowed_targets}; });
+  check_readable("hooks.variables", [&] { actions::Grants{config.hooks_variables}; });
+  check_readable("hooks.repositories", [&] { actions::Grants{config.hooks_repositories}; });
   check_numbers(config);
   check_keys(config);
   check_gateway(config);

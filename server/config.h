@@ -38,6 +38,7 @@ struct Config {
   std::vector<std::string> s3_hosts;
   std::string s3_region = "us-east-1";
   std::string s3_listen;
+  std::string metrics_listen;
   std::string s3_create_bucket = "off";
   std::string s3_bucket_namespace = "local://buckets";
   bool s3_signature_v2 = true;
@@ -55,7 +56,7 @@ struct Config {
   http::ServerLimits http;
   uint32_t db_connections = 16;
   uint64_t cache_node_bytes = uint64_t{256} << 20;
-  uint32_t job_workers = 2;
+  uint32_t job_workers = 3;
   uint64_t upload_bytes_max = uint64_t{5} << 40;
   uint32_t upload_multipart_hours = 7 * 24;
   uint32_t upload_multipart_open_max = 10'000;
@@ -67,6 +68,8 @@ struct Config {
 
   std::vector<std::string> hooks_allowed_targets;
   bool hooks_lua_http = false;
+  std::string hooks_variables;
+  std::string hooks_repositories;
   uint32_t webhooks_workers = 8;
   std::chrono::milliseconds webhooks_timeout = std::chrono::seconds{15};
   std::chrono::milliseconds webhooks_retry_first = std::chrono::seconds{5};

@@ -10,6 +10,7 @@
 #include "server/api/block_url.h"
 #include "server/api/credentials.h"
 #include "server/api/errors.h"
+#include "server/api/origin.h"
 #include "server/api/response.h"
 #include "server/openapi.h"
 #include "server/web_page.h"
@@ -23,14 +24,6 @@ http::Response page() {
   response.headers.add("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'");
   response.headers.add("X-Frame-Options", "SAMEORIGIN");
   response.body = web_page();
-  return response;
-}
-
-http::Response log_out() {
-  http::Response response = api::empty_response(307);
-  response.headers.add("Location", "/");
-  response.headers.add("Set-Cookie", std::string(api::kSessionCookie) +
-                                         "=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax");
   return response;
 }
 
@@ -81,7 +74,12 @@ void take_client_address(http::Request& request, std::span<const std::string> tr
 }
 
 http::Response Plain::handle(const http::Request& request) const {
-  http::Response response = answer(request);
+  http::Response response;
+  try {
+    response = answer(request);
+  } catch (const Error& error) {
+    response = api::failure_response(error, request.id);
+  }
   response.headers.add("X-Content-Type-Options", "nosniff");
   response.headers.add("X-Request-Id", request.id);
   if (request.method == "HEAD") {
@@ -93,16 +91,18 @@ http::Response Plain::handle(const http::Request& request) const {
 
 http::Response Plain::answer(const http::Request& request) const {
   const std::string_view path = request.raw_path();
-  if (path == "/logout") return log_out();
+  const bool has_page = serves_ != Serves::kMetricsAlone;
+  const bool has_metrics = serves_ != Serves::kNoMetrics;
+  if (has_page && path == "/logout") return log_out(request);
   if (request.method == "GET" || request.method == "HEAD") {
-    if (path == "/" || path == "/index.html") return page();
+    if (has_page && (path == "/" || path == "/index.html")) return page();
     if (path == "/_health" || path == "/_ready") return health(path);
-    if (path == "/openapi.json") {
+    if (has_metrics && path == "/openapi.json") {
       http::Response response = api::json_response(200, openapi_json());
       response.headers.add("Access-Control-Allow-Origin", "*");  // for viewers of such files
       return response;
     }
-    if (path == "/metrics") {
+    if (has_metrics && path == "/metrics") {
       http::Response response = api::text_response(200, metrics::text());
       response.headers.set("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
       return response;
@@ -113,9 +113,24 @@ http::Response Plain::answer(const http::Request& request) const {
       request.id);
 }
 
+// lakeFS's page opens it with GET, so that a page elsewhere could have a browser do that.
+http::Response Plain::log_out(const http::Request& request) const {
+  api::check_origin(request);
+  if (const auto session = api::cookie(request.headers, api::kSessionCookie)) {
+    end_session_(*session);
+  }
+  http::Response response = api::empty_response(303);
+  response.headers.add("Location", "/");
+  response.headers.add("Set-Cookie", std::string(api::kSessionCookie) +
+                                         "=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax");
+  return response;
+}
+
 http::Response Plain::health(std::string_view path) const {
   if (path == "/_health") return api::text_response(200, "alive\n");
-  return ready_() ? api::text_response(200, "ready\n") : api::text_response(503, "not ready\n");
+  const Readiness now = readiness_();
+  return now.ready ? api::text_response(200, "ready\n" + now.notes)
+                   : api::text_response(503, "not ready\n" + now.notes);
 }
 
 }  // namespace tarn::server

@@ -29,18 +29,38 @@ Client client_of(const http::Request& request, std::span<const std::string> trus
 /// Makes `request.peer` and `request.tls` the client's.
 void take_client_address(http::Request& request, std::span<const std::string> trusted_proxies);
 
+/// Whether requests could be served now, and what an operator should know.
+struct Readiness {
+  bool ready = false;
+  std::string notes{};  ///< lines
+};
+
 /// Answers what belongs to neither API.
 class Plain {
  public:
-  /// `ready` says whether requests could be served now; safe from any thread.
-  explicit Plain(std::function<bool()> ready) : ready_(std::move(ready)) {}
+  /// Health is served in each case.
+  enum class Serves {
+    kEverything,
+    kNoMetrics,     ///< nor the description of the API: another address has both
+    kMetricsAlone,  ///< with that description
+  };
+
+  /// Both functions are safe from any thread. `end_session` is given the token of the browser's
+  /// session.
+  Plain(std::function<Readiness()> readiness,
+        std::function<void(const std::string& token)> end_session,
+        Serves serves = Serves::kEverything)
+      : readiness_(std::move(readiness)), end_session_(std::move(end_session)), serves_(serves) {}
   http::Response handle(const http::Request& request) const;
 
  private:
   http::Response answer(const http::Request& request) const;
   http::Response health(std::string_view path) const;
+  http::Response log_out(const http::Request& request) const;
 
-  std::function<bool()> ready_;
+  std::function<Readiness()> readiness_;
+  std::function<void(const std::string& token)> end_session_;
+  Serves serves_;
 };
 
 }  // namespace tarn::server

@@ -19,8 +19,13 @@ http::Request a_request(std::string method, std::string target) {
   return request;
 }
 
+Readiness always_ready() { return {.ready = true}; }
+void end_nothing(const std::string&) {}
+
 int status_of(const std::string& method, const std::string& target, bool ready = true) {
-  return Plain([ready] { return ready; }).handle(a_request(method, target)).status;
+  return Plain([ready] { return Readiness{ready}; }, end_nothing)
+      .handle(a_request(method, target))
+      .status;
 }
 
 TEST(IsRest, MeansThePathAlone) {
@@ -95,7 +100,7 @@ TEST(TakeClientAddress, ReadsTheOtherHeaderWhenThereIsNoChain) {
 }
 
 TEST(Plain, ServesThePageWithTheVersion) {
-  const http::Response response = Plain([] { return true; }).handle(a_request("GET", "/"));
+  const http::Response response = Plain(always_ready, end_nothing).handle(a_request("GET", "/"));
   EXPECT_EQ(response.status, 200);
   EXPECT_EQ(response.headers.get("Content-Type"), "text/html; charset=utf-8");
   EXPECT_EQ(response.headers.get("X-Content-Type-Options"), "nosniff");
@@ -112,21 +117,60 @@ TEST(Plain, SaysWhetherItIsReady) {
 }
 
 TEST(Plain, ServesMetricsAsText) {
-  const http::Response response = Plain([] { return true; }).handle(a_request("GET", "/metrics"));
+  const http::Response response =
+      Plain(always_ready, end_nothing).handle(a_request("GET", "/metrics"));
   EXPECT_EQ(response.status, 200);
   EXPECT_EQ(response.headers.count("Content-Type"), 1u);
 }
 
-TEST(Plain, LogsOutByDroppingTheCookie) {
-  const http::Response response = Plain([] { return true; }).handle(a_request("GET", "/logout"));
-  EXPECT_EQ(response.status, 307);
+TEST(Plain, LogsOutByEndingTheSessionAndDroppingTheCookie) {
+  std::vector<std::string> ended;
+  const Plain plain(always_ready, [&](const std::string& token) { ended.push_back(token); });
+  http::Request request = a_request("GET", "/logout");
+  request.headers.add("Cookie", "internal_auth_session=t1");
+  const http::Response response = plain.handle(request);
+  EXPECT_EQ(response.status, 303);
   EXPECT_EQ(response.headers.get("Location"), "/");
   EXPECT_NE(response.headers.get("Set-Cookie").find("internal_auth_session=; Path=/; Max-Age=0"),
             std::string_view::npos);
+  EXPECT_EQ(ended, std::vector<std::string>{"t1"});
+  EXPECT_EQ(plain.handle(a_request("GET", "/logout")).status, 303);
+  EXPECT_EQ(ended.size(), 1u) << "nobody was signed in";
+}
+
+TEST(Plain, NoPageOfAnotherOriginLogsAnybodyOut) {
+  std::vector<std::string> ended;
+  const Plain plain(always_ready, [&](const std::string& token) { ended.push_back(token); });
+  for (const char* method : {"GET", "POST"}) {
+    http::Request request = a_request(method, "/logout");
+    request.headers.add("Cookie", "internal_auth_session=t1");
+    request.headers.add("Sec-Fetch-Site", "cross-site");
+    const http::Response response = plain.handle(request);
+    EXPECT_EQ(response.status, 403);
+    EXPECT_EQ(response.headers.count("Set-Cookie"), 0u);
+  }
+  EXPECT_TRUE(ended.empty());
+}
+
+TEST(Plain, MetricsMayHaveAnAddressOfTheirOwn) {
+  const auto status = [](Plain::Serves serves, const std::string& path) {
+    return Plain(always_ready, end_nothing, serves).handle(a_request("GET", path)).status;
+  };
+  for (const char* path : {"/metrics", "/openapi.json"}) {
+    EXPECT_EQ(status(Plain::Serves::kEverything, path), 200);
+    EXPECT_EQ(status(Plain::Serves::kNoMetrics, path), 404);
+    EXPECT_EQ(status(Plain::Serves::kMetricsAlone, path), 200);
+  }
+  for (const char* path : {"/", "/logout"}) {
+    EXPECT_NE(status(Plain::Serves::kNoMetrics, path), 404);
+    EXPECT_EQ(status(Plain::Serves::kMetricsAlone, path), 404);
+  }
+  EXPECT_EQ(status(Plain::Serves::kNoMetrics, "/_ready"), 200);
+  EXPECT_EQ(status(Plain::Serves::kMetricsAlone, "/_ready"), 200);
 }
 
 TEST(Plain, AnswersHeadWithTheLengthAlone) {
-  const http::Response response = Plain([] { return true; }).handle(a_request("HEAD", "/"));
+  const http::Response response = Plain(always_ready, end_nothing).handle(a_request("HEAD", "/"));
   EXPECT_EQ(response.status, 200);
   EXPECT_EQ(response.body, "");
   EXPECT_EQ(response.content_length, web_page().size());

@@ -39,7 +39,7 @@ actions::ApiAnswer answer(Backend& backend, api::Api& rest, const actions::ApiCa
   request.headers.add("User-Agent", "tarn-hook");
   if (const auto caller = backend.authenticator().find_user(call.user)) {
     request.headers.add("Authorization",
-                        "Bearer " + backend.authenticator().issue_token(caller->user).token);
+                        "Bearer " + backend.authenticator().issue_token(*caller).token);
   }
   http::Response response = rest.handle(request);
   actions::ApiAnswer out{.status = response.status,

@@ -7,7 +7,9 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/base/error.h"
 #include "core/base/log.h"
@@ -21,6 +23,7 @@
 #include "server/backend.h"
 #include "server/command_line.h"
 #include "server/config_docs.h"
+#include "server/first_admin.h"
 #include "server/front.h"
 #include "server/hook_calls.h"
 #include "server/jobs/background.h"
@@ -32,6 +35,7 @@
 namespace tarn::server {
 namespace {
 
+constexpr uint32_t kMetricsWorkers = 2;
 /// Running requests get this long to finish when the server stops.
 constexpr std::chrono::milliseconds kDrain{30'000};
 
@@ -71,17 +75,6 @@ void configure_log(const Config& config) {
   log::configure(level, config.log_format == "json" ? log::Format::kJson : log::Format::kText);
 }
 
-void make_admin(auth::Directory& directory, Instant now) {
-  const std::string id = environment("TARN_ADMIN_ACCESS_KEY_ID").value_or("");
-  const std::string secret = environment("TARN_ADMIN_SECRET_ACCESS_KEY").value_or("");
-  const bool given = !id.empty() && !secret.empty();
-  const auto made =
-      directory.ensure_admin(auth::kAdminName, given ? id : "", given ? secret : "", now);
-  if (!made || given) return;
-  std::cout << "Keys of user admin, shown this once:\n  access key id:     " << made->id
-            << "\n  secret access key: " << made->secret << std::endl;
-}
-
 BucketKind created_bucket_of(const Config& config) {
   if (config.s3_create_bucket == "off") return BucketKind::kNone;
   return config.s3_create_bucket == "rooted" ? BucketKind::kRooted : BucketKind::kRepository;
@@ -102,10 +95,25 @@ s3::S3Options s3_options(const Config& config) {
                    .max_age = config.s3_cors_max_age}};
 }
 
+/// No program that this process starts gains rights by its file.
+void give_up_privileges() {
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  if (geteuid() != 0) return;
+  log::warn(
+      "running_as_root",
+      {{"message",
+        "tarnd needs no privileges: start it as a user of its own, such as \"tarn\", who owns "
+        "the data directory (docs/operations.md)"}});
+}
+
 /// Serves until a signal comes.
 void serve(const Config& config, const CommandLine& command, const sigset_t& ends) {
   Backend backend(config);
-  if (config.auth_setup == "start") make_admin(backend.directory(), backend.clock().now());
+  if (config.auth_setup == "start") {
+    make_admin(backend.directory(), backend.clock().now(), config.data);
+  }
+  const std::string setup_token =
+      config.auth_setup == "http" ? make_setup_token(backend.directory(), config.data) : "";
   const auto workers =
       jobs::start_background(backend.assembly(), backend.outbound(),
                              {.import_workers = config.job_workers,
@@ -114,7 +122,8 @@ void serve(const Config& config, const CommandLine& command, const sigset_t& end
                                              .timeout = config.webhooks_timeout,
                                              .retry_first = config.webhooks_retry_first,
                                              .attempts_max = config.webhooks_attempts_max,
-                                             .seal_key = backend.webhook_key()}});
+                                             .seal_key = backend.webhook_key()},
+                              .measure_clock = [&backend] { backend.measure_clock(); }});
 
   versioning::OperationRunner operations(backend.engine().pool, backend.clock());
   const api::Context context{.engine = backend.engine(),
@@ -125,7 +134,7 @@ void serve(const Config& config, const CommandLine& command, const sigset_t& end
                              .outbound = backend.outbound(),
                              .installation = installation_of(config),
                              .upload_bytes_max = config.upload_bytes_max,
-                             .setup_over_http = config.auth_setup == "http",
+                             .setup_token = setup_token,
                              .webhook_key = backend.webhook_key(),
                              .block_key = backend.block_key(),
                              .external_url = config.external_url};
@@ -136,7 +145,13 @@ void serve(const Config& config, const CommandLine& command, const sigset_t& end
                          .authenticator = backend.authenticator(),
                          .clock = backend.clock(),
                          .options = s3_options(config)};
-  const Plain plain([&backend] { return backend.ready(); });
+  const auto readiness = [&backend] { return backend.readiness(); };
+  const auto end_session = [&backend](const std::string& token) {
+    backend.authenticator().end_sessions(token);
+  };
+  const Plain plain(
+      readiness, end_session,
+      config.metrics_listen.empty() ? Plain::Serves::kEverything : Plain::Serves::kNoMetrics);
   const http::Handler front = [&](http::Request& request) {
     take_client_address(request, config.trusted_proxies);
     if (is_block(request, config.s3_hosts)) return blocks.handle(request);
@@ -146,8 +161,14 @@ void serve(const Config& config, const CommandLine& command, const sigset_t& end
   };
 
   const Acquaintance known{
-      .owner_of_key =
-          [&](std::string_view id) { return backend.authenticator().remembered_owner(id); },
+      .owner_of_signing_key =
+          [&](std::string_view id, std::string_view address) {
+            return backend.authenticator().remembered_signer(id, address);
+          },
+      .owner_of_pair =
+          [&](std::string_view id, std::string_view secret) {
+            return backend.authenticator().remembered_owner(id, secret);
+          },
       .user_in_token =
           [&](std::string_view token) { return backend.authenticator().user_in(token); }};
   const auto share = [&](const http::Request& request) {
@@ -186,6 +207,14 @@ void serve(const Config& config, const CommandLine& command, const sigset_t& end
         }};
     s3_server = http::Server::start(second.host, second.port, limits, s3_front, s3_door);
   }
+  std::unique_ptr<http::Server> metrics_server;
+  const Plain metrics(readiness, end_session, Plain::Serves::kMetricsAlone);
+  if (!config.metrics_listen.empty()) {
+    const ListenAddress third = parse_listen(config.metrics_listen);
+    metrics_server =
+        http::Server::start(third.host, third.port, {.workers = kMetricsWorkers},
+                            [&](http::Request& request) { return metrics.handle(request); });
+  }
   const std::string url = str_cat("http://", address.host, ":", server->port());
   log::info("serving", {{"url", url}, {"version", program_version()}});
   if (!command.ready_file.empty()) write_ready_file(command.ready_file, url);
@@ -194,6 +223,7 @@ void serve(const Config& config, const CommandLine& command, const sigset_t& end
   sigwait(&ends, &signal_number);
   log::info("stopping", {{"signal", signal_number}});
   if (!command.ready_file.empty()) remove_ready_file(command.ready_file);
+  if (metrics_server) metrics_server->stop(kDrain);
   if (s3_server) s3_server->stop(kDrain);
   server->stop(kDrain);
 }
@@ -233,6 +263,7 @@ int run(int argc, char** argv) {
   }
   configure_log(config);
   warn_of_misspelt_variables();
+  give_up_privileges();
   serve(config, parsed.command, ends);
   return EXIT_SUCCESS;
 }

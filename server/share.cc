@@ -12,11 +12,12 @@
 namespace tarn::server {
 namespace {
 
-std::optional<std::string> claimed_user(const http::Request& request, const Acquaintance& known) {
+std::optional<std::string> proven_user(const http::Request& request, const Acquaintance& known,
+                                       std::string_view address) {
   const std::string key = sigv4::claimed_key_id(request);
-  if (!key.empty()) return known.owner_of_key(key);
+  if (!key.empty()) return known.owner_of_signing_key(key, address);
   const api::ClaimedCredentials claimed = api::claimed_credentials(request);
-  if (!claimed.key_id.empty()) return known.owner_of_key(claimed.key_id);
+  if (!claimed.pair.id.empty()) return known.owner_of_pair(claimed.pair.id, claimed.pair.secret);
   return claimed.token.empty() ? std::nullopt : known.user_in_token(claimed.token);
 }
 
@@ -24,10 +25,11 @@ std::optional<std::string> claimed_user(const http::Request& request, const Acqu
 
 std::string share_of(const http::Request& request, const Acquaintance& known,
                      std::span<const std::string> trusted_proxies) {
-  if (const auto user = claimed_user(request, known)) return str_cat("user ", *user);
+  const std::string address = client_of(request, trusted_proxies).address;
+  if (const auto user = proven_user(request, known, address)) return str_cat("user ", *user);
   const std::string_view path = request.raw_path();
   if (path == "/_health" || path == "/_ready" || path == "/metrics") return "";
-  return str_cat("address ", client_of(request, trusted_proxies).address);
+  return str_cat("address ", address);
 }
 
 http::ServerLimits with_contended_workers(http::ServerLimits limits, bool has_remote_store) {

@@ -12,14 +12,21 @@
 
 namespace tarn::server {
 
-/// What is known of users without asking anybody; both prove nothing.
+/// Remembered facts about users, for questions that must not wait for the database. Each answers
+/// nullopt unless the credentials match what is remembered.
 struct Acquaintance {
-  std::function<std::optional<std::string>(std::string_view access_key_id)> owner_of_key;
+  /// The owner of a key with which a request from that address was signed lately.
+  std::function<std::optional<std::string>(std::string_view access_key_id,
+                                           std::string_view address)>
+      owner_of_signing_key;
+  std::function<std::optional<std::string>(std::string_view access_key_id, std::string_view secret)>
+      owner_of_pair;
   std::function<std::optional<std::string>(std::string_view token)> user_in_token;
 };
 
-/// "user NAME" over S3 and REST alike, or "address IP" of those who name no user that is known: a
-/// made-up key id is no share of its own. "" for the probes of load balancers and monitors.
+/// "user NAME" over S3 and REST alike, or "address IP" of those who have not proven to be a user:
+/// a stranger who knows the id of a key does not share its owner's workers. "" for the probes of
+/// load balancers and monitors.
 std::string share_of(const http::Request& request, const Acquaintance& known,
                      std::span<const std::string> trusted_proxies);
 

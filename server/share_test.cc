@@ -13,11 +13,23 @@ namespace {
 
 const std::map<std::string, std::string, std::less<>> kOwners{{"AKIA1", "ann"}, {"AKIA2", "ann"}};
 
+constexpr std::string_view kAddress = "192.0.2.7";
+
 Acquaintance known() {
-  return {.owner_of_key = [](std::string_view id) -> std::optional<std::string> {
-            const auto at = kOwners.find(id);
-            if (at == kOwners.end()) return std::nullopt;
-            return at->second;
+  const auto owner = [](std::string_view id) -> std::optional<std::string> {
+    const auto at = kOwners.find(id);
+    if (at == kOwners.end()) return std::nullopt;
+    return at->second;
+  };
+  return {.owner_of_signing_key = [owner](std::string_view id,
+                                          std::string_view address) -> std::optional<std::string> {
+            if (address != kAddress) return std::nullopt;
+            return owner(id);
+          },
+          .owner_of_pair = [owner](std::string_view id,
+                                   std::string_view secret) -> std::optional<std::string> {
+            if (secret != "secret") return std::nullopt;
+            return owner(id);
           },
           .user_in_token = [](std::string_view token) -> std::optional<std::string> {
             if (token != "good") return std::nullopt;
@@ -26,14 +38,13 @@ Acquaintance known() {
 }
 
 std::string share(const std::string& header, const std::string& value,
-                  const std::string& target = "/") {
+                  const std::string& target = "/", std::string_view address = kAddress) {
   http::Request request;
   request.method = "GET";
   request.target = target;
-  request.peer = "10.0.0.9";
+  request.peer = address;
   if (!header.empty()) request.headers.add(header, value);
-  const std::vector<std::string> proxies{"10.0.0.9"};
-  return share_of(request, known(), proxies);
+  return share_of(request, known(), {});
 }
 
 TEST(ShareOf, IsTheUserWhoeverDoorAndKeyTheyUse) {
@@ -46,13 +57,38 @@ TEST(ShareOf, IsTheUserWhoeverDoorAndKeyTheyUse) {
   EXPECT_EQ(share("Cookie", "internal_auth_session=good"), "user bob");
 }
 
+TEST(ShareOf, IsTheAddressOfWhoHasNotProvenToBeTheUser) {
+  const std::string elsewhere = "address 203.0.113.5";
+  const auto from_elsewhere = [](const std::string& header, const std::string& value,
+                                 const std::string& target = "/") {
+    return share(header, value, target, "203.0.113.5");
+  };
+  EXPECT_EQ(from_elsewhere("Authorization",
+                           "AWS4-HMAC-SHA256 Credential=AKIA1/20261120/r/s3/aws4_request"),
+            elsewhere);
+  EXPECT_EQ(from_elsewhere("Authorization", "AWS AKIA2:abc"), elsewhere);
+  EXPECT_EQ(from_elsewhere("", "", "/b/k?X-Amz-Credential=AKIA2%2F20261120"), elsewhere);
+  EXPECT_EQ(from_elsewhere("Authorization", "Basic " + to_base64("AKIA1:wrong")), elsewhere);
+  EXPECT_EQ(from_elsewhere("Authorization", "Basic " + to_base64("AKIA1:secret")), "user ann");
+}
+
+TEST(ShareOf, IsTheAddressThatATrustedProxyPassesOn) {
+  http::Request request;
+  request.target = "/";
+  request.peer = "10.0.0.9";
+  request.headers.add("X-Forwarded-For", "192.0.2.7");
+  const std::vector<std::string> proxies{"10.0.0.9"};
+  EXPECT_EQ(share_of(request, known(), proxies), "address 192.0.2.7");
+  request.headers.add("Authorization", "AWS AKIA2:abc");
+  EXPECT_EQ(share_of(request, known(), proxies), "user ann");
+}
+
 TEST(ShareOf, IsTheAddressOfWhoNamesNobodyKnown) {
-  EXPECT_EQ(share("", ""), "address 10.0.0.9");
-  EXPECT_EQ(share("X-Forwarded-For", "192.0.2.7"), "address 192.0.2.7");
+  EXPECT_EQ(share("", ""), "address 192.0.2.7");
   EXPECT_EQ(share("Authorization", "AWS4-HMAC-SHA256 Credential=AKIAMADEUP/2/r/s3/a"),
-            "address 10.0.0.9");
-  EXPECT_EQ(share("Authorization", "Bearer forged"), "address 10.0.0.9");
-  EXPECT_EQ(share("Authorization", "Basic !!"), "address 10.0.0.9");
+            "address 192.0.2.7");
+  EXPECT_EQ(share("Authorization", "Bearer forged"), "address 192.0.2.7");
+  EXPECT_EQ(share("Authorization", "Basic !!"), "address 192.0.2.7");
 }
 
 TEST(ShareOf, IsNobodysForProbes) {
@@ -60,7 +96,7 @@ TEST(ShareOf, IsNobodysForProbes) {
   EXPECT_EQ(share("", "", "/_ready?x"), "");
   EXPECT_EQ(share("", "", "/metrics"), "");
   EXPECT_EQ(share("Authorization", "Bearer good", "/metrics"), "user bob");
-  EXPECT_EQ(share("", "", "/metrics/x"), "address 10.0.0.9");
+  EXPECT_EQ(share("", "", "/metrics/x"), "address 192.0.2.7");
 }
 
 TEST(ContendedWorkers, AreMoreWhereRequestsWaitForARemoteStore) {

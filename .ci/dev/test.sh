@@ -59,10 +59,20 @@ ensure_shells() {
   [ ${#missing[@]} -eq 0 ] || install_packages "${missing[@]}"
 }
 
+# Proxies between tarnd and PostgreSQL. Tests of failover and of poolers skip, with the reason, where they are missing.
+ensure_database_proxies() {
+  local proxy missing=()
+  for proxy in haproxy pgbouncer; do [ -x "/usr/sbin/$proxy" ] || missing+=("$proxy"); done
+  [ ${#missing[@]} -eq 0 ] || install_packages "${missing[@]}"
+}
+
 # Of pytest, each with servers of its own.
 E2E_PROCESSES=${TARN_E2E_PROCESSES:-2}
 
-# run_e2e NAME FOLDER [pytest options]
+# Asks how many seconds a failover takes, which other tests on the same cores would decide.
+FAILOVER_E2E=tests/e2e/test_failover.py
+
+# run_e2e NAME PATH [pytest options]
 run_e2e() {
   local status=0 options=(-q -ra --timeout 300 -n "$E2E_PROCESSES" "--junitxml=build/results/$1.junit" -p no:cacheprovider "${@:3}")
   [ -n "$FILTER" ] && options+=(-k "$FILTER")
@@ -89,9 +99,11 @@ dev_phases() {
   choose_filter
   must "unit, contract, database, integration and tidy tests" run_ctest build "${CTEST_FILTER[@]}" || true
   (ensure_shells) || true
+  (ensure_database_proxies) || true
   must "S3 clients" ensure_s3_clients light || return 0
   must "Python package" run_e2e python clients/python/tests || true
-  must "end to end" run_e2e e2e tests/e2e || true
+  must "end to end" run_e2e e2e tests/e2e "--ignore=$FAILOVER_E2E" || true
+  must "failover of the database" run_e2e e2e-failover "$FAILOVER_E2E" -n 0 || true
   [ -z "${TARN_TEST_LONG:-}" ] || must "end to end, two servers taking turns" run_e2e e2e-turns tests/e2e --servers 2 || true
   [ -z "$with_clients" ] || heavy_client_phases
 }

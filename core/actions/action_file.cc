@@ -7,6 +7,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include "core/actions/condition.h"
+#include "core/actions/yaml_check.h"
 #include "core/actions/yaml_json.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
@@ -123,20 +124,42 @@ class Map {
   std::set<std::string> asked_;
 };
 
+/// Names that may repeat, each with a text; `what` is for messages.
+class Pairs {
+ public:
+  explicit Pairs(std::string what) : what_(std::move(what)) {}
+
+  void add(const YAML::Node& node, const std::string& name, std::string value) {
+    if (pairs_.size() >= kPairsMax)
+      fail(node, str_cat(what_, ": more than ", kPairsMax, " values"));
+    bytes_ += name.size() + value.size();
+    if (bytes_ > kPairBytesMax) {
+      fail(node, str_cat(what_, ": more than ", kPairBytesMax, " bytes of names and values"));
+    }
+    pairs_.emplace_back(name, std::move(value));
+  }
+  std::vector<std::pair<std::string, std::string>> take() { return std::move(pairs_); }
+
+ private:
+  const std::string what_;
+  std::vector<std::pair<std::string, std::string>> pairs_;
+  size_t bytes_ = 0;
+};
+
 /// A mapping from names to a text or a list of texts.
 std::vector<std::pair<std::string, std::string>> pairs_of(Map& of, const std::string& key) {
-  std::vector<std::pair<std::string, std::string>> out;
   const YAML::Node node = of.take(key);
-  if (!node.IsDefined() || node.IsNull()) return out;
+  if (!node.IsDefined() || node.IsNull()) return {};
   Map map(node, str_cat(of.what(), ": ", key));
+  Pairs out(map.what());
   for (const auto& [name, value] : map.items()) {
     if (value.IsSequence()) {
-      for (const auto& item : value) out.emplace_back(name, map.text_of(item, name));
+      for (const auto& item : value) out.add(item, name, map.text_of(item, name));
     } else {
-      out.emplace_back(name, map.text_of(value, name));
+      out.add(value, name, map.text_of(value, name));
     }
   }
-  return out;
+  return out.take();
 }
 
 /// A mapping of any values as JSON.
@@ -180,6 +203,11 @@ LuaHook lua_of(const YAML::Node& node, Map& properties) {
   hook.script_path = properties.text("script_path");
   if (hook.script.empty() == hook.script_path.empty()) {
     fail(node, str_cat(properties.what(), ": give either \"script\" or \"script_path\""));
+  }
+  if (!hook.script_path.empty() && !hook.script_path.starts_with(kActionFilesPrefix)) {
+    // Anybody who writes objects could change it else.
+    fail(node, str_cat(properties.what(), ": script_path must begin with ", kActionFilesPrefix,
+                       ", where changing a file needs the permission fs:WriteHooks"));
   }
   hook.args = object_of(properties, "args");
   return hook;
@@ -311,9 +339,9 @@ ActionFile parse_action_file(std::string_view text) {
     throw_invalid(str_cat("is longer than ", kActionFileBytesMax, " bytes"));
   }
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
-    if (documents.size() != 1) throw_invalid("one YAML document was expected");
-    Map map(documents[0], "action");
+    const std::string copy(text);
+    check_yaml(copy);
+    Map map(YAML::Load(copy), "action");
     ActionFile file;
     const YAML::Node name = map.need("name");
     if (name.IsScalar()) file.name = name.Scalar();

@@ -18,6 +18,13 @@ namespace tarn::actions {
 constexpr size_t kActionFileBytesMax = 256 * 1024;
 constexpr size_t kHooksPerActionMax = 100;
 constexpr size_t kBranchGlobsMax = 100;
+/// Values and keys of a whole file, and their deepest nesting.
+constexpr size_t kActionValuesMax = 20'000;
+constexpr size_t kActionNestingMax = 32;
+/// Values in the `headers` or `query_params` of one hook, and their bytes. The name of a list
+/// counts with each of its items, because it is kept with each.
+constexpr size_t kPairsMax = 100;
+constexpr size_t kPairBytesMax = 16 * 1024;
 /// Values in the `args` or `dag_conf` of one hook, and their deepest nesting.
 constexpr size_t kArgumentsMax = 10'000;
 constexpr size_t kArgumentNestingMax = 16;
@@ -69,7 +76,8 @@ struct ActionFile {
   bool wants(HookEvent event, std::string_view branch) const;
 };
 
-/// Strict: what it does not know is an error. Throws invalid_argument "line N: ...".
+/// Strict: what it does not know is an error, and so are anchors and aliases. Throws
+/// invalid_argument "line N: ...".
 ActionFile parse_action_file(std::string_view text);
 
 /// "500ms", "30s", "1m30s", "1h"; nullopt for anything else.

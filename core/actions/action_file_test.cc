@@ -6,6 +6,7 @@
 
 #include "core/actions/variables.h"
 #include "core/base/error.h"
+#include "core/base/yaml_marks.h"
 
 namespace tarn::actions {
 namespace {
@@ -114,6 +115,9 @@ TEST(ActionFile, SaysWhichLineIsWrong) {
   EXPECT_EQ(
       problem(kHead + "  - id: one\n    type: lua\n    properties: {script: a, script_path: b}\n"),
       "line 7: hook \"one\": properties: give either \"script\" or \"script_path\"");
+  EXPECT_EQ(problem(kHead + "  - id: one\n    type: lua\n    properties: {script_path: a.lua}\n"),
+            "line 7: hook \"one\": properties: script_path must begin with _lakefs_actions/, where "
+            "changing a file needs the permission fs:WriteHooks");
   EXPECT_NE(problem("name: aa\n  x: 1\n").find("line 2: "), std::string::npos);
   EXPECT_NE(problem("a: [1"), "");
   EXPECT_NE(problem(""), "");
@@ -161,8 +165,50 @@ TEST(ActionFile, HasLimits) {
     for (int j = 0; j < 10; ++j) bomb += (j > 0 ? ", " : "") + before;
     bomb += "]\n";
   }
-  EXPECT_NE(problem(bomb).find("more than 10000 values"), std::string::npos) << problem(bomb);
+  EXPECT_NE(problem(bomb).find("anchors"), std::string::npos) << problem(bomb);
   EXPECT_NE(problem(kHead + std::string(5000, '[')), "");
+  EXPECT_NE(problem(kHead + kHook + std::string(kYamlMarksMax, '[')).find("brackets"),
+            std::string::npos);
+  EXPECT_NE(problem(kHead + kHook + "---\n" + kHead + kHook).find("one YAML document"),
+            std::string::npos);
+}
+
+std::string webhook_with(const std::string& properties) {
+  return kHead + kHook + "      " + properties + "\n";
+}
+
+TEST(ActionFile, IsNoLargerThanItsText) {
+  std::string aliases = "headers: {A: [&x \"" + std::string(60'000, 'z') + "\"";
+  for (int i = 0; i < 3000; ++i) aliases += ", *x";
+  EXPECT_EQ(problem(webhook_with(aliases + "]}")),
+            "line 9: anchors (&name) are not accepted, write the value out");
+  EXPECT_EQ(problem(webhook_with("headers: {A: *x}")),
+            "line 9: the referenced anchor is not defined");
+  // The name of a list is kept with each of its items.
+  std::string names = "query_params: {" + std::string(1000, 'n') + ": [";
+  for (int i = 0; i < 99; ++i) names += "a, ";
+  EXPECT_NE(problem(webhook_with(names + "a]}")).find("more than 16384 bytes"), std::string::npos);
+  std::string pairs = "headers: {A: [";
+  for (size_t i = 1; i < kPairsMax; ++i) pairs += "a, ";
+  EXPECT_EQ(problem(webhook_with(pairs + "a]}")), "");
+  EXPECT_EQ(problem(webhook_with(pairs + "a, a]}")),
+            "line 9: hook \"one\": properties: headers: more than 100 values");
+}
+
+TEST(ActionFile, HasFewValuesThatAreNotNestedDeep) {
+  const auto with_args = [](const std::string& args) {
+    return problem(kHead + "  - id: one\n    type: lua\n    properties:\n      script: a\n" +
+                   "      args: " + args + "\n");
+  };
+  std::string many = "{a: [";
+  for (size_t i = 0; i < kArgumentsMax; ++i) many += "1,";
+  EXPECT_NE(with_args(many + "]}").find("more than 10000 values"), std::string::npos);
+  std::string more = "[";
+  for (size_t i = 0; i < kActionValuesMax; ++i) more += "1,";
+  EXPECT_NE(with_args(more + "]").find("more than 20000 values"), std::string::npos);
+  const std::string deep =
+      std::string(kActionNestingMax, '[') + std::string(kActionNestingMax, ']');
+  EXPECT_NE(with_args(deep).find("nested deeper than 32"), std::string::npos);
 }
 
 TEST(HookDuration, IsAsInGo) {

@@ -40,8 +40,8 @@ int hook_depth() { return depth_here(); }
 HookDepth::HookDepth(int depth) : outer_(std::exchange(depth_here(), depth)) {}
 HookDepth::~HookDepth() { depth_here() = outer_; }
 
-void Execution::add(const ActionFile& action, const std::string& ref) {
-  jobs_.push_back({&action, ref, {}, {}});
+void Execution::add(const ActionFile& action, const std::string& ref, bool of_changed_branch) {
+  jobs_.push_back({&action, ref, of_changed_branch, {}, {}});
 }
 
 void Execution::wait(const std::function<void()>& tick) {
@@ -104,8 +104,27 @@ void Execution::run_action(size_t index) {
   }
 }
 
+/// Masking hides a value from readers of the output, not from the hook, which may send it anywhere.
+std::optional<std::string> Execution::variable(const Job& job, const std::string& name) const {
+  const std::string& repository = options_.repository.name.str();
+  if (!options_.variables.gives(name, repository)) {
+    throw_invalid(str_cat("variable \"", name, "\": is not given to repository \"", repository,
+                          "\"; the server's setting hooks.variables says which repositories have "
+                          "which variables"));
+  }
+  if (!job.of_changed_branch && !options_.of_default_branch(job.ref)) {
+    throw_invalid(
+        str_cat("variable \"", name,
+                "\": is given to action files of the branch that "
+                "changes, and to others where the default branch has the same files below ",
+                kActionFilesPrefix));
+  }
+  return options_.environment(name);
+}
+
 void Execution::run_hook(Job& job, const Hook& hook, meta::HookStepOutput& step) {
-  Variables variables(options_.environment);
+  const Environment given = [&](const std::string& name) { return variable(job, name); };
+  Variables variables(given);
   HookOutput output(variables);
   const HookIdentity identity{
       .action = job.action->name, .hook = hook.id, .run = options_.run, .step = step.step.id};
@@ -122,6 +141,7 @@ void Execution::run_hook(Job& job, const Hook& hook, meta::HookStepOutput& step)
                       .api = options_.api,
                       .script_program = options_.script_program,
                       .script_http = options_.script_http,
+                      .repositories = options_.repositories,
                       .read_object = read_object};
   try {
     const bool failed = !job.failures.empty();

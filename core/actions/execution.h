@@ -3,11 +3,13 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "core/actions/action_file.h"
+#include "core/actions/grants.h"
 #include "core/actions/hook_work.h"
 #include "core/base/mutex.h"
 #include "core/meta/hook_runs.h"
@@ -37,6 +39,10 @@ struct ExecutionOptions {
   const std::string& script_program;
   bool script_http = false;
   const Environment& environment;
+  const Grants& variables;     ///< of the environment, to repositories
+  const Grants& repositories;  ///< that scripts reach, beside their own
+  /// Whether the files of hooks at a ref are those of the default branch.
+  std::function<bool(const std::string& ref)> of_default_branch;
   std::function<std::string(const std::string& ref, const std::string& path)> read_object;
 };
 
@@ -47,7 +53,9 @@ class Execution {
  public:
   explicit Execution(ExecutionOptions options) : options_(std::move(options)) {}
 
-  void add(const ActionFile& action, const std::string& ref);
+  /// `of_changed_branch`: the file is one of the branch that changes. Others are given variables
+  /// only when the default branch has the same files.
+  void add(const ActionFile& action, const std::string& ref, bool of_changed_branch);
   /// Returns when every hook has ended; calls `tick` about once a second. When it throws, stop()
   /// must be called. Throws precondition_failed (reason "hooks_too_deep").
   void wait(const std::function<void()>& tick);
@@ -62,12 +70,14 @@ class Execution {
   struct Job {
     const ActionFile* action;
     std::string ref;
+    bool of_changed_branch;
     std::vector<meta::HookStepOutput> steps;
     std::vector<std::string> failures;
   };
 
   void run_jobs(std::stop_token stop, int depth);
   void run_action(size_t index);
+  std::optional<std::string> variable(const Job& job, const std::string& name) const;
   void run_hook(Job& job, const Hook& hook, meta::HookStepOutput& step);
 
   const ExecutionOptions options_;

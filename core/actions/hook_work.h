@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/actions/action_file.h"
+#include "core/actions/grants.h"
 #include "core/actions/occasion.h"
 #include "core/actions/variables.h"
 #include "core/http/outbound.h"
@@ -54,6 +55,7 @@ struct HookWork {
   const Api& api;
   const std::string& script_program;
   bool script_http = false;
+  const Grants& repositories;  ///< that scripts reach, beside their own
   /// The bytes of an object where the action file lies.
   const std::function<std::string(const std::string& path)>& read_object;
 };

@@ -150,8 +150,11 @@ class Hooks : public RepositoryTest {
   };
   HookReceiver receiver;
   http::Outbound outbound{{.allowed_targets = {"127.0.0.1"}}};
-  actions::Runner runner{
-      *engine, outbound, {.script_program = TARN_LUA_PROGRAM, .environment = environment}};
+  actions::RunnerOptions runner_options{
+      .script_program = TARN_LUA_PROGRAM,
+      .environment = environment,
+      .variables = actions::Grants("LAKEFSACTION_TOKEN=*; LAKEFSACTION_SIGNING=*")};
+  actions::Runner runner{*engine, outbound, runner_options};
 };
 
 }  // namespace tarn::testing

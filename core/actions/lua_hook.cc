@@ -129,11 +129,22 @@ Message ask_http(const HookWork& work, const Arguments& given, const std::string
           std::move(answer.body)};
 }
 
+/// A script acts as the user who set it off, who did not write it: it is kept to its own
+/// repository.
+void check_reach(const HookWork& work, const std::string& repository) {
+  const std::string& own = work.repository.name.str();
+  if (repository == own || work.repositories.gives(own, repository)) return;
+  throw_invalid(str_cat("repository \"", repository, "\": scripts of hooks of \"", own,
+                        "\" reach no other repository than those that the server's setting "
+                        "hooks.repositories gives them"));
+}
+
 Message answer_call(const HookWork& work, const Message& message) {
   const Json call = Json::parse(message.json);
   const std::string function = call.at("function").get<std::string>();
   const Arguments given(call.at("arguments"));
   if (function == "http_request") return ask_http(work, given, message.bytes);
+  check_reach(work, given.text("repository"));
   auto request = api_call(function, given);
   if (!request) throw_invalid(str_cat("function \"", function, "\" is not known"));
   return ask_api(work, *std::move(request), function == "get_object");

@@ -1,6 +1,8 @@
 // Runs after changes: stored with them, run at least once by whichever server comes first, and
 // ended.
+#include <atomic>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -37,6 +39,54 @@ TEST_F(Hooks, AfterAChangeAreStoredWithItAndRunWhateverEnds) {
   EXPECT_EQ(receiver.taken().size(), 2u);
   EXPECT_EQ(newest().state, HookRunState::kCompleted);
   EXPECT_FALSE(runner.run_queued({}));
+}
+
+TEST_F(Hooks, OfOneUserDoNotKeepThoseOfAnotherWaiting) {
+  put_action("main", "a.yaml", action("after", "post-commit: ", webhook("one", "/ann")));
+  engine.commit(repo, "main");
+  engine.branch(repo, "bobs", "main");
+  put_action("bobs", "a.yaml", action("after", "post-commit: ", webhook("one", "/bob")));
+  run_all();
+  receiver.forget();
+  {
+    const versioning::ActingUser ann("ann");
+    for (int i = 0; i < 6; ++i) {
+      engine.put(repo, "main", "k", std::to_string(i));
+      engine.commit(repo, "main");
+    }
+  }
+  std::atomic<bool> release{false};
+  receiver.on_request = [&](const std::string& path) {
+    while (path == "/ann" && !release) std::this_thread::sleep_for(5ms);
+  };
+  std::vector<std::jthread> workers;
+  for (uint32_t i = 0; i < versioning::kHookWorkers; ++i) {
+    workers.emplace_back([&](std::stop_token stop) {
+      while (!stop.stop_requested()) {
+        if (!runner.run_queued({})) std::this_thread::sleep_for(5ms);
+      }
+    });
+  }
+  const auto await = [&](size_t count) {
+    for (int i = 0; i < 2000 && receiver.taken().size() < count; ++i) {
+      std::this_thread::sleep_for(5ms);
+    }
+  };
+  await(versioning::kHookWorkers - 1);
+  std::this_thread::sleep_for(100ms);
+  EXPECT_EQ(receiver.paths(), "/ann /ann /ann") << "a worker is left to others";
+  {
+    const versioning::ActingUser bob("bob");
+    engine.commit(repo, "bobs");
+  }
+  await(versioning::kHookWorkers);
+  EXPECT_EQ(receiver.paths(), "/ann /ann /ann /bob");
+  release = true;
+  await(7);
+  EXPECT_EQ(receiver.taken().size(), 7u);
+  for (std::jthread& worker : workers) worker.request_stop();
+  workers.clear();
+  receiver.on_request = nullptr;
 }
 
 TEST_F(Hooks, AfterAChangeThatFailedAreNotStored) {

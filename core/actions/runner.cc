@@ -8,9 +8,11 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/str_cat.h"
+#include "core/meta/branches.h"
 #include "core/meta/commits.h"
 #include "core/meta/repositories.h"
 #include "core/model/descending_id.h"
+#include "core/versioning/hook_files.h"
 #include "core/versioning/objects.h"
 #include "core/versioning/refs.h"
 
@@ -31,6 +33,33 @@ std::string report(const std::vector<std::string>& failures) {
       str_cat(failures.size(), failures.size() == 1 ? " error" : " errors", " occurred:\n");
   for (const std::string& failure : failures) out += str_cat("\t* ", failure, "\n");
   return out + "\n";
+}
+
+/// Whether the action files of the event are those of the branch that changes; those of others come
+/// from a ref that was named.
+bool is_of_changed_branch(HookEvent event) {
+  switch (event) {
+    case HookEvent::kPrepareCommit:
+    case HookEvent::kPreCommit:
+    case HookEvent::kPostCommit:
+    case HookEvent::kPreDeleteBranch:
+    case HookEvent::kPostDeleteBranch:
+    case HookEvent::kPreRevert:
+    case HookEvent::kPostRevert:
+    case HookEvent::kPreCherryPick:
+    case HookEvent::kPostCherryPick:
+      return true;
+    case HookEvent::kPreMerge:
+    case HookEvent::kPostMerge:
+    case HookEvent::kPreCreateTag:
+    case HookEvent::kPostCreateTag:
+    case HookEvent::kPreDeleteTag:
+    case HookEvent::kPostDeleteTag:
+    case HookEvent::kPreCreateBranch:
+    case HookEvent::kPostCreateBranch:
+      return false;
+  }
+  check_failed("HookEvent", __FILE__, __LINE__);
 }
 
 [[noreturn]] void throw_aborted(const HookRun& run, std::string_view reason,
@@ -69,15 +98,10 @@ std::shared_ptr<const ActionFile> Runner::parse(const Repository& repository,
   // Bytes of our own never change at their address; those of others have another etag then.
   const std::string key = str_cat(static_cast<int64_t>(repository.id), "/", file.entry.etag, "/",
                                   encode_address(file.entry.address));
-  {
-    MutexLock lock(mutex_);
-    if (const auto at = parsed_.find(key); at != parsed_.end()) return at->second;
-  }
-  const auto parsed = std::make_shared<const ActionFile>(
+  if (auto remembered = parsed_.find(key)) return remembered;
+  auto parsed = std::make_shared<const ActionFile>(
       parse_action_file(read(repository, file.entry, kActionFileBytesMax)));
-  MutexLock lock(mutex_);
-  if (parsed_.size() >= kParsedFilesMax) parsed_.clear();
-  parsed_[key] = parsed;
+  parsed_.put(key, parsed);
   return parsed;
 }
 
@@ -89,7 +113,7 @@ std::vector<Runner::Action> Runner::load(const Repository& repository, const Act
                        bool destination) {
     for (const ActionEntry& entry : entries) {
       try {
-        Action action{parse(repository, entry), entry.path, ref};
+        Action action{parse(repository, entry), entry.path, ref, destination};
         const auto [at, is_new] =
             by_name.try_emplace(action.file->name, actions.size(), destination);
         if (is_new) {
@@ -121,6 +145,11 @@ std::vector<Runner::Action> Runner::matching(const Repository& repository,
     return !action.file->wants(occasion.event, occasion.branch);
   });
   return actions;
+}
+
+bool Runner::may_change_files(const std::string& user, const std::string& address,
+                              const RepositoryName& repository) {
+  return !options_.may_change_files || options_.may_change_files(user, address, repository);
 }
 
 bool Runner::wanted(const Repository& repository, const HookOccasion& occasion,
@@ -183,7 +212,7 @@ HookRun Runner::run_by_hand(const Repository& repository, const HookOccasion& oc
   }
   const int64_t owner = new_owner();
   HookRun run = begin(repository, occasion, owner);
-  execute(repository, occasion, actions, run, owner, {});
+  execute(repository, occasion, actions, run, owner, {}, /*by_hand=*/true);
   return run;
 }
 
@@ -204,9 +233,17 @@ std::vector<versioning::PlannedHook> Runner::plan(const Repository& repository,
   return out;
 }
 
+bool Runner::of_default_branch(const Repository& repository, const std::string& ref) {
+  if (ref == repository.default_branch.str()) return true;
+  const auto id = parse_commit_id(ref);
+  const auto commit = id ? engine_.commits.find(repository.id, *id) : std::nullopt;
+  const auto branch = engine_.branches.find(repository.id, repository.default_branch);
+  return commit && branch && versioning::same_hook_files(engine_, commit->root, branch->root);
+}
+
 Runner::Outcome Runner::execute(const Repository& repository, const HookOccasion& occasion,
                                 const std::vector<Action>& actions, HookRun& run, int64_t owner,
-                                const std::function<void()>& tick) {
+                                const std::function<void()>& tick, bool by_hand) {
   const Api api = [this](const ApiCall& call) {
     Api serving;
     {
@@ -229,23 +266,32 @@ Runner::Outcome Runner::execute(const Repository& repository, const HookOccasion
       throw;
     }
   };
-  Execution execution({.clock = engine_.clock,
-                       .repository = repository,
-                       .occasion = occasion,
-                       .run = run.id,
-                       .outbound = outbound_,
-                       .api = api,
-                       .script_program = options_.script_program,
-                       .script_http = options_.script_http,
-                       .environment = options_.environment,
-                       .read_object = [&](const std::string& ref, const std::string& path) {
-                         const auto found = versioning::find_object(engine_, repository.name, ref,
-                                                                    parse_key(path));
-                         if (!found)
-                           throw_invalid(str_cat("object \"", path, "\" at ", ref, ": not found"));
-                         return read(repository, found->entry, kScriptBytesMax);
-                       }});
-  for (const Action& action : actions) execution.add(*action.file, action.ref);
+  Execution execution(
+      {.clock = engine_.clock,
+       .repository = repository,
+       .occasion = occasion,
+       .run = run.id,
+       .outbound = outbound_,
+       .api = api,
+       .script_program = options_.script_program,
+       .script_http = options_.script_http,
+       .environment = options_.environment,
+       .variables = options_.variables,
+       .repositories = options_.repositories,
+       .of_default_branch =
+           [&](const std::string& ref) { return of_default_branch(repository, ref); },
+       .read_object =
+           [&](const std::string& ref, const std::string& path) {
+             const auto found =
+                 versioning::find_object(engine_, repository.name, ref, parse_key(path));
+             if (!found) throw_invalid(str_cat("object \"", path, "\" at ", ref, ": not found"));
+             return read(repository, found->entry, kScriptBytesMax);
+           }});
+  for (const Action& action : actions) {
+    const bool of_changed_branch =
+        action.destination || (!by_hand && is_of_changed_branch(occasion.event));
+    execution.add(*action.file, action.ref, of_changed_branch);
+  }
 
   std::exception_ptr stopped;
   auto renewed = std::chrono::steady_clock::now();
@@ -298,8 +344,14 @@ void Runner::set_commit(db::Connection& connection, RepositoryId repository, con
 
 bool Runner::run_queued(std::stop_token stop) {
   const int64_t owner = new_owner();
-  const auto taken = runs_.take(owner, kRunLease);
-  if (!taken) return false;
+  std::optional<meta::HookRuns::Taken> taken;
+  const auto turn =
+      turns_.begin([&](const std::vector<std::string>& full) -> std::optional<std::string> {
+        taken = runs_.take(owner, kRunLease, full);
+        if (!taken) return std::nullopt;
+        return taken->user;
+      });
+  if (!turn) return false;
   const CancellationScope cancellable(stop);
   try {
     take_up(*taken, owner);

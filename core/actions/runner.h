@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -10,8 +11,11 @@
 #include <vector>
 
 #include "core/actions/action_file.h"
+#include "core/actions/grants.h"
 #include "core/actions/hook_work.h"
+#include "core/actions/parsed_files.h"
 #include "core/base/mutex.h"
+#include "core/base/owner_turns.h"
 #include "core/meta/hook_runs.h"
 #include "core/versioning/hooks.h"
 
@@ -26,8 +30,6 @@ constexpr int kRunAttemptsMax = 5;
 /// How long runs and what their hooks said are kept.
 constexpr std::chrono::hours kRunsKept{24 * 90};
 constexpr uint32_t kSweptRunsMax = 1'000;
-/// Parsed files that are remembered.
-constexpr size_t kParsedFilesMax = 1'000;
 /// Of the object that `script_path` names.
 constexpr uint64_t kScriptBytesMax = 1u << 20;
 
@@ -35,6 +37,14 @@ struct RunnerOptions {
   std::string script_program;  ///< see script_program()
   Environment environment;     ///< of the server
   bool script_http = false;    ///< whether scripts may require net/http
+  /// Which repositories' hooks may use a variable of the environment, by its name.
+  Grants variables{};
+  /// Which other repositories the scripts of a repository may reach, by its name.
+  Grants repositories{};
+  /// As versioning::Hooks::may_change_files; empty = everybody may.
+  std::function<bool(const std::string& user, const std::string& address,
+                     const RepositoryName& repository)>
+      may_change_files{};
 };
 
 /// Safe from any thread.
@@ -46,6 +56,8 @@ class Runner final : public versioning::Hooks {
   /// What scripts' calls go to, from now on; empty = nothing, and waits for those that run.
   void serve_calls(Api api);
 
+  bool may_change_files(const std::string& user, const std::string& address,
+                        const RepositoryName& repository) override;
   bool wanted(const Repository& repository, const versioning::HookOccasion& occasion,
               const versioning::ActionFiles& files) override;
   std::string run(const Repository& repository, const versioning::HookOccasion& occasion,
@@ -67,7 +79,8 @@ class Runner final : public versioning::Hooks {
   struct Action {
     std::shared_ptr<const ActionFile> file;  // shared with the remembered ones
     std::string path;
-    std::string ref;  ///< where the file, and what it names, is read
+    std::string ref;           ///< where the file, and what it names, is read
+    bool destination = false;  ///< it is one of those that a merge goes into
   };
   struct Outcome {
     std::vector<meta::HookStepOutput> steps;
@@ -84,7 +97,8 @@ class Runner final : public versioning::Hooks {
   /// Runs and keeps; the lease is `owner`'s. What `tick` throws is thrown after keeping.
   Outcome execute(const Repository& repository, const versioning::HookOccasion& occasion,
                   const std::vector<Action>& actions, HookRun& run, int64_t owner,
-                  const std::function<void()>& tick);
+                  const std::function<void()>& tick, bool by_hand = false);
+  bool of_default_branch(const Repository& repository, const std::string& ref);
   HookRun begin(const Repository& repository, const versioning::HookOccasion& occasion,
                 int64_t owner);
   void finish_failed(RepositoryId repository, HookRun run, int64_t owner, std::string error);
@@ -93,9 +107,9 @@ class Runner final : public versioning::Hooks {
   versioning::Engine& engine_;
   const http::Outbound& outbound_;
   const RunnerOptions options_;
+  OwnerTurns turns_{versioning::kHookWorkers};
   meta::HookRuns runs_;
-  Mutex mutex_;
-  std::map<std::string, std::shared_ptr<const ActionFile>> parsed_ TARN_GUARDED_BY(mutex_);
+  ParsedFiles parsed_;
   Mutex api_mutex_;
   CondVar api_idle_;
   Api api_ TARN_GUARDED_BY(api_mutex_);

@@ -267,13 +267,13 @@ TEST_F(Hooks, OfTheDestinationCannotBeReplacedByTheSource) {
 }
 
 TEST_F(Hooks, OfTheDestinationReadTheirScriptsThere) {
-  engine.put(repo, "main", "scripts/gate.lua", "error('strict')");
+  engine.put(repo, "main", "_lakefs_actions/scripts/gate.lua", "error('strict')");
   put_action("main", "gate.yaml",
              "name: gate\non: {pre-merge: }\nhooks:\n  - {id: script, type: lua, properties: "
-             "{script_path: scripts/gate.lua}}\n");
+             "{script_path: _lakefs_actions/scripts/gate.lua}}\n");
   engine.commit(repo, "main");
   engine.branch(repo, "dev", "main");
-  engine.put(repo, "dev", "scripts/gate.lua", "print('lax')");
+  engine.put(repo, "dev", "_lakefs_actions/scripts/gate.lua", "print('lax')");
   engine.commit(repo, "dev");
   EXPECT_NE(message_of([&] {
               versioning::merge_into(*engine, repo, "dev", BranchName("main"), {});

@@ -1,4 +1,4 @@
-// The rule for names of users, groups and policies.
+// The rules for names of users, groups and policies.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,13 @@ namespace tarn::auth {
 constexpr size_t kAccountNameBytesMax = 127;
 
 /// Throws invalid_argument naming `what` ("user"): 1..127 bytes of UTF-8 without control characters
-/// and without % * ? $, which mean something in URLs and policies.
+/// and without % * ? $, which mean something in URLs and policies. Two names must not look the same
+/// to an administrator: no space at the ends, no characters that are invisible or change the
+/// direction of writing.
 void check_account_name(std::string_view what, std::string_view name);
+
+/// The same of a text that only stands for the name where people read it: it may be empty and hold
+/// % * ? $.
+void check_display_name(std::string_view what, std::string_view name);
 
 }  // namespace tarn::auth

@@ -79,6 +79,7 @@ constexpr std::array<std::string_view, kActionCount> kNames = {
     "fs:ListRuns",
     "ci:ReadWebhook",
     "ci:WriteWebhook",
+    "fs:WriteHooks",
 };
 static_assert(!kNames.back().empty());
 

@@ -82,8 +82,9 @@ enum class Action : uint8_t {
   kListRuns,
   kReadWebhook,
   kWriteWebhook,
+  kWriteHooks,
 };
-constexpr size_t kActionCount = static_cast<size_t>(Action::kWriteWebhook) + 1;
+constexpr size_t kActionCount = static_cast<size_t>(Action::kWriteHooks) + 1;
 
 /// "fs:ReadRepository".
 std::string_view name_of(Action action);

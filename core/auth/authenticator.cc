@@ -3,10 +3,14 @@
 #include <map>
 
 #include "core/auth/credentials.h"
+#include "core/auth/failed_logins.h"
 #include "core/auth/login_token.h"
+#include "core/auth/proven_keys.h"
 #include "core/auth/setup.h"
 #include "core/base/digest.h"
 #include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/base/metrics.h"
 #include "core/base/mutex.h"
 #include "core/db/pool.h"
 
@@ -18,7 +22,6 @@ namespace {
 constexpr std::chrono::milliseconds kCacheLife{800};
 constexpr size_t kCachedMax = 10'000;  ///< keys, and users
 constexpr size_t kTokenKeyBytes = 32;
-constexpr std::chrono::hours kTokenLife{24 * 7};
 constexpr std::string_view kTokenKeySetting = "token_key";
 
 constexpr db::Query kSelectKey{"auth_select_key", R"sql(
@@ -26,17 +29,33 @@ constexpr db::Query kSelectKey{"auth_select_key", R"sql(
   WHERE c.access_key_id = $1)sql"};
 // The user's row and, in further rows, every policy that holds for them.
 constexpr db::Query kSelectPrincipal{"auth_select_principal_of_user", R"sql(
-  SELECT u.name, u.created_ms, u.friendly_name, u.email, p.body
+  SELECT u.name, u.created_ms, u.friendly_name, u.email, p.body, u.sessions_valid_from_ms
   FROM users u LEFT JOIN policies p ON p.policy_id IN (
     SELECT a.policy_id FROM user_policies a WHERE a.user_id = u.user_id
     UNION
     SELECT a.policy_id FROM group_members m JOIN group_policies a USING (group_id)
     WHERE m.user_id = u.user_id)
   WHERE u.name = $1)sql"};
+// A login is over when it began before this instant, or at it.
+constexpr db::Query kEndSessions{"auth_end_sessions", R"sql(
+  UPDATE users SET sessions_valid_from_ms = greatest(sessions_valid_from_ms, $2)
+  WHERE name = $1)sql"};
 constexpr db::Query kSelectSetting{"auth_select_setting",
                                    "SELECT value FROM settings WHERE key = $1"};
 constexpr db::Query kInsertSetting{"auth_insert_setting", R"sql(
   INSERT INTO settings (key, value) VALUES ($1, $2) ON CONFLICT DO NOTHING)sql"};
+
+metrics::Counter& login_failures(std::string_view why) {
+  return metrics::counter("tarn_login_failures_total",
+                          "Logins and Basic authentications that failed, by reason.",
+                          {"reason", why});
+}
+
+[[noreturn]] void throw_too_many_failures() {
+  throw Error(ErrorCode::kResourceExhausted, "too_many_failures",
+              "too many wrong secrets came from this address: check the access key, and try again "
+              "in a minute");
+}
 
 }  // namespace
 
@@ -89,12 +108,16 @@ struct Authenticator::State {
     for (size_t row = 0; row < rows.size(); ++row) {
       if (!rows.null(row, 4)) policies.push_back(decode_statements(rows.bytes(row, 4)));
     }
-    return Principal{user_from(rows, 0), std::make_shared<const Permissions>(user, policies)};
+    return Principal{.user = user_from(rows, 0),
+                     .permissions = std::make_shared<const Permissions>(user, policies),
+                     .sessions_valid_from = from_millis(rows.integer(0, 5))};
   }
 
   std::optional<Principal> find_principal(std::string_view user) {
     return remembered(&State::principals, user, [&] { return load_principal(user); });
   }
+
+  void failed(std::string_view access_key_id, std::string_view address, bool known);
 
   db::Pool& pool;
   const Clock& clock;
@@ -103,13 +126,27 @@ struct Authenticator::State {
   Mutex mutex;
   Cache<KeyFacts> keys;         // guarded by mutex
   Cache<Principal> principals;  // guarded by mutex, by user name
+  ProvenKeys proven;
+  FailedLogins failures;
+  metrics::Counter& wrong_secrets = login_failures("wrong_secret");
+  metrics::Counter& unknown_keys = login_failures("unknown_key");
+  metrics::Counter& refused = login_failures("too_many");
 };
+
+void Authenticator::State::failed(std::string_view access_key_id, std::string_view address,
+                                  bool known) {
+  (known ? wrong_secrets : unknown_keys).add();
+  failures.add(known ? access_key_id : "", address, clock.now());
+  // A text that is no key's id may be a secret in the wrong place.
+  log::warn("login_failed",
+            {{"address", address}, {"access_key_id", known ? access_key_id : "(unknown)"}});
+}
 
 Authenticator::Authenticator(db::Pool& pool, const Clock& clock, std::string master_key)
     : state_(std::make_unique<State>(pool, clock, std::move(master_key))) {
   const std::string context = "setting " + std::string(kTokenKeySetting);
   const std::string fresh = seal(state_->master_key, context, random_bytes(kTokenKeyBytes));
-  pool.run(kInsertSetting, {kTokenKeySetting, db::Bytes{fresh}}, db::Pool::Retry::kRead);
+  pool.run(kInsertSetting, {kTokenKeySetting, db::Bytes{fresh}}, db::Pool::Retry::kRepeatable);
   const db::Rows rows = pool.run(kSelectSetting, {kTokenKeySetting}, db::Pool::Retry::kRead);
   const auto opened = open_sealed(state_->master_key, context, rows.bytes(0, 0));
   if (!opened) {
@@ -121,6 +158,7 @@ Authenticator::Authenticator(db::Pool& pool, const Clock& clock, std::string mas
   }
   state_->token_key = *opened;
   ensure_built_ins(pool, clock.now());
+  warn_of_denials_of_refs(pool);
 }
 
 Authenticator::~Authenticator() = default;
@@ -137,37 +175,97 @@ std::optional<AccessKey> Authenticator::find_key(std::string_view access_key_id)
 }
 
 std::optional<Principal> Authenticator::check_password(std::string_view access_key_id,
-                                                       std::string_view secret) {
+                                                       std::string_view secret,
+                                                       std::string_view address) {
+  const Instant now = state_->clock.now();
+  // Others at the address of a user, behind one gateway, cannot keep that user out.
+  if (!state_->failures.allows_another(access_key_id, address, now) &&
+      !state_->proven.contains(access_key_id, address, now)) {
+    state_->refused.add();
+    throw_too_many_failures();
+  }
   auto key = find_key(access_key_id);
-  if (!key || !constant_time_equal(key->secret, secret)) return std::nullopt;
+  if (!key || !constant_time_equal(key->secret, secret)) {
+    state_->failed(access_key_id, address, key.has_value());
+    return std::nullopt;
+  }
+  state_->proven.add(access_key_id, address, now);
   return std::move(key->principal);
+}
+
+void Authenticator::note_signature(std::string_view access_key_id, std::string_view address) {
+  state_->proven.add(access_key_id, address, state_->clock.now());
 }
 
 std::optional<Principal> Authenticator::find_user(std::string_view name) {
   return state_->find_principal(name);
 }
 
-LoginToken Authenticator::issue_token(const User& user) {
-  const Instant now = state_->clock.now();
-  const LoginClaims claims{user.name, now, now + kTokenLife};
+LoginToken Authenticator::issue_token(const Principal& principal) {
+  // A server whose clock is behind that of the one that ended the user's sessions begins a new one.
+  const Instant now =
+      std::max(state_->clock.now(), principal.sessions_valid_from + std::chrono::milliseconds{1});
+  const LoginClaims claims{.subject = principal.user.name,
+                           .subject_created = principal.user.created,
+                           .access_key_id = principal.access_key_id,
+                           .began = now,
+                           .issued = now,
+                           .expires = now + kSessionLife};
   return {sign_login_token(state_->token_key, claims), claims.expires};
 }
 
 std::optional<Principal> Authenticator::check_token(std::string_view token) {
   const auto claims = verify_login_token(state_->token_key, token);
   if (!claims || claims->expires <= state_->clock.now()) return std::nullopt;
-  std::optional<Principal> principal = state_->find_principal(claims->subject);
-  // A user made anew under an old name is another user. Tokens tell whole seconds.
-  if (!principal || claims->issued + std::chrono::seconds{1} <= principal->user.created) {
-    return std::nullopt;
+  const auto of_token = [&](const Principal& found) {
+    return found.user.name == claims->subject && found.user.created == claims->subject_created &&
+           found.sessions_valid_from < claims->began;
+  };
+  std::optional<Principal> principal;
+  if (claims->access_key_id.empty()) {
+    principal = state_->find_principal(claims->subject);
+  } else if (auto key = find_key(claims->access_key_id)) {
+    principal = std::move(key->principal);
   }
+  if (!principal || !of_token(*principal)) return std::nullopt;
   return principal;
 }
 
-std::optional<std::string> Authenticator::remembered_owner(std::string_view access_key_id) {
+std::optional<LoginToken> Authenticator::renewed(std::string_view token) {
+  auto claims = verify_login_token(state_->token_key, token);
+  const Instant now = state_->clock.now();
+  if (!claims || now < claims->issued + kRenewalAge) return std::nullopt;
+  const Instant expires = std::min(now + kSessionLife, claims->began + kSessionLifeMax);
+  if (expires <= claims->expires) return std::nullopt;
+  claims->issued = now;
+  claims->expires = expires;
+  return LoginToken{sign_login_token(state_->token_key, *claims), expires};
+}
+
+void Authenticator::end_sessions(std::string_view token) {
+  const auto principal = check_token(token);
+  if (!principal) return;
+  state_->pool.run(kEndSessions, {principal->user.name, to_millis(state_->clock.now())},
+                   db::Pool::Retry::kRepeatable);
+  forget();
+}
+
+std::optional<std::string> Authenticator::remembered_signer(std::string_view access_key_id,
+                                                            std::string_view address) {
+  if (!state_->proven.contains(access_key_id, address, state_->clock.now())) return std::nullopt;
   MutexLock lock(state_->mutex);
   const auto at = state_->keys.find(access_key_id);
   if (at == state_->keys.end()) return std::nullopt;
+  return at->second.facts.user;
+}
+
+std::optional<std::string> Authenticator::remembered_owner(std::string_view access_key_id,
+                                                           std::string_view secret) {
+  MutexLock lock(state_->mutex);
+  const auto at = state_->keys.find(access_key_id);
+  if (at == state_->keys.end() || !constant_time_equal(at->second.facts.secret, secret)) {
+    return std::nullopt;
+  }
   return at->second.facts.user;
 }
 

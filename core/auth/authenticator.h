@@ -16,7 +16,8 @@ namespace tarn::auth {
 struct Principal {
   User user;
   std::shared_ptr<const Permissions> permissions;  ///< never null
-  std::string access_key_id{};                     ///< "" = proven by something else
+  std::string access_key_id{};                     ///< of the request or the login; "" = none
+  Instant sessions_valid_from{};                   ///< logins of before are over
 };
 
 struct AccessKey {
@@ -30,6 +31,10 @@ struct LoginToken {
   Instant expires{};
 };
 
+constexpr std::chrono::hours kSessionLife{12};
+constexpr std::chrono::hours kRenewalAge{1};
+constexpr std::chrono::hours kSessionLifeMax{24 * 7};
+
 /// Safe from any thread. What it answers is at most one second old, so that a key revoked or a
 /// policy changed through one server holds on every server within that second.
 class Authenticator {
@@ -41,16 +46,31 @@ class Authenticator {
 
   /// The key with its plain secret (SigV4 needs it); nullopt when unknown.
   std::optional<AccessKey> find_key(std::string_view access_key_id);
-  /// Basic authentication; nullopt unless the pair is right. Constant time in the secret.
-  std::optional<Principal> check_password(std::string_view access_key_id, std::string_view secret);
+  /// Basic authentication; nullopt unless the pair is right. Constant time in the secret. Throws
+  /// resource_exhausted (reason "too_many_failures") after too many wrong secrets from `address`,
+  /// unless the key was proven from there lately.
+  std::optional<Principal> check_password(std::string_view access_key_id, std::string_view secret,
+                                          std::string_view address);
+  /// Takes note that a request from `address` was signed with the key.
+  void note_signature(std::string_view access_key_id, std::string_view address);
   /// Somebody who was proven before; nullopt when they are gone by now.
   std::optional<Principal> find_user(std::string_view name);
-  LoginToken issue_token(const User& user);
-  /// nullopt: malformed, forged, expired, or its user is gone.
+  /// A login, which lasts kSessionLife and ends with the access key it was made with.
+  LoginToken issue_token(const Principal& principal);
+  /// nullopt: malformed, forged, expired, or its user or key is gone, or the user logged out.
   std::optional<Principal> check_token(std::string_view token);
-  /// Whose key this was when it was last looked up here, however long ago; nullopt when that is
-  /// forgotten. Asks no database and proves nothing.
-  std::optional<std::string> remembered_owner(std::string_view access_key_id);
+  /// A token that goes on with the login of a valid one, when that is kRenewalAge old; not beyond
+  /// kSessionLifeMax from the login.
+  std::optional<LoginToken> renewed(std::string_view token);
+  /// Logs the user of a valid token out, everywhere.
+  void end_sessions(std::string_view token);
+  /// The owner of a key with which requests from `address` were signed lately; nullopt when that is
+  /// not known. Asks no database.
+  std::optional<std::string> remembered_signer(std::string_view access_key_id,
+                                               std::string_view address);
+  /// The owner of a key whose secret was this when it was last looked up here. Asks no database.
+  std::optional<std::string> remembered_owner(std::string_view access_key_id,
+                                              std::string_view secret);
   /// Whom a token of ours names that has not expired, whether or not they still exist. Asks no
   /// database.
   std::optional<std::string> user_in(std::string_view token);

@@ -46,7 +46,8 @@ std::vector<Policy> built_in_policies() {
                {"auth:CreateCredentials", "auth:DeleteCredentials", "auth:ListCredentials",
                 "auth:ReadCredentials"},
                user_arn("${user}")),
-      allowing("RepoManagementFullAccess", {"ci:*", "retention:*", "branches:*", "fs:ReadConfig"}),
+      allowing("RepoManagementFullAccess",
+               {"ci:*", "retention:*", "branches:*", "fs:ReadConfig", "fs:WriteHooks"}),
       allowing("RepoManagementReadAll",
                {"ci:Read*", "retention:Get*", "branches:Get*", "fs:ReadConfig"}),
       allowing("PRReadWriteAll", {"pr:*"}),
@@ -60,6 +61,7 @@ std::vector<Policy> superseded_policies() {
       allowing("FSReadWriteAll", {"fs:List*", "fs:Read*", "fs:WriteObject", "fs:DeleteObject",
                                   "fs:RevertBranch", "fs:CreateBranch", "fs:DeleteBranch",
                                   "fs:CreateTag", "fs:DeleteTag", "fs:CreateCommit"}),
+      allowing("RepoManagementFullAccess", {"ci:*", "retention:*", "branches:*", "fs:ReadConfig"}),
   };
 }
 

@@ -1,5 +1,6 @@
 #include "core/auth/credentials.h"
 
+#include "core/auth/administrators.h"
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
@@ -17,15 +18,13 @@ constexpr db::Query kSelectPage{"auth_select_keys", R"sql(
   SELECT c.access_key_id, c.created_ms FROM users u JOIN credentials c USING (user_id)
   WHERE u.name = $4 AND c.access_key_id > $1 AND c.access_key_id >= $2 AND starts_with(c.access_key_id, $2)
   ORDER BY c.access_key_id LIMIT $3)sql"};
-// The user's row is locked, so that two at once cannot both be the last one allowed.
+// Runs before the statement that counts keys, which then sees the keys of the transaction that held
+// the lock: two concurrent requests cannot both create the last allowed key.
+constexpr db::Query kLockUser{"auth_lock_user", R"sql(
+  SELECT user_id FROM users WHERE name = $1 FOR NO KEY UPDATE)sql"};
 constexpr db::Query kInsertKey{"auth_insert_user_key", R"sql(
-  WITH u AS (SELECT user_id FROM users WHERE name = $1 FOR NO KEY UPDATE),
-  made AS (
-    INSERT INTO credentials (access_key_id, user_id, secret, created_ms)
-    SELECT $2, user_id, $3, $4 FROM u
-    WHERE (SELECT count(*) FROM credentials c WHERE c.user_id = u.user_id) < $5
-    RETURNING 1)
-  SELECT (SELECT count(*) FROM u), (SELECT count(*) FROM made))sql"};
+  INSERT INTO credentials (access_key_id, user_id, secret, created_ms)
+  SELECT $2, $1, $3, $4 WHERE (SELECT count(*) FROM credentials WHERE user_id = $1) < $5)sql"};
 constexpr db::Query kDeleteKey{"auth_delete_key", R"sql(
   DELETE FROM credentials
   WHERE access_key_id = $2 AND user_id = (SELECT user_id FROM users WHERE name = $1))sql"};
@@ -89,20 +88,25 @@ Page<KeyRow> Credentials::list(std::string_view user, std::string_view prefix,
 std::optional<NewKey> Credentials::create(std::string_view user, Instant now) {
   NewKey key{generate_access_key_id(), generate_secret(), now};
   const std::string sealed = seal_secret(master_key_, key.id, key.secret);
-  const db::Rows rows =
-      pool_.run(kInsertKey, {user, key.id, db::Bytes{sealed}, to_millis(now), kKeysPerUserMax},
-                db::Pool::Retry::kWrite);
-  if (rows.integer(0, 0) == 0) return std::nullopt;
-  if (rows.integer(0, 1) == 0) {
+  const bool known = pool_.transaction([&](db::Connection& connection) {
+    const db::Rows found = connection.run(kLockUser, {user});
+    if (found.empty()) return false;
+    const db::Rows made =
+        connection.run(kInsertKey, {static_cast<int32_t>(found.integer(0, 0)), key.id,
+                                    db::Bytes{sealed}, to_millis(now), kKeysPerUserMax});
+    if (made.affected() == 1) return true;
     throw Error(ErrorCode::kInvalidArgument, "too_many_credentials",
                 str_cat("user has ", kKeysPerUserMax,
                         " access keys, which is the most: delete one that is not used any more"));
-  }
+  });
+  if (!known) return std::nullopt;
   return key;
 }
 
 bool Credentials::remove(std::string_view user, std::string_view access_key_id) {
-  return pool_.run(kDeleteKey, {user, access_key_id}, db::Pool::Retry::kWrite).affected() == 1;
+  return remove_but_the_last_administrator(pool_, [&](db::Connection& connection) {
+    return connection.run(kDeleteKey, {user, access_key_id}).affected() == 1;
+  });
 }
 
 }  // namespace tarn::auth

@@ -44,7 +44,8 @@ class Credentials {
                     uint32_t limit);
   /// nullopt = no such user. Throws invalid_argument past kKeysPerUserMax.
   std::optional<NewKey> create(std::string_view user, Instant now);
-  /// false = the user has no such key.
+  /// false = the user has no such key. Throws conflict for the last administrator
+  /// (administrators.h).
   bool remove(std::string_view user, std::string_view access_key_id);
 
  private:

@@ -1,20 +1,55 @@
 #include "core/auth/demand.h"
 
+#include "core/auth/resource.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::auth {
+namespace {
 
-void demand(const Principal& caller, Action action, std::string_view resource,
-            std::string_view client_address) {
-  const Permissions::Decision decision =
-      caller.permissions->decide(action, resource, client_address);
+void check(Permissions::Decision decision, const Principal& caller, Action action,
+           std::string_view resource) {
   if (decision == Permissions::Decision::kAllowed) return;
   const bool denied = decision == Permissions::Decision::kDenied;
   throw Error(ErrorCode::kPermissionDenied, "insufficient_permissions",
               str_cat("insufficient permissions: user \"", caller.user.name,
                       "\": ", denied ? "a policy denies " : "no policy allows ", name_of(action),
                       " on ", resource));
+}
+
+}  // namespace
+
+void demand(const Principal& caller, Action action, std::string_view resource,
+            std::string_view client_address) {
+  check(caller.permissions->decide(action, resource, client_address), caller, action, resource);
+}
+
+void demand_on_all_objects(const Principal& caller, Action action, std::string_view repository,
+                           std::string_view client_address) {
+  check(caller.permissions->decide_on_all_objects(action, repository, client_address), caller,
+        action, object_arn(repository, "*"));
+}
+
+void demand_below(const Principal& caller, Action action, std::string_view prefix,
+                  std::string_view client_address) {
+  check(caller.permissions->decide_below(action, prefix, client_address), caller, action,
+        str_cat(prefix, "*"));
+}
+
+void demand_no_denial_below(const Principal& caller, Action action, std::string_view prefix,
+                            std::string_view client_address) {
+  const auto decision = caller.permissions->decide_below(action, prefix, client_address);
+  if (decision == Permissions::Decision::kDenied)
+    check(decision, caller, action, str_cat(prefix, "*"));
+}
+
+void demand_source(const Principal& caller, std::string_view repository, const RefScope& source,
+                   std::string_view destination, std::string_view client_address) {
+  for (const Action action : {Action::kReadObject, Action::kListObjects}) {
+    check(caller.permissions->decide_on_source(action, repository, source, destination,
+                                               client_address),
+          caller, action, str_cat(ref_arn(repository, source.ref), "*"));
+  }
 }
 
 }  // namespace tarn::auth

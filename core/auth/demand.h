@@ -12,4 +12,21 @@ namespace tarn::auth {
 void demand(const Principal& caller, Action action, std::string_view resource,
             std::string_view client_address);
 
+/// As demand, on every object of the repository at every ref.
+void demand_on_all_objects(const Principal& caller, Action action, std::string_view repository,
+                           std::string_view client_address);
+
+/// As demand, on everything whose name begins with `prefix`: one statement must allow it all.
+void demand_below(const Principal& caller, Action action, std::string_view prefix,
+                  std::string_view client_address);
+/// Throws as demand when a policy denies anything whose name begins with `prefix`.
+void demand_no_denial_below(const Principal& caller, Action action, std::string_view prefix,
+                            std::string_view client_address);
+
+/// Of putting what the ref `source` holds onto the ref `destination` ("" = any): throws as demand
+/// unless the caller may list and read at the source what they may at the destination. Nothing is
+/// asked of callers whose policies say the same of all refs.
+void demand_source(const Principal& caller, std::string_view repository, const RefScope& source,
+                   std::string_view destination, std::string_view client_address);
+
 }  // namespace tarn::auth

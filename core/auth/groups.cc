@@ -1,6 +1,7 @@
 #include "core/auth/groups.h"
 
 #include "core/auth/account_name.h"
+#include "core/auth/administrators.h"
 #include "core/db/pool.h"
 #include "core/model/listing.h"
 
@@ -69,7 +70,9 @@ Outcome Groups::create(const Group& group) {
 }
 
 bool Groups::remove(std::string_view name) {
-  return pool_.run(kDeleteGroup, {name}, db::Pool::Retry::kWrite).affected() == 1;
+  return remove_but_the_last_administrator(pool_, [&](db::Connection& connection) {
+    return connection.run(kDeleteGroup, {name}).affected() == 1;
+  });
 }
 
 Outcome Groups::add_member(std::string_view group, std::string_view user) {
@@ -80,7 +83,9 @@ Outcome Groups::add_member(std::string_view group, std::string_view user) {
 }
 
 bool Groups::remove_member(std::string_view group, std::string_view user) {
-  return pool_.run(kDeleteMember, {group, user}, db::Pool::Retry::kWrite).affected() == 1;
+  return remove_but_the_last_administrator(pool_, [&](db::Connection& connection) {
+    return connection.run(kDeleteMember, {group, user}).affected() == 1;
+  });
 }
 
 }  // namespace tarn::auth

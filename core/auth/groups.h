@@ -27,11 +27,13 @@ class Groups {
                       uint32_t limit);
   /// kDone or kExists. Throws invalid_argument for the name.
   Outcome create(const Group& group);
-  /// With its memberships. false = there was none.
+  /// With its memberships. false = there was none. Throws conflict for the last administrator
+  /// (administrators.h).
   bool remove(std::string_view name);
   /// kDone, kExists, kNoGroup or kNoUser.
   Outcome add_member(std::string_view group, std::string_view user);
-  /// false = the user was not in it.
+  /// false = the user was not in it. Throws conflict for the last administrator
+  /// (administrators.h).
   bool remove_member(std::string_view group, std::string_view user);
 
  private:

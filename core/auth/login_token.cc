@@ -12,11 +12,15 @@ namespace {
 constexpr std::string_view kHeader = R"({"alg":"HS256","typ":"JWT"})";
 constexpr size_t kTokenBytesMax = 4096;
 
-// The subject travels percent-encoded, in the claim set's own order, which is the only order
-// accepted: what is parsed here was signed by sign_login_token, byte for byte.
+// Names travel percent-encoded, in the claim set's own order, which is the only order accepted:
+// what is parsed here was signed by sign_login_token, byte for byte. RFC 7519 wants seconds in exp
+// and iat; the claims of our own are in milliseconds.
 std::string claim_set(const LoginClaims& claims, std::string_view token_id) {
   return str_cat(R"({"aud":"login","exp":)", to_seconds(claims.expires), R"(,"iat":)",
-                 to_seconds(claims.issued), R"(,"iss":"auth","jti":")", token_id, R"(","sub":")",
+                 to_seconds(claims.issued), R"(,"issued_ms":)", to_millis(claims.issued),
+                 R"(,"began_ms":)", to_millis(claims.began), R"(,"created_ms":)",
+                 to_millis(claims.subject_created), R"(,"iss":"auth","jti":")", token_id,
+                 R"(","key":")", percent_encode(claims.access_key_id), R"(","sub":")",
                  percent_encode(claims.subject), R"("})");
 }
 
@@ -31,12 +35,14 @@ std::optional<std::string_view> between(std::string_view text, std::string_view 
   return text.substr(from, end - from);
 }
 
-std::optional<Instant> seconds_from(std::optional<std::string_view> digits) {
+/// The number between `before` and the next comma.
+std::optional<int64_t> number_behind(std::string_view text, std::string_view before) {
+  const auto digits = between(text, before, ",");
   if (!digits) return std::nullopt;
   int64_t value = 0;
   const auto [end, error] = std::from_chars(digits->data(), digits->data() + digits->size(), value);
   if (error != std::errc() || end != digits->data() + digits->size()) return std::nullopt;
-  return Instant{std::chrono::seconds{value}};
+  return value;
 }
 
 }  // namespace
@@ -59,13 +65,22 @@ std::optional<LoginClaims> verify_login_token(std::string_view key, std::string_
     return std::nullopt;
   const auto claims = from_base64url(body.substr(middle + 1));
   if (!claims) return std::nullopt;
-  const auto expires = seconds_from(between(*claims, R"("exp":)", ","));
-  const auto issued = seconds_from(between(*claims, R"("iat":)", ","));
+  const auto expires = number_behind(*claims, R"("exp":)");
+  const auto issued = number_behind(*claims, R"("issued_ms":)");
+  const auto began = number_behind(*claims, R"("began_ms":)");
+  const auto created = number_behind(*claims, R"("created_ms":)");
+  const auto key_text = between(*claims, R"("key":")", "\"");
   const auto subject = between(*claims, R"("sub":")", "\"");
-  if (!expires || !issued || !subject) return std::nullopt;
+  if (!expires || !issued || !began || !created || !key_text || !subject) return std::nullopt;
   const auto name = percent_decode(*subject);
-  if (!name) return std::nullopt;
-  return LoginClaims{*name, *issued, *expires};
+  const auto key_id = percent_decode(*key_text);
+  if (!name || !key_id) return std::nullopt;
+  return LoginClaims{.subject = *name,
+                     .subject_created = from_millis(*created),
+                     .access_key_id = *key_id,
+                     .began = from_millis(*began),
+                     .issued = from_millis(*issued),
+                     .expires = Instant{std::chrono::seconds{*expires}}};
 }
 
 }  // namespace tarn::auth

@@ -10,8 +10,11 @@
 namespace tarn::auth {
 
 struct LoginClaims {
-  std::string subject;  ///< user name
-  Instant issued{};
+  std::string subject;        ///< user name
+  Instant subject_created{};  ///< tells the user from another of that name
+  std::string access_key_id;  ///< that the login was made with; "" = with none
+  Instant began{};            ///< the login
+  Instant issued{};           ///< this token, which may renew that login
   Instant expires{};
 };
 

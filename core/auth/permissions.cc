@@ -9,6 +9,7 @@
 #include <arpa/inet.h>
 
 #include "core/auth/resource.h"
+#include "core/base/str_cat.h"
 
 namespace tarn::auth {
 namespace {
@@ -34,13 +35,15 @@ size_t resource_offset(std::string_view arn) {
   return at;
 }
 
-/// Only the resource part has wildcards.
-bool resource_matches(std::string_view pattern, std::string_view resource) {
+/// Compares the parts before the resource as text and asks `match` about the rest: only the
+/// resource part has wildcards.
+bool resource_matches(bool (*match)(std::string_view, std::string_view), std::string_view pattern,
+                      std::string_view resource) {
   if (pattern == kEverything) return true;
   const size_t split = resource_offset(pattern);
   if (split == std::string_view::npos || resource_offset(resource) != split) return false;
   return pattern.substr(0, split) == resource.substr(0, split) &&
-         wildcard_match(pattern.substr(split), resource.substr(split));
+         match(pattern.substr(split), resource.substr(split));
 }
 
 struct Address {
@@ -93,6 +96,23 @@ bool any_value_matches(std::string_view op, const std::vector<std::string>& valu
   });
 }
 
+/// Whether each of `wanted` has one in `held` that matches all that it matches.
+bool all_covered(const std::set<std::string_view>& wanted, const std::set<std::string_view>& held) {
+  return std::all_of(wanted.begin(), wanted.end(), [&](std::string_view rest) {
+    return held.count("*") != 0 || held.count(rest) != 0 || held.count(str_cat("*", rest)) != 0;
+  });
+}
+
+/// Of rests behind ".../ref/" those behind every name of a ref, which has no slash, too.
+std::set<std::string_view> with_ends_of_names(const std::set<std::string_view>& rests) {
+  std::set<std::string_view> out;
+  for (const std::string_view rest : rests) {
+    for (size_t at = 0; at <= std::min(rest.find('/'), rest.size()); ++at)
+      out.insert(rest.substr(at));
+  }
+  return out;
+}
+
 }  // namespace
 
 bool wildcard_match(std::string_view pattern, std::string_view text) {
@@ -117,6 +137,44 @@ bool wildcard_match(std::string_view pattern, std::string_view text) {
   }
   while (p < pattern.size() && pattern[p] == '*') ++p;
   return p == pattern.size();
+}
+
+bool wildcard_matches_all(std::string_view pattern, std::string_view prefix) {
+  return pattern.ends_with('*') && wildcard_match(pattern, prefix);
+}
+
+bool wildcard_matches_some(std::string_view pattern, std::string_view prefix) {
+  // The rest of any pattern matches some text.
+  return !wildcard_rests(pattern, prefix).empty();
+}
+
+std::vector<std::string_view> wildcard_rests(std::string_view pattern, std::string_view prefix) {
+  std::vector<bool> here(pattern.size() + 1);
+  here[0] = true;
+  const auto pass_stars = [&](std::vector<bool>& at) {
+    for (size_t p = 0; p < pattern.size(); ++p) {
+      if (at[p] && pattern[p] == '*') at[p + 1] = true;
+    }
+  };
+  pass_stars(here);
+  for (const char c : prefix) {
+    std::vector<bool> next(pattern.size() + 1);
+    for (size_t p = 0; p < pattern.size(); ++p) {
+      if (!here[p]) continue;
+      if (pattern[p] == '*') {
+        next[p] = true;
+      } else if (pattern[p] == '?' || pattern[p] == c) {
+        next[p + 1] = true;
+      }
+    }
+    pass_stars(next);
+    here = std::move(next);
+  }
+  std::vector<std::string_view> out;
+  for (size_t p = 0; p < here.size(); ++p) {
+    if (here[p]) out.push_back(pattern.substr(p));
+  }
+  return out;
 }
 
 bool is_address_block(std::string_view text) { return parse_block(text).has_value(); }
@@ -151,36 +209,128 @@ Permissions::Permissions(std::string_view user,
   }
 }
 
+bool Permissions::Rule::applies(Action action, std::string_view client_address) const {
+  if (!actions[static_cast<size_t>(action)]) return false;
+  if (conditions.empty()) return true;
+  if (!parse_address(client_address)) return effect == Statement::Effect::kDeny;
+  for (const auto& [op, fields] : conditions) {
+    const bool negated = op == "NotIpAddress" || op == "StringNotLike";
+    for (const auto& [field, values] : fields) {
+      if (any_value_matches(op, values, client_address) == negated) return false;
+    }
+  }
+  return true;
+}
+
 Permissions::Decision Permissions::decide(Action action, std::string_view resource,
                                           std::string_view client_address) const {
-  const bool address_known = parse_address(client_address).has_value();
   const std::string bare = without_ref(resource);
   Decision decision = Decision::kNotAllowed;
   for (const Rule& rule : rules_) {
-    const bool denies = rule.effect == Statement::Effect::kDeny;
-    if (!rule.actions[static_cast<size_t>(action)]) continue;
+    if (!rule.applies(action, client_address)) continue;
     if (std::none_of(rule.resources.begin(), rule.resources.end(), [&](const std::string& pattern) {
-          return resource_matches(pattern, resource) ||
-                 (!bare.empty() && resource_matches(pattern, bare));
+          return resource_matches(wildcard_match, pattern, resource) ||
+                 (!bare.empty() && resource_matches(wildcard_match, pattern, bare));
         })) {
       continue;
     }
-    bool applies = true;
-    if (!rule.conditions.empty() && !address_known) {
-      applies = denies;
-    } else {
-      for (const auto& [op, fields] : rule.conditions) {
-        const bool negated = op == "NotIpAddress" || op == "StringNotLike";
-        for (const auto& [field, values] : fields) {
-          applies = applies && any_value_matches(op, values, client_address) != negated;
-        }
-      }
-    }
-    if (!applies) continue;
-    if (denies) return Decision::kDenied;
+    if (rule.effect == Statement::Effect::kDeny) return Decision::kDenied;
     decision = Decision::kAllowed;
   }
   return decision;
+}
+
+Permissions::Decision Permissions::decide_on_all_objects(Action action, std::string_view repository,
+                                                         std::string_view client_address) const {
+  const std::string objects = object_arn(repository, "");
+  const std::string refs = ref_arn(repository, "");
+  Decision decision = Decision::kNotAllowed;
+  for (const Rule& rule : rules_) {
+    if (!rule.applies(action, client_address)) continue;
+    for (const std::string& pattern : rule.resources) {
+      if (rule.effect == Statement::Effect::kDeny) {
+        if (resource_matches(wildcard_matches_some, pattern, objects) ||
+            resource_matches(wildcard_matches_some, pattern, refs)) {
+          return Decision::kDenied;
+        }
+      } else if (resource_matches(wildcard_matches_all, pattern, objects)) {
+        decision = Decision::kAllowed;
+      }
+    }
+  }
+  return decision;
+}
+
+Permissions::Rests Permissions::Rule::rests(std::string_view prefix) const {
+  Rests out;
+  for (const std::string& pattern : resources) {
+    if (pattern == kEverything) out.insert(kEverything);
+    const size_t split = resource_offset(pattern);
+    if (split == std::string_view::npos || pattern.compare(0, split, prefix, 0, split) != 0)
+      continue;
+    const auto found =
+        wildcard_rests(std::string_view(pattern).substr(split), prefix.substr(split));
+    out.insert(found.begin(), found.end());
+  }
+  return out;
+}
+
+Permissions::Decision Permissions::decide_below(Action action, std::string_view prefix,
+                                                std::string_view client_address) const {
+  const std::string bare = without_ref(prefix);
+  Decision decision = Decision::kNotAllowed;
+  for (const Rule& rule : rules_) {
+    if (!rule.applies(action, client_address)) continue;
+    Rests below = rule.rests(prefix);
+    if (!bare.empty()) below.merge(rule.rests(bare));
+    if (rule.effect == Statement::Effect::kDeny) {
+      if (!below.empty()) return Decision::kDenied;
+    } else if (below.count("*") != 0) {
+      decision = Decision::kAllowed;
+    }
+  }
+  return decision;
+}
+
+Permissions::Rests Permissions::Rule::rests_at(std::string_view repository,
+                                               const RefScope& scope) const {
+  Rests out = rests(ref_arn(repository, scope.ref));
+  // A '*' takes whatever a name goes on with; all else may match some of the names only.
+  if (scope.all_that_begin)
+    std::erase_if(out, [](std::string_view rest) { return !rest.starts_with('*'); });
+  out.merge(rests(repository_arn(repository)));
+  return out;
+}
+
+Permissions::Decision Permissions::decide_on_source(Action action, std::string_view repository,
+                                                    const RefScope& source,
+                                                    std::string_view destination,
+                                                    std::string_view client_address) const {
+  const std::string from = ref_arn(repository, source.ref);
+  const std::string to = ref_arn(repository, destination);
+  const bool anywhere = destination.empty();
+  Rests held;
+  for (const Rule& rule : rules_) {
+    if (rule.effect == Statement::Effect::kAllow && rule.applies(action, client_address))
+      held.merge(rule.rests_at(repository, source));
+  }
+  for (const Rule& rule : rules_) {
+    if (rule.effect == Statement::Effect::kDeny) {
+      if (rule.applies(action, client_address) &&
+          !all_covered(rule.rests(from), rule.rests_at(repository, {destination, anywhere}))) {
+        return Decision::kDenied;
+      }
+      continue;
+    }
+    // Its condition may hold when the destination is read.
+    if (!rule.actions[static_cast<size_t>(action)]) continue;
+    Rests here = rule.rests_at(repository, source);
+    here.insert(held.begin(), held.end());
+    const Rests there = rule.rests(to);
+    if (!all_covered(anywhere ? with_ends_of_names(there) : there, here))
+      return Decision::kNotAllowed;
+  }
+  return Decision::kAllowed;
 }
 
 }  // namespace tarn::auth

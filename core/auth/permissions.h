@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bitset>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,9 +15,23 @@ namespace tarn::auth {
 /// '*' stands for any run of characters, '?' for one; linear in pattern times text.
 bool wildcard_match(std::string_view pattern, std::string_view text);
 
+/// Whether the pattern matches every text that begins with `prefix`.
+bool wildcard_matches_all(std::string_view pattern, std::string_view prefix);
+/// Whether the pattern matches some text that begins with `prefix`.
+bool wildcard_matches_some(std::string_view pattern, std::string_view prefix);
+/// The ends of the pattern that may match what follows after `prefix`: after "a/" these are "*" and
+/// "" of the pattern "a*". In the order of the pattern's bytes, longest first.
+std::vector<std::string_view> wildcard_rests(std::string_view pattern, std::string_view prefix);
+
 /// Whether `address` (IPv4 or IPv6) lies in `block` ("10.0.0.0/8", or one address).
 bool in_address_block(std::string_view address, std::string_view block);
 bool is_address_block(std::string_view text);
+
+/// A ref as a request names it, or all refs that begin with a text.
+struct RefScope {
+  std::string_view ref;
+  bool all_that_begin = false;
+};
 
 /// Immutable. Safe from any thread.
 class Permissions {
@@ -36,9 +51,28 @@ class Permissions {
   bool allows(Action action, std::string_view resource, std::string_view client_address) const {
     return decide(action, resource, client_address) == Decision::kAllowed;
   }
+  /// Of every object of a repository at every ref: one statement must allow them all, and none may
+  /// deny any of them.
+  Decision decide_on_all_objects(Action action, std::string_view repository,
+                                 std::string_view client_address) const;
+  /// Likewise of everything whose name begins with `prefix`.
+  Decision decide_below(Action action, std::string_view prefix,
+                        std::string_view client_address) const;
+  /// Of putting what `source` holds onto the ref `destination` ("" = any): each object that
+  /// `action` is allowed on at the destination, or at refs whose names begin with it, must be
+  /// allowed at the source. Statements that leave refs out say the same of both.
+  Decision decide_on_source(Action action, std::string_view repository, const RefScope& source,
+                            std::string_view destination, std::string_view client_address) const;
 
  private:
+  using Rests = std::set<std::string_view>;
   struct Rule {
+    bool applies(Action action, std::string_view client_address) const;
+    /// The ends of its resources that may match what follows after `prefix`.
+    Rests rests(std::string_view prefix) const;
+    /// Those that hold at a ref, or at all refs that begin so.
+    Rests rests_at(std::string_view repository, const RefScope& scope) const;
+
     Statement::Effect effect;
     std::bitset<kActionCount> actions;
     std::vector<std::string> resources;

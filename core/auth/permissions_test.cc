@@ -147,6 +147,159 @@ TEST(Permissions, KeysWithStarsAreText) {
   EXPECT_FALSE(p.allows(Action::kReadObject, object_arn("data", "*"), kHere));
 }
 
+TEST(WildcardMatch, OfAllOrSomeThatBeginWithAPrefix) {
+  for (const char* pattern : {"*", "a*", "a/*", "?/*", "a/**"}) {
+    EXPECT_TRUE(wildcard_matches_all(pattern, "a/")) << pattern;
+  }
+  for (const char* pattern : {"", "a/", "a/?", "a/?*", "a/b*", "*/", "a/*b", "a/*?"}) {
+    EXPECT_FALSE(wildcard_matches_all(pattern, "a/")) << pattern;
+  }
+  for (const char* pattern : {"*", "a*", "a/", "a/b", "a/?", "?/x", "*b", "*/c/*", "a?x", "a*/x"}) {
+    EXPECT_TRUE(wildcard_matches_some(pattern, "a/")) << pattern;
+  }
+  for (const char* pattern : {"", "a", "b*", "b/a/*", "?", "ab*"}) {
+    EXPECT_FALSE(wildcard_matches_some(pattern, "a/")) << pattern;
+  }
+}
+
+TEST(Permissions, OnAllObjectsNeedOneStatementForAllAndNoneAgainstAny) {
+  const std::string data = repository_arn("data");
+  const auto decide = [&](const std::vector<Statement>& statements) {
+    return Permissions("ann", {statements})
+        .decide_on_all_objects(Action::kReadObject, "data", kHere);
+  };
+  for (const std::string& pattern : {std::string("*"), data + "/object/*", data + "/*",
+                                     repository_arn("d*"), repository_arn("?ata/object/*")}) {
+    EXPECT_EQ(decide({allow({"fs:Read*"}, {pattern})}), Decision::kAllowed) << pattern;
+  }
+  for (const std::string& pattern :
+       {data, data + "/object/?", data + "/object/a*", data + "/object/*.csv",
+        data + "/ref/*/object/*", repository_arn("data2/*"), std::string("arn:lakefs:fs:::*x")}) {
+    EXPECT_EQ(decide({allow({"fs:Read*"}, {pattern})}), Decision::kNotAllowed) << pattern;
+  }
+  EXPECT_EQ(decide({allow({"fs:WriteObject"}, {"*"})}), Decision::kNotAllowed);
+  const Statement all = allow({"*"}, {"*"});
+  for (const std::string& pattern :
+       {std::string("*"), data + "/object/a", data + "/*secret*", data + "/ref/main/object/*",
+        data + "/r*", repository_arn("*/object/x/*")}) {
+    EXPECT_EQ(decide({all, deny({"fs:ReadObject"}, {pattern})}), Decision::kDenied) << pattern;
+  }
+  for (const std::string& pattern :
+       {data, data + "/branch/main", data + "/tag/*", repository_arn("data2/*")}) {
+    EXPECT_EQ(decide({all, deny({"fs:ReadObject"}, {pattern})}), Decision::kAllowed) << pattern;
+  }
+  EXPECT_EQ(decide({all, deny({"fs:WriteObject"}, {"*"})}), Decision::kAllowed);
+}
+
+TEST(Permissions, BelowAPrefixNeedOneStatementForAllAndNoneAgainstAny) {
+  const std::string data = repository_arn("data");
+  const auto decide = [&](const std::vector<Statement>& statements) {
+    return Permissions("ann", {statements})
+        .decide_below(Action::kWriteObject, object_arn("data", "main", "in/"), kHere);
+  };
+  for (const std::string& pattern : {std::string("*"), data + "/object/in/*", data + "/object/i*",
+                                     data + "/ref/main/*", data + "/ref/*/object/*"}) {
+    EXPECT_EQ(decide({allow({"fs:*"}, {pattern})}), Decision::kAllowed) << pattern;
+  }
+  for (const std::string& pattern : {data + "/object/in/", data + "/object/in/a*",
+                                     data + "/ref/dev/*", data + "/object/in/*.csv"}) {
+    EXPECT_EQ(decide({allow({"fs:*"}, {pattern})}), Decision::kNotAllowed) << pattern;
+  }
+  const Statement all = allow({"*"}, {"*"});
+  for (const std::string& pattern : {data + "/object/in/deny/*", data + "/ref/main/object/in/x",
+                                     data + "/*/deny", std::string("*")}) {
+    EXPECT_EQ(decide({all, deny({"fs:*"}, {pattern})}), Decision::kDenied) << pattern;
+  }
+  for (const std::string& pattern : {data + "/object/out/*", data + "/object/in",
+                                     data + "/ref/dev/object/in/x", data + "/branch/main"}) {
+    EXPECT_EQ(decide({all, deny({"fs:*"}, {pattern})}), Decision::kAllowed) << pattern;
+  }
+}
+
+/// Of putting what is at `source` onto `destination`.
+Decision moved(const std::vector<Statement>& statements, const RefScope& source,
+               std::string_view destination, std::string_view from = kHere) {
+  return Permissions("ann", {statements})
+      .decide_on_source(Action::kReadObject, "data", source, destination, from);
+}
+
+TEST(Permissions, OnASourceAskForWhatIsAllowedAtTheDestination) {
+  const auto at = [](const std::string& rest) {
+    return allow({"fs:Read*"}, {repository_arn("data/") + rest});
+  };
+  // Nothing that names a ref.
+  for (const char* rest : {"*", "object/a/*", "object/*.csv", "object/?", "ref/*",
+                           "ref/*/object/a/*", "branch/main", "r*"}) {
+    EXPECT_EQ(moved({at(rest)}, {"dev"}, "main"), Decision::kAllowed) << rest;
+  }
+  EXPECT_EQ(moved({allow({"*"}, {repository_arn("*/object/a/*")})}, {"dev"}, "main"),
+            Decision::kAllowed);
+  EXPECT_EQ(moved({}, {"dev"}, "main"), Decision::kAllowed);
+
+  const std::vector<Statement> main = {at("ref/main*")};
+  EXPECT_EQ(moved(main, {"dev"}, "main"), Decision::kNotAllowed);
+  EXPECT_EQ(moved(main, {"dev"}, "main2"), Decision::kNotAllowed);
+  EXPECT_EQ(moved(main, {"dev"}, ""), Decision::kNotAllowed);
+  EXPECT_EQ(moved(main, {"dev"}, "other"), Decision::kAllowed) << "cannot be read either";
+  EXPECT_EQ(moved(main, {"main2"}, "main"), Decision::kAllowed);
+  EXPECT_EQ(moved(main, {"main~1"}, "main"), Decision::kAllowed);
+
+  // All of what is allowed at the destination, by whatever statements.
+  EXPECT_EQ(moved({at("ref/main/*"), at("ref/dev/*")}, {"dev"}, "main"), Decision::kAllowed);
+  EXPECT_EQ(moved({at("ref/main/*"), at("ref/dev/object/a/*")}, {"dev"}, "main"),
+            Decision::kNotAllowed);
+  EXPECT_EQ(moved({at("ref/main/object/a/*"), at("object/a/*")}, {"dev"}, "main"),
+            Decision::kAllowed);
+  EXPECT_EQ(moved({at("ref/main/object/a/*"), at("object/b/*")}, {"dev"}, "main"),
+            Decision::kNotAllowed);
+  EXPECT_EQ(moved({at("ref/main/*"), allow({"*"}, {"*"})}, {"dev"}, "main"), Decision::kAllowed);
+  EXPECT_EQ(moved({at("ref/main*"), at("ref/dev/*")}, {"dev"}, "main"), Decision::kNotAllowed)
+      << "main~1 can be read and dev~1 not";
+}
+
+TEST(Permissions, OnASourceOfManyRefsAskForAllOfThem) {
+  const auto at = [](const std::string& rest) {
+    return allow({"fs:Read*"}, {repository_arn("data/ref/") + rest});
+  };
+  const RefScope all{"", true};
+  const RefScope exp{"exp-", true};
+  EXPECT_EQ(moved({at("main*")}, all, "main"), Decision::kNotAllowed);
+  EXPECT_EQ(moved({at("main*"), at("*")}, all, "main"), Decision::kAllowed);
+  EXPECT_EQ(moved({at("main*"), at("exp-*")}, exp, "main"), Decision::kAllowed);
+  EXPECT_EQ(moved({at("main*"), at("exp-1*")}, exp, "main"), Decision::kNotAllowed);
+  EXPECT_EQ(moved({at("main/*"), at("exp-/*")}, exp, "main"), Decision::kNotAllowed);
+  EXPECT_EQ(moved({at("*-main*")}, exp, "a-main"), Decision::kNotAllowed);
+  EXPECT_EQ(moved({at("*-main*")}, exp, ""), Decision::kNotAllowed);
+  EXPECT_EQ(moved({at("*/object/a/*")}, exp, ""), Decision::kAllowed);
+}
+
+TEST(Permissions, OnASourceCountDenialsThatTheDestinationHasNot) {
+  const Statement every = allow({"*"}, {"*"});
+  const auto without = [&](const std::string& rest) {
+    return std::vector<Statement>{every, deny({"fs:*"}, {repository_arn("data/") + rest})};
+  };
+  for (const char* rest : {"ref/dev/*", "ref/d*", "ref/dev/object/a"}) {
+    EXPECT_EQ(moved(without(rest), {"dev"}, "main"), Decision::kDenied) << rest;
+    EXPECT_EQ(moved(without(rest), {"dev"}, ""), Decision::kDenied) << rest;
+    EXPECT_EQ(moved(without(rest), {"", true}, "main"), Decision::kDenied) << rest;
+    EXPECT_EQ(moved(without(rest), {"other"}, "main"), Decision::kAllowed) << rest;
+  }
+  for (const char* rest : {"object/a", "*", "ref/*", "ref/*/object/a", "ref/main/*", "*/a/*"})
+    EXPECT_EQ(moved(without(rest), {"dev"}, "main"), Decision::kAllowed) << rest;
+}
+
+// The destination may be read from another address, later.
+TEST(Permissions, OnASourceTakeConditionsAsTheyAre) {
+  Statement main = allow({"fs:Read*"}, {repository_arn("data/ref/main/*")});
+  Statement paths = allow({"fs:Read*"}, {repository_arn("data/*")});
+  for (Statement* one : {&main, &paths}) one->conditions["IpAddress"]["SourceIp"] = {"10.0.0.0/8"};
+  EXPECT_EQ(moved({main}, {"dev"}, "main"), Decision::kNotAllowed);
+  EXPECT_EQ(moved({paths}, {"dev"}, "main"), Decision::kAllowed);
+  main.conditions.clear();
+  EXPECT_EQ(moved({main, paths}, {"dev"}, "main"), Decision::kNotAllowed);
+  EXPECT_EQ(moved({main, paths}, {"dev"}, "main", "10.1.1.1"), Decision::kAllowed);
+}
+
 TEST(Permissions, HoldConditionsOnTheAddress) {
   Statement office = allow({"fs:*"}, {"*"});
   office.conditions["IpAddress"]["SourceIp"] = {"10.0.0.0/8", "192.168.1.1"};
@@ -203,6 +356,25 @@ TEST(Policy, IsCheckedWithThePlaceOfWhatIsWrong) {
   EXPECT_NE(complaint(std::vector<Statement>(kStatementsMax + 1, allow({"*"}, {"*"}))), "");
   EXPECT_NE(complaint({allow({"*"}, std::vector<std::string>(kPatternsMax + 1, "*"))}), "");
   EXPECT_NE(complaint({allow({"*"}, {user_arn(std::string(kPatternBytesMax, 'x'))})}), "");
+}
+
+TEST(Policy, DoesNotDenyReadingByTheNameOfARef) {
+  const std::string data = repository_arn("data");
+  for (const std::string& pattern :
+       {data + "/ref/main", data + "/ref/main/*", data + "/ref/*secret*/object/*",
+        data + "/re?/main/*", repository_arn("*/ref/${user}-*"),
+        data + "/ref/@champion/object/a"}) {
+    EXPECT_NE(complaint({deny({"fs:*"}, {pattern})}).find(pattern), std::string::npos);
+    EXPECT_NE(complaint({deny({"fs:List*"}, {data, pattern})}), "");
+    EXPECT_EQ(complaint({deny({"fs:WriteObject", "fs:DeleteObject"}, {pattern})}), "");
+    EXPECT_EQ(complaint({allow({"fs:*"}, {pattern})}), "");
+  }
+  for (const std::string& pattern :
+       {std::string("*"), data, data + "/*", data + "/object/ref/main/*", data + "/ref/*",
+        data + "/ref/*/object/secret/*", data + "/*/main/*", data + "/branch/main",
+        repository_arn("*/object/secret/*"), namespace_arn("s3://lake/ref/main/*")}) {
+    EXPECT_EQ(complaint({deny({"fs:*"}, {pattern})}), "") << pattern;
+  }
 }
 
 TEST(Policy, StoredFormComesBackOrIsDataLoss) {

@@ -85,6 +85,28 @@ void check_condition(size_t statement, const std::string& op,
   }
 }
 
+/// Whether the pattern is for the things of some refs and not of all.
+bool is_limited_to_refs(std::string_view pattern) {
+  constexpr size_t kRefWord = 2;  // repository/NAME/ref/REF
+  for (size_t i = 0; i < kRefWord; ++i) {
+    const size_t slash = pattern.find('/');
+    if (slash == std::string_view::npos) return false;
+    pattern.remove_prefix(slash + 1);
+  }
+  const size_t end = pattern.find('/');
+  const std::string_view word = pattern.substr(0, end);
+  if (end == std::string_view::npos || !wildcard_match(word, "ref")) return false;
+  if (word.find_first_not_of('*') == std::string_view::npos) return false;
+  const std::string_view ref = pattern.substr(end + 1, pattern.find('/', end + 1) - end - 1);
+  return ref.find_first_not_of('*') != std::string_view::npos;
+}
+
+bool names(const Statement& statement, Action action) {
+  return std::any_of(
+      statement.actions.begin(), statement.actions.end(),
+      [&](const std::string& pattern) { return wildcard_match(pattern, name_of(action)); });
+}
+
 void put_texts(std::string& out, const std::vector<std::string>& texts) {
   put_varint(out, texts.size());
   for (const std::string& text : texts) put_bytes(out, text);
@@ -97,6 +119,16 @@ std::vector<std::string> read_texts(WireReader& in) {
 }
 
 }  // namespace
+
+const std::string* find_denial_of_ref(const Statement& statement) {
+  if (statement.effect != Statement::Effect::kDeny) return nullptr;
+  if (!names(statement, Action::kReadObject) && !names(statement, Action::kListObjects))
+    return nullptr;
+  const auto at =
+      std::find_if(statement.resources.begin(), statement.resources.end(),
+                   [](const std::string& pattern) { return is_limited_to_refs(pattern); });
+  return at == statement.resources.end() ? nullptr : &*at;
+}
 
 void check_statements(const std::vector<Statement>& statements) {
   if (statements.empty()) {
@@ -126,6 +158,11 @@ void check_statements(const std::vector<Statement>& statements) {
       }
     }
     for (const auto& [op, fields] : statement.conditions) check_condition(i, op, fields);
+    if (const std::string* denied = find_denial_of_ref(statement)) {
+      fail(i, str_cat("\"", *denied,
+                      "\" denies reading by the name of a ref, and the same commits have other "
+                      "names, such as their ids: allow what may be read instead"));
+    }
   }
   if (encode_statements(statements).size() > kPolicyBytesMax) {
     throw Error(ErrorCode::kInvalidArgument, "invalid_policy",

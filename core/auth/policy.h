@@ -36,6 +36,11 @@ struct Policy {
   std::vector<Statement> statements;
 };
 
+/// A resource of which the statement denies reading at some refs and not at all; nullptr = none.
+/// Such are refused: the ids of the commits there, tags and expressions are other names. Policies
+/// that were stored by an earlier version may have them, and deny what they say.
+const std::string* find_denial_of_ref(const Statement& statement);
+
 /// Throws invalid_argument that names the statement and the rule it breaks.
 void check_statements(const std::vector<Statement>& statements);
 

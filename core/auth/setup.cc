@@ -4,8 +4,10 @@
 
 #include "core/auth/account_name.h"
 #include "core/auth/built_in.h"
+#include "core/auth/policies.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/base/str_cat.h"
 #include "core/db/pool.h"
 
 namespace tarn::auth {
@@ -92,6 +94,26 @@ void ensure_built_ins(db::Pool& pool, Instant now) {
   });
 }
 
+void warn_of_denials_of_refs(db::Pool& pool) {
+  Policies policies(pool);
+  Page<Policy> page;
+  do {
+    page = policies.list("", page.next, kPageItemsMax);
+    for (const Policy& policy : page.items) {
+      for (const Statement& statement : policy.statements) {
+        const std::string* denied = find_denial_of_ref(statement);
+        if (denied == nullptr) continue;
+        log::warn("policy_denies_reading_a_ref",
+                  {{"policy", policy.name},
+                   {"resource", *denied},
+                   {"message",
+                    "the same commits can be read by their ids and other names; allow "
+                    "what may be read instead"}});
+      }
+    }
+  } while (page.has_more);
+}
+
 bool has_users(db::Pool& pool) {
   return !pool.run(kSelectAnyUser, {}, db::Pool::Retry::kRead).empty();
 }
@@ -105,6 +127,10 @@ std::optional<NewKey> ensure_admin(db::Pool& pool, std::string_view master_key,
   if (!is_usable_key_id(key.id)) {
     throw_invalid(
         "administrator's access key id: must be 3 to 128 printable characters without '/' and ':'");
+  }
+  if (key.secret.size() < kSecretBytesMin) {
+    throw_invalid(str_cat("administrator's secret access key: must have ", kSecretBytesMin,
+                          " characters or more; leave it out to have one made"));
   }
   const bool made = pool.transaction([&](db::Connection& connection) {
     connection.run(kLockUsers, {});

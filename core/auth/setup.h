@@ -9,6 +9,8 @@
 namespace tarn::auth {
 
 constexpr std::string_view kAdminName = "admin";
+/// Of a secret that somebody chose: signatures that are seen permit guessing it without the server.
+constexpr size_t kSecretBytesMin = 20;
 
 /// Makes the built-in groups and policies once per installation; users there already become
 /// administrators (they could do everything before). In an installation of an earlier version,
@@ -16,11 +18,15 @@ constexpr std::string_view kAdminName = "admin";
 /// they are. Safe when several servers start at once.
 void ensure_built_ins(db::Pool& pool, Instant now);
 
+/// Logs a warning for each policy with a find_denial_of_ref.
+void warn_of_denials_of_refs(db::Pool& pool);
+
 bool has_users(db::Pool& pool);
 
 /// Makes a user in group Admins with these keys (generated ones where empty) unless a user exists.
 /// Returns the keys only when it made them: the one moment the secret can be shown. Safe when
-/// several do it at once. Throws invalid_argument for the name or the key id.
+/// several do it at once. Throws invalid_argument for the name, the key id or a secret that is
+/// shorter than kSecretBytesMin.
 std::optional<NewKey> ensure_admin(db::Pool& pool, std::string_view master_key,
                                    std::string_view name, std::string_view access_key_id,
                                    std::string_view secret, Instant now);

@@ -1,6 +1,7 @@
 #include "core/auth/users.h"
 
 #include "core/auth/account_name.h"
+#include "core/auth/administrators.h"
 #include "core/db/pool.h"
 #include "core/model/listing.h"
 
@@ -59,6 +60,8 @@ Page<User> Users::members(std::string_view group, std::string_view prefix, std::
 
 Outcome Users::create(const User& user) {
   check_account_name("user", user.name);
+  check_display_name("friendly", user.friendly_name);
+  check_display_name("email", user.email);
   const db::Rows rows =
       pool_.run(kInsertUser, {user.name, to_millis(user.created), user.friendly_name, user.email},
                 db::Pool::Retry::kWrite);
@@ -66,7 +69,9 @@ Outcome Users::create(const User& user) {
 }
 
 bool Users::remove(std::string_view name) {
-  return pool_.run(kDeleteUser, {name}, db::Pool::Retry::kWrite).affected() == 1;
+  return remove_but_the_last_administrator(pool_, [&](db::Connection& connection) {
+    return connection.run(kDeleteUser, {name}).affected() == 1;
+  });
 }
 
 }  // namespace tarn::auth

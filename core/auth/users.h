@@ -38,9 +38,10 @@ class Users {
   Page<User> list(std::string_view prefix, std::string_view after, uint32_t limit);
   Page<User> members(std::string_view group, std::string_view prefix, std::string_view after,
                      uint32_t limit);
-  /// kDone or kExists. Throws invalid_argument for the name.
+  /// kDone or kExists. Throws invalid_argument for the name, the friendly name and the email.
   Outcome create(const User& user);
-  /// With the user's keys, memberships and policies. false = there was none.
+  /// With the user's keys, memberships and policies. false = there was none. Throws conflict for
+  /// the last administrator (administrators.h).
   bool remove(std::string_view name);
 
  private:

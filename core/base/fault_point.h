@@ -10,4 +10,7 @@ namespace tarn {
 /// (once).
 void fault_point(std::string_view name);
 
+/// Whether the variable names any point: callers that would build a name for each call ask first.
+bool fault_points_armed();
+
 }  // namespace tarn

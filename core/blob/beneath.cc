@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/base/error.h"
+#include "core/base/log.h"
 #include "core/base/str_cat.h"
 #include "core/blob/checks.h"
 
@@ -119,6 +120,31 @@ void throw_errno(const std::string& doing, int error) {
     default:
       throw Error(ErrorCode::kUnavailable, message);
   }
+}
+
+void throw_write_errno(const std::string& doing, int error) {
+  std::string_view reason;
+  std::string_view what;
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+      reason = "store_full";
+      what = "the object store is full";
+      break;
+    case EROFS:
+      reason = "store_read_only";
+      what = "the object store is read-only";
+      break;
+    case EACCES:
+    case EPERM:
+      reason = "store_not_writable";
+      what = "the server may not write to the object store";
+      break;
+    default:
+      throw_errno(doing, error);
+  }
+  log::error(reason, {{"doing", doing}, {"error", std::generic_category().message(error)}});
+  throw Error(ErrorCode::kUnavailable, reason, str_cat(doing, ": ", what));
 }
 
 }  // namespace tarn::blob

@@ -30,5 +30,9 @@ Descriptor open_by_components(int root_fd, const std::string& path, int flags, u
 /// Throws what `error` (an errno) means to a store: permission_denied, invalid_argument for a name
 /// that cannot be, else unavailable. `doing` reads "opening object \"a/b\"".
 [[noreturn]] void throw_errno(const std::string& doing, int error);
+/// As throw_errno, for writing to a store of our own: a store that is full, read-only or not ours
+/// to write is for its operator to mend and no fault of the request. Throws unavailable with the
+/// reason "store_full", "store_read_only" or "store_not_writable", and logs it as an error.
+[[noreturn]] void throw_write_errno(const std::string& doing, int error);
 
 }  // namespace tarn::blob

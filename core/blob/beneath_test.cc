@@ -108,5 +108,22 @@ INSTANTIATE_TEST_SUITE_P(Ways, OpenBeneath,
                                            Opening{"components", open_by_components}),
                          [](const auto& one) { return one.param.name; });
 
+TEST(ThrowWriteErrno, SaysWhatIsWrongWithTheStore) {
+  const auto thrown = [](int error) -> std::pair<ErrorCode, std::string> {
+    try {
+      throw_write_errno("writing", error);
+    } catch (const Error& e) {
+      return {e.code(), std::string(e.reason())};
+    }
+  };
+  using Answer = std::pair<ErrorCode, std::string>;
+  EXPECT_EQ(thrown(ENOSPC), Answer(ErrorCode::kUnavailable, "store_full"));
+  EXPECT_EQ(thrown(EDQUOT), Answer(ErrorCode::kUnavailable, "store_full"));
+  EXPECT_EQ(thrown(EROFS), Answer(ErrorCode::kUnavailable, "store_read_only"));
+  EXPECT_EQ(thrown(EACCES), Answer(ErrorCode::kUnavailable, "store_not_writable"));
+  EXPECT_EQ(thrown(EIO), Answer(ErrorCode::kUnavailable, "unavailable"));
+  EXPECT_EQ(thrown(ELOOP), Answer(ErrorCode::kPermissionDenied, "permission_denied"));
+}
+
 }  // namespace
 }  // namespace tarn::blob

@@ -21,13 +21,13 @@ Descriptor make_directory(int parent_fd, const std::string& name, const std::str
     if (errno == ENOENT) {
       throw Error(ErrorCode::kNotFound, "bucket_not_found", str_cat(doing, ": its parent is gone"));
     }
-    throw_errno(doing, errno);
+    throw_write_errno(doing, errno);
   }
   Descriptor directory = open_by_components(parent_fd, name, O_RDONLY | O_DIRECTORY);
   if (!directory && errno == ENOTDIR) throw_invalid(str_cat(doing, ": an object has this name"));
   if (!directory) throw_errno(doing, errno);
   // Whether or not it was us who made it: who did may have died, or not have come this far yet.
-  if (::fsync(parent_fd) != 0) throw_errno(doing, errno);
+  if (::fsync(parent_fd) != 0) throw_write_errno(doing, errno);
   return directory;
 }
 

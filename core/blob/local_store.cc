@@ -114,7 +114,7 @@ std::unique_ptr<BlobWriter> LocalStore::create(std::string_view key, std::option
     }
     if (!file && error == EEXIST) check_is_file(directory->get(), name, key);
     if (!file && error == ENOENT) check_root_exists();
-    if (!file && error != EEXIST) throw_errno(str_cat("creating object ", shown(key)), error);
+    if (!file && error != EEXIST) throw_write_errno(str_cat("creating object ", shown(key)), error);
     return std::make_unique<LocalWriter>(std::move(directory), name, std::move(path),
                                          std::move(file));
   }

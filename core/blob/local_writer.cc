@@ -41,7 +41,7 @@ void LocalWriter::write(std::string_view bytes) {
   while (file_ && !bytes.empty()) {
     const ssize_t count = ::write(file_.get(), bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) throw_errno(str_cat("writing object ", shown(key_)), errno);
+    if (count < 0) throw_write_errno(str_cat("writing object ", shown(key_)), errno);
     bytes.remove_prefix(static_cast<size_t>(count));
     written_bytes_ += static_cast<uint64_t>(count);
   }
@@ -67,7 +67,7 @@ bool LocalWriter::finish() {
       ::fsync(directory_->get()) != 0) {
     const int error = errno;
     unlink();  // after a failed sync nobody knows what is on the disk
-    throw_errno(str_cat("making object ", shown(key_), " durable"), error);
+    throw_write_errno(str_cat("making object ", shown(key_), " durable"), error);
   }
   file_.reset();
   return true;

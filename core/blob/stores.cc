@@ -37,6 +37,15 @@ void check_text(std::string_view url) {
 
 }  // namespace
 
+void check_no_dots(std::string_view url) {
+  for (size_t start = 0; start <= url.size();) {
+    const size_t slash = std::min(url.find('/', start), url.size());
+    const std::string_view part = url.substr(start, slash - start);
+    if (part == "." || part == "..") refuse(url, "must not hold '.' or '..' components");
+    start = slash + 1;
+  }
+}
+
 void Stores::set_local_root(std::unique_ptr<BlobStore> store) { local_root_ = std::move(store); }
 
 void Stores::add_import_root(std::string directory, std::unique_ptr<BlobStore> store) {

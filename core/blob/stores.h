@@ -19,6 +19,11 @@ struct Located {
   std::string key;
 };
 
+/// Throws invalid_argument for a URL with '.' or '..' between slashes. In an S3 store these are
+/// names, but a store over a file system may take them for directories, and permissions compare
+/// text.
+void check_no_dots(std::string_view url);
+
 /// Filled at start, then read. Safe from any thread.
 class Stores {
  public:

@@ -2,12 +2,15 @@
 #include "core/db/connection.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <exception>
 
+#include <fcntl.h>
 #include <libpq-fe.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 #include "core/base/log.h"
 #include "core/base/str_cat.h"
@@ -18,8 +21,8 @@ namespace {
 
 constexpr int kServerVersionMin = 150000;
 
-/// What we set unless the connection string says otherwise. The time limits: a peer that vanished
-/// is noticed before the request that waits for it gives up.
+/// Defaults for keywords that the connection string does not set. The time limits detect a host
+/// that vanished; the limit of answers and Pool::probe detect a server that hangs.
 constexpr std::pair<const char*, const char*> kDefaults[] = {
     {"fallback_application_name", "tarnd"},
     {"client_encoding", "UTF8"},
@@ -63,53 +66,140 @@ struct OptionsDeleter {
   void operator()(PQconninfoOption* options) const { PQconninfoFree(options); }
 };
 
+/// The pieces of a list of hosts or ports.
+std::vector<std::string> pieces_of(std::string_view list) {
+  std::vector<std::string> out;
+  for (size_t start = 0; start <= list.size();) {
+    const size_t comma = std::min(list.find(',', start), list.size());
+    out.emplace_back(list.substr(start, comma - start));
+    start = comma + 1;
+  }
+  return out;
+}
+
+std::string joined(const std::vector<std::string>& pieces) {
+  std::string out;
+  for (const std::string& piece : pieces) out += str_cat(out.empty() ? "" : ",", piece);
+  return out;
+}
+
+bool lists_hosts(std::string_view keyword) {
+  return keyword == "host" || keyword == "hostaddr" || keyword == "port";
+}
+
+/// Until the session is open, has failed, or `deadline` has passed.
+void finish_connecting(PGconn* conn, std::chrono::steady_clock::time_point deadline) {
+  using std::chrono::milliseconds;
+  PostgresPollingStatusType next = PGRES_POLLING_WRITING;
+  while (PQstatus(conn) != CONNECTION_BAD && next != PGRES_POLLING_OK &&
+         next != PGRES_POLLING_FAILED) {
+    const short events = next == PGRES_POLLING_READING ? POLLIN : POLLOUT;
+    pollfd socket{PQsocket(conn), events, 0};
+    const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
+    const int ready = poll(&socket, 1, static_cast<int>(std::max(left, milliseconds{0}).count()));
+    if (ready == 0) return;
+    if (ready > 0 || errno != EINTR) next = PQconnectPoll(conn);
+  }
+}
+
 /// The keywords of `url` and ours, for PQconnectdbParams.
-class ConnectionOptions {
+class Keywords {
  public:
-  explicit ConnectionOptions(const std::string& url)
-      : given_(PQconninfoParse(url.c_str(), nullptr)) {
-    if (!given_) {  // libpq's words may quote a piece of the password
+  Keywords(const std::string& url, const OpenOptions& options) {
+    const std::unique_ptr<PQconninfoOption, OptionsDeleter> given(
+        PQconninfoParse(url.c_str(), nullptr));
+    if (!given) {  // libpq's words may quote a piece of the password
       throw_invalid(
           "reading the database's connection string: neither key=value pairs nor a postgresql:// "
           "URI");
     }
-    for (const PQconninfoOption* o = given_.get(); o->keyword; ++o) {
-      if (o->val && std::strcmp(o->keyword, "options") != 0) add(o->keyword, o->val);
-      if (o->val && std::strcmp(o->keyword, "options") == 0) settings_ += str_cat(' ', o->val);
+    std::string settings = kSettings;
+    for (const PQconninfoOption* o = given.get(); o->keyword; ++o) {
+      const std::string_view keyword = o->keyword;
+      if (!o->val) continue;
+      if (keyword == "options") {
+        settings += str_cat(' ', o->val);
+      } else if (lists_hosts(keyword)) {
+        add(o->keyword, rotated(o->val, options.first_host));
+      } else {
+        add(o->keyword, o->val);
+      }
     }
     for (const auto& [keyword, value] : kDefaults) {
       if (!has(keyword)) add(keyword, value);
     }
-    add("options", settings_.c_str());
+    add("options", settings);
   }
 
-  PGconn* connect() {
-    std::vector<const char*> keywords = keywords_;
-    std::vector<const char*> values = values_;
+  /// A session, or why there is none. With a limit that passed, its status is not bad yet.
+  PGconn* connect(std::optional<std::chrono::milliseconds> limit) {
+    std::vector<const char*> keywords;
+    std::vector<const char*> values;
+    for (const auto& [keyword, value] : pairs_) {
+      keywords.push_back(keyword.c_str());
+      values.push_back(value.c_str());
+    }
     keywords.push_back(nullptr);
     values.push_back(nullptr);
-    return PQconnectdbParams(keywords.data(), values.data(), 0);
+    if (!limit) return PQconnectdbParams(keywords.data(), values.data(), 0);
+    PGconn* const conn = PQconnectStartParams(keywords.data(), values.data(), 0);
+    finish_connecting(conn, std::chrono::steady_clock::now() + *limit);
+    return conn;
+  }
+
+  /// How many places the first of several hosts moved on by; 0 when there is one.
+  size_t shift() const { return shift_; }
+  size_t hosts() const { return hosts_; }
+  /// Where `host` and `port`, those of a connection, stand in the list given to libpq.
+  size_t place_of(std::string_view host, std::string_view port) const {
+    const std::vector<std::string> names =
+        pieces_of(has("host") ? value("host") : value("hostaddr"));
+    const std::vector<std::string> ports = pieces_of(value("port"));
+    for (size_t i = 0; i < names.size(); ++i) {
+      const std::string& its_port = ports.size() == 1 ? ports[0] : i < ports.size() ? ports[i] : "";
+      if (names[i] == host && (its_port.empty() || its_port == port)) return i;
+    }
+    return 0;
   }
 
  private:
-  void add(const char* keyword, const char* value) {
-    keywords_.push_back(keyword);
-    values_.push_back(value);
+  void add(std::string_view keyword, std::string_view value) {
+    pairs_.emplace_back(keyword, value);
   }
   bool has(std::string_view keyword) const {
-    return std::any_of(keywords_.begin(), keywords_.end(),
-                       [keyword](const char* one) { return one == keyword; });
+    return std::any_of(pairs_.begin(), pairs_.end(),
+                       [keyword](const auto& pair) { return pair.first == keyword; });
+  }
+  std::string value(std::string_view keyword) const {
+    for (const auto& [name, value] : pairs_) {
+      if (name == keyword) return value;
+    }
+    return "";
+  }
+  std::string rotated(std::string_view list, size_t first) {
+    std::vector<std::string> pieces = pieces_of(list);
+    if (pieces.size() > 1) {
+      hosts_ = pieces.size();
+      shift_ = first % hosts_;
+      std::rotate(pieces.begin(), pieces.begin() + static_cast<ptrdiff_t>(shift_), pieces.end());
+    }
+    return joined(pieces);
   }
 
-  std::unique_ptr<PQconninfoOption, OptionsDeleter> given_;
-  std::string settings_ = kSettings;
-  std::vector<const char*> keywords_;
-  std::vector<const char*> values_;
+  std::vector<std::pair<std::string, std::string>> pairs_;
+  size_t hosts_ = 1;
+  size_t shift_ = 0;
 };
 
-void log_notice(void*, const PGresult* result) {
+/// Detects a commit whose wait for the standby was cancelled: PostgreSQL answers it with success
+/// and this warning.
+void take_notice(void* unreplicated, const PGresult* result) {
   const char* message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
   log::debug("sql_notice", {{"message", message ? message : ""}});
+  const char* function = PQresultErrorField(result, PG_DIAG_SOURCE_FUNCTION);
+  if (function && std::string_view(function) == "SyncRepWaitForLSN") {
+    *static_cast<bool*>(unreplicated) = true;
+  }
 }
 
 std::string one_line(std::string text) {
@@ -118,32 +208,52 @@ std::string one_line(std::string text) {
   return text;
 }
 
+}  // namespace
+
+Connection::Connection() : state_(std::make_unique<State>()) {}
+Connection::~Connection() = default;
+
 /// A pooler in between may have dropped our settings; writes are only safe against lost updates at
 /// read committed.
-void require_isolation(PGconn* conn) {
-  const Result result(PQexec(conn, "SHOW transaction_isolation"));
-  if (!succeeded(result.get())) {
-    throw DbError(ErrorCode::kUnavailable, "08006",
-                  str_cat("opening the database: ", one_line(PQerrorMessage(conn))), false);
-  }
+void Connection::State::check_session() {
+  const Result result = execute(
+      "SELECT current_setting('transaction_isolation'), "
+      "(extract(epoch FROM current_setting('statement_timeout')::interval) * 1000)::bigint, "
+      "pg_postmaster_start_time(), CASE WHEN pg_is_in_recovery() THEN '' ELSE "
+      "left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END",
+      "session_check", false);
   const std::string_view isolation = PQgetvalue(result.get(), 0, 0);
   if (isolation != "read committed") {
     throw Error(ErrorCode::kInternal,
                 str_cat("opening the database: its transactions default to \"", isolation,
                         "\", not \"read committed\""));
   }
+  const std::chrono::milliseconds timeout{std::stoll(PQgetvalue(result.get(), 0, 1))};
+  if (timeout.count() == 0) {
+    throw Error(ErrorCode::kInternal,
+                "opening the database: its sessions have no statement_timeout; where a pooler "
+                "drops the settings of a connection, set them on the role");
+  }
+  usual_limit = timeout + kAnswerMargin;
+  server = PQgetvalue(result.get(), 0, 2);
+  timeline = PQgetvalue(result.get(), 0, 3);
 }
 
-}  // namespace
-
-Connection::Connection() : state_(std::make_unique<State>()) {}
-Connection::~Connection() = default;
-
-std::unique_ptr<Connection> Connection::open(const std::string& url) {
+std::unique_ptr<Connection> Connection::open(const std::string& url, const OpenOptions& options) {
   std::unique_ptr<Connection> connection(new Connection());
-  PGconn*& conn = connection->state_->conn;
-  conn = ConnectionOptions(url).connect();
-  if (PQstatus(conn) != CONNECTION_OK) {
+  State& state = *connection->state_;
+  state.faults = options.faults;
+  if (options.answer_limit) state.answer_limit = *options.answer_limit;
+  Keywords keywords(url, options);
+  PGconn* const conn = state.conn = keywords.connect(options.connect_limit);
+  const ConnStatusType status = PQstatus(conn);
+  if (status != CONNECTION_OK && status != CONNECTION_BAD) {
+    throw DbError(
+        ErrorCode::kUnavailable, std::string(kStateNoAnswer),
+        str_cat("opening the database: no session within ", options.connect_limit->count(), " ms"),
+        false);
+  }
+  if (status != CONNECTION_OK) {
     throw DbError(ErrorCode::kUnavailable, "08001",
                   str_cat("opening the database: ", one_line(PQerrorMessage(conn))), false);
   }
@@ -152,12 +262,34 @@ std::unique_ptr<Connection> Connection::open(const std::string& url) {
                 str_cat("opening the database: PostgreSQL 15 or newer is needed, not ",
                         PQserverVersion(conn) / 10000));
   }
-  PQsetNoticeReceiver(conn, log_notice, nullptr);
-  require_isolation(conn);
+  PQsetNoticeReceiver(conn, take_notice, &state.unreplicated);
+  PQsetnonblocking(conn, 1);
+  state.socket_copy = fcntl(PQsocket(conn), F_DUPFD_CLOEXEC, 0);
+  state.host =
+      (keywords.place_of(PQhost(conn), PQport(conn)) + keywords.shift()) % keywords.hosts();
+  state.check_session();
+  if (options.answer_limit) state.usual_limit = *options.answer_limit;
+  state.answer_limit = state.usual_limit;
   return connection;
 }
 
-bool Connection::broken() const { return state_->broken || state_->lost(); }
+const std::string& Connection::server() const { return state_->server; }
+const std::string& Connection::timeline() const { return state_->timeline; }
+size_t Connection::host() const { return state_->host; }
+
+void Connection::limit_answers(std::optional<std::chrono::milliseconds> limit) {
+  state_->answer_limit = limit.value_or(state_->usual_limit);
+}
+
+void Connection::interrupt() noexcept { shutdown(state_->socket_copy, SHUT_RDWR); }
+
+std::optional<std::chrono::steady_clock::time_point> Connection::waits_since() const {
+  using Clock = std::chrono::steady_clock;
+  const Clock::rep since = state_->waits_since;
+  return since == 0 ? std::nullopt : std::optional(Clock::time_point(Clock::duration(since)));
+}
+
+bool Connection::broken() const { return state_->lost(); }
 
 bool Connection::alive() {
   while (!broken()) {
@@ -177,19 +309,24 @@ Rows Connection::run(const Query& query, std::span<const Param> params) {
   State& s = *state_;
   s.require_usable(query.name);
   Statement& statement = s.statement_for(query, params);
+  s.before(query.name);
   const Timer timer(*statement.seconds);
   Result result;
   if (statement.ready && !s.pending_begin) {
     s.bound.bind(params);
-    result.reset(PQexecPrepared(s.conn, statement.name.c_str(), s.bound.count(),
-                                s.bound.values.data(), s.bound.lengths.data(),
-                                s.bound.formats.data(), 1));
+    const bool sent =
+        PQsendQueryPrepared(s.conn, statement.name.c_str(), s.bound.count(), s.bound.values.data(),
+                            s.bound.lengths.data(), s.bound.formats.data(), 1) == 1 &&
+        s.flush();
+    if (!sent) s.fail(nullptr, query.name, s.autocommit());
+    result = s.last_result();
   } else {
     State::Answers answers = s.pipeline(statement, {&params, 1});
     const bool undone = succeeded(answers.results[0].get()) && answers.at_end;
     result = std::move(undone ? answers.at_end : answers.results[0]);
   }
   if (!succeeded(result.get())) s.fail(result.get(), query.name, s.autocommit());
+  s.after(query.name, s.autocommit());
   return State::rows_of(std::move(result));
 }
 
@@ -197,6 +334,7 @@ void Connection::run_script(const std::string& sql) {
   State& s = *state_;
   s.send_pending_begin();
   s.execute(sql.c_str(), "script", s.autocommit(), PGRES_EMPTY_QUERY);
+  s.after("script", s.autocommit());
 }
 
 /// What the runs of a pipeline have come to so far.
@@ -237,6 +375,7 @@ void Connection::run_piece(const Query& query, std::span<const std::vector<Param
                   str_cat("running ", query.name, " in a pipeline: its runs differ in types"));
     }
   }
+  s.before(query.name);
   State::Answers answers;
   {
     const Timer timer(*statement.seconds);
@@ -248,6 +387,7 @@ void Connection::run_piece(const Query& query, std::span<const std::vector<Param
   if (all_ran && !answers.at_end) {
     for (Result& result : answers.results)
       outcome.rows.push_back(State::rows_of(std::move(result)));
+    s.after(query.name, s.autocommit());
     return;
   }
   try {
@@ -292,6 +432,7 @@ void Connection::commit() {
   State& s = *state_;
   TARN_CHECK(s.in_transaction);
   if (!s.pending_begin) {
+    s.before("commit");
     const Result result = s.execute("COMMIT", "commit", !s.read_only);
     // PostgreSQL answers COMMIT of a failed transaction with success, having undone it.
     if (std::string_view(PQcmdStatus(result.get())) != "COMMIT") {
@@ -299,6 +440,7 @@ void Connection::commit() {
                     "running commit: a statement of the transaction had failed, all is undone",
                     false);
     }
+    s.after("commit", !s.read_only);
   }
   s.pending_begin = nullptr;
   s.in_transaction = s.read_only = false;
@@ -309,7 +451,11 @@ void Connection::rollback() noexcept {
   s.pending_begin = nullptr;
   s.in_transaction = s.read_only = false;
   if (broken() || PQtransactionStatus(s.conn) == PQTRANS_IDLE) return;
-  if (!succeeded(Result(PQexec(s.conn, "ROLLBACK")).get())) s.broken = true;
+  try {
+    s.execute("ROLLBACK", "rollback", false);
+  } catch (const DbError&) {
+    s.broken = true;
+  }
 }
 
 }  // namespace tarn::db

@@ -2,6 +2,7 @@
 // transactions, pipelines and COPY. The only folder that sees libpq.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/db/faults.h"
 
 namespace tarn::db {
 
@@ -24,14 +26,19 @@ struct Query {
   const char* sql;
 };
 
+/// The reason of errors after which the caller looks before it repeats what it did.
+constexpr std::string_view kInDoubt = "in_doubt";
+
 /// What PostgreSQL refused, with its SQLSTATE. Derives from Error: unavailable for connection loss,
 /// shutdown and resource limits (classes 08, 53, 57P), conflict for 40001 and 40P01 (retry the
 /// transaction), already_exists for 23505, else internal. `in_doubt()`: the statement may or may
-/// not have taken effect.
+/// not have taken effect; the reason is then kInDoubt.
 class DbError : public Error {
  public:
   DbError(ErrorCode code, std::string sqlstate, std::string message, bool in_doubt)
-      : Error(code, std::move(message)), sqlstate_(std::move(sqlstate)), in_doubt_(in_doubt) {}
+      : Error(code, in_doubt ? kInDoubt : name_of(code), std::move(message)),
+        sqlstate_(std::move(sqlstate)),
+        in_doubt_(in_doubt) {}
   const std::string& sqlstate() const { return sqlstate_; }
   bool in_doubt() const { return in_doubt_; }
 
@@ -114,14 +121,48 @@ class Rows {
   std::shared_ptr<const State> state_;  // shared by copies of these rows
 };
 
-/// One thread at a time. A connection that broke stays broken: the pool replaces it.
+/// SQLSTATE of ours: the answer did not come in time.
+constexpr std::string_view kStateNoAnswer = "TN008";
+
+/// An answer may take the server's statement_timeout and this much more. Then the server hangs and
+/// the connection is given up: the server's own limit does not count while it is stopped, or while
+/// a commit waits for a standby.
+constexpr std::chrono::milliseconds kAnswerMargin{10'000};
+
+struct OpenOptions {
+  Faults* faults = nullptr;  ///< may be null; outlives the connection
+  size_t first_host = 0;     ///< which host of a URL with several is tried first
+  /// For all hosts together; then no answer (kStateNoAnswer). Absent = the URL's connect_timeout
+  /// or 5 s, for each host.
+  std::optional<std::chrono::milliseconds> connect_limit{};
+  std::optional<std::chrono::milliseconds> answer_limit{};  ///< absent = as kAnswerMargin says
+};
+
+/// One thread at a time but for interrupt() and waits_since(). A connection that broke stays
+/// broken: the pool replaces it. Every wait for the server ends: what is not answered in time is
+/// unavailable, and in doubt if it would have lasted. The server is not asked to cancel it: a
+/// commit that is cancelled while it waits for its standby counts as done without it.
 class Connection {
  public:
   /// `url` is a libpq connection string or URI. Sets application_name, statement_timeout and the
-  /// isolation level, and refuses (internal) a server whose default is not read committed or older
-  /// than 15. Throws unavailable.
-  static std::unique_ptr<Connection> open(const std::string& url);
+  /// isolation level, and refuses (internal) a server whose default is not read committed, that
+  /// has no statement_timeout, or that is older than 15. Throws unavailable.
+  static std::unique_ptr<Connection> open(const std::string& url, const OpenOptions& options = {});
   ~Connection();
+
+  /// Which process answers: the start of the postmaster. A server that was restarted is another.
+  const std::string& server() const;
+  /// The cluster's timeline, which every promotion of a standby ends; "" on a standby.
+  const std::string& timeline() const;
+  /// Index of its host in the URL.
+  size_t host() const;
+
+  /// From now on an answer may take this long; nullopt = as it was at first.
+  void limit_answers(std::optional<std::chrono::milliseconds> limit);
+  /// Breaks the connection: what waits for an answer on it fails at once.
+  void interrupt() noexcept;
+  /// Since when an answer is waited for; nullopt = none is.
+  std::optional<std::chrono::steady_clock::time_point> waits_since() const;
 
   bool broken() const;
   /// Whether the server still holds its end open and a statement may be sent: no round trip, under

@@ -2,13 +2,24 @@
 #include "core/db/connection_state.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <optional>
 
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "core/base/fault_point.h"
 #include "core/base/log.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::db {
 namespace {
+
+/// Raised by hold_repository of the schema, in whatever statement names a deleted repository.
+constexpr std::string_view kRepositoryGoneState = "TN404";
+
+constexpr size_t kQueuedBytesMax = 256 * 1024;
 
 std::string first_line(std::string_view text) {
   return std::string(text.substr(0, text.find('\n')));
@@ -28,7 +39,7 @@ bool is_last_word(const PGresult* result) {
 /// The server's own view of a prepared statement no longer fits this connection: a migration
 /// changed its columns, or a pooler gave us another server session. A new connection prepares anew.
 bool is_stale_statement(std::string_view sqlstate) {
-  return sqlstate == "0A000" || sqlstate == "26000";
+  return sqlstate == "0A000" || sqlstate == "26000" || sqlstate == "42P05";
 }
 
 ErrorCode code_of(std::string_view sqlstate, bool lost) {
@@ -69,8 +80,83 @@ bool succeeded(const PGresult* result) {
   return status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK;
 }
 
+Connection::State::~State() {
+  if (socket_copy >= 0) {
+    // libpq says farewell when it closes, which a server that hangs may not take.
+    if (broken) shutdown(socket_copy, SHUT_RDWR);
+    close(socket_copy);
+  }
+  PQfinish(conn);
+}
+
+bool Connection::State::wait(short events, Deadline deadline) {
+  using std::chrono::milliseconds;
+  while (!lost()) {
+    pollfd socket{PQsocket(conn), events, 0};
+    const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
+    const int ready = poll(&socket, 1, static_cast<int>(std::max(left, milliseconds{0}).count()));
+    if (ready > 0) return true;
+    if (ready < 0 && errno == EINTR) continue;
+    broken = no_answer = true;
+  }
+  return false;
+}
+
+bool Connection::State::flush() {
+  const Deadline end = deadline();
+  for (;;) {
+    const int left = PQflush(conn);
+    if (left <= 0) return left == 0;
+    // A server that waits for us to take its answers does not read.
+    if (!wait(POLLIN | POLLOUT, end) || PQconsumeInput(conn) != 1) return false;
+  }
+}
+
+Result Connection::State::next_result() {
+  const Deadline end = deadline();
+  waits_since = std::chrono::steady_clock::now().time_since_epoch().count();
+  while (!broken && PQisBusy(conn)) {
+    if (!wait(POLLIN, end) || PQconsumeInput(conn) != 1) break;
+  }
+  waits_since = 0;
+  return Result(broken ? nullptr : PQgetResult(conn));
+}
+
+Result Connection::State::last_result() {
+  Result last;
+  while (Result result = next_result()) {
+    const ExecStatusType status = PQresultStatus(result.get());
+    last = std::move(result);
+    if (status == PGRES_COPY_IN || status == PGRES_COPY_OUT) break;
+  }
+  if (broken) last.reset();
+  return last;
+}
+
+void Connection::State::before(std::string_view statement) {
+  if (fault_points_armed()) fault_point(str_cat("sql.", statement, ".before"));
+  if (faults == nullptr || faults->before(statement) == Fault::kNone) return;
+  broken = true;
+  throw DbError(ErrorCode::kUnavailable, "08006",
+                str_cat("running ", statement, ": injected fault before it"), false);
+}
+
+void Connection::State::after(std::string_view statement, bool lasting) {
+  if (fault_points_armed()) fault_point(str_cat("sql.", statement, ".after"));
+  if (unreplicated) {
+    broken = true;
+    throw DbError(ErrorCode::kUnavailable, "08006",
+                  str_cat("running ", statement, ": the server did not wait for its standby"),
+                  lasting);
+  }
+  if (faults == nullptr || faults->after(statement) == Fault::kNone) return;
+  broken = true;
+  throw DbError(ErrorCode::kUnavailable, "08006",
+                str_cat("running ", statement, ": injected fault after it"), lasting);
+}
+
 void Connection::State::require_usable(std::string_view doing) const {
-  if (!broken && !lost()) return;
+  if (!lost()) return;
   throw DbError(ErrorCode::kUnavailable, "08003",
                 str_cat("running ", doing, ": the connection to the database is broken"), false);
 }
@@ -78,11 +164,18 @@ void Connection::State::require_usable(std::string_view doing) const {
 void Connection::State::fail(const PGresult* result, std::string_view doing, bool lasting) {
   const bool gone = lost() || is_last_word(result);
   std::string sqlstate(field_of(result, PG_DIAG_SQLSTATE));
+  if (no_answer) sqlstate = kStateNoAnswer;
   if (sqlstate.empty()) sqlstate = gone ? "08006" : "XX000";
   const bool stale = is_stale_statement(sqlstate);
   if (gone || stale) broken = true;
   const std::string_view primary = field_of(result, PG_DIAG_MESSAGE_PRIMARY);
-  const std::string why = primary.empty() ? first_line(PQerrorMessage(conn)) : std::string(primary);
+  if (sqlstate == kRepositoryGoneState) {
+    throw Error(ErrorCode::kNotFound, "repository_not_found", std::string(primary));
+  }
+  const std::string why =
+      no_answer         ? str_cat("the database did not answer for ", answer_limit.count(), " ms")
+      : primary.empty() ? first_line(PQerrorMessage(conn))
+                        : std::string(primary);
   // The detail quotes values of the row: not for whoever sees the message.
   log::debug("sql_failed", {{"query", doing},
                             {"sqlstate", sqlstate},
@@ -95,7 +188,8 @@ void Connection::State::fail(const PGresult* result, std::string_view doing, boo
 Result Connection::State::execute(const char* sql, std::string_view doing, bool lasting,
                                   ExecStatusType also_fine) {
   require_usable(doing);
-  Result result(PQexec(conn, sql));
+  if (PQsendQuery(conn, sql) != 1 || !flush()) fail(nullptr, doing, lasting);
+  Result result = last_result();
   const bool fine =
       succeeded(result.get()) || (result && PQresultStatus(result.get()) == also_fine);
   if (!fine) fail(result.get(), doing, lasting);
@@ -139,8 +233,15 @@ void Connection::State::send(const Statement& statement,
     sent = sent && PQsendPrepare(conn, statement.name.c_str(), statement.sql,
                                  static_cast<int>(statement.types.size()), statement.types.data());
   }
+  size_t queued_bytes = 0;
   for (const std::span<const Param> params : runs) {
     bound.bind(params);
+    for (const int length : bound.lengths) queued_bytes += static_cast<size_t>(length);
+    // libpq moves what is left of its buffer after each write to the socket.
+    if (queued_bytes > kQueuedBytesMax) {
+      sent = sent && flush();
+      queued_bytes = 0;
+    }
     sent = sent &&
            PQsendQueryPrepared(conn, statement.name.c_str(), bound.count(), bound.values.data(),
                                bound.lengths.data(), bound.formats.data(), 1);
@@ -149,7 +250,7 @@ void Connection::State::send(const Statement& statement,
     broken = true;
     fail(nullptr, statement.name, false);
   }
-  if (PQpipelineSync(conn) != 1) {
+  if (PQpipelineSync(conn) != 1 || !flush()) {
     broken = true;
     fail(nullptr, statement.name, autocommit());
   }
@@ -157,12 +258,12 @@ void Connection::State::send(const Statement& statement,
 
 /// The result of one statement of the pipeline, and the null that ends it.
 Result Connection::State::next_answer(std::string_view doing) {
-  Result result(PQgetResult(conn));
+  Result result = next_result();
   if (!result || lost() || is_last_word(result.get())) {
     broken = true;
     fail(result.get(), doing, autocommit());
   }
-  while (Result(PQgetResult(conn))) {
+  while (next_result()) {
   }
   return result;
 }
@@ -178,7 +279,7 @@ Connection::State::Answers Connection::State::pipeline(
   answers.results.reserve(runs.size());
   for (size_t i = 0; i < runs.size(); ++i) answers.results.push_back(next_answer(statement.name));
   for (;;) {
-    Result end(PQgetResult(conn));
+    Result end = next_result();
     if (end && PQresultStatus(end.get()) == PGRES_PIPELINE_SYNC) break;
     if (lost() || is_last_word(end.get())) fail(end.get(), statement.name, autocommit());
     if (end) answers.at_end = std::move(end);

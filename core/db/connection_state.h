@@ -2,6 +2,8 @@
 // transaction. Private to core/db.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <span>
 #include <string>
@@ -53,14 +55,28 @@ struct Connection::State {
   State() = default;
   State(const State&) = delete;
   State& operator=(const State&) = delete;
-  ~State() { PQfinish(conn); }
+  ~State();
 
-  bool lost() const { return PQstatus(conn) != CONNECTION_OK; }
+  bool lost() const { return broken || PQstatus(conn) != CONNECTION_OK; }
+  /// Reads what the session is like and throws when it will not do.
+  void check_session();
   /// Throws unavailable on a broken connection.
   void require_usable(std::string_view doing) const;
   /// Throws the DbError for a failed or missing result. `lasting`: the statement's effect would be
   /// durable although its answer was lost (a COMMIT, or a statement that is its own transaction).
   [[noreturn]] void fail(const PGresult* result, std::string_view doing, bool lasting);
+  /// The next result of what was sent; null at its end, and when the connection broke.
+  Result next_result();
+  /// The last result of one statement; null when the connection broke before its end.
+  Result last_result();
+  /// The next piece of a COPY to us: its length, or negative at its end and when it broke.
+  int next_piece(char** piece);
+  /// Sends what libpq has queued. false: the connection broke.
+  bool flush();
+  /// Waits for the socket; false: not before `deadline`, and the connection is broken.
+  using Deadline = std::chrono::steady_clock::time_point;
+  bool wait(short events, Deadline deadline);
+  Deadline deadline() const { return std::chrono::steady_clock::now() + answer_limit; }
   /// Runs simple-protocol SQL and throws unless it succeeded or gave `also_fine`.
   Result execute(const char* sql, std::string_view doing, bool lasting,
                  ExecStatusType also_fine = PGRES_COMMAND_OK);
@@ -77,6 +93,11 @@ struct Connection::State {
   };
   Answers pipeline(Statement& statement, std::span<const std::span<const Param>> runs);
   bool autocommit() const { return !in_transaction; }
+  /// The moments around a statement at which tests inject faults. Throws the DbError of a
+  /// connection that broke at that moment. `after` also refuses the answer of a commit that did not
+  /// wait for its standby.
+  void before(std::string_view statement);
+  void after(std::string_view statement, bool lasting);
   static Rows rows_of(Result result) {
     return Rows(std::make_shared<Rows::State>(Rows::State{std::move(result)}));
   }
@@ -88,6 +109,17 @@ struct Connection::State {
   const char* pending_begin = nullptr;  ///< BEGIN not sent yet
   std::unordered_map<std::string_view, std::vector<Statement>> statements;
   BoundParams bound;
+  Faults* faults = nullptr;
+  std::string server;
+  std::string timeline;
+  size_t host = 0;
+  std::chrono::milliseconds answer_limit{5'000};  ///< while opening
+  std::chrono::milliseconds usual_limit{0};       ///< as OpenOptions says
+  bool no_answer = false;                         ///< why it is broken: a deadline passed
+  bool unreplicated = false;                      ///< the server gave up waiting for a standby
+  /// The socket under a number of its own: libpq may close its own at any time.
+  int socket_copy = -1;
+  std::atomic<std::chrono::steady_clock::rep> waits_since{0};  ///< 0: no answer is waited for
 
  private:
   void send(const Statement& statement, std::span<const std::span<const Param>> runs);

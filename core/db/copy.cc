@@ -2,6 +2,7 @@
 #include <chrono>
 
 #include <libpq-fe.h>
+#include <poll.h>
 
 #include "core/base/str_cat.h"
 #include "core/db/connection.h"
@@ -82,6 +83,15 @@ class RowReader {
 
 }  // namespace
 
+int Connection::State::next_piece(char** piece) {
+  const Deadline end = deadline();
+  for (;;) {
+    const int length = PQgetCopyData(conn, piece, 1);
+    if (length != 0) return length;
+    if (!wait(POLLIN, end) || PQconsumeInput(conn) != 1) return -1;
+  }
+}
+
 Connection::CopyIn::CopyIn(Connection& connection, const std::string& sql)
     : connection_(connection), buffer_(kHeader) {
   State& s = *connection_.state_;
@@ -97,8 +107,8 @@ Connection::CopyIn::CopyIn(Connection& connection, const std::string& sql)
 Connection::CopyIn::~CopyIn() {
   if (done_ || connection_.broken()) return;
   State& s = *connection_.state_;
-  if (PQputCopyEnd(s.conn, "abandoned") != 1) s.broken = true;
-  while (Result(PQgetResult(s.conn))) {
+  if (PQputCopyEnd(s.conn, "abandoned") != 1 || !s.flush()) s.broken = true;
+  while (s.next_result()) {
   }
 }
 
@@ -116,7 +126,7 @@ void Connection::CopyIn::row(std::initializer_list<Param> fields) {
 void Connection::CopyIn::send_buffer() {
   State& s = *connection_.state_;
   s.require_usable("copy_in");
-  if (PQputCopyData(s.conn, buffer_.data(), static_cast<int>(buffer_.size())) != 1) {
+  if (PQputCopyData(s.conn, buffer_.data(), static_cast<int>(buffer_.size())) != 1 || !s.flush()) {
     s.fail(nullptr, "copy_in", false);
   }
   buffer_.clear();
@@ -128,14 +138,13 @@ void Connection::CopyIn::finish() {
   put_be<int16_t>(buffer_, kTrailer);
   send_buffer();
   done_ = true;
-  if (PQputCopyEnd(s.conn, nullptr) != 1) {
+  if (PQputCopyEnd(s.conn, nullptr) != 1 || !s.flush()) {
     s.broken = true;
     s.fail(nullptr, "copy_in", s.autocommit());
   }
-  const Result result(PQgetResult(s.conn));
-  while (Result(PQgetResult(s.conn))) {
-  }
+  const Result result = s.last_result();
   if (!succeeded(result.get())) s.fail(result.get(), "copy_in", s.autocommit());
+  s.after("copy_in", s.autocommit());
 }
 
 void Connection::copy_out(
@@ -151,7 +160,7 @@ void Connection::copy_out(
   RowReader reader(row);
   for (;;) {
     char* piece = nullptr;
-    const int length = PQgetCopyData(s.conn, &piece, 0);
+    const int length = s.next_piece(&piece);
     if (length < 0) break;
     const std::unique_ptr<char, CopyBufferDeleter> owner(piece);
     try {
@@ -161,9 +170,7 @@ void Connection::copy_out(
       throw;
     }
   }
-  const Result result(PQgetResult(s.conn));
-  while (Result(PQgetResult(s.conn))) {
-  }
+  const Result result = s.last_result();
   if (!succeeded(result.get())) s.fail(result.get(), "copy_out", false);
 }
 

@@ -102,6 +102,35 @@ bool make_private(const std::string& path, const PostgresUser& user) {
          found.st_uid == user.uid && chmod(path.c_str(), kPrivate) == 0;
 }
 
+/// The user of this process, as the database's server looks it up.
+std::string own_name() {
+  if (const passwd* me = getpwuid(geteuid())) return me->pw_name;
+  refuse(
+      str_cat("user ", geteuid(),
+              " has no entry in the user database (/etc/passwd), which its authentication needs"));
+}
+
+void write_readable(const std::string& path, const std::string& text) {
+  const std::string unfinished = str_cat(path, ".new");
+  std::ofstream(unfinished) << text << std::flush;
+  if (chmod(unfinished.c_str(), 0644) != 0 || rename(unfinished.c_str(), path.c_str()) != 0) {
+    refuse_errno("writing", path);
+  }
+}
+
+/// Who may connect, whatever the data directory was made with: nobody but processes of our own
+/// user, as the kernel tells the server who they are.
+struct AccessFiles {
+  std::string hba;
+  std::string ident;
+};
+AccessFiles write_access_files(const std::string& root) {
+  AccessFiles files{str_cat(root, "/tarn_hba.conf"), str_cat(root, "/tarn_ident.conf")};
+  write_readable(files.hba, "local all all peer map=tarn\n");
+  write_readable(files.ident, str_cat("tarn \"", own_name(), "\" postgres\n"));
+  return files;
+}
+
 std::string find_binaries() {
   const std::string from_path = output_of("pg_config --bindir 2>/dev/null");
   for (const std::string& candidate : {str_cat("/usr/lib/postgresql/", kMajor, "/bin"),
@@ -246,7 +275,7 @@ void Cluster::initialise() const {
   const std::string unfinished = str_cat(root_, "/", kUnfinishedPrefix, to_hex(random_bytes(4)));
   const pid_t child =
       spawn({.arguments = {str_cat(binaries_, "/initdb"), "--pgdata", unfinished,
-                           "--username=postgres", "--auth-local=trust", "--auth-host=reject",
+                           "--username=postgres", "--auth-local=peer", "--auth-host=reject",
                            "--data-checksums", "--encoding=UTF8", "--locale=C.UTF-8"},
              .log_path = log_path_,
              .death_signal = SIGTERM},
@@ -297,8 +326,10 @@ pid_t Cluster::launch() const {
   if (fs::file_size(log_path_, ignored) > kLogRotateBytes && !ignored) {
     fs::rename(log_path_, str_cat(log_path_, ".1"), ignored);
   }
+  const AccessFiles access = write_access_files(root_);
   Program program{.arguments = {str_cat(binaries_, "/postgres"), "-D", data_, "-k",
-                                socket_directory_, "-h", ""},
+                                socket_directory_, "-h", "", "-c", str_cat("hba_file=", access.hba),
+                                "-c", str_cat("ident_file=", access.ident)},
                   .log_path = log_path_,
                   .death_signal = SIGINT};
   for (const char* setting : kSettings) {

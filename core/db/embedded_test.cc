@@ -10,6 +10,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pwd.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -268,6 +269,28 @@ TEST_F(Embedded, WorksWithAPathTooLongForASocket) {
   const auto server = start();
   keep_three(*server);
   EXPECT_EQ(kept(*server), 3);
+}
+
+// Its files belong to that account of the system, so that only authentication can refuse it.
+TEST_F(Embedded, OtherProcessesOfItsAccountAreRefused) {
+  if (geteuid() != 0) GTEST_SKIP() << "the server runs as this user";
+  const auto server = start();
+  const passwd* account = getpwnam("postgres");
+  ASSERT_NE(account, nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    if (setgid(account->pw_gid) != 0 || setuid(account->pw_uid) != 0) _exit(3);
+    try {
+      Connection::open(server->url());
+      _exit(0);
+    } catch (const DbError& error) {
+      _exit(error.message().find("Peer authentication failed") == std::string::npos ? 2 : 1);
+    }
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 1);
+  keep_three(*server);
 }
 
 TEST_F(Embedded, CostsNothingWhileIdle) {

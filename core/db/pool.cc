@@ -1,9 +1,11 @@
 #include "core/db/pool.h"
 
+#include <algorithm>
 #include <thread>
 
 #include "core/base/digest.h"
 #include "core/base/log.h"
+#include "core/base/metrics.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::db {
@@ -11,6 +13,23 @@ namespace {
 
 /// The wait before retry n is random below this, doubled n times: contenders drift apart.
 constexpr std::chrono::microseconds kConflictPause{1000};
+
+/// SQLSTATE of a connection that could not be opened.
+constexpr std::string_view kStateNotReached = "08001";
+
+constexpr std::chrono::milliseconds kReturnPoll{50};
+
+/// A probe that must connect waits this long, and the longer time once that was not enough. Short,
+/// since a balancer may still lead to the server that hangs: the next attempt goes where it leads
+/// by then.
+constexpr std::chrono::milliseconds kProbeConnectLimit{1'000};
+constexpr std::chrono::milliseconds kProbeConnectLimitMax{2'000};
+
+/// Behind everything in the log that its transaction saw, so that its commit waits for all of that.
+constexpr Query kWriteMark{"pool_write_mark",
+                           "SELECT pg_logical_emit_message(true, 'tarn', '')::text"};
+
+constexpr Query kProbe{"pool_probe_server", "SELECT 1"};
 
 }  // namespace
 
@@ -32,9 +51,23 @@ Pool::Lease Pool::lease() {
       MutexLock lock(mutex_);
       connection = take_idle_or_reserve(lock, deadline);
     }
-    if (!connection) return Lease(*this, connect());
-    if (connection->alive()) return Lease(*this, std::move(connection));
+    if (!connection) return leased(connect());
+    if (connection->alive()) return leased(std::move(connection));
     forget_one();
+  }
+}
+
+/// A lease as soon as the database can be reached: a write in doubt is often one of a database that
+/// has just failed over.
+Pool::Lease Pool::lease_after_return() {
+  const Clock::time_point deadline = Clock::now() + kReturnLimit;
+  for (;;) {
+    try {
+      return lease();
+    } catch (const DbError& error) {
+      if (error.sqlstate() != kStateNotReached || Clock::now() >= deadline) throw;
+    }
+    std::this_thread::sleep_for(kReturnPoll);
   }
 }
 
@@ -42,6 +75,8 @@ Pool::Lease Pool::lease() {
 std::unique_ptr<Connection> Pool::take_idle_or_reserve(MutexLock& lock,
                                                        Clock::time_point deadline) {
   for (;;) {
+    if (hangs_)
+      throw DbError(ErrorCode::kUnavailable, std::string(kStateNotReached), refusal_, false);
     if (!idle_.empty()) {
       std::unique_ptr<Connection> connection = std::move(idle_.back());  // the warmest
       idle_.pop_back();
@@ -49,7 +84,7 @@ std::unique_ptr<Connection> Pool::take_idle_or_reserve(MutexLock& lock,
     }
     if (open_ < options_.connections_max) {
       if (Clock::now() < refused_until_) {
-        throw DbError(ErrorCode::kUnavailable, "08001", refusal_, false);
+        throw DbError(ErrorCode::kUnavailable, std::string(kStateNotReached), refusal_, false);
       }
       ++open_;
       return nullptr;
@@ -64,17 +99,42 @@ std::unique_ptr<Connection> Pool::take_idle_or_reserve(MutexLock& lock,
   }
 }
 
+std::unique_ptr<Connection> Pool::open() {
+  OpenOptions how{.faults = options_.faults};
+  std::string timeline;
+  {
+    MutexLock lock(mutex_);
+    how.first_host = first_host_;
+    timeline = timeline_;
+  }
+  auto connection = Connection::open(url_, how);
+  if (options_.enter_timeline && connection->timeline() != timeline) {
+    options_.enter_timeline(*connection);
+    MutexLock lock(mutex_);
+    timeline_ = connection->timeline();
+  }
+  return connection;
+}
+
 std::unique_ptr<Connection> Pool::connect() {
   try {
-    return Connection::open(url_);
+    return open();
   } catch (const Error& error) {
     MutexLock lock(mutex_);
     --open_;
     refused_until_ = Clock::now() + kRefusedPause;
-    refusal_ = error.message();
+    if (!hangs_) refusal_ = error.message();
     returned_.notify_all();  // whoever waits for a connection fails now too
     throw;
   }
+}
+
+/// From here on a probe may interrupt it.
+Pool::Lease Pool::leased(std::unique_ptr<Connection> connection) {
+  MutexLock lock(mutex_);
+  if (connection->server() == left_server_) connection->interrupt();
+  leased_.insert(connection.get());
+  return Lease(*this, std::move(connection));
 }
 
 void Pool::forget_one() {
@@ -84,15 +144,102 @@ void Pool::forget_one() {
 }
 
 void Pool::give_back(std::unique_ptr<Connection> connection) noexcept {
+  connection->limit_answers({});
   connection->rollback();  // nothing to do unless the lease was abandoned inside a transaction
-  if (connection->broken()) {
-    connection.reset();
-    forget_one();
+  {
+    MutexLock lock(mutex_);
+    leased_.erase(connection.get());
+    if (!connection->broken() && connection->server() != left_server_) {
+      idle_.push_back(std::move(connection));
+      returned_.notify_one();
+      return;
+    }
+  }
+  connection.reset();
+  forget_one();
+}
+
+bool Pool::somebody_waits_long() {
+  const Clock::time_point before = Clock::now() - kProbeLimit;
+  MutexLock lock(mutex_);
+  return std::any_of(leased_.begin(), leased_.end(), [before](const Connection* connection) {
+    const auto since = connection->waits_since();
+    return since && *since < before;
+  });
+}
+
+void Pool::probe() {
+  MutexLock lock(probe_mutex_);
+  if (probe_ && !probe_->alive()) probe_.reset();
+  if (probe_) {
+    try {
+      probe_->run(kProbe);
+    } catch (const DbError& error) {
+      // A connection that ended says so to everybody who has one; silence is for us to notice.
+      if (error.sqlstate() == kStateNoAnswer) {
+        {
+          MutexLock state(mutex_);
+          hangs_ = true;
+          refusal_ = error.message();
+          ++first_host_;  // the others first
+        }
+        leave_server(probe_->server(), error.message());
+      }
+      probe_.reset();
+    }
+  }
+  if (probe_ && !somebody_waits_long()) return;
+  const std::string before = probe_ ? probe_->server() : "";
+  open_probe();
+  if (!before.empty() && probe_->server() != before) {
+    leave_server(before, "a new connection to the database leads to another server");
+  }
+}
+
+/// Replaces the probe's connection; keeps the old one when there is no new one.
+void Pool::open_probe() {
+  OpenOptions how{.connect_limit = unreached_ ? kProbeConnectLimitMax : kProbeConnectLimit,
+                  .answer_limit = kProbeLimit};
+  {
+    MutexLock lock(mutex_);
+    how.first_host = first_host_;
+  }
+  try {
+    probe_ = Connection::open(url_, how);
+  } catch (const Error& error) {
+    if (!unreached_) log::warn("database_not_reached", {{"reason", error.message()}});
+    unreached_ = true;
+    MutexLock lock(mutex_);
+    ++first_host_;  // one that does not answer keeps the others from being tried
     return;
   }
+  if (unreached_) log::info("database_reached");
+  unreached_ = false;
   MutexLock lock(mutex_);
-  idle_.push_back(std::move(connection));
-  returned_.notify_one();
+  first_host_ = probe_->host();
+  hangs_ = false;
+  if (probe_->server() == left_server_) left_server_.clear();
+}
+
+void Pool::leave_server(const std::string& server, std::string_view why) {
+  static metrics::Counter& left = metrics::counter(
+      "tarn_database_servers_left_total", "Times all connections to a database server were broken");
+  left.add();
+  log::error("database_server_left", {{"reason", why}});
+  std::vector<std::unique_ptr<Connection>> dropped;  // closed without the lock
+  MutexLock lock(mutex_);
+  left_server_ = server;
+  for (Connection* connection : leased_) {
+    if (connection->server() == server) connection->interrupt();
+  }
+  for (std::unique_ptr<Connection>& idle : idle_) {
+    if (idle->server() != server) continue;
+    idle->interrupt();
+    dropped.push_back(std::move(idle));
+    --open_;
+  }
+  std::erase(idle_, nullptr);
+  returned_.notify_all();
 }
 
 template <typename Body>
@@ -102,7 +249,7 @@ auto Pool::retried(Retry retry, Body&& body) {
     try {
       return body(*first);
     } catch (const DbError& error) {
-      const bool again = first->broken() && (retry == Retry::kRead || !error.in_doubt());
+      const bool again = first->broken() && (retry != Retry::kWrite || !error.in_doubt());
       if (!again) throw;
       log::warn("database_connection_lost", {{"reason", error.message()}});
     }
@@ -119,6 +266,21 @@ std::vector<Rows> Pool::run_pipelined(const Query& query,
                                       std::span<const std::vector<Param>> params, Retry retry) {
   return retried(retry,
                  [&](Connection& connection) { return connection.run_pipelined(query, params); });
+}
+
+std::optional<bool> Pool::look_durably(const std::function<bool(Connection&)>& look) noexcept {
+  try {
+    const Lease lease = lease_after_return();
+    lease->limit_answers(kDurableLimit);
+    lease->begin();
+    const bool found = look(*lease);
+    if (found) lease->run(kWriteMark);
+    lease->commit();
+    return found;
+  } catch (const Error& error) {
+    log::warn("write_in_doubt", {{"reason", error.message()}});
+    return std::nullopt;
+  }
 }
 
 void Pool::wait_before_retry(int attempt) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -23,11 +24,23 @@ struct PoolOptions {
   uint32_t connections_max = 16;
   /// Then unavailable: the database is overloaded or gone.
   std::chrono::milliseconds lease_timeout{10'000};
+  Faults* faults = nullptr;  ///< tests only; outlives the pool
+  /// Runs before the first connection to a timeline of the cluster is leased: what was handed out
+  /// by the primary of before may be handed out again. What it throws ends the lease.
+  std::function<void(Connection&)> enter_timeline{};
 };
 
 /// After a refused connection no other is tried for this long: requests fail at once instead of
 /// piling up on a database that is down.
 constexpr std::chrono::milliseconds kRefusedPause{200};
+
+/// A database that does not answer a probe for this long hangs.
+constexpr std::chrono::milliseconds kProbeLimit{2'000};
+
+/// How long a look at what became of a write may wait for each answer, and before it for a database
+/// that can be reached.
+constexpr std::chrono::milliseconds kDurableLimit{10'000};
+constexpr std::chrono::milliseconds kReturnLimit{3'000};
 
 /// Safe from any thread. A request leases at most one connection at a time.
 class Pool {
@@ -52,12 +65,26 @@ class Pool {
   };
 
   /// Throws unavailable after lease_timeout, or at once when a new connection is refused (or was,
-  /// less than kRefusedPause ago). Connections that died in the pool are replaced.
+  /// less than kRefusedPause ago) or the last probe found that the database hangs. Connections that
+  /// died in the pool are replaced.
   Lease lease();
 
+  /// Asks the database for a sign of life, on a connection of its own. When there is none, every
+  /// connection to that server is broken, and none is leased until a probe finds a server again,
+  /// trying the URL's hosts in turn. While somebody waits for an answer longer than kProbeLimit, it
+  /// also looks where a new connection leads: those to another server (the primary before a
+  /// failover, behind a balancer that keeps its sessions) are broken too. Takes kProbeLimit and the
+  /// time to connect at most.
+  void probe();
+
   /// One statement as its own transaction. Retried once on a fresh connection when the old one
-  /// turned out broken before anything was sent or when the statement only reads (`Retry::kRead`).
-  enum class Retry { kRead, kWrite };
+  /// turned out broken before anything was sent, or when the statement only reads or may be
+  /// repeated.
+  enum class Retry {
+    kRead,
+    kRepeatable,  ///< writes, and a second time changes nothing that others did in between
+    kWrite,
+  };
   Rows run(const Query& query, std::initializer_list<Param> params, Retry retry);
   /// Connection::run_pipelined under the same rule.
   std::vector<Rows> run_pipelined(const Query& query, std::span<const std::vector<Param>> params,
@@ -75,6 +102,13 @@ class Pool {
       wait_before_retry(attempt);  // without a lease
     }
   }
+
+  /// Runs `look` in a transaction: whether the effect of a write whose answer was lost is there.
+  /// true only when all commits that it saw have reached what synchronous_commit waits for: a row
+  /// that is seen need not have, since its server may have been told not to wait. nullopt: there is
+  /// no telling. Waits kReturnLimit at most until the database can be reached, and kDurableLimit
+  /// for each answer.
+  std::optional<bool> look_durably(const std::function<bool(Connection&)>& look) noexcept;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -100,10 +134,16 @@ class Pool {
   template <typename Body>
   auto retried(Retry retry, Body&& body);
   static void wait_before_retry(int attempt);
+  Lease leased(std::unique_ptr<Connection> connection);
+  Lease lease_after_return();
   void give_back(std::unique_ptr<Connection> connection) noexcept;
+  bool somebody_waits_long();
+  void open_probe() TARN_REQUIRES(probe_mutex_);
+  void leave_server(const std::string& server, std::string_view why);
   std::unique_ptr<Connection> take_idle_or_reserve(MutexLock& lock, Clock::time_point deadline)
       TARN_REQUIRES(mutex_);
   std::unique_ptr<Connection> connect();
+  std::unique_ptr<Connection> open();
   void forget_one();
 
   const std::string url_;
@@ -112,8 +152,16 @@ class Pool {
   CondVar returned_;
   std::vector<std::unique_ptr<Connection>> idle_ TARN_GUARDED_BY(mutex_);
   uint32_t open_ TARN_GUARDED_BY(mutex_) = 0;  ///< leased, idle or being opened
+  std::set<Connection*> leased_ TARN_GUARDED_BY(mutex_);
+  std::string timeline_ TARN_GUARDED_BY(mutex_);     ///< that was entered last
+  std::string left_server_ TARN_GUARDED_BY(mutex_);  ///< its connections are dropped
+  bool hangs_ TARN_GUARDED_BY(mutex_) = false;       ///< nothing is leased
+  size_t first_host_ TARN_GUARDED_BY(mutex_) = 0;
   Clock::time_point refused_until_ TARN_GUARDED_BY(mutex_){};
   std::string refusal_ TARN_GUARDED_BY(mutex_);
+  Mutex probe_mutex_;  ///< taken before mutex_
+  std::unique_ptr<Connection> probe_ TARN_GUARDED_BY(probe_mutex_);
+  bool unreached_ TARN_GUARDED_BY(probe_mutex_) = false;  ///< the last attempt to connect failed
 };
 
 }  // namespace tarn::db

@@ -7,6 +7,7 @@
 
 #include "core/base/str_cat.h"
 #include "core/db/pool.h"
+#include "tests/support/fault_points.h"
 #include "tests/support/postgres_test.h"
 
 namespace tarn::db {
@@ -142,21 +143,19 @@ TEST_F(PoolTest, FailsFastWhileTheServerRefusesConnections) {
 }
 
 TEST_F(PoolTest, TriesAgainAfterThePause) {
-  const auto admin = Connection::open(url());
-  admin->run_script(
-      "DO $$ BEGIN EXECUTE 'ALTER DATABASE ' || current_database() || ' CONNECTION LIMIT 0'; END "
-      "$$;"
-      "DROP ROLE IF EXISTS tarn_test_limited; CREATE ROLE tarn_test_limited LOGIN");
-  Pool limited(url() + " user=tarn_test_limited", {});
-  EXPECT_THROW(limited.lease(), DbError);
-  admin->run_script(
-      "DO $$ BEGIN EXECUTE 'ALTER DATABASE ' || current_database() || ' CONNECTION LIMIT -1'; END "
-      "$$");
-  EXPECT_THROW(limited.lease(), DbError) << "asked the server again at once";
+  const std::string name(
+      Connection::open(url())->run({"test_name", "SELECT current_database()"}).text(0, 0));
+  const auto admin = Connection::open(url() + " dbname=postgres");
+  const auto accept = [&](const char* whether) {
+    admin->run_script(str_cat("ALTER DATABASE ", name, " ALLOW_CONNECTIONS ", whether));
+  };
+  Pool refused(url(), {});
+  accept("false");
+  EXPECT_THROW(refused.lease(), DbError);
+  accept("true");
+  EXPECT_THROW(refused.lease(), DbError) << "asked the server again at once";
   std::this_thread::sleep_for(kRefusedPause + milliseconds(20));
-  EXPECT_EQ(limited.lease()->run({"test_one", "SELECT 1"}).integer(0, 0), 1);
-  admin->run(kTerminateOthers);
-  admin->run_script("DROP ROLE tarn_test_limited");
+  EXPECT_EQ(refused.lease()->run({"test_one", "SELECT 1"}).integer(0, 0), 1);
 }
 
 TEST_F(PoolTest, RetriesConflictingTransactionsUntilOneWins) {
@@ -209,6 +208,31 @@ TEST_F(PoolTest, ServesManyThreads) {
     }
   }
   EXPECT_EQ(counter(), 320);
+}
+
+TEST_F(PoolTest, InjectedFaultsBreakTheConnectionBeforeOrAfterAStatement) {
+  testing::FaultPoints faults;
+  Pool pool(url(), {.connections_max = 1, .faults = &faults});
+  faults.lose_connection("test_increment");
+  pool.run(kIncrement, {}, Pool::Retry::kWrite);  // nothing was sent: once more
+  EXPECT_EQ(counter(), 1);
+  faults.lose_answer("test_increment");
+  try {
+    pool.run(kIncrement, {}, Pool::Retry::kWrite);
+    ADD_FAILURE() << "the answer was not lost";
+  } catch (const DbError& error) {
+    EXPECT_TRUE(error.in_doubt());
+  }
+  EXPECT_EQ(counter(), 2);
+  faults.lose_answer("commit");
+  try {
+    pool.transaction([](Connection& connection) { connection.run(kIncrement); });
+    ADD_FAILURE() << "the answer was not lost";
+  } catch (const DbError& error) {
+    EXPECT_TRUE(error.in_doubt());
+  }
+  EXPECT_EQ(counter(), 3);
+  EXPECT_EQ(faults.unreached(), 0u);
 }
 
 }  // namespace

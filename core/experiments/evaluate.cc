@@ -307,14 +307,14 @@ class Judge {
     for (const GateApproval& approval : candidate_.approvals) {
       if (rules.stale_on_new_commit && approval.commit != candidate_.facts.commit) {
         stale = true;
-      } else if (rules.not_author && approval.user == candidate_.author) {
+      } else if (rules.not_author && candidate_.authors.contains(approval.user)) {
         by_author = true;
       } else {
         users.insert(approval.user);
       }
     }
     const std::string reason = str_cat(users.size(), " of ", rules.count, " approvals",
-                                       by_author ? "; the author's own does not count" : "",
+                                       by_author ? "; those of its authors do not count" : "",
                                        stale ? "; those of other commits do not count" : "");
     if (users.size() >= rules.count) {
       pass("approvals", reason);

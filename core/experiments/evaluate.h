@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -48,7 +49,9 @@ struct GateCandidate {
   std::string ref;       ///< as the caller named it
   std::string branch{};  ///< "" = it was not named by a branch
   CommitFacts facts;
-  std::string author{};       ///< who made the commit
+  std::string author{};  ///< the committer that the commit shows
+  /// Users who made what the candidate brings or want it promoted; see `not_author`.
+  std::set<std::string> authors{};
   Instant created{};          ///< when
   bool has_ancestor = false;  ///< of `require_ancestor`, when the policy has one
   ObjectFacts objects{};

@@ -248,13 +248,15 @@ TEST(Evaluate, ACheckCountsForItsCommitOnly) {
 TEST(Evaluate, ApprovalsAreOfTheExactCommitAndOfOthers) {
   const GatePolicy policy = policy_of("approvals: {count: 2}");
   GateCandidate candidate = candidate_of({});
+  candidate.author = "ann the first";  // as she is called in commits
+  candidate.authors = {"ann"};
   EXPECT_EQ(said(evaluate(policy, candidate, nullptr), "approvals"), "pending approval_required");
   EXPECT_EQ(evaluate(policy, candidate, nullptr).outcome, GateOutcome::kPending);
   candidate.approvals = {
       {"ann", commit(1)}, {"ben", commit(2)}, {"cy", commit(1)}, {"cy", commit(1)}};
   EXPECT_EQ(
       rule_of(evaluate(policy, candidate, nullptr), "approvals").reason,
-      "1 of 2 approvals; the author's own does not count; those of other commits do not count");
+      "1 of 2 approvals; those of its authors do not count; those of other commits do not count");
   candidate.approvals.push_back({"ben", commit(1)});
   EXPECT_EQ(said(evaluate(policy, candidate, nullptr), "approvals"), "pass");
 

@@ -72,6 +72,7 @@ Json candidate_json(const RankedCandidate& judged) {
   out["ref"] = candidate.ref;
   out["commit"] = to_text(candidate.facts.commit);
   out["author"] = candidate.author;
+  out["authors"] = candidate.authors;
   out["created_at"] = to_rfc3339(candidate.created);
   out["metrics"] = metrics_json(candidate.facts.metrics);
   out["params"] = candidate.facts.params;

@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "core/base/crc.h"
 #include "core/experiments/number.h"
@@ -173,6 +174,25 @@ TEST(YamlFile, TornKeepsWhatWasBeforeAndAliasesMultiplyNothing) {
   EXPECT_THAT(read("m.yaml", std::string(100'000, '[')).warnings(), ::testing::SizeIs(1));
   EXPECT_THAT(read("m.yaml", std::string(kYamlBytesMax + 1, ' ')).warnings(), ::testing::SizeIs(1));
   EXPECT_THAT(read("m.yaml", "? [a, b]\n: 1\n? {c: 2}\n: {d: 3}\ne: 4\n").warnings(), IsEmpty());
+}
+
+/// The most memory that this process ever had, in bytes.
+size_t peak_memory_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<size_t>(usage.ru_maxrss) * 1024;
+}
+
+TEST(YamlFile, MarksCostLittleMemory) {
+  // Each is what the parser needs most memory for.
+  for (const char* unit : {"[", "{", "1,", "[:", "{a:", "\"\"", "'' ", "&a ", "*a ", "!a ", "? ",
+                           "a #\n", "a: 1\n", "a: [1]\n"}) {
+    std::string text = "[";
+    while (text.size() + 8 < kYamlBytesMax) text += unit;
+    const size_t before = peak_memory_bytes();
+    EXPECT_THAT(read("m.yaml", text).warnings(), ElementsAre(HasSubstr("brackets"))) << unit;
+    EXPECT_LT(peak_memory_bytes() - before, 64u << 20) << unit;
+  }
 }
 
 TEST(CsvFile, TheWineSample) {

@@ -8,6 +8,7 @@
 #include <yaml-cpp/parser.h>
 
 #include "core/base/str_cat.h"
+#include "core/base/yaml_marks.h"
 #include "core/experiments/metric_file.h"
 #include "core/experiments/nested_numbers.h"
 
@@ -85,6 +86,11 @@ void read_yaml(ByteSource& bytes, FileFacts& facts) {
   text.resize(bytes.read(text));
   if (text.size() > kYamlBytesMax) {
     facts.warn(str_cat("is longer than ", kYamlBytesMax, " bytes: not read"));
+    return;
+  }
+  if (has_too_many_yaml_marks(text)) {
+    facts.warn(
+        str_cat("has more than ", kYamlMarksMax, " brackets, quotes and separators: not read"));
     return;
   }
   NestedNumbers numbers(facts);

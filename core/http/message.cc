@@ -88,6 +88,11 @@ std::string read_all(BodySource& body, size_t limit_bytes) {
   }
 }
 
+std::string read_document(BodySource& body, size_t limit_bytes) {
+  body.end_by(std::chrono::steady_clock::now() + kDocumentTimeMax);
+  return read_all(body, limit_bytes);
+}
+
 std::string_view Request::raw_path() const {
   return std::string_view(target).substr(0, target.find('?'));
 }

@@ -1,6 +1,7 @@
 // HTTP/1.1 messages as the rest of the program sees them.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -46,7 +47,15 @@ class BodySource {
   /// invalid_argument (broken framing; closed early: reason "body_incomplete"), unavailable (reason
   /// "body_too_slow"), with the framing limits of the server.
   virtual size_t read(std::span<char> out) = 0;
+  /// Waits for the peer end at `deadline` at the latest, with "body_too_slow". Sources that wait
+  /// for no client ignore it.
+  virtual void end_by(std::chrono::steady_clock::time_point deadline) {
+    static_cast<void>(deadline);
+  }
 };
+
+/// In which a document (JSON, XML, the fields of a form) has to arrive whole.
+constexpr std::chrono::seconds kDocumentTimeMax{30};
 
 /// An empty source.
 std::unique_ptr<BodySource> empty_body();
@@ -54,6 +63,8 @@ std::unique_ptr<BodySource> empty_body();
 std::unique_ptr<BodySource> string_body(std::string bytes);
 /// Reads to the end; throws resource_exhausted (reason "body_too_large") past `limit_bytes`.
 std::string read_all(BodySource& body, size_t limit_bytes);
+/// As read_all, of a client: within kDocumentTimeMax.
+std::string read_document(BodySource& body, size_t limit_bytes);
 
 struct Request {
   std::string method;  ///< upper case as received; unknown ones too

@@ -23,6 +23,7 @@ class Handle final : public BodySource {
  public:
   explicit Handle(RequestBody& body) : body_(body) {}
   size_t read(std::span<char> out) override { return body_.read(out); }
+  void end_by(std::chrono::steady_clock::time_point deadline) override { body_.end_by(deadline); }
 
  private:
   RequestBody& body_;

@@ -24,6 +24,7 @@ class RequestBody {
   std::unique_ptr<BodySource> handle();
 
   size_t read(std::span<char> out);
+  void end_by(std::chrono::steady_clock::time_point deadline) { patience_.end_by(deadline); }
 
   /// Every byte was read and the framing was right.
   bool finished() const { return finished_; }

@@ -247,13 +247,16 @@ TEST(Answer, SmallPiecesAreNotHeldBack) {
     return response;
   });
   RawClient client(server->port());
-  const auto started = std::chrono::steady_clock::now();
+  auto fastest = milliseconds::max();
   for (int i = 0; i < 10; ++i) {
+    const auto started = std::chrono::steady_clock::now();
     client.send(head("GET /"));
     EXPECT_EQ(client.read_answer().value().body, "hellohellohello");
+    fastest = std::min(fastest, std::chrono::duration_cast<milliseconds>(
+                                    std::chrono::steady_clock::now() - started));
   }
-  // Waiting for acknowledgements would cost 40 ms each.
-  EXPECT_LT(std::chrono::steady_clock::now() - started, milliseconds(200));
+  // Waiting for acknowledgements would cost 40 ms each time; other programs may cost it once.
+  EXPECT_LT(fastest, milliseconds(30));
 }
 
 TEST(Answer, NeverLooksWholeWhenItsSourceFails) {

@@ -19,6 +19,7 @@ namespace tarn::http {
 namespace {
 
 using std::chrono::milliseconds;
+using std::chrono::seconds;
 using testing::echo;
 using testing::head;
 using testing::RawClient;
@@ -72,7 +73,7 @@ class Gate {
   }
   void await_waiting(int count) {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, std::chrono::seconds(5), [&] { return waiting_ >= count; });
+    changed_.wait_for(lock, seconds(5), [&] { return waiting_ >= count; });
     EXPECT_EQ(waiting_, count);
   }
 
@@ -144,7 +145,7 @@ TEST(Limits, BoundTheMemoryOfFloods) {
 
 TEST(Limits, CutSlowHeadsWhileOthersAreServed) {
   allow_descriptors(3000);
-  const auto server = serve(echo, {.workers = 4, .head_deadline = milliseconds(400)});
+  const auto server = serve(echo, {.workers = 4, .head_deadline = milliseconds(1500)});
   const auto started = Clock::now();
   std::vector<RawClient> half_open;
   for (int i = 0; i < 600; ++i) {
@@ -153,14 +154,14 @@ TEST(Limits, CutSlowHeadsWhileOthersAreServed) {
   }
   const auto asked = Clock::now();
   EXPECT_EQ(status_of(server->port(), head("GET /")), 200);
-  EXPECT_LT(since(asked), milliseconds(100));
+  EXPECT_LT(since(asked), milliseconds(1000));
   // A byte now and then does not help.
-  while (since(started) < milliseconds(2000) && half_open[0].stays_silent(milliseconds(20))) {
+  while (since(started) < seconds(8) && half_open[0].stays_silent(milliseconds(20))) {
     half_open[0].send("x");
   }
   EXPECT_EQ(half_open[0].read_answer().value().status, 408);
-  EXPECT_GE(since(started), milliseconds(400));
-  EXPECT_LT(since(started), milliseconds(1500));
+  EXPECT_GE(since(started), milliseconds(1500));
+  EXPECT_LT(since(started), seconds(8));
   EXPECT_EQ(half_open[599].read_answer().value().status, 408);
 }
 
@@ -170,8 +171,8 @@ TEST(Limits, CloseIdleConnections) {
   RawClient kept(server->port());
   kept.send(head("GET /"));
   EXPECT_EQ(kept.read_answer().value().status, 200);
-  EXPECT_TRUE(silent.ends_within(milliseconds(1000)));
-  EXPECT_TRUE(kept.ends_within(milliseconds(1000)));
+  EXPECT_TRUE(silent.ends_within(seconds(5)));
+  EXPECT_TRUE(kept.ends_within(seconds(5)));
 }
 
 TEST(Limits, IdleConnectionsCostNothing) {
@@ -234,13 +235,38 @@ TEST(Limits, CutBodiesThatTrickle) {
       .workers = 4, .body_idle_timeout = milliseconds(300), .body_bytes_per_second_min = 1000};
   EXPECT_EQ(reason_of_stall(limits,
                             [&](RawClient& client) {
-                              while (since(started) < milliseconds(3000) &&
+                              while (since(started) < seconds(8) &&
                                      client.stays_silent(milliseconds(20))) {
                                 client.send("x");
                               }
                             }),
             "body_too_slow");
-  EXPECT_LT(since(started), milliseconds(2500));
+  EXPECT_LT(since(started), seconds(8));
+}
+
+TEST(Limits, EndABodyAtItsDeadlineHoweverItComes) {
+  const auto server = serve(
+      [](Request& request) {
+        request.body->end_by(Clock::now() + milliseconds(400));
+        Response response;
+        try {
+          response.body = read_all(*request.body, 1 << 20);
+        } catch (const Error& error) {
+          response.body = error.reason();
+        }
+        return response;
+      },
+      {.workers = 4, .body_bytes_per_second_min = 1});
+  RawClient client(server->port());
+  client.send(head("POST /", "Content-Length: 1000000\r\n"));
+  const auto started = Clock::now();
+  // Far more than the minimum rate.
+  while (since(started) < seconds(8) && client.stays_silent(milliseconds(20))) {
+    client.send(std::string(100, 'x'));
+  }
+  EXPECT_EQ(client.read_answer().value().body, "body_too_slow");
+  EXPECT_GE(since(started), milliseconds(400));
+  EXPECT_LT(since(started), seconds(8));
 }
 
 TEST(Limits, CutReadersThatStall) {
@@ -253,11 +279,10 @@ TEST(Limits, CutReadersThatStall) {
       {.workers = 1, .body_idle_timeout = milliseconds(200)});
   RawClient stalled(server->port());
   stalled.send(head("GET /", "X: 1\r\n"));
-  const auto started = Clock::now();
   RawClient next(server->port());
   next.send(head("HEAD /"));
-  EXPECT_EQ(next.read_answer(true).value().status, 200);  // the only worker is free again
-  EXPECT_LT(since(started), milliseconds(1500));
+  // Only when the worker is free again, and long before the limit of 30 s that holds otherwise.
+  EXPECT_EQ(next.read_answer(true).value().status, 200);
 }
 
 TEST(Limits, AnswerBeyondTheConnectionsWith503) {
@@ -342,9 +367,9 @@ TEST(Stop, FinishesRunningDownloadsAndClosesTheRest) {
   RawClient download(port);
   download.send(head("GET /big"));
   std::string first = download.read_some();
-  std::thread stopping([&] { server->stop(std::chrono::seconds(10)); });
-  EXPECT_TRUE(idle.ends_within(milliseconds(1000)));
-  EXPECT_TRUE(half.ends_within(milliseconds(1000)));
+  std::thread stopping([&] { server->stop(seconds(10)); });
+  EXPECT_TRUE(idle.ends_within(seconds(5)));
+  EXPECT_TRUE(half.ends_within(seconds(5)));
   EXPECT_THROW(RawClient{port}, Error);
   size_t received = first.size();
   while (const size_t count = download.read_some().size()) received += count;
@@ -365,7 +390,21 @@ TEST(Stop, CutsWhatOutlastsTheGrace) {
   const auto started = Clock::now();
   server->stop(milliseconds(100));
   EXPECT_GE(since(started), milliseconds(100));
-  EXPECT_LT(since(started), milliseconds(1000));
+  EXPECT_LT(since(started), seconds(8));
+}
+
+/// Waits until the server accepts no connection any more: it is stopping then.
+void await_refusal(uint16_t port) {
+  const auto started = Clock::now();
+  try {
+    while (since(started) < seconds(5)) {
+      RawClient{port};
+      std::this_thread::sleep_for(milliseconds(5));
+    }
+  } catch (const Error&) {
+    return;
+  }
+  ADD_FAILURE() << "still accepts connections";
 }
 
 TEST(Stop, LetsRunningHandlersAnswerWithClose) {
@@ -374,8 +413,8 @@ TEST(Stop, LetsRunningHandlersAnswerWithClose) {
   RawClient running(server->port());
   running.send(head("GET /wait"));
   gate.await_waiting(1);
-  std::thread stopping([&] { server->stop(std::chrono::seconds(5)); });
-  std::this_thread::sleep_for(milliseconds(50));
+  std::thread stopping([&] { server->stop(seconds(5)); });
+  await_refusal(server->port());
   gate.open();
   const auto answer = running.read_answer();
   EXPECT_EQ(answer.value().body, "GET /wait ");

@@ -142,9 +142,12 @@ bool Patience::wait(const Socket& socket, short events) {
     bytes_in_window_ = 0;
   }
   const auto started = Clock::now();
+  if (started >= deadline_) return false;
+  const auto most = std::min<Clock::duration>(idle_, deadline_ - started);
+  const int wait_ms = static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(most).count());
   pollfd ready{socket.fd(), events, 0};
-  const int count = static_cast<int>(without_interruption(
-      [&] { return ssize_t{::poll(&ready, 1, static_cast<int>(idle_.count()))}; }));
+  const int count =
+      static_cast<int>(without_interruption([&] { return ssize_t{::poll(&ready, 1, wait_ms)}; }));
   waited_in_window_ += Clock::now() - started;
   return count > 0;
 }

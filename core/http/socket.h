@@ -57,6 +57,8 @@ class Patience {
       : idle_(idle), bytes_per_second_min_(bytes_per_second_min) {}
 
   void moved(size_t bytes) { bytes_in_window_ += bytes; }
+  /// Waits also end at `deadline`.
+  void end_by(std::chrono::steady_clock::time_point deadline) { deadline_ = deadline; }
   /// False: the peer is too slow.
   bool wait_readable(const Socket& socket);
   bool wait_writable(const Socket& socket);
@@ -68,6 +70,7 @@ class Patience {
   uint64_t bytes_per_second_min_;
   std::chrono::nanoseconds waited_in_window_{0};
   uint64_t bytes_in_window_ = 0;
+  std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::time_point::max();
 };
 
 /// Sends all of it; false when the peer is gone or too slow.

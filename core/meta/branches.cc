@@ -35,6 +35,11 @@ auto unless_gated(const Change& change) {
   "r.settings_version, b.gate, b.repo_id FROM branches b JOIN repositories r ON r.repo_id = " \
   "b.repo_id"
 
+// A lease that ran out may be another verb's at any moment.
+#define TARN_IF_HELD(owner) "lease_owner = " owner " AND lease_until > clock_timestamp()"
+
+#define TARN_NOW_MS "(extract(epoch FROM clock_timestamp()) * 1000)::int8"
+
 constexpr db::Query kSelectBranch{"branches_select_by_name",
                                   "SELECT " TARN_BRANCH_COLUMNS
                                   " WHERE b.repo_id = $1 AND b.name = $2"};
@@ -52,37 +57,48 @@ constexpr db::Query kSetExpiry{"branches_set_expiry", R"sql(
   UPDATE branches SET expires_ms = $3 WHERE repo_id = $1 AND name = $2)sql"};
 
 constexpr db::Query kRenewExpiry{"branches_renew_expiry", R"sql(
-  UPDATE branches SET expires_ms = $3, expiry_claimed_until = NULL WHERE branch_id = $1 AND lease_owner = $2)sql"};
+  UPDATE branches SET expires_ms = $3, expiry_claimed_until = NULL
+  WHERE branch_id = $1 AND )sql" TARN_IF_HELD("$2")};
 
 constexpr db::Query kExpireUnmoved{"branches_expire_unmoved", R"sql(
   UPDATE branches SET expires_ms = $4
   WHERE repo_id = $1 AND name = $2 AND head = $3 AND expires_ms IS NULL AND gate IS NULL)sql"};
 
 // The earliest first, and one that another server has claimed not at all. Index branches_by_expiry.
-constexpr db::Query kClaimExpired{"branches_claim_expired", R"sql(
+constexpr db::Query kClaimExpired{
+    "branches_claim_expired",
+    R"sql(
   WITH claimed AS (
-    UPDATE branches SET expiry_claimed_until = clock_timestamp() + $2 * interval '1 millisecond'
+    UPDATE branches SET expiry_claimed_until = clock_timestamp() + $1 * interval '1 millisecond'
     WHERE branch_id = (
       SELECT branch_id FROM branches
-      WHERE expires_ms <= $1 AND (expiry_claimed_until IS NULL OR expiry_claimed_until < clock_timestamp())
+      WHERE expires_ms <= )sql" TARN_NOW_MS
+    R"sql( AND (expiry_claimed_until IS NULL OR expiry_claimed_until < clock_timestamp())
       ORDER BY expires_ms LIMIT 1 FOR UPDATE SKIP LOCKED)
     RETURNING branch_id)
   SELECT )sql" TARN_BRANCH_COLUMNS R"sql(
   JOIN claimed c ON c.branch_id = b.branch_id)sql"};
 
 constexpr db::Query kAcquire{"branches_acquire_lease", R"sql(
-  SELECT status, head, root_nid, root_hash, token, sealed, has_ranges FROM acquire_branch($1, $2, $3, $4))sql"};
+  SELECT status, head, root_nid, root_hash, token, sealed, has_ranges, repo_id, settings_version, gate
+  FROM acquire_branch($1, $2, $3, $4))sql"};
 
 constexpr db::Query kRenew{"branches_renew_lease", R"sql(
   UPDATE branches SET lease_until = clock_timestamp() + $3 * interval '1 millisecond'
-  WHERE branch_id = $1 AND lease_owner = $2)sql"};
+  WHERE branch_id = $1 AND )sql" TARN_IF_HELD("$2")};
+
+constexpr db::Query kFence{"branches_fence_publication", R"sql(
+  UPDATE branches SET lease_owner = NULL, lease_until = NULL WHERE branch_id = $1 AND lease_owner = $2)sql"};
 
 constexpr db::Query kRelease{"branches_release_lease", R"sql(
   UPDATE branches SET lease_owner = NULL, lease_until = NULL WHERE branch_id = $1 AND lease_owner = $2)sql"};
 
+// The user is said first: commits.made_by has it as its default.
 constexpr db::Query kPublish{"branches_publish_commit", R"sql(
+  WITH acting AS MATERIALIZED (SELECT set_config('tarn.user', $23, true))
   SELECT publish_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
-                        $20))sql"};
+                        $20, $21, $22)
+  FROM acting)sql"};
 
 // Until the transaction ends: see refuse_gated_change in the schema.
 constexpr db::Query kPermitPromotion{"branches_permit_promotion",
@@ -91,13 +107,16 @@ constexpr db::Query kPermitPromotion{"branches_permit_promotion",
 constexpr db::Query kMoveHead{"branches_move_head", R"sql(
   UPDATE branches SET head = $4, root_nid = $5, root_hash = $6, version = version + 1,
     lease_owner = NULL, lease_until = NULL
-  WHERE branch_id = $1 AND lease_owner = $2 AND head = $3)sql"};
+  WHERE branch_id = $1 AND head = $3 AND sealed = '{}'
+    AND NOT EXISTS (SELECT 1 FROM staging s WHERE s.token = branches.token AND s.conditional)
+    AND )sql" TARN_IF_HELD("$2")};
 
-constexpr db::Query kLockStaging{"branches_lock_staging", "SELECT pg_advisory_xact_lock(1, $1)"};
+constexpr db::Query kBeginChange{"branches_begin_change", "SELECT begin_branch_change($1, $2, $3)"};
 
 constexpr db::Query kDropStaging{"branches_drop_staging", R"sql(
   WITH dropped AS (
-    SELECT branch_id, token || sealed AS tokens FROM branches WHERE branch_id = $1 AND lease_owner = $2),
+    SELECT branch_id, token || sealed AS tokens FROM branches
+    WHERE branch_id = $1 AND )sql" TARN_IF_HELD("$2") R"sql(),
   retired AS (
     INSERT INTO retired_tokens (token, retired_at)
     SELECT t, clock_timestamp() FROM dropped, unnest(tokens) AS t)
@@ -105,12 +124,17 @@ constexpr db::Query kDropStaging{"branches_drop_staging", R"sql(
     version = version + 1
   FROM dropped d WHERE b.branch_id = d.branch_id)sql"};
 
+// Nobody stages meanwhile: the transaction holds the branch's staging lock exclusively.
+constexpr db::Query kStagedLately{"branches_staged_lately", R"sql(
+  SELECT EXISTS (SELECT 1 FROM staging
+                 WHERE token = $1 AND key >= $2 AND ($3::bytea IS NULL OR key < $3)))sql"};
+
 constexpr db::Query kDropSealed{"branches_drop_sealed", R"sql(
   WITH kept AS (
     UPDATE branches SET
       sealed = ARRAY(SELECT t FROM unnest(sealed) WITH ORDINALITY AS s(t, i) WHERE t <> ALL ($3) ORDER BY i),
       version = version + 1
-    WHERE branch_id = $1 AND lease_owner = $2 AND sealed @> $3 RETURNING branch_id),
+    WHERE branch_id = $1 AND sealed @> $3 AND )sql" TARN_IF_HELD("$2") R"sql( RETURNING branch_id),
   retired AS (
     INSERT INTO retired_tokens (token, retired_at)
     SELECT t, clock_timestamp() FROM kept, unnest($3::bigint[]) AS t)
@@ -131,14 +155,17 @@ constexpr db::Query kWasPublished{"branches_was_published", R"sql(
 constexpr db::Query kRotateForRange{"branches_rotate_for_range", R"sql(
   UPDATE branches SET sealed = token || sealed, token = nextval('staging_tokens'), has_ranges = true,
     version = version + 1
-  WHERE branch_id = $1 AND lease_owner = $2 RETURNING token)sql"};
+  WHERE branch_id = $1 AND )sql" TARN_IF_HELD("$2") " RETURNING token"};
 
 constexpr db::Query kInsertRange{"branches_insert_range", R"sql(
   INSERT INTO staging_ranges (token, lo, hi, kind) VALUES ($1, $2, $3, $4))sql"};
 
 constexpr db::Query kDelete{"branches_delete_row", R"sql(
   WITH gone AS (
-    DELETE FROM branches WHERE branch_id = $1 AND lease_owner = $2 RETURNING token || sealed AS tokens),
+    DELETE FROM branches
+    WHERE branch_id = $1 AND (NOT $3 OR expires_ms <= )sql" TARN_NOW_MS
+                                                   "\n) AND " TARN_IF_HELD("$2") R"sql(
+    RETURNING token || sealed AS tokens),
   retired AS (
     INSERT INTO retired_tokens (token, retired_at)
     SELECT t, clock_timestamp() FROM gone, unnest(tokens) AS t)
@@ -222,11 +249,9 @@ Branches::CreateOutcome Branches::create(RepositoryId repository, const BranchNa
   });
 }
 
-std::optional<Branches::Expired> Branches::claim_expired(Instant now,
-                                                         std::chrono::milliseconds claim) {
+std::optional<Branches::Expired> Branches::claim_expired(std::chrono::milliseconds claim) {
   const db::Rows rows =
-      pool_.run(kClaimExpired, {to_millis(now), static_cast<int64_t>(claim.count())},
-                db::Pool::Retry::kWrite);
+      pool_.run(kClaimExpired, {static_cast<int64_t>(claim.count())}, db::Pool::Retry::kWrite);
   if (rows.empty()) return std::nullopt;
   return Expired{static_cast<RepositoryId>(rows.integer(0, 9)), branch_from(rows, 0)};
 }
@@ -236,7 +261,7 @@ Branches::Acquired Branches::acquire(BranchId branch, int64_t owner, std::chrono
   // Repeating it is harmless (the owner is ours alone), so a broken connection is retried.
   const db::Rows rows = pool_.run(
       kAcquire, {static_cast<int32_t>(branch), owner, static_cast<int64_t>(ttl.count()), rotate},
-      db::Pool::Retry::kRead);
+      db::Pool::Retry::kRepeatable);
   constexpr int64_t kStatusLeased = 4;
   Acquired out;
   if (rows.integer(0, 0) != 0) {
@@ -251,22 +276,26 @@ Branches::Acquired Branches::acquire(BranchId branch, int64_t owner, std::chrono
   out.lease.token = rows.integer(0, 4);
   out.lease.sealed = rows.integers(0, 5);
   out.lease.has_ranges = rows.boolean(0, 6);
+  out.lease.repository = static_cast<RepositoryId>(rows.integer(0, 7));
+  out.lease.settings_version = rows.integer(0, 8);
+  if (!rows.null(0, 9)) out.lease.gate = rows.text(0, 9);
   return out;
 }
 
 bool Branches::renew(BranchId branch, int64_t owner, std::chrono::milliseconds ttl) {
   return pool_
              .run(kRenew, {static_cast<int32_t>(branch), owner, static_cast<int64_t>(ttl.count())},
-                  db::Pool::Retry::kRead)
+                  db::Pool::Retry::kRepeatable)
              .affected() == 1;
 }
 
-void Branches::release(BranchId branch, int64_t owner) noexcept {
+bool Branches::release(BranchId branch, int64_t owner) noexcept {
   try {
-    pool_.run(kRelease, {static_cast<int32_t>(branch), owner}, db::Pool::Retry::kRead);
+    pool_.run(kRelease, {static_cast<int32_t>(branch), owner}, db::Pool::Retry::kRepeatable);
+    return true;
   } catch (const Error& error) {
-    // The lease runs out by itself.
-    log::warn("branch lease was not released", {{"error", error.message()}});
+    log::warn("branch_lease_not_released", {{"error", error.message()}});
+    return false;
   }
 }
 
@@ -282,6 +311,8 @@ db::Rows Branches::publish_with_more(std::initializer_list<db::Param> params,
 
 PublishOutcome Branches::publish(int64_t writer, const BranchLease& lease, const Publication& p) {
   std::vector<int16_t> levels(p.nodes.levels.begin(), p.nodes.levels.end());
+  const db::Param settings =
+      p.promotion ? db::Param(std::optional<int64_t>()) : db::Param(lease.settings_version);
   try {
     const std::initializer_list<db::Param> params = {writer,
                                                      lease.owner,
@@ -302,16 +333,22 @@ PublishOutcome Branches::publish(int64_t writer, const BranchLease& lease, const
                                                      p.commit.committer,
                                                      p.commit.message,
                                                      metadata_to_array(p.commit.metadata),
-                                                     to_millis(p.commit.created)};
+                                                     to_millis(p.commit.created),
+                                                     settings,
+                                                     p.clean,
+                                                     p.user};
     const db::Rows rows = p.within || p.promotion
                               ? publish_with_more(params, p)
                               : pool_.run(kPublish, params, db::Pool::Retry::kWrite);
     constexpr int64_t kStatusWriterGone = 2;
+    constexpr int64_t kStatusChanged = 3;
     switch (rows.integer(0, 0)) {
       case 0:
         return PublishOutcome::kDone;
       case kStatusWriterGone:
         return PublishOutcome::kWriterGone;
+      case kStatusChanged:
+        return PublishOutcome::kChanged;
       default:
         return PublishOutcome::kReadGone;
     }
@@ -320,12 +357,18 @@ PublishOutcome Branches::publish(int64_t writer, const BranchLease& lease, const
     if (error.sqlstate() == kStateChanged) return PublishOutcome::kChanged;
     if (error.sqlstate() == kStateGated) throw_gated();
     if (!error.in_doubt()) throw;
-    // The answer was lost, not necessarily the commit: the branch's history tells.
-    const db::Rows rows =
-        pool_.run(kWasPublished, {static_cast<int32_t>(p.branch), db::Bytes{view_of(p.commit.id)}},
-                  db::Pool::Retry::kRead);
-    if (rows.boolean(0, 0)) return PublishOutcome::kDone;
-    throw;
+    // The answer was lost, not necessarily the commit. Taking the lease away waits for a statement
+    // that has changed the branch's row, and one that has not finds no lease: from then on the
+    // history says for good what became of it.
+    const std::optional<bool> published = pool_.look_durably([&](db::Connection& connection) {
+      connection.run(kFence, {static_cast<int32_t>(p.branch), lease.owner});
+      return connection
+          .run(kWasPublished, {static_cast<int32_t>(p.branch), db::Bytes{view_of(p.commit.id)}})
+          .boolean(0, 0);
+    });
+    if (!published) throw;
+    if (*published) return PublishOutcome::kDone;
+    throw db::DbError(error.code(), error.sqlstate(), error.message(), false);
   }
 }
 
@@ -342,22 +385,56 @@ bool Branches::set_expiry(BranchId branch, int64_t owner, std::optional<Instant>
              .affected() == 1;
 }
 
-bool Branches::move_head(BranchId branch, const BranchLease& lease, const Commit& commit) {
+/// Runs `change` with the branch's staging area locked, under the settings of the lease; false when
+/// they are others or when `change` says so.
+template <typename Change>
+bool Branches::change_held(BranchId branch, const BranchLease& lease, const Change& change) {
   return unless_gated([&] {
-    return pool_
+    return pool_.transaction([&](db::Connection& connection) {
+      return connection
+                 .run(kBeginChange, {static_cast<int32_t>(lease.repository),
+                                     static_cast<int32_t>(branch), lease.settings_version})
+                 .boolean(0, 0) &&
+             change(connection);
+    });
+  });
+}
+
+bool Branches::move_head(BranchId branch, const BranchLease& lease, const Commit& commit,
+                         const std::vector<int64_t>& without_effect) {
+  const int32_t id = static_cast<int32_t>(branch);
+  return change_held(branch, lease, [&](db::Connection& connection) {
+    if (!without_effect.empty() &&
+        connection.run(kDropSealed, {id, lease.owner, without_effect}).integer(0, 0) != 1) {
+      return false;
+    }
+    return connection
                .run(kMoveHead,
-                    {static_cast<int32_t>(branch), lease.owner, db::Bytes{view_of(lease.head)},
-                     db::Bytes{view_of(commit.id)}, nullable(commit.root),
-                     db::Bytes{view_of(commit.root.hash)}},
-                    db::Pool::Retry::kWrite)
+                    {id, lease.owner, db::Bytes{view_of(lease.head)}, db::Bytes{view_of(commit.id)},
+                     nullable(commit.root), db::Bytes{view_of(commit.root.hash)}})
                .affected() == 1;
   });
 }
 
-bool Branches::drop_staging(BranchId branch, int64_t owner) {
-  return pool_.transaction([&](db::Connection& connection) {
-    connection.run(kLockStaging, {static_cast<int32_t>(branch)});
-    return connection.run(kDropStaging, {static_cast<int32_t>(branch), owner}).affected() == 1;
+namespace {
+
+bool staged_lately(db::Connection& connection, const BranchLease& lease, std::string_view prefix) {
+  if (prefix.empty()) return false;
+  const std::string end = prefix_end(prefix);
+  return connection
+      .run(kStagedLately, {lease.token, db::Bytes{prefix},
+                           end.empty() ? std::nullopt : std::optional<db::Bytes>(db::Bytes{end})})
+      .boolean(0, 0);
+}
+
+}  // namespace
+
+bool Branches::drop_staging(BranchId branch, const BranchLease& lease,
+                            std::string_view unless_prefix) {
+  return change_held(branch, lease, [&](db::Connection& connection) {
+    if (staged_lately(connection, lease, unless_prefix)) return false;
+    return connection.run(kDropStaging, {static_cast<int32_t>(branch), lease.owner}).affected() ==
+           1;
   });
 }
 
@@ -368,11 +445,12 @@ bool Branches::drop_sealed(BranchId branch, int64_t owner, const std::vector<int
              .integer(0, 0) == 1;
 }
 
-bool Branches::add_range(BranchId branch, int64_t owner, std::string_view begin,
-                         std::string_view end, RangeKind kind) {
-  return pool_.transaction([&](db::Connection& connection) {
-    connection.run(kLockStaging, {static_cast<int32_t>(branch)});
-    const db::Rows rows = connection.run(kRotateForRange, {static_cast<int32_t>(branch), owner});
+bool Branches::add_range(BranchId branch, const BranchLease& lease, std::string_view begin,
+                         std::string_view end, RangeKind kind, std::string_view unless_prefix) {
+  return change_held(branch, lease, [&](db::Connection& connection) {
+    if (staged_lately(connection, lease, unless_prefix)) return false;
+    const db::Rows rows =
+        connection.run(kRotateForRange, {static_cast<int32_t>(branch), lease.owner});
     if (rows.empty()) return false;
     const std::optional<db::Bytes> hi =
         end.empty() ? std::nullopt : std::optional<db::Bytes>(db::Bytes{end});
@@ -382,18 +460,15 @@ bool Branches::add_range(BranchId branch, int64_t owner, std::string_view begin,
   });
 }
 
-bool Branches::remove(BranchId branch, int64_t owner,
+bool Branches::remove(BranchId branch, const BranchLease& lease, bool only_expired,
                       const std::function<void(db::Connection&)>& within) {
-  // A writer that holds the shared lock stages into a token that is still the branch's: wait for
-  // it.
-  return unless_gated([&] {
-    return pool_.transaction([&](db::Connection& connection) {
-      connection.run(kLockStaging, {static_cast<int32_t>(branch)});
-      const bool removed =
-          connection.run(kDelete, {static_cast<int32_t>(branch), owner}).integer(0, 0) == 1;
-      if (removed && within) within(connection);
-      return removed;
-    });
+  // The staging lock: a writer that holds it shared stages into a token that is still the branch's.
+  return change_held(branch, lease, [&](db::Connection& connection) {
+    const bool removed =
+        connection.run(kDelete, {static_cast<int32_t>(branch), lease.owner, only_expired})
+            .integer(0, 0) == 1;
+    if (removed && within) within(connection);
+    return removed;
   });
 }
 

@@ -25,6 +25,9 @@ struct BranchLease {
   int64_t token = 0;
   std::vector<int64_t> sealed;  ///< newest first
   bool has_ranges = false;
+  RepositoryId repository{};
+  int64_t settings_version = 0;  ///< of the repository, when the lease was taken
+  std::string gate;              ///< the policy that protects the branch; "" = none
 };
 
 /// What the publishing transaction needs beside the lease.
@@ -35,7 +38,10 @@ struct Publication {
   std::vector<int64_t> drained;  ///< sealed tokens that are in the commit's tree now
   std::vector<CommitId> read;    ///< commits whose trees it was made from; each must still exist
   NodeWriter::Pending nodes;
-  bool promotion = false;  ///< the one way to move a branch that a policy protects
+  std::string user{};      ///< who makes the commit, whatever committer it shows; "" = nobody
+  bool promotion = false;  ///< the one way to move a branch that a policy protects, and to obey
+                           ///< no rule: any other is published under the lease's settings only
+  bool clean = false;      ///< the branch must have been clean: no conditional write came since
   /// Runs in the same transaction, after the commit became the head; what it throws undoes all.
   std::function<void(db::Connection&)> within{};
 };
@@ -44,7 +50,8 @@ enum class PublishOutcome {
   kDone,
   kBranchGone,
   kWriterGone,  ///< our writers row was lost: redo the work with a new one
-  kChanged,     ///< lease, head or sealed tokens are not what the work was based on
+  kChanged,     ///< lease, head, sealed tokens or settings are not what the work was based on, or
+                ///< the branch is not as clean
   kReadGone,    ///< a commit that was read has been collected
 };
 
@@ -72,9 +79,9 @@ class Branches {
     RepositoryId repository{};
     Branch branch;
   };
-  /// A branch that expired by `now` and that nobody has claimed; no other caller is given it before
-  /// `claim` has passed.
-  std::optional<Expired> claim_expired(Instant now, std::chrono::milliseconds claim);
+  /// A branch that has expired by the database's clock and that nobody has claimed; no other caller
+  /// is given it before `claim` has passed.
+  std::optional<Expired> claim_expired(std::chrono::milliseconds claim);
 
   /// Inside a transaction of the caller: a branch whose head is still `head`, that does not expire
   /// already and that no policy protects, expires at `at`.
@@ -89,29 +96,43 @@ class Branches {
   Acquired acquire(BranchId branch, int64_t owner, std::chrono::milliseconds ttl, bool rotate);
   /// false: the lease was lost.
   bool renew(BranchId branch, int64_t owner, std::chrono::milliseconds ttl);
-  void release(BranchId branch, int64_t owner) noexcept;
+  /// false: the database could not be asked, and the lease may last until it runs out.
+  bool release(BranchId branch, int64_t owner) noexcept;
 
-  /// When it is deleted by itself; nullopt = never. false: the lease was lost.
-  bool set_expiry(BranchId branch, int64_t owner, std::optional<Instant> expires);
+  // Each of the following changes nothing and returns false when the lease was lost or ran out, or
+  // (where it takes one) when the settings are no longer those of the lease.
 
-  /// Throws what `within` throws.
+  /// When it is deleted by itself; nullopt = never.
+  [[nodiscard]] bool set_expiry(BranchId branch, int64_t owner, std::optional<Instant> expires);
+
+  /// Throws what `within` throws; in doubt only when the database could not be asked what became of
+  /// it.
   PublishOutcome publish(int64_t writer, const BranchLease& lease, const Publication& publication);
-  /// Moves the head (hard reset); the staging area must be empty. false: lease or head changed.
-  bool move_head(BranchId branch, const BranchLease& lease, const Commit& commit);
-  /// Drops every token: the branch shows its head. false: the lease was lost.
-  bool drop_staging(BranchId branch, int64_t owner);
-  /// Takes frozen tokens without any effect off the branch. false: the lease was lost.
+  /// Moves the head (hard reset) and takes frozen tokens without any effect off the branch; nothing
+  /// else may be staged. false also when the head moved, or a conditional write came since.
+  [[nodiscard]] bool move_head(BranchId branch, const BranchLease& lease, const Commit& commit,
+                               const std::vector<int64_t>& without_effect);
+  /// Drops every token: the branch shows its head. `unless_prefix`: false also when a key that
+  /// begins with it was staged since the branch was taken with `rotate`; "" = all may be dropped.
+  [[nodiscard]] bool drop_staging(BranchId branch, const BranchLease& lease,
+                                  std::string_view unless_prefix = {});
+  /// Takes frozen tokens without any effect off the branch.
   bool drop_sealed(BranchId branch, int64_t owner, const std::vector<int64_t>& tokens);
   /// Adds a range row: seals the current token and puts the row into a new one, in one transaction.
+  /// `unless_prefix` as drop_staging takes it.
   enum class RangeKind : int16_t { kDelete = 1, kReset = 2 };
-  bool add_range(BranchId branch, int64_t owner, std::string_view begin, std::string_view end,
-                 RangeKind kind);
+  [[nodiscard]] bool add_range(BranchId branch, const BranchLease& lease, std::string_view begin,
+                               std::string_view end, RangeKind kind,
+                               std::string_view unless_prefix = {});
   /// Removes the row; its tokens are retired. `within` runs in the same transaction, when the row
-  /// was removed. false: the lease was lost or the branch is gone.
-  bool remove(BranchId branch, int64_t owner,
-              const std::function<void(db::Connection&)>& within = {});
+  /// was removed. false also when the branch is gone, or with `only_expired` when it has not
+  /// expired by the database's clock.
+  [[nodiscard]] bool remove(BranchId branch, const BranchLease& lease, bool only_expired,
+                            const std::function<void(db::Connection&)>& within = {});
 
  private:
+  template <typename Change>
+  bool change_held(BranchId branch, const BranchLease& lease, const Change& change);
   db::Rows publish_with_more(std::initializer_list<db::Param> params, const Publication& p);
 
   db::Pool& pool_;

@@ -42,10 +42,14 @@ constexpr db::Query kSelectByPrefix{"commits_select_by_prefix", R"sql(
 constexpr db::Query kSelectByRoot{"commits_select_by_root", "SELECT " TARN_COMMIT_COLUMNS R"sql(
   FROM commits c WHERE c.repo_id = $1 AND c.root_hash = $2 LIMIT 1)sql"};
 
+constexpr db::Query kSelectMakers{"commits_select_makers", R"sql(
+  SELECT commit_id, made_by FROM commits
+  WHERE repo_id = $1 AND commit_id = ANY ($2) AND made_by IS NOT NULL)sql"};
+
 constexpr db::Query kInsertCommit{"commits_insert_row", R"sql(
   INSERT INTO commits (repo_id, commit_id, generation, parents, root_nid, root_hash, committer, message, metadata,
-                       created_ms)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+                       created_ms, made_by)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, nullif($11, ''))
   ON CONFLICT DO NOTHING)sql"};
 
 Commit commit_from(const db::Rows& rows, size_t row) {
@@ -158,7 +162,21 @@ std::optional<Commit> Commits::find_by_root(RepositoryId repository, const Hash1
   return commit_from(rows, 0);
 }
 
-void Commits::insert(db::Connection& connection, RepositoryId repository, const Commit& commit) {
+std::map<CommitId, std::string> Commits::makers(RepositoryId repository,
+                                                std::span<const CommitId> ids) {
+  std::vector<db::Bytes> asked;
+  for (const CommitId& id : ids) asked.push_back({view_of(id)});
+  const db::Rows rows =
+      pool_.run(kSelectMakers, {static_cast<int32_t>(repository), asked}, db::Pool::Retry::kRead);
+  std::map<CommitId, std::string> out;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    out.emplace(commit_id_from_bytes(rows.bytes(row, 0)), rows.text(row, 1));
+  }
+  return out;
+}
+
+void Commits::insert(db::Connection& connection, RepositoryId repository, const Commit& commit,
+                     std::string_view user) {
   std::vector<db::Bytes> parents;
   for (const CommitId& parent : commit.parents) parents.push_back({view_of(parent)});
   const std::optional<int64_t> root_nid =
@@ -167,7 +185,7 @@ void Commits::insert(db::Connection& connection, RepositoryId repository, const 
       kInsertCommit,
       {static_cast<int32_t>(repository), db::Bytes{view_of(commit.id)}, commit.generation, parents,
        root_nid, db::Bytes{view_of(commit.root.hash)}, commit.committer, commit.message,
-       metadata_to_array(commit.metadata), to_millis(commit.created)});
+       metadata_to_array(commit.metadata), to_millis(commit.created), user});
 }
 
 }  // namespace tarn::meta

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -32,8 +33,12 @@ class Commits {
   std::optional<CommitId> find_by_prefix(RepositoryId repository, std::string_view digits);
   /// Any commit with this tree; nullopt when no commit of the repository has it. Reads them all.
   std::optional<Commit> find_by_root(RepositoryId repository, const Hash128& hash);
+  /// The users who made those of the commits of which that is known. One round trip.
+  std::map<CommitId, std::string> makers(RepositoryId repository, std::span<const CommitId> ids);
   /// Inserts unless it is there. For commits that no branch publishes (the first of a repository).
-  static void insert(db::Connection& connection, RepositoryId repository, const Commit& commit);
+  /// `user`: who makes it, whatever committer it shows; "" = nobody.
+  static void insert(db::Connection& connection, RepositoryId repository, const Commit& commit,
+                     std::string_view user);
 
  private:
   using CacheKey = std::pair<RepositoryId, CommitId>;

@@ -27,14 +27,23 @@ constexpr db::Query kSetCommit{"hook_runs_set_commit", R"sql(
   UPDATE hook_runs SET commit_id = $3 WHERE repo_id = $1 AND run_id = $2)sql"};
 
 // Index hook_runs_open.
-constexpr db::Query kTake{"hook_runs_take_oldest", R"sql(
+constexpr db::Query kTake{"hook_runs_take_next",
+                          R"sql(
   UPDATE hook_runs SET state = 'running', attempts = attempts + 1, lease_owner = $1,
     lease_until = clock_timestamp() + $2 * interval '1 millisecond'
   WHERE (repo_id, run_id) = (
-    SELECT repo_id, run_id FROM hook_runs
-    WHERE state IN ('queued', 'running') AND after AND (state = 'queued' OR lease_until < clock_timestamp())
-    ORDER BY started_ms LIMIT 1 FOR UPDATE SKIP LOCKED)
-  RETURNING )sql" TARN_RUN_COLUMNS ", repo_id, occasion, attempts"};
+    WITH open AS (
+      SELECT repo_id, run_id, lease_until >= clock_timestamp() AS runs, nullif(occasion, '')::json->>'user' AS owner
+      FROM hook_runs WHERE state IN ('queued', 'running') AND after),
+    running AS (SELECT owner, count(*) AS runs FROM open WHERE runs GROUP BY owner)
+    SELECT h.repo_id, h.run_id
+    FROM hook_runs h JOIN open USING (repo_id, run_id) LEFT JOIN running USING (owner)
+    WHERE h.state IN ('queued', 'running') AND h.after AND (h.state = 'queued' OR h.lease_until < clock_timestamp())
+      AND coalesce(open.owner, '') <> ALL ($3)
+    ORDER BY coalesce(running.runs, 0), h.started_ms LIMIT 1 FOR UPDATE OF h SKIP LOCKED)
+  RETURNING )sql" TARN_RUN_COLUMNS
+                          ", repo_id, occasion, attempts, "
+                          "coalesce(nullif(occasion, '')::json->>'user', '')"};
 
 constexpr db::Query kRenew{"hook_runs_renew_lease", R"sql(
   UPDATE hook_runs SET lease_until = clock_timestamp() + $4 * interval '1 millisecond'
@@ -138,12 +147,14 @@ void HookRuns::set_commit(db::Connection& connection, RepositoryId repository, s
   connection.run(kSetCommit, {static_cast<int32_t>(repository), id, db::Bytes{view_of(commit)}});
 }
 
-std::optional<HookRuns::Taken> HookRuns::take(int64_t owner, std::chrono::milliseconds lease) {
-  const db::Rows rows =
-      pool_.run(kTake, {owner, static_cast<int64_t>(lease.count())}, db::Pool::Retry::kWrite);
+std::optional<HookRuns::Taken> HookRuns::take(int64_t owner, std::chrono::milliseconds lease,
+                                              const std::vector<std::string>& users_not) {
+  const db::Rows rows = pool_.run(kTake, {owner, static_cast<int64_t>(lease.count()), users_not},
+                                  db::Pool::Retry::kWrite);
   if (rows.empty()) return std::nullopt;
   return Taken{static_cast<RepositoryId>(rows.integer(0, 8)), run_from(rows, 0),
-               std::string(rows.text(0, 9)), static_cast<int32_t>(rows.integer(0, 10))};
+               std::string(rows.text(0, 9)), static_cast<int32_t>(rows.integer(0, 10)),
+               std::string(rows.text(0, 11))};
 }
 
 bool HookRuns::renew(RepositoryId repository, std::string_view id, int64_t owner,
@@ -152,12 +163,12 @@ bool HookRuns::renew(RepositoryId repository, std::string_view id, int64_t owner
              .run(
                  kRenew,
                  {static_cast<int32_t>(repository), id, owner, static_cast<int64_t>(lease.count())},
-                 db::Pool::Retry::kRead)
+                 db::Pool::Retry::kRepeatable)
              .affected() == 1;
 }
 
 void HookRuns::give_back(RepositoryId repository, std::string_view id, int64_t owner) {
-  pool_.run(kGiveBack, {static_cast<int32_t>(repository), id, owner}, db::Pool::Retry::kRead);
+  pool_.run(kGiveBack, {static_cast<int32_t>(repository), id, owner}, db::Pool::Retry::kRepeatable);
 }
 
 bool HookRuns::finish(RepositoryId repository, const HookRun& run, int64_t owner,

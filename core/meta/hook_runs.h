@@ -43,9 +43,12 @@ class HookRuns {
     HookRun run;
     std::string occasion;
     int32_t attempts = 0;  ///< this one included
+    std::string user;      ///< who set it off
   };
-  /// The oldest queued run, or one that a server began and did not end.
-  std::optional<Taken> take(int64_t owner, std::chrono::milliseconds lease);
+  /// A queued run, or one that a server began and did not end: the oldest of the user who has the
+  /// fewest running. None of `users_not`.
+  std::optional<Taken> take(int64_t owner, std::chrono::milliseconds lease,
+                            const std::vector<std::string>& users_not = {});
   /// false: the lease was lost.
   bool renew(RepositoryId repository, std::string_view id, int64_t owner,
              std::chrono::milliseconds lease);

@@ -22,7 +22,7 @@ JobState state_from(std::string_view text) {
 
 #define TARN_JOB_COLUMNS                                                                        \
   "job_id, kind, repo_id, branch_id, state, spec, checkpoint, progress, result, error, owner, " \
-  "updated_ms, publishing"
+  "updated_ms"
 
 constexpr db::Query kInsert{"jobs_insert_row", R"sql(
   INSERT INTO jobs (job_id, kind, repo_id, branch_id, state, spec, owner, created_ms, updated_ms,
@@ -35,17 +35,21 @@ constexpr db::Query kInsert{"jobs_insert_row", R"sql(
 constexpr db::Query kSelect{"jobs_select_by_id",
                             "SELECT " TARN_JOB_COLUMNS " FROM jobs WHERE job_id = $1"};
 
-constexpr db::Query kTake{"jobs_take_oldest", R"sql(
+constexpr db::Query kTake{"jobs_take_next", R"sql(
   UPDATE jobs SET state = 'running', lease_owner = $2, updated_ms = $4,
     lease_until = clock_timestamp() + $3 * interval '1 millisecond'
   WHERE job_id = (
-    SELECT job_id FROM jobs
+    WITH running AS (
+      SELECT owner, count(*) AS jobs FROM jobs
+      WHERE kind = $1 AND state = 'running' AND lease_until >= clock_timestamp() GROUP BY owner)
+    SELECT job_id FROM jobs LEFT JOIN running USING (owner)
     WHERE kind = $1 AND (state = 'queued' OR (state = 'running' AND lease_until < clock_timestamp()))
-    ORDER BY created_ms LIMIT 1 FOR UPDATE SKIP LOCKED)
+      AND owner <> ALL ($5)
+    ORDER BY coalesce(running.jobs, 0), created_ms LIMIT 1 FOR UPDATE OF jobs SKIP LOCKED)
   RETURNING )sql" TARN_JOB_COLUMNS};
 
 constexpr db::Query kReport{"jobs_report_progress", R"sql(
-  UPDATE jobs SET progress = $3, checkpoint = $4, updated_ms = $6, publishing = $7,
+  UPDATE jobs SET progress = $3, checkpoint = $4, updated_ms = $6,
     lease_until = clock_timestamp() + $5 * interval '1 millisecond'
   WHERE job_id = $1 AND lease_owner = $2 AND state = 'running')sql"};
 
@@ -56,7 +60,7 @@ constexpr db::Query kFinish{"jobs_finish_row", R"sql(
 
 constexpr db::Query kCancel{"jobs_cancel_row", R"sql(
   UPDATE jobs SET state = 'cancelled', error = 'Canceled', updated_ms = $2
-  WHERE job_id = $1 AND state IN ('queued', 'running') AND NOT publishing)sql"};
+  WHERE job_id = $1 AND state IN ('queued', 'running'))sql"};
 
 constexpr db::Query kSweep{"jobs_delete_old", R"sql(
   DELETE FROM jobs WHERE state IN ('done', 'failed', 'cancelled') AND updated_ms < $1)sql"};
@@ -75,7 +79,6 @@ Job job_from(const db::Rows& rows) {
   job.error = rows.text(0, 9);
   job.owner = rows.text(0, 10);
   job.updated = from_millis(rows.integer(0, 11));
-  job.publishing = rows.boolean(0, 12);
   return job;
 }
 
@@ -103,29 +106,22 @@ std::optional<Job> Jobs::find(std::string_view id) {
 }
 
 std::optional<Job> Jobs::take(std::string_view kind, int64_t lease_owner,
-                              std::chrono::milliseconds ttl) {
+                              std::chrono::milliseconds ttl,
+                              const std::vector<std::string>& owners_not) {
   const db::Rows rows = pool_.run(
-      kTake, {kind, lease_owner, static_cast<int64_t>(ttl.count()), to_millis(clock_.now())},
+      kTake,
+      {kind, lease_owner, static_cast<int64_t>(ttl.count()), to_millis(clock_.now()), owners_not},
       db::Pool::Retry::kWrite);
   if (rows.empty()) return std::nullopt;
   return job_from(rows);
 }
 
 bool Jobs::report(const Job& job, int64_t lease_owner, std::chrono::milliseconds ttl) {
-  return renew(job, lease_owner, ttl, /*publishing=*/false);
-}
-
-bool Jobs::begin_publishing(const Job& job, int64_t lease_owner, std::chrono::milliseconds ttl) {
-  return renew(job, lease_owner, ttl, /*publishing=*/true);
-}
-
-bool Jobs::renew(const Job& job, int64_t lease_owner, std::chrono::milliseconds ttl,
-                 bool publishing) {
   return pool_
              .run(kReport,
                   {job.id, lease_owner, job.progress, db::Bytes{job.checkpoint},
-                   static_cast<int64_t>(ttl.count()), to_millis(clock_.now()), publishing},
-                  db::Pool::Retry::kRead)
+                   static_cast<int64_t>(ttl.count()), to_millis(clock_.now())},
+                  db::Pool::Retry::kRepeatable)
              .affected() == 1;
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/time.h"
 #include "core/db/pool.h"
@@ -26,8 +27,7 @@ struct Job {
   int64_t progress = 0;
   std::string result;
   std::string error;
-  std::string owner;        ///< user
-  bool publishing = false;  ///< a run before this one began to make its result visible
+  std::string owner;  ///< user
   Instant updated{};
 };
 
@@ -42,25 +42,23 @@ class Jobs {
                      std::string_view spec, std::string_view owner,
                      std::string_view idempotency_key = {});
   std::optional<Job> find(std::string_view id);
-  /// Leases the oldest job of the kind that is queued, or running under a lease that ran out.
-  std::optional<Job> take(std::string_view kind, int64_t lease_owner,
-                          std::chrono::milliseconds ttl);
+  /// Leases a job of the kind that is queued, or running under a lease that ran out: the oldest of
+  /// the owner who has the fewest running. None of `owners_not`.
+  std::optional<Job> take(std::string_view kind, int64_t lease_owner, std::chrono::milliseconds ttl,
+                          const std::vector<std::string>& owners_not = {});
   /// Reports progress and renews the lease; false: the job was cancelled or the lease lost, stop.
   bool report(const Job& job, int64_t lease_owner, std::chrono::milliseconds ttl);
-  /// As report, and from now on the job cannot be cancelled: its result becomes visible.
-  bool begin_publishing(const Job& job, int64_t lease_owner, std::chrono::milliseconds ttl);
   /// Ends the job; false: it was cancelled or taken over meanwhile.
   bool finish(const Job& job, int64_t lease_owner, JobState state);
   /// Ends it in a transaction of the caller, together with what it did.
   bool finish(db::Connection& connection, const Job& job, int64_t lease_owner, JobState state);
-  /// false: it has ended already in another way, or is publishing.
+  /// false: it has ended already in another way. A job that ends in the transaction that makes its
+  /// result visible is then not cancelled, or its result never appears.
   bool cancel(std::string_view id);
   /// Removes ended jobs older than `age`; returns how many.
   uint64_t sweep(std::chrono::milliseconds age);
 
  private:
-  bool renew(const Job& job, int64_t lease_owner, std::chrono::milliseconds ttl, bool publishing);
-
   db::Pool& pool_;
   const Clock& clock_;
 };

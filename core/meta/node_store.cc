@@ -91,8 +91,9 @@ NodeWriter::NodeWriter(db::Pool& pool, NodeStore& store, RepositoryId repository
     : pool_(pool), store_(store), repository_(repository) {}
 
 void NodeWriter::take_nids() {
+  // Numbers of a lost answer are left out.
   const db::Rows rows =
-      pool_.run(kTakeNids, {static_cast<int32_t>(block_)}, db::Pool::Retry::kRead);
+      pool_.run(kTakeNids, {static_cast<int32_t>(block_)}, db::Pool::Retry::kRepeatable);
   for (size_t row = rows.size(); row > 0; --row) free_nids_.push_back(rows.integer(row - 1, 0));
   block_ = std::min(block_ * 4, kNidBlockMax);
 }

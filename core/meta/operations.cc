@@ -27,9 +27,13 @@ OperationState state_from(std::string_view text) {
   "CASE WHEN state = 'running' AND lease_until < clock_timestamp() THEN 'lost' ELSE state END, " \
   "cancel_requested, status, body, created_ms, updated_ms"
 
+// A user who was deleted and a later one of the same name are two users.
+#define TARN_IS_OWNER "owner_id = (SELECT user_id FROM users WHERE name = $1)"
+
 constexpr db::Query kInsert{"operations_insert_row", R"sql(
-  INSERT INTO operations (operation_id, name, target, owner, state, lease_until, created_ms, updated_ms)
-  VALUES ($1, $2, $3, $4, 'running', clock_timestamp() + $5 * interval '1 millisecond', $6, $6))sql"};
+  INSERT INTO operations (operation_id, name, target, owner, owner_id, state, lease_until, created_ms, updated_ms)
+  VALUES ($1, $2, $3, $4, (SELECT user_id FROM users WHERE name = $4), 'running',
+          clock_timestamp() + $5 * interval '1 millisecond', $6, $6))sql"};
 
 constexpr db::Query kRenew{"operations_renew_lease", R"sql(
   UPDATE operations SET lease_until = clock_timestamp() + $2 * interval '1 millisecond', updated_ms = $3
@@ -41,17 +45,18 @@ constexpr db::Query kFinish{"operations_finish_row", R"sql(
   WHERE operation_id = $1 AND state = 'running')sql"};
 
 constexpr db::Query kFind{"operations_find_row",
-                          "SELECT " TARN_OPERATION_COLUMNS
-                          " FROM operations WHERE owner = $1 AND operation_id = $2"};
+                          "SELECT " TARN_OPERATION_COLUMNS " FROM operations WHERE " TARN_IS_OWNER
+                          " AND operation_id = $2"};
 
 constexpr db::Query kList{"operations_list_newest",
-                          "SELECT " TARN_OPERATION_COLUMNS
-                          " FROM operations WHERE owner = $1 AND ($2 = '' OR operation_id < $2)"
+                          "SELECT " TARN_OPERATION_COLUMNS " FROM operations WHERE " TARN_IS_OWNER
+                          " AND ($2 = '' OR operation_id < $2)"
                           " ORDER BY operation_id DESC LIMIT $3"};
 
-constexpr db::Query kCancel{"operations_request_cancel", R"sql(
-  UPDATE operations SET cancel_requested = true
-  WHERE owner = $1 AND operation_id = $2 AND state = 'running' AND lease_until >= clock_timestamp())sql"};
+constexpr db::Query kCancel{"operations_request_cancel",
+                            "UPDATE operations SET cancel_requested = true WHERE " TARN_IS_OWNER
+                            " AND operation_id = $2 AND state = 'running'"
+                            " AND lease_until >= clock_timestamp()"};
 
 constexpr db::Query kSweep{"operations_delete_old", R"sql(
   DELETE FROM operations
@@ -90,14 +95,15 @@ std::string Operations::start(std::string_view name, std::string_view target,
 bool Operations::renew(std::string_view id, std::chrono::milliseconds ttl) {
   const db::Rows rows =
       pool_.run(kRenew, {id, static_cast<int64_t>(ttl.count()), to_millis(clock_.now())},
-                db::Pool::Retry::kRead);
+                db::Pool::Retry::kRepeatable);
   return !rows.empty() && rows.boolean(0, 0);
 }
 
 void Operations::finish(std::string_view id, OperationState state, int status,
                         std::string_view body) {
+  // Only a running operation is finished, and none runs again.
   pool_.run(kFinish, {id, text_of(state), status, body, to_millis(clock_.now())},
-            db::Pool::Retry::kRead);
+            db::Pool::Retry::kRepeatable);
 }
 
 std::optional<Operation> Operations::find(std::string_view owner, std::string_view id) {
@@ -113,13 +119,14 @@ Page<Operation> Operations::list(std::string_view owner, std::string_view after,
 }
 
 bool Operations::request_cancel(std::string_view owner, std::string_view id) {
-  return is_text(id) && pool_.run(kCancel, {owner, id}, db::Pool::Retry::kRead).affected() == 1;
+  return is_text(id) &&
+         pool_.run(kCancel, {owner, id}, db::Pool::Retry::kRepeatable).affected() == 1;
 }
 
 uint64_t Operations::sweep(std::chrono::milliseconds age) {
   return pool_
       .run(kSweep, {to_millis(clock_.now()) - static_cast<int64_t>(age.count())},
-           db::Pool::Retry::kRead)
+           db::Pool::Retry::kRepeatable)
       .affected();
 }
 

@@ -14,7 +14,8 @@
 
 namespace tarn::meta {
 
-/// Safe from any thread.
+/// Owners are users, named as they are now: what a deleted user began is nobody's. Safe from any
+/// thread.
 class Operations {
  public:
   Operations(db::Pool& pool, const Clock& clock) : pool_(pool), clock_(clock) {}

@@ -25,6 +25,8 @@ struct StoredPart {
   std::optional<RepositoryId> owner{};
   Instant modified{};
   std::vector<Checksum> checksums;
+
+  bool operator==(const StoredPart&) const = default;
 };
 
 using PartList = std::vector<StoredPart>;

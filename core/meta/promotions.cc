@@ -43,12 +43,14 @@ constexpr db::Query kSelectByResult{"promotions_select_by_result",
   FROM promotions WHERE repo_id = $1 AND result = $2 AND state = 'promoted' AND undoes IS NULL
   ORDER BY promotion_id LIMIT 1)sql"};
 
-// Index promotions_undoing.
+// Index promotions_undoing. By the place of their commits in the history of the branch: ids are
+// dated by servers' clocks.
 constexpr db::Query kSelectUndone{"promotions_select_undone", R"sql(
   SELECT u.winner, u.result, r.result
   FROM promotions r JOIN promotions u ON u.repo_id = r.repo_id AND u.promotion_id = r.undoes
+    JOIN commits c ON c.repo_id = r.repo_id AND c.commit_id = r.result
   WHERE r.repo_id = $1 AND r.destination = $2 AND r.undoes IS NOT NULL
-  ORDER BY r.promotion_id LIMIT $3)sql"};
+  ORDER BY c.generation DESC LIMIT $3)sql"};
 
 constexpr db::Query kSelectPage{"promotions_select_page",
                                 "SELECT " TARN_PROMOTION_COLUMNS("''") R"sql(
@@ -65,19 +67,24 @@ constexpr db::Query kSelectSteps{"promotions_select_steps", R"sql(
 constexpr db::Query kTake{"promotions_take_due", R"sql(
   UPDATE promotions SET lease_owner = $1, lease_until = clock_timestamp() + $2 * interval '1 millisecond'
   WHERE (repo_id, promotion_id) = (
-    SELECT repo_id, promotion_id FROM promotions
+    WITH running AS (
+      SELECT actor, count(*) AS promotions FROM promotions
+      WHERE due_at IS NOT NULL AND lease_until >= clock_timestamp() GROUP BY actor)
+    SELECT repo_id, promotion_id FROM promotions p LEFT JOIN running USING (actor)
     WHERE due_at <= clock_timestamp() AND (lease_until IS NULL OR lease_until < clock_timestamp())
-    ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
+      AND actor <> ALL ($3)
+    ORDER BY coalesce(running.promotions, 0), due_at LIMIT 1 FOR UPDATE OF p SKIP LOCKED)
   RETURNING )sql" TARN_PROMOTION_COLUMNS("evidence") ", repo_id, said"};
 
 constexpr db::Query kRenew{"promotions_renew_lease", R"sql(
   UPDATE promotions SET lease_until = clock_timestamp() + $4 * interval '1 millisecond'
   WHERE repo_id = $1 AND promotion_id = $2 AND lease_owner = $3 AND due_at IS NOT NULL)sql"};
 
-// $18: 0 = the lease is kept, 1 = it waits $19 ms or until something new is said, 2 = it has ended.
+// $18: 0 = the lease is kept, 1 = it waits $19 ms or until something new is said, 2 = it has ended,
+// 3 = it has ended unless something new was said.
 constexpr db::Query kStore{"promotions_store_row", R"sql(
   WITH before AS (
-    SELECT state, code, message FROM promotions
+    SELECT state, code, message, said FROM promotions
     WHERE repo_id = $1 AND promotion_id = $2 AND lease_owner = $3 AND due_at IS NOT NULL FOR UPDATE),
   stored AS (
     UPDATE promotions p SET
@@ -90,12 +97,12 @@ constexpr db::Query kStore{"promotions_store_row", R"sql(
                     WHEN $18 = 1 AND p.said = $20 THEN clock_timestamp() + $19 * interval '1 millisecond'
                     WHEN $18 = 1 THEN clock_timestamp() END,
       steps = p.steps + ((b.state, b.code, b.message) IS DISTINCT FROM ($4, $14, $15))::int
-    FROM before b WHERE p.repo_id = $1 AND p.promotion_id = $2
+    FROM before b WHERE p.repo_id = $1 AND p.promotion_id = $2 AND ($18 <> 3 OR b.said = $20)
     RETURNING p.steps, (b.state, b.code, b.message) IS DISTINCT FROM ($4, $14, $15) AS changed),
   logged AS (
     INSERT INTO promotion_log (repo_id, promotion_id, step, state, actor, code, message, at_ms)
     SELECT $1, $2, steps, $4, '', $14, $15, $17 FROM stored WHERE changed)
-  SELECT count(*) FROM stored)sql"};
+  SELECT (SELECT count(*) FROM stored), (SELECT said FROM before))sql"};
 
 #define TARN_END(condition, columns)                                                            \
   "WITH ended AS (UPDATE promotions SET state = $3, code = $5, message = $6, updated_ms = $7, " \
@@ -145,6 +152,7 @@ constexpr db::Query kSelectApprovals{"promotions_select_approvals", R"sql(
 constexpr int16_t kKeepLease = 0;
 constexpr int16_t kWait = 1;
 constexpr int16_t kEnd = 2;
+constexpr int16_t kEndAsJudged = 3;
 constexpr int64_t kStepsShownMax = 1000;
 
 template <typename Enum>
@@ -202,31 +210,43 @@ std::map<std::string, double> metrics_from(const std::vector<std::string>& array
   return out;
 }
 
+struct Stored {
+  bool done = false;
+  std::optional<int64_t> said;  ///< absent: the lease was lost
+};
+
 template <typename Runner>
-bool store_row(Runner&& run, RepositoryId repository, const Promotion& p, int64_t owner,
-               Instant now, int16_t mode, int64_t delay_ms, int64_t said) {
-  return run(kStore, {static_cast<int32_t>(repository),
-                      p.id,
-                      owner,
-                      name_of(p.state),
-                      p.policy,
-                      p.policy_version,
-                      p.alias,
-                      p.winner_ref,
-                      bytes_or_null(p.winner),
-                      bytes_or_null(p.champion),
-                      bytes_or_null(p.result),
-                      p.tag,
-                      p.evidence,
-                      p.code,
-                      p.message,
-                      p.rounds,
-                      to_millis(now),
-                      mode,
-                      delay_ms,
-                      said,
-                      to_json(p.candidates)})
-             .integer(0, 0) == 1;
+Stored store_row(Runner&& run, RepositoryId repository, const Promotion& p, int64_t owner,
+                 Instant now, int16_t mode, int64_t delay_ms, int64_t said) {
+  const db::Rows rows = run(kStore, {static_cast<int32_t>(repository),
+                                     p.id,
+                                     owner,
+                                     name_of(p.state),
+                                     p.policy,
+                                     p.policy_version,
+                                     p.alias,
+                                     p.winner_ref,
+                                     bytes_or_null(p.winner),
+                                     bytes_or_null(p.champion),
+                                     bytes_or_null(p.result),
+                                     p.tag,
+                                     p.evidence,
+                                     p.code,
+                                     p.message,
+                                     p.rounds,
+                                     to_millis(now),
+                                     mode,
+                                     delay_ms,
+                                     said,
+                                     to_json(p.candidates)});
+  Stored out{.done = rows.integer(0, 0) == 1, .said = {}};
+  if (!rows.null(0, 1)) out.said = rows.integer(0, 1);
+  return out;
+}
+
+Promotions::FinishOutcome finish_outcome(const Stored& stored) {
+  if (stored.done) return Promotions::FinishOutcome::kDone;
+  return stored.said ? Promotions::FinishOutcome::kSaidMore : Promotions::FinishOutcome::kTaken;
 }
 
 /// Each statement of its own.
@@ -285,9 +305,11 @@ std::optional<std::string> Promotions::find_by_key(RepositoryId repository, std:
   return std::string(rows.text(0, 0));
 }
 
-void Promotions::insert_ended(db::Connection& connection, RepositoryId repository,
-                              const Promotion& promotion) {
+Promotion Promotions::insert_ended(db::Connection& connection, RepositoryId repository,
+                                   const Promotion& promotion) {
   insert_row(within(connection), repository, promotion, "");
+  return promotion_from(connection.run(kSelect, {static_cast<int32_t>(repository), promotion.id}),
+                        0);
 }
 
 std::optional<Promotion> Promotions::find(RepositoryId repository, std::string_view id) {
@@ -312,7 +334,7 @@ std::vector<Promotions::Undone> Promotions::undone(RepositoryId repository,
       pool_.run(kSelectUndone, {static_cast<int32_t>(repository), destination.str(), kUndoneMax},
                 db::Pool::Retry::kRead);
   std::vector<Undone> out;
-  for (size_t row = rows.size(); row-- > 0;) {  // ids fall with time
+  for (size_t row = rows.size(); row-- > 0;) {
     out.push_back({.winner = commit_id_from_bytes(rows.bytes(row, 0)),
                    .result = commit_id_from_bytes(rows.bytes(row, 1)),
                    .undo = commit_id_from_bytes(rows.bytes(row, 2))});
@@ -345,9 +367,10 @@ std::vector<PromotionStep> Promotions::steps(RepositoryId repository, std::strin
   return out;
 }
 
-std::optional<LeasedPromotion> Promotions::take(int64_t owner, std::chrono::milliseconds ttl) {
-  const db::Rows rows =
-      pool_.run(kTake, {owner, static_cast<int64_t>(ttl.count())}, db::Pool::Retry::kWrite);
+std::optional<LeasedPromotion> Promotions::take(int64_t owner, std::chrono::milliseconds ttl,
+                                                const std::vector<std::string>& actors_not) {
+  const db::Rows rows = pool_.run(kTake, {owner, static_cast<int64_t>(ttl.count()), actors_not},
+                                  db::Pool::Retry::kWrite);
   if (rows.empty()) return std::nullopt;
   return LeasedPromotion{static_cast<RepositoryId>(rows.integer(0, 21)), promotion_from(rows, 0),
                          rows.integer(0, 22)};
@@ -358,27 +381,36 @@ bool Promotions::renew(RepositoryId repository, std::string_view id, int64_t own
   return pool_
              .run(kRenew,
                   {static_cast<int32_t>(repository), id, owner, static_cast<int64_t>(ttl.count())},
-                  db::Pool::Retry::kRead)
+                  db::Pool::Retry::kRepeatable)
              .affected() == 1;
 }
 
-bool Promotions::store(RepositoryId repository, const Promotion& promotion, int64_t owner) {
-  return store_row(alone(pool_), repository, promotion, owner, clock_.now(), kKeepLease, 0, 0);
+std::optional<int64_t> Promotions::store(RepositoryId repository, const Promotion& promotion,
+                                         int64_t owner) {
+  return store_row(alone(pool_), repository, promotion, owner, clock_.now(), kKeepLease, 0, 0).said;
 }
 
 bool Promotions::wait(const LeasedPromotion& leased, int64_t owner,
                       std::chrono::milliseconds delay) {
   return store_row(alone(pool_), leased.repository, leased.promotion, owner, clock_.now(), kWait,
-                   delay.count(), leased.said);
+                   delay.count(), leased.said)
+      .done;
 }
 
-bool Promotions::finish(db::Connection& connection, RepositoryId repository,
-                        const Promotion& promotion, int64_t owner, Instant now) {
-  return store_row(within(connection), repository, promotion, owner, now, kEnd, 0, 0);
+Promotions::FinishOutcome Promotions::finish_judged(db::Connection& connection,
+                                                    const LeasedPromotion& judged, int64_t owner,
+                                                    Instant now) {
+  return finish_outcome(store_row(within(connection), judged.repository, judged.promotion, owner,
+                                  now, kEndAsJudged, 0, judged.said));
+}
+
+Promotions::FinishOutcome Promotions::finish_judged(const LeasedPromotion& judged, int64_t owner) {
+  return finish_outcome(store_row(alone(pool_), judged.repository, judged.promotion, owner,
+                                  clock_.now(), kEndAsJudged, 0, judged.said));
 }
 
 bool Promotions::finish(RepositoryId repository, const Promotion& promotion, int64_t owner) {
-  return store_row(alone(pool_), repository, promotion, owner, clock_.now(), kEnd, 0, 0);
+  return store_row(alone(pool_), repository, promotion, owner, clock_.now(), kEnd, 0, 0).done;
 }
 
 void Promotions::tell(db::Connection& connection, RepositoryId repository, std::string_view id,

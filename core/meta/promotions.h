@@ -61,20 +61,30 @@ class Promotions {
   /// The latest kUndoneMax, the oldest of them first.
   std::vector<Undone> undone(RepositoryId repository, const BranchName& destination);
 
-  /// Leases one that is due and that nobody holds.
-  std::optional<LeasedPromotion> take(int64_t owner, std::chrono::milliseconds ttl);
+  /// Leases one that is due and that nobody holds, of the actor who has the fewest leased. None of
+  /// `actors_not`.
+  std::optional<LeasedPromotion> take(int64_t owner, std::chrono::milliseconds ttl,
+                                      const std::vector<std::string>& actors_not = {});
   /// false: it has ended or the lease was lost; stop.
   bool renew(RepositoryId repository, std::string_view id, int64_t owner,
              std::chrono::milliseconds ttl);
   /// Stores state, winner, evidence, code, message and rounds, and a step when the state or the
-  /// message changed; keeps the lease. false as renew.
-  bool store(RepositoryId repository, const Promotion& promotion, int64_t owner);
+  /// message changed; keeps the lease. Returns how much has been said by now
+  /// (LeasedPromotion::said); nullopt where renew says false.
+  std::optional<int64_t> store(RepositoryId repository, const Promotion& promotion, int64_t owner);
   /// As store, and gives the lease back: it is due after `delay`, or as soon as something is said
   /// about it that was not when it was taken.
   bool wait(const LeasedPromotion& leased, int64_t owner, std::chrono::milliseconds delay);
-  /// As store, of one that has ended, in the transaction of the caller.
-  static bool finish(db::Connection& connection, RepositoryId repository,
-                     const Promotion& promotion, int64_t owner, Instant now);
+  enum class FinishOutcome {
+    kDone,
+    kTaken,     ///< it has ended or the lease was lost
+    kSaidMore,  ///< a check or an approval came since `judged.said`: judge again
+  };
+  /// As store, of one that has ended as it was judged, in the transaction of the caller.
+  static FinishOutcome finish_judged(db::Connection& connection, const LeasedPromotion& judged,
+                                     int64_t owner, Instant now);
+  FinishOutcome finish_judged(const LeasedPromotion& judged, int64_t owner);
+  /// Of one that ends whatever is said about it. false as renew.
   bool finish(RepositoryId repository, const Promotion& promotion, int64_t owner);
   /// Inside a transaction of the caller, before finish: these webhooks are told of the end too.
   static void tell(db::Connection& connection, RepositoryId repository, std::string_view id,
@@ -86,8 +96,8 @@ class Promotions {
   static bool mark_rolled_back(db::Connection& connection, RepositoryId repository,
                                std::string_view id, std::string_view by, const PromotionStep& step);
   /// Inside a transaction of the caller: a promotion that has ended when it is made.
-  static void insert_ended(db::Connection& connection, RepositoryId repository,
-                           const Promotion& promotion);
+  static Promotion insert_ended(db::Connection& connection, RepositoryId repository,
+                                const Promotion& promotion);
 
   /// Replaces an earlier report of the name and commit. false: the promotion has ended, or has
   /// kPromotionChecksMax reports.

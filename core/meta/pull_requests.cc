@@ -66,6 +66,17 @@ constexpr db::Query kCountApprovals{"pull_requests_count_approvals", R"sql(
     WHERE p.repo_id = $1 AND p.destination = $2 AND p.status = 'open'
     GROUP BY p.pull_id) AS counts)sql"};
 
+// Locked one by one, since a statement that groups locks nothing.
+constexpr db::Query kHoldApprovals{"pull_requests_hold_approvals", R"sql(
+  WITH held AS (
+    SELECT p.pull_id
+    FROM pull_requests p
+      JOIN branches b ON b.repo_id = p.repo_id AND b.name = p.source AND b.head = $3
+      JOIN pull_approvals a ON a.repo_id = p.repo_id AND a.pull_id = p.pull_id AND a.commit_id = $3
+    WHERE p.repo_id = $1 AND p.destination = $2 AND p.status = 'open'
+    FOR SHARE OF p, a)
+  SELECT coalesce(max(valid), 0) FROM (SELECT count(*) AS valid FROM held GROUP BY pull_id) AS counts)sql"};
+
 PullRequest pull_from(const db::Rows& rows, size_t row) {
   PullRequest pull;
   pull.id = rows.text(row, 0);
@@ -169,6 +180,14 @@ bool PullRequests::withdraw(RepositoryId repository, const PullRequest& pull,
              .run(kDeleteApproval, {static_cast<int32_t>(repository), pull.id, user},
                   db::Pool::Retry::kWrite)
              .affected() == 1;
+}
+
+uint32_t PullRequests::hold_approvals(db::Connection& connection, RepositoryId repository,
+                                      const BranchName& destination, const CommitId& commit) {
+  const db::Rows rows = connection.run(
+      kHoldApprovals,
+      {static_cast<int32_t>(repository), destination.str(), db::Bytes{view_of(commit)}});
+  return static_cast<uint32_t>(rows.integer(0, 0));
 }
 
 uint32_t PullRequests::count_approvals(RepositoryId repository, const BranchName& destination,

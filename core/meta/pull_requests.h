@@ -54,6 +54,10 @@ class PullRequests {
   /// those whose source's head is `commit`.
   uint32_t count_approvals(RepositoryId repository, const BranchName& destination,
                            const CommitId& commit);
+  /// As count_approvals, inside a transaction of the caller: until it ends none of them is
+  /// withdrawn and no such pull request is closed.
+  static uint32_t hold_approvals(db::Connection& connection, RepositoryId repository,
+                                 const BranchName& destination, const CommitId& commit);
 
   /// Inside a transaction of the caller. false: it is not open.
   static bool mark_merged(db::Connection& connection, RepositoryId repository, std::string_view id,

@@ -30,6 +30,8 @@ constexpr db::Query kInsert{"repositories_insert_row", R"sql(
   ON CONFLICT (name) WHERE deleted_ms IS NULL DO NOTHING
   RETURNING repo_id)sql"};
 
+constexpr db::Query kHold{"repositories_hold_row", "SELECT hold_repository($1)"};
+
 constexpr db::Query kSelectOverlapping{"repositories_select_overlapping", R"sql(
   SELECT storage_namespace FROM repositories
   WHERE starts_with($1 || '/', storage_namespace || '/') OR starts_with(storage_namespace || '/', $1 || '/'))sql"};
@@ -39,14 +41,16 @@ constexpr db::Query kMarkDeleted{"repositories_mark_deleted", R"sql(
 
 // What names a repository, in the order in which it goes.
 constexpr db::Query kRemovals[] = {
-    {"repositories_retire_tokens", R"sql(
-  INSERT INTO retired_tokens (token, retired_at)
-  SELECT t, clock_timestamp() FROM branches, unnest(token || sealed) AS t WHERE repo_id = $1)sql"},
     // Whoever deletes a repository deletes its protected branches too.
     {"repositories_lift_gates",
      "UPDATE branches SET gate = NULL WHERE repo_id = $1 AND gate IS NOT NULL"},
     {"repositories_delete_promotions", "DELETE FROM promotions WHERE repo_id = $1"},
-    {"repositories_delete_branches", "DELETE FROM branches WHERE repo_id = $1"},
+    // One statement: the tokens are those of the rows that it deletes, once others that retire some
+    // have ended.
+    {"repositories_delete_branches", R"sql(
+  WITH gone AS (DELETE FROM branches WHERE repo_id = $1 RETURNING token || sealed AS tokens)
+  INSERT INTO retired_tokens (token, retired_at)
+  SELECT t, clock_timestamp() FROM gone, unnest(tokens) AS t)sql"},
     {"repositories_delete_tags", "DELETE FROM tags WHERE repo_id = $1"},
     // The history may go: its trigger sees that the repository is deleted.
     {"repositories_delete_alias_history", "DELETE FROM alias_history WHERE repo_id = $1"},
@@ -66,8 +70,10 @@ constexpr db::Query kRemovals[] = {
     {"repositories_delete_summaries", "DELETE FROM range_summaries WHERE repo_id = $1"}};
 
 // Removing an empty repository. Locks in the order in which commits, branches, tags and writes take
-// theirs: the staging area (writers share it), the commit's row (new branches and tags share it),
-// the branch's row.
+// theirs: the repository's row (all that make something in it share it), the staging area (writers
+// share it), the commit's row, the branch's row.
+constexpr db::Query kLockRepository{"repositories_lock_row", R"sql(
+  SELECT repo_id FROM repositories WHERE repo_id = $1 FOR UPDATE)sql"};
 constexpr db::Query kSelectOnlyBranch{"repositories_select_only_branch", R"sql(
   SELECT branch_id, head FROM branches WHERE repo_id = $1 LIMIT 2)sql"};
 constexpr db::Query kLockStaging{"repositories_lock_staging",
@@ -158,6 +164,7 @@ std::optional<int32_t> remove_row(db::Connection& connection, const RepositoryNa
 /// Proves that nothing would be lost with the repository, and keeps it so for the transaction:
 /// the first commit's row goes, so nobody can make a branch or a tag any more.
 void lock_empty(db::Connection& connection, int32_t id) {
+  connection.run(kLockRepository, {id});
   const db::Rows branches = connection.run(kSelectOnlyBranch, {id});
   if (branches.size() != 1) throw_not_empty();
   const int32_t branch = static_cast<int32_t>(branches.integer(0, 0));
@@ -215,6 +222,10 @@ std::optional<RepositoryId> Repositories::insert(db::Connection& connection,
   return static_cast<RepositoryId>(rows.integer(0, 0));
 }
 
+void Repositories::hold(db::Connection& connection, RepositoryId id) {
+  connection.run(kHold, {static_cast<int32_t>(id)});
+}
+
 std::vector<std::string> Repositories::overlapping_namespaces(std::string_view candidate) {
   const db::Rows rows = pool_.run(kSelectOverlapping, {candidate}, db::Pool::Retry::kRead);
   std::vector<std::string> out;
@@ -264,7 +275,7 @@ void Repositories::forget_root(const RepositoryName& name) {
 
 void Repositories::record_reader(RepositoryId owner, RepositoryId reader) {
   pool_.run(kInsertReader, {static_cast<int32_t>(owner), static_cast<int32_t>(reader)},
-            db::Pool::Retry::kRead);
+            db::Pool::Retry::kRepeatable);
 }
 
 Metadata Repositories::metadata(RepositoryId id) {

@@ -34,6 +34,10 @@ class Repositories {
 
   /// Inserts the row; nullopt when the name is taken. Throws DbError already_exists when the
   /// namespace was used.
+  /// Inside a transaction: the repository is neither deleted nor given other settings until it
+  /// ends. Throws not_found (reason "repository_not_found"). First in its transaction, since all
+  /// that changes a repository locks its row before anything of it.
+  static void hold(db::Connection& connection, RepositoryId id);
   static std::optional<RepositoryId> insert(db::Connection& connection,
                                             const Repository& repository);
   /// Namespaces of other repositories, deleted ones too, that `candidate` lies in or that lie in
@@ -50,6 +54,8 @@ class Repositories {
   /// The branch that the bare name of a rooted bucket stands for; nullopt for other repositories
   /// and absent ones. Another server's removal of a name is seen within kRootAgeMax.
   std::optional<BranchName> bucket_root(const RepositoryName& name);
+  /// The next bucket_root reads it again.
+  void forget_root(const RepositoryName& name);
 
   /// Records that `reader` may hold addresses of objects that `owner` owns.
   void record_reader(RepositoryId owner, RepositoryId reader);
@@ -58,8 +64,6 @@ class Repositories {
   void set_metadata(RepositoryId id, const Metadata& set, const std::vector<std::string>& removed);
 
  private:
-  void forget_root(const RepositoryName& name);
-
   db::Pool& pool_;
   Mutex mutex_;
   std::map<RepositoryId, Repository> by_id_ TARN_GUARDED_BY(mutex_);

@@ -27,18 +27,19 @@ constexpr db::Query kAbandon{"staged_batch_abandon", R"sql(
 constexpr db::Query kInsertRange{"staged_batch_insert_range", R"sql(
   INSERT INTO staging_ranges (token, lo, hi, kind) VALUES ($1, $2, $3, 1))sql"};
 
-constexpr db::Query kLockStaging{"staged_batch_lock_branch", "SELECT pg_advisory_xact_lock(1, $1)"};
+constexpr db::Query kBeginChange{"staged_batch_begin_change",
+                                 "SELECT begin_branch_change($1, $2, $3)"};
 
 constexpr db::Query kWriterLives{"staged_batch_writer_lives", "SELECT writer_lives($1)"};
 
-constexpr db::Query kSettingsVersion{"staged_batch_settings_version", R"sql(
-  SELECT r.settings_version FROM branches b JOIN repositories r ON r.repo_id = b.repo_id
-  WHERE b.branch_id = $1)sql"};
-
 // Primary key of staging.
-constexpr db::Query kIsOvertaken{"staged_batch_is_overtaken", R"sql(
-  SELECT EXISTS (SELECT 1 FROM staging
-                 WHERE token = $1 AND key >= $2 AND ($3::bytea IS NULL OR key < $3)))sql"};
+constexpr db::Query kSelectLater{"staged_batch_select_later", R"sql(
+  SELECT key, kind, val FROM staging WHERE token = $1 AND key >= $2 AND ($3::bytea IS NULL OR key < $3)
+  ORDER BY key LIMIT $4)sql"};
+
+constexpr db::Query kUpsertRow{"staged_batch_upsert_row", R"sql(
+  INSERT INTO staging (token, key, kind, val) VALUES ($1, $2, $3, $4)
+  ON CONFLICT (token, key) DO UPDATE SET kind = excluded.kind, val = excluded.val)sql"};
 
 // The batch is newer than the token that writes went to while it was filled; neither has a row in
 // the other's ranges. Writes then go to a third one, so that a conditional write that has looked
@@ -48,10 +49,12 @@ constexpr db::Query kPublish{"staged_batch_publish", R"sql(
     sealed = $3 || CASE WHEN EXISTS (SELECT 1 FROM staging s WHERE s.token = branches.token)
                         THEN token || sealed ELSE sealed END,
     token = nextval('staging_tokens'), has_ranges = has_ranges OR $4, version = version + 1
-  WHERE branch_id = $1 AND lease_owner = $2 AND token = $5)sql"};
+  WHERE branch_id = $1 AND lease_owner = $2 AND lease_until > clock_timestamp() AND token = $5)sql"};
 
-constexpr db::Query kUnretire{"staged_batch_unretire",
-                              "DELETE FROM retired_tokens WHERE token = $1"};
+// Once the moment of retirement has passed, a sweep may have deleted a part of the rows.
+constexpr db::Query kUnretire{
+    "staged_batch_unretire",
+    "DELETE FROM retired_tokens WHERE token = $1 AND retired_at > clock_timestamp()"};
 
 std::optional<db::Bytes> end_of(const KeyRange& range) {
   if (range.end.empty()) return std::nullopt;
@@ -69,7 +72,7 @@ StagedBatch::~StagedBatch() {
   if (published_) return;
   try {
     // When the answer to publishing was lost but not its effect, the row is gone: no harm.
-    pool_.run(kAbandon, {token_}, db::Pool::Retry::kRead);
+    pool_.run(kAbandon, {token_}, db::Pool::Retry::kRepeatable);
   } catch (const Error& error) {
     // It is swept an hour later.
     log::warn("staged batch was not abandoned", {{"error", error.message()}});
@@ -98,25 +101,50 @@ void StagedBatch::delete_range(const KeyRange& range) {
   has_range_ = true;
 }
 
-StagedBatch::Outcome StagedBatch::publish(BranchId branch, int64_t settings_version,
-                                          const BranchLease& lease,
-                                          const std::vector<KeyRange>& watched) {
+bool StagedBatch::catch_up_with(db::Connection& connection, int64_t token,
+                                const std::vector<KeyRange>& watched, const CatchUp& catch_up) {
+  const uint32_t rows_max = catch_up ? kCaughtUpRowsMax : 0;
+  std::map<std::string, StagedRow> later;  // ranges may overlap
+  for (const KeyRange& range : watched) {
+    const db::Rows rows = connection.run(
+        kSelectLater, {token, db::Bytes{range.begin}, end_of(range), int64_t{rows_max} + 1});
+    for (size_t row = 0; row < rows.size(); ++row) {
+      std::string key(rows.bytes(row, 0));
+      std::optional<Entry> entry;
+      if (rows.integer(row, 1) == kKindEntry) entry = decode_entry(rows.bytes(row, 2));
+      later[key] = {key, std::move(entry)};
+    }
+    if (later.size() > rows_max) return false;
+  }
+  if (later.empty()) return true;
+  std::vector<StagedRow> rows;
+  for (auto& [key, row] : later) rows.push_back(std::move(row));
+  const auto more = catch_up(rows);
+  if (!more) return false;
+  for (const StagedRow& row : *more) {
+    const std::string bytes = row.entry ? encode_entry(*row.entry) : std::string();
+    connection.run(kUpsertRow, {token_, db::Bytes{row.key}, row.entry ? kKindEntry : kKindDeleted,
+                                db::Bytes{bytes}});
+  }
+  return true;
+}
+
+StagedBatch::Outcome StagedBatch::publish(BranchId branch, const BranchLease& lease,
+                                          const std::vector<KeyRange>& watched,
+                                          const CatchUp& catch_up) {
   send_rows();
   const Outcome outcome = pool_.transaction([&](db::Connection& connection) {
-    connection.run(kLockStaging, {static_cast<int32_t>(branch)});
+    if (!connection
+             .run(kBeginChange, {static_cast<int32_t>(lease.repository),
+                                 static_cast<int32_t>(branch), lease.settings_version})
+             .boolean(0, 0)) {
+      return Outcome::kOvertaken;
+    }
     if (!connection.run(kWriterLives, {writer_.id()}).boolean(0, 0)) {
       throw Error(ErrorCode::kUnavailable, "writer_lost",
                   "staging a change: this server lost its registration in the database, try again");
     }
-    const db::Rows settings = connection.run(kSettingsVersion, {static_cast<int32_t>(branch)});
-    if (settings.empty()) return Outcome::kLeaseLost;
-    if (settings.integer(0, 0) != settings_version) return Outcome::kOvertaken;
-    for (const KeyRange& range : watched) {
-      if (connection.run(kIsOvertaken, {lease.token, db::Bytes{range.begin}, end_of(range)})
-              .boolean(0, 0)) {
-        return Outcome::kOvertaken;
-      }
-    }
+    if (!catch_up_with(connection, lease.token, watched, catch_up)) return Outcome::kOvertaken;
     if (connection
             .run(kPublish,
                  {static_cast<int32_t>(branch), lease.owner, token_, has_range_, lease.token})

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,14 +42,23 @@ class StagedBatch {
                  ///< rules were set
     kLeaseLost,  ///< or the branch is gone
   };
+  /// Given the rows that were staged in the watched ranges since the lease was taken, in order of
+  /// their keys, returns those that the batch needs beside its own; nullopt: it is overtaken. Runs
+  /// while nobody can stage and must not use the database.
+  using CatchUp =
+      std::function<std::optional<std::vector<StagedRow>>(const std::vector<StagedRow>&)>;
   /// The lease must have been taken with `rotate`: then what the branch shows in the watched ranges
-  /// is still what it showed when the lease was taken. `settings_version`: of the rules that permit
-  /// it. Once.
-  Outcome publish(BranchId branch, int64_t settings_version, const BranchLease& lease,
-                  const std::vector<KeyRange>& watched);
+  /// is still what it showed when the lease was taken, but for the rows that `catch_up` (may be
+  /// empty) was given, kCaughtUpRowsMax at most. Under the lease's settings only. Once.
+  Outcome publish(BranchId branch, const BranchLease& lease, const std::vector<KeyRange>& watched,
+                  const CatchUp& catch_up = {});
+  static constexpr uint32_t kCaughtUpRowsMax = 1000;
 
  private:
   void send_rows();
+  /// false: overtaken.
+  bool catch_up_with(db::Connection& connection, int64_t token,
+                     const std::vector<KeyRange>& watched, const CatchUp& catch_up);
 
   db::Pool& pool_;
   Writer& writer_;

@@ -17,13 +17,10 @@ constexpr size_t kStageBatchMax = 128;
 constexpr size_t kStageLeadersMax =
     4;  // batches of one branch in flight: they share the log's flush
 
-constexpr uint32_t kFoldRowsPerPage = 10'000;
-
-constexpr int16_t kKindEntry = 0;
-constexpr int16_t kKindDeleted = 1;
 constexpr int64_t kRangeDeletes = 1;
 
 // What stage_entries and stage_entry_if answer.
+constexpr int64_t kStatusDone = 0;
 constexpr int64_t kStatusBranchGone = 1;
 constexpr int64_t kStatusWriterGone = 2;
 constexpr int64_t kStatusChanged = 3;
@@ -48,17 +45,20 @@ constexpr db::Query kLookup{"staging_lookup_key", "SELECT " TARN_BRANCH_STATE R"
 
 // Nothing is staged (status 3: changed) under rules other than those that permitted it: a rule
 // holds for every statement that begins after it was set.
-#define TARN_IF_SETTINGS_ARE(version)                                                      \
-  "SELECT CASE WHEN EXISTS (SELECT 1 FROM branches b JOIN repositories r USING (repo_id) " \
-  "WHERE b.branch_id = $2 AND r.settings_version = " version ") THEN "
+// `hold`: also until the transaction ends, for a write that is one statement of several.
+#define TARN_IF_SETTINGS_ARE(version, hold)                                       \
+  "SELECT CASE WHEN (SELECT CASE WHEN " hold                                      \
+  " THEN hold_repository(b.repo_id) ELSE r.settings_version END FROM branches b " \
+  "JOIN repositories r USING (repo_id) WHERE b.branch_id = $2) = " version " THEN "
 
 constexpr db::Query kStage{
     "staging_insert_rows",
-    TARN_IF_SETTINGS_ARE("$6") "stage_entries($1, $2, $3, $4, $5) ELSE 3 END"};
+    TARN_IF_SETTINGS_ARE("$6", "$7") "stage_entries($1, $2, $3, $4, $5) ELSE 3 END"};
 
 constexpr db::Query kStageIf{
     "staging_insert_row_if",
-    TARN_IF_SETTINGS_ARE("$10") "stage_entry_if($1, $2, $3, $4, $5, $6, $7, $8, $9) ELSE 3 END"};
+    TARN_IF_SETTINGS_ARE("$10",
+                         "$11") "stage_entry_if($1, $2, $3, $4, $5, $6, $7, $8, $9) ELSE 3 END"};
 
 // The first $6 rows of every token in the order of its index: merging them is left to the caller,
 // since sorting them here took two thirds of the time of a page, of one token as of several.
@@ -90,50 +90,15 @@ constexpr db::Query kDrain{"staging_drain_rows", R"sql(
     SELECT key, kind, val FROM staging WHERE token = t.token AND key >= $2 ORDER BY key LIMIT $3) p
   ORDER BY p.key, t.token DESC LIMIT $3)sql"};
 
-constexpr db::Query kFindRow{"staging_find_row",
-                             "SELECT kind, val FROM staging WHERE token = $1 AND key = $2"};
-
-constexpr db::Query kLockStaging{"staging_lock_branch", "SELECT pg_advisory_xact_lock(1, $1)"};
-
-// Seals the current token and takes two numbers: the lower for the folded rows, the higher for new
-// writes.
-constexpr db::Query kBeginFold{"staging_begin_fold", R"sql(
-  UPDATE branches SET sealed = token || sealed, token = $3, version = version + 1
-  WHERE branch_id = $1 AND lease_owner = $2 RETURNING sealed, has_ranges)sql"};
-
-constexpr db::Query kTakeTokens{"staging_take_tokens", R"sql(
-  SELECT nextval('staging_tokens'), nextval('staging_tokens'))sql"};
-
-constexpr db::Query kInsertFolded{"staging_insert_folded", R"sql(
-  INSERT INTO staging (token, key, kind, val) SELECT $1, k, kd, v FROM unnest($2::bytea[], $3::smallint[], $4::bytea[])
-    AS u(k, kd, v))sql"};
-
-constexpr db::Query kInsertFoldedRange{"staging_insert_folded_range", R"sql(
-  INSERT INTO staging_ranges (token, lo, hi, kind) VALUES ($1, $2, $3, 1))sql"};
-
-constexpr db::Query kEndFold{"staging_end_fold", R"sql(
-  WITH done AS (
-    UPDATE branches SET sealed = ARRAY[$3::bigint], has_ranges = $5, version = version + 1
-    WHERE branch_id = $1 AND lease_owner = $2 AND sealed = $4::bigint[] RETURNING branch_id),
-  retired AS (
-    INSERT INTO retired_tokens (token, retired_at)
-    SELECT t, clock_timestamp() FROM done, unnest($4::bigint[]) AS t),
-  abandoned AS (
-    INSERT INTO retired_tokens (token, retired_at)
-    SELECT $3, clock_timestamp() WHERE NOT EXISTS (SELECT 1 FROM done))
-  SELECT count(*) FROM done)sql"};
-
-constexpr db::Query kSelectRetired{"staging_select_retired", R"sql(
-  SELECT token FROM retired_tokens
-  WHERE retired_at < clock_timestamp() - $1 * interval '1 millisecond' ORDER BY token LIMIT 1)sql"};
-
-constexpr db::Query kDeleteRows{"staging_delete_rows", R"sql(
-  DELETE FROM staging WHERE (token, key) IN (SELECT token, key FROM staging WHERE token = $1 LIMIT $2))sql"};
-
-constexpr db::Query kDeleteRanges{"staging_delete_ranges",
-                                  "DELETE FROM staging_ranges WHERE token = $1"};
-constexpr db::Query kDeleteRetired{"staging_delete_retired",
-                                   "DELETE FROM retired_tokens WHERE token = $1"};
+// Whether a statement that staged these rows took effect: the bytes of an entry carry an address or
+// a time made for the request that stages them. Deletions are all alike and prove nothing.
+constexpr db::Query kFindRows{"staging_find_rows", R"sql(
+  SELECT EXISTS (
+    SELECT 1 FROM branches b
+    CROSS JOIN unnest(b.sealed || b.token) AS t(token)
+    CROSS JOIN unnest($2::bytea[], $3::smallint[], $4::bytea[]) AS mine(key, kind, val)
+    JOIN staging s ON s.token = t.token AND s.key = mine.key AND s.kind = mine.kind AND s.val = mine.val
+    WHERE b.branch_id = $1 AND mine.kind = 0))sql"};
 
 Branch branch_from(const db::Rows& rows, size_t row) {
   Branch b;
@@ -147,7 +112,7 @@ Branch branch_from(const db::Rows& rows, size_t row) {
 }
 
 std::optional<Entry> entry_of(int64_t kind, std::string_view bytes) {
-  if (kind == kKindDeleted) return std::nullopt;
+  if (kind == kStagedDeletion) return std::nullopt;
   return decode_entry(bytes);
 }
 
@@ -184,15 +149,13 @@ std::vector<StagedRange> ranges_from(const db::Rows& rows) {
   return out;
 }
 
-[[noreturn]] void throw_writer_gone() {
-  throw Error(ErrorCode::kUnavailable, "writer_lost",
-              "staging a change: this server lost its registration in the database, try again");
-}
+/// Undoes a transaction that staged nothing: the answer to its COMMIT would be one more to lose.
+struct NotStaged {
+  int64_t status;
+};
 
 Staging::StageOutcome outcome_of(int64_t status) {
   switch (status) {
-    case kStatusWriterGone:
-      throw_writer_gone();
     case kStatusBranchGone:
       return Staging::StageOutcome::kBranchGone;
     case kStatusChanged:
@@ -200,6 +163,20 @@ Staging::StageOutcome outcome_of(int64_t status) {
     default:
       return Staging::StageOutcome::kDone;
   }
+}
+
+/// The status of kStageIf, run by `run`, which is given its parameters.
+template <typename Run>
+int64_t run_stage_if(int64_t writer, const BranchLookup& seen, const Key& key, int16_t kind,
+                     const std::string& bytes, bool hold, const Run& run) {
+  const std::optional<int64_t> root =
+      seen.branch.root.empty() ? std::nullopt : std::optional<int64_t>(seen.branch.root.nid);
+  const std::optional<db::Bytes> expected =
+      seen.row_kind ? std::optional<db::Bytes>(db::Bytes{seen.row_bytes}) : std::nullopt;
+  const db::Rows rows =
+      run({writer, static_cast<int32_t>(seen.branch.id), seen.token, root, seen.row_kind, expected,
+           db::Bytes{key.str()}, kind, db::Bytes{bytes}, seen.branch.settings_version, hold});
+  return rows.integer(0, 0);
 }
 
 struct PageRow {
@@ -239,6 +216,32 @@ PageRows page_rows(const db::Rows& rows, uint32_t limit) {
 }
 
 }  // namespace
+
+/// Rows as the statements take them; views of what the caller holds.
+struct Staging::Arrays {
+  BranchId branch;
+  std::vector<db::Bytes> keys;
+  std::vector<int16_t> kinds;
+  std::vector<db::Bytes> values;
+};
+
+struct Staging::OneRow {
+  OneRow(BranchId branch, const Key& key, const std::optional<Entry>& entry)
+      : bytes(entry ? encode_entry(*entry) : std::string()),
+        kind(entry ? kStagedEntry : kStagedDeletion),
+        arrays{branch, {{key.str()}}, {kind}, {{bytes}}} {}
+  OneRow(const OneRow&) = delete;
+  OneRow& operator=(const OneRow&) = delete;
+
+  const std::string bytes;
+  const int16_t kind;
+  const Arrays arrays;
+};
+
+/// Whether the row, when it is found, is there by this write: an equal one was not there before.
+bool Staging::proves(const OneRow& row, const BranchLookup& seen) {
+  return seen.row_kind != row.kind || seen.row_bytes != row.bytes;
+}
 
 Staging::Staging(db::Pool& pool, Writer& writer)
     : pool_(pool),
@@ -291,7 +294,7 @@ std::shared_ptr<Staging::StageBatcher> Staging::batcher_of(BranchId branch) {
 Staging::StageOutcome Staging::stage(BranchId branch, const Key& key,
                                      const std::optional<Entry>& entry, int64_t settings_version) {
   StageRequest request{&key, entry ? encode_entry(*entry) : std::string(),
-                       entry ? kKindEntry : kKindDeleted, settings_version};
+                       entry ? kStagedEntry : kStagedDeletion, settings_version};
   return batcher_of(branch)->submit(std::move(request));
 }
 
@@ -305,15 +308,13 @@ std::vector<Staging::StageOutcome> Staging::run_stages(BranchId branch,
     last[request.key->str()] = &request;
     settings_version = std::min(settings_version, request.settings_version);
   }
-  std::vector<db::Bytes> keys, values;
-  std::vector<int16_t> kinds;
+  Arrays rows{.branch = branch, .keys = {}, .kinds = {}, .values = {}};
   for (const auto& [key, request] : last) {
-    keys.push_back({key});
-    kinds.push_back(request->kind);
-    values.push_back({request->bytes});
+    rows.keys.push_back({key});
+    rows.kinds.push_back(request->kind);
+    rows.values.push_back({request->bytes});
   }
-  return std::vector<StageOutcome>(requests.size(),
-                                   stage_arrays(branch, keys, kinds, values, settings_version));
+  return std::vector<StageOutcome>(requests.size(), stage_arrays(rows, settings_version));
 }
 
 Staging::StageOutcome Staging::stage_many(BranchId branch, std::vector<StagedRow> rows,
@@ -322,56 +323,107 @@ Staging::StageOutcome Staging::stage_many(BranchId branch, std::vector<StagedRow
   for (StagedRow& row : rows) last[std::move(row.key)] = std::move(row.entry);
   std::vector<std::string> bytes;
   bytes.reserve(last.size());
-  std::vector<db::Bytes> keys, values;
-  std::vector<int16_t> kinds;
+  Arrays arrays{.branch = branch, .keys = {}, .kinds = {}, .values = {}};
   for (const auto& [key, entry] : last) {
     bytes.push_back(entry ? encode_entry(*entry) : std::string());
-    keys.push_back({key});
-    kinds.push_back(entry ? kKindEntry : kKindDeleted);
-    values.push_back({bytes.back()});
+    arrays.keys.push_back({key});
+    arrays.kinds.push_back(entry ? kStagedEntry : kStagedDeletion);
+    arrays.values.push_back({bytes.back()});
   }
-  return stage_arrays(branch, keys, kinds, values, settings_version);
+  return stage_arrays(arrays, settings_version);
 }
 
-Staging::StageOutcome Staging::stage_arrays(BranchId branch, const std::vector<db::Bytes>& keys,
-                                            const std::vector<int16_t>& kinds,
-                                            const std::vector<db::Bytes>& values,
-                                            int64_t settings_version) {
-  // Writing the same rows twice is the same as once and nothing was acknowledged yet, so a lost
-  // answer is retried.
-  const db::Rows rows = pool_.run(
-      kStage, {writer_.id(), static_cast<int32_t>(branch), keys, kinds, values, settings_version},
-      db::Pool::Retry::kRead);
-  return outcome_of(rows.integer(0, 0));
+Staging::StageOutcome Staging::stage_arrays(const Arrays& rows, int64_t settings_version) {
+  return outcome_of(staged(rows, /*proves=*/true, [&](int64_t writer) {
+    return pool_
+        .run(kStage,
+             {writer, static_cast<int32_t>(rows.branch), rows.keys, rows.kinds, rows.values,
+              settings_version, /*hold=*/false},
+             db::Pool::Retry::kWrite)
+        .integer(0, 0);
+  }));
 }
 
-Staging::ConditionalOutcome Staging::stage_if(const BranchLookup& seen, const Key& key,
-                                              const std::optional<Entry>& entry) {
-  const std::string bytes = entry ? encode_entry(*entry) : std::string();
-  const int16_t kind = entry ? kKindEntry : kKindDeleted;
-  const std::optional<int64_t> root =
-      seen.branch.root.empty() ? std::nullopt : std::optional<int64_t>(seen.branch.root.nid);
-  const std::optional<db::Bytes> expected =
-      seen.row_kind ? std::optional<db::Bytes>(db::Bytes{seen.row_bytes}) : std::nullopt;
-  try {
-    const db::Rows rows = pool_.run(
-        kStageIf,
-        {writer_.id(), static_cast<int32_t>(seen.branch.id), seen.token, root, seen.row_kind,
-         expected, db::Bytes{key.str()}, kind, db::Bytes{bytes}, seen.branch.settings_version},
-        db::Pool::Retry::kWrite);
-    const int64_t status = rows.integer(0, 0);
-    if (status == kStatusChanged) return ConditionalOutcome::kChanged;
-    return outcome_of(status) == StageOutcome::kDone ? ConditionalOutcome::kDone
-                                                     : ConditionalOutcome::kBranchGone;
-  } catch (const db::DbError& error) {
-    if (!error.in_doubt()) throw;
-    // The answer was lost. Our bytes carry a fresh address: finding them staged means that it was
-    // done; anything else is decided anew. Without this a retry would fail on its own first write.
-    const db::Rows rows =
-        pool_.run(kFindRow, {seen.token, db::Bytes{key.str()}}, db::Pool::Retry::kRead);
-    const bool ours = !rows.empty() && rows.integer(0, 0) == kind && rows.bytes(0, 1) == bytes;
-    return ours ? ConditionalOutcome::kDone : ConditionalOutcome::kChanged;
+/// Runs `stage`, which stages these rows under the id that it is given and returns the status. It
+/// runs again only when it did nothing, since a fence had ended that id. When its answer is lost,
+/// what it has not done by now it will not do, and it is done if the rows are there and `proves`.
+template <typename Stage>
+int64_t Staging::staged(const Arrays& rows, bool proves, const Stage& stage) {
+  writer_.raise_fences(rows.branch);
+  for (std::optional<int64_t> writer = writer_.staging_id(); writer;
+       writer = writer_.staging_id_after(*writer)) {
+    try {
+      const int64_t status = stage(*writer);
+      if (status != kStatusWriterGone) return status;
+    } catch (const NotStaged& refused) {
+      if (refused.status != kStatusWriterGone) return refused.status;
+    } catch (const db::DbError& error) {
+      // Staged again they would undo what others wrote in between. One statement: all or none.
+      if (!error.in_doubt() || !stand(rows, *writer) || !proves) throw;
+      return kStatusDone;
+    }
   }
+  throw Error(ErrorCode::kUnavailable, "writer_lost",
+              "staging a change: this server lost its registration in the database, try again");
+}
+
+/// Whether any of the rows is staged, and will stay. Those that are not will not be staged under
+/// `writer` any more.
+bool Staging::stand(const Arrays& rows, int64_t writer) {
+  const std::optional<bool> found = pool_.look_durably([&](db::Connection& connection) {
+    Writer::fence(connection, rows.branch, writer);
+    return connection
+        .run(kFindRows, {static_cast<int32_t>(rows.branch), rows.keys, rows.kinds, rows.values})
+        .boolean(0, 0);
+  });
+  if (!found) writer_.fence_later(rows.branch, writer);
+  return found.value_or(false);
+}
+
+Staging::StageOutcome Staging::stage_if(const BranchLookup& seen, const Key& key,
+                                        const std::optional<Entry>& entry) {
+  const OneRow row(seen.branch.id, key, entry);
+  return outcome_of(staged(row.arrays, proves(row, seen), [&](int64_t writer) {
+    return run_stage_if(writer, seen, key, row.kind, row.bytes, /*hold=*/false,
+                        [&](std::initializer_list<db::Param> params) {
+                          return pool_.run(kStageIf, params, db::Pool::Retry::kWrite);
+                        });
+  }));
+}
+
+Staging::StageOutcome Staging::stage_within(BranchId branch, const Key& key,
+                                            const std::optional<Entry>& entry,
+                                            int64_t settings_version, const Within& within) {
+  const OneRow row(branch, key, entry);
+  return outcome_of(staged(row.arrays, /*proves=*/true, [&](int64_t writer) {
+    return pool_.transaction([&](db::Connection& connection) {
+      const int64_t status =
+          connection
+              .run(kStage, {writer, static_cast<int32_t>(branch), row.arrays.keys, row.arrays.kinds,
+                            row.arrays.values, settings_version, /*hold=*/true})
+              .integer(0, 0);
+      if (status != kStatusDone) throw NotStaged{status};
+      within(connection);
+      return status;
+    });
+  }));
+}
+
+Staging::StageOutcome Staging::stage_if_within(const BranchLookup& seen, const Key& key,
+                                               const std::optional<Entry>& entry,
+                                               const Within& within) {
+  const OneRow row(seen.branch.id, key, entry);
+  return outcome_of(staged(row.arrays, proves(row, seen), [&](int64_t writer) {
+    return pool_.transaction([&](db::Connection& connection) {
+      const int64_t status = run_stage_if(writer, seen, key, row.kind, row.bytes, /*hold=*/true,
+                                          [&](std::initializer_list<db::Param> params) {
+                                            return connection.run(kStageIf, params);
+                                          });
+      if (status != kStatusDone) throw NotStaged{status};
+      within(connection);
+      return status;
+    });
+  }));
 }
 
 std::optional<StagedPage> Staging::page(db::Connection& connection, RepositoryId repository,
@@ -431,70 +483,6 @@ std::vector<StagedRow> Staging::drain(const std::vector<int64_t>& tokens, bool h
   // No string lies between a key and the key with a NUL behind it.
   if (rows.size() == limit) *begin = std::string(rows.bytes(rows.size() - 1, 0)) + '\0';
   return out;
-}
-
-int64_t Staging::begin_fold(BranchId branch, int64_t lease_owner, std::vector<int64_t>* frozen,
-                            bool* has_ranges) {
-  return pool_.transaction([&](db::Connection& connection) -> int64_t {
-    connection.run(kLockStaging, {static_cast<int32_t>(branch)});
-    const db::Rows tokens = connection.run(kTakeTokens);
-    const db::Rows rows = connection.run(
-        kBeginFold, {static_cast<int32_t>(branch), lease_owner, tokens.integer(0, 1)});
-    if (rows.empty()) return 0;
-    *frozen = rows.integers(0, 0);
-    *has_ranges = rows.boolean(0, 1);
-    return tokens.integer(0, 0);
-  });
-}
-
-bool Staging::fold(BranchId branch, int64_t lease_owner, const std::function<void()>& on_page) {
-  std::vector<int64_t> frozen;
-  bool has_ranges = false;
-  const int64_t folded = begin_fold(branch, lease_owner, &frozen, &has_ranges);
-  if (folded == 0) return false;
-  std::string begin;
-  do {
-    on_page();
-    const std::vector<StagedRow> rows = drain(frozen, has_ranges, &begin, kFoldRowsPerPage);
-    std::vector<std::string> bytes;
-    bytes.reserve(rows.size());
-    std::vector<db::Bytes> keys, values;
-    std::vector<int16_t> kinds;
-    for (const StagedRow& row : rows) {
-      bytes.push_back(row.entry ? encode_entry(*row.entry) : std::string());
-      keys.push_back({row.key});
-      kinds.push_back(row.entry ? kKindEntry : kKindDeleted);
-      values.push_back({bytes.back()});
-    }
-    pool_.run(kInsertFolded, {folded, keys, kinds, values}, db::Pool::Retry::kWrite);
-  } while (!begin.empty());
-  const std::vector<StagedRange> deletes =
-      has_ranges ? delete_ranges(frozen) : std::vector<StagedRange>{};
-  for (const StagedRange& range : deletes) {
-    const std::optional<db::Bytes> end =
-        range.end.empty() ? std::nullopt : std::optional<db::Bytes>(db::Bytes{range.end});
-    pool_.run(kInsertFoldedRange, {folded, db::Bytes{range.begin}, end}, db::Pool::Retry::kWrite);
-  }
-  return pool_
-             .run(kEndFold,
-                  {static_cast<int32_t>(branch), lease_owner, folded, frozen, !deletes.empty()},
-                  db::Pool::Retry::kWrite)
-             .integer(0, 0) == 1;
-}
-
-uint64_t Staging::sweep_retired(std::chrono::milliseconds grace, uint32_t rows_max) {
-  const db::Rows retired =
-      pool_.run(kSelectRetired, {static_cast<int64_t>(grace.count())}, db::Pool::Retry::kRead);
-  if (retired.empty()) return 0;
-  const int64_t token = retired.integer(0, 0);
-  const uint64_t deleted =
-      pool_.run(kDeleteRows, {token, static_cast<int64_t>(rows_max)}, db::Pool::Retry::kWrite)
-          .affected();
-  if (deleted < rows_max) {
-    pool_.run(kDeleteRanges, {token}, db::Pool::Retry::kWrite);
-    pool_.run(kDeleteRetired, {token}, db::Pool::Retry::kWrite);
-  }
-  return std::max<uint64_t>(deleted, 1);
 }
 
 }  // namespace tarn::meta

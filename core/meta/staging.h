@@ -20,6 +20,10 @@
 
 namespace tarn::meta {
 
+/// The kinds of a staged row, column `kind` of the table staging.
+constexpr int16_t kStagedEntry = 0;
+constexpr int16_t kStagedDeletion = 1;
+
 /// The state of one key in a staging area.
 struct StagedState {
   enum class Kind {
@@ -80,22 +84,34 @@ class Staging {
   enum class StageOutcome {
     kDone,
     kBranchGone,
-    kChanged,  ///< the repository's settings are not at `settings_version`: read them again
+    kChanged,  ///< what the caller has read: read it again
   };
+  // A write throws DbError with in_doubt() when its answer was lost and its effect is not found.
+  // Nothing of it is done later, unless the database cannot be asked: then nothing is staged on
+  // the branch here before that is made sure of.
+
   /// Durable when it returns. Concurrent calls for one branch share a statement; of two writes of a
   /// key in one batch the later wins. `entry` absent = delete. `settings_version`: of the rules
-  /// that permit the write; 0 = there are none.
+  /// that permit the write, which must not have changed; 0 = there are none.
   StageOutcome stage(BranchId branch, const Key& key, const std::optional<Entry>& entry,
                      int64_t settings_version = 0);
   /// One statement, keys may repeat (the last wins).
   StageOutcome stage_many(BranchId branch, std::vector<StagedRow> rows,
                           int64_t settings_version = 0);
 
-  enum class ConditionalOutcome { kDone, kBranchGone, kChanged };
   /// Stages only if nothing that decides the key's visible state, and no setting of the repository,
   /// has changed since `seen`.
-  ConditionalOutcome stage_if(const BranchLookup& seen, const Key& key,
-                              const std::optional<Entry>& entry);
+  StageOutcome stage_if(const BranchLookup& seen, const Key& key,
+                        const std::optional<Entry>& entry);
+
+  /// Runs in the transaction that stages, when the row is in; what it throws undoes both.
+  using Within = std::function<void(db::Connection&)>;
+  /// As stage and stage_if, in a transaction with `within`, and shared with no other call. An
+  /// outcome other than kDone has not run it.
+  StageOutcome stage_within(BranchId branch, const Key& key, const std::optional<Entry>& entry,
+                            int64_t settings_version, const Within& within);
+  StageOutcome stage_if_within(const BranchLookup& seen, const Key& key,
+                               const std::optional<Entry>& entry, const Within& within);
 
   /// The staged rows of keys in (after, end) and >= `begin`, at most `limit`. nullopt: no such
   /// branch.
@@ -129,6 +145,8 @@ class Staging {
     int16_t kind;
     int64_t settings_version;
   };
+  struct Arrays;
+  struct OneRow;
   using LookupBatcher = Batcher<LookupRequest, std::optional<BranchLookup>>;
   using StageBatcher = Batcher<StageRequest, StageOutcome>;
 
@@ -136,9 +154,11 @@ class Staging {
   int64_t begin_fold(BranchId branch, int64_t lease_owner, std::vector<int64_t>* frozen,
                      bool* has_ranges);
   std::vector<StageOutcome> run_stages(BranchId branch, std::span<const StageRequest> requests);
-  StageOutcome stage_arrays(BranchId branch, const std::vector<db::Bytes>& keys,
-                            const std::vector<int16_t>& kinds, const std::vector<db::Bytes>& values,
-                            int64_t settings_version);
+  StageOutcome stage_arrays(const Arrays& rows, int64_t settings_version);
+  template <typename Stage>
+  int64_t staged(const Arrays& rows, bool proves, const Stage& stage);
+  bool stand(const Arrays& rows, int64_t writer);
+  static bool proves(const OneRow& row, const BranchLookup& seen);
   std::shared_ptr<StageBatcher> batcher_of(BranchId branch);
 
   db::Pool& pool_;

@@ -44,7 +44,7 @@ TEST_F(StagingSql, AProcessWithoutItsWriterRowStagesNothing) {
 
 TEST_F(StagingSql, AConditionalStageSeesEveryKindOfChange) {
   const auto seen = [&] { return *(*engine).staging.lookup(repo, BranchName("main"), Key("k")); };
-  using Outcome = Staging::ConditionalOutcome;
+  using Outcome = Staging::StageOutcome;
   entry.etag = "1";
   const BranchLookup empty = seen();
   EXPECT_EQ((*engine).staging.stage_if(empty, Key("k"), entry), Outcome::kDone);

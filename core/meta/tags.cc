@@ -15,15 +15,7 @@ constexpr db::Query kSelectPage{"tags_select_page", R"sql(
   WHERE repo_id = $1 AND name > $2 AND name >= $3 AND starts_with(name, $3)
   ORDER BY name LIMIT $4)sql"};
 
-// The commit row is locked so that collection cannot take it between the look and the insert.
-constexpr db::Query kInsertTag{"tags_insert_row", R"sql(
-  WITH present AS (SELECT commit_id FROM commits WHERE repo_id = $1 AND commit_id = $3 FOR KEY SHARE),
-  rival AS (SELECT 1 FROM branches WHERE repo_id = $1 AND name = $2),
-  made AS (
-    INSERT INTO tags (repo_id, name, commit_id) SELECT $1, $2, commit_id FROM present
-    WHERE NOT EXISTS (SELECT 1 FROM rival)
-    ON CONFLICT DO NOTHING RETURNING 1)
-  SELECT (SELECT count(*) FROM present), (SELECT count(*) FROM made), (SELECT count(*) FROM rival))sql"};
+constexpr db::Query kInsertTag{"tags_insert_row", "SELECT create_tag($1, $2, $3)"};
 
 constexpr db::Query kDeleteTag{"tags_delete_row",
                                "DELETE FROM tags WHERE repo_id = $1 AND name = $2"};
@@ -33,9 +25,7 @@ Tag tag_from(const db::Rows& rows, size_t row) {
 }
 
 Tags::CreateOutcome outcome_from(const db::Rows& rows) {
-  if (rows.integer(0, 0) == 0) return Tags::CreateOutcome::kCommitGone;
-  if (rows.integer(0, 2) == 1) return Tags::CreateOutcome::kBranchHasName;
-  return rows.integer(0, 1) == 1 ? Tags::CreateOutcome::kDone : Tags::CreateOutcome::kExists;
+  return static_cast<Tags::CreateOutcome>(rows.integer(0, 0));
 }
 
 }  // namespace

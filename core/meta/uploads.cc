@@ -36,15 +36,22 @@ constexpr db::Query kPutPart{"uploads_put_part", R"sql(
   WHERE u.upload_id = $1 FOR KEY SHARE OF u
   ON CONFLICT (upload_id, part_number) DO UPDATE SET entry = excluded.entry)sql"};
 
+constexpr db::Query kHasPart{"uploads_has_part", R"sql(
+  SELECT EXISTS (SELECT 1 FROM upload_parts WHERE upload_id = $1 AND part_number = $2 AND entry = $3))sql"};
+
 constexpr db::Query kSelectParts{"uploads_select_parts", R"sql(
   SELECT part_number, entry FROM upload_parts WHERE upload_id = $1 AND part_number > $2
   ORDER BY part_number LIMIT $3)sql"};
 
+// Waits for parts that are being put, and lets no more be.
+constexpr db::Query kLock{"uploads_lock_row",
+                          "SELECT upload_id FROM uploads WHERE upload_id = $1 FOR UPDATE"};
+
 constexpr db::Query kDelete{"uploads_delete_row", "DELETE FROM uploads WHERE upload_id = $1"};
 
-constexpr db::Query kDeleteOwnedLink{"uploads_delete_owned_link", R"sql(
-  DELETE FROM uploads
-  WHERE branch_id = $1 AND key = $2 AND kind = 'link' AND owner <> '' AND entry = $3)sql"};
+// One address may have two rows: the one that handed it out, and that of the store's own upload.
+constexpr db::Query kDeleteLinks{"uploads_delete_links", R"sql(
+  DELETE FROM uploads WHERE branch_id = $1 AND key = $2 AND kind = 'link' AND entry = $3)sql"};
 
 constexpr db::Query kSelectPage{"uploads_select_page", "SELECT " TARN_UPLOAD_COLUMNS R"sql(
   FROM uploads u JOIN branches b USING (branch_id),
@@ -89,6 +96,15 @@ std::string new_upload_id(std::string_view owner, Instant now) {
   return owner_prefix(owner) + to_base32hex(time.substr(2) + random_bytes(14));
 }
 
+std::vector<NumberedPart> parts_from(const db::Rows& rows) {
+  std::vector<NumberedPart> out;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    out.push_back(
+        {static_cast<uint32_t>(rows.integer(row, 0)), decode_parts(rows.bytes(row, 1)).at(0)});
+  }
+  return out;
+}
+
 std::string entry_of_link(const OwnAddress& address) {
   Entry entry;
   entry.address = address;
@@ -125,28 +141,45 @@ std::optional<UploadRow> Uploads::find_multipart(std::string_view id) {
 }
 
 bool Uploads::put_part(std::string_view upload_id, uint32_t number, const StoredPart& part) {
-  return pool_
-             .run(kPutPart,
-                  {upload_id, static_cast<int32_t>(number), db::Bytes{encode_parts({part})}},
-                  db::Pool::Retry::kRead)
-             .affected() == 1;
+  const std::string bytes = encode_parts({part});
+  const std::initializer_list<db::Param> row = {upload_id, static_cast<int32_t>(number),
+                                                db::Bytes{bytes}};
+  try {
+    return pool_.run(kPutPart, row, db::Pool::Retry::kWrite).affected() == 1;
+  } catch (const db::DbError& error) {
+    // Sent again it would undo a later part of this number. Its address is its own: where it
+    // stands, it was put.
+    const bool put = error.in_doubt() && pool_
+                                             .look_durably([&](db::Connection& connection) {
+                                               return connection.run(kHasPart, row).boolean(0, 0);
+                                             })
+                                             .value_or(false);
+    if (!put) throw;
+    return true;
+  }
 }
 
 std::vector<NumberedPart> Uploads::parts(std::string_view upload_id, uint32_t after,
                                          uint32_t limit) {
-  const db::Rows rows =
-      pool_.run(kSelectParts, {upload_id, static_cast<int32_t>(after), static_cast<int64_t>(limit)},
-                db::Pool::Retry::kRead);
-  std::vector<NumberedPart> out;
-  for (size_t row = 0; row < rows.size(); ++row) {
-    out.push_back(
-        {static_cast<uint32_t>(rows.integer(row, 0)), decode_parts(rows.bytes(row, 1)).at(0)});
-  }
-  return out;
+  return parts_from(pool_.run(kSelectParts,
+                              {upload_id, static_cast<int32_t>(after), static_cast<int64_t>(limit)},
+                              db::Pool::Retry::kRead));
 }
 
-void Uploads::remove(std::string_view upload_id) {
-  pool_.run(kDelete, {upload_id}, db::Pool::Retry::kRead);
+bool Uploads::remove(std::string_view upload_id) {
+  return pool_.run(kDelete, {upload_id}, db::Pool::Retry::kWrite).affected() == 1;
+}
+
+Uploads::Taken Uploads::take_multipart(db::Connection& connection, std::string_view upload_id,
+                                       const std::vector<NumberedPart>& parts) {
+  if (connection.run(kLock, {upload_id}).empty()) return Taken::kGone;
+  // One more than there may be: none that was added is missed.
+  const auto limit = static_cast<int64_t>(parts.size() + 1);
+  if (parts_from(connection.run(kSelectParts, {upload_id, int32_t{0}, limit})) != parts) {
+    return Taken::kPartsChanged;
+  }
+  connection.run(kDelete, {upload_id});
+  return Taken::kDone;
 }
 
 std::vector<UploadRow> Uploads::list(RepositoryId repository, std::string_view prefix,
@@ -176,10 +209,17 @@ bool Uploads::create_link(RepositoryId repository, const Branch& branch, const K
   return insert("link", row, lifetime);
 }
 
-void Uploads::remove_owned_link(BranchId branch, const Key& key, const OwnAddress& address) {
-  pool_.run(kDeleteOwnedLink,
-            {static_cast<int32_t>(branch), db::Bytes{key.str()}, db::Bytes{entry_of_link(address)}},
-            db::Pool::Retry::kRead);
+bool Uploads::take_links(db::Connection& connection, BranchId branch, const Key& key,
+                         const OwnAddress& address) {
+  return connection
+             .run(kDeleteLinks, {static_cast<int32_t>(branch), db::Bytes{key.str()},
+                                 db::Bytes{entry_of_link(address)}})
+             .affected() > 0;
+}
+
+bool Uploads::remove_links(BranchId branch, const Key& key, const OwnAddress& address) {
+  return pool_.transaction(
+      [&](db::Connection& connection) { return take_links(connection, branch, key, address); });
 }
 
 uint64_t Uploads::sweep() {

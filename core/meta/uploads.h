@@ -33,6 +33,8 @@ struct UploadRow {
 struct NumberedPart {
   uint32_t number = 0;
   StoredPart part;
+
+  bool operator==(const NumberedPart&) const = default;
 };
 
 /// Safe from any thread.
@@ -48,10 +50,16 @@ class Uploads {
   std::optional<UploadRow> create_multipart(UploadRow row);
   /// nullopt: unknown, expired or its branch is gone.
   std::optional<UploadRow> find_multipart(std::string_view id);
-  /// false: the upload is gone.
+  /// false: the upload is gone. Throws unavailable (reason "in_doubt"): the answer was lost and the
+  /// part is another one.
   bool put_part(std::string_view upload_id, uint32_t number, const StoredPart& part);
   std::vector<NumberedPart> parts(std::string_view upload_id, uint32_t after, uint32_t limit);
-  void remove(std::string_view upload_id);
+  /// false: the upload is gone. Throws unavailable (reason "in_doubt"): the answer was lost.
+  bool remove(std::string_view upload_id);
+  enum class Taken { kDone, kGone, kPartsChanged };
+  /// Removes the upload in a transaction of the caller if `parts` are still all of its parts.
+  static Taken take_multipart(db::Connection& connection, std::string_view upload_id,
+                              const std::vector<NumberedPart>& parts);
   /// Ordered by "branch/key", then id; behind (after_key, after_id).
   std::vector<UploadRow> list(RepositoryId repository, std::string_view prefix,
                               std::string_view after_key, std::string_view after_id,
@@ -60,8 +68,13 @@ class Uploads {
   /// the owner's open uploads, whose parts the store keeps; false: there are open_max.
   bool create_link(RepositoryId repository, const Branch& branch, const Key& key,
                    const OwnAddress& address, std::string_view owner, std::chrono::hours lifetime);
-  /// The upload is no longer open; not there is as good.
-  void remove_owned_link(BranchId branch, const Key& key, const OwnAddress& address);
+  /// Removes the rows of an address that was handed out, in a transaction of the caller. false:
+  /// there are none.
+  static bool take_links(db::Connection& connection, BranchId branch, const Key& key,
+                         const OwnAddress& address);
+  /// As take_links, in a transaction of its own. Throws unavailable (reason "in_doubt"): the answer
+  /// was lost.
+  bool remove_links(BranchId branch, const Key& key, const OwnAddress& address);
   /// Removes what has expired, at most kSweptUploadsMax; returns how many. Servers that sweep at
   /// once take different ones.
   uint64_t sweep();

@@ -1,6 +1,8 @@
 #include "core/meta/writer.h"
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "core/base/log.h"
 
@@ -15,19 +17,35 @@ constexpr db::Query kSelectNidFloor{"writer_select_nid_floor", R"sql(
 
 // Lock class 2: garbage collection takes it exclusively while it reads the floors, so that no row
 // appears behind it.
-constexpr db::Query kInsertWriter{"writer_insert_row", R"sql(
+constexpr db::Query kInsertWriters{"writer_insert_rows", R"sql(
   WITH fence AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared(2, 0))
   INSERT INTO writers (writer_id, nid_floor, address_floor_ms, expires_at)
-  SELECT nextval('writer_ids'), $1, $2, clock_timestamp() + $3 * interval '1 millisecond' FROM fence
+  SELECT nextval('writer_ids'), $1, $2, clock_timestamp() + $3 * interval '1 millisecond'
+  FROM fence, generate_series(1, 2)
   RETURNING writer_id)sql"};
 
-constexpr db::Query kUpdateWriter{"writer_update_row", R"sql(
+constexpr db::Query kUpdateWriters{"writer_update_rows", R"sql(
   UPDATE writers SET nid_floor = $2, address_floor_ms = $3,
     expires_at = clock_timestamp() + $4 * interval '1 millisecond'
-  WHERE writer_id = $1 AND expires_at > clock_timestamp())sql"};
+  WHERE writer_id = ANY ($1) AND expires_at > clock_timestamp()
+  RETURNING writer_id)sql"};
 
-constexpr db::Query kDeleteWriter{"writer_delete_row", R"sql(
-  DELETE FROM writers WHERE writer_id = $1)sql"};
+constexpr db::Query kDeleteWriters{"writer_delete_rows", R"sql(
+  DELETE FROM writers WHERE writer_id = ANY ($1))sql"};
+
+constexpr db::Query kLimitWait{"writer_limit_wait", R"sql(
+  SELECT set_config('lock_timeout', $1, true))sql"};
+
+// Staging statements hold it shared until their transaction ends.
+constexpr db::Query kLockStaging{"writer_lock_staging", "SELECT pg_advisory_xact_lock(1, $1)"};
+
+// Both rows expire at the same time: while that of publications lives, what both protect was
+// protected all the time.
+constexpr db::Query kInsertStaging{"writer_insert_staging_row", R"sql(
+  INSERT INTO writers (writer_id, nid_floor, address_floor_ms, expires_at)
+  SELECT nextval('writer_ids'), nid_floor, address_floor_ms, expires_at FROM writers
+  WHERE writer_id = $1 AND expires_at > clock_timestamp()
+  RETURNING writer_id)sql"};
 
 }  // namespace
 
@@ -42,20 +60,21 @@ Writer::Floors Writer::read_floors() {
 
 void Writer::register_process() {
   const Floors floors = read_floors();
-  const db::Rows rows = pool_.run(kInsertWriter, {floors.nid, to_millis(floors.address), kTtlMs},
+  const db::Rows rows = pool_.run(kInsertWriters, {floors.nid, to_millis(floors.address), kTtlMs},
                                   db::Pool::Retry::kWrite);
   MutexLock lock(mutex_);
   id_ = rows.integer(0, 0);
+  staging_id_ = rows.integer(1, 0);
   epochs_.push_back({floors, 0});
 }
 
 void Writer::heartbeat() {
   const Floors now = read_floors();
   Floors oldest = now;
-  int64_t id = 0;
+  std::vector<int64_t> ids;
   {
     MutexLock lock(mutex_);
-    id = id_;
+    ids = {id_, staging_id_};
     epochs_.push_back({now, 0});
     while (epochs_.size() > 1 && epochs_.front().running == 0) {
       epochs_.pop_front();
@@ -63,19 +82,81 @@ void Writer::heartbeat() {
     }
     oldest = epochs_.front().floors;
   }
-  const db::Rows rows = pool_.run(
-      kUpdateWriter, {id, oldest.nid, to_millis(oldest.address), kTtlMs}, db::Pool::Retry::kWrite);
-  if (rows.affected() == 0) {
-    log::warn("writer row was lost, making a new one", {{"writer", id}});
-    register_process();
+  const db::Rows rows =
+      pool_.run(kUpdateWriters, {ids, oldest.nid, to_millis(oldest.address), kTtlMs},
+                db::Pool::Retry::kWrite);
+  for (size_t row = 0; row < rows.size(); ++row) {
+    if (rows.integer(row, 0) == ids[0]) return;
   }
+  log::warn("writer row was lost, making a new one", {{"writer", ids[0]}});
+  register_process();
 }
 
-void Writer::unregister() { pool_.run(kDeleteWriter, {id()}, db::Pool::Retry::kWrite); }
+void Writer::unregister() {
+  pool_.run(kDeleteWriters, {std::vector<int64_t>{id(), staging_id()}}, db::Pool::Retry::kWrite);
+}
 
 int64_t Writer::id() const {
   MutexLock lock(mutex_);
   return id_;
+}
+
+int64_t Writer::staging_id() const {
+  MutexLock lock(mutex_);
+  return staging_id_;
+}
+
+std::optional<int64_t> Writer::staging_id_after(int64_t refused) {
+  const MutexLock renewal(renewal_mutex_);
+  if (const int64_t now = staging_id(); now != refused) return now;
+  const db::Rows rows = pool_.run(kInsertStaging, {id()}, db::Pool::Retry::kRepeatable);
+  if (rows.empty()) return std::nullopt;
+  MutexLock lock(mutex_);
+  staging_id_ = rows.integer(0, 0);
+  return staging_id_;
+}
+
+void Writer::fence(db::Connection& connection, BranchId branch, int64_t used) {
+  connection.run(kLimitWait, {std::to_string(kFenceWait.count())});
+  connection.run(kLockStaging, {static_cast<int32_t>(branch)});
+  connection.run(kDeleteWriters, {std::vector<int64_t>{used}});
+}
+
+void Writer::fence_later(BranchId branch, int64_t used) {
+  MutexLock lock(mutex_);
+  fences_.insert({branch, used});
+}
+
+void Writer::raise_fences(BranchId branch) {
+  for (const int64_t used : fences_of(branch)) {
+    pool_.transaction([&](db::Connection& connection) { fence(connection, branch, used); });
+    MutexLock lock(mutex_);
+    fences_.erase({branch, used});
+  }
+}
+
+void Writer::raise_all_fences() noexcept {
+  std::set<BranchId> branches;
+  {
+    MutexLock lock(mutex_);
+    for (const auto& [branch, used] : fences_) branches.insert(branch);
+  }
+  for (const BranchId branch : branches) {
+    try {
+      raise_fences(branch);
+    } catch (const Error& error) {
+      log::debug("writes in doubt are ended later", {{"error", error.message()}});
+    }
+  }
+}
+
+std::vector<int64_t> Writer::fences_of(BranchId branch) const {
+  MutexLock lock(mutex_);
+  std::vector<int64_t> out;
+  for (const auto& [of, used] : fences_) {
+    if (of == branch) out.push_back(used);
+  }
+  return out;
 }
 
 Instant Writer::address_time() const {

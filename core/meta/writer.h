@@ -1,19 +1,28 @@
-// This process's row in `writers`: what garbage collection must not touch because we may still
-// publish it.
+// This process's rows in `writers`: they keep garbage collection from objects and nodes that it may
+// still publish, and end statements that it gave up.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "core/base/mutex.h"
 #include "core/base/time.h"
 #include "core/db/pool.h"
+#include "core/model/repository.h"
 
 namespace tarn::meta {
 
 /// How long a process may be silent before its row counts as dead. Renewed three times as often.
 constexpr std::chrono::seconds kWriterTtl{60};
+
+/// How long a fence waits for statements that have begun: others that stage on the branch wait
+/// behind it.
+constexpr std::chrono::milliseconds kFenceWait{2'000};
 
 /// Safe from any thread. Every write of nodes, staged rows or object bytes happens inside an
 /// Operation.
@@ -21,15 +30,32 @@ class Writer {
  public:
   Writer(db::Pool& pool, const Clock& clock);
 
-  /// Makes the row. Throws unavailable.
+  /// Makes the rows. Throws unavailable.
   void register_process();
-  /// Raises the floors and the expiry; makes a new row when the old one was lost. Called every
+  /// Raises the floors and the expiry; makes new rows when one was lost. Called every
   /// kWriterTtl / 3.
   void heartbeat();
-  /// Removes the row (clean shutdown).
+  /// Removes the rows (clean shutdown).
   void unregister();
 
+  /// The row that publications name.
   int64_t id() const;
+  /// The row that staging statements name: without it they do nothing.
+  int64_t staging_id() const;
+  /// The id for a statement that did nothing under `refused`; nullopt: the rows were lost. Not to
+  /// be called with a lease.
+  std::optional<int64_t> staging_id_after(int64_t refused);
+  /// Ends staging statements of this process that named `used` and whose answers were lost: waits
+  /// for those that have begun on `branch`, and lets no others begin once the transaction of
+  /// `connection` is committed. Throws DbError after kFenceWait.
+  static void fence(db::Connection& connection, BranchId branch, int64_t used);
+  /// Has it done by the next call of the two below: the database could not be asked.
+  void fence_later(BranchId branch, int64_t used);
+  /// Called before anything is staged on the branch. Throws DbError, and keeps those left.
+  void raise_fences(BranchId branch);
+  /// Called twice a second.
+  void raise_all_fences() noexcept;
+
   /// A time for a new object address that is never below the published floor, whatever the clock
   /// does.
   Instant address_time() const;
@@ -58,11 +84,15 @@ class Writer {
     uint64_t running = 0;
   };
   Floors read_floors();
+  std::vector<int64_t> fences_of(BranchId branch) const;
 
   db::Pool& pool_;
   const Clock& clock_;
+  Mutex renewal_mutex_;  ///< taken before mutex_ and before a connection
   mutable Mutex mutex_;
   int64_t id_ TARN_GUARDED_BY(mutex_) = 0;
+  int64_t staging_id_ TARN_GUARDED_BY(mutex_) = 0;
+  std::set<std::pair<BranchId, int64_t>> fences_ TARN_GUARDED_BY(mutex_);  ///< to be raised
   std::deque<Epoch> epochs_
       TARN_GUARDED_BY(mutex_);  ///< oldest first; the last one takes new operations
   uint64_t first_epoch_ TARN_GUARDED_BY(mutex_) = 0;  ///< number of epochs_.front()

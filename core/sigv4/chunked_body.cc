@@ -187,6 +187,10 @@ void ChunkedBody::read_trailers() {
     take_trailer(line.text);
   }
   if (kind_ == PayloadKind::kStreamingSignedTrailer) check_trailer_signature();
+  // Without its checksum nothing would prove bytes that the client meant to have proven.
+  if (layout_.trailer && !trailer_value_) {
+    refuse("MalformedTrailerError", "the trailer that x-amz-trailer announces did not come");
+  }
 }
 
 void ChunkedBody::take_trailer(std::string_view line) {

@@ -45,7 +45,7 @@ class ChunkedBody final : public http::BodySource {
               ChunkedLayout layout);
 
   size_t read(std::span<char> out) override;
-  /// The announced trailer's value, when it came; after the end.
+  /// The announced trailer's value; after the end. nullopt when none was announced.
   const std::optional<std::string>& trailer_value() const { return trailer_value_; }
 
  private:

@@ -60,7 +60,8 @@ struct PayloadResult {
 ///   SignatureDoesNotMatch      chunk, trailer or deferred signature wrong or missing
 ///   IncompleteBody             framing broken, cut off, or a length other than
 ///   x-amz-decoded-content-length InvalidChunkSizeError      chunks too small or too large
-///   MalformedTrailerError      a trailer that was not announced, or is no "name:value"
+///   MalformedTrailerError      a trailer that was not announced, is no "name:value", or was
+///   announced and did not come
 ///   InvalidRequest             a trailer checksum that is no base64 of its length
 class VerifiedPayload : public http::BodySource {
  public:

@@ -4,6 +4,7 @@
 
 #include "core/base/str_cat.h"
 #include "core/sigv4/canonical.h"
+#include "core/sigv4/signature_v2.h"
 #include "core/sigv4/verify.h"
 
 namespace tarn::sigv4 {
@@ -28,9 +29,8 @@ void hoist_query_headers(http::Request& request) {
   http::Headers found;
   for (const auto& [raw_name, raw_value] : raw_query_pairs(request.raw_query())) {
     std::string name = lower(decoded(raw_name));
-    const bool stands_for_header =
-        (name.starts_with("x-amz-") && !contains(kSignatureParameters, name)) ||
-        (v2 && (name == "content-md5" || name == "content-type"));
+    const bool stands_for_header = (v2 ? v2_signs_as_header(name) : name.starts_with("x-amz-")) &&
+                                   !contains(kSignatureParameters, name);
     if (!stands_for_header || request.headers.find(name) != nullptr) continue;
     std::string value(trimmed(decoded(raw_value)));
     // A decoded value may hold what a header line cannot; it must not reach an answer's header

@@ -40,12 +40,16 @@ Fields fields_of_headers(const http::Headers& headers) {
   return fields;
 }
 
-Fields with_query_fields(Fields fields, std::string_view raw_query) {
+/// The headers that the query carries as parameters. The values of a repeated name are joined by a
+/// comma, as those of a repeated header are. A header of the request takes precedence.
+Fields fields_of_query(std::string_view raw_query) {
+  Fields fields;
   for (const auto& [raw_name, raw_value] : raw_query_pairs(raw_query)) {
     const std::string name = lower(decoded(raw_name));
-    if (name.starts_with("x-amz-") || name == "content-md5" || name == "content-type") {
-      fields.emplace(name, std::string(trimmed(decoded(raw_value))));
-    }
+    if (!v2_signs_as_header(name)) continue;
+    const std::string value(trimmed(decoded(raw_value)));
+    const auto [at, first] = fields.emplace(name, value);
+    if (!first) at->second.append(",").append(value);
   }
   return fields;
 }
@@ -90,27 +94,28 @@ std::string text_of(const Authorization& authorization, const http::Request& req
 
 }  // namespace
 
+bool v2_signs_as_header(std::string_view name) {
+  return name.starts_with("x-amz-") || name == "content-md5" || name == "content-type";
+}
+
 std::vector<std::string> v2_strings_to_sign(const Authorization& authorization,
                                             const http::Request& request,
                                             std::string_view bucket_from_host) {
   const std::string bucket = bucket_from_host.empty() ? "" : str_cat('/', bucket_from_host);
-  const Fields of_headers = fields_of_headers(request.headers);
-  std::vector<Fields> field_sets{of_headers};
+  Fields fields = fields_of_headers(request.headers);
+  // There is no text without these: whatever is obeyed as a header must have been signed.
   if (authorization.mechanism == Mechanism::kV2Query) {
-    Fields merged = with_query_fields(of_headers, request.raw_query());
-    if (merged != of_headers) field_sets.insert(field_sets.begin(), std::move(merged));
+    fields.merge(fields_of_query(request.raw_query()));
   }
   std::vector<std::string> paths = canonical_paths(request.raw_path());
   if (paths.size() > 1) std::swap(paths[0], paths[1]);  // as received is the rule here
   std::vector<std::string> out;
-  for (const Fields& fields : field_sets) {
-    for (const std::string& path : paths) {
-      for (const bool decode_values : {true, false}) {
-        const std::string resource =
-            str_cat(bucket, path, subresources_of(request.raw_query(), decode_values));
-        std::string text = text_of(authorization, request, fields, resource);
-        if (std::find(out.begin(), out.end(), text) == out.end()) out.push_back(std::move(text));
-      }
+  for (const std::string& path : paths) {
+    for (const bool decode_values : {true, false}) {
+      const std::string resource =
+          str_cat(bucket, path, subresources_of(request.raw_query(), decode_values));
+      std::string text = text_of(authorization, request, fields, resource);
+      if (std::find(out.begin(), out.end(), text) == out.end()) out.push_back(std::move(text));
     }
   }
   return out;

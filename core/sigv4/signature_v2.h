@@ -11,9 +11,13 @@
 
 namespace tarn::sigv4 {
 
+/// Whether a parameter of a presigned URL stands for a header and is signed as one. `name` is
+/// decoded and in lower case. Nothing else of a query may be obeyed as a header.
+bool v2_signs_as_header(std::string_view name);
+
 /// The texts of which the client must have signed one, most likely first. `bucket_from_host` is the
 /// bucket when the Host names it, else empty. Headers that a presigned URL carries in its query
-/// count as sent.
+/// count as sent, in every text.
 std::vector<std::string> v2_strings_to_sign(const Authorization& authorization,
                                             const http::Request& request,
                                             std::string_view bucket_from_host);

@@ -15,6 +15,7 @@ using testing::kNow;
 using testing::make_request;
 using testing::outcome_of;
 using testing::presign_v2;
+using testing::presign_v4;
 using testing::refusal_of;
 using testing::sign_v2;
 
@@ -81,6 +82,96 @@ TEST(Verify, Version2PutsTheBucketOfTheHostBeforeThePath) {
   EXPECT_EQ(outcome_of([&] { authenticate(request); }), "SignatureDoesNotMatch");
   EXPECT_EQ(outcome_of([&] { authenticate(request, kNow, {.bucket_from_host = "lake"}); }),
             "accepted");
+}
+
+/// Each name that stands for a header when it is found in the query of a presigned URL.
+constexpr const char* kHoistable[] = {"x-amz-copy-source",
+                                      "X-Amz-Copy-Source",
+                                      "x%2Damz-copy-source",
+                                      "x-amz-copy-source-range",
+                                      "x-amz-copy-source-if-match",
+                                      "x-amz-metadata-directive",
+                                      "x-amz-tagging-directive",
+                                      "x-amz-meta-role",
+                                      "x-amz-tagging",
+                                      "x-amz-acl",
+                                      "x-amz-storage-class",
+                                      "x-amz-checksum-crc32",
+                                      "x-amz-checksum-algorithm",
+                                      "x-amz-sdk-checksum-algorithm",
+                                      "x-amz-mp-object-size",
+                                      "x-amz-expected-bucket-owner",
+                                      "x-amz-source-expected-bucket-owner",
+                                      "x-amz-object-attributes",
+                                      "x-amz-trailer",
+                                      "x-amz-decoded-content-length",
+                                      "x-amz-content-sha256",
+                                      "x-amz-date",
+                                      "content-md5",
+                                      "Content-MD5",
+                                      "content-type",
+                                      "Content%2DType"};
+
+struct Presignable {
+  const char* method;
+  const char* target;
+};
+constexpr Presignable kPresignable[] = {{"PUT", "/lake/main/k?x-id=PutObject"},
+                                        {"PUT", "/lake/main/k?partNumber=1&uploadId=u"},
+                                        {"POST", "/lake/main/k?uploads"},
+                                        {"POST", "/lake/main/k?uploadId=u"},
+                                        {"POST", "/lake?delete"},
+                                        {"GET", "/lake/main/k?x-id=GetObject"},
+                                        {"DELETE", "/lake/main/k?x-id=DeleteObject"}};
+
+TEST(Verify, NothingThatStandsForAHeaderMayBeAddedToAPresignedUrl) {
+  for (const Presignable& what : kPresignable) {
+    http::Request v2 = make_request(what.method, what.target);
+    presign_v2(v2, to_seconds(kNow) + 60);
+    ASSERT_EQ(outcome_of([&] { authenticate(v2); }), "accepted");
+    http::Request v4 = make_request(what.method, what.target);
+    presign_v4(v4, 60s);
+    ASSERT_EQ(outcome_of([&] { authenticate(v4); }), "accepted");
+    for (const char* name : kHoistable) {
+      for (http::Request* signed_request : {&v2, &v4}) {
+        http::Request changed = make_request(what.method, signed_request->target);
+        const size_t path_end = changed.target.find('?') + 1;
+        changed.target += str_cat('&', name, "=vault/main/key");
+        EXPECT_NE(outcome_of([&] { authenticate(changed); }), "accepted") << changed.target;
+        changed.target = signed_request->target;
+        changed.target.insert(path_end, str_cat(name, "=vault/main/key&"));
+        EXPECT_NE(outcome_of([&] { authenticate(changed); }), "accepted") << changed.target;
+      }
+    }
+  }
+}
+
+TEST(Verify, AVersion2UrlCoversHeadersInItsQuery) {
+  http::Request request = make_request(
+      "PUT", "/lake/main/k?x-amz-meta-a=one&x-amz-copy-source=lake/main/b&content-type=text/plain");
+  presign_v2(request, to_seconds(kNow) + 60);
+  EXPECT_EQ(outcome_of([&] { authenticate(request); }), "accepted");
+  http::Request obeyed = make_request("PUT", request.target);
+  hoist_query_headers(obeyed);
+  EXPECT_EQ(obeyed.headers.get("x-amz-copy-source"), "lake/main/b");
+  EXPECT_EQ(obeyed.headers.get("content-type"), "text/plain");
+  for (const char* added : {"x-amz-meta-a=two", "X-Amz-Meta-A=two",
+                            "x-amz-copy-source=vault/main/k", "content-type=text/html"}) {
+    http::Request repeated = make_request("PUT", str_cat(request.target, '&', added));
+    EXPECT_EQ(outcome_of([&] { authenticate(repeated); }), "SignatureDoesNotMatch") << added;
+  }
+  http::Request without = make_request("PUT", request.target);
+  without.target.erase(without.target.find("x-amz-meta-a=one&"), 17);
+  EXPECT_EQ(outcome_of([&] { authenticate(without); }), "SignatureDoesNotMatch");
+}
+
+TEST(Verify, AHeaderStandsBeforeItsNamesakeInTheQuery) {
+  http::Request request = make_request("PUT", "/lake/main/k?content-type=text/plain");
+  presign_v2(request, to_seconds(kNow) + 60);
+  request.headers.add("Content-Type", "text/plain");
+  EXPECT_EQ(outcome_of([&] { authenticate(request); }), "accepted");
+  request.headers.set("Content-Type", "text/html");
+  EXPECT_EQ(outcome_of([&] { authenticate(request); }), "SignatureDoesNotMatch");
 }
 
 }  // namespace

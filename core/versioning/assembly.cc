@@ -97,6 +97,12 @@ Engine& Assembly::engine() { return parts_->engine; }
 
 void Assembly::heartbeat() { parts_->writer.heartbeat(); }
 
+void Assembly::look_at_database() {
+  parts_->engine.pool.probe();
+  parts_->writer.raise_all_fences();
+  parts_->queues.release_abandoned(parts_->branches);
+}
+
 bool Assembly::sweep() {
   const bool more_uploads = parts_->uploads.sweep() == meta::kSweptUploadsMax;
   parts_->jobs.sweep(kEndedJobsKept);

@@ -13,6 +13,9 @@ namespace tarn::versioning {
 /// How often a server calls Assembly::heartbeat.
 constexpr std::chrono::seconds kHeartbeatInterval{20};
 
+/// How often it calls Assembly::look_at_database.
+constexpr std::chrono::milliseconds kLookInterval{500};
+
 struct AssemblyOptions {
   size_t node_cache_bytes = 256 * 1024 * 1024;
   std::string link_key;  ///< 32 bytes, the same in every server of one database
@@ -31,7 +34,8 @@ class Assembly {
   Engine& engine();
 
   /// Maintenance that a server runs in the background; each call does a bounded piece.
-  void heartbeat();  ///< every kHeartbeatInterval
+  void heartbeat();         ///< every kHeartbeatInterval
+  void look_at_database();  ///< every kLookInterval; throws nothing
   bool sweep();  ///< retired staging rows, expired uploads, old jobs; false = nothing left to do
 
  private:

@@ -51,8 +51,35 @@ void BranchQueues::leave(BranchId branch) {
   }
 }
 
-BranchHold::BranchHold(Engine& engine, BranchId branch, bool rotate)
-    : engine_(engine), branch_(branch) {
+void BranchQueues::abandon(BranchId branch, int64_t owner) {
+  MutexLock lock(mutex_);
+  abandoned_.emplace(branch, owner);
+}
+
+void BranchQueues::release_abandoned(meta::Branches& branches, std::optional<BranchId> only) {
+  std::multimap<BranchId, int64_t> taken;
+  {
+    MutexLock lock(mutex_);
+    if (abandoned_.empty()) return;
+    if (!only) {
+      taken.swap(abandoned_);
+    } else {
+      const auto [first, last] = abandoned_.equal_range(*only);
+      taken.insert(first, last);
+      abandoned_.erase(first, last);
+    }
+  }
+  // Owners are never used again, so this ends no lease that somebody holds.
+  while (!taken.empty() && branches.release(taken.begin()->first, taken.begin()->second)) {
+    taken.erase(taken.begin());
+  }
+  MutexLock lock(mutex_);
+  abandoned_.merge(taken);
+}
+
+BranchHold::BranchHold(Engine& engine, const Branch& branch, bool rotate,
+                       const BranchPermit& permit)
+    : engine_(engine), branch_(branch.id) {
   const auto deadline = SteadyClock::now() + kBranchWaitMax;
   if (!engine_.queues.enter(branch_, deadline)) {
     throw_if_cancelled();
@@ -64,13 +91,24 @@ BranchHold::BranchHold(Engine& engine, BranchId branch, bool rotate)
     engine_.queues.leave(branch_);
     throw;
   }
+  if (!permit || lease_.settings_version == branch.settings_version) return;
+  Branch held = branch;
+  held.settings_version = lease_.settings_version;
+  held.gate = lease_.gate;
+  try {
+    permit(held);
+  } catch (...) {
+    leave();
+    throw;
+  }
 }
 
 void BranchHold::acquire(bool rotate, SteadyClock::time_point deadline) {
+  engine_.queues.release_abandoned(engine_.branches, branch_);
   const int64_t owner = new_owner();
   milliseconds wait = kPollFirst;
   for (;;) {
-    meta::Branches::Acquired got = engine_.branches.acquire(branch_, owner, kBranchLease, rotate);
+    meta::Branches::Acquired got = ask(owner, rotate);
     switch (got.outcome) {
       case meta::Branches::Acquired::Outcome::kDone:
         lease_ = std::move(got.lease);
@@ -88,8 +126,21 @@ void BranchHold::acquire(bool rotate, SteadyClock::time_point deadline) {
   }
 }
 
-BranchHold::~BranchHold() {
-  if (!ended_) engine_.branches.release(branch_, lease_.owner);
+meta::Branches::Acquired BranchHold::ask(int64_t owner, bool rotate) {
+  try {
+    return engine_.branches.acquire(branch_, owner, kBranchLease, rotate);
+  } catch (const db::DbError&) {
+    engine_.queues.abandon(branch_, owner);  // it may have been given to us
+    throw;
+  }
+}
+
+BranchHold::~BranchHold() { leave(); }
+
+void BranchHold::leave() noexcept {
+  if (!ended_ && !engine_.branches.release(branch_, lease_.owner)) {
+    engine_.queues.abandon(branch_, lease_.owner);
+  }
   engine_.queues.leave(branch_);
 }
 

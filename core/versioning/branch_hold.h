@@ -4,7 +4,9 @@
 
 #include <chrono>
 #include <deque>
+#include <functional>
 #include <map>
+#include <optional>
 
 #include "core/base/mutex.h"
 #include "core/meta/branches.h"
@@ -24,20 +26,33 @@ class BranchQueues {
   bool enter(BranchId branch, std::chrono::steady_clock::time_point deadline);
   void leave(BranchId branch);
 
+  /// A lease that its holder may still have, although it is done: acquiring or releasing it failed.
+  void abandon(BranchId branch, int64_t owner);
+  /// Gives back what was abandoned: of one branch, or of all. A server calls it often, so that no
+  /// branch stays locked longer than the database is away.
+  void release_abandoned(meta::Branches& branches, std::optional<BranchId> only = {});
+
  private:
   struct Waiter {
     CondVar turn;
   };
   Mutex mutex_;
   std::map<BranchId, std::deque<Waiter*>> queues_ TARN_GUARDED_BY(mutex_);  ///< front = the holder
+  std::multimap<BranchId, int64_t> abandoned_ TARN_GUARDED_BY(mutex_);
 };
+
+/// Asks the rules whether a verb may change the branch; throws permission_denied.
+using BranchPermit = std::function<void(const Branch&)>;
 
 /// Holds from construction to destruction. One thread.
 class BranchHold {
  public:
-  /// `rotate`: seal what is staged. Throws: not_found (the branch), conflict (reason
-  /// "branch_locked").
-  BranchHold(Engine& engine, BranchId branch, bool rotate);
+  /// `rotate`: seal what is staged. `branch`: as the rules permitted the verb; they are asked again
+  /// with `permit` when others were set by the time the branch is held, and statements that change
+  /// the branch compare the lease's settings with those of their own time. Without `permit` the
+  /// verb obeys no rules. Throws: not_found (the branch), conflict (reason "branch_locked"), what
+  /// `permit` throws.
+  BranchHold(Engine& engine, const Branch& branch, bool rotate, const BranchPermit& permit);
   ~BranchHold();
   BranchHold(const BranchHold&) = delete;
   BranchHold& operator=(const BranchHold&) = delete;
@@ -51,6 +66,8 @@ class BranchHold {
 
  private:
   void acquire(bool rotate, std::chrono::steady_clock::time_point deadline);
+  void leave() noexcept;
+  meta::Branches::Acquired ask(int64_t owner, bool rotate);
 
   Engine& engine_;
   const BranchId branch_;

@@ -21,10 +21,10 @@ class Finder {
       : engine_(engine), repository_(repository), most_(most), except_(except) {}
 
   void add_word(const std::string& word) {
-    if (word.find_first_of(kGlobCharacters) == std::string::npos) {
-      add(find_candidate(engine_, repository_, word));
-    } else {
+    if (is_glob_of_branches(word)) {
       add_branches(Glob(word));
+    } else {
+      add(find_candidate(engine_, repository_, word));
     }
   }
 
@@ -95,6 +95,10 @@ std::vector<NamedCommit> find_candidates(Engine& engine, const Repository& repos
   Finder finder(engine, repository, most, except);
   for (const std::string& word : words) finder.add_word(word);
   return finder.take();
+}
+
+bool is_glob_of_branches(std::string_view word) {
+  return word.find_first_of(kGlobCharacters) != std::string_view::npos;
 }
 
 NamedCommit find_candidate(Engine& engine, const Repository& repository, const std::string& ref) {

@@ -32,6 +32,9 @@ std::vector<NamedCommit> find_candidates(Engine& engine, const Repository& repos
                                          std::span<const std::string> words, size_t most,
                                          std::string_view except = {});
 
+/// Whether the word is a glob of branches, and no ref.
+bool is_glob_of_branches(std::string_view word);
+
 /// What one ref means. Throws as resolve_commit.
 NamedCommit find_candidate(Engine& engine, const Repository& repository, const std::string& ref);
 

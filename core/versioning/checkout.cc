@@ -12,6 +12,7 @@
 #include "core/meta/writer.h"
 #include "core/versioning/branch_hold.h"
 #include "core/versioning/fold.h"
+#include "core/versioning/hook_files.h"
 #include "core/versioning/overlay.h"
 #include "core/versioning/protection.h"
 #include "core/versioning/refs.h"
@@ -27,16 +28,23 @@ constexpr int kCheckoutAttemptsMax = 5;
 /// what both show is frozen, so it can be read without a transaction.
 class CheckoutAttempt {
  public:
-  CheckoutAttempt(Engine& engine, const Branch& branch, const ResolvedRef& source,
+  CheckoutAttempt(Engine& engine, const RepositoryName& repository, const Branch& branch,
+                  const BranchPermit& permit, const ResolvedRef& source,
                   const CheckoutRequest& request)
-      : engine_(engine), branch_(branch), source_(source), request_(request) {
+      : engine_(engine),
+        repository_(repository),
+        branch_(branch),
+        source_(source),
+        request_(request) {
     const bool other = source.staged && source.branch->id != branch.id;
     // The lower id first: two checkouts do not wait for each other.
     if (other && source.branch->id < branch.id) {
-      source_hold_.emplace(engine, source.branch->id, /*rotate=*/true);
+      source_hold_.emplace(engine, *source.branch, /*rotate=*/true, nullptr);
     }
-    hold_.emplace(engine, branch.id, /*rotate=*/true);
-    if (other && !source_hold_) source_hold_.emplace(engine, source.branch->id, /*rotate=*/true);
+    hold_.emplace(engine, branch, /*rotate=*/true, permit);
+    if (other && !source_hold_) {
+      source_hold_.emplace(engine, *source.branch, /*rotate=*/true, nullptr);
+    }
   }
 
   /// nullopt = overtaken.
@@ -45,8 +53,7 @@ class CheckoutAttempt {
     compare(batch);
     release_source();
     if (counts_.written + counts_.deleted == 0) return counts_;
-    switch (
-        batch.publish(branch_.id, branch_.settings_version, hold_->lease(), concerned_ranges())) {
+    switch (batch.publish(branch_.id, hold_->lease(), concerned_ranges())) {
       case meta::StagedBatch::Outcome::kDone:
         fold_if_long(engine_, branch_.id, *hold_);
         return counts_;
@@ -103,6 +110,7 @@ class CheckoutAttempt {
       ++counts_.unchanged;
       return;
     }
+    check_hook_file(engine_, repository_, key);
     if (request_.check) request_.check(Key(key), !theirs);
     ++(theirs ? counts_.written : counts_.deleted);
     batch.add({key, std::move(theirs)});
@@ -130,6 +138,7 @@ class CheckoutAttempt {
   }
 
   Engine& engine_;
+  const RepositoryName& repository_;
   const Branch& branch_;
   const ResolvedRef& source_;
   const CheckoutRequest& request_;
@@ -147,11 +156,15 @@ CheckoutCounts checkout_paths(Engine& engine, const RepositoryName& repository,
   const Repository repo = get_repository(engine, repository);
   check_writable(repo, request.force);
   const meta::Writer::Operation operation(engine.writer);
+  const BranchPermit permit = permit_of(engine, repo.id, BranchAction::kStage);
   for (int attempt = 0; attempt < kCheckoutAttemptsMax; ++attempt) {
     const Branch target = get_branch(engine, repository, branch);
-    check_branch_action(engine, repo.id, target, BranchAction::kStage);
+    permit(target);
     const ResolvedRef source = resolve(engine, repository, request.ref);
-    if (const auto counts = CheckoutAttempt(engine, target, source, request).run()) return *counts;
+    if (const auto counts =
+            CheckoutAttempt(engine, repository, target, permit, source, request).run()) {
+      return *counts;
+    }
   }
   throw Error(ErrorCode::kConflict, "too_many_attempts", "Too many attempts, try again later");
 }

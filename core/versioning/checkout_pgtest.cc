@@ -40,8 +40,8 @@ class Checkout : public testing::RepositoryTest {
     for (const char* key : keys) engine.put(repo, branch, key, str_cat(branch, ":", key));
   }
   size_t sealed_tokens(const std::string& branch) {
-    const BranchId id = (*engine).staging.lookup(repo, BranchName(branch), Key("a"))->branch.id;
-    return BranchHold(*engine, id, false).lease().sealed.size();
+    const Branch held = get_branch(*engine, repo, BranchName(branch));
+    return BranchHold(*engine, held, false, nullptr).lease().sealed.size();
   }
 };
 

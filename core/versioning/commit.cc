@@ -8,6 +8,7 @@
 #include "core/db/pool.h"
 #include "core/meta/branches.h"
 #include "core/meta/commits.h"
+#include "core/meta/repositories.h"
 #include "core/tree/edit.h"
 #include "core/versioning/hooks.h"
 #include "core/versioning/protection.h"
@@ -67,6 +68,7 @@ class CommitAttempt {
     std::vector<ActionEntry> files;
     if (request_.source_tree) {
       built.drained = require_clean(engine_, hold);
+      built.clean = true;
       const Commit source = source_of(*request_.source_tree);
       built.root = source.root;
       built.read.push_back(source.id);
@@ -79,6 +81,7 @@ class CommitAttempt {
       const tree::EditResult result =
           tree::edit_tree(engine_.nodes, nodes, {repository_.salt}, lease.root, deletes, watched);
       built.root = result.root;
+      built.staged = true;
       changed |= result.changed_anything();
       if (hooked_) files = watched.action_files(engine_, lease.root, deletes);
     }
@@ -154,13 +157,14 @@ Commit commit_branch(Engine& engine, const RepositoryName& repository, const Bra
   const Repository repo = get_repository(engine, repository);
   check_writable(repo, request.force);
   const Branch target = get_branch(engine, repository, branch);
-  check_branch_action(engine, repo.id, target, BranchAction::kCommit);
+  const BranchPermit permit = permit_of(engine, repo.id, BranchAction::kCommit);
+  permit(target);
   std::optional<std::vector<CommitId>> parents;
   if (request.parents) parents = parents_of(engine, repository, *request.parents);
   CommitAttempt attempt(engine, repo, target, request, std::move(parents));
   const auto build_once = [&] {
     return build_and_publish(
-        engine, repo, target.id, /*rotate=*/true,
+        engine, repo, target, /*rotate=*/true, permit,
         [&](BranchHold& hold, meta::NodeWriter& nodes) { return attempt.build(hold, nodes); });
   };
   auto commit = build_once();
@@ -204,11 +208,12 @@ void record_commit(Engine& engine, const RepositoryName& repository, Commit give
   std::vector<db::Bytes> held;
   for (const CommitId& id : read) held.push_back({view_of(id)});
   engine.pool.transaction([&](db::Connection& connection) {
+    meta::Repositories::hold(connection, repo.id);
     const db::Rows found = connection.run(kHoldCommits, {static_cast<int32_t>(repo.id), held});
     if (found.integer(0, 0) != static_cast<int64_t>(held.size())) {
       throw Error(ErrorCode::kNotFound, "commit_not_found", "commit not found");
     }
-    meta::Commits::insert(connection, repo.id, given);
+    meta::Commits::insert(connection, repo.id, given, ActingUser::name());
   });
 }
 

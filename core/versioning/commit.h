@@ -37,8 +37,9 @@ Commit commit_branch(Engine& engine, const RepositoryName& repository, const Bra
                      const CommitRequest& request);
 
 /// Stores a commit that no ref reaches yet: of a tree (`given.root.hash`) and parents that the
-/// repository has. The id must be the one of these contents. Throws: invalid_argument (id,
-/// generation), not_found (tree or a parent), already_exists, permission_denied.
+/// repository has. The id must be the one of these contents. Its committer is what `given` says,
+/// and the acting user is remembered beside. Throws: invalid_argument (id, generation), not_found
+/// (tree or a parent), already_exists, permission_denied.
 void record_commit(Engine& engine, const RepositoryName& repository, Commit given, bool force);
 
 }  // namespace tarn::versioning

@@ -1,6 +1,7 @@
 // Conditions on a write, decided atomically with it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,17 @@ struct Condition {
     return !if_absent && !if_present && if_match.empty() && if_none_match.empty();
   }
   bool needs_object() const { return if_present || !if_match.empty(); }
+};
+
+/// How a write has come to its branch and what it may pass by. A bool is `force`.
+struct WriteTerms {
+  bool force = false;  ///< writes to read-only repositories
+  /// Of a write that was addressed by the bare name of a bucket: the branch that the name was taken
+  /// for, "" = none (bucket_root). A write under another meaning of the name is refused.
+  std::optional<std::string> bucket_root{};
+
+  WriteTerms(bool forced) : force(forced) {}
+  explicit WriteTerms(std::optional<std::string> root) : bucket_root(std::move(root)) {}
 };
 
 // Failing: precondition_failed (412), message "path already exists" for if_absent; not_found

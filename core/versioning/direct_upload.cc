@@ -97,7 +97,10 @@ std::string begin_direct_upload(Engine& engine, const UploadTarget& target,
 void abort_direct_upload(Engine& engine, const UploadTarget& target, const OwnAddress& address,
                          const DirectObject& object, std::string_view upload_id) {
   object.access->abort_upload(object.key, std::string(upload_id));
-  engine.uploads.remove_owned_link(target.branch.id, target.key, address);
+  // The store tells nothing of an upload that has ended.
+  if (!engine.uploads.remove_links(target.branch.id, target.key, address)) {
+    throw Error(ErrorCode::kNotFound, "no_such_upload", "the upload does not exist or has ended");
+  }
 }
 
 Entry complete_direct_upload(Engine& engine, const UploadTarget& target, const OwnAddress& address,
@@ -118,10 +121,7 @@ Entry complete_direct_upload(Engine& engine, const UploadTarget& target, const O
     throw Error(ErrorCode::kUnavailable,
                 "completing the upload: the store does not show the object, try again");
   }
-  Entry entry = stage_address(engine, target, url, stat->size_bytes, stat->etag, std::nullopt,
-                              attributes, {});
-  engine.uploads.remove_owned_link(target.branch.id, target.key, address);
-  return entry;
+  return stage_handed_out(engine, target, address, {stat->size_bytes, stat->etag}, attributes, {});
 }
 
 }  // namespace tarn::versioning

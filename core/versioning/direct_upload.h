@@ -30,6 +30,7 @@ std::optional<std::string> store_url_to_read(Engine& engine, const Repository& r
 std::string begin_direct_upload(Engine& engine, const UploadTarget& target,
                                 const OwnAddress& address, const DirectObject& object,
                                 const std::string& owner);
+/// Throws not_found (reason "no_such_upload"): it was completed or aborted already.
 void abort_direct_upload(Engine& engine, const UploadTarget& target, const OwnAddress& address,
                          const DirectObject& object, std::string_view upload_id);
 
@@ -43,8 +44,7 @@ std::string copy_direct_part(Engine& engine, blob::DirectAccess& access,
                              blob::ByteRange range);
 
 /// Has the store join the parts, then stages the object with the size and etag that the store gives
-/// it. Completing again is no error. Throws what DirectAccess::complete_upload does, and what
-/// stage_address does.
+/// it. Throws what DirectAccess::complete_upload does, and what stage_handed_out does.
 Entry complete_direct_upload(Engine& engine, const UploadTarget& target, const OwnAddress& address,
                              std::string_view upload_id, std::span<const blob::SentPart> parts,
                              const ObjectAttributes& attributes);

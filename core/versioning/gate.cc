@@ -10,6 +10,7 @@
 #include "core/meta/webhooks.h"
 #include "core/meta/writer.h"
 #include "core/tree/cursor.h"
+#include "core/versioning/authors.h"
 #include "core/versioning/extraction.h"
 #include "core/versioning/gate_policies.h"
 #include "core/versioning/history.h"
@@ -227,6 +228,8 @@ std::vector<GateCandidate> gate_candidates(Engine& engine, const Repository& rep
     made.facts = std::move(facts[i]);
     made.facts.warnings.insert(made.facts.warnings.end(), unheard.begin(), unheard.end());
     made.author = commit.committer;
+    if (policy.approvals.count > 0)
+      made.authors = authors_of(engine, repository.id, commit, destination);
     made.created = commit.created;
     made.has_ancestor = ancestor && is_ancestor(engine, repository.id, *ancestor, commit);
     const auto brought =

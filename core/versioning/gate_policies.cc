@@ -75,18 +75,28 @@ GatePolicySet set_gate_policy(Engine& engine, const RepositoryName& repository,
                 str_cat("policy \"", name, "\": its document has the name \"", policy.name, "\""));
   }
   const Repository repo = get_writable(engine, repository);
-  const GatePolicies::Result result =
-      engine.gate_policies.set(repo.id, {.name = std::string(name),
-                                         .destination = policy.destination,
-                                         .alias = policy.alias,
-                                         .document = setting.document,
-                                         .digest = sha256(setting.document),
-                                         .author = setting.author,
-                                         .at = engine.clock.now(),
-                                         .expected = setting.expected});
+  const GatePolicies::Setting written{.name = std::string(name),
+                                      .destination = policy.destination,
+                                      .alias = policy.alias,
+                                      .document = setting.document,
+                                      .digest = sha256(setting.document),
+                                      .author = setting.author,
+                                      .at = engine.clock.now(),
+                                      .expected = setting.expected};
+  const GatePolicies::Result result = engine.gate_policies.set(repo.id, written);
   check_outcome(result, name, policy);
-  return {get_gate_policy(engine, repository, name, result.version),
-          result.outcome == Outcome::kDone};
+  if (result.outcome == Outcome::kUnchanged) {
+    return {get_gate_policy(engine, repository, name, result.version), false};
+  }
+  // The answer describes this request's version, even if another request has replaced it since.
+  return {{.name = written.name,
+           .version = result.version,
+           .body = meta::GatePolicyVersion::Body{.destination = written.destination,
+                                                 .document = written.document,
+                                                 .digest = written.digest},
+           .author = written.author,
+           .at = written.at},
+          true};
 }
 
 void remove_gate_policy(Engine& engine, const RepositoryName& repository, std::string_view name,

@@ -194,12 +194,15 @@ TEST_F(Policies, OfABranchThatIsDeletedMeanwhileAreNotSet) {
 TEST_F(Policies, ThatAreSetMeanwhileStopADeletion) {
   Engine& parts = *engine;
   const BranchId prod = get_branch(parts, repo, BranchName("prod")).id;
-  parts.branches.acquire(prod, 1, std::chrono::seconds(30), /*rotate=*/false);
+  const meta::BranchLease lease =
+      parts.branches.acquire(prod, 1, std::chrono::seconds(30), /*rotate=*/false).lease;
   std::string reason;
   while_held({"test_gate_prod",
               "UPDATE branches b SET gate = 'dogs' FROM repositories r WHERE r.repo_id = "
               "b.repo_id AND r.name = $1 AND b.name = 'prod'"},
-             [&] { reason = reason_of([&] { parts.branches.remove(prod, 1); }); });
+             [&] {
+               reason = reason_of([&] { EXPECT_FALSE(parts.branches.remove(prod, lease, false)); });
+             });
   EXPECT_EQ(reason, "protected_branch");
   EXPECT_EQ(gate("prod"), "dogs");
 }

@@ -40,6 +40,7 @@ class PaintDown {
       const uint8_t flags = flags_[commit.id];
       queued_.erase(commit.id);
       if ((flags & kStale) == 0) --interesting_;
+      if (flags == kFromA) from_a_.push_back(commit.id);
       uint8_t pass_on = flags;
       if ((flags & kCommon) == kCommon && (flags & kStale) == 0) {
         found.push_back(commit);
@@ -51,6 +52,10 @@ class PaintDown {
     std::erase_if(found, [this](const Commit& c) { return (flags_[c.id] & kStale) != 0; });
     return found;
   }
+
+  /// After run(): those that only `a` reaches. A commit is looked at after all that descend from
+  /// it, so its paint is final then; what was never looked at lies below a common ancestor.
+  std::vector<CommitId>& only_from_a() { return from_a_; }
 
  private:
   void paint(const Commit& commit, uint8_t flags) {
@@ -67,6 +72,7 @@ class PaintDown {
   const RepositoryId repository_;
   std::map<CommitId, uint8_t> flags_;
   std::set<CommitId> queued_;
+  std::vector<CommitId> from_a_;
   std::priority_queue<Commit, std::vector<Commit>, ByGeneration> queue_;
   int interesting_ = 0;  ///< queued commits that are not stale
 };
@@ -110,6 +116,14 @@ MergeBaseTree merge_base_to_read(Engine& engine, const Repository& repository, c
                         ": no common ancestor"));
   }
   return *std::move(base);
+}
+
+std::vector<CommitId> commits_without(Engine& engine, RepositoryId repository, const Commit& of,
+                                      const Commit& without) {
+  if (of.id == without.id) return {};
+  PaintDown walk(engine, repository);
+  walk.run(of, without);
+  return std::move(walk.only_from_a());
 }
 
 bool is_ancestor(Engine& engine, RepositoryId repository, const Commit& ancestor,

@@ -26,6 +26,10 @@ struct MergeBaseTree {
 std::optional<MergeBaseTree> merge_base_tree(Engine& engine, const Repository& repository,
                                              meta::NodeWriter& nodes, const Commit& a,
                                              const Commit& b);
+/// The commits in the history of `of` that are not in the history of `without`; the histories
+/// count themselves.
+std::vector<CommitId> commits_without(Engine& engine, RepositoryId repository, const Commit& of,
+                                      const Commit& without);
 /// Whether `ancestor` is in the history of `of`, which counts itself.
 bool is_ancestor(Engine& engine, RepositoryId repository, const Commit& ancestor, const Commit& of);
 /// As merge_base_tree, for looking at. A virtual base's nodes belong to nothing, so the caller

@@ -17,6 +17,11 @@ std::string& acting() {
   return name;
 }
 
+std::string& acting_from() {
+  thread_local std::string address;
+  return address;
+}
+
 bool is_action_file(std::string_view key) {
   return key.size() > kActionFilesPrefix.size() && key.starts_with(kActionFilesPrefix) &&
          key.find('/', kActionFilesPrefix.size()) == std::string_view::npos;
@@ -29,9 +34,15 @@ bool is_action_file(std::string_view key) {
 
 }  // namespace
 
-ActingUser::ActingUser(std::string name) : outer_(std::exchange(acting(), std::move(name))) {}
-ActingUser::~ActingUser() { acting() = std::move(outer_); }
+ActingUser::ActingUser(std::string name, std::string address)
+    : outer_(std::exchange(acting(), std::move(name))),
+      outer_address_(std::exchange(acting_from(), std::move(address))) {}
+ActingUser::~ActingUser() {
+  acting() = std::move(outer_);
+  acting_from() = std::move(outer_address_);
+}
 const std::string& ActingUser::name() { return acting(); }
+const std::string& ActingUser::address() { return acting_from(); }
 
 std::vector<ActionEntry> action_files_of(Engine& engine, const TreeRoot& root) {
   std::vector<ActionEntry> out;

@@ -20,6 +20,9 @@ class Connection;
 
 namespace tarn::versioning {
 
+/// Runs of hooks after changes that one server runs at once.
+constexpr uint32_t kHookWorkers = 4;
+
 /// Action files that one ref may have.
 constexpr size_t kActionFilesMax = 500;
 
@@ -27,14 +30,18 @@ constexpr size_t kActionFilesMax = 500;
 /// one it is nobody. One thread.
 class ActingUser {
  public:
-  explicit ActingUser(std::string name);
+  /// `address`: the IP that the user's request came from; "" = unknown, as of work begun by an
+  /// earlier request.
+  explicit ActingUser(std::string name, std::string address = {});
   ~ActingUser();
   ActingUser(const ActingUser&) = delete;
   ActingUser& operator=(const ActingUser&) = delete;
   static const std::string& name();
+  static const std::string& address();
 
  private:
   std::string outer_;
+  std::string outer_address_;
 };
 
 /// What happens, as hooks are told. Empty members are not told.
@@ -102,6 +109,9 @@ class Hooks {
  public:
   virtual ~Hooks() = default;
 
+  /// Whether the user may change files below kActionFilesPrefix. `user`, `address`: as ActingUser.
+  virtual bool may_change_files(const std::string& user, const std::string& address,
+                                const RepositoryName& repository) = 0;
   /// Whether a hook waits for this. Throws precondition_failed (reason "action_file_invalid") for
   /// files that mean nothing.
   virtual bool wanted(const Repository& repository, const HookOccasion& occasion,

@@ -14,6 +14,7 @@
 #include "core/meta/repositories.h"
 #include "core/meta/writer.h"
 #include "core/tree/cursor.h"
+#include "core/versioning/hook_files.h"
 #include "core/versioning/import_job.h"
 #include "core/versioning/import_source.h"
 #include "core/versioning/protection.h"
@@ -126,20 +127,18 @@ class ImportRun {
 
   void publish(const ImportCheckpoint& at) {
     const Branch branch = current_branch();
-    check_branch_action(engine_, repository_.id, branch, BranchAction::kImport);
+    const BranchPermit permit = permit_of(engine_, repository_.id, BranchAction::kImport);
+    permit(branch);
     CommitId head;
     const auto commit = build_and_publish(
-        engine_, repository_, branch.id, /*rotate=*/true,
+        engine_, repository_, branch, /*rotate=*/true, permit,
         [&](BranchHold& hold, meta::NodeWriter& nodes) -> std::optional<BuiltCommit> {
           BuiltCommit built;
           built.drained = clean_tokens(hold);
+          built.clean = true;
           built.root = splice(hold, nodes, at.root);
           head = hold.lease().head;
-          // A run that died while it published may have done so: its commit is the head.
-          if ((request_.if_changed || job_.publishing) &&
-              built.root.hash == hold.lease().root.hash) {
-            return std::nullopt;
-          }
+          if (request_.if_changed && built.root.hash == hold.lease().root.hash) return std::nullopt;
           built.parents = {hold.lease().head};
           built.committer = request_.commit.committer;
           built.message =
@@ -147,6 +146,14 @@ class ImportRun {
           built.metadata = request_.commit.metadata;
           built.metadata[std::string(kStrategyKey)] = "source-wins";
           built.date = request_.commit.date;
+          // Else a run that died behind the publication would leave a job that runs again, over
+          // what was committed since.
+          built.within = [this](db::Connection& connection, const Commit& made) {
+            job_.result = std::string(view_of(made.id));
+            if (!engine_.jobs.finish(connection, job_, owner_, meta::JobState::kDone)) {
+              throw Stopped{};
+            }
+          };
           built.hooks = CommitHooks{.before = HookEvent::kPreCommit,
                                     .after = HookEvent::kPostCommit,
                                     .branch = branch.name.str(),
@@ -156,15 +163,22 @@ class ImportRun {
                                   .ref = to_text(hold.lease().head)};
           }
           reported_ = std::chrono::steady_clock::now();
-          if (!engine_.jobs.begin_publishing(job_, owner_, kJobLease)) throw Stopped{};
+          if (!engine_.jobs.report(job_, owner_, kJobLease)) throw Stopped{};
           return built;
         });
-    if (!commit) return end_without_commit(head, job_.publishing ? "" : kUnchanged);
-    engine_.repositories.set_metadata(
-        repository_.id,
-        {{std::string(kLastImportKey), std::to_string(to_seconds(commit->created))}}, {});
-    job_.result = std::string(view_of(commit->id));
-    engine_.jobs.finish(job_, owner_, meta::JobState::kDone);
+    if (!commit) return end_without_commit(head, kUnchanged);
+    note_import(*commit);
+  }
+
+  /// The import has happened, whatever becomes of this.
+  void note_import(const Commit& commit) {
+    try {
+      engine_.repositories.set_metadata(
+          repository_.id,
+          {{std::string(kLastImportKey), std::to_string(to_seconds(commit.created))}}, {});
+    } catch (const Error& error) {
+      log::warn("import_not_noted", {{"job", job_.id}, {"error", error.message()}});
+    }
   }
 
   std::vector<int64_t> clean_tokens(BranchHold& hold) {
@@ -208,6 +222,7 @@ class ImportRun {
 };
 
 void check_source(Engine& engine, const ImportPath& path) {
+  blob::check_no_dots(path.url);
   std::string url = path.url;
   while (url.ends_with('/') && !url.ends_with("://")) url.pop_back();
   const std::vector<std::string> inside = engine.repositories.overlapping_namespaces(url);
@@ -238,10 +253,14 @@ std::string start_import(Engine& engine, const RepositoryName& repository, const
   check_writable(repo, request.force);
   const Branch target = get_branch(engine, repository, branch);
   check_branch_action(engine, repo.id, target, BranchAction::kImport);
-  for (const ImportPath& path : request.paths) check_source(engine, path);
+  for (const ImportPath& path : request.paths) {
+    check_source(engine, path);
+    // Others are found when the commit is published.
+    check_hook_file(engine, repository, path.destination);
+  }
   const std::string spec = encode_import_request(request);
-  const std::string id = engine.jobs.create(kKind, repo.id, target.id, spec,
-                                            request.commit.committer, idempotency_key);
+  const std::string id =
+      engine.jobs.create(kKind, repo.id, target.id, spec, ActingUser::name(), idempotency_key);
   if (!idempotency_key.empty()) {
     const auto job = engine.jobs.find(id);
     if (job && job->spec != spec) {
@@ -280,15 +299,21 @@ void cancel_import(Engine& engine, const RepositoryName& repository, const Branc
     throw Error(ErrorCode::kConflict, "import_ended", "conflict found");
 }
 
-bool run_one_import(Engine& engine, std::stop_token stop) {
+bool run_one_import(Engine& engine, std::stop_token stop, OwnerTurns& turns) {
   const int64_t owner = static_cast<int64_t>(random_u64() >> 1);
-  auto job = engine.jobs.take(kKind, owner, kJobLease);
-  if (!job) return false;
+  std::optional<meta::Job> job;
+  const auto turn =
+      turns.begin([&](const std::vector<std::string>& full) -> std::optional<std::string> {
+        job = engine.jobs.take(kKind, owner, kJobLease, full);
+        if (!job) return std::nullopt;
+        return job->owner;
+      });
+  if (!turn) return false;
   for (int attempt = 1;; ++attempt) {
     try {
       // Again from the last checkpoint, unless the lease went to another process meanwhile.
       if (attempt > 1) job = engine.jobs.find(job->id);
-      if (job) {
+      if (job && job->state == meta::JobState::kRunning) {
         const ActingUser user(job->owner);
         ImportRun(engine, *job, owner, stop).run();
       }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/owner_turns.h"
 #include "core/model/repository.h"
 #include "core/versioning/commit.h"
 #include "core/versioning/engine.h"
@@ -54,8 +55,9 @@ ImportStatus import_status(Engine& engine, const RepositoryName& repository,
 void cancel_import(Engine& engine, const RepositoryName& repository, const BranchName& branch,
                    std::string_view id);
 
-/// Leases and runs queued or orphaned imports until asked to stop; called by server/jobs on its own
-/// threads. Returns whether it did any work.
-bool run_one_import(Engine& engine, std::stop_token stop);
+/// Leases and runs a queued or orphaned import until asked to stop; called by server/jobs on its
+/// own threads, which share `turns`. Returns whether it did any work.
+bool run_one_import(Engine& engine, std::stop_token stop,
+                    OwnerTurns& turns = OwnerTurns::unlimited());
 
 }  // namespace tarn::versioning

@@ -162,6 +162,7 @@ Judgement judge(Engine& engine, const Repository& repository, const Promotion& p
   for (GateCandidate& candidate : candidates) {
     candidate.checks = results;
     candidate.approvals = votes;
+    candidate.authors.insert(promotion.actor);
     out.pinned.push_back({candidate.ref, candidate.facts.commit});
     Verdict verdict = evaluate(out.policy, candidate, to_beat);
     out.candidates.push_back({std::move(candidate), std::move(verdict)});

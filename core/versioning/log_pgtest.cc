@@ -45,6 +45,27 @@ TEST_F(Verbs, TheLogIsNewestFirstAndFiltersByPath) {
   EXPECT_EQ(messages(paged), "2,1,");
 }
 
+TEST_F(Verbs, ACommitFromTheFutureDoesNotDateThoseThatFollow) {
+  const auto commit = [&](const std::string& message, std::optional<Instant> date) {
+    engine.put(repo, "main", "k", message);
+    CommitRequest request;
+    request.committer = "tester";
+    request.message = message;
+    request.date = date;
+    return commit_branch(*engine, repo, BranchName("main"), request);
+  };
+  const Instant now = (*engine).clock.now();
+  const Commit near = commit("near", now + std::chrono::seconds{3});
+  EXPECT_EQ(commit("next", {}).created, near.created + std::chrono::milliseconds{1});
+  commit("future", now + std::chrono::hours{1});
+  const Commit late = commit("late", {});
+  EXPECT_LT(late.created, now + std::chrono::minutes{1});
+  EXPECT_GT(late.generation, near.generation);
+  std::string messages;
+  for (const Commit& c : log_commits(*engine, repo, "main", {}).items) messages += c.message + ",";
+  EXPECT_TRUE(messages.starts_with("late,future,next,near,")) << messages;
+}
+
 /// Against a plain walk over a random history with merges.
 class Log : public testing::RepositoryTest {
  protected:

@@ -117,7 +117,10 @@ class MergeAttempt {
     // The destination's state is answered before the source's existence, as clients expect.
     if (!request_.allow_dirty) built.drained = require_clean(engine_, hold);
     source_ = resolve_commit(engine_, repository_.name, source_ref_);
-    if (terms_ == nullptr) check_approvals(engine_, repository_.id, destination_, source_.id);
+    held_settings_ = hold.lease().settings_version;
+    if (terms_ == nullptr) {
+      check_approvals(engine_, repository_.id, destination_under_held_rules(), source_.id);
+    }
     const Commit head = engine_.commits.get(repository_.id, hold.lease().head);
     if (terms_ != nullptr && head.id != terms_->expected_head) throw_moved(head);
     const auto base = base_tree(nodes, head);
@@ -176,6 +179,27 @@ class MergeAttempt {
     return merge_base_tree(engine_, repository_, nodes, source_, head);
   }
 
+  Branch destination_under_held_rules() const {
+    Branch out = destination_;
+    out.settings_version = held_settings_;
+    return out;
+  }
+
+  /// Conditions that the publishing transaction checks again: hooks may have run for minutes since
+  /// they were checked first.
+  std::function<void(db::Connection&, const Commit&)> publishing_checks() const {
+    const Branch destination = destination_under_held_rules();
+    const bool approved = approvals_wanted(engine_, repository_.id, destination) > 0;
+    if (!approved && request_.pull_request.empty()) return {};
+    return [this, approved, destination](db::Connection& connection, const Commit& commit) {
+      if (approved) {
+        hold_approvals(connection, engine_, repository_.id, destination, source_.id);
+      }
+      if (request_.pull_request.empty()) return;
+      mark_merged(connection, repository_.id, request_.pull_request, commit);
+    };
+  }
+
   /// Somebody else may have merged or closed it while the destination was waited for; publishing
   /// asks again.
   void require_open_pull_request() {
@@ -185,6 +209,7 @@ class MergeAttempt {
   BuiltCommit describe(BuiltCommit built, const tree::MergeResult& merged,
                        const MergeBaseTree& base, const Commit& head) const {
     built.root = merged.result.root;
+    built.clean = true;
     built.parents = {head.id};
     if (!request_.squash && !request_.paths && source_.id != head.id) {
       built.parents.push_back(source_.id);
@@ -195,10 +220,8 @@ class MergeAttempt {
     if (terms_ != nullptr) {
       built.promotion = true;
       built.within = terms_->within;
-    } else if (!request_.pull_request.empty()) {
-      built.within = [this](db::Connection& connection, const Commit& commit) {
-        mark_merged(connection, repository_.id, request_.pull_request, commit);
-      };
+    } else {
+      built.within = publishing_checks();
     }
     built.message = request_.message.empty()
                         ? str_cat("Merge '", source_ref_, "' into '", destination_.name.str(), "'")
@@ -238,13 +261,15 @@ class MergeAttempt {
   const Branch& destination_;
   const MergeRequest& request_;
   const PromotionTerms* const terms_;  ///< null = a merge under the rules of the destination
+  int64_t held_settings_ = 0;          ///< of the rules while the destination is held
 };
 
 std::variant<Commit, MergeConflicts> publish_attempt(Engine& engine, const Repository& repository,
                                                      const Branch& destination,
-                                                     MergeAttempt attempt, bool rotate) {
+                                                     MergeAttempt attempt, bool rotate,
+                                                     const BranchPermit& permit) {
   const auto commit = build_and_publish(
-      engine, repository, destination.id, rotate,
+      engine, repository, destination, rotate, permit,
       [&](BranchHold& hold, meta::NodeWriter& nodes) { return attempt.build(hold, nodes); });
   if (!commit) return std::move(attempt.conflicts);
   return *commit;
@@ -267,10 +292,13 @@ std::variant<Commit, MergeConflicts> merge_into(Engine& engine, const Repository
   const Repository repo = get_repository(engine, repository);
   check_writable(repo, request.force);
   const Branch target = get_branch(engine, repository, destination);
-  check_merge(engine, repo.id, target, request.squash ? MergeMethod::kSquash : MergeMethod::kMerge);
+  const BranchPermit permit = [&](const Branch& now) {
+    check_merge(engine, repo.id, now, request.squash ? MergeMethod::kSquash : MergeMethod::kMerge);
+  };
+  permit(target);
   return publish_attempt(engine, repo, target,
                          MergeAttempt(engine, repo, source_ref, target, request),
-                         /*rotate=*/!request.allow_dirty);
+                         /*rotate=*/!request.allow_dirty, permit);
 }
 
 std::variant<Commit, MergeConflicts> merge_for_promotion(
@@ -279,7 +307,7 @@ std::variant<Commit, MergeConflicts> merge_for_promotion(
   const std::string source_ref = to_text(source);
   return publish_attempt(engine, repository, destination,
                          MergeAttempt(engine, repository, source_ref, destination, request, &terms),
-                         /*rotate=*/true);
+                         /*rotate=*/true, nullptr);
 }
 
 Page<MergeConflict> list_conflicts(Engine& engine, const RepositoryName& repository,

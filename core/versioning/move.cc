@@ -9,6 +9,7 @@
 #include "core/meta/writer.h"
 #include "core/versioning/branch_hold.h"
 #include "core/versioning/fold.h"
+#include "core/versioning/hook_files.h"
 #include "core/versioning/overlay.h"
 #include "core/versioning/protection.h"
 #include "core/versioning/refs.h"
@@ -19,19 +20,22 @@ namespace {
 
 constexpr uint64_t kKeysPerKeepAlive = 10'000;
 constexpr int kMoveAttemptsMax = 5;
+/// Overtaken this often, a move takes along what is written meanwhile.
+constexpr int kMoveAttemptsUncontended = 2;
 
 /// One attempt with the branch held. It reads what was sealed then; publishing fails when something
 /// came later.
 class MoveAttempt {
  public:
   MoveAttempt(Engine& engine, const RepositoryName& repository, const Branch& branch,
-              const MoveRequest& request)
+              const BranchPermit& permit, const MoveRequest& request, bool contended)
       : engine_(engine),
         repository_(repository),
         branch_(branch),
         request_(request),
+        contended_(contended),
         source_(range_of(request.source)),
-        hold_(engine, branch.id, /*rotate=*/true),
+        hold_(engine, branch, /*rotate=*/true, permit),
         batch_(engine.pool, engine.writer) {}
 
   /// How many objects are where they should be; nullopt = overtaken.
@@ -45,8 +49,14 @@ class MoveAttempt {
                   str_cat("moving \"", request_.source, "\": no object is there: not found"));
     }
     batch_.delete_range(source_);
-    switch (batch_.publish(branch_.id, branch_.settings_version, hold_.lease(),
-                           {source_, range_of(request_.destination)})) {
+    // Without this a move starves under steady writes. Whether a destination was taken meanwhile
+    // could not be told there, nor whether an object is new and counts.
+    meta::StagedBatch::CatchUp catch_up;
+    if (contended_ && request_.overwrite) {
+      catch_up = [this](const std::vector<meta::StagedRow>& later) { return moved_too(later); };
+    }
+    switch (batch_.publish(branch_.id, hold_.lease(), {source_, range_of(request_.destination)},
+                           catch_up)) {
       case meta::StagedBatch::Outcome::kDone:
         fold_if_long(engine_, branch_.id, hold_);
         return moved_;
@@ -66,16 +76,42 @@ class MoveAttempt {
     return key >= source_.begin && (source_.end.empty() || key < source_.end);
   }
 
+  Key destination_of(const std::string& from) const {
+    return parse_key(request_.destination + from.substr(request_.source.size()));
+  }
+
   void move(const std::string& from, Entry entry) {
     if (++moved_ > kMoveObjectsMax) {
       throw_invalid(str_cat("moving \"", request_.source, "\": there are more than ",
                             kMoveObjectsMax, " objects, move the parts of the prefix"));
     }
-    const Key to = parse_key(request_.destination + from.substr(request_.source.size()));
-    if (request_.check) request_.check(Key(from), to);
+    const Key to = destination_of(from);
+    check(Key(from), to);
     if (!request_.overwrite) check_absent(to.str());
     batch_.add({to.str(), std::move(entry)});
     if (moved_ % kKeysPerKeepAlive == 0) hold_.keep_alive();
+  }
+
+  void check(const Key& from, const Key& to) const {
+    check_hook_file(engine_, repository_, from.str());
+    check_hook_file(engine_, repository_, to.str());
+    if (request_.check) request_.check(from, to);
+  }
+
+  /// Entries written below the source since the branch was held, at their new paths. Entries
+  /// written at the destination stay, unless an entry that moves replaces them. nullopt when an
+  /// entry of the source was deleted: whether it had been moved by then is unknown.
+  std::optional<std::vector<meta::StagedRow>> moved_too(
+      const std::vector<meta::StagedRow>& later) const {
+    std::vector<meta::StagedRow> out;
+    for (const meta::StagedRow& row : later) {
+      if (!in_source(row.key)) continue;
+      if (!row.entry) return std::nullopt;
+      const Key to = destination_of(row.key);
+      check(Key(row.key), to);
+      out.push_back({to.str(), row.entry});
+    }
+    return out;
   }
 
   /// Objects of the source are no obstacle: they move away. Asked in order of the keys.
@@ -92,6 +128,7 @@ class MoveAttempt {
   const RepositoryName& repository_;
   const Branch& branch_;
   const MoveRequest& request_;
+  const bool contended_;
   const meta::KeyRange source_;
   BranchHold hold_;
   meta::StagedBatch batch_;
@@ -113,10 +150,14 @@ uint64_t move_objects(Engine& engine, const RepositoryName& repository, const Br
     throw_invalid(str_cat("moving \"", request.source, "\": the destination is the source"));
   }
   const meta::Writer::Operation operation(engine.writer);
+  const BranchPermit permit = permit_of(engine, repo.id, BranchAction::kStage);
   for (int attempt = 0; attempt < kMoveAttemptsMax; ++attempt) {
     const Branch target = get_branch(engine, repository, branch);
-    check_branch_action(engine, repo.id, target, BranchAction::kStage);
-    if (const auto moved = MoveAttempt(engine, repository, target, request).run()) return *moved;
+    permit(target);
+    const bool contended = attempt >= kMoveAttemptsUncontended;
+    if (const auto moved =
+            MoveAttempt(engine, repository, target, permit, request, contended).run())
+      return *moved;
   }
   throw Error(ErrorCode::kConflict, "too_many_attempts", "Too many attempts, try again later");
 }

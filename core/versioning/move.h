@@ -28,10 +28,12 @@ struct MoveRequest {
 
 /// Stages that the objects visible at the source are at the destination and no longer at the
 /// source, all of them at one moment, in order of their keys. Entries keep their attributes and
-/// times. Returns how many. Throws: not_found (repository, branch; reason "object_not_found": none
-/// is at the source), precondition_failed "path already exists" (without `overwrite`),
-/// invalid_argument (onto itself, a name that is no key, more than kMoveObjectsMax),
-/// permission_denied (read-only), conflict (reason "too_many_attempts": others kept writing there).
+/// times. Returns how many; under
+/// steady writes to the source what comes last moves along and is not counted. Throws:
+/// not_found (repository, branch; reason "object_not_found": none is at the source),
+/// precondition_failed "path already exists" (without `overwrite`), invalid_argument (onto itself,
+/// a name that is no key, more than kMoveObjectsMax), permission_denied (read-only), conflict
+/// (reason "too_many_attempts": others kept writing there).
 uint64_t move_objects(Engine& engine, const RepositoryName& repository, const BranchName& branch,
                       const MoveRequest& request);
 

@@ -11,6 +11,7 @@
 #include "core/versioning/objects.h"
 #include "core/versioning/reset.h"
 #include "core/versioning/settings.h"
+#include "tests/support/fault_points.h"
 #include "tests/support/repository_test.h"
 
 namespace tarn::versioning {
@@ -144,14 +145,52 @@ TEST_F(Move, AWriteThatArrivesMeanwhileIsMovedAsWell) {
   EXPECT_EQ(move(request), "2");
   EXPECT_EQ(engine.keys(repo, "main"), "b/1 b/2");
   EXPECT_EQ(engine.read(repo, "main", "b/2"), "late");
-  // A branch that never stands still is given up.
+  // A branch that never stands still is given up where what is written cannot be taken along.
   request = of_prefix("b/", "c/");
   request.check = [&](const Key&, const Key&) { engine.put(repo, "main", "c/x", "again"); };
+  request.overwrite = false;
   EXPECT_EQ(move(request), "too_many_attempts");
   EXPECT_EQ(engine.keys(repo, "main"), "b/1 b/2 c/x");
 }
 
-// Tried by letting later writes go to the same token as before: the conditional write went through.
+// A move started over for each write below its prefixes, and gave up while writes were steady.
+TEST_F(Move, IsNotStarvedByWritesToItsPrefixes) {
+  testing::FaultPoints faults;
+  testing::TestEngine slow(shared_url(), engine.store, &faults);
+  for (const char* key : {"a/1", "a/2", "b/2", "b/3"}) engine.put(repo, "main", key, key);
+  engine.commit(repo, "main");
+  constexpr int kWrites = 20;
+  for (int i = 0; i < kWrites; ++i) {
+    faults.at_then_go_on({"staged_batch_begin_change"}, [this] {
+      engine.put(repo, "main", "a/2", "later");
+      engine.put(repo, "main", "a/9", "later");
+      engine.put(repo, "main", "b/1", "covered");
+      engine.put(repo, "main", "b/3", "kept");
+    });
+  }
+  EXPECT_EQ(move_objects(*slow, repo, main, of_prefix("a/", "b/")), 3u);
+  EXPECT_EQ(faults.unreached(), size_t{kWrites - 3}) << "it went through at the third attempt";
+  EXPECT_EQ(engine.keys(repo, "main"), "b/1 b/2 b/3 b/9");
+  EXPECT_EQ(engine.read(repo, "main", "b/1"), "a/1");
+  EXPECT_EQ(engine.read(repo, "main", "b/2"), "later");
+  EXPECT_EQ(engine.read(repo, "main", "b/3"), "kept");
+  EXPECT_EQ(engine.read(repo, "main", "b/9"), "later");
+}
+
+// A deletion of what never was at the source must not take what is at the destination along.
+TEST_F(Move, ADeletionMeanwhileTakesOnlyItsObject) {
+  testing::FaultPoints faults;
+  testing::TestEngine slow(shared_url(), engine.store, &faults);
+  for (const char* key : {"a/1", "a/2", "b/9"}) engine.put(repo, "main", key, key);
+  faults.at_then_go_on({"staged_batch_begin_change"}, [this] {
+    const std::vector<Key> gone = {Key("a/2"), Key("a/9")};
+    delete_objects(*engine, repo, main, gone, false);
+  });
+  EXPECT_EQ(move_objects(*slow, repo, main, of_prefix("a/", "b/")), 1u);
+  EXPECT_EQ(faults.unreached(), 0u);
+  EXPECT_EQ(engine.keys(repo, "main"), "b/1 b/9");
+}
+
 TEST_F(Move, AConditionalWriteThatLookedBeforeLooksAgain) {
   engine.put(repo, "main", "a", "1");
   std::optional<meta::BranchLookup> seen;
@@ -163,7 +202,7 @@ TEST_F(Move, AConditionalWriteThatLookedBeforeLooksAgain) {
   EXPECT_EQ(seen->state.kind, meta::StagedState::Kind::kNone);
   const Entry entry = get_object(*engine, repo, "main", Key("b")).entry;
   EXPECT_EQ((*engine).staging.stage_if(*seen, Key("b"), entry),
-            meta::Staging::ConditionalOutcome::kChanged);
+            meta::Staging::StageOutcome::kChanged);
 }
 
 TEST_F(Move, ARuleSetMeanwhileHolds) {
@@ -202,10 +241,9 @@ TEST_F(Move, ManyMovesAreFoldedAndLoseNothing) {
     EXPECT_EQ(move(of_prefix(str_cat("x", i, "/"), str_cat("x", i + 1, "/"))), "1");
   }
   EXPECT_EQ(engine.keys(repo, "main"), str_cat("kept x", rounds, "/a"));
-  EXPECT_LE(BranchHold(*engine, (*engine).staging.lookup(repo, main, Key("a"))->branch.id, false)
-                .lease()
-                .sealed.size(),
-            kSealedTokensMax + 1);
+  EXPECT_LE(
+      BranchHold(*engine, get_branch(*engine, repo, main), false, nullptr).lease().sealed.size(),
+      kSealedTokensMax + 1);
 }
 
 TEST_F(Move, MoreThanAPageMovesInOrder) {

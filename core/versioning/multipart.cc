@@ -22,9 +22,10 @@ namespace tarn::versioning {
 namespace {
 
 constexpr size_t kMd5Bytes = 16;
+constexpr std::string_view kNoSuchUpload = "no_such_upload";
 
 [[noreturn]] void throw_no_upload() {
-  throw Error(ErrorCode::kNotFound, "no_such_upload",
+  throw Error(ErrorCode::kNotFound, kNoSuchUpload,
               "the multipart upload does not exist or has ended");
 }
 
@@ -65,12 +66,10 @@ UploadedPart keep_part(Engine& engine, const MultipartUpload& upload, uint32_t n
 }
 
 /// The stored parts that the client names, in its order, each checked against what it says of it.
-meta::PartList chosen_parts(Engine& engine, const MultipartUpload& upload,
+meta::PartList chosen_parts(const std::vector<meta::NumberedPart>& stored,
                             const Completion& completion) {
   if (completion.parts.empty())
     refuse_parts("malformed_parts", "completing the upload: no parts were named");
-  const std::vector<meta::NumberedPart> stored =
-      engine.uploads.parts(upload.upload_id, 0, kPartNumberMax);
   meta::PartList out;
   uint32_t previous = 0;
   for (const CompletedPart& wanted : completion.parts) {
@@ -107,10 +106,8 @@ meta::PartList chosen_parts(Engine& engine, const MultipartUpload& upload,
   return out;
 }
 
-std::string joined_etag(const meta::PartList& parts) {
-  std::string digests;
-  for (const meta::StoredPart& part : parts) digests += part.md5;
-  return str_cat(to_hex(md5(digests)), "-", parts.size());
+std::string joined_etag(std::string_view part_md5s) {
+  return str_cat(to_hex(md5(part_md5s)), "-", part_md5s.size() / kMd5Bytes);
 }
 
 /// One part needs no list: its bytes are the object.
@@ -128,6 +125,7 @@ Address join(Engine& engine, const Repository& repository, const meta::PartList&
 std::optional<meta::StoredPart> referenced_part(Engine& engine, const MultipartUpload& upload,
                                                 const FoundObject& source, blob::ByteRange range) {
   const Entry& entry = source.entry;
+  if (entry.source_version()) return {};  // a part would not remember what its bytes must still be
   if (range.offset != 0 || range.length != entry.size_bytes || range.length == 0) return {};
   const std::optional<std::string> md5 = from_hex(entry.etag);
   if (!md5 || md5->size() != kMd5Bytes) return {};
@@ -226,34 +224,111 @@ UploadedPart copy_part(Engine& engine, const MultipartUpload& upload, uint32_t n
   return keep_part(engine, upload, number, std::move(part));
 }
 
-Entry complete_multipart(Engine& engine, const MultipartUpload& upload,
-                         const Completion& completion) {
-  const auto row = engine.uploads.find_multipart(upload.upload_id);
-  if (!row) throw_no_upload();
-  const meta::Writer::Operation operation(engine.writer);
-  const meta::PartList parts = chosen_parts(engine, upload, completion);
+std::optional<Entry> completed_before(Engine& engine, const RepositoryName& repository,
+                                      const BranchName& branch, const Key& key,
+                                      std::span<const CompletedPart> parts) {
+  std::string md5s;
+  for (const CompletedPart& part : parts) {
+    const std::optional<std::string> md5 = from_hex(part.etag);
+    if (!md5 || md5->size() != kMd5Bytes) return std::nullopt;
+    md5s += *md5;
+  }
+  const auto seen = engine.staging.lookup(repository, branch, key);
+  if (!seen) return std::nullopt;
+  std::optional<Entry> entry = visible_entry(engine, *seen, key);
+  if (entry && entry->etag != joined_etag(md5s)) entry.reset();
+  return entry;
+}
+
+namespace {
+
+constexpr std::string_view kPartsChanged = "parts_changed";
+/// Each round a part was sent while its upload was being completed.
+constexpr int kRoundsMax = 10;
+
+Entry joined_entry(Engine& engine, const MultipartUpload& upload, const Completion& completion,
+                   const meta::UploadRow& row, const meta::PartList& parts) {
   Entry entry =
-      completion.attributes ? entry_with(*completion.attributes) : decode_entry(row->entry);
+      completion.attributes ? entry_with(*completion.attributes) : decode_entry(row.entry);
   entry.size_bytes = 0;
-  for (const meta::StoredPart& part : parts) entry.size_bytes += part.size_bytes;
+  std::string md5s;
+  for (const meta::StoredPart& part : parts) {
+    entry.size_bytes += part.size_bytes;
+    md5s += part.md5;
+  }
   if (completion.object_bytes && *completion.object_bytes != entry.size_bytes) {
     refuse_parts("size_mismatch",
                  str_cat("completing the upload: the parts hold ", entry.size_bytes, " bytes, not ",
                          *completion.object_bytes));
   }
-  entry.etag = joined_etag(parts);
+  entry.etag = joined_etag(md5s);
   entry.mtime = engine.clock.now();
-  if (!completion.checksums.empty()) entry.set_checksums(completion.checksums);
+  if (completion.checksums) {
+    std::vector<UploadedPart> chosen;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      chosen.push_back(part_from(completion.parts[i].number, parts[i]));
+    }
+    const std::vector<Checksum> checksums = completion.checksums(chosen);
+    if (!checksums.empty()) entry.set_checksums(checksums);
+  }
   entry.address = join(engine, upload.repository, parts);
-  // Rules are asked only when there are some.
-  stage_entry(engine, {upload.repository.name, upload.branch, row->branch}, upload.key, entry,
-              completion.condition);
-  engine.uploads.remove(upload.upload_id);
   return entry;
 }
 
+Entry complete_once(Engine& engine, const MultipartUpload& upload, const Completion& completion) {
+  // In this order: of an upload that is there now, the parts were all there.
+  const std::vector<meta::NumberedPart> stored =
+      engine.uploads.parts(upload.upload_id, 0, kPartNumberMax);
+  const auto row = engine.uploads.find_multipart(upload.upload_id);
+  if (!row) throw_no_upload();
+  const Entry entry =
+      joined_entry(engine, upload, completion, *row, chosen_parts(stored, completion));
+  // Rules are asked only when there are some.
+  stage_entry_within(
+      engine, {upload.repository.name, upload.branch, row->branch}, upload.key, entry,
+      completion.condition, [&](db::Connection& connection) {
+        switch (meta::Uploads::take_multipart(connection, upload.upload_id, stored)) {
+          case meta::Uploads::Taken::kDone:
+            return;
+          case meta::Uploads::Taken::kGone:
+            throw_no_upload();
+          case meta::Uploads::Taken::kPartsChanged:
+            throw Error(ErrorCode::kConflict, kPartsChanged,
+                        "completing the upload: parts of it were sent at the same time");
+        }
+      });
+  return entry;
+}
+
+/// Whether the error may be of the making of another completion, or an abort, of the same upload.
+bool may_have_ended(Engine& engine, const MultipartUpload& upload, const Error& error) {
+  if (error.reason() == kNoSuchUpload) return true;
+  const bool condition_failed =
+      error.code() == ErrorCode::kPreconditionFailed || error.reason() == "no_object_to_match";
+  return condition_failed && !engine.uploads.find_multipart(upload.upload_id);
+}
+
+}  // namespace
+
+Entry complete_multipart(Engine& engine, const MultipartUpload& upload,
+                         const Completion& completion) {
+  const meta::Writer::Operation operation(engine.writer);
+  for (int round = 1;; ++round) {
+    try {
+      return complete_once(engine, upload, completion);
+    } catch (const Error& error) {
+      if (error.reason() == kPartsChanged && round < kRoundsMax) continue;
+      if (!may_have_ended(engine, upload, error)) throw;
+    }
+    const auto entry = completed_before(engine, upload.repository.name, upload.branch, upload.key,
+                                        completion.parts);
+    if (!entry) throw_no_upload();
+    return *entry;
+  }
+}
+
 void abort_multipart(Engine& engine, const MultipartUpload& upload) {
-  engine.uploads.remove(upload.upload_id);
+  if (!engine.uploads.remove(upload.upload_id)) throw_no_upload();
 }
 
 Page<UploadedPart> list_parts(Engine& engine, const MultipartUpload& upload, uint32_t after,

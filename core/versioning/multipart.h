@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -70,16 +72,26 @@ struct CompletedPart {
 struct Completion {
   std::vector<CompletedPart> parts;
   std::optional<uint64_t> object_bytes;  ///< x-amz-mp-object-size
-  std::vector<Checksum> checksums;       ///< of the whole object, compared when given
+  /// Those of the whole object, from those of the parts it is joined of. What it throws ends the
+  /// completion.
+  std::function<std::vector<Checksum>(std::span<const UploadedPart>)> checksums;
   Condition condition;
   std::optional<ObjectAttributes> attributes{};  ///< in place of those the upload began with
 };
-/// Joins the parts by reference. The etag is MD5 of the parts' MD5s, "-N". Throws invalid_argument
-/// with reasons "invalid_part", "invalid_part_order", "entity_too_small", "malformed_parts" (none
-/// given), "bad_digest"; precondition_failed. Completing twice with the same parts gives the same
-/// answer.
+/// Joins the parts by reference. The etag is MD5 of the parts' MD5s, "-N". The upload ends in the
+/// transaction that stages the object, so it is completed or aborted once: when it has ended and
+/// the key shows what the same parts made, that is the answer, else not_found (reason
+/// "no_such_upload"). Throws invalid_argument with reasons "invalid_part", "invalid_part_order",
+/// "entity_too_small", "malformed_parts" (none given), "size_mismatch"; precondition_failed;
+/// unavailable (reason "in_doubt").
 Entry complete_multipart(Engine& engine, const MultipartUpload& upload,
                          const Completion& completion);
+/// The object at the key if it has the etag of one joined of these parts: for the answer to a
+/// completion that is sent again. nullopt also when the repository or branch is gone.
+std::optional<Entry> completed_before(Engine& engine, const RepositoryName& repository,
+                                      const BranchName& branch, const Key& key,
+                                      std::span<const CompletedPart> parts);
+/// Throws not_found (reason "no_such_upload"): it was completed or aborted already.
 void abort_multipart(Engine& engine, const MultipartUpload& upload);
 
 Page<UploadedPart> list_parts(Engine& engine, const MultipartUpload& upload, uint32_t after,

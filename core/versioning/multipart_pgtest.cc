@@ -85,7 +85,8 @@ TEST_F(Multipart, WrongCompletionsAreToldApartAndChangeNothing) {
   EXPECT_EQ(reason(upload, {{{2, two, {}}}, 99, {}, {}}), "size_mismatch");
   EXPECT_EQ(engine.keys(repo, "main"), "");
   EXPECT_EQ(reason(upload, {{{2, two, {}}}, 4, {}, {}}), "done");
-  EXPECT_EQ(reason(upload, {{{2, two, {}}}, 4, {}, {}}), "no_such_upload");
+  EXPECT_EQ(reason(upload, {{{2, two, {}}}, 4, {}, {}}), "done") << "the key shows it";
+  EXPECT_EQ(reason(upload, {{{1, one, {}}}, {}, {}, {}}), "no_such_upload");
 }
 
 TEST_F(Multipart, AnUploadBelongsToItsKeyAndDiesWithItsBranch) {
@@ -148,7 +149,8 @@ TEST_F(Multipart, AUserHasSoManyOpenOverAllRepositoriesAndDoors) {
   open(target(repo, "dev"), "ann");
   const MultipartUpload second = open(target(other, "main"), "ann");
   // One whose parts the store keeps.
-  const OwnAddress address = hand_out_address(few.engine(), repo, BranchName("main"), Key("k")).own;
+  const OwnAddress address =
+      hand_out_address(few.engine(), repo, BranchName("main"), Key("k"), "ann").own;
   const UploadTarget direct = target(repo, "main");
   const auto link = [&] {
     return few.engine().uploads.create_link(direct.repository.id, direct.branch, Key("k"), address,
@@ -162,7 +164,7 @@ TEST_F(Multipart, AUserHasSoManyOpenOverAllRepositoriesAndDoors) {
   abort_multipart(few.engine(), second);
   open(target(repo, "main"), "ann");
   EXPECT_EQ(refused("ann"), "too_many_uploads");
-  few.engine().uploads.remove_owned_link(direct.branch.id, Key("k"), address);
+  few.engine().uploads.remove_links(direct.branch.id, Key("k"), address);
   open(target(repo, "main"), "ann");
   EXPECT_EQ(refused("ann"), "too_many_uploads");
   delete_branch(few.engine(), repo, BranchName("dev"), false);

@@ -31,17 +31,17 @@ std::string part_url(Engine& engine, const Repository& repository, const meta::S
   return own_url(part.owner ? engine.repositories.get(*part.owner) : repository, part.address);
 }
 
-/// Addresses of our own are written once.
-std::unique_ptr<blob::BlobReader> open_own(Engine& engine, const std::string& url,
-                                           uint64_t size_bytes, blob::ByteRange range) {
+/// Addresses of our own that only servers write to are written once.
+std::unique_ptr<blob::BlobReader> open_unchanging(Engine& engine, const std::string& url,
+                                                  uint64_t size_bytes, blob::ByteRange range) {
   const blob::Located at = engine.stores.locate(url);
   auto reader = at.store->open_unchanging(at.key, size_bytes, range);
   if (!reader) throw_bytes_missing();
   return reader;
 }
 
-/// Others' objects may change, whether or not an etag was recorded.
-std::unique_ptr<blob::BlobReader> open_external(Engine& engine, const std::string& url,
+/// Others may change these, whether or not an etag was recorded.
+std::unique_ptr<blob::BlobReader> open_changing(Engine& engine, const std::string& url,
                                                 blob::ByteRange range, std::string_view if_etag) {
   const blob::Located at = engine.stores.locate(url);
   auto reader = at.store->open(at.key, range, if_etag);
@@ -83,8 +83,8 @@ class PartsReader final : public blob::BlobReader {
     if (at_ >= parts_->size()) throw_bytes_missing();
     const meta::StoredPart& part = (*parts_)[at_];
     const uint64_t length = std::min(part.size_bytes - skip_, left_);
-    current_ =
-        open_own(engine_, part_url(engine_, repository_, part), part.size_bytes, {skip_, length});
+    current_ = open_unchanging(engine_, part_url(engine_, repository_, part), part.size_bytes,
+                               {skip_, length});
   }
 
   Engine& engine_;
@@ -101,23 +101,20 @@ class PartsReader final : public blob::BlobReader {
 std::unique_ptr<blob::BlobReader> open_object(Engine& engine, const Repository& repository,
                                               const Entry& entry, blob::ByteRange range) {
   if (range.length == 0) return std::make_unique<EmptyReader>();
-  if (const auto* own = std::get_if<OwnAddress>(&entry.address)) {
-    return open_own(engine, own_url(repository, *own), entry.size_bytes, range);
-  }
   if (const auto* list = std::get_if<PartListAddress>(&entry.address)) {
     return std::make_unique<PartsReader>(engine, repository, engine.part_lists.get(list->id),
                                          range);
   }
-  if (const auto* foreign = std::get_if<ForeignAddress>(&entry.address)) {
-    return open_own(engine, own_url(engine.repositories.get(foreign->repository), foreign->own),
-                    entry.size_bytes, range);
-  }
-  // An imported object must still be the one that was imported; "" in its source version means the
-  // entry's own etag.
+  // An object that was imported, or linked after its client had sent it to the store, must still be
+  // the same; "" in its source version means the entry's own etag.
+  const std::string url = physical_address(engine, repository, entry);
   const auto version = entry.source_version();
+  if (!version && !std::holds_alternative<ExternalAddress>(entry.address)) {
+    return open_unchanging(engine, url, entry.size_bytes, range);
+  }
   std::string etag;
   if (version) etag = version->etag.empty() ? entry.etag : version->etag;
-  return open_external(engine, std::get<ExternalAddress>(entry.address).url, range, etag);
+  return open_changing(engine, url, range, etag);
 }
 
 std::string physical_address(Engine& engine, const Repository& repository, const Entry& entry) {

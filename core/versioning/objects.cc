@@ -7,6 +7,7 @@
 #include "core/blob/stores.h"
 #include "core/meta/repositories.h"
 #include "core/meta/staging.h"
+#include "core/meta/writer.h"
 #include "core/tree/cursor.h"
 #include "core/versioning/foreign_copy.h"
 #include "core/versioning/overlay.h"
@@ -19,10 +20,6 @@ namespace tarn::versioning {
 namespace {
 
 constexpr uint32_t kStagedRowsHintMin = 256;
-
-[[noreturn]] void throw_no_object() {
-  throw Error(ErrorCode::kNotFound, "object_not_found", "not found");
-}
 
 std::optional<FoundObject> find_on_branch(Engine& engine, const meta::BranchLookup& seen,
                                           const Key& key) {
@@ -131,29 +128,22 @@ Page<ListItem> list_objects(Engine& engine, const RepositoryName& repository, st
 }
 
 void delete_object(Engine& engine, const RepositoryName& repository, const BranchName& branch,
-                   const Key& key, bool force, const Condition& condition) {
-  const meta::BranchLookup seen = lookup_for_write(engine, repository, branch, key, force);
+                   const Key& key, const WriteTerms& terms, const Condition& condition) {
+  const meta::BranchLookup seen = lookup_for_write(engine, repository, branch, key, terms);
   stage_entry(engine, {repository, branch, seen.branch.id, seen.branch.settings_version}, key,
               std::nullopt, condition);
 }
 
 void delete_objects(Engine& engine, const RepositoryName& repository, const BranchName& branch,
-                    std::span<const Key> keys, bool force) {
+                    std::span<const Key> keys, const WriteTerms& terms) {
   const Repository repo = get_repository(engine, repository);
-  check_writable(repo, force);
+  check_terms(engine, repo, terms);
   const Branch target = get_branch(engine, repository, branch);
   check_branch_action(engine, repo.id, target, BranchAction::kStage);
   stage_deletions(engine, {repository, branch, target.id, target.settings_version}, keys);
 }
 
-Entry copy_object(Engine& engine, const CopySource& source, const RepositoryName& repository,
-                  const BranchName& branch, const Key& key, const CopyChanges& changes, bool force,
-                  const Condition& condition) {
-  const meta::BranchLookup seen = lookup_for_write(engine, repository, branch, key, force);
-  const Repository target = engine.repositories.get(seen.repository);
-  const FoundObject found = get_object(engine, source.repository, source.ref, source.key);
-  Entry entry = found.entry;
-  entry.mtime = engine.clock.now();
+void apply(const CopyChanges& changes, Entry& entry) {
   if (changes.content_type) entry.content_type = *changes.content_type;
   if (changes.extras) {
     // What belongs to the bytes stays; the headers are replaced as a whole.
@@ -164,26 +154,59 @@ Entry copy_object(Engine& engine, const CopySource& source, const RepositoryName
     if (version) entry.set_source_version(*version);
   }
   if (changes.user_metadata) entry.set_user_metadata(*changes.user_metadata);
-  if (found.repository.id != target.id) {
-    entry.address = address_for_foreign_copy(engine, found.repository, target, entry);
+}
+
+std::shared_ptr<void> hold_sources(Engine& engine) {
+  return std::make_shared<meta::Writer::Operation>(engine.writer);
+}
+
+namespace {
+
+/// Copies to a branch that was looked up for it.
+Entry stage_copy(Engine& engine, const FoundObject& source, const meta::BranchLookup& seen,
+                 const Key& key, const CopyChanges& changes, const Condition& condition) {
+  const Repository target = engine.repositories.get(seen.repository);
+  Entry entry = source.entry;
+  entry.mtime = engine.clock.now();
+  apply(changes, entry);
+  if (source.repository.id != target.id) {
+    entry.address = address_for_foreign_copy(engine, source.repository, target, entry);
   }
-  stage_entry(engine, {repository, branch, seen.branch.id, seen.branch.settings_version}, key,
-              entry, condition);
+  stage_entry(engine, {target.name, seen.branch.name, seen.branch.id, seen.branch.settings_version},
+              key, entry, condition);
   return entry;
+}
+
+}  // namespace
+
+Entry copy_object(Engine& engine, const FoundObject& source, const RepositoryName& repository,
+                  const BranchName& branch, const Key& key, const CopyChanges& changes,
+                  const WriteTerms& terms, const Condition& condition) {
+  return stage_copy(engine, source, lookup_for_write(engine, repository, branch, key, terms), key,
+                    changes, condition);
+}
+
+Entry copy_object(Engine& engine, const CopySource& source, const RepositoryName& repository,
+                  const BranchName& branch, const Key& key, const CopyChanges& changes,
+                  const WriteTerms& terms, const Condition& condition) {
+  if (source.repository == repository && source.ref == branch.str() && source.key == key) {
+    const auto change = [&](Entry& entry) {
+      entry.mtime = engine.clock.now();
+      apply(changes, entry);
+    };
+    return change_entry(engine, repository, branch, key, terms, change, condition);
+  }
+  const auto held = hold_sources(engine);
+  const meta::BranchLookup seen = lookup_for_write(engine, repository, branch, key, terms);
+  return stage_copy(engine, get_object(engine, source.repository, source.ref, source.key), seen,
+                    key, changes, condition);
 }
 
 Entry update_user_metadata(Engine& engine, const RepositoryName& repository,
                            const BranchName& branch, const Key& key, const Metadata& metadata,
-                           bool force) {
-  const meta::BranchLookup seen = lookup_for_write(engine, repository, branch, key, force);
-  FoundObject found = get_object(engine, repository, branch.str(), key);
-  found.entry.set_user_metadata(metadata);
-  // Only if the object is still the one that was read.
-  Condition unchanged;
-  unchanged.if_match = {found.entry.etag};
-  stage_entry(engine, {repository, branch, seen.branch.id, seen.branch.settings_version}, key,
-              found.entry, unchanged);
-  return found.entry;
+                           const WriteTerms& terms) {
+  return change_entry(engine, repository, branch, key, terms,
+                      [&](Entry& entry) { entry.set_user_metadata(metadata); });
 }
 
 }  // namespace tarn::versioning

@@ -66,11 +66,11 @@ Page<ListItem> list_objects(Engine& engine, const RepositoryName& repository, st
 /// Deleting an absent key is no error. Throws not_found (repository, branch: "branch not found"),
 /// permission_denied (read-only).
 void delete_object(Engine& engine, const RepositoryName& repository, const BranchName& branch,
-                   const Key& key, bool force, const Condition& condition = {});
+                   const Key& key, const WriteTerms& terms, const Condition& condition = {});
 /// One staged batch. At most kDeleteObjectsMax keys.
 constexpr size_t kDeleteObjectsMax = 1000;
 void delete_objects(Engine& engine, const RepositoryName& repository, const BranchName& branch,
-                    std::span<const Key> keys, bool force);
+                    std::span<const Key> keys, const WriteTerms& terms);
 
 /// Replaces attributes on the way; absent = keep the source's.
 struct CopyChanges {
@@ -79,20 +79,31 @@ struct CopyChanges {
   /// Replaces the standard headers (cache-control ...) as well when set.
   std::optional<std::vector<Extra>> extras;
 };
+void apply(const CopyChanges& changes, Entry& entry);
+
+/// Taken before the source of a copy is read, and kept until the copy is staged: the bytes are kept
+/// for as long.
+std::shared_ptr<void> hold_sources(Engine& engine);
+/// By reference: no byte moves inside a repository; across repositories as a foreign address, so
+/// the bytes stay where they are. Throws not_found (branch), permission_denied.
+Entry copy_object(Engine& engine, const FoundObject& source, const RepositoryName& repository,
+                  const BranchName& branch, const Key& key, const CopyChanges& changes,
+                  const WriteTerms& terms, const Condition& condition = {});
+
 struct CopySource {
   RepositoryName repository;
   std::string ref;
   Key key;
 };
-/// By reference: no byte moves inside a repository; across repositories as a foreign address, so
-/// the bytes stay where they are. Throws not_found (source, branch), permission_denied.
+/// Reads the source as well; throws not_found for it. A copy onto itself changes what is there and
+/// undoes no write of somebody else (change_entry).
 Entry copy_object(Engine& engine, const CopySource& source, const RepositoryName& repository,
-                  const BranchName& branch, const Key& key, const CopyChanges& changes, bool force,
-                  const Condition& condition = {});
+                  const BranchName& branch, const Key& key, const CopyChanges& changes,
+                  const WriteTerms& terms, const Condition& condition = {});
 
 /// Replaces the user metadata of an object. Throws not_found.
 Entry update_user_metadata(Engine& engine, const RepositoryName& repository,
                            const BranchName& branch, const Key& key, const Metadata& metadata,
-                           bool force);
+                           const WriteTerms& terms);
 
 }  // namespace tarn::versioning

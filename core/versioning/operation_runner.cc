@@ -1,5 +1,6 @@
 #include "core/versioning/operation_runner.h"
 
+#include <algorithm>
 #include <atomic>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/pause.h"
+#include "core/base/str_cat.h"
 #include "core/meta/operations.h"
 
 namespace tarn::versioning {
@@ -93,6 +95,16 @@ std::string OperationRunner::run(OperationWork work, seconds wait) {
     if (slots_.size() >= kOperationsRunningMax) {
       throw Error(ErrorCode::kUnavailable, "too_many_operations",
                   "too many operations are running, try again later");
+    }
+    const auto of_owner = [&](const Slot& slot) {
+      return slot.running->work.owner == running->work.owner;
+    };
+    if (std::count_if(slots_.begin(), slots_.end(), of_owner) >=
+        static_cast<std::ptrdiff_t>(kOperationsPerOwnerMax)) {
+      throw Error(ErrorCode::kUnavailable, "too_many_operations",
+                  str_cat(kOperationsPerOwnerMax,
+                          " operations of this user are running, which is the most: try again when "
+                          "one has ended"));
     }
     slots_.push_back({running, std::jthread([this, running] {
                         run_to_end(*running);

@@ -29,6 +29,8 @@ namespace tarn::versioning {
 
 /// Operations of one process at once; more are refused until some have ended.
 constexpr size_t kOperationsRunningMax = 32;
+/// Of one user.
+constexpr size_t kOperationsPerOwnerMax = 8;
 /// Requests that may wait for operations at once; more are answered without waiting, since each
 /// holds a thread of the server.
 constexpr size_t kOperationWaitersMax = 16;

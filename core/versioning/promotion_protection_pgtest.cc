@@ -45,7 +45,7 @@ TEST_F(Promotions, AVerbThatBeganBeforeThePolicyIsStopped) {
   candidate("exp-1", "0.8");
   const Branch branch = get_branch(*engine, repo, BranchName("main"));
   Engine& parts = *engine;
-  const auto acquired = parts.branches.acquire(branch.id, 1, std::chrono::seconds(30), false);
+  auto lease = parts.branches.acquire(branch.id, 1, std::chrono::seconds(30), false).lease;
   meta::Publication publication;
   publication.repository = get_repository(parts, repo).id;
   publication.branch = branch.id;
@@ -55,16 +55,23 @@ TEST_F(Promotions, AVerbThatBeganBeforeThePolicyIsStopped) {
   publication.commit.id = compute_commit_id(publication.commit);
   apply_policy();
   const auto publish = [&] {
-    parts.branches.publish(parts.writer.id(), acquired.lease, publication);
+    return parts.branches.publish(parts.writer.id(), lease, publication);
   };
+  const auto move_head = [&] {
+    return parts.branches.move_head(branch.id, lease, publication.commit, {});
+  };
+  const auto remove = [&] { return parts.branches.remove(branch.id, lease, false); };
+  EXPECT_EQ(publish(), meta::PublishOutcome::kChanged);
+  EXPECT_FALSE(move_head());
+  EXPECT_FALSE(remove());
+  // Were the version not compared, the trigger would still know.
+  lease.settings_version = get_branch(parts, repo, BranchName("main")).settings_version;
   EXPECT_EQ(reason_of(publish), "protected_branch");
-  EXPECT_EQ(
-      reason_of([&] { parts.branches.move_head(branch.id, acquired.lease, publication.commit); }),
-      "protected_branch");
-  EXPECT_EQ(reason_of([&] { parts.branches.remove(branch.id, 1); }), "protected_branch");
+  EXPECT_EQ(reason_of(move_head), "protected_branch");
+  EXPECT_EQ(reason_of(remove), "protected_branch");
   EXPECT_EQ(head("main"), branch.head);
   publication.promotion = true;
-  publish();
+  EXPECT_EQ(publish(), meta::PublishOutcome::kDone);
   EXPECT_EQ(head("main"), publication.commit.id);
 }
 

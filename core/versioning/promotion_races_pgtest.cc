@@ -1,8 +1,10 @@
 // Promotions that race to one destination, on two servers of one database.
 #include <thread>
 
+#include "core/meta/promotions.h"
 #include "core/versioning/aliases.h"
 #include "core/versioning/promotions_fixture.h"
+#include "tests/support/fault_points.h"
 
 namespace tarn::versioning {
 namespace {
@@ -125,6 +127,87 @@ TEST_F(Promotions, AndPoliciesThatChangeMeanwhileStopNothing) {
     const std::string how = outcome(get_promotion(*engine, repo, id));
     EXPECT_TRUE(how == "promoted" || how == "failed policy_not_found") << how;
   }
+}
+
+constexpr std::string_view kCheckedPolicy = R"(
+name: digits
+destination: main
+alias: champion
+metrics:
+  - {name: accuracy, goal: max, min: 0.6, max: 1.0, primary: true}
+checks: {required: [bench]}
+)";
+
+PromotionCheck bench_of(const CommitId& commit, CheckStatus status) {
+  PromotionCheck check;
+  check.name = "bench";
+  check.commit = commit;
+  check.status = status;
+  check.reporter = "bench";
+  return check;
+}
+
+// The check failed, for this very commit, before the promotion was recorded.
+TEST_F(Promotions, OfOneActorDoNotTakeEveryTurn) {
+  apply_policy(std::string(kCheckedPolicy));
+  for (const char* name : {"exp-1", "exp-2", "exp-3"}) {
+    candidate(name, "0.8");
+    create(request_of({name}));
+  }
+  candidate("exp-4", "0.8");
+  create_promotion(*engine, repo,
+                   {.request = request_of({"exp-4"}), .actor = "bob", .idempotency_key = ""});
+  meta::Promotions rows(engine.pool, engine.clock);
+  const auto actor_of_next = [&](const std::vector<std::string>& actors_not = {}) {
+    static int64_t owner = 0;
+    const auto leased = rows.take(++owner, kPromotionLease, actors_not);
+    return leased ? leased->promotion.actor : "";
+  };
+  EXPECT_EQ(actor_of_next(), "ci");
+  EXPECT_EQ(actor_of_next(), "bob") << "the newest, but none of his is leased";
+  EXPECT_EQ(actor_of_next({"ci"}), "");
+  EXPECT_EQ(actor_of_next(), "ci");
+}
+
+TEST_F(Promotions, AFailureReportedBeforePublicationStopsIt) {
+  testing::FaultPoints faults;
+  TestEngine server(database.url(), engine.store, &faults);
+  apply_policy(std::string(kCheckedPolicy));
+  const CommitId commit = candidate("exp-1", "0.8");
+  const std::string id = create(request_of({"exp-1"}));
+  const auto report = [&](CheckStatus status) {
+    report_check(*engine, repo, id, bench_of(commit, status));
+  };
+  while (run_one_promotion(*server, {})) {
+  }
+  report(CheckStatus::kSuccess);
+  const CommitId before = head("main");
+  faults.at_then_go_on({"branches_publish_commit", false}, [&] { report(CheckStatus::kFailure); });
+  while (run_one_promotion(*server, {})) {
+  }
+  EXPECT_EQ(faults.unreached(), 0u);
+  EXPECT_EQ(outcome(get_promotion(*engine, repo, id)), "rejected gate_failed");
+  EXPECT_EQ(head("main"), before);
+}
+
+// The check passed before the promotion was rejected for want of it: judged again.
+TEST_F(Promotions, AReportWhileOneIsRejectedIsJudged) {
+  testing::FaultPoints faults;
+  TestEngine server(database.url(), engine.store, &faults);
+  apply_policy(std::string(kCheckedPolicy));
+  const CommitId commit = candidate("exp-1", "0.8");
+  const std::string id = create(request_of({"exp-1"}));
+  const auto report = [&](CheckStatus status) {
+    report_check(*engine, repo, id, bench_of(commit, status));
+  };
+  while (run_one_promotion(*server, {})) {
+  }
+  report(CheckStatus::kFailure);
+  faults.at_then_go_on({"promotions_store_row", false}, [&] { report(CheckStatus::kSuccess); });
+  while (run_one_promotion(*server, {})) {
+  }
+  EXPECT_EQ(faults.unreached(), 0u);
+  EXPECT_EQ(outcome(get_promotion(*engine, repo, id)), "promoted");
 }
 
 }  // namespace

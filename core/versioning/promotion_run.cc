@@ -102,9 +102,10 @@ std::string wants_of(const Verdict& verdict) {
 /// One promotion, held by this thread.
 class PromotionRun {
  public:
-  PromotionRun(Engine& engine, meta::Promotions& rows, meta::LeasedPromotion leased)
+  PromotionRun(Engine& engine, meta::Promotions& rows, meta::LeasedPromotion leased, int64_t owner)
       : engine_(engine),
         rows_(rows),
+        owner_(owner),
         leased_(std::move(leased)),
         promotion_(leased_.promotion),
         repository_(engine.repositories.get(leased_.repository)) {}
@@ -115,11 +116,13 @@ class PromotionRun {
       while (advance()) throw_if_cancelled();
     } catch (const Error& error) {
       if (!is_final(error)) throw;
-      end({PromotionState::kFailed, std::string(error.reason()), error.message()});
+      mark_ended({PromotionState::kFailed, std::string(error.reason()), error.message()});
+      rows_.finish(repository_.id, promotion_, owner_);
     }
   }
 
  private:
+  using FinishOutcome = meta::Promotions::FinishOutcome;
   static constexpr bool kAgain = true;
   static constexpr bool kLeave = false;
 
@@ -148,7 +151,7 @@ class PromotionRun {
     // One that waits keeps its state while it is looked at, so that nobody sees it go back.
     if (promotion_.state == PromotionState::kDraft) {
       promotion_.state = PromotionState::kComparing;
-      if (!store()) return kLeave;
+      if (!begin_round()) return kLeave;
     }
     fault_point("promotion.comparing");
     const Judgement judgement =
@@ -217,7 +220,7 @@ class PromotionRun {
     promotion_.state = checks ? PromotionState::kGatesRunning : PromotionState::kAwaitingApproval;
     promotion_.code = checks ? "check_pending" : "approval_required";
     promotion_.message = wants_of(winner.verdict);
-    rows_.wait(leased_, engine_.writer.id(), delay);
+    rows_.wait(leased_, owner_, delay);
     return kLeave;
   }
 
@@ -238,7 +241,7 @@ class PromotionRun {
     promotion_.state = PromotionState::kMerging;
     promotion_.code.clear();
     promotion_.message.clear();
-    if (!store()) return kLeave;
+    if (!rows_.store(repository_.id, promotion_, owner_)) return kLeave;
     fault_point("promotion.merging");
     const MergeRequest request = merge_request(judgement, winner.candidate.facts.commit);
     PromotionTerms terms;
@@ -302,7 +305,8 @@ class PromotionRun {
   /// Everything that becomes true with the commit.
   void complete(db::Connection& connection, const Judgement& judgement, const Commit& made) {
     require_policy(connection, judgement);
-    Promotion done = promotion_;
+    meta::LeasedPromotion judged = leased_;
+    Promotion& done = judged.promotion;
     done.state = PromotionState::kPromoted;
     done.result = made.id;
     done.tag = tag_name(judgement, made);
@@ -314,9 +318,15 @@ class PromotionRun {
       meta::Promotions::tell(connection, repository_.id, done.id, judgement.policy.after.webhooks);
     }
     fault_point("promotion.before_record");
-    if (!meta::Promotions::finish(connection, repository_.id, done, engine_.writer.id(), now)) {
-      throw Error(ErrorCode::kConflict, "promotion_taken",
-                  str_cat("promotion ", done.id, ": was ended or taken over meanwhile"));
+    switch (meta::Promotions::finish_judged(connection, judged, owner_, now)) {
+      case FinishOutcome::kDone:
+        break;
+      case FinishOutcome::kTaken:
+        throw Error(ErrorCode::kConflict, "promotion_taken",
+                    str_cat("promotion ", done.id, ": was ended or taken over meanwhile"));
+      case FinishOutcome::kSaidMore:
+        throw Error(ErrorCode::kConflict, "promotion_judged_anew",
+                    "a check or an approval came while the winner was merged");
     }
     // Behind the record, which says whose run the tag's commit has.
     if (!done.tag.empty()) make_tag(connection, done.tag, made);
@@ -326,18 +336,10 @@ class PromotionRun {
   bool failed_to_merge(const Error& error) {
     const PromotionRequest& asked = promotion_.request;
     if (error.reason() == "promotion_taken") return kLeave;
-    if (error.reason() == "destination_moved") {
-      // With an expectation the next round says what moved; without, the candidates are compared
-      // with the new champion.
-      if (++promotion_.rounds > kPromotionRoundsMax) {
-        return end({PromotionState::kFailed, "destination_moved",
-                    str_cat("the destination, the champion or the policy moved ",
-                            kPromotionRoundsMax, " times meanwhile")});
-      }
-      promotion_.message = error.message();
-      promotion_.code = "destination_moved";
-      promotion_.state = PromotionState::kComparing;
-      return store() ? kAgain : kLeave;
+    // With an expectation the next round says what moved; without, the candidates are compared with
+    // the new champion.
+    if (error.reason() == "destination_moved" || error.reason() == "promotion_judged_anew") {
+      return judge_again("destination_moved", error.message());
     }
     if (error.reason() == "no_changes") {
       return end({PromotionState::kFailed, "no_changes",
@@ -353,6 +355,21 @@ class PromotionRun {
                           "the policy, then commit or reset them, then apply it again")});
     }
     throw error;
+  }
+
+  bool judge_again(std::string_view code, std::string message) {
+    if (++promotion_.rounds > kPromotionRoundsMax) {
+      mark_ended({PromotionState::kFailed, "destination_moved",
+                  str_cat("the destination, the champion, the policy or what is said of the winner "
+                          "changed ",
+                          kPromotionRoundsMax, " times meanwhile")});
+      rows_.finish(repository_.id, promotion_, owner_);
+      return kLeave;
+    }
+    promotion_.message = std::move(message);
+    promotion_.code = code;
+    promotion_.state = PromotionState::kComparing;
+    return begin_round() ? kAgain : kLeave;
   }
 
   bool refuse(const MergeConflicts& conflicts) {
@@ -428,18 +445,30 @@ class PromotionRun {
     }
   }
 
-  bool store() { return rows_.store(repository_.id, promotion_, engine_.writer.id()); }
+  /// Stores the promotion before it is judged; what is said later makes it go round again. false:
+  /// the lease was lost.
+  bool begin_round() {
+    const auto said = rows_.store(repository_.id, promotion_, owner_);
+    if (said) leased_.said = *said;
+    return said.has_value();
+  }
 
-  bool end(Ended ended) {
+  void mark_ended(Ended ended) {
     promotion_.state = ended.state;
     promotion_.code = std::move(ended.code);
     promotion_.message = std::move(ended.message);
-    rows_.finish(repository_.id, promotion_, engine_.writer.id());
-    return kLeave;
+  }
+
+  /// Ends it as it was judged.
+  bool end(Ended ended) {
+    mark_ended(std::move(ended));
+    if (rows_.finish_judged(leased_, owner_) != FinishOutcome::kSaidMore) return kLeave;
+    return judge_again("check_pending", "a check or an approval came while it was judged");
   }
 
   Engine& engine_;
   meta::Promotions& rows_;
+  const int64_t owner_;
   meta::LeasedPromotion leased_;
   Promotion& promotion_;
   const Repository repository_;
@@ -447,14 +476,22 @@ class PromotionRun {
 
 }  // namespace
 
-bool run_one_promotion(Engine& engine, std::stop_token stop) {
+bool run_one_promotion(Engine& engine, std::stop_token stop, OwnerTurns& turns) {
   meta::Promotions rows(engine.pool, engine.clock);
-  auto leased = rows.take(engine.writer.id(), kPromotionLease);
-  if (!leased) return false;
+  // Of this run: two workers of one process must not share a lease that ran out.
+  const int64_t owner = static_cast<int64_t>(random_u64() >> 1);
+  std::optional<meta::LeasedPromotion> leased;
+  const auto turn =
+      turns.begin([&](const std::vector<std::string>& full) -> std::optional<std::string> {
+        leased = rows.take(owner, kPromotionLease, full);
+        if (!leased) return std::nullopt;
+        return leased->promotion.actor;
+      });
+  if (!turn) return false;
   const CancellationScope scope(stop);
   const ActingUser user(leased->promotion.actor);
-  const LeaseKeeper keeper(rows, *leased, engine.writer.id());
-  PromotionRun(engine, rows, *std::move(leased)).run();
+  const LeaseKeeper keeper(rows, *leased, owner);
+  PromotionRun(engine, rows, *std::move(leased), owner).run();
   return true;
 }
 

@@ -171,6 +171,10 @@ checks: {required: [bench], timeout: 2h}
 /// Does something when the tree is built, before anything is published.
 class Meanwhile final : public Hooks {
  public:
+  bool may_change_files(const std::string& user, const std::string&,
+                        const RepositoryName&) override {
+    return editor.empty() || user == editor;
+  }
   bool wanted(const Repository&, const HookOccasion& occasion, const ActionFiles&) override {
     return occasion.event == HookEvent::kPreMerge;
   }
@@ -194,6 +198,7 @@ class Meanwhile final : public Hooks {
   bool run_queued(std::stop_token) override { return false; }
   bool sweep() override { return false; }
 
+  std::string editor{};  ///< the one user who may change files of hooks; "" = everybody
   std::function<void()> once;
   int runs = 0;
 };
@@ -226,6 +231,21 @@ class HeldPromotions : public Promotions {
 
   Meanwhile meanwhile;
 };
+
+TEST_F(HeldPromotions, ThatChangeFilesOfHooksNeedTheRightOfWhoBeganThem) {
+  apply_policy(std::string(kPolicy) + "objects: {unchanged: []}\n");
+  engine.branch(repo, "exp-1", "main");
+  engine.put(repo, "exp-1", "_lakefs_actions/b.yaml", "brought along");
+  train("exp-1", "0.8");
+  const CommitId before = head("main");
+  meanwhile.editor = "admin";
+  const Promotion refused = promote({"exp-1"});
+  EXPECT_EQ(outcome(refused), "failed hooks_forbidden");
+  EXPECT_NE(refused.message.find("_lakefs_actions/b.yaml"), std::string::npos) << refused.message;
+  expect_nothing_moved(before);
+  meanwhile.editor = "ci";
+  EXPECT_EQ(outcome(promote({"exp-1"})), "promoted");
+}
 
 TEST_F(HeldPromotions, AreComparedAgainWhenTheAliasMovesMeanwhile) {
   apply_policy(

@@ -251,7 +251,8 @@ Promotion roll_back_promotion(Engine& engine, const RepositoryName& repository, 
       throw Error(ErrorCode::kConflict, "not_promoted",
                   str_cat("promotion ", id, ": was taken back meanwhile"));
     }
-    meta::Promotions::insert_ended(connection, repo.id, rollback);
+    // Read here: behind the transaction the repository may be gone, and the rollback has happened.
+    rollback = meta::Promotions::insert_ended(connection, repo.id, rollback);
     fault_point("rollback.before_alias");
     if (promotion.alias.empty()) return;
     meta::AliasMove move;
@@ -276,7 +277,7 @@ Promotion roll_back_promotion(Engine& engine, const RepositoryName& repository, 
                 str_cat("branch '", destination.name.str(),
                         "' has staged changes: reset or commit them first"));
   }
-  return find_promotion(engine, repo.id, rollback.id);
+  return rollback;
 }
 
 }  // namespace tarn::versioning

@@ -91,6 +91,12 @@ void check_branch_action(Engine& engine, RepositoryId repository, const Branch& 
   }
 }
 
+BranchPermit permit_of(Engine& engine, RepositoryId repository, BranchAction action) {
+  return [&engine, repository, action](const Branch& branch) {
+    check_branch_action(engine, repository, branch, action);
+  };
+}
+
 void check_hard_reset(Engine& engine, RepositoryId repository, const Branch& branch) {
   check_gate(branch, BranchAction::kReset);
   if (is_blocked(engine, repository, branch, BranchAction::kReset)) {
@@ -109,8 +115,7 @@ void check_merge(Engine& engine, RepositoryId repository, const Branch& destinat
   }
 }
 
-void check_approvals(Engine& engine, RepositoryId repository, const Branch& destination,
-                     const CommitId& source) {
+uint32_t approvals_wanted(Engine& engine, RepositoryId repository, const Branch& destination) {
   uint32_t wanted = 0;
   const auto rules = engine.settings.branch_rules(repository, destination.settings_version);
   for (const BranchRule& rule : *rules) {
@@ -118,13 +123,37 @@ void check_approvals(Engine& engine, RepositoryId repository, const Branch& dest
       wanted = std::max(wanted, *rule.approvals);
     }
   }
-  if (wanted == 0) return;
-  const uint32_t held = engine.pull_requests.count_approvals(repository, destination.name, source);
+  return wanted;
+}
+
+namespace {
+
+void require_approvals(uint32_t wanted, uint32_t held, const Branch& destination,
+                       const CommitId& source) {
   if (held >= wanted) return;
   throw Error(ErrorCode::kPermissionDenied, "approval_required",
               str_cat("cannot merge into protected branch: ", wanted - held, " of ", wanted,
                       " approvals are missing: an open pull request from a branch with head ",
                       to_text(source), " into \"", destination.name.str(), "\" must have them"));
+}
+
+}  // namespace
+
+void check_approvals(Engine& engine, RepositoryId repository, const Branch& destination,
+                     const CommitId& source) {
+  const uint32_t wanted = approvals_wanted(engine, repository, destination);
+  if (wanted == 0) return;
+  require_approvals(wanted,
+                    engine.pull_requests.count_approvals(repository, destination.name, source),
+                    destination, source);
+}
+
+void hold_approvals(db::Connection& connection, Engine& engine, RepositoryId repository,
+                    const Branch& destination, const CommitId& source) {
+  require_approvals(
+      approvals_wanted(engine, repository, destination),
+      meta::PullRequests::hold_approvals(connection, repository, destination.name, source),
+      destination, source);
 }
 
 void check_tag_creation(Engine& engine, RepositoryId repository, const TagName& tag) {

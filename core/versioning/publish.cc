@@ -6,12 +6,17 @@
 #include "core/meta/commits.h"
 #include "core/meta/staging.h"
 #include "core/meta/writer.h"
+#include "core/versioning/hook_files.h"
 #include "core/versioning/staged_edits.h"
 
 namespace tarn::versioning {
 namespace {
 
 constexpr int kPublishAttemptsMax = 5;
+
+/// A commit is dated after its parents, but no further in the future than this: one commit of a
+/// server whose clock was wrong does not date all that follow.
+constexpr std::chrono::seconds kFutureDateMax{5};
 
 Commit make_commit(Engine& engine, const Repository& repository, const BuiltCommit& built) {
   Commit commit;
@@ -20,12 +25,14 @@ Commit make_commit(Engine& engine, const Repository& repository, const BuiltComm
   commit.committer = built.committer;
   commit.message = built.message;
   commit.metadata = built.metadata;
-  commit.created = built.date.value_or(engine.clock.now());
+  const Instant now = engine.clock.now();
+  commit.created = built.date.value_or(now);
   for (const CommitId& id : built.parents) {
     const Commit parent = engine.commits.get(repository.id, id);
     commit.generation = std::max(commit.generation, parent.generation + 1);
-    if (!built.date)
+    if (!built.date && parent.created <= now + kFutureDateMax) {
       commit.created = std::max(commit.created, parent.created + std::chrono::milliseconds{1});
+    }
   }
   commit.id = compute_commit_id(commit);
   return commit;
@@ -59,21 +66,27 @@ HookedChange run_hooks(Engine& engine, const Repository& repository, const Built
 }  // namespace
 
 std::optional<Commit> build_and_publish(
-    Engine& engine, const Repository& repository, BranchId branch, bool rotate,
+    Engine& engine, const Repository& repository, const Branch& branch, bool rotate,
+    const BranchPermit& permit,
     const std::function<std::optional<BuiltCommit>(BranchHold&, meta::NodeWriter&)>& build) {
   for (int attempt = 0; attempt < kPublishAttemptsMax; ++attempt) {
     const meta::Writer::Operation operation(engine.writer);
-    BranchHold hold(engine, branch, rotate);
+    // Sealed, what was staged before is told from what comes while the verb runs.
+    BranchHold hold(engine, branch, rotate || attempt > 0, permit);
     meta::NodeWriter nodes(engine.pool, engine.nodes, repository.id);
     const std::optional<BuiltCommit> built = build(hold, nodes);
     if (!built) return std::nullopt;
+    // This tree is published over that head, or none.
+    if (!built->staged) check_hook_files(engine, repository.name, hold.lease().root, built->root);
     meta::Publication publication;
     publication.repository = repository.id;
-    publication.branch = branch;
+    publication.branch = branch.id;
     publication.commit = make_commit(engine, repository, *built);
     publication.drained = built->drained;
     publication.read = built->read;
+    publication.user = ActingUser::name();
     publication.promotion = built->promotion;
+    publication.clean = built->clean;
     std::optional<HookedChange> hooked;
     if (built->hooks) {
       hooked.emplace(run_hooks(engine, repository, *built, publication.commit, hold));

@@ -40,18 +40,25 @@ struct BuiltCommit {
   std::string message;
   Metadata metadata;
   std::optional<Instant> date;  ///< absent = now
-  bool promotion = false;       ///< the one way to move a branch that a policy protects
+  /// The tree is the head's with staged changes: the right to change hook files was checked when
+  /// they were staged.
+  bool staged = false;
+  bool promotion = false;  ///< the one way to move a branch that a policy protects
+  bool clean = false;      ///< the verb must find the branch clean (require_clean), or has
+                           ///< compared what is staged with what it changes
   /// In the transaction that makes the commit the head; what it throws undoes all.
   std::function<void(db::Connection&, const Commit&)> within{};
   std::optional<CommitHooks> hooks{};  ///< run between building and publishing
 };
 
 /// Runs `build` with the branch held; nullopt from it means "nothing to publish" and is passed on.
-/// `build` may run more than once: when another process took the branch over, or collection forgot
-/// this process. A commit is dated after its parents, so that the log's order by time is the order
-/// of history.
+/// `build` may run more than once: when another process took the branch over, other rules were set,
+/// or collection forgot this process. `branch` and `permit` as BranchHold takes them. A commit is
+/// dated after its parents, so that the log's order by time is the order of history, unless a
+/// parent's date lies in the future.
 std::optional<Commit> build_and_publish(
-    Engine& engine, const Repository& repository, BranchId branch, bool rotate,
+    Engine& engine, const Repository& repository, const Branch& branch, bool rotate,
+    const BranchPermit& permit,
     const std::function<std::optional<BuiltCommit>(BranchHold&, meta::NodeWriter&)>& build);
 
 /// Throws invalid_argument "uncommitted changes (dirty branch)" when anything staged has an effect.

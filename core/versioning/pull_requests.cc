@@ -3,6 +3,8 @@
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 #include "core/meta/branches.h"
+#include "core/meta/commits.h"
+#include "core/versioning/authors.h"
 #include "core/versioning/refs.h"
 #include "core/versioning/repositories.h"
 
@@ -31,6 +33,19 @@ PullRequest find_pull(Engine& engine, RepositoryId repository, std::string_view 
     throw Error(ErrorCode::kNotFound, "pull_request_not_found", "pull request not found");
   }
   return *std::move(pull);
+}
+
+/// A user who pushes commits after approving needs no check: an approval counts for one head only.
+void check_no_author(Engine& engine, const Repository& repository, const PullRequest& pull,
+                     const CommitId& head, std::string_view user) {
+  const CommitId destination = get_branch(engine, repository.name, pull.destination).head;
+  const auto authors = authors_of(engine, repository.id, engine.commits.get(repository.id, head),
+                                  engine.commits.get(repository.id, destination));
+  if (!authors.contains(std::string(user))) return;
+  throw Error(ErrorCode::kPermissionDenied, "own_commits",
+              str_cat("approving pull request ", pull.id, ": '", pull.source.str(),
+                      "' has commits of yours that '", pull.destination.str(),
+                      "' has not, somebody else must approve them"));
 }
 
 Repository get_writable(Engine& engine, const RepositoryName& repository) {
@@ -128,6 +143,7 @@ Approval approve_pull_request(Engine& engine, const RepositoryName& repository, 
                 str_cat("approving pull request ", pull.id, ": the head of '", pull.source.str(),
                         "' is ", to_text(head), " by now, look at it first"));
   }
+  check_no_author(engine, repo, pull, head, user);
   const auto made = engine.pull_requests.approve(
       repo.id, pull,
       {.user = std::string(user), .commit = head, .created = engine.clock.now(), .valid = true});

@@ -48,7 +48,8 @@ Commit merge_pull_request(Engine& engine, const RepositoryName& repository, cons
                           MergeRequest request);
 
 /// The user approves the source's head; with `expected` only if that is the head. Once per user:
-/// a later one replaces the earlier. Throws: permission_denied (reason "own_pull_request"),
+/// a later one replaces the earlier. Throws: permission_denied (reasons "own_pull_request",
+/// "own_commits": the user made one that the destination has not),
 /// invalid_argument (reason "pull_request_not_open"), conflict (reason "source_moved"), not_found
 /// "branch not found".
 Approval approve_pull_request(Engine& engine, const RepositoryName& repository, std::string_view id,

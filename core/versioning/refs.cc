@@ -98,23 +98,16 @@ void check_expiry(Engine& engine, const Repository& repository, const BranchName
   }
 }
 
-/// Nobody says otherwise while the branch is held.
-void require_expired(Engine& engine, BranchId branch) {
-  const auto now = engine.branches.find_by_id(branch);
-  if (now && now->expires && *now->expires <= engine.clock.now()) return;
-  throw Error(ErrorCode::kConflict, "expiry_moved", "it expires later by now, or never");
-}
-
 /// Throws permission_denied for a branch that may not be deleted.
 void remove_branch(Engine& engine, const Repository& repository, const Branch& branch,
-                   bool when_expired) {
+                   bool only_expired) {
   if (branch.name == repository.default_branch) {
     throw Error(ErrorCode::kPermissionDenied, "default_branch",
                 "cannot delete repository default branch");
   }
-  check_branch_action(engine, repository.id, branch, BranchAction::kDelete);
-  BranchHold hold(engine, branch.id, /*rotate=*/false);
-  if (when_expired) require_expired(engine, branch.id);
+  const BranchPermit permit = permit_of(engine, repository.id, BranchAction::kDelete);
+  permit(branch);
+  BranchHold hold(engine, branch, /*rotate=*/false, permit);
   ActionFiles files;
   if (has_hooks(engine, repository)) {
     files = {.files = action_files_of(engine, hold.lease().root),
@@ -126,7 +119,13 @@ void remove_branch(Engine& engine, const Repository& repository, const Branch& b
                        .commit = to_text(hold.lease().head)},
                       HookEvent::kPostDeleteBranch, std::move(files));
   change.before([&hold] { hold.keep_alive(); });
-  engine.branches.remove(branch.id, hold.lease().owner, change.step());
+  if (!engine.branches.remove(branch.id, hold.lease(), only_expired, change.step())) {
+    throw Error(ErrorCode::kConflict, "branch_locked",
+                only_expired
+                    ? "it expires later by now, or was taken over meanwhile"
+                    : "the branch was taken over by another operation, or other rules were "
+                      "set, while this one ran: it was not deleted, try again");
+  }
   hold.ended();
 }
 
@@ -261,7 +260,7 @@ void delete_branch(Engine& engine, const RepositoryName& repository, const Branc
   const Repository repo = get_repository(engine, repository);
   check_writable(repo, force);
   remove_branch(engine, repo, get_branch(engine, repository, name),
-                /*when_expired=*/false);
+                /*only_expired=*/false);
 }
 
 Branch set_branch_expiry(Engine& engine, const RepositoryName& repository, const BranchName& name,
@@ -270,9 +269,11 @@ Branch set_branch_expiry(Engine& engine, const RepositoryName& repository, const
   check_writable(repo, force);
   const Branch branch = get_branch(engine, repository, name);
   check_expiry(engine, repo, name, expires);
-  if (expires) check_branch_action(engine, repo.id, branch, BranchAction::kDelete);
+  BranchPermit permit;
+  if (expires) permit = permit_of(engine, repo.id, BranchAction::kDelete);
+  if (permit) permit(branch);
   {
-    const BranchHold hold(engine, branch.id, /*rotate=*/false);
+    const BranchHold hold(engine, branch, /*rotate=*/false, permit);
     if (!engine.branches.set_expiry(branch.id, hold.lease().owner, expires)) {
       throw Error(ErrorCode::kConflict, "branch_locked",
                   str_cat("branch \"", name.str(), "\": was taken over meanwhile, try again"));
@@ -282,12 +283,12 @@ Branch set_branch_expiry(Engine& engine, const RepositoryName& repository, const
 }
 
 bool delete_one_expired_branch(Engine& engine) {
-  const auto expired = engine.branches.claim_expired(engine.clock.now(), kExpiryClaim);
+  const auto expired = engine.branches.claim_expired(kExpiryClaim);
   if (!expired) return false;
   const Repository repository = engine.repositories.get(expired->repository);
   const std::string name = str_cat(repository.name.str(), "/", expired->branch.name.str());
   try {
-    remove_branch(engine, repository, expired->branch, /*when_expired=*/true);
+    remove_branch(engine, repository, expired->branch, /*only_expired=*/true);
     log::info("expired_branch_deleted", {{"branch", name}});
   } catch (const Error& error) {
     // Protected, refused by a hook, held by another verb, or gone: the claim's end is the next try.

@@ -12,7 +12,6 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/str_cat.h"
-#include "core/base/wire.h"
 #include "core/blob/stores.h"
 #include "core/db/pool.h"
 #include "core/meta/aliases.h"
@@ -24,14 +23,15 @@
 #include "core/tree/diff.h"
 #include "core/tree/edit.h"
 #include "core/versioning/foreign_copy.h"
+#include "core/versioning/hook_files.h"
+#include "core/versioning/hooks.h"
 #include "core/versioning/protection.h"
+#include "core/versioning/refs_dump_format.h"
 #include "core/versioning/repositories.h"
 
 namespace tarn::versioning {
 namespace {
 
-constexpr uint8_t kFormat = 2;
-constexpr uint8_t kFormatWithoutAliases = 1;
 constexpr std::string_view kFolder = "_tarn/refs/";
 constexpr size_t kIdDigits = 32;
 constexpr uint64_t kDumpBytesMax = uint64_t{1} << 30;
@@ -59,20 +59,16 @@ constexpr db::Query kIsBare{"refs_dump_is_bare", R"sql(
      AND NOT EXISTS (SELECT 1 FROM tags WHERE repo_id = $1)
      AND NOT EXISTS (SELECT 1 FROM commits WHERE repo_id = $1))sql"};
 
-constexpr db::Query kInsertBranch{"refs_dump_insert_branch",
-                                  "SELECT create_branch($1, $2, $3, $4)"};
+// Without the locks of names that create_branch takes: nobody else makes a ref while the
+// repository's row is locked, and a lock for each of many refs would fill the server's table of
+// locks.
+constexpr db::Query kInsertBranch{"refs_dump_insert_branch", R"sql(
+  INSERT INTO branches (repo_id, name, head, root_nid, root_hash, token, hidden)
+  SELECT $1, $2, commit_id, root_nid, root_hash, nextval('staging_tokens'), $4
+  FROM commits WHERE repo_id = $1 AND commit_id = $3)sql"};
 
 constexpr db::Query kInsertTag{"refs_dump_insert_tag", R"sql(
   INSERT INTO tags (repo_id, name, commit_id) VALUES ($1, $2, $3))sql"};
-
-enum class RefKind : uint8_t { kBranch, kTag, kAlias };
-
-struct DumpedRef {
-  RefKind kind = RefKind::kBranch;
-  bool hidden = false;
-  std::string name;
-  CommitId commit;
-};
 
 /// "<repository's id>-<32 hex digits>"
 struct DumpId {
@@ -101,37 +97,6 @@ DumpId parse_dump_id(std::string_view dump) {
 
 blob::Located located(Engine& engine, const Repository& repository, std::string_view digits) {
   return engine.stores.locate(str_cat(repository.storage_namespace, "/", kFolder, digits));
-}
-
-std::string encode_refs(const db::Rows& rows) {
-  std::string out(1, static_cast<char>(kFormat));
-  put_varint(out, rows.size());
-  for (size_t row = 0; row < rows.size(); ++row) {
-    out.push_back(static_cast<char>(rows.integer(row, 0)));
-    put_bytes(out, rows.text(row, 1));
-    put_bytes(out, rows.bytes(row, 2));
-    out.push_back(rows.boolean(row, 3) ? 1 : 0);
-  }
-  return out;
-}
-
-std::vector<DumpedRef> decode_refs(std::string_view bytes) {
-  WireReader in(bytes, "dump of refs");
-  const uint8_t format = in.u8();
-  if (format != kFormat && format != kFormatWithoutAliases) in.fail("has an unknown format");
-  std::vector<DumpedRef> refs;
-  for (uint64_t left = in.varint(); left > 0; --left) {
-    DumpedRef ref;
-    const uint8_t kind = in.u8();
-    if (kind > static_cast<uint8_t>(RefKind::kAlias)) in.fail("holds a ref of an unknown kind");
-    ref.kind = static_cast<RefKind>(kind);
-    ref.name = std::string(in.bytes());
-    ref.commit = commit_id_from_bytes(in.bytes());
-    ref.hidden = in.u8() != 0;
-    refs.push_back(std::move(ref));
-  }
-  in.expect_end();
-  return refs;
 }
 
 std::vector<DumpedRef> read_refs(Engine& engine, const Repository& source, std::string_view dump) {
@@ -265,6 +230,7 @@ class RestoreRun {
       before = engine_.commits.get(source_.id, old.parents[0]).root;
       base = made_.at(old.parents[0]).root;
     }
+    check_hook_files(engine_, target_.name, before, old.root);
     RestoredEdits edits(engine_.nodes, before, old.root, restore_);
     const TreeRoot root =
         tree::edit_tree(engine_.nodes, nodes_, {target_.salt}, base, {}, edits).root;
@@ -312,6 +278,7 @@ class RestoreRun {
   /// false: other rules were set.
   bool publish(int64_t settings_version) {
     const int32_t target = static_cast<int32_t>(target_.id);
+    const std::map<CommitId, std::string> makers = engine_.commits.makers(source_.id, order_);
     return engine_.pool.transaction([&](db::Connection& connection) {
       const db::Rows locked = connection.run(kLockRepository, {target, engine_.writer.id()});
       if (locked.empty()) {
@@ -324,7 +291,9 @@ class RestoreRun {
       if (locked.integer(0, 1) != settings_version) return false;
       require_bare(connection.run(kIsBare, {target}));
       for (const CommitId& id : order_) {
-        meta::Commits::insert(connection, target_.id, made_.at(id));
+        const auto maker = makers.find(id);
+        meta::Commits::insert(connection, target_.id, made_.at(id),
+                              maker == makers.end() ? std::string_view() : maker->second);
       }
       for (const DumpedRef& ref : refs_) {
         insert(connection, ref, made_.at(ref.commit).id);
@@ -485,6 +454,7 @@ bool run_one_refs_task(Engine& engine, std::stop_token stop) {
   if (!job) job = engine.jobs.take(kRestoreKind, owner, kJobLease);
   if (!job) return false;
   try {
+    const ActingUser user(job->owner);
     run_task(engine, *job, owner, stop);
   } catch (const Stopped&) {
     // Another process starts it over.

@@ -15,6 +15,7 @@
 #include "core/versioning/refs_dump.h"
 #include "core/versioning/repositories.h"
 #include "core/versioning/settings.h"
+#include "tests/support/bare_repository.h"
 #include "tests/support/repository_test.h"
 
 namespace tarn::versioning {
@@ -24,14 +25,7 @@ using testing::reason_of;
 
 class RefsDumps : public testing::RepositoryTest {
  protected:
-  RepositoryName bare() {
-    const RepositoryName name(fresh_name());
-    RepositoryCreation creation;
-    creation.name = name;
-    creation.storage_namespace = "local://" + name.str();
-    creation.bare = true;
-    return create_repository(*engine, creation).name;
-  }
+  RepositoryName bare() { return testing::make_bare_repository(engine, fresh_name()); }
   std::string history(const RepositoryName& of, std::string_view ref) {
     std::string out;
     for (const Commit& c : log_commits(*engine, of, ref, {}).items) {

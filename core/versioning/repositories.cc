@@ -39,7 +39,7 @@ void mark_namespace(Engine& engine, const Repository& repository) {
     writer->write(repository.name.str());
     if (!writer->finish()) throw_namespace_in_use(repository.storage_namespace);
   } catch (const Error& error) {
-    if (error.reason() == "namespace_in_use") throw;
+    if (error.reason() == "namespace_in_use" || error.code() == ErrorCode::kUnavailable) throw;
     throw Error(
         ErrorCode::kInvalidArgument, "namespace_not_writable",
         str_cat("failed to create repository: failed to access storage: ", error.message()));
@@ -80,7 +80,7 @@ Repository create_repository(Engine& engine, const RepositoryCreation& creation)
     if (!id) throw Error(ErrorCode::kAlreadyExists, "error creating repository: not unique");
     repository.id = *id;
     if (creation.bare) return;
-    meta::Commits::insert(connection, *id, first);
+    meta::Commits::insert(connection, *id, first, {});
     connection.run(kInsertFirstBranch, {static_cast<int32_t>(*id), repository.default_branch.str(),
                                         db::Bytes{view_of(first.id)}});
   });

@@ -1,14 +1,18 @@
 // Repositories and the refs in them over a real database.
+#include <thread>
+
 #include <gtest/gtest.h>
 
 #include "core/versioning/refs.h"
 #include "core/versioning/repositories.h"
 #include "core/versioning/verbs_fixture.h"
+#include "tests/support/fault_points.h"
 
 namespace tarn::versioning {
 namespace {
 
 using testing::reason_of;
+using testing::TestEngine;
 
 TEST_F(Verbs, ANewRepositoryHasOneEmptyCommit) {
   const Commit first = resolve_commit(*engine, repo, "main");
@@ -71,6 +75,31 @@ TEST_F(Verbs, ANamespaceIsNeverUsedTwiceNorNested) {
   EXPECT_EQ(reason_of([&] { create_repository(*engine, creation); }), "namespace_in_use");
   creation.storage_namespace = used + "-again";
   create_repository(*engine, creation);
+}
+
+// Both retire the branch's tokens.
+TEST_F(Verbs, ARepositoryGoesWhileABranchOfItIsBeingDeleted) {
+  testing::FaultPoints faults;
+  TestEngine other(shared_url(), engine.store, &faults);
+  engine.branch(repo, "dev", "main");
+  const auto waits = [&] {
+    const db::Rows rows = engine.pool.run(
+        {"test_any_waits",
+         "SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND "
+         "wait_event_type = 'Lock')"},
+        {}, db::Pool::Retry::kRead);
+    return rows.boolean(0, 0);
+  };
+  std::string said;
+  std::jthread deletion;
+  faults.at_then_go_on({"commit"}, [&] {
+    deletion =
+        std::jthread([&] { said = reason_of([&] { delete_repository(*engine, repo, false); }); });
+    while (!waits()) std::this_thread::yield();
+  });
+  delete_branch(*other, repo, BranchName("dev"), false);
+  deletion.join();
+  EXPECT_EQ(said, "done");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "core/versioning/reset.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.h"
@@ -8,6 +9,8 @@
 #include "core/meta/staging.h"
 #include "core/versioning/branch_hold.h"
 #include "core/versioning/fold.h"
+#include "core/versioning/hook_files.h"
+#include "core/versioning/hooks.h"
 #include "core/versioning/protection.h"
 #include "core/versioning/publish.h"
 #include "core/versioning/refs.h"
@@ -17,47 +20,83 @@ namespace tarn::versioning {
 namespace {
 
 [[noreturn]] void throw_taken_over() {
-  throw Error(ErrorCode::kConflict, "branch_locked", "branch is currently locked, try again later");
+  throw Error(ErrorCode::kConflict, "branch_locked",
+              "the branch was taken over by another operation, other rules were set, or files of "
+              "hooks were staged, while this one ran: nothing was reset, try again");
 }
 
-Branch resettable_branch(Engine& engine, const RepositoryName& repository, const BranchName& branch,
-                         bool force) {
+struct Resettable {
+  const RepositoryName& name;
+  RepositoryId repository;
+  Branch branch;
+};
+
+Resettable resettable_branch(Engine& engine, const RepositoryName& repository,
+                             const BranchName& branch, bool force) {
   const Repository repo = get_repository(engine, repository);
   check_writable(repo, force);
   Branch target = get_branch(engine, repository, branch);
   check_branch_action(engine, repo.id, target, BranchAction::kReset);
-  return target;
+  return {repository, repo.id, std::move(target)};
 }
 
+/// A branch held for dropping what is staged in [begin, end), by a user who may drop what is there.
+class ResetHold {
+ public:
+  ResetHold(Engine& engine, const Resettable& target, const std::string& begin,
+            const std::string& end)
+      : guarded_(reaches_hook_files(begin, end) && !may_change_hook_files(engine, target.name)),
+        hold_(engine, target.branch, /*rotate=*/guarded_,
+              permit_of(engine, target.repository, BranchAction::kReset)) {
+    if (guarded_) check_staged_hook_files(engine, target.name, hold_.lease(), begin, end);
+  }
+  BranchHold& hold() { return hold_; }
+  const meta::BranchLease& lease() const { return hold_.lease(); }
+  /// Below it nothing may have been staged since the branch was held; "" = all may be dropped.
+  std::string_view unless_prefix() const {
+    return guarded_ ? kActionFilesPrefix : std::string_view();
+  }
+
+ private:
+  static bool reaches_hook_files(const std::string& begin, const std::string& end) {
+    return begin < prefix_end(kActionFilesPrefix) && (end.empty() || end > kActionFilesPrefix);
+  }
+
+  const bool guarded_;
+  BranchHold hold_;
+};
+
 /// Hides the staged changes of [begin, end) behind one row, however many there are.
-void reset_range(Engine& engine, const Branch& branch, const std::string& begin,
+void reset_range(Engine& engine, const Resettable& target, const std::string& begin,
                  const std::string& end) {
-  BranchHold hold(engine, branch.id, /*rotate=*/false);
-  if (!engine.branches.add_range(branch.id, hold.lease().owner, begin, end,
-                                 meta::Branches::RangeKind::kReset)) {
+  ResetHold held(engine, target, begin, end);
+  if (!engine.branches.add_range(target.branch.id, held.lease(), begin, end,
+                                 meta::Branches::RangeKind::kReset, held.unless_prefix())) {
     throw_taken_over();
   }
-  fold_if_long(engine, branch.id, hold);
+  fold_if_long(engine, target.branch.id, held.hold());
 }
 
 }  // namespace
 
 void reset_branch(Engine& engine, const RepositoryName& repository, const BranchName& branch,
                   bool force) {
-  const Branch target = resettable_branch(engine, repository, branch, force);
-  BranchHold hold(engine, target.id, /*rotate=*/false);
-  if (!engine.branches.drop_staging(target.id, hold.lease().owner)) throw_taken_over();
+  const Resettable target = resettable_branch(engine, repository, branch, force);
+  ResetHold held(engine, target, "", "");
+  if (!engine.branches.drop_staging(target.branch.id, held.lease(), held.unless_prefix())) {
+    throw_taken_over();
+  }
 }
 
 void reset_prefix(Engine& engine, const RepositoryName& repository, const BranchName& branch,
                   std::string_view prefix, bool force) {
-  const Branch target = resettable_branch(engine, repository, branch, force);
+  const Resettable target = resettable_branch(engine, repository, branch, force);
   reset_range(engine, target, std::string(prefix), prefix_end(prefix));
 }
 
 void reset_object(Engine& engine, const RepositoryName& repository, const BranchName& branch,
                   const Key& key, bool force) {
-  const Branch target = resettable_branch(engine, repository, branch, force);
+  const Resettable target = resettable_branch(engine, repository, branch, force);
   const auto seen = engine.staging.lookup(repository, branch, key);
   if (!seen || seen->state.kind == meta::StagedState::Kind::kNone) return;
   // The range holds this key alone: no string lies between a key and the key with a NUL behind it.
@@ -69,13 +108,13 @@ void hard_reset_branch(Engine& engine, const RepositoryName& repository, const B
   const Repository repo = get_repository(engine, repository);
   check_writable(repo, force);
   const Branch target = get_branch(engine, repository, branch);
-  check_hard_reset(engine, repo.id, target);
+  const BranchPermit permit = [&](const Branch& now) { check_hard_reset(engine, repo.id, now); };
+  permit(target);
   const Commit commit = resolve_commit(engine, repository, ref);
-  BranchHold hold(engine, target.id, /*rotate=*/true);
+  BranchHold hold(engine, target, /*rotate=*/true, permit);
   const std::vector<int64_t> without_effect = require_clean(engine, hold);
-  if ((!without_effect.empty() &&
-       !engine.branches.drop_sealed(target.id, hold.lease().owner, without_effect)) ||
-      !engine.branches.move_head(target.id, hold.lease(), commit)) {
+  check_hook_files(engine, repository, hold.lease().root, commit.root);
+  if (!engine.branches.move_head(target.id, hold.lease(), commit, without_effect)) {
     throw_taken_over();
   }
   hold.ended();

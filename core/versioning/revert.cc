@@ -25,6 +25,7 @@ struct Transplant {
   Metadata metadata;
   bool allow_empty = false;
   const RollbackTerms* terms = nullptr;  ///< null = under the rules of the branch
+  BranchPermit permit{};
   HookEvent before = HookEvent::kPreRevert;
   HookEvent after = HookEvent::kPostRevert;
 };
@@ -45,7 +46,7 @@ struct Transplant {
 Commit transplant(Engine& engine, const Repository& repository, const Branch& branch,
                   const Transplant& change) {
   const auto commit = build_and_publish(
-      engine, repository, branch.id, /*rotate=*/true,
+      engine, repository, branch, /*rotate=*/true, change.permit,
       [&](BranchHold& hold, meta::NodeWriter& nodes) -> std::optional<BuiltCommit> {
         BuiltCommit built;
         built.drained = require_clean(engine, hold);
@@ -60,6 +61,7 @@ Commit transplant(Engine& engine, const Repository& repository, const Branch& br
         if (!merged.conflicts.empty()) throw_conflicts(merged, change.terms != nullptr);
         if (!merged.result.changed_anything() && !change.allow_empty) return std::nullopt;
         built.root = merged.result.root;
+        built.clean = true;
         built.parents = {hold.lease().head};
         built.read = change.read;
         built.committer = change.committer;
@@ -97,7 +99,9 @@ Commit revert_branch(Engine& engine, const RepositoryName& repository, const Bra
   const Repository repo = get_repository(engine, repository);
   check_writable(repo, request.force);
   const Branch target = get_branch(engine, repository, branch);
-  check_branch_action(engine, repo.id, target, BranchAction::kRevert);
+  Transplant change;
+  change.permit = permit_of(engine, repo.id, BranchAction::kRevert);
+  change.permit(target);
   const Commit undone = resolve_commit(engine, repository, request.ref);
   if (request.parent_number < 0) {
     throw_invalid("argument parentNumber: must not be negative: invalid value: validation error");
@@ -110,7 +114,6 @@ Commit revert_branch(Engine& engine, const RepositoryName& repository, const Bra
     throw_invalid(str_cat("given commit does not have the given parent number: parent ",
                           request.parent_number));
   }
-  Transplant change;
   change.base = undone.root;
   change.read = {undone.id};
   change.source =
@@ -140,7 +143,9 @@ Commit cherry_pick(Engine& engine, const RepositoryName& repository, const Branc
   const Repository repo = get_repository(engine, repository);
   check_writable(repo, request.force);
   const Branch target = get_branch(engine, repository, branch);
-  check_branch_action(engine, repo.id, target, BranchAction::kCherryPick);
+  Transplant change;
+  change.permit = permit_of(engine, repo.id, BranchAction::kCherryPick);
+  change.permit(target);
   const Commit picked = resolve_commit(engine, repository, request.ref);
   if (picked.parents.size() > 1 && !request.parent_number) {
     throw_invalid("must specify 1-based parent number for cherry-picking merge commit");
@@ -150,7 +155,6 @@ Commit cherry_pick(Engine& engine, const RepositoryName& repository, const Branc
     throw_invalid(
         str_cat("parent ", number, ": given commit does not have the given parent number"));
   }
-  Transplant change;
   change.source = picked.root;
   change.read = {picked.id};
   change.base = parent_root(engine, repo, picked, number, change.read);

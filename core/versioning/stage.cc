@@ -6,7 +6,9 @@
 #include "core/base/str_cat.h"
 #include "core/meta/node_store.h"
 #include "core/meta/repositories.h"
+#include "core/meta/writer.h"
 #include "core/tree/cursor.h"
+#include "core/versioning/hook_files.h"
 #include "core/versioning/protection.h"
 #include "core/versioning/repositories.h"
 
@@ -24,6 +26,11 @@ constexpr int kRoundsMax = 100;
 
 [[noreturn]] void throw_contended() {
   throw Error(ErrorCode::kConflict, "too_many_attempts", "Too many attempts, try again later");
+}
+
+/// As Repositories::bucket_root; "" = none.
+std::string root_of(const Repository& repository) {
+  return repository.bucket_kind == BucketKind::kRooted ? repository.default_branch.str() : "";
 }
 
 bool any_equals(const std::vector<std::string>& etags, const std::string& etag) {
@@ -57,6 +64,8 @@ void check_condition(const Condition& condition, const std::optional<Entry>& cur
               condition.if_absent ? "path already exists" : "Precondition failed");
 }
 
+void throw_no_object() { throw Error(ErrorCode::kNotFound, "object_not_found", "not found"); }
+
 meta::BranchLookup lookup_branch(Engine& engine, const RepositoryName& repository,
                                  const BranchName& branch, const Key& key) {
   auto seen = engine.staging.lookup(repository, branch, key);
@@ -67,10 +76,25 @@ meta::BranchLookup lookup_branch(Engine& engine, const RepositoryName& repositor
   return *std::move(seen);
 }
 
+void check_bucket(Engine& engine, const Repository& repository, const WriteTerms& terms) {
+  if (!terms.bucket_root || *terms.bucket_root == root_of(repository)) return;
+  engine.repositories.forget_root(repository.name);
+  throw Error(ErrorCode::kUnavailable, "bucket_changed",
+              str_cat("repository \"", repository.name.str(),
+                      "\" was removed and made anew as another kind of bucket, try again"));
+}
+
+void check_terms(Engine& engine, const Repository& repository, const WriteTerms& terms) {
+  check_bucket(engine, repository, terms);
+  check_writable(repository, terms.force);
+}
+
 meta::BranchLookup lookup_for_write(Engine& engine, const RepositoryName& repository,
-                                    const BranchName& branch, const Key& key, bool force) {
+                                    const BranchName& branch, const Key& key,
+                                    const WriteTerms& terms) {
+  check_hook_file(engine, repository, key.str());
   meta::BranchLookup seen = lookup_branch(engine, repository, branch, key);
-  check_writable(engine.repositories.get(seen.repository), force);
+  check_terms(engine, engine.repositories.get(seen.repository), terms);
   check_branch_action(engine, seen.repository, seen.branch, BranchAction::kStage);
   return seen;
 }
@@ -103,6 +127,25 @@ void stage_under_rules(Engine& engine, const StageTarget& target, const Key& key
   throw_contended();
 }
 
+/// Calls `stage(seen)` until nobody writes between the look and the write.
+template <typename Stage>
+void stage_under_condition(Engine& engine, const StageTarget& target, const Key& key,
+                           const Condition& condition, Stage stage) {
+  for (int round = 0; round < kRoundsMax; ++round) {
+    const meta::BranchLookup seen = look_again(engine, target, key);
+    check_condition(condition, visible_entry(engine, seen, key));
+    switch (stage(seen)) {
+      case meta::Staging::StageOutcome::kDone:
+        return;
+      case meta::Staging::StageOutcome::kBranchGone:
+        throw_branch_gone(target.branch);
+      case meta::Staging::StageOutcome::kChanged:
+        break;
+    }
+  }
+  throw_contended();
+}
+
 void stage_unconditionally(Engine& engine, const StageTarget& target, const Key& key,
                            const std::optional<Entry>& entry) {
   // Deleting what is not there would leave a row that hides nothing.
@@ -119,16 +162,45 @@ void stage_unconditionally(Engine& engine, const StageTarget& target, const Key&
 
 void stage_entry(Engine& engine, const StageTarget& target, const Key& key,
                  const std::optional<Entry>& entry, const Condition& condition) {
+  // Again: it was asked before the bytes came, which may have taken hours.
+  check_hook_file(engine, target.repository, key.str());
   if (condition.none()) return stage_unconditionally(engine, target, key, entry);
+  stage_under_condition(engine, target, key, condition, [&](const meta::BranchLookup& seen) {
+    return engine.staging.stage_if(seen, key, entry);
+  });
+}
+
+void stage_entry_within(Engine& engine, const StageTarget& target, const Key& key,
+                        const Entry& entry, const Condition& condition,
+                        const meta::Staging::Within& within) {
+  check_hook_file(engine, target.repository, key.str());
+  if (condition.none()) {
+    stage_under_rules(engine, target, key, [&](int64_t settings_version) {
+      return engine.staging.stage_within(target.id, key, entry, settings_version, within);
+    });
+    return;
+  }
+  stage_under_condition(engine, target, key, condition, [&](const meta::BranchLookup& seen) {
+    return engine.staging.stage_if_within(seen, key, entry, within);
+  });
+}
+
+Entry change_entry(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+                   const Key& key, const WriteTerms& terms,
+                   const std::function<void(Entry&)>& change, const Condition& condition) {
+  const meta::Writer::Operation operation(engine.writer);
   for (int round = 0; round < kRoundsMax; ++round) {
-    const meta::BranchLookup seen = look_again(engine, target, key);
-    check_condition(condition, visible_entry(engine, seen, key));
+    const meta::BranchLookup seen = lookup_for_write(engine, repository, branch, key, terms);
+    std::optional<Entry> entry = visible_entry(engine, seen, key);
+    check_condition(condition, entry);
+    if (!entry) throw_no_object();
+    change(*entry);
     switch (engine.staging.stage_if(seen, key, entry)) {
-      case meta::Staging::ConditionalOutcome::kDone:
-        return;
-      case meta::Staging::ConditionalOutcome::kBranchGone:
-        throw_branch_gone(target.branch);
-      case meta::Staging::ConditionalOutcome::kChanged:
+      case meta::Staging::StageOutcome::kDone:
+        return *std::move(entry);
+      case meta::Staging::StageOutcome::kBranchGone:
+        throw_branch_gone(branch);
+      case meta::Staging::StageOutcome::kChanged:
         break;
     }
   }
@@ -137,6 +209,7 @@ void stage_entry(Engine& engine, const StageTarget& target, const Key& key,
 
 void stage_deletions(Engine& engine, const StageTarget& target, std::span<const Key> keys) {
   if (keys.empty()) return;
+  for (const Key& key : keys) check_hook_file(engine, target.repository, key.str());
   stage_under_rules(engine, target, keys.front(), [&](int64_t settings_version) {
     std::vector<meta::StagedRow> rows;
     rows.reserve(keys.size());

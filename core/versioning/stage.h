@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 
@@ -34,10 +35,17 @@ struct StageTarget {
 meta::BranchLookup lookup_branch(Engine& engine, const RepositoryName& repository,
                                  const BranchName& branch, const Key& key);
 
-/// As lookup_branch, for a write of objects. Throws also permission_denied: read-only unless
-/// `force`, or protected.
+/// Throws unavailable (reason "bucket_changed"): the name of the bucket stands for something else
+/// than it was taken for. It is read anew for the next request.
+void check_bucket(Engine& engine, const Repository& repository, const WriteTerms& terms);
+/// As check_bucket; throws also permission_denied (read-only).
+void check_terms(Engine& engine, const Repository& repository, const WriteTerms& terms);
+
+/// As lookup_branch, for a write of objects. Throws also as check_terms, and permission_denied:
+/// protected.
 meta::BranchLookup lookup_for_write(Engine& engine, const RepositoryName& repository,
-                                    const BranchName& branch, const Key& key, bool force);
+                                    const BranchName& branch, const Key& key,
+                                    const WriteTerms& terms);
 
 /// Stages `entry` (absent = delete). Durable when it returns. The condition is decided atomically
 /// with the write: of a thousand that want to create one key, one does; a rule that was set since
@@ -45,6 +53,21 @@ meta::BranchLookup lookup_for_write(Engine& engine, const RepositoryName& reposi
 /// (reason "branch_not_found"), precondition_failed, permission_denied (reason "protected_branch").
 void stage_entry(Engine& engine, const StageTarget& target, const Key& key,
                  const std::optional<Entry>& entry, const Condition& condition);
+/// As stage_entry, in one transaction with `within`, which runs when the row is in; what it throws
+/// undoes both. `entry` differs from all that others stage (it has a fresh address or time). Throws
+/// also unavailable (reason "in_doubt"): the answer was lost and the key does not show `entry`.
+void stage_entry_within(Engine& engine, const StageTarget& target, const Key& key,
+                        const Entry& entry, const Condition& condition,
+                        const meta::Staging::Within& within);
+
+/// Stages what `change` makes of the visible entry, over exactly that entry: whenever something
+/// else got in between, `change` is called with what is there then. Returns what was staged. Throws
+/// as lookup_for_write, not_found (reason "object_not_found"), precondition_failed, conflict
+/// (reason "too_many_attempts"), and what `change` throws.
+Entry change_entry(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+                   const Key& key, const WriteTerms& terms,
+                   const std::function<void(Entry&)>& change, const Condition& condition = {});
+[[noreturn]] void throw_no_object();
 /// Stages the deletion of every key, there or not, in one statement. Throws as stage_entry.
 void stage_deletions(Engine& engine, const StageTarget& target, std::span<const Key> keys);
 

@@ -8,6 +8,7 @@
 #include "core/meta/repositories.h"
 #include "core/meta/uploads.h"
 #include "core/meta/writer.h"
+#include "core/versioning/hook_files.h"
 #include "core/versioning/object_writer.h"
 #include "core/versioning/refs.h"
 #include "core/versioning/repositories.h"
@@ -17,6 +18,7 @@ namespace tarn::versioning {
 namespace {
 
 constexpr size_t kCompareBufferBytes = 256 * 1024;
+constexpr std::string_view kLinkUsed = "link_address_used";
 
 StageTarget stage_target(const UploadTarget& target) {
   return {target.repository.name, target.branch.name, target.branch.id,
@@ -32,11 +34,13 @@ std::optional<std::string_view> inside_namespace(const Repository& repository,
   return url.substr(1);
 }
 
+/// The sizes keep apart texts that may hold line breaks.
 std::string link_token(const Engine& engine, RepositoryId repository, std::string_view branch,
-                       std::string_view key, std::string_view relative) {
+                       std::string_view key, std::string_view relative, std::string_view user) {
   return to_base64url(
-      hmac_sha256(engine.link_key, str_cat("link\n", static_cast<int32_t>(repository), "\n", branch,
-                                           "\n", key, "\n", relative)));
+      hmac_sha256(engine.link_key,
+                  str_cat("link\n", static_cast<int32_t>(repository), "\n", branch, "\n",
+                          key.size(), " ", key, "\n", user.size(), " ", user, "\n", relative)));
 }
 
 [[noreturn]] void throw_link_invalid(std::string_view why) {
@@ -60,8 +64,28 @@ std::optional<std::string> md5_of_stored(Engine& engine, const Repository& repos
   return to_hex(digest.finish());
 }
 
+Entry entry_of(Engine& engine, const ForeignBytes& bytes, const ObjectAttributes& attributes) {
+  if (bytes.etag.size() > kEtagBytesMax)
+    throw_invalid("argument checksum: is longer than 255 bytes: validation error");
+  Entry entry = entry_with(attributes);
+  entry.size_bytes = bytes.size_bytes;
+  entry.mtime = bytes.mtime.value_or(engine.clock.now());
+  entry.etag = bytes.etag;
+  return entry;
+}
+
+/// The object at the target if its bytes are at the address.
+std::optional<Entry> shown_at(Engine& engine, const UploadTarget& target,
+                              const OwnAddress& address) {
+  const auto seen = lookup_branch(engine, target.repository.name, target.branch.name, target.key);
+  std::optional<Entry> entry = visible_entry(engine, seen, target.key);
+  if (entry && entry->address != Address(address)) entry.reset();
+  return entry;
+}
+
 void check_external(Engine& engine, const std::string& url) {
   engine.stores.locate(url);  // a known scheme, a permitted place
+  blob::check_no_dots(url);
   if (url.starts_with("local://") && !url.starts_with("local:///")) {
     throw_invalid(str_cat("physical address \"", url,
                           "\": is inside the object store but not of this repository"));
@@ -74,6 +98,10 @@ void check_external(Engine& engine, const std::string& url) {
 
 }  // namespace
 
+bool in_own_namespace(const Repository& repository, std::string_view url) {
+  return inside_namespace(repository, url).has_value();
+}
+
 Entry entry_with(const ObjectAttributes& attributes) {
   Entry entry;
   entry.content_type = attributes.content_type;
@@ -83,9 +111,9 @@ Entry entry_with(const ObjectAttributes& attributes) {
 }
 
 UploadTarget check_upload(Engine& engine, const RepositoryName& repository,
-                          const BranchName& branch, const Key& key, bool force,
+                          const BranchName& branch, const Key& key, const WriteTerms& terms,
                           const Condition& condition) {
-  const meta::BranchLookup seen = lookup_for_write(engine, repository, branch, key, force);
+  const meta::BranchLookup seen = lookup_for_write(engine, repository, branch, key, terms);
   UploadTarget target{engine.repositories.get(seen.repository), seen.branch, key};
   if (!condition.none()) check_condition(condition, visible_entry(engine, seen, key));
   return target;
@@ -113,12 +141,7 @@ Entry stage_address(Engine& engine, const UploadTarget& target, const std::strin
                     uint64_t size_bytes, const std::string& etag, std::optional<Instant> mtime,
                     const ObjectAttributes& attributes, const Condition& condition) {
   const meta::Writer::Operation operation(engine.writer);
-  Entry entry = entry_with(attributes);
-  entry.size_bytes = size_bytes;
-  entry.mtime = mtime.value_or(engine.clock.now());
-  entry.etag = etag;
-  if (etag.size() > kEtagBytesMax)
-    throw_invalid("argument checksum: is longer than 255 bytes: validation error");
+  Entry entry = entry_of(engine, {size_bytes, etag, mtime}, attributes);
   if (const auto relative = inside_namespace(target.repository, url)) {
     const auto own = parse_relative_path(*relative);
     if (!own)
@@ -134,7 +157,8 @@ Entry stage_address(Engine& engine, const UploadTarget& target, const std::strin
 }
 
 HandedOutAddress hand_out_address(Engine& engine, const RepositoryName& repository,
-                                  const BranchName& branch, const Key& key) {
+                                  const BranchName& branch, const Key& key, std::string_view user) {
+  check_hook_file(engine, repository, key.str());
   const meta::BranchLookup seen = lookup_branch(engine, repository, branch, key);
   const meta::Writer::Operation operation(engine.writer);
   HandedOutAddress out{
@@ -142,27 +166,74 @@ HandedOutAddress hand_out_address(Engine& engine, const RepositoryName& reposito
   engine.uploads.create_link(seen.repository, seen.branch, key, out.own, "", kHandedOutLifetime);
   const std::string relative = relative_path(out.own);
   out.text = str_cat(out.repository.storage_namespace, "/", relative, ",",
-                     link_token(engine, seen.repository, branch.str(), key.str(), relative));
+                     link_token(engine, seen.repository, branch.str(), key.str(), relative, user));
   return out;
 }
 
-std::string check_handed_out_address(Engine& engine, const UploadTarget& target,
-                                     const std::string& address) {
-  const std::string url = address.substr(0, address.rfind(','));
-  if (!inside_namespace(target.repository, url)) return address;
-  own_handed_out_address(engine, target, address);
-  return url;
+Entry stage_handed_out(Engine& engine, const UploadTarget& target, const OwnAddress& address,
+                       const ForeignBytes& bytes, const ObjectAttributes& attributes,
+                       const Condition& condition, const std::optional<SourceVersion>& sent) {
+  const meta::Writer::Operation operation(engine.writer);
+  Entry entry = entry_of(engine, bytes, attributes);
+  entry.address = address;
+  if (sent) entry.set_source_version(*sent);
+  try {
+    stage_entry_within(
+        engine, stage_target(target), target.key, entry, condition,
+        [&](db::Connection& connection) {
+          if (meta::Uploads::take_links(connection, target.branch.id, target.key, address)) {
+            return;
+          }
+          throw Error(ErrorCode::kConflict, kLinkUsed,
+                      "link address was used already: ask for another one");
+        });
+    return entry;
+  } catch (const Error& error) {
+    // The condition may fail because of what this address, sent before, has made.
+    if (error.reason() != kLinkUsed && error.code() != ErrorCode::kPreconditionFailed) throw;
+    auto shown = shown_at(engine, target, address);
+    if (!shown) throw;
+    return *std::move(shown);
+  }
+}
+
+namespace {
+
+/// The version of the object that a client has sent to the store directly. The URL of the upload
+/// stays valid after the object is linked, so that reads compare with this version. nullopt:
+/// clients cannot write to this store directly.
+std::optional<SourceVersion> sent_version(Engine& engine, const Repository& repository,
+                                          const OwnAddress& address) {
+  const blob::Located at =
+      engine.stores.locate(str_cat(repository.storage_namespace, "/", relative_path(address)));
+  if (at.store->direct() == nullptr) return std::nullopt;
+  const auto stat = at.store->stat(at.key);
+  if (!stat) {
+    throw Error(ErrorCode::kInvalidArgument, "link_address_empty",
+                "link address: the store holds no object there; send its bytes first");
+  }
+  return SourceVersion{stat->etag, stat->size_bytes, stat->mtime_ns, stat->version_id};
+}
+
+}  // namespace
+
+Entry link_address(Engine& engine, const UploadTarget& target, const std::string& address,
+                   std::string_view user, const ForeignBytes& bytes,
+                   const ObjectAttributes& attributes, const Condition& condition) {
+  const OwnAddress own = own_handed_out_address(engine, target, address, user);
+  return stage_handed_out(engine, target, own, bytes, attributes, condition,
+                          sent_version(engine, target.repository, own));
 }
 
 OwnAddress own_handed_out_address(Engine& engine, const UploadTarget& target,
-                                  const std::string& address) {
+                                  const std::string& address, std::string_view user) {
   const size_t comma = address.rfind(',');
   const std::string url = address.substr(0, comma);
   const auto relative = inside_namespace(target.repository, url);
   if (!relative) throw_link_invalid("is not an address of this repository");
   if (comma == std::string::npos) throw_link_invalid("address is not signed");
   const std::string expected = link_token(engine, target.repository.id, target.branch.name.str(),
-                                          target.key.str(), *relative);
+                                          target.key.str(), *relative, user);
   if (!constant_time_equal(address.substr(comma + 1), expected))
     throw_link_invalid("invalid address signature");
   const auto own = parse_relative_path(*relative);

@@ -47,7 +47,7 @@ struct UploadTarget {
 /// Throws: not_found (repository; branch: "branch '<name>' not found", reason "branch_not_found"),
 /// permission_denied (read-only, protected), precondition_failed (a condition that fails already).
 UploadTarget check_upload(Engine& engine, const RepositoryName& repository,
-                          const BranchName& branch, const Key& key, bool force,
+                          const BranchName& branch, const Key& key, const WriteTerms& terms,
                           const Condition& condition);
 
 /// Streams the body to the store in bounded memory, makes it durable, then stages the entry.
@@ -57,10 +57,14 @@ Entry put_object(Engine& engine, const UploadTarget& target, UploadBody& body,
                  std::optional<uint64_t> size_hint, const ObjectAttributes& attributes,
                  const Condition& condition);
 
-/// Stages an entry whose bytes are already somewhere (stage, link, import of one object). The bytes
-/// are not looked at. `url` inside the repository's own data folder becomes an own address;
-/// anything else external. Throws invalid_argument for an address of no known store or inside
-/// another repository's namespace.
+/// Whether the URL lies in the repository's own namespace. Such an address is a secret of those who
+/// may read its object; any other is its store's.
+bool in_own_namespace(const Repository& repository, std::string_view url);
+
+/// Stages an entry whose bytes are already somewhere. The bytes are not looked at, and the caller
+/// has been asked for the right to read them. `url` inside the repository's own data folder becomes
+/// an own address; anything else external. Throws invalid_argument for an address of no known
+/// store, with '.' or '..' components, or inside another repository's namespace.
 Entry stage_address(Engine& engine, const UploadTarget& target, const std::string& url,
                     uint64_t size_bytes, const std::string& etag, std::optional<Instant> mtime,
                     const ObjectAttributes& attributes, const Condition& condition);
@@ -71,18 +75,39 @@ constexpr std::chrono::hours kHandedOutLifetime{24};
 struct HandedOutAddress {
   Repository repository;
   OwnAddress own;
-  /// "<namespace>/data/<20>/<20>,<token>". The token binds repository, branch, key and time.
+  /// "<namespace>/data/<20>/<20>,<token>". The token binds repository, branch, key, user and time.
   std::string text;
 };
+/// `user`: the name of the one user who may link it.
 HandedOutAddress hand_out_address(Engine& engine, const RepositoryName& repository,
-                                  const BranchName& branch, const Key& key);
-/// Checks and removes the token. Throws invalid_argument (reasons "link_address_invalid",
-/// "link_address_expired"). Addresses outside the repository's data folder pass unchanged.
-std::string check_handed_out_address(Engine& engine, const UploadTarget& target,
-                                     const std::string& address);
-/// As check_handed_out_address; throws invalid_argument for an address outside too.
+                                  const BranchName& branch, const Key& key, std::string_view user);
+/// The address in "<url>,<token>". Throws invalid_argument (reasons "link_address_invalid",
+/// "link_address_expired").
 OwnAddress own_handed_out_address(Engine& engine, const UploadTarget& target,
-                                  const std::string& address);
+                                  const std::string& address, std::string_view user);
+
+/// What is known of bytes that a client has written itself.
+struct ForeignBytes {
+  uint64_t size_bytes = 0;
+  std::string etag;
+  std::optional<Instant> mtime{};  ///< absent = now
+};
+/// Stages the bytes at an address that was handed out for the target, and takes the address in the
+/// same transaction: it is staged once. Again, it succeeds with the object of the key while that
+/// has the address, whatever else the two requests say; afterwards it throws conflict (reason
+/// "link_address_used"), as when the branch was made anew since. Throws also what
+/// stage_entry_within throws. `sent`: what reads find in the store, or else throw gone (reason
+/// "source_changed"); absent = nobody can write there any more.
+Entry stage_handed_out(Engine& engine, const UploadTarget& target, const OwnAddress& address,
+                       const ForeignBytes& bytes, const ObjectAttributes& attributes,
+                       const Condition& condition,
+                       const std::optional<SourceVersion>& sent = std::nullopt);
+/// stage_handed_out for "<url>,<token>", of what is there now where clients write to the store
+/// themselves. Throws also what own_handed_out_address throws, and invalid_argument (reason
+/// "link_address_empty": such a store has nothing there).
+Entry link_address(Engine& engine, const UploadTarget& target, const std::string& address,
+                   std::string_view user, const ForeignBytes& bytes,
+                   const ObjectAttributes& attributes, const Condition& condition);
 
 /// Streams the body to an address that was handed out and makes it durable; nothing is staged.
 /// Sending the same bytes again succeeds. Throws already_exists (reason "address_taken": it holds

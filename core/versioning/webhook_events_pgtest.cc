@@ -11,6 +11,7 @@
 #include "core/versioning/refs_dump.h"
 #include "core/versioning/runs.h"
 #include "core/versioning/webhooks.h"
+#include "tests/support/bare_repository.h"
 #include "tests/support/repository_test.h"
 
 namespace tarn::versioning {
@@ -95,11 +96,7 @@ TEST_F(WebhookEvents, TellOfEachRefThatIsRestored) {
   create_tag(*engine, repo, TagName("v1"), "main", /*force=*/false);
   set_alias(*engine, repo, {.name = AliasName("champion"), .actor = "ann"}, "main");
   const std::string dump = dump_refs(*engine, repo);
-  RepositoryCreation creation;
-  creation.name = RepositoryName("copy");
-  creation.storage_namespace = "local://copy";
-  creation.bare = true;
-  const RepositoryName copy = create_repository(*engine, creation).name;
+  const RepositoryName copy = testing::make_bare_repository(engine, "copy");
   listen(copy, {"*"});
   restore_refs(*engine, copy, dump, /*force=*/false, "ann");
   std::vector<std::string> names = told("name");

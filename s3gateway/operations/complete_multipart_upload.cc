@@ -1,4 +1,4 @@
-#include <algorithm>
+#include <span>
 
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
@@ -7,7 +7,6 @@
 #include "s3gateway/checksums.h"
 #include "s3gateway/errors.h"
 #include "s3gateway/joined_checksums.h"
-#include "s3gateway/lookup.h"
 #include "s3gateway/operations/open_upload.h"
 #include "s3gateway/operations/operations.h"
 #include "s3gateway/precondition.h"
@@ -29,47 +28,20 @@ std::optional<uint64_t> announced_bytes(const http::Headers& headers) {
   return bytes;
 }
 
-/// The uploaded parts that the completion names; those it names wrongly are left out, for
-/// versioning to refuse.
-std::vector<versioning::UploadedPart> named_parts(Call& call,
-                                                  const versioning::MultipartUpload& upload,
-                                                  const versioning::Completion& completion) {
-  std::vector<versioning::UploadedPart> stored;
-  uint32_t after = 0;
-  for (bool more = true; more;) {
-    auto page = versioning::list_parts(call.engine(), upload, after, kPageItemsMax);
-    more = page.has_more;
-    if (more) after = page.items.back().number;
-    std::move(page.items.begin(), page.items.end(), std::back_inserter(stored));
-  }
-  std::vector<versioning::UploadedPart> out;
-  auto from = stored.begin();
-  for (const versioning::CompletedPart& wanted : completion.parts) {
-    from =
-        std::find_if(from, stored.end(), [&](const auto& p) { return p.number >= wanted.number; });
-    if (from != stored.end() && from->number == wanted.number) out.push_back(*from);
-  }
-  return out;
-}
-
-/// Puts the object's checksum, made from those of its parts, into the completion, and compares it
-/// with the client's.
-void settle_checksum(Call& call, const versioning::MultipartUpload& upload,
-                     versioning::Completion& completion) {
-  const std::vector<Checksum> given = std::exchange(completion.checksums, {});
+/// The object's checksum, made from those of its parts, compared with the client's.
+std::vector<Checksum> settled_checksums(const versioning::MultipartUpload& upload,
+                                        const std::vector<Checksum>& given,
+                                        std::span<const versioning::UploadedPart> parts) {
   if (given.empty() && upload.checksum_algorithm.empty()) {
-    if (auto joined = join_any_crc(named_parts(call, upload, completion))) {
-      completion.checksums = {*std::move(joined)};
-    }
-    return;
+    auto joined = join_any_crc(parts);
+    return joined ? std::vector<Checksum>{*std::move(joined)} : std::vector<Checksum>{};
   }
   const std::string algorithm =
       upload.checksum_algorithm.empty() ? given.front().algorithm : upload.checksum_algorithm;
   const bool full =
       upload.checksum_type.empty() ? !given.front().composite : upload.checksum_type == kFullObject;
   const auto joined =
-      join_checksums(algorithm, full ? JoinedKind::kFullObject : JoinedKind::kComposite,
-                     named_parts(call, upload, completion));
+      join_checksums(algorithm, full ? JoinedKind::kFullObject : JoinedKind::kComposite, parts);
   for (const Checksum& checksum : given) {
     if (checksum.algorithm != algorithm || !joined) {
       throw Refusal(failure::kInvalidRequest,
@@ -82,7 +54,7 @@ void settle_checksum(Call& call, const versioning::MultipartUpload& upload,
                             " you specified did not match the calculated checksum."));
     }
   }
-  if (joined) completion.checksums = {*joined};
+  return joined ? std::vector<Checksum>{*joined} : std::vector<Checksum>{};
 }
 
 http::Response completed(const Call& call, const CompleteMultipartUpload& endpoint,
@@ -96,31 +68,31 @@ http::Response completed(const Call& call, const CompleteMultipartUpload& endpoi
   return xml_response(200, to_xml(result));
 }
 
-/// The object, when it is what completing these parts made: a client whose first answer was lost
-/// asks again.
+/// As versioning::completed_before, at a location.
 std::optional<Entry> completed_before(Call& call, const Location& location,
                                       const versioning::Completion& completion) {
-  std::vector<std::string> etags;
-  for (const versioning::CompletedPart& part : completion.parts) etags.push_back(part.etag);
-  if (etags.empty() || location.path.empty()) return std::nullopt;
-  const auto found = versioning::find_object(call.engine(), location.repository, location.ref,
-                                             parse_key(location.path), kCommitDigitsMin);
-  if (!found || found->commit || found->entry.etag != joined_etag(etags)) return std::nullopt;
-  return found->entry;
+  if (!is_branch_name(location.ref) || location.path.empty()) return std::nullopt;
+  return versioning::completed_before(call.engine(), location.repository, BranchName(location.ref),
+                                      parse_key(location.path), completion.parts);
 }
 
-versioning::Completion read_completion(Call& call) {
+struct CompletionRequest {
+  versioning::Completion completion;
+  std::vector<Checksum> checksums;  ///< of the whole object, as the client gives them
+};
+
+CompletionRequest read_completion(Call& call) {
   http::Headers& headers = call.request.headers;
-  versioning::Completion out;
-  out.condition = write_condition(headers);
+  CompletionRequest out;
+  out.completion.condition = write_condition(headers);
   out.checksums = checksum_headers(headers);
-  out.object_bytes = announced_bytes(headers);
+  out.completion.object_bytes = announced_bytes(headers);
   // The checksum headers are about the object, not about the document in the body.
   for (const Checksum& checksum : out.checksums) headers.remove(header_of(checksum.algorithm));
   xml::CompleteRequest document =
       xml::parse_complete(read_document(call, xml::kCompleteDocumentBytesMax));
   for (xml::CompleteRequest::Part& part : document.parts) {
-    out.parts.push_back({part.number, std::move(part.etag), std::move(part.checksums)});
+    out.completion.parts.push_back({part.number, std::move(part.etag), std::move(part.checksums)});
   }
   return out;
 }
@@ -129,7 +101,7 @@ versioning::Completion read_completion(Call& call) {
 
 http::Response run(Call& call, const CompleteMultipartUpload& endpoint) {
   const Location location = locate(call, endpoint.bucket, endpoint.key);
-  versioning::Completion completion = read_completion(call);
+  auto [completion, checksums] = read_completion(call);
   std::optional<versioning::MultipartUpload> upload;
   try {
     upload = open_upload(call, location, endpoint.upload_id);
@@ -139,7 +111,9 @@ http::Response run(Call& call, const CompleteMultipartUpload& endpoint) {
     if (!entry) throw;
     return completed(call, endpoint, *entry);
   }
-  settle_checksum(call, *upload, completion);
+  completion.checksums = [&, given = std::move(checksums)](auto parts) {
+    return settled_checksums(*upload, given, parts);
+  };
   return completed(call, endpoint,
                    versioning::complete_multipart(call.engine(), *upload, completion));
 }

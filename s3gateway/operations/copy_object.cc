@@ -1,4 +1,5 @@
 #include "core/base/str_cat.h"
+#include "core/versioning/stage.h"
 #include "s3gateway/copy_source.h"
 #include "s3gateway/errors.h"
 #include "s3gateway/lookup.h"
@@ -62,18 +63,44 @@ versioning::CopyChanges changes_for(const Directives& directives, const http::He
   return out;
 }
 
-void refuse_idle_copy(const SourceObject& source, const Location& target,
-                      const Directives& directives) {
+bool is_onto_itself(const SourceObject& source, const Location& target) {
   const Location& from = source.location;
-  if (!directives.none() || source.version_id || from.repository != target.repository ||
-      from.ref != target.ref || from.path != target.path) {
-    return;
-  }
+  return !source.version_id && from.repository == target.repository && from.ref == target.ref &&
+         from.path == target.path;
+}
+
+void refuse_idle_copy(const Directives& directives) {
+  if (!directives.none()) return;
   throw Refusal(
       failure::kInvalidRequest,
       "This copy request is illegal because it is trying to copy an object to itself without "
       "changing the object's metadata, storage class, website redirect location or encryption "
       "attributes.");
+}
+
+/// Changes what is there, and undoes no write of somebody else.
+Entry copy_onto_itself(Call& call, const Location& at, const Directives& directives,
+                       const versioning::Condition& condition) {
+  const auto change = [&](Entry& entry) {
+    check_source_conditions(call, entry);
+    versioning::apply(changes_for(directives, call.request.headers, entry), entry);
+    entry.mtime = call.now();
+  };
+  return on_branch(call.engine(), at, [&](const BranchName& branch) {
+    return versioning::change_entry(call.engine(), at.repository, branch, parse_key(at.path),
+                                    terms_of(at), change, condition);
+  });
+}
+
+Entry copy_elsewhere(Call& call, const SourceObject& source, const Location& target,
+                     const Directives& directives, const versioning::Condition& condition) {
+  const versioning::CopyChanges changes =
+      changes_for(directives, call.request.headers, source.found.entry);
+  const Key key = parse_key(target.path);
+  return on_branch(call.engine(), target, [&](const BranchName& branch) {
+    return versioning::copy_object(call.engine(), source.found, target.repository, branch, key,
+                                   changes, terms_of(target), condition);
+  });
 }
 
 }  // namespace
@@ -84,19 +111,17 @@ http::Response run(Call& call, const CopyObject& endpoint) {
   refuse_unserved_headers(headers);
   const Directives directives = directives_of(headers);
   const versioning::Condition condition = write_condition(headers);
+  const auto held = versioning::hold_sources(call.engine());
   const SourceObject source = require_copy_source(call);
   if (target.is_marker() && source.found.entry.size_bytes == 0) {
     return xml_response(200,
                         to_xml(xml::CopyObjectResult{source.found.entry.etag, call.now(), {}}));
   }
   require_path(target);
-  refuse_idle_copy(source, target, directives);
-  const versioning::CopyChanges changes = changes_for(directives, headers, source.found.entry);
-  const Key key = parse_key(target.path);
-  const Entry entry = on_branch(call.engine(), target, [&](const BranchName& branch) {
-    return versioning::copy_object(call.engine(), source.address(), target.repository, branch, key,
-                                   changes, /*force=*/false, condition);
-  });
+  const bool onto_itself = is_onto_itself(source, target);
+  if (onto_itself) refuse_idle_copy(directives);
+  const Entry entry = onto_itself ? copy_onto_itself(call, target, directives, condition)
+                                  : copy_elsewhere(call, source, target, directives, condition);
   http::Response response =
       xml_response(200, to_xml(xml::CopyObjectResult{entry.etag, entry.mtime, entry.checksums()}));
   if (source.found.commit) {

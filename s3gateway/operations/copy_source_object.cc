@@ -1,5 +1,6 @@
 #include "s3gateway/operations/copy_source_object.h"
 
+#include "core/versioning/stage.h"
 #include "s3gateway/authorise.h"
 #include "s3gateway/copy_source.h"
 #include "s3gateway/errors.h"
@@ -29,13 +30,18 @@ SourceObject require_copy_source(Call& call) {
     out.version_id.reset();
   }
   out.found = require_object(call.engine(), out.location, out.version_id);
+  versioning::check_bucket(call.engine(), out.found.repository, terms_of(out.location));
+  check_source_conditions(call, out.found.entry);
+  return out;
+}
+
+void check_source_conditions(const Call& call, const Entry& source) {
   const ReadVerdict verdict =
-      evaluate(copy_source_conditions(headers), out.found.entry.etag, out.found.entry.mtime);
+      evaluate(copy_source_conditions(call.request.headers), source.etag, source.mtime);
   if (verdict != ReadVerdict::kProceed) {
     throw Refusal(failure::kPreconditionFailed,
                   "At least one of the pre-conditions you specified for the source did not hold");
   }
-  return out;
 }
 
 }  // namespace tarn::s3

@@ -14,14 +14,12 @@ struct SourceObject {
   Location location;
   std::optional<std::string> version_id;  ///< a commit id; absent for the state of the ref
   versioning::FoundObject found;
-
-  versioning::CopySource address() const {
-    return {location.repository, version_id.value_or(location.ref), Key(location.path)};
-  }
 };
 
 /// Of x-amz-copy-source, its conditions met. Throws InvalidArgument, NoSuchKey, NoSuchVersion,
 /// NoSuchBucket, PreconditionFailed, AccessDenied (another owner expected).
 SourceObject require_copy_source(Call& call);
+/// Throws PreconditionFailed unless the request's conditions on its source hold for `source`.
+void check_source_conditions(const Call& call, const Entry& source);
 
 }  // namespace tarn::s3

@@ -30,7 +30,7 @@ void delete_at(versioning::Engine& engine, const Location& location,
       versioning::get_branch(engine, location.repository, branch);
     } else {
       versioning::delete_object(engine, location.repository, branch, parse_key(location.path),
-                                /*force=*/false, condition);
+                                terms_of(location), condition);
     }
   });
 }

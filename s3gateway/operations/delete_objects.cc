@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "core/versioning/hook_files.h"
 #include "core/versioning/objects.h"
 #include "core/versioning/repositories.h"
 #include "s3gateway/authorise.h"
@@ -53,6 +54,7 @@ class Deletion {
     authorise_object(call_, auth::Action::kDeleteObject, bucket_, object.key);
     check_deletable_version(object.version_id);
     const Location location = locate(call_, bucket_, object.key);
+    versioning::check_hook_file(call_.engine(), location.repository, location.path);
     if (object.etag || location.path.empty()) {
       http::Headers condition;
       if (object.etag) condition.add("if-match", *object.etag);
@@ -73,7 +75,7 @@ class Deletion {
     }
     on_branch(call_.engine(), location, [&](const BranchName& branch) {
       versioning::delete_objects(call_.engine(), location.repository, branch, keys,
-                                 /*force=*/false);
+                                 terms_of(location));
     });
   }
 

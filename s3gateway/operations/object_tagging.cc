@@ -1,5 +1,5 @@
 // GetObjectTagging, PutObjectTagging, DeleteObjectTagging.
-#include "core/versioning/objects.h"
+#include "core/versioning/stage.h"
 #include "s3gateway/errors.h"
 #include "s3gateway/lookup.h"
 #include "s3gateway/object_tags.h"
@@ -10,23 +10,18 @@
 namespace tarn::s3 {
 namespace {
 
-/// Copies the object onto itself with other tags: by reference, and only if it is still the same
-/// object.
 void replace_tags(Call& call, const Location& location, const Metadata& tags) {
   require_path(location);
   const Key key = parse_key(location.path);
   const BranchName branch = require_branch_name(call.engine(), location);
-  Entry entry = require_object(call.engine(), location, std::nullopt).entry;
-  entry.set_extra(ExtraTag::kObjectTags, encode_tags(tags));
-  versioning::CopyChanges changes;
-  changes.user_metadata = entry.user_metadata();
-  versioning::Condition unchanged;
-  unchanged.if_match = {entry.etag};
-  changes.extras = std::move(entry.extras);
+  require_object(call.engine(), location, std::nullopt);  // says so when there is none
+  const auto change = [&](Entry& entry) {
+    entry.set_extra(ExtraTag::kObjectTags, encode_tags(tags));
+    entry.mtime = call.now();
+  };
   on_branch(call.engine(), location, [&](const BranchName&) {
-    return versioning::copy_object(call.engine(), {location.repository, location.ref, key},
-                                   location.repository, branch, key, changes, /*force=*/false,
-                                   unchanged);
+    return versioning::change_entry(call.engine(), location.repository, branch, key,
+                                    terms_of(location), change);
   });
 }
 

@@ -102,6 +102,7 @@ http::Response run(Call& call, const UploadPartCopy& endpoint) {
   refuse_unserved_headers(headers);
   const versioning::MultipartUpload upload =
       open_upload(call, locate(call, endpoint.bucket, endpoint.key), endpoint.upload_id);
+  const auto held = versioning::hold_sources(call.engine());
   const SourceObject source = require_copy_source(call);
   const blob::ByteRange range = copied_range(headers, source.found.entry.size_bytes);
   const versioning::UploadedPart part =

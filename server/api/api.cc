@@ -9,14 +9,17 @@
 #include <utility>
 #include <vector>
 
+#include "core/auth/resource.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 #include "core/versioning/hooks.h"
 #include "core/versioning/operation_runner.h"
+#include "core/versioning/repositories.h"
 #include "server/api/credentials.h"
 #include "server/api/errors.h"
 #include "server/api/json/limits.h"
 #include "server/api/json/operation.h"
+#include "server/api/origin.h"
 #include "server/api/preference.h"
 #include "server/api/probe.h"
 #include "server/api/request_record.h"
@@ -29,14 +32,35 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
+/// A page of another origin may send any other type without asking this server first.
 bool is_json(std::string_view content_type) {
-  return content_type.find("json") != std::string_view::npos;
+  std::string_view type = content_type.substr(0, content_type.find(';'));
+  while (type.ends_with(' ') || type.ends_with('\t')) type.remove_suffix(1);
+  return http::equal_ignoring_case(type, "application/json");
 }
 
-std::optional<json::Document> read_json(const Input& input, http::Request& request) {
-  const bool is_long = input.body == Input::Body::kLongJson;
-  const std::string body =
-      http::read_all(*request.body, is_long ? json::kArchiveBodyBytesMax : json::kBodyBytesMax);
+/// Refuses a request for what its headers are, before anything of it is read.
+void check_headers(const Route& route, const http::Request& request) {
+  const size_t authorizations = request.headers.count("Authorization");
+  if (authorizations > 1) throw_invalid("header Authorization: is given twice");
+  const bool changes = route.method != Method::kGet && route.method != Method::kHead;
+  if (changes && authorizations == 0) check_origin(request);
+}
+
+bool takes_json(const Input& input) {
+  return input.body == Input::Body::kJson || input.body == Input::Body::kOptionalJson ||
+         input.body == Input::Body::kLongJson;
+}
+
+size_t body_bytes_max(const Route& route) {
+  if (!route.access.needs_account()) return json::kOpenBodyBytesMax;
+  const bool is_long = route.input.body == Input::Body::kLongJson;
+  return is_long ? json::kArchiveBodyBytesMax : json::kBodyBytesMax;
+}
+
+std::optional<json::Document> read_json(const Route& route, http::Request& request) {
+  const Input& input = route.input;
+  const std::string body = http::read_document(*request.body, body_bytes_max(route));
   if (body.empty()) {
     if (input.body == Input::Body::kOptionalJson) return std::nullopt;
     throw_invalid("request body has an error: value is required but missing");
@@ -45,14 +69,11 @@ std::optional<json::Document> read_json(const Input& input, http::Request& reque
       type != nullptr && !is_json(*type)) {
     throw_invalid("request body has an error: header Content-Type must be application/json");
   }
+  const bool is_long = input.body == Input::Body::kLongJson;
   json::Document document =
       json::Document::parse(body, is_long ? json::kArchiveValuesMax : json::kValuesMax);
   if (input.check_body != nullptr) input.check_body(document.root());
   return document;
-}
-
-bool takes_json(const Input& input) {
-  return input.body == Input::Body::kJson || input.body == Input::Body::kOptionalJson;
 }
 
 std::string_view path_of(const http::Request& request) {
@@ -93,6 +114,26 @@ bool may_be_deferred(const Route& route) {
          std::find(kLongReads.begin(), kLongReads.end(), route.operation) != kLongReads.end();
 }
 
+/// Whether the request is to be done on a repository that is read-only too.
+bool is_forced(const Call& call) {
+  if (!call.has_path("repository")) return false;
+  if (call.flag("force")) return true;
+  if (!call.body || call.body->root().is_array()) return false;
+  const json::Value body = call.body->root();
+  if (body.flag("force")) return true;
+  // Of an import.
+  const auto commit = body.find("commit");
+  return call.route.operation == "importStart" && commit && commit->flag("force");
+}
+
+/// A repository is read-only by the word of those who may change it.
+void demand_force(const Context& context, const Call& call) {
+  const std::string resource = auth::repository_arn(call.path("repository"));
+  if (call.allows(auth::Action::kUpdateRepository, resource)) return;
+  if (versioning::get_repository(context.engine, call.repository()).read_only)
+    call.demand(auth::Action::kUpdateRepository, resource);
+}
+
 [[noreturn]] void throw_unknown_endpoint() {
   throw Error(ErrorCode::kNotFound, "unknown_endpoint", "invalid API endpoint");
 }
@@ -110,6 +151,7 @@ struct Api::State {
 
   Router::Match match(const http::Request& request) const;
   http::Response answer(http::Request& request, Router::Match match, std::string& user);
+  void renew_session(const http::Request& request, http::Response& response);
   http::Response run_or_defer(Call call, std::chrono::seconds wait);
   http::Response deferred_response(const std::string& owner, const std::string& id);
 
@@ -135,22 +177,35 @@ http::Response Api::State::answer(http::Request& request, Router::Match match, s
             .query = http::Query::parse(request.raw_query()),
             .body = std::nullopt,
             .caller = {}};
-  check_parameters(route.input.parameters, request, call.query);
-  if (takes_json(route.input)) call.body = read_json(route.input, request);
-
+  check_headers(route, request);
+  // Before anything else: a request without valid credentials is not read, and learns nothing.
   if (route.access.needs_account()) {
     call.caller = authenticate(context.authenticator, request);
     user = call.caller.user.name;
-    if (route.input.body == Input::Body::kLongJson) call.body = read_json(route.input, request);
-    for (const Demand& demand : route.access.demands()) {
-      for (const std::string& resource : demand.on(call)) call.demand(demand.action, resource);
-    }
   }
+  check_parameters(route.input.parameters, request, call.query);
+  if (takes_json(route.input)) call.body = read_json(route, request);
+  for (const Demand& demand : route.access.demands()) {
+    for (const std::string& resource : demand.on(call)) call.demand(demand.action, resource);
+  }
+  if (is_forced(call)) demand_force(context, call);
   if (const auto wait = preferred_wait(request); wait && may_be_deferred(route)) {
     return run_or_defer(std::move(call), *wait);
   }
-  const versioning::ActingUser user_of_hooks(call.caller.user.name);
-  return route.handler(context, call);
+  const versioning::ActingUser user_of_hooks(call.caller.user.name, call.request.peer);
+  http::Response response = route.handler(context, call);
+  if (route.access.needs_account()) renew_session(request, response);
+  return response;
+}
+
+/// A browser that is in use stays signed in.
+void Api::State::renew_session(const http::Request& request, http::Response& response) {
+  if (request.headers.count("Authorization") > 0) return;
+  const std::optional<std::string> session = cookie(request.headers, kSessionCookie);
+  if (!session) return;
+  if (const auto token = context.authenticator.renewed(*session)) {
+    response.headers.add("Set-Cookie", session_cookie(*token, request.tls));
+  }
 }
 
 http::Response Api::State::run_or_defer(Call call, std::chrono::seconds wait) {
@@ -183,17 +238,17 @@ http::Response Api::State::run_or_defer(Call call, std::chrono::seconds wait) {
     answer.body = response->body;
     return answer;
   };
-  const std::string id =
-      context.operations.run({.name = std::string(route->operation),
-                              .target = std::string(kept->raw_path()),
-                              .owner = owner,
-                              .run =
-                                  [this, response, deferred] {
-                                    const versioning::ActingUser user(deferred->caller.user.name);
-                                    *response = deferred->route.handler(context, *deferred);
-                                  },
-                              .answer = kept_answer},
-                             wait);
+  const std::string id = context.operations.run(
+      {.name = std::string(route->operation),
+       .target = std::string(kept->raw_path()),
+       .owner = owner,
+       .run =
+           [this, response, deferred, kept] {
+             const versioning::ActingUser user(deferred->caller.user.name, kept->peer);
+             *response = deferred->route.handler(context, *deferred);
+           },
+       .answer = kept_answer},
+      wait);
   if (!id.empty()) return deferred_response(owner, id);
   response->headers.add("Preference-Applied", "wait=" + std::to_string(wait.count()));
   return std::move(*response);

@@ -2,7 +2,9 @@
 // serve.
 #include <gtest/gtest.h>
 
+#include "core/base/str_cat.h"
 #include "server/api/api_fixture.h"
+#include "server/api/route.h"
 
 namespace tarn::api {
 namespace {
@@ -15,15 +17,56 @@ TEST_F(ApiTest, NeedsAnAccountAlmostEverywhere) {
   EXPECT_EQ(send({.path = "/setup_lakefs", .signed_in = false}).status, 200);
 }
 
-TEST_F(ApiTest, ChecksTheRequestBeforeTheAccount) {
-  EXPECT_EQ(send({.path = "/repositories?amount=1001", .signed_in = false}).status, 400);
-  EXPECT_EQ(
-      send({.method = "POST", .path = "/repositories", .body = "{", .signed_in = false}).status,
-      400);
-  EXPECT_EQ(
-      send({.method = "POST", .path = "/repositories", .body = "{}", .signed_in = false}).status,
-      400);
+/// A body that must not be read.
+class Unreadable final : public http::BodySource {
+ public:
+  size_t read(std::span<char>) override {
+    ADD_FAILURE() << "the body is read";
+    return 0;
+  }
+};
+
+TEST_F(ApiTest, ReadsNothingOfStrangers) {
+  EXPECT_EQ(send({.path = "/repositories?amount=1001", .signed_in = false}).status, 401);
   EXPECT_EQ(send({.path = "/nope", .signed_in = false}).status, 404);
+  for (const Route& route : routes()) {
+    if (!route.access.needs_account()) continue;
+    http::Request request;
+    request.method = name_of(route.method);
+    request.target = str_cat(kBasePath, route.pattern);
+    request.id = "r1";
+    request.body = std::make_unique<Unreadable>();
+    EXPECT_EQ(api.handle(request).status, 401) << route.operation;
+  }
+}
+
+TEST_F(ApiTest, TakesLittleOfThoseWhoNeedNoAccount) {
+  const auto login = [&](size_t bytes) {
+    Sent sent{.method = "POST", .path = "/auth/login", .signed_in = false};
+    sent.body =
+        R"({"access_key_id": "a", "secret_access_key": ")" + std::string(bytes, 'x') + "\"}";
+    return send(std::move(sent)).status;
+  };
+  EXPECT_EQ(login(60 * 1024), 401);
+  EXPECT_EQ(login(64 * 1024), 413);
+}
+
+TEST_F(ApiTest, RefusesTooManyWrongSecrets) {
+  const auto status = [&](std::string_view secret) {
+    Sent sent{.path = "/user", .signed_in = false};
+    sent.headers.add("Authorization", basic(kKeyId, secret));
+    return send(std::move(sent)).status;
+  };
+  for (int i = 0; i < 10; ++i) ASSERT_EQ(status("wrong"), 401);
+  EXPECT_EQ(status("wrong"), 429);
+  EXPECT_EQ(status(kSecret), 429);
+  EXPECT_EQ(send({.method = "POST",
+                  .path = "/auth/login",
+                  .body = str_cat(R"({"access_key_id": ")", kKeyId,
+                                  R"(", "secret_access_key": "wrong"})"),
+                  .signed_in = false})
+                .status,
+            429);
 }
 
 TEST_F(ApiTest, TakesABadHeaderAsAFailureAndABadCookieAsNone) {
@@ -35,7 +78,7 @@ TEST_F(ApiTest, TakesABadHeaderAsAFailureAndABadCookieAsNone) {
   };
   const std::string good = basic(kKeyId, kSecret);
   const std::string token =
-      service.authenticator.issue_token(service.authenticator.check_password(kKeyId, kSecret)->user)
+      service.authenticator.issue_token(*service.authenticator.check_password(kKeyId, kSecret, "a"))
           .token;
   const std::string session = "internal_auth_session=" + token;
   EXPECT_EQ(status(good, "internal_auth_session=broken"), 200);
@@ -46,6 +89,79 @@ TEST_F(ApiTest, TakesABadHeaderAsAFailureAndABadCookieAsNone) {
   EXPECT_EQ(status(basic(kKeyId, "wrong"), session), 401);
   EXPECT_EQ(status("Basic", session), 401);
   EXPECT_EQ(status("Digest x", session), 401);
+}
+
+TEST_F(ApiTest, PagesOfOtherOriginsChangeNothing) {
+  const std::string session =
+      "internal_auth_session=" +
+      service.authenticator.issue_token(*service.authenticator.check_password(kKeyId, kSecret, "a"))
+          .token;
+  using Fields = std::vector<http::Headers::Field>;
+  const auto status = [&](const std::string& method, const Fields& fields,
+                          const std::string& path = "/branches/main/objects?path=a") {
+    Sent sent{.method = method, .path = here + path, .signed_in = false};
+    if (method == "POST") sent.body = "bytes";
+    sent.content_type = "text/plain";
+    sent.headers.add("Host", "tarn.test:8000");
+    for (const auto& [name, value] : fields) sent.headers.add(name, value);
+    return send(std::move(sent)).status;
+  };
+  const http::Headers::Field cookie{"Cookie", session};
+  EXPECT_EQ(status("POST", {cookie, {"Sec-Fetch-Site", "cross-site"}}), 403);
+  EXPECT_EQ(status("POST", {cookie, {"Sec-Fetch-Site", "same-site"}}), 403);
+  EXPECT_EQ(status("POST", {cookie, {"Origin", "https://evil.test"}}), 403);
+  EXPECT_EQ(status("DELETE", {cookie, {"Origin", "null"}}), 403);
+  EXPECT_EQ(status("DELETE", {cookie, {"Origin", "https://evil.test"}}, ""), 403);
+  EXPECT_EQ(status("POST", {cookie, {"Sec-Fetch-Site", "same-origin"}}), 201);
+  EXPECT_EQ(status("POST", {cookie, {"Origin", "https://tarn.test:8000"}}), 201);
+  EXPECT_EQ(status("POST", {cookie}), 201) << "what is no browser";
+  const http::Headers::Field key{"Authorization", basic(kKeyId, kSecret)};
+  EXPECT_EQ(status("POST", {key, {"Origin", "https://app.test"}}), 201)
+      << "no browser adds a key of its own accord";
+  EXPECT_EQ(status("HEAD", {cookie, {"Sec-Fetch-Site", "cross-site"}}, "/refs/main/objects?path=a"),
+            200)
+      << "a link leads here";
+}
+
+TEST_F(ApiTest, PagesOfOtherOriginsSignNobodyIn) {
+  Sent sent{.method = "POST",
+            .path = "/auth/login",
+            .body = R"({"access_key_id":")" + std::string(kKeyId) + R"(","secret_access_key":")" +
+                    std::string(kSecret) + "\"}",
+            .signed_in = false};
+  sent.headers.add("Sec-Fetch-Site", "cross-site");
+  const http::Response response = send(std::move(sent));
+  EXPECT_EQ(response.status, 403);
+  EXPECT_EQ(response.headers.get("X-Tarn-Error"), "cross_origin");
+  EXPECT_EQ(response.headers.find("Set-Cookie"), nullptr);
+}
+
+TEST_F(ApiTest, TakesJsonByItsMediaTypeAlone) {
+  const auto status = [&](const std::string& type) {
+    return send({.method = "POST",
+                 .path = here + "/branches",
+                 .body = R"({"name":"main","source":"main"})",
+                 .content_type = type})
+        .status;
+  };
+  for (const char* type : {"application/json", "Application/JSON",
+                           "application/json; charset=utf-8", "application/json;x=y"}) {
+    EXPECT_EQ(status(type), 409) << type;
+  }
+  for (const char* type : {"text/plain;json", "text/plain; application/json", "json", "text/json",
+                           "application/json+x", "application/jsonx", "application/x-json",
+                           "multipart/form-data; boundary=json"}) {
+    EXPECT_EQ(status(type), 400) << type;
+  }
+}
+
+TEST_F(ApiTest, RefusesTwoAuthorizationHeaders) {
+  Sent sent{.path = "/config"};
+  sent.headers.add("authorization", basic(kKeyId, kSecret));
+  expect_message(send(std::move(sent)), 400, "header Authorization: is given twice");
+  Sent open{.path = "/healthcheck"};
+  open.headers.add("authorization", "Bearer x");
+  EXPECT_EQ(send(std::move(open)).status, 400);
 }
 
 TEST_F(ApiTest, GivesATokenAndACookieAtLogin) {
@@ -65,6 +181,7 @@ TEST_F(ApiTest, PutsItsIdAndItsGuardsOnEveryAnswer) {
        {get("/config"), get("/nope"), get("/repositories?amount=x")}) {
     EXPECT_EQ(response.headers.get("X-Request-Id"), "request-1");
     EXPECT_EQ(response.headers.get("X-Content-Type-Options"), "nosniff");
+    EXPECT_EQ(response.headers.get("Cross-Origin-Resource-Policy"), "same-origin");
     EXPECT_EQ(response.headers.get("Content-Type"), "application/json");
   }
 }

@@ -71,6 +71,88 @@ TEST_F(Authorisation, ACheckoutAsksAboutEveryObjectThatItChanges) {
   EXPECT_EQ(engine.read(data, "topic", "dir/secret/1"), "of main");
 }
 
+// Tried without asking about what is below the prefixes: a protected key was planted, one was
+// removed, and a hidden source was read.
+TEST_F(Authorisation, AnImportOfAPrefixAsksAboutEverythingBelowIt) {
+  const RepositoryName data = engine.make_repository("data");
+  engine.branch(data, "topic", "main");
+  for (const char* destination : {"dir", "dir/"}) {
+    const std::string body =
+        R"({"paths":[{"type":"common_prefix","path":"local:///lake/in/","destination":")" +
+        std::string(destination) + R"("}],"commit":{"message":"m"}})";
+    const Row row{"importStart",
+                  "",
+                  body,
+                  {{"fs:WriteObject", "repository/data/object/dir*"},
+                   {"fs:DeleteObject", "repository/data/object/dir/*"},
+                   {"fs:CreateCommit", "repository/data/branch/topic"},
+                   {"fs:ImportFromStorage", "namespace/local:///lake/in/"}}};
+    expect_let_in(row, allowing(row), "what is needed");
+    Statements without_delete = allowing(row);
+    without_delete.erase(without_delete.begin() + 1);
+    expect_refused(row, without_delete, "it removes what is there");
+    for (const auto& [action, resource] :
+         {std::pair{"fs:WriteObject", "repository/data/object/dir/deny/*"},
+          std::pair{"fs:WriteObject", "repository/data/ref/topic/object/dir/deny/x"},
+          std::pair{"fs:DeleteObject", "repository/data/object/dir/keep"},
+          std::pair{"fs:ImportFromStorage", "namespace/local:///lake/in/secret/*"}}) {
+      const auth::Statement deny{auth::Statement::Effect::kDeny, {action}, {arn_of(resource)}, {}};
+      expect_refused(row, {kEverything, deny}, resource);
+    }
+    const auth::Statement elsewhere{auth::Statement::Effect::kDeny,
+                                    {"fs:WriteObject"},
+                                    {arn_of("repository/data/object/dir2/*")},
+                                    {}};
+    expect_let_in(row, {kEverything, elsewhere}, "another prefix");
+  }
+}
+
+// An object is put where nothing else is replaced.
+TEST_F(Authorisation, AnImportOfAnObjectAsksAboutItAlone) {
+  const RepositoryName data = engine.make_repository("data");
+  engine.branch(data, "topic", "main");
+  const Row row{"importStart",
+                "",
+                R"({"paths":[{"type":"object","path":"local:///lake/in/a","destination":"dir/a"}],)"
+                R"("commit":{"message":"m"}})",
+                {{"fs:WriteObject", "repository/data/object/dir/a"},
+                 {"fs:CreateCommit", "repository/data/branch/topic"},
+                 {"fs:ImportFromStorage", "namespace/local:///lake/in/a"}}};
+  expect_let_in(row, allowing(row), "what is needed");
+}
+
+// Tried without asking: anybody who may write wrote to a repository that is read-only.
+TEST_F(Authorisation, ForceOnAReadOnlyRepositoryNeedsTheRightToChangeIt) {
+  versioning::RepositoryCreation creation{.name = RepositoryName("data"),
+                                          .storage_namespace = "local://data"};
+  creation.read_only = true;
+  versioning::create_repository(*engine, creation);
+  const auth::Statement writes{auth::Statement::Effect::kAllow,
+                               {"fs:Create*", "fs:WriteObject", "fs:DeleteObject", "fs:Revert*",
+                                "fs:Read*", "fs:List*", "fs:Delete*", "fs:ImportFromStorage"},
+                               {"*"},
+                               {}};
+  const auth::Statement changes{
+      auth::Statement::Effect::kAllow, {"fs:UpdateRepository"}, {arn_of("repository/data")}, {}};
+  const Row forced[] = {
+      {"deleteObject", "path=a&force=true", "", {}},
+      {"deleteObjects", "force=true", R"({"paths":["a"]})", {}},
+      {"createBranch", "", R"({"name":"topic","source":"main","force":true})", {}},
+      {"createTag", "", R"({"id":"v1","ref":"main","force":true})", {}},
+      {"commit", "", R"({"message":"m","force":true})", {}},
+      {"importStart", "", R"({"paths":[],"commit":{"message":"m"},"force":true})", {}},
+      {"importStart", "", R"({"paths":[],"commit":{"message":"m","force":true}})", {}},
+      {"deleteBranch", "force=true", "", {}},
+      {"deleteRepository", "force=true", "", {}},
+  };
+  for (const Row& row : forced) expect_refused(row, {writes}, row.query);
+  for (const Row& row : forced) expect_let_in(row, {writes, changes}, row.query);
+  creation.storage_namespace = "local://data-2";
+  creation.read_only = false;
+  versioning::create_repository(*engine, creation);
+  for (const Row& row : forced) expect_let_in(row, {writes}, "not read-only");
+}
+
 // Tried without asking about the dumped repository: its objects could be read by anyone with a
 // dump's id.
 TEST_F(Authorisation, RestoringNeedsTheRightToReadWhatWasDumped) {
@@ -88,6 +170,11 @@ TEST_F(Authorisation, RestoringNeedsTheRightToReadWhatWasDumped) {
     refs.resources = {arn_of("repository/secret")};
     expect_refused(row, {own, refs}, "not its objects");
     refs.resources = {arn_of("repository/secret*")};
+    const auth::Statement hidden{auth::Statement::Effect::kDeny,
+                                 {"fs:ReadObject"},
+                                 {arn_of("repository/secret/object/hidden/*")},
+                                 {}};
+    expect_refused(row, {own, refs, hidden}, "not some of its objects");
     expect_let_in(row, {own, refs}, "all of the dumped one");
   }
 }

@@ -1,5 +1,8 @@
 #include "server/api/call.h"
 
+#include <algorithm>
+#include <cstddef>
+
 #include "core/auth/demand.h"
 #include "core/base/error.h"
 #include "server/api/parameter.h"
@@ -13,12 +16,25 @@ const std::string& Call::path(std::string_view name) const {
   check_failed("the route has the path parameter", __FILE__, __LINE__);
 }
 
+bool Call::has_path(std::string_view name) const {
+  const auto end = path_values.names.begin() + static_cast<std::ptrdiff_t>(path_values.count);
+  return std::find(path_values.names.begin(), end, name) != end;
+}
+
 bool Call::allows(auth::Action action, std::string_view resource) const {
   return caller.permissions->allows(action, resource, request.peer);
 }
 
 void Call::demand(auth::Action action, std::string_view resource) const {
   auth::demand(caller, action, resource, request.peer);
+}
+
+void Call::demand_on_all_objects(auth::Action action, std::string_view repository) const {
+  auth::demand_on_all_objects(caller, action, repository, request.peer);
+}
+
+void Call::demand_source(const auth::RefScope& source, std::string_view destination) const {
+  auth::demand_source(caller, path("repository"), source, destination, request.peer);
 }
 
 std::string_view Call::parameter(std::string_view name) const {

@@ -33,8 +33,9 @@ struct Context {
   const http::Outbound& outbound;  ///< sends to servers that users named
   json::Installation installation;
   uint64_t upload_bytes_max = UINT64_MAX;  ///< of one object
-  bool setup_over_http = false;            ///< whether POST /setup_lakefs may make the first user
-  std::string webhook_key{};               ///< seals the secrets of webhooks; 32 bytes
+  std::string
+      setup_token{};  ///< with which POST /setup_lakefs makes the first user; "" = with none
+  std::string webhook_key{};   ///< seals the secrets of webhooks; 32 bytes
   std::string block_key{};     ///< authenticates URLs of our own (block_url.h); 32 bytes
   std::string external_url{};  ///< "https://lake.example.com" that such begin with; "" = as asked
 };
@@ -58,6 +59,7 @@ struct Call {
 
   /// A value of the path; the name must be one of the route's.
   const std::string& path(std::string_view name) const;
+  bool has_path(std::string_view name) const;
   /// Throw invalid_argument when the path holds no legal name.
   RepositoryName repository() const { return parse_repository_name(path("repository")); }
   BranchName branch() const { return parse_branch_name(path("branch")); }
@@ -66,6 +68,9 @@ struct Call {
   bool allows(auth::Action action, std::string_view resource) const;
   /// Throws permission_denied unless allowed.
   void demand(auth::Action action, std::string_view resource) const;
+  void demand_on_all_objects(auth::Action action, std::string_view repository) const;
+  /// As auth::demand_source, of refs of the repository in the path.
+  void demand_source(const auth::RefScope& source, std::string_view destination) const;
 
   /// A query parameter; absent = "".
   std::string_view parameter(std::string_view name) const;

@@ -2,6 +2,8 @@
 
 #include "core/base/encoding.h"
 #include "core/base/error.h"
+#include "core/base/str_cat.h"
+#include "core/base/time.h"
 
 namespace tarn::api {
 namespace {
@@ -24,13 +26,13 @@ SchemeAndValue split(std::string_view header) {
 }
 
 std::optional<auth::Principal> caller_of_header(auth::Authenticator& authenticator,
-                                                std::string_view header) {
+                                                std::string_view header, std::string_view address) {
   const auto [scheme, value] = split(header);
   if (http::equal_ignoring_case(scheme, "Bearer")) return authenticator.check_token(value);
   if (!http::equal_ignoring_case(scheme, "Basic")) return std::nullopt;
   const std::optional<KeyPair> pair = parse_basic(value);
   if (!pair) return std::nullopt;
-  return authenticator.check_password(pair->id, pair->secret);
+  return authenticator.check_password(pair->id, pair->secret, address);
 }
 
 }  // namespace
@@ -45,6 +47,12 @@ std::optional<KeyPair> parse_basic(std::string_view encoded) {
   const size_t colon = plain->find(':');
   if (colon == std::string::npos) return std::nullopt;
   return KeyPair{.id = plain->substr(0, colon), .secret = plain->substr(colon + 1)};
+}
+
+std::string session_cookie(const auth::LoginToken& token, bool tls) {
+  return str_cat(kSessionCookie, "=", token.token,
+                 "; Path=/; Expires=", to_http_date(token.expires), "; HttpOnly; SameSite=Lax",
+                 tls ? "; Secure" : "");
 }
 
 std::optional<std::string> cookie(const http::Headers& headers, std::string_view name) {
@@ -68,18 +76,17 @@ ClaimedCredentials claimed_credentials(const http::Request& request) {
   if (const std::string* header = request.headers.find("Authorization")) {
     const auto [scheme, value] = split(*header);
     if (http::equal_ignoring_case(scheme, "Bearer"))
-      return {.key_id = "", .token = std::string(value)};
+      return {.pair = {}, .token = std::string(value)};
     if (!http::equal_ignoring_case(scheme, "Basic")) return {};
-    std::optional<KeyPair> pair = parse_basic(value);
-    return {.key_id = pair ? std::move(pair->id) : "", .token = ""};
+    return {.pair = parse_basic(value).value_or(KeyPair{}), .token = ""};
   }
-  return {.key_id = "", .token = cookie(request.headers, kSessionCookie).value_or("")};
+  return {.pair = {}, .token = cookie(request.headers, kSessionCookie).value_or("")};
 }
 
 auth::Principal authenticate(auth::Authenticator& authenticator, const http::Request& request) {
   std::optional<auth::Principal> caller;
   if (const std::string* header = request.headers.find("Authorization")) {
-    caller = caller_of_header(authenticator, *header);
+    caller = caller_of_header(authenticator, *header, request.peer);
   } else if (const std::optional<std::string> session = cookie(request.headers, kSessionCookie)) {
     caller = authenticator.check_token(*session);
   }

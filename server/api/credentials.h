@@ -17,20 +17,23 @@ constexpr std::string_view kSessionCookie = "internal_auth_session";
 /// once; a bad cookie counts as none. Throws unauthenticated "error authenticating request".
 auth::Principal authenticate(auth::Authenticator& authenticator, const http::Request& request);
 
+/// The value of a Set-Cookie header that makes the token a browser's session.
+std::string session_cookie(const auth::LoginToken& token, bool tls);
+
 /// The value of the first cookie of that name, or nullopt.
 std::optional<std::string> cookie(const http::Headers& headers, std::string_view name);
-
-/// What a request says of who asks, unproven; both empty when it says nothing.
-struct ClaimedCredentials {
-  std::string key_id;
-  std::string token;
-};
-ClaimedCredentials claimed_credentials(const http::Request& request);
 
 struct KeyPair {
   std::string id;
   std::string secret;
 };
+/// What a request says of who asks, unproven; both empty when it says nothing.
+struct ClaimedCredentials {
+  KeyPair pair;
+  std::string token;
+};
+ClaimedCredentials claimed_credentials(const http::Request& request);
+
 /// The value of an Authorization header without its scheme; nullopt unless base64 of "id:secret".
 std::optional<KeyPair> parse_basic(std::string_view encoded);
 

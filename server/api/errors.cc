@@ -49,6 +49,10 @@ int status_of_code(ErrorCode code) {
 /// log.
 std::string_view message_of(const Error& error) {
   if (error.code() == ErrorCode::kInternal) return "internal error";
+  if (error.reason() == "in_doubt") {
+    return "the database did not answer: the change may or may not have been made, look before "
+           "repeating it";
+  }
   if (error.reason() == name_of(ErrorCode::kUnavailable))
     return "service unavailable, try again later";
   return error.message();

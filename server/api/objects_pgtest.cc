@@ -2,9 +2,41 @@
 #include <gtest/gtest.h>
 
 #include "server/api/api_fixture.h"
+#include "tests/support/fault_points.h"
 
 namespace tarn::api {
 namespace {
+
+constexpr std::string_view kGuards =
+    "default-src 'none'; sandbox; form-action 'none'; base-uri 'none'";
+
+TEST_F(ApiTest, OffersWhatABrowserWouldRunAsADownload) {
+  const auto disposition = [&](const std::string& type, const std::string& range = "") {
+    EXPECT_EQ(send({.method = "POST",
+                    .path = here + "/branches/main/objects?path=page",
+                    .body = "<form>",
+                    .content_type = type})
+                  .status,
+              201);
+    Sent sent{.path = here + "/refs/main/objects?path=page"};
+    if (!range.empty()) sent.headers.add("Range", range);
+    const http::Response response = send(std::move(sent));
+    EXPECT_EQ(response.headers.get("Content-Type"), type);
+    EXPECT_EQ(response.headers.get("Content-Security-Policy"), kGuards);
+    return std::string(response.headers.get("Content-Disposition"));
+  };
+  for (const char* type :
+       {"text/html", "Text/HTML", "text/html; charset=utf-8", "image/svg+xml", "application/xml",
+        "text/xml", "application/xhtml+xml", "application/javascript", "text/javascript",
+        "text/css", "application/pdf", "application/rss+xml", "multipart/x-mixed-replace"}) {
+    EXPECT_EQ(disposition(type), "attachment") << type;
+  }
+  EXPECT_EQ(disposition("text/html", "bytes=0-2"), "attachment");
+  for (const char* type :
+       {"text/plain", "text/csv", "application/json", "image/png", "video/mp4"}) {
+    EXPECT_EQ(disposition(type), "inline") << type;
+  }
+}
 
 TEST_F(ApiTest, ReadsAnObjectWithTheHeadersThatBrowsersAndReadersNeed) {
   EXPECT_EQ(upload("a.txt", "hello").status, 201);
@@ -14,7 +46,9 @@ TEST_F(ApiTest, ReadsAnObjectWithTheHeadersThatBrowsersAndReadersNeed) {
   EXPECT_EQ(response.headers.get("Content-Type"), "text/plain");
   EXPECT_EQ(response.headers.get("Content-Disposition"), "inline");
   EXPECT_EQ(response.headers.get("Cache-Control"), "no-store, must-revalidate");
-  EXPECT_EQ(response.headers.get("Content-Security-Policy"), "default-src 'none'");
+  EXPECT_EQ(response.headers.get("Content-Security-Policy"), kGuards);
+  EXPECT_EQ(response.headers.get("X-Content-Type-Options"), "nosniff");
+  EXPECT_EQ(response.headers.get("Cross-Origin-Resource-Policy"), "same-origin");
   EXPECT_EQ(response.content_length, 5u);
   EXPECT_EQ(http::read_all(*response.source, 100), "hello");
 }
@@ -153,6 +187,106 @@ TEST_F(ApiTest, LinksAnAddressItHandedOutAndNoOther) {
   EXPECT_NE(linked.body.find("\"checksum\":\"abc\""), std::string::npos);
   EXPECT_EQ(link(here + "/branches/main/staging/backing?path=another", address).status, 400);
   EXPECT_EQ(link(path, address.substr(0, address.find(','))).status, 400);
+}
+
+/// Two servers: requests to `slow` stop at fault points while `api` answers others.
+class LinkRaces : public ApiTest {
+ protected:
+  std::string hand_out(const std::string& key) {
+    const std::string handed = get(place(key)).body;
+    const std::string marker = "\"physical_address\":\"";
+    const size_t begin = handed.find(marker) + marker.size();
+    return handed.substr(begin, handed.find('"', begin) - begin);
+  }
+  std::string place(const std::string& key) {
+    return here + "/branches/" + branch + "/staging/backing?path=" + key;
+  }
+  /// The status, and the reason of a refusal.
+  std::string link(const Context& server, const std::string& key, const std::string& address,
+                   bool if_absent = false) {
+    http::Request request;
+    request.method = "PUT";
+    request.target = "/api/v1" + place(key);
+    request.id = "request-1";
+    request.headers.add("Authorization", basic(kKeyId, kSecret));
+    request.headers.add("Content-Type", "application/json");
+    if (if_absent) request.headers.add("If-None-Match", "*");
+    const std::string body =
+        R"({"staging":{"physical_address":")" + address + R"("},"checksum":"abc","size_bytes":3})";
+    request.content_length = body.size();
+    request.body = http::string_body(body);
+    const http::Response answer = Api(server).handle(request);
+    const std::string reason(answer.headers.get("X-Tarn-Error"));
+    return std::to_string(answer.status) + (reason.empty() ? "" : " " + reason);
+  }
+  std::string checksum(const std::string& key) {
+    const auto found = versioning::find_object(*engine, repo, "main", Key(key));
+    return found ? found->entry.etag : "<absent>";
+  }
+
+  std::string branch = "main";
+  testing::FaultPoints faults;
+  testing::TestEngine slow_engine{shared_url(), engine.store, &faults};
+  TestService slow{slow_engine};
+};
+
+TEST_F(LinkRaces, ATokenIsTakenOnce) {
+  const std::string address = hand_out("k");
+  EXPECT_EQ(link(service.context, "k", address), "200");
+  EXPECT_EQ(link(service.context, "k", address), "200") << "the key shows it";
+  EXPECT_EQ(link(service.context, "k", address, true), "200") << "as a client repeats it";
+  engine.put(repo, "main", "k", "later");
+  EXPECT_EQ(link(service.context, "k", address), "409 link_address_used");
+  EXPECT_EQ(engine.read(repo, "main", "k"), "later");
+  engine.remove(repo, "main", "k");
+  EXPECT_EQ(link(service.context, "k", address), "409 link_address_used");
+  EXPECT_EQ(checksum("k"), "<absent>");
+}
+
+TEST_F(LinkRaces, ATokenDiesWithItsBranch) {
+  branch = "dev";
+  engine.branch(repo, branch, "main");
+  const std::string address = hand_out("k");
+  versioning::delete_branch(*engine, repo, BranchName(branch), false);
+  engine.branch(repo, branch, "main");
+  EXPECT_EQ(link(service.context, "k", address), "409 link_address_used");
+}
+
+TEST_F(LinkRaces, OfTwoLinksOneStages) {
+  const std::string address = hand_out("k");
+  faults.at_then_go_on({"staging_insert_rows"},
+                       [&] { EXPECT_EQ(link(service.context, "k", address), "200"); });
+  EXPECT_EQ(link(slow.context, "k", address), "200");
+  EXPECT_EQ(checksum("k"), "abc");
+
+  const std::string overtaken = hand_out("l");
+  faults.at_then_go_on({"staging_insert_rows"}, [&] {
+    EXPECT_EQ(link(service.context, "l", overtaken), "200");
+    engine.put(repo, "main", "l", "later");
+  });
+  EXPECT_EQ(link(slow.context, "l", overtaken), "409 link_address_used");
+  EXPECT_EQ(engine.read(repo, "main", "l"), "later");
+}
+
+TEST_F(LinkRaces, OfTwoConditionalLinksBothSucceed) {
+  const std::string address = hand_out("k");
+  faults.at_then_go_on({"staging_insert_row_if"},
+                       [&] { EXPECT_EQ(link(service.context, "k", address, true), "200"); });
+  EXPECT_EQ(link(slow.context, "k", address, true), "200");
+  const std::string other = hand_out("k");
+  EXPECT_EQ(link(slow.context, "k", other, true), "412 precondition_failed");
+  engine.remove(repo, "main", "k");
+  EXPECT_EQ(link(slow.context, "k", other, true), "200") << "a refusal takes no token";
+}
+
+TEST_F(LinkRaces, ALinkWhoseAnswerIsLostIsNotRepeated) {
+  const std::string address = hand_out("k");
+  faults.lose_answer("commit");
+  EXPECT_EQ(link(slow.context, "k", address), "200");
+  const std::string overtaken = hand_out("l");
+  faults.lose_answer("commit", [&] { engine.put(repo, "main", "l", "later"); });
+  EXPECT_EQ(link(slow.context, "l", overtaken), "503 in_doubt");
+  EXPECT_EQ(engine.read(repo, "main", "l"), "later");
 }
 
 }  // namespace

@@ -117,6 +117,8 @@ TEST_F(Presign, ReadsAreTheObjectWithRangesAndDigests) {
   EXPECT_EQ(body_of(whole), "hello");
   EXPECT_EQ(whole.headers.get("ETag"), "\"" + to_hex(md5("hello")) + "\"");
   EXPECT_EQ(whole.headers.get("Content-MD5"), to_base64(md5("hello")));
+  EXPECT_NE(whole.headers.get("Content-Security-Policy").find("sandbox"), std::string_view::npos);
+  EXPECT_EQ(whole.headers.get("Cross-Origin-Resource-Policy"), "same-origin");
   http::Response part = use("GET", url, "", {{"Range", "bytes=1-2"}});
   EXPECT_EQ(part.status, 206);
   EXPECT_EQ(body_of(part), "el");
@@ -231,8 +233,7 @@ TEST_F(Presign, UrlsOfARevokedKeyAreDead) {
 
 TEST_F(Presign, UrlsOfADeletedUserAreDead) {
   authorization =
-      "Bearer " +
-      service.authenticator.issue_token(service.authenticator.find_user("ann")->user).token;
+      "Bearer " + service.authenticator.issue_token(*service.authenticator.find_user("ann")).token;
   const std::string by_token = read_url();
   EXPECT_EQ(use("GET", by_token).status, 200);
   authorization = basic(key.id, key.secret);

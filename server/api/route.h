@@ -16,14 +16,14 @@ enum class Method { kGet, kHead, kPost, kPut, kDelete, kPatch };
 std::string_view name_of(Method method);
 std::optional<Method> parse_method(std::string_view text);
 
-/// What a route reads besides its path; checked before the caller is authenticated, long bodies
-/// after that.
+/// The parameters and the body of a route; checked once the caller is authenticated, before their
+/// rights.
 struct Input {
   enum class Body {
     kNone,
     kJson,
     kOptionalJson,
-    kLongJson,  ///< up to json::kArchiveBodyBytesMax, read only for callers with an account
+    kLongJson,  ///< up to json::kArchiveBodyBytesMax
     kStream,
   };
   Body body = Body::kNone;

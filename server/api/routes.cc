@@ -223,7 +223,7 @@ constexpr Route kRoutes[] = {
     {kPost, TARN_REPO "/branches", "createBranch", needs(kCreateBranch, on_new_branch), create_branch, takes_json<json::parse_create_branch>()},
     {kGet, TARN_REF "/commits", "logCommits", needs(kReadBranch, on_ref), log_commits, takes(kAmount, kLimit, kFirstParent, kSince), "ref: not found"},
     {kPost, TARN_BRANCH "/commits", "commit", needs(kCreateCommit, on_branch), commit, takes_json<json::parse_create_commit>()},
-    {kPost, TARN_REPO "/commits", "CreateCommitRecord", needs(kCreateCommit, on_repository), record_commit, takes_json<json::parse_commit_record>()},
+    {kPost, TARN_REPO "/commits", "CreateCommitRecord", Access::of({kCreateCommit, on_repository}, {kUpdateRepository, on_repository}), record_commit, takes_json<json::parse_commit_record>()},
     {kGet, TARN_BRANCH, "getBranch", needs(kReadBranch, on_branch), get_branch},
     {kDelete, TARN_BRANCH, "deleteBranch", needs(kDeleteBranch, on_branch), delete_branch, takes(kForce)},
     {kPut, TARN_BRANCH, "resetBranch", needs(kRevertBranch, on_branch), reset_branch, takes_json<json::parse_reset_branch>()},

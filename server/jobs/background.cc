@@ -18,12 +18,10 @@ constexpr std::chrono::milliseconds kImportPoll = 250ms;
 constexpr std::chrono::milliseconds kRefsTaskPoll = 250ms;
 /// How long hooks after a change may wait for a server to notice them.
 constexpr std::chrono::milliseconds kHookPoll = 250ms;
-/// Runs of hooks after changes that one server runs at once.
-constexpr uint32_t kHookWorkers = 4;
 constexpr std::chrono::milliseconds kDeliveryPoll = 1s;
 constexpr std::chrono::milliseconds kSweepInterval = 60s;
 /// Promotions that one server moves on at once.
-constexpr int kPromotionWorkers = 2;
+constexpr uint32_t kPromotionWorkers = 4;
 /// Somebody waits for them: a database that comes back is noticed soon.
 constexpr std::chrono::milliseconds kPromotionFailurePause = 3s;
 /// How long a branch may outlive its expiry.
@@ -41,24 +39,32 @@ std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& asse
     workers.push_back(std::make_unique<Worker>(WorkerOptions{.name = name, .interval = interval},
                                                std::move(run)));
   };
-  start("heartbeat", options.heartbeat_interval, [&assembly](std::stop_token) {
-    assembly.heartbeat();
+  start("heartbeat", options.heartbeat_interval,
+        [&assembly, measure_clock = options.measure_clock](std::stop_token) {
+          assembly.heartbeat();
+          if (measure_clock) measure_clock();
+          return false;
+        });
+  start("database", versioning::kLookInterval, [&assembly](std::stop_token) {
+    assembly.look_at_database();
     return false;
   });
   start("sweep", kSweepInterval, [&assembly](std::stop_token) { return assembly.sweep(); });
   start("expiry", kExpiryPoll, [&assembly](std::stop_token) {
     return versioning::delete_one_expired_branch(assembly.engine());
   });
+  const auto import_turns = std::make_shared<OwnerTurns>(options.import_workers);
   for (uint32_t i = 0; i < options.import_workers; ++i) {
-    start("import", kImportPoll, [&assembly](std::stop_token stop) {
-      return versioning::run_one_import(assembly.engine(), stop);
+    start("import", kImportPoll, [&assembly, import_turns](std::stop_token stop) {
+      return versioning::run_one_import(assembly.engine(), stop, *import_turns);
     });
   }
-  for (int i = 0; i < kPromotionWorkers; ++i) {
+  const auto promotion_turns = std::make_shared<OwnerTurns>(kPromotionWorkers);
+  for (uint32_t i = 0; i < kPromotionWorkers; ++i) {
     workers.push_back(std::make_unique<Worker>(
         WorkerOptions{"promotions", versioning::kPromotionPoll, kPromotionFailurePause},
-        [&assembly](std::stop_token stop) {
-          return versioning::run_one_promotion(assembly.engine(), stop);
+        [&assembly, promotion_turns](std::stop_token stop) {
+          return versioning::run_one_promotion(assembly.engine(), stop, *promotion_turns);
         }));
   }
   start("refs", kRefsTaskPoll, [&assembly](std::stop_token stop) {
@@ -67,7 +73,7 @@ std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& asse
   start("extraction", kExtractionPoll, [&assembly](std::stop_token stop) {
     return versioning::run_one_extraction(assembly.engine(), stop);
   });
-  for (uint32_t i = 0; i < kHookWorkers; ++i) {
+  for (uint32_t i = 0; i < versioning::kHookWorkers; ++i) {
     start("hooks", kHookPoll, [&assembly](std::stop_token stop) {
       versioning::Hooks* hooks = assembly.engine().hooks;
       return hooks != nullptr && hooks->run_queued(std::move(stop));

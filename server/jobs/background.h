@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -16,9 +17,10 @@ class Assembly;
 namespace tarn::jobs {
 
 struct BackgroundOptions {
-  uint32_t import_workers = 2;                   ///< imports run at once
+  uint32_t import_workers = 3;                   ///< imports run at once
   std::chrono::milliseconds heartbeat_interval;  ///< of this process's writer row
   DeliveryOptions deliveries{};
+  std::function<void()> measure_clock{};  ///< called with every heartbeat
 };
 
 /// Starts the loops: imports, the writer's heartbeat, deletion of expired branches, sweeping of

@@ -256,7 +256,7 @@ def test_every_field_spoiled(tarn, world, method, path, operation, schema):
             wrong.append(f"{'.'.join(names) or 'body'}, {case}: {why}")
     for text in NO_BODIES:
         if text or operation["requestBody"].get("required"):
-            if why := complaint("no body", (), send(text)):
+            if why := complaint("no body" if len(text) < 1000 else "huge", (), send(text)):
                 wrong.append(f"{text[:20]!r}: {why}")
     after = world.state()
     wrong += [f"changed {path}: {before[path]} -> {after[path]}"[:400] for path in before if before[path] != after[path]]

@@ -406,3 +406,12 @@ def test_an_import_of_the_repository_itself_is_refused(rest, unchanged):
     body = {"paths": [{"type": "common_prefix", "path": f"{namespace}/", "destination": "x/"}], "commit": {"message": "m"}}
     answer = rest("POST", f"/repositories/{unchanged.id}/branches/main/import", data=json.dumps(body))
     refused(answer, 400, "invalid import source")
+
+
+@pytest.mark.parametrize("name", ["admin ", " admin", "\u202enimda", "ad\u200bmin", "admin\u00a0"])
+def test_names_that_pass_for_others(tarn, name):
+    rest = clients.Rest(tarn)
+    statement = [{"effect": "allow", "resource": "*", "action": ["fs:ReadObject"]}]
+    for path, body in [("/auth/users", {"id": name}), ("/auth/groups", {"id": name}),
+                       ("/auth/policies", {"id": name, "statement": statement})]:
+        refused(rest("POST", path, json=body), 400, "name: must not", "invalid_argument")

@@ -63,7 +63,8 @@ def receiver():
 def hooked(session_scratch):
     """A server whose hooks may reach this machine and have a secret."""
     server = servers.Tarnd(session_scratch / "tarnd-hooks", environment={
-        "TARN_HOOKS_ALLOWED_TARGETS": "127.0.0.1", "LAKEFSACTION_TOKEN": "hook-secret"}).start()
+        "TARN_HOOKS_ALLOWED_TARGETS": "127.0.0.1", "LAKEFSACTION_TOKEN": "hook-secret",
+        "TARN_HOOKS_VARIABLES": "LAKEFSACTION_TOKEN=*"}).start()
     yield server
     server.stop()
 

@@ -155,6 +155,45 @@ def test_a_policy_on_a_prefix_holds_over_s3(repo, s3, make_user):
     assert read("mine/a") == b"mine/a"
 
 
+def test_an_address_gives_nothing_that_its_user_may_not_read(tarn, repo, s3, make_user, name):
+    """A listing shows addresses of objects that are not to be read, and the server reaches files of others."""
+    s3.put_object(Bucket=repo.id, Key="main/secret/a", Body=b"secret")
+    others = tarn.import_root / name
+    others.mkdir()
+    (others / "secret.csv").write_text("of others")
+    where = f"arn:lakefs:fs:::repository/{repo.id}"
+    mine = [allow(["fs:ListObjects"], where), allow(["fs:ReadObject", "fs:WriteObject"], f"{where}/object/mine/*")]
+
+    def stage(user, address):
+        given = models.ObjectStageCreation(physical_address=address, checksum="c", size_bytes=6)
+        api = lakefs_sdk.InternalApi(sdk(user))
+        return api.stage_object_with_http_info(repo.id, "main", "mine/a", given).status_code
+
+    def refused(call, *arguments):
+        with pytest.raises(lakefs_sdk.ApiException) as caught:
+            call(*arguments)
+        return caught.value.status
+
+    user = make_user(*mine)
+    [listed] = lakefs_sdk.ObjectsApi(sdk(user)).list_objects(repo.id, "main", prefix="secret/").results
+    external = f"local://{others}/secret.csv"
+    assert [refused(stage, user, address) for address in (listed.physical_address, external)] == [401, 401]
+    assert stage(make_user(*mine, allow(["fs:ReadObject"], f"{where}/object/*")), listed.physical_address) == 201
+    importer = make_user(*mine, allow(["fs:ImportFromStorage"], f"arn:lakefs:fs:::namespace/local://{others}/*"))
+    assert stage(importer, external) == 201
+
+    def link(user, staging):
+        given = models.StagingMetadata(staging=staging, checksum="c", size_bytes=6)
+        api = lakefs_sdk.StagingApi(sdk(user))
+        return api.link_physical_address_with_http_info(repo.id, "main", "mine/b", given).status_code
+
+    handed = lakefs_sdk.StagingApi(sdk(user)).get_physical_address(repo.id, "main", "mine/b")
+    assert refused(link, importer, handed) == 400
+    for address in (external, listed.physical_address):
+        assert refused(link, importer, models.StagingLocation(physical_address=address)) == 400
+    assert link(user, handed) == 200
+
+
 def test_who_may_nothing_learns_nothing_over_s3(repo, s3, make_user):
     """Neither which repositories, branches and objects there are nor, by a condition, what an object holds."""
     etag = s3.put_object(Bucket=repo.id, Key="main/a", Body=b"secret")["ETag"]
@@ -240,11 +279,11 @@ def test_a_policy_limited_to_one_branch(tarn, repo, s3, make_user):
     for ref, status in [("dev", 401), ("main", 200)]:
         restored = lister("POST", f"{here}/branches/main/checkout-path", json={"ref": ref, "paths": ["a"]})
         assert restored.status_code == status, restored.text
-    # A commit can be granted by its id, and a deny can name a branch.
+    # A commit can be granted by its id, and a deny of writing can name a branch.
     pinned = clients.boto3_client(make_user(allow(["fs:ReadObject"], f"{where}/ref/{hidden}/object/*")))
     assert pinned.get_object(**allowed, VersionId=hidden)["Body"].read() == b"dev"
     assert s3_code(pinned.get_object, **allowed) == "AccessDenied"
-    careful = clients.boto3_client(make_user(allow(["fs:*"], "*"), allow(objects, f"{where}/ref/main/*", effect="deny")))
+    careful = clients.boto3_client(make_user(allow(["fs:*"], "*"), allow(objects[1:], f"{where}/ref/main/*", effect="deny")))
     careful.put_object(Bucket=repo.id, Key="dev/b", Body=b"x")
     assert s3_code(careful.put_object, Bucket=repo.id, Key="main/b", Body=b"x") == "AccessDenied"
 
@@ -304,16 +343,23 @@ def test_setup_over_http_makes_the_first_user_once(scratch_dir):
     server = servers.Tarnd(scratch_dir / "tarnd", environment={"TARN_AUTH_SETUP": "http"})
     server.start()
     try:
+        token_file = server.data_dir / "setup-token"
+        assert token_file.stat().st_mode & 0o777 == 0o600
+        token = {"Authorization": f"Bearer {token_file.read_text().strip()}"}
         base = f"{server.url}/api/v1"
         assert requests.get(f"{base}/setup_lakefs", timeout=10).json()["state"] == "not_initialized"
         preferences = {"featureUpdates": False, "securityUpdates": False}
         assert requests.post(f"{base}/setup_comm_prefs", json=preferences, timeout=10).status_code == 412
-        assert requests.post(f"{base}/setup_lakefs", json={"username": ""}, timeout=10).status_code == 400
-        made = requests.post(f"{base}/setup_lakefs", json={"username": "root"}, timeout=10)
+        for wrong in [{}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic YTpi"}]:
+            refused = requests.post(f"{base}/setup_lakefs", json={"username": "root"}, headers=wrong, timeout=10)
+            assert (refused.status_code, refused.headers["X-Tarn-Error"]) == (401, "setup_token_needed")
+        assert requests.post(f"{base}/setup_lakefs", json={"username": ""}, headers=token, timeout=10).status_code == 400
+        made = requests.post(f"{base}/setup_lakefs", json={"username": "root"}, headers=token, timeout=10)
         assert made.status_code == 200
         pair = (made.json()["access_key_id"], made.json()["secret_access_key"])
         assert requests.get(f"{base}/auth/users", auth=pair, timeout=10).json()["results"][0]["id"] == "root"
-        assert requests.post(f"{base}/setup_lakefs", json={"username": "two"}, timeout=10).status_code == 409
+        assert requests.post(f"{base}/setup_lakefs", json={"username": "two"}, headers=token,
+                             timeout=10).status_code == 409
         assert requests.get(f"{base}/setup_lakefs", timeout=10).json()["state"] == "initialized"
     finally:
         server.stop()

@@ -45,6 +45,26 @@ def anonymous(method, url, **options):
     return requests.request(method, url, timeout=60, allow_redirects=False, **options)
 
 
+def test_bytes_sent_again_after_they_were_linked_are_not_shown(lake):
+    here = f"{lake.here}/branches/main/staging/backing"
+    asked = lake.rest("GET", here, params={"path": "a", "presign": "true"}).json()
+    given = {"staging": {"physical_address": asked["physical_address"]}, "checksum": "any", "size_bytes": 4}
+    over_s3 = lake.store != lake.server.url
+    assert anonymous("PUT", asked["presigned_url"], data=b"good").status_code == 200
+    assert lake.rest("PUT", here, params={"path": "a"}, json=given).status_code == 200
+    assert lake.stored("a") == b"good"
+    lake.main.commit("approved")
+    assert anonymous("PUT", asked["presigned_url"], data=b"evil").status_code == (200 if over_s3 else 409)
+    answer = lake.rest("GET", f"{lake.here}/refs/main/objects", params={"path": "a"})
+    if over_s3:
+        assert answer.status_code == 410 and b"evil" not in answer.content
+        empty = lake.rest("GET", here, params={"path": "b", "presign": "true"}).json()["physical_address"]
+        refused = lake.rest("PUT", here, params={"path": "b"}, json={**given, "staging": {"physical_address": empty}})
+        assert refused.status_code == 400 and "send its bytes first" in refused.json()["message"]
+    else:
+        assert answer.content == b"good"
+
+
 def test_the_wrapper_moves_bytes_by_urls_alone(lake):
     assert lake.client.storage_config_by_id("").pre_sign_support
     data = bytes(range(256)) * 1000
@@ -222,10 +242,13 @@ def test_turned_off_clients_go_through_the_api(scratch_dir, initialised_data, na
 
 
 def test_s3_readers_that_follow_redirects_get_the_bytes_from_the_store(lake):
-    lake.main.object("dir/big").upload(data=b"0123456789" * 10_000, content_type="image/x")
+    lake.main.object("dir/big").upload(data=b"0123456789" * 10_000, content_type="image/x", pre_sign=False)
     url = clients.boto3_client(lake.server).generate_presigned_url(
         "get_object", Params={"Bucket": lake.repo.id, "Key": "main/dir/big"})
     able = {"User-Agent": "reader s3RedirectionSupport"}
+    # The store would give out other bytes for as long as the upload's URL is good.
+    lake.main.object("dir/sent").upload(data=b"x", pre_sign=True)
+    assert anonymous("GET", url.replace("dir/big", "dir/sent"), headers=able).status_code != 307
     plain = anonymous("GET", url)
     assert (plain.status_code, len(plain.content)) == (200, 100_000)
     sent = anonymous("GET", url, headers=able)

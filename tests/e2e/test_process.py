@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -9,6 +10,7 @@ import time
 import clients
 import lakefs
 import pytest
+import requests
 import servers
 
 
@@ -127,11 +129,35 @@ def test_keys_are_shown_once_when_none_are_given(scratch_dir):
     first = server.process.log.read_text()
     words = dict(line.strip().rsplit(None, 1) for line in first.splitlines() if "key" in line and "shown" not in line)
     assert {"access key id:", "secret access key:"} <= set(words)
+    kept = server.data_dir / "admin-credentials"
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert words["access key id:"] in kept.read_text() and words["secret access key:"] in kept.read_text()
+    # Only root's embedded database, which runs as another user, may pass through.
+    assert server.data_dir.stat().st_mode & 0o777 == (0o711 if os.geteuid() == 0 else 0o700)
     server.start()
     server.access_key, server.secret_key = words["access key id:"], words["secret access key:"]
     assert clients.Rest(server)("GET", "/repositories").status_code == 200
     assert server.process.log.read_text().count(words["secret access key:"]) == 1
     server.stop()
+
+
+def test_metrics_may_have_an_address_of_their_own(scratch_dir):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = "127.0.0.1:%d" % free.getsockname()[1]
+    server = servers.Tarnd(scratch_dir, environment={"TARN_METRICS_LISTEN": address})
+    server.start()
+    try:
+        for path in ("/metrics", "/openapi.json"):
+            assert requests.get(server.url + path, timeout=10).status_code == 404
+            assert requests.get(f"http://{address}{path}", timeout=10).status_code == 200
+        for path in ("/_health", "/_ready"):
+            assert requests.get(server.url + path, timeout=10).status_code == 200
+            assert requests.get(f"http://{address}{path}", timeout=10).status_code == 200
+        for path in ("/", "/logout", "/api/v1/setup_lakefs", "/bucket/key"):
+            assert requests.get(f"http://{address}{path}", timeout=10).status_code == 404
+    finally:
+        server.stop()
 
 
 def test_secrets_are_not_logged(server, name):

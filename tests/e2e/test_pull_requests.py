@@ -101,7 +101,7 @@ def test_a_conflict_is_an_error_body_and_leaves_it_open(tarn, repo):
     assert pulls.get_pull_request(repo.id, made).status == "open"
 
 
-def test_two_users_and_a_rule_that_wants_an_approval(tarn, repo, rest, reviewer):
+def test_two_users_and_a_rule_that_wants_an_approval(tarn, repo, rest, reviewer, make_user):  # noqa: F811
     pulls, theirs = lakefs_sdk.PullsApi(sdk(tarn)), clients.Rest(reviewer)
     rules = f"/repositories/{repo.id}/settings/branch_protection"
     assert rest("PUT", rules, json=[{"pattern": "main", "approvals": 1}]).status_code == 204
@@ -118,6 +118,15 @@ def test_two_users_and_a_rule_that_wants_an_approval(tarn, repo, rest, reviewer)
         assert (status, reason) == (403, "approval_required") and "1 of 1 approvals are missing" in message
     own = rest("POST", f"{here}/approvals")
     assert own.status_code == 403 and own.json()["code"] == "own_pull_request"
+    # Nor does who added to the branch.
+    repo.branch("side").create("dev")
+    pusher = clients.Rest(make_user(allow(["pr:*", "fs:*"], "*")))
+    assert pusher("POST", f"/repositories/{repo.id}/branches/side/objects?path=b", data=b"x").status_code == 201
+    assert pusher("POST", f"/repositories/{repo.id}/branches/side/commits", json={"message": "b"}).status_code == 201
+    side = pulls.create_pull_request(repo.id, models.PullRequestCreation(
+        title="t", source_branch="side", destination_branch="main")).id
+    added = pusher("POST", f"/repositories/{repo.id}/pulls/{side}/approvals")
+    assert added.status_code == 403 and added.json()["code"] == "own_commits"
 
     given = theirs("POST", f"{here}/approvals", json={"commit_id": first})
     assert given.status_code == 201

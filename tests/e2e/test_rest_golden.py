@@ -32,6 +32,27 @@ Messages differ in wording where no client reads them. `{P}` is the path of a re
 | request | lakeFS | Tarn | why |
 |---|---|---|---|
 """
+PERMISSIONS = """
+## Permissions
+
+Requests that need more than lakeFS asks for.
+
+| request | lakeFS | Tarn | why |
+|---|---|---|---|
+| stageObject, an address outside the repository's namespace | fs:WriteObject | also fs:ImportFromStorage on the address | the server's credentials reach more than a user may read |
+| stageObject, an address in the repository's namespace | fs:WriteObject | also fs:ReadObject on `repository/NAME/object/*`, denied nowhere in it | a listing shows addresses of objects that the user may not read |
+| linkPhysicalAddress | any address | one that getPhysicalAddress gave this user; 400 for others | as for stageObject |
+| linkPhysicalAddress, an S3 store | nothing need be there | 400 until the bytes were sent | reads compare the ETag that was linked |
+| CreateCommitRecord | fs:CreateCommit | also fs:UpdateRepository | the record says who made a commit |
+| any that changes a file below `_lakefs_actions/` but a commit of what is staged, over S3 too | as for other files | also fs:WriteHooks on the repository | hooks act as the user who sets them off |
+| `lakefs.*` in scripts of hooks | every repository | the hook's own, and those that `hooks.repositories` gives | as above |
+| `{{ ENV.LAKEFSACTION_NAME }}` in action files | every repository | those that `hooks.variables` names | a branch's writer could send any secret of the server away |
+| `script_path` of a hook | any object | one below `_lakefs_actions/` | the others are not kept by fs:WriteHooks |
+| importStart, a prefix | fs:WriteObject on the destination's name, fs:CreateCommit, fs:ImportFromStorage | also fs:WriteObject and fs:DeleteObject on all that is below the destination; no denial of a part of it, nor of a part of the source | it replaces and removes what is there, and the keys are known only later |
+| createBranch, createTag, setAlias, mergeIntoBranch, mergePullRequest, hardResetBranch, revertBranch, cherryPick, commit with parents or a metarange, createPromotion | nothing on the source | what the caller may list and read at the destination they must be allowed to list and read at the source; only policies that name refs (`repository/NAME/ref/...`) make a difference | else a policy that is limited to refs holds nobody back |
+| any request with `force` on a read-only repository | the request's own | also fs:UpdateRepository | writing there is for those who may change the repository |
+| createPolicy, updatePolicy with a denial of fs:ReadObject or fs:ListObjects on some refs | - | 400 | the same commits have other names |
+"""
 
 
 def filled(value, known):
@@ -157,7 +178,7 @@ def test_the_table_of_deviations(request):
             if "tarn" in step:
                 ends = (short(step), short({"status": step["status"], **step["tarn"]}))
                 rows.append(f"| `{request_of(step)}` | {ends[0]} | {ends[1]} | {step['because']} |")
-    table = HEAD + "\n".join(rows) + "\n"
+    table = HEAD + "\n".join(rows) + "\n" + PERMISSIONS
     if request.config.getoption("--write-coverage"):
         TABLE.write_text(table)
     assert TABLE.read_text() == table, "pytest tests/e2e/test_rest_golden.py --write-coverage"

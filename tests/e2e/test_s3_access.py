@@ -135,6 +135,52 @@ def test_version_2_can_be_switched_off(scratch_dir):
         assert clients.boto3_client(server).get_object(Bucket="lake", Key="main/a")["Body"].read() == b"bytes"
 
 
+def default_client(server):
+    """boto3 as a program gets it that sets nothing: its signed URLs are of version 2."""
+    return boto3.client("s3", endpoint_url=server.url, region_name="us-east-1", aws_access_key_id=server.access_key,
+                        aws_secret_access_key=server.secret_key)
+
+
+def version_4_client(server):
+    return clients.boto3_client(server, signature_version="s3v4")
+
+
+@pytest.mark.parametrize("signer", [default_client, version_4_client])
+def test_a_signed_url_does_what_was_signed_and_no_more(tarn, repo, name, signer):
+    s3, vault, mine = signer(tarn), f"{name}-vault", {"Bucket": repo, "Key": "main/drop/mine.bin"}
+    made = clients.Rest(tarn)("POST", "/repositories", json={"name": vault, "storage_namespace": f"local://{vault}"})
+    assert made.status_code == 201
+    s3.put_object(Bucket=vault, Key="main/key.txt", Body=b"secret")
+    upload = s3.create_multipart_upload(**mine)["UploadId"]
+    part = {**mine, "UploadId": upload, "PartNumber": 1}
+    urls = {"PUT": s3.generate_presigned_url("put_object", Params=mine),
+            "part": s3.generate_presigned_url("upload_part", Params=part),
+            "POST": s3.generate_presigned_url("create_multipart_upload", Params=mine)}
+    assert ("AWSAccessKeyId" in urls["PUT"]) == (signer is default_client)
+    for kind, url in urls.items():
+        method = {"part": "PUT"}.get(kind, kind)
+        for added in [f"x-amz-copy-source={vault}/main/key.txt", f"X-Amz-Copy-Source=/{vault}/main/key.txt",
+                      "x-amz-meta-role=admin", "x-amz-tagging=a%3Db", "x-amz-storage-class=GLACIER",
+                      "content-type=text/html", "content-md5=XUFAKrxLKna5cZ2REBfFkg=="]:
+            answer = requests.request(method, f"{url}&{added}", timeout=60)
+            assert answer.status_code == 403, (kind, added, answer.text)
+            assert "<Code>SignatureDoesNotMatch</Code>" in answer.text
+    assert requests.head(s3.generate_presigned_url("head_object", Params=mine), timeout=60).status_code == 404
+    assert s3.list_parts(**mine, UploadId=upload).get("Parts", []) == []
+    # As they were signed they work.
+    assert requests.put(urls["PUT"], data=b"mine", timeout=60).status_code == 200
+    assert requests.put(urls["part"], data=b"part", timeout=60).status_code == 200
+    assert requests.post(urls["POST"], timeout=60).status_code == 200
+    described = s3.generate_presigned_url("put_object", Params={
+        **mine, "Key": "main/described", "ContentType": "text/csv", "Metadata": {"color": "red"}})
+    headers = {"Content-Type": "text/csv"}
+    if signer is not default_client:
+        headers["x-amz-meta-color"] = "red"
+    assert requests.put(described, data=b"a,b", headers=headers, timeout=60).status_code == 200
+    stat = s3.head_object(Bucket=repo, Key="main/described")
+    assert (stat["ContentType"], stat["Metadata"]) == ("text/csv", {"color": "red"})
+
+
 def test_temporary_credentials_are_refused(tarn, repo):
     answer = signed(tarn, "GET", f"/{repo}/main/a", {"x-amz-security-token": "token"})
     assert (answer.status, answer.code) == (400, "InvalidToken")

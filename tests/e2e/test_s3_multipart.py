@@ -1,5 +1,6 @@
 """Multipart uploads over S3."""
 
+import concurrent.futures
 import hashlib
 import io
 import os
@@ -234,3 +235,37 @@ def test_completing_again_gives_the_same_answer(s3, repo):
     complete = lambda: s3.complete_multipart_upload(
         Bucket=repo, Key="main/a", UploadId=upload_id, MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": etag}]})
     assert complete()["ETag"] == complete()["ETag"]
+
+
+def test_identical_completions_at_once_give_one_answer(s3, repo):
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for n in range(10):
+            key = f"main/{n}"
+            upload_id = s3.create_multipart_upload(Bucket=repo, Key=key)["UploadId"]
+            etag = s3.upload_part(Bucket=repo, Key=key, UploadId=upload_id, PartNumber=1, Body=b"x")["ETag"]
+            answers = [pool.submit(s3.complete_multipart_upload, Bucket=repo, Key=key, UploadId=upload_id,
+                                   MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": etag}]}) for _ in range(4)]
+            assert {answer.result()["ETag"] for answer in answers} == {joined_etag([b"x"])}
+            s3.put_object(Bucket=repo, Key=key, Body=b"later")
+            with pytest.raises(ClientError) as error:
+                s3.complete_multipart_upload(Bucket=repo, Key=key, UploadId=upload_id,
+                                             MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": etag}]})
+            assert failure(error) == (404, "NoSuchUpload")
+            assert s3.get_object(Bucket=repo, Key=key)["Body"].read() == b"later"
+
+
+def test_of_complete_and_abort_at_once_one_succeeds(s3, repo):
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for n in range(10):
+            key = f"main/{n}"
+            upload_id = s3.create_multipart_upload(Bucket=repo, Key=key)["UploadId"]
+            etag = s3.upload_part(Bucket=repo, Key=key, UploadId=upload_id, PartNumber=1, Body=b"x")["ETag"]
+            completed = pool.submit(s3.complete_multipart_upload, Bucket=repo, Key=key, UploadId=upload_id,
+                                    MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": etag}]})
+            aborted = pool.submit(s3.abort_multipart_upload, Bucket=repo, Key=key, UploadId=upload_id)
+            failed = [call.exception() for call in (completed, aborted)]
+            assert [error is None for error in failed].count(True) == 1, failed
+            loser = next(error for error in failed if error)
+            assert loser.response["Error"]["Code"] == "NoSuchUpload"
+            there = "Contents" in s3.list_objects_v2(Bucket=repo, Prefix=key)
+            assert there == (failed[0] is None)

@@ -1,5 +1,6 @@
 """Everyday objects over S3 with boto3."""
 
+import concurrent.futures
 import hashlib
 
 import pytest
@@ -299,3 +300,20 @@ def test_a_rooted_bucket_is_one_ref(tarn, s3, repo):
     with pytest.raises(ClientError) as error:
         s3.put_object(Bucket=repo + ".v1.0", Key="dir/a", Body=b"y")
     assert failure(error) == (405, "MethodNotAllowed")
+
+
+def test_tags_and_user_metadata_set_at_once_are_both_kept(s3, repo, rest):
+    def set_metadata(key, value):
+        return rest("PUT", f"/repositories/{repo}/branches/main/objects/stat/user_metadata", params={"path": key},
+                    json={"set": {"m": value}})
+
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for n in range(20):
+            s3.put_object(Bucket=repo, Key="main/a", Body=b"same", Metadata={"m": "old"})
+            tagged = pool.submit(s3.put_object_tagging, Bucket=repo, Key="main/a",
+                                 Tagging={"TagSet": [{"Key": "t", "Value": str(n)}]})
+            set_ = pool.submit(set_metadata, "a", str(n))
+            tagged.result()
+            assert set_.result().status_code == 204
+            assert s3.get_object_tagging(Bucket=repo, Key="main/a")["TagSet"] == [{"Key": "t", "Value": str(n)}]
+            assert s3.head_object(Bucket=repo, Key="main/a")["Metadata"] == {"m": str(n)}

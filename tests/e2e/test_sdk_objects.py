@@ -176,7 +176,11 @@ def test_link_physical_address(sdk, repo):
     made = sdk.staging.link_physical_address(repo.id, "main", "a", staging)
     assert (made.checksum, made.size_bytes, made.physical_address) == ("abc", 5, place.physical_address)
     assert sdk.objects.stat_object(repo.id, "main", "a").metadata == {"Key": "v"}
-    refused(412, sdk.staging.link_physical_address, repo.id, "main", "a", staging, if_none_match="*")
+    again = sdk.staging.link_physical_address(repo.id, "main", "a", staging, if_none_match="*")
+    assert again.checksum == "abc", "a link that is sent again succeeds while the path shows its address"
+    other = models.StagingMetadata(staging=sdk.staging.get_physical_address(repo.id, "main", "a"), checksum="abc",
+                                   size_bytes=5)
+    refused(412, sdk.staging.link_physical_address, repo.id, "main", "a", other, if_none_match="*")
     refused(404, sdk.staging.link_physical_address, repo.id, "nope", "a", staging)
     refused(400, sdk.staging.link_physical_address, repo.id, "main", "other", staging)
     assert paths(sdk, repo) == ["a"]

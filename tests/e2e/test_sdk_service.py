@@ -46,6 +46,9 @@ def test_setup(scratch_dir):
         assert internal.get_setup_state().state == "not_initialized"
         preferences = models.CommPrefsInput(email="ann@example.org", featureUpdates=False, securityUpdates=False)
         refused(412, internal.setup_comm_prefs, preferences)
+        refused(401, internal.setup, models.Setup(username="root"), says="setup token")
+        token = (server.data_dir / "setup-token").read_text().strip()
+        internal.api_client.set_default_header("Authorization", f"Bearer {token}")
         refused(400, internal.setup, models.Setup(username=""))
         key = internal.setup(models.Setup(username="root"))
         assert internal.get_setup_state().state == "initialized"

@@ -42,8 +42,9 @@ size_t TextBody::read(std::span<char> out) {
 
 versioning::UploadDigests TextBody::digests() { return {to_hex(md5(text_)), {}}; }
 
-TestEngine::TestEngine(const std::string& database_url, blob::MemoryStore* shared)
-    : pool(database_url, {}) {
+TestEngine::TestEngine(const std::string& database_url, blob::MemoryStore* shared,
+                       db::Faults* faults)
+    : pool(database_url, {.faults = faults}) {
   if (shared) {
     store = shared;
     stores.set_local_root(std::make_unique<BorrowedStore>(*shared));

@@ -34,7 +34,9 @@ class TextBody final : public versioning::UploadBody {
 /// One process's view: several of them on one database and one store stand for several servers.
 class TestEngine {
  public:
-  explicit TestEngine(const std::string& database_url, blob::MemoryStore* shared = nullptr);
+  /// `faults` (may be null) stand around every statement of this engine.
+  explicit TestEngine(const std::string& database_url, blob::MemoryStore* shared = nullptr,
+                      db::Faults* faults = nullptr);
   versioning::Engine& operator*() { return assembly->engine(); }
   versioning::Assembly& parts() { return *assembly; }
 

@@ -292,12 +292,22 @@ class Postgres:
         data = self.directory / "data"
         run_as_postgres([binaries / "initdb", "-D", data, "-U", "postgres", "--auth=trust", "--no-sync",
                          "--encoding=UTF8", "--locale=C.UTF-8"])
+        self.launch()
+        run_as_postgres([binaries / "createdb", "-h", "127.0.0.1", "-p", self.port, "-U", "postgres", "tarn"])
+        return self
+
+    def launch(self):
+        """Over the data that are there: the first start, or the one after crash()."""
+        binaries = Path("/usr/lib/postgresql/15/bin")
+        data = self.directory / "data"
         command = as_postgres([binaries / "postgres", "-D", data, "-p", self.port, "-k", self.directory,
                                "-c", "listen_addresses=127.0.0.1"])
         self.process = Process(command, self.directory / "postgres.log", dict(os.environ))
         self.process.wait_until(lambda: accepts(f"127.0.0.1:{self.port}") and self.answers(binaries), "PostgreSQL")
-        run_as_postgres([binaries / "createdb", "-h", "127.0.0.1", "-p", self.port, "-U", "postgres", "tarn"])
-        return self
+
+    def crash(self):
+        """Ends it at once, as a failing machine would; launch() recovers it from its log."""
+        self.process.stop(signal.SIGQUIT)
 
     def answers(self, binaries):
         ready = [binaries / "pg_isready", "-q", "-h", "127.0.0.1", "-p", self.port]

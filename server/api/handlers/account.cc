@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 #include "server/api/credentials.h"
@@ -10,24 +11,30 @@
 #include "server/api/response.h"
 
 namespace tarn::api {
-namespace {
-
-std::string session_cookie(const auth::LoginToken& token, bool tls) {
-  return str_cat(kSessionCookie, "=", token.token,
-                 "; Path=/; Expires=", to_http_date(token.expires), "; HttpOnly; SameSite=Lax",
-                 tls ? "; Secure" : "");
-}
-
-}  // namespace
 
 http::Response get_setup_state(const Context& context, Call&) {
   return json_response(200, json::setup_state_body(context.directory.has_users()));
 }
 
+namespace {
+
+/// The first administrator may do everything, so that the operator decides who makes that user.
+void check_setup_token(const Context& context, const Call& call) {
+  const std::string token = claimed_credentials(call.request).token;
+  if (constant_time_equal(token, context.setup_token)) return;
+  throw Error(ErrorCode::kUnauthenticated, "setup_token_needed",
+              "making the first administrator needs the setup token: send the header "
+              "\"Authorization: Bearer TOKEN\", with the token from the file setup-token in the "
+              "server's data directory or from TARN_SETUP_TOKEN");
+}
+
+}  // namespace
+
 http::Response setup(const Context& context, Call& call) {
   const json::Setup given = json::parse_setup(call.body->root());
-  // Otherwise the first start has made the administrator.
-  if (context.setup_over_http) {
+  // Without a token there is a user, or the first start makes one.
+  if (!context.setup_token.empty() && !context.directory.has_users()) {
+    check_setup_token(context, call);
     const auto made = context.directory.ensure_admin(given.username, given.access_key_id,
                                                      given.secret_access_key, context.clock.now());
     if (made) return json_response(200, json::new_key_body(*made));
@@ -46,10 +53,10 @@ http::Response setup_comm_prefs(const Context& context, Call&) {
 
 http::Response login(const Context& context, Call& call) {
   const json::Login given = json::parse_login(call.body->root());
-  const auto caller =
-      context.authenticator.check_password(given.access_key_id, given.secret_access_key);
+  const auto caller = context.authenticator.check_password(
+      given.access_key_id, given.secret_access_key, call.request.peer);
   if (!caller) throw_unauthenticated();
-  const auth::LoginToken token = context.authenticator.issue_token(caller->user);
+  const auth::LoginToken token = context.authenticator.issue_token(*caller);
   http::Response response = json_response(200, json::login_body(token));
   response.headers.add("Set-Cookie", session_cookie(token, call.request.tls));
   return response;

@@ -1,6 +1,7 @@
 #include "core/versioning/aliases.h"
 
 #include "core/base/error.h"
+#include "core/base/str_cat.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/alias.h"
 #include "server/api/json/list.h"
@@ -48,6 +49,7 @@ http::Response list_alias_changes(const Context& context, Call& call) {
 
 http::Response set_alias(const Context& context, Call& call) {
   const json::SetAlias given = json::parse_set_alias(call.body->root());
+  call.demand_source({given.to}, str_cat("@", call.path("alias")));
   const versioning::AliasOutcome outcome = versioning::set_alias(context.engine, call.repository(),
                                                                  {.name = alias_of(call),
                                                                   .expected = given.expected,

@@ -64,7 +64,7 @@ http::Response get_gate_policy(const Context& context, Call& call) {
 http::Response set_gate_policy(const Context& context, Call& call) {
   const versioning::GatePolicySet set = versioning::set_gate_policy(
       context.engine, call.repository(), call.path("policy"),
-      {.document = http::read_all(*call.request.body, json::kBodyBytesMax),
+      {.document = http::read_document(*call.request.body, json::kBodyBytesMax),
        .author = call.caller.user.name,
        .expected = expected_version(call)});
   return tagged_response(json::set_gate_policy_body(set), set.version.version);

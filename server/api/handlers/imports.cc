@@ -1,6 +1,9 @@
+#include "core/auth/demand.h"
+#include "core/auth/resource.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/versioning/import.h"
+#include "core/versioning/import_job.h"
 #include "core/versioning/import_verify.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/import.h"
@@ -18,10 +21,24 @@ std::string_view idempotency_key(const Call& call) {
   return key;
 }
 
+/// The route asked about the names in the request. An import of a prefix puts all that the source
+/// has below it in place of all that is below the destination, and a policy may say something else
+/// of parts of either. Which keys these are is known only when the job runs.
+void demand_all_below(const Call& call, const versioning::ImportPath& path) {
+  if (path.kind != versioning::ImportPath::Kind::kPrefix) return;
+  const std::string destination = auth::object_arn(call.path("repository"), call.path("branch"),
+                                                   versioning::destination_prefix(path));
+  for (const auth::Action action : {auth::Action::kWriteObject, auth::Action::kDeleteObject})
+    auth::demand_below(call.caller, action, destination, call.request.peer);
+  auth::demand_no_denial_below(call.caller, auth::Action::kImportFromStorage,
+                               auth::namespace_arn(path.url), call.request.peer);
+}
+
 }  // namespace
 
 http::Response start_import(const Context& context, Call& call) {
   json::StartImport given = json::parse_start_import(call.body->root());
+  for (const versioning::ImportPath& path : given.paths) demand_all_below(call, path);
   const std::string id =
       versioning::start_import(context.engine, call.repository(), call.branch(),
                                {.paths = std::move(given.paths),

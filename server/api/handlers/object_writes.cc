@@ -1,6 +1,7 @@
 #include "core/auth/resource.h"
 #include "core/base/error.h"
 #include "core/versioning/checkout.h"
+#include "core/versioning/hook_files.h"
 #include "core/versioning/move.h"
 #include "core/versioning/objects.h"
 #include "core/versioning/repositories.h"
@@ -37,6 +38,16 @@ void set_storage_class(versioning::ObjectAttributes& attributes, std::string_vie
       {.tag = static_cast<uint32_t>(ExtraTag::kStorageClass), .value = std::string(storage_class)});
 }
 
+/// Staging an address must not show bytes that the caller may not read. An own address may be the
+/// one of any object of the repository, at whatever ref.
+void demand_right_to_bytes(const Call& call, const Repository& repository, const std::string& url) {
+  if (versioning::in_own_namespace(repository, url)) {
+    call.demand_on_all_objects(auth::Action::kReadObject, repository.name.str());
+  } else {
+    call.demand(auth::Action::kImportFromStorage, auth::namespace_arn(url));
+  }
+}
+
 std::string type_or_default(std::string type) {
   return type.empty() ? std::string(json::kDefaultContentType) : std::move(type);
 }
@@ -58,6 +69,21 @@ std::vector<Key> keys_of(const std::vector<std::string>& paths,
     }
   }
   return keys;
+}
+
+/// Files of hooks that the caller may not delete become failures; the other keys are deleted.
+void take_out_hook_files(const Context& context, const RepositoryName& repository,
+                         std::vector<Key>& keys, std::vector<json::ObjectFailure>& failures) {
+  std::erase_if(keys, [&](const Key& key) {
+    try {
+      versioning::check_hook_file(context.engine, repository, key.str());
+      return false;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kPermissionDenied) throw;
+      failures.push_back({.path = key.str(), .status = 403, .message = error.message()});
+      return true;
+    }
+  });
 }
 
 }  // namespace
@@ -86,6 +112,7 @@ http::Response stage_object(const Context& context, Call& call) {
   check_user_metadata(given.metadata);
   const versioning::UploadTarget target = versioning::check_upload(
       context.engine, call.repository(), call.branch(), call.key(), given.force, {});
+  demand_right_to_bytes(call, target.repository, given.physical_address);
   const Entry entry = versioning::stage_address(
       context.engine, target, given.physical_address, given.size_bytes, given.checksum, given.mtime,
       {.content_type = type_or_default(std::move(given.content_type)),
@@ -109,7 +136,8 @@ http::Response delete_objects(const Context& context, Call& call) {
   const RepositoryName repository = call.repository();
   const bool force = call.flag("force");
   std::vector<json::ObjectFailure> failures;
-  const std::vector<Key> keys = keys_of(paths, failures);
+  std::vector<Key> keys = keys_of(paths, failures);
+  take_out_hook_files(context, repository, keys, failures);
   try {
     if (!keys.empty()) {
       versioning::delete_objects(context.engine, repository, call.branch(), keys, force);

@@ -51,8 +51,8 @@ OpenUpload open_upload(const Context& context, const Call& call,
   check_offered(context);
   versioning::UploadTarget target = versioning::check_upload(context.engine, call.repository(),
                                                              call.branch(), call.key(), false, {});
-  const OwnAddress address =
-      versioning::own_handed_out_address(context.engine, target, physical_address);
+  const OwnAddress address = versioning::own_handed_out_address(
+      context.engine, target, physical_address, call.caller.user.name);
   auto object = versioning::direct_object(context.engine, target.repository, address);
   return {std::move(target), address, std::move(object), call.path("uploadId")};
 }
@@ -98,7 +98,18 @@ Entry complete(const Context& context, const OpenUpload& upload, json::CompleteU
   for (json::CompleteUpload::Part& part : given.parts)
     completion.parts.push_back({part.number, std::move(part.etag), {}});
   completion.attributes = std::move(attributes);
-  return versioning::complete_multipart(context.engine, kept_upload(context, upload), completion);
+  const versioning::UploadTarget& target = upload.target;
+  std::optional<versioning::MultipartUpload> kept;
+  try {
+    kept = kept_upload(context, upload);
+  } catch (const Error& error) {
+    if (error.reason() != "no_such_upload") throw;
+    auto entry = versioning::completed_before(context.engine, target.repository.name,
+                                              target.branch.name, target.key, completion.parts);
+    if (!entry) throw;
+    return *std::move(entry);
+  }
+  return versioning::complete_multipart(context.engine, *kept, completion);
 }
 
 blob::ByteRange copied_range(const json::CopyPart& given, const Entry& entry) {
@@ -120,7 +131,8 @@ http::Response create_presigned_upload(const Context& context, Call& call) {
                     {},
                     {}};
   const auto address = versioning::hand_out_address(context.engine, upload.target.repository.name,
-                                                    upload.target.branch.name, upload.target.key);
+                                                    upload.target.branch.name, upload.target.key,
+                                                    call.caller.user.name);
   upload.address = address.own;
   upload.object = versioning::direct_object(context.engine, address.repository, address.own);
   upload.id = begin(context, call, upload);
@@ -143,6 +155,7 @@ http::Response copy_presigned_part(const Context& context, Call& call) {
   const json::CopyPart given = json::parse_copy_part(call.body->root());
   const OpenUpload upload = open_upload(context, call, given.physical_address);
   const uint32_t number = part_number(call);
+  const auto held = versioning::hold_sources(context.engine);
   const versioning::FoundObject source = versioning::get_object(
       context.engine, parse_repository_name(given.repository), given.ref, parse_key(given.path));
   const blob::ByteRange range = copied_range(given, source.entry);

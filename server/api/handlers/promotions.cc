@@ -2,6 +2,8 @@
 
 #include "core/auth/resource.h"
 #include "core/base/error.h"
+#include "core/base/glob.h"
+#include "core/versioning/candidates.h"
 #include "core/versioning/judgement.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/list.h"
@@ -45,12 +47,24 @@ http::Response end(const Context& context, Call& call, PromotionState state, aut
                 versioning::get_promotion(context.engine, call.repository(), id));
 }
 
+/// The winner is found later, and the gate's policy may have an alias and a tag follow it.
+void demand_candidates(const Call& call, const std::vector<std::string>& candidates) {
+  for (const std::string& word : candidates) {
+    if (versioning::is_glob_of_branches(word)) {
+      call.demand_source({Glob(word).prefix(), /*all_that_begin=*/true}, "");
+    } else {
+      call.demand_source({word}, "");
+    }
+  }
+}
+
 }  // namespace
 
 http::Response create_promotion(const Context& context, Call& call) {
   json::CreatePromotion given = json::parse_create_promotion(call.body->root());
   call.demand(auth::Action::kPromote,
               auth::branch_arn(call.path("repository"), given.request.destination.str()));
+  demand_candidates(call, given.request.candidates);
   if (given.dry_run) {
     return json_response(200, versioning::judge_request(context.engine, call.repository(),
                                                         given.request, call.caller.user.name));

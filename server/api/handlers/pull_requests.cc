@@ -68,6 +68,7 @@ http::Response merge_pull_request(const Context& context, Call& call) {
   // The branch is not in the path; merging into it takes what merging directly does.
   call.demand(auth::Action::kCreateCommit,
               auth::branch_arn(call.path("repository"), pull.destination.str()));
+  call.demand_source({pull.source.str()}, pull.destination.str());
   const Commit made = versioning::merge_pull_request(context.engine, call.repository(), pull,
                                                      merge_request_of(call));
   return json_response(200, json::merge_result_body(made.id));

@@ -17,7 +17,7 @@ json::RestoreRefs allowed_restore(const Context& context, const Call& call) {
                                     auth::Action::kListCommits, auth::Action::kListObjects}) {
     call.demand(action, auth::repository_arn(source));
   }
-  call.demand(auth::Action::kReadObject, auth::object_arn(source, "*"));
+  call.demand_on_all_objects(auth::Action::kReadObject, source);
   for (const AliasName& alias : versioning::aliases_of_dump(context.engine, given.dump)) {
     call.demand(auth::Action::kSetAlias, auth::alias_arn(call.path("repository"), alias.str()));
   }
@@ -40,13 +40,13 @@ http::Response dump_refs(const Context& context, Call& call) {
 http::Response restore_refs(const Context& context, Call& call) {
   const json::RestoreRefs given = allowed_restore(context, call);
   versioning::restore_refs(context.engine, call.repository(), given.dump, given.force,
-                           call.caller.user.committer());
+                           call.caller.user.name);
   return empty_response(200);
 }
 
 http::Response start_dump(const Context& context, Call& call) {
   return json_response(202, json::id_body(versioning::start_dump(context.engine, call.repository(),
-                                                                 call.caller.user.committer())));
+                                                                 call.caller.user.name)));
 }
 
 http::Response dump_status(const Context& context, Call& call) {
@@ -57,7 +57,7 @@ http::Response start_restore(const Context& context, Call& call) {
   const json::RestoreRefs given = allowed_restore(context, call);
   return json_response(
       202, json::id_body(versioning::start_restore(context.engine, call.repository(), given.dump,
-                                                   given.force, call.caller.user.committer())));
+                                                   given.force, call.caller.user.name)));
 }
 
 http::Response restore_status(const Context& context, Call& call) {

@@ -11,8 +11,8 @@ namespace tarn::api {
 
 http::Response get_physical_address(const Context& context, Call& call) {
   const auto presigner = Presigner::asked_for(context, call);
-  const auto address =
-      versioning::hand_out_address(context.engine, call.repository(), call.branch(), call.key());
+  const auto address = versioning::hand_out_address(
+      context.engine, call.repository(), call.branch(), call.key(), call.caller.user.name);
   std::optional<json::PresignedUrl> url;
   if (presigner) url = {presigner->write_url(address), presigner->expiry()};
   return json_response(200, json::staging_location_body(address.text, url));
@@ -23,16 +23,15 @@ http::Response link_physical_address(const Context& context, Call& call) {
   json::StagedBytes given = json::parse_link_address(call.body->root());
   check_user_metadata(given.metadata);
   const versioning::UploadTarget target = versioning::check_upload(
-      context.engine, call.repository(), call.branch(), call.key(), given.force, condition);
-  const std::string address =
-      versioning::check_handed_out_address(context.engine, target, given.physical_address);
+      context.engine, call.repository(), call.branch(), call.key(), given.force, {});
   if (given.content_type.empty()) given.content_type = json::kDefaultContentType;
-  const Entry entry = versioning::stage_address(context.engine, target, address, given.size_bytes,
-                                                given.checksum, given.mtime,
-                                                {.content_type = std::move(given.content_type),
-                                                 .user_metadata = std::move(given.metadata),
-                                                 .extras = {}},
-                                                condition);
+  const Entry entry = versioning::link_address(
+      context.engine, target, given.physical_address, call.caller.user.name,
+      {.size_bytes = given.size_bytes, .etag = given.checksum, .mtime = given.mtime},
+      {.content_type = std::move(given.content_type),
+       .user_metadata = std::move(given.metadata),
+       .extras = {}},
+      condition);
   // The address goes back as it came, token included.
   return json_response(200, json::object_body({.path = target.key.str(),
                                                .entry = entry,

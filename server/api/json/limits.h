@@ -5,9 +5,10 @@
 
 namespace tarn::api::json {
 
-/// A thousand paths of 1024 bytes, escaped, fit; more would be held in memory before anybody is
-/// authenticated.
+/// A thousand paths of 1024 bytes, escaped, fit.
 constexpr size_t kBodyBytesMax = 5 * 1024 * 1024;
+/// A body of an operation that needs no account: a login, the first administrator.
+constexpr size_t kOpenBodyBytesMax = 64 * 1024;
 /// The deepest body of the API nests four levels. The limit is checked before parsing: parsing and
 /// destroying a document recurse once per level.
 constexpr size_t kDepthMax = 64;
@@ -22,8 +23,7 @@ constexpr size_t kItemsMax = 10'000;
 
 /// Paths of one archive.
 constexpr size_t kArchivePathsMax = 100'000;
-/// A body that names them: paths of 160 bytes on average fit. Read only for callers with an
-/// account.
+/// A body that names them: paths of 160 bytes on average fit.
 constexpr size_t kArchiveBodyBytesMax = 16 * 1024 * 1024;
 constexpr size_t kArchiveValuesMax = kArchivePathsMax + 16;
 

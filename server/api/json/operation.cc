@@ -14,8 +14,9 @@ std::string_view state_of(const Operation& operation) {
     case OperationState::kDone:
       return "done";
     case OperationState::kFailed:
-    case OperationState::kLost:
       return "failed";
+    case OperationState::kLost:
+      return "lost";
     case OperationState::kCancelled:
       return "cancelled";
   }

@@ -1,0 +1,40 @@
+// Action files that were parsed, remembered up to a number of files and bytes.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "core/actions/action_file.h"
+#include "core/base/mutex.h"
+
+namespace tarn::actions {
+
+constexpr size_t kParsedFilesMax = 1'000;
+constexpr size_t kParsedFilesBytesMax = 16 * 1024 * 1024;
+
+/// Memory that a parsed file takes, in bytes: its texts and what holds them.
+size_t memory_bytes(const ActionFile& file);
+
+/// Safe from any thread.
+class ParsedFiles {
+ public:
+  explicit ParsedFiles(size_t bytes_max = kParsedFilesBytesMax) : bytes_max_(bytes_max) {}
+
+  /// nullptr = not remembered.
+  std::shared_ptr<const ActionFile> find(const std::string& key);
+  /// Forgets the others when there is no room for it; a file that is larger than all the room is
+  /// not remembered. A key always stands for the same file.
+  void put(const std::string& key, std::shared_ptr<const ActionFile> file);
+  /// Of all that is remembered.
+  size_t bytes();
+
+ private:
+  const size_t bytes_max_;
+  Mutex mutex_;
+  std::map<std::string, std::shared_ptr<const ActionFile>> files_ TARN_GUARDED_BY(mutex_);
+  size_t bytes_ TARN_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace tarn::actions

@@ -1,0 +1,51 @@
+// Wrong secrets, counted so that nobody can try many.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "core/base/mutex.h"
+#include "core/base/time.h"
+
+namespace tarn::auth {
+
+/// So many failures may come at once, and one more each time `one_per` has passed.
+struct FailureAllowance {
+  double burst;
+  std::chrono::milliseconds one_per;
+};
+
+/// Counts by address, and by access key and address together: failures of strangers elsewhere do
+/// not keep a key's owner from signing in. Safe from any thread.
+class FailedLogins {
+ public:
+  static constexpr FailureAllowance kOfKey{10, std::chrono::seconds{6}};
+  static constexpr FailureAllowance kOfAddress{100, std::chrono::milliseconds{600}};
+  static constexpr size_t kCountedMax = 10'000;  ///< of each kind; beyond, all are forgotten
+
+  /// Whether a failure more is within the allowances.
+  bool allows_another(std::string_view access_key_id, std::string_view address, Instant now) const;
+  /// `access_key_id` is "" for a key that does not exist: only the address counts then.
+  void add(std::string_view access_key_id, std::string_view address, Instant now);
+
+ private:
+  /// Failures that still count at an instant; fewer as time passes.
+  struct Count {
+    double failures = 0;
+    Instant at{};
+  };
+  using Counts = std::map<std::string, Count, std::less<>>;
+  static double failures_at(const Counts& counts, std::string_view name,
+                            const FailureAllowance& allowance, Instant now);
+  static void add_to(Counts& counts, std::string name, const FailureAllowance& allowance,
+                     Instant now);
+
+  mutable Mutex mutex_;
+  Counts of_keys_ TARN_GUARDED_BY(mutex_);  // by "key address"
+  Counts of_addresses_ TARN_GUARDED_BY(mutex_);
+};
+
+}  // namespace tarn::auth

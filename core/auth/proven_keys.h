@@ -1,0 +1,29 @@
+// Access keys that were proven lately, with the addresses that they were proven from.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "core/base/mutex.h"
+#include "core/base/time.h"
+
+namespace tarn::auth {
+
+/// Safe from any thread. Holds only what was proven: strangers cannot fill it.
+class ProvenKeys {
+ public:
+  static constexpr std::chrono::minutes kLife{10};  ///< after the last proof
+  static constexpr size_t kKeysMax = 10'000;        ///< beyond, all are forgotten
+
+  void add(std::string_view access_key_id, std::string_view address, Instant now);
+  bool contains(std::string_view access_key_id, std::string_view address, Instant now) const;
+
+ private:
+  mutable Mutex mutex_;
+  std::map<std::string, Instant, std::less<>> last_proof_ TARN_GUARDED_BY(mutex_);
+};
+
+}  // namespace tarn::auth

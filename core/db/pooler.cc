@@ -1,0 +1,42 @@
+#include "core/db/pooler.h"
+
+#include "core/base/str_cat.h"
+#include "core/db/connection.h"
+
+namespace tarn::db {
+namespace {
+
+constexpr Query kHeld{"pooler_check", "SELECT pg_backend_pid()"};
+
+constexpr std::string_view kRemedy =
+    "PgBouncer 1.21 or newer with max_prepared_statements above 0, or pool_mode = session, is "
+    "needed; ignore_startup_parameters = options, and on the role what docs/operations.md lists";
+
+bool is_statement_lost(const DbError& error) {
+  return error.sqlstate() == "26000" || error.sqlstate() == "42P05";
+}
+
+}  // namespace
+
+void check_pooler(const std::string& url) {
+  try {
+    const auto ours = Connection::open(url);
+    ours->run(kHeld);
+    // A pooler in transaction mode assigns the free session to the next client, and another session
+    // to this connection.
+    const auto other = Connection::open(url);
+    other->begin();
+    other->run(kHeld);
+    ours->run(kHeld);
+    other->rollback();
+  } catch (const DbError& error) {
+    const bool settings_refused =
+        error.message().find("unsupported startup parameter") != std::string::npos;
+    if (!is_statement_lost(error) && !settings_refused) throw;
+    throw Error(ErrorCode::kPreconditionFailed,
+                str_cat("opening the database: the pooler in front of it will not do: ", kRemedy,
+                        " (", error.message(), ")"));
+  }
+}
+
+}  // namespace tarn::db

@@ -1,0 +1,43 @@
+// The database's clock, as this process knows it between two looks: the one time of all servers.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+
+#include "core/base/metrics.h"
+#include "core/base/mutex.h"
+#include "core/base/time.h"
+#include "core/db/pool.h"
+
+namespace tarn::meta {
+
+/// Past this difference between a server's clock and the database's somebody should set the clock.
+constexpr std::chrono::seconds kClockTolerance{5};
+
+/// Measured at the middle of a round trip and carried on by the system's uptime, so that a step of
+/// this server's wall clock changes nothing. Safe from any thread.
+class DatabaseClock final : public Clock {
+ public:
+  /// Measures. Throws unavailable. `wall` (this server's clock, which is compared) outlives it.
+  DatabaseClock(db::Pool& pool, const Clock& wall);
+
+  Instant now() const override;
+  /// Looks again; called with every heartbeat. Warns when the server's clock is off by more than
+  /// kClockTolerance: when that begins, and every ten minutes. Throws unavailable.
+  void measure();
+  /// How far the server's clock was ahead of the database's at the last look.
+  std::chrono::milliseconds offset() const { return std::chrono::milliseconds{offset_.load()}; }
+
+ private:
+  db::Pool& pool_;
+  const Clock& wall_;
+  std::atomic<int64_t> ahead_of_uptime_{0};  ///< milliseconds
+  std::atomic<int64_t> offset_{0};           ///< milliseconds
+  Mutex mutex_;                              ///< one look at a time
+  bool measured_ TARN_GUARDED_BY(mutex_) = false;
+  std::optional<std::chrono::milliseconds> warned_ TARN_GUARDED_BY(mutex_);  ///< uptime
+  std::shared_ptr<metrics::GaugeToken> gauge_;
+};
+
+}  // namespace tarn::meta

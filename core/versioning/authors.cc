@@ -1,0 +1,33 @@
+#include "core/versioning/authors.h"
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "core/meta/commits.h"
+#include "core/versioning/history.h"
+
+namespace tarn::versioning {
+namespace {
+
+constexpr size_t kCommitsPerQuery = 1000;
+
+}  // namespace
+
+std::set<std::string> authors_of(Engine& engine, RepositoryId repository, const Commit& brought,
+                                 const Commit& destination) {
+  const std::vector<CommitId> commits = commits_without(engine, repository, brought, destination);
+  std::set<std::string> out;
+  for (size_t from = 0; from < commits.size(); from += kCommitsPerQuery) {
+    const auto part =
+        std::span(commits).subspan(from, std::min(kCommitsPerQuery, commits.size() - from));
+    for (const auto& [id, maker] : engine.commits.makers(repository, part)) out.insert(maker);
+    for (const auto& [id, commit] : engine.commits.find_all(repository, part)) {
+      out.insert(commit.committer);
+    }
+  }
+  out.erase("");
+  return out;
+}
+
+}  // namespace tarn::versioning

@@ -1,0 +1,211 @@
+// Who made a commit, and what they may not approve: nobody is the second pair of eyes on their own
+// work, whatever name the work carries.
+#include <gtest/gtest.h>
+
+#include "core/meta/commits.h"
+#include "core/versioning/hooks.h"
+#include "core/versioning/import.h"
+#include "core/versioning/promotions_fixture.h"
+#include "core/versioning/pull_requests.h"
+#include "core/versioning/refs_dump.h"
+#include "core/versioning/revert.h"
+#include "tests/support/bare_repository.h"
+
+namespace tarn::versioning {
+namespace {
+
+using testing::reason_of;
+
+constexpr std::string_view kWaiting = "awaiting_approval approval_required";
+
+class Authors : public Promotions {
+ protected:
+  void SetUp() override {
+    Promotions::SetUp();
+    apply_policy(std::string(kPolicy) + "approvals: {count: 1, not_author: true}\n");
+    for (const char* user : {"mallory", "bob", "olga", "ci"}) {
+      engine.pool.run({"test_user", "INSERT INTO users (name, created_ms) VALUES ($1, 0)"}, {user},
+                      db::Pool::Retry::kWrite);
+    }
+  }
+
+  CommitId commit_as(const std::string& user, const std::string& branch,
+                     const std::string& accuracy = "0.8") {
+    const ActingUser acting(user);
+    return train(branch, accuracy);
+  }
+  /// A commit on top of main that shows `committer`, with the tree and the metrics of the branch's
+  /// head: nothing of the branch is in its history.
+  CommitId record_as(const std::string& user, const std::string& branch, std::string committer) {
+    const ActingUser acting(user);
+    const RepositoryId id = get_repository(*engine, repo).id;
+    const Commit work = (*engine).commits.get(id, head(branch));
+    const Commit parent = (*engine).commits.get(id, head("main"));
+    Commit forged;
+    forged.parents = {parent.id};
+    forged.root = work.root;
+    forged.generation = parent.generation + 1;
+    forged.committer = std::move(committer);
+    forged.message = "Train again";
+    forged.metadata = work.metadata;
+    forged.created = work.created + std::chrono::milliseconds{1};
+    forged.id = compute_commit_id(forged);
+    record_commit(*engine, repo, forged, false);
+    return forged.id;
+  }
+  /// The state of a promotion of the branch after the user has approved it.
+  std::string promoted_with(const std::string& user, const std::string& branch) {
+    const Promotion waiting = promote({branch});
+    EXPECT_EQ(outcome(waiting), kWaiting);
+    approve_promotion(*engine, repo, waiting.id, user, "", {});
+    work();
+    const Promotion after = get_promotion(*engine, repo, waiting.id);
+    end_promotion_if_open(after);
+    return outcome(after);
+  }
+  void end_promotion_if_open(const Promotion& promotion) {
+    if (outcome(promotion) == "promoted") return;
+    end_promotion(*engine, repo, promotion.id, PromotionState::kCancelled, "ci", "");
+  }
+  /// "" = not known.
+  std::string maker(const RepositoryName& repository, const CommitId& commit) {
+    return (*engine).commits.makers(get_repository(*engine, repository).id,
+                                    std::span(&commit, 1))[commit];
+  }
+  std::string open_pull(const std::string& author) {
+    return create_pull_request(*engine, repo,
+                               {.title = "t",
+                                .author = author,
+                                .source = BranchName("dev"),
+                                .destination = BranchName("main")})
+        .id;
+  }
+  std::string approve(const std::string& pull, std::string_view user) {
+    return reason_of([&] { approve_pull_request(*engine, repo, pull, user, std::nullopt); });
+  }
+};
+
+TEST_F(Authors, OfARecordedCommitItsRecorderIsOne) {
+  engine.branch(repo, "exp-1", "main");
+  commit_as("mallory", "exp-1");
+  const CommitId forged = record_as("mallory", "exp-1", "bob");
+  engine.branch(repo, "exp-2", to_text(forged));
+  EXPECT_EQ(promoted_with("mallory", "exp-2"), kWaiting);
+  EXPECT_EQ(promoted_with("bob", "exp-2"), kWaiting) << "it carries this name";
+  EXPECT_EQ(promoted_with("olga", "exp-2"), "promoted");
+}
+
+TEST_F(Authors, AreThoseOfEveryCommitThatIsNotInTheDestination) {
+  engine.branch(repo, "exp-1", "main");
+  commit_as("mallory", "exp-1", "0.7");
+  commit_as("bob", "exp-1");
+  EXPECT_EQ(promoted_with("mallory", "exp-1"), kWaiting);
+  EXPECT_EQ(promoted_with("bob", "exp-1"), kWaiting);
+  EXPECT_EQ(promoted_with("olga", "exp-1"), "promoted");
+  // The work of these is in the destination by now.
+  engine.branch(repo, "exp-2", "main");
+  commit_as("olga", "exp-2", "0.9");
+  EXPECT_EQ(promoted_with("mallory", "exp-2"), "promoted");
+}
+
+TEST_F(Authors, AreFoundByUserNotByTheNameThatTheCommitShows) {
+  engine.branch(repo, "exp-1", "main");
+  commit_as("mallory", "exp-1");
+  EXPECT_EQ(promoted_with("mallory", "exp-1"), kWaiting) << "the commit says dana";
+  EXPECT_EQ(promoted_with("olga", "exp-1"), "promoted");
+}
+
+TEST_F(Authors, OfAMergeAreThoseOfBothSides) {
+  engine.branch(repo, "exp-1", "main");
+  engine.branch(repo, "side", "main");
+  engine.put(repo, "side", "side", "1");
+  {
+    const ActingUser acting("mallory");
+    engine.commit(repo, "side");
+  }
+  commit_as("bob", "exp-1");
+  {
+    const ActingUser acting("bob");
+    merge_into(*engine, repo, "side", BranchName("exp-1"), {});
+  }
+  // A merge has no metrics of its own.
+  commit_as("bob", "exp-1", "0.85");
+  EXPECT_EQ(promoted_with("mallory", "exp-1"), kWaiting);
+  EXPECT_EQ(promoted_with("olga", "exp-1"), "promoted");
+}
+
+TEST_F(Authors, WhoBeganThePromotionIsOne) {
+  engine.branch(repo, "exp-1", "main");
+  commit_as("bob", "exp-1");
+  EXPECT_EQ(promoted_with("ci", "exp-1"), kWaiting);
+}
+
+TEST_F(Authors, OfAPickedCommitIsWhoPickedIt) {
+  engine.branch(repo, "exp-1", "main");
+  engine.branch(repo, "exp-2", "main");
+  commit_as("mallory", "exp-1");
+  {
+    const ActingUser acting("bob");
+    cherry_pick(*engine, repo, BranchName("exp-2"), {"bob", "exp-1", {}, {}, false});
+  }
+  commit_as("bob", "exp-2", "0.85");
+  EXPECT_EQ(promoted_with("bob", "exp-2"), kWaiting);
+  EXPECT_EQ(promoted_with("mallory", "exp-2"), "promoted") << "both have looked at it";
+}
+
+TEST_F(Authors, OfAnImportIsWhoStartedIt) {
+  engine.branch(repo, "exp-1", "main");
+  ASSERT_TRUE(engine.store->create("in/a", 0)->finish());
+  {
+    const ActingUser acting("mallory");
+    ImportRequest request;
+    request.paths = {{ImportPath::Kind::kPrefix, "local:///lake/in/", "in/"}};
+    request.commit.committer = "bob";
+    start_import(*engine, repo, BranchName("exp-1"), request);
+  }
+  while (run_one_import(*engine, {})) {
+  }
+  EXPECT_EQ(maker(repo, head("exp-1")), "mallory");
+  EXPECT_EQ(maker(repo, commit_as("bob", "exp-1")), "bob");
+  EXPECT_EQ(maker(repo, head("main")), "") << "by nobody";
+  EXPECT_EQ(promoted_with("mallory", "exp-1"), kWaiting);
+}
+
+TEST_F(Authors, AreRestoredWithTheirCommits) {
+  engine.branch(repo, "exp-1", "main");
+  commit_as("mallory", "exp-1");
+  const CommitId forged = record_as("mallory", "exp-1", "bob");
+  engine.branch(repo, "exp-2", to_text(forged));
+  const std::string dump = dump_refs(*engine, repo);
+  const RepositoryName copy = testing::make_bare_repository(engine, "copy");
+  const ActingUser acting("olga");
+  restore_refs(*engine, copy, dump, false, "olga");
+  EXPECT_EQ(maker(copy, get_branch(*engine, copy, BranchName("exp-2")).head), "mallory");
+}
+
+TEST_F(Authors, OfAPullRequestsCommitsMayNotApproveIt) {
+  remove_gate_policy(*engine, repo, "digits", "owner", {});
+  engine.branch(repo, "dev", "main");
+  commit_as("bob", "dev");
+  const std::string pull = open_pull("bob");
+  EXPECT_EQ(approve(pull, "mallory"), "done");
+  commit_as("mallory", "dev", "0.9");
+  for (const Approval& approval : list_approvals(*engine, repo, pull, {}).items) {
+    EXPECT_FALSE(approval.valid) << approval.user;
+  }
+  EXPECT_EQ(approve(pull, "mallory"), "own_commits");
+  EXPECT_EQ(approve(pull, "olga"), "done");
+}
+
+TEST_F(Authors, OfAPullRequestARecorderIsOne) {
+  remove_gate_policy(*engine, repo, "digits", "owner", {});
+  engine.branch(repo, "exp-1", "main");
+  commit_as("mallory", "exp-1");
+  engine.branch(repo, "dev", to_text(record_as("mallory", "exp-1", "bob")));
+  const std::string pull = open_pull("bob");
+  EXPECT_EQ(approve(pull, "mallory"), "own_commits");
+  EXPECT_EQ(approve(pull, "olga"), "done");
+}
+
+}  // namespace
+}  // namespace tarn::versioning

@@ -1,0 +1,87 @@
+#include "server/first_admin.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "core/auth/setup.h"
+#include "core/base/digest.h"
+#include "core/base/encoding.h"
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::server {
+namespace {
+
+constexpr mode_t kPrivate = 0600;
+constexpr size_t kTokenBytes = 32;
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+}  // namespace
+
+void write_private_file(const std::string& path, std::string_view text) {
+  const auto fail = [&](int error) {
+    throw Error(ErrorCode::kUnavailable, str_cat("writing ", path, ": ", std::strerror(error)));
+  };
+  // A file that others made there, or linked elsewhere, is not written to.
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) fail(errno);
+  const int fd =
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kPrivate);
+  if (fd < 0) fail(errno);
+  const bool written = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+                       ::fsync(fd) == 0;
+  const int error = errno;
+  ::close(fd);
+  if (!written) fail(error);
+}
+
+void make_admin(auth::Directory& directory, Instant now, const std::string& data) {
+  const std::string id = environment("TARN_ADMIN_ACCESS_KEY_ID");
+  const std::string secret = environment("TARN_ADMIN_SECRET_ACCESS_KEY");
+  const bool given = !id.empty() && !secret.empty();
+  const auto made =
+      directory.ensure_admin(auth::kAdminName, given ? id : "", given ? secret : "", now);
+  if (!made || given) return;
+  std::cout << "Keys of user admin, shown this once:\n  access key id:     " << made->id
+            << "\n  secret access key: " << made->secret << std::endl;
+  const std::string path = str_cat(data, "/admin-credentials");
+  try {
+    // The form that lakectl and tarn read.
+    write_private_file(path, str_cat("credentials:\n  access_key_id: ", made->id,
+                                     "\n  secret_access_key: ", made->secret, "\n"));
+    std::cout << "They are also in " << path << ", which only its owner may read." << std::endl;
+  } catch (const Error& error) {
+    log::warn("admin_credentials_not_written", {{"error", error.message()}});
+  }
+}
+
+std::string make_setup_token(auth::Directory& directory, const std::string& data) {
+  const std::string path = str_cat(data, "/setup-token");
+  if (directory.has_users()) {
+    ::unlink(path.c_str());
+    return "";
+  }
+  if (std::string token = environment("TARN_SETUP_TOKEN"); !token.empty()) {
+    if (token.size() >= auth::kSecretBytesMin) return token;
+    throw_invalid(str_cat("TARN_SETUP_TOKEN: must have ", auth::kSecretBytesMin,
+                          " characters or more; leave it out to have one made"));
+  }
+  std::string token = to_hex(random_bytes(kTokenBytes));
+  write_private_file(path, token + "\n");
+  std::cout << "To make the first administrator, send POST /api/v1/setup_lakefs with the header\n"
+               "\"Authorization: Bearer TOKEN\"; the token is in "
+            << path << std::endl;
+  return token;
+}
+
+}  // namespace tarn::server

@@ -1,0 +1,74 @@
+// Runs two verbs on two servers so that one stops at a chosen statement while the other runs, and
+// compares what they answered and left behind with the model.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/integration/pairs/verbs.h"
+#include "tests/support/fault_points.h"
+#include "tests/support/postgres_test.h"
+
+namespace tarn::pairs {
+
+/// What befalls the first verb at its statement, while the second runs.
+enum class Mishap {
+  kStopsBefore,    ///< it waits
+  kStopsAfter,     ///< it waits
+  kAnswerLost,     ///< the statement took effect, its connection breaks once the second has run
+  kLeasesExpired,  ///< it waits before the statement longer than its leases last
+};
+inline constexpr Mishap kMishaps[] = {Mishap::kStopsBefore, Mishap::kStopsAfter,
+                                      Mishap::kAnswerLost, Mishap::kLeasesExpired};
+std::string name_of(Mishap mishap);
+
+/// One cell of the table.
+struct Point {
+  Mishap mishap;
+  std::string statement;
+  int nth = 1;
+};
+std::string name_of(const Point& point);
+
+/// Every point of a verb, given the statements that it ran.
+std::vector<Point> points_of(const std::vector<std::string>& statements);
+
+struct Outcome {
+  std::string violation;  ///< "" = some order of the two explains everything
+  bool reached = false;   ///< the first verb came to the point
+  bool blocked = false;   ///< the second waited for the first
+};
+
+/// Two servers on one database and one store, and a third that looks. One thread.
+class Driver {
+ public:
+  Driver();
+  ~Driver();
+
+  /// The statements that the verb runs when nothing disturbs it.
+  std::vector<std::string> record(const Verb& verb);
+  Outcome run(const Verb& a, const Verb& b, const Point& point);
+  /// Whether the model agrees with the two verbs one after the other.
+  std::string run_in_order(const Verb& a, const Verb& b);
+
+ private:
+  class Watch;
+  std::unique_ptr<Scenario> scenario(const Verb& a, const Verb* b);
+  RepositoryName fresh_name();
+  void heartbeat();
+
+  const testing::TestDatabase database_;
+  const std::string url_;
+  testing::FaultPoints faults_;
+  std::unique_ptr<Watch> watch_;
+  testing::TestEngine observer_;
+  testing::TestEngine one_;
+  testing::TestEngine two_;
+  Scenario original_;
+  int count_ = 0;
+  std::chrono::steady_clock::time_point heartbeat_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace tarn::pairs

@@ -1,0 +1,193 @@
+// Merges, and the pull requests that lead to them.
+#include <algorithm>
+
+#include "core/versioning/merge.h"
+#include "core/versioning/pull_requests.h"
+#include "core/versioning/settings.h"
+#include "core/versioning/stage.h"
+#include "tests/integration/pairs/model_steps.h"
+#include "tests/integration/pairs/verbs.h"
+
+namespace tarn::pairs {
+namespace {
+
+using testing::TestEngine;
+
+/// A source that goes once it was looked up takes the approvals of its head with it.
+Steps or_unapproved(Steps steps, const World& world) {
+  if (world.exists && world.approvals_wanted > 0 && !world.branches.contains(kSide)) {
+    steps.push_back({"approval_required", world});
+  }
+  return steps;
+}
+
+enum class MergeKind { kPlain, kDirty, kSquash };
+
+/// An approval counts while the source's head is what was approved.
+bool is_approved(const World& world, const World& seen) {
+  if (world.approvals_wanted == 0) return true;
+  return seen.branches.contains(kSide) &&
+         std::any_of(world.pulls.begin(), world.pulls.end(), [](const auto& item) {
+           return item.second.status == "open" && !item.second.approvals.empty();
+         });
+}
+
+std::string merge_model(World& after, ModelBranch& branch, const World& seen, Role role,
+                        MergeKind kind) {
+  World from = seen;
+  if (kind != MergeKind::kDirty && branch.dirty()) return "dirty_branch";
+  const ModelBranch* source = from.branch(kSide);
+  if (source == nullptr) return kNotFound;
+  if (!is_approved(after, seen)) return "approval_required";
+  const ModelCommitPtr base = merge_base(source->head, branch.head);
+  const auto merged = merge_trees(base->tree, source->head->tree, branch.head->tree);
+  if (!merged) return "conflicts";
+  if (kind == MergeKind::kDirty) {
+    for (const auto& [key, object] : branch.staged) {
+      const auto was = branch.head->tree.find(key);
+      const auto is = merged->find(key);
+      const bool changes = (was == branch.head->tree.end()) != (is == merged->end()) ||
+                           (is != merged->end() && was->second != is->second);
+      if (changes) return "staged_overlap";
+    }
+  } else {
+    branch.staged.clear();
+  }
+  if (source->head->tree == base->tree) return "no_changes";
+  std::vector<ModelCommitPtr> parents;
+  if (kind != MergeKind::kSquash && source->head != branch.head) parents.push_back(source->head);
+  return said(advance(branch, name_of(role), "merge", *merged, parents));
+}
+
+Verb merge_verb(std::string name, MergeKind kind) {
+  return {.name = std::move(name),
+          .set_up = {},
+          .act = [kind](Scenario& s, TestEngine& e, Role role) -> std::string {
+            versioning::MergeRequest request;
+            request.committer = name_of(role);
+            request.message = "merge";
+            request.squash = kind == MergeKind::kSquash;
+            request.allow_dirty = kind == MergeKind::kDirty;
+            const auto outcome = versioning::merge_into(*e, s.repo, kSide, kWorkBranch, request);
+            const auto* commit = std::get_if<Commit>(&outcome);
+            return commit == nullptr ? "conflicts" : to_text(commit->id);
+          },
+          .model =
+              [kind](const World& w, const World& seen, Scenario&, Role role) {
+                return or_unapproved(on_work(w,
+                                             [&](World& after, ModelBranch& branch) {
+                                               return merge_model(after, branch, seen, role, kind);
+                                             }),
+                                     w);
+              },
+          .reads_refs = true,
+          .seals = true};
+}
+
+/// From kSide into kWork, whose rule wants the one approval that it has.
+void open_pull(Scenario& s, Role) {
+  if (!s.pull.empty()) return;
+  constexpr db::Query kInsertUser{
+      "test_pairs_insert_user",
+      "INSERT INTO users (name, created_ms) VALUES ($1, 0) ON CONFLICT DO NOTHING"};
+  for (const char* user : {"ann", "ben"}) {
+    s.observer.pool.run(kInsertUser, {user}, db::Pool::Retry::kWrite);
+  }
+  BranchRule rule{.pattern = Glob(kWork)};
+  rule.blocked_actions.emplace();
+  rule.approvals = 1;
+  versioning::set_branch_rules(*s.observer, s.repo, {rule}, {});
+  s.pull = versioning::create_pull_request(*s.observer, s.repo,
+                                           {.title = "Title",
+                                            .author = "ann",
+                                            .source = BranchName(kSide),
+                                            .destination = kWorkBranch})
+               .id;
+  versioning::approve_pull_request(*s.observer, s.repo, s.pull, "ben", std::nullopt);
+}
+
+Verb pull_merge_verb(std::string name, MergeKind kind) {
+  return {.name = std::move(name),
+          .set_up = open_pull,
+          .act =
+              [kind](Scenario& s, TestEngine& e, Role role) {
+                versioning::MergeRequest request;
+                request.committer = name_of(role);
+                request.message = "merge";
+                request.allow_dirty = kind == MergeKind::kDirty;
+                const PullRequest pull = versioning::get_pull_request(*e, s.repo, s.pull);
+                return to_text(versioning::merge_pull_request(*e, s.repo, pull, request).id);
+              },
+          .model = [kind](const World& w, const World& seen, Scenario& s, Role role) -> Steps {
+            World probe = w;
+            if (probe.branch(kWork) != nullptr && !w.branch_rules &&
+                w.pulls.at(s.pull).status != "open") {
+              // Its approvals count no more either.
+              return {{"pull_request_not_open", w}, {"approval_required", w}};
+            }
+            return or_unapproved(on_work(w,
+                                         [&](World& after, ModelBranch& branch) -> std::string {
+                                           ModelPull& pull = after.pulls.at(s.pull);
+                                           std::string answer =
+                                               merge_model(after, branch, seen, role, kind);
+                                           if (answer == "conflicts") return "merge_conflict";
+                                           if (!answer.starts_with(kCommitted)) return answer;
+                                           pull.status = "merged";
+                                           pull.merged = branch.head;
+                                           return answer;
+                                         }),
+                                 w);
+          },
+          .reads_refs = true,
+          .seals = true};
+}
+
+Verb verb_withdraw() {
+  return {.name = "approval withdraw",
+          .set_up = open_pull,
+          .act =
+              [](Scenario& s, TestEngine& e, Role) {
+                versioning::withdraw_approval(*e, s.repo, s.pull, "ben");
+                return kDone;
+              },
+          .model = [](const World& w, const World&, Scenario& s, Role) -> Steps {
+            World after = w;
+            if (!w.exists || after.pulls.at(s.pull).approvals.erase("ben") == 0) {
+              return answer(w, kNotFound);
+            }
+            return answer(after, kDone);
+          }};
+}
+
+Verb verb_pull_close() {
+  return {.name = "pull request close",
+          .set_up = open_pull,
+          .act =
+              [](Scenario& s, TestEngine& e, Role) {
+                versioning::update_pull_request(*e, s.repo, s.pull,
+                                                {.status = PullRequestStatus::kClosed});
+                return kDone;
+              },
+          .model = [](const World& w, const World&, Scenario& s, Role) -> Steps {
+            if (!w.exists) return answer(w, kNotFound);
+            World after = w;
+            ModelPull& pull = after.pulls.at(s.pull);
+            if (pull.status == "merged") return answer(w, "pull_request_merged");
+            pull.status = "closed";
+            return answer(after, kDone);
+          }};
+}
+
+}  // namespace
+
+std::vector<Verb> merge_verbs() {
+  return {merge_verb("merge", MergeKind::kPlain),
+          merge_verb("merge allow dirty", MergeKind::kDirty),
+          merge_verb("squash merge", MergeKind::kSquash),
+          pull_merge_verb("pull request merge", MergeKind::kPlain),
+          pull_merge_verb("pull request merge allow dirty", MergeKind::kDirty),
+          verb_withdraw(),
+          verb_pull_close()};
+}
+
+}  // namespace tarn::pairs

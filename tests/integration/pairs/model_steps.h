@@ -1,0 +1,36 @@
+// Steps of the model that the verbs of several files share.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tests/integration/pairs/scenario.h"
+
+namespace tarn::pairs {
+
+using Steps = std::vector<Step>;
+
+inline const BranchName kWorkBranch(kWork);
+inline constexpr const char* kDone = "done";
+inline constexpr const char* kNotFound = "not_found";
+
+/// One step that changes nothing.
+Steps answer(const World& world, std::string text);
+
+/// A change of the branch `name`, which must exist and which no rule may protect.
+Steps on_branch(const World& world, const std::string& name,
+                const std::function<std::string(World&, ModelBranch&)>& change);
+Steps on_work(const World& world, const std::function<std::string(World&, ModelBranch&)>& change);
+
+/// The answer of a verb that made this commit.
+std::string said(const ModelCommitPtr& commit);
+
+/// Makes `tree` the branch's next commit; what was staged stays unless it is part of it.
+ModelCommitPtr advance(ModelBranch& branch, std::string committer, std::string message,
+                       ModelTree tree, std::vector<ModelCommitPtr> more_parents = {});
+
+/// Stages an object on the work branch, for verbs that take in what is staged.
+void stage_change(Scenario& s, Role role);
+
+}  // namespace tarn::pairs

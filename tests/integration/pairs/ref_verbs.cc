@@ -1,0 +1,225 @@
+// Verbs of refs, and of the repository and its settings.
+#include "core/versioning/aliases.h"
+#include "core/versioning/import.h"
+#include "core/versioning/merge.h"
+#include "core/versioning/multipart.h"
+#include "core/versioning/settings.h"
+#include "core/versioning/stage.h"
+#include "tests/integration/pairs/model_steps.h"
+#include "tests/integration/pairs/verbs.h"
+
+namespace tarn::pairs {
+namespace {
+
+using testing::TestEngine;
+
+Verb verb_branch_create() {
+  return {.name = "branch create",
+          .set_up = {},
+          .act =
+              [](Scenario& s, TestEngine& e, Role) {
+                e.branch(s.repo, kExtra, kWork);
+                return kDone;
+              },
+          .model = [](const World& w, const World& seen, Scenario&, Role) -> Steps {
+            World from = seen, after = w;
+            if (!w.exists) return answer(w, kNotFound);
+            const ModelBranch* source = from.branch(kWork);
+            if (source == nullptr) return answer(w, kNotFound);
+            if (w.tags.contains(kExtra)) return answer(w, "conflict");
+            if (w.branches.contains(kExtra)) return answer(w, "already_exists");
+            after.branches[kExtra].head = source->head;
+            return answer(after, kDone);
+          },
+          .reads_refs = true};
+}
+
+void remove_branch(World& world, const std::string& name) {
+  world.branches.erase(name);
+  std::erase_if(world.uploads,
+                [&](const auto& item) { return item.second.key.starts_with(name + "/"); });
+}
+
+Verb verb_branch_delete() {
+  return {.name = "branch delete",
+          .set_up = {},
+          .act =
+              [](Scenario& s, TestEngine& e, Role) {
+                versioning::delete_branch(*e, s.repo, kWorkBranch, false);
+                return kDone;
+              },
+          .model =
+              [](const World& w, const World&, Scenario&, Role) {
+                return on_work(w, [](World& after, ModelBranch&) {
+                  remove_branch(after, kWork);
+                  return kDone;
+                });
+              }};
+}
+
+Verb verb_source_branch_delete() {
+  return {.name = "branch delete of the source",
+          .set_up = {},
+          .act =
+              [](Scenario& s, TestEngine& e, Role) {
+                versioning::delete_branch(*e, s.repo, BranchName(kSide), false);
+                return kDone;
+              },
+          .model =
+              [](const World& w, const World&, Scenario&, Role) {
+                return on_branch(w, kSide, [](World& after, ModelBranch&) {
+                  remove_branch(after, kSide);
+                  return kDone;
+                });
+              }};
+}
+
+constexpr db::Query kExpireWork{"test_pairs_expire_work", R"sql(
+  UPDATE branches SET expires_ms = $2 WHERE repo_id = $1 AND name = 'work')sql"};
+
+/// Of every engine's background: what does not succeed is tried again after a while.
+Verb verb_branch_expire() {
+  return {.name = "branch expiry",
+          .set_up =
+              [](Scenario& s, Role) {
+                s.observer.pool.run(kExpireWork, {static_cast<int32_t>(s.id), int64_t{1}},
+                                    db::Pool::Retry::kWrite);
+              },
+          .act =
+              [](Scenario&, TestEngine& e, Role) {
+                versioning::delete_one_expired_branch(*e);
+                return kDone;
+              },
+          .model = [](const World& w, const World&, Scenario&, Role) -> Steps {
+            World after = w;
+            const ModelBranch* branch = after.branch(kWork);
+            if (branch == nullptr || !branch->expires || w.branch_rules) return answer(w, kDone);
+            remove_branch(after, kWork);
+            return {{kDone, after}, {kDone, w}};
+          }};
+}
+
+Verb verb_expiry_put_off() {
+  return {.name = "branch expiry put off",
+          .set_up = {},
+          .act =
+              [](Scenario& s, TestEngine& e, Role) {
+                versioning::set_branch_expiry(*e, s.repo, kWorkBranch, std::nullopt, false);
+                return kDone;
+              },
+          .model = [](const World& w, const World&, Scenario&, Role) -> Steps {
+            World after = w;
+            ModelBranch* branch = after.branch(kWork);
+            if (branch == nullptr) return answer(w, kNotFound);
+            branch->expires = false;
+            return answer(after, kDone);
+          }};
+}
+
+Verb verb_tag_create() {
+  return {.name = "tag create",
+          .set_up = {},
+          .act =
+              [](Scenario& s, TestEngine& e, Role) {
+                versioning::create_tag(*e, s.repo, TagName(kExtra), kWork, false);
+                return kDone;
+              },
+          .model = [](const World& w, const World& seen, Scenario&, Role) -> Steps {
+            World from = seen, after = w;
+            if (!w.exists) return answer(w, kNotFound);
+            if (w.branches.contains(kExtra)) return answer(w, "conflict");
+            const ModelBranch* source = from.branch(kWork);
+            if (source == nullptr) return answer(w, kNotFound);
+            if (w.tags.contains(kExtra)) return answer(w, "already_exists");
+            after.tags[kExtra] = source->head;
+            return answer(after, kDone);
+          },
+          .reads_refs = true};
+}
+
+Verb verb_tag_delete() {
+  constexpr const char* kOld = "v1";
+  return {.name = "tag delete",
+          .set_up =
+              [](Scenario& s, Role role) {
+                if (role == Role::kB && s.observe().tags.contains(kOld)) return;
+                versioning::create_tag(*s.observer, s.repo, TagName(kOld), "main", false);
+              },
+          .act =
+              [](Scenario& s, TestEngine& e, Role) {
+                versioning::delete_tag(*e, s.repo, TagName(kOld), false);
+                return kDone;
+              },
+          .model = [](const World& w, const World&, Scenario&, Role) -> Steps {
+            World after = w;
+            if (!w.exists || after.tags.erase(kOld) == 0) return answer(w, kNotFound);
+            return answer(after, kDone);
+          }};
+}
+
+Verb verb_alias_move() {
+  return {.name = "alias move",
+          .set_up = {},
+          .act =
+              [](Scenario& s, TestEngine& e, Role role) {
+                versioning::AliasRequest request{.name = AliasName("best"), .actor = name_of(role)};
+                versioning::set_alias(*e, s.repo, request, kWork);
+                return kDone;
+              },
+          .model = [](const World& w, const World& seen, Scenario&, Role) -> Steps {
+            World from = seen, after = w;
+            const ModelBranch* source = from.branch(kWork);
+            if (!w.exists || source == nullptr) return answer(w, kNotFound);
+            after.aliases["best"] = source->head;
+            return answer(after, kDone);
+          },
+          .reads_refs = true};
+}
+
+Verb verb_repository_delete() {
+  return {.name = "repository delete",
+          .set_up = {},
+          .act =
+              [](Scenario& s, TestEngine& e, Role) {
+                versioning::delete_repository(*e, s.repo, false);
+                return kDone;
+              },
+          .model = [](const World& w, const World&, Scenario&, Role) -> Steps {
+            if (!w.exists) return answer(w, kNotFound);
+            World after = w;
+            after.exists = false;
+            return answer(after, kDone);
+          }};
+}
+
+Verb verb_protect() {
+  return {.name = "branch rules",
+          .set_up = {},
+          .act =
+              [](Scenario& s, TestEngine& e, Role) {
+                BranchRule rule{.pattern = Glob(kWork)};
+                rule.blocked_actions = {
+                    BranchAction::kStage,  BranchAction::kCommit, BranchAction::kMerge,
+                    BranchAction::kDelete, BranchAction::kRevert, BranchAction::kCherryPick,
+                    BranchAction::kReset,  BranchAction::kImport, BranchAction::kRestore};
+                versioning::set_branch_rules(*e, s.repo, {rule}, {});
+                return kDone;
+              },
+          .model = [](const World& w, const World&, Scenario&, Role) -> Steps {
+            if (!w.exists) return answer(w, kNotFound);
+            World after = w;
+            after.branch_rules = true;
+            return answer(after, kDone);
+          }};
+}
+
+}  // namespace
+
+std::vector<Verb> ref_verbs() {
+  return {verb_branch_create(), verb_branch_delete(),  verb_source_branch_delete(),
+          verb_branch_expire(), verb_expiry_put_off(), verb_tag_create(),
+          verb_tag_delete(),    verb_alias_move(),     verb_repository_delete(),
+          verb_protect()};
+}
+
+}  // namespace tarn::pairs

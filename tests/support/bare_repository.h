@@ -1,0 +1,19 @@
+// A repository without branches, into which refs are restored.
+#pragma once
+
+#include <string>
+
+#include "core/versioning/repositories.h"
+#include "tests/support/engine_fixture.h"
+
+namespace tarn::testing {
+
+inline RepositoryName make_bare_repository(TestEngine& engine, const std::string& name) {
+  versioning::RepositoryCreation creation;
+  creation.name = RepositoryName(name);
+  creation.storage_namespace = "local://" + name;
+  creation.bare = true;
+  return versioning::create_repository(*engine, creation).name;
+}
+
+}  // namespace tarn::testing
