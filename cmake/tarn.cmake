@@ -9,6 +9,15 @@ if(TARN_SANITIZE)
   target_compile_options(tarn_flags INTERFACE -fsanitize=${TARN_SANITIZE}
                          -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(tarn_flags INTERFACE -fsanitize=${TARN_SANITIZE})
+else()
+  # Sanitizers bring checks of their own, which these would hide. tests/tidy/hardening.py reads the programs for each.
+  # Debian's compiler may predefine _FORTIFY_SOURCE with another level.
+  target_compile_options(tarn_flags INTERFACE -fstack-protector-strong -fPIE -U_FORTIFY_SOURCE
+                         -D_FORTIFY_SOURCE=3 -D_GLIBCXX_ASSERTIONS)
+  target_link_options(tarn_flags INTERFACE -pie -Wl,-z,relro,-z,now,-z,noexecstack)
+  if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+    target_compile_options(tarn_flags INTERFACE -fcf-protection)
+  endif()
 endif()
 
 # tarn_add_library(NAME tree SRCS a.cc b.cc DEPS tarn::base PRIVATE_DEPS PkgConfig::ZSTD)

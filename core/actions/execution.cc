@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 #include <utility>
 
 #include "core/actions/condition.h"
@@ -22,7 +23,7 @@ int& depth_here() {
 }
 
 std::string step_id(size_t action, size_t hook) {
-  char text[32];
+  char text[2 * std::numeric_limits<size_t>::digits10 + 8];
   std::snprintf(text, sizeof text, "%04zu_%04zu", action, hook);
   return text;
 }
