@@ -15,8 +15,8 @@ void BlobStore::walk(std::string_view prefix, std::string_view after, const Visi
 }
 
 std::unique_ptr<BlobReader> BlobStore::open_unchanging(std::string_view key, uint64_t,
-                                                       ByteRange range) {
-  return open(key, range);
+                                                       ByteRange range, std::string_view if_etag) {
+  return open(key, range, if_etag);
 }
 
 uint64_t BlobStore::remove_unfinished(std::string_view, Instant) { return 0; }

@@ -81,10 +81,11 @@ class BlobStore {
   /// with the reason "source_changed". A range past the end throws invalid_argument.
   virtual std::unique_ptr<BlobReader> open(std::string_view key, ByteRange range,
                                            std::string_view if_etag = {}) = 0;
-  /// As open, for an object of `size_bytes` bytes that never changes under its key: the store may
-  /// serve a copy it has kept. The base class opens.
+  /// As open, for `size_bytes` bytes that are always the same: those of an object that never
+  /// changes under its key, or that it had while its etag was `if_etag`. The store may serve a copy
+  /// it has kept, even when the object is another by now. The base class opens.
   virtual std::unique_ptr<BlobReader> open_unchanging(std::string_view key, uint64_t size_bytes,
-                                                      ByteRange range);
+                                                      ByteRange range, std::string_view if_etag);
   /// Objects whose key starts with `prefix` and is greater than `after`, at most `limit` (1..1000).
   virtual ListPage list(std::string_view prefix, std::string_view after, uint32_t limit) = 0;
   /// Removing an absent key is no error. Only garbage collection calls this.

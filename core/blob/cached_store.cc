@@ -41,17 +41,20 @@ CachedStore::CachedStore(std::unique_ptr<BlobStore> store, std::shared_ptr<DiskC
   misses();
 }
 
-std::string CachedStore::name_of(std::string_view key) const {
-  return to_hex(sha256(str_cat(identity_, "\n", key)));
+std::string CachedStore::name_of(std::string_view key, std::string_view if_etag) const {
+  // Keys have no NUL.
+  const std::string version = if_etag.empty() ? "" : std::string(1, '\0').append(if_etag);
+  return to_hex(sha256(str_cat(identity_, "\n", key, version)));
 }
 
 std::unique_ptr<BlobReader> CachedStore::open_unchanging(std::string_view key, uint64_t size_bytes,
-                                                         ByteRange range) {
+                                                         ByteRange range,
+                                                         std::string_view if_etag) {
   if (!cache_->takes(size_bytes) || range.length == 0 || range.length > size_bytes ||
       range.offset > size_bytes - range.length) {
-    return store_->open(key, range);
+    return store_->open(key, range, if_etag);
   }
-  const std::string name = name_of(key);
+  const std::string name = name_of(key, if_etag);
   const uint64_t end = range.offset + range.length;
   if (Descriptor file = cache_->find(name, end)) {
     hits().add();
@@ -64,18 +67,19 @@ std::unique_ptr<BlobReader> CachedStore::open_unchanging(std::string_view key, u
       return reader_of(std::move(file), key, range);
     }
     misses().add();
-    if (Descriptor file = fetch(key, name, size_bytes)) {
+    if (Descriptor file = fetch(key, name, size_bytes, if_etag)) {
       return reader_of(std::move(file), key, range);
     }
   } else {
     misses().add();
   }
-  return store_->open(key, range);
+  return store_->open(key, range, if_etag);
 }
 
-Descriptor CachedStore::fetch(std::string_view key, const std::string& name, uint64_t size_bytes) {
+Descriptor CachedStore::fetch(std::string_view key, const std::string& name, uint64_t size_bytes,
+                              std::string_view if_etag) {
   try {
-    const auto source = store_->open(key, {0, size_bytes});
+    const auto source = store_->open(key, {0, size_bytes}, if_etag);
     return source ? cache_->add(name, *source, size_bytes) : Descriptor();
   } catch (const Error& error) {
     // Shorter than recorded: the range may be there nevertheless.
@@ -86,7 +90,7 @@ Descriptor CachedStore::fetch(std::string_view key, const std::string& name, uin
 
 void CachedStore::remove(std::string_view key) {
   store_->remove(key);
-  cache_->remove(name_of(key));
+  cache_->remove(name_of(key, ""));
 }
 
 std::unique_ptr<BlobWriter> CachedStore::create(std::string_view key,

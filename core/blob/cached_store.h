@@ -11,7 +11,9 @@
 namespace tarn::blob {
 
 /// Only open_unchanging() uses the copies; all else is the inner store's. An object is fetched
-/// whole, whatever range is read first. Safe from any thread. Readers must not outlive it.
+/// whole, whatever range is read first. Copies of what had an etag when it was read outlive the
+/// object, until they are the least recently read. Safe from any thread. Readers must not outlive
+/// it.
 class CachedStore final : public BlobStore {
  public:
   /// `identity` tells stores apart that share the cache: an endpoint and a bucket.
@@ -24,7 +26,7 @@ class CachedStore final : public BlobStore {
   std::unique_ptr<BlobReader> open(std::string_view key, ByteRange range,
                                    std::string_view if_etag) override;
   std::unique_ptr<BlobReader> open_unchanging(std::string_view key, uint64_t size_bytes,
-                                              ByteRange range) override;
+                                              ByteRange range, std::string_view if_etag) override;
   ListPage list(std::string_view prefix, std::string_view after, uint32_t limit) override;
   void remove(std::string_view key) override;
   void walk(std::string_view prefix, std::string_view after, const Visit& visit) override;
@@ -32,9 +34,10 @@ class CachedStore final : public BlobStore {
   DirectAccess* direct() override;
 
  private:
-  std::string name_of(std::string_view key) const;
+  std::string name_of(std::string_view key, std::string_view if_etag) const;
   /// The file with a copy of the object, fetched now; none: it could not be kept.
-  Descriptor fetch(std::string_view key, const std::string& name, uint64_t size_bytes);
+  Descriptor fetch(std::string_view key, const std::string& name, uint64_t size_bytes,
+                   std::string_view if_etag);
 
   const std::unique_ptr<BlobStore> store_;
   const std::shared_ptr<DiskCache> cache_;

@@ -74,8 +74,9 @@ class CachedStoreTest : public ::testing::Test {
     EXPECT_TRUE(put(memory_, key, bytes));
     return bytes;
   }
-  std::string read(std::string_view key, uint64_t size, blob::ByteRange range) {
-    const auto reader = cached_->open_unchanging(key, size, range);
+  std::string read(std::string_view key, uint64_t size, blob::ByteRange range,
+                   std::string_view if_etag = {}) {
+    const auto reader = cached_->open_unchanging(key, size, range, if_etag);
     if (!reader) return "(absent)";
     std::string out;
     char buffer[100];
@@ -120,7 +121,7 @@ TEST_F(CachedStoreTest, RangesComeFromTheWholeObject) {
 TEST_F(CachedStoreTest, FileOfReaderHoldsTheRange) {
   const std::string bytes = put_new("a", 900);
   read("a", 900);
-  const auto reader = cached_->open_unchanging("a", 900, {300, 50});
+  const auto reader = cached_->open_unchanging("a", 900, {300, 50}, "");
   const blob::Descriptor file(reader->duplicate_fd());
   char got[50];
   ASSERT_EQ(::pread(file.get(), got, sizeof(got), static_cast<off_t>(reader->file_offset())), 50);
@@ -140,6 +141,22 @@ TEST_F(CachedStoreTest, WhatMayChangeOrIsLargePassesBy) {
   EXPECT_TRUE(files().empty());
 }
 
+TEST_F(CachedStoreTest, KeepsWhatHadTheEtagThatIsAskedFor) {
+  const std::string bytes = put_new("a", 10);
+  const std::string etag = memory_.stat("a")->etag;
+  EXPECT_EQ(read("a", 10, {0, 10}, etag), bytes);
+  memory_.remove("a");
+  const std::string changed = "otherbytes";
+  ASSERT_TRUE(put(memory_, "a", changed));
+  const std::string changed_etag = memory_.stat("a")->etag;
+  ASSERT_NE(changed_etag, etag);
+  EXPECT_EQ(read("a", 10, {0, 10}, etag), bytes);
+  EXPECT_EQ(opens(), 1);
+  EXPECT_EQ(read("a", 10, {0, 10}, changed_etag), changed);
+  EXPECT_THROW(read("a", 10, {0, 10}, "neither"), Error);
+  EXPECT_EQ(files().size(), 2u);
+}
+
 TEST_F(CachedStoreTest, StoresAreToldApart) {
   put_new("a", 10);
   read("a", 10);
@@ -147,7 +164,7 @@ TEST_F(CachedStoreTest, StoresAreToldApart) {
   ASSERT_TRUE(put(other, "a", "elsewhere!"));
   blob::CachedStore neighbour(std::make_unique<CountingStore>(other), cache_, "here\npond");
   char got[10];
-  ASSERT_EQ(neighbour.open_unchanging("a", 10, {0, 10})->read(got), 10u);
+  ASSERT_EQ(neighbour.open_unchanging("a", 10, {0, 10}, "")->read(got), 10u);
   EXPECT_EQ(std::string_view(got, 10), "elsewhere!");
 }
 

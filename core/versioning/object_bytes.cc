@@ -33,9 +33,10 @@ std::string part_url(Engine& engine, const Repository& repository, const meta::S
 
 /// Addresses of our own that only servers write to are written once.
 std::unique_ptr<blob::BlobReader> open_unchanging(Engine& engine, const std::string& url,
-                                                  uint64_t size_bytes, blob::ByteRange range) {
+                                                  uint64_t size_bytes, blob::ByteRange range,
+                                                  std::string_view if_etag = {}) {
   const blob::Located at = engine.stores.locate(url);
-  auto reader = at.store->open_unchanging(at.key, size_bytes, range);
+  auto reader = at.store->open_unchanging(at.key, size_bytes, range, if_etag);
   if (!reader) throw_bytes_missing();
   return reader;
 }
@@ -106,14 +107,15 @@ std::unique_ptr<blob::BlobReader> open_object(Engine& engine, const Repository& 
                                          range);
   }
   // An object that was imported, or linked after its client had sent it to the store, must still be
-  // the same; "" in its source version means the entry's own etag.
+  // the same; "" in its source version means the entry's own etag. A copy of a linked one that was
+  // read while it was the same stays good: nobody but its client writes there, to destroy it.
   const std::string url = physical_address(engine, repository, entry);
   const auto version = entry.source_version();
-  if (!version && !std::holds_alternative<ExternalAddress>(entry.address)) {
-    return open_unchanging(engine, url, entry.size_bytes, range);
-  }
   std::string etag;
   if (version) etag = version->etag.empty() ? entry.etag : version->etag;
+  if (!std::holds_alternative<ExternalAddress>(entry.address)) {
+    return open_unchanging(engine, url, entry.size_bytes, range, etag);
+  }
   return open_changing(engine, url, range, etag);
 }
 

@@ -80,6 +80,18 @@ def test_objects_that_others_may_change_are_not_kept(cached, versitygw, name):
     assert measured(cached)["bytes"] == 0
 
 
+def test_objects_that_clients_sent_to_the_store_are_kept(cached, name):
+    """As long as its URL is good the client can destroy the object, but not the copy of what it linked."""
+    repo = lakefs.repository(name, client=clients.lakefs_client(cached)).create(storage_namespace=f"s3://{name}/space")
+    repo.branch("main").object("a").upload(data=b"bytes", mode="wb", pre_sign=True)
+    s3 = clients.boto3_client(cached)
+    before = measured(cached)["gets"]
+    for _ in range(3):
+        assert s3.get_object(Bucket=name, Key="main/a")["Body"].read() == b"bytes"
+    after = measured(cached)
+    assert (after["gets"] - before, after["hits_total"], after["misses_total"]) == (1, 2, 1)
+
+
 def test_a_second_server_is_refused_the_directory(cached, scratch_dir, versitygw):
     environment = {**versitygw.tarnd_environment(), "TARN_STORE_CACHE_DIRECTORY": scratch_dir / "copies"}
     second = servers.Tarnd(scratch_dir / "second", environment=environment)
