@@ -36,11 +36,14 @@ void demand_below(const Principal& caller, Action action, std::string_view prefi
         str_cat(prefix, "*"));
 }
 
-void demand_no_denial_below(const Principal& caller, Action action, std::string_view prefix,
-                            std::string_view client_address) {
-  const auto decision = caller.permissions->decide_below(action, prefix, client_address);
-  if (decision == Permissions::Decision::kDenied)
-    check(decision, caller, action, str_cat(prefix, "*"));
+void demand_directory(const Principal& caller, Action action, std::string_view directory,
+                      std::string_view client_address) {
+  const auto below = caller.permissions->decide_below(action, directory, client_address);
+  if (below == Permissions::Decision::kNotAllowed) {
+    demand(caller, action, directory, client_address);
+  } else {
+    check(below, caller, action, str_cat(directory, "*"));
+  }
 }
 
 void demand_source(const Principal& caller, std::string_view repository, const RefScope& source,

@@ -19,9 +19,10 @@ void demand_on_all_objects(const Principal& caller, Action action, std::string_v
 /// As demand, on everything whose name begins with `prefix`: one statement must allow it all.
 void demand_below(const Principal& caller, Action action, std::string_view prefix,
                   std::string_view client_address);
-/// Throws as demand when a policy denies anything whose name begins with `prefix`.
-void demand_no_denial_below(const Principal& caller, Action action, std::string_view prefix,
-                            std::string_view client_address);
+/// As demand, of a directory with all that is below it: allowed by its own name ("dir/") too, but
+/// nothing below it may be denied.
+void demand_directory(const Principal& caller, Action action, std::string_view directory,
+                      std::string_view client_address);
 
 /// Of putting what the ref `source` holds onto the ref `destination` ("" = any): throws as demand
 /// unless the caller may list and read at the source what they may at the destination. Nothing is

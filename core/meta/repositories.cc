@@ -34,7 +34,7 @@ constexpr db::Query kHold{"repositories_hold_row", "SELECT hold_repository($1)"}
 
 constexpr db::Query kSelectOverlapping{"repositories_select_overlapping", R"sql(
   SELECT storage_namespace FROM repositories
-  WHERE starts_with($1 || '/', storage_namespace || '/') OR starts_with(storage_namespace || '/', $1 || '/'))sql"};
+  WHERE starts_with($1, storage_namespace || '/') OR starts_with(storage_namespace || '/', $1))sql"};
 
 constexpr db::Query kMarkDeleted{"repositories_mark_deleted", R"sql(
   UPDATE repositories SET deleted_ms = $2 WHERE name = $1 AND deleted_ms IS NULL RETURNING repo_id)sql"};
@@ -226,8 +226,8 @@ void Repositories::hold(db::Connection& connection, RepositoryId id) {
   connection.run(kHold, {static_cast<int32_t>(id)});
 }
 
-std::vector<std::string> Repositories::overlapping_namespaces(std::string_view candidate) {
-  const db::Rows rows = pool_.run(kSelectOverlapping, {candidate}, db::Pool::Retry::kRead);
+std::vector<std::string> Repositories::overlapping_namespaces(std::string_view prefix) {
+  const db::Rows rows = pool_.run(kSelectOverlapping, {prefix}, db::Pool::Retry::kRead);
   std::vector<std::string> out;
   for (size_t row = 0; row < rows.size(); ++row) out.emplace_back(rows.text(row, 0));
   return out;

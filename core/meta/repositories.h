@@ -40,9 +40,10 @@ class Repositories {
   static void hold(db::Connection& connection, RepositoryId id);
   static std::optional<RepositoryId> insert(db::Connection& connection,
                                             const Repository& repository);
-  /// Namespaces of other repositories, deleted ones too, that `candidate` lies in or that lie in
-  /// it.
-  std::vector<std::string> overlapping_namespaces(std::string_view candidate);
+  /// Namespaces of repositories, deleted ones too, that hold a URL that begins with `prefix`: as
+  /// stores list, by text and not by directories. End a namespace or an object with '/' to compare
+  /// it as a whole.
+  std::vector<std::string> overlapping_namespaces(std::string_view prefix);
   /// Marks it deleted and removes its branches, tags, settings and pull requests; its staged rows
   /// are retired. false = no such name.
   bool remove(const RepositoryName& name, Instant now);

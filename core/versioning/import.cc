@@ -221,16 +221,35 @@ class ImportRun {
   std::chrono::steady_clock::time_point reported_ = std::chrono::steady_clock::now();
 };
 
+[[noreturn]] void refuse_source(const ImportPath& path, std::string_view namespace_url) {
+  throw Error(ErrorCode::kInvalidArgument, "invalid_import_source",
+              str_cat("import path (", path.url, ") in repository namespace (", namespace_url,
+                      ") is prohibited: invalid import source"));
+}
+
+/// The URLs that an import takes begin with this: a bucket is listed whole, one object is its key
+/// and nothing that begins with it. Slashes in a row are one, as they are to a store over a file
+/// system.
+std::string taken_prefix(const ImportPath& path) {
+  const size_t scheme = path.url.find("://");
+  const size_t rest = scheme == std::string::npos ? 0 : scheme + 3;
+  std::string out = path.url.substr(0, rest);
+  for (size_t i = rest; i < path.url.size(); ++i) {
+    if (path.url[i] != '/' || i == rest || path.url[i - 1] != '/') out += path.url[i];
+  }
+  const bool whole_bucket = out.find('/', rest) == std::string::npos;
+  if (whole_bucket || path.kind == ImportPath::Kind::kObject) out += '/';
+  return out;
+}
+
 void check_source(Engine& engine, const ImportPath& path) {
   blob::check_no_dots(path.url);
-  std::string url = path.url;
-  while (url.ends_with('/') && !url.ends_with("://")) url.pop_back();
-  const std::vector<std::string> inside = engine.repositories.overlapping_namespaces(url);
-  if (!inside.empty()) {
-    throw Error(ErrorCode::kInvalidArgument, "invalid_import_source",
-                str_cat("import path (", path.url, ") in repository namespace (", inside.front(),
-                        ") is prohibited: invalid import source"));
+  // Namespaces lie below the local root, and only they.
+  if (path.url.starts_with("local://") && !path.url.starts_with("local:///")) {
+    refuse_source(path, "local://");
   }
+  const auto inside = engine.repositories.overlapping_namespaces(taken_prefix(path));
+  if (!inside.empty()) refuse_source(path, inside.front());
   if (!path.destination.empty() || path.kind == ImportPath::Kind::kObject)
     parse_key(path.destination);
 }

@@ -66,7 +66,7 @@ Repository create_repository(Engine& engine, const RepositoryCreation& creation)
   repository.read_only = creation.read_only;
   repository.bucket_kind = creation.bucket_kind;
   repository.created = engine.clock.now();
-  if (!engine.repositories.overlapping_namespaces(repository.storage_namespace).empty()) {
+  if (!engine.repositories.overlapping_namespaces(repository.storage_namespace + "/").empty()) {
     throw_namespace_in_use(repository.storage_namespace, creation.bare);
   }
   if (!creation.read_only && !creation.bare) mark_namespace(engine, repository);

@@ -90,7 +90,7 @@ void check_external(Engine& engine, const std::string& url) {
     throw_invalid(str_cat("physical address \"", url,
                           "\": is inside the object store but not of this repository"));
   }
-  if (!engine.repositories.overlapping_namespaces(url).empty()) {
+  if (!engine.repositories.overlapping_namespaces(url + "/").empty()) {
     throw_invalid(
         str_cat("physical address \"", url, "\": lies in another repository's namespace"));
   }

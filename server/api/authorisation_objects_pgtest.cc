@@ -107,6 +107,29 @@ TEST_F(Authorisation, AnImportOfAPrefixAsksAboutEverythingBelowIt) {
   }
 }
 
+// Tried with a grant on "in": "in-secret/x" was read.
+TEST_F(Authorisation, AnImportOfNamesThatBeginAlikeAsksAboutThemAll) {
+  const RepositoryName data = engine.make_repository("data");
+  engine.branch(data, "topic", "main");
+  const auto asking = [](std::string_view granted) {
+    return Row{
+        "importStart",
+        "",
+        R"({"paths":[{"type":"common_prefix","path":"local:///lake/in","destination":"d/"}],)"
+        R"("commit":{"message":"m"}})",
+        {{"fs:WriteObject", "repository/data/object/d/*"},
+         {"fs:DeleteObject", "repository/data/object/d/*"},
+         {"fs:CreateCommit", "repository/data/branch/topic"},
+         {"fs:ImportFromStorage", granted}}};
+  };
+  for (const char* granted : {"namespace/local:///lake/in", "namespace/local:///lake/in/*"}) {
+    const Row row = asking(granted);
+    expect_refused(row, allowing(row), granted);
+  }
+  const Row row = asking("namespace/local:///lake/in*");
+  expect_let_in(row, allowing(row), "all of them");
+}
+
 // An object is put where nothing else is replaced.
 TEST_F(Authorisation, AnImportOfAnObjectAsksAboutItAlone) {
   const RepositoryName data = engine.make_repository("data");

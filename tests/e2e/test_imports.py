@@ -122,6 +122,21 @@ def test_s3_sources_are_verified_and_compared_too(tarn_s3, versitygw, name):
     assert rest("GET", f"/repositories/{name}/refs/main/import/verify").json()["results"] == []
 
 
+def test_an_import_does_not_read_another_repository(tarn_s3, name):
+    """Stores list names that begin alike, so that "vic-1" would bring what "vic-12" keeps."""
+    client = clients.lakefs_client(tarn_s3)
+    victim = lakefs.repository(f"{name}-v", client=client).create(storage_namespace=f"s3://lake/{name}/vic-12")
+    victim.branch("main").object("secret").upload(data=b"secret", mode="wb")
+    lakefs.repository(name, client=client).create(storage_namespace=f"s3://lake/{name}/own")
+    rest = clients.Rest(tarn_s3)
+    for source in ["vic-1", "vic", "v", "", "vic-12", "vic-12/", "vic-12//", "/vic-12/", "vic-12/data"]:
+        answer = rest("POST", f"/repositories/{name}/branches/main/import", json={
+            "paths": [{"type": "common_prefix", "path": f"s3://lake/{name}/{source}", "destination": "in/"}],
+            "commit": {"message": "m"}})
+        assert answer.status_code == 400 and "invalid import source" in answer.json()["message"], source
+    assert list(lakefs.repository(name, client=client).ref("main").objects()) == []
+
+
 @pytest.fixture
 def own_server(scratch_dir, initialised_data):
     """One that may be killed."""

@@ -30,8 +30,10 @@ void demand_all_below(const Call& call, const versioning::ImportPath& path) {
                                                    versioning::destination_prefix(path));
   for (const auth::Action action : {auth::Action::kWriteObject, auth::Action::kDeleteObject})
     auth::demand_below(call.caller, action, destination, call.request.peer);
-  auth::demand_no_denial_below(call.caller, auth::Action::kImportFromStorage,
-                               auth::namespace_arn(path.url), call.request.peer);
+  // Without a slash at its end a source is every name that begins so: "in" is "in-secret/x" too.
+  const std::string source = auth::namespace_arn(path.url);
+  const auto demand = path.url.ends_with('/') ? auth::demand_directory : auth::demand_below;
+  demand(call.caller, auth::Action::kImportFromStorage, source, call.request.peer);
 }
 
 }  // namespace
