@@ -1,6 +1,7 @@
 #include "s3gateway/precondition.h"
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
 #include <vector>
 
@@ -42,6 +43,13 @@ std::vector<std::string> etags_of(std::string_view list, std::string_view header
                   str_cat("The header ", header, " must hold an ETag or \"*\"."));
   }
   return out;
+}
+
+[[noreturn]] void refuse_argument(std::string_view header, const std::string& value,
+                                  std::string_view expected) {
+  throw Refusal(failure::kInvalidArgument,
+                str_cat("The condition ", header, " must hold ", expected, '.'),
+                {{"ArgumentName", std::string(header)}, {"ArgumentValue", value}});
 }
 
 /// Whether `modified` is later than the date; nullopt when the date is absent or unreadable.
@@ -96,6 +104,26 @@ versioning::Condition write_condition(const http::Headers& headers) {
   if (const std::string* list = headers.find("if-none-match")) {
     out.if_absent = trimmed(*list) == kAny;
     if (!out.if_absent) out.if_none_match = etags_of(*list, "If-None-Match");
+  }
+  return out;
+}
+
+versioning::Condition deletion_condition(const http::Headers& headers) {
+  versioning::Condition out = write_condition(headers);
+  if (const std::string* size = headers.find(kIfMatchSize)) {
+    const std::string_view text = trimmed(*size);
+    uint64_t bytes = 0;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), bytes);
+    if (text.empty() || read.ec != std::errc{} || read.ptr != text.data() + text.size()) {
+      refuse_argument(kIfMatchSize, *size, "a number of bytes");
+    }
+    out.if_size_bytes = bytes;
+  }
+  if (const std::string* time = headers.find(kIfMatchTime)) {
+    const std::string_view text = trimmed(*time);
+    out.if_modified = parse_http_date(text);
+    if (!out.if_modified) out.if_modified = parse_rfc3339(text);
+    if (!out.if_modified) refuse_argument(kIfMatchTime, *time, "a date");
   }
   return out;
 }

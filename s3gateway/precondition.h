@@ -39,5 +39,12 @@ bool etag_listed(std::string_view list, std::string_view etag);
 
 /// If-Match and If-None-Match of a write. Throws InvalidArgument for a list without an etag in it.
 versioning::Condition write_condition(const http::Headers& headers);
+/// Those of a deletion, which may also name the size and the time of what is to go:
+/// x-amz-if-match-size and x-amz-if-match-last-modified-time (an HTTP date or ISO 8601). Throws
+/// InvalidArgument for other texts.
+versioning::Condition deletion_condition(const http::Headers& headers);
+
+constexpr std::string_view kIfMatchSize = "x-amz-if-match-size";
+constexpr std::string_view kIfMatchTime = "x-amz-if-match-last-modified-time";
 
 }  // namespace tarn::s3

@@ -71,6 +71,26 @@ TEST(Precondition, ReadsConditionsOfWrites) {
   EXPECT_THAT(write_condition(headers).if_match, ElementsAre("abc"));
 }
 
+TEST(Precondition, ReadsConditionsOfDeletions) {
+  http::Headers headers;
+  EXPECT_TRUE(deletion_condition(headers).none());
+  headers.add("x-amz-if-match-size", "12");
+  EXPECT_EQ(deletion_condition(headers).if_size_bytes, 12u);
+  EXPECT_TRUE(deletion_condition(headers).needs_object());
+  for (const char* time : {"Fri, 20 Nov 2026 08:15:42 GMT", "2026-11-20T08:15:42Z"}) {
+    headers.set("x-amz-if-match-last-modified-time", time);
+    EXPECT_EQ(deletion_condition(headers).if_modified, from_millis(1795162542000)) << time;
+  }
+  EXPECT_FALSE(deletion_condition(headers).none());
+  for (const char* size : {"", "x", "-1", "1.5", "12 bytes", "99999999999999999999"}) {
+    headers.set("x-amz-if-match-size", size);
+    EXPECT_THROW(deletion_condition(headers), Refusal) << size;
+  }
+  headers.set("x-amz-if-match-size", "12");
+  headers.set("x-amz-if-match-last-modified-time", "yesterday");
+  EXPECT_THROW(deletion_condition(headers), Refusal);
+}
+
 TEST(Precondition, RefusesWritesWithAnEmptyCondition) {
   http::Headers headers;
   headers.add("If-Match", " ");

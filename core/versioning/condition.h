@@ -1,9 +1,12 @@
 // Conditions on a write, decided atomically with it.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "core/base/time.h"
 
 namespace tarn::versioning {
 
@@ -13,11 +16,13 @@ struct Condition {
   bool if_present = false;                 ///< If-Match: *
   std::vector<std::string> if_match;       ///< unquoted etags, one must be the current one
   std::vector<std::string> if_none_match;  ///< unquoted etags, none may be the current one
+  std::optional<uint64_t> if_size_bytes{};
+  std::optional<Instant> if_modified{};  ///< the current one's time, compared in whole seconds
 
-  bool none() const {
-    return !if_absent && !if_present && if_match.empty() && if_none_match.empty();
+  bool none() const { return !if_absent && !needs_object() && if_none_match.empty(); }
+  bool needs_object() const {
+    return if_present || !if_match.empty() || if_size_bytes || if_modified;
   }
-  bool needs_object() const { return if_present || !if_match.empty(); }
 };
 
 /// How a write has come to its branch and what it may pass by. A bool is `force`.

@@ -58,6 +58,9 @@ void check_condition(const Condition& condition, const std::optional<Entry>& cur
   const bool holds =
       !(condition.if_absent && current) &&
       (condition.if_match.empty() || any_equals(condition.if_match, current->etag)) &&
+      (!condition.if_size_bytes || *condition.if_size_bytes == current->size_bytes) &&
+      (!condition.if_modified ||
+       to_seconds(*condition.if_modified) == to_seconds(current->mtime)) &&
       !(current && any_equals(condition.if_none_match, current->etag));
   if (holds) return;
   throw Error(ErrorCode::kPreconditionFailed,

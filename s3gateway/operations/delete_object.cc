@@ -38,7 +38,7 @@ void delete_at(versioning::Engine& engine, const Location& location,
 http::Response run(Call& call, const DeleteObject& endpoint) {
   const Location location = locate(call, endpoint.bucket, endpoint.key);
   check_deletable_version(endpoint.version_id);
-  versioning::Condition condition = write_condition(call.request.headers);
+  const versioning::Condition condition = deletion_condition(call.request.headers);
   delete_at(call.engine(), location, condition);
   return no_content();
 }

@@ -55,10 +55,12 @@ class Deletion {
     check_deletable_version(object.version_id);
     const Location location = locate(call_, bucket_, object.key);
     versioning::check_hook_file(call_.engine(), location.repository, location.path);
-    if (object.etag || location.path.empty()) {
-      http::Headers condition;
-      if (object.etag) condition.add("if-match", *object.etag);
-      delete_at(call_.engine(), location, write_condition(condition));
+    http::Headers condition;
+    if (object.etag) condition.add("if-match", *object.etag);
+    if (object.size) condition.add(std::string(kIfMatchSize), *object.size);
+    if (object.modified) condition.add(std::string(kIfMatchTime), *object.modified);
+    if (!condition.all().empty() || location.path.empty()) {
+      delete_at(call_.engine(), location, deletion_condition(condition));
     } else {
       parse_key(location.path);
       batches_[location.ref].push_back(i);

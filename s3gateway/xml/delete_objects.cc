@@ -1,5 +1,6 @@
 #include "s3gateway/xml/delete_objects.h"
 
+#include "core/base/str_cat.h"
 #include "s3gateway/xml/reader.h"
 #include "s3gateway/xml/writer.h"
 
@@ -17,8 +18,13 @@ DeleteRequest::Object parse_object(Reader& in) {
       out.version_id = in.text();
     } else if (*child == "ETag") {
       out.etag = in.text();
+    } else if (*child == "Size") {
+      out.size = in.text();
+    } else if (*child == "LastModifiedTime") {
+      out.modified = in.text();
     } else {
-      in.skip();
+      // A condition that is not understood must not be passed over.
+      in.fail(str_cat("has an Object with an unknown element ", *child));
     }
   }
   if (!has_key) in.fail("has an Object without Key");

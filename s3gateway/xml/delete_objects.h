@@ -17,7 +17,10 @@ struct DeleteRequest {
   struct Object {
     std::string key;
     std::optional<std::string> version_id;
-    std::optional<std::string> etag;  ///< as sent, may be quoted
+    // Conditions as they were sent.
+    std::optional<std::string> etag;  ///< may be quoted
+    std::optional<std::string> size;
+    std::optional<std::string> modified;
   };
   std::vector<Object> objects;  ///< 1..kDeleteKeysMax
   bool quiet = false;

@@ -171,13 +171,16 @@ TEST(XmlDocuments, ReadAndAnswerDeletions) {
   const DeleteRequest request = parse_delete(
       "<Delete xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Quiet>true</Quiet>"
       "<Object><Key>main/a&amp;b</Key><VersionId>null</VersionId></Object>"
-      "<Object><Key>main/ c </Key><ETag>\"e\"</ETag><Size>3</Size></Object></Delete>");
+      "<Object><Key>main/ c </Key><ETag>\"e\"</ETag><Size>3</Size>"
+      "<LastModifiedTime>2026-11-20T08:15:42Z</LastModifiedTime></Object></Delete>");
   EXPECT_TRUE(request.quiet);
   ASSERT_EQ(request.objects.size(), 2u);
   EXPECT_EQ(request.objects[0].key, "main/a&b");
   EXPECT_EQ(request.objects[0].version_id, "null");
   EXPECT_EQ(request.objects[1].key, "main/ c ");
   EXPECT_EQ(request.objects[1].etag, "\"e\"");
+  EXPECT_EQ(request.objects[1].size, "3");
+  EXPECT_EQ(request.objects[1].modified, "2026-11-20T08:15:42Z");
 
   EXPECT_EQ(
       to_xml(
@@ -190,6 +193,9 @@ TEST(XmlDocuments, ReadAndAnswerDeletions) {
 
 TEST(XmlDocuments, RefuseDeletionsWithoutOrWithTooManyKeys) {
   EXPECT_THROW(parse_delete("<Delete></Delete>"), Refusal);
+  EXPECT_THROW(parse_delete("<Delete><Object><Key>k</Key><Sise>1</Sise></Object></Delete>"),
+               Refusal)
+      << "a condition that is not understood";
   EXPECT_THROW(parse_delete("<Delete><Object></Object></Delete>"), Refusal);
   EXPECT_THROW(parse_delete("<Delete><Object><Key></Key></Object></Delete>"), Refusal);
   std::string many = "<Delete>";

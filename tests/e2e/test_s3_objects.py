@@ -1,6 +1,7 @@
 """Everyday objects over S3 with boto3."""
 
 import concurrent.futures
+import datetime
 import hashlib
 
 import pytest
@@ -124,6 +125,33 @@ def test_conditional_writes(s3, repo):
         s3.delete_object(Bucket=repo, Key="main/a", IfMatch=etag)
     assert failure(error) == (412, "PreconditionFailed")
     assert s3.get_object(Bucket=repo, Key="main/a")["Body"].read() == b"2"
+
+
+def test_conditional_deletes(s3, repo):
+    """None of the conditions that a deletion may have is passed over, in the header or in the document."""
+    s3.put_object(Bucket=repo, Key="main/a", Body=b"four")
+    head = s3.head_object(Bucket=repo, Key="main/a")
+    then = head["LastModified"] - datetime.timedelta(hours=1)
+    true = {"ETag": head["ETag"], "Size": 4, "LastModifiedTime": head["LastModified"]}
+    false = {"ETag": '"other"', "Size": 5, "LastModifiedTime": then}
+    names = {"ETag": "IfMatch", "Size": "IfMatchSize", "LastModifiedTime": "IfMatchLastModifiedTime"}
+
+    def delete_many(**conditions):
+        return s3.delete_objects(Bucket=repo, Delete={"Objects": [{"Key": "main/a", **conditions}]})
+
+    for name, value in false.items():
+        with pytest.raises(ClientError) as error:
+            s3.delete_object(Bucket=repo, Key="main/a", **{names[name]: value})
+        assert failure(error) == (412, "PreconditionFailed"), name
+        answer = delete_many(**{**true, name: value})
+        assert [one["Code"] for one in answer["Errors"]] == ["PreconditionFailed"] and "Deleted" not in answer, name
+    assert s3.get_object(Bucket=repo, Key="main/a")["Body"].read() == b"four"
+    assert [one["Key"] for one in delete_many(**true)["Deleted"]] == ["main/a"]
+    s3.put_object(Bucket=repo, Key="main/a", Body=b"four")
+    s3.delete_object(Bucket=repo, Key="main/a", IfMatchSize=4)
+    with pytest.raises(ClientError) as error:
+        s3.get_object(Bucket=repo, Key="main/a")
+    assert failure(error) == (404, "NoSuchKey")
 
 
 def test_copies_keep_or_replace_what_belongs_to_the_object(s3, repo):
