@@ -17,9 +17,9 @@ namespace {
 /// Of one hook in the message that refuses a change.
 constexpr size_t kFailureBytesMax = 1'000;
 
-int& depth_here() {
-  thread_local int depth = 0;
-  return depth;
+HookNesting& nesting_here() {
+  thread_local HookNesting nesting;
+  return nesting;
 }
 
 std::string step_id(size_t action, size_t hook) {
@@ -37,23 +37,23 @@ Overloaded(Cases...) -> Overloaded<Cases...>;
 
 }  // namespace
 
-int hook_depth() { return depth_here(); }
-HookDepth::HookDepth(int depth) : outer_(std::exchange(depth_here(), depth)) {}
-HookDepth::~HookDepth() { depth_here() = outer_; }
+HookNesting hook_nesting() { return nesting_here(); }
+NestedHooks::NestedHooks(HookNesting nesting) : outer_(std::exchange(nesting_here(), nesting)) {}
+NestedHooks::~NestedHooks() { nesting_here() = outer_; }
 
 void Execution::add(const ActionFile& action, const std::string& ref, bool of_changed_branch) {
   jobs_.push_back({&action, ref, of_changed_branch, {}, {}});
 }
 
 void Execution::wait(const std::function<void()>& tick) {
-  const int depth = hook_depth() + 1;
-  if (depth > kHookDepthMax) {
+  HookNesting nesting = hook_nesting();
+  if (++nesting.depth > kHookDepthMax) {
     throw Error(ErrorCode::kPreconditionFailed, "hooks_too_deep",
                 str_cat("running hooks: hooks that set off hooks, ", kHookDepthMax, " deep"));
   }
   for (size_t i = 0; i < std::min(jobs_.size(), kActionsAtOnceMax); ++i) {
     threads_.emplace_back(
-        [this, depth](std::stop_token stop) { run_jobs(std::move(stop), depth); });
+        [this, nesting](std::stop_token stop) { run_jobs(std::move(stop), nesting); });
   }
   for (;;) {
     {
@@ -73,10 +73,10 @@ void Execution::stop() {
   threads_.clear();
 }
 
-void Execution::run_jobs(std::stop_token stop, int depth) {
+void Execution::run_jobs(std::stop_token stop, HookNesting nesting) {
   const CancellationScope cancellable(stop);
   const versioning::ActingUser user(options_.occasion.user);
-  const HookDepth inside(depth);
+  const NestedHooks inside(nesting);
   for (;;) {
     size_t index = 0;
     {
@@ -141,6 +141,7 @@ void Execution::run_hook(Job& job, const Hook& hook, meta::HookStepOutput& step)
                       .outbound = options_.outbound,
                       .api = options_.api,
                       .script_program = options_.script_program,
+                      .script_slots = options_.script_slots,
                       .script_http = options_.script_http,
                       .repositories = options_.repositories,
                       .read_object = read_object};

@@ -16,17 +16,21 @@
 
 namespace tarn::actions {
 
-/// How deep in hooks that set off hooks this thread is; 0 = in none.
-int hook_depth();
-class HookDepth {
+/// Where this thread is among hooks that set off hooks.
+struct HookNesting {
+  int depth = 0;           ///< 0 = in none
+  bool in_script = false;  ///< a script waits for what this thread does
+};
+HookNesting hook_nesting();
+class NestedHooks {
  public:
-  explicit HookDepth(int depth);
-  ~HookDepth();
-  HookDepth(const HookDepth&) = delete;
-  HookDepth& operator=(const HookDepth&) = delete;
+  explicit NestedHooks(HookNesting nesting);
+  ~NestedHooks();
+  NestedHooks(const NestedHooks&) = delete;
+  NestedHooks& operator=(const NestedHooks&) = delete;
 
  private:
-  const int outer_;
+  const HookNesting outer_;
 };
 
 struct ExecutionOptions {
@@ -37,6 +41,7 @@ struct ExecutionOptions {
   const http::Outbound& outbound;
   const Api& api;
   const std::string& script_program;
+  ScriptSlots& script_slots;
   bool script_http = false;
   const Environment& environment;
   const Grants& variables;     ///< of the environment, to repositories
@@ -75,7 +80,7 @@ class Execution {
     std::vector<std::string> failures;
   };
 
-  void run_jobs(std::stop_token stop, int depth);
+  void run_jobs(std::stop_token stop, HookNesting nesting);
   void run_action(size_t index);
   std::optional<std::string> variable(const Job& job, const std::string& name) const;
   void run_hook(Job& job, const Hook& hook, meta::HookStepOutput& step);

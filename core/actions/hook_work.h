@@ -8,6 +8,7 @@
 #include "core/actions/action_file.h"
 #include "core/actions/grants.h"
 #include "core/actions/occasion.h"
+#include "core/actions/script_slots.h"
 #include "core/actions/variables.h"
 #include "core/http/outbound.h"
 #include "core/model/repository.h"
@@ -54,6 +55,7 @@ struct HookWork {
   const http::Outbound& outbound;
   const Api& api;
   const std::string& script_program;
+  ScriptSlots& script_slots;
   bool script_http = false;
   const Grants& repositories;  ///< that scripts reach, beside their own
   /// The bytes of an object where the action file lies.

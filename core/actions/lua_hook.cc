@@ -1,8 +1,11 @@
 // Hooks that are scripts, and what scripts may ask the server for.
+#include <optional>
 #include <string_view>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
+#include "core/actions/execution.h"
 #include "core/actions/hook_work.h"
 #include "core/actions/script_process.h"
 #include "core/base/encoding.h"
@@ -160,8 +163,17 @@ void run_lua(const LuaHook& hook, const HookWork& work) {
   script.args = work.variables.resolve_json(hook.args);
   script.username = work.occasion.user;
   script.http = work.script_http;
+  // One that a script set off runs while that one waits for it.
+  HookNesting nesting = hook_nesting();
+  const auto deadline = std::chrono::steady_clock::now() + work.timeout;
+  std::optional<ScriptSlots::Slot> slot;
+  if (!std::exchange(nesting.in_script, true)) {
+    slot.emplace(work.script_slots.take(work.occasion.user, deadline));
+  }
+  const NestedHooks inside(nesting);
   run_script(
-      work.script_program, script, work.timeout,
+      work.script_program, script,
+      std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()),
       [&](std::string_view text) { work.output.add(text); },
       [&](const Message& message) { return answer_call(work, message); });
 }

@@ -274,6 +274,7 @@ Runner::Outcome Runner::execute(const Repository& repository, const HookOccasion
        .outbound = outbound_,
        .api = api,
        .script_program = options_.script_program,
+       .script_slots = script_slots_,
        .script_http = options_.script_http,
        .environment = options_.environment,
        .variables = options_.variables,
@@ -334,7 +335,7 @@ void Runner::queue(db::Connection& connection, const Repository& repository,
                         to_json({.occasion = occasion,
                                  .ref = files.ref,
                                  .destination_ref = files.destination_ref,
-                                 .depth = hook_depth()}));
+                                 .depth = hook_nesting().depth}));
 }
 
 void Runner::set_commit(db::Connection& connection, RepositoryId repository, const std::string& run,
@@ -384,7 +385,7 @@ void Runner::take_up(const meta::HookRuns::Taken& taken, int64_t owner) {
                           .ref = queued.ref,
                           .destination_ref = queued.destination_ref};
   HookRun run = taken.run;
-  const HookDepth depth(queued.depth);
+  const NestedHooks inside({.depth = queued.depth});
   execute(repository, queued.occasion, matching(repository, queued.occasion, files), run, owner,
           {});
 }

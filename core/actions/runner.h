@@ -108,6 +108,7 @@ class Runner final : public versioning::Hooks {
   const http::Outbound& outbound_;
   const RunnerOptions options_;
   OwnerTurns turns_{versioning::kHookWorkers};
+  ScriptSlots script_slots_;
   meta::HookRuns runs_;
   ParsedFiles parsed_;
   Mutex api_mutex_;
