@@ -8,13 +8,29 @@
 namespace tarn::meta {
 namespace {
 
-constexpr db::Query kTake{"extractions_take_oldest", R"sql(
+// Looks at the oldest of each owner, however many each has queued.
+constexpr db::Query kTake{"extractions_take_next", R"sql(
   UPDATE extractions SET attempts = attempts + 1, lease_until = clock_timestamp() + $1 * interval '1 millisecond'
   WHERE (repo_id, commit_id) = (
-    SELECT repo_id, commit_id FROM extractions
-    WHERE state = 'queued' AND (lease_until IS NULL OR lease_until < clock_timestamp())
-    ORDER BY queued_at LIMIT 1 FOR UPDATE SKIP LOCKED)
-  RETURNING repo_id, commit_id, attempts)sql"};
+    WITH RECURSIVE owners AS (
+      (SELECT owner FROM extractions WHERE state = 'queued' ORDER BY owner LIMIT 1)
+      UNION ALL
+      SELECT (SELECT e.owner FROM extractions e WHERE e.state = 'queued' AND e.owner > o.owner ORDER BY e.owner LIMIT 1)
+      FROM owners o WHERE o.owner IS NOT NULL),
+    running AS (
+      SELECT owner, count(*) AS commits FROM extractions
+      WHERE state = 'queued' AND lease_until IS NOT NULL AND lease_until >= clock_timestamp() GROUP BY owner),
+    oldest AS (
+      SELECT next.repo_id, next.commit_id, coalesce(running.commits, 0) AS commits
+      FROM owners LEFT JOIN running USING (owner), LATERAL (
+        SELECT repo_id, commit_id FROM extractions e
+        WHERE e.state = 'queued' AND e.owner = owners.owner
+          AND (e.lease_until IS NULL OR e.lease_until < clock_timestamp())
+        ORDER BY e.queued_at LIMIT 1) next
+      WHERE owners.owner <> ALL ($2))
+    SELECT repo_id, commit_id FROM extractions e JOIN oldest USING (repo_id, commit_id)
+    ORDER BY oldest.commits, e.queued_at LIMIT 1 FOR UPDATE OF e SKIP LOCKED)
+  RETURNING repo_id, commit_id, attempts, owner)sql"};
 
 constexpr db::Query kFail{"extractions_mark_failed", R"sql(
   UPDATE extractions SET state = 'failed', warnings = ARRAY[$3], lease_until = NULL
@@ -130,13 +146,14 @@ void insert_params(db::Connection& connection, int32_t repo, const CommitId& com
 
 }  // namespace
 
-std::optional<QueuedExtraction> Extractions::take(std::chrono::milliseconds ttl) {
+std::optional<QueuedExtraction> Extractions::take(std::chrono::milliseconds ttl,
+                                                  const std::vector<std::string>& owners_not) {
   const db::Rows rows =
-      pool_.run(kTake, {static_cast<int64_t>(ttl.count())}, db::Pool::Retry::kWrite);
+      pool_.run(kTake, {static_cast<int64_t>(ttl.count()), owners_not}, db::Pool::Retry::kWrite);
   if (rows.empty()) return std::nullopt;
   return QueuedExtraction{static_cast<RepositoryId>(rows.integer(0, 0)),
                           commit_id_from_bytes(rows.bytes(0, 1)),
-                          static_cast<int>(rows.integer(0, 2))};
+                          static_cast<int>(rows.integer(0, 2)), std::string(rows.text(0, 3))};
 }
 
 void Extractions::fail(const QueuedExtraction& extraction, std::string_view why) {

@@ -23,7 +23,8 @@ namespace tarn::meta {
 struct QueuedExtraction {
   RepositoryId repository{};
   CommitId commit;
-  int attempts = 0;  ///< with this one
+  int attempts = 0;     ///< with this one
+  std::string owner{};  ///< who made the commit; "" = not known
 };
 
 struct SeriesPoint {
@@ -36,8 +37,10 @@ class Extractions {
  public:
   explicit Extractions(db::Pool& pool) : pool_(pool) {}
 
-  /// Leases the oldest that nobody else holds.
-  std::optional<QueuedExtraction> take(std::chrono::milliseconds ttl);
+  /// Leases the oldest that nobody else holds, of the owner of whose commits the fewest are leased;
+  /// none of `owners_not`.
+  std::optional<QueuedExtraction> take(std::chrono::milliseconds ttl,
+                                       const std::vector<std::string>& owners_not = {});
   /// Takes a queued commit off the queue, with why it could not be read as a warning.
   void fail(const QueuedExtraction& extraction, std::string_view why);
 

@@ -169,10 +169,16 @@ void set_metric_globs(Engine& engine, const RepositoryName& repository,
                  encode_metric_globs(globs));
 }
 
-bool run_one_extraction(Engine& engine, std::stop_token) {
+bool run_one_extraction(Engine& engine, std::stop_token, OwnerTurns& turns) {
   meta::Extractions extractions(engine.pool);
-  const auto next = extractions.take(kLease);
-  if (!next) return false;
+  std::optional<meta::QueuedExtraction> next;
+  const auto turn =
+      turns.begin([&](const std::vector<std::string>& full) -> std::optional<std::string> {
+        next = extractions.take(kLease, full);
+        if (!next) return std::nullopt;
+        return next->owner;
+      });
+  if (!turn) return false;
   try {
     if (!engine.commits.find(next->repository, next->commit)) {
       extractions.fail(*next, "the commit is gone");

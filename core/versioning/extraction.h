@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/owner_turns.h"
 #include "core/experiments/commit_facts.h"
 #include "core/meta/extractions.h"
 #include "core/model/repository.h"
@@ -87,6 +88,7 @@ void set_metric_globs(Engine& engine, const RepositoryName& repository,
 
 /// Reads one queued commit, if any; called by server/jobs. Returns whether it did any work. Of
 /// several who read one commit one stores what it found.
-bool run_one_extraction(Engine& engine, std::stop_token stop);
+bool run_one_extraction(Engine& engine, std::stop_token stop,
+                        OwnerTurns& turns = OwnerTurns::unlimited());
 
 }  // namespace tarn::versioning

@@ -9,6 +9,7 @@
 #include "core/experiments/metric_globs.h"
 #include "core/experiments/number.h"
 #include "core/versioning/extraction.h"
+#include "core/versioning/hooks.h"
 #include "core/versioning/runs.h"
 #include "tests/support/blob_objects.h"
 #include "tests/support/faulty_store.h"
@@ -70,6 +71,20 @@ class Extraction : public ::testing::Test {
   TestEngine engine{database.url()};
   RepositoryName repo = engine.make_repository("lake");
 };
+
+TEST_F(Extraction, IsQueuedForWhoMadeTheCommit) {
+  while (run_one_extraction(*engine, {})) {
+  }
+  {
+    const ActingUser ann("ann");
+    commit();
+  }
+  meta::Extractions queue(engine.pool);
+  EXPECT_FALSE(queue.take(std::chrono::seconds{60}, {"ann"}));
+  const auto next = queue.take(std::chrono::seconds{60});
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->owner, "ann");
+}
 
 TEST_F(Extraction, ReadsMetadataFilesAndRuns) {
   put("metrics/eval.json", R"({"accuracy": "0.83", "val": {"loss": 0.5}})");

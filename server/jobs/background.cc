@@ -22,6 +22,9 @@ constexpr std::chrono::milliseconds kDeliveryPoll = 1s;
 constexpr std::chrono::milliseconds kSweepInterval = 60s;
 /// Promotions that one server moves on at once.
 constexpr uint32_t kPromotionWorkers = 4;
+/// Commits whose metrics one server reads at once: one of a user, so that another's is read at
+/// once.
+constexpr uint32_t kExtractionWorkers = 2;
 /// Somebody waits for them: a database that comes back is noticed soon.
 constexpr std::chrono::milliseconds kPromotionFailurePause = 3s;
 /// How long a branch may outlive its expiry.
@@ -70,9 +73,12 @@ std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& asse
   start("refs", kRefsTaskPoll, [&assembly](std::stop_token stop) {
     return versioning::run_one_refs_task(assembly.engine(), stop);
   });
-  start("extraction", kExtractionPoll, [&assembly](std::stop_token stop) {
-    return versioning::run_one_extraction(assembly.engine(), stop);
-  });
+  const auto extraction_turns = std::make_shared<OwnerTurns>(kExtractionWorkers);
+  for (uint32_t i = 0; i < kExtractionWorkers; ++i) {
+    start("extraction", kExtractionPoll, [&assembly, extraction_turns](std::stop_token stop) {
+      return versioning::run_one_extraction(assembly.engine(), stop, *extraction_turns);
+    });
+  }
   for (uint32_t i = 0; i < versioning::kHookWorkers; ++i) {
     start("hooks", kHookPoll, [&assembly](std::stop_token stop) {
       versioning::Hooks* hooks = assembly.engine().hooks;
