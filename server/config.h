@@ -30,6 +30,7 @@ struct S3StoreConfig {
 struct Config {
   std::string listen = "127.0.0.1:8000";
   std::string data = "tarn-data";
+  std::string run_as;
   std::string database;
 
   std::string log_level = "info";

@@ -232,6 +232,18 @@ TEST(CheckConfig, NamesTheKeyThatIsWrong) {
   }
 }
 
+TEST(CheckConfig, KeepsWhatTheServerHoldsOutOfImports) {
+  Config config;
+  config.data = "/d/tarn";
+  config.store_local_root = "/objects";
+  for (const char* root : {"/d/tarn", "/d/tarn/objects", "/d", "/", "/objects/lake"}) {
+    config.store_local_import_roots = {"/elsewhere", root};
+    EXPECT_NE(failure([&] { check_config(config); }).find("overlap"), std::string::npos) << root;
+  }
+  config.store_local_import_roots = {"/d/tarn-imports", "/object", "/e"};
+  EXPECT_EQ(failure([&] { check_config(config); }), "");
+}
+
 TEST(CheckConfig, WantsOneStoreForTheRestAtMost) {
   Config config;
   config.store_s3.endpoint = "http://a";

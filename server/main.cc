@@ -7,7 +7,6 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,6 +26,7 @@
 #include "server/front.h"
 #include "server/hook_calls.h"
 #include "server/jobs/background.h"
+#include "server/privileges.h"
 #include "server/ready_file.h"
 #include "server/rest_table.h"
 #include "server/share.h"
@@ -93,17 +93,6 @@ s3::S3Options s3_options(const Config& config) {
                    .allowed_headers = config.s3_cors_allowed_headers,
                    .exposed_headers = config.s3_cors_exposed_headers,
                    .max_age = config.s3_cors_max_age}};
-}
-
-/// No program that this process starts gains rights by its file.
-void give_up_privileges() {
-  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  if (geteuid() != 0) return;
-  log::warn(
-      "running_as_root",
-      {{"message",
-        "tarnd needs no privileges: start it as a user of its own, such as \"tarn\", who owns "
-        "the data directory (docs/operations.md)"}});
 }
 
 /// Serves until a signal comes.
@@ -263,7 +252,7 @@ int run(int argc, char** argv) {
   }
   configure_log(config);
   warn_of_misspelt_variables();
-  give_up_privileges();
+  give_up_privileges(config);
   serve(config, parsed.command, ends);
   return EXIT_SUCCESS;
 }
