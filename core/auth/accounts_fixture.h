@@ -11,17 +11,9 @@
 #include "core/auth/resource.h"
 #include "core/db/pool.h"
 #include "tests/support/postgres_test.h"
+#include "tests/support/test_clock.h"
 
 namespace tarn::auth {
-
-class TestClock final : public Clock {
- public:
-  Instant now() const override { return now_; }
-  void pass(std::chrono::milliseconds time) { now_ += time; }
-
- private:
-  Instant now_ = from_millis(1'700'000'000'000);
-};
 
 class Accounts : public ::testing::Test {
  protected:
@@ -44,7 +36,7 @@ class Accounts : public ::testing::Test {
   }
 
   testing::TestDatabase database;
-  TestClock clock;
+  testing::TestClock clock;
   std::string master_key = std::string(32, 'k');
   db::Pool pool{database.url(), {}};
   Authenticator here{pool, clock, master_key};

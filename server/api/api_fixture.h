@@ -21,19 +21,21 @@ inline std::string basic(std::string_view id, std::string_view secret) {
   return "Basic " + to_base64(std::string(id) + ":" + std::string(secret));
 }
 
-/// What an Api works with, over an engine that must outlive it.
+/// What an Api works with, over an engine and a clock that must outlive it.
 struct TestService {
-  explicit TestService(testing::TestEngine& with) : engine(with) {}
+  explicit TestService(testing::TestEngine& with) : TestService(with, with.clock) {}
+  TestService(testing::TestEngine& with, const Clock& time) : engine(with), clock(time) {}
 
   testing::TestEngine& engine;
-  auth::Authenticator authenticator{engine.pool, engine.clock, std::string(32, 'k')};
+  const Clock& clock;
+  auth::Authenticator authenticator{engine.pool, clock, std::string(32, 'k')};
   auth::Directory directory{engine.pool, std::string(32, 'k')};
-  versioning::OperationRunner operations{engine.pool, engine.clock};
+  versioning::OperationRunner operations{engine.pool, clock};
   http::Outbound outbound{{.allowed_targets = {"10.1.2.3"}}};
   const Context context{.engine = *engine,
                         .authenticator = authenticator,
                         .directory = directory,
-                        .clock = engine.clock,
+                        .clock = clock,
                         .operations = operations,
                         .outbound = outbound,
                         .installation = {.version = "1"},

@@ -13,16 +13,13 @@
 
 #include "core/auth/policy.h"
 #include "server/api/api_fixture.h"
-#include "server/api/operation_permissions.h"
+#include "server/api/operation_permissions_fixture.h"
 #include "server/api/route.h"
 
 namespace tarn::api {
 
-inline std::string arn_of(std::string_view resource) {
-  if (resource == "*") return "*";
-  const bool files = resource.starts_with("repository/") || resource.starts_with("namespace/");
-  return (files ? "arn:lakefs:fs:::" : "arn:lakefs:auth:::") + std::string(resource);
-}
+using testing::arn_of;
+using testing::Statements;
 
 inline const Route& route_of(std::string_view operation) {
   for (const Route& route : routes()) {
@@ -31,8 +28,6 @@ inline const Route& route_of(std::string_view operation) {
   ADD_FAILURE() << "no route " << operation;
   return routes()[0];
 }
-
-using Statements = std::vector<auth::Statement>;
 
 class Authorisation : public ::testing::Test {
  protected:
@@ -44,15 +39,20 @@ class Authorisation : public ::testing::Test {
   }
 
   /// The answer to one operation for a caller with these statements; none = a user without policy.
-  http::Response ask(const Row& row, const Statements& statements, bool signed_in = true) {
+  http::Response ask(const Row& row, const Statements& statements) {
+    grant(statements);
+    service.authenticator.forget();
+    return send(row, api);
+  }
+  void grant(const Statements& statements) {
     if (statements.empty()) {
       service.directory.policies.detach_from_user("ann", "tried");
     } else {
       service.directory.policies.attach_to_user("ann", "tried");
       store(statements);
     }
-    service.authenticator.forget();
-
+  }
+  http::Response send(const Row& row, Api& server, bool signed_in = true) {
     const Route& route = route_of(row.operation);
     http::Request request;
     request.method = name_of(route.method);
@@ -73,7 +73,7 @@ class Authorisation : public ::testing::Test {
     if (!row.body.empty()) request.headers.add("Content-Type", "application/json");
     request.content_length = row.body.size();
     request.body = http::string_body(std::string(row.body));
-    return api.handle(request);
+    return server.handle(request);
   }
   void expect_refused(const Row& row, const Statements& statements, std::string_view why) {
     const http::Response response = ask(row, statements);
@@ -87,17 +87,7 @@ class Authorisation : public ::testing::Test {
     EXPECT_NE(response.status, 500) << row.operation << ": " << why << ": " << response.body;
   }
 
-  static Statements allowing(const Row& row,
-                             const std::function<std::string(std::string)>& change = {}) {
-    Statements out;
-    for (const Permission& need : row.needs) {
-      std::string resource(need.resource);
-      if (change) resource = change(std::move(resource));
-      out.push_back(
-          {auth::Statement::Effect::kAllow, {std::string(need.action)}, {arn_of(resource)}, {}});
-    }
-    return out;
-  }
+  static Statements allowing(const Row& row) { return testing::allowing(row.needs); }
 
   /// The policy as an earlier version may have stored it, unchecked.
   void store(const Statements& statements) {
@@ -108,7 +98,7 @@ class Authorisation : public ::testing::Test {
   }
 
   std::map<std::string, std::string> names;  ///< in paths, where they are not value_of's
-  const auth::Statement kEverything{auth::Statement::Effect::kAllow, {"*"}, {"*"}, {}};
+  const auth::Statement kEverything = testing::allowing_everything();
   testing::TestDatabase database;
   testing::TestEngine engine{database.url()};
   TestService service{engine};

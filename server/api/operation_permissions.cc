@@ -1,4 +1,4 @@
-#include "server/api/operation_permissions.h"
+#include "server/api/operation_permissions_fixture.h"
 
 #include <map>
 

@@ -5,12 +5,11 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/support/role_matrix.h"
+
 namespace tarn::api {
 
-struct Permission {
-  std::string_view action;
-  std::string_view resource;  ///< the last part of the ARN, or "*"
-};
+using testing::Permission;
 
 /// A call of an operation and all that it needs; kNeedsNothing and kNeedsAnAccount stand alone.
 struct Row {
