@@ -172,9 +172,9 @@ void signal_all(const std::vector<pid_t>& pids, int signal) {
   for (const pid_t pid : pids) kill(pid, signal);
 }
 
-bool emptied_within(const std::string& data, seconds limit) {
+bool emptied_within(const std::string& data, const PostgresUser& user, seconds limit) {
   const auto deadline = std::chrono::steady_clock::now() + limit;
-  while (!postgres_processes_in(data).empty()) {
+  while (!postgres_processes_in(data, user).empty()) {
     if (std::chrono::steady_clock::now() > deadline) return false;
     std::this_thread::sleep_for(kPoll);
   }
@@ -298,18 +298,18 @@ std::string Cluster::url() const {
 }
 
 void Cluster::stop_orphans() const {
-  const std::vector<pid_t> running = postgres_processes_in(data_);
+  const std::vector<pid_t> running = postgres_processes_in(data_, user_);
   if (!running.empty()) {
     log::warn("postgres_orphan_found", {{"processes", running.size()}, {"directory", data_}});
     const std::vector<std::string> file = postmaster_file();
     const pid_t postmaster = file.empty() ? 0 : std::atoi(file[0].c_str());
     const bool headed = std::find(running.begin(), running.end(), postmaster) != running.end();
     if (headed) kill(postmaster, SIGINT);  // without it the backends notice and leave by themselves
-    if (!emptied_within(data_, headed ? kOrphanFastStop : kOrphanHardStop)) {
-      signal_all(postgres_processes_in(data_), SIGQUIT);
-      if (!emptied_within(data_, kOrphanHardStop))
-        signal_all(postgres_processes_in(data_), SIGKILL);
-      if (!emptied_within(data_, kOrphanHardStop)) {
+    if (!emptied_within(data_, user_, headed ? kOrphanFastStop : kOrphanHardStop)) {
+      signal_all(postgres_processes_in(data_, user_), SIGQUIT);
+      if (!emptied_within(data_, user_, kOrphanHardStop))
+        signal_all(postgres_processes_in(data_, user_), SIGKILL);
+      if (!emptied_within(data_, user_, kOrphanHardStop)) {
         throw Error(ErrorCode::kUnavailable,
                     str_cat("starting PostgreSQL: an older server on ", data_, " does not stop"));
       }

@@ -12,6 +12,7 @@
 #include <grp.h>
 #include <pwd.h>
 #include <signal.h>
+#include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -111,6 +112,30 @@ pid_t fork_quietly() {
   return child;
 }
 
+/// What /proc tells of a process it tells to the process's user, and to whoever has CAP_SYS_PTRACE,
+/// which root in a container has not. Of this thread.
+class LookAs {
+ public:
+  explicit LookAs(const PostgresUser& user) {
+    if (!user.is_other) return;
+    group_ = setfsgid(user.gid);
+    user_ = setfsuid(user.uid);
+    changed_ = true;
+  }
+  ~LookAs() {
+    if (!changed_) return;
+    setfsuid(static_cast<uid_t>(user_));
+    setfsgid(static_cast<gid_t>(group_));
+  }
+  LookAs(const LookAs&) = delete;
+  LookAs& operator=(const LookAs&) = delete;
+
+ private:
+  bool changed_ = false;
+  int user_ = 0;
+  int group_ = 0;
+};
+
 std::string link_target(const fs::path& link) {
   std::error_code ignored;
   return fs::read_symlink(link, ignored).string();
@@ -192,7 +217,8 @@ std::string first_barred(const std::string& path, const PostgresUser& user) {
   return barred == 0 || barred > steps.size() ? "" : steps[barred - 1];
 }
 
-std::vector<pid_t> postgres_processes_in(const std::string& data) {
+std::vector<pid_t> postgres_processes_in(const std::string& data, const PostgresUser& user) {
+  const LookAs its_user(user);
   std::vector<pid_t> out;
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator("/proc", ignored)) {

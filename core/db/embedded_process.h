@@ -40,8 +40,8 @@ std::string reap(pid_t child);
 /// exist.
 std::string first_barred(const std::string& path, const PostgresUser& user);
 
-/// PostgreSQL processes whose working directory is `data`: a postmaster and its backends.
-std::vector<pid_t> postgres_processes_in(const std::string& data);
+/// PostgreSQL processes of `user` whose working directory is `data`: a postmaster and its backends.
+std::vector<pid_t> postgres_processes_in(const std::string& data, const PostgresUser& user);
 
 /// Standard output of a shell command.
 std::string output_of(const std::string& command);

@@ -10,10 +10,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/capability.h>
 #include <pwd.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,6 +31,7 @@ namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using Clock = std::chrono::steady_clock;
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -78,6 +81,9 @@ class Embedded : public ::testing::Test {
   }
 
   std::string data() const { return dir_ + "/pg/15"; }
+  std::vector<pid_t> processes() const {
+    return postgres_processes_in(data(), PostgresUser::find());
+  }
   std::string refusal() const {
     try {
       EmbeddedPostgres::start(dir_);
@@ -156,7 +162,7 @@ TEST_F(Embedded, KeepsDataOverARestartAndLeavesNothingRunning) {
     url = server->url();
     keep_three(*server);
   }
-  EXPECT_THAT(postgres_processes_in(data()), IsEmpty());
+  EXPECT_THAT(processes(), IsEmpty());
   EXPECT_THROW(Connection::open(url), DbError);
   const auto server = start();
   EXPECT_EQ(kept(*server), 3);
@@ -188,10 +194,10 @@ TEST_F(Embedded, ComesBackWhenABackendIsKilled) {
 
 TEST_F(Embedded, EndsWithItsOwnerAndTheNextStartIsClean) {
   const pid_t owner = start_owner();
-  ASSERT_FALSE(postgres_processes_in(data()).empty());
+  ASSERT_FALSE(processes().empty());
   kill(owner, SIGKILL);
   waitpid(owner, nullptr, 0);
-  EXPECT_TRUE(soon([&] { return postgres_processes_in(data()).empty(); }));
+  EXPECT_TRUE(soon([&] { return processes().empty(); }));
   const auto server = start();
   keep_three(*server);
   EXPECT_EQ(kept(*server), 3);
@@ -209,6 +215,27 @@ TEST_F(Embedded, ReplacesAnOrphan) {
               HasSubstr("received fast shutdown request"));
   keep_three(*server);
   EXPECT_EQ(kept(*server), 3);
+}
+
+/// Takes all capabilities but CAP_SETUID and CAP_SETGID from the calling thread.
+void keep_two_capabilities() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[2] = {};
+  data[0].permitted = data[0].effective = 1u << CAP_SETUID | 1u << CAP_SETGID;
+  ASSERT_EQ(syscall(SYS_capset, &header, data), 0);
+}
+
+// Root without CAP_SYS_PTRACE, as in containers, saw no orphan and could not start.
+TEST_F(Embedded, IsSeenByRootWithoutItsPrivileges) {
+  if (geteuid() != 0) GTEST_SKIP() << "the server runs as this user";
+  const auto server = start();
+  std::jthread([&] {
+    keep_two_capabilities();
+    const std::vector<pid_t> seen = processes();
+    EXPECT_THAT(seen, Contains(server->pid()));
+    EXPECT_GT(seen.size(), 1u) << "its backends too";
+    EXPECT_EQ(access("/proc/1/root", R_OK), -1) << "root's other rights are gone";
+  }).join();
 }
 
 TEST_F(Embedded, IsNotFooledByALockFileThatNamesAnotherProcess) {
@@ -261,7 +288,7 @@ TEST_F(Embedded, SaysWhatTheLogSaysWhenTheServerEndsAtOnce) {
   copy_cluster(dir_);
   std::ofstream(data() + "/postgresql.conf", std::ios::app) << "no_such_setting = 1\n";
   EXPECT_THAT(refusal(), HasSubstr("FATAL"));
-  EXPECT_THAT(postgres_processes_in(data()), IsEmpty());
+  EXPECT_THAT(processes(), IsEmpty());
 }
 
 TEST_F(Embedded, WorksWithAPathTooLongForASocket) {
