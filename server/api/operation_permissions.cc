@@ -1,6 +1,6 @@
-#include "server/api/operation_permissions_fixture.h"
-
 #include <map>
+
+#include "server/api/operation_permissions_fixture.h"
 
 namespace tarn::api {
 
