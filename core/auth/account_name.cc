@@ -1,61 +1,14 @@
 #include "core/auth/account_name.h"
 
-#include <algorithm>
-#include <array>
-#include <cstdint>
 #include <string>
-#include <vector>
 
 #include "core/base/encoding.h"
 #include "core/base/error.h"
+#include "core/base/hidden_characters.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::auth {
 namespace {
-
-struct Range {
-  uint32_t first;
-  uint32_t last;
-};
-
-/// Source: Unicode's general categories Cc, Cf, Zl and Zp as far as they are not for one script,
-/// and blank fillers and variation selectors.
-constexpr std::array kHidden = {
-    Range{0x80, 0x9f},       Range{0xad, 0xad},     Range{0x34f, 0x34f},   Range{0x61c, 0x61c},
-    Range{0x115f, 0x1160},   Range{0x17b4, 0x17b5}, Range{0x180b, 0x180f}, Range{0x200b, 0x200f},
-    Range{0x2028, 0x202e},   Range{0x2060, 0x206f}, Range{0x3164, 0x3164}, Range{0xfe00, 0xfe0f},
-    Range{0xfeff, 0xfeff},   Range{0xffa0, 0xffa0}, Range{0xfff0, 0xfffb}, Range{0x1d173, 0x1d17a},
-    Range{0xe0000, 0xe0fff},
-};
-/// Source: Unicode's general category Zs.
-constexpr std::array kSpaces = {
-    Range{' ', ' '},       Range{0xa0, 0xa0},     Range{0x1680, 0x1680}, Range{0x2000, 0x200a},
-    Range{0x202f, 0x202f}, Range{0x205f, 0x205f}, Range{0x3000, 0x3000},
-};
-
-template <typename Ranges>
-bool is_in(const Ranges& ranges, uint32_t code) {
-  return std::any_of(ranges.begin(), ranges.end(), [code](const Range& range) {
-    return code >= range.first && code <= range.last;
-  });
-}
-
-/// Of well-formed UTF-8.
-std::vector<uint32_t> code_points(std::string_view text) {
-  std::vector<uint32_t> out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if ((byte & 0xc0) == 0x80) {
-      out.back() = (out.back() << 6) | (byte & 0x3fu);
-    } else {
-      out.push_back(byte < 0x80   ? byte
-                    : byte < 0xe0 ? byte & 0x1fu
-                    : byte < 0xf0 ? byte & 0x0fu
-                                  : byte & 0x07u);
-    }
-  }
-  return out;
-}
 
 [[noreturn]] void fail(std::string_view what, std::string_view why) {
   throw_invalid(str_cat(what, " name: ", why, ": invalid value: validation error"));
@@ -67,16 +20,15 @@ void check_text(std::string_view what, std::string_view name) {
     fail(what, str_cat("must not be longer than ", kAccountNameBytesMax, " bytes"));
   }
   if (!is_utf8(name)) fail(what, "must be UTF-8");
-  const std::vector<uint32_t> codes = code_points(name);
-  for (const uint32_t code : codes) {
-    if (code < 0x20 || code == 0x7f) fail(what, "must not hold control characters");
-    if (is_in(kHidden, code)) {
-      fail(what, "must not hold characters that are invisible or change the direction of writing");
+  for (const char c : name) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      fail(what, "must not hold control characters");
     }
   }
-  if (is_in(kSpaces, codes.front()) || is_in(kSpaces, codes.back())) {
-    fail(what, "must not begin or end with a space");
+  if (holds_hidden_characters(name)) {
+    fail(what, "must not hold characters that are invisible or change the direction of writing");
   }
+  if (begins_or_ends_with_space(name)) fail(what, "must not begin or end with a space");
 }
 
 }  // namespace

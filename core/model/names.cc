@@ -4,6 +4,7 @@
 
 #include "core/base/encoding.h"
 #include "core/base/error.h"
+#include "core/base/hidden_characters.h"
 #include "core/base/str_cat.h"
 
 namespace tarn {
@@ -63,6 +64,16 @@ TagName parse_tag_name(std::string_view text) {
                           "'.' or '.lock': invalid value: validation error"));
   }
   return TagName(std::string(text));
+}
+
+TagName parse_new_tag_name(std::string_view text) {
+  TagName name = parse_tag_name(text);
+  if (holds_hidden_characters(text) || begins_or_ends_with_space(text)) {
+    throw_invalid(
+        "tag id: must not hold characters that are invisible or change the direction of writing, "
+        "nor begin or end with a space: invalid value: validation error");
+  }
+  return name;
 }
 
 Key parse_key(std::string_view text) {

@@ -59,6 +59,15 @@ TEST(TagNames, AreThoseOfGitWithoutSlashesAndModifiers) {
   }
 }
 
+TEST(TagNames, ThatAreNewDoNotPassForOthers) {
+  EXPECT_EQ(parse_new_tag_name("v1.0-\u00e9\u65e5").str(), "v1.0-\u00e9\u65e5");
+  for (const std::string& bad : {"v1\u200b"s, "\u202e0.1v"s, "v\u00adone"s, "v1\u00a0"s,
+                                 "\u3000v1"s, "v1\ufeff"s, "\U000e0041v1"s, "v 1"s}) {
+    EXPECT_EQ(reason_of([&] { parse_new_tag_name(bad); }), "invalid_argument") << bad;
+  }
+  EXPECT_EQ(parse_tag_name("v1\u200b").str(), "v1\u200b") << "older ones are read";
+}
+
 TEST(Keys, AreAnyUtf8WithoutNulUpTo1024Bytes) {
   for (const std::string& good :
        {"a"s, "/a//../b"s, " "s, "\n"s, "\xf0\x9f\x90\xa6"s, std::string(1024, 'k')}) {

@@ -22,7 +22,7 @@ http::Response create_tag(const Context& context, Call& call) {
   const json::CreateTag given = json::parse_create_tag(call.body->root());
   call.demand_source({given.ref}, given.id);
   const Tag made = versioning::create_tag(context.engine, call.repository(),
-                                          parse_tag_name(given.id), given.ref, given.force);
+                                          parse_new_tag_name(given.id), given.ref, given.force);
   return json_response(201, json::tag_body(made));
 }
 
