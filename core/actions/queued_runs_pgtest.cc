@@ -155,6 +155,29 @@ TEST_F(Hooks, ThatSetOffHooksEndSomewhere) {
   EXPECT_NE(newest().error.find("deep"), std::string::npos);
 }
 
+TEST_F(Hooks, ThatAScriptSetsOffTakeNoTurnFromIt) {
+  std::string chain = lua("one",
+                          "if #action.tag_id < 3 then require('lakefs').create_tag("
+                          "action.repository_id, 'main', action.tag_id .. 'x') end");
+  chain.insert(chain.find("      script:"), "      timeout: 10s\n");
+  put_action("main", "a.yaml", action("chain", "pre-create-tag: ", chain));
+  engine.commit(repo, "main");
+  Runner single{
+      *engine,
+      outbound,
+      {.script_program = TARN_LUA_PROGRAM, .environment = environment, .script_processes = 1}};
+  (*engine).hooks = &single;
+  single.serve_calls([&](const ApiCall& call) {
+    const Json body = Json::parse(call.body);
+    versioning::create_tag(*engine, repo, TagName(body["id"].get<std::string>()), "main", false);
+    return ApiAnswer{.status = 201, .json = false, .body = ""};
+  });
+  versioning::create_tag(*engine, repo, TagName("t"), "main", false);
+  single.serve_calls({});
+  (*engine).hooks = &runner;
+  EXPECT_EQ(versioning::list_tags(*engine, repo, "", "", 100).items.size(), 3u);
+}
+
 TEST_F(Hooks, ForgetOldRunsAndEndAbandonedOnes) {
   put_action("main", "a.yaml", action("old", "pre-commit: ", webhook("one", "/one")));
   engine.commit(repo, "main");

@@ -37,6 +37,7 @@ struct RunnerOptions {
   std::string script_program;  ///< see script_program()
   Environment environment;     ///< of the server
   bool script_http = false;    ///< whether scripts may require net/http
+  size_t script_processes = kScriptProcessesMax;
   /// Which repositories' hooks may use a variable of the environment, by its name.
   Grants variables{};
   /// Which other repositories the scripts of a repository may reach, by its name.
@@ -108,7 +109,7 @@ class Runner final : public versioning::Hooks {
   const http::Outbound& outbound_;
   const RunnerOptions options_;
   OwnerTurns turns_{versioning::kHookWorkers};
-  ScriptSlots script_slots_;
+  ScriptSlots script_slots_{options_.script_processes};
   meta::HookRuns runs_;
   ParsedFiles parsed_;
   Mutex api_mutex_;
