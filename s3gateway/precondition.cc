@@ -1,12 +1,12 @@
 #include "s3gateway/precondition.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <vector>
 
 #include "core/base/str_cat.h"
 #include "s3gateway/errors.h"
+#include "s3gateway/range.h"
 
 namespace tarn::s3 {
 namespace {
@@ -111,13 +111,8 @@ versioning::Condition write_condition(const http::Headers& headers) {
 versioning::Condition deletion_condition(const http::Headers& headers) {
   versioning::Condition out = write_condition(headers);
   if (const std::string* size = headers.find(kIfMatchSize)) {
-    const std::string_view text = trimmed(*size);
-    uint64_t bytes = 0;
-    const auto read = std::from_chars(text.data(), text.data() + text.size(), bytes);
-    if (text.empty() || read.ec != std::errc{} || read.ptr != text.data() + text.size()) {
-      refuse_argument(kIfMatchSize, *size, "a number of bytes");
-    }
-    out.if_size_bytes = bytes;
+    out.if_size_bytes = parse_decimal(trimmed(*size));
+    if (!out.if_size_bytes) refuse_argument(kIfMatchSize, *size, "a number of bytes");
   }
   if (const std::string* time = headers.find(kIfMatchTime)) {
     const std::string_view text = trimmed(*time);

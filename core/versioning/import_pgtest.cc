@@ -136,10 +136,10 @@ TEST_F(Import, NoSourceReachesANamespace) {
   };
   engine.pool.run(kMove, {"s3://bucket/team/vic-12"}, db::Pool::Retry::kWrite);
   for (const Source& source : std::vector<Source>{{"s3://bucket", true, true},
-                                                  {"s3://bucket/", true, true},
+                                                  {"s3://bucket/", true, false},
                                                   {"s3://bucket/t", true, false},
                                                   {"s3://bucket/team", true, true},
-                                                  {"s3://bucket/team/", true, true},
+                                                  {"s3://bucket/team/", true, false},
                                                   {"s3://bucket/team/vic-1", true, false},
                                                   {"s3://bucket/team/vic-12", true, true},
                                                   {"s3://bucket/team/vic-12/", true, true},
