@@ -220,8 +220,10 @@ class Judge {
     const Metric* other =
         choose_metric(champion_->metrics, rule.name, rule.split, sources_of(rule));
     if (other == nullptr || !std::isfinite(other->value)) {
-      return skip(id, "champion_metric_missing",
-                  str_cat("the champion has no ", rule.name, " that could be compared with"));
+      return fail(
+          id, "champion_metric_missing",
+          str_cat("the champion has no ", rule.name,
+                  " that could be compared with: measure it, or let the policy not compare"));
     }
     const Distance distance = distance_of(rule, bound, value, other->value);
     const double slack = kRounding * std::max(std::abs(value), std::abs(other->value));

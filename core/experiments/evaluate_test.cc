@@ -18,7 +18,7 @@ CommitId commit(uint8_t number) {
 }
 
 GatePolicy policy_of(const std::string& rules) {
-  return parse_gate_policy("destination: main\n" + rules);
+  return parse_gate_policy("destination: main\nalias: champion\n" + rules);
 }
 
 GateCandidate candidate_of(std::vector<Metric> metrics) {
@@ -146,15 +146,15 @@ TEST(Evaluate, WithoutAChampionOnlyAbsoluteRulesHold) {
             GateOutcome::kFailed);
 }
 
-TEST(Evaluate, WhatTheChampionDoesNotHaveIsNotComparedWith) {
+TEST(Evaluate, WhatTheChampionDoesNotHaveIsNotPassedOver) {
   const GatePolicy policy =
       policy_of("metrics: [{name: a, goal: max, trust: [api], vs_champion: {min_delta: 0}}]");
   for (const CommitFacts& champion :
        {champion_of({}), champion_of({metric("a", kNan)}),
         champion_of({metric("a", 0.9, MetricOrigin::kFile, "m.json")})}) {
     const Verdict verdict = evaluate(policy, candidate_of({metric("a", 0.6)}), &champion);
-    EXPECT_EQ(said(verdict, "metrics.a.vs_champion.min_delta"), "skipped champion_metric_missing");
-    EXPECT_EQ(verdict.warnings.size(), 1u);
+    EXPECT_EQ(said(verdict, "metrics.a.vs_champion.min_delta"), "fail champion_metric_missing");
+    EXPECT_EQ(verdict.outcome, GateOutcome::kFailed);
   }
 }
 

@@ -37,7 +37,8 @@ GateCandidate candidate_of(std::string ref, double accuracy) {
 class EvidenceText : public ::testing::Test {
  protected:
   const GatePolicy policy = parse_gate_policy(
-      "destination: main\nmetrics:\n  - {name: accuracy, goal: max, vs_champion: {min_delta: "
+      "destination: main\nalias: champion\nmetrics:\n  - {name: accuracy, goal: max, vs_champion: "
+      "{min_delta: "
       "0}}\n");
 
   Json json_of(const std::vector<RankedCandidate>& candidates,

@@ -69,6 +69,7 @@ class PolicyReader {
     if (const YamlNode* node = find(members, "approvals")) read_approvals(*node);
     if (const YamlNode* node = find(members, "after")) read_after(*node);
     check_model_bytes(members);
+    check_champion(members);
   }
 
   std::optional<std::string> name_at(const YamlNode& node, const std::string& path) {
@@ -266,6 +267,20 @@ class PolicyReader {
     return std::nullopt;
   }
 
+  /// Else whoever promotes would say with what the candidates are compared, or that with nothing.
+  void check_champion(const Members& members) {
+    const auto compares = [](const MetricRule& rule) {
+      return std::any_of(rule.vs_champion.begin(), rule.vs_champion.end(),
+                         [](const std::optional<double>& bound) { return bound.has_value(); });
+    };
+    if (policy_.alias.empty() &&
+        std::any_of(policy_.metrics.begin(), policy_.metrics.end(), compares)) {
+      in_.complain(
+          *find(members, "metrics"), "metrics",
+          "vs_champion compares with the champion, so the policy needs \"alias\", its name");
+    }
+  }
+
   void check_model_bytes(const Members& members) {
     const auto asks = [](const TieBreak& by) { return by.kind == TieBreak::Kind::kModelBytes; };
     if (policy_.objects.required.empty() &&
@@ -291,6 +306,10 @@ class PolicyReader {
         in_.members_of(node, "objects", {"required", "unchanged", "forbid", "max_total_bytes"});
     read_globs(members, "required", rules.required);
     read_globs(members, "unchanged", rules.unchanged);
+    const bool has_default =
+        std::any_of(rules.unchanged.begin(), rules.unchanged.end(),
+                    [](const Glob& glob) { return glob.pattern() == kUnchangedDefault; });
+    if (!has_default) rules.unchanged.emplace_back(kUnchangedDefault);
     read_globs(members, "forbid", rules.forbid);
     if (const YamlNode* size = find(members, "max_total_bytes")) {
       rules.max_total_bytes = in_.size_at(*size, "objects.max_total_bytes");

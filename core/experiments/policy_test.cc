@@ -104,8 +104,15 @@ TEST(GatePolicy, DemandsByDefaultThatHooksStayAsTheyAre) {
   EXPECT_TRUE(policy.approvals.stale_on_new_commit);
   EXPECT_EQ(policy.checks.timeout, std::chrono::hours{1});
   EXPECT_TRUE(policy.permits(PromotionMethod::kMerge));
-  EXPECT_TRUE(
-      parse_gate_policy("destination: main\nobjects: {unchanged: []}").objects.unchanged.empty());
+  for (const char* named : {"[]", "[\"_lakefs_actions/**\"]"}) {
+    EXPECT_EQ(
+        parse_gate_policy(std::string("destination: main\nobjects: {unchanged: ") + named + "}")
+            .objects.unchanged,
+        policy.objects.unchanged)
+        << named;
+  }
+  EXPECT_EQ(parse_gate_policy("destination: main\nobjects: {unchanged: [a]}").objects.unchanged,
+            (std::vector<Glob>{Glob("a"), Glob("_lakefs_actions/**")}));
 }
 
 struct Refused {
@@ -157,6 +164,8 @@ constexpr Refused kRefused[] = {
     {"metrics: [{name: a, from: 'check:'}]", "metrics[0].from: expected api"},
     {"metrics: [{name: a, from: 'api:x'}]", "metrics[0].from: expected api"},
     {"metrics: [{name: a, from: 'file:{'}]", "metrics[0].from: pattern \"{\""},
+    {"metrics: [{name: a, goal: max, vs_champion: {min_delta: 1}}]",
+     "2:10: metrics: vs_champion compares with the champion, so the policy needs \"alias\""},
     {"tie_break: [loss]", "2:13: tie_break[0]: expected a metric of the policy with a goal"},
     {"metrics: [{name: a}]\ntie_break: [a]", "3:13: tie_break[0]: expected a metric"},
     {"tie_break: [created_at, created_at]", "2:25: tie_break[1]: is given twice"},

@@ -266,15 +266,23 @@ TEST_F(Aliases, ThatAPolicyNamesMoveByPromotionOnly) {
   EXPECT_EQ(reason_of([&] { remove(); }), "protected_alias");
   EXPECT_NE(message_of([&] { remove(); }).find("tarn promote rollback @champion"),
             std::string::npos);
-  EXPECT_TRUE(in_transaction([&](db::Connection& connection) {
-    return meta::Aliases::move(connection, id(),
-                               {.name = kChampion,
-                                .expected = at(commits[2]),
-                                .to = commits[0],
-                                .actor = "ann",
-                                .promotion = "p1",
-                                .at = engine.clock.now()});
-  }));
+  static constexpr db::Query kPromotion{"test_insert_promotion", R"sql(
+    INSERT INTO promotions (repo_id, promotion_id, state, request, destination, policy, actor, created_ms, updated_ms)
+    VALUES ($1, $2, 'merging', '{}', 'main', $3, 'ann', 1, 1))sql"};
+  const auto promote = [&](const std::string& promotion, const std::string& policy) {
+    return in_transaction([&](db::Connection& connection) {
+      connection.run(kPromotion, {static_cast<int32_t>(id()), promotion, policy});
+      return meta::Aliases::move(connection, id(),
+                                 {.name = kChampion,
+                                  .expected = at(commits[2]),
+                                  .to = commits[0],
+                                  .actor = "ann",
+                                  .promotion = promotion,
+                                  .at = engine.clock.now()});
+    });
+  };
+  EXPECT_EQ(reason_of([&] { promote("p0", "cats"); }), "protected_alias") << "of another policy";
+  EXPECT_TRUE(promote("p1", "dogs"));
   EXPECT_EQ(get_alias(*engine, repo, kChampion).policy, "dogs");
   in_transaction([&](db::Connection& connection) {
     meta::Aliases::clear_policy(connection, id(), "dogs");

@@ -5,6 +5,8 @@
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/meta/aliases.h"
+#include "core/meta/commits.h"
 #include "core/meta/node_store.h"
 #include "core/meta/promotions.h"
 #include "core/meta/webhooks.h"
@@ -241,13 +243,33 @@ std::vector<GateCandidate> gate_candidates(Engine& engine, const Repository& rep
   return out;
 }
 
+namespace {
+
+/// When the alias came to the commit where it stands; nullopt: it stands elsewhere.
+std::optional<Instant> stands_since(Engine& engine, const Repository& repository,
+                                    const std::string& alias, const CommitId& commit) {
+  if (alias.empty()) return std::nullopt;
+  const auto changes = engine.aliases.history(repository.id, AliasName(alias), 0, 1);
+  if (changes.items.empty() || changes.items.front().to != commit) return std::nullopt;
+  return changes.items.front().at;
+}
+
+}  // namespace
+
 CommitFacts champion_facts(Engine& engine, const Repository& repository, const GatePolicy& policy,
-                           const CommitId& champion) {
+                           const CommitId& champion, const std::string& alias) {
   meta::Promotions promotions(engine.pool, engine.clock);
   const auto promotion = promotions.find_by_result(repository.id, champion);
   const CommitId measured = promotion ? promotion->winner.value() : champion;
   CommitFacts facts = facts_of(engine, repository.id, policy, std::span(&measured, 1)).front();
   facts.commit = champion;
+  const auto since = promotion ? std::optional(engine.commits.get(repository.id, champion).created)
+                               : stands_since(engine, repository, alias, champion);
+  if (since) {
+    std::erase_if(facts.metrics, [&](const Metric& metric) {
+      return metric.origin == MetricOrigin::kApi && metric.measured > *since;
+    });
+  }
   if (!promotion) return facts;
   for (const PromotionCheck& check : promotions.checks(repository.id, promotion->id)) {
     if (check.commit != measured || check.status != CheckStatus::kSuccess) continue;
@@ -307,7 +329,7 @@ GateAnswer evaluate_gate(Engine& engine, const RepositoryName& repository,
       engine, repo, question.candidates, kGateCandidatesMax, policy.destination.str());
   std::optional<CommitFacts> champion;
   if (answer.champion) {
-    champion = champion_facts(engine, repo, policy, answer.champion->commit.id);
+    champion = champion_facts(engine, repo, policy, answer.champion->commit.id, policy.alias);
   }
   const std::vector<GateCandidate> facts =
       gate_candidates(engine, repo, policy,

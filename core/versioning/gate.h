@@ -44,9 +44,10 @@ std::vector<GateCandidate> gate_candidates(Engine& engine, const Repository& rep
 std::optional<NamedCommit> find_champion(Engine& engine, const Repository& repository,
                                          const GatePolicy& policy);
 /// What is known of the champion for a comparison: a commit that a promotion made is what its
-/// winner was, with what checks measured of it.
+/// winner was, with what checks measured of it. Runs that were logged of it after it became the
+/// champion do not count: they would move the bar. `alias`: where it stands; "" = nowhere.
 CommitFacts champion_facts(Engine& engine, const Repository& repository, const GatePolicy& policy,
-                           const CommitId& champion);
+                           const CommitId& champion, const std::string& alias);
 
 struct GateQuestion {
   std::string policy;                     ///< its name

@@ -92,7 +92,7 @@ TEST_F(Gate, FilesAndMetadataAreReadBeforeTheVerdict) {
 }
 
 TEST_F(Gate, ComparesWithTheChampion) {
-  set("metrics: [{name: accuracy, goal: max, vs_champion: {min_delta: 0.1}}]");
+  set("alias: champion\nmetrics: [{name: accuracy, goal: max, vs_champion: {min_delta: 0.1}}]");
   for (const auto& [branch, accuracy] : {std::pair{"exp-1", 0.7}, {"exp-2", 0.75}}) {
     engine.put(repo, branch, "x", branch);
     engine.commit(repo, branch);

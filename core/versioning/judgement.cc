@@ -136,6 +136,14 @@ std::string promoted_alias(const GatePolicy& policy, const PromotionRequest& req
   return parse_alias_name(request.alias).str();
 }
 
+std::string wished_alias(Engine& engine, const RepositoryName& repository,
+                         const PromotionRequest& request) {
+  if (request.alias.empty()) return "";
+  const auto version = policy_of_promotion(engine, get_repository(engine, repository),
+                                           request.policy, request.destination);
+  return policy_of(version).alias.empty() ? request.alias : "";
+}
+
 Judgement judge(Engine& engine, const Repository& repository, const Promotion& promotion,
                 const std::vector<PromotionCheck>& checks,
                 const std::vector<PromotionApproval>& approvals) {
@@ -148,7 +156,7 @@ Judgement judge(Engine& engine, const Repository& repository, const Promotion& p
   const std::string alias = promoted_alias(out.policy, request);
   out.champion = champion_of(engine, repository, alias);
   std::optional<CommitFacts> champion;
-  if (out.champion) champion = champion_facts(engine, repository, out.policy, *out.champion);
+  if (out.champion) champion = champion_facts(engine, repository, out.policy, *out.champion, alias);
   const CommitFacts* const to_beat = champion ? &*champion : nullptr;
   const std::vector<NamedCommit> named = find_pinned(engine, repository, out.policy, promotion);
   check_count(request, named);

@@ -22,6 +22,10 @@ meta::GatePolicyVersion policy_of_promotion(Engine& engine, const Repository& re
 /// Whose commit a promotion with this policy replaces: the policy's alias, or the one that the
 /// request names. Throws invalid_argument: the policy has another; it is no alias name.
 std::string promoted_alias(const GatePolicy& policy, const PromotionRequest& request);
+/// The alias that the request wants moved and its policy does not name; "" = none. It needs the
+/// right to set it. Throws as policy_of_promotion and policy_of.
+std::string wished_alias(Engine& engine, const RepositoryName& repository,
+                         const PromotionRequest& request);
 
 struct Judgement {
   meta::GatePolicyVersion version;

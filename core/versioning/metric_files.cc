@@ -20,6 +20,7 @@
 #include "core/tree/cursor.h"
 #include "core/versioning/extraction.h"
 #include "core/versioning/objects.h"
+#include "core/versioning/revert.h"
 
 namespace tarn::versioning {
 namespace {
@@ -212,10 +213,14 @@ class FileReader {
 
 }  // namespace
 
+bool is_measured(std::string_view key) {
+  return key.starts_with(kMetricPrefix) || key.starts_with(kParamPrefix);
+}
+
 void read_metadata(const Commit& commit, Measurements& into) {
   for (const auto& [key, value] : commit.metadata) {
+    if (!is_measured(key)) continue;
     const bool is_metric = key.starts_with(kMetricPrefix);
-    if (!is_metric && !key.starts_with(kParamPrefix)) continue;
     const std::string name = key.substr((is_metric ? kMetricPrefix : kParamPrefix).size());
     if (name.empty() || name.size() > kMetricNameBytesMax) {
       warn(into, str_cat("commit metadata \"", key.substr(0, kMetricPrefix.size()),
@@ -230,6 +235,7 @@ void read_metadata(const Commit& commit, Measurements& into) {
 
 void read_bare_metadata(const Commit& commit, const std::vector<std::string>& names,
                         Measurements& into) {
+  if (commit.metadata.contains(kCherryPickOrigin)) return;
   for (const std::string& name : std::set<std::string>(names.begin(), names.end())) {
     const auto at = commit.metadata.find(name);
     if (at == commit.metadata.end()) continue;

@@ -14,9 +14,13 @@ namespace tarn::versioning {
 /// Raised when readers change, so that commits and files are read again when they are asked for.
 constexpr std::string_view kReadersVersion = "2";
 
-/// Keys "metric.NAME" and "param.NAME".
+/// Whether a key of a commit's metadata says what was measured of its tree: "metric.NAME" and
+/// "param.NAME".
+bool is_measured(std::string_view key);
+/// Keys that are measured.
 void read_metadata(const Commit& commit, Measurements& into);
-/// Keys that are the names themselves. One that is absent is no warning.
+/// Keys that are the names themselves. One that is absent is no warning. Those of a cherry-pick are
+/// of another tree and are left out.
 void read_bare_metadata(const Commit& commit, const std::vector<std::string>& names,
                         Measurements& into);
 /// Files that match one of `globs` and none of `known`, of the commit's tree. What each says is

@@ -393,10 +393,10 @@ class PromotionRun {
   std::string tag_name(const Judgement& judgement, const Commit& made) const {
     const std::string& tag_template = judgement.policy.after.tag;
     if (tag_template.empty()) return "";
-    return parse_tag_name(tag_from(tag_template, {.now = engine_.clock.now(),
-                                                  .commit = to_text(made.id),
-                                                  .candidate = promotion_.winner_ref,
-                                                  .policy = judgement.policy.name}))
+    return parse_new_tag_name(tag_from(tag_template, {.now = engine_.clock.now(),
+                                                      .commit = to_text(made.id),
+                                                      .candidate = promotion_.winner_ref,
+                                                      .policy = judgement.policy.name}))
         .str();
   }
 
@@ -432,13 +432,16 @@ class PromotionRun {
     }
   }
 
-  /// Branches that lost expire, those that moved on meanwhile excepted.
+  /// Branches that lost expire, those that moved on meanwhile excepted. Only what the policy means
+  /// by candidates and what might have won: a request can name any branch.
   void expire_losers(db::Connection& connection, const Judgement& judgement, Instant now) {
     const auto& lifetime = judgement.policy.after.losers_expire;
     if (!lifetime) return;
-    for (const PinnedCandidate& candidate : judgement.pinned) {
+    for (size_t i = 0; i < judgement.pinned.size(); ++i) {
+      const PinnedCandidate& candidate = judgement.pinned[i];
       if (candidate.ref == promotion_.winner_ref ||
-          candidate.ref == repository_.default_branch.str())
+          candidate.ref == repository_.default_branch.str() ||
+          judgement.candidates[i].verdict.outcome == GateOutcome::kFailed)
         continue;
       meta::Branches::expire(connection, repository_.id, BranchName(candidate.ref),
                              candidate.commit, now + *lifetime);

@@ -6,6 +6,7 @@
 #include "core/base/str_cat.h"
 #include "core/meta/commits.h"
 #include "core/tree/merge.h"
+#include "core/versioning/metric_files.h"
 #include "core/versioning/protection.h"
 #include "core/versioning/publish.h"
 #include "core/versioning/refs.h"
@@ -161,7 +162,11 @@ Commit cherry_pick(Engine& engine, const RepositoryName& repository, const Branc
   change.committer = request.committer;
   change.message = request.overrides.message.value_or(picked.message);
   change.metadata = request.overrides.metadata.value_or(picked.metadata);
-  change.metadata["cherry-pick-origin"] = to_text(picked.id);
+  // They are of the tree that the picked commit has, not of the one that this makes.
+  if (!request.overrides.metadata) {
+    std::erase_if(change.metadata, [](const auto& pair) { return is_measured(pair.first); });
+  }
+  change.metadata[kCherryPickOrigin] = to_text(picked.id);
   change.metadata["cherry-pick-committer"] = picked.committer;
   change.before = HookEvent::kPreCherryPick;
   change.after = HookEvent::kPostCherryPick;

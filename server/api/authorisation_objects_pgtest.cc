@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/versioning/aliases.h"
+#include "core/versioning/gate_policies.h"
 #include "core/versioning/refs_dump.h"
 #include "server/api/authorisation_fixture.h"
 
@@ -224,6 +225,33 @@ TEST_F(Authorisation, RestoringAliasesNeedsTheRightToSetThem) {
     expect_let_in(row, denying("repository/aliased/alias/*"), "of another repository");
     expect_let_in({operation, "", without, {}}, denying("repository/data/alias/*"), "none");
   }
+}
+
+// Tried without asking: whoever may promote to a weak branch gave any name to what won there.
+TEST_F(Authorisation, APromotionThatNamesAnAliasNeedsTheRightToSetIt) {
+  const RepositoryName data = engine.make_repository("data");
+  for (const char* branch : {"topic", "target", "staging"}) engine.branch(data, branch, "main");
+  versioning::set_gate_policy(*engine, data, "weak",
+                              {.document = "name: weak\ndestination: target\n", .author = "o"});
+  versioning::set_gate_policy(
+      *engine, data, "named",
+      {.document = "name: named\ndestination: staging\nalias: champion\n", .author = "o"});
+  const Row row{"createPromotion",
+                "",
+                R"({"candidates":["topic"],"destination":"target","alias":"prod","dry_run":true})",
+                {{"fs:ReadPromotion", "repository/data"},
+                 {"fs:Promote", "repository/data/branch/target"},
+                 {"fs:SetAlias", "repository/data/alias/prod"}}};
+  expect_let_in(row, allowing(row), "what is needed");
+  Statements less = allowing(row);
+  less.pop_back();
+  expect_refused(row, less, "without fs:SetAlias");
+  const Row own{
+      "createPromotion",
+      "",
+      R"({"candidates":["topic"],"destination":"staging","alias":"champion","dry_run":true})",
+      {{"fs:ReadPromotion", "repository/data"}, {"fs:Promote", "repository/data/branch/staging"}}};
+  expect_let_in(own, allowing(own), "the policy's own alias");
 }
 
 }  // namespace

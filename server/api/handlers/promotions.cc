@@ -65,6 +65,12 @@ http::Response create_promotion(const Context& context, Call& call) {
   call.demand(auth::Action::kPromote,
               auth::branch_arn(call.path("repository"), given.request.destination.str()));
   demand_candidates(call, given.request.candidates);
+  // That of the policy moves with the promotion; any other is the caller's own wish.
+  const std::string alias =
+      versioning::wished_alias(context.engine, call.repository(), given.request);
+  if (!alias.empty()) {
+    call.demand(auth::Action::kSetAlias, auth::alias_arn(call.path("repository"), alias));
+  }
   if (given.dry_run) {
     return json_response(200, versioning::judge_request(context.engine, call.repository(),
                                                         given.request, call.caller.user.name));
