@@ -19,7 +19,7 @@ size_t ScriptSlots::held_by(const std::string& user) const {
 }
 
 bool ScriptSlots::is_next(const Place& place) const {
-  const size_t held = held_by(place->user);
+  const size_t held = held_by(*place);
   if (running_ == slots_ || held == of_one_max_) return false;
   bool arrived_before = true;
   for (auto other = waiting_.begin(); other != waiting_.end(); ++other) {
@@ -27,7 +27,7 @@ bool ScriptSlots::is_next(const Place& place) const {
       arrived_before = false;
       continue;
     }
-    const size_t of_other = held_by(other->user);
+    const size_t of_other = held_by(*other);
     if (of_other < held || (of_other == held && arrived_before)) return false;
   }
   return true;
@@ -36,7 +36,7 @@ bool ScriptSlots::is_next(const Place& place) const {
 ScriptSlots::Slot ScriptSlots::take(const std::string& user,
                                     std::chrono::steady_clock::time_point deadline) {
   MutexLock lock(mutex_);
-  const Place place = waiting_.insert(waiting_.end(), {user});
+  const Place place = waiting_.insert(waiting_.end(), user);
   const auto leave = [&] {
     waiting_.erase(place);
     changed_.notify_all();  // another may be next now

@@ -46,10 +46,7 @@ class ScriptSlots {
   Slot take(const std::string& user, std::chrono::steady_clock::time_point deadline);
 
  private:
-  struct Waiting {
-    std::string user;
-  };
-  using Place = std::list<Waiting>::iterator;
+  using Place = std::list<std::string>::iterator;  ///< of a user who waits
 
   void end(const std::string& user);
   bool is_next(const Place& place) const TARN_REQUIRES(mutex_);
@@ -59,7 +56,7 @@ class ScriptSlots {
   const size_t of_one_max_;
   Mutex mutex_;
   CondVar changed_;
-  std::list<Waiting> waiting_ TARN_GUARDED_BY(mutex_);  ///< in the order of arrival
+  std::list<std::string> waiting_ TARN_GUARDED_BY(mutex_);  ///< in the order of arrival
   std::map<std::string, size_t> held_ TARN_GUARDED_BY(mutex_);
   size_t running_ TARN_GUARDED_BY(mutex_) = 0;
 };

@@ -432,8 +432,7 @@ class PromotionRun {
     }
   }
 
-  /// Branches that lost expire, those that moved on meanwhile excepted. Only what the policy means
-  /// by candidates and what might have won: a request can name any branch.
+  /// Branches that lost, passed and have not moved on expire: a request can name any branch.
   void expire_losers(db::Connection& connection, const Judgement& judgement, Instant now) {
     const auto& lifetime = judgement.policy.after.losers_expire;
     if (!lifetime) return;
