@@ -309,7 +309,8 @@ class PolicyReader {
     const bool has_default =
         std::any_of(rules.unchanged.begin(), rules.unchanged.end(),
                     [](const Glob& glob) { return glob.pattern() == kUnchangedDefault; });
-    if (!has_default) rules.unchanged.emplace_back(kUnchangedDefault);
+    // An empty list says that nothing need stay.
+    if (!has_default && !rules.unchanged.empty()) rules.unchanged.emplace_back(kUnchangedDefault);
     read_globs(members, "forbid", rules.forbid);
     if (const YamlNode* size = find(members, "max_total_bytes")) {
       rules.max_total_bytes = in_.size_at(*size, "objects.max_total_bytes");
