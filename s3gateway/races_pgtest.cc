@@ -170,7 +170,7 @@ TEST_F(S3Races, TagsOfWhatIsDeletedMeanwhileBringNothingBack) {
   EXPECT_EQ(at("k"), "<absent>");
 }
 
-/// A name whose repository another server removes and makes anew as another kind of bucket.
+/// A name whose repository another server deletes and creates again as another kind of bucket.
 class BucketKindRaces : public S3Races {
  protected:
   /// The server of `slow` has taken the name for the other kind a moment ago.

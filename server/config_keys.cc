@@ -16,7 +16,7 @@ constexpr ConfigKey kKeys[] = {
      "configured elsewhere, the objects and the master key."},
     {"run_as", TARN_AT(run_as),
      "Account that tarnd becomes when root starts it, before it opens anything: the data directory "
-     "is made for it, or must be its own. Empty: tarnd runs as whoever starts it."},
+     "is made for it, or must be its own. Empty: tarnd keeps the account that starts it."},
     {"database", TARN_AT(database),
      "Connection string or URL of PostgreSQL 15 or newer. Empty: an embedded PostgreSQL under the "
      "data directory. Several servers may share one database and one object root."},

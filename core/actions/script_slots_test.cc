@@ -22,7 +22,7 @@ std::chrono::steady_clock::time_point in(std::chrono::milliseconds time) {
   return std::chrono::steady_clock::now() + time;
 }
 
-/// Threads that wait for a slot one after another, and hold it until they are told to end.
+/// Threads that take a slot one after another, and hold it until end() is called for them.
 class Scripts {
  public:
   explicit Scripts(ScriptSlots& slots) : slots_(slots) {}

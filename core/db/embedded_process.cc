@@ -112,8 +112,8 @@ pid_t fork_quietly() {
   return child;
 }
 
-/// What /proc tells of a process it tells to the process's user, and to whoever has CAP_SYS_PTRACE,
-/// which root in a container has not. Of this thread.
+/// Acts on files as `user`, in this thread. Only the user of a process and holders of
+/// CAP_SYS_PTRACE can read its links in /proc, and root in a container lacks that capability.
 class LookAs {
  public:
   explicit LookAs(const PostgresUser& user) {

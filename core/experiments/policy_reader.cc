@@ -267,7 +267,7 @@ class PolicyReader {
     return std::nullopt;
   }
 
-  /// Else whoever promotes would say with what the candidates are compared, or that with nothing.
+  /// Without an alias the promoter would choose the champion, or that there is none.
   void check_champion(const Members& members) {
     const auto compares = [](const MetricRule& rule) {
       return std::any_of(rule.vs_champion.begin(), rule.vs_champion.end(),

@@ -1,4 +1,4 @@
-// What people try who want another candidate to win, each as it once succeeded.
+// Attempts to make another candidate win. Each of them succeeded once.
 #include <limits>
 
 #include <gtest/gtest.h>

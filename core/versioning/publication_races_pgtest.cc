@@ -377,8 +377,8 @@ TEST_F(PublicationRaces, RowsOfAFoldThatDiedAreSwept) {
 
 class RefRaces : public PublicationRaces {
  protected:
-  /// What the second of two creations of one name answers that runs while the first one's
-  /// transaction is open, behind `statement`.
+  /// The results of two creations of one name. The second runs while the transaction of the first
+  /// is open, after `statement`.
   template <typename First, typename Second>
   std::pair<std::string, std::string> both(const std::string& statement, const First& first,
                                            const Second& second) {

@@ -71,7 +71,7 @@ std::optional<Commit> build_and_publish(
     const std::function<std::optional<BuiltCommit>(BranchHold&, meta::NodeWriter&)>& build) {
   for (int attempt = 0; attempt < kPublishAttemptsMax; ++attempt) {
     const meta::Writer::Operation operation(engine.writer);
-    // Sealed, what was staged before is told from what comes while the verb runs.
+    // Sealing separates the rows that were staged before from those that come while the verb runs.
     BranchHold hold(engine, branch, rotate || attempt > 0, permit);
     meta::NodeWriter nodes(engine.pool, engine.nodes, repository.id);
     const std::optional<BuiltCommit> built = build(hold, nodes);

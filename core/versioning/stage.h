@@ -36,7 +36,7 @@ meta::BranchLookup lookup_branch(Engine& engine, const RepositoryName& repositor
                                  const BranchName& branch, const Key& key);
 
 /// Throws unavailable (reason "bucket_changed"): the name of the bucket stands for something else
-/// than it was taken for. It is read anew for the next request.
+/// than it was taken for. The next request reads it again.
 void check_bucket(Engine& engine, const Repository& repository, const WriteTerms& terms);
 /// As check_bucket; throws also permission_denied (read-only).
 void check_terms(Engine& engine, const Repository& repository, const WriteTerms& terms);

@@ -86,7 +86,7 @@ HandedOutAddress hand_out_address(Engine& engine, const RepositoryName& reposito
 OwnAddress own_handed_out_address(Engine& engine, const UploadTarget& target,
                                   const std::string& address, std::string_view user);
 
-/// What is known of bytes that a client has written itself.
+/// The description of bytes that a client has written itself.
 struct ForeignBytes {
   uint64_t size_bytes = 0;
   std::string etag;
@@ -95,9 +95,9 @@ struct ForeignBytes {
 /// Stages the bytes at an address that was handed out for the target, and takes the address in the
 /// same transaction: it is staged once. Again, it succeeds with the object of the key while that
 /// has the address, whatever else the two requests say; afterwards it throws conflict (reason
-/// "link_address_used"), as when the branch was made anew since. Throws also what
-/// stage_entry_within throws. `sent`: what reads find in the store, or else throw gone (reason
-/// "source_changed"); absent = nobody can write there any more.
+/// "link_address_used"), as when the branch was deleted and created again. Throws as
+/// stage_entry_within. `sent`: the version that reads must find in the store, else they throw gone
+/// (reason "source_changed"); absent = nobody can write there any more.
 Entry stage_handed_out(Engine& engine, const UploadTarget& target, const OwnAddress& address,
                        const ForeignBytes& bytes, const ObjectAttributes& attributes,
                        const Condition& condition,

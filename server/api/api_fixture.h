@@ -21,7 +21,7 @@ inline std::string basic(std::string_view id, std::string_view secret) {
   return "Basic " + to_base64(std::string(id) + ":" + std::string(secret));
 }
 
-/// What an Api works with, over an engine and a clock that must outlive it.
+/// The parts of an Api in tests, over an engine and a clock that must outlive it.
 struct TestService {
   explicit TestService(testing::TestEngine& with) : TestService(with, with.clock) {}
   TestService(testing::TestEngine& with, const Clock& time) : engine(with), clock(time) {}

@@ -227,7 +227,7 @@ TEST_F(Authorisation, RestoringAliasesNeedsTheRightToSetThem) {
   }
 }
 
-// Tried without asking: whoever may promote to a weak branch gave any name to what won there.
+// Without the check a user who may promote to a weak branch set any alias to the winner.
 TEST_F(Authorisation, APromotionThatNamesAnAliasNeedsTheRightToSetIt) {
   const RepositoryName data = engine.make_repository("data");
   for (const char* branch : {"topic", "target", "staging"}) engine.branch(data, branch, "main");

@@ -131,7 +131,7 @@ def test_every_way_over_rest_and_s3_is_refused(hooked, lake, developer):
     assert [(e["Key"], e["Code"]) for e in gone["Errors"]] == [("main/_lakefs_actions/kept.yaml", "AccessDenied")]
     assert [d["Key"] for d in gone["Deleted"]] == ["main/data"]
     assert [o.path for o in lake.branch("main").objects(prefix="_lakefs_actions/")] == ["_lakefs_actions/kept.yaml"]
-    # Whoever has the right may.
+    # An administrator has the right, over S3 as well.
     s3 = s3_of(hooked)
     s3.put_object(**at, Body=b"name: new\non: {pre-merge: }\nhooks: []\n")
     gone = s3.delete_objects(Bucket=lake.id, Delete={"Objects": [{"Key": "main/_lakefs_actions/kept.yaml"}]})
