@@ -63,6 +63,24 @@ std::optional<std::string> environment(const std::string& name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
+auth::Action action_of(versioning::Right right) {
+  switch (right) {
+    case versioning::Right::kWriteHooks:
+      return auth::Action::kWriteHooks;
+    case versioning::Right::kPromote:
+      return auth::Action::kPromote;
+    case versioning::Right::kApprovePromotion:
+      return auth::Action::kApprovePromotion;
+    case versioning::Right::kRollBack:
+      return auth::Action::kRollBack;
+    case versioning::Right::kDeleteBranch:
+      return auth::Action::kDeleteBranch;
+    case versioning::Right::kCreateRun:
+      return auth::Action::kCreateRun;
+  }
+  check_failed("Right", __FILE__, __LINE__);
+}
+
 /// The schema is brought up to date before anything of the program reads it.
 std::string migrated(const std::string& url) {
   db::check_pooler(url);
@@ -95,15 +113,26 @@ struct Backend::Parts {
                .environment = environment,
                .script_http = config.hooks_lua_http,
                .variables = actions::Grants(config.hooks_variables),
-               .repositories = actions::Grants(config.hooks_repositories),
-               .may_change_files = [this](const std::string& user, const std::string& address,
-                                          const RepositoryName& repository) {
-                 const auto found = authenticator.find_user(user);
-                 return found &&
-                        found->permissions->allows(auth::Action::kWriteHooks,
-                                                   auth::repository_arn(repository.str()), address);
-               }}) {
+               .repositories = actions::Grants(config.hooks_repositories)}) {
     assembly.engine().hooks = &hooks;
+    assembly.engine().rights = [this](const versioning::RightsQuestion& question) {
+      return has_right(question);
+    };
+  }
+
+  bool has_right(const versioning::RightsQuestion& question) {
+    const auto found = authenticator.find_user(question.user);
+    if (!found) return false;
+    const std::string& repository = question.repository.str();
+    if (question.all_branches) {
+      return found->permissions->decide_below(action_of(question.right),
+                                              auth::branch_arn(repository, ""), question.address) ==
+             auth::Permissions::Decision::kAllowed;
+    }
+    const std::string resource = question.branch.empty()
+                                     ? auth::repository_arn(repository)
+                                     : auth::branch_arn(repository, question.branch);
+    return found->permissions->allows(action_of(question.right), resource, question.address);
   }
 
   /// Throws when the store is not there, or cannot be written to; that is tried every

@@ -134,17 +134,5 @@ TEST_F(Confinement, ScriptsReachTheirOwnRepositoryAndThoseTheyAreGiven) {
   EXPECT_EQ(asked.size(), 1u);
 }
 
-TEST_F(Confinement, FilesAreChangedByThoseWhomTheServerNames) {
-  RunnerOptions options = runner_options;
-  options.may_change_files = [&](const std::string& user, const std::string& address,
-                                 const RepositoryName& repository) {
-    return user == "ada" && address == "10.0.0.1" && repository == repo;
-  };
-  Runner asking{*engine, outbound, options};
-  EXPECT_TRUE(asking.may_change_files("ada", "10.0.0.1", repo));
-  EXPECT_FALSE(asking.may_change_files("ada", "", repo));
-  EXPECT_FALSE(asking.may_change_files("", "10.0.0.1", repo));
-}
-
 }  // namespace
 }  // namespace tarn::actions

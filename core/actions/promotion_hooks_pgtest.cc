@@ -5,6 +5,7 @@
 #include "core/versioning/gate_policies.h"
 #include "core/versioning/promotion_run.h"
 #include "core/versioning/promotions.h"
+#include "core/versioning/rollback.h"
 
 namespace tarn::actions {
 namespace {
@@ -120,7 +121,7 @@ TEST_F(PromotionHooks, OfARevertMayRefuseARollback) {
   EXPECT_EQ(receiver.paths(), "");
   receiver.answer("/strict", 403, 1);
   const auto roll_back = [&] {
-    versioning::roll_back_promotion(*engine, repo, done.id, "olga", "slow");
+    versioning::roll_back_promotion(*engine, repo, done.id, {"olga"}, "slow");
   };
   EXPECT_EQ(reason_of(roll_back), "hook_failed");
   EXPECT_EQ(head(), done.result);

@@ -147,11 +147,6 @@ std::vector<Runner::Action> Runner::matching(const Repository& repository,
   return actions;
 }
 
-bool Runner::may_change_files(const std::string& user, const std::string& address,
-                              const RepositoryName& repository) {
-  return !options_.may_change_files || options_.may_change_files(user, address, repository);
-}
-
 bool Runner::wanted(const Repository& repository, const HookOccasion& occasion,
                     const ActionFiles& files) {
   std::string problem;

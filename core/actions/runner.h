@@ -42,10 +42,6 @@ struct RunnerOptions {
   Grants variables{};
   /// Which other repositories the scripts of a repository may reach, by its name.
   Grants repositories{};
-  /// As versioning::Hooks::may_change_files; empty = everybody may.
-  std::function<bool(const std::string& user, const std::string& address,
-                     const RepositoryName& repository)>
-      may_change_files{};
 };
 
 /// Safe from any thread.
@@ -57,8 +53,6 @@ class Runner final : public versioning::Hooks {
   /// What scripts' calls go to, from now on; empty = nothing, and waits for those that run.
   void serve_calls(Api api);
 
-  bool may_change_files(const std::string& user, const std::string& address,
-                        const RepositoryName& repository) override;
   bool wanted(const Repository& repository, const versioning::HookOccasion& occasion,
               const versioning::ActionFiles& files) override;
   std::string run(const Repository& repository, const versioning::HookOccasion& occasion,

@@ -80,6 +80,7 @@ constexpr std::array<std::string_view, kActionCount> kNames = {
     "ci:ReadWebhook",
     "ci:WriteWebhook",
     "fs:WriteHooks",
+    "fs:RollBack",
 };
 static_assert(!kNames.back().empty());
 

@@ -83,8 +83,9 @@ enum class Action : uint8_t {
   kReadWebhook,
   kWriteWebhook,
   kWriteHooks,
+  kRollBack,
 };
-constexpr size_t kActionCount = static_cast<size_t>(Action::kWriteHooks) + 1;
+constexpr size_t kActionCount = static_cast<size_t>(Action::kRollBack) + 1;
 
 /// "fs:ReadRepository".
 std::string_view name_of(Action action);

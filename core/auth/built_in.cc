@@ -40,7 +40,7 @@ std::vector<Policy> built_in_policies() {
       allowing("FSReadWriteAll",
                {"fs:List*", "fs:Read*", "fs:WriteObject", "fs:DeleteObject", "fs:RevertBranch",
                 "fs:CreateBranch", "fs:DeleteBranch", "fs:CreateTag", "fs:DeleteTag", "fs:SetAlias",
-                "fs:CreateCommit", "fs:CreateRun", "fs:Promote", "fs:ApprovePromotion"}),
+                "fs:CreateCommit", "fs:CreateRun", "fs:Promote"}),
       allowing("AuthFullAccess", {"auth:*"}),
       allowing("AuthManageOwnCredentials",
                {"auth:CreateCredentials", "auth:DeleteCredentials", "auth:ListCredentials",
@@ -61,6 +61,10 @@ std::vector<Policy> superseded_policies() {
       allowing("FSReadWriteAll", {"fs:List*", "fs:Read*", "fs:WriteObject", "fs:DeleteObject",
                                   "fs:RevertBranch", "fs:CreateBranch", "fs:DeleteBranch",
                                   "fs:CreateTag", "fs:DeleteTag", "fs:CreateCommit"}),
+      allowing("FSReadWriteAll",
+               {"fs:List*", "fs:Read*", "fs:WriteObject", "fs:DeleteObject", "fs:RevertBranch",
+                "fs:CreateBranch", "fs:DeleteBranch", "fs:CreateTag", "fs:DeleteTag", "fs:SetAlias",
+                "fs:CreateCommit", "fs:CreateRun", "fs:Promote", "fs:ApprovePromotion"}),
       allowing("RepoManagementFullAccess", {"ci:*", "retention:*", "branches:*", "fs:ReadConfig"}),
   };
 }

@@ -9,14 +9,12 @@
 #include "core/base/enum_names.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
-#include "core/experiments/dominance.h"
 #include "core/experiments/metric_choice.h"
 #include "core/experiments/number.h"
 
 namespace tarn {
 namespace {
 
-constexpr std::array<std::string_view, 3> kStatuses = {"pending", "success", "failure"};
 constexpr std::array<std::string_view, 4> kRuleOutcomes = {"pass", "fail", "skipped", "pending"};
 constexpr std::array<std::string_view, 3> kGateOutcomes = {"passed", "failed", "pending"};
 
@@ -34,20 +32,8 @@ std::string joined(const std::vector<std::string>& items, uint64_t count) {
   return out;
 }
 
-/// The candidate's values with those of its checks.
-std::vector<Metric> metrics_of(const GateCandidate& candidate) {
-  std::vector<Metric> metrics = candidate.facts.metrics;
-  for (const CheckResult& check : candidate.checks) {
-    if (check.commit != candidate.facts.commit || check.status != CheckStatus::kSuccess) continue;
-    for (const Metric& metric : check.metrics) {
-      metrics.push_back({.name = metric.name,
-                         .value = metric.value,
-                         .origin = MetricOrigin::kCheck,
-                         .source = check.name,
-                         .split = metric.split});
-    }
-  }
-  return metrics;
+bool contains(const std::vector<std::string>& items, const std::string& item) {
+  return std::find(items.begin(), items.end(), item) != items.end();
 }
 
 /// One distance between a candidate and the champion, and what the bound says of it.
@@ -93,7 +79,7 @@ class Judge {
       : policy_(policy),
         candidate_(candidate),
         champion_(champion),
-        metrics_(metrics_of(candidate)) {}
+        metrics_(metrics_of(policy, candidate)) {}
 
   Verdict run() {
     verdict_.warnings = candidate_.facts.warnings;
@@ -102,6 +88,8 @@ class Judge {
     judge_objects();
     for (const std::string& name : policy_.checks.required) judge_check(name);
     judge_approvals();
+    if (const auto& refusal = candidate_.refusal)
+      fail(refusal->rule, refusal->code, refusal->reason);
     return std::move(verdict_);
   }
 
@@ -112,7 +100,7 @@ class Judge {
     } else if (outcome == RuleOutcome::kPending && verdict_.outcome == GateOutcome::kPassed) {
       verdict_.outcome = GateOutcome::kPending;
     }
-    verdict_.rules.push_back({std::move(rule), outcome, code, std::move(reason)});
+    verdict_.rules.push_back({std::move(rule), outcome, std::string(code), std::move(reason)});
   }
   void pass(std::string rule, std::string reason) {
     add(std::move(rule), RuleOutcome::kPass, "", std::move(reason));
@@ -138,6 +126,21 @@ class Judge {
              str_cat(candidate_.ref, " is not a branch that matches ", pattern));
       }
     }
+    if (policy_.require_up_to_date) {
+      judge_bound("require_up_to_date", candidate_.up_to_date, "not_up_to_date",
+                  str_cat("the head of ", policy_.destination.str(), " is ",
+                          candidate_.up_to_date ? "" : "not ", "in the history of ", candidate_.ref,
+                          candidate_.up_to_date ? "" : ": merge it and measure again"));
+    }
+    judge_ancestor();
+    if (policy_.unchanged_since.ref.empty()) return;
+    judge_paths("unchanged_since", candidate_.objects.differing_count, "differs_from_ancestor",
+                str_cat("differs from ", policy_.unchanged_since.ref, " in ",
+                        joined(candidate_.objects.differing, candidate_.objects.differing_count)),
+                "equals " + policy_.unchanged_since.ref);
+  }
+
+  void judge_ancestor() {
     if (policy_.require_ancestor.empty()) return;
     if (candidate_.has_ancestor) {
       pass("require_ancestor", str_cat(policy_.require_ancestor, " is in the history"));
@@ -152,6 +155,14 @@ class Judge {
     const Metric* metric = choose_metric(metrics_, rule.name, rule.split, sources_of(rule));
     if (metric == nullptr) return judge_missing(rule, id);
     const std::string value = str_cat(to_text(metric->value), " (", metric->origin_text(), ")");
+    if (const Metric* other = find_contradiction(metrics_, rule, *metric)) {
+      return fail(
+          id, "ambiguous",
+          str_cat(rule.name, " is ", value, reported_by(*metric), " and ", to_text(other->value),
+                  " (", other->origin_text(), ")", reported_by(*other),
+                  ": let the policy's trust name whose value counts, or measure a new "
+                  "commit"));
+    }
     if (!std::isfinite(metric->value)) {
       return fail(id, "not_finite", str_cat(rule.name, " is ", value, ", which is no number"));
     }
@@ -169,6 +180,10 @@ class Judge {
     }
   }
 
+  static std::string reported_by(const Metric& metric) {
+    return metric.reporter.empty() ? "" : str_cat(" by ", metric.reporter);
+  }
+
   void judge_bound(std::string id, bool holds, std::string_view code, std::string reason) {
     if (holds) {
       pass(std::move(id), std::move(reason));
@@ -178,9 +193,16 @@ class Judge {
   }
 
   void judge_missing(const MetricRule& rule, const std::string& id) {
-    if (may_still_come(rule)) {
+    if (check_may_bring(policy_, candidate_, rule)) {
       return pending(id, "check_pending",
                      str_cat(rule.name, " comes from a check, which has not ended"));
+    }
+    for (const UnmeasuredValue& value : candidate_.unmeasured) {
+      if (value.metric.name != rule.name || value.metric.split != rule.split) continue;
+      return fail(
+          id, "metric_missing",
+          str_cat(rule.name, " was not measured for this commit: ", to_text(value.metric.value),
+                  " (", value.metric.origin_text(), ") does not count, ", value.why));
     }
     std::string others;
     bool same_split = false;
@@ -199,19 +221,6 @@ class Judge {
     fail(id, "metric_missing",
          str_cat(rule.name, rule.split.empty() ? "" : " of split ", rule.split,
                  " was not measured for this commit", others.empty() ? "" : ", only ", others));
-  }
-
-  /// Whether a required check that may report the metric has not ended.
-  bool may_still_come(const MetricRule& rule) const {
-    return std::any_of(rule.trusted.begin(), rule.trusted.end(), [&](const MetricSource& source) {
-      if (source.origin != MetricOrigin::kCheck) return false;
-      return std::any_of(policy_.checks.required.begin(), policy_.checks.required.end(),
-                         [&](const std::string& name) {
-                           if (!source.check.empty() && source.check != name) return false;
-                           const CheckResult* check = find_check(name);
-                           return check == nullptr || check->status == CheckStatus::kPending;
-                         });
-    });
   }
 
   void judge_distance(const MetricRule& rule, ChampionBound bound, double value) {
@@ -242,7 +251,14 @@ class Judge {
     for (const Glob& pattern : rules.required) {
       const bool missing = std::find(facts.missing.begin(), facts.missing.end(),
                                      pattern.pattern()) != facts.missing.end();
-      judge_bound(str_cat("objects.required[", pattern.pattern(), "]"), !missing, "object_missing",
+      const std::string id = str_cat("objects.required[", pattern.pattern(), "]");
+      if (!missing && contains(facts.too_small, pattern.pattern())) {
+        fail(id, "object_too_small",
+             str_cat("what matches ", pattern.pattern(), " has less than ", rules.min_bytes,
+                     " bytes: objects.min_bytes says how small it may be"));
+        continue;
+      }
+      judge_bound(id, !missing, "object_missing",
                   str_cat(missing ? "no object matches " : "there is ", pattern.pattern()));
     }
     if (!rules.unchanged.empty()) {
@@ -254,6 +270,15 @@ class Judge {
       judge_paths("objects.forbid", facts.forbidden_count, "object_forbidden",
                   str_cat("would bring ", joined(facts.forbidden, facts.forbidden_count)),
                   "brings none of them");
+    }
+    if (!rules.keep.empty()) {
+      judge_paths("objects.keep", facts.removed_kept_count, "object_removed",
+                  str_cat("would remove ", joined({facts.first_kept}, facts.removed_kept_count)),
+                  "removes none of them");
+    }
+    if (facts.removed_count > 0) {
+      verdict_.warnings.push_back(
+          str_cat("would remove ", joined(facts.removed, facts.removed_count)));
     }
     if (rules.max_total_bytes) {
       judge_bound("objects.max_total_bytes", facts.total_bytes <= *rules.max_total_bytes,
@@ -274,18 +299,9 @@ class Judge {
     }
   }
 
-  /// Of the candidate's commit. Of several with one name the last.
-  const CheckResult* find_check(const std::string& name) const {
-    const CheckResult* found = nullptr;
-    for (const CheckResult& check : candidate_.checks) {
-      if (check.name == name && check.commit == candidate_.facts.commit) found = &check;
-    }
-    return found;
-  }
-
   void judge_check(const std::string& name) {
     const std::string id = "checks." + name;
-    const CheckResult* check = find_check(name);
+    const CheckResult* check = find_check(candidate_, name);
     if (check == nullptr) {
       return pending(id, "check_missing", str_cat("nobody has reported ", name, " of this commit"));
     }
@@ -302,27 +318,52 @@ class Judge {
 
   void judge_approvals() {
     const ApprovalRules& rules = policy_.approvals;
-    if (rules.count == 0) return;
-    std::set<std::string> users;
-    bool by_author = false;
-    bool stale = false;
-    for (const GateApproval& approval : candidate_.approvals) {
-      if (rules.stale_on_new_commit && approval.commit != candidate_.facts.commit) {
-        stale = true;
-      } else if (rules.not_author && candidate_.authors.contains(approval.user)) {
-        by_author = true;
+    if (!candidate_.rejection.empty()) {
+      if (rules.sticky_reject) {
+        fail("approvals.sticky_reject", "rejected_before", candidate_.rejection);
       } else {
-        users.insert(approval.user);
+        verdict_.warnings.push_back(candidate_.rejection);
       }
     }
-    const std::string reason = str_cat(users.size(), " of ", rules.count, " approvals",
-                                       by_author ? "; those of its authors do not count" : "",
-                                       stale ? "; those of other commits do not count" : "");
+    if (rules.count == 0) return;
+    const std::string values = judged_values(policy_, candidate_);
+    std::set<std::string> users;
+    std::set<std::string> reasons;
+    for (const GateApproval& approval : candidate_.approvals) {
+      const std::string reason = void_reason(approval, values);
+      if (reason.empty()) {
+        users.insert(approval.user);
+      } else {
+        reasons.insert(reason);
+      }
+    }
+    std::string reason = str_cat(users.size(), " of ", rules.count, " approvals");
+    for (const std::string& why : reasons) reason += str_cat("; ", why);
     if (users.size() >= rules.count) {
       pass("approvals", reason);
     } else {
       pending("approvals", "approval_required", reason);
     }
+  }
+
+  /// Why the approval does not count; "" = it does.
+  std::string void_reason(const GateApproval& approval, const std::string& values) const {
+    const ApprovalRules& rules = policy_.approvals;
+    if (!approval.void_reason.empty()) return approval.void_reason;
+    if (approval.commit != candidate_.facts.commit) return "those of other commits do not count";
+    if (approval.candidate != candidate_.ref) return "those of other candidates do not count";
+    if (approval.values != values) {
+      return str_cat(
+          "that of ", approval.user,
+          " does not count: the values have changed since, look again and approve again");
+    }
+    if (rules.not_author && candidate_.authors.contains(approval.user)) {
+      return "those of its authors do not count";
+    }
+    if (rules.not_promoter && candidate_.promoter == approval.user) {
+      return "that of who began the promotion does not count";
+    }
+    return "";
   }
 
   const GatePolicy& policy_;
@@ -332,43 +373,8 @@ class Judge {
   Verdict verdict_;
 };
 
-const MetricRule* leading_rule(const GatePolicy& policy) {
-  const MetricRule* first = nullptr;
-  for (const MetricRule& rule : policy.metrics) {
-    if (rule.primary) return &rule;
-    if (first == nullptr && rule.goal) first = &rule;
-  }
-  return first;
-}
-
-/// What a candidate is sorted by, greater first.
-std::vector<double> sort_keys(const GatePolicy& policy, const GateCandidate& candidate,
-                              std::span<const Metric> metrics) {
-  std::vector<double> keys;
-  if (const MetricRule* leading = leading_rule(policy)) keys.push_back(score_of(*leading, metrics));
-  for (const TieBreak& by : policy.tie_break) {
-    switch (by.kind) {
-      case TieBreak::Kind::kMetric:
-        keys.push_back(score_of(*policy.find_metric(by.metric), metrics));
-        break;
-      case TieBreak::Kind::kModelBytes:
-        keys.push_back(-static_cast<double>(candidate.objects.model_bytes));
-        break;
-      case TieBreak::Kind::kCreatedAt:
-        keys.push_back(-static_cast<double>(to_millis(candidate.created)));
-        break;
-    }
-  }
-  keys.push_back(-static_cast<double>(to_millis(candidate.created)));
-  return keys;
-}
-
 }  // namespace
 
-std::string_view name_of(CheckStatus status) { return kStatuses[static_cast<size_t>(status)]; }
-std::optional<CheckStatus> parse_check_status(std::string_view name) {
-  return find_name<CheckStatus>(kStatuses, name);
-}
 std::string_view name_of(RuleOutcome outcome) {
   return kRuleOutcomes[static_cast<size_t>(outcome)];
 }
@@ -379,30 +385,6 @@ std::string_view name_of(GateOutcome outcome) {
 Verdict evaluate(const GatePolicy& policy, const GateCandidate& candidate,
                  const CommitFacts* champion) {
   return Judge(policy, candidate, champion).run();
-}
-
-std::vector<Standing> rank_candidates(const GatePolicy& policy,
-                                      std::span<const GateCandidate> candidates) {
-  std::vector<std::vector<double>> keys;
-  std::vector<std::vector<double>> scores;
-  for (const GateCandidate& candidate : candidates) {
-    const std::vector<Metric> metrics = metrics_of(candidate);
-    keys.push_back(sort_keys(policy, candidate, metrics));
-    std::vector<double>& row = scores.emplace_back();
-    for (const MetricRule& rule : policy.metrics) {
-      if (rule.goal) row.push_back(score_of(rule, metrics));
-    }
-  }
-  const std::vector<bool> dominated = find_dominated(scores);
-  std::vector<Standing> out;
-  for (size_t i = 0; i < candidates.size(); ++i) out.push_back({i, dominated[i]});
-  std::sort(out.begin(), out.end(), [&](const Standing& a, const Standing& b) {
-    if (keys[a.candidate] != keys[b.candidate]) return keys[a.candidate] > keys[b.candidate];
-    const GateCandidate& left = candidates[a.candidate];
-    const GateCandidate& right = candidates[b.candidate];
-    return std::pair(left.ref, left.facts.commit) < std::pair(right.ref, right.facts.commit);
-  });
-  return out;
 }
 
 }  // namespace tarn

@@ -185,18 +185,72 @@ TEST(Evaluate, TheFirstTrustedOriginCounts) {
        metric("a", 0.4, MetricOrigin::kFile, "metrics/b.json"),
        metric("a", 0.5, MetricOrigin::kCheck, "bench")});
   const std::pair<const char*, const char*> rows[] = {
-      {"", "0.1 (api)"},
+      {", trust: [api, file]", "0.1 (api)"},
       {", trust: [commit-metadata, api]", "0.2 (commit-metadata)"},
-      {", trust: [file]", "0.3 (file:metrics/a.json)"},
+      {", trust: ['file:metrics/a.json']", "0.3 (file:metrics/a.json)"},
       {", from: 'file:**/b.json'", "0.4 (file:metrics/b.json)"},
       {", from: 'check:bench'", "0.5 (check:bench)"},
       {", trust: [check, api]", "0.5 (check:bench)"},
-      {", trust: ['check:other', file]", "0.3 (file:metrics/a.json)"}};
+      {", trust: ['check:other', 'file:metrics/a.*']", "0.3 (file:metrics/a.json)"}};
   for (const auto& [rule, expected] : rows) {
     const Verdict verdict =
-        evaluate(policy_of(str_cat("metrics: [{name: a", rule, "}]")), candidate, nullptr);
+        evaluate(policy_of(str_cat("metrics: [{name: a", rule, "}]\nchecks: {required: [bench]}")),
+                 candidate, nullptr);
     EXPECT_EQ(rule_of(verdict, "metrics.a").reason, str_cat("a is ", expected)) << rule;
   }
+}
+
+TEST(Evaluate, ValuesThatCountAsMuchMustAgree) {
+  Metric by_ann = metric("a", 0.9, MetricOrigin::kApi, "run1");
+  by_ann.reporter = "ann";
+  Metric by_ben = metric("a", 0.1, MetricOrigin::kApi, "run2");
+  by_ben.reporter = "ben";
+  const Metric bare = metric("a", 0.9, MetricOrigin::kCommitMetadata, "metric.a");
+  const Metric one = metric("a", 0.9, MetricOrigin::kFile, "metrics/a.json");
+  const Metric two = metric("a", 0.99, MetricOrigin::kFile, "metrics/b.json");
+  const auto outcome = [&](std::vector<Metric> metrics, const char* trust) {
+    return said(evaluate(policy_of(str_cat("metrics: [{name: a", trust, "}]")),
+                         candidate_of(std::move(metrics)), nullptr),
+                "metrics.a");
+  };
+  EXPECT_EQ(outcome({by_ann, bare, one}, ""), "pass");
+  EXPECT_EQ(outcome({by_ann, by_ben}, ""), "fail ambiguous");
+  EXPECT_EQ(outcome({by_ann, by_ben}, ", trust: [api]"), "fail ambiguous");
+  EXPECT_EQ(outcome({by_ben, by_ann}, ", trust: ['api:ann']"), "pass");
+  EXPECT_EQ(outcome({by_ben}, ", trust: ['api:ann']"), "fail untrusted_origin");
+  EXPECT_EQ(outcome({bare, two}, ""), "fail ambiguous");
+  EXPECT_EQ(outcome({bare, two}, ", trust: [commit-metadata, file]"), "pass");
+  EXPECT_EQ(outcome({one, two}, ", trust: [file]"), "fail ambiguous");
+  EXPECT_EQ(outcome({one, two}, ", trust: ['file:metrics/*']"), "fail ambiguous");
+  EXPECT_EQ(outcome({one, two}, ", trust: ['file:metrics/b.json']"), "pass");
+  const Verdict verdict =
+      evaluate(policy_of("metrics: [{name: a}]"), candidate_of({by_ann, by_ben}), nullptr);
+  EXPECT_NE(rule_of(verdict, "metrics.a").reason.find("0.9 (api) by ann and 0.1 (api) by ben"),
+            std::string::npos);
+}
+
+TEST(Evaluate, AValueThatDoesNotCountSaysWhy) {
+  GateCandidate candidate = candidate_of({});
+  candidate.unmeasured = {{metric("a", 0.9, MetricOrigin::kFile, "m.json"), "it is old"}};
+  const Verdict verdict = evaluate(policy_of("metrics: [{name: a}]"), candidate, nullptr);
+  EXPECT_EQ(said(verdict, "metrics.a"), "fail metric_missing");
+  EXPECT_NE(
+      rule_of(verdict, "metrics.a").reason.find("0.9 (file:m.json) does not count, it is old"),
+      std::string::npos);
+}
+
+TEST(Evaluate, OnlyRequiredChecksBringMetrics) {
+  const GatePolicy policy =
+      policy_of("metrics: [{name: a, min: 0.6, trust: [check]}]\nchecks: {required: [bench]}");
+  GateCandidate candidate = candidate_of({});
+  const auto report = [](std::string name, double value) {
+    return CheckResult{.name = std::move(name),
+                       .commit = commit(1),
+                       .status = CheckStatus::kSuccess,
+                       .metrics = {metric("a", value)}};
+  };
+  candidate.checks = {report("AAA", 0.9), report("bench", 0.5), report("lint", 0.95)};
+  EXPECT_EQ(said(evaluate(policy, candidate, nullptr), "metrics.a.min"), "fail below_min");
 }
 
 TEST(Evaluate, ChecksAreNotAskedUnlessThePolicySays) {
@@ -245,30 +299,67 @@ TEST(Evaluate, ACheckCountsForItsCommitOnly) {
   EXPECT_EQ(said(evaluate(policy, candidate, nullptr), "metrics.p95"), "fail metric_missing");
 }
 
-TEST(Evaluate, ApprovalsAreOfTheExactCommitAndOfOthers) {
+class Approvals : public ::testing::Test {
+ protected:
+  Approvals() {
+    candidate.author = "ann the first";  // as she is called in commits
+    candidate.authors = {"ann"};
+    candidate.promoter = "pat";
+  }
+  /// Of what there is to approve now.
+  GateApproval by(const std::string& user, const GatePolicy& policy) {
+    return {.user = user,
+            .candidate = candidate.ref,
+            .commit = candidate.facts.commit,
+            .values = judged_values(policy, candidate)};
+  }
+  std::string reason(const GatePolicy& policy) {
+    return rule_of(evaluate(policy, candidate, nullptr), "approvals").reason;
+  }
+
+  GateCandidate candidate = candidate_of({metric("a", 0.9)});
+};
+
+TEST_F(Approvals, AreOfTheExactCommitAndOfOthersThanItsAuthorsAndPromoter) {
   const GatePolicy policy = policy_of("approvals: {count: 2}");
-  GateCandidate candidate = candidate_of({});
-  candidate.author = "ann the first";  // as she is called in commits
-  candidate.authors = {"ann"};
   EXPECT_EQ(said(evaluate(policy, candidate, nullptr), "approvals"), "pending approval_required");
   EXPECT_EQ(evaluate(policy, candidate, nullptr).outcome, GateOutcome::kPending);
-  candidate.approvals = {
-      {"ann", commit(1)}, {"ben", commit(2)}, {"cy", commit(1)}, {"cy", commit(1)}};
-  EXPECT_EQ(
-      rule_of(evaluate(policy, candidate, nullptr), "approvals").reason,
-      "1 of 2 approvals; those of its authors do not count; those of other commits do not count");
-  candidate.approvals.push_back({"ben", commit(1)});
+  GateApproval stale = by("ben", policy);
+  stale.commit = commit(2);
+  candidate.approvals = {by("ann", policy), stale, by("cy", policy), by("cy", policy),
+                         by("pat", policy)};
+  EXPECT_EQ(reason(policy),
+            "1 of 2 approvals; that of who began the promotion does not count; those of its "
+            "authors do not count; those of other commits do not count");
+  candidate.approvals.push_back(by("ben", policy));
   EXPECT_EQ(said(evaluate(policy, candidate, nullptr), "approvals"), "pass");
 
-  candidate.approvals = {{"ann", commit(1)}, {"ben", commit(2)}};
-  EXPECT_EQ(
-      evaluate(policy_of("approvals: {count: 2, not_author: false, stale_on_new_commit: false}"),
-               candidate, nullptr)
-          .outcome,
-      GateOutcome::kPassed);
-  EXPECT_EQ(
-      evaluate(policy_of("approvals: {count: 2, not_author: false}"), candidate, nullptr).outcome,
-      GateOutcome::kPending);
+  const GatePolicy loose =
+      policy_of("approvals: {count: 2, not_author: false, not_promoter: false}");
+  candidate.approvals = {by("ann", loose), by("pat", loose)};
+  EXPECT_EQ(evaluate(loose, candidate, nullptr).outcome, GateOutcome::kPassed);
+}
+
+TEST_F(Approvals, OfACommitThatIsNotFollowedAreOfThatCommit) {
+  const GatePolicy policy = policy_of("approvals: {count: 1, stale_on_new_commit: false}");
+  candidate.approvals = {by("ben", policy)};
+  candidate.approvals[0].commit = commit(2);
+  EXPECT_EQ(evaluate(policy, candidate, nullptr).outcome, GateOutcome::kPending);
+  candidate.approvals = {by("ben", policy)};
+  candidate.approvals[0].candidate = "exp-2";
+  EXPECT_EQ(reason(policy), "0 of 1 approvals; those of other candidates do not count");
+}
+
+TEST_F(Approvals, DieWithTheValuesThatTheySaw) {
+  const GatePolicy policy = policy_of("metrics: [{name: a, min: 0.5}]\napprovals: {count: 1}");
+  candidate.approvals = {by("ben", policy)};
+  EXPECT_EQ(evaluate(policy, candidate, nullptr).outcome, GateOutcome::kPassed);
+  candidate.facts.metrics = {metric("a", 0.51)};
+  EXPECT_EQ(evaluate(policy, candidate, nullptr).outcome, GateOutcome::kPending);
+  EXPECT_NE(reason(policy).find("the values have changed since"), std::string::npos);
+  candidate.approvals = {by("ben", policy)};
+  candidate.approvals[0].void_reason = "that of ben does not count: the user is gone";
+  EXPECT_EQ(reason(policy), "0 of 1 approvals; that of ben does not count: the user is gone");
 }
 
 TEST(Evaluate, Objects) {
@@ -291,6 +382,14 @@ TEST(Evaluate, Objects) {
             "would change _lakefs_actions/a.yaml and 2 more");
   EXPECT_EQ(said(verdict, "objects.forbid"), "fail object_forbidden");
   EXPECT_EQ(said(verdict, "objects.max_total_bytes"), "fail too_large");
+
+  candidate.objects = {.too_small = {"model.pkl"}, .removed_kept_count = 2, .first_kept = "docs/a"};
+  const Verdict poor =
+      evaluate(policy_of("objects: {required: [model.pkl], min_bytes: 5, keep: ['docs/**']}"),
+               candidate, nullptr);
+  EXPECT_EQ(said(poor, "objects.required[model.pkl]"), "fail object_too_small");
+  EXPECT_EQ(said(poor, "objects.keep"), "fail object_removed");
+  EXPECT_EQ(rule_of(poor, "objects.keep").reason, "would remove docs/a and 1 more");
 
   candidate.objects = {.complete = false};
   EXPECT_EQ(said(evaluate(policy, candidate, nullptr), "objects.unchanged"),
@@ -317,54 +416,29 @@ TEST(Evaluate, TheAncestorMustBeInTheHistory) {
   EXPECT_EQ(evaluate(policy, candidate, nullptr).outcome, GateOutcome::kPassed);
 }
 
+TEST(Evaluate, TheCandidateMayHaveToHaveTheDestination) {
+  const GatePolicy policy = policy_of("require_up_to_date: true");
+  GateCandidate candidate = candidate_of({});
+  EXPECT_EQ(said(evaluate(policy, candidate, nullptr), "require_up_to_date"), "pass");
+  candidate.up_to_date = false;
+  EXPECT_EQ(said(evaluate(policy, candidate, nullptr), "require_up_to_date"),
+            "fail not_up_to_date");
+}
+
+TEST(Evaluate, PathsMustEqualThoseOfTheAncestor) {
+  const GatePolicy policy = policy_of("unchanged_since: {ref: dataset-v3, paths: ['data/**']}");
+  GateCandidate candidate = candidate_of({});
+  EXPECT_EQ(said(evaluate(policy, candidate, nullptr), "unchanged_since"), "pass");
+  candidate.objects.differing = {"data/a"};
+  candidate.objects.differing_count = 1;
+  EXPECT_EQ(said(evaluate(policy, candidate, nullptr), "unchanged_since"),
+            "fail differs_from_ancestor");
+}
+
 TEST(Evaluate, AFailureIsWorseThanWaiting) {
   const GatePolicy policy =
       policy_of("metrics: [{name: a}]\nchecks: {required: [bench]}\napprovals: {count: 1}");
   EXPECT_EQ(evaluate(policy, candidate_of({}), nullptr).outcome, GateOutcome::kFailed);
-}
-
-std::string order_of(const GatePolicy& policy, const std::vector<GateCandidate>& candidates) {
-  std::string out;
-  for (const Standing& standing : rank_candidates(policy, candidates)) {
-    out += str_cat(out.empty() ? "" : " ", candidates[standing.candidate].ref,
-                   standing.dominated ? "-" : "");
-  }
-  return out;
-}
-
-TEST(Ranking, IsByThePrimaryMetricThenTheTieBreaks) {
-  const GatePolicy policy = policy_of(
-      "metrics: [{name: loss, goal: min}, {name: accuracy, goal: max, primary: true}]\n"
-      "tie_break: [loss, model_bytes, created_at]\nobjects: {required: [m]}");
-  std::vector<GateCandidate> candidates;
-  const auto add = [&](std::string ref, double accuracy, double loss, uint64_t bytes, int64_t at) {
-    GateCandidate one = candidate_of({metric("accuracy", accuracy), metric("loss", loss)});
-    one.ref = std::move(ref);
-    one.objects.model_bytes = bytes;
-    one.created = from_millis(at);
-    candidates.push_back(std::move(one));
-  };
-  add("nan", kNan, 0.1, 1, 1);
-  add("worse", 0.7, 0.9, 1, 1);
-  add("late", 0.8, 0.5, 10, 2);
-  add("early", 0.8, 0.5, 10, 1);
-  add("small", 0.8, 0.5, 9, 3);
-  add("sharp", 0.8, 0.4, 99, 9);
-  add("b", 0.6, 0.01, 1, 1);
-  add("a", 0.6, 0.01, 1, 1);
-  EXPECT_EQ(order_of(policy, candidates), "sharp small- early- late- worse- a b nan-");
-  std::reverse(candidates.begin(), candidates.end());
-  EXPECT_EQ(order_of(policy, candidates), "sharp small- early- late- worse- a b nan-");
-}
-
-TEST(Ranking, WithoutAPrimaryMetricTheFirstWithAGoalLeads) {
-  const GatePolicy policy =
-      policy_of("metrics: [{name: note}, {name: loss, goal: min}, {name: accuracy, goal: max}]");
-  GateCandidate low = candidate_of({metric("loss", 0.1), metric("accuracy", 0.5)});
-  low.ref = "low";
-  GateCandidate sharp = candidate_of({metric("loss", 0.2), metric("accuracy", 0.9)});
-  sharp.ref = "sharp";
-  EXPECT_EQ(order_of(policy, {sharp, low}), "low sharp");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/experiments/evaluate.h"
+#include "core/experiments/gate_candidate.h"
 #include "core/experiments/promotion.h"
 
 namespace tarn {
@@ -16,10 +17,14 @@ struct RankedCandidate {
   Verdict verdict;
   int32_t rank = 0;  ///< 1 = the winner; 0 = it failed
   bool dominated = false;
+  std::string values{};  ///< judged_values() of it
 };
 
 struct Evidence {
   std::string promotion;  ///< id; "" = nothing was promoted, it was only asked
+  std::string actor;
+  PromotionMethod method = PromotionMethod::kMerge;
+  std::vector<std::string> paths;
   Instant at{};
   std::string policy_text;
   std::string policy_digest;  ///< SHA-256, hex
@@ -34,7 +39,16 @@ struct Evidence {
 };
 constexpr std::string_view kEvidenceVersion = "tarn/v1";
 
+// Evidence as text, which is what is stored and whose SHA-256 the history of the alias has.
+
 /// One JSON document. Numbers that JSON has not (NaN, infinities) are strings.
 std::string to_json(const Evidence& evidence);
+/// The same with the commit that the promotion made.
+std::string with_result(const std::string& evidence, const CommitId& result);
+/// judged_values() of the winner; "" = there is none, or the evidence is of before they were kept.
+std::string winner_values(const std::string& evidence);
+/// What was measured of the winner, its checks included, as the evidence has it; empty when there
+/// is no winner. Throws data_loss.
+std::vector<Metric> winner_metrics(const std::string& evidence);
 
 }  // namespace tarn

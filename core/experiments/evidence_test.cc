@@ -1,5 +1,6 @@
 #include "core/experiments/evidence.h"
 
+#include <cmath>
 #include <limits>
 
 #include <gtest/gtest.h>
@@ -63,7 +64,7 @@ TEST_F(EvidenceText, SaysWhatWasDecidedOn) {
   winner.candidate.checks = {
       {.name = "bench", .commit = commit(1), .status = CheckStatus::kSuccess},
       {.name = "bench", .commit = commit(2), .status = CheckStatus::kFailure}};
-  winner.candidate.approvals = {{.user = "olga", .commit = commit(1)}};
+  winner.candidate.approvals = {{.user = "olga", .candidate = "exp-1", .commit = commit(1)}};
   const Json said = json_of({winner}, 0);
   EXPECT_EQ(said["kind"], "Evidence");
   EXPECT_EQ(said["policy"],
@@ -76,6 +77,45 @@ TEST_F(EvidenceText, SaysWhatWasDecidedOn) {
   EXPECT_EQ(one["checks"][0]["counts"], true);
   EXPECT_EQ(one["checks"][1]["counts"], false) << "of another commit";
   EXPECT_EQ(one["approvals"][0]["user"], "olga");
+}
+
+TEST_F(EvidenceText, KeepsWhatTheWinnerWasMeasuredWith) {
+  RankedCandidate winner = judged(policy, candidate_of("exp-1", 0.8));
+  winner.values = "ab12";
+  winner.candidate.facts.metrics[0].reporter = "ann";
+  winner.candidate.facts.metrics.push_back({.name = "loss",
+                                            .value = std::numeric_limits<double>::infinity(),
+                                            .origin = MetricOrigin::kFile,
+                                            .source = "metrics/a:b.json",
+                                            .split = "val"});
+  const auto report = [](uint8_t of, CheckStatus status, double value) {
+    return CheckResult{.name = "bench",
+                       .commit = commit(of),
+                       .status = status,
+                       .metrics = {{.name = "p95",
+                                    .value = value,
+                                    .origin = MetricOrigin::kCheck,
+                                    .source = "bench"}},
+                       .reporter = "ci"};
+  };
+  winner.candidate.checks = {report(1, CheckStatus::kSuccess, 80),
+                             report(2, CheckStatus::kSuccess, 1),
+                             report(1, CheckStatus::kFailure, 2)};
+  const RankedCandidate loser = judged(policy, candidate_of("exp-2", 0.1));
+  const std::string text = json_of({loser, winner}, 1).dump();
+  EXPECT_EQ(winner_values(text), "ab12");
+  const std::vector<Metric> metrics = winner_metrics(text);
+  ASSERT_EQ(metrics.size(), 3u);
+  EXPECT_EQ(metrics[0].value, 0.8);
+  EXPECT_EQ(metrics[0].reporter, "ann");
+  EXPECT_EQ(metrics[1].origin_text(), "file:metrics/a:b.json");
+  EXPECT_EQ(metrics[1].split, "val");
+  EXPECT_TRUE(std::isinf(metrics[1].value));
+  EXPECT_EQ(metrics[2].origin_text(), "check:bench");
+  EXPECT_EQ(metrics[2].value, 80);
+  EXPECT_EQ(Json::parse(with_result(text, commit(5)))["result"], to_text(commit(5)));
+  EXPECT_TRUE(winner_metrics(json_of({loser}).dump()).empty());
+  EXPECT_TRUE(winner_metrics("").empty());
 }
 
 TEST_F(EvidenceText, SaysEachWarningOnce) {

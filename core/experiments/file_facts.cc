@@ -73,21 +73,33 @@ void FileFacts::add_point(std::string_view name, std::string_view split,
             str_cat("has more than ", kSeriesPerFileMax, " metrics: the others are left out"));
         return;
       }
-      measured_.push_back({{std::string(name), std::string(split), {}}, value});
+      measured_.push_back({.series = {std::string(name), std::string(split), {}}});
     }
     recent_ = known->second;
     at = &measured_[recent_];
   }
-  at->last = value;
   std::vector<Point>& points = at->series.points;
+  const int64_t step_or_next =
+      step.value_or(points.empty() ? 0 : points.back().step + (points.back().step < INT64_MAX));
+  if (step_or_next >= at->last_step) {
+    at->last = value;
+    at->last_step = step_or_next;
+  }
   if (points.size() == kPointsPerSeriesMax || points_ == kPointsPerFileMax) {
     warn_once(str_cat("\"", name.substr(0, kNameShownMax),
                       "\" has too many points: its curve ends at ", points.size(), " of them"));
     return;
   }
-  const int64_t next = points.empty() ? 0 : points.back().step + (points.back().step < INT64_MAX);
-  points.push_back({step.value_or(next), value});
+  points.push_back({step_or_next, value});
   ++points_;
+}
+
+void FileFacts::discard() {
+  measured_.clear();
+  index_.clear();
+  recent_ = 0;
+  points_ = 0;
+  params_.clear();
 }
 
 void FileFacts::add_param(std::string_view name, std::string_view value) {

@@ -30,12 +30,15 @@ class FileFacts {
   void add_point(std::string_view name, std::string_view split, std::optional<int64_t> step,
                  double value);
   void add_param(std::string_view name, std::string_view value);
+  /// Forgets every value and parameter: the file is broken.
+  void discard();
   /// "<path>: <what>"; past kWarningsPerFileMax only the last is counted.
   void warn(std::string_view what);
 
   struct Measured {
     Series series;
-    double last = 0;  ///< the metric's value
+    double last = 0;  ///< the metric's value: that of the highest step, there the latest
+    int64_t last_step = INT64_MIN;
   };
   const std::string& path() const { return path_; }
   const std::vector<Measured>& measured() const { return measured_; }

@@ -1,6 +1,9 @@
 // JSON and JSON lines (declared in metric_file.h).
 #include <iterator>
 #include <optional>
+#include <string>
+#include <unordered_set>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -146,12 +149,17 @@ class Events final : public nlohmann::json_sax<Json> {
     return true;
   }
   bool binary(binary_t&) override { return true; }
-  bool start_object(size_t) override { return nested(numbers_.begin_map()); }
+  bool start_object(size_t) override {
+    keys_.emplace_back();
+    return nested(numbers_.begin_map());
+  }
   bool key(string_t& name) override {
+    repeats_key_ |= !keys_.back().insert(name).second;
     numbers_.key(name);
-    return true;
+    return !repeats_key_;
   }
   bool end_object() override {
+    keys_.pop_back();
     numbers_.end();
     return true;
   }
@@ -163,6 +171,7 @@ class Events final : public nlohmann::json_sax<Json> {
   bool parse_error(size_t, const std::string&, const Json::exception&) override { return false; }
 
   bool too_deep() const { return too_deep_; }
+  bool repeats_key() const { return repeats_key_; }
 
  private:
   /// At the end of the bytes something is cut off, perhaps the number.
@@ -177,12 +186,15 @@ class Events final : public nlohmann::json_sax<Json> {
 
   NestedNumbers& numbers_;
   Input& input_;
+  std::vector<std::unordered_set<std::string>> keys_;  ///< of the objects that are open
   bool too_deep_ = false;
+  bool repeats_key_ = false;
 };
 
 bool is_blank(int byte) { return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n'; }
 
-/// The problem of the value, or that more follows; "" = none. What was read counts either way.
+/// The problem of the value, or that more follows; "" = none. With a problem what was read is no
+/// measurement: readers disagree about such a text.
 std::string read_value(Input& input, FileFacts& facts) {
   NestedNumbers numbers(facts);
   Events events(numbers, input);
@@ -190,15 +202,16 @@ std::string read_value(Input& input, FileFacts& facts) {
                                      Json::input_format_t::json, /*strict=*/false);
   numbers.finish();
   if (events.too_deep()) return "is nested too deep";
+  if (events.repeats_key()) return "has a key twice in one object";
   if (!whole) return input.ended() ? "ends in the middle" : "is not JSON";
   while (is_blank(input.peek())) input.next();
   return input.peek() == ByteSource::kEnd ? "" : "has more behind its value";
 }
 
-bool is_whole_value(const std::string& line) {
+std::string problem_of(const std::string& line) {
   FileFacts unused("");
   Input input(line, nullptr);
-  return read_value(input, unused).empty();
+  return read_value(input, unused);
 }
 
 bool has_text(std::string_view line) { return line.find_first_not_of(" \t\r") != line.npos; }
@@ -214,26 +227,37 @@ void read_json(ByteSource& bytes, FileFacts& facts) {
   std::string line;
   bool cut = false;
   if (!bytes.line(line, kMetricLineBytesMax, cut)) return;
-  if (!cut && !names_lines(facts.path()) && !(has_text(line) && is_whole_value(line))) {
+  if (!cut && !names_lines(facts.path()) && !(has_text(line) && problem_of(line).empty())) {
     if (bytes.peek() != ByteSource::kEnd) line.push_back('\n');
     Input input(line, &bytes);
     const std::string problem = read_value(input, facts);
     if (!problem.empty() && bytes.position() > 0 && (has_text(line) || input.line() > 1)) {
-      facts.warn(str_cat("line ", input.line(), ": ", problem));
+      facts.discard();
+      facts.warn(str_cat("line ", input.line(), ": ", problem, ": the file counts for nothing"));
     }
     return;
   }
   uint64_t number = 1;
+  bool broken = false;
   do {
     if (cut) {
+      broken = true;
       facts.warn(str_cat("line ", number, ": is longer than ", kMetricLineBytesMax, " bytes"));
     } else if (has_text(line)) {
-      Input input(line, nullptr);
-      const std::string problem = read_value(input, facts);
-      if (!problem.empty()) facts.warn(str_cat("line ", number, ": ", problem));
+      const std::string problem = problem_of(line);
+      if (problem.empty()) {
+        Input input(line, nullptr);
+        read_value(input, facts);
+      } else {
+        broken = true;
+        facts.warn(str_cat("line ", number, ": ", problem));
+      }
     }
     ++number;
   } while (bytes.line(line, kMetricLineBytesMax, cut));
+  // Of a file that is not called one of lines the first line may be the document, and garbage the
+  // rest.
+  if (broken && !names_lines(facts.path())) facts.discard();
 }
 
 }  // namespace tarn

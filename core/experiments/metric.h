@@ -26,8 +26,9 @@ struct Metric {
   MetricOrigin origin = MetricOrigin::kApi;
   /// Where exactly: the run's id, the metadata key, the file's path, the check's name.
   std::string source;
-  std::string split{};  ///< for example "validation"; "" = none
-  Instant measured{};   ///< within an origin the newest counts
+  std::string split{};     ///< for example "validation"; "" = none
+  Instant measured{};      ///< within an origin the newest counts
+  std::string reporter{};  ///< of a run: the user who recorded it
 
   /// "api", "commit-metadata", "file:<path>", "check:<name>".
   std::string origin_text() const;

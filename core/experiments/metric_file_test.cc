@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 
 #include "core/base/crc.h"
+#include "core/experiments/mlflow_run.h"
 #include "core/experiments/number.h"
 
 namespace tarn {
@@ -109,35 +110,55 @@ TEST(JsonFile, LinesArePoints) {
 
 TEST(JsonFile, ABadLineCostsItselfOnly) {
   const FileFacts facts = read("m.jsonl", "{\"a\":1}\n{\"a\":2,\"b\n[x]]\n{\"a\":3}\n");
-  EXPECT_THAT(curves(facts), ElementsAre("a=0:1,1:2,2:3"));
+  EXPECT_THAT(curves(facts), ElementsAre("a=0:1,1:3"));
   EXPECT_THAT(facts.warnings(),
               ElementsAre("m.jsonl: line 2: ends in the middle", "m.jsonl: line 3: is not JSON"));
 }
 
-TEST(JsonFile, TornAtEveryByteKeepsWhatWasBefore) {
+TEST(JsonFile, ABrokenDocumentCountsForNothing) {
+  for (const char* text :
+       {"{\"a\": 0.1, \"a\": 0.97}", "{\n\"b\": {\"a\": 1, \"a\": 2}}", "{\"a\": 0.93} garbage",
+        "{\"a\": 0.93}\n]", "{\"a\": 0.93, \"b\": ", "{\"a\": 0.93,\n \"b\": "}) {
+    const FileFacts facts = read("m.json", text);
+    EXPECT_THAT(values(facts), IsEmpty()) << text;
+    EXPECT_THAT(facts.params(), IsEmpty()) << text;
+    EXPECT_FALSE(facts.warnings().empty()) << text;
+  }
+  EXPECT_THAT(values(read("m.json", "{\"a\": 1, \"b\": {\"a\": 2}, \"c\": {\"a\": 3}}")),
+              ElementsAre("a=1", "b.a=2", "c.a=3"));
+  EXPECT_THAT(values(read("m.jsonl", "{\"a\": 1, \"a\": 2}\n{\"a\": 3}\n")), ElementsAre("a=3"));
+}
+
+TEST(MetricFile, TheValueOfACurveIsThatOfItsHighestStep) {
+  EXPECT_THAT(values(read("m.jsonl", "{\"step\":100,\"a\":0.4}\n{\"step\":10,\"a\":0.97}\n")),
+              ElementsAre("a=0.4"));
+  EXPECT_THAT(values(read("m.csv", "step,a\n100,0.4\n10,0.95\n100,0.5\n")), ElementsAre("a=0.5"))
+      << "of one step the later line";
+  EXPECT_THAT(values(read("mlruns/0/r/metrics/a", "1700 0.4 100\n1701 0.97 10\n")),
+              ElementsAre("a=0.4"));
+}
+
+TEST(JsonFile, TornAtEveryByteCountsForNothing) {
   const std::string whole =
       "{\n \"a\": 1,\n \"b\": {\"c\": [0.5, NaN], \"d\": \"x\\\"y\"},\n \"e\": -Infinity\n}";
   const size_t all = read("m.json", whole).measured().size();
   EXPECT_EQ(all, 3u);
-  size_t least = 0;
   for (size_t length = 0; length < whole.size(); ++length) {
     const FileFacts facts = read("m.json", whole.substr(0, length));
-    EXPECT_GE(facts.measured().size(), least) << length;
-    least = facts.measured().size();
+    EXPECT_THAT(facts.measured(), IsEmpty()) << length;
     EXPECT_EQ(facts.warnings().size(), length == 0 ? 0u : 1u) << length;
   }
-  EXPECT_GE(least, 2u);
 }
 
 TEST(JsonFile, ANumberAtTheEndOfATornFileIsNone) {
-  EXPECT_THAT(values(read("m.json", "{\"a\": 1, \"b\": 0")), ElementsAre("a=1"))
-      << "it may have been 0.83";
+  EXPECT_THAT(values(read("m.json", "{\"a\": 1, \"b\": 0")), IsEmpty()) << "it may have been 0.83";
   EXPECT_THAT(values(read("m.jsonl", "{\"a\": 1}\n{\"a\": 12")), ElementsAre("a=1"));
 }
 
 TEST(JsonFile, RefusesDepthNotMemory) {
   const std::string deep(1'000'000, '[');
-  EXPECT_THAT(read("m.json", deep).warnings(), ElementsAre("m.json: line 1: is nested too deep"));
+  EXPECT_THAT(read("m.json", deep).warnings(),
+              ElementsAre("m.json: line 1: is nested too deep: the file counts for nothing"));
   std::string lines;
   for (int i = 0; i < 100; ++i) lines += "x\n";
   EXPECT_EQ(read("m.jsonl", lines).warnings().size(), kWarningsPerFileMax + 1);
@@ -223,6 +244,19 @@ TEST(CsvFile, TornAtEveryByteKeepsWholeRows) {
               ElementsAre(HasSubstr("a quote is not closed")));
   EXPECT_THAT(read("m.csv", "a\n1,2\n").warnings(),
               ElementsAre("m.csv: line 2: has more cells than the header"));
+}
+
+TEST(MlflowFile, ADeletedRunIsToldByItsMeta) {
+  using Paths = std::vector<std::string>;
+  EXPECT_EQ(mlflow_meta_paths("mlruns/0/abc/metrics/a"),
+            (Paths{"mlruns/0/meta.yaml", "mlruns/0/abc/meta.yaml"}));
+  EXPECT_EQ(mlflow_meta_paths("out/mlruns/0/abc/metrics/val/a"),
+            (Paths{"out/mlruns/0/meta.yaml", "out/mlruns/0/abc/meta.yaml"}));
+  EXPECT_EQ(mlflow_meta_paths("metrics/a"), Paths{});
+  EXPECT_EQ(mlflow_meta_paths("mlruns/a"), Paths{});
+  EXPECT_TRUE(mlflow_says_deleted("run_id: abc\nlifecycle_stage: deleted\n"));
+  EXPECT_FALSE(mlflow_says_deleted("run_id: abc\nlifecycle_stage: active\n"));
+  EXPECT_FALSE(mlflow_says_deleted("- ["));
 }
 
 TEST(MlflowFile, ReadsMetricsAndParameters) {

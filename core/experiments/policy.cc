@@ -17,6 +17,7 @@ constexpr std::array<std::string_view, kChampionBounds> kBounds = {"min_delta",
                                                                    "max_decrease",
                                                                    "max_relative_increase",
                                                                    "max_relative_decrease"};
+constexpr std::array<std::string_view, 3> kBaselines = {"last", "best_ever", "none"};
 constexpr size_t kShortDigits = 12;
 
 bool is_word(char c) {
@@ -40,6 +41,16 @@ std::optional<MetricGoal> parse_metric_goal(std::string_view name) {
 std::string_view name_of(PromotionMethod method) { return kMethods[static_cast<size_t>(method)]; }
 std::optional<PromotionMethod> parse_promotion_method(std::string_view name) {
   return find_name<PromotionMethod>(kMethods, name);
+}
+
+std::string_view name_of(Baseline baseline) { return kBaselines[static_cast<size_t>(baseline)]; }
+std::optional<Baseline> parse_baseline(std::string_view name) {
+  return find_name<Baseline>(kBaselines, name);
+}
+
+bool MetricSource::names_one() const {
+  if (file) return file->prefix() == file->pattern();
+  return !check.empty() || !reporter.empty();
 }
 
 std::string_view name_of(ChampionBound bound) { return kBounds[static_cast<size_t>(bound)]; }

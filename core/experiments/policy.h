@@ -12,6 +12,7 @@
 #include "core/base/glob.h"
 #include "core/base/time.h"
 #include "core/experiments/metric.h"
+#include "core/model/commit.h"
 #include "core/model/names.h"
 
 namespace tarn {
@@ -46,8 +47,13 @@ std::string_view name_of(ChampionBound bound);  ///< as in the document: "min_de
 struct MetricSource {
   MetricOrigin origin = MetricOrigin::kApi;
   std::string check{};         ///< the one check, or any when empty
+  std::string reporter{};      ///< of runs: the user who recorded them, or anybody when empty
   std::optional<Glob> file{};  ///< files that match, or any
   bool operator==(const MetricSource&) const = default;
+
+  /// Whether it says whose value counts. Of such a source the newest value counts; the values of
+  /// any other must agree.
+  bool names_one() const;
 };
 
 struct MetricRule {
@@ -72,9 +78,11 @@ struct TieBreak {
 
 struct ObjectRules {
   std::vector<Glob> required{};               ///< each must match an object of the candidate
+  uint64_t min_bytes = 1;                     ///< of each object that `required` names
   std::vector<Glob> unchanged{};              ///< what matches the promotion may not touch
   std::vector<Glob> forbid{};                 ///< what matches the promotion may not add or change
-  std::optional<uint64_t> max_total_bytes{};  ///< of the candidate's objects
+  std::vector<Glob> keep{};                   ///< what matches the promotion may not remove
+  std::optional<uint64_t> max_total_bytes{};  ///< of the candidate's objects, and of the result's
   bool operator==(const ObjectRules&) const = default;
 };
 
@@ -87,6 +95,8 @@ struct CheckRules {
 struct ApprovalRules {
   uint32_t count = 0;
   bool not_author = true;
+  bool not_promoter = true;
+  bool sticky_reject = false;  ///< a commit that somebody rejected is not promoted later either
   bool stale_on_new_commit = true;
   bool operator==(const ApprovalRules&) const = default;
 };
@@ -95,6 +105,24 @@ struct ApprovalRules {
 enum class PromotionMethod : uint8_t { kMerge, kSquash, kReplacePaths };
 std::string_view name_of(PromotionMethod method);  ///< for example "replace-paths"
 std::optional<PromotionMethod> parse_promotion_method(std::string_view name);
+
+/// Paths that must be what they are in another commit.
+struct UnchangedSince {
+  std::string ref{};  ///< "" = no such rule
+  std::vector<Glob> paths{};
+  std::optional<CommitId> commit{};  ///< what the ref meant when the policy was set
+  bool operator==(const UnchangedSince&) const = default;
+};
+
+/// What a candidate is compared with where the alias stands at nothing, or at less than was there
+/// before.
+enum class Baseline : uint8_t {
+  kLast,      ///< the champion; after a rollback to none the one that was promoted last
+  kBestEver,  ///< the best value that was ever promoted under the policy
+  kNone,      ///< the champion, or nothing
+};
+std::string_view name_of(Baseline baseline);  ///< for example "best_ever"
+std::optional<Baseline> parse_baseline(std::string_view name);
 
 struct AfterPromotion {
   std::string tag{};  ///< a template, see tag_from; "" = none
@@ -108,9 +136,14 @@ struct GatePolicy {
   std::string name;
   BranchName destination;
   std::string alias{};  ///< its commit is the champion; moved by promotion and rollback only
-  std::optional<Glob> candidates{};        ///< branches that may be candidates
-  std::string require_ancestor{};          ///< a ref expression; "" = none
+  std::optional<Glob> candidates{};    ///< branches that may be candidates
+  std::string require_ancestor{};      ///< a ref expression; "" = none
+  std::optional<CommitId> ancestor{};  ///< what it meant when the policy was set
+  UnchangedSince unchanged_since{};
+  bool require_up_to_date = false;  ///< the destination's head is in the history
+  Baseline baseline = Baseline::kLast;
   std::vector<PromotionMethod> methods{};  ///< empty = all
+  std::vector<std::string> paths{};        ///< that replace-paths may name; empty = any
   std::vector<MetricRule> metrics{};
   std::vector<TieBreak> tie_break{};
   ObjectRules objects{};
@@ -119,6 +152,8 @@ struct GatePolicy {
   AfterPromotion after{};
 
   bool permits(PromotionMethod method) const;
+  /// Whether it asks for something that is known of one commit only.
+  bool measures() const { return !metrics.empty() || !checks.required.empty(); }
   const MetricRule* find_metric(std::string_view name) const;  ///< the first of that name
   bool operator==(const GatePolicy&) const = default;
 };

@@ -43,7 +43,8 @@ class PolicyReader {
   void read_policy(const YamlNode& root) {
     const Members members =
         in_.members_of(root, "policy",
-                       {"name", "destination", "alias", "candidates", "require_ancestor", "method",
+                       {"name", "destination", "alias", "candidates", "require_ancestor",
+                        "unchanged_since", "require_up_to_date", "baseline", "method", "paths",
                         "metrics", "tie_break", "objects", "checks", "approvals", "after"});
     if (root.kind != YamlNode::Kind::kMap) return;
     if (const YamlNode* node = find(members, "name")) {
@@ -58,8 +59,16 @@ class PolicyReader {
     if (const YamlNode* node = find(members, "candidates")) {
       policy_.candidates = in_.glob_at(*node, "candidates", kPolicyGlobBytesMax);
     }
-    if (const YamlNode* node = find(members, "require_ancestor")) read_ancestor(*node);
+    if (const YamlNode* node = find(members, "require_ancestor")) {
+      policy_.require_ancestor = commit_ref_at(*node, "require_ancestor");
+    }
+    if (const YamlNode* node = find(members, "unchanged_since")) read_unchanged_since(*node);
+    if (const YamlNode* node = find(members, "require_up_to_date")) {
+      policy_.require_up_to_date = in_.flag_at(*node, "require_up_to_date");
+    }
+    if (const YamlNode* node = find(members, "baseline")) read_baseline(*node);
     if (const YamlNode* node = find(members, "method")) read_methods(*node);
+    if (const YamlNode* node = find(members, "paths")) read_paths(*node);
     if (const YamlNode* node = find(members, "metrics")) read_metrics(*node);
     if (const YamlNode* node = find(members, "tie_break")) read_tie_break(*node);
     policy_.objects.unchanged = {Glob(kUnchangedDefault)};
@@ -100,17 +109,52 @@ class PolicyReader {
     if (!is_alias_name(*text)) in_.expected(node, "alias", "the name of an alias, without '@'");
   }
 
-  void read_ancestor(const YamlNode& node) {
-    const auto text = in_.text_at(node, "require_ancestor", kPolicyTextBytesMax);
-    if (!text) return;
-    policy_.require_ancestor = *text;
+  std::string commit_ref_at(const YamlNode& node, const std::string& path) {
+    const auto text = in_.text_at(node, path, kPolicyTextBytesMax);
+    if (!text) return "";
     try {
       if (parse_ref(*text).view == RefExpression::View::kStaged) {
-        in_.expected(node, "require_ancestor", "a ref that means a commit");
+        in_.expected(node, path, "a ref that means a commit");
       }
     } catch (const Error& error) {
-      in_.complain(node, "require_ancestor", error.message());
+      in_.complain(node, path, error.message());
     }
+    return *text;
+  }
+
+  void read_unchanged_since(const YamlNode& node) {
+    const Members members = in_.members_of(node, "unchanged_since", {"ref", "paths"});
+    if (node.kind != YamlNode::Kind::kMap) return;
+    const YamlNode* ref = find(members, "ref");
+    const YamlNode* paths = find(members, "paths");
+    if (ref == nullptr || paths == nullptr) {
+      return in_.complain(node, "unchanged_since", "needs ref and paths");
+    }
+    policy_.unchanged_since.ref = commit_ref_at(*ref, "unchanged_since.ref");
+    in_.read_list(*paths, "unchanged_since.paths", policy_.unchanged_since.paths,
+                  [&](const YamlNode& item, const std::string& path) {
+                    return in_.glob_at(item, path, kPolicyGlobBytesMax);
+                  });
+    if (paths->kind == YamlNode::Kind::kList && paths->items.empty()) {
+      in_.complain(*paths, "unchanged_since.paths", "names no path");
+    }
+  }
+
+  void read_baseline(const YamlNode& node) {
+    if (const auto baseline = parse_baseline(node.text)) {
+      policy_.baseline = *baseline;
+    } else {
+      in_.expected(node, "baseline", "last, best_ever or none");
+    }
+  }
+
+  /// As texts: a promotion names the same patterns.
+  void read_paths(const YamlNode& node) {
+    std::vector<Glob> globs;
+    in_.read_list(node, "paths", globs, [&](const YamlNode& item, const std::string& path) {
+      return in_.glob_at(item, path, kPolicyGlobBytesMax);
+    });
+    for (const Glob& glob : globs) policy_.paths.push_back(glob.pattern());
   }
 
   void read_methods(const YamlNode& node) {
@@ -232,13 +276,16 @@ class PolicyReader {
     const auto origin = parse_metric_origin(std::string_view(*text).substr(0, colon));
     const bool plain = colon == text->size();
     const bool check = origin == MetricOrigin::kCheck && is_policy_name(detail);
+    const bool reporter = origin == MetricOrigin::kApi && !detail.empty();
     const bool file = origin == MetricOrigin::kFile && !detail.empty();
-    if (!origin || !(plain || check || file)) {
-      in_.expected(node, path, "api, commit-metadata, check, check:NAME, file or file:PATTERN");
+    if (!origin || !(plain || check || reporter || file)) {
+      in_.expected(node, path,
+                   "api, api:USER, commit-metadata, check, check:NAME, file or file:PATTERN");
       return std::nullopt;
     }
     MetricSource source{.origin = *origin};
     if (check) source.check = detail;
+    if (reporter) source.reporter = detail;
     if (file) {
       if (const std::string problem = Glob::problem(detail); !problem.empty()) {
         in_.complain(node, path, str_cat("pattern \"", detail, "\": ", problem));
@@ -303,7 +350,8 @@ class PolicyReader {
   void read_objects(const YamlNode& node) {
     ObjectRules& rules = policy_.objects;
     const Members members =
-        in_.members_of(node, "objects", {"required", "unchanged", "forbid", "max_total_bytes"});
+        in_.members_of(node, "objects",
+                       {"required", "min_bytes", "unchanged", "forbid", "keep", "max_total_bytes"});
     read_globs(members, "required", rules.required);
     read_globs(members, "unchanged", rules.unchanged);
     const bool has_default =
@@ -312,6 +360,10 @@ class PolicyReader {
     // An empty list says that nothing need stay.
     if (!has_default && !rules.unchanged.empty()) rules.unchanged.emplace_back(kUnchangedDefault);
     read_globs(members, "forbid", rules.forbid);
+    read_globs(members, "keep", rules.keep);
+    if (const YamlNode* size = find(members, "min_bytes")) {
+      rules.min_bytes = in_.size_at(*size, "objects.min_bytes").value_or(rules.min_bytes);
+    }
     if (const YamlNode* size = find(members, "max_total_bytes")) {
       rules.max_total_bytes = in_.size_at(*size, "objects.max_total_bytes");
     }
@@ -333,13 +385,20 @@ class PolicyReader {
 
   void read_approvals(const YamlNode& node) {
     ApprovalRules& rules = policy_.approvals;
-    const Members members =
-        in_.members_of(node, "approvals", {"count", "not_author", "stale_on_new_commit"});
+    const Members members = in_.members_of(
+        node, "approvals",
+        {"count", "not_author", "not_promoter", "sticky_reject", "stale_on_new_commit"});
     if (const YamlNode* count = find(members, "count")) {
       rules.count = in_.count_at(*count, "approvals.count", kGateApprovalsMax).value_or(0);
     }
     if (const YamlNode* flag = find(members, "not_author")) {
       rules.not_author = in_.flag_at(*flag, "approvals.not_author");
+    }
+    if (const YamlNode* flag = find(members, "sticky_reject")) {
+      rules.sticky_reject = in_.flag_at(*flag, "approvals.sticky_reject");
+    }
+    if (const YamlNode* flag = find(members, "not_promoter")) {
+      rules.not_promoter = in_.flag_at(*flag, "approvals.not_promoter");
     }
     if (const YamlNode* flag = find(members, "stale_on_new_commit")) {
       rules.stale_on_new_commit = in_.flag_at(*flag, "approvals.stale_on_new_commit");

@@ -131,7 +131,8 @@ PromotionRequest promotion_request_from_json(std::string_view text) {
 std::string to_json(const std::vector<PinnedCandidate>& candidates) {
   Json out = Json::array();
   for (const PinnedCandidate& candidate : candidates) {
-    out.push_back({candidate.ref, to_text(candidate.commit)});
+    out.push_back({candidate.ref, to_text(candidate.commit), candidate.is_branch,
+                   to_millis(candidate.since)});
   }
   return out.dump();
 }
@@ -140,7 +141,12 @@ std::vector<PinnedCandidate> pinned_candidates_from_json(std::string_view text) 
   try {
     std::vector<PinnedCandidate> out;
     for (const Json& item : Json::parse(text)) {
-      out.push_back({item.at(0).get<std::string>(), id_from(item.at(1)).value()});
+      PinnedCandidate& pinned = out.emplace_back();
+      pinned.ref = item.at(0).get<std::string>();
+      pinned.commit = id_from(item.at(1)).value();
+      // Rows of before had these two alone, and every name of a branch was one.
+      pinned.is_branch = item.size() < 3 ? is_branch_name(pinned.ref) : item.at(2).get<bool>();
+      if (item.size() > 3) pinned.since = from_millis(item.at(3).get<int64_t>());
     }
     return out;
   } catch (const std::exception& error) {
@@ -154,6 +160,9 @@ void check_promotion_check(const PromotionCheck& check) {
   }
   if (check.url.size() > kPromotionUrlBytesMax) {
     throw_invalid(str_cat("url: is longer than ", kPromotionUrlBytesMax, " bytes"));
+  }
+  if (check.supersedes.size() > kPromotionReasonBytesMax) {
+    throw_invalid(str_cat("supersedes: is longer than ", kPromotionReasonBytesMax, " bytes"));
   }
   if (check.metrics.size() > kPromotionCheckMetricsMax) {
     throw_invalid(

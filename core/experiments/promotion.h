@@ -41,7 +41,9 @@ std::string_view name_of(PromotionSelect select);
 std::optional<PromotionSelect> parse_promotion_select(std::string_view name);
 
 constexpr size_t kPromotionCandidatesMax = 1000;  ///< after globs were resolved
-constexpr size_t kPromotionPatternsMax = 100;     ///< of candidates, and of paths
+/// Branches that the globs of one promotion may match, those without commits of their own included.
+constexpr size_t kPromotionBranchesSeenMax = 20'000;
+constexpr size_t kPromotionPatternsMax = 100;  ///< of candidates, and of paths
 constexpr size_t kPromotionReasonBytesMax = 10'000;
 constexpr size_t kPromotionKeyBytesMax = 255;
 constexpr size_t kPromotionChecksMax = 100;        ///< reports of one promotion
@@ -81,6 +83,8 @@ PromotionRequest promotion_request_from_json(std::string_view text);
 struct PinnedCandidate {
   std::string ref;
   CommitId commit;
+  bool is_branch = false;  ///< a branch of that name that is made later is another ref
+  Instant since{};         ///< when the promotion first looked at this commit
   bool operator==(const PinnedCandidate&) const = default;
 };
 /// As for requests.
@@ -95,6 +99,7 @@ struct Promotion {
   int64_t policy_version = 0;
   std::string alias;  ///< "" = none moves
   std::string actor;
+  std::string address;                      ///< IP that the actor's request came from; "" = unknown
   std::vector<PinnedCandidate> candidates;  ///< empty until they were resolved
   std::string winner_ref;
   std::optional<CommitId> winner;
@@ -130,6 +135,7 @@ struct PromotionCheck {
   std::map<std::string, double> metrics{};
   std::string reporter{};
   Instant at{};
+  std::string supersedes{};  ///< why an earlier failure does not stand; "" = there was none
 };
 /// Throws invalid_argument: name, url or metrics past their limits.
 void check_promotion_check(const PromotionCheck& check);
@@ -141,6 +147,10 @@ struct PromotionApproval {
   CommitId commit;
   std::string reason;
   Instant at{};
+  std::string candidate{};  ///< the ref
+  std::string values{};     ///< judged_values() of it
+  std::string address{};    ///< IP that the approval came from; "" = unknown
+  bool user_gone = false;   ///< the user was deleted since
 };
 
 std::string make_promotion_id(Instant now);

@@ -24,6 +24,11 @@ constexpr db::Query kSelectHistory{"aliases_select_history", R"sql(
   WHERE repo_id = $1 AND name = $2 AND ($3 = 0 OR version < $3)
   ORDER BY version DESC LIMIT $4)sql"};
 
+constexpr db::Query kSelectEvidence{"aliases_select_evidence", R"sql(
+  SELECT evidence FROM alias_history
+  WHERE repo_id = $1 AND name = $2 AND promotion_id = $3 AND evidence IS NOT NULL
+  ORDER BY version DESC LIMIT 1)sql"};
+
 constexpr db::Query kMove{"aliases_move_row",
                           "SELECT move_alias($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"};
 
@@ -80,6 +85,15 @@ Page<Alias> Aliases::list(RepositoryId repository, std::string_view prefix, std:
       pool_.run(kSelectPage, {static_cast<int32_t>(repository), after, prefix, row_limit(limit)},
                 db::Pool::Retry::kRead);
   return page_of<Alias>(rows, limit, alias_from, [](const Alias& last) { return last.name.str(); });
+}
+
+std::optional<std::string> Aliases::evidence_of(RepositoryId repository, const AliasName& name,
+                                                std::string_view promotion) {
+  const db::Rows rows =
+      pool_.run(kSelectEvidence, {static_cast<int32_t>(repository), name.str(), promotion},
+                db::Pool::Retry::kRead);
+  if (rows.empty()) return std::nullopt;
+  return std::string(rows.bytes(0, 0));
 }
 
 Page<AliasChange> Aliases::history(RepositoryId repository, const AliasName& name, uint64_t before,

@@ -40,6 +40,10 @@ class Aliases {
   Page<AliasChange> history(RepositoryId repository, const AliasName& name, uint64_t before,
                             uint32_t limit);
 
+  /// SHA-256 of the evidence with which the promotion moved the alias; nullopt: it did not.
+  std::optional<std::string> evidence_of(RepositoryId repository, const AliasName& name,
+                                         std::string_view promotion);
+
   // Inside a transaction of the caller, which undoes it by throwing.
 
   enum class MoveOutcome {

@@ -46,6 +46,10 @@ constexpr db::Query kSelectMakers{"commits_select_makers", R"sql(
   SELECT commit_id, made_by FROM commits
   WHERE repo_id = $1 AND commit_id = ANY ($2) AND made_by IS NOT NULL)sql"};
 
+constexpr db::Query kSelectStored{"commits_select_stored", R"sql(
+  SELECT commit_id, coalesce((extract(epoch FROM stored_at) * 1000)::bigint, created_ms) FROM commits
+  WHERE repo_id = $1 AND commit_id = ANY ($2))sql"};
+
 constexpr db::Query kInsertCommit{"commits_insert_row", R"sql(
   INSERT INTO commits (repo_id, commit_id, generation, parents, root_nid, root_hash, committer, message, metadata,
                        created_ms, made_by)
@@ -171,6 +175,19 @@ std::map<CommitId, std::string> Commits::makers(RepositoryId repository,
   std::map<CommitId, std::string> out;
   for (size_t row = 0; row < rows.size(); ++row) {
     out.emplace(commit_id_from_bytes(rows.bytes(row, 0)), rows.text(row, 1));
+  }
+  return out;
+}
+
+std::map<CommitId, Instant> Commits::stored(RepositoryId repository,
+                                            std::span<const CommitId> ids) {
+  std::vector<db::Bytes> asked;
+  for (const CommitId& id : ids) asked.push_back({view_of(id)});
+  const db::Rows rows =
+      pool_.run(kSelectStored, {static_cast<int32_t>(repository), asked}, db::Pool::Retry::kRead);
+  std::map<CommitId, Instant> out;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    out.emplace(commit_id_from_bytes(rows.bytes(row, 0)), from_millis(rows.integer(row, 1)));
   }
   return out;
 }

@@ -35,6 +35,9 @@ class Commits {
   std::optional<Commit> find_by_root(RepositoryId repository, const Hash128& hash);
   /// The users who made those of the commits of which that is known. One round trip.
   std::map<CommitId, std::string> makers(RepositoryId repository, std::span<const CommitId> ids);
+  /// When the commits were stored, by the database's clock. Of those from before that was kept,
+  /// when they say that they were made.
+  std::map<CommitId, Instant> stored(RepositoryId repository, std::span<const CommitId> ids);
   /// Inserts unless it is there. For commits that no branch publishes (the first of a repository).
   /// `user`: who makes it, whatever committer it shows; "" = nobody.
   static void insert(db::Connection& connection, RepositoryId repository, const Commit& commit,

@@ -71,8 +71,9 @@ constexpr db::Query kMarkDone{"extractions_mark_done", R"sql(
 
 // Each commit's are sorted by who reads them: few at a time.
 constexpr db::Query kSelectMetrics{"extractions_select_metrics", R"sql(
-  SELECT commit_id, name, split, origin, source, value, measured_ms FROM metrics
-  WHERE repo_id = $1 AND commit_id = ANY ($2) AND ($3::text[] IS NULL OR name = ANY ($3)))sql"};
+  SELECT m.commit_id, m.name, m.split, m.origin, m.source, m.value, m.measured_ms, coalesce(r.owner, '')
+  FROM metrics m LEFT JOIN runs r ON m.origin = $4 AND r.repo_id = m.repo_id AND r.run_id = m.source
+  WHERE m.repo_id = $1 AND m.commit_id = ANY ($2) AND ($3::text[] IS NULL OR m.name = ANY ($3)))sql"};
 
 // The last one of a name counts: the first origin, of that the newest.
 constexpr db::Query kSelectParams{"extractions_select_params", R"sql(
@@ -203,13 +204,16 @@ std::vector<CommitFacts> Extractions::facts(RepositoryId repository,
   const auto facts_at = [&](const db::Rows& rows, size_t row) -> CommitFacts& {
     return by_commit[commit_id_from_bytes(rows.bytes(row, 0))];
   };
-  const db::Rows metrics = pool_.run(kSelectMetrics, {repo, ids, wanted}, db::Pool::Retry::kRead);
+  const db::Rows metrics =
+      pool_.run(kSelectMetrics, {repo, ids, wanted, static_cast<int16_t>(MetricOrigin::kApi)},
+                db::Pool::Retry::kRead);
   for (size_t row = 0; row < metrics.size(); ++row) {
     facts_at(metrics, row)
         .metrics.push_back({std::string(metrics.text(row, 1)), metrics.real(row, 5),
                             static_cast<MetricOrigin>(metrics.integer(row, 3)),
                             std::string(metrics.text(row, 4)), std::string(metrics.text(row, 2)),
-                            from_millis(metrics.integer(row, 6))});
+                            from_millis(metrics.integer(row, 6)),
+                            std::string(metrics.text(row, 7))});
   }
   const db::Rows params = pool_.run(kSelectParams, {repo, ids}, db::Pool::Retry::kRead);
   for (size_t row = 0; row < params.size(); ++row) {

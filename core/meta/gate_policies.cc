@@ -3,13 +3,15 @@
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 #include "core/meta/aliases.h"
+#include "core/meta/commit_column.h"
 #include "core/model/listing.h"
 
 namespace tarn::meta {
 namespace {
 
-#define TARN_VERSION_COLUMNS \
-  "v.name, v.version, v.destination, v.document, v.digest, v.author, v.at_ms"
+#define TARN_VERSION_COLUMNS                                                                \
+  "v.name, v.version, v.destination, v.document, v.digest, v.author, v.at_ms, v.ancestor, " \
+  "v.unchanged_since"
 
 // First in its transaction: changes of a repository's settings wait for one another.
 constexpr db::Query kLockSettings{"gate_policies_lock_settings", R"sql(
@@ -61,8 +63,9 @@ constexpr db::Query kSelectRival{"gate_policies_select_rival", R"sql(
   ORDER BY destination IS NOT DISTINCT FROM $3 DESC, name LIMIT 1)sql"};
 
 constexpr db::Query kInsertVersion{"gate_policies_insert_version", R"sql(
-  INSERT INTO gate_policy_versions (repo_id, name, version, destination, document, digest, author, at_ms)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8))sql"};
+  INSERT INTO gate_policy_versions (repo_id, name, version, destination, document, digest, author, at_ms, ancestor,
+                                    unchanged_since)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10))sql"};
 
 constexpr db::Query kUpsert{"gate_policies_upsert_row", R"sql(
   INSERT INTO gate_policies (repo_id, name, version, destination, alias) VALUES ($1, $2, $3, $4, $5)
@@ -81,7 +84,9 @@ GatePolicyVersion version_from(const db::Rows& rows, size_t row) {
   if (!rows.null(row, 2)) {
     out.body = {.destination = BranchName(std::string(rows.text(row, 2))),
                 .document = std::string(rows.text(row, 3)),
-                .digest = std::string(rows.bytes(row, 4))};
+                .digest = std::string(rows.bytes(row, 4)),
+                .ancestor = commit_or_none(rows, row, 7),
+                .unchanged_since = commit_or_none(rows, row, 8)};
   }
   out.author = rows.text(row, 5);
   out.at = from_millis(rows.integer(row, 6));
@@ -134,7 +139,8 @@ GatePolicies::Result GatePolicies::set(RepositoryId repository, const Setting& s
     const int64_t version = last.version + 1;
     connection.run(kInsertVersion,
                    {repo, setting.name, version, setting.destination.str(), setting.document,
-                    db::Bytes{setting.digest}, setting.author, to_millis(setting.at)});
+                    db::Bytes{setting.digest}, setting.author, to_millis(setting.at),
+                    bytes_or_null(setting.ancestor), bytes_or_null(setting.unchanged_since)});
     connection.run(kUpsert, {repo, setting.name, version, setting.destination.str(), alias});
     connection.run(kUpdateGates, {repo, setting.name, setting.destination.str()});
     Aliases::clear_policy(connection, repository, setting.name);
@@ -152,15 +158,15 @@ GatePolicies::Result GatePolicies::remove(RepositoryId repository, std::string_v
                                           std::optional<int64_t> expected) {
   const int32_t repo = static_cast<int32_t>(repository);
   const std::optional<std::string> none;
-  const std::optional<db::Bytes> no_digest;
+  const std::optional<db::Bytes> no_bytes;
   return pool_.transaction([&](db::Connection& connection) -> Result {
     if (connection.run(kLockSettings, {repo}).empty()) return {Outcome::kRepositoryGone};
     const Last last = last_version(connection, repo, name);
     if (!last.holds) return {Outcome::kAbsent};
     if (!last.is(expected)) return {Outcome::kMoved, last.version};
     const int64_t version = last.version + 1;
-    connection.run(kInsertVersion,
-                   {repo, name, version, none, none, no_digest, author, to_millis(at)});
+    connection.run(kInsertVersion, {repo, name, version, none, none, no_bytes, author,
+                                    to_millis(at), no_bytes, no_bytes});
     connection.run(kUpsert, {repo, name, version, none, none});
     connection.run(kUpdateGates, {repo, name, none});
     Aliases::clear_policy(connection, repository, name);

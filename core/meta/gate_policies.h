@@ -8,6 +8,7 @@
 
 #include "core/base/time.h"
 #include "core/db/pool.h"
+#include "core/model/commit.h"
 #include "core/model/names.h"
 #include "core/model/page.h"
 
@@ -21,6 +22,10 @@ struct GatePolicyVersion {
     BranchName destination;
     std::string document;
     std::string digest;  ///< SHA-256 of the document, 32 bytes
+    /// What the document's refs meant when it was set; nullopt: it names none, or it was set before
+    /// that was kept.
+    std::optional<CommitId> ancestor{};
+    std::optional<CommitId> unchanged_since{};
   };
   std::optional<Body> body{};
   std::string author;  ///< name of the user
@@ -38,6 +43,8 @@ class GatePolicies {
     std::string alias{};  ///< "" = none
     std::string document;
     std::string digest;
+    std::optional<CommitId> ancestor{};
+    std::optional<CommitId> unchanged_since{};
     std::string author;
     Instant at{};
     std::optional<int64_t> expected{};  ///< the version it must have; 0 = none holds

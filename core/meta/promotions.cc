@@ -1,7 +1,5 @@
 #include "core/meta/promotions.h"
 
-#include <charconv>
-
 #include "core/base/str_cat.h"
 #include "core/meta/commit_column.h"
 #include "core/model/listing.h"
@@ -12,14 +10,14 @@ namespace {
 #define TARN_PROMOTION_COLUMNS(evidence)                                                     \
   "promotion_id, state, request, policy, policy_version, alias, actor, winner_ref, winner, " \
   "champion, result, tag, " evidence                                                         \
-  ", code, message, undoes, undone_by, rounds, created_ms, updated_ms, candidates"
+  ", code, message, undoes, undone_by, rounds, created_ms, updated_ms, candidates, address"
 
 #define TARN_INSERT_PROMOTION                                                                   \
   "INSERT INTO promotions (repo_id, promotion_id, state, request, destination, alias, policy, " \
   "policy_version, actor, request_key, winner_ref, winner, champion, result, tag, code, "       \
-  "message, undoes, created_ms, updated_ms, due_at) "                                           \
+  "message, undoes, created_ms, updated_ms, due_at, address) "                                  \
   "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, nullif($10, ''), $11, $12, $13, $14, $15, $16, " \
-  "$17, $18, $19, $19, CASE WHEN $20 THEN NULL ELSE clock_timestamp() END) "
+  "$17, $18, $19, $19, CASE WHEN $20 THEN NULL ELSE clock_timestamp() END, $21) "
 
 #define TARN_INSERT_FIRST_STEP                                                            \
   "INSERT INTO promotion_log (repo_id, promotion_id, step, state, actor, code, message, " \
@@ -39,9 +37,16 @@ constexpr db::Query kSelect{
         "evidence") " FROM promotions WHERE repo_id = $1 AND promotion_id = $2"};
 
 constexpr db::Query kSelectByResult{"promotions_select_by_result",
-                                    "SELECT " TARN_PROMOTION_COLUMNS("''") R"sql(
+                                    "SELECT " TARN_PROMOTION_COLUMNS("evidence") R"sql(
   FROM promotions WHERE repo_id = $1 AND result = $2 AND state = 'promoted' AND undoes IS NULL
   ORDER BY promotion_id LIMIT 1)sql"};
+
+// Index promotions_by_result.
+constexpr db::Query kSelectPromoted{"promotions_select_promoted",
+                                    "SELECT " TARN_PROMOTION_COLUMNS("evidence") R"sql(
+  FROM promotions p WHERE repo_id = $1 AND result IS NOT NULL AND undoes IS NULL AND alias = $2
+  ORDER BY (SELECT generation FROM commits c WHERE c.repo_id = p.repo_id AND c.commit_id = p.result) DESC
+  LIMIT $3)sql"};
 
 // Index promotions_undoing. By the place of their commits in the history of the branch: ids are
 // dated by servers' clocks.
@@ -119,36 +124,6 @@ constexpr db::Query kSetTells{
     "promotions_set_tells",
     "UPDATE promotions SET tells = $3 WHERE repo_id = $1 AND promotion_id = $2"};
 
-constexpr db::Query kNote{"promotions_note_said", R"sql(
-  UPDATE promotions SET said = said + 1, due_at = clock_timestamp()
-  WHERE repo_id = $1 AND promotion_id = $2 AND due_at IS NOT NULL)sql"};
-
-constexpr db::Query kCountChecks{"promotions_count_checks", R"sql(
-  SELECT count(*) FROM promotion_checks
-  WHERE repo_id = $1 AND promotion_id = $2 AND (name, commit_id) <> ($3, $4))sql"};
-
-constexpr db::Query kUpsertCheck{"promotions_upsert_check", R"sql(
-  INSERT INTO promotion_checks (repo_id, promotion_id, name, commit_id, status, url, metrics, reporter, at_ms)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-  ON CONFLICT (repo_id, promotion_id, name, commit_id) DO UPDATE SET
-    status = excluded.status, url = excluded.url, metrics = excluded.metrics, reporter = excluded.reporter,
-    at_ms = excluded.at_ms)sql"};
-
-constexpr db::Query kSelectChecks{"promotions_select_checks", R"sql(
-  SELECT name, commit_id, status, url, metrics, reporter, at_ms FROM promotion_checks
-  WHERE repo_id = $1 AND promotion_id = $2 ORDER BY name, at_ms)sql"};
-
-constexpr db::Query kUpsertApproval{"promotions_upsert_approval", R"sql(
-  INSERT INTO promotion_approvals (repo_id, promotion_id, user_id, commit_id, reason, at_ms)
-  SELECT $1, $2, user_id, $4, $5, $6 FROM users WHERE name = $3
-  ON CONFLICT (repo_id, promotion_id, user_id) DO UPDATE SET
-    commit_id = excluded.commit_id, reason = excluded.reason, at_ms = excluded.at_ms)sql"};
-
-constexpr db::Query kSelectApprovals{"promotions_select_approvals", R"sql(
-  SELECT u.name, a.commit_id, a.reason, a.at_ms
-  FROM promotion_approvals a JOIN users u ON u.user_id = a.user_id
-  WHERE a.repo_id = $1 AND a.promotion_id = $2 ORDER BY u.name)sql"};
-
 constexpr int16_t kKeepLease = 0;
 constexpr int16_t kWait = 1;
 constexpr int16_t kEnd = 2;
@@ -184,29 +159,7 @@ Promotion promotion_from(const db::Rows& rows, size_t row) {
   out.created = from_millis(rows.integer(row, 18));
   out.updated = from_millis(rows.integer(row, 19));
   out.candidates = pinned_candidates_from_json(rows.text(row, 20));
-  return out;
-}
-
-std::vector<std::string> metrics_to_array(const std::map<std::string, double>& metrics) {
-  std::vector<std::string> out;
-  for (const auto& [name, value] : metrics) {
-    out.push_back(name);
-    char digits[32];
-    out.emplace_back(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
-  }
-  return out;
-}
-
-std::map<std::string, double> metrics_from(const std::vector<std::string>& array) {
-  std::map<std::string, double> out;
-  for (size_t i = 0; i + 1 < array.size(); i += 2) {
-    double value = 0;
-    const std::string& text = array[i + 1];
-    if (std::from_chars(text.data(), text.data() + text.size(), value).ec != std::errc{}) {
-      throw Error(ErrorCode::kDataLoss, str_cat("metric of a check: \"", text, "\" is no number"));
-    }
-    out[array[i]] = value;
-  }
+  out.address = rows.text(row, 21);
   return out;
 }
 
@@ -283,7 +236,8 @@ bool insert_row(Runner&& run, RepositoryId repository, const Promotion& p, std::
                        p.message,
                        p.undoes,
                        to_millis(p.created),
-                       has_ended(p.state)})
+                       has_ended(p.state),
+                       p.address})
              .affected() == 1;
 }
 
@@ -326,6 +280,15 @@ std::optional<Promotion> Promotions::find_by_result(RepositoryId repository,
                 db::Pool::Retry::kRead);
   if (rows.empty()) return std::nullopt;
   return promotion_from(rows, 0);
+}
+
+std::vector<Promotion> Promotions::promoted(RepositoryId repository, std::string_view alias,
+                                            int64_t limit) {
+  const db::Rows rows = pool_.run(kSelectPromoted, {static_cast<int32_t>(repository), alias, limit},
+                                  db::Pool::Retry::kRead);
+  std::vector<Promotion> out;
+  for (size_t row = 0; row < rows.size(); ++row) out.push_back(promotion_from(rows, row));
+  return out;
 }
 
 std::vector<Promotions::Undone> Promotions::undone(RepositoryId repository,
@@ -372,8 +335,8 @@ std::optional<LeasedPromotion> Promotions::take(int64_t owner, std::chrono::mill
   const db::Rows rows = pool_.run(kTake, {owner, static_cast<int64_t>(ttl.count()), actors_not},
                                   db::Pool::Retry::kWrite);
   if (rows.empty()) return std::nullopt;
-  return LeasedPromotion{static_cast<RepositoryId>(rows.integer(0, 21)), promotion_from(rows, 0),
-                         rows.integer(0, 22)};
+  return LeasedPromotion{static_cast<RepositoryId>(rows.integer(0, 22)), promotion_from(rows, 0),
+                         rows.integer(0, 23)};
 }
 
 bool Promotions::renew(RepositoryId repository, std::string_view id, int64_t owner,
@@ -435,65 +398,6 @@ bool Promotions::mark_rolled_back(db::Connection& connection, RepositoryId repos
              .run(kMarkRolledBack, {static_cast<int32_t>(repository), id, name_of(step.state),
                                     step.actor, step.code, step.message, to_millis(step.at), by})
              .affected() == 1;
-}
-
-bool Promotions::report_check(RepositoryId repository, std::string_view id,
-                              const PromotionCheck& check) {
-  return pool_.transaction([&](db::Connection& connection) {
-    const int32_t repo = static_cast<int32_t>(repository);
-    // The row's lock: reports of one promotion come one after the other, so the count holds.
-    if (connection.run(kNote, {repo, id}).affected() != 1) return false;
-    const db::Bytes commit{view_of(check.commit)};
-    if (connection.run(kCountChecks, {repo, id, check.name, commit}).integer(0, 0) >=
-        static_cast<int64_t>(kPromotionChecksMax)) {
-      return false;
-    }
-    connection.run(kUpsertCheck,
-                   {repo, id, check.name, commit, name_of(check.status), check.url,
-                    metrics_to_array(check.metrics), check.reporter, to_millis(check.at)});
-    return true;
-  });
-}
-
-std::vector<PromotionCheck> Promotions::checks(RepositoryId repository, std::string_view id) {
-  const db::Rows rows =
-      pool_.run(kSelectChecks, {static_cast<int32_t>(repository), id}, db::Pool::Retry::kRead);
-  std::vector<PromotionCheck> out;
-  for (size_t row = 0; row < rows.size(); ++row) {
-    out.push_back({.name = std::string(rows.text(row, 0)),
-                   .commit = commit_id_from_bytes(rows.bytes(row, 1)),
-                   .status = known(parse_check_status(rows.text(row, 2))),
-                   .url = std::string(rows.text(row, 3)),
-                   .metrics = metrics_from(rows.strings(row, 4)),
-                   .reporter = std::string(rows.text(row, 5)),
-                   .at = from_millis(rows.integer(row, 6))});
-  }
-  return out;
-}
-
-bool Promotions::approve(RepositoryId repository, std::string_view id,
-                         const PromotionApproval& approval) {
-  return pool_.transaction([&](db::Connection& connection) {
-    const int32_t repo = static_cast<int32_t>(repository);
-    if (connection.run(kNote, {repo, id}).affected() != 1) return false;
-    return connection
-               .run(kUpsertApproval, {repo, id, approval.user, db::Bytes{view_of(approval.commit)},
-                                      approval.reason, to_millis(approval.at)})
-               .affected() == 1;
-  });
-}
-
-std::vector<PromotionApproval> Promotions::approvals(RepositoryId repository, std::string_view id) {
-  const db::Rows rows =
-      pool_.run(kSelectApprovals, {static_cast<int32_t>(repository), id}, db::Pool::Retry::kRead);
-  std::vector<PromotionApproval> out;
-  for (size_t row = 0; row < rows.size(); ++row) {
-    out.push_back({.user = std::string(rows.text(row, 0)),
-                   .commit = commit_id_from_bytes(rows.bytes(row, 1)),
-                   .reason = std::string(rows.text(row, 2)),
-                   .at = from_millis(rows.integer(row, 3))});
-  }
-  return out;
 }
 
 }  // namespace tarn::meta

@@ -3,7 +3,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,6 +52,14 @@ class Promotions {
   std::vector<PromotionStep> steps(RepositoryId repository, std::string_view id);
   /// The promotion that made `result` and has not been taken back.
   std::optional<Promotion> find_by_result(RepositoryId repository, const CommitId& result);
+
+  /// The latest that made a commit the champion under this alias, whether it was taken back or not;
+  /// no rollbacks. By the place of their commits in the history, the latest first.
+  std::vector<Promotion> promoted(RepositoryId repository, std::string_view alias, int64_t limit);
+
+  /// Of those of the commits that were rejected by somebody: who, when and why, in words.
+  std::map<CommitId, std::string> rejections(RepositoryId repository,
+                                             std::span<const CommitId> commits);
 
   /// A promotion of the branch that was taken back.
   struct Undone {
@@ -99,9 +109,16 @@ class Promotions {
   static Promotion insert_ended(db::Connection& connection, RepositoryId repository,
                                 const Promotion& promotion);
 
-  /// Replaces an earlier report of the name and commit. false: the promotion has ended, or has
-  /// kPromotionChecksMax reports.
-  bool report_check(RepositoryId repository, std::string_view id, const PromotionCheck& check);
+  enum class ReportOutcome {
+    kDone,
+    kEnded,          ///< the promotion has
+    kFailureStands,  ///< a failure is superseded by its reporter only, who says why
+    kTooMany,        ///< kPromotionChecksMax
+  };
+  /// Adds a report to those of the name and commit, unless it says what the last of them says.
+  ReportOutcome report_check(RepositoryId repository, std::string_view id,
+                             const PromotionCheck& check);
+  /// All reports, by name; of one name and commit the last counts.
   std::vector<PromotionCheck> checks(RepositoryId repository, std::string_view id);
   /// Replaces what the user approved before. false: the promotion has ended, or there is no such
   /// user.

@@ -57,7 +57,7 @@ class Authors : public Promotions {
   std::string promoted_with(const std::string& user, const std::string& branch) {
     const Promotion waiting = promote({branch});
     EXPECT_EQ(outcome(waiting), kWaiting);
-    approve_promotion(*engine, repo, waiting.id, user, "", {});
+    approve_promotion(*engine, repo, waiting.id, {user}, "", {});
     work();
     const Promotion after = get_promotion(*engine, repo, waiting.id);
     end_promotion_if_open(after);

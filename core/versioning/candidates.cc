@@ -56,6 +56,7 @@ class Finder {
         found = true;
         NamedCommit one{.ref = branch.name.str(), .branch = branch.name.str(), .commit = {}};
         one.commit.id = branch.head;
+        one.hidden = branch.hidden;
         add(std::move(one));
       }
     } while (page.has_more);

@@ -18,6 +18,7 @@ struct NamedCommit {
   std::string ref;       ///< of a glob the branch's name
   std::string branch{};  ///< "" = the ref names no branch
   Commit commit;
+  bool hidden = false;  ///< the branch is; known of branches that a glob found
 };
 
 /// Branches that one glob is compared with.

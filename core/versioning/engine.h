@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/base/time.h"
+#include "core/versioning/rights.h"
 
 namespace tarn::db {
 class Pool;
@@ -58,7 +59,9 @@ struct Engine {
   BranchQueues& queues;  ///< first come, first served per branch inside this process
   /// Authenticates the tokens of handed-out physical addresses; 32 bytes.
   std::string link_key;
-  Hooks* hooks = nullptr;  ///< set once, before anything runs; none = no hooks run
+  // Set once, before anything runs.
+  Hooks* hooks = nullptr;  ///< nullptr = no hooks run
+  Rights rights{};         ///< empty = everybody has every right
 };
 
 }  // namespace tarn::versioning

@@ -5,20 +5,25 @@
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
-#include "core/meta/aliases.h"
+#include "core/experiments/ranking.h"
 #include "core/meta/commits.h"
 #include "core/meta/node_store.h"
 #include "core/meta/promotions.h"
 #include "core/meta/webhooks.h"
 #include "core/meta/writer.h"
 #include "core/tree/cursor.h"
+#include "core/tree/merge.h"
 #include "core/versioning/authors.h"
+#include "core/versioning/champion.h"
+#include "core/versioning/changes.h"
 #include "core/versioning/extraction.h"
 #include "core/versioning/gate_policies.h"
 #include "core/versioning/history.h"
+#include "core/versioning/measured_values.h"
 #include "core/versioning/promotion_base.h"
 #include "core/versioning/refs.h"
 #include "core/versioning/repositories.h"
+#include "core/versioning/required_objects.h"
 
 namespace tarn::versioning {
 namespace {
@@ -35,71 +40,45 @@ FactsWanted facts_wanted(const GatePolicy& policy) {
   return wanted;
 }
 
-/// The facts of each, in that order.
-std::vector<CommitFacts> facts_of(Engine& engine, RepositoryId repository, const GatePolicy& policy,
-                                  std::span<const CommitId> commits) {
-  // Without metrics there is nothing to read; no name would mean all of them.
-  if (policy.metrics.empty()) {
-    std::vector<CommitFacts> out;
-    for (const CommitId& commit : commits) out.push_back({commit, {}, {}, {}});
-    return out;
-  }
-  return commit_facts(engine, repository, commits, facts_wanted(policy));
-}
-
-/// Looks for what `required` names.
-class RequiredObjects {
- public:
-  RequiredObjects(tree::NodeSource& nodes, const TreeRoot& root, ObjectFacts& facts)
-      : nodes_(nodes), root_(root), facts_(facts) {}
-
-  void find(const Glob& pattern) {
-    const size_t before = sizes_.size();
-    const bool literal = pattern.prefix() == pattern.pattern();
-    if (literal) {
-      if (const auto entry = tree::find_entry(nodes_, root_, pattern.pattern())) {
-        sizes_.emplace(pattern.pattern(), entry->size_bytes);
-        return;
-      }
-    } else if (find_matches(pattern) || sizes_.size() > before) {
-      return;
-    }
-    facts_.missing.push_back(pattern.pattern());
-  }
-
-  uint64_t total_bytes() const {
-    uint64_t bytes = 0;
-    for (const auto& [path, size] : sizes_) bytes += size;
-    return bytes;
-  }
-
- private:
-  bool find_matches(const Glob& pattern) {
-    bool found = false;
-    tree::Cursor cursor(nodes_, root_);
-    for (cursor.seek(pattern.prefix());
-         cursor.valid() && cursor.key().starts_with(pattern.prefix()); cursor.next()) {
-      if (++seen_ > kGatePathsSeenMax) {
-        facts_.complete = false;
-        break;
-      }
-      if (!pattern.matches(cursor.key())) continue;
-      found = true;
-      sizes_.emplace(cursor.key(), cursor.entry().size_bytes);
-    }
-    return found;
-  }
-
-  tree::NodeSource& nodes_;
-  const TreeRoot& root_;
-  ObjectFacts& facts_;
-  uint64_t seen_ = 0;
-  std::map<std::string, uint64_t> sizes_;  ///< of what was found, each path once
-};
-
 bool matches_any(const std::vector<Glob>& patterns, const std::string& path) {
   return std::any_of(patterns.begin(), patterns.end(),
                      [&](const Glob& pattern) { return pattern.matches(path); });
+}
+
+std::string lower_case(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return out;
+}
+
+/// As it would be named on a disk that it is downloaded to: without ".", ".." and empty segments,
+/// in lower case.
+std::string normalized(std::string_view path) {
+  std::vector<std::string_view> segments;
+  for (size_t at = 0; at <= path.size();) {
+    const size_t slash = std::min(path.find('/', at), path.size());
+    const std::string_view segment = path.substr(at, slash - at);
+    if (segment == ".." && !segments.empty()) {
+      segments.pop_back();
+    } else if (!segment.empty() && segment != "." && segment != "..") {
+      segments.push_back(segment);
+    }
+    at = slash + 1;
+  }
+  std::string out;
+  for (const std::string_view segment : segments)
+    out += str_cat(out.empty() ? "" : "/", lower_case(segment));
+  return out;
+}
+
+bool is_forbidden(const ObjectRules& rules, const std::string& path) {
+  if (matches_any(rules.forbid, path)) return true;
+  const std::string plain = normalized(path);
+  return std::any_of(rules.forbid.begin(), rules.forbid.end(), [&](const Glob& pattern) {
+    return pattern.matches(plain) || Glob(lower_case(pattern.pattern())).matches(plain);
+  });
 }
 
 void note(std::vector<std::string>& paths, uint64_t& count, const std::string& path) {
@@ -108,11 +87,14 @@ void note(std::vector<std::string>& paths, uint64_t& count, const std::string& p
 }
 
 /// What every path that a rule on changes could mean begins with: sorted, none the beginning of
-/// another.
-std::vector<std::string> prefixes_of(const ObjectRules& rules) {
+/// another. Removals are looked for everywhere when the paths replace what the destination has.
+std::vector<std::string> prefixes_of(const ObjectRules& rules, bool replaces) {
+  if (replaces) return {""};
   std::vector<std::string> all;
+  for (const Glob& pattern : rules.keep) all.push_back(pattern.prefix());
   for (const Glob& pattern : rules.unchanged) all.push_back(pattern.prefix());
-  for (const Glob& pattern : rules.forbid) all.push_back(pattern.prefix());
+  // A path may begin otherwise than the pattern that it matches once it is normalized.
+  if (!rules.forbid.empty()) return {""};
   std::sort(all.begin(), all.end());
   std::vector<std::string> out;
   for (std::string& prefix : all) {
@@ -126,10 +108,11 @@ bool brings(const Change& change) {
   return change.type != ChangeType::kRemoved && change.right.has_value();
 }
 
-void look_at_changes(const ObjectRules& rules, Changes& brought, ObjectFacts& facts) {
+void look_at_changes(const ObjectRules& rules, bool replaces, Changes& brought,
+                     ObjectFacts& facts) {
   uint64_t seen = 0;
   std::optional<Change> change;
-  for (const std::string& prefix : prefixes_of(rules)) {
+  for (const std::string& prefix : prefixes_of(rules, replaces)) {
     // What was read behind the prefix before may belong to this one.
     if (!change || change->key.str() < prefix) {
       brought.seek(prefix);
@@ -142,9 +125,12 @@ void look_at_changes(const ObjectRules& rules, Changes& brought, ObjectFacts& fa
         return;
       }
       if (matches_any(rules.unchanged, path)) note(facts.changed, facts.changed_count, path);
-      if (brings(*change) && matches_any(rules.forbid, path)) {
+      if (brings(*change) && is_forbidden(rules, path)) {
         note(facts.forbidden, facts.forbidden_count, path);
       }
+      if (change->type != ChangeType::kRemoved) continue;
+      if (replaces) note(facts.removed, facts.removed_count, path);
+      if (matches_any(rules.keep, path) && facts.removed_kept_count++ == 0) facts.first_kept = path;
     }
     if (!change) return;
   }
@@ -152,26 +138,46 @@ void look_at_changes(const ObjectRules& rules, Changes& brought, ObjectFacts& fa
 
 /// What merging the candidate would change in the destination. Without a common ancestor all that
 /// differs.
-std::unique_ptr<Changes> changes_of(Engine& engine, const Repository& repository,
-                                    const BranchName& branch, const Commit& destination,
-                                    const Commit& candidate) {
-  meta::NodeWriter nodes(engine.pool, engine.nodes, repository.id);
-  const auto base = promotion_base_tree(engine, repository, nodes, candidate, branch, destination);
+std::unique_ptr<Changes> changes_of(Engine& engine, const std::optional<MergeBaseTree>& base,
+                                    const Commit& destination, const Commit& candidate) {
   if (!base) return tree_changes(engine.nodes, destination.root, candidate.root);
   return merge_changes(engine.nodes, base->root, destination.root, candidate.root);
 }
 
-std::optional<Commit> required_ancestor(Engine& engine, const Repository& repository,
-                                        const GatePolicy& policy) {
-  if (policy.require_ancestor.empty()) return std::nullopt;
+/// The paths of `unchanged_since` that differ from its commit.
+void look_at_ancestor(Engine& engine, const GatePolicy& policy, const std::optional<Commit>& since,
+                      const Commit& candidate, ObjectFacts& facts) {
+  if (!since) return;
+  uint64_t seen = 0;
+  for (const Glob& pattern : policy.unchanged_since.paths) {
+    const auto changes = tree_changes(engine.nodes, since->root, candidate.root);
+    changes->seek(pattern.prefix());
+    for (auto change = changes->next(); change && change->key.str().starts_with(pattern.prefix());
+         change = changes->next()) {
+      if (++seen > kGatePathsSeenMax) {
+        facts.complete = false;
+        return;
+      }
+      if (pattern.matches(change->key.str()))
+        note(facts.differing, facts.differing_count, change->key.str());
+    }
+  }
+}
+
+/// The commit that a ref of the policy means: `pinned` when the policy was set, else now.
+std::optional<Commit> commit_of_policy(Engine& engine, const Repository& repository,
+                                       const GatePolicy& policy, std::string_view member,
+                                       const std::string& ref,
+                                       const std::optional<CommitId>& pinned) {
+  if (ref.empty()) return std::nullopt;
+  if (pinned) return engine.commits.get(repository.id, *pinned);
   try {
-    return resolve_commit(engine, repository.name, policy.require_ancestor);
+    return resolve_commit(engine, repository.name, ref);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kNotFound) throw;
-    throw Error(
-        error.code(), error.reason(),
-        str_cat("policy \"", policy.name, "\": require_ancestor: \"", policy.require_ancestor,
-                "\" is no ref of the repository, make it or ", "change the policy"));
+    throw Error(error.code(), error.reason(),
+                str_cat("policy \"", policy.name, "\": ", member, ": \"", ref,
+                        "\" is no ref of the repository, make it or change the policy"));
   }
 }
 
@@ -191,23 +197,15 @@ std::vector<std::string> webhooks_not_there(Engine& engine, RepositoryId reposit
 
 }  // namespace
 
-std::vector<std::string> missing_objects(Engine& engine, const ObjectRules& rules,
-                                         const TreeRoot& tree) {
-  ObjectFacts facts;
-  RequiredObjects required(engine.nodes, tree, facts);
-  for (const Glob& pattern : rules.required) required.find(pattern);
-  return facts.missing;
-}
-
-ObjectFacts object_facts(Engine& engine, const ObjectRules& rules, const TreeRoot& candidate,
-                         Changes& brought) {
-  ObjectFacts facts;
-  RequiredObjects required(engine.nodes, candidate, facts);
-  for (const Glob& pattern : rules.required) required.find(pattern);
-  facts.model_bytes = required.total_bytes();
-  facts.total_bytes = tree::count_range(engine.nodes, candidate, "", "").bytes;
-  look_at_changes(rules, brought, facts);
-  return facts;
+std::vector<CommitFacts> facts_of(Engine& engine, RepositoryId repository, const GatePolicy& policy,
+                                  std::span<const CommitId> commits) {
+  // Without metrics there is nothing to read; no name would mean all of them.
+  if (policy.metrics.empty()) {
+    std::vector<CommitFacts> out;
+    for (const CommitId& commit : commits) out.push_back({commit, {}, {}, {}});
+    return out;
+  }
+  return commit_facts(engine, repository, commits, facts_wanted(policy));
 }
 
 std::vector<GateCandidate> gate_candidates(Engine& engine, const Repository& repository,
@@ -217,7 +215,14 @@ std::vector<GateCandidate> gate_candidates(Engine& engine, const Repository& rep
   std::vector<CommitId> commits;
   for (const NamedCommit& candidate : candidates) commits.push_back(candidate.commit.id);
   std::vector<CommitFacts> facts = facts_of(engine, repository.id, policy, commits);
-  const std::optional<Commit> ancestor = required_ancestor(engine, repository, policy);
+  const std::optional<Commit> ancestor = commit_of_policy(
+      engine, repository, policy, "require_ancestor", policy.require_ancestor, policy.ancestor);
+  const std::optional<Commit> since =
+      commit_of_policy(engine, repository, policy, "unchanged_since.ref",
+                       policy.unchanged_since.ref, policy.unchanged_since.commit);
+  const std::map<CommitId, Instant> stored = engine.commits.stored(repository.id, commits);
+  const std::map<CommitId, std::string> rejections =
+      meta::Promotions(engine.pool, engine.clock).rejections(repository.id, commits);
   const std::vector<std::string> unheard = webhooks_not_there(engine, repository.id, policy);
   // A virtual merge base belongs to nothing and must not be collected meanwhile.
   const meta::Writer::Operation operation(engine.writer);
@@ -229,64 +234,35 @@ std::vector<GateCandidate> gate_candidates(Engine& engine, const Repository& rep
     made.branch = candidates[i].branch;
     made.facts = std::move(facts[i]);
     made.facts.warnings.insert(made.facts.warnings.end(), unheard.begin(), unheard.end());
+    if (candidates[i].hidden) {
+      made.facts.warnings.push_back(
+          str_cat(made.ref, " is a hidden branch, which lists of branches leave out"));
+    }
+    if (const auto at = rejections.find(commit.id); at != rejections.end())
+      made.rejection = at->second;
     made.author = commit.committer;
     if (policy.approvals.count > 0)
       made.authors = authors_of(engine, repository.id, commit, destination);
-    made.created = commit.created;
+    if (const auto at = stored.find(commit.id); at != stored.end()) made.recorded = at->second;
     made.has_ancestor = ancestor && is_ancestor(engine, repository.id, *ancestor, commit);
+    made.up_to_date =
+        !policy.require_up_to_date || is_ancestor(engine, repository.id, destination, commit);
+    meta::NodeWriter nodes(engine.pool, engine.nodes, repository.id);
+    const auto base =
+        promotion_base_tree(engine, repository, nodes, commit, policy.destination, destination);
+    const bool brings_nothing = base && base->root == commit.root;
+    made.unmeasured = take_unmeasured(engine, repository, policy, commit,
+                                      base && !brings_nothing ? &base->root : nullptr, made.facts);
     const auto brought =
         replaced == nullptr
-            ? changes_of(engine, repository, policy.destination, destination, commit)
+            ? changes_of(engine, base, destination, commit)
             : scoped_changes(tree_changes(engine.nodes, destination.root, commit.root), *replaced);
-    made.objects = object_facts(engine, policy.objects, commit.root, *brought);
+    find_required(engine.nodes, policy.objects, commit.root, made.objects);
+    made.objects.total_bytes = tree::count_range(engine.nodes, commit.root, "", "").bytes;
+    look_at_changes(policy.objects, replaced != nullptr, *brought, made.objects);
+    look_at_ancestor(engine, policy, since, commit, made.objects);
   }
   return out;
-}
-
-namespace {
-
-/// When the alias came to the commit where it stands; nullopt: it stands elsewhere.
-std::optional<Instant> stands_since(Engine& engine, const Repository& repository,
-                                    const std::string& alias, const CommitId& commit) {
-  if (alias.empty()) return std::nullopt;
-  const auto changes = engine.aliases.history(repository.id, AliasName(alias), 0, 1);
-  if (changes.items.empty() || changes.items.front().to != commit) return std::nullopt;
-  return changes.items.front().at;
-}
-
-}  // namespace
-
-CommitFacts champion_facts(Engine& engine, const Repository& repository, const GatePolicy& policy,
-                           const CommitId& champion, const std::string& alias) {
-  meta::Promotions promotions(engine.pool, engine.clock);
-  const auto promotion = promotions.find_by_result(repository.id, champion);
-  const CommitId measured = promotion ? promotion->winner.value() : champion;
-  CommitFacts facts = facts_of(engine, repository.id, policy, std::span(&measured, 1)).front();
-  facts.commit = champion;
-  const auto since = promotion ? std::optional(engine.commits.get(repository.id, champion).created)
-                               : stands_since(engine, repository, alias, champion);
-  if (since) {
-    std::erase_if(facts.metrics, [&](const Metric& metric) {
-      return metric.origin == MetricOrigin::kApi && metric.measured > *since;
-    });
-  }
-  if (!promotion) return facts;
-  for (const PromotionCheck& check : promotions.checks(repository.id, promotion->id)) {
-    if (check.commit != measured || check.status != CheckStatus::kSuccess) continue;
-    for (Metric& metric : metrics_of(check)) facts.metrics.push_back(std::move(metric));
-  }
-  return facts;
-}
-
-std::optional<NamedCommit> find_champion(Engine& engine, const Repository& repository,
-                                         const GatePolicy& policy) {
-  if (policy.alias.empty()) return std::nullopt;
-  try {
-    return find_candidate(engine, repository, str_cat("@", policy.alias));
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::kNotFound) throw;
-    return std::nullopt;  // nothing was promoted yet
-  }
 }
 
 namespace {
@@ -314,6 +290,68 @@ void rank(const GatePolicy& policy, std::span<const GateCandidate> facts,
 
 }  // namespace
 
+GateRefusal conflict_refusal(const GatePolicy& policy, std::string_view candidate,
+                             std::span<const std::string> paths, uint64_t count) {
+  std::string reason = str_cat(count, " paths were changed on both sides:");
+  for (const std::string& path : paths) reason += str_cat(" \"", path, "\"");
+  reason +=
+      str_cat("; merge and measure again: tarn merge ", policy.destination.str(), " ", candidate);
+  if (policy.permits(PromotionMethod::kReplacePaths)) {
+    reason +=
+        str_cat("; or take named paths as they are in the candidate: tarn promote ", candidate,
+                " --to ", policy.destination.str(), " --method replace-paths --path 'PATTERN'");
+  }
+  return {.rule = "merge", .code = "merge_conflict", .reason = std::move(reason)};
+}
+
+namespace {
+
+/// The first paths that both sides changed.
+std::optional<GateRefusal> find_conflicts(Engine& engine, const GatePolicy& policy,
+                                          const MergeBaseTree& base, const Commit& destination,
+                                          const NamedCommit& candidate) {
+  ConflictSource conflicts(engine.nodes, base.root, candidate.commit.root, destination.root);
+  conflicts.seek("");
+  std::vector<std::string> paths;
+  uint64_t count = 0;
+  while (const auto conflict = conflicts.next()) {
+    if (++count > kGatePathsSeenMax) break;
+    if (paths.size() < kGatePathsShownMax) paths.push_back(conflict->key.str());
+  }
+  if (count == 0) return std::nullopt;
+  return conflict_refusal(policy, candidate.ref, paths, count);
+}
+
+}  // namespace
+
+std::optional<GateRefusal> merge_refusal(Engine& engine, const Repository& repository,
+                                         const GatePolicy& policy, const Commit& destination,
+                                         const NamedCommit& candidate) {
+  const meta::Writer::Operation operation(engine.writer);
+  meta::NodeWriter nodes(engine.pool, engine.nodes, repository.id);
+  const auto base = promotion_base_tree(engine, repository, nodes, candidate.commit,
+                                        policy.destination, destination);
+  if (!base) return std::nullopt;
+  const auto conflict = find_conflicts(engine, policy, *base, destination, candidate);
+  if (conflict) return conflict;
+  tree::MergeInput input;
+  input.base = base->root;
+  input.source = candidate.commit.root;
+  input.destination = destination.root;
+  input.resolve = [](const MergeConflict&) { return tree::Resolution::kTakeDestination; };
+  const TreeRoot merged =
+      tree::merge_trees(engine.nodes, nodes, {repository.salt}, input).result.root;
+  try {
+    check_promotion_result(engine, policy,
+                           {.tree = merged, .winner = candidate.commit.root, .base = base->root});
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kPreconditionFailed) throw;
+    return GateRefusal{
+        .rule = "merge", .code = std::string(error.reason()), .reason = error.message()};
+  }
+  return std::nullopt;
+}
+
 GateAnswer evaluate_gate(Engine& engine, const RepositoryName& repository,
                          const GateQuestion& question) {
   const Repository repo = get_repository(engine, repository);
@@ -327,16 +365,26 @@ GateAnswer evaluate_gate(Engine& engine, const RepositoryName& repository,
                         : find_champion(engine, repo, policy);
   const std::vector<NamedCommit> candidates = find_candidates(
       engine, repo, question.candidates, kGateCandidatesMax, policy.destination.str());
-  std::optional<CommitFacts> champion;
-  if (answer.champion) {
-    champion = champion_facts(engine, repo, policy, answer.champion->commit.id, policy.alias);
+  std::optional<BaselineFacts> baseline;
+  if (question.champion) {
+    baseline = {.facts =
+                    champion_facts(engine, repo, policy, answer.champion->commit.id, policy.alias)};
+  } else {
+    baseline = baseline_facts(
+        engine, repo, policy,
+        answer.champion ? std::optional(answer.champion->commit.id) : std::nullopt, policy.alias);
   }
-  const std::vector<GateCandidate> facts =
-      gate_candidates(engine, repo, policy,
-                      resolve_commit(engine, repository, to_text(destination.head)), candidates);
+  const Commit head = engine.commits.get(repo.id, destination.head);
+  std::vector<GateCandidate> facts = gate_candidates(engine, repo, policy, head, candidates);
   for (size_t i = 0; i < candidates.size(); ++i) {
-    answer.candidates.push_back(
-        {candidates[i], evaluate(policy, facts[i], champion ? &*champion : nullptr)});
+    const CommitFacts* const to_beat =
+        baseline ? baseline->against(candidates[i].commit.id) : nullptr;
+    Verdict verdict = evaluate(policy, facts[i], to_beat);
+    if (verdict.outcome != GateOutcome::kFailed && policy.permits(PromotionMethod::kMerge)) {
+      facts[i].refusal = merge_refusal(engine, repo, policy, head, candidates[i]);
+      if (facts[i].refusal) verdict = evaluate(policy, facts[i], to_beat);
+    }
+    answer.candidates.push_back({candidates[i], std::move(verdict)});
   }
   rank(policy, facts, answer.candidates);
   return answer;

@@ -8,46 +8,40 @@
 #include <vector>
 
 #include "core/experiments/evaluate.h"
+#include "core/experiments/gate_candidate.h"
 #include "core/meta/gate_policies.h"
 #include "core/model/path_scope.h"
 #include "core/versioning/candidates.h"
-#include "core/versioning/changes.h"
 #include "core/versioning/engine.h"
 
 namespace tarn::versioning {
 
 /// Candidates of one question.
 constexpr size_t kGateCandidatesMax = 1000;
-/// Changes and objects that a verdict on one candidate looks at; beyond it the rules that ask fail.
-constexpr uint64_t kGatePathsSeenMax = 1'000'000;
 /// Paths that a verdict names.
 constexpr size_t kGatePathsShownMax = 10;
 
-/// Patterns of `required` that nothing in the tree matches.
-std::vector<std::string> missing_objects(Engine& engine, const ObjectRules& rules,
-                                         const TreeRoot& tree);
-
-/// What the rules ask of the tree `candidate`, when `brought` is what taking it in changes.
-ObjectFacts object_facts(Engine& engine, const ObjectRules& rules, const TreeRoot& candidate,
-                         Changes& brought);
+/// What is known of the metrics of the policy, of each commit in that order.
+std::vector<CommitFacts> facts_of(Engine& engine, RepositoryId repository, const GatePolicy& policy,
+                                  std::span<const CommitId> commits);
 
 /// Everything the policy asks of the candidates but checks and approvals: metrics are read first
 /// where the background has not yet. What a candidate brings is what merging it into `destination`
 /// would; with `replaced`, making these paths of the destination what they are in the candidate.
-/// Throws: not_found (`require_ancestor`), unavailable (store).
+/// Throws: not_found (a ref of a policy from before refs were pinned), unavailable (store).
 std::vector<GateCandidate> gate_candidates(Engine& engine, const Repository& repository,
                                            const GatePolicy& policy, const Commit& destination,
                                            std::span<const NamedCommit> candidates,
                                            const PathScope* replaced = nullptr);
 
-/// Where the policy's alias is; nullopt: it has none, or the alias is nowhere yet.
-std::optional<NamedCommit> find_champion(Engine& engine, const Repository& repository,
-                                         const GatePolicy& policy);
-/// What is known of the champion for a comparison: a commit that a promotion made is what its
-/// winner was, with what checks measured of it. Runs that were logged of it after it became the
-/// champion do not count: they would move the bar. `alias`: where it stands; "" = nowhere.
-CommitFacts champion_facts(Engine& engine, const Repository& repository, const GatePolicy& policy,
-                           const CommitId& champion, const std::string& alias);
+/// That merging met `count` conflicts, of which `paths` are shown, and what to do about it.
+GateRefusal conflict_refusal(const GatePolicy& policy, std::string_view candidate,
+                             std::span<const std::string> paths, uint64_t count);
+/// Why merging the candidate into `destination` would end without a champion: conflicts, or a
+/// result that is not what was judged. nullopt: it would not. Publishes nothing.
+std::optional<GateRefusal> merge_refusal(Engine& engine, const Repository& repository,
+                                         const GatePolicy& policy, const Commit& destination,
+                                         const NamedCommit& candidate);
 
 struct GateQuestion {
   std::string policy;                     ///< its name

@@ -5,6 +5,7 @@
 #include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/versioning/refs.h"
 #include "core/versioning/repositories.h"
 
 namespace tarn::versioning {
@@ -66,6 +67,25 @@ Repository get_writable(Engine& engine, const RepositoryName& repository) {
 
 }  // namespace
 
+namespace {
+
+/// The commit that a ref of the document means; nullopt for "".
+std::optional<CommitId> pinned(Engine& engine, const RepositoryName& repository,
+                               std::string_view policy, std::string_view member,
+                               const std::string& ref) {
+  if (ref.empty()) return std::nullopt;
+  try {
+    return resolve_commit(engine, repository, ref).id;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kNotFound) throw;
+    throw Error(error.code(), error.reason(),
+                str_cat("policy \"", policy, "\": ", member, ": \"", ref,
+                        "\" is no ref of the repository, make it first"));
+  }
+}
+
+}  // namespace
+
 GatePolicySet set_gate_policy(Engine& engine, const RepositoryName& repository,
                               std::string_view name, const GatePolicySetting& setting) {
   check_name(name);
@@ -75,14 +95,18 @@ GatePolicySet set_gate_policy(Engine& engine, const RepositoryName& repository,
                 str_cat("policy \"", name, "\": its document has the name \"", policy.name, "\""));
   }
   const Repository repo = get_writable(engine, repository);
-  const GatePolicies::Setting written{.name = std::string(name),
-                                      .destination = policy.destination,
-                                      .alias = policy.alias,
-                                      .document = setting.document,
-                                      .digest = sha256(setting.document),
-                                      .author = setting.author,
-                                      .at = engine.clock.now(),
-                                      .expected = setting.expected};
+  const GatePolicies::Setting written{
+      .name = std::string(name),
+      .destination = policy.destination,
+      .alias = policy.alias,
+      .document = setting.document,
+      .digest = sha256(setting.document),
+      .ancestor = pinned(engine, repository, name, "require_ancestor", policy.require_ancestor),
+      .unchanged_since =
+          pinned(engine, repository, name, "unchanged_since.ref", policy.unchanged_since.ref),
+      .author = setting.author,
+      .at = engine.clock.now(),
+      .expected = setting.expected};
   const GatePolicies::Result result = engine.gate_policies.set(repo.id, written);
   check_outcome(result, name, policy);
   if (result.outcome == Outcome::kUnchanged) {
@@ -93,7 +117,9 @@ GatePolicySet set_gate_policy(Engine& engine, const RepositoryName& repository,
            .version = result.version,
            .body = meta::GatePolicyVersion::Body{.destination = written.destination,
                                                  .document = written.document,
-                                                 .digest = written.digest},
+                                                 .digest = written.digest,
+                                                 .ancestor = written.ancestor,
+                                                 .unchanged_since = written.unchanged_since},
            .author = written.author,
            .at = written.at},
           true};
@@ -142,6 +168,8 @@ GatePolicy policy_of(const meta::GatePolicyVersion& version) {
   if (!version.body) throw_absent(version.name);
   GatePolicy policy = parse_gate_policy(version.body->document);
   policy.name = version.name;
+  policy.ancestor = version.body->ancestor;
+  policy.unchanged_since.commit = version.body->unchanged_since;
   return policy;
 }
 

@@ -27,10 +27,11 @@ struct GatePolicySet {
   meta::GatePolicyVersion version;
   bool changed = true;  ///< else the policy held with this document already
 };
-/// Makes the next version of the policy. Throws: invalid_argument (reason "policy_invalid": as
-/// parse_gate_policy, or the document has another name), not_found (reason "branch_not_found": the
-/// destination), conflict (reasons "destination_has_policy", "alias_has_policy": another policy
-/// has it), precondition_failed (reason "policy_moved").
+/// Makes the next version of the policy. Its refs mean for good what they mean now. Throws:
+/// invalid_argument (reason "policy_invalid": as parse_gate_policy, or the document has another
+/// name), not_found (reason "branch_not_found": the destination; a ref that the document names),
+/// conflict (reasons "destination_has_policy", "alias_has_policy": another policy has it),
+/// precondition_failed (reason "policy_moved").
 GatePolicySet set_gate_policy(Engine& engine, const RepositoryName& repository,
                               std::string_view name, const GatePolicySetting& setting);
 

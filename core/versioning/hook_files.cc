@@ -52,8 +52,10 @@ std::optional<std::string> key_before(const Cursor& cursor, std::string_view end
 }  // namespace
 
 bool may_change_hook_files(Engine& engine, const RepositoryName& repository) {
-  return engine.hooks == nullptr ||
-         engine.hooks->may_change_files(ActingUser::name(), ActingUser::address(), repository);
+  return !engine.rights || engine.rights({.right = Right::kWriteHooks,
+                                          .user = ActingUser::name(),
+                                          .address = ActingUser::address(),
+                                          .repository = repository});
 }
 
 void check_hook_file(Engine& engine, const RepositoryName& repository, std::string_view key) {
@@ -65,7 +67,7 @@ void check_hook_file(Engine& engine, const RepositoryName& repository, std::stri
 
 void check_hook_files(Engine& engine, const RepositoryName& repository, const TreeRoot& before,
                       const TreeRoot& after) {
-  if (engine.hooks == nullptr || before == after) return;
+  if (!engine.rights || before == after) return;
   const auto changes = tree_changes(engine.nodes, before, after);
   changes->seek(kActionFilesPrefix);
   Concerned concerned;

@@ -25,41 +25,17 @@ using testing::reason_of;
 constexpr const char* kFile = "_lakefs_actions/a.yaml";
 constexpr const char* kForbidden = "hooks_forbidden";
 
-/// No hook waits for anything; "admin" may change their files.
-class NoHooks final : public Hooks {
- public:
-  bool may_change_files(const std::string& user, const std::string&,
-                        const RepositoryName& repository) override {
-    ++asked;
-    return user == "admin" || user == "owner of " + repository.str();
-  }
-  bool wanted(const Repository&, const HookOccasion&, const ActionFiles&) override { return false; }
-  std::string run(const Repository&, const HookOccasion&, const ActionFiles&,
-                  const std::function<void()>&) override {
-    return "";
-  }
-  HookRun run_by_hand(const Repository&, const HookOccasion&, const ActionFiles&,
-                      const std::string&) override {
-    return {};
-  }
-  std::vector<PlannedHook> plan(const Repository&, const HookOccasion&,
-                                const ActionFiles&) override {
-    return {};
-  }
-  void queue(db::Connection&, const Repository&, const HookOccasion&, const ActionFiles&) override {
-  }
-  void set_commit(db::Connection&, RepositoryId, const std::string&, const CommitId&) override {}
-  bool run_queued(std::stop_token) override { return false; }
-  bool sweep() override { return false; }
-
-  int asked = 0;
-};
-
 /// "main" has an action file, "other" has changed it and "plain" has changed something else.
 class HookFiles : public testing::RepositoryTest {
  protected:
-  HookFiles() { (*engine).hooks = &hooks; }
-  ~HookFiles() override { (*engine).hooks = nullptr; }
+  /// "admin" may change files of hooks, and each repository's owner those of it.
+  HookFiles() {
+    (*engine).rights = [this](const RightsQuestion& question) {
+      ++asked;
+      return question.user == "admin" || question.user == "owner of " + question.repository.str();
+    };
+  }
+  ~HookFiles() override { (*engine).rights = nullptr; }
 
   void SetUp() override {
     const ActingUser admin("admin");
@@ -93,9 +69,9 @@ class HookFiles : public testing::RepositoryTest {
   template <typename Verb>
   void expect_for_all(Verb verb) {
     const ActingUser developer("dev");
-    hooks.asked = 0;
+    asked = 0;
     EXPECT_EQ(message_of(verb), "done");
-    EXPECT_EQ(hooks.asked, 0) << "nobody is asked who changes no such file";
+    EXPECT_EQ(asked, 0) << "nobody is asked who changes no such file";
   }
   std::string shown(const std::string& branch) {
     return to_text(get_branch(*engine, repo, BranchName(branch)).head) + " " +
@@ -105,7 +81,7 @@ class HookFiles : public testing::RepositoryTest {
     return [=, this] { merge_into(*engine, repo, source, BranchName("main"), request); };
   }
 
-  NoHooks hooks;
+  int asked = 0;
   CommitId base;
   CommitId changed;
 };

@@ -109,9 +109,6 @@ class Hooks {
  public:
   virtual ~Hooks() = default;
 
-  /// Whether the user may change files below kActionFilesPrefix. `user`, `address`: as ActingUser.
-  virtual bool may_change_files(const std::string& user, const std::string& address,
-                                const RepositoryName& repository) = 0;
   /// Whether a hook waits for this. Throws precondition_failed (reason "action_file_invalid") for
   /// files that mean nothing.
   virtual bool wanted(const Repository& repository, const HookOccasion& occasion,

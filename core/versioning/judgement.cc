@@ -6,44 +6,80 @@
 #include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/experiments/ranking.h"
 #include "core/meta/aliases.h"
 #include "core/meta/branches.h"
 #include "core/meta/commits.h"
 #include "core/meta/gate_policies.h"
 #include "core/versioning/candidates.h"
+#include "core/versioning/champion.h"
 #include "core/versioning/gate_policies.h"
+#include "core/versioning/history.h"
 #include "core/versioning/refs.h"
 #include "core/versioning/repositories.h"
 
 namespace tarn::versioning {
 namespace {
 
+/// A candidate of this round.
+struct Pinned {
+  NamedCommit named;
+  Instant since{};
+  bool gone = false;  ///< the branch that the promotion follows was deleted
+};
+
+/// Branches of a glob that have no commit of their own are nobody's candidates, however many.
+void drop_idle_branches(Engine& engine, const Repository& repository, const Commit& head,
+                        std::vector<NamedCommit>& found) {
+  if (found.size() <= kPromotionCandidatesMax) return;
+  std::map<CommitId, bool> idle;
+  std::erase_if(found, [&](const NamedCommit& candidate) {
+    const auto [at, is_new] = idle.try_emplace(candidate.commit.id);
+    if (is_new) at->second = is_ancestor(engine, repository.id, candidate.commit, head);
+    return at->second && !candidate.branch.empty();
+  });
+}
+
 /// What the candidates mean in this round.
-std::vector<NamedCommit> find_pinned(Engine& engine, const Repository& repository,
-                                     const GatePolicy& policy, const Promotion& promotion) {
+std::vector<Pinned> find_pinned(Engine& engine, const Repository& repository,
+                                const GatePolicy& policy, const Promotion& promotion,
+                                const Commit& head) {
+  const Instant now = engine.clock.now();
+  std::vector<Pinned> out;
   if (promotion.candidates.empty()) {
-    std::vector<NamedCommit> found =
-        find_candidates(engine, repository, promotion.request.candidates, kPromotionCandidatesMax);
+    std::vector<NamedCommit> found = find_candidates(
+        engine, repository, promotion.request.candidates, kPromotionBranchesSeenMax);
     std::erase_if(found, [&](const NamedCommit& candidate) {
       return candidate.branch == promotion.request.destination.str();
     });
-    return found;
+    drop_idle_branches(engine, repository, head, found);
+    if (found.size() > kPromotionCandidatesMax) {
+      throw Error(ErrorCode::kInvalidArgument, "too_many_candidates",
+                  str_cat("candidates: there are more than ", kPromotionCandidatesMax,
+                          " of them, name them by a longer pattern"));
+    }
+    for (NamedCommit& named : found) out.push_back({std::move(named), now});
+    return out;
   }
-  std::vector<NamedCommit> out;
   for (const PinnedCandidate& candidate : promotion.candidates) {
-    NamedCommit named{.ref = candidate.ref, .branch = {}, .commit = {}};
+    Pinned& pinned = out.emplace_back();
+    pinned.named.ref = candidate.ref;
+    pinned.since = candidate.since;
     std::optional<Branch> branch;
-    if (is_branch_name(candidate.ref))
+    if (candidate.is_branch)
       branch = engine.branches.find(repository.id, BranchName(candidate.ref));
-    if (branch) named.branch = candidate.ref;
-    const bool follows = branch && policy.approvals.stale_on_new_commit;
-    named.commit = engine.commits.get(repository.id, follows ? branch->head : candidate.commit);
-    out.push_back(std::move(named));
+    if (branch) pinned.named.branch = candidate.ref;
+    const bool follows = policy.approvals.stale_on_new_commit;
+    pinned.gone = follows && candidate.is_branch && !branch;
+    const bool moved = follows && branch && branch->head != candidate.commit;
+    if (moved) pinned.since = now;
+    pinned.named.commit =
+        engine.commits.get(repository.id, moved ? branch->head : candidate.commit);
   }
   return out;
 }
 
-void check_count(const PromotionRequest& request, const std::vector<NamedCommit>& candidates) {
+void check_count(const PromotionRequest& request, const std::vector<Pinned>& candidates) {
   if (candidates.empty()) {
     throw Error(ErrorCode::kInvalidArgument, "no_candidates",
                 "candidates: no branch matches, there is nothing to promote");
@@ -54,10 +90,22 @@ void check_count(const PromotionRequest& request, const std::vector<NamedCommit>
                       ", and \"select\" is \"only\": name one, or let it be \"best\""));
 }
 
-void check_method(const GatePolicy& policy, PromotionMethod method) {
-  if (policy.permits(method)) return;
-  throw Error(ErrorCode::kInvalidArgument, "method_refused",
-              str_cat("method: policy \"", policy.name, "\" does not permit ", name_of(method)));
+void check_method(const GatePolicy& policy, const PromotionRequest& request) {
+  if (!policy.permits(request.method)) {
+    throw Error(
+        ErrorCode::kInvalidArgument, "method_refused",
+        str_cat("method: policy \"", policy.name, "\" does not permit ", name_of(request.method)));
+  }
+  for (const std::string& path : request.paths) {
+    if (policy.paths.empty() ||
+        std::find(policy.paths.begin(), policy.paths.end(), path) != policy.paths.end())
+      continue;
+    std::string known;
+    for (const std::string& one : policy.paths) known += str_cat(known.empty() ? "" : ", ", one);
+    throw Error(
+        ErrorCode::kInvalidArgument, "paths_refused",
+        str_cat("paths: policy \"", policy.name, "\" lets ", known, " be replaced, not ", path));
+  }
 }
 
 std::vector<CheckResult> results_of(const std::vector<PromotionCheck>& checks) {
@@ -67,15 +115,9 @@ std::vector<CheckResult> results_of(const std::vector<PromotionCheck>& checks) {
                    .commit = check.commit,
                    .status = check.status,
                    .url = check.url,
-                   .metrics = metrics_of(check)});
+                   .metrics = metrics_of(check),
+                   .reporter = check.reporter});
   }
-  return out;
-}
-
-std::vector<GateApproval> votes_of(const std::vector<PromotionApproval>& approvals) {
-  std::vector<GateApproval> out;
-  for (const PromotionApproval& approval : approvals)
-    out.push_back({approval.user, approval.commit});
   return out;
 }
 
@@ -144,40 +186,86 @@ std::string wished_alias(Engine& engine, const RepositoryName& repository,
   return policy_of(version).alias.empty() ? request.alias : "";
 }
 
+std::vector<GateApproval> votes_of(Engine& engine, const RepositoryName& repository,
+                                   const Promotion& promotion,
+                                   const std::vector<PromotionApproval>& approvals) {
+  std::vector<GateApproval> out;
+  for (const PromotionApproval& approval : approvals) {
+    GateApproval& vote = out.emplace_back();
+    vote.user = approval.user;
+    vote.candidate = approval.candidate;
+    vote.commit = approval.commit;
+    vote.values = approval.values;
+    if (approval.user_gone) {
+      vote.void_reason = str_cat("that of ", approval.user, " does not count: the user is gone");
+    } else if (engine.rights && !engine.rights({.right = Right::kApprovePromotion,
+                                                .user = approval.user,
+                                                .address = approval.address,
+                                                .repository = repository,
+                                                .branch = promotion.request.destination.str()})) {
+      vote.void_reason =
+          str_cat("that of ", approval.user, " does not count: it needs fs:ApprovePromotion");
+    }
+  }
+  return out;
+}
+
 Judgement judge(Engine& engine, const Repository& repository, const Promotion& promotion,
                 const std::vector<PromotionCheck>& checks,
-                const std::vector<PromotionApproval>& approvals) {
+                const std::vector<PromotionApproval>& approvals, const RefusedCandidates& refused) {
   const PromotionRequest& request = promotion.request;
   Judgement out;
   out.version = policy_of_promotion(engine, repository, promotion.policy, request.destination);
   out.policy = policy_of(out.version);
-  check_method(out.policy, request.method);
+  check_method(out.policy, request);
   out.destination = get_branch(engine, repository.name, request.destination);
+  out.head = engine.commits.get(repository.id, out.destination.head);
   const std::string alias = promoted_alias(out.policy, request);
   out.champion = champion_of(engine, repository, alias);
-  std::optional<CommitFacts> champion;
-  if (out.champion) champion = champion_facts(engine, repository, out.policy, *out.champion, alias);
-  const CommitFacts* const to_beat = champion ? &*champion : nullptr;
-  const std::vector<NamedCommit> named = find_pinned(engine, repository, out.policy, promotion);
-  check_count(request, named);
+  const std::optional<BaselineFacts> baseline =
+      baseline_facts(engine, repository, out.policy, out.champion, alias);
+  const std::vector<Pinned> pinned =
+      find_pinned(engine, repository, out.policy, promotion, out.head);
+  check_count(request, pinned);
+  std::vector<NamedCommit> named;
+  for (const Pinned& one : pinned) named.push_back(one.named);
   std::optional<PathScope> replaced;
   if (request.method == PromotionMethod::kReplacePaths) replaced.emplace(request.paths);
-  std::vector<GateCandidate> candidates = gate_candidates(
-      engine, repository, out.policy, engine.commits.get(repository.id, out.destination.head),
-      named, replaced ? &*replaced : nullptr);
+  std::vector<GateCandidate> candidates = gate_candidates(engine, repository, out.policy, out.head,
+                                                          named, replaced ? &*replaced : nullptr);
   const std::vector<CheckResult> results = results_of(checks);
-  const std::vector<GateApproval> votes = votes_of(approvals);
-  for (GateCandidate& candidate : candidates) {
+  const std::vector<GateApproval> votes = votes_of(engine, repository.name, promotion, approvals);
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    GateCandidate& candidate = candidates[i];
     candidate.checks = results;
     candidate.approvals = votes;
-    candidate.authors.insert(promotion.actor);
-    out.pinned.push_back({candidate.ref, candidate.facts.commit});
-    Verdict verdict = evaluate(out.policy, candidate, to_beat);
-    out.candidates.push_back({std::move(candidate), std::move(verdict)});
+    candidate.promoter = promotion.actor;
+    const CommitId& commit = candidate.facts.commit;
+    if (pinned[i].gone) {
+      candidate.refusal = {.rule = "candidates",
+                           .code = "candidate_gone",
+                           .reason = str_cat("branch ", candidate.ref, " was deleted")};
+    } else if (const auto at = refused.find(candidate.ref);
+               at != refused.end() && at->second.commit == commit) {
+      candidate.refusal = at->second.refusal;
+    }
+    out.pinned.push_back({.ref = candidate.ref,
+                          .commit = commit,
+                          .is_branch = !candidate.branch.empty() || pinned[i].gone,
+                          .since = pinned[i].since});
+    Verdict verdict =
+        evaluate(out.policy, candidate, baseline ? baseline->against(commit) : nullptr);
+    std::string values = judged_values(out.policy, candidate);
+    out.candidates.push_back({.candidate = std::move(candidate),
+                              .verdict = std::move(verdict),
+                              .values = std::move(values)});
   }
   out.winner = rank(out.policy, out.candidates);
   Evidence evidence;
   evidence.promotion = promotion.id;
+  evidence.actor = promotion.actor;
+  evidence.method = request.method;
+  evidence.paths = request.paths;
   evidence.at = engine.clock.now();
   evidence.policy_text = out.version.body->document;
   evidence.policy_digest = to_hex(out.version.body->digest);
@@ -186,11 +274,26 @@ Judgement judge(Engine& engine, const Repository& repository, const Promotion& p
   evidence.destination_head = out.destination.head;
   evidence.alias = alias;
   evidence.champion = out.champion;
-  evidence.champion_facts = to_beat;
+  evidence.champion_facts = baseline ? &baseline->facts : nullptr;
   evidence.candidates = out.candidates;
   evidence.winner = out.winner;
   out.evidence = to_json(evidence);
   return out;
+}
+
+std::string lost_right(Engine& engine, const RepositoryName& repository, const Promotion& promotion,
+                       Right right, std::string_view permission) {
+  const std::string& branch = promotion.request.destination.str();
+  if (!engine.rights || engine.rights({.right = right,
+                                       .user = promotion.actor,
+                                       .address = promotion.address,
+                                       .repository = repository,
+                                       .branch = branch})) {
+    return "";
+  }
+  return str_cat("user ", promotion.actor,
+                 ", who began it, is gone or may not do it any more: it needs ", permission,
+                 " on '", branch, "'");
 }
 
 std::string judge_request(Engine& engine, const RepositoryName& repository,
@@ -200,7 +303,20 @@ std::string judge_request(Engine& engine, const RepositoryName& repository,
   promotion.request = request;
   promotion.policy = request.policy;
   promotion.actor = user;
-  return judge(engine, get_repository(engine, repository), promotion, {}, {}).evidence;
+  const Repository repo = get_repository(engine, repository);
+  RefusedCandidates refused;
+  for (;;) {
+    const Judgement judgement = judge(engine, repo, promotion, {}, {}, refused);
+    if (!judgement.winner || request.method == PromotionMethod::kReplacePaths)
+      return judgement.evidence;
+    const GateCandidate& winner = judgement.candidates[*judgement.winner].candidate;
+    const CommitId& commit = winner.facts.commit;
+    const auto refusal =
+        merge_refusal(engine, repo, judgement.policy, judgement.head,
+                      {.ref = winner.ref, .commit = engine.commits.get(repo.id, commit)});
+    if (!refusal) return judgement.evidence;
+    refused.insert_or_assign(winner.ref, Refused{commit, *refusal});
+  }
 }
 
 }  // namespace tarn::versioning

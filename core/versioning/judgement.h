@@ -1,6 +1,7 @@
 // Candidates of a promotion, judged: who may become the champion, who wins, and on what grounds.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,11 +28,20 @@ std::string promoted_alias(const GatePolicy& policy, const PromotionRequest& req
 std::string wished_alias(Engine& engine, const RepositoryName& repository,
                          const PromotionRequest& request);
 
+/// What was found when candidates were to be merged or their checks did not come, by ref. Of other
+/// commits of the ref it says nothing.
+struct Refused {
+  CommitId commit;
+  GateRefusal refusal;
+};
+using RefusedCandidates = std::map<std::string, Refused>;
+
 struct Judgement {
   meta::GatePolicyVersion version;
   GatePolicy policy;
   Branch destination;  ///< as it was when the candidates were compared
   std::optional<CommitId> champion;
+  Commit head;  ///< of the destination
   std::vector<PinnedCandidate> pinned;
   std::vector<RankedCandidate> candidates;  ///< as `pinned`
   std::optional<size_t> winner;             ///< best of those that did not fail
@@ -46,9 +56,19 @@ struct Judgement {
 /// (kPromotionCandidatesMax).
 Judgement judge(Engine& engine, const Repository& repository, const Promotion& promotion,
                 const std::vector<PromotionCheck>& checks,
-                const std::vector<PromotionApproval>& approvals);
+                const std::vector<PromotionApproval>& approvals, const RefusedCandidates& refused);
 
-/// What would come of the request now, as evidence: nothing is stored, nothing moves.
+/// What people said, with why it does not count where that is a matter of the people.
+std::vector<GateApproval> votes_of(Engine& engine, const RepositoryName& repository,
+                                   const Promotion& promotion,
+                                   const std::vector<PromotionApproval>& approvals);
+
+/// Why the promotion may not move its destination, as far as its actor's rights go; "" = it may.
+std::string lost_right(Engine& engine, const RepositoryName& repository, const Promotion& promotion,
+                       Right right, std::string_view permission);
+
+/// What would come of the request now, as evidence: the merge is tried too. Nothing is stored,
+/// nothing moves.
 std::string judge_request(Engine& engine, const RepositoryName& repository,
                           const PromotionRequest& request, std::string_view user);
 

@@ -13,6 +13,7 @@
 #include "core/experiments/byte_source.h"
 #include "core/experiments/file_reading.h"
 #include "core/experiments/metric_file.h"
+#include "core/experiments/mlflow_run.h"
 #include "core/experiments/number.h"
 #include "core/experiments/part_files.h"
 #include "core/meta/metric_files.h"
@@ -92,6 +93,31 @@ void leave_out_older_parts(Files& files, Measurements& into) {
     files.erase(path);
     warn(into, str_cat(path, ": is left over from an older job: left out"));
   }
+}
+
+/// MLflow keeps the files of a run that was deleted, and its own views do not show them.
+void leave_out_deleted_runs(Engine& engine, const Repository& repository, const Commit& commit,
+                            Files& files, Measurements& into) {
+  std::map<std::string, bool> deleted;  // by the path of meta.yaml
+  const auto is_deleted = [&](const std::string& meta) {
+    const auto [at, is_new] = deleted.try_emplace(meta);
+    if (!is_new) return at->second;
+    const auto entry = tree::find_entry(engine.nodes, commit.root, meta);
+    if (!entry) return false;
+    std::string text(std::min<uint64_t>(entry->size_bytes, kMlflowMetaBytesMax), '\0');
+    const auto reader = open_object(engine, repository, *entry, {0, text.size()});
+    size_t had = 0;
+    while (const size_t count = reader->read(std::span(text).subspan(had))) had += count;
+    text.resize(had);
+    return at->second = mlflow_says_deleted(text);
+  };
+  std::erase_if(files, [&](const auto& file) {
+    const std::vector<std::string> metas = mlflow_meta_paths(file.first);
+    const auto meta = std::find_if(metas.begin(), metas.end(), is_deleted);
+    if (meta == metas.end()) return false;
+    warn(into, str_cat(file.first, ": ", *meta, " says that its run was deleted: left out"));
+    return true;
+  });
 }
 
 void read_file(Engine& engine, const Repository& repository, const Entry& entry, uint64_t bytes_max,
@@ -247,6 +273,7 @@ void read_metric_files(Engine& engine, const Repository& repository, const Commi
                        const std::vector<std::string>& globs, const std::vector<std::string>& known,
                        Measurements& into) {
   Files files = find_files(engine, commit, globs, known, into);
+  leave_out_deleted_runs(engine, repository, commit, files, into);
   leave_out_older_parts(files, into);
   FileReader reader(engine, repository, files, into);
   uint64_t bytes_left = kMetricFilesBytesMax;

@@ -63,7 +63,7 @@ TEST_F(PromotionAttacks, ARollbackDoesNotMoveTheAliasOfAnotherPolicy) {
       *engine, repo, "other",
       {.document = "name: other\ndestination: staging\nalias: champion\n", .author = "owner"});
   const CommitId before = champion();
-  EXPECT_EQ(reason_of([&] { roll_back_promotion(*engine, repo, first.id, "dev", "because"); }),
+  EXPECT_EQ(reason_of([&] { roll_back_promotion(*engine, repo, first.id, {"dev"}, "because"); }),
             "protected_alias");
   EXPECT_EQ(champion(), before);
 }
@@ -136,6 +136,175 @@ TEST_F(PromotionAttacks, ACherryPickDoesNotCarryMetricsToAnotherTree) {
   EXPECT_FALSE(picked.metadata.contains("param.seed"));
   EXPECT_EQ(picked.metadata.at("note"), "kept");
   EXPECT_EQ(outcome(promote({"exp-unmeasured"})), "rejected metric_missing");
+}
+
+TEST_F(PromotionAttacks, ARollbackDoesNotLowerTheBar) {
+  apply_policy();
+  candidate("exp-good", "0.9");
+  const Promotion first = promote({"exp-good"});
+  ASSERT_EQ(outcome(first), "promoted");
+  roll_back_promotion(*engine, repo, first.id, {"dev"}, "because");
+  candidate("exp-bad", "0.65");
+  EXPECT_EQ(outcome(promote({"exp-bad"})), "rejected gate_failed");
+  apply_policy(std::string(kPolicy) + "baseline: none\n");
+  EXPECT_EQ(outcome(promote({"exp-bad"})), "promoted") << "the policy says so";
+}
+
+TEST_F(PromotionAttacks, TheBestEverIsBeatenIfThePolicySaysSo) {
+  apply_policy();
+  candidate("exp-good", "0.9");
+  const Promotion first = promote({"exp-good"});
+  roll_back_promotion(*engine, repo, first.id, {"dev"}, "because");
+  apply_policy(std::string(kPolicy) + "baseline: none\n");
+  candidate("exp-fair", "0.7");
+  ASSERT_EQ(outcome(promote({"exp-fair"})), "promoted");
+  apply_policy(std::string(kPolicy) + "baseline: best_ever\n");
+  candidate("exp-next", "0.8", "exp-fair");
+  EXPECT_EQ(outcome(promote({"exp-next"})), "rejected gate_failed");
+  apply_policy();
+  EXPECT_EQ(outcome(promote({"exp-next"})), "promoted");
+}
+
+TEST_F(PromotionAttacks, ATagThatIsMadeAgainIsNotTheAncestor) {
+  create_tag(*engine, repo, TagName("dataset-v3"), "main", false);
+  engine.branch(repo, "exp-old", "main");
+  engine.put(repo, "main", "data/b", "2");
+  engine.commit(repo, "main");
+  delete_tag(*engine, repo, TagName("dataset-v3"), false);
+  create_tag(*engine, repo, TagName("dataset-v3"), "main", false);
+  apply_policy(std::string(kPolicy) + "require_ancestor: dataset-v3\n");
+  train("exp-old", "0.9");
+  EXPECT_EQ(outcome(promote({"exp-old"})), "rejected gate_failed");
+  delete_tag(*engine, repo, TagName("dataset-v3"), false);
+  create_tag(*engine, repo, TagName("dataset-v3"), "exp-old~1", false);
+  EXPECT_EQ(outcome(promote({"exp-old"})), "rejected gate_failed");
+}
+
+TEST_F(PromotionAttacks, HavingTheDataInTheHistoryIsNotHavingTheData) {
+  create_tag(*engine, repo, TagName("dataset-v3"), "main", false);
+  apply_policy(std::string(kPolicy) +
+               "require_ancestor: dataset-v3\n"
+               "unchanged_since: {ref: dataset-v3, paths: [\"data/**\"]}\n");
+  engine.branch(repo, "exp-leak", "main");
+  engine.put(repo, "exp-leak", "data/a", "leaky");
+  train("exp-leak", "0.9");
+  const Promotion refused = promote({"exp-leak"});
+  EXPECT_EQ(outcome(refused), "rejected gate_failed");
+  EXPECT_NE(refused.message.find("differs from dataset-v3 in data/a"), std::string::npos)
+      << refused.message;
+  candidate("exp-good", "0.8");
+  EXPECT_EQ(outcome(promote({"exp-good"})), "promoted");
+}
+
+TEST_F(PromotionAttacks, ACandidateThatConflictsDoesNotStopTheNext) {
+  apply_policy();
+  engine.branch(repo, "exp-block", "main");
+  engine.put(repo, "exp-block", "data/a", "theirs");
+  train("exp-block", "1.0");
+  engine.branch(repo, "exp-good", "main");
+  engine.put(repo, "exp-good", "model", "good");
+  CommitRequest good;
+  good.committer = "dana";
+  good.metadata["metric.accuracy"] = "0.9";
+  commit_branch(*engine, repo, BranchName("exp-good"), good);
+  remove_gate_policy(*engine, repo, "digits", "owner", std::nullopt);
+  engine.put(repo, "main", "data/a", "ours");
+  engine.commit(repo, "main");
+  apply_policy();
+  const Promotion done = promote({"exp-*"});
+  EXPECT_EQ(outcome(done), "promoted") << done.message;
+  EXPECT_EQ(done.winner_ref, "exp-good");
+  EXPECT_NE(done.evidence.find("\"merge_conflict\""), std::string::npos);
+  const Promotion alone = promote({"exp-block"});
+  EXPECT_EQ(outcome(alone), "failed merge_conflict");
+  EXPECT_NE(alone.message.find("tarn merge main exp-block"), std::string::npos) << alone.message;
+}
+
+TEST_F(PromotionAttacks, BranchesWithoutCommitsOfTheirOwnAreNoCandidates) {
+  apply_policy();
+  candidate("exp-good", "0.9");
+  for (int i = 0; i < static_cast<int>(kPromotionCandidatesMax); ++i)
+    engine.branch(repo, "exp-j" + std::to_string(i), "main");
+  EXPECT_EQ(outcome(promote({"exp-*"})), "promoted");
+}
+
+TEST_F(PromotionAttacks, ABranchNamedLikeTheCandidateIsAnother) {
+  apply_policy(std::string(kPolicy) + "approvals: {count: 1}\n");
+  engine.pool.run({"test_user", "INSERT INTO users (name, created_ms) VALUES ('olga', 0)"}, {},
+                  db::Pool::Retry::kWrite);
+  const CommitId good = candidate("exp-good", "0.9");
+  const std::string digits = to_text(good).substr(0, 12);
+  const std::string id = create(request_of({digits}));
+  work();
+  candidate("exp-evil", "0.95");
+  engine.pool.run({"test_branch", "UPDATE branches SET name = $1 WHERE name = 'exp-evil'"},
+                  {digits}, db::Pool::Retry::kWrite);
+  approve_promotion(*engine, repo, id, {"olga"}, "", {});
+  work();
+  EXPECT_EQ(get_promotion(*engine, repo, id).winner, good);
+}
+
+TEST_F(PromotionAttacks, ABranchThatIsDeletedMeanwhileIsNoCandidate) {
+  apply_policy(std::string(kPolicy) + "approvals: {count: 1}\n");
+  candidate("exp-good", "0.9");
+  const std::string id = create(request_of({"exp-good"}));
+  work();
+  delete_branch(*engine, repo, BranchName("exp-good"), false);
+  engine.pool.run({"test_due", "UPDATE promotions SET due_at = clock_timestamp()"}, {},
+                  db::Pool::Retry::kWrite);
+  work();
+  EXPECT_EQ(outcome(get_promotion(*engine, repo, id)), "rejected gate_failed");
+}
+
+TEST_F(PromotionAttacks, LosersThatThePromoterMayNotDeleteStay) {
+  apply_policy(std::string(kPolicy) + "candidates: \"exp-*\"\nafter: {losers: {expire: 1h}}\n");
+  (*engine).rights = [](const RightsQuestion& question) {
+    return question.right != Right::kDeleteBranch || question.branch == "exp-mine-too";
+  };
+  candidate("exp-mine", "0.9");
+  candidate("exp-mine-too", "0.8");
+  candidate("exp-other", "0.8");
+  ASSERT_EQ(outcome(promote({"exp-*"})), "promoted");
+  EXPECT_TRUE(get_branch(*engine, repo, BranchName("exp-mine-too")).expires.has_value());
+  EXPECT_FALSE(get_branch(*engine, repo, BranchName("exp-other")).expires.has_value());
+  (*engine).rights = nullptr;
+}
+
+TEST_F(PromotionAttacks, ADryRunTriesTheMerge) {
+  apply_policy(std::string(kPolicy) + "objects: {required: [artifacts/model.pkl]}\n");
+  engine.branch(repo, "exp-block", "main");
+  engine.put(repo, "exp-block", "data/a", "theirs");
+  train("exp-block", "0.95");
+  engine.branch(repo, "exp-old", "main");
+  train("exp-old", "0.9");
+  remove_gate_policy(*engine, repo, "digits", "owner", std::nullopt);
+  engine.put(repo, "main", "data/a", "ours");
+  engine.put(repo, "main", "artifacts/model.pkl", "another");
+  engine.commit(repo, "main");
+  apply_policy(std::string(kPolicy) + "objects: {required: [artifacts/*]}\n");
+  engine.branch(repo, "exp-more", to_text(head("exp-old")) + "~1");
+  engine.put(repo, "exp-more", "artifacts/more.pkl", "more");
+  CommitRequest request;
+  request.committer = "dana";
+  request.metadata["metric.accuracy"] = "0.99";
+  commit_branch(*engine, repo, BranchName("exp-more"), request);
+  const std::string evidence = judge_request(*engine, repo, request_of({"exp-*"}), "ci");
+  EXPECT_NE(evidence.find("\"merge_conflict\""), std::string::npos) << evidence;
+  EXPECT_NE(evidence.find("\"not_what_was_measured\""), std::string::npos) << evidence;
+  EXPECT_NE(evidence.find("\"winner\":null"), std::string::npos) << evidence;
+  const GateAnswer answer =
+      evaluate_gate(*engine, repo, {.policy = "digits", .candidates = {"exp-*"}});
+  for (const JudgedCandidate& judged : answer.candidates)
+    EXPECT_EQ(judged.verdict.outcome, GateOutcome::kFailed) << judged.candidate.ref;
+}
+
+TEST_F(PromotionAttacks, ABranchIsNotCalledLikeTheChampion) {
+  apply_policy();
+  candidate("exp-good", "0.9");
+  ASSERT_EQ(outcome(promote({"exp-good"})), "promoted");
+  EXPECT_EQ(reason_of([&] { engine.branch(repo, "champion", "exp-good"); }), "alias_has_name");
+  EXPECT_EQ(reason_of([&] { create_tag(*engine, repo, TagName("champion"), "exp-good", false); }),
+            "alias_has_name");
 }
 
 TEST_F(PromotionAttacks, BranchesOfOthersDoNotExpireAsLosers) {

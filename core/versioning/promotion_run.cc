@@ -10,22 +10,25 @@
 #include "core/base/log.h"
 #include "core/base/pause.h"
 #include "core/base/str_cat.h"
-#include "core/meta/aliases.h"
+#include "core/experiments/ranking.h"
+#include "core/experiments/verdict_text.h"
 #include "core/meta/branches.h"
 #include "core/meta/commits.h"
-#include "core/meta/gate_policies.h"
 #include "core/meta/promotions.h"
 #include "core/meta/repositories.h"
-#include "core/meta/tags.h"
 #include "core/meta/writer.h"
 #include "core/versioning/gate.h"
 #include "core/versioning/history.h"
 #include "core/versioning/hooks.h"
 #include "core/versioning/judgement.h"
 #include "core/versioning/merge.h"
+#include "core/versioning/promotion_base.h"
+#include "core/versioning/promotion_publication.h"
 #include "core/versioning/protection.h"
 #include "core/versioning/refs.h"
 #include "core/versioning/repositories.h"
+#include "core/versioning/required_objects.h"
+#include "core/versioning/rollback.h"
 
 namespace tarn::versioning {
 namespace {
@@ -33,8 +36,9 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::chrono::seconds kRenewEvery{2};
-constexpr size_t kReasonsShownMax = 20;
 constexpr size_t kConflictsShownMax = 20;
+/// Names that are tried for a tag: the template's, and with the suffixes -2, -3 ...
+constexpr int32_t kTagNumberMax = 100;
 
 /// Ends the promotion as something else than promoted.
 struct Ended {
@@ -63,41 +67,6 @@ class LeaseKeeper {
  private:
   std::jthread thread_;
 };
-
-std::string refusals_of(const Verdict& verdict) {
-  std::string out;
-  size_t shown = 0;
-  for (const RuleResult& rule : verdict.rules) {
-    if (rule.outcome != RuleOutcome::kFail) continue;
-    if (shown++ == kReasonsShownMax) break;
-    out += str_cat(out.empty() ? "" : "; ", rule.rule, ": ", rule.reason);
-  }
-  return out;
-}
-
-/// A missing metric is told apart, as whoever runs the pipeline mends it otherwise.
-std::string code_of(const Verdict& verdict) {
-  const bool all_missing =
-      std::all_of(verdict.rules.begin(), verdict.rules.end(), [](const RuleResult& rule) {
-        return rule.outcome != RuleOutcome::kFail || rule.code == "metric_missing";
-      });
-  return all_missing ? "metric_missing" : "gate_failed";
-}
-
-bool waits_for(const Verdict& verdict, bool approvals) {
-  return std::any_of(verdict.rules.begin(), verdict.rules.end(), [&](const RuleResult& rule) {
-    return rule.outcome == RuleOutcome::kPending && (rule.code == "approval_required") == approvals;
-  });
-}
-
-std::string wants_of(const Verdict& verdict) {
-  std::string out;
-  for (const RuleResult& rule : verdict.rules) {
-    if (rule.outcome == RuleOutcome::kPending)
-      out += str_cat(out.empty() ? "" : "; ", rule.rule, ": ", rule.reason);
-  }
-  return out;
-}
 
 /// One promotion, held by this thread.
 class PromotionRun {
@@ -148,6 +117,7 @@ class PromotionRun {
   }
 
   bool advance() {
+    if (promotion_.undoes) return take_back();
     // One that waits keeps its state while it is looked at, so that nobody sees it go back.
     if (promotion_.state == PromotionState::kDraft) {
       promotion_.state = PromotionState::kComparing;
@@ -156,19 +126,40 @@ class PromotionRun {
     fault_point("promotion.comparing");
     const Judgement judgement =
         judge(engine_, repository_, promotion_, rows_.checks(repository_.id, promotion_.id),
-              rows_.approvals(repository_.id, promotion_.id));
+              rows_.approvals(repository_.id, promotion_.id), refused_);
     promotion_.candidates = judgement.pinned;
     promotion_.champion = judgement.champion;
     promotion_.policy_version = judgement.version.version;
     promotion_.evidence = judgement.evidence;
     if (const auto moved = unexpected(judgement)) return end(*moved);
     if (!judgement.winner) return reject(judgement);
+    if (const std::vector<size_t> unranked = unranked_of(judgement); !unranked.empty())
+      return wait_for_ranking(judgement, unranked);
     const RankedCandidate& winner = judgement.candidates[*judgement.winner];
+    if (const std::string problem =
+            lost_right(engine_, repository_.name, promotion_, Right::kPromote, "fs:Promote");
+        !problem.empty()) {
+      return end({PromotionState::kFailed, "promoter_lost_right", problem});
+    }
     promotion_.winner_ref = winner.candidate.ref;
     promotion_.winner = winner.candidate.facts.commit;
     fault_point("promotion.compared");
     if (winner.verdict.outcome == GateOutcome::kPending) return wait_for_others(judgement, winner);
     return merge(judgement, winner);
+  }
+
+  /// Of a rollback that waits for approvals.
+  bool take_back() {
+    try {
+      if (advance_rollback(engine_, repository_, leased_,
+                           rows_.approvals(repository_.id, promotion_.id), owner_))
+        return kLeave;
+    } catch (const Error& error) {
+      if (error.reason() != "promotion_taken") throw;
+      // Somebody ended it, or said more: then it is looked at again.
+    }
+    rows_.wait(leased_, owner_, kPromotionRevisit);
+    return kLeave;
   }
 
   std::optional<Ended> unexpected(const Judgement& judgement) const {
@@ -197,12 +188,72 @@ class PromotionRun {
     bool all_missing = true;
     for (const RankedCandidate& judged : judgement.candidates) {
       all_missing = all_missing && code_of(judged.verdict) == "metric_missing";
-      if (shown++ < kReasonsShownMax)
+      if (shown++ < kVerdictReasonsShownMax)
         message += str_cat(message.empty() ? "" : "\n", judged.candidate.ref, ": ",
                            refusals_of(judged.verdict));
     }
     if (all_missing) code = "metric_missing";
+    // The best that passed every rule says why nothing was promoted.
+    if (!first_refused_.empty()) {
+      const GateRefusal& refusal = refused_.at(first_refused_).refusal;
+      const bool late = refusal.code == "check_timeout";
+      if (judgement.candidates.size() == 1) message = refusal.reason;
+      return end({late ? PromotionState::kRejected : PromotionState::kFailed, refusal.code,
+                  std::move(message)});
+    }
     return end({PromotionState::kRejected, std::move(code), std::move(message)});
+  }
+
+  /// This candidate does not become the champion; the next one may.
+  bool refuse(const RankedCandidate& candidate, GateRefusal refusal) {
+    const std::string& ref = candidate.candidate.ref;
+    if (first_refused_.empty()) first_refused_ = ref;
+    refused_.insert_or_assign(ref, Refused{candidate.candidate.facts.commit, std::move(refusal)});
+    return kAgain;
+  }
+
+  /// Those that passed so far and of which a check has not reported what they are ranked by.
+  static std::vector<size_t> unranked_of(const Judgement& judgement) {
+    std::vector<size_t> out;
+    for (size_t i = 0; i < judgement.candidates.size(); ++i) {
+      const RankedCandidate& candidate = judgement.candidates[i];
+      if (candidate.verdict.outcome != GateOutcome::kFailed &&
+          ranking_waits(judgement.policy, candidate.candidate))
+        out.push_back(i);
+    }
+    return out;
+  }
+
+  /// The first who is measured must not win because of that.
+  bool wait_for_ranking(const Judgement& judgement, const std::vector<size_t>& unranked) {
+    const milliseconds timeout = judgement.policy.checks.timeout;
+    milliseconds delay = kPromotionRevisit;
+    std::string missing;
+    size_t shown = 0;
+    for (const size_t i : unranked) {
+      const RankedCandidate& candidate = judgement.candidates[i];
+      const milliseconds waited = engine_.clock.now() - judgement.pinned[i].since;
+      if (timeout.count() > 0 && waited >= timeout) {
+        return refuse(candidate, {.rule = "checks",
+                                  .code = "check_timeout",
+                                  .reason = str_cat("checks did not come in time: ",
+                                                    wants_of(candidate.verdict))});
+      }
+      if (timeout.count() > 0) delay = std::min(delay, timeout - waited);
+      if (shown++ < kVerdictReasonsShownMax) {
+        missing +=
+            str_cat(missing.empty() ? "" : "\n", candidate.candidate.ref, " ",
+                    to_text(candidate.candidate.facts.commit), ": ", wants_of(candidate.verdict));
+      }
+    }
+    promotion_.winner_ref.clear();
+    promotion_.winner.reset();
+    promotion_.state = PromotionState::kGatesRunning;
+    promotion_.code = "check_pending";
+    promotion_.message =
+        str_cat("the ranking waits for checks of ", unranked.size(), " candidates\n", missing);
+    rows_.wait(leased_, owner_, delay);
+    return kLeave;
   }
 
   bool wait_for_others(const Judgement& judgement, const RankedCandidate& winner) {
@@ -210,7 +261,7 @@ class PromotionRun {
     milliseconds delay = kPromotionRevisit;
     if (checks) {
       const milliseconds timeout = judgement.policy.checks.timeout;
-      const milliseconds waited = engine_.clock.now() - checks_wanted_since(winner);
+      const milliseconds waited = engine_.clock.now() - checks_wanted_since(judgement);
       if (timeout.count() > 0 && waited >= timeout) {
         return end({PromotionState::kRejected, "check_timeout",
                     str_cat("checks did not come in time: ", wants_of(winner.verdict))});
@@ -226,15 +277,14 @@ class PromotionRun {
 
   /// When the waiting for checks of this commit began: what was done before, such as waiting for
   /// people or for checks of an older commit, is not their delay.
-  Instant checks_wanted_since(const RankedCandidate& winner) {
-    const Instant now = engine_.clock.now();
-    Instant since = now;
+  Instant checks_wanted_since(const Judgement& judgement) {
+    Instant since = engine_.clock.now();
     const std::vector<PromotionStep> steps = rows_.steps(repository_.id, promotion_.id);
     for (auto step = steps.rbegin();
          step != steps.rend() && step->state == PromotionState::kGatesRunning; ++step) {
       since = step->at;
     }
-    return std::max(since, std::min(winner.candidate.created, now));
+    return std::max(since, judgement.pinned[*judgement.winner].since);
   }
 
   bool merge(const Judgement& judgement, const RankedCandidate& winner) {
@@ -247,18 +297,33 @@ class PromotionRun {
     PromotionTerms terms;
     terms.expected_head = judgement.destination.head;
     terms.replace_paths = promotion_.request.method == PromotionMethod::kReplacePaths;
-    terms.check = [&](const TreeRoot& tree) { require_objects(judgement.policy, tree); };
+    terms.check = [&](const TreeRoot& tree) { check_result(judgement, winner, tree); };
+    const PromotionPublication publication{
+        .engine = engine_,
+        .repository = repository_,
+        .judgement = judgement,
+        .leased = leased_,
+        .owner = owner_,
+        .losers = expiring_losers(engine_, repository_, judgement, promotion_),
+        .tag_number = tag_number_};
     terms.within = [&](db::Connection& connection, const Commit& made) {
-      complete(connection, judgement, made);
+      publish_promotion(connection, publication, made);
     };
     std::variant<Commit, MergeConflicts> outcome;
     try {
       outcome = merge_for_promotion(engine_, repository_, judgement.destination,
                                     winner.candidate.facts.commit, request, terms);
     } catch (const Error& error) {
-      return failed_to_merge(error);
+      return failed_to_merge(winner, error);
     }
-    if (const auto* conflicts = std::get_if<MergeConflicts>(&outcome)) return refuse(*conflicts);
+    if (const auto* conflicts = std::get_if<MergeConflicts>(&outcome)) {
+      std::vector<std::string> paths;
+      for (const MergeConflict& conflict : conflicts->first) {
+        if (paths.size() < kConflictsShownMax) paths.push_back(conflict.key.str());
+      }
+      return refuse(winner, conflict_refusal(judgement.policy, winner.candidate.ref, paths,
+                                             conflicts->count));
+    }
     fault_point("promotion.promoted");
     log::info("promoted", {{"promotion", promotion_.id},
                            {"repository", repository_.name.str()},
@@ -267,13 +332,18 @@ class PromotionRun {
     return kLeave;
   }
 
-  /// The candidate had them when it was judged; what reaches the destination must have them too.
-  void require_objects(const GatePolicy& policy, const TreeRoot& tree) const {
-    const std::vector<std::string> missing = missing_objects(engine_, policy.objects, tree);
-    if (missing.empty()) return;
-    throw Error(ErrorCode::kPreconditionFailed, "object_missing",
-                str_cat("after the merge '", promotion_.request.destination.str(), "' would lack ",
-                        missing.front(), ", which the policy requires"));
+  void check_result(const Judgement& judgement, const RankedCandidate& winner,
+                    const TreeRoot& tree) const {
+    const Commit commit = engine_.commits.get(repository_.id, winner.candidate.facts.commit);
+    meta::NodeWriter nodes(engine_.pool, engine_.nodes, repository_.id);
+    const auto base = promotion_base_tree(engine_, repository_, nodes, commit,
+                                          judgement.policy.destination, judgement.head);
+    check_promotion_result(
+        engine_, judgement.policy,
+        {.tree = tree,
+         .winner = commit.root,
+         .base = base ? std::optional(base->root) : std::nullopt,
+         .replaced_paths = promotion_.request.method == PromotionMethod::kReplacePaths});
   }
 
   /// Whether the alias stands at the head already, with all that the winner could bring.
@@ -302,44 +372,31 @@ class PromotionRun {
     return request;
   }
 
-  /// Everything that becomes true with the commit.
-  void complete(db::Connection& connection, const Judgement& judgement, const Commit& made) {
-    require_policy(connection, judgement);
-    meta::LeasedPromotion judged = leased_;
-    Promotion& done = judged.promotion;
-    done.state = PromotionState::kPromoted;
-    done.result = made.id;
-    done.tag = tag_name(judgement, made);
-    const Instant now = engine_.clock.now();
-    if (!done.alias.empty()) move_alias(connection, made, now);
-    fault_point("promotion.alias_moved");
-    expire_losers(connection, judgement, now);
-    if (!judgement.policy.after.webhooks.empty()) {
-      meta::Promotions::tell(connection, repository_.id, done.id, judgement.policy.after.webhooks);
+  /// What one candidate meets at the merge and another may not.
+  static bool is_of_the_candidate(const Error& error) {
+    for (const std::string_view reason : {"hook_failed", "hooks_forbidden", "object_missing",
+                                          "not_what_was_measured", "too_large"}) {
+      if (error.reason() == reason) return true;
     }
-    fault_point("promotion.before_record");
-    switch (meta::Promotions::finish_judged(connection, judged, owner_, now)) {
-      case FinishOutcome::kDone:
-        break;
-      case FinishOutcome::kTaken:
-        throw Error(ErrorCode::kConflict, "promotion_taken",
-                    str_cat("promotion ", done.id, ": was ended or taken over meanwhile"));
-      case FinishOutcome::kSaidMore:
-        throw Error(ErrorCode::kConflict, "promotion_judged_anew",
-                    "a check or an approval came while the winner was merged");
-    }
-    // Behind the record, which says whose run the tag's commit has.
-    if (!done.tag.empty()) make_tag(connection, done.tag, made);
-    fault_point("promotion.before_commit");
+    return false;
   }
 
-  bool failed_to_merge(const Error& error) {
+  bool failed_to_merge(const RankedCandidate& winner, const Error& error) {
     const PromotionRequest& asked = promotion_.request;
     if (error.reason() == "promotion_taken") return kLeave;
     // With an expectation the next round says what moved; without, the candidates are compared with
     // the new champion.
     if (error.reason() == "destination_moved" || error.reason() == "promotion_judged_anew") {
       return judge_again("destination_moved", error.message());
+    }
+    if (error.reason() == "tag_exists" && tag_number_ < kTagNumberMax) {
+      ++tag_number_;
+      return kAgain;
+    }
+    if (is_of_the_candidate(error)) {
+      return refuse(
+          winner,
+          {.rule = "merge", .code = std::string(error.reason()), .reason = error.message()});
     }
     if (error.reason() == "no_changes") {
       return end({PromotionState::kFailed, "no_changes",
@@ -372,81 +429,6 @@ class PromotionRun {
     return begin_round() ? kAgain : kLeave;
   }
 
-  bool refuse(const MergeConflicts& conflicts) {
-    std::string message = str_cat(conflicts.count, " paths were changed on both sides:");
-    for (size_t i = 0; i < conflicts.first.size() && i < kConflictsShownMax; ++i)
-      message += str_cat(" \"", conflicts.first[i].key.str(), "\"");
-    message += "; the method replace-paths takes named paths as they are";
-    return end({PromotionState::kFailed, "merge_conflict", std::move(message)});
-  }
-
-  /// First in the transaction, before the alias: who sets a policy locks them in this order.
-  void require_policy(db::Connection& connection, const Judgement& judgement) const {
-    const int64_t version = judgement.version.version;
-    if (meta::GatePolicies::hold(connection, repository_.id, judgement.version.name, version))
-      return;
-    throw Error(ErrorCode::kConflict, "destination_moved",
-                str_cat("policy \"", judgement.version.name, "\" is no longer version ", version,
-                        ", by which the candidates were judged"));
-  }
-
-  std::string tag_name(const Judgement& judgement, const Commit& made) const {
-    const std::string& tag_template = judgement.policy.after.tag;
-    if (tag_template.empty()) return "";
-    return parse_new_tag_name(tag_from(tag_template, {.now = engine_.clock.now(),
-                                                      .commit = to_text(made.id),
-                                                      .candidate = promotion_.winner_ref,
-                                                      .policy = judgement.policy.name}))
-        .str();
-  }
-
-  void move_alias(db::Connection& connection, const Commit& made, Instant now) {
-    meta::AliasMove move;
-    move.name = AliasName(promotion_.alias);
-    move.expected = {.any = false, .commit = promotion_.champion};
-    move.to = made.id;
-    move.actor = promotion_.actor;
-    move.reason = promotion_.request.reason;
-    move.promotion = promotion_.id;
-    move.evidence = sha256(promotion_.evidence);
-    move.at = now;
-    if (meta::Aliases::move(connection, repository_.id, move)) return;
-    throw Error(ErrorCode::kConflict, "destination_moved",
-                str_cat("@", promotion_.alias, " was moved meanwhile"));
-  }
-
-  void make_tag(db::Connection& connection, const std::string& tag, const Commit& made) {
-    switch (meta::Tags::create(connection, repository_.id, TagName(tag), made.id)) {
-      case meta::Tags::CreateOutcome::kDone:
-        return;
-      case meta::Tags::CreateOutcome::kBranchHasName:
-        throw Error(
-            ErrorCode::kConflict, "branch_has_name",
-            str_cat("tag '", tag, "': a branch has that name; change the policy's template"));
-      case meta::Tags::CreateOutcome::kCommitGone:
-      case meta::Tags::CreateOutcome::kExists:
-        throw Error(ErrorCode::kAlreadyExists, "tag_exists",
-                    str_cat("tag '", tag,
-                            "': exists already; let the policy's template name "
-                            "{short} or {time}"));
-    }
-  }
-
-  /// Branches that lost, passed and have not moved on expire: a request can name any branch.
-  void expire_losers(db::Connection& connection, const Judgement& judgement, Instant now) {
-    const auto& lifetime = judgement.policy.after.losers_expire;
-    if (!lifetime) return;
-    for (size_t i = 0; i < judgement.pinned.size(); ++i) {
-      const PinnedCandidate& candidate = judgement.pinned[i];
-      if (candidate.ref == promotion_.winner_ref ||
-          candidate.ref == repository_.default_branch.str() ||
-          judgement.candidates[i].verdict.outcome == GateOutcome::kFailed)
-        continue;
-      meta::Branches::expire(connection, repository_.id, BranchName(candidate.ref),
-                             candidate.commit, now + *lifetime);
-    }
-  }
-
   /// Stores the promotion before it is judged; what is said later makes it go round again. false:
   /// the lease was lost.
   bool begin_round() {
@@ -474,6 +456,9 @@ class PromotionRun {
   meta::LeasedPromotion leased_;
   Promotion& promotion_;
   const Repository repository_;
+  RefusedCandidates refused_;
+  std::string first_refused_;  ///< the ref; "" = none was
+  int32_t tag_number_ = 1;
 };
 
 }  // namespace

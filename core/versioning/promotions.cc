@@ -5,16 +5,17 @@
 
 #include "core/base/cancellation.h"
 #include "core/base/error.h"
-#include "core/base/fault_point.h"
 #include "core/base/pause.h"
 #include "core/base/str_cat.h"
+#include "core/experiments/evidence.h"
 #include "core/meta/aliases.h"
 #include "core/meta/commits.h"
+#include "core/versioning/candidates.h"
 #include "core/versioning/gate_policies.h"
 #include "core/versioning/judgement.h"
 #include "core/versioning/refs.h"
 #include "core/versioning/repositories.h"
-#include "core/versioning/revert.h"
+#include "core/versioning/rollback.h"
 
 namespace tarn::versioning {
 namespace {
@@ -62,26 +63,6 @@ void check_reason(std::string_view reason) {
   }
 }
 
-/// The promotion that takes `promotion` back.
-Promotion rollback_of(Engine& engine, const Promotion& promotion, std::string_view user,
-                      std::string_view reason) {
-  const Instant now = engine.clock.now();
-  Promotion out;
-  out.id = make_promotion_id(now);
-  out.state = PromotionState::kPromoted;
-  out.request = promotion.request;
-  out.request.reason = reason;
-  out.policy = promotion.policy;
-  out.policy_version = promotion.policy_version;
-  out.alias = promotion.alias;
-  out.actor = user;
-  out.champion = promotion.result;
-  out.undoes = promotion.id;
-  out.message = str_cat("takes back promotion ", promotion.id);
-  out.created = now;
-  return out;
-}
-
 /// What somebody asked for with this key already.
 CreatedPromotion existing_promotion(Engine& engine, RepositoryId repository, std::string_view id,
                                     const PromotionCreation& creation) {
@@ -124,9 +105,13 @@ CreatedPromotion create_promotion(Engine& engine, const RepositoryName& reposito
   Promotion promotion;
   promotion.request = resolved(engine, repository, creation.request);
   promotion.alias = promoted_alias(policy_of(version), creation.request);
+  for (const std::string& word : creation.request.candidates) {
+    if (!is_glob_of_branches(word)) find_candidate(engine, repo, word);
+  }
   promotion.policy = version.name;
   promotion.policy_version = version.version;
   promotion.actor = creation.actor;
+  promotion.address = creation.address;
   promotion.created = engine.clock.now();
   promotion.id = make_promotion_id(promotion.created);
   const meta::Promotions::Created made =
@@ -167,7 +152,12 @@ PromotionRecord get_promotion_record(Engine& engine, const RepositoryName& repos
                                      std::string_view id) {
   const RepositoryId repo = get_repository(engine, repository).id;
   meta::Promotions promotions = rows(engine);
-  return {promotions.steps(repo, id), promotions.checks(repo, id), promotions.approvals(repo, id)};
+  const Promotion promotion = find_promotion(engine, repo, id);
+  PromotionRecord out{promotions.steps(repo, id), promotions.checks(repo, id),
+                      promotions.approvals(repo, id), std::nullopt};
+  if (!promotion.alias.empty() && promotion.result)
+    out.logged_digest = engine.aliases.evidence_of(repo, AliasName(promotion.alias), id);
+  return out;
 }
 
 void report_check(Engine& engine, const RepositoryName& repository, std::string_view id,
@@ -177,16 +167,27 @@ void report_check(Engine& engine, const RepositoryName& repository, std::string_
   const Promotion promotion = find_promotion(engine, repo.id, id);
   PromotionCheck stamped = check;
   stamped.at = engine.clock.now();
-  if (rows(engine).report_check(repo.id, id, stamped)) return;
-  const Promotion now = find_promotion(engine, repo.id, id);
-  if (has_ended(now.state)) throw_ended(now);
-  throw Error(ErrorCode::kResourceExhausted, "too_many_checks",
-              str_cat("promotion ", promotion.id, ": has ", kPromotionChecksMax,
-                      " reports of checks already"));
+  using Outcome = meta::Promotions::ReportOutcome;
+  switch (rows(engine).report_check(repo.id, id, stamped)) {
+    case Outcome::kDone:
+      return;
+    case Outcome::kEnded:
+      throw_ended(find_promotion(engine, repo.id, id));
+    case Outcome::kFailureStands:
+      throw Error(ErrorCode::kConflict, "check_failed_already",
+                  str_cat("check ", check.name,
+                          ": a failure of this commit was reported; only its "
+                          "reporter may report otherwise, with \"supersedes\": why it does not "
+                          "stand"));
+    case Outcome::kTooMany:
+      throw Error(ErrorCode::kResourceExhausted, "too_many_checks",
+                  str_cat("promotion ", promotion.id, ": has ", kPromotionChecksMax,
+                          " reports of checks already"));
+  }
 }
 
 void approve_promotion(Engine& engine, const RepositoryName& repository, std::string_view id,
-                       std::string_view user, std::string_view reason,
+                       const Approver& approver, std::string_view reason,
                        const std::optional<CommitId>& expected) {
   check_reason(reason);
   const Repository repo = writable(engine, repository);
@@ -201,10 +202,14 @@ void approve_promotion(Engine& engine, const RepositoryName& repository, std::st
                 str_cat("promotion ", id, ": its winner is ", to_text(*promotion.winner),
                         " by now, look at it first"));
   }
-  const PromotionApproval approval{.user = std::string(user),
-                                   .commit = *promotion.winner,
-                                   .reason = std::string(reason),
-                                   .at = engine.clock.now()};
+  const PromotionApproval approval{
+      .user = approver.user,
+      .commit = *promotion.winner,
+      .reason = std::string(reason),
+      .at = engine.clock.now(),
+      .candidate = promotion.winner_ref,
+      .values = promotion.undoes ? rollback_values() : winner_values(promotion.evidence),
+      .address = approver.address};
   if (!rows(engine).approve(repo.id, id, approval))
     throw_ended(find_promotion(engine, repo.id, id));
 }
@@ -221,63 +226,6 @@ void end_promotion(Engine& engine, const RepositoryName& repository, std::string
                            .at = engine.clock.now()};
   if (rows(engine).end_by_user(repo.id, id, step)) return;
   throw_ended(find_promotion(engine, repo.id, id));
-}
-
-Promotion roll_back_promotion(Engine& engine, const RepositoryName& repository, std::string_view id,
-                              std::string_view user, std::string_view reason) {
-  check_reason(reason);
-  const Repository repo = writable(engine, repository);
-  const Promotion promotion = find_promotion(engine, repo.id, id);
-  if (promotion.state != PromotionState::kPromoted || promotion.undoes) {
-    throw Error(ErrorCode::kConflict, "not_promoted",
-                str_cat("promotion ", id, ": is ", name_of(promotion.state),
-                        promotion.undoes ? " and a rollback itself" : "",
-                        ", there is nothing to take back; an earlier one is taken back by its id"));
-  }
-  const Branch destination = get_branch(engine, repository, promotion.request.destination);
-  const Commit promoted = engine.commits.get(repo.id, promotion.result.value());
-  Promotion rollback = rollback_of(engine, promotion, user, reason);
-  RollbackTerms terms;
-  terms.committer = user;
-  terms.message = str_cat("Roll back promotion ", promotion.id);
-  terms.within = [&](db::Connection& connection, const Commit& made) {
-    rollback.result = made.id;
-    const PromotionStep step{.state = PromotionState::kRolledBack,
-                             .actor = rollback.actor,
-                             .code = "rolled_back",
-                             .message = std::string(reason),
-                             .at = rollback.created};
-    if (!meta::Promotions::mark_rolled_back(connection, repo.id, promotion.id, rollback.id, step)) {
-      throw Error(ErrorCode::kConflict, "not_promoted",
-                  str_cat("promotion ", id, ": was taken back meanwhile"));
-    }
-    // Read here: behind the transaction the repository may be gone, and the rollback has happened.
-    rollback = meta::Promotions::insert_ended(connection, repo.id, rollback);
-    fault_point("rollback.before_alias");
-    if (promotion.alias.empty()) return;
-    meta::AliasMove move;
-    move.name = AliasName(promotion.alias);
-    move.expected = {.any = false, .commit = promotion.result};
-    move.to = promotion.champion;
-    move.actor = rollback.actor;
-    move.reason = rollback.request.reason;
-    move.promotion = rollback.id;
-    move.at = rollback.created;
-    if (!meta::Aliases::move(connection, repo.id, move)) {
-      throw Error(ErrorCode::kConflict, "destination_moved",
-                  str_cat("alias @", promotion.alias, ": was moved since promotion ", id,
-                          ", take back the later promotion first"));
-    }
-  };
-  try {
-    revert_promotion(engine, repo, destination, promoted, terms);
-  } catch (const Error& error) {
-    if (error.reason() != "dirty_branch") throw;
-    throw Error(ErrorCode::kConflict, "destination_dirty",
-                str_cat("branch '", destination.name.str(),
-                        "' has staged changes: reset or commit them first"));
-  }
-  return rollback;
 }
 
 }  // namespace tarn::versioning

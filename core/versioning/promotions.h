@@ -19,6 +19,7 @@ namespace tarn::versioning {
 struct PromotionCreation {
   PromotionRequest request;
   std::string actor;            ///< name of the user
+  std::string address{};        ///< IP that the request came from; "" = unknown
   std::string idempotency_key;  ///< "" = none
 };
 struct CreatedPromotion {
@@ -53,31 +54,32 @@ struct PromotionRecord {
   std::vector<PromotionStep> steps;
   std::vector<PromotionCheck> checks;
   std::vector<PromotionApproval> approvals;
+  /// SHA-256 of the evidence, from the history of the alias; nullopt: no alias was moved.
+  std::optional<std::string> logged_digest;
 };
 PromotionRecord get_promotion_record(Engine& engine, const RepositoryName& repository,
                                      std::string_view id);
 
-/// Replaces an earlier report of this name about this commit. Throws: invalid_argument; conflict
-/// (reason "promotion_ended"); resource_exhausted (kPromotionChecksMax reports).
+/// The last report of a name and commit counts; all stay in the record. Throws: invalid_argument;
+/// conflict (reason "promotion_ended"; "check_failed_already": a failure is superseded by its
+/// reporter, who says why); resource_exhausted (kPromotionChecksMax reports).
 void report_check(Engine& engine, const RepositoryName& repository, std::string_view id,
                   const PromotionCheck& check);
 
-/// Of the winner's commit; with `expected` only if that is it. Throws: conflict (reason
-/// "promotion_ended", "winner_moved", or "no_winner": nothing was chosen yet).
+struct Approver {
+  std::string user;       ///< name
+  std::string address{};  ///< IP that the approval comes from; "" = unknown
+};
+/// Of the winner's ref, its commit and the values that the rules chose; with `expected` only if
+/// that is its commit. Throws: conflict (reason "promotion_ended", "winner_moved", or "no_winner":
+/// nothing was chosen yet).
 void approve_promotion(Engine& engine, const RepositoryName& repository, std::string_view id,
-                       std::string_view user, std::string_view reason,
+                       const Approver& approver, std::string_view reason,
                        const std::optional<CommitId>& expected);
 
 /// Ends one that is still open as rejected or cancelled. Throws conflict (reason
 /// "promotion_ended").
 void end_promotion(Engine& engine, const RepositoryName& repository, std::string_view id,
                    PromotionState end, std::string_view user, std::string_view reason);
-
-/// Takes a promotion back, in one transaction: a commit that undoes it, the alias where it was, and
-/// the record, which is returned. Throws: conflict (reason "not_promoted"; "destination_moved": the
-/// alias is elsewhere by now; "merge_conflict": paths of it were changed since, named;
-/// "destination_dirty").
-Promotion roll_back_promotion(Engine& engine, const RepositoryName& repository, std::string_view id,
-                              std::string_view user, std::string_view reason);
 
 }  // namespace tarn::versioning

@@ -10,6 +10,7 @@
 #include "core/versioning/gate_policies.h"
 #include "core/versioning/promotion_run.h"
 #include "core/versioning/promotions.h"
+#include "core/versioning/rollback.h"
 #include "tests/support/repository_test.h"
 
 namespace tarn::versioning {

@@ -202,10 +202,23 @@ Commit resolve_commit(Engine& engine, const RepositoryName& repository, std::str
   return resolve(engine, repository, ref).commit;
 }
 
+namespace {
+
+/// Who forgets the '@' of the champion must not get somebody's branch.
+void check_no_alias_has_name(Engine& engine, const Repository& repository,
+                             const std::string& name) {
+  if (!is_alias_name(name) || !engine.aliases.find(repository.id, AliasName(name))) return;
+  throw Error(ErrorCode::kConflict, "alias_has_name",
+              str_cat("'", name, "': an alias has this name, take another"));
+}
+
+}  // namespace
+
 Branch create_branch(Engine& engine, const RepositoryName& repository,
                      const BranchCreation& creation) {
   const Repository repo = get_repository(engine, repository);
   check_writable(repo, creation.force);
+  check_no_alias_has_name(engine, repo, creation.name.str());
   check_expiry(engine, repo, creation.name, creation.expires);
   Commit source;
   try {
@@ -315,6 +328,7 @@ Tag create_tag(Engine& engine, const RepositoryName& repository, const TagName& 
   const Commit commit = resolve_commit(engine, repository, ref);
   check_writable(repo, force);
   check_tag_creation(engine, repo.id, name);
+  check_no_alias_has_name(engine, repo, name.str());
   const HookedChange change =
       tag_hooks(engine, repo, name, commit, HookEvent::kPreCreateTag, HookEvent::kPostCreateTag);
   switch (engine.tags.create(repo.id, name, commit.id, change.step())) {

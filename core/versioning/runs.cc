@@ -10,6 +10,7 @@
 #include "core/base/glob.h"
 #include "core/base/str_cat.h"
 #include "core/base/wire.h"
+#include "core/meta/commits.h"
 #include "core/meta/extractions.h"
 #include "core/meta/runs.h"
 #include "core/versioning/extraction.h"
@@ -84,6 +85,28 @@ std::string branch_of(meta::Runs& runs, const ResolvedRef& resolved, const std::
   return runs.only_branch_at(resolved.repository.id, resolved.commit.id);
 }
 
+/// Whoever measures another's commit decides whether it wins. A right on one branch does not help:
+/// anybody may make a branch at the commit of another.
+void check_reporter(Engine& engine, const Repository& repository, const CommitId& commit,
+                    const RunRecording& recording) {
+  const auto makers = engine.commits.makers(repository.id, {&commit, 1});
+  const auto maker = makers.find(commit);
+  if (!engine.rights || (maker != makers.end() && maker->second == recording.owner)) return;
+  if (engine.rights({.right = Right::kCreateRun,
+                     .user = recording.owner,
+                     .address = recording.address,
+                     .repository = repository.name,
+                     .all_branches = true})) {
+    return;
+  }
+  throw Error(ErrorCode::kPermissionDenied, "not_author",
+              str_cat("run of commit ", to_text(commit), ": ",
+                      maker == makers.end() ? "it is not known who" : maker->second,
+                      " made it; runs of the commits of others need the permission fs:CreateRun on "
+                      "arn:lakefs:fs:::repository/",
+                      repository.name.str(), "/branch/*"));
+}
+
 /// `all`: no others are unread.
 void warn_of_unread(const UnreadCommits& left, bool all, std::vector<std::string>& warnings) {
   if (left.count == 0) return;
@@ -137,6 +160,7 @@ RecordedRun record_run(Engine& engine, const RepositoryName& repository,
   meta::Runs runs(engine.pool);
   const ResolvedRef resolved = resolve(engine, repository, recording.ref);
   run.commit = resolved.commit.id;
+  check_reporter(engine, repo, run.commit, recording);
   run.branch = branch_of(runs, resolved, recording.branch);
   const auto made = runs.create(repo.id, run, {recording.idempotency_key, hash_of(recording, run)});
   switch (made.outcome) {

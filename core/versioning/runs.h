@@ -29,6 +29,7 @@ struct RunRecording {
   std::vector<std::string> artifacts{};
   RunSource source{};
   std::string owner;
+  std::string address{};                         ///< IP that the request came from; "" = unknown
   std::optional<std::string> idempotency_key{};  ///< of this owner and experiment
 };
 struct RecordedRun {
@@ -37,7 +38,8 @@ struct RecordedRun {
 };
 /// Runs are never changed or deleted. Throws: invalid_argument (as check_run, the experiment's
 /// name, the key, a branch beside another branch), not_found (repository, ref), permission_denied
-/// (read-only repository), conflict (reason "idempotency_key_reused": the key has a run of another
+/// (read-only repository; reason "not_author": who has not made the commit needs fs:CreateRun on
+/// every branch), conflict (reason "idempotency_key_reused": the key has a run of another
 /// request).
 RecordedRun record_run(Engine& engine, const RepositoryName& repository,
                        const RunRecording& recording);

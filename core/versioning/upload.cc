@@ -199,19 +199,39 @@ Entry stage_handed_out(Engine& engine, const UploadTarget& target, const OwnAddr
 
 namespace {
 
-/// The version of the object that a client has sent to the store directly. The URL of the upload
-/// stays valid after the object is linked, so that reads compare with this version. nullopt:
-/// clients cannot write to this store directly.
+bool is_md5(std::string_view text) {
+  const auto bytes = from_hex(text);
+  return bytes && bytes->size() == 16;
+}
+
+[[noreturn]] void throw_differs(std::string_view what, std::string_view said,
+                                std::string_view stored) {
+  throw Error(ErrorCode::kInvalidArgument, "link_address_differs",
+              str_cat("link address: ", what, " is said to be ", said, ", and is ", stored));
+}
+
+/// The version of the object that a client has sent to the store, which must be what the client
+/// says of it. The URL of the upload stays valid after the object is linked, so that reads compare
+/// with this version. nullopt: clients cannot write to this store directly.
 std::optional<SourceVersion> sent_version(Engine& engine, const Repository& repository,
-                                          const OwnAddress& address) {
+                                          const OwnAddress& address, const ForeignBytes& said) {
   const blob::Located at =
       engine.stores.locate(str_cat(repository.storage_namespace, "/", relative_path(address)));
-  if (at.store->direct() == nullptr) return std::nullopt;
   const auto stat = at.store->stat(at.key);
   if (!stat) {
     throw Error(ErrorCode::kInvalidArgument, "link_address_empty",
                 "link address: the store holds no object there; send its bytes first");
   }
+  if (stat->size_bytes != said.size_bytes) {
+    throw_differs("its size", str_cat(said.size_bytes), str_cat(stat->size_bytes));
+  }
+  const bool direct = at.store->direct() != nullptr;
+  if (is_md5(said.etag)) {
+    const std::string stored =
+        direct ? stat->etag : md5_of_stored(engine, repository, address).value_or("");
+    if (is_md5(stored) && stored != said.etag) throw_differs("its checksum", said.etag, stored);
+  }
+  if (!direct) return std::nullopt;
   return SourceVersion{stat->etag, stat->size_bytes, stat->mtime_ns, stat->version_id};
 }
 
@@ -222,7 +242,7 @@ Entry link_address(Engine& engine, const UploadTarget& target, const std::string
                    const ObjectAttributes& attributes, const Condition& condition) {
   const OwnAddress own = own_handed_out_address(engine, target, address, user);
   return stage_handed_out(engine, target, own, bytes, attributes, condition,
-                          sent_version(engine, target.repository, own));
+                          sent_version(engine, target.repository, own, bytes));
 }
 
 OwnAddress own_handed_out_address(Engine& engine, const UploadTarget& target,

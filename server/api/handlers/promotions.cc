@@ -3,8 +3,10 @@
 #include "core/auth/resource.h"
 #include "core/base/error.h"
 #include "core/base/glob.h"
+#include "core/base/str_cat.h"
 #include "core/versioning/candidates.h"
 #include "core/versioning/judgement.h"
+#include "core/versioning/rollback.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/list.h"
 #include "server/api/json/promotion.h"
@@ -21,10 +23,11 @@ std::string id_of(const Call& call) { return parse_promotion_id(call.path("promo
 http::Response answer(const Context& context, Call& call, int status, const Promotion& promotion) {
   versioning::PromotionRecord record =
       versioning::get_promotion_record(context.engine, call.repository(), promotion.id);
-  return json_response(status,
-                       json::promotion_body(promotion, {.steps = std::move(record.steps),
-                                                        .checks = std::move(record.checks),
-                                                        .approvals = std::move(record.approvals)}));
+  return json_response(
+      status, json::promotion_body(promotion, {.steps = std::move(record.steps),
+                                               .checks = std::move(record.checks),
+                                               .approvals = std::move(record.approvals),
+                                               .logged_digest = std::move(record.logged_digest)}));
 }
 
 json::Decision decision_of(const Call& call) {
@@ -35,6 +38,18 @@ json::Decision decision_of(const Call& call) {
 void demand_on_destination(const Call& call, auth::Action action, const Promotion& promotion) {
   call.demand(action,
               auth::branch_arn(call.path("repository"), promotion.request.destination.str()));
+}
+
+/// The right may be one on this check alone; a right on the branch is one on all of its checks.
+void demand_check(const Call& call, const Promotion& promotion) {
+  const std::string branch =
+      auth::branch_arn(call.path("repository"), promotion.request.destination.str());
+  const std::string check = str_cat(branch, "/check/", call.path("check"));
+  using Decision = auth::Permissions::Decision;
+  const Decision on_check =
+      call.caller.permissions->decide(auth::Action::kReportCheck, check, call.request.peer);
+  if (on_check == Decision::kAllowed) return;
+  call.demand(auth::Action::kReportCheck, on_check == Decision::kDenied ? check : branch);
 }
 
 http::Response end(const Context& context, Call& call, PromotionState state, auth::Action action) {
@@ -79,6 +94,7 @@ http::Response create_promotion(const Context& context, Call& call) {
       versioning::create_promotion(context.engine, call.repository(),
                                    {.request = std::move(given.request),
                                     .actor = call.caller.user.name,
+                                    .address = call.request.peer,
                                     .idempotency_key = std::move(given.idempotency_key)});
   return answer(context, call, made.existed ? 200 : 202, made.promotion);
 }
@@ -105,8 +121,7 @@ http::Response get_promotion(const Context& context, Call& call) {
 
 http::Response report_check(const Context& context, Call& call) {
   const std::string id = id_of(call);
-  demand_on_destination(call, auth::Action::kReportCheck,
-                        versioning::get_promotion(context.engine, call.repository(), id));
+  demand_check(call, versioning::get_promotion(context.engine, call.repository(), id));
   PromotionCheck check = json::parse_report_check(call.body->root());
   check.name = call.path("check");
   check.reporter = call.caller.user.name;
@@ -120,8 +135,9 @@ http::Response approve_promotion(const Context& context, Call& call) {
   demand_on_destination(call, auth::Action::kApprovePromotion,
                         versioning::get_promotion(context.engine, call.repository(), id));
   const json::Decision decision = decision_of(call);
-  versioning::approve_promotion(context.engine, call.repository(), id, call.caller.user.name,
-                                decision.reason, decision.commit);
+  versioning::approve_promotion(context.engine, call.repository(), id,
+                                {call.caller.user.name, call.request.peer}, decision.reason,
+                                decision.commit);
   return answer(context, call, 200,
                 versioning::get_promotion(context.engine, call.repository(), id));
 }
@@ -136,11 +152,12 @@ http::Response cancel_promotion(const Context& context, Call& call) {
 
 http::Response roll_back_promotion(const Context& context, Call& call) {
   const std::string id = id_of(call);
-  demand_on_destination(call, auth::Action::kPromote,
+  demand_on_destination(call, auth::Action::kRollBack,
                         versioning::get_promotion(context.engine, call.repository(), id));
-  return answer(context, call, 200,
-                versioning::roll_back_promotion(context.engine, call.repository(), id,
-                                                call.caller.user.name, decision_of(call).reason));
+  const Promotion made = versioning::roll_back_promotion(context.engine, call.repository(), id,
+                                                         {call.caller.user.name, call.request.peer},
+                                                         decision_of(call).reason);
+  return answer(context, call, has_ended(made.state) ? 200 : 202, made);
 }
 
 }  // namespace tarn::api

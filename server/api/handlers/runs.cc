@@ -39,6 +39,7 @@ http::Response record_run(const Context& context, Call& call) {
                               .artifacts = std::move(given.artifacts),
                               .source = std::move(given.source),
                               .owner = call.caller.user.name,
+                              .address = call.request.peer,
                               .idempotency_key = std::move(given.idempotency_key)});
   return json_response(recorded.made ? 201 : 200, json::run_body(recorded.run));
 }

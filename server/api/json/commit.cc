@@ -1,6 +1,7 @@
 #include "server/api/json/commit.h"
 
 #include "core/base/encoding.h"
+#include "core/base/str_cat.h"
 #include "server/api/json/moment.h"
 
 namespace tarn::api::json {
@@ -16,10 +17,24 @@ int32_t parent_number_of(const Value& value) {
 Overrides overrides_of(const Value& body) {
   const std::optional<Value> given = body.find("commit_overrides");
   if (!given) return {};
-  return {.message = given->find_text("message"), .metadata = given->find_map("metadata")};
+  const auto metadata = given->find("metadata");
+  return {.message = given->find_text("message"),
+          .metadata = metadata ? std::optional(commit_metadata(*given)) : std::nullopt};
 }
 
 }  // namespace
+
+Metadata commit_metadata(const Value& body) {
+  Metadata metadata = body.map_or_empty("metadata");
+  for (const auto& [key, value] : metadata) {
+    if (key.starts_with(".tarn.") || key.starts_with(".lakefs.")) {
+      body.at("metadata")
+          .fail(str_cat("key \"", key,
+                        "\": only the server writes keys that begin with .tarn. or .lakefs."));
+    }
+  }
+  return metadata;
+}
 
 std::string metarange_id(const TreeRoot& root) {
   if (root.empty()) return "";
@@ -63,7 +78,7 @@ std::string commit_body(const Commit& commit) {
 
 CreateCommit parse_create_commit(const Value& body) {
   CreateCommit out{.message = body.at("message").text(),
-                   .metadata = body.map_or_empty("metadata"),
+                   .metadata = commit_metadata(body),
                    .date = std::nullopt,
                    .parents = std::nullopt,
                    .allow_empty = body.flag("allow_empty"),

@@ -13,6 +13,8 @@
 namespace tarn::api::json {
 
 void write_commit(Writer& out, const Commit& commit);
+/// The member "metadata" of a request that makes a commit; what only the server may say is refused.
+Metadata commit_metadata(const Value& body);
 std::string commit_body(const Commit& commit);
 /// Id of a tree as clients see it: 64 hex digits, "" for the empty tree.
 std::string metarange_id(const TreeRoot& root);

@@ -1,6 +1,7 @@
 #include "server/api/json/merge.h"
 
 #include "core/base/str_cat.h"
+#include "server/api/json/commit.h"
 #include "server/api/json/path_scope.h"
 
 namespace tarn::api::json {
@@ -39,7 +40,7 @@ void write_side(Writer& out, std::string_view name, const std::optional<Entry>& 
 
 Merge parse_merge(const Value& body) {
   return {.message = body.text_or_empty("message"),
-          .metadata = body.map_or_empty("metadata"),
+          .metadata = commit_metadata(body),
           .strategy = body.text_or_empty("strategy"),
           .resolutions = resolutions_of(body),
           .paths =

@@ -1,11 +1,14 @@
 #include "server/api/json/promotion.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <initializer_list>
 
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/time.h"
+#include "core/experiments/evidence.h"
 
 namespace tarn::api::json {
 namespace {
@@ -36,9 +39,18 @@ void read_word(const Value& body, std::string_view name,
   out = *parsed;
 }
 
+/// A word that means nothing here, such as a misspelled "dry_run", would change what happens.
+void refuse_unknown(const Value& body, std::initializer_list<std::string_view> known) {
+  for (const auto& [name, value] : body.members()) {
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      value.fail("is no member of this request");
+  }
+}
+
 void read_expectation(const Value& body, PromotionRequest& request) {
   const auto expect = body.find("expect");
   if (!expect) return;
+  refuse_unknown(*expect, {"destination", "alias"});
   if (const auto destination = expect->find("destination")) {
     const std::string text = destination->text();
     if (text.empty()) destination->fail("must be a commit id or another ref");
@@ -47,9 +59,9 @@ void read_expectation(const Value& body, PromotionRequest& request) {
   }
   if (const auto alias = expect->find("alias")) {
     const std::string text = alias->text();
+    if (text.empty()) alias->fail("must be a commit id, another ref, or none");
     const auto commit = parse_commit_id(text);
-    // "" = there must be none yet.
-    if (commit || text.empty()) {
+    if (commit || text == "none") {
       request.expect_alias = commit;
     } else {
       request.expect_alias_ref = text;
@@ -119,9 +131,17 @@ void write_check(Writer& out, const PromotionCheck& check, const Promotion& prom
   for (const auto& [name, value] : check.metrics) out.document(name, text_of(value));
   out.end_object();
   out.text("reporter", check.reporter);
+  if (!check.supersedes.empty()) out.text("supersedes", check.supersedes);
   out.boolean("counts", promotion.winner && *promotion.winner == check.commit);
   out.text("at", to_rfc3339(check.at));
   out.end_object();
+}
+
+/// As far as the record says; the policy and the rights of the user may void it.
+bool counts(const PromotionApproval& approval, const Promotion& promotion) {
+  return promotion.winner && *promotion.winner == approval.commit &&
+         promotion.winner_ref == approval.candidate &&
+         approval.values == winner_values(promotion.evidence);
 }
 
 void write_approval_of_promotion(Writer& out, const PromotionApproval& approval,
@@ -130,7 +150,8 @@ void write_approval_of_promotion(Writer& out, const PromotionApproval& approval,
   out.text("user", approval.user);
   out.text("commit", to_text(approval.commit));
   out.text("reason", approval.reason);
-  out.boolean("counts", promotion.winner && *promotion.winner == approval.commit);
+  out.text("candidate", approval.candidate);
+  out.boolean("counts", counts(approval, promotion));
   out.text("at", to_rfc3339(approval.at));
   out.end_object();
 }
@@ -149,7 +170,12 @@ std::string promotion_body(const Promotion& promotion, const PromotionDetails& d
   write_fields(out, promotion);
   if (!promotion.evidence.empty()) {
     out.document("evidence", promotion.evidence);
-    out.text("evidence_digest", to_hex(sha256(promotion.evidence)));
+    const std::string digest = sha256(promotion.evidence);
+    out.text("evidence_digest", to_hex(digest));
+    if (details.logged_digest) {
+      out.text("logged_digest", to_hex(*details.logged_digest));
+      out.boolean("evidence_verified", *details.logged_digest == digest);
+    }
   }
   out.key("steps");
   out.begin_array();
@@ -169,6 +195,8 @@ std::string promotion_body(const Promotion& promotion, const PromotionDetails& d
 }
 
 CreatePromotion parse_create_promotion(const Value& body) {
+  refuse_unknown(body, {"candidates", "destination", "policy", "alias", "paths", "method", "select",
+                        "expect", "reason", "idempotency_key", "dry_run"});
   CreatePromotion out;
   PromotionRequest& request = out.request;
   request.candidates = body.at("candidates").texts(kPromotionCandidatesMax);
@@ -189,7 +217,9 @@ CreatePromotion parse_create_promotion(const Value& body) {
 }
 
 PromotionCheck parse_report_check(const Value& body) {
+  refuse_unknown(body, {"commit", "status", "url", "metrics", "supersedes"});
   PromotionCheck out;
+  out.supersedes = body.text_or_empty("supersedes");
   out.commit = commit_from(body.at("commit"));
   const Value status = body.at("status");
   const auto parsed = parse_check_status(status.text());
@@ -203,6 +233,7 @@ PromotionCheck parse_report_check(const Value& body) {
 }
 
 Decision parse_decision(const Value& body) {
+  refuse_unknown(body, {"reason", "commit"});
   Decision out{.reason = body.text_or_empty("reason"), .commit = std::nullopt};
   if (const auto commit = body.find("commit")) out.commit = commit_from(*commit);
   return out;

@@ -16,6 +16,8 @@ struct PromotionDetails {
   std::vector<PromotionStep> steps;
   std::vector<PromotionCheck> checks;
   std::vector<PromotionApproval> approvals;
+  /// Of the evidence, from the history of the alias; 32 bytes.
+  std::optional<std::string> logged_digest;
 };
 
 /// Without evidence and details.

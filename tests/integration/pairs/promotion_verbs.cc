@@ -4,6 +4,7 @@
 #include "core/versioning/gate_policies.h"
 #include "core/versioning/promotion_run.h"
 #include "core/versioning/promotions.h"
+#include "core/versioning/rollback.h"
 #include "tests/integration/pairs/model_steps.h"
 #include "tests/integration/pairs/verbs.h"
 
@@ -113,7 +114,8 @@ Verb verb_roll_back() {
           .set_up = ask_for_promotions,
           .act =
               [](Scenario& s, TestEngine& e, Role role) {
-                versioning::roll_back_promotion(*e, s.repo, s.promoted, name_of(role), "worse");
+                versioning::roll_back_promotion(*e, s.repo, s.promoted,
+                                                {std::string(name_of(role))}, "worse");
                 return kDone;
               },
           .model = [](const World& w, const World&, Scenario& s, Role role) -> Steps {

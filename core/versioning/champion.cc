@@ -1,0 +1,118 @@
+#include "core/versioning/champion.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+#include "core/experiments/evidence.h"
+#include "core/experiments/metric_choice.h"
+#include "core/meta/aliases.h"
+#include "core/meta/commits.h"
+#include "core/meta/promotions.h"
+#include "core/versioning/gate.h"
+
+namespace tarn::versioning {
+namespace {
+
+/// When the alias came to the commit where it stands; nullopt: it stands elsewhere.
+std::optional<Instant> stands_since(Engine& engine, const Repository& repository,
+                                    const std::string& alias, const CommitId& commit) {
+  if (alias.empty()) return std::nullopt;
+  const auto changes = engine.aliases.history(repository.id, AliasName(alias), 0, 1);
+  if (changes.items.empty() || changes.items.front().to != commit) return std::nullopt;
+  return changes.items.front().at;
+}
+
+void drop_later_runs(CommitFacts& facts, Instant since) {
+  std::erase_if(facts.metrics, [&](const Metric& metric) {
+    return metric.origin == MetricOrigin::kApi && metric.measured > since;
+  });
+}
+
+/// Puts the values of the evidence in the place of all others of their names and splits.
+void freeze(CommitFacts& facts, std::vector<Metric> judged) {
+  std::set<std::pair<std::string, std::string>> known;
+  for (const Metric& metric : judged) known.emplace(metric.name, metric.split);
+  std::erase_if(facts.metrics, [&](const Metric& metric) {
+    return known.contains({metric.name, metric.split});
+  });
+  std::move(judged.begin(), judged.end(), std::back_inserter(facts.metrics));
+}
+
+/// Of each rule with a goal the better of the two values.
+void keep_best(const GatePolicy& policy, CommitFacts& best, const CommitFacts& other) {
+  for (const MetricRule& rule : policy.metrics) {
+    if (!rule.goal || !(score_of(rule, other.metrics) > score_of(rule, best.metrics))) continue;
+    const Metric better = *choose_metric(other.metrics, rule.name, rule.split, sources_of(rule));
+    std::erase_if(best.metrics, [&](const Metric& metric) {
+      return metric.name == rule.name && metric.split == rule.split;
+    });
+    best.metrics.push_back(better);
+  }
+}
+
+/// What was known of a promotion's winner when it was promoted.
+CommitFacts facts_of_winner(Engine& engine, const Repository& repository, const GatePolicy& policy,
+                            const Promotion& promotion) {
+  const CommitId winner = promotion.winner.value();
+  CommitFacts facts = facts_of(engine, repository.id, policy, std::span(&winner, 1)).front();
+  drop_later_runs(facts, engine.commits.get(repository.id, promotion.result.value()).created);
+  freeze(facts, winner_metrics(promotion.evidence));
+  return facts;
+}
+
+}  // namespace
+
+std::optional<NamedCommit> find_champion(Engine& engine, const Repository& repository,
+                                         const GatePolicy& policy) {
+  if (policy.alias.empty()) return std::nullopt;
+  try {
+    return find_candidate(engine, repository, str_cat("@", policy.alias));
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kNotFound) throw;
+    return std::nullopt;  // nothing was promoted yet
+  }
+}
+
+CommitFacts champion_facts(Engine& engine, const Repository& repository, const GatePolicy& policy,
+                           const CommitId& champion, const std::string& alias) {
+  meta::Promotions promotions(engine.pool, engine.clock);
+  CommitFacts facts;
+  if (const auto promotion = promotions.find_by_result(repository.id, champion)) {
+    facts = facts_of_winner(engine, repository, policy, *promotion);
+  } else {
+    facts = facts_of(engine, repository.id, policy, std::span(&champion, 1)).front();
+    if (const auto since = stands_since(engine, repository, alias, champion))
+      drop_later_runs(facts, *since);
+  }
+  facts.commit = champion;
+  return facts;
+}
+
+std::optional<BaselineFacts> baseline_facts(Engine& engine, const Repository& repository,
+                                            const GatePolicy& policy,
+                                            const std::optional<CommitId>& champion,
+                                            const std::string& alias) {
+  std::optional<BaselineFacts> out;
+  if (champion) out = {.facts = champion_facts(engine, repository, policy, *champion, alias)};
+  if (alias.empty() || policy.baseline == Baseline::kNone) return out;
+  const bool all = policy.baseline == Baseline::kBestEver;
+  if (out && !all) return out;
+  meta::Promotions promotions(engine.pool, engine.clock);
+  for (const Promotion& earlier :
+       promotions.promoted(repository.id, alias, all ? kBestEverPromotionsMax : 1)) {
+    CommitFacts facts = facts_of_winner(engine, repository, policy, earlier);
+    if (out) {
+      keep_best(policy, out->facts, facts);
+    } else {
+      facts.commit = earlier.result.value();
+      out = {.facts = std::move(facts), .taken_back = earlier.winner};
+    }
+  }
+  return out;
+}
+
+}  // namespace tarn::versioning

@@ -1,0 +1,44 @@
+// The champion of a gate policy, and the values that candidates are compared with.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/experiments/gate_candidate.h"
+#include "core/model/repository.h"
+#include "core/versioning/candidates.h"
+#include "core/versioning/engine.h"
+
+namespace tarn::versioning {
+
+/// Promotions that `baseline: best_ever` looks at, the latest.
+constexpr int64_t kBestEverPromotionsMax = 200;
+
+/// Where the policy's alias is; nullopt: it has none, or the alias is nowhere yet.
+std::optional<NamedCommit> find_champion(Engine& engine, const Repository& repository,
+                                         const GatePolicy& policy);
+
+/// What is known of the commit for a comparison. Of one that a promotion made: the values in its
+/// evidence, which nothing changes afterwards; what the evidence does not have is what was known of
+/// the winner when it was promoted. `alias`: where it stands; "" = nowhere.
+CommitFacts champion_facts(Engine& engine, const Repository& repository, const GatePolicy& policy,
+                           const CommitId& champion, const std::string& alias);
+
+/// What candidates are compared with.
+struct BaselineFacts {
+  CommitFacts facts;
+  /// The winner that these are the values of, when it was taken back: it may come again, for it is
+  /// not compared with itself.
+  std::optional<CommitId> taken_back{};
+  /// For one candidate; nullptr = nothing.
+  const CommitFacts* against(const CommitId& candidate) const {
+    return taken_back == candidate ? nullptr : &facts;
+  }
+};
+/// As the policy's `baseline` says; nullopt: nothing. `champion`: where `alias` stands.
+std::optional<BaselineFacts> baseline_facts(Engine& engine, const Repository& repository,
+                                            const GatePolicy& policy,
+                                            const std::optional<CommitId>& champion,
+                                            const std::string& alias);
+
+}  // namespace tarn::versioning

@@ -1,0 +1,34 @@
+// Rights of users that verbs ask for themselves: what a change turns out to need, and what work
+// that goes on after its request needs again.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "core/model/names.h"
+
+namespace tarn::versioning {
+
+enum class Right : uint8_t {
+  kWriteHooks,  ///< on the repository: change files below kActionFilesPrefix
+  kPromote,     ///< on the branch
+  kApprovePromotion,
+  kRollBack,
+  kDeleteBranch,
+  kCreateRun,
+};
+
+struct RightsQuestion {
+  Right right{};
+  std::string user{};
+  std::string address{};  ///< IP that the user's request came from; "" = unknown
+  RepositoryName repository{};
+  std::string branch{};       ///< "" = the right is one on the repository
+  bool all_branches = false;  ///< on every branch of the repository
+};
+
+/// Whether the user has the right now. Safe from any thread; not inside a transaction.
+using Rights = std::function<bool(const RightsQuestion&)>;
+
+}  // namespace tarn::versioning
