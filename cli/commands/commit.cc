@@ -41,6 +41,11 @@ ExitCode run(Session& session, const Options& options) {
        .headers = options.async ? no_wait() : Pairs{},
        .json = body.dump()});
   if (print_when_deferred(session, answer)) return ExitCode::kOk;
+  if (says_no_changes(answer) && !options.require_changes && !options.metadata.empty()) {
+    throw Error(ErrorCode::kConflict,
+                str_cat("nothing to commit on ", to_string(uri),
+                        ", so the metadata was not kept: --allow-empty makes a commit of it"));
+  }
   if (says_no_changes(answer) && !options.require_changes) {
     print_no_changes(session.out, "Commit", str_cat("nothing to commit on ", to_string(uri)));
     return ExitCode::kOk;

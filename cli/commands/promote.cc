@@ -1,4 +1,5 @@
 // tarn promote | promote show | ls | wait | approve | reject | cancel | check | evidence | rollback
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <iostream>
@@ -13,6 +14,8 @@
 #include "cli/exit_code.h"
 #include "cli/github.h"
 #include "cli/session.h"
+#include "core/base/digest.h"
+#include "core/base/encoding.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::cli {
@@ -33,8 +36,8 @@ struct Promote {
   std::string method;
   std::string select;
   std::vector<std::string> paths;
-  std::string expect_destination;
-  std::string expect_alias;
+  std::vector<std::string> expect_destination;  ///< at most one; an empty one is a mistake
+  std::vector<std::string> expect_alias;
   std::string message;
   std::string key;
   std::string timeout;
@@ -99,11 +102,16 @@ Json body_of(Session& session, const Promote& options, const std::string& reposi
   set("method", options.method);
   set("select", options.select);
   if (!options.paths.empty()) body["paths"] = options.paths;
-  if (!options.expect_destination.empty())
-    body["expect"]["destination"] = options.expect_destination;
-  if (!options.expect_alias.empty()) {
-    body["expect"]["alias"] = options.expect_alias == "none" ? "" : options.expect_alias;
-  }
+  const auto expect = [&body](const char* name, const std::vector<std::string>& given) {
+    if (given.empty()) return;
+    if (given.size() > 1 || given.front().empty()) {
+      throw usage_error(str_cat("--expect-", name, ": must name one commit or ref",
+                                given.size() > 1 ? "" : ", and is empty: an unset variable?"));
+    }
+    body["expect"][name] = given.front();
+  };
+  expect("destination", options.expect_destination);
+  expect("alias", options.expect_alias);
   return body;
 }
 
@@ -241,14 +249,67 @@ ExitCode show(Session& session, const Target& options) {
   return ExitCode::kOk;
 }
 
-ExitCode evidence(Session& session, const Target& options) {
-  const Json promotion =
-      session.client.call({.path = promotion_path(promotion_uri(session, options.id))});
+struct EvidenceOptions {
+  std::string id;
+  bool verify = false;
+};
+void declare_evidence(Command& command, EvidenceOptions& options) {
+  command.argument("ID", options.id, str_cat(kIdHelp, ", or @alias: what put it where it is"))
+      .flag("--verify", options.verify,
+            "compare its SHA-256 with the one in the history of the alias");
+}
+
+/// The evidence as the server stores it, byte for byte; "" = there is none.
+std::string evidence_text(const std::string& body) {
+  // Inside of texts quotes are escaped, so these are members.
+  constexpr std::string_view kBegin = "\"evidence\":";
+  const size_t begin = body.find(kBegin);
+  const size_t end = body.find(",\"evidence_digest\":", begin);
+  if (begin == std::string::npos || end == std::string::npos) return "";
+  return body.substr(begin + kBegin.size(), end - begin - kBegin.size());
+}
+
+/// SHA-256 that the history of the alias has of the promotion's evidence; "" = none.
+std::string logged_digest(Session& session, const Uri& uri, const Json& promotion) {
+  std::string digest;
+  session.client.each({.path = api_path({"repositories", uri.repository, "aliases",
+                                         promotion.value("alias", ""), "history"})},
+                      [&](const Json& change) {
+                        if (change.value("promotion_id", "") == promotion.value("id", ""))
+                          digest = change.value("evidence", "");
+                        return digest.empty();
+                      });
+  return digest;
+}
+
+ExitCode evidence(Session& session, const EvidenceOptions& options) {
+  const Uri uri = promotion_uri(session, options.id);
+  const Answer answer = session.client.ask({.path = promotion_path(uri)});
+  if (!answer.ok()) throw error_from(answer);
+  const Json promotion = Json::parse(answer.body);
+  const std::string id = promotion.value("id", "");
   if (!promotion.contains("evidence")) {
-    throw Error(ErrorCode::kNotFound, str_cat("promotion ", promotion.value("id", ""),
-                                              ": nothing was compared yet, it has no evidence"));
+    throw Error(ErrorCode::kNotFound,
+                str_cat("promotion ", id, ": nothing was compared yet, it has no evidence"));
   }
-  session.out.data() << promotion["evidence"].dump(2) << '\n';
+  if (!options.verify) {
+    session.out.data() << promotion["evidence"].dump(2) << '\n';
+    return ExitCode::kOk;
+  }
+  if (promotion.value("alias", "").empty() || !promotion.contains("result")) {
+    throw Error(ErrorCode::kNotFound,
+                str_cat("promotion ", id, ": it moved no alias, so no history has its digest"));
+  }
+  const std::string digest = to_hex(sha256(evidence_text(answer.body)));
+  const std::string logged = logged_digest(session, uri, promotion);
+  if (digest != logged) {
+    throw Error(
+        ErrorCode::kDataLoss,
+        str_cat("promotion ", id, ": its evidence has SHA-256 ", digest, ", and the history of @",
+                promotion.value("alias", ""), " says ", logged.empty() ? "nothing" : logged));
+  }
+  session.out.data() << "SHA-256 " << digest << " is in the history of @"
+                     << promotion.value("alias", "") << '\n';
   return ExitCode::kOk;
 }
 
@@ -350,6 +411,7 @@ struct Check {
   std::string status = "success";
   std::string url;
   std::vector<std::string> metrics;
+  std::string supersedes;
 };
 void declare_check(Command& command, Check& options) {
   command.argument("ID", options.id, std::string(kIdHelp))
@@ -357,7 +419,32 @@ void declare_check(Command& command, Check& options) {
       .option("--commit", options.commit, "that was checked; it counts for no other")
       .option("--status", options.status, "success (the default), failure or pending")
       .option("--url", options.url, "where to read more")
-      .option("--metric", options.metrics, "name=value that was measured; again for more");
+      .option("--metric", options.metrics, "name=value that was measured; again for more")
+      .option("--supersedes", options.supersedes,
+              "why the failure that you reported before does not stand");
+}
+
+/// Numbers by name, each name once.
+Json numbers_from(const std::vector<std::string>& metrics) {
+  Json out = Json::object();
+  for (const std::string& given : metrics) {
+    const size_t equals = given.find('=');
+    const std::string name = given.substr(0, equals);
+    const std::string_view text = equals == std::string::npos
+                                      ? std::string_view()
+                                      : std::string_view(given).substr(equals + 1);
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (name.empty() || error != std::errc() || end != text.data() + text.size() ||
+        !std::isfinite(number)) {
+      throw usage_error(str_cat("--metric ", given, ": must be name=number, the number decimal"));
+    }
+    if (out.contains(name)) {
+      throw usage_error(str_cat("--metric ", name, ": is given twice"));
+    }
+    out[name] = number;
+  }
+  return out;
 }
 
 ExitCode check(Session& session, const Check& options) {
@@ -368,17 +455,8 @@ ExitCode check(Session& session, const Check& options) {
   Json body{{"commit", get_commit_id(session.client, uri.repository, options.commit)},
             {"status", options.status},
             {"url", options.url},
-            {"metrics", Json::object()}};
-  const Json metrics = metadata_from(options.metrics);
-  for (const auto& [name, value] : metrics.items()) {
-    const std::string text = value.get<std::string>();
-    char* end = nullptr;
-    const double number = std::strtod(text.c_str(), &end);
-    if (text.empty() || *end != '\0' || !std::isfinite(number)) {
-      throw usage_error(str_cat("--metric ", name, "=", text, ": must be a number"));
-    }
-    body["metrics"][name] = number;
-  }
+            {"metrics", numbers_from(options.metrics)}};
+  if (!options.supersedes.empty()) body["supersedes"] = options.supersedes;
   const std::string path =
       api_path({"repositories", uri.repository, "promotions", uri.ref, "checks", options.name});
   print_promotion(
@@ -418,7 +496,8 @@ void add_promote_commands(CommandTree& tree) {
   tree.add<List>("promote ls", "List promotions, the newest first", declare_list, list);
   tree.add<Wait>("promote wait", "Wait for a promotion; the exit status tells how it ended",
                  declare_wait, wait);
-  tree.add<Target>("promote evidence", "Print what it was decided on", declare_target, evidence);
+  tree.add<EvidenceOptions>("promote evidence", "Print what it was decided on", declare_evidence,
+                            evidence);
   tree.add<Check>("promote check", "Report what a check found about a commit", declare_check,
                   check);
   tree.add<Decide>("promote approve", "Approve the winner", declare_approve, approve);

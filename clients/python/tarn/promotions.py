@@ -177,8 +177,9 @@ class Promotion:
         return self._decide("cancel", {"reason": reason})
 
     def report_check(self, name: str, status: str = "success", *, commit: Optional[str] = None,
-                     metrics: Optional[Mapping[str, Any]] = None, url: str = "") -> Promotion:
-        """What a check found; without `commit` about the winner that this object shows."""
+                     metrics: Optional[Mapping[str, Any]] = None, url: str = "", supersedes: str = "") -> Promotion:
+        """What a check found; without `commit` about the winner that this object shows. After a failure only its
+        reporter can report otherwise, with `supersedes`: why the failure does not stand."""
         commit = self._server.commit_of(self.repo, commit) if commit else self.winner_commit
         if not commit:
             raise ValueError(f"promotion {self.id} shows no winner yet: say which commit was checked, commit=...")
@@ -187,8 +188,10 @@ class Promotion:
             numbers[metric] = metric_number(metric, value)
             if not math.isfinite(numbers[metric]):
                 raise ValueError(f"metric {metric}: {value}: a check reports finite numbers; report status='failure'")
-        self.raw = self._server.call("POST", *self._path(), "checks", name, repeat=True, json={
-            "commit": commit, "status": status, "metrics": numbers, "url": url})
+        report = {"commit": commit, "status": status, "metrics": numbers, "url": url}
+        if supersedes:
+            report["supersedes"] = supersedes
+        self.raw = self._server.call("POST", *self._path(), "checks", name, repeat=True, json=report)
         return self
 
     def rollback(self, reason: str = "") -> Promotion:
@@ -261,15 +264,19 @@ def approve(repo: Any, id: str, reason: str = "", *, server: Optional[Server] = 
 
 
 def report_check(repo: Any, id: str, name: str, status: str = "success", *, commit: str,
-                 metrics: Optional[Mapping[str, Any]] = None, url: str = "",
+                 metrics: Optional[Mapping[str, Any]] = None, url: str = "", supersedes: str = "",
                  server: Optional[Server] = None) -> Promotion:
     """Reports what a check found about a commit; it counts for no other. `status`: success, failure or pending."""
-    return promotion(repo, id, server=server).report_check(name, status, commit=commit, metrics=metrics, url=url)
+    return promotion(repo, id, server=server).report_check(name, status, commit=commit, metrics=metrics, url=url,
+                                                           supersedes=supersedes)
 
 
 def _expectation(server: Server, repo: str, expect: Mapping[str, Optional[str]]) -> Dict[str, str]:
-    """Refs are told as commits; an alias of None or "" means that there must be none."""
+    """Refs are told as commits; an alias of None means that there must be none."""
     unknown = set(expect) - {"destination", "alias"}
     if unknown:
         raise ValueError(f"expect: {sorted(unknown)[0]!r}: must be 'destination' or 'alias'")
-    return {what: server.commit_of(repo, ref) if ref else "" for what, ref in expect.items()}
+    empty = [what for what, ref in expect.items() if ref == "" or (ref is None and what != "alias")]
+    if empty:
+        raise ValueError(f"expect: {empty[0]!r}: must be a ref; None, of the alias, means that there is none")
+    return {what: "none" if ref is None else server.commit_of(repo, ref) for what, ref in expect.items()}
