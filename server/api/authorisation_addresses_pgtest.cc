@@ -154,6 +154,8 @@ TEST_F(Addresses, LinkedIsOnlyWhatWasHandedOut) {
   const std::string token = handed.substr(handed.find(','));
   EXPECT_EQ(link(secret + token, {kEverything}), "400 link_address_invalid");
   EXPECT_EQ(link("local:///lake/x" + token, {kEverything}), "400 link_address_invalid");
+  EXPECT_EQ(link(handed, own_place()), "400 link_address_empty");
+  engine.send(handed, "123456");
   EXPECT_EQ(link(handed, own_place()), "200");
 }
 

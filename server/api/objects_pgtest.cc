@@ -180,13 +180,26 @@ TEST_F(ApiTest, LinksAnAddressItHandedOutAndNoOther) {
                  .body = R"({"staging":{"physical_address":")" + given +
                          R"("},"checksum":"\"abc\"","size_bytes":3})"});
   };
-  const http::Response linked = link(path, address);
+  EXPECT_EQ(link(path, address).headers.get("X-Tarn-Error"), "link_address_empty");
+  engine.send(address, "four");
+  EXPECT_EQ(link(path, address).headers.get("X-Tarn-Error"), "link_address_differs");
+  const http::Response again = get(path);
+  const size_t start = again.body.find(marker) + marker.size();
+  const std::string address2 = again.body.substr(start, again.body.find('"', start) - start);
+  engine.send(address2, "abc");
+  const http::Response linked = link(path, address2);
   EXPECT_EQ(linked.status, 200);
-  EXPECT_NE(linked.body.find(marker + address + "\""), std::string::npos)
+  EXPECT_NE(linked.body.find(marker + address2 + "\""), std::string::npos)
       << "echoed with its token";
   EXPECT_NE(linked.body.find("\"checksum\":\"abc\""), std::string::npos);
-  EXPECT_EQ(link(here + "/branches/main/staging/backing?path=another", address).status, 400);
-  EXPECT_EQ(link(path, address.substr(0, address.find(','))).status, 400);
+  EXPECT_EQ(link(here + "/branches/main/staging/backing?path=another", address2).status, 400);
+  EXPECT_EQ(link(path, address2.substr(0, address2.find(','))).status, 400);
+  EXPECT_EQ(send({.method = "PUT",
+                  .path = path,
+                  .body = R"({"staging":{"physical_address":")" + address2 +
+                          R"("},"checksum":"00000000000000000000000000000000","size_bytes":3})"})
+                .headers.get("X-Tarn-Error"),
+            "link_address_differs");
 }
 
 /// Two servers: requests to `slow` stop at fault points while `api` answers others.
@@ -196,7 +209,9 @@ class LinkRaces : public ApiTest {
     const std::string handed = get(place(key)).body;
     const std::string marker = "\"physical_address\":\"";
     const size_t begin = handed.find(marker) + marker.size();
-    return handed.substr(begin, handed.find('"', begin) - begin);
+    const std::string address = handed.substr(begin, handed.find('"', begin) - begin);
+    engine.send(address, "abc");
+    return address;
   }
   std::string place(const std::string& key) {
     return here + "/branches/" + branch + "/staging/backing?path=" + key;

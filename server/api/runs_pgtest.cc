@@ -109,7 +109,9 @@ TEST_F(ApiTest, SaysWhatACommitMeasures) {
       facts,
       R"({"name":"accuracy","origin":"commit-metadata","source":"metric.accuracy","value":1.5})"))
       << facts.body;
-  EXPECT_TRUE(holds(facts, R"("warnings":["metrics/bad.json: line 1: ends in the middle"])"))
+  EXPECT_TRUE(holds(
+      facts,
+      R"("warnings":["metrics/bad.json: line 1: ends in the middle: the file counts for nothing"])"))
       << facts.body;
   EXPECT_TRUE(holds(get(commit + "/metrics?bare=loss&name=loss"), R"("source":"loss","value":3)"));
   EXPECT_TRUE(

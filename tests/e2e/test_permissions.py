@@ -187,7 +187,8 @@ def test_an_address_gives_nothing_that_its_user_may_not_read(tarn, repo, s3, mak
         api = lakefs_sdk.StagingApi(sdk(user))
         return api.link_physical_address_with_http_info(repo.id, "main", "mine/b", given).status_code
 
-    handed = lakefs_sdk.StagingApi(sdk(user)).get_physical_address(repo.id, "main", "mine/b")
+    handed = lakefs_sdk.StagingApi(sdk(user)).get_physical_address(repo.id, "main", "mine/b", presign=True)
+    assert requests.put(handed.presigned_url, data=b"123456", timeout=60).status_code == 200
     assert refused(link, importer, handed) == 400
     for address in (external, listed.physical_address):
         assert refused(link, importer, models.StagingLocation(physical_address=address)) == 400

@@ -171,15 +171,25 @@ def test_get_physical_address(sdk, repo):
 
 
 def test_link_physical_address(sdk, repo):
-    place = sdk.staging.get_physical_address(repo.id, "main", "a")
+    def handed_out():
+        place = sdk.staging.get_physical_address(repo.id, "main", "a", presign=True)
+        assert requests.put(place.presigned_url, data=b"hello", timeout=60).status_code == 200
+        return place
+
+    empty = sdk.staging.get_physical_address(repo.id, "main", "a")
+    refused(400, sdk.staging.link_physical_address, repo.id, "main", "a",
+            models.StagingMetadata(staging=empty, checksum="abc", size_bytes=5), says="send its bytes first")
+    place = handed_out()
+    for false in ({"checksum": "0" * 32, "size_bytes": 5}, {"checksum": "abc", "size_bytes": 4}):
+        refused(400, sdk.staging.link_physical_address, repo.id, "main", "a",
+                models.StagingMetadata(staging=place, **false), says="is said to be")
     staging = models.StagingMetadata(staging=place, checksum='"abc"', size_bytes=5, user_metadata={"Key": "v"})
     made = sdk.staging.link_physical_address(repo.id, "main", "a", staging)
     assert (made.checksum, made.size_bytes, made.physical_address) == ("abc", 5, place.physical_address)
     assert sdk.objects.stat_object(repo.id, "main", "a").metadata == {"Key": "v"}
     again = sdk.staging.link_physical_address(repo.id, "main", "a", staging, if_none_match="*")
     assert again.checksum == "abc", "a link that is sent again succeeds while the path shows its address"
-    other = models.StagingMetadata(staging=sdk.staging.get_physical_address(repo.id, "main", "a"), checksum="abc",
-                                   size_bytes=5)
+    other = models.StagingMetadata(staging=handed_out(), checksum="abc", size_bytes=5)
     refused(412, sdk.staging.link_physical_address, repo.id, "main", "a", other, if_none_match="*")
     refused(404, sdk.staging.link_physical_address, repo.id, "nope", "a", staging)
     refused(400, sdk.staging.link_physical_address, repo.id, "main", "other", staging)

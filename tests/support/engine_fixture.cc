@@ -5,6 +5,7 @@
 
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
+#include "core/base/error.h"
 
 namespace tarn::testing {
 namespace {
@@ -90,6 +91,13 @@ Commit TestEngine::commit(const RepositoryName& repo, const std::string& branch,
 void TestEngine::branch(const RepositoryName& repo, const std::string& name,
                         const std::string& source) {
   versioning::create_branch(**this, repo, {BranchName(name), source, false, false});
+}
+
+void TestEngine::send(const std::string& handed_out, std::string_view bytes) {
+  const blob::Located at = stores.locate(handed_out.substr(0, handed_out.rfind(',')));
+  const auto writer = at.store->create(at.key, bytes.size());
+  writer->write(bytes);
+  if (!writer->finish()) throw Error(ErrorCode::kAlreadyExists, "address: holds bytes already");
 }
 
 std::string TestEngine::read(const RepositoryName& repo, const std::string& ref,

@@ -49,6 +49,8 @@ class TestEngine {
                 const std::string& message = "m");
   void branch(const RepositoryName& repo, const std::string& name, const std::string& source);
   /// The object's bytes, or "<absent>".
+  /// Puts bytes where a handed-out address (with its token) points, as a client does.
+  void send(const std::string& handed_out, std::string_view bytes);
   std::string read(const RepositoryName& repo, const std::string& ref, const std::string& key);
   /// All visible keys of a ref, joined by blanks.
   std::string keys(const RepositoryName& repo, const std::string& ref);
