@@ -216,6 +216,7 @@ def test_the_page_of_promotion(cli, repo, tmp_path):
     place = Checkout(cli, tmp_path / "checkout")
     file = place.directory / "dogs-champion.yaml"
     file.write_text(whole)
+    cli.run("tag", "create", "dataset-v3", "main")
     place("tarn policy apply -f dogs-champion.yaml")
     kept = {key: value for key, value in yaml.safe_load(whole).items() if key in ("name", "destination", "alias", "candidates")}
     file.write_text(yaml.safe_dump({**kept, "metrics": [{"name": "accuracy", "goal": "max", "min": 0.6, "primary": True}]}))

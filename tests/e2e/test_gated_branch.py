@@ -82,7 +82,9 @@ def on_branch(method, tail, **options):
 
 
 def physical(place, branch):
-    return place.must("GET", f"/branches/{branch}/staging/backing", params={"path": "linked"})
+    handed = place.must("GET", f"/branches/{branch}/staging/backing", params={"path": "linked", "presign": "true"})
+    assert requests.put(handed["presigned_url"], data=b"hello", timeout=60).status_code == 200
+    return handed
 
 
 def link(place, b):

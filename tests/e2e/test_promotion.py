@@ -1,6 +1,7 @@
 """Promotion as people and jobs use it: the `tarn` command and REST, with the metrics that a notebook's commits carry."""
 
 import json
+import re
 import signal
 import subprocess
 import threading
@@ -217,6 +218,17 @@ def test_a_retry_finds_its_promotion_though_the_alias_has_moved(cli, repo, rest,
     cli.run("promote", "exp-3", "--to", "main", "--expect-alias", "@nobody", status=4)
 
 
+def test_evidence_is_compared_with_the_history_of_the_alias(cli, rest, repo, three):
+    done = cli.json("promote", "exp-*", "--to", "main", *TIMEOUT)
+    said = cli.run("promote", "evidence", done["id"], "--verify").text
+    shown = rest("GET", f"/repositories/{repo.id}/promotions/{done['id']}").json()
+    assert shown["logged_digest"] in said and shown["evidence_verified"] is True
+    assert shown["evidence"]["result"] == done["result"] and shown["evidence"]["actor"] == shown["actor"]
+    refused = cli.run("promote", "exp-9*", "--to", "main", *TIMEOUT, status=4)
+    lost = re.search(r"[0-9a-v]{20}", refused.talk)
+    assert lost is None or cli.run("promote", "evidence", lost[0], "--verify", status=4)
+
+
 def test_only_one_candidate_where_only_one_may_be(cli, rest, repo, three):
     before = state(rest, repo)
     refused = cli.run("promote", "exp-*", "--to", "main", "--select", "only", *TIMEOUT, status=1)
@@ -236,9 +248,15 @@ def test_conflicts_are_told_and_replacing_paths_settles_them(cli, repo, s3, rest
     cli.run("promote", "exp-1", "--to", "main", *TIMEOUT)
     before = state(rest, repo)
     refused = cli.run("promote", "exp-2", "--to", "main", *TIMEOUT, status=6)
+    assert "tarn merge main exp-2" in refused.talk
     assert "config/config.json" in refused.talk and "artifacts/model.pkl" in refused.talk
     assert moved(before, state(rest, repo)) == []
     paths = [word for glob in ("artifacts/**", "metrics/**", "config/**") for word in ("--path", glob)]
+    words = ("promote", "exp-2", "--to", "main", "--method", "replace-paths", *paths)
+    # What the metrics are of is not known, so that nothing of the candidate may stay behind.
+    assert "notes/only-of-2" in cli.run(*words, *TIMEOUT, status=1).talk
+    assert moved(before, state(rest, repo)) == []
+    apply(cli, tmp_path, POLICY + 'objects: {required: ["artifacts/**", "config/**"]}\n')
     done = cli.json("promote", "exp-2", "--to", "main", "--method", "replace-paths", *paths, *TIMEOUT)
     assert done["state"] == "promoted"
     listed = s3.list_objects_v2(Bucket=repo.id, Prefix="@champion/")["Contents"]

@@ -257,7 +257,7 @@ def test_of_many_over_two_servers_one_wins(start_tarnd, name):
 
     def promote(number):
         answer = repo.begin(pair[number % 2], candidates=[f"exp-{number % 4}"],
-                            expect={"destination": repo.head, "alias": ""})
+                            expect={"destination": repo.head, "alias": "none"})
         assert answer.status_code == 202, answer.text
         ids.append(answer.json()["id"])
 

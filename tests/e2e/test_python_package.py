@@ -316,7 +316,7 @@ def test_what_else_can_stop_a_promotion(package, repo, tmp_path):
 def test_checks_and_approvals_are_waited_for(package, tmp_path):
     package.apply_policy(None, {"name": "p", "destination": "main", "metrics": [{"name": "accuracy", "min": 0.1}],
                                 "checks": {"required": ["bench"], "timeout": "2h"},
-                                "approvals": {"count": 1, "not_author": False}})
+                                "approvals": {"count": 1, "not_author": False, "not_promoter": False}})
     commit = trained(package, "exp-1", 0.5, tmp_path / "model").commit
     with pytest.raises(package.Timeout, match="it goes on") as late:
         package.promote(None, "exp-1", "main", timeout=1)
