@@ -209,8 +209,8 @@ constexpr Row kRows[] = {
     {"PUT", kObject, "tagging", "PutObjectTagging", &on_version<PutObjectTagging>, " versionId "},
     {"DELETE", kObject, "tagging", "DeleteObjectTagging", &on_version<DeleteObjectTagging>,
      " versionId "},
-    {"GET", kObject, "acl", "GetObjectAcl", &on_object<GetObjectAcl>, " versionId "},
-    {"PUT", kObject, "acl", "PutObjectAcl", &on_object<PutObjectAcl>, " versionId "},
+    {"GET", kObject, "acl", "GetObjectAcl", &on_version<GetObjectAcl>, " versionId "},
+    {"PUT", kObject, "acl", "PutObjectAcl", &on_version<PutObjectAcl>, " versionId "},
 
     {"HEAD", kBucket, "", "HeadBucket", &on_bucket<HeadBucket>},
     {"PUT", kBucket, "", "CreateBucket", &on_bucket<CreateBucket>},

@@ -235,12 +235,14 @@ struct GetObjectAcl {
   static constexpr Action kAction = Action::kReadObject;
   std::string bucket;
   std::string key;
+  std::optional<std::string> version_id;
 };
 struct PutObjectAcl {
   static constexpr std::string_view kName = "PutObjectAcl";
   static constexpr Action kAction = Action::kWriteObject;
   std::string bucket;
   std::string key;
+  std::optional<std::string> version_id;
 };
 /// Named in S3's API and not served (501), or a query that names no sub-resource we know.
 struct Unsupported {

@@ -12,6 +12,7 @@
 #include "core/sigv4/authorization.h"
 #include "core/versioning/hooks.h"
 #include "s3gateway/address.h"
+#include "s3gateway/amz_headers.h"
 #include "s3gateway/authenticate.h"
 #include "s3gateway/authorise.h"
 #include "s3gateway/call.h"
@@ -102,6 +103,10 @@ http::Response answer(const S3Context& context, http::Request& request, Outcome&
             form ? &*form : nullptr};
   check_expected_owner(context, request);
   authorise(call, endpoint);
+  if (action_of(endpoint)) {
+    check_amz_headers(request.headers, outcome.operation,
+                      request.method == "GET" || request.method == "HEAD");
+  }
   const versioning::ActingUser user(call.caller.user.name, request.peer);
   return std::visit([&](const auto& e) { return run_proven(call, e); }, endpoint);
 }

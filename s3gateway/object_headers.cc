@@ -29,24 +29,6 @@ constexpr std::array<std::string_view, 13> kStorageClasses{
     "GLACIER",         "DEEP_ARCHIVE",       "OUTPOSTS",    "GLACIER_IR", "SNOW",
     "EXPRESS_ONEZONE", "FSX_OPENZFS",        "FSX_ONTAP"};
 
-struct UnservedHeader {
-  std::string_view prefix;
-  std::string_view what;
-};
-constexpr std::array kUnserved{
-    UnservedHeader{"x-amz-server-side-encryption", "server-side encryption"},
-    UnservedHeader{"x-amz-copy-source-server-side-encryption", "server-side encryption"},
-    UnservedHeader{"x-amz-object-lock-", "object lock"},
-    UnservedHeader{"x-amz-write-offset-bytes", "appending to objects"},
-    UnservedHeader{"x-amz-website-redirect-location", "website redirects"},
-    UnservedHeader{"x-amz-grant-", "access control lists"},
-};
-
-bool starts_with_ignoring_case(std::string_view text, std::string_view prefix) {
-  return text.size() >= prefix.size() &&
-         http::equal_ignoring_case(text.substr(0, prefix.size()), prefix);
-}
-
 void parse_storage_class(const http::Headers& headers, Entry& entry) {
   const std::string* name = headers.find("x-amz-storage-class");
   if (!name || *name == kStandardStorageClass) return;
@@ -96,19 +78,6 @@ versioning::ObjectAttributes parse_object_attributes(const http::Headers& header
   out.user_metadata = parse_user_metadata(headers);
   out.extras = std::move(entry.extras);
   return out;
-}
-
-void refuse_unserved_headers(const http::Headers& headers) {
-  for (const auto& [name, value] : headers.all()) {
-    if (!starts_with_ignoring_case(name, "x-amz-")) continue;
-    for (const UnservedHeader& row : kUnserved) {
-      if (!starts_with_ignoring_case(name, row.prefix)) continue;
-      throw Refusal(failure::kNotImplemented,
-                    str_cat("A header you provided implies functionality that is not implemented: ",
-                            row.what, ". Leave it out."),
-                    {{"Header", name}});
-    }
-  }
 }
 
 std::string quoted(std::string_view etag) { return shown(str_cat('"', etag, '"')); }

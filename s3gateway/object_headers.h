@@ -22,10 +22,6 @@ constexpr std::string_view kStandardStorageClass = "STANDARD";
 /// MetadataTooLarge, InvalidArgument.
 versioning::ObjectAttributes parse_object_attributes(const http::Headers& headers);
 
-/// Headers that ask for what is not served (encryption, object lock, appending, redirects, grants)
-/// are refused with NotImplemented rather than passed over: the client counts on them.
-void refuse_unserved_headers(const http::Headers& headers);
-
 /// "abc" with its quotes; control characters, which no header can hold, become "_".
 std::string quoted(std::string_view etag);
 

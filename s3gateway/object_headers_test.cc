@@ -121,21 +121,5 @@ TEST(ObjectHeaders, RefuseUnknownStorageClasses) {
   EXPECT_EQ(parse_object_attributes(headers).extras, std::vector<Extra>{});
 }
 
-TEST(ObjectHeaders, RefuseWhatWouldBePassedOverSilently) {
-  for (const char* name :
-       {"x-amz-server-side-encryption", "X-Amz-Server-Side-Encryption-Customer-Key",
-        "x-amz-object-lock-mode", "x-amz-write-offset-bytes", "x-amz-grant-read",
-        "x-amz-website-redirect-location"}) {
-    http::Headers headers;
-    headers.add(name, "x");
-    EXPECT_THROW(refuse_unserved_headers(headers), Refusal) << name;
-  }
-  http::Headers usual;
-  usual.add("x-amz-acl", "private");
-  usual.add("x-amz-date", "20261120T081542Z");
-  usual.add("x-amz-meta-x", "1");
-  EXPECT_NO_THROW(refuse_unserved_headers(usual));
-}
-
 }  // namespace
 }  // namespace tarn::s3

@@ -114,13 +114,18 @@ versioning::Condition deletion_condition(const http::Headers& headers) {
     out.if_size_bytes = parse_decimal(trimmed(*size));
     if (!out.if_size_bytes) refuse_argument(kIfMatchSize, *size, "a number of bytes");
   }
-  if (const std::string* time = headers.find(kIfMatchTime)) {
-    const std::string_view text = trimmed(*time);
-    out.if_modified = parse_http_date(text);
-    if (!out.if_modified) out.if_modified = parse_rfc3339(text);
-    if (!out.if_modified) refuse_argument(kIfMatchTime, *time, "a date");
-  }
+  out.if_modified = time_condition(headers, kIfMatchTime);
   return out;
+}
+
+std::optional<Instant> time_condition(const http::Headers& headers, std::string_view name) {
+  const std::string* value = headers.find(name);
+  if (!value) return std::nullopt;
+  const std::string_view text = trimmed(*value);
+  std::optional<Instant> time = parse_http_date(text);
+  if (!time) time = parse_rfc3339(text);
+  if (!time) refuse_argument(name, *value, "a date");
+  return time;
 }
 
 }  // namespace tarn::s3

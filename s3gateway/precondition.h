@@ -1,6 +1,7 @@
 // If-Match and its relatives, on reads, copies and writes.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -40,9 +41,12 @@ bool etag_listed(std::string_view list, std::string_view etag);
 /// If-Match and If-None-Match of a write. Throws InvalidArgument for a list without an etag in it.
 versioning::Condition write_condition(const http::Headers& headers);
 /// Those of a deletion, which may also name the size and the time of what is to go:
-/// x-amz-if-match-size and x-amz-if-match-last-modified-time (an HTTP date or ISO 8601). Throws
-/// InvalidArgument for other texts.
+/// x-amz-if-match-size and x-amz-if-match-last-modified-time. Throws InvalidArgument for texts that
+/// are no number and no time.
 versioning::Condition deletion_condition(const http::Headers& headers);
+/// A condition that holds a time, an HTTP date or ISO 8601; nullopt when it is absent. Throws
+/// InvalidArgument for other texts.
+std::optional<Instant> time_condition(const http::Headers& headers, std::string_view name);
 
 constexpr std::string_view kIfMatchSize = "x-amz-if-match-size";
 constexpr std::string_view kIfMatchTime = "x-amz-if-match-last-modified-time";

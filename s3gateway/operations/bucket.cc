@@ -36,12 +36,6 @@ void check_creation_headers(const http::Headers& headers) {
     throw Refusal(failure::kInvalidArgument, "x-amz-acl must be one of S3's canned lists.",
                   {{"ArgumentName", "x-amz-acl"}, {"ArgumentValue", std::string(acl)}});
   }
-  if (http::equal_ignoring_case(headers.get("x-amz-bucket-object-lock-enabled"), "true")) {
-    throw Refusal(
-        failure::kNotImplemented,
-        "Object lock is not implemented. Commits cannot be changed; protect branches with "
-        "rules of the repository.");
-  }
 }
 
 [[noreturn]] void refuse_existing(const std::string& bucket) {

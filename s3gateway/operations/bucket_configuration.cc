@@ -116,12 +116,12 @@ http::Response run(Call& call, const PutBucketAcl& endpoint) {
 }
 
 http::Response run(Call& call, const GetObjectAcl& endpoint) {
-  require_object(call.engine(), locate(call, endpoint.bucket, endpoint.key), std::nullopt);
+  require_object(call.engine(), locate(call, endpoint.bucket, endpoint.key), endpoint.version_id);
   return xml_response(200, xml::owner_only_acl_to_xml(owner_of(call)));
 }
 
 http::Response run(Call& call, const PutObjectAcl& endpoint) {
-  require_object(call.engine(), locate(call, endpoint.bucket, endpoint.key), std::nullopt);
+  require_object(call.engine(), locate(call, endpoint.bucket, endpoint.key), endpoint.version_id);
   require_private_acl(call.request.headers);
   return http::Response{};
 }

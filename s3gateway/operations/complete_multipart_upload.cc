@@ -28,6 +28,17 @@ std::optional<uint64_t> announced_bytes(const http::Headers& headers) {
   return bytes;
 }
 
+/// x-amz-checksum-type must be that of the upload; without one, the parts are joined as a whole.
+void check_type(const versioning::MultipartUpload& upload, const std::string& type) {
+  if (type.empty()) return;
+  const std::string_view agreed =
+      upload.checksum_type.empty() ? kFullObject : std::string_view(upload.checksum_type);
+  if (type == agreed) return;
+  throw Refusal(failure::kInvalidRequest,
+                str_cat("The upload was created using the ", agreed,
+                        " checksum mode. The complete request must use the same checksum mode."));
+}
+
 /// The object's checksum, made from those of its parts, compared with the client's.
 std::vector<Checksum> settled_checksums(const versioning::MultipartUpload& upload,
                                         const std::vector<Checksum>& given,
@@ -101,6 +112,7 @@ CompletionRequest read_completion(Call& call) {
 
 http::Response run(Call& call, const CompleteMultipartUpload& endpoint) {
   const Location location = locate(call, endpoint.bucket, endpoint.key);
+  const std::string type(call.request.headers.get("x-amz-checksum-type"));
   auto [completion, checksums] = read_completion(call);
   std::optional<versioning::MultipartUpload> upload;
   try {
@@ -111,6 +123,7 @@ http::Response run(Call& call, const CompleteMultipartUpload& endpoint) {
     if (!entry) throw;
     return completed(call, endpoint, *entry);
   }
+  check_type(*upload, type);
   completion.checksums = [&, given = std::move(checksums)](auto parts) {
     return settled_checksums(*upload, given, parts);
   };

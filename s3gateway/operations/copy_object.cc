@@ -108,7 +108,6 @@ Entry copy_elsewhere(Call& call, const SourceObject& source, const Location& tar
 http::Response run(Call& call, const CopyObject& endpoint) {
   const http::Headers& headers = call.request.headers;
   const Location target = locate(call, endpoint.bucket, endpoint.key);
-  refuse_unserved_headers(headers);
   const Directives directives = directives_of(headers);
   const versioning::Condition condition = write_condition(headers);
   const auto held = versioning::hold_sources(call.engine());

@@ -7,6 +7,7 @@
 #include "s3gateway/object_headers.h"
 #include "s3gateway/operations/open_upload.h"
 #include "s3gateway/operations/operations.h"
+#include "s3gateway/precondition.h"
 #include "s3gateway/xml/multipart.h"
 
 namespace tarn::s3 {
@@ -14,6 +15,7 @@ namespace {
 
 constexpr std::string_view kComposite = "COMPOSITE";
 constexpr std::string_view kFullObject = "FULL_OBJECT";
+constexpr std::string_view kIfInitiatedTime = "x-amz-if-match-initiated-time";
 
 bool is_sha(sigv4::ChecksumAlgorithm algorithm) {
   return algorithm == sigv4::ChecksumAlgorithm::kSha1 ||
@@ -56,7 +58,6 @@ void choose_checksum(const http::Headers& headers, versioning::MultipartCreation
 http::Response run(Call& call, const CreateMultipartUpload& endpoint) {
   const http::Headers& headers = call.request.headers;
   const Location location = locate(call, endpoint.bucket, endpoint.key);
-  refuse_unserved_headers(headers);
   versioning::MultipartCreation creation;
   creation.owner = call.caller.user.name;
   creation.attributes = parse_object_attributes(headers);
@@ -77,6 +78,11 @@ http::Response run(Call& call, const CreateMultipartUpload& endpoint) {
 http::Response run(Call& call, const AbortMultipartUpload& endpoint) {
   const versioning::MultipartUpload upload =
       open_upload(call, locate(call, endpoint.bucket, endpoint.key), endpoint.upload_id);
+  const auto created = time_condition(call.request.headers, kIfInitiatedTime);
+  if (created && to_seconds(*created) != to_seconds(upload.created)) {
+    throw Refusal(failure::kPreconditionFailed,
+                  "At least one of the pre-conditions you specified did not hold");
+  }
   versioning::abort_multipart(call.engine(), upload);
   return no_content();
 }

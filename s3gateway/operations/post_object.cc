@@ -3,6 +3,7 @@
 
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
+#include "s3gateway/amz_headers.h"
 #include "s3gateway/errors.h"
 #include "s3gateway/operations/operations.h"
 #include "s3gateway/operations/upload_limits.h"
@@ -72,6 +73,7 @@ SuccessAction success_action(const http::Headers& fields, bool has_policy) {
 /// The fields as the headers of a PUT.
 http::Headers headers_of(const http::Headers& fields) {
   http::Headers out = fields;
+  if (const std::string* acl = fields.find("acl")) out.set("x-amz-acl", *acl);
   const std::string* tagging = fields.find("tagging");
   if (!tagging) return out;
   std::string tags;
@@ -125,6 +127,7 @@ http::Response run(Call& call, const PostObject& endpoint) {
   put.peer = call.request.peer;
   put.chunked = true;  // of no announced length
   put.headers = headers_of(form.fields);
+  check_amz_headers(put.headers, PostObject::kName, /*reads=*/false);
   put.body = std::make_unique<MeasuredFile>(std::move(form.file), policy.file_bytes_min,
                                             std::min(policy.file_bytes_max, kSinglePutBytesMax));
   Call inner{call.context, put, call.caller, call.verified};

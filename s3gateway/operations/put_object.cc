@@ -49,7 +49,6 @@ void check_upload_length(const Call& call, std::optional<uint64_t> length) {
 http::Response run(Call& call, const PutObject& endpoint) {
   const http::Headers& headers = call.request.headers;
   const Location location = locate(call, endpoint.bucket, endpoint.key);
-  refuse_unserved_headers(headers);
   if (location.is_marker()) return put_marker(call, location);
   const versioning::Condition condition = write_condition(headers);
   const versioning::ObjectAttributes attributes = parse_object_attributes(headers);

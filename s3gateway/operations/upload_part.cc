@@ -80,7 +80,6 @@ versioning::MultipartUpload open_upload(Call& call, const Location& location,
 http::Response run(Call& call, const UploadPart& endpoint) {
   const http::Headers& headers = call.request.headers;
   const uint32_t number = check_part_number(endpoint.part_number);
-  refuse_unserved_headers(headers);
   const versioning::MultipartUpload upload =
       open_upload(call, locate(call, endpoint.bucket, endpoint.key), endpoint.upload_id);
   check_part_algorithm(upload, headers);
@@ -99,7 +98,6 @@ http::Response run(Call& call, const UploadPart& endpoint) {
 http::Response run(Call& call, const UploadPartCopy& endpoint) {
   const http::Headers& headers = call.request.headers;
   const uint32_t number = check_part_number(endpoint.part_number);
-  refuse_unserved_headers(headers);
   const versioning::MultipartUpload upload =
       open_upload(call, locate(call, endpoint.bucket, endpoint.key), endpoint.upload_id);
   const auto held = versioning::hold_sources(call.engine());

@@ -1,5 +1,7 @@
 #include "s3gateway/xml/bucket_configuration.h"
 
+#include "core/base/str_cat.h"
+#include "s3gateway/errors.h"
 #include "s3gateway/xml/reader.h"
 #include "s3gateway/xml/writer.h"
 
@@ -26,7 +28,10 @@ void check_creation(std::string_view document) {
   if (document.empty()) return;
   Reader in(document);
   in.enter_root("CreateBucketConfiguration");
-  while (in.next_child()) in.skip();
+  while (const auto child = in.next_child()) {
+    if (*child == "Bucket" || *child == "Tags") refuse_unsupported(str_cat("the element ", *child));
+    in.skip();
+  }
   in.finish();
 }
 
@@ -39,6 +44,8 @@ std::string parse_versioning_status(std::string_view document) {
   while (const auto child = in.next_child()) {
     if (*child == "Status") {
       status = in.text();
+    } else if (*child == "MfaDelete") {
+      if (in.text() == "Enabled") refuse_unsupported("deletions that ask for a second factor");
     } else {
       in.skip();
     }

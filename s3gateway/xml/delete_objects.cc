@@ -44,7 +44,7 @@ DeleteRequest parse_delete(std::string_view document) {
     } else if (*child == "Quiet") {
       out.quiet = in.text() == "true";
     } else {
-      in.skip();
+      in.fail(str_cat("has an unknown element ", *child));
     }
   }
   in.finish();

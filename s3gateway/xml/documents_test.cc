@@ -322,6 +322,47 @@ TEST(XmlDocuments, WriteFactsOfBuckets) {
   EXPECT_EQ(parse_versioning_status("<VersioningConfiguration/>"), "");
 }
 
+TEST(XmlDocuments, PassOverNoElementThatAsksForMore) {
+  const auto code = [](auto parse) {
+    try {
+      parse();
+    } catch (const Refusal& refusal) {
+      return std::string(refusal.failure().code);
+    }
+    return std::string();
+  };
+  EXPECT_EQ(code([] {
+              parse_versioning_status(
+                  "<VersioningConfiguration><Status>Suspended</Status>"
+                  "<MfaDelete>Enabled</MfaDelete></VersioningConfiguration>");
+            }),
+            "NotImplemented");
+  for (const std::string element : {"Bucket", "Tags"}) {
+    EXPECT_EQ(code([&] {
+                check_creation("<CreateBucketConfiguration><" + element +
+                               "/></CreateBucketConfiguration>");
+              }),
+              "NotImplemented");
+  }
+  EXPECT_EQ(code([] {
+              check_creation(
+                  "<CreateBucketConfiguration><LocationConstraint>eu</LocationConstraint>"
+                  "</CreateBucketConfiguration>");
+            }),
+            "");
+  EXPECT_EQ(code([] {
+              parse_complete(
+                  "<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>a</ETag>"
+                  "<ChecksumSHA512>x</ChecksumSHA512></Part></CompleteMultipartUpload>");
+            }),
+            "NotImplemented");
+  EXPECT_EQ(
+      code([] {
+        parse_delete("<Delete><Object><Key>a</Key></Object><Recursive>true</Recursive></Delete>");
+      }),
+      "MalformedXML");
+}
+
 TEST(XmlDocuments, WriteObjectAttributes) {
   ObjectAttributesResult result;
   result.etag = "abc-1";

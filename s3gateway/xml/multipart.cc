@@ -1,7 +1,9 @@
 #include "s3gateway/xml/multipart.h"
 
 #include "core/base/encoding.h"
+#include "core/base/str_cat.h"
 #include "s3gateway/checksums.h"
+#include "s3gateway/errors.h"
 #include "s3gateway/range.h"
 #include "s3gateway/xml/checksums.h"
 #include "s3gateway/xml/reader.h"
@@ -42,6 +44,8 @@ CompleteRequest::Part parse_part(Reader& in) {
       out.etag = unquoted(in.text());
     } else if (!algorithm.empty()) {
       out.checksums.push_back(parse_checksum(algorithm, in.text()));
+    } else if (child->starts_with("Checksum")) {
+      refuse_unsupported(str_cat("the element ", *child));
     } else {
       in.skip();
     }
