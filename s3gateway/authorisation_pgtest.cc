@@ -51,6 +51,9 @@ std::map<std::string_view, Row> served_rows() {
   copy.push_back({"fs:ReadObject", "repository/other/object/src"});
   http::Headers source;
   source.add("x-amz-copy-source", "/other/main/src");
+  const std::string deletions = "<Delete><Object><Key>topic/dir/a</Key></Object></Delete>";
+  http::Headers digest;
+  digest.add("Content-MD5", to_base64(md5(deletions)));
 
   const std::string bucket = "/data";
   const std::string key = "/data/topic/dir/a";
@@ -92,8 +95,7 @@ std::map<std::string_view, Row> served_rows() {
       {"AbortMultipartUpload", "DELETE", upload, write},
       {"PostObject", "POST", bucket, write, "form"},
       {"DeleteObject", "DELETE", key, remove},
-      {"DeleteObjects", "POST", bucket + "?delete", remove,
-       "<Delete><Object><Key>topic/dir/a</Key></Object></Delete>"},
+      {"DeleteObjects", "POST", bucket + "?delete", remove, deletions, digest},
       {"DeleteBucket", "DELETE", bucket, {{"fs:DeleteRepository", "repository/data"}}},
   };
   std::map<std::string_view, Row> out;

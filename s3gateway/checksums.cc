@@ -33,6 +33,8 @@ const Names* names_of(std::string_view algorithm) {
   return nullptr;
 }
 
+}  // namespace
+
 bool has_checksum_header(const http::Headers& headers) {
   for (const Names& names : kNames) {
     if (headers.find(names.header)) return true;
@@ -40,7 +42,14 @@ bool has_checksum_header(const http::Headers& headers) {
   return false;
 }
 
-}  // namespace
+std::string require_algorithm(std::string_view name) {
+  const auto algorithm = sigv4::parse_checksum_algorithm(name);
+  if (algorithm) return std::string(sigv4::name_of(*algorithm));
+  throw Refusal(
+      failure::kInvalidRequest,
+      "Checksum algorithm provided is unsupported. Please try again with any of the valid types: "
+      "[CRC32, CRC32C, CRC64NVME, SHA1, SHA256]");
+}
 
 std::string_view element_of(std::string_view algorithm) {
   const Names* names = names_of(algorithm);
@@ -111,11 +120,15 @@ sigv4::PayloadOptions payload_options(const http::Headers& headers) {
 }
 
 void add_checksum_headers(http::Headers& headers, const std::vector<Checksum>& checksums) {
+  if (!checksums.empty()) add_checksum_headers(headers, checksums, type_of(checksums.front()));
+}
+
+void add_checksum_headers(http::Headers& headers, const std::vector<Checksum>& checksums,
+                          std::string_view type) {
   for (const Checksum& checksum : checksums) {
     headers.add(header_of(checksum.algorithm), text_of(checksum));
   }
-  if (!checksums.empty())
-    headers.add("x-amz-checksum-type", std::string(type_of(checksums.front())));
+  if (!checksums.empty()) headers.add("x-amz-checksum-type", std::string(type));
 }
 
 }  // namespace tarn::s3

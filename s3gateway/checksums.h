@@ -28,6 +28,10 @@ std::string_view type_of(const Checksum& checksum);
 /// algorithm's.
 Checksum parse_checksum(std::string_view algorithm, std::string_view text);
 
+/// "crc32" of "CRC32" in either case. Throws InvalidRequest for an unknown one.
+std::string require_algorithm(std::string_view name);
+
+bool has_checksum_header(const http::Headers& headers);
 /// Every x-amz-checksum-<algorithm> header.
 std::vector<Checksum> checksum_headers(const http::Headers& headers);
 
@@ -38,5 +42,8 @@ sigv4::PayloadOptions payload_options(const http::Headers& headers);
 
 /// Adds x-amz-checksum-* and x-amz-checksum-type.
 void add_checksum_headers(http::Headers& headers, const std::vector<Checksum>& checksums);
+/// With another type: those of a part are shown with that of the object's.
+void add_checksum_headers(http::Headers& headers, const std::vector<Checksum>& checksums,
+                          std::string_view type);
 
 }  // namespace tarn::s3

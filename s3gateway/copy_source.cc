@@ -29,6 +29,10 @@ CopySourceHeader parse_copy_source(std::string_view header) {
   CopySourceHeader out;
   if (const size_t query = header.find(kVersionQuery); query != std::string_view::npos) {
     out.version_id = decode(header.substr(query + kVersionQuery.size()));
+    if (out.version_id->empty()) {
+      throw Refusal(failure::kInvalidArgument, "Version id cannot be the empty string",
+                    {{"ArgumentName", "x-amz-copy-source"}});
+    }
     header = header.substr(0, query);
   }
   if (header.starts_with('/')) header.remove_prefix(1);

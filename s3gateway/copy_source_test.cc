@@ -29,7 +29,7 @@ TEST(CopySource, ReadsEveryFormClientsSend) {
 
 TEST(CopySource, RefusesWhatNamesNoObject) {
   for (std::string_view header : {"", "/", "lake", "lake/", "/lake", "//a", "lake/%zz", "lake/a%00",
-                                  "lake/a%ff", "?versionId=x"}) {
+                                  "lake/a%ff", "?versionId=x", "lake/a?versionId="}) {
     EXPECT_THROW(parse_copy_source(header), Refusal) << header;
   }
 }

@@ -77,10 +77,19 @@ Endpoint on_object(Parts& in) {
   return object_of<T>(in);
 }
 
+std::optional<std::string> version_of(const Parts& in) {
+  std::optional<std::string> out = in.parameter("versionId");
+  if (out && out->empty()) {
+    throw Refusal(failure::kInvalidArgument, "Version id cannot be the empty string",
+                  {{"ArgumentName", "versionId"}, {"ArgumentValue", ""}});
+  }
+  return out;
+}
+
 template <typename T>
 Endpoint on_version(Parts& in) {
   T out = object_of<T>(in);
-  out.version_id = in.parameter("versionId");
+  out.version_id = version_of(in);
   return out;
 }
 
@@ -95,7 +104,7 @@ template <typename T>
 Endpoint read_object(Parts& in) {
   T out = object_of<T>(in);
   if (in.query.all().empty()) return out;
-  out.version_id = in.parameter("versionId");
+  out.version_id = version_of(in);
   out.part_number = in.parameter("partNumber");
   for (const Override& row : kOverrides) {
     if (auto value = in.parameter(row.parameter)) {

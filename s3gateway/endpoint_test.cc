@@ -171,6 +171,14 @@ TEST(Endpoint, RefusesTwoSubresources) {
   EXPECT_THROW(parse("PUT", "/lake/main/a?uploadId=u&partNumber=1&acl"), Refusal);
 }
 
+TEST(Endpoint, RefusesAVersionWithoutId) {
+  for (const std::string method : {"GET", "HEAD", "DELETE"}) {
+    EXPECT_THROW(parse(method, "/lake/main/a?versionId="), Refusal) << method;
+    EXPECT_THROW(parse(method, "/lake/main/a?versionId"), Refusal) << method;
+  }
+  EXPECT_THROW(parse("GET", "/lake/main/a?tagging&versionId="), Refusal);
+}
+
 TEST(Endpoint, ReadsTheParametersOfAListing) {
   const auto list = std::get<ListObjectsV2>(
       parse("GET",

@@ -11,6 +11,8 @@
 namespace tarn::s3 {
 namespace {
 
+constexpr std::string_view kSystemPrefix = "aws:";
+
 size_t characters(std::string_view utf8) {
   return static_cast<size_t>(std::count_if(utf8.begin(), utf8.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
@@ -29,6 +31,10 @@ void check_tags(const Metadata& tags) {
       throw Refusal(failure::kInvalidTag,
                     "A tag's key must have 1 to 128 characters and its value at most 256.",
                     {{"TagKey", is_utf8(key) ? key : std::string()}});
+    }
+    if (key.starts_with(kSystemPrefix)) {
+      throw Refusal(failure::kInvalidTag, "System tags cannot be added/updated by requester",
+                    {{"TagKey", key}});
     }
   }
 }

@@ -28,6 +28,12 @@ TEST(ObjectTags, HaveLimitsInCharacters) {
   EXPECT_THROW(check_tags(many), Refusal);
 }
 
+TEST(ObjectTags, LeaveTheKeysOfTheSystemAlone) {
+  EXPECT_THROW(check_tags({{"aws:createdBy", "x"}}), Refusal);
+  EXPECT_THROW(parse_tagging_header("aws:a=1"), Refusal);
+  EXPECT_NO_THROW(check_tags({{"aws", "aws:"}, {"laws:a", ""}, {"AWS:a", ""}}));
+}
+
 TEST(ObjectTags, LiveInAnEntry) {
   const Metadata tags{{"a", "1"}, {"b", ""}};
   Entry entry;

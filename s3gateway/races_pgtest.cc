@@ -237,7 +237,9 @@ TEST_F(BucketKindRaces, OnlyWhatTheNewKindMeansIsChanged) {
   make();
   const std::string two = "<Delete><Object><Key>trunk/x</Key></Object></Delete>";
   // Each key has an outcome of its own.
-  for (int i = 0; i < 2; ++i) slow.send("POST", "/" + name.str() + "?delete", two);
+  for (int i = 0; i < 2; ++i) {
+    slow.send("POST", "/" + name.str() + "?delete", two, {{"Content-MD5", to_base64(md5(two))}});
+  }
   EXPECT_EQ(keys(), "x");
 }
 

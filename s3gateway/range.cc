@@ -16,6 +16,14 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
+/// As parse_decimal, but a number too large to hold is the largest there is: it lies beyond every
+/// object all the same.
+std::optional<uint64_t> parse_position(std::string_view text) {
+  if (const auto value = parse_decimal(text)) return value;
+  const bool digits = !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+  return digits ? std::optional(UINT64_MAX) : std::nullopt;
+}
+
 /// What follows the last `count` bytes form "-count".
 RangeOutcome suffix_range(uint64_t count, uint64_t size_bytes) {
   if (count == 0 || size_bytes == 0) return UnsatisfiableRange{};
@@ -42,9 +50,9 @@ RangeOutcome select_range(std::string_view header, uint64_t size_bytes) {
   if (dash == std::string_view::npos) return WholeObject{};
   const std::string_view first_text = trimmed(spec.substr(0, dash));
   const std::string_view last_text = trimmed(spec.substr(dash + 1));
-  const std::optional<uint64_t> last = parse_decimal(last_text);
+  const std::optional<uint64_t> last = parse_position(last_text);
   if (first_text.empty()) return last ? suffix_range(*last, size_bytes) : WholeObject{};
-  const std::optional<uint64_t> first = parse_decimal(first_text);
+  const std::optional<uint64_t> first = parse_position(first_text);
   if (!first || (!last && !last_text.empty()) || (last && *last < *first)) return WholeObject{};
   if (*first >= size_bytes) return UnsatisfiableRange{};
   const uint64_t end = last ? std::min(*last, size_bytes - 1) : size_bytes - 1;

@@ -24,12 +24,16 @@ TEST(Range, SelectsOneRangeAndClipsItsEnd) {
   EXPECT_EQ(selected("bytes=-30", 10), "0+10");
   EXPECT_EQ(selected("Bytes= 2 - 5 ", 10), "2+4");
   EXPECT_EQ(selected("bytes=0-18446744073709551615", 10), "0+10");
+  EXPECT_EQ(selected("bytes=2-99999999999999999999", 10), "2+8");
+  EXPECT_EQ(selected("bytes=-99999999999999999999", 10), "0+10");
 }
 
 TEST(Range, SaysWhenNoByteIsMeant) {
   EXPECT_EQ(selected("bytes=10-", 10), "none");
   EXPECT_EQ(selected("bytes=10-20", 10), "none");
   EXPECT_EQ(selected("bytes=-0", 10), "none");
+  EXPECT_EQ(selected("bytes=99999999999999999999-", 10), "none");
+  EXPECT_EQ(selected("bytes=99999999999999999999-99999999999999999999", 10), "none");
   EXPECT_EQ(selected("bytes=0-", 0), "none");
   EXPECT_EQ(selected("bytes=0-8388607", 0), "none");
   EXPECT_EQ(selected("bytes=-5", 0), "none");
@@ -38,7 +42,7 @@ TEST(Range, SaysWhenNoByteIsMeant) {
 TEST(Range, PassesOverWhatItCannotRead) {
   for (std::string_view header :
        {"", "bytes", "bytes=", "bytes=-", "bytes=a-b", "bytes=5-4", "bytes=1", "items=0-1",
-        "bytes=0-1,3-4", "bytes=+1-2", "bytes=0x1-2", "bytes=99999999999999999999-"}) {
+        "bytes=0-1,3-4", "bytes=+1-2", "bytes=0x1-2"}) {
     EXPECT_EQ(selected(header, 10), "whole") << header;
   }
 }

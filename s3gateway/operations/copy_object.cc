@@ -1,5 +1,7 @@
 #include "core/base/str_cat.h"
+#include "core/versioning/part_digests.h"
 #include "core/versioning/stage.h"
+#include "s3gateway/checksums.h"
 #include "s3gateway/copy_source.h"
 #include "s3gateway/errors.h"
 #include "s3gateway/lookup.h"
@@ -12,6 +14,8 @@
 
 namespace tarn::s3 {
 namespace {
+
+constexpr size_t kReadBytes = 256 * 1024;
 
 /// COPY (the default) or REPLACE.
 bool replaces(const http::Headers& headers, std::string_view header) {
@@ -63,6 +67,25 @@ versioning::CopyChanges changes_for(const Directives& directives, const http::He
   return out;
 }
 
+/// The checksum that x-amz-checksum-algorithm asks for: the source's own, else computed from its
+/// bytes. nullopt: none is asked for.
+std::optional<Checksum> asked_checksum(Call& call, const versioning::FoundObject& source) {
+  const std::string_view name = call.request.headers.get("x-amz-checksum-algorithm");
+  if (name.empty()) return std::nullopt;
+  const std::string algorithm = require_algorithm(name);
+  for (const Checksum& kept : source.entry.checksums()) {
+    if (kept.algorithm == algorithm && !kept.composite) return kept;
+  }
+  versioning::PartDigests digests(algorithm);
+  const auto reader = versioning::open_object(call.engine(), source.repository, source.entry,
+                                              {0, source.entry.size_bytes});
+  std::string piece(kReadBytes, '\0');
+  while (const size_t count = reader->read(piece)) {
+    digests.update(std::string_view(piece).substr(0, count));
+  }
+  return digests.checksum();
+}
+
 bool is_onto_itself(const SourceObject& source, const Location& target) {
   const Location& from = source.location;
   return !source.version_id && from.repository == target.repository && from.ref == target.ref &&
@@ -79,10 +102,16 @@ void refuse_idle_copy(const Directives& directives) {
 }
 
 /// Changes what is there, and undoes no write of somebody else.
-Entry copy_onto_itself(Call& call, const Location& at, const Directives& directives,
-                       const versioning::Condition& condition) {
+Entry copy_onto_itself(Call& call, const SourceObject& source, const Location& at,
+                       const Directives& directives, const versioning::Condition& condition) {
+  const std::optional<Checksum> checksum = asked_checksum(call, source.found);
   const auto change = [&](Entry& entry) {
     check_source_conditions(call, entry);
+    if (checksum && entry.address != source.found.entry.address) {
+      throw Refusal(failure::kConditionalRequestConflict,
+                    "The object was written while its checksum was computed. Copy it again.");
+    }
+    if (checksum) entry.set_checksums({*checksum});
     versioning::apply(changes_for(directives, call.request.headers, entry), entry);
     entry.mtime = call.now();
   };
@@ -92,8 +121,11 @@ Entry copy_onto_itself(Call& call, const Location& at, const Directives& directi
   });
 }
 
-Entry copy_elsewhere(Call& call, const SourceObject& source, const Location& target,
+Entry copy_elsewhere(Call& call, SourceObject& source, const Location& target,
                      const Directives& directives, const versioning::Condition& condition) {
+  if (const auto checksum = asked_checksum(call, source.found)) {
+    source.found.entry.set_checksums({*checksum});
+  }
   const versioning::CopyChanges changes =
       changes_for(directives, call.request.headers, source.found.entry);
   const Key key = parse_key(target.path);
@@ -111,7 +143,7 @@ http::Response run(Call& call, const CopyObject& endpoint) {
   const Directives directives = directives_of(headers);
   const versioning::Condition condition = write_condition(headers);
   const auto held = versioning::hold_sources(call.engine());
-  const SourceObject source = require_copy_source(call);
+  SourceObject source = require_copy_source(call);
   if (target.is_marker() && source.found.entry.size_bytes == 0) {
     return xml_response(200,
                         to_xml(xml::CopyObjectResult{source.found.entry.etag, call.now(), {}}));
@@ -119,7 +151,7 @@ http::Response run(Call& call, const CopyObject& endpoint) {
   require_path(target);
   const bool onto_itself = is_onto_itself(source, target);
   if (onto_itself) refuse_idle_copy(directives);
-  const Entry entry = onto_itself ? copy_onto_itself(call, target, directives, condition)
+  const Entry entry = onto_itself ? copy_onto_itself(call, source, target, directives, condition)
                                   : copy_elsewhere(call, source, target, directives, condition);
   http::Response response =
       xml_response(200, to_xml(xml::CopyObjectResult{entry.etag, entry.mtime, entry.checksums()}));

@@ -26,9 +26,7 @@ SourceObject require_copy_source(Call& call) {
   check_source_owner(call);
   authorise_object(call, auth::Action::kReadObject, header.bucket, header.key, header.version_id);
   SourceObject out{locate(call, header.bucket, header.key), header.version_id, {}};
-  if (out.version_id && (out.version_id->empty() || *out.version_id == "null")) {
-    out.version_id.reset();
-  }
+  if (out.version_id == "null") out.version_id.reset();
   out.found = require_object(call.engine(), out.location, out.version_id);
   versioning::check_bucket(call.engine(), out.found.repository, terms_of(out.location));
   check_source_conditions(call, out.found.entry);

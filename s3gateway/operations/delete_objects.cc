@@ -6,6 +6,7 @@
 #include "core/versioning/objects.h"
 #include "core/versioning/repositories.h"
 #include "s3gateway/authorise.h"
+#include "s3gateway/checksums.h"
 #include "s3gateway/errors.h"
 #include "s3gateway/lookup.h"
 #include "s3gateway/operations/deletion.h"
@@ -102,9 +103,20 @@ class Deletion {
   std::map<std::string, Members> batches_;  // by ref
 };
 
+/// A list that was damaged on its way would delete other objects.
+void require_digest(const http::Headers& headers) {
+  if (headers.find("content-md5") || has_checksum_header(headers) ||
+      headers.find("x-amz-trailer")) {
+    return;
+  }
+  throw Refusal(failure::kInvalidRequest,
+                "Missing required header for this request: Content-MD5 OR x-amz-checksum-*");
+}
+
 }  // namespace
 
 http::Response run(Call& call, const DeleteObjects& endpoint) {
+  require_digest(call.request.headers);
   const xml::DeleteRequest request =
       xml::parse_delete(read_document(call, xml::kDeleteDocumentBytesMax));
   require_existing(call.engine(), require_bucket(call, endpoint.bucket));

@@ -13,6 +13,7 @@
 #include "s3gateway/list_query.h"
 #include "s3gateway/lookup.h"
 #include "s3gateway/object_headers.h"
+#include "s3gateway/object_parts.h"
 #include "s3gateway/operations/operations.h"
 #include "s3gateway/precondition.h"
 #include "s3gateway/range.h"
@@ -91,7 +92,7 @@ Selection select_part(Call& call, const Entry& entry, const std::string& text) {
     throw Refusal(failure::kInvalidRequest,
                   "Cannot specify both Range header and partNumber query parameter.");
   }
-  const std::vector<versioning::UploadedPart> parts = versioning::parts_of(call.engine(), entry);
+  const std::vector<versioning::UploadedPart> parts = object_parts(call.engine(), entry);
   if (number > std::max<size_t>(parts.size(), 1)) {
     throw Refusal(failure::kInvalidPart,
                   str_cat("The object has ", std::max<size_t>(parts.size(), 1), " parts."),
@@ -101,11 +102,7 @@ Selection select_part(Call& call, const Entry& entry, const std::string& text) {
                 .partial = entry.size_bytes > 0,
                 .parts_count = std::nullopt,
                 .checksums = {}};
-  if (parts.empty()) {
-    // An upload of one part has no list of parts, but its ETag tells.
-    if (entry.etag.ends_with("-1")) out.parts_count = 1;
-    return out;
-  }
+  if (parts.empty()) return out;
   for (size_t i = 0; i + 1 < number; ++i) out.range.offset += parts[i].size_bytes;
   out.range.length = parts[number - 1].size_bytes;
   out.parts_count = parts.size();
@@ -194,8 +191,14 @@ http::Response object_response(Call& call, const ObjectRead& read,
     // Clients read with this mode as a matter of course: only HEAD may cost a further request to a
     // source.
     const bool asks_source = call.request.method == "HEAD" && selection.whole;
-    add_checksum_headers(headers, asks_source ? versioning::checksums_of(call.engine(), entry)
-                                              : selection.checksums);
+    const std::vector<Checksum> own = entry.checksums();
+    if (asks_source) {
+      add_checksum_headers(headers, versioning::checksums_of(call.engine(), entry));
+    } else if (!own.empty()) {
+      add_checksum_headers(headers, selection.checksums, type_of(own.front()));
+    } else {
+      add_checksum_headers(headers, selection.checksums);
+    }
   }
   return response;
 }

@@ -6,6 +6,7 @@
 #include "s3gateway/list_query.h"
 #include "s3gateway/lookup.h"
 #include "s3gateway/object_headers.h"
+#include "s3gateway/object_parts.h"
 #include "s3gateway/operations/operations.h"
 #include "s3gateway/xml/object_attributes.h"
 
@@ -20,7 +21,7 @@ std::optional<std::string> header(const Call& call, std::string_view name) {
 }
 
 std::optional<xml::ObjectAttributesResult::Parts> parts_page(Call& call, const Entry& entry) {
-  const std::vector<versioning::UploadedPart> parts = versioning::parts_of(call.engine(), entry);
+  const std::vector<versioning::UploadedPart> parts = object_parts(call.engine(), entry);
   if (parts.empty()) return std::nullopt;
   xml::ObjectAttributesResult::Parts out;
   out.total = parts.size();

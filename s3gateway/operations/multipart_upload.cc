@@ -17,11 +17,6 @@ constexpr std::string_view kComposite = "COMPOSITE";
 constexpr std::string_view kFullObject = "FULL_OBJECT";
 constexpr std::string_view kIfInitiatedTime = "x-amz-if-match-initiated-time";
 
-bool is_sha(sigv4::ChecksumAlgorithm algorithm) {
-  return algorithm == sigv4::ChecksumAlgorithm::kSha1 ||
-         algorithm == sigv4::ChecksumAlgorithm::kSha256;
-}
-
 /// Algorithm and type of the object's checksum. Digests of the SHA family cannot be merged, and
 /// CRC64NVME always is.
 void choose_checksum(const http::Headers& headers, versioning::MultipartCreation& creation) {
@@ -33,24 +28,18 @@ void choose_checksum(const http::Headers& headers, versioning::MultipartCreation
                   "The x-amz-checksum-type header can only be used with the "
                   "x-amz-checksum-algorithm header.");
   }
-  const auto algorithm = sigv4::parse_checksum_algorithm(name);
-  if (!algorithm) {
-    throw Refusal(
-        failure::kInvalidRequest,
-        "Checksum algorithm provided is unsupported. Please try again with any of the valid types: "
-        "[CRC32, CRC32C, CRC64NVME, SHA1, SHA256]");
-  }
-  const bool merged_only = *algorithm == sigv4::ChecksumAlgorithm::kCrc64Nvme;
+  creation.checksum_algorithm = require_algorithm(name);
+  const bool is_sha = creation.checksum_algorithm.starts_with("sha");
+  const bool merged_only = creation.checksum_algorithm == "crc64nvme";
   if (type.empty()) {
     creation.checksum_type = std::string(merged_only ? kFullObject : kComposite);
-  } else if ((type == kFullObject && !is_sha(*algorithm)) || (type == kComposite && !merged_only)) {
+  } else if ((type == kFullObject && !is_sha) || (type == kComposite && !merged_only)) {
     creation.checksum_type = std::string(type);
   } else {
     throw Refusal(failure::kInvalidRequest,
                   str_cat("The ", type, " checksum type cannot be used with the ", name,
                           " checksum algorithm."));
   }
-  creation.checksum_algorithm = std::string(sigv4::name_of(*algorithm));
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ import zlib
 
 import s3_requests
 from s3_behaviour import EMPTY_MD5, MEBIBYTE, Bucket, behaviour
-from s3_requests import signed
+from s3_requests import signed, with_md5
 
 
 # Writing.
@@ -202,12 +202,16 @@ def delete_documents(b):
         objects = "".join(f"<Object><Key>{b.root}k{i}</Key></Object>" for i in range(count))
         return f"<Delete>{objects}</Delete>".encode()
 
-    assert b.raw("POST", None, "delete", body=document(1000)).status == 200
+    unproven = b.raw("POST", None, "delete", body=document(1))
+    assert (unproven.status, unproven.code) == (400, "InvalidRequest")
+    assert "Content-MD5 OR x-amz-checksum-*" in unproven.xml.findtext("Message")
+    assert b.raw("POST", None, "delete", with_md5(document(1000)), document(1000)).status == 200
     for body in [document(1001), document(0), b"", b"<Delete><Object/></Delete>", b"<Delete><Object>", b"<Other/>",
                  b'<!DOCTYPE d [<!ENTITY x "a">]><Delete><Object><Key>&x;</Key></Object></Delete>']:
-        answer = b.raw("POST", None, "delete", body=body)
+        answer = b.raw("POST", None, "delete", with_md5(body), body)
         assert (answer.status, answer.code) == (400, "MalformedXML"), body[:60]
-    large = b.raw("POST", None, "delete", body=b"<Delete>" + b" " * (3 * MEBIBYTE) + b"</Delete>")
+    large = b"<Delete>" + b" " * (3 * MEBIBYTE) + b"</Delete>"
+    large = b.raw("POST", None, "delete", with_md5(large), large)
     assert (large.status, large.code) == (400, "EntityTooLarge")
     target = f"<Delete><Object><Key>{b.root}a</Key></Object></Delete>".encode()
     other = base64.b64encode(hashlib.md5(b"other").digest()).decode()

@@ -1,5 +1,6 @@
 """Hand-made requests over S3 for what boto3 hides, and the REST calls that prepare a repository."""
 
+import base64
 import hashlib
 import hmac
 import http.client
@@ -103,6 +104,11 @@ def signed(tarn, method, target, headers=None, body=b"", payload=None):
     if payload is None:
         payload = hashlib.sha256(body).hexdigest()
     return send(tarn, method, target, sign(tarn, method, target, headers, payload), body)
+
+
+def with_md5(body):
+    """The header that a list of deletions needs."""
+    return {"Content-MD5": base64.b64encode(hashlib.md5(body).digest()).decode()}
 
 
 def signing_key(tarn, date):

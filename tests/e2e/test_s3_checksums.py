@@ -186,6 +186,51 @@ def test_copied_parts_have_checksums(s3, repo, algorithm):
     assert shown(s3, repo, "main/a")[0] == {algorithm: done["Checksum" + algorithm]}
 
 
+@pytest.mark.parametrize("algorithm", KNOWN)
+def test_a_copy_gets_the_checksum_that_it_asks_for(tarn, s3, repo, algorithm):
+    other = next(name for name in KNOWN if name != algorithm)
+    s3.put_object(Bucket=repo, Key="main/a", Body=BODY, ChecksumAlgorithm=other)
+    copied = s3.copy_object(Bucket=repo, Key="main/b", CopySource=f"{repo}/main/a", ChecksumAlgorithm=algorithm)
+    expected = {algorithm: KNOWN[algorithm]}, "FULL_OBJECT"
+    assert checksums_in(copied["CopyObjectResult"]) == expected
+    assert shown(s3, repo, "main/b") == expected
+    assert read_with_checksums(s3, repo, "main/b") == (BODY, *expected)
+    assert shown(s3, repo, "main/a") == ({other: KNOWN[other]}, "FULL_OBJECT")
+    s3.copy_object(Bucket=repo, Key="main/a", CopySource=f"{repo}/main/a", ChecksumAlgorithm=algorithm,
+                   MetadataDirective="REPLACE", Metadata={"k": "v"})
+    assert shown(s3, repo, "main/a") == expected
+    refused = signed(tarn, "PUT", f"/{repo}/main/c", {"x-amz-copy-source": f"{repo}/main/a",
+                                                      "x-amz-checksum-algorithm": "MD5"})
+    assert (refused.status, refused.code) == (400, "InvalidRequest")
+
+
+@pytest.mark.parametrize("kind", ["COMPOSITE", "FULL_OBJECT"])
+def test_a_part_says_of_what_type_the_checksum_of_its_object_is(s3, repo, kind):
+    upload = begin(s3, repo, ChecksumAlgorithm="CRC32", ChecksumType=kind)["UploadId"]
+    parts = [s3.upload_part(Bucket=repo, Key="main/a", UploadId=upload, PartNumber=number, Body=body, ChecksumAlgorithm="CRC32")
+             for number, body in ((1, b"x" * PART), (2, BODY))]
+    complete(s3, repo, upload, [{"PartNumber": n, "ETag": part["ETag"], "ChecksumCRC32": part["ChecksumCRC32"]}
+                                for n, part in enumerate(parts, 1)])
+    assert shown(s3, repo, "main/a")[1] == kind
+    assert shown(s3, repo, "main/a", PartNumber=2) == ({"CRC32": KNOWN["CRC32"]}, kind)
+    assert read_with_checksums(s3, repo, "main/a", PartNumber=2) == (BODY, {"CRC32": KNOWN["CRC32"]}, kind)
+    attributes = s3.get_object_attributes(Bucket=repo, Key="main/a", ObjectAttributes=["Checksum", "ObjectParts"])
+    assert attributes["Checksum"]["ChecksumType"] == kind
+    assert attributes["ObjectParts"]["Parts"][1]["ChecksumCRC32"] == KNOWN["CRC32"]
+
+
+def test_an_upload_of_one_part_shows_it(s3, repo):
+    upload = begin(s3, repo, ChecksumAlgorithm="CRC32", ChecksumType="FULL_OBJECT")["UploadId"]
+    part = s3.upload_part(Bucket=repo, Key="main/a", UploadId=upload, PartNumber=1, Body=BODY, ChecksumAlgorithm="CRC32")
+    complete(s3, repo, upload, [{"PartNumber": 1, "ETag": part["ETag"], "ChecksumCRC32": part["ChecksumCRC32"]}])
+    parts = s3.get_object_attributes(Bucket=repo, Key="main/a", ObjectAttributes=["ObjectParts"])["ObjectParts"]
+    assert parts["TotalPartsCount"] == 1
+    assert parts["Parts"] == [{"PartNumber": 1, "Size": len(BODY), "ChecksumCRC32": KNOWN["CRC32"]}]
+    assert s3.head_object(Bucket=repo, Key="main/a", PartNumber=1)["PartsCount"] == 1
+    s3.put_object(Bucket=repo, Key="main/b", Body=BODY)
+    assert "ObjectParts" not in s3.get_object_attributes(Bucket=repo, Key="main/b", ObjectAttributes=["ObjectParts"])
+
+
 def test_an_import_shows_what_its_source_keeps(tarn_s3, versitygw, name):
     """HEAD asks the source, which says it to GET with the bytes; a source that changed since has nothing to say about
     what was imported."""

@@ -9,7 +9,7 @@ import pytest
 
 import s3_requests
 import servers
-from s3_requests import send, sign, signed
+from s3_requests import send, sign, signed, with_md5
 
 
 @pytest.fixture
@@ -33,7 +33,9 @@ def test_every_failure_is_an_xml_document(tarn, repo):
         ("GET", f"/{repo}/main/a?versionId=latest", (400, "InvalidArgument")),
         ("GET", f"/{repo}/not a ref/x".replace(" ", "%20"), (404, "NoSuchKey")),
         ("GET", "/api/v1/main", (404, "ErrNoSuchBucketPossibleAPIEndpoint")),
-        ("POST", f"/{repo}?delete", (400, "MalformedXML")),
+        ("POST", f"/{repo}?delete", (400, "InvalidRequest")),
+        ("GET", f"/{repo}/main/a?versionId=", (400, "InvalidArgument")),
+        ("DELETE", f"/{repo}/main/a?versionId=", (400, "InvalidArgument")),
     ]:
         answer = signed(tarn, method, target)
         assert (answer.status, answer.code) == expected, (method, target)
@@ -169,9 +171,9 @@ def test_the_body_is_asked_for_when_nothing_speaks_against_it(tarn, repo):
 def test_entity_bombs_are_refused(tarn, repo):
     bomb = (b'<?xml version="1.0"?><!DOCTYPE d [<!ENTITY a "aaaaaaaaaa">'
             b'<!ENTITY b "&a;&a;&a;&a;">]><Delete><Object><Key>&b;</Key></Object></Delete>')
-    assert signed(tarn, "POST", f"/{repo}?delete", body=bomb).code == "MalformedXML"
+    assert signed(tarn, "POST", f"/{repo}?delete", with_md5(bomb), bomb).code == "MalformedXML"
     large = b"<Delete>" + b" " * (3 * 1024 * 1024) + b"</Delete>"
-    assert signed(tarn, "POST", f"/{repo}?delete", body=large).status == 400
+    assert signed(tarn, "POST", f"/{repo}?delete", with_md5(large), large).code == "EntityTooLarge"
 
 
 def test_another_owner_is_refused(tarn, repo):
