@@ -11,6 +11,7 @@ namespace tarn::s3 {
 namespace {
 
 constexpr std::string_view kPrefix = "x-amz-meta-";
+constexpr std::string_view kLakeFsPrefix = "X-Amz-Meta-";
 constexpr std::string_view kInternalPrefix = "::lakefs::";
 constexpr std::string_view kWordOpen = "=?";
 constexpr std::string_view kWordClose = "?=";
@@ -42,6 +43,12 @@ std::optional<std::string> decode_q(std::string_view text) {
     if (c == '_') c = ' ';
   }
   return percent_decode(percent);
+}
+
+/// Names that were stored over S3 have no upper case, so that none of them is cut.
+std::string_view without_prefix(std::string_view name) {
+  if (name.starts_with(kLakeFsPrefix)) name.remove_prefix(kLakeFsPrefix.size());
+  return name;
 }
 
 /// The word at the front of `text`, which begins with "=?"; sets `length`. nullopt when it is none
@@ -106,22 +113,15 @@ Metadata parse_user_metadata(const http::Headers& headers) {
         !http::equal_ignoring_case(std::string_view(name).substr(0, kPrefix.size()), kPrefix)) {
       continue;
     }
-    const std::string short_name = name.substr(kPrefix.size());
+    const std::string short_name = lower(std::string_view(name).substr(kPrefix.size()));
     std::string text = decode_words(value);
     if (!is_utf8(text)) {
       throw Refusal(failure::kInvalidArgument, "User metadata must be UTF-8.",
                     {{"ArgumentName", name}});
     }
     bytes += short_name.size() + text.size();
-    // Header names mean the same in every case, so a repetition in another case joins the first.
-    const auto same = std::find_if(out.begin(), out.end(), [&](const auto& pair) {
-      return http::equal_ignoring_case(pair.first, short_name);
-    });
-    if (same == out.end()) {
-      out.emplace(short_name, std::move(text));
-    } else {
-      same->second.append(",").append(text);
-    }
+    const auto [same, first] = out.emplace(short_name, text);
+    if (!first) same->second.append(",").append(text);
   }
   if (bytes > kUserMetadataBytesMax) {
     throw Refusal(failure::kMetadataTooLarge,
@@ -137,7 +137,7 @@ void add_user_metadata(http::Headers& headers, const Metadata& metadata) {
   size_t missing = 0;
   for (const auto& [name, value] : metadata) {
     if (name.starts_with(kInternalPrefix)) continue;
-    std::string header = lower(name);
+    std::string header = lower(without_prefix(name));
     if (!is_header_name(header) || !shown.insert(header).second) {
       ++missing;
       continue;

@@ -22,7 +22,7 @@ TEST(UserMetadata, IsReadFromItsHeaders) {
   headers.add("x-amz-meta-", "no name");
   headers.add("x-amz-metadata-directive", "COPY");
   headers.add("x-amz-meta-COLOR", "blue");
-  EXPECT_EQ(parse_user_metadata(headers), (Metadata{{"Size", " big "}, {"color", "red,blue"}}));
+  EXPECT_EQ(parse_user_metadata(headers), (Metadata{{"color", "red,blue"}, {"size", " big "}}));
 }
 
 TEST(UserMetadata, HasALimit) {
@@ -43,6 +43,15 @@ TEST(UserMetadata, IsShownInLowerCaseOnce) {
   EXPECT_EQ(shown({{"Alpha", "1"}, {"alpha", "2"}, {"b c", "3"}, {"::lakefs::x", "4"}}),
             (Fields{{"x-amz-meta-alpha", "1"}, {"x-amz-missing-meta", "2"}}));
   EXPECT_EQ(shown({}), Fields{});
+}
+
+TEST(UserMetadata, IsShownUnderTheNamesOfLakeFsWithoutTheirPrefix) {
+  EXPECT_EQ(shown({{"X-Amz-Meta-Color", "red"}, {"size", "1"}}),
+            (Fields{{"x-amz-meta-color", "red"}, {"x-amz-meta-size", "1"}}));
+  EXPECT_EQ(shown({{"x-amz-meta-a", "a client's own"}}),
+            (Fields{{"x-amz-meta-x-amz-meta-a", "a client's own"}}));
+  EXPECT_EQ(shown({{"X-Amz-Meta-a", "1"}, {"a", "2"}, {"X-Amz-Meta-", "3"}}),
+            (Fields{{"x-amz-meta-a", "1"}, {"x-amz-missing-meta", "2"}}));
 }
 
 TEST(UserMetadata, CarriesAnyTextThroughHeaders) {

@@ -249,9 +249,20 @@ def metadata(b):
     assert b.raw("HEAD").headers["x-amz-meta-plain"] == "text"
     assert b.fails("put_object", "b", Metadata={"m": "v" * 2049}) == (400, "MetadataTooLarge")
     b.rest("PUT", "/branches/main/objects/stat/user_metadata?path=a", json={"set": {"Twice": "1", "twice": "2", "word": "grün"}})
+    assert b.rest("GET", "/refs/main/objects/stat?path=a")["metadata"] == {"Twice": "1", "twice": "2", "word": "grün"}
     got = b.raw("HEAD").headers
     assert (got["x-amz-meta-twice"], got["x-amz-missing-meta"]) == ("1", "1")
     assert str(email.header.make_header(email.header.decode_header(got["x-amz-meta-word"]))) == "grün"
+
+
+@behaviour("metadata has one name over S3 and REST, and names with the prefix of lakeFS are shown without it")
+def metadata_over_rest(b):
+    b.put(Metadata={"Color": "red"})
+    assert b.rest("GET", "/refs/main/objects/stat?path=a")["metadata"] == {"color": "red"}
+    written = {"X-Amz-Meta-color": "blue", "size": "1"}
+    b.rest("PUT", "/branches/main/objects/stat/user_metadata?path=a", json={"set": written})
+    assert b.rest("GET", "/refs/main/objects/stat?path=a")["metadata"] == written
+    assert b.call("head_object")["Metadata"] == {"color": "blue", "size": "1"}
 
 
 @behaviour("a storage class that S3 knows is kept and shown, the standard one is not mentioned")
