@@ -14,18 +14,45 @@ namespace {
 
 // Parameters that name a part of the resource and are signed with it; response-* belong to them
 // too.
-constexpr std::array<std::string_view, 31> kSubresources = {
-    "accelerate", "acl",        "analytics",   "cors",           "defaultObjectAcl",
-    "delete",     "encryption", "inventory",   "legal-hold",     "lifecycle",
-    "location",   "logging",    "metrics",     "notification",   "object-lock",
-    "partNumber", "policy",     "replication", "requestPayment", "restore",
-    "retention",  "select",     "select-type", "storageClass",   "tagging",
-    "torrent",    "uploadId",   "uploads",     "versionId",      "versioning",
-    "versions"};
+constexpr std::array<std::string_view, 29> kSubresources = {
+    "accelerate",  "acl",         "analytics",    "cors",        "defaultObjectAcl", "delete",
+    "inventory",   "lifecycle",   "location",     "logging",     "metrics",          "notification",
+    "object-lock", "partNumber",  "policy",       "replication", "requestPayment",   "restore",
+    "select",      "select-type", "storageClass", "tagging",     "torrent",          "uploadId",
+    "uploads",     "versionId",   "versioning",   "versions",    "website"};
+// Those that came after version 2: some clients sign them, boto3 does not.
+constexpr std::array<std::string_view, 3> kLaterSubresources = {"encryption", "legal-hold",
+                                                                "retention"};
 
-bool is_subresource(std::string_view name) {
-  return std::find(kSubresources.begin(), kSubresources.end(), name) != kSubresources.end() ||
-         name == "website" || name.starts_with("response-");
+template <typename Names>
+bool contains(const Names& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// What clients write of a sub-resource without a value, whichever form they send.
+enum class EmptyValue { kAsSent, kBare, kWithEquals };
+
+/// How a client puts the sub-resources of its query into the text.
+struct SubresourceForm {
+  bool decode_values;
+  EmptyValue empty;
+  bool later_names;
+};
+constexpr std::array kForms = [] {
+  std::array<SubresourceForm, 12> out{};
+  size_t at = 0;
+  for (const EmptyValue empty : {EmptyValue::kAsSent, EmptyValue::kBare, EmptyValue::kWithEquals}) {
+    for (const bool later_names : {true, false}) {
+      for (const bool decode_values : {true, false})
+        out[at++] = {decode_values, empty, later_names};
+    }
+  }
+  return out;
+}();
+
+bool is_subresource(std::string_view name, const SubresourceForm& form) {
+  return contains(kSubresources, name) || name.starts_with("response-") ||
+         (form.later_names && contains(kLaterSubresources, name));
 }
 
 /// Header values by lower-case name, as they enter the text.
@@ -54,21 +81,41 @@ Fields fields_of_query(std::string_view raw_query) {
   return fields;
 }
 
-std::string subresources_of(std::string_view raw_query, bool decode_values) {
+/// "=value" or what the form makes of an empty one.
+std::string value_text(std::string_view with_equals, const SubresourceForm& form) {
+  if (with_equals.size() <= 1 && form.empty != EmptyValue::kAsSent) {
+    return form.empty == EmptyValue::kBare ? "" : "=";
+  }
+  return form.decode_values ? decoded(with_equals) : std::string(with_equals);
+}
+
+std::string subresources_of(std::string_view raw_query, const SubresourceForm& form) {
   std::vector<std::pair<std::string, std::string>> chosen;  // name, text with its '='
   std::string_view rest = raw_query;
   while (!rest.empty()) {
     const std::string_view component = rest.substr(0, rest.find('&'));
     rest.remove_prefix(std::min(component.size() + 1, rest.size()));
     const std::string_view name = component.substr(0, component.find('='));
-    if (!is_subresource(name)) continue;
-    const std::string_view value = component.substr(name.size());
-    chosen.emplace_back(name, str_cat(name, decode_values ? decoded(value) : std::string(value)));
+    if (!is_subresource(name, form)) continue;
+    chosen.emplace_back(name, str_cat(name, value_text(component.substr(name.size()), form)));
   }
   std::stable_sort(chosen.begin(), chosen.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   std::string out;
   for (const auto& item : chosen) out.append(out.empty() ? "?" : "&").append(item.second);
+  return out;
+}
+
+/// The paths that a client may have signed. That of a bucket has a slash at its end or not,
+/// whichever is sent; of a key the slash is a part.
+std::vector<std::string> signed_paths(const std::string& bucket, std::string_view raw_path) {
+  std::vector<std::string> out = canonical_paths(raw_path);
+  if (out.size() > 1) std::swap(out[0], out[1]);  // as received is the rule here
+  for (std::string& path : out) path.insert(0, bucket);
+  const std::string first = out[0];
+  const size_t slash = first.find('/', 1);
+  if (first.size() > 1 && slash == std::string::npos) out.push_back(first + '/');
+  if (slash > 1 && slash + 1 == first.size()) out.push_back(first.substr(0, slash));
   return out;
 }
 
@@ -107,15 +154,12 @@ std::vector<std::string> v2_strings_to_sign(const Authorization& authorization,
   if (authorization.mechanism == Mechanism::kV2Query) {
     fields.merge(fields_of_query(request.raw_query()));
   }
-  std::vector<std::string> paths = canonical_paths(request.raw_path());
-  if (paths.size() > 1) std::swap(paths[0], paths[1]);  // as received is the rule here
   std::vector<std::string> out;
-  for (const std::string& path : paths) {
-    for (const bool decode_values : {true, false}) {
-      const std::string resource =
-          str_cat(bucket, path, subresources_of(request.raw_query(), decode_values));
+  for (const std::string& path : signed_paths(bucket, request.raw_path())) {
+    for (const SubresourceForm& form : kForms) {
+      const std::string resource = str_cat(path, subresources_of(request.raw_query(), form));
       std::string text = text_of(authorization, request, fields, resource);
-      if (std::find(out.begin(), out.end(), text) == out.end()) out.push_back(std::move(text));
+      if (!contains(out, text)) out.push_back(std::move(text));
     }
   }
   return out;

@@ -84,6 +84,51 @@ TEST(Verify, Version2PutsTheBucketOfTheHostBeforeThePath) {
             "accepted");
 }
 
+/// Signs one target and sends another.
+std::string signed_as(const std::string& method, const std::string& signed_target,
+                      const std::string& sent, std::string bucket_in_host = "") {
+  http::Request request = make_request(method, signed_target);
+  sign_v2(request);
+  request.target = sent;
+  return outcome_of([&] { authenticate(request, kNow, {.bucket_from_host = bucket_in_host}); });
+}
+
+TEST(Verify, Version2TakesABucketWithItsSlashAndWithout) {
+  EXPECT_EQ(signed_as("GET", "/lake/", "/lake"), "accepted");
+  EXPECT_EQ(signed_as("GET", "/lake", "/lake/"), "accepted");
+  EXPECT_EQ(signed_as("GET", "/lake/?uploads", "/lake?uploads"), "accepted");
+  EXPECT_EQ(signed_as("GET", "/lake", "/", "lake"), "accepted");
+  EXPECT_EQ(signed_as("GET", "/lake/", "/", "lake"), "accepted");
+  // Of a key it is another key, and no bucket is the list of all.
+  EXPECT_EQ(signed_as("GET", "/lake/main", "/lake/main/"), "SignatureDoesNotMatch");
+  EXPECT_EQ(signed_as("GET", "/lake/main/", "/lake/main"), "SignatureDoesNotMatch");
+  EXPECT_EQ(signed_as("GET", "/lake/k", "/k/", "lake"), "SignatureDoesNotMatch");
+  EXPECT_EQ(signed_as("GET", "/", "/lake"), "SignatureDoesNotMatch");
+  EXPECT_EQ(signed_as("GET", "/lake//", "/lake/"), "SignatureDoesNotMatch");
+}
+
+TEST(Verify, Version2TakesAnEmptySubresourceInBothForms) {
+  EXPECT_EQ(signed_as("GET", "/lake/?location", "/lake/?location="), "accepted");
+  EXPECT_EQ(signed_as("GET", "/lake/?location=", "/lake/?location"), "accepted");
+  EXPECT_EQ(signed_as("GET", "/lake/?location", "/lake?location="), "accepted");
+  EXPECT_EQ(signed_as("POST", "/lake/k?uploads", "/lake/k?uploads="), "accepted");
+  EXPECT_EQ(signed_as("GET", "/lake/?location=x", "/lake/?location"), "SignatureDoesNotMatch");
+  EXPECT_EQ(signed_as("GET", "/lake/", "/lake/?location="), "SignatureDoesNotMatch");
+  for (const std::string empty : {"", "="}) {
+    EXPECT_EQ(signed_as("GET", "/lake/k?versionId" + empty, "/lake/k?versionId=v"),
+              "SignatureDoesNotMatch");
+  }
+  EXPECT_EQ(signed_as("PUT", "/lake/k?uploadId=&partNumber=1", "/lake/k?uploadId=u&partNumber=1"),
+            "SignatureDoesNotMatch");
+}
+
+TEST(Verify, Version2KnowsNamesThatSomeClientsDoNotSign) {
+  EXPECT_EQ(signed_as("GET", "/lake/", "/lake?encryption"), "accepted");
+  EXPECT_EQ(signed_as("GET", "/lake/?encryption", "/lake?encryption"), "accepted");
+  EXPECT_EQ(signed_as("GET", "/lake/k?versionId=v", "/lake/k?legal-hold&versionId=v"), "accepted");
+  EXPECT_EQ(signed_as("GET", "/lake/k", "/lake/k?retention&versionId=v"), "SignatureDoesNotMatch");
+}
+
 /// Each name that stands for a header when it is found in the query of a presigned URL.
 constexpr const char* kHoistable[] = {"x-amz-copy-source",
                                       "X-Amz-Copy-Source",

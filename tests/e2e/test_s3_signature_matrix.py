@@ -11,9 +11,12 @@ import uuid
 import zlib
 from email.utils import formatdate
 
+import clients
 import pytest
+import requests
+from botocore.exceptions import ClientError
 
-from s3_requests import REGION, Chunks, send, signing_key
+from s3_requests import REGION, Chunks, failure, send, signing_key
 
 DATA = b"hello"
 CRC32 = base64.b64encode(zlib.crc32(DATA).to_bytes(4, "big")).decode()
@@ -199,6 +202,74 @@ def outcome(tarn, repo, key, mechanism, literal, spoil):
     upload = Wrong(tarn, repo, key, mechanism, literal)
     upload.spoil(spoil)
     return upload.outcome(half_close=spoil == "cut")
+
+
+@pytest.fixture
+def old_s3(tarn):
+    """boto3 with version 2, path style."""
+    return clients.boto3_client(tarn, signature_version="s3")
+
+
+def test_boto3_signs_every_call_with_version_2(old_s3, repo):
+    """Of a bucket it signs the path with a slash that it does not send."""
+    bucket = {"Bucket": repo.id}
+    key = {**bucket, "Key": "main/a b+c/ü"}
+    assert repo.id in [b["Name"] for b in old_s3.list_buckets()["Buckets"]]
+    old_s3.head_bucket(**bucket)
+    etag = old_s3.put_object(**key, Body=DATA, Metadata={"m": "1"}, ContentType="text/plain")["ETag"]
+    assert old_s3.get_object(**key, IfMatch=etag)["Body"].read() == DATA
+    assert old_s3.get_object(**key, ResponseContentType="text/x; a=b")["ContentType"] == "text/x; a=b"
+    old_s3.put_object_tagging(**key, Tagging={"TagSet": [{"Key": "t", "Value": "1"}]})
+    assert old_s3.get_object_tagging(**key, VersionId="null")["TagSet"] == [{"Key": "t", "Value": "1"}]
+    assert old_s3.get_object_acl(**key)["Grants"]
+    old_s3.copy_object(**bucket, Key="main/copy", CopySource=key)
+    for listing in ("list_objects", "list_objects_v2"):
+        page = getattr(old_s3, listing)(**bucket, Prefix="main/", Delimiter="/", MaxKeys=7)
+        assert [entry["Key"] for entry in page["Contents"]] == ["main/copy"], listing
+    assert "Versions" in old_s3.list_object_versions(**bucket, Prefix="main/copy")
+    upload = old_s3.create_multipart_upload(**bucket, Key="main/large")["UploadId"]
+    assert old_s3.list_multipart_uploads(**bucket)["Uploads"][0]["UploadId"] == upload
+    part = old_s3.upload_part(**bucket, Key="main/large", UploadId=upload, PartNumber=1, Body=DATA)["ETag"]
+    old_s3.complete_multipart_upload(**bucket, Key="main/large", UploadId=upload, MultipartUpload={
+        "Parts": [{"PartNumber": 1, "ETag": part}]})
+    assert old_s3.get_bucket_location(**bucket)["LocationConstraint"] is None
+    assert "Status" not in old_s3.get_bucket_versioning(**bucket)
+    assert old_s3.get_bucket_acl(**bucket)["Owner"]
+    for configuration, code in [("policy", "NoSuchBucketPolicy"), ("cors", "NoSuchCORSConfiguration"),
+                                ("lifecycle_configuration", "NoSuchLifecycleConfiguration"), ("tagging", "NoSuchTagSet"),
+                                ("encryption", "ServerSideEncryptionConfigurationNotFoundError"),
+                                ("website", "NoSuchWebsiteConfiguration"),
+                                ("replication", "ReplicationConfigurationNotFoundError")]:
+        with pytest.raises(ClientError) as error:
+            getattr(old_s3, f"get_bucket_{configuration}")(**bucket)
+        assert failure(error)[1] == code
+    deleted = old_s3.delete_objects(**bucket, Delete={"Objects": [{"Key": "main/copy"}, {"Key": "main/large"}]})
+    assert len(deleted["Deleted"]) == 2
+    old_s3.delete_object(**key)
+    assert old_s3.list_objects_v2(**bucket, Prefix="main/")["KeyCount"] == 0
+
+
+def test_urls_that_boto3_signs_with_version_2_work(old_s3, repo):
+    for operation, method, parameters in [
+            ("put_object", "PUT", {"Key": "main/a"}), ("get_object", "GET", {"Key": "main/a"}),
+            ("list_objects_v2", "GET", {"Prefix": "main/"}), ("head_bucket", "HEAD", {}),
+            ("get_bucket_location", "GET", {}), ("delete_object", "DELETE", {"Key": "main/a"})]:
+        url = old_s3.generate_presigned_url(operation, {"Bucket": repo.id, **parameters}, 60)
+        assert "AWSAccessKeyId=" in url
+        answer = requests.request(method, url, timeout=60)
+        assert answer.ok, (operation, answer.text)
+
+
+@pytest.mark.parametrize("sent,signed_as", [("?location=", "?location"), ("?location", "?location="), ("/?location=", "/?location"),
+                                            ("/?location=", "?location"), ("/?uploads=&prefix=main", "/?uploads")])
+def test_version_2_takes_what_clients_make_of_a_bucket(tarn, repo, sent, signed_as):
+    """minio-go sends ?location= and signs ?location."""
+    date = formatdate(usegmt=True)
+    text = f"GET\n\n\n{date}\n/{repo.id}{signed_as}"
+    signature = base64.b64encode(hmac.new(tarn.secret_key.encode(), text.encode(), hashlib.sha1).digest()).decode()
+    headers = {"Date": date, "Authorization": f"AWS {tarn.access_key}:{signature}"}
+    assert send(tarn, "GET", f"/{repo.id}{sent}", headers).status == 200
+    assert send(tarn, "GET", f"/{repo.id}?versions", headers).code == SIGNATURE
 
 
 @pytest.mark.parametrize("mechanism", ["v4 header", "v4 query", "v4 form", "v2 header", "v2 query", "v2 form"])
