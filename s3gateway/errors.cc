@@ -60,6 +60,60 @@ constexpr std::array kReasons{
     ReasonRow{"too_many_uploads", kInvalidRequest},
 };
 
+/// S3's own sentence for a failure. Clients show it, and suites compare it.
+struct StandardText {
+  Failure failure;
+  std::string_view text;
+  bool alone = false;  ///< ours would only say the same
+};
+constexpr std::array kStandardTexts{
+    StandardText{kAccessDenied, "Access Denied"},
+    StandardText{kInternalError, "We encountered an internal error. Please try again."},
+    StandardText{kInvalidDigest, "The Content-MD5 you specified is not valid.", true},
+    StandardText{kKeyTooLong, "Your key is too long"},
+    StandardText{kMethodNotAllowed, "The specified method is not allowed against this resource."},
+    StandardText{kNoSuchBucket, "The specified bucket does not exist"},
+    StandardText{kNoSuchKey, "The specified key does not exist."},
+    StandardText{kNoSuchUpload,
+                 "The specified multipart upload does not exist. The upload ID may be invalid, or "
+                 "the upload may have been aborted or completed.",
+                 true},
+    StandardText{kPreconditionFailed,
+                 "At least one of the pre-conditions you specified did not hold", true},
+    StandardText{kRequestTimeTooSkewed,
+                 "The difference between the request time and the current time is too large.",
+                 true},
+    StandardText{kServiceUnavailable, "Service is unable to handle request."},
+    StandardText{kSha256Mismatch,
+                 "The provided 'x-amz-content-sha256' header does not match what was computed.",
+                 true},
+    StandardText{kSignatureDoesNotMatch,
+                 "The request signature we calculated does not match the signature you provided. "
+                 "Check your key and signing method.",
+                 true},
+};
+
+/// The standard sentence with what `message` adds to it.
+std::string with_standard_text(const Failure& failure, std::string message) {
+  const auto row =
+      std::find_if(kStandardTexts.begin(), kStandardTexts.end(),
+                   [&](const StandardText& r) { return r.failure.code == failure.code; });
+  if (row == kStandardTexts.end() || message.starts_with(row->text)) return message;
+  if (row->alone || message.empty()) return std::string(row->text);
+  return str_cat(row->text, row->text.ends_with('.') ? " " : ": ", message);
+}
+
+/// Messages of core/sigv4 about a body say first what was done when it was refused.
+std::string without_lead(std::string message) {
+  constexpr std::string_view kLead = "checking the payload: ";
+  if (!message.starts_with(kLead)) return message;
+  message.erase(0, kLead.size());
+  if (!message.empty() && message[0] >= 'a' && message[0] <= 'z') {
+    message[0] = static_cast<char>(message[0] - 'a' + 'A');
+  }
+  return message;
+}
+
 ErrorCode error_code_of(int status) {
   switch (status) {
     case 403:
@@ -136,8 +190,12 @@ Failure failure_of(const sigv4::Rejection& rejection) {
 ErrorAnswer answer_for_error(const Error& error) {
   ErrorAnswer answer{failure_of(error), error.message(), {}, {}};
   if (answer.failure.status == kInternalError.status) {
-    answer.message =
-        "An internal error occurred. The server's log has the cause under this request id.";
+    answer.message = "The server's log has the cause under this request id.";
+  }
+  // S3's sentence says it all.
+  for (const std::string_view reason :
+       {"repository_not_found", "object_not_found", "no_object_to_match"}) {
+    if (error.reason() == reason) answer.message.clear();
   }
   if (error.reason() == "in_doubt") {
     answer.message = "The change may or may not have been made. Look before you repeat it.";
@@ -152,6 +210,17 @@ ErrorAnswer answer_for_error(const Error& error) {
   return answer;
 }
 
+ErrorAnswer answer_with_own_text(const std::exception& error) {
+  if (const auto* refusal = dynamic_cast<const Refusal*>(&error)) {
+    return {refusal->failure(), refusal->message(), refusal->elements(), refusal->headers()};
+  }
+  if (const auto* rejection = dynamic_cast<const sigv4::Rejection*>(&error)) {
+    return {failure_of(*rejection), without_lead(rejection->message()), rejection->elements(), {}};
+  }
+  if (const auto* own = dynamic_cast<const Error*>(&error)) return answer_for_error(*own);
+  return answer_for_error(Error(ErrorCode::kInternal, error.what()));
+}
+
 }  // namespace
 
 Refusal::Refusal(const Failure& failure, std::string message, ErrorElements elements,
@@ -162,14 +231,9 @@ Refusal::Refusal(const Failure& failure, std::string message, ErrorElements elem
       headers_(std::move(headers)) {}
 
 ErrorAnswer answer_for(const std::exception& error) {
-  if (const auto* refusal = dynamic_cast<const Refusal*>(&error)) {
-    return {refusal->failure(), refusal->message(), refusal->elements(), refusal->headers()};
-  }
-  if (const auto* rejection = dynamic_cast<const sigv4::Rejection*>(&error)) {
-    return {failure_of(*rejection), rejection->message(), rejection->elements(), {}};
-  }
-  if (const auto* own = dynamic_cast<const Error*>(&error)) return answer_for_error(*own);
-  return answer_for_error(Error(ErrorCode::kInternal, error.what()));
+  ErrorAnswer answer = answer_with_own_text(error);
+  answer.message = with_standard_text(answer.failure, std::move(answer.message));
+  return answer;
 }
 
 void refuse_unsupported(std::string_view what) {

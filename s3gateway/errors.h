@@ -26,6 +26,7 @@ inline constexpr Failure kAuthorizationQueryParametersError{"AuthorizationQueryP
                                                             400};
 inline constexpr Failure kBadDigest{"BadDigest", 400};
 inline constexpr Failure kBadRequest{"BadRequest", 400};
+inline constexpr Failure kBucketAlreadyExists{"BucketAlreadyExists", 409};
 inline constexpr Failure kBucketAlreadyOwnedByYou{"BucketAlreadyOwnedByYou", 409};
 inline constexpr Failure kBucketNotEmpty{"BucketNotEmpty", 409};
 inline constexpr Failure kConditionalRequestConflict{"ConditionalRequestConflict", 409};

@@ -95,7 +95,33 @@ TEST(Errors, KeepsBackOnlyTheMessagesOfItsOwnFaults) {
             std::string::npos);
   EXPECT_EQ(answer_for(std::runtime_error("hunter2")).message.find("hunter2"), std::string::npos);
   EXPECT_EQ(answer_for(Error(ErrorCode::kPermissionDenied, "read-only repository")).message,
-            "read-only repository");
+            "Access Denied: read-only repository");
+}
+
+TEST(Errors, BeginsWithTheSentenceOfS3) {
+  const auto message = [](const std::exception& error) { return answer_for(error).message; };
+  EXPECT_EQ(message(Error(ErrorCode::kNotFound, "repository_not_found", "repository not found")),
+            "The specified bucket does not exist");
+  EXPECT_EQ(message(Refusal(failure::kNoSuchBucket, "Branch \"x\" does not exist.")),
+            "The specified bucket does not exist: Branch \"x\" does not exist.");
+  EXPECT_EQ(message(Refusal(failure::kNoSuchBucket, "The specified bucket does not exist: why.")),
+            "The specified bucket does not exist: why.");
+  EXPECT_EQ(message(Error(ErrorCode::kPreconditionFailed, "path already exists")),
+            "At least one of the pre-conditions you specified did not hold");
+  EXPECT_EQ(message(Error(ErrorCode::kNotFound, "object_not_found", "not found")),
+            "The specified key does not exist.");
+  EXPECT_EQ(message(Refusal(failure::kMethodNotAllowed, "A tag is read-only.")),
+            "The specified method is not allowed against this resource. A tag is read-only.");
+  EXPECT_EQ(message(sigv4::Rejection(ErrorCode::kInvalidArgument, "BadDigest",
+                                     "checking the payload: the digest differs.")),
+            "The digest differs.");
+  EXPECT_EQ(message(sigv4::Rejection(ErrorCode::kPermissionDenied, "SignatureDoesNotMatch",
+                                     "checking the signature: it is wrong")),
+            "The request signature we calculated does not match the signature you provided. Check "
+            "your key and signing method.");
+  EXPECT_EQ(message(Error(ErrorCode::kUnavailable, "in_doubt", "x")),
+            "Service is unable to handle request. The change may or may not have been made. Look "
+            "before you repeat it.");
 }
 
 TEST(Errors, SaysBesideXmlWhyBytesAreGone) {

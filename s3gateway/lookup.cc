@@ -41,7 +41,7 @@ versioning::FoundObject require_version(versioning::Engine& engine, const Locati
                   "Invalid version id specified: it must be \"null\" or the full id of a commit.",
                   {{"ArgumentName", "versionId"}, {"ArgumentValue", version_id}});
   }
-  auto found = find_at(engine, location.repository, version_id, parse_key(location.path));
+  auto found = find_at(engine, location.repository, version_id, require_key(engine, location));
   if (!found) {
     throw Refusal(failure::kNoSuchVersion,
                   "The commit named by versionId does not exist or does not hold this key.",
@@ -82,7 +82,7 @@ versioning::FoundObject require_object(versioning::Engine& engine, const Locatio
   if (version_id && !version_id->empty() && *version_id != kNullVersion) {
     return require_version(engine, location, *version_id);
   }
-  auto found = find_at(engine, location.repository, location.ref, parse_key(location.path));
+  auto found = find_at(engine, location.repository, location.ref, require_key(engine, location));
   if (!found && location.rooted) require_existing(engine, {location.repository, location.ref});
   if (!found) refuse_no_key(location);
   return std::move(*found);
@@ -107,8 +107,14 @@ BranchName require_branch_name(versioning::Engine& engine, const Location& locat
   return BranchName(location.ref);
 }
 
-void require_path(const Location& location) {
-  if (!location.path.empty()) return;
+Key require_key(versioning::Engine& engine, const Location& location) {
+  try {
+    if (!location.path.empty()) return parse_key(location.path);
+  } catch (const Error&) {
+    versioning::get_repository(engine, location.repository);
+    throw;
+  }
+  versioning::get_repository(engine, location.repository);
   throw Refusal(failure::kInvalidArgument, "The key must be <branch>/<path>.",
                 {{"ArgumentName", "Key"}, {"ArgumentValue", location.ref}});
 }
@@ -120,8 +126,7 @@ versioning::WriteTerms terms_of(const Location& location) {
 
 versioning::UploadTarget check_upload(versioning::Engine& engine, const Location& location,
                                       const versioning::Condition& condition) {
-  require_path(location);
-  const Key key = parse_key(location.path);
+  const Key key = require_key(engine, location);
   return on_branch(engine, location, [&](const BranchName& branch) {
     return versioning::check_upload(engine, location.repository, branch, key, terms_of(location),
                                     condition);

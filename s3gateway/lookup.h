@@ -51,8 +51,9 @@ versioning::UploadTarget check_upload(versioning::Engine& engine, const Location
 /// Refuses a write to something that is no branch.
 [[noreturn]] void refuse_no_branch(versioning::Engine& engine, const Location& location);
 
-/// Throws InvalidArgument: the key names a ref and no path in it.
-void require_path(const Location& location);
+/// The key a location names. Throws NoSuchBucket before it judges the key: InvalidArgument when it
+/// names a ref and no path in it, KeyTooLong, InvalidURI.
+Key require_key(versioning::Engine& engine, const Location& location);
 
 template <typename Verb>
 auto on_branch(versioning::Engine& engine, const Location& location, Verb verb) {

@@ -35,6 +35,30 @@ std::optional<std::string_view> next_etag(std::string_view& list) {
   return quoted ? etag : trimmed(etag);
 }
 
+bool is_hex_or_dash(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || c == '-';
+}
+
+/// Quoted text, or the digits of an ETag without its quotes, and nothing else between the commas.
+bool holds_etags_only(std::string_view list) {
+  while (true) {
+    list = trimmed(list);
+    if (list.starts_with("W/\"")) list.remove_prefix(2);
+    size_t end = std::min(list.find(','), list.size());
+    if (list.starts_with('"')) {
+      end = list.find('"', 1);
+      if (end++ == std::string_view::npos) return false;
+    } else {
+      const std::string_view word = trimmed(list.substr(0, end));
+      if (word.empty() || !std::all_of(word.begin(), word.end(), is_hex_or_dash)) return false;
+    }
+    list = trimmed(list.substr(end));
+    if (list.empty()) return true;
+    if (!list.starts_with(',')) return false;
+    list.remove_prefix(1);
+  }
+}
+
 std::vector<std::string> etags_of(std::string_view list, std::string_view header) {
   std::vector<std::string> out;
   while (const auto etag = next_etag(list)) out.emplace_back(*etag);
@@ -97,12 +121,23 @@ ReadVerdict evaluate(const ReadConditions& conditions, std::string_view etag, In
 
 versioning::Condition write_condition(const http::Headers& headers) {
   versioning::Condition out;
-  if (const std::string* list = headers.find("if-match")) {
+  const auto given = [&headers](std::string_view name) {
+    const std::string* list = headers.find(name);
+    return list && !trimmed(*list).empty() ? list : nullptr;
+  };
+  if (const std::string* list = given("if-match")) {
     out.if_present = trimmed(*list) == kAny;
     if (!out.if_present) out.if_match = etags_of(*list, "If-Match");
   }
-  if (const std::string* list = headers.find("if-none-match")) {
+  if (const std::string* list = given("if-none-match")) {
     out.if_absent = trimmed(*list) == kAny;
+    // Every object differs from what is no ETag: the write would go ahead under no condition.
+    if (!out.if_absent && !holds_etags_only(*list)) {
+      throw Refusal(failure::kNotImplemented,
+                    "A header you provided implies functionality that is not implemented: "
+                    "If-None-Match with a value that is neither \"*\" nor an ETag.",
+                    {{"Header", "If-None-Match"}});
+    }
     if (!out.if_absent) out.if_none_match = etags_of(*list, "If-None-Match");
   }
   return out;

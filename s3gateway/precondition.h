@@ -38,7 +38,9 @@ ReadVerdict evaluate(const ReadConditions& conditions, std::string_view etag, In
 /// Whether a list such as `"a", W/"b", c` or `*` names the unquoted `etag`.
 bool etag_listed(std::string_view list, std::string_view etag);
 
-/// If-Match and If-None-Match of a write. Throws InvalidArgument for a list without an etag in it.
+/// If-Match and If-None-Match of a write; without a value they are no condition. Throws
+/// InvalidArgument for a list without an etag in it, NotImplemented for an If-None-Match that holds
+/// anything else.
 versioning::Condition write_condition(const http::Headers& headers);
 /// Those of a deletion, which may also name the size and the time of what is to go:
 /// x-amz-if-match-size and x-amz-if-match-last-modified-time. Throws InvalidArgument for texts that

@@ -71,6 +71,37 @@ TEST(Precondition, ReadsConditionsOfWrites) {
   EXPECT_THAT(write_condition(headers).if_match, ElementsAre("abc"));
 }
 
+TEST(Precondition, ReadsNoConditionOfAWriteFromAHeaderWithoutValue) {
+  for (const char* empty : {"", " ", "\t"}) {
+    http::Headers headers;
+    headers.add("If-None-Match", empty);
+    headers.add("If-Match", empty);
+    EXPECT_TRUE(write_condition(headers).none());
+  }
+}
+
+TEST(Precondition, WritesNothingUnderWhatIsNoEtag) {
+  const auto writes = [](const char* value) {
+    http::Headers headers;
+    headers.add("If-None-Match", value);
+    try {
+      return !write_condition(headers).none();
+    } catch (const Refusal& refusal) {
+      EXPECT_EQ(refusal.failure().code, "NotImplemented");
+      return false;
+    }
+  };
+  for (const char* etags :
+       {"*", " * ", "\"any text\"", "W/\"a\"", "d41d8cd98f00b204e9800998ecf8427e-12",
+        "\"a\", W/\"b,c\" , abc", "\"\""}) {
+    EXPECT_TRUE(writes(etags)) << etags;
+  }
+  for (const char* other :
+       {"yes", "\"a", "\"a\" b", "a b", "\"a\",", ",", "*, \"a\"", "W/abc", "2026-11-20T08:15"}) {
+    EXPECT_FALSE(writes(other)) << other;
+  }
+}
+
 TEST(Precondition, ReadsConditionsOfDeletions) {
   http::Headers headers;
   EXPECT_TRUE(deletion_condition(headers).none());
@@ -91,9 +122,9 @@ TEST(Precondition, ReadsConditionsOfDeletions) {
   EXPECT_THROW(deletion_condition(headers), Refusal);
 }
 
-TEST(Precondition, RefusesWritesWithAnEmptyCondition) {
+TEST(Precondition, RefusesWritesUnderAListWithoutEtag) {
   http::Headers headers;
-  headers.add("If-Match", " ");
+  headers.add("If-Match", ",");
   EXPECT_THROW(write_condition(headers), Refusal);
 }
 

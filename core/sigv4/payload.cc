@@ -179,7 +179,7 @@ class CheckedPayload final : public VerifiedPayload {
       throw Rejection(
           ErrorCode::kInvalidArgument, "BadDigest",
           "checking the payload: the Content-MD5 you specified did not match what we "
-          "received",
+          "received.",
           {{"ExpectedDigest", to_base64(*claims_.md5)}, {"CalculatedDigest", to_base64(computed)}});
     }
     if (keep_md5_) result_.md5 = std::move(computed);
@@ -193,7 +193,7 @@ class CheckedPayload final : public VerifiedPayload {
     if (!claimed) return;
     if (*result_.checksum(claimed->algorithm) != claimed->digest) {
       refuse("BadDigest", str_cat("checking the payload: the ", name_of(claimed->algorithm),
-                                  " you specified did not match the calculated checksum"));
+                                  " you specified did not match the calculated checksum."));
     }
     result_.declared = claimed->algorithm;
   }

@@ -38,7 +38,25 @@ void check_creation_headers(const http::Headers& headers) {
   }
 }
 
-[[noreturn]] void refuse_existing(const std::string& bucket) {
+bool may_read(const Call& call, const RepositoryName& name) {
+  try {
+    auth::demand(call.caller, auth::Action::kReadRepository, auth::repository_arn(name.str()),
+                 call.request.peer);
+    return true;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kPermissionDenied) throw;
+    return false;
+  }
+}
+
+[[noreturn]] void refuse_existing(const Call& call, const RepositoryName& name,
+                                  const std::string& bucket) {
+  if (!may_read(call, name)) {
+    throw Refusal(failure::kBucketAlreadyExists,
+                  "The requested bucket name is not available. The bucket namespace is shared by "
+                  "all users of the system. Please select a different name and try again.",
+                  {{"BucketName", bucket}});
+  }
   throw Refusal(failure::kBucketAlreadyOwnedByYou,
                 "The bucket you tried to create already exists, and you own it.",
                 {{"BucketName", bucket}});
@@ -62,7 +80,7 @@ void create(Call& call, const RepositoryName& name) {
   try {
     versioning::create_repository(call.engine(), creation);
   } catch (const Error& error) {
-    if (error.code() == ErrorCode::kAlreadyExists) refuse_existing(name.str());
+    if (error.code() == ErrorCode::kAlreadyExists) refuse_existing(call, name, name.str());
     throw;
   }
 }
@@ -86,17 +104,15 @@ http::Response run(Call& call, const CreateBucket& endpoint) {
   // All buckets are in one region, whichever the document asks for.
   xml::check_creation(read_document(call, xml::kConfigurationDocumentBytesMax));
   const std::optional<BucketName> name = parse_bucket(endpoint.bucket);
-  if (!name) {
+  const bool taken = name && exists(call, name->repository);
+  if (!name || (name->rooted() && !taken)) {
     throw Refusal(
         failure::kInvalidBucketName,
-        "The specified bucket is not valid: use 3 to 63 lower-case letters, digits and hyphens.",
+        "The specified bucket is not valid. Use 3 to 63 lower-case letters, digits and hyphens.",
         {{"BucketName", endpoint.bucket}});
   }
-  if (name->rooted()) {
-    require_existing(call.engine(), *name);
-    refuse_existing(endpoint.bucket);
-  }
-  if (exists(call, name->repository)) refuse_existing(endpoint.bucket);
+  if (name->rooted()) require_existing(call.engine(), *name);
+  if (taken) refuse_existing(call, name->repository, endpoint.bucket);
   if (call.context.options.create_bucket == BucketKind::kNone) {
     throw Refusal(
         failure::kNotImplemented,

@@ -86,6 +86,17 @@ std::optional<Checksum> asked_checksum(Call& call, const versioning::FoundObject
   return digests.checksum();
 }
 
+/// A target that takes no write is named before a source that is not there.
+SourceObject require_source(Call& call, const Location& target,
+                            const versioning::Condition& condition) {
+  try {
+    return require_copy_source(call);
+  } catch (const Error&) {
+    if (!target.is_marker()) check_upload(call.engine(), target, condition);
+    throw;
+  }
+}
+
 bool is_onto_itself(const SourceObject& source, const Location& target) {
   const Location& from = source.location;
   return !source.version_id && from.repository == target.repository && from.ref == target.ref &&
@@ -102,7 +113,7 @@ void refuse_idle_copy(const Directives& directives) {
 }
 
 /// Changes what is there, and undoes no write of somebody else.
-Entry copy_onto_itself(Call& call, const SourceObject& source, const Location& at,
+Entry copy_onto_itself(Call& call, const SourceObject& source, const Location& at, const Key& key,
                        const Directives& directives, const versioning::Condition& condition) {
   const std::optional<Checksum> checksum = asked_checksum(call, source.found);
   const auto change = [&](Entry& entry) {
@@ -116,19 +127,18 @@ Entry copy_onto_itself(Call& call, const SourceObject& source, const Location& a
     entry.mtime = call.now();
   };
   return on_branch(call.engine(), at, [&](const BranchName& branch) {
-    return versioning::change_entry(call.engine(), at.repository, branch, parse_key(at.path),
-                                    terms_of(at), change, condition);
+    return versioning::change_entry(call.engine(), at.repository, branch, key, terms_of(at), change,
+                                    condition);
   });
 }
 
-Entry copy_elsewhere(Call& call, SourceObject& source, const Location& target,
+Entry copy_elsewhere(Call& call, SourceObject& source, const Location& target, const Key& key,
                      const Directives& directives, const versioning::Condition& condition) {
   if (const auto checksum = asked_checksum(call, source.found)) {
     source.found.entry.set_checksums({*checksum});
   }
   const versioning::CopyChanges changes =
       changes_for(directives, call.request.headers, source.found.entry);
-  const Key key = parse_key(target.path);
   return on_branch(call.engine(), target, [&](const BranchName& branch) {
     return versioning::copy_object(call.engine(), source.found, target.repository, branch, key,
                                    changes, terms_of(target), condition);
@@ -143,16 +153,17 @@ http::Response run(Call& call, const CopyObject& endpoint) {
   const Directives directives = directives_of(headers);
   const versioning::Condition condition = write_condition(headers);
   const auto held = versioning::hold_sources(call.engine());
-  SourceObject source = require_copy_source(call);
+  SourceObject source = require_source(call, target, condition);
   if (target.is_marker() && source.found.entry.size_bytes == 0) {
     return xml_response(200,
                         to_xml(xml::CopyObjectResult{source.found.entry.etag, call.now(), {}}));
   }
-  require_path(target);
+  const Key key = require_key(call.engine(), target);
   const bool onto_itself = is_onto_itself(source, target);
   if (onto_itself) refuse_idle_copy(directives);
-  const Entry entry = onto_itself ? copy_onto_itself(call, source, target, directives, condition)
-                                  : copy_elsewhere(call, source, target, directives, condition);
+  const Entry entry = onto_itself
+                          ? copy_onto_itself(call, source, target, key, directives, condition)
+                          : copy_elsewhere(call, source, target, key, directives, condition);
   http::Response response =
       xml_response(200, to_xml(xml::CopyObjectResult{entry.etag, entry.mtime, entry.checksums()}));
   if (source.found.commit) {

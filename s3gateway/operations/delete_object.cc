@@ -29,7 +29,7 @@ void delete_at(versioning::Engine& engine, const Location& location,
     if (location.path.empty()) {
       versioning::get_branch(engine, location.repository, branch);
     } else {
-      versioning::delete_object(engine, location.repository, branch, parse_key(location.path),
+      versioning::delete_object(engine, location.repository, branch, require_key(engine, location),
                                 terms_of(location), condition);
     }
   });

@@ -11,8 +11,7 @@ namespace tarn::s3 {
 namespace {
 
 void replace_tags(Call& call, const Location& location, const Metadata& tags) {
-  require_path(location);
-  const Key key = parse_key(location.path);
+  const Key key = require_key(call.engine(), location);
   const BranchName branch = require_branch_name(call.engine(), location);
   require_object(call.engine(), location, std::nullopt);  // says so when there is none
   const auto change = [&](Entry& entry) {

@@ -68,10 +68,7 @@ versioning::MultipartUpload open_upload(Call& call, const Location& location,
                                         std::string_view upload_id) {
   // What cannot name an object cannot have an upload either.
   if (!is_branch_name(location.ref) || location.path.empty() || upload_id.empty()) {
-    throw Error(
-        ErrorCode::kNotFound, kNoSuchUploadReason,
-        "The specified multipart upload does not exist. The upload ID may be invalid, or the "
-        "upload may have been aborted or completed.");
+    throw Error(ErrorCode::kNotFound, kNoSuchUploadReason, "nothing can be uploaded there");
   }
   return versioning::get_multipart(call.engine(), location.repository, BranchName(location.ref),
                                    parse_key(location.path), upload_id);

@@ -64,7 +64,7 @@ Reader::Reader(std::string_view document) : document_(document) {
 
 void Reader::fail(std::string_view why) const {
   throw Refusal(failure::kMalformedXml,
-                str_cat("The XML you provided was not well-formed or did not validate against the "
+                str_cat("The XML you provided was not well-formed or did not validate against our "
                         "published schema: at byte ",
                         at_, " it ", why, "."));
 }

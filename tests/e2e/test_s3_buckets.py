@@ -58,7 +58,7 @@ def rooted(session_scratch, initialised_data):
 def test_buckets_are_not_made_unless_configured(s3, repo):
     absent = repo[:60] + "-no"
     assert failure(s3.create_bucket, Bucket=absent) == (501, "NotImplemented")
-    assert failure(s3.create_bucket, Bucket=absent + ".main") == (404, "NoSuchBucket")
+    assert failure(s3.create_bucket, Bucket=absent + ".main") == (400, "InvalidBucketName")
     assert failure(s3.create_bucket, Bucket=repo) == (409, "BucketAlreadyOwnedByYou")
     assert failure(s3.create_bucket, Bucket=repo + ".main") == (409, "BucketAlreadyOwnedByYou")
     assert failure(s3.create_bucket, Bucket=repo + ".nothing") == (404, "NoSuchBucket")
