@@ -7,6 +7,7 @@
 
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
+#include "core/base/fault.h"
 #include "core/base/log.h"
 #include "core/base/str_cat.h"
 #include "core/sigv4/authorization.h"
@@ -49,6 +50,7 @@ struct Outcome {
   std::string user;
   std::string_view failure;  ///< S3 code; "" = none
   std::string cause;         ///< what went wrong, for the log
+  bool server_fault = false;
 };
 
 void check_expected_owner(const S3Context& context, const http::Request& request) {
@@ -134,6 +136,8 @@ http::Response failed(const http::Request& request, const std::exception& error,
   }
   outcome.failure = answer.failure.code;
   outcome.cause = error.what();
+  outcome.server_fault = answer.failure.status >= 500 &&
+                         answer.failure.code != failure::kSlowDown.code && is_server_fault(error);
   http::Response response;
   response.status = answer.failure.status;
   response.headers = std::move(answer.headers);
@@ -166,7 +170,7 @@ uint64_t announced_bytes(const http::Request& request, const http::Response& res
 void write_log(const S3Context& context, const http::Request& request,
                const http::Response& response, const Outcome& outcome,
                std::chrono::duration<double> taken, uint64_t received_bytes) {
-  const log::Level level = response.status >= 500 ? log::Level::kError : log::Level::kInfo;
+  const log::Level level = outcome.server_fault ? log::Level::kError : log::Level::kInfo;
   if (!log::enabled(level)) return;
   const std::string bucket = bucket_in_host(context, request);
   const log::Field id{"request_id", request.id};

@@ -1,5 +1,6 @@
 #include "server/api/request_record.h"
 
+#include "core/base/fault.h"
 #include "core/base/log.h"
 #include "server/api/errors.h"
 
@@ -7,6 +8,7 @@ namespace tarn::api {
 
 http::Response RequestRecord::failed(const Error& failure, const http::Request& request) {
   error = failure.reason();
+  server_fault = is_server_fault(failure);
   http::Response response = failure_response(failure, request.id);
   if (response.status >= 500 && response.status != 501) detail = failure.message();
   return response;
@@ -23,8 +25,7 @@ void RequestRecord::finish(const http::Request& request, http::Response& respons
   }
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - began;
   probe->count(response.status, elapsed.count());
-  // A 500 is for a person to look at.
-  const log::Level level = response.status == 500 ? log::Level::kError : log::Level::kInfo;
+  const log::Level level = server_fault ? log::Level::kError : log::Level::kInfo;
   if (!log::enabled(level)) return;
   log::write(level, "request",
              {{"request_id", request.id},

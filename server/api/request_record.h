@@ -18,7 +18,8 @@ struct RequestRecord {
   const Probe* probe;
   std::string user{};
   std::string_view error{};  ///< reason of a failure
-  std::string detail{};      ///< what went wrong inside; clients are told less
+  bool server_fault = false;
+  std::string detail{};  ///< what went wrong inside; clients are told less
   std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
 
   /// The answer to a request that failed, which is noted.

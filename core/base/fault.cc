@@ -1,0 +1,28 @@
+#include "core/base/fault.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "core/base/error.h"
+
+namespace tarn {
+namespace {
+
+/// Reasons of unavailable: others of the same caller, or the caller's connection, are in the way.
+constexpr std::array<std::string_view, 6> kReasonsOfCallers = {
+    "address_busy",   "address_taken", "body_too_slow",
+    "bucket_changed", "overloaded",    "too_many_operations"};
+
+}  // namespace
+
+bool is_server_fault(const std::exception& error) {
+  const auto* own = dynamic_cast<const Error*>(&error);
+  if (!own) return true;
+  if (own->code() == ErrorCode::kInternal || own->code() == ErrorCode::kDataLoss) return true;
+  return own->code() == ErrorCode::kUnavailable &&
+         std::find(kReasonsOfCallers.begin(), kReasonsOfCallers.end(), own->reason()) ==
+             kReasonsOfCallers.end();
+}
+
+}  // namespace tarn
