@@ -33,6 +33,7 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr size_t kReadAheadBytesMax = 4 * 1024 * 1024;
 constexpr size_t kHostIdBytes = 18;
 constexpr std::string_view kRestPath = "/api";
+constexpr std::string_view kMinioPath = "/minio/";
 constexpr std::string_view kUnparsed = "Unparsed";
 
 template <typename T>
@@ -133,6 +134,10 @@ http::Response failed(const http::Request& request, const std::exception& error,
     answer.message =
         "Repository \"api\" not found: the endpoint URL given to the S3 client seems to end in "
         "\"/api/v1\". Use the URL without it.";
+  }
+  if (answer.failure.code == failure::kNoSuchBucket.code &&
+      request.raw_path().starts_with(kMinioPath)) {
+    answer.message += ": this server is Tarn, not MinIO, and has nothing below /minio.";
   }
   outcome.failure = answer.failure.code;
   outcome.cause = error.what();

@@ -27,11 +27,23 @@ http::Response page() {
   return response;
 }
 
+/// A sentence for the person who reads the answer of a program that asked at a wrong address.
+std::string_view hint_for(std::string_view path) {
+  if (path.starts_with("/minio/")) {
+    return "This server is Tarn, not MinIO: it has nothing below /minio. /_health and /_ready say "
+           "how it is, and the API is below /api/v1.\n";
+  }
+  if (path == "/api" || path.starts_with("/api/")) {
+    return "There is nothing at this address: the API is below /api/v1.\n";
+  }
+  return "There is nothing at this address.\n";
+}
+
 }  // namespace
 
 bool is_rest(const http::Request& request) {
   const std::string_view path = request.raw_path();
-  return path == "/api" || path.starts_with("/api/");
+  return path == "/api/v1" || path.starts_with("/api/v1/");
 }
 
 bool is_block(const http::Request& request, std::span<const std::string> s3_hosts) {
@@ -108,9 +120,12 @@ http::Response Plain::answer(const http::Request& request) const {
       return response;
     }
   }
-  return api::failure_response(
-      Error(ErrorCode::kNotFound, "unknown_endpoint", "there is nothing at this address"),
-      request.id);
+  if (is_rest(request)) {  // at an address that serves metrics alone
+    return api::failure_response(
+        Error(ErrorCode::kNotFound, "unknown_endpoint", "there is nothing at this address"),
+        request.id);
+  }
+  return api::text_response(404, std::string(hint_for(path)));
 }
 
 // lakeFS's page opens it with GET, so that a page elsewhere could have a browser do that.

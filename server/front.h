@@ -11,7 +11,7 @@
 
 namespace tarn::server {
 
-/// Whether the path is the REST API's.
+/// Whether the path is the REST API's: /api/v1 and what is below it.
 bool is_rest(const http::Request& request);
 
 /// Whether the request is for a URL of our own that carries a permission. No repository can have

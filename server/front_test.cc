@@ -30,7 +30,10 @@ int status_of(const std::string& method, const std::string& target, bool ready =
 
 TEST(IsRest, MeansThePathAlone) {
   EXPECT_TRUE(is_rest(a_request("GET", "/api/v1/config")));
-  EXPECT_TRUE(is_rest(a_request("GET", "/api")));
+  EXPECT_TRUE(is_rest(a_request("GET", "/api/v1")));
+  for (const char* other : {"/api", "/api/", "/api/v11", "/api/v1x/y", "/api/v2/repositories"}) {
+    EXPECT_FALSE(is_rest(a_request("GET", other))) << other;
+  }
   EXPECT_FALSE(is_rest(a_request("GET", "/apiary")));
   EXPECT_FALSE(is_rest(a_request("GET", "/")));
 }
@@ -174,6 +177,23 @@ TEST(Plain, AnswersHeadWithTheLengthAlone) {
   EXPECT_EQ(response.status, 200);
   EXPECT_EQ(response.body, "");
   EXPECT_EQ(response.content_length, web_page().size());
+}
+
+TEST(Plain, SaysInASentenceThatThereIsNothing) {
+  const auto told = [](const std::string& method, const std::string& path) {
+    const http::Response response =
+        Plain(always_ready, end_nothing).handle(a_request(method, path));
+    EXPECT_EQ(response.status, 404) << path;
+    EXPECT_EQ(response.headers.get("Content-Type"), "text/plain; charset=utf-8") << path;
+    return response.body;
+  };
+  for (const std::string method : {"GET", "POST"}) {
+    for (const std::string path : {"/minio/health/live", "/minio/admin/v3/info"}) {
+      EXPECT_NE(told(method, path).find("not MinIO"), std::string::npos);
+    }
+    EXPECT_NE(told(method, "/api/v11").find("/api/v1."), std::string::npos);
+    EXPECT_NE(told(method, "/nope").find("nothing"), std::string::npos);
+  }
 }
 
 TEST(Plain, KnowsNothingElse) {

@@ -46,8 +46,12 @@ std::string recoded_path(std::string_view raw_path, bool keep_escaped_slash) {
   return out;
 }
 
+/// The order of the values of a name that occurs more than once: AWS sorts them, Go's url.Values
+/// leaves them as they were.
+enum class RepeatedNames { kByValue, kAsSent };
+
 std::string canonical_query(std::string_view raw_query, std::string_view without,
-                            bool plus_is_space) {
+                            bool plus_is_space, RepeatedNames repeated) {
   std::vector<std::pair<std::string, std::string>> pairs;
   const auto recoded = [plus_is_space](std::string_view raw) {
     std::string text(raw);
@@ -58,7 +62,9 @@ std::string canonical_query(std::string_view raw_query, std::string_view without
     if (!without.empty() && is_parameter(name, without)) continue;
     pairs.emplace_back(recoded(name), recoded(value));
   }
-  std::sort(pairs.begin(), pairs.end());
+  if (repeated == RepeatedNames::kByValue) std::sort(pairs.begin(), pairs.end());
+  std::stable_sort(pairs.begin(), pairs.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   std::string out;
   for (const auto& [name, value] : pairs) {
     if (!out.empty()) out.push_back('&');
@@ -150,9 +156,12 @@ std::vector<std::string> canonical_paths(std::string_view raw_path) {
 }
 
 std::vector<std::string> canonical_queries(std::string_view raw_query, std::string_view without) {
-  std::vector<std::string> out{canonical_query(raw_query, without, false)};
-  if (raw_query.find('+') != std::string_view::npos) {
-    add_once(out, canonical_query(raw_query, without, true));
+  std::vector<std::string> out;
+  for (const bool plus_is_space : {false, true}) {
+    if (plus_is_space && raw_query.find('+') == std::string_view::npos) break;
+    for (const auto repeated : {RepeatedNames::kByValue, RepeatedNames::kAsSent}) {
+      add_once(out, canonical_query(raw_query, without, plus_is_space, repeated));
+    }
   }
   return out;
 }

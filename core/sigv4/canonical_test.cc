@@ -58,8 +58,11 @@ INSTANTIATE_TEST_SUITE_P(
         QueryCase{"uploadId=a&partNumber=2", {"partNumber=2&uploadId=a"}},
         QueryCase{"delimiter=/&prefix=", {"delimiter=%2F&prefix="}},
         QueryCase{"delimiter=%2f", {"delimiter=%2F"}}, QueryCase{"&&a=1&&b=2&", {"a=1&b=2"}},
-        QueryCase{"t=b&t=a&t=", {"t=&t=a&t=b"}}, QueryCase{"a=b=c", {"a=b%3Dc"}},
-        QueryCase{"=v", {"=v"}}, QueryCase{"x-id=GetObject&a=~", {"a=~&x-id=GetObject"}},
+        QueryCase{"t=b&t=a&t=", {"t=&t=a&t=b", "t=b&t=a&t="}},
+        QueryCase{"t=b&s=1&t=a+",
+                  {"s=1&t=a%2B&t=b", "s=1&t=b&t=a%2B", "s=1&t=a%20&t=b", "s=1&t=b&t=a%20"}},
+        QueryCase{"a=b=c", {"a=b%3Dc"}}, QueryCase{"=v", {"=v"}},
+        QueryCase{"x-id=GetObject&a=~", {"a=~&x-id=GetObject"}},
         QueryCase{"k=a+b", {"k=a%2Bb", "k=a%20b"}}, QueryCase{"k=a%2Bb", {"k=a%2Bb"}},
         QueryCase{"k=a%20b", {"k=a%20b"}},
         // Order is that of the encoded names: '%' sorts before letters, digits and '-'.

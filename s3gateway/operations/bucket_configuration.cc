@@ -56,17 +56,19 @@ xml::Owner owner_of(const Call& call) {
   return {call.context.options.owner_id, call.context.options.owner_name};
 }
 
-/// Canned lists that change nothing where only the owner has access anyway.
-void require_private_acl(const http::Headers& headers) {
-  const std::string_view canned = headers.get("x-amz-acl");
-  if (canned == "private" || canned == "bucket-owner-full-control" ||
-      canned == "bucket-owner-read") {
-    return;
-  }
+/// Lists that change nothing where only the owner has access anyway: canned ones, and the one that
+/// is shown.
+void require_private_acl(Call& call) {
+  const std::string document = read_document(call, xml::kConfigurationDocumentBytesMax);
+  const std::string_view canned = call.request.headers.get("x-amz-acl");
+  const bool canned_fits =
+      canned == "private" || canned == "bucket-owner-full-control" || canned == "bucket-owner-read";
+  const bool document_fits = document.empty() || xml::grants_owner_only(document, owner_of(call));
+  if (document_fits && (canned_fits || (canned.empty() && !document.empty()))) return;
   throw Refusal(
       failure::kNotImplemented,
       "Access control lists are not implemented; access is granted by policies of users and "
-      "groups. Only x-amz-acl: private is accepted.");
+      "groups. Only x-amz-acl: private is accepted, and the list that is shown.");
 }
 
 }  // namespace
@@ -111,7 +113,7 @@ http::Response run(Call& call, const PutBucketVersioning& endpoint) {
 
 http::Response run(Call& call, const PutBucketAcl& endpoint) {
   require_existing(call.engine(), require_bucket(call, endpoint.bucket));
-  require_private_acl(call.request.headers);
+  require_private_acl(call);
   return http::Response{};
 }
 
@@ -122,7 +124,7 @@ http::Response run(Call& call, const GetObjectAcl& endpoint) {
 
 http::Response run(Call& call, const PutObjectAcl& endpoint) {
   require_object(call.engine(), locate(call, endpoint.bucket, endpoint.key), endpoint.version_id);
-  require_private_acl(call.request.headers);
+  require_private_acl(call);
   return http::Response{};
 }
 

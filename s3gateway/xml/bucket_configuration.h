@@ -28,6 +28,9 @@ std::string parse_versioning_status(std::string_view document);
 /// https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetObjectAcl.html
 /// The owner may do everything; nobody else is mentioned.
 std::string owner_only_acl_to_xml(const Owner& owner);
+/// Whether an AccessControlPolicy grants what owner_only_acl_to_xml shows and nothing else. Throws
+/// MalformedXML.
+bool grants_owner_only(std::string_view document, const Owner& owner);
 
 /// https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetBucketRequestPayment.html
 std::string request_payment_to_xml();

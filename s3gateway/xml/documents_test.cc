@@ -322,6 +322,28 @@ TEST(XmlDocuments, WriteFactsOfBuckets) {
   EXPECT_EQ(parse_versioning_status("<VersioningConfiguration/>"), "");
 }
 
+TEST(XmlDocuments, KnowTheListThatIsShown) {
+  const Owner owner{"id", "name"};
+  const std::string shown = owner_only_acl_to_xml(owner);
+  EXPECT_TRUE(grants_owner_only(shown, owner));
+  const auto changed = [&](const std::string& from, const std::string& to) {
+    std::string text = shown;
+    text.replace(text.find(from), from.size(), to);
+    return grants_owner_only(text, owner);
+  };
+  EXPECT_TRUE(changed("<DisplayName>name</DisplayName>", ""));
+  EXPECT_FALSE(changed("FULL_CONTROL", "READ"));
+  EXPECT_FALSE(changed("<ID>id</ID>", "<ID>other</ID>"));
+  EXPECT_FALSE(
+      changed("<ID>id</ID><DisplayName>name</DisplayName></Grantee>", "<ID>other</ID></Grantee>"));
+  EXPECT_FALSE(changed("</Grantee>", "<URI>everybody</URI></Grantee>"));
+  EXPECT_FALSE(changed("</AccessControlList>",
+                       "<Grant><Grantee><URI>all</URI></Grantee><Permission>READ</Permission>"
+                       "</Grant></AccessControlList>"));
+  EXPECT_FALSE(grants_owner_only("<AccessControlPolicy/>", owner));
+  EXPECT_THROW(changed("<Grant>", "<Deny/><Grant>"), Refusal);
+}
+
 TEST(XmlDocuments, PassOverNoElementThatAsksForMore) {
   const auto code = [](auto parse) {
     try {

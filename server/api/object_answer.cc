@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 #include "core/versioning/objects.h"
+#include "server/api/disposition.h"
 #include "server/api/errors.h"
 #include "server/api/json/object.h"
 #include "server/api/object_body.h"
@@ -41,14 +42,15 @@ void add_guards(http::Response& response) {
   response.headers.add("Cache-Control", "no-store, must-revalidate");
 }
 
-void add_object_headers(http::Response& response, const Entry& entry) {
+void add_object_headers(http::Response& response, std::string_view path, const Entry& entry) {
   const std::string_view type = safe_type(entry);
   response.headers.add("ETag", quoted_etag(entry));
   response.headers.add("Last-Modified", to_http_date(entry.mtime));
   response.headers.add("Content-Type", std::string(type));
   const bool shown =
       std::find(kInlineTypes.begin(), kInlineTypes.end(), type) != kInlineTypes.end();
-  response.headers.add("Content-Disposition", shown ? "inline" : "attachment");
+  response.headers.add("Content-Disposition",
+                       content_disposition(shown ? "inline" : "attachment", path));
   response.headers.add("Accept-Ranges", "bytes");
   add_guards(response);
 }
@@ -69,7 +71,8 @@ http::Response unsatisfiable(const http::Request& request, const Entry& entry, b
 std::string quoted_etag(const Entry& entry) { return str_cat('"', entry.etag, '"'); }
 
 http::Response object_answer(versioning::Engine& engine, const http::Request& request,
-                             const Repository& repository, const Entry& entry) {
+                             const Repository& repository, std::string_view path,
+                             const Entry& entry) {
   const RequestedRange wanted = parse_range(request.headers.get("Range"), entry.size_bytes);
   const bool is_head = request.method == "HEAD";
   if (std::holds_alternative<MalformedRange>(wanted)) return unsatisfiable(request, entry, false);
@@ -84,7 +87,7 @@ http::Response object_answer(versioning::Engine& engine, const http::Request& re
                          str_cat("bytes ", range.offset, "-", range.offset + range.length - 1, "/",
                                  entry.size_bytes));
   }
-  add_object_headers(response, entry);
+  add_object_headers(response, path, entry);
   response.content_length = range.length;
   if (range.length > 0 && !is_head) {
     send_object(versioning::open_object(engine, repository, entry, range), range, response);

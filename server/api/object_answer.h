@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "core/http/message.h"
 #include "core/model/repository.h"
@@ -11,9 +12,10 @@ namespace tarn::api {
 
 std::string quoted_etag(const Entry& entry);
 
-/// Answers GET or HEAD for an entry of the repository: 200, 206, or 416 for a range that cannot be
-/// had. Throws what versioning::open_object does.
+/// Answers GET or HEAD for an entry of the repository, which is found at `path`: 200, 206, or 416
+/// for a range that cannot be had. Throws what versioning::open_object does.
 http::Response object_answer(versioning::Engine& engine, const http::Request& request,
-                             const Repository& repository, const Entry& entry);
+                             const Repository& repository, std::string_view path,
+                             const Entry& entry);
 
 }  // namespace tarn::api

@@ -29,12 +29,12 @@ TEST_F(ApiTest, OffersWhatABrowserWouldRunAsADownload) {
        {"text/html", "Text/HTML", "text/html; charset=utf-8", "image/svg+xml", "application/xml",
         "text/xml", "application/xhtml+xml", "application/javascript", "text/javascript",
         "text/css", "application/pdf", "application/rss+xml", "multipart/x-mixed-replace"}) {
-    EXPECT_EQ(disposition(type), "attachment") << type;
+    EXPECT_EQ(disposition(type), "attachment; filename=\"page\"") << type;
   }
-  EXPECT_EQ(disposition("text/html", "bytes=0-2"), "attachment");
+  EXPECT_EQ(disposition("text/html", "bytes=0-2"), "attachment; filename=\"page\"");
   for (const char* type :
        {"text/plain", "text/csv", "application/json", "image/png", "video/mp4"}) {
-    EXPECT_EQ(disposition(type), "inline") << type;
+    EXPECT_EQ(disposition(type), "inline; filename=\"page\"") << type;
   }
 }
 
@@ -44,7 +44,7 @@ TEST_F(ApiTest, ReadsAnObjectWithTheHeadersThatBrowsersAndReadersNeed) {
   EXPECT_EQ(response.status, 200);
   EXPECT_EQ(response.headers.get("ETag"), "\"5d41402abc4b2a76b9719d911017c592\"");
   EXPECT_EQ(response.headers.get("Content-Type"), "text/plain");
-  EXPECT_EQ(response.headers.get("Content-Disposition"), "inline");
+  EXPECT_EQ(response.headers.get("Content-Disposition"), "inline; filename=\"a.txt\"");
   EXPECT_EQ(response.headers.get("Cache-Control"), "no-store, must-revalidate");
   EXPECT_EQ(response.headers.get("Content-Security-Policy"), kGuards);
   EXPECT_EQ(response.headers.get("X-Content-Type-Options"), "nosniff");
@@ -57,7 +57,7 @@ TEST_F(ApiTest, OffersUnknownTypesAsDownloads) {
   EXPECT_EQ(send({.method = "POST", .path = here + "/branches/main/objects?path=b"}).status, 201);
   const http::Response response = get(here + "/refs/main/objects?path=b");
   EXPECT_EQ(response.headers.get("Content-Type"), "application/octet-stream");
-  EXPECT_EQ(response.headers.get("Content-Disposition"), "attachment");
+  EXPECT_EQ(response.headers.get("Content-Disposition"), "attachment; filename=\"b\"");
   EXPECT_EQ(response.content_length, 0u);
 }
 

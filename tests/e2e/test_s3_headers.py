@@ -7,8 +7,9 @@ from pathlib import Path
 
 import botocore
 import pytest
+from botocore.exceptions import ClientError
 
-from s3_requests import signed
+from s3_requests import failure, signed
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/s3-compatibility.md").read_text()
 COLUMNS = re.compile(r" \| ")
@@ -102,6 +103,20 @@ def test_a_list_that_would_let_others_in_is_refused(tarn, repo, value):
                                     ("PUT", "main/b", {"x-amz-copy-source": f"{repo.id}/main/a"})]:
         answer = signed(tarn, method, f"/{repo.id}/{target}", {**headers, "x-amz-acl": value})
         assert (answer.status, answer.code) == (501, "NotImplemented"), target
+
+
+def test_a_list_may_be_written_back_as_it_was_read(s3, repo):
+    bucket, key = {"Bucket": repo.id}, {"Bucket": repo.id, "Key": "main/a"}
+    s3.put_object(**key, Body=b"x")
+    for read, write, at in [(s3.get_bucket_acl, s3.put_bucket_acl, bucket), (s3.get_object_acl, s3.put_object_acl, key)]:
+        acl = {name: read(**at)[name] for name in ("Owner", "Grants")}
+        write(**at, AccessControlPolicy=acl)
+        everybody = {"Grantee": {"Type": "Group", "URI": "http://acs.amazonaws.com/groups/global/AllUsers"}, "Permission": "READ"}
+        for grants in ([*acl["Grants"], everybody], [{**acl["Grants"][0], "Permission": "READ"}]):
+            with pytest.raises(ClientError) as error:
+                write(**at, AccessControlPolicy={**acl, "Grants": grants})
+            assert failure(error) == (501, "NotImplemented")
+        assert read(**at)["Grants"] == acl["Grants"]
 
 
 def test_an_unknown_header_is_refused_where_it_may_change_something(tarn, repo):

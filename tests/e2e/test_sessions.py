@@ -90,7 +90,7 @@ def test_browsers_run_nothing_that_is_stored(tarn, repo, session):
         for answer in [shown, requests.get(url, timeout=60)]:
             assert (answer.status_code, answer.content) == (200, PAGE)
             assert answer.headers["Content-Type"] == content_type
-            assert answer.headers["Content-Disposition"] == "attachment"
+            assert answer.headers["Content-Disposition"].startswith("attachment; filename=")
             assert "; sandbox; form-action 'none'" in answer.headers["Content-Security-Policy"]
             assert answer.headers["X-Content-Type-Options"] == "nosniff"
             assert answer.headers["Cross-Origin-Resource-Policy"] == "same-origin"

@@ -70,12 +70,14 @@ http::Response get_object(const Context& context, Call& call) {
         "Location", presigner->read_url(found.repository, call.parameter("path"), found.entry));
     return response;
   }
-  return object_answer(context.engine, call.request, found.repository, found.entry);
+  return object_answer(context.engine, call.request, found.repository, call.parameter("path"),
+                       found.entry);
 }
 
 http::Response head_object(const Context& context, Call& call) {
   const versioning::FoundObject found = find(context, call);
-  return object_answer(context.engine, call.request, found.repository, found.entry);
+  return object_answer(context.engine, call.request, found.repository, call.parameter("path"),
+                       found.entry);
 }
 
 http::Response stat_object(const Context& context, Call& call) {
