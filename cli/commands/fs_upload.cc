@@ -91,16 +91,27 @@ class TreeUpload {
 
   Tally run() {
     for (const Found& file : files_) crew_.expect(file.size_bytes);
-    // Also finds out whether there is such a branch, before every file fails for it.
-    session_.client.each(
-        {.path = api_path({"repositories", below_.repository, "refs", below_.ref, "objects", "ls"}),
-         .query = {{"prefix", below_.path}}},
-        [&](const Json& item) { return meet(item); });
+    try {
+      go_over_branch();
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kNotFound || error.reason() == "repository_not_found") throw;
+      throw Error(ErrorCode::kNotFound, "branch_not_found",
+                  str_cat("branch '", below_.ref, "' not found: nothing was sent"));
+    }
     while (next_ < files_.size()) send(files_[next_++], nullptr);
     return crew_.finish();
   }
 
  private:
+  /// Sends what comes before the last object there. Also finds out whether there is such a branch,
+  /// before every file fails for it.
+  void go_over_branch() {
+    session_.client.each(
+        {.path = api_path({"repositories", below_.repository, "refs", below_.ref, "objects", "ls"}),
+         .query = {{"prefix", below_.path}}},
+        [&](const Json& item) { return meet(item); });
+  }
+
   /// Both go by the same order: sends the files before `item`, and the one of its name if needed.
   bool meet(const Json& item) {
     if (how_.all) return false;

@@ -149,6 +149,13 @@ def test_a_directory_that_cannot_be_read_sends_nothing(cli, repo, tmp_path):
     assert "up/closed: Permission denied; nothing was sent" in refused.talk and addresses(repo) == {}
 
 
+def test_an_upload_to_a_branch_that_is_not_there_names_it(cli, repo, tmp_path):
+    (tmp_path / "a").write_text("a")
+    for words in [("-r", tmp_path), (tmp_path / "a",)]:
+        failed = cli.run("fs", "upload", *words, f"tarn://{repo.id}/nope/in/", status=4)
+        assert "branch 'nope' not found" in failed.talk, words
+
+
 def test_objects_are_copied_and_moved_by_reference(cli, repo, tmp_path):
     root = f"tarn://{repo.id}/main"
     for name in ("a/x", "a/y/z"):
