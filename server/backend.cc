@@ -32,6 +32,7 @@ namespace {
 /// How often a look at readiness writes a file.
 constexpr std::chrono::seconds kStoreTrialInterval{5};
 constexpr size_t kStoreTrialBytes = 4096;
+constexpr size_t kIdBytes = 16;
 
 /// A key of its own for each use, so that one leak is not all.
 std::string derived_key(const std::string& master_key, std::string_view use) {
@@ -97,6 +98,7 @@ struct Backend::Parts {
         pool(migrated(postgres ? postgres->url() : config.database),
              {.connections_max = config.db_connections, .enter_timeline = meta::enter_timeline}),
         settings(pool),
+        installation_id(settings.set_once("installation_id", to_hex(random_bytes(kIdBytes)))),
         client(http::Client::create({})),
         outbound({.allowed_targets = config.hooks_allowed_targets}),
         stores(open_stores(config, *client, settings)),
@@ -162,6 +164,7 @@ struct Backend::Parts {
   std::unique_ptr<db::EmbeddedPostgres> postgres;
   db::Pool pool;
   meta::Settings settings;
+  std::string installation_id;
   std::unique_ptr<http::Client> client;  // of the S3 stores
   http::Outbound outbound;
   std::unique_ptr<blob::Stores> stores;
@@ -219,9 +222,12 @@ Readiness Backend::readiness() {
 
 void Backend::measure_clock() { parts_->clock.measure(); }
 
-api::json::Installation installation_of(const Config& config) {
+std::string Backend::installation_id() const { return parts_->installation_id; }
+
+api::json::Installation installation_of(const Config& config, std::string id) {
   const bool s3 = !config.s3_stores().empty();
   return {.version = std::string(program_version()),
+          .id = std::move(id),
           .store_type = s3 ? "s3" : "local",
           .namespace_example = s3 ? "s3://example-bucket/prefix" : "local://example",
           .namespace_pattern = s3 ? "^(s3|local)://" : "^local://",

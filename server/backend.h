@@ -43,6 +43,8 @@ class Backend {
   std::string webhook_key() const;
   /// Authenticates URLs of our own.
   std::string block_key() const;
+  /// Made when the database was; the same for all servers on it.
+  std::string installation_id() const;
   const Clock& clock() const;
   /// Whether the database answers and the store can be written to.
   Readiness readiness();
@@ -55,6 +57,6 @@ class Backend {
 };
 
 /// What clients may know.
-api::json::Installation installation_of(const Config& config);
+api::json::Installation installation_of(const Config& config, std::string id);
 
 }  // namespace tarn::server

@@ -121,7 +121,7 @@ void serve(const Config& config, const CommandLine& command, const sigset_t& end
                              .clock = backend.clock(),
                              .operations = operations,
                              .outbound = backend.outbound(),
-                             .installation = installation_of(config),
+                             .installation = installation_of(config, backend.installation_id()),
                              .upload_bytes_max = config.upload_bytes_max,
                              .setup_token = setup_token,
                              .webhook_key = backend.webhook_key(),

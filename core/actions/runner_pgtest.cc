@@ -243,6 +243,7 @@ TEST_F(Hooks, HearOfEveryEvent) {
   EXPECT_EQ(last["pre-create-branch"]["source_ref"], "main");
   EXPECT_EQ(last["pre-delete-branch"]["branch_id"], "dev");
   EXPECT_TRUE(last["pre-delete-branch"].contains("commit_id"));
+  EXPECT_EQ(last["post-delete-branch"]["source_ref"], last["pre-delete-branch"]["commit_id"]);
   EXPECT_EQ(last["pre-revert"]["source_ref"], "dev");
   EXPECT_FALSE(last["pre-revert"].contains("commit_id"));
   EXPECT_EQ(last["post-revert"]["source_ref"], last["post-revert"]["commit_id"]);

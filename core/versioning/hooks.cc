@@ -128,6 +128,7 @@ void HookedChange::before(const std::function<void()>& tick) {
 HookOccasion HookedChange::after_occasion(const Commit* made) const {
   HookOccasion after = occasion_;
   after.event = after_;
+  after.time = engine_.clock.now();
   if (made != nullptr) {
     after.commit = to_text(made->id);
     after.source_ref = after.commit;

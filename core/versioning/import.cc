@@ -308,6 +308,9 @@ ImportStatus import_status(Engine& engine, const RepositoryName& repository,
     status.commit = engine.commits.get(job.repository, commit_id_from_bytes(result));
   }
   status.error = job.error;
+  // Clients give up an import whose time stands still, and a source may be slow.
+  const bool open = job.state == meta::JobState::kQueued || job.state == meta::JobState::kRunning;
+  if (open) status.updated = std::max(status.updated, engine.clock.now());
   return status;
 }
 

@@ -1,6 +1,7 @@
 // Imports over a real database and a memory store that stands for somebody's lake.
 #include <atomic>
 #include <stop_token>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -132,12 +133,18 @@ TEST_F(Import, CancellingBeforeItRunsLeavesTheBranchAsItWas) {
   source("set/new", "y");
   const std::string id =
       start_import(*engine, repo, BranchName("main"), prefix("local:///lake/set/", "raw"));
-  cancel_import(*engine, repo, BranchName("main"), id);
-  cancel_import(*engine, repo, BranchName("main"), id);
+  const auto updated = [&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    return import_status(*engine, repo, BranchName("main"), id).updated;
+  };
+  const Instant queued = updated();
+  EXPECT_LT(queued, updated()) << "time goes on though nothing moves";
+  for (int i = 0; i < 2; ++i) cancel_import(*engine, repo, BranchName("main"), id);
   EXPECT_FALSE(run_one_import(*engine, {}));
   const ImportStatus status = import_status(*engine, repo, BranchName("main"), id);
   EXPECT_FALSE(status.completed);
   EXPECT_EQ(status.error, "Canceled");
+  EXPECT_EQ(updated(), status.updated) << "it has ended";
   const std::string done = run(prefix("local:///lake/set/", "raw")).id;
   EXPECT_THROW(cancel_import(*engine, repo, BranchName("main"), done), Error);
 }

@@ -152,7 +152,8 @@ class MergeAttempt {
     // Two sides that made the same change on their own may be joined; a source without changes of
     // its own may not. A merge of some paths joins nothing, so it has to change something.
     const bool source_changed =
-        request_.paths ? merged.result.changed_anything() : !(source_.root == base->root);
+        request_.paths ? merged.result.changed_anything()
+                       : !(source_.root == base->root) || is_emptied_since_first(*base);
     if (!source_changed && !request_.allow_empty && !request_.force) {
       throw Error(ErrorCode::kInvalidArgument, "no_changes",
                   str_cat("update branch ", destination_.name.str(), ": no changes"));
@@ -168,6 +169,14 @@ class MergeAttempt {
     throw Error(ErrorCode::kConflict, "destination_moved",
                 str_cat("the head of '", destination_.name.str(), "' is ", to_text(head.id),
                         " by now, not ", to_text(terms_->expected_head)));
+  }
+
+  /// A tree that was filled and emptied again differs from that of a new repository's commit, for
+  /// which none was ever made: clients rely on being able to merge it.
+  bool is_emptied_since_first(const MergeBaseTree& base) const {
+    return terms_ == nullptr && base.root.empty() && base.read.size() == 1 &&
+           source_.id != base.read[0] &&
+           engine_.commits.get(repository_.id, base.read[0]).parents.empty();
   }
 
   /// Seen from the destination's own state, every difference is a change of the source.

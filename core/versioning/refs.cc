@@ -116,6 +116,7 @@ void remove_branch(Engine& engine, const Repository& repository, const Branch& b
   HookedChange change(engine, repository,
                       {.event = HookEvent::kPreDeleteBranch,
                        .branch = branch.name.str(),
+                       .source_ref = to_text(hold.lease().head),
                        .commit = to_text(hold.lease().head)},
                       HookEvent::kPostDeleteBranch, std::move(files));
   change.before([&hold] { hold.keep_alive(); });

@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import clients
@@ -200,6 +201,28 @@ def test_hooks_around_branches_tags_and_merges(hooked, lake, receiver):
     receiver.answers["/tell"] = 500
     assert refused(lambda: lake.branch("other").create("main")).status_code == 412
     assert refused(lambda: lake.tag("v2").create("main")).status_code == 412
+
+
+def test_what_is_told_of_branches_names_their_commit(hooked, lake, receiver):
+    put(lake, action("all", ["pre-delete-branch", "post-delete-branch"], webhook("tell", receiver.url("/tell"))))
+    head = lake.branch("main").commit("hooks").id
+    lake.branch("dev").create("main").delete()
+    for event in ("pre-delete-branch", "post-delete-branch"):
+        told = receiver.wait_for(event)
+        assert (told["branch_id"], told["source_ref"]) == ("dev", head)
+
+
+def test_what_comes_after_is_dated_after_what_came_before(hooked, lake, receiver):
+    put(lake, action("slow", ["pre-commit", "post-commit"], script("wait", "local n = 0; for i = 1, 2e6 do n = n + i end"),
+                     webhook("tell", receiver.url("/tell"))))
+    lake.branch("main").commit("slow")
+    ended = hooked_run_end(hooked, lake, "pre-commit")
+    assert datetime.fromisoformat(receiver.wait_for("post-commit")["event_time"]) >= ended
+
+
+def hooked_run_end(server, repo, event):
+    runs = lakefs_sdk.ActionsApi(sdk(server)).list_repository_runs(repo.id).results
+    return next(run.end_time for run in runs if run.event_type == event)
 
 
 def test_hooks_after_a_change_outlive_a_kill(session_scratch, receiver, name):

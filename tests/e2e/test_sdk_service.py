@@ -65,8 +65,10 @@ def test_post_stats_events(sdk, nobody):
     refused(401, nobody.internal.post_stats_events, events)
 
 
-def test_usage_reports_are_off(sdk):
-    refused(404, sdk.internal.get_usage_report_summary, says="usage reporting is not enabled")
+def test_usage_names_the_installation_and_counts_nothing(sdk, nobody):
+    report = sdk.internal.get_usage_report_summary()
+    assert report.installation_id and report.reports == []
+    refused(401, nobody.internal.get_usage_report_summary)
 
 
 def test_the_files_of_another_storage_format_are_refused(sdk, repo):

@@ -87,7 +87,7 @@ def check(method, url, status, headers, body):
             jsonschema.Draft202012Validator({**_nullable(schema), "components": COMPONENTS}).validate(document)
         except jsonschema.ValidationError as error:
             raise AssertionError(f"{name}: {status}: {error.json_path}: {error.message}") from None
-    else:
+    elif not (headers.get("Content-Type", "").startswith("text/plain") and "text/plain" in content):
         assert "application/json" not in content, f"{name}: {status} is {headers.get('Content-Type')}, not JSON"
 
 

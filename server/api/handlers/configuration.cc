@@ -1,6 +1,6 @@
 #include "server/api/json/configuration.h"
 
-#include "core/base/error.h"
+#include "core/base/str_cat.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/response.h"
 
@@ -28,8 +28,12 @@ http::Response post_statistics(const Context&, Call&) {
   return empty_response(204);  // clients insist on sending them; nothing is kept
 }
 
-http::Response get_usage_report(const Context&, Call&) {
-  throw Error(ErrorCode::kNotFound, "usage reporting is not enabled");
+http::Response get_usage_report(const Context& context, Call& call) {
+  if (call.request.headers.get("Accept") == "text/plain") {
+    return text_response(200, str_cat("Usage for installation ID: ", context.installation.id,
+                                      "\nNothing is counted.\n"));
+  }
+  return json_response(200, json::usage_body(context.installation));
 }
 
 }  // namespace tarn::api

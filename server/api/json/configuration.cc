@@ -67,6 +67,17 @@ std::string storage_body(const Installation& installation) {
   return std::move(out).take();
 }
 
+std::string usage_body(const Installation& installation) {
+  Writer out;
+  out.begin_object();
+  out.text("installation_id", installation.id);
+  out.key("reports");
+  out.begin_array();
+  out.end_array();
+  out.end_object();
+  return std::move(out).take();
+}
+
 std::string collection_body(const Installation& installation) {
   Writer out;
   out.begin_object();

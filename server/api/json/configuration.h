@@ -8,6 +8,7 @@ namespace tarn::api::json {
 /// What a client may know of this installation.
 struct Installation {
   std::string version{};
+  std::string id{};                  ///< of all servers on one database, for ever
   std::string store_type = "local";  ///< "local" or "s3": what clients branch on
   std::string namespace_example{};   ///< for example "local://example-bucket/"
   std::string namespace_pattern{};   ///< regular expression of namespaces that can be used
@@ -20,6 +21,8 @@ struct Installation {
 std::string config_body(const Installation& installation);
 std::string version_body(const Installation& installation);
 std::string storage_body(const Installation& installation);
+/// Nothing is counted, so that there are no reports.
+std::string usage_body(const Installation& installation);
 std::string collection_body(const Installation& installation);
 
 }  // namespace tarn::api::json

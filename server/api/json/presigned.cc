@@ -39,10 +39,12 @@ std::string presigned_upload_body(const PresignedUpload& upload) {
   Writer out(512 + kBytesPerUrl * upload.urls.size());
   out.begin_object();
   out.text("physical_address", upload.physical_address);
-  out.key("presigned_urls");
-  out.begin_array();
-  for (const std::string& url : upload.urls) out.text(url);
-  out.end_array();
+  if (!upload.urls.empty()) {
+    out.key("presigned_urls");
+    out.begin_array();
+    for (const std::string& url : upload.urls) out.text(url);
+    out.end_array();
+  }
   out.text("upload_id", upload.upload_id);
   out.end_object();
   return std::move(out).take();
