@@ -1,0 +1,110 @@
+"""An approval is of somebody else, of what they saw, and of who still may give it."""
+
+from attack import ACCURACY, Attack, Seen, gate, test_attack, test_honest  # noqa: F401
+from steps import (another_key, approve, ask, branch, cancel, commit, log_run, merge, must, newcomer, promote,
+                   refused, reject, remove_user, set_policy, train, tried, wait_until_settled, write)
+
+
+def approved_by(count, **members):
+    return gate(metrics=[ACCURACY], approvals={"count": count, **members})
+
+
+ONE, TWO = approved_by(1), approved_by(2)
+LASTING = approved_by(2, stale_on_new_commit=False)
+WAITS = Seen(state="awaiting_approval", code="approval_required")
+CANDIDATE = (train("exp-bad", 0.95, by="dev"),)
+WAITING = CANDIDATE + (promote("exp-bad", by="dev2"),)
+GOOD = (train("exp-good", 0.95, by="dev"), promote("exp-good", by="dev2"))
+GOOD_WINS = Seen(state="promoted", winner="exp-good")
+NEWER = (write("exp-bad", "artifacts/model.pkl", "worse", by="dev"), commit("exp-bad", {"metric.accuracy": "0.95"}, by="dev"))
+
+
+def not_taken(*status):
+    return Seen(status=status, state="awaiting_approval", code="approval_required")
+
+
+ATTACKS = [
+    Attack("nobody_approved", "dev", (promote("exp-bad"),), WAITS, ONE, before=CANDIDATE),
+    Attack("one_of_two", "reviewer", (approve(),), WAITS, TWO, before=WAITING),
+    Attack("the_same_reviewer_twice", "reviewer", (approve(), approve()), WAITS, TWO, before=WAITING),
+    Attack("two_keys_of_one_reviewer", "reviewer", (approve(), another_key("twin"), approve(by="twin")), WAITS, TWO,
+           before=WAITING),
+    Attack("the_authors_own", "lead", (approve(),), WAITS, ONE, before=(train("exp-bad", 0.95, by="lead"), promote("exp-bad", by="dev"))),
+    Attack("the_promoters_own", "lead", (promote("exp-bad"), approve()), WAITS, ONE, before=CANDIDATE),
+    Attack("the_authors_own_below_the_head", "lead", (approve(),), WAITS, ONE,
+           before=(train("exp-bad", 0.5, by="lead"), write("exp-bad", "x", "x", by="dev"),
+                   commit("exp-bad", {"metric.accuracy": "0.95"}, by="dev"), promote("exp-bad", by="dev"))),
+    Attack("the_authors_own_by_a_merge", "lead", (approve(),), WAITS, ONE,
+           before=(train("exp-part", 0.5, files={"part": "x"}, by="lead"), train("exp-bad", 0.9, by="dev"),
+                   merge("exp-part", "exp-bad", by="dev"), log_run("exp-bad", {"accuracy": 0.95}, by="dev"),
+                   promote("exp-bad", by="dev"))),
+    Attack("the_authors_own_by_a_squash", "lead", (approve(),), WAITS, ONE,
+           before=(train("exp-part", 0.5, files={"part": "x"}, by="dev"), branch("exp-bad", by="lead"),
+                   merge("exp-part", "exp-bad", squash_merge=True, by="lead"), log_run("exp-bad", {"accuracy": 0.95}, by="dev"),
+                   promote("exp-bad", by="dev"))),
+    Attack("the_authors_own_by_a_cherry_pick", "lead", (approve(),), WAITS, ONE,
+           before=(train("exp-part", 0.5, files={"part": "x"}, by="dev"), branch("exp-bad", by="dev"),
+                   must("POST", "/branches/exp-bad/cherry-pick", json={"ref": "<exp-part>"}, by="lead"),
+                   log_run("exp-bad", {"accuracy": 0.95}, by="lead"), promote("exp-bad", by="dev"))),
+    Attack("the_promoters_own_by_a_second_key", "lead", (promote("exp-bad"), another_key("twin"), approve(by="twin")), WAITS,
+           ONE, before=CANDIDATE),
+
+    # What was approved is another thing by then.
+    Attack("approvals_of_two_commits", "dev", (approve(by="reviewer"), *NEWER, approve(by="reviewer2")), WAITS, TWO, before=WAITING),
+    Attack("approvals_of_two_commits_after_a_hard_reset", "dev",
+           (approve(by="reviewer"), ask("PUT", "/branches/exp-bad/hard_reset", params={"ref": "<exp-worse>"}),
+            approve(by="reviewer2")), WAITS, TWO, before=(train("exp-worse", 0.9, by="dev"),) + WAITING),
+    Attack("approvals_of_a_branch_that_is_made_again", "dev",
+           (approve(by="reviewer"), ask("DELETE", "/branches/exp-bad"),
+            train("exp-bad", 0.95, files={"artifacts/model.pkl": "worse"}), approve(by="reviewer2")), WAITS, TWO, before=WAITING),
+    Attack("an_approval_of_another_commit", "reviewer", (approve(commit="<base>"),), not_taken(409), ONE, before=WAITING),
+    Attack("an_approval_of_the_commit_before", "reviewer", (*NEWER, approve(commit="<seen>")),
+           Seen(status=(200, 409), state="awaiting_approval", code="approval_required"), TWO,
+           before=CANDIDATE + (must("GET", "/branches/exp-bad", keep="seen", member="commit_id", by="dev"),
+                               promote("exp-bad", by="dev2"))),
+    Attack("an_approval_of_another_candidate", "dev",
+           (approve(by="reviewer"), log_run("<exp-a>", {"accuracy": 0.1}), approve(by="reviewer2")),
+           Seen(state=("awaiting_approval", "rejected"), code=("approval_required", "gate_failed")), TWO,
+           before=(train("exp-a", 0.9, by="dev"), train("exp-b", 0.8, by="dev"), promote("exp-*", by="dev2"))),
+    Attack("an_approval_of_an_earlier_promotion", "reviewer2", (promote("exp-bad", by="dev"), approve()), WAITS, TWO,
+           before=WAITING + (approve(by="reviewer"), cancel(by="dev"))),
+    Attack("an_approval_under_an_earlier_policy", "lead",
+           (set_policy(approved_by(3)), approve(by="reviewer2")), Seen(
+               state="awaiting_approval", code="approval_required", policies=False), TWO, before=WAITING + (approve(by="reviewer"),)),
+    Attack("an_approval_of_a_pull_request", "reviewer", (ask("POST", "/pulls/<pull>/approvals"), wait_until_settled()), WAITS, ONE,
+           before=WAITING + (must("POST", "/pulls", keep="pull", member="id", by="dev", json={
+               "title": "t", "source_branch": "exp-bad", "destination_branch": "main"}),)),
+
+    # Who may.
+    Attack("a_reviewer_who_is_gone", "reviewer", (approve(by="past"), remove_user("past"), approve()), WAITS, TWO,
+           before=(newcomer("past", "reviewer"),) + WAITING),
+    Attack("a_rejection_by_a_viewer", "viewer", (reject(),), not_taken(401), ONE, before=WAITING),
+    Attack("a_rejection_by_who_promotes", "dev", (reject(),), not_taken(401), ONE, before=WAITING),
+    Attack("a_cancellation_by_a_reviewer", "reviewer", (cancel(),), not_taken(401), ONE, before=WAITING),
+    Attack("an_approval_after_a_rejection", "reviewer2", (approve(),), Seen(status=409, state="rejected", code="rejected"), ONE,
+           before=WAITING + (reject(by="reviewer"),)),
+    Attack("an_approval_after_a_cancellation", "reviewer", (approve(),), Seen(status=409, state="cancelled", code="cancelled"),
+           ONE, before=WAITING + (cancel(by="dev"),)),
+    Attack("an_approval_of_a_refused_candidate", "reviewer", (promote("exp-bad", by="dev"), refused(approve(), 409), wait_until_settled()),
+           Seen(state="rejected", code="gate_failed"), ONE, before=(train("exp-bad", 0.1, by="dev"),)),
+    Attack("an_approval_of_no_promotion", "reviewer", (ask("POST", "/promotions/00000000000000000000:approve"),),
+           not_taken(404), ONE, before=WAITING),
+] + [
+    Attack(f"an_approval_by_{who}", who, (approve(),), not_taken(401), ONE, before=WAITING)
+    for who in ("dev", "dev2", "ci", "viewer", "tagger", "stager")
+]
+
+HONEST = [
+    Attack("one_approves", "reviewer", (approve(), wait_until_settled()), GOOD_WINS, ONE, before=GOOD),
+    Attack("one_approves_the_commit_seen", "reviewer", (approve(commit="<exp-good>"), wait_until_settled()), GOOD_WINS, ONE,
+           before=GOOD),
+    Attack("two_approve", "reviewer", (approve(), approve(by="reviewer2")), GOOD_WINS, TWO, before=GOOD),
+    Attack("both_approve_the_newer_commit", "reviewer", (approve(), approve(by="reviewer2")), GOOD_WINS, TWO,
+           before=GOOD + (approve(by="reviewer"), write("exp-good", "x", "x", by="dev"),
+                          commit("exp-good", {"metric.accuracy": "0.96"}, by="dev"), tried(approve(by="reviewer2")))),
+    Attack("the_lead_approves_what_others_made", "lead", (approve(),), GOOD_WINS, ONE, before=GOOD),
+    Attack("approved_after_an_earlier_no", "reviewer2", (promote("exp-good", by="dev2"), approve()), GOOD_WINS, ONE,
+           before=GOOD + (reject(by="reviewer"),)),
+    Attack("two_approve_the_best_of_several", "reviewer", (approve(), approve(by="reviewer2")), GOOD_WINS, TWO,
+           before=(train("exp-good", 0.95, by="dev"), train("exp-other", 0.9, by="dev2"), promote("exp-*", by="dev2"))),
+]

@@ -1,0 +1,149 @@
+"""What becomes champion is what was judged: these objects, this history, nothing that rides along."""
+
+from attack import ACCURACY, BETTER, Attack, Seen, gate, test_attack, test_honest  # noqa: F401
+from steps import (CHAMPION, approve, ask, branch, commit, link, log_run, merge, must, promote, refused, send_again,
+                   train, tried, wait_until_settled, write)
+
+MODEL = {"required": ["artifacts/model.pkl"]}
+PLAIN = gate(metrics=[ACCURACY])
+REQUIRED = gate(metrics=[ACCURACY], objects=MODEL)
+COMPARED = gate(metrics=[BETTER], objects=MODEL)
+GOOD_WINS = Seen(state="promoted", winner="exp-good")
+NOT_MEASURED = Seen(state=("rejected", "failed"), code=("gate_failed", "not_what_was_measured"))
+NOTHING_CAME = Seen(state=("rejected", "failed"), code=("gate_failed", "not_what_was_measured", "no_changes"))
+FORBIDS = gate(metrics=[ACCURACY], objects={"forbid": ["secret/**", "**/*.gpg"]})
+KEEPS = gate(metrics=[ACCURACY], objects={"unchanged": ["config/**", "README.md"]})
+ACTION = "name: evil\non:\n  post-merge:\nhooks:\n  - id: evil\n    type: lua\n    properties: {script: 'print(1)'}\n"
+
+
+def refusal(code):
+    return Seen(state="rejected", code="gate_failed", rules=(("exp-bad", code),))
+
+
+def brings(path, text="x"):
+    return (train("exp-bad", 0.95, files={"artifacts/model.pkl": "bad", path: text}, by="dev"),)
+
+
+def replaces(*paths):
+    return (promote("exp-bad", method="replace-paths", paths=list(paths)),)
+
+
+FORBIDDEN = ["secret/x", "secret/a/b/c", "x.gpg", "d/x.gpg", "secret//x", "secret/.hidden", "a/b/.gpg"]
+# Paths that no merge of the winner's changes is.
+
+ATTACKS = [
+    # The method and its paths.
+    Attack("another_method_than_the_policys", "dev", replaces("README.md"), Seen(state="failed", code="method_refused"),
+           gate(metrics=[ACCURACY], method=["merge"]), before=brings("notes/a")),
+    Attack("a_squash_where_merging_is_wanted", "dev", (promote("exp-bad", method="squash"),), Seen(state="failed", code="method_refused"),
+           gate(metrics=[ACCURACY], method=["merge"]), before=brings("notes/a")),
+
+    # What the destination already has.
+    Attack("nothing_trained_since_the_champion", "dev", (tried(log_run("exp-bad", {"accuracy": 0.97})), promote("exp-bad")),
+           NOTHING_CAME, COMPARED, before=CHAMPION + (branch("exp-bad", by="dev"),)),
+    Attack("the_champion_as_it_is", "dev", (promote("exp-champion"),), Seen(state=("failed", "rejected"), code=(
+        "no_changes", "gate_failed")), COMPARED, before=CHAMPION),
+
+    # Staged, moved and replaced.
+    Attack("a_model_that_is_only_staged", "dev", (write("exp-bad", "artifacts/model.pkl", "staged"), promote("exp-bad")),
+           Seen(state="promoted", winner="exp-bad"), REQUIRED, before=(train("exp-bad", 0.95, by="dev"),)),
+    Attack("a_model_removed_after_it_was_measured", "dev",
+           (ask("DELETE", "/branches/exp-bad/objects", params={"path": "artifacts/model.pkl"}),
+            commit("exp-bad", {"metric.accuracy": "0.97"}), promote("exp-bad")), refusal("object_missing"), REQUIRED,
+           before=(train("exp-bad", 0.95, by="dev"),)),
+    Attack("a_model_swapped_while_it_waits", "dev",
+           (write("exp-bad", "artifacts/model.pkl", "worse"), commit("exp-bad"), approve(by="reviewer"),
+            tried(approve(by="reviewer2")), wait_until_settled()), Seen(
+               state=("rejected", "failed"), code=("metric_missing", "gate_failed")),
+           gate(metrics=[ACCURACY], objects=MODEL, approvals={"count": 2}),
+           before=(train("exp-bad", 0.95, by="dev"), promote("exp-bad", by="lead"))),
+    Attack("bytes_sent_again_to_a_linked_address", "dev",
+           (refused(send_again(b"evil"), 403, 404, 409, 412), commit("exp-good", {"metric.accuracy": "0.95"}),
+            promote("exp-good")), GOOD_WINS, REQUIRED,
+           before=(branch("exp-good", by="dev"), link("exp-good", "artifacts/model.pkl", b"good", by="dev"))),
+    Attack("bytes_sent_again_after_promotion", "dev", (send_again(b"evil"),), Seen(status=(403, 404, 409, 412)), REQUIRED,
+           before=(branch("exp-good", by="dev"), link("exp-good", "artifacts/model.pkl", b"good", by="dev"),
+                   commit("exp-good", {"metric.accuracy": "0.95"}, by="dev"), promote("exp-good", by="dev"))),
+
+    # Objects that must be there.
+    Attack("no_model", "dev", (promote("exp-bad"),), refusal("object_missing"),
+           gate(metrics=[ACCURACY], objects={"required": ["artifacts/new.pkl"]}), before=brings("notes/a")),
+    Attack("a_model_of_another_name", "dev", (promote("exp-bad"),), refusal("object_missing"),
+           gate(metrics=[ACCURACY], objects={"required": ["artifacts/new.pkl"]}), before=brings("artifacts/New.pkl")),
+    Attack("a_model_below_its_name", "dev", (promote("exp-bad"),), refusal("object_missing"),
+           gate(metrics=[ACCURACY], objects={"required": ["artifacts/new.pkl"]}), before=brings("artifacts/new.pkl/part")),
+    Attack("one_of_two_that_are_required", "dev", (promote("exp-bad"),), refusal("object_missing"),
+           gate(metrics=[ACCURACY], objects={"required": ["artifacts/new.pkl", "artifacts/new.json"]}),
+           before=brings("artifacts/new.pkl")),
+    Attack("too_many_bytes", "dev", (promote("exp-bad"),), refusal("too_large"),
+           gate(metrics=[ACCURACY], objects={"max_total_bytes": 100}), before=brings("big", "b" * 100)),
+
+    # Paths that nobody may touch.
+    Attack("an_action_file", "dev", (promote("exp-bad"),), refusal("object_changed"), PLAIN, before=(
+        train("exp-bad", 0.95, files={"_lakefs_actions/evil.yaml": ACTION, "artifacts/model.pkl": "bad"}, by="lead"),)),
+    Attack("an_action_file_where_others_must_stay", "dev", (promote("exp-bad"),), refusal("object_changed"), KEEPS, before=(
+        train("exp-bad", 0.95, files={"_lakefs_actions/evil.yaml": ACTION, "artifacts/model.pkl": "bad"}, by="lead"),)),
+    Attack("a_script_of_a_hook", "dev", (promote("exp-bad"),), refusal("object_changed"), KEEPS, before=(
+        train("exp-bad", 0.95, files={"_lakefs_actions/scripts/check.lua": "x", "artifacts/model.pkl": "bad"}, by="lead"),)),
+    Attack("an_action_file_by_replacing_paths", "dev", (promote("exp-bad", method="replace-paths", paths=["**"]),),
+           refusal("object_changed"), PLAIN, before=(
+               train("exp-bad", 0.95, files={"_lakefs_actions/evil.yaml": ACTION, "artifacts/model.pkl": "bad"}, by="lead"),)),
+    Attack("an_action_file_of_ones_own", "dev", (write("exp-bad", "_lakefs_actions/evil.yaml", ACTION),), Seen(status=403),
+           PLAIN, before=(train("exp-bad", 0.95, by="dev"),)),
+    Attack("an_action_file_where_all_may_come", "dev", (promote("exp-bad"),),
+           Seen(state=("failed", "rejected"), code=("hooks_forbidden", "gate_failed")),
+           gate(metrics=[ACCURACY], objects={"unchanged": []}), before=(
+               train("exp-bad", 0.95, files={"_lakefs_actions/evil.yaml": ACTION, "artifacts/model.pkl": "bad"}, by="lead"),)),
+    Attack("a_file_that_must_stay_is_changed", "dev", (promote("exp-bad"),), refusal("object_changed"), KEEPS,
+           before=brings("README.md")),
+    Attack("a_file_that_must_stay_is_added", "dev", (promote("exp-bad"),), refusal("object_changed"), KEEPS,
+           before=brings("config/new")),
+    Attack("a_file_that_must_stay_is_removed", "dev", (promote("exp-bad"),), refusal("object_changed"), KEEPS,
+           before=(train("exp-bad", by="dev"), must("DELETE", "/branches/exp-bad/objects", params={"path": "README.md"}, by="dev"),
+                   commit("exp-bad", {"metric.accuracy": "0.95"}, by="dev"))),
+    Attack("the_metadata_of_a_file_that_must_stay", "dev", (promote("exp-bad"),), refusal("object_changed"), KEEPS,
+           before=(train("exp-bad", by="dev"),
+                   must("PUT", "/branches/exp-bad/objects/stat/user_metadata", params={"path": "README.md"},
+                        json={"set": {"k": "v"}}, by="dev"), commit("exp-bad", {"metric.accuracy": "0.95"}, by="dev"))),
+    Attack("a_file_that_must_stay_by_squash", "dev", (promote("exp-bad", method="squash"),), refusal("object_changed"), KEEPS,
+           before=brings("README.md")),
+    Attack("a_file_that_must_stay_by_replacing_paths", "dev", (promote("exp-bad", method="replace-paths", paths=["**"]),),
+           refusal("object_changed"), KEEPS, before=brings("README.md")),
+
+    # History.
+    Attack("an_ancestor_that_is_missing", "dev", (promote("exp-bad"),), refusal("ancestor_missing"),
+           gate(metrics=[ACCURACY], require_ancestor="data-v3"), early=(
+               train("exp-data", files={"data/train.csv": "3"}, by="lead"), must("POST", "/tags", by="lead", json={
+                   "id": "data-v3", "ref": "exp-data"})), before=brings("notes/a")),
+    Attack("files_of_a_branch_that_conflicts", "dev", (promote("exp-bad"),), Seen(
+        state=("failed", "rejected"), code=("merge_conflict", "gate_failed")), PLAIN,
+           before=(train("exp-bad", 0.95, by="dev"),) + CHAMPION),
+] + [
+    Attack(f"a_forbidden_path_{number}", "dev", (promote("exp-bad"),), refusal("object_forbidden"), FORBIDS, before=brings(path), over=("rest",))
+    for number, path in enumerate(FORBIDDEN)
+]
+
+HONEST = [
+    Attack("a_model_and_its_config", "dev", (promote("exp-good"),), GOOD_WINS, REQUIRED,
+           before=(train("exp-good", 0.95, files={"artifacts/model.pkl": "g", "config.json": "{}"}, by="dev"),)),
+    Attack("a_squash", "dev", (promote("exp-good", method="squash"),),
+           Seen(state="promoted", winner="exp-good"), REQUIRED, before=(train("exp-good", 0.95, by="dev"),)),
+    Attack("all_paths_replaced", "dev", (promote("exp-good", method="replace-paths", paths=["**"]),), GOOD_WINS, REQUIRED,
+           before=(train("exp-good", 0.95, by="dev"),)),
+    Attack("the_models_paths_replaced", "dev", (promote("exp-good", method="replace-paths", paths=["artifacts/**", "notes/**"]),),
+           GOOD_WINS, REQUIRED,
+           before=CHAMPION + (train("exp-good", 0.95, source="<base>", files={"artifacts/model.pkl": "g", "notes/a": "n"}, by="dev"),)),
+    Attack("a_branch_that_merged_main", "dev", (promote("exp-good"),), GOOD_WINS, COMPARED,
+           before=CHAMPION + (branch("exp-good", source="<base>", by="dev"), merge("main", "exp-good", by="dev"),
+                              train("exp-good", 0.95, by="dev"))),
+    Attack("nothing_forbidden", "dev", (promote("exp-good"),), GOOD_WINS, FORBIDS,
+           before=(train("exp-good", 0.95, files={"artifacts/model.pkl": "g", "secrets/x": "x", "x.gpg.txt": "x"}, by="dev"),)),
+    Attack("nothing_changed_that_must_stay", "dev", (promote("exp-good"),), GOOD_WINS, KEEPS,
+           before=(train("exp-good", 0.95, files={"artifacts/model.pkl": "g", "configs/x": "x"}, by="dev"),)),
+    Attack("an_ancestor_that_is_there", "dev", (promote("exp-good"),), GOOD_WINS,
+           gate(metrics=[ACCURACY], require_ancestor="exp-data"), early=(train("exp-data", files={"data/train.csv": "3"}, by="lead"),),
+           before=(train("exp-good", 0.95, source="exp-data", by="dev"),)),
+    Attack("exactly_as_many_bytes", "dev", (promote("exp-good"),), GOOD_WINS,
+           gate(metrics=[ACCURACY], objects={"max_total_bytes": 107}),
+           before=(train("exp-good", 0.95, files={"artifacts/model.pkl": "m" * 100}, by="dev"),)),
+]
