@@ -1,0 +1,120 @@
+"""Candidates and policies drawn by chance: few values, so that ties and bounds that are just met are frequent."""
+
+from decimal import Decimal
+
+from oracle import Candidate
+
+MAIN = {"README.md": b"base", "data/train.csv": b"1,2", "artifacts/model.pkl": b"nobody"}
+DATA = {**MAIN, "data/train.csv": b"1,2,3"}
+# Of an event that does not come here.
+ACTION = "name: NAME\non:\n  post-delete-tag:\nhooks:\n  - id: print\n    type: lua\n    properties: {script: 'print(1)'}\n"
+METRICS = ("accuracy", "loss", "latency")
+NUMBERS = [Decimal(text) for text in
+           ("0", "0.1", "0.2", "0.3", "0.5", "0.55", "0.6", "0.7", "0.8", "0.895", "0.9", "0.905", "1", "1.5", "-0.1", "-0.5", "-1", "80", "100")]
+NO_NUMBERS = ("NaN", "Infinity", "-Infinity")
+GLOBS = ("artifacts/model.pkl", "artifacts/**", "**/*.pkl", "config/*.json", "{data,config}/**", "README.m?", "notes/**", "**",
+         "secret/[a-m]*", "*.md", "absent/**")
+BOUNDS = ("min_delta", "max_delta", "min_relative_delta", "max_increase", "max_decrease", "max_relative_increase",
+          "max_relative_decrease")
+TRUST = (["api"], ["commit-metadata"], ["file"], ["api", "file"], ["file", "commit-metadata", "api"], ["commit-metadata", "api"],
+         ["file:metrics/a.json"], ["file:metrics/{b,c}.json"], ["check:bench"], ["check", "api"], ["check"])
+
+
+def value(random):
+    return random.choice(NO_NUMBERS) if random.random() < 0.05 else random.choice(NUMBERS)
+
+
+def candidate(random, number):
+    """Of a metric no origin says another number than the others do."""
+    name = f"{'other' if random.random() < 0.1 else 'exp'}-{number:03}"
+    has_ancestor = random.random() < 0.6
+    files = dict(DATA if has_ancestor else MAIN)
+    files["artifacts/model.pkl"] = b"m" * random.choice((1, 1, 2, 3)) + name.encode()
+    for path in ("config/a.json", "config/b.txt", "notes/n", "secret/a", "secret/z", "x.md"):
+        if random.random() < 0.15:
+            files[path] = name.encode()
+    if random.random() < 0.08:
+        files["_lakefs_actions/a.yaml"] = ACTION.replace("NAME", name).encode()
+    for path in ("README.md", "artifacts/model.pkl"):
+        if random.random() < 0.06:
+            del files[path]
+    made = Candidate(name, number, files, has_ancestor)
+    for metric in METRICS:
+        if random.random() < 0.93:
+            origins = random.choice((["commit-metadata"], ["api"], ["file:metrics/a.json"], ["api", "commit-metadata"],
+                                     ["file:metrics/b.json", "commit-metadata"], ["api", "commit-metadata", "file:metrics/a.json"]))
+            number = value(random)
+            made.measured[metric, ""] = dict.fromkeys(origins, number)
+        if random.random() < 0.3:
+            made.measured[metric, "test"] = {"api": value(random)}
+    return made
+
+
+def some(random, things, most):
+    return random.sample(things, random.randint(0, most))
+
+
+def bound(random, goal):
+    names = BOUNDS if goal else [name for name in BOUNDS if "crease" in name]
+    chosen = {name: float(random.choice(("0", "0.005", "0.05", "0.1", "0.3", "0.5", "1"))) for name in random.sample(names, random.randint(1, 2))}
+    if chosen.keys() >= {"min_delta", "max_delta"}:
+        chosen["min_delta"], chosen["max_delta"] = sorted((chosen["min_delta"], chosen["max_delta"]))
+    if "min_delta" in chosen and random.random() < 0.3:
+        chosen["min_delta"] = -chosen["min_delta"]
+    return chosen
+
+
+def metric_rule(random, name, split, alias):
+    rule = {"name": name}
+    if split:
+        rule["split"] = split
+    if random.random() < 0.85:
+        rule["goal"] = random.choice(("max", "min"))
+    if random.random() < 0.4:
+        rule["min"] = float(random.choice(("-0.1", "0", "0.1", "0.5", "0.6")))
+    if random.random() < 0.4:
+        rule["max"] = float(random.choice(("0.8", "0.9", "1", "1.5", "100")))
+    if alias and random.random() < 0.4:
+        rule["vs_champion"] = bound(random, rule.get("goal"))
+    if random.random() < 0.35:
+        trust = random.choice(TRUST)
+        rule.update({"from": trust[0]} if len(trust) == 1 and random.random() < 0.5 else {"trust": trust})
+    return rule
+
+
+def policy(random):
+    alias = random.choice(("champion", "champion", "nobody", None))
+    made = {"name": "gate", "destination": "main"}
+    if alias:
+        made["alias"] = alias
+    if random.random() < 0.6:
+        made["candidates"] = random.choice(("exp-*", "exp-0[0-4]*", "{exp,other}-*", "**", "exp-0?[!5]", "*-001"))
+    if random.random() < 0.2:
+        made["require_ancestor"] = "data-v3"
+    places = [(name, split) for name in METRICS for split in ("", "test") if not split or random.random() < 0.15]
+    rules = [metric_rule(random, *place, alias) for place in random.sample(places, random.randint(0, min(3, len(places))))]
+    goals = [rule for rule in rules if "goal" in rule]
+    if goals and random.random() < 0.6:
+        random.choice(goals)["primary"] = True
+    if rules:
+        made["metrics"] = rules
+    objects = {}
+    if random.random() < 0.3:
+        objects["required"] = random.sample(GLOBS[:5], random.randint(1, 2))
+    for name in ("unchanged", "forbid"):
+        if random.random() < 0.2:
+            objects[name] = some(random, GLOBS, 2)
+    if random.random() < 0.15:
+        objects["max_total_bytes"] = random.choice((20, 30, 40))
+    if objects:
+        made["objects"] = objects
+    # A tie is broken by the first rule of a name.
+    firsts = {rule["name"]: rule for rule in reversed(rules)}
+    ties = [name for name, rule in firsts.items() if "goal" in rule] + ["created_at"] + (["model_bytes"] if objects.get("required") else [])
+    if random.random() < 0.4:
+        made["tie_break"] = some(random, ties, min(2, len(ties)))
+    if random.random() < 0.15:
+        made["checks"] = {"required": random.choice((["bench"], ["bench", "lint"]))}
+    if random.random() < 0.1:
+        made["approvals"] = {"count": random.choice((1, 2))}
+    return made

@@ -1,0 +1,202 @@
+"""What a gate must say, written from docs/promotion.md in plain Python: exact decimals, no code shared with the server."""
+
+import functools
+import re
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+USUAL = ("api", "commit-metadata", "file")
+
+
+@dataclass
+class Candidate:
+    """What was made and measured; values are decimals, or one of the words NaN, Infinity, -Infinity."""
+
+    branch: str
+    number: int  # candidates were committed in this order
+    files: dict  # path: bytes
+    has_ancestor: bool = False
+    # (name, split): {origin: value}; of files the origin is file:PATH
+    measured: dict = field(default_factory=dict)
+    commit: str = ""
+
+
+@functools.lru_cache(maxsize=None)
+def pattern(glob):
+    """`**` is any text and as a whole segment may be missing, `*` and `?` stop at a slash, {a,b} is either."""
+    out, rest = "", glob
+    while rest:
+        if rest.startswith("**/") and (not out or out.endswith("/")):
+            out, rest = out + "(?:.*/)?", rest[3:]
+        elif rest.startswith("**"):
+            out, rest = out + ".*", rest[2:]
+        elif rest[0] in "*?":
+            out, rest = out + {"*": "[^/]*", "?": "[^/]"}[rest[0]], rest[1:]
+        elif rest[0] == "[":
+            inside, _, rest = rest[1:].partition("]")
+            out += f"(?!/)[{inside.replace('!', '^', 1) if inside[0] == '!' else inside}]"
+        elif rest[0] in "{,}":
+            out, rest = out + {"{": "(?:", ",": "|", "}": ")"}[rest[0]], rest[1:]
+        else:
+            out, rest = out + re.escape(rest[0]), rest[1:]
+    return re.compile(out, re.DOTALL)
+
+
+def matches(glob, text):
+    return pattern(glob).fullmatch(text) is not None
+
+
+def is_from(source, origin):
+    """Whether a value of this origin is one that the source means: api, check:NAME, file or file:PATTERN ..."""
+    kind, _, detail = source.partition(":")
+    if kind == "file":
+        return origin.startswith("file:") and (not detail or matches(detail, origin[len("file:"):]))
+    return origin == source
+
+
+def finite(value):
+    return value if isinstance(value, Decimal) else None
+
+
+def value_of(rule, candidate):
+    """(value, "") or (None, the code of what is wrong)."""
+    measured = candidate.measured.get((rule["name"], rule.get("split", "")), {})
+    sources = [rule["from"]] if "from" in rule else rule.get("trust", USUAL)
+    for source in sources:
+        for origin, value in measured.items():
+            if is_from(source, origin):
+                return value, ""
+    return None, "untrusted_origin" if measured else "metric_missing"
+
+
+def waits_for_check(rule, policy):
+    sources = [rule["from"]] if "from" in rule else rule.get("trust", USUAL)
+    required = policy.get("checks", {}).get("required", [])
+    return any(source == "check" and required or source.startswith("check:") and source[len("check:"):] in required
+               for source in sources)
+
+
+class Verdict:
+    def __init__(self):
+        self.rules = {}  # rule: (outcome, code), those that hold left out
+
+    def say(self, rule, outcome, code):
+        self.rules[rule] = (outcome, code)
+
+    @property
+    def outcome(self):
+        outcomes = {outcome for outcome, _ in self.rules.values()}
+        return "failed" if "fail" in outcomes else "pending" if "pending" in outcomes else "passed"
+
+
+def judge(policy, candidate, champion, main):
+    verdict = Verdict()
+    if "candidates" in policy and not matches(policy["candidates"], candidate.branch):
+        verdict.say("candidates", "fail", "candidate_refused")
+    if "require_ancestor" in policy and not candidate.has_ancestor:
+        verdict.say("require_ancestor", "fail", "ancestor_missing")
+    for rule in policy.get("metrics", []):
+        judge_metric(verdict, policy, rule, candidate, champion)
+    judge_objects(verdict, policy, candidate, main)
+    for name in policy.get("checks", {}).get("required", []):
+        verdict.say(f"checks.{name}", "pending", "check_missing")
+    if policy.get("approvals", {}).get("count", 0):
+        verdict.say("approvals", "pending", "approval_required")
+    return verdict
+
+
+def judge_metric(verdict, policy, rule, candidate, champion):
+    name = f"metrics.{rule['name']}" + (f"@{rule['split']}" if "split" in rule else "")
+    value, wrong = value_of(rule, candidate)
+    if wrong:
+        if waits_for_check(rule, policy):
+            verdict.say(name, "pending", "check_pending")
+        else:
+            verdict.say(name, "fail", wrong)
+        return
+    if finite(value) is None:
+        verdict.say(name, "fail", "not_finite")
+        return
+    if "min" in rule and value < Decimal(str(rule["min"])):
+        verdict.say(f"{name}.min", "fail", "below_min")
+    if "max" in rule and value > Decimal(str(rule["max"])):
+        verdict.say(f"{name}.max", "fail", "above_max")
+    for bound, limit in rule.get("vs_champion", {}).items():
+        judge_bound(verdict, f"{name}.vs_champion.{bound}", rule, bound, Decimal(str(limit)), value, champion)
+
+
+def judge_bound(verdict, name, rule, bound, limit, value, champion):
+    if champion is None:
+        verdict.say(name, "skipped", "no_champion")
+        return
+    other, wrong = value_of(rule, champion)
+    if wrong or finite(other) is None:
+        verdict.say(name, "fail", "champion_metric_missing")
+        return
+    rise = value - other
+    better = -rise if rule.get("goal") == "min" else rise
+    share = limit * abs(other)
+    distance = {"min_delta": better - limit, "max_delta": limit - better, "min_relative_delta": better - share,
+                "max_increase": limit - rise, "max_decrease": limit + rise, "max_relative_increase": share - rise,
+                "max_relative_decrease": share + rise}[bound]
+    # Past a bound in the direction of the goal it is too good to be true.
+    too_good = bound == "max_delta" or "increase" in bound and rule.get("goal") == "max" or (
+        "decrease" in bound and rule.get("goal") == "min")
+    if distance < 0:
+        verdict.say(name, "fail", "too_far_above_champion" if too_good else "worse_than_champion")
+
+
+def judge_objects(verdict, policy, candidate, main):
+    rules = policy.get("objects", {})
+    for glob in rules.get("required", []):
+        if not any(matches(glob, path) for path in candidate.files):
+            verdict.say(f"objects.required[{glob}]", "fail", "object_missing")
+    changed = {path for path in candidate.files.keys() | main.keys() if candidate.files.get(path) != main.get(path)}
+    brought = changed & candidate.files.keys()
+    unchanged = rules.get("unchanged", []) + ([] if rules.get("unchanged") == [] else ["_lakefs_actions/**"])
+    if any(matches(glob, path) for glob in unchanged for path in changed):
+        verdict.say("objects.unchanged", "fail", "object_changed")
+    if any(matches(glob, path) for glob in rules.get("forbid", []) for path in brought):
+        verdict.say("objects.forbid", "fail", "object_forbidden")
+    if "max_total_bytes" in rules and sum(map(len, candidate.files.values())) > rules["max_total_bytes"]:
+        verdict.say("objects.max_total_bytes", "fail", "too_large")
+
+
+def score(rule, candidate):
+    """Greater is better; None: there is no number, which is worse than any."""
+    value, wrong = value_of(rule, candidate)
+    if wrong or finite(value) is None:
+        return None
+    return -value if rule["goal"] == "min" else value
+
+
+def standing(policy, candidates):
+    """The best first: by the primary metric, or the first that has a goal, then the tie breaks, then the oldest."""
+    goals = [rule for rule in policy.get("metrics", []) if "goal" in rule]
+    first = [rule for rule in goals if rule.get("primary")] or goals[:1]
+
+    def key(candidate):
+        keys = [score(rule, candidate) for rule in first]
+        for by in policy.get("tie_break", []):
+            if by == "model_bytes":
+                required = policy["objects"]["required"]
+                keys.append(-sum(len(data) for path, data in candidate.files.items()
+                                 if any(matches(glob, path) for glob in required)))
+            elif by == "created_at":
+                keys.append(-candidate.number)
+            else:
+                keys.append(score(next(rule for rule in policy["metrics"] if rule["name"] == by), candidate))
+        return [(-1, 0) if one is None else (0, one) for one in (*keys, -candidate.number)]
+
+    return sorted(candidates, key=key, reverse=True)
+
+
+def dominated(policy, candidate, others):
+    """Whether one of `others` is nowhere worse and somewhere better."""
+    goals = [rule for rule in policy.get("metrics", []) if "goal" in rule]
+
+    def row(one):
+        return [(-1, 0) if (got := score(rule, one)) is None else (0, got) for rule in goals]
+
+    mine = row(candidate)
+    return any(all(a >= b for a, b in zip(theirs, mine)) and theirs != mine for theirs in map(row, others))
