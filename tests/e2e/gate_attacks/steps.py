@@ -76,7 +76,7 @@ def command(stage, who, *words):
 
 @step
 def keep_head(stage, who, name, ref):
-    stage.keep(name, stage.must("admin", "GET", f"/commits/{ref}")["id"])
+    stage.keep(name, stage.see(f"/commits/{ref}")["id"])
 
 
 # Work on branches.
@@ -85,7 +85,7 @@ def keep_head(stage, who, name, ref):
 @step
 def branch(stage, who, name, source="main"):
     stage.must(who, "POST", "/branches", json={"name": name, "source": source})
-    stage.keep(name, stage.must("admin", "GET", f"/branches/{name}")["commit_id"])
+    stage.keep(name, stage.see(f"/branches/{name}")["commit_id"])
 
 
 def put(stage, who, name, path, data):
@@ -117,8 +117,7 @@ commit = step(commit_on)
 def train(stage, who, name, accuracy=None, source="main", files=None, meta=None, **members):
     """A branch with a model of its own in one commit, measured in its metadata."""
     metadata = dict(meta or {}) if accuracy is None else {"metric.accuracy": str(accuracy), **(meta or {})}
-    if stage.ask("admin", "GET", f"/branches/{name}").status == 404:
-        stage.answers.pop()
+    if stage.look(f"/branches/{name}")[0] == 404:
         stage.must(who, "POST", "/branches", json={"name": name, "source": source})
     for path, data in (files or {"artifacts/model.pkl": f"model of {name}"}).items():
         stage.must(who, "POST", f"/branches/{name}/objects", params={"path": path},
@@ -169,7 +168,7 @@ def send_multipart(stage, who):
 @step
 def merge(stage, who, source, destination, **members):
     stage.must(who, "POST", f"/refs/{source}/merge/{destination}", json=members)
-    stage.keep(destination, stage.must("admin", "GET", f"/branches/{destination}")["commit_id"])
+    stage.keep(destination, stage.see(f"/branches/{destination}")["commit_id"])
 
 
 # Measuring.
@@ -259,7 +258,7 @@ def roll_back(stage, who, id="<promotion>", **members):
         stage.tarn(who, "promote", "rollback", id, "-o", "json")
     else:
         stage.ask(who, "POST", f"/promotions/{id}:rollback", json=members)
-    stage.keep("main", stage.must("admin", "GET", "/branches/main")["commit_id"])
+    stage.keep("main", stage.see("/branches/main")["commit_id"])
 
 
 @step
