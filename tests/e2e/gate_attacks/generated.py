@@ -19,14 +19,23 @@ BOUNDS = ("min_delta", "max_delta", "min_relative_delta", "max_increase", "max_d
 TRUST = (["api"], ["commit-metadata"], ["file"], ["api", "file"], ["file", "commit-metadata", "api"], ["commit-metadata", "api"],
          ["file:metrics/a.json"], ["file:metrics/{b,c}.json"], ["check:bench"], ["check", "api"], ["check"])
 
+# Asked first, so that each code is met whatever chance brings.
+WAITS = {"name": "gate", "destination": "main", "candidates": "exp-*", "require_ancestor": "data-v3", "checks": {"required": ["bench"]},
+         "approvals": {"count": 1}, "metrics": [{"name": "accuracy", "goal": "max", "from": "check:bench"}]}
+COMPARES = {"name": "gate", "destination": "main", "alias": "champion", "metrics": [
+    {"name": "accuracy", "goal": "max", "min": 0.2, "max": 0.9, "vs_champion": {"min_delta": 0.005, "max_delta": 0.1}},
+    {"name": "loss", "trust": ["api"]}], "objects": {
+        "required": ["artifacts/model.pkl"], "unchanged": ["README.md"], "forbid": ["secret/**"], "max_total_bytes": 30}}
+FIRST = (WAITS, COMPARES, {**COMPARES, "alias": "nobody"})
+
 
 def value(random):
     return random.choice(NO_NUMBERS) if random.random() < 0.05 else random.choice(NUMBERS)
 
 
-def candidate(random, number):
+def candidate(random, number_of):
     """Of a metric no origin says another number than the others do."""
-    name = f"{'other' if random.random() < 0.1 else 'exp'}-{number:03}"
+    name = f"{'other' if random.random() < 0.1 else 'exp'}-{number_of:03}"
     has_ancestor = random.random() < 0.6
     files = dict(DATA if has_ancestor else MAIN)
     files["artifacts/model.pkl"] = b"m" * random.choice((1, 1, 2, 3)) + name.encode()
@@ -38,7 +47,7 @@ def candidate(random, number):
     for path in ("README.md", "artifacts/model.pkl"):
         if random.random() < 0.06:
             del files[path]
-    made = Candidate(name, number, files, has_ancestor)
+    made = Candidate(name, number_of, files, has_ancestor)
     for metric in METRICS:
         if random.random() < 0.93:
             origins = random.choice((["commit-metadata"], ["api"], ["file:metrics/a.json"], ["api", "commit-metadata"],
@@ -47,6 +56,8 @@ def candidate(random, number):
             made.measured[metric, ""] = dict.fromkeys(origins, number)
         if random.random() < 0.3:
             made.measured[metric, "test"] = {"api": value(random)}
+    if number_of == 0:  # the champion
+        made.measured["accuracy", ""] = {"commit-metadata": Decimal("0.5")}
     return made
 
 

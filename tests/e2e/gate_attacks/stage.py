@@ -17,6 +17,7 @@ from botocore.exceptions import ClientError
 
 SETTLE_SECONDS = 60
 POLL_SECONDS = 0.03
+SHORT_DIGITS = 12
 ENDED = ("promoted", "rejected", "failed", "cancelled", "rolled_back")
 WAITS = ("gates_running", "awaiting_approval")
 # The exit statuses of `tarn` that may stand for a status of REST.
@@ -74,14 +75,15 @@ class Stage:
         self.kept[name] = value
 
     def fill(self, value):
-        """`value` with what was kept in place of each <name>."""
+        """`value` with what was kept in place of each <name>; of <short:name> the first digits."""
         if isinstance(value, dict):
             return {self.fill(key): self.fill(one) for key, one in value.items()}
         if isinstance(value, (list, tuple)):
             return [self.fill(one) for one in value]
         if not isinstance(value, str):
             return value
-        return re.sub(r"<([\w:.*-]+)>", lambda found: str(self.kept.get(found[1], found[0])), value)
+        value = re.sub(r"<short:([\w.-]+)>", lambda found: str(self.kept[found[1]])[:SHORT_DIGITS], value)
+        return re.sub(r"<([\w:.-]+)>", lambda found: str(self.kept.get(found[1], found[0])), value)
 
     def member(self, role):
         return self.members.get(role) or self.team[role]

@@ -88,6 +88,12 @@ def branch(stage, who, name, source="main"):
     stage.keep(name, stage.see(f"/branches/{name}")["commit_id"])
 
 
+@step
+def many_branches(stage, who, prefix, count):
+    for number in range(count):
+        stage.must(who, "POST", "/branches", json={"name": f"{prefix}{number}", "source": "main"})
+
+
 def put(stage, who, name, path, data):
     data = data if isinstance(data, bytes) else data.encode()
     if stage.way == "s3":

@@ -6,14 +6,15 @@ import uuid
 import lakefs_sdk
 from lakefs_sdk import models
 
-REPOSITORY = "arn:lakefs:fs:::repository/*"
+# As long as names of stages are: a star would match what is below a repository too.
+REPOSITORY = "arn:lakefs:fs:::repository/gate-????????????"
 
 READS = [(["fs:Read*", "fs:List*", "branches:Get*", "ci:Read*", "pr:*"], REPOSITORY, f"{REPOSITORY}/*"),
          (["fs:ReadConfig"], "*")]
 DEVELOPS = READS + [
     (["fs:WriteObject", "fs:DeleteObject"], f"{REPOSITORY}/object/*"),
     (["fs:CreateBranch", "fs:DeleteBranch", "fs:CreateCommit", "fs:RevertBranch"], f"{REPOSITORY}/branch/exp-*"),
-    (["fs:CreateRun"], REPOSITORY, f"{REPOSITORY}/branch/exp-*"),
+    (["fs:CreateRun"], REPOSITORY),
     (["fs:Promote"], f"{REPOSITORY}/branch/main")]
 
 # By name: the statements of their policies, each a list of actions and the resources.

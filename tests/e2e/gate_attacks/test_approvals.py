@@ -2,7 +2,7 @@
 
 from attack import ACCURACY, Attack, Seen, gate, test_attack, test_honest  # noqa: F401
 from steps import (another_key, approve, ask, branch, cancel, commit, log_run, merge, must, newcomer, promote,
-                   refused, reject, remove_user, set_policy, train, tried, wait_until_settled, write)
+                   refused, reject, remove_user, set_policy, take_rights, train, tried, wait_until_settled, write)
 
 
 def approved_by(count, **members):
@@ -40,7 +40,7 @@ ATTACKS = [
                    promote("exp-bad", by="dev"))),
     Attack("the_authors_own_by_a_squash", "lead", (approve(),), WAITS, ONE,
            before=(train("exp-part", 0.5, files={"part": "x"}, by="dev"), branch("exp-bad", by="lead"),
-                   merge("exp-part", "exp-bad", squash_merge=True, by="lead"), log_run("exp-bad", {"accuracy": 0.95}, by="dev"),
+                   merge("exp-part", "exp-bad", squash_merge=True, by="lead"), log_run("exp-bad", {"accuracy": 0.95}, by="ci"),
                    promote("exp-bad", by="dev"))),
     Attack("the_authors_own_by_a_cherry_pick", "lead", (approve(),), WAITS, ONE,
            before=(train("exp-part", 0.5, files={"part": "x"}, by="dev"), branch("exp-bad", by="dev"),
@@ -62,10 +62,21 @@ ATTACKS = [
            Seen(status=(200, 409), state="awaiting_approval", code="approval_required"), TWO,
            before=CANDIDATE + (must("GET", "/branches/exp-bad", keep="seen", member="commit_id", by="dev"),
                                promote("exp-bad", by="dev2"))),
+    Attack("both_approvals_were_of_another_candidate", "dev",
+           (approve(by="reviewer"), log_run("<exp-a>", {"accuracy": 0.1}), approve(by="reviewer2")),
+           Seen(state=("awaiting_approval", "rejected"), code=("approval_required", "gate_failed")), LASTING,
+           before=(train("exp-a", 0.9, by="dev"), train("exp-b", 0.8, by="dev"), promote("exp-*", by="dev2"))),
     Attack("an_approval_of_another_candidate", "dev",
            (approve(by="reviewer"), log_run("<exp-a>", {"accuracy": 0.1}), approve(by="reviewer2")),
            Seen(state=("awaiting_approval", "rejected"), code=("approval_required", "gate_failed")), TWO,
            before=(train("exp-a", 0.9, by="dev"), train("exp-b", 0.8, by="dev"), promote("exp-*", by="dev2"))),
+    Attack("approvals_of_another_value", "dev",
+           (approve(by="reviewer"), log_run("<exp-bad>", {"accuracy": 0.51}), approve(by="reviewer2")),
+           Seen(state=("awaiting_approval", "rejected"), code=("approval_required", "gate_failed")), TWO, before=WAITING),
+    Attack("an_approval_of_a_lasting_kind_of_two_commits", "dev", (approve(by="reviewer"), *NEWER, approve(by="reviewer2")),
+           Seen(state="promoted", winner="seen"), LASTING,
+           before=CANDIDATE + (must("GET", "/branches/exp-bad", keep="seen", member="commit_id", by="dev"),
+                               promote("exp-bad", by="dev2"))),
     Attack("an_approval_of_an_earlier_promotion", "reviewer2", (promote("exp-bad", by="dev"), approve()), WAITS, TWO,
            before=WAITING + (approve(by="reviewer"), cancel(by="dev"))),
     Attack("an_approval_under_an_earlier_policy", "lead",
@@ -76,8 +87,18 @@ ATTACKS = [
                "title": "t", "source_branch": "exp-bad", "destination_branch": "main"}),)),
 
     # Who may.
+    Attack("a_reviewer_whose_right_is_gone", "reviewer", (approve(by="past"), take_rights("past"), approve()), WAITS, TWO,
+           before=(newcomer("past", "reviewer"),) + WAITING),
     Attack("a_reviewer_who_is_gone", "reviewer", (approve(by="past"), remove_user("past"), approve()), WAITS, TWO,
            before=(newcomer("past", "reviewer"),) + WAITING),
+    Attack("a_promoter_who_is_gone", "reviewer", (remove_user("past"), tried(approve()), wait_until_settled()),
+           Seen(state=("awaiting_approval", "failed", "rejected", "cancelled"),
+                code=("approval_required", "gate_failed", "promoter_lost_right")), ONE,
+           before=(newcomer("past", "dev"),) + CANDIDATE + (promote("exp-bad", by="past"),)),
+    Attack("a_promoter_whose_right_is_gone", "reviewer", (take_rights("past"), tried(approve()), wait_until_settled()),
+           Seen(state=("awaiting_approval", "failed", "rejected", "cancelled"),
+                code=("approval_required", "gate_failed", "promoter_lost_right")), ONE,
+           before=(newcomer("past", "dev"),) + CANDIDATE + (promote("exp-bad", by="past"),)),
     Attack("a_rejection_by_a_viewer", "viewer", (reject(),), not_taken(401), ONE, before=WAITING),
     Attack("a_rejection_by_who_promotes", "dev", (reject(),), not_taken(401), ONE, before=WAITING),
     Attack("a_cancellation_by_a_reviewer", "reviewer", (cancel(),), not_taken(401), ONE, before=WAITING),

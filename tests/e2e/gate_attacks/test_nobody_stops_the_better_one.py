@@ -1,7 +1,7 @@
 """Nobody keeps the best candidate from winning, and nobody loses a branch by another's promotion."""
 
-from attack import ACCURACY, Attack, Seen, gate, test_attack, test_honest  # noqa: F401
-from steps import approve, ask, cancel, promote, train, tried, wait_until_settled
+from attack import ACCURACY, BETTER, Attack, Seen, gate, test_attack, test_honest  # noqa: F401
+from steps import approve, ask, branch, cancel, many_branches, must, promote, train, tried, wait_until_settled
 
 PLAIN = gate(metrics=[ACCURACY])
 GOOD_WINS = Seen(state="promoted", winner="exp-good")
@@ -9,6 +9,20 @@ GOOD = train("exp-good", 0.9, by="dev2")
 EXPIRES = gate(metrics=[ACCURACY], after={"losers": {"expire": "1h"}})
 TAGS = gate(metrics=[ACCURACY], after={"tag": "model-{policy}"})
 APPROVED = gate(metrics=[ACCURACY], approvals={"count": 1})
+
+# Says no to exp-block.
+REFUSES = b"""name: refuses
+on:
+  pre-merge:
+hooks:
+  - id: refuses
+    type: lua
+    properties:
+      script: |
+        local lakefs = require("lakefs")
+        local status, model = lakefs.get_object(action.repository_id, action.source_ref, "artifacts/model.pkl")
+        if model == "block" then error("no") end
+"""
 
 
 def poisoned(*steps, **metadata):
@@ -44,6 +58,10 @@ ATTACKS = [
            {**APPROVED, "after": {"losers": {"expire": "1h"}}}, before=(GOOD, train("exp-low", 0.8, by="dev2"))),
 
     # What blocks all.
+    Attack("the_best_conflicts", "dev", (promote("exp-*", by="lead"),), GOOD_WINS, gate(metrics=[BETTER]),
+           before=(train("exp-block", 0.99, files={"README.md": "block"}, by="dev"),
+                   train("exp-champion", 0.8, files={"README.md": "champion", "artifacts/model.pkl": "champion"}, by="lead"),
+                   promote("exp-champion", by="lead"), train("exp-good", 0.9, by="dev2"))),
     Attack("the_best_lacks_the_model", "lead", (promote("exp-*"),), GOOD_WINS,
            gate(metrics=[ACCURACY], objects={"required": ["artifacts/new.pkl"]}),
            before=(train("exp-block", 0.99, by="dev"),
@@ -71,9 +89,24 @@ ATTACKS = [
     Attack("a_cancellation_by_a_viewer", "viewer", (cancel(),), Seen(status=401, state="awaiting_approval", code="approval_required"),
            APPROVED, before=(GOOD, promote("exp-good", by="dev2"))),
 
+    Attack("a_thousand_branches_of_nothing", "dev", (many_branches("exp-j", 1001), promote("exp-*", by="lead")), GOOD_WINS, PLAIN,
+           before=(GOOD,), over=("rest",)),
+    Attack("a_hook_refuses_the_best", "lead", (promote("exp-*"),), GOOD_WINS, PLAIN, early=(
+        must("POST", "/branches/main/objects", params={"path": "_lakefs_actions/no.yaml"}, data=REFUSES, by="lead"),
+        must("POST", "/branches/main/commits", json={"message": "a hook"}, by="lead")),
+           before=(GOOD, train("exp-block", 0.99, files={"artifacts/model.pkl": "block"}, by="dev"))),
+
     # Tags.
+    Attack("a_tag_made_before", "tagger", (must("POST", "/tags", json={"id": "model-gate", "ref": "main"}), promote("exp-good", by="lead")),
+           GOOD_WINS, TAGS, before=(GOOD,)),
+    Attack("a_branch_of_the_tags_name", "dev", (tried(branch("exp-exp-good")), promote("exp-good", by="lead")), GOOD_WINS,
+           gate(metrics=[ACCURACY], after={"tag": "exp-{name}"}), before=(GOOD,)),
 
     # Ties.
+    Attack("a_date_of_long_ago", "dev", (promote("exp-*", by="lead"),), GOOD_WINS, PLAIN,
+           before=(GOOD, train("exp-bad", 0.9, date=1, by="dev"))),
+    Attack("a_date_of_long_ago_where_it_decides", "dev", (promote("exp-*", by="lead"),), GOOD_WINS,
+           gate(metrics=[ACCURACY], tie_break=["created_at"]), before=(GOOD, train("exp-bad", 0.9, date=1, by="dev"))),
     Attack("a_smaller_model_by_its_metadata", "dev", (promote("exp-*", by="lead"),), GOOD_WINS,
            gate(metrics=[ACCURACY], objects={"required": ["artifacts/model.pkl"]}, tie_break=["model_bytes"]),
            before=(train("exp-good", 0.9, files={"artifacts/model.pkl": "g"}, by="dev2"),

@@ -28,6 +28,7 @@ class Lake:
         self.commit("data", generated.DATA, generated.MAIN, {})
         self.must("POST", "/tags", json={"id": "data-v3", "ref": "data"})
         self.candidates = [self.make(generated.candidate(chance, number)) for number in range(CANDIDATES)]
+        self.unmeasured = oracle.Candidate("main", -1, generated.MAIN)
         self.of_ref = {one.branch: one for one in self.candidates}
         self.champion = self.candidates[0]
         self.must("POST", "/aliases/champion:set", json={"to": self.champion.branch})
@@ -107,14 +108,17 @@ def compare(lake, policy, champion, judged, winner=None):
 
 def test_the_gate_says_what_the_oracle_says(lake, chance):
     cases, outcomes = 0, set()
-    while cases < CASES:
-        policy = generated.policy(chance)
+    first = [(policy, None) for policy in generated.FIRST] + [(generated.COMPARES, lake.unmeasured)]
+    while cases < CASES or first:
+        policy, champion = first.pop() if first else (generated.policy(chance), None)
         lake.set_policy(policy)
         question = {"candidates": ["exp-*", "other-*"]}
-        champion = lake.champion_of(policy)
-        if chance.random() < 0.5:
+        if not champion and chance.random() < 0.5 and cases > len(generated.FIRST) * CANDIDATES:
             champion = chance.choice(lake.candidates)
+        if champion:
             question["champion"] = champion.branch
+        else:
+            champion = lake.champion_of(policy)
         judged = lake.must("POST", "/policies/gate:evaluate", json=question)["results"]
         cases += compare(lake, policy, champion, judged)
         outcomes |= {outcome for said in judged for outcome in unmet(said).values()}

@@ -1,7 +1,8 @@
 """A request means what it says: no name stands for another, no member that is not understood is passed over."""
 
 from attack import ACCURACY, Attack, Seen, gate, test_attack, test_honest  # noqa: F401
-from steps import CHAMPION, ask, branch, command, must, promote, set_policy, train
+from steps import (CHAMPION, approve, ask, branch, command, commit, must, promote, set_policy, train, tried,
+                   wait_until_settled)
 
 PLAIN = gate(metrics=[ACCURACY])
 # It would pass if it came by its own name.
@@ -20,7 +21,7 @@ NAMES = {"a_staging_area": "exp-good$", "two_words": "exp-good,main", "a_path": 
          "another_repository": "tarn://other/exp-good"}
 BODY = {"candidates": ["exp-good"], "destination": "main"}
 # Members of a request for a promotion that are not what they should be.
-BODIES = {"dry_run_as_text": {"dry_run": "true"}, "dry_run_as_a_number": {"dry_run": 1}, "select_in_capitals": {"select": "ONLY"},
+BODIES = {"an_expected_alias_of_no_text": {"expect": {"alias": ""}}, "dry_run_as_text": {"dry_run": "true"}, "dry_run_as_a_number": {"dry_run": 1}, "select_in_capitals": {"select": "ONLY"},
           "method_in_capitals": {"method": "Merge"}, "unknown_method": {"method": "overwrite"}, "expectation_as_text": {"expect": "main"},
           "expectation_as_a_list": {"expect": []}, "paths_without_their_method": {"paths": ["**"]},
           "replacing_no_paths": {"method": "replace-paths"}, "replacing_an_empty_list": {"method": "replace-paths", "paths": []},
@@ -33,6 +34,9 @@ BODIES = {"dry_run_as_text": {"dry_run": "true"}, "dry_run_as_a_number": {"dry_r
 MISSES = {"a_policy_that_is_not_there": {"policy": "absent"}, "a_destination_that_is_not_there": {"destination": "absent"},
           "an_expected_ref_that_is_not_there": {"expect": {"destination": "absent"}},
           "an_expected_alias_that_is_not_there": {"expect": {"alias": "@absent"}}, "a_destination_without_a_gate": {"destination": "exp-tag"}}
+UNKNOWN = {"dry_run_in_capitals": {"dryRun": True}, "expect_alias_at_the_top": {"expect_alias": "<base>"},
+           "expected_champion": {"expect": {"champion": "<base>"}}, "no_approvals": {"approvals": 0}, "force": {"force": True},
+           "actor": {"actor": "<user:lead>"}, "winner": {"winner": "exp-good"}, "evidence": {"evidence": {}}}
 TEXTS = {"no_json": "candidates=exp-good", "a_list": '["exp-good"]', "a_text": '"exp-good"', "nothing": "", "a_cut_document": '{"candidates": ["exp-good"',
          "words_behind": '{"candidates": ["exp-good"], "destination": "main"} {}',
          "a_name_twice": '{"candidates": ["exp-good"], "candidates": ["exp-good"], "destination": "main"}'}
@@ -70,11 +74,31 @@ ATTACKS = [
     Attack("a_dry_run", "dev", (promote("exp-good", dry_run=True),), Seen(status=200), PLAIN, before=GOOD),
     Attack("a_check_of_the_gate", "viewer", (ask("POST", "/policies/gate:evaluate", json={"candidates": ["exp-good"]}),),
            Seen(status=200, says='"passed"'), PLAIN, before=GOOD),
+    Attack("an_expected_alias_of_no_text", "dev", (command("promote", "exp-good", "--to", "main", "--expect-alias", ""),),
+           Seen(status=400), PLAIN, before=CHAMPION + GOOD),
     Attack("a_metric_twice_in_the_command", "ci", (command(
         "exp", "log", "--ref", "exp-good", "--metric", "accuracy=0.1", "--metric", "accuracy=0.97"),), Seen(status=400), PLAIN,
            before=GOOD),
     Attack("a_check_without_its_commit", "ci", (command("promote", "check", "<promotion>", "bench"),), Seen(status=400),
            gate(metrics=[ACCURACY], checks={"required": ["bench"]}), before=GOOD + (promote("exp-good", by="dev"),)),
+    Attack("a_hexadecimal_metric_in_the_command", "ci", (command(
+        "promote", "check", "<promotion>", "bench", "--commit", "<exp-good>", "--metric", "accuracy=0x1p-1"),), Seen(status=400),
+           gate(metrics=[{**ACCURACY, "from": "check:bench"}], checks={"required": ["bench"]}),
+           before=GOOD + (promote("exp-good", by="dev"),)),
+    Attack("a_metric_twice_in_a_check_of_the_command", "ci", (command(
+        "promote", "check", "<promotion>", "bench", "--commit", "<exp-good>", "--metric", "accuracy=0.1", "--metric", "accuracy=0.9"),),
+           Seen(status=400), gate(metrics=[{**ACCURACY, "from": "check:bench"}], checks={"required": ["bench"]}),
+           before=GOOD + (promote("exp-good", by="dev"),)),
+    Attack("a_policy_of_a_branch_that_is_not_there", "lead", (set_policy({**PLAIN, "name": "weak", "destination": "absent"}, name="weak"),),
+           Seen(status=404), PLAIN, before=GOOD),
+    Attack("a_date_out_of_range", "dev", (commit("exp-good", {"metric.accuracy": "0.97"}, date=10 ** 17, allow_empty=True),),
+           Seen(status=400), PLAIN, before=GOOD),
+    Attack("a_branch_of_the_short_id", "brancher",
+           (tried(ask("POST", "/branches", json={"name": "<short:exp-good>", "source": "exp-evil"})), approve(by="reviewer"),
+            wait_until_settled()), GOOD_WINS, gate("candidates", metrics=[ACCURACY], approvals={"count": 1}),
+           before=GOOD + (train("exp-evil", 0.96, by="dev"), promote("<short:exp-good>", by="lead"))),
+    Attack("a_branch_of_the_name_of_the_alias", "brancher", (ask("POST", "/branches", json={"name": "champion", "source": "exp-good"}),),
+           Seen(status=(400, 409)), PLAIN, before=CHAMPION + GOOD),
 ] + [
     Attack(f"a_candidate_as_{name}", "dev", (promote(word),), REFUSED, PLAIN, before=GOOD + (train("other", 0.97, by="brancher"),))
     for name, word in REFS.items()
@@ -87,6 +111,9 @@ ATTACKS = [
 ] + [
     Attack(f"a_request_of_{name}", "lead", (ask("POST", "/promotions", json={**BODY, **body}),), Seen(status=404), PLAIN,
            before=GOOD) for name, body in MISSES.items()
+] + [
+    Attack(f"an_unknown_member_{name}", "dev", (ask("POST", "/promotions", json={**BODY, **body}),), Seen(status=400), PLAIN,
+           before=GOOD) for name, body in UNKNOWN.items()
 ] + [
     Attack(f"a_body_of_{name}", "dev", (ask("POST", "/promotions", data=text, headers=JSON),), Seen(status=400), PLAIN,
            before=GOOD) for name, text in TEXTS.items()
@@ -102,7 +129,7 @@ HONEST = [
     Attack("by_its_name", "dev", (promote("exp-good"),), GOOD_WINS, PLAIN, before=GOOD),
     Attack("by_a_glob", "dev", (promote("exp-g*"),), GOOD_WINS, PLAIN, before=GOOD),
     Attack("by_a_choice", "dev", (promote("exp-{good,absent}"),), GOOD_WINS, PLAIN, before=GOOD),
-    Attack("with_all_that_is_expected", "dev", (promote("exp-good", expect={"destination": "<main>", "alias": ""}),), GOOD_WINS, PLAIN,
+    Attack("with_all_that_is_expected", "dev", (promote("exp-good", expect={"destination": "<main>", "alias": "none"}),), GOOD_WINS, PLAIN,
            before=GOOD),
     Attack("with_the_champion_that_is_expected", "dev", (promote("exp-good", expect={"destination": "main", "alias": "@champion"}),),
            GOOD_WINS, PLAIN, before=CHAMPION + GOOD),

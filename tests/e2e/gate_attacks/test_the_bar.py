@@ -64,7 +64,7 @@ ATTACKS = [
     Attack("the_winners_branch_made_again", "dev2",
            (ask("DELETE", "/branches/exp-champion"), train("exp-champion", 0.1, source="<base>"), promote("exp-bad", by="dev")), LOW,
            before=WORSE),
-    Attack("no_champion_expected", "dev", (promote("exp-bad", expect={"alias": ""}),),
+    Attack("no_champion_expected", "dev", (promote("exp-bad", expect={"alias": "none"}),),
            Seen(state="failed", code="destination_moved"), before=WORSE),
     Attack("another_champion_expected", "dev", (promote("exp-bad", expect={"alias": "<base>"}),),
            Seen(state="failed", code="destination_moved"), before=WORSE),
@@ -131,6 +131,11 @@ ATTACKS = [
            policy=APPROVED, before=APPROVED_CHAMPION + (train("exp-bad", 0.51, by="dev"),)),
 
     # Taking back.
+    Attack("a_rollback_by_who_may_promote", "dev", (roll_back(),), Seen(status=401), before=CHAMPION),
+    Attack("a_rollback_where_promotions_need_approvals", "lead", (tried(roll_back()),),
+           Seen(status=(200, 202, 403, 409)), policy=APPROVED, before=APPROVED_CHAMPION),
+    Attack("worse_after_a_rollback_to_nothing", "dev", (promote("exp-bad"),), LOW,
+           before=WORSE + (roll_back(by="lead"),)),
     Attack("a_rollback_of_an_older_one", "lead", (roll_back("<older>"),), Seen(status=409),
            before=CHAMPION + (must("GET", "/promotions/<promotion>", keep="older", member="id", by="lead"),
                               train("exp-better", 0.95), promote("exp-better", by="lead"))),

@@ -1,8 +1,8 @@
 """What becomes champion is what was judged: these objects, this history, nothing that rides along."""
 
 from attack import ACCURACY, BETTER, Attack, Seen, gate, test_attack, test_honest  # noqa: F401
-from steps import (CHAMPION, approve, ask, branch, commit, link, log_run, merge, must, promote, refused, send_again,
-                   train, tried, wait_until_settled, write)
+from steps import (CHAMPION, approve, ask, branch, commit, link, log_run, merge, must, promote, refused, roll_back,
+                   send_again, train, tried, wait_until_settled, write)
 
 MODEL = {"required": ["artifacts/model.pkl"]}
 PLAIN = gate(metrics=[ACCURACY])
@@ -10,10 +10,12 @@ REQUIRED = gate(metrics=[ACCURACY], objects=MODEL)
 COMPARED = gate(metrics=[BETTER], objects=MODEL)
 GOOD_WINS = Seen(state="promoted", winner="exp-good")
 NOT_MEASURED = Seen(state=("rejected", "failed"), code=("gate_failed", "not_what_was_measured"))
-NOTHING_CAME = Seen(state=("rejected", "failed"), code=("gate_failed", "not_what_was_measured", "no_changes"))
+NOTHING_CAME = Seen(state=("rejected", "failed"), code=("gate_failed", "not_what_was_measured", "no_changes", "metric_missing"))
 FORBIDS = gate(metrics=[ACCURACY], objects={"forbid": ["secret/**", "**/*.gpg"]})
 KEEPS = gate(metrics=[ACCURACY], objects={"unchanged": ["config/**", "README.md"]})
 ACTION = "name: evil\non:\n  post-merge:\nhooks:\n  - id: evil\n    type: lua\n    properties: {script: 'print(1)'}\n"
+
+ELSEWHERE = ACTION.replace("script: 'print(1)'", "script_path: scripts/check.lua")
 
 
 def refusal(code):
@@ -28,8 +30,12 @@ def replaces(*paths):
     return (promote("exp-bad", method="replace-paths", paths=list(paths)),)
 
 
+NOT_QUITE_FORBIDDEN = ["./secret/x", "/secret/x", "d/x.GPG"]
 FORBIDDEN = ["secret/x", "secret/a/b/c", "x.gpg", "d/x.gpg", "secret//x", "secret/.hidden", "a/b/.gpg"]
 # Paths that no merge of the winner's changes is.
+PARTS = {"the_readme": ["README.md"], "the_data": ["data/**"], "nothing_that_is_there": ["absent/**"],
+         "one_of_two_files": ["artifacts/model.pkl"], "all_but_the_model": ["{README.md,data/**,notes/**}"],
+         "a_name_alike": ["artifacts/model.pk"], "a_directory": ["artifacts/*/model.pkl"]}
 
 ATTACKS = [
     # The method and its paths.
@@ -37,10 +43,20 @@ ATTACKS = [
            gate(metrics=[ACCURACY], method=["merge"]), before=brings("notes/a")),
     Attack("a_squash_where_merging_is_wanted", "dev", (promote("exp-bad", method="squash"),), Seen(state="failed", code="method_refused"),
            gate(metrics=[ACCURACY], method=["merge"]), before=brings("notes/a")),
+    Attack("the_readme_with_the_models_metrics", "dev", replaces("README.md"), NOT_MEASURED, COMPARED,
+           before=CHAMPION + (train("exp-bad", 0.99, files={"artifacts/model.pkl": "new", "README.md": "new"}, by="dev"),)),
 
     # What the destination already has.
+    Attack("a_branch_from_before_the_champion", "dev", (promote("exp-bad"),), NOT_MEASURED, COMPARED,
+           before=(train("exp-bad", 0.97, files={"config.json": "{}"}, by="dev"),) + CHAMPION),
+    Attack("a_branch_from_before_the_champion_squashed", "dev", (promote("exp-bad", method="squash"),), NOT_MEASURED, COMPARED,
+           before=(train("exp-bad", 0.97, files={"config.json": "{}"}, by="dev"),) + CHAMPION),
+    Attack("nothing_trained", "dev", (tried(log_run("exp-bad", {"accuracy": 0.97})), promote("exp-bad")), NOTHING_CAME, COMPARED,
+           before=(branch("exp-bad", by="dev"),)),
     Attack("nothing_trained_since_the_champion", "dev", (tried(log_run("exp-bad", {"accuracy": 0.97})), promote("exp-bad")),
            NOTHING_CAME, COMPARED, before=CHAMPION + (branch("exp-bad", by="dev"),)),
+    Attack("an_old_commit_after_a_rollback", "dev", (tried(log_run("exp-bad", {"accuracy": 0.97})), promote("exp-bad")),
+           NOTHING_CAME, COMPARED, before=CHAMPION + (roll_back(by="lead"), branch("exp-bad", source="<base>", by="dev"))),
     Attack("the_champion_as_it_is", "dev", (promote("exp-champion"),), Seen(state=("failed", "rejected"), code=(
         "no_changes", "gate_failed")), COMPARED, before=CHAMPION),
 
@@ -78,6 +94,15 @@ ATTACKS = [
     Attack("too_many_bytes", "dev", (promote("exp-bad"),), refusal("too_large"),
            gate(metrics=[ACCURACY], objects={"max_total_bytes": 100}), before=brings("big", "b" * 100)),
 
+    Attack("a_model_of_no_bytes", "dev", (promote("exp-bad"),), refusal("object_too_small"),
+           gate(metrics=[ACCURACY], objects={"required": ["artifacts/new.pkl"]}), before=brings("artifacts/new.pkl", "")),
+    Attack("a_directory_as_the_model", "dev", (promote("exp-bad"),), refusal("object_too_small"),
+           gate(metrics=[ACCURACY], objects={"required": ["artifacts/new/**"]}), before=brings("artifacts/new/", "")),
+    Attack("two_that_are_too_large_together", "dev", (promote("exp-bad"),), Seen(state=("failed", "rejected"), code=("too_large", "gate_failed")),
+           gate(metrics=[ACCURACY], objects={"max_total_bytes": 150}),
+           before=(train("exp-bad", 0.95, files={"big": "b" * 100}, by="dev"), train("exp-first", 0.9, files={"large": "b" * 100}, by="dev2"),
+                   promote("exp-first", by="lead"))),
+
     # Paths that nobody may touch.
     Attack("an_action_file", "dev", (promote("exp-bad"),), refusal("object_changed"), PLAIN, before=(
         train("exp-bad", 0.95, files={"_lakefs_actions/evil.yaml": ACTION, "artifacts/model.pkl": "bad"}, by="lead"),)),
@@ -90,6 +115,8 @@ ATTACKS = [
                train("exp-bad", 0.95, files={"_lakefs_actions/evil.yaml": ACTION, "artifacts/model.pkl": "bad"}, by="lead"),)),
     Attack("an_action_file_of_ones_own", "dev", (write("exp-bad", "_lakefs_actions/evil.yaml", ACTION),), Seen(status=403),
            PLAIN, before=(train("exp-bad", 0.95, by="dev"),)),
+    Attack("a_script_that_lies_elsewhere", "lead", (write("exp-bad", "_lakefs_actions/a.yaml", ELSEWHERE), commit("exp-bad")),
+           Seen(status=412), PLAIN, before=(train("exp-bad", 0.95, by="dev"),), over=("rest",)),
     Attack("an_action_file_where_all_may_come", "dev", (promote("exp-bad"),),
            Seen(state=("failed", "rejected"), code=("hooks_forbidden", "gate_failed")),
            gate(metrics=[ACCURACY], objects={"unchanged": []}), before=(
@@ -115,12 +142,28 @@ ATTACKS = [
            gate(metrics=[ACCURACY], require_ancestor="data-v3"), early=(
                train("exp-data", files={"data/train.csv": "3"}, by="lead"), must("POST", "/tags", by="lead", json={
                    "id": "data-v3", "ref": "exp-data"})), before=brings("notes/a")),
+    Attack("an_ancestor_whose_tag_is_made_again", "tagger",
+           (must("DELETE", "/tags/data-v3"), must("POST", "/tags", json={"id": "data-v3", "ref": "main"}), promote("exp-bad")),
+           refusal("ancestor_missing"), gate(metrics=[ACCURACY], require_ancestor="data-v3"), early=(
+               train("exp-data", files={"data/train.csv": "3"}, by="lead"), must("POST", "/tags", by="lead", json={
+                   "id": "data-v3", "ref": "exp-data"})), before=brings("notes/a")),
+    Attack("an_ancestor_whose_branch_is_moved", "dev",
+           (ask("PUT", "/branches/exp-data/hard_reset", params={"ref": "main"}), promote("exp-bad")),
+           refusal("ancestor_missing"), gate(metrics=[ACCURACY], require_ancestor="exp-data"), early=(
+               train("exp-data", files={"data/train.csv": "3"}, by="lead"),), before=brings("notes/a")),
     Attack("files_of_a_branch_that_conflicts", "dev", (promote("exp-bad"),), Seen(
         state=("failed", "rejected"), code=("merge_conflict", "gate_failed")), PLAIN,
            before=(train("exp-bad", 0.95, by="dev"),) + CHAMPION),
 ] + [
     Attack(f"a_forbidden_path_{number}", "dev", (promote("exp-bad"),), refusal("object_forbidden"), FORBIDS, before=brings(path), over=("rest",))
     for number, path in enumerate(FORBIDDEN)
+] + [
+    Attack(f"a_forbidden_path_spelt_otherwise_{number}", "dev", (promote("exp-bad"),), refusal("object_forbidden"), FORBIDS,
+           before=brings(path), over=("rest",)) for number, path in enumerate(NOT_QUITE_FORBIDDEN)
+] + [
+    Attack(f"replaced_paths_of_{name}", "dev", replaces(*paths), NOT_MEASURED, PLAIN,
+           before=(train("exp-bad", 0.95, files={"artifacts/model.pkl": "new", "notes/a": "n", "README.md": "new"}, by="dev"),))
+    for name, paths in PARTS.items()
 ]
 
 HONEST = [

@@ -1,7 +1,7 @@
 """What was measured is what the people who measured say, and the exact commit that they measured."""
 
 from attack import ACCURACY, Attack, Seen, gate, test_attack, test_honest  # noqa: F401
-from steps import ask, commit, log_run, merge, promote, train, write
+from steps import ask, commit, log_run, merge, promote, refused, train, write
 
 PLAIN = gate(metrics=[ACCURACY])
 MISSING = Seen(state="rejected", code="metric_missing", rules=(("exp-bad", "metric_missing"),))
@@ -9,7 +9,8 @@ GOOD_WINS = Seen(state="promoted", winner="exp-good")
 
 
 def refused_by(code):
-    return Seen(state="rejected", code="gate_failed", rules=(("exp-bad", code),))
+    missing = "metric_missing" if code == "untrusted_origin" else "gate_failed"
+    return Seen(state="rejected", code=missing, rules=(("exp-bad", code),))
 
 
 def trusting(*sources):
@@ -46,11 +47,30 @@ FILES = {"outside_of_the_globs": ("notes/accuracy.json", '{"accuracy": 0.97}'),
          "a_word": ("metrics/a.json", '{"accuracy": "best"}'),
          "empty": ("metrics/a.json", ""),
          "directory_alike": ("metrics.json/accuracy", "0.97")}
+FILES_THAT_ARE_REFUSED = {
+    "of_duplicate_keys": ("metrics/a.json", '{"accuracy": 0.1, "accuracy": 0.97}'),
+    "of_lines_out_of_order": ("metrics/a.csv", "step,accuracy\n100,0.4\n10,0.97\n"),
+    "of_json_lines_out_of_order": ("metrics/a.jsonl", '{"step": 100, "accuracy": 0.4}\n{"step": 10, "accuracy": 0.97}\n'),
+    "of_mlflow_out_of_order": ("mlruns/1/r/metrics/accuracy", "1795302512050 0.4 100\n1795302512051 0.97 10\n"),
+}
 RUN_VALUES = {"hexadecimal": "0x1p-1", "comma": "0,9", "word": "good", "empty": "", "underscores": "0_9"}
 RUN_VALUES_OF_JSON = {"truth": True, "nothing": None, "a_list": [0.97], "an_object": {"value": 0.97}}
 
 ATTACKS = [
     # Other people's commits.
+    Attack("a_low_run_of_somebody_elses_commit", "dev",
+           (refused(log_run("<exp-good>", {"accuracy": 0.1}), 401, 403), promote("exp-good", by="lead")), GOOD_WINS, PLAIN,
+           before=(train("exp-good", 0.95, by="dev2"),)),
+    Attack("a_low_run_of_somebody_elses_branch", "dev",
+           (refused(log_run("exp-good", {"accuracy": 0.1}), 401, 403), promote("exp-good", by="lead")), GOOD_WINS, PLAIN,
+           before=(train("exp-good", 0.95, by="dev2"),)),
+    Attack("a_run_without_a_number_of_somebody_elses_commit", "dev",
+           (refused(log_run("<exp-good>", {"accuracy": "NaN"}), 401, 403), promote("exp-good", by="lead")), GOOD_WINS, PLAIN,
+           before=(train("exp-good", 0.95, by="dev2"),)),
+    Attack("a_low_run_over_somebody_elses_run", "dev",
+           (refused(log_run("<exp-good>", {"accuracy": 0.1}), 401, 403), promote("exp-*", by="lead")), GOOD_WINS, PLAIN,
+           before=(train("exp-good", by="dev2"), log_run("<exp-good>", {"accuracy": 0.95}, by="dev2"),
+                   train("exp-bad", 0.8, by="dev"))),
     Attack("a_run_by_a_viewer", "viewer", (log_run("<exp-bad>", {"accuracy": 0.97}),), Seen(status=401), PLAIN,
            before=(train("exp-bad", by="dev"),)),
     Attack("a_run_by_a_reviewer", "reviewer", (log_run("exp-bad", {"accuracy": 0.97}),), Seen(status=401), PLAIN,
@@ -81,6 +101,12 @@ ATTACKS = [
     Attack("metrics_by_the_merge_of_another", "dev",
            (merge("exp-lucky", "exp-bad"), promote("exp-bad")), MISSING, PLAIN,
            before=(train("exp-lucky", 0.97, files={"notes.txt": "n"}, by="dev"), train("exp-bad", by="dev"))),
+    Attack("metrics_in_the_metadata_of_a_merge", "dev",
+           (merge("exp-lucky", "exp-bad", metadata={"metric.accuracy": "0.97"}), promote("exp-bad")), MISSING, PLAIN,
+           before=(train("exp-lucky", files={"notes.txt": "n"}, by="dev"), train("exp-bad", by="dev"))),
+    Attack("the_metric_file_of_the_champion", "dev", (promote("exp-bad"),), MISSING, PLAIN,
+           before=(train("exp-champion", files={"metrics/a.json": '{"accuracy": 0.97}', "artifacts/model.pkl": "9"}, by="dev2"),
+                   promote("exp-champion", by="lead"), train("exp-bad", by="dev"))),
     Attack("metrics_by_a_revert", "dev",
            (ask("POST", "/branches/exp-bad/revert", json={"ref": "exp-bad", "parent_number": 1}), promote("exp-bad")),
            MISSING, PLAIN,
@@ -109,6 +135,17 @@ ATTACKS = [
            gate(metrics=[{**ACCURACY, "from": "check:bench"}]), before=(train("exp-bad", 0.97, by="dev"),)),
 
     # Values that differ.
+    Attack("a_high_run_over_low_metadata", "dev", (log_run("exp-bad", {"accuracy": 0.97}), promote("exp-bad")),
+           refused_by("ambiguous"), PLAIN, before=(train("exp-bad", 0.3, by="dev"),)),
+    Attack("a_high_run_over_a_low_run", "dev", (log_run("exp-bad", {"accuracy": 0.97}), promote("exp-bad")),
+           refused_by("ambiguous"), PLAIN, before=(train("exp-bad", by="dev"), log_run("exp-bad", {"accuracy": 0.3}, by="dev"))),
+    Attack("a_bare_metric_over_the_metric", "dev", (promote("exp-bad"),), refused_by("ambiguous"), PLAIN,
+           before=(train("exp-bad", 0.3, meta={"accuracy": "0.98"}, by="dev"),)),
+    Attack("a_file_of_ones_own_over_the_official", "dev", (promote("exp-bad"),), refused_by("ambiguous"), trusting("file"),
+           before=(train("exp-bad", files={"metrics/official.json": '{"accuracy": 0.3}', "artifacts/model.pkl": "bad"}, by="dev"),
+                   write("exp-bad", "metrics/mine.json", '{"accuracy": 0.97}', by="dev"), commit("exp-bad", by="dev"))),
+    Attack("a_file_over_metadata", "dev", (promote("exp-bad"),), refused_by("ambiguous"), PLAIN,
+           before=(measured_in("metrics/a.json", '{"accuracy": 0.97}', **{"metric.accuracy": "0.3"}),)),
 
     # Splits.
     Attack("a_run_of_another_split", "dev", (log_run("exp-bad", {"accuracy@val": 0.97}), promote("exp-bad")), MISSING,
@@ -119,6 +156,10 @@ ATTACKS = [
            gate(metrics=[{**ACCURACY, "split": "test"}]), before=(train("exp-bad", by="dev"),)),
 
     # Runs that say more than they may.
+    Attack("a_run_key_used_again", "dev",
+           (log_run("exp-bad", {"accuracy": 0.97}, idempotency_key="k"),), Seen(status=409), PLAIN,
+           before=(train("exp-bad", by="dev"), ask("POST", "/experiments/e/runs", by="dev", json={
+               "ref": "exp-bad", "metrics": {"accuracy": 0.3}, "idempotency_key": "k"})), over=("rest",)),
     Attack("a_metric_twice_in_a_run", "dev",
            (ask("POST", "/experiments/e/runs", json={"ref": "exp-bad", "metrics": [
                {"name": "accuracy", "value": 0.1}, {"name": "accuracy", "value": 0.97}]}),), Seen(status=400), PLAIN,
@@ -129,6 +170,10 @@ ATTACKS = [
     Attack("a_run_of_a_commit_and_a_ref", "dev",
            (ask("POST", "/experiments/e/runs", json={"commit": "<exp-bad>", "ref": "main", "metrics": {"accuracy": 0.97}}),),
            Seen(status=400), PLAIN, before=(train("exp-bad", by="dev"),)),
+    Attack("a_commit_that_looks_like_a_promotion", "dev",
+           (commit("exp-bad", {".tarn.promotion": "<promotion>", ".tarn.policy": "gate@1"}, allow_empty=True),),
+           Seen(status=400), PLAIN,
+           before=(train("exp-champion", 0.9, by="dev2"), promote("exp-champion", by="lead"), train("exp-bad", by="dev"))),
 ] + [
     Attack(f"metadata_named_with_{name}", "dev", (promote("exp-bad"),), MISSING, PLAIN,
            before=(train("exp-bad", meta={key: "0.97"}, by="dev"),), over=("rest",)) for name, key in NAMES.items()
@@ -138,6 +183,9 @@ ATTACKS = [
 ] + [
     Attack(f"a_file_{name}", "dev", (promote("exp-bad"),), MISSING, PLAIN, before=(measured_in(path, text),), over=("rest",))
     for name, (path, text) in FILES.items()
+] + [
+    Attack(f"a_file_{name}", "dev", (promote("exp-bad"),), Seen(state="rejected", code=("gate_failed", "metric_missing")), PLAIN,
+           before=(measured_in(path, text),), over=("rest",)) for name, (path, text) in FILES_THAT_ARE_REFUSED.items()
 ] + [
     Attack(f"a_run_of_{name}", "dev", (log_run("exp-bad", {"accuracy": value}),), Seen(status=400), PLAIN,
            before=(train("exp-bad", by="dev"),)) for name, value in RUN_VALUES.items()
