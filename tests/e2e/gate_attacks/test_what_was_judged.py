@@ -154,6 +154,9 @@ ATTACKS = [
     Attack("files_of_a_branch_that_conflicts", "dev", (promote("exp-bad"),), Seen(
         state=("failed", "rejected"), code=("merge_conflict", "gate_failed")), PLAIN,
            before=(train("exp-bad", 0.95, by="dev"),) + CHAMPION),
+    Attack("an_object_with_a_false_checksum", "dev",
+           (link("exp-bad", "artifacts/model.pkl", b"bad", checksum="deadbeef", size_bytes=1),), Seen(status=(400, 409)), PLAIN,
+           before=(branch("exp-bad", by="dev"),)),
 ] + [
     Attack(f"a_forbidden_path_{number}", "dev", (promote("exp-bad"),), refusal("object_forbidden"), FORBIDS, before=brings(path), over=("rest",))
     for number, path in enumerate(FORBIDDEN)
