@@ -108,6 +108,9 @@ ATTACKS = [
            ONE, before=WAITING + (cancel(by="dev"),)),
     Attack("an_approval_of_a_refused_candidate", "reviewer", (promote("exp-bad", by="dev"), refused(approve(), 409), wait_until_settled()),
            Seen(state="rejected", code="gate_failed"), ONE, before=(train("exp-bad", 0.1, by="dev"),)),
+    Attack("a_commit_that_was_rejected_for_good", "dev2", (promote("exp-bad"),), Seen(
+        state=("rejected", "failed"), code=("gate_failed", "rejected", "rejected_before")), approved_by(1, sticky_reject=True),
+           before=WAITING + (reject(by="reviewer"),)),
     Attack("an_approval_of_no_promotion", "reviewer", (ask("POST", "/promotions/00000000000000000000:approve"),),
            not_taken(404), ONE, before=WAITING),
 ] + [

@@ -17,6 +17,9 @@ ACTION = "name: evil\non:\n  post-merge:\nhooks:\n  - id: evil\n    type: lua\n 
 
 ELSEWHERE = ACTION.replace("script: 'print(1)'", "script_path: scripts/check.lua")
 
+DATA = (train("exp-data", files={"data/train.csv": "3"}, by="lead"),)
+SINCE = gate(metrics=[ACCURACY], unchanged_since={"ref": "exp-data", "paths": ["data/**"]})
+
 
 def refusal(code):
     return Seen(state="rejected", code="gate_failed", rules=(("exp-bad", code),))
@@ -151,6 +154,19 @@ ATTACKS = [
            (ask("PUT", "/branches/exp-data/hard_reset", params={"ref": "main"}), promote("exp-bad")),
            refusal("ancestor_missing"), gate(metrics=[ACCURACY], require_ancestor="exp-data"), early=(
                train("exp-data", files={"data/train.csv": "3"}, by="lead"),), before=brings("notes/a")),
+    Attack("data_that_are_not_those_of_the_ancestor", "dev", (promote("exp-bad"),), refusal("differs_from_ancestor"), SINCE,
+           early=DATA, before=(train("exp-bad", 0.95, source="exp-data", files={"data/train.csv": "leaky", "artifacts/model.pkl": "b"}, by="dev"),)),
+    Attack("an_ancestor_merged_without_its_data", "dev", (promote("exp-bad"),), refusal("differs_from_ancestor"), SINCE, early=DATA,
+           before=(train("exp-bad", 0.1, files={"data/train.csv": "leaky", "artifacts/model.pkl": "b"}, by="dev"),
+                   merge("exp-data", "exp-bad", strategy="dest-wins", by="dev"),
+                   commit("exp-bad", {"metric.accuracy": "0.95"}, allow_empty=True, by="dev"))),
+    Attack("a_branch_that_is_not_up_to_date", "dev", (promote("exp-bad"),), Seen(state="rejected", code="gate_failed"),
+           gate(metrics=[ACCURACY], require_up_to_date=True),
+           before=CHAMPION + (train("exp-bad", 0.95, source="<base>", files={"notes/a": "n"}, by="dev"),)),
+    Attack("a_file_that_is_kept_is_removed", "dev", (promote("exp-bad"),), Seen(state=("rejected", "failed"), code="gate_failed"),
+           gate(metrics=[ACCURACY], objects={"keep": ["README.md"]}),
+           before=(train("exp-bad", by="dev"), must("DELETE", "/branches/exp-bad/objects", params={"path": "README.md"}, by="dev"),
+                   commit("exp-bad", {"metric.accuracy": "0.95"}, by="dev"))),
     Attack("files_of_a_branch_that_conflicts", "dev", (promote("exp-bad"),), Seen(
         state=("failed", "rejected"), code=("merge_conflict", "gate_failed")), PLAIN,
            before=(train("exp-bad", 0.95, by="dev"),) + CHAMPION),
@@ -189,6 +205,10 @@ HONEST = [
     Attack("an_ancestor_that_is_there", "dev", (promote("exp-good"),), GOOD_WINS,
            gate(metrics=[ACCURACY], require_ancestor="exp-data"), early=(train("exp-data", files={"data/train.csv": "3"}, by="lead"),),
            before=(train("exp-good", 0.95, source="exp-data", by="dev"),)),
+    Attack("data_of_the_ancestor", "dev", (promote("exp-good"),), GOOD_WINS, SINCE, early=DATA,
+           before=(train("exp-good", 0.95, source="exp-data", by="dev"),)),
+    Attack("a_branch_that_is_up_to_date", "dev", (promote("exp-good"),), GOOD_WINS, gate(metrics=[ACCURACY], require_up_to_date=True),
+           before=CHAMPION + (train("exp-good", 0.95, by="dev"),)),
     Attack("exactly_as_many_bytes", "dev", (promote("exp-good"),), GOOD_WINS,
            gate(metrics=[ACCURACY], objects={"max_total_bytes": 107}),
            before=(train("exp-good", 0.95, files={"artifacts/model.pkl": "m" * 100}, by="dev"),)),
