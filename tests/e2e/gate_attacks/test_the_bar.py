@@ -41,7 +41,7 @@ ATTACKS = [
            (other_value(0.1), promote("exp-bad", by="dev")), LOW, before=WORSE),
     Attack("a_low_run_by_the_lead", "lead", (other_value(0.1), promote("exp-bad")), LOW, before=WORSE),
     Attack("a_hundred_low_runs_of_the_winner", "dev2", tuple(tried(other_value(n / 1000)) for n in range(100))
-           + (promote("exp-bad", by="dev"),), LOW, before=WORSE),
+           + (promote("exp-bad", by="dev"),), LOW, before=WORSE, over=("rest",)),
     Attack("low_runs_of_another_experiment", "dev2",
            (tried(ask("POST", "/experiments/zzz/runs", json={"commit": "<exp-champion>", "metrics": {"accuracy": 0.1}})),
             promote("exp-bad", by="dev")), LOW, before=WORSE),
