@@ -37,28 +37,52 @@ class FileAges {
       return str_cat("the candidate has not changed a byte of ", path, " since it left '",
                      policy_.destination.str(), "'");
     }
-    if (policy_.objects.required.empty()) return "";
     Commit commit = candidate_;
     for (size_t looked = 0; looked < kMetricFileCommitsMax; ++looked) {
-      const std::optional<Commit> parent =
-          commit.parents.empty()
-              ? std::nullopt
-              : std::optional(engine_.commits.get(repository_.id, commit.parents.front()));
-      const TreeRoot before = parent ? parent->root : TreeRoot{};
-      if (tree::find_entry(engine_.nodes, before, path) !=
+      if (commit.parents.empty()) return "";
+      const Commit parent = engine_.commits.get(repository_.id, commit.parents.front());
+      if (tree::find_entry(engine_.nodes, parent.root, path) !=
           tree::find_entry(engine_.nodes, commit.root, path)) {
-        return "";
+        if (commit.parents.size() == 1) return "";
+        const auto from = merged_from(commit, path);
+        if (!from) return "";
+        if (differs(*from, commit)) {
+          return str_cat("commit ", digits_of(commit), " merged it, and it measured another tree");
+        }
+        commit = *from;
+        continue;
       }
       const RequiredDifference newer =
-          find_required_difference(engine_.nodes, policy_.objects, before, commit.root);
+          find_required_difference(engine_.nodes, policy_.objects, parent.root, commit.root);
       if (newer.path && *newer.path != path) {
-        return str_cat(*newer.path, " was written after it, in commit ",
-                       to_text(commit.id).substr(0, kCommitDigitsShown));
+        return str_cat(*newer.path, " was written after it, in commit ", digits_of(commit));
       }
-      if (!parent) return "";
-      commit = *parent;
+      commit = parent;
     }
     return str_cat("the latest ", kMetricFileCommitsMax, " commits have not written ", path);
+  }
+
+  /// The merged side that has the file as the merge has it; nullopt: the merge itself wrote it.
+  std::optional<Commit> merged_from(const Commit& merge, const std::string& path) {
+    const auto written = tree::find_entry(engine_.nodes, merge.root, path);
+    for (size_t i = 1; i < merge.parents.size(); ++i) {
+      Commit side = engine_.commits.get(repository_.id, merge.parents[i]);
+      if (tree::find_entry(engine_.nodes, side.root, path) == written) return side;
+    }
+    return std::nullopt;
+  }
+
+  /// Whether what is measured is something else in the merge than on the side: the required
+  /// objects, or anything where the policy does not name them.
+  bool differs(const Commit& side, const Commit& merge) {
+    if (policy_.objects.required.empty()) return !(side.root == merge.root);
+    const RequiredDifference difference =
+        find_required_difference(engine_.nodes, policy_.objects, side.root, merge.root);
+    return difference.path.has_value() || !difference.complete;
+  }
+
+  static std::string digits_of(const Commit& commit) {
+    return to_text(commit.id).substr(0, kCommitDigitsShown);
   }
 
   static constexpr size_t kCommitDigitsShown = 12;

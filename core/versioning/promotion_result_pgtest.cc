@@ -167,6 +167,30 @@ TEST_F(MetricFiles, OfAMergeThatBroughtAnotherModelDoNotCount) {
   EXPECT_EQ(outcome(promote({"exp-1"})), "rejected metric_missing");
 }
 
+TEST_F(MetricFiles, ThatAMergeBroughtCountForTheTreeThatTheyMeasured) {
+  for (const std::string& policy : {kWithModel, std::string(kPolicy)}) {
+    apply_policy(policy);
+    const std::string n = policy == kWithModel ? "1" : "2";
+    engine.branch(repo, "lucky-" + n, "main");
+    put_metrics("lucky-" + n, n == "1" ? 0.97 : 0.96);
+    engine.put(repo, "lucky-" + n, "artifacts/model.pkl", "the lucky one " + n);
+    engine.commit(repo, "lucky-" + n);
+    engine.branch(repo, "numbers-" + n, "main");
+    put_metrics("numbers-" + n, 0.98);
+    engine.commit(repo, "numbers-" + n);
+    candidate("exp-" + n, "");
+    merge_into(*engine, repo, "numbers-" + n, BranchName("exp-" + n), {});
+    const Promotion refused = promote({"exp-" + n});
+    EXPECT_EQ(outcome(refused), "rejected metric_missing");
+    EXPECT_NE(refused.message.find("measured another tree"), std::string::npos) << refused.message;
+    // Merged together with its model a file says what it said.
+    engine.branch(repo, "team-" + n, "main");
+    merge_into(*engine, repo, "lucky-" + n, BranchName("team-" + n), {});
+    EXPECT_EQ(outcome(promote({"team-" + n})), n == "1" ? "promoted" : "rejected gate_failed")
+        << "the second is no better than the champion";
+  }
+}
+
 TEST_F(PromotionResult, IsNotMeasuredByTheMetadataOfAMerge) {
   apply_policy();
   candidate("other", "0.5");
