@@ -128,8 +128,8 @@ Verb verb_roll_back() {
                                           promotion.result->parents.at(0)->tree, main.head->tree);
             if (!tree) return answer(w, "merge_conflict");
             if (w.aliases.at(kChampion) != promotion.result) return answer(w, "destination_moved");
-            main.head =
-                commit_of(name_of(role), "Roll back promotion " + s.promoted, *tree, {main.head});
+            main.head = commit_of(name_of(role), "Roll back promotion " + s.promoted + ": worse",
+                                  *tree, {main.head});
             after.aliases.erase(kChampion);
             promotion.state = "rolled_back rolled_back";
             return answer(after, kDone);
