@@ -24,7 +24,6 @@ REFUSED = {
     "getMetadataObject": 501,
     "getMetaRange": 501,
     "getRange": 501,
-    "getUsageReportSummary": 404,
 }
 
 
