@@ -101,6 +101,8 @@ ATTACKS = [
     Attack("metrics_by_the_merge_of_another", "dev",
            (merge("exp-lucky", "exp-bad"), promote("exp-bad")), MISSING, PLAIN,
            before=(train("exp-lucky", 0.97, files={"notes.txt": "n"}, by="dev"), train("exp-bad", by="dev"))),
+    Attack("a_metric_file_by_the_merge_of_another", "dev", (merge("exp-lucky", "exp-bad"), promote("exp-bad")), MISSING, PLAIN,
+           before=(train("exp-lucky", files={"metrics/a.json": '{"accuracy": 0.97}'}, by="dev"), train("exp-bad", by="dev"))),
     Attack("metrics_in_the_metadata_of_a_merge", "dev",
            (merge("exp-lucky", "exp-bad", metadata={"metric.accuracy": "0.97"}), promote("exp-bad")), MISSING, PLAIN,
            before=(train("exp-lucky", files={"notes.txt": "n"}, by="dev"), train("exp-bad", by="dev"))),
