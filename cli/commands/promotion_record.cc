@@ -7,6 +7,9 @@
 #include "cli/commands/metric_record.h"
 #include "cli/exit_code.h"
 #include "cli/interrupt.h"
+#include "core/base/digest.h"
+#include "core/base/encoding.h"
+#include "core/base/error.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::cli {
@@ -48,6 +51,29 @@ std::string metrics_in_words(const Json& candidate) {
   return out;
 }
 
+/// The evidence as the server stores it, byte for byte; "" = there is none.
+std::string evidence_text(const std::string& body) {
+  // Inside of texts quotes are escaped, so these are members.
+  constexpr std::string_view kBegin = "\"evidence\":";
+  const size_t begin = body.find(kBegin);
+  const size_t end = body.find(",\"evidence_digest\":", begin);
+  if (begin == std::string::npos || end == std::string::npos) return "";
+  return body.substr(begin + kBegin.size(), end - begin - kBegin.size());
+}
+
+/// SHA-256 that the history of the alias has of the promotion's evidence; "" = none.
+std::string logged_digest(Session& session, const Uri& uri, const Json& promotion) {
+  std::string digest;
+  session.client.each({.path = api_path({"repositories", uri.repository, "aliases",
+                                         promotion.value("alias", ""), "history"})},
+                      [&](const Json& change) {
+                        if (change.value("promotion_id", "") == promotion.value("id", ""))
+                          digest = change.value("evidence", "");
+                        return digest.empty();
+                      });
+  return digest;
+}
+
 }  // namespace
 
 std::string refusals_in_words(const Json& candidate) {
@@ -61,7 +87,9 @@ std::string refusals_in_words(const Json& candidate) {
 
 bool lacks_metrics_only(const Json& candidate) {
   for (const Json& rule : candidate.value("rules", Json::array())) {
-    if (rule.value("outcome", "") == "fail" && rule.value("code", "") != kReasonMetricMissing)
+    const std::string code = rule.value("code", "");
+    if (rule.value("outcome", "") == "fail" && code != kReasonMetricMissing &&
+        code != "untrusted_origin")
       return false;
   }
   return true;
@@ -186,6 +214,24 @@ Json wait_for_promotion(Session& session, const Uri& uri, Json promotion,
                    {"seen", std::to_string(promotion.value("version", int64_t{0}))}}});
   }
   return promotion;
+}
+
+std::string verified_evidence(Session& session, const Uri& uri, const std::string& body) {
+  const Json promotion = Json::parse(body);
+  const std::string id = promotion.value("id", "");
+  if (promotion.value("alias", "").empty() || !promotion.contains("result")) {
+    throw Error(ErrorCode::kNotFound,
+                str_cat("promotion ", id, ": it moved no alias, so no history has its digest"));
+  }
+  const std::string digest = to_hex(sha256(evidence_text(body)));
+  const std::string logged = logged_digest(session, uri, promotion);
+  if (digest != logged) {
+    throw Error(
+        ErrorCode::kDataLoss,
+        str_cat("promotion ", id, ": its evidence has SHA-256 ", digest, ", and the history of @",
+                promotion.value("alias", ""), " says ", logged.empty() ? "nothing" : logged));
+  }
+  return digest;
 }
 
 }  // namespace tarn::cli

@@ -22,8 +22,8 @@ std::string promotion_in_markdown(const Json& promotion);
 std::string candidates_in_markdown(const Json& candidates);
 /// "rule: reason" of each rule that failed, one a line.
 std::string refusals_in_words(const Json& candidate);
-/// Whether no rule failed but for metrics that nobody measured, so that a job can measure and try
-/// again.
+/// Whether no rule failed but for metrics that nobody measured, or nobody who is trusted, so that a
+/// job can measure and try again.
 bool lacks_metrics_only(const Json& candidate);
 
 /// What a promotion that has ended otherwise than promoted means for the exit status.
@@ -38,5 +38,10 @@ struct PromotionPatience {
 /// people were waited for to the end; interrupted.
 Json wait_for_promotion(Session& session, const Uri& uri, Json promotion,
                         const PromotionPatience& patience);
+
+/// SHA-256 of the evidence in `body`, the server's answer about a promotion, in hex. Throws
+/// not_found when the promotion moved no alias, data_loss when the history of the alias has another
+/// digest.
+std::string verified_evidence(Session& session, const Uri& uri, const std::string& body);
 
 }  // namespace tarn::cli
