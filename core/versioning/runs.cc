@@ -10,10 +10,12 @@
 #include "core/base/glob.h"
 #include "core/base/str_cat.h"
 #include "core/base/wire.h"
+#include "core/meta/branches.h"
 #include "core/meta/commits.h"
 #include "core/meta/extractions.h"
 #include "core/meta/runs.h"
 #include "core/versioning/extraction.h"
+#include "core/versioning/history.h"
 #include "core/versioning/refs.h"
 #include "core/versioning/repositories.h"
 
@@ -72,7 +74,8 @@ std::vector<std::string> matching_branches(Engine& engine, RepositoryId reposito
   return names;
 }
 
-std::string branch_of(meta::Runs& runs, const ResolvedRef& resolved, const std::string& given) {
+std::string branch_of(Engine& engine, meta::Runs& runs, const ResolvedRef& resolved,
+                      const std::string& given) {
   if (resolved.branch) {
     const std::string& name = resolved.branch->name.str();
     if (!given.empty() && given != name) {
@@ -81,7 +84,17 @@ std::string branch_of(meta::Runs& runs, const ResolvedRef& resolved, const std::
     }
     return name;
   }
-  if (!given.empty()) return parse_branch_name(given).str();
+  if (!given.empty()) {
+    const BranchName name = parse_branch_name(given);
+    const RepositoryId repository = resolved.repository.id;
+    const auto branch = engine.branches.find(repository, name);
+    if (branch && !is_ancestor(engine, repository, resolved.commit,
+                               engine.commits.get(repository, branch->head))) {
+      throw_invalid(str_cat("branch \"", given, "\": commit ", to_text(resolved.commit.id),
+                            " is not in its history"));
+    }
+    return name.str();
+  }
   return runs.only_branch_at(resolved.repository.id, resolved.commit.id);
 }
 
@@ -161,7 +174,7 @@ RecordedRun record_run(Engine& engine, const RepositoryName& repository,
   const ResolvedRef resolved = resolve(engine, repository, recording.ref);
   run.commit = resolved.commit.id;
   check_reporter(engine, repo, run.commit, recording);
-  run.branch = branch_of(runs, resolved, recording.branch);
+  run.branch = branch_of(engine, runs, resolved, recording.branch);
   const auto made = runs.create(repo.id, run, {recording.idempotency_key, hash_of(recording, run)});
   switch (made.outcome) {
     case meta::Runs::Outcome::kMade:

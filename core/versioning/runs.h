@@ -37,10 +37,10 @@ struct RecordedRun {
   bool made = true;  ///< else the same request under the same key had made it before
 };
 /// Runs are never changed or deleted. Throws: invalid_argument (as check_run, the experiment's
-/// name, the key, a branch beside another branch), not_found (repository, ref), permission_denied
-/// (read-only repository; reason "not_author": who has not made the commit needs fs:CreateRun on
-/// every branch), conflict (reason "idempotency_key_reused": the key has a run of another
-/// request).
+/// name, the key, a branch beside another branch or one that is there without the commit),
+/// not_found (repository, ref), permission_denied (read-only repository; reason "not_author": who
+/// has not made the commit needs fs:CreateRun on every branch), conflict (reason
+/// "idempotency_key_reused": the key has a run of another request).
 RecordedRun record_run(Engine& engine, const RepositoryName& repository,
                        const RunRecording& recording);
 

@@ -361,6 +361,7 @@ TEST_F(Runs, OfACommitAreOfTheBranchThatItIsTheHeadOf) {
     return record_run(*engine, repo, given).run.branch;
   };
   EXPECT_EQ(branch_of(head), "exp-1");
+  EXPECT_THROW(branch_of(head, "main"), Error) << "it is not in its history";
   EXPECT_EQ(ids({.branch = "exp-*"}).size(), 1u);
   EXPECT_EQ(branch_of(old), "main");
   engine.branch(repo, "exp-2", "exp-1");
