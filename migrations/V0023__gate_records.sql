@@ -1,4 +1,4 @@
--- What gates need to know for longer: each report of a check, what an approval was of, where a request came from, when
+-- Records that gates need for longer: each report of a check, what an approval was of, where a request came from, when
 -- the server stored a commit, and what the refs of a policy meant when it was set. No table is rewritten but the small
 -- ones of checks and approvals.
 
@@ -26,7 +26,7 @@ ALTER TABLE promotions ADD COLUMN address text NOT NULL DEFAULT '';
 ALTER TABLE commits ADD COLUMN stored_at timestamptz;
 ALTER TABLE commits ALTER COLUMN stored_at SET DEFAULT clock_timestamp();
 
--- The commits that the refs of the document meant when it was set; NULL: it names none, or was set before this column,
+-- The commits that the refs of the document meant when it was set; NULL: it has no such ref, or was set before this column,
 -- and its refs mean what they mean when a candidate is judged.
 ALTER TABLE gate_policy_versions ADD COLUMN ancestor bytea, ADD COLUMN unchanged_since bytea;
 

@@ -45,7 +45,7 @@ std::optional<std::string> decode_q(std::string_view text) {
   return percent_decode(percent);
 }
 
-/// Names that were stored over S3 have no upper case, so that none of them is cut.
+/// Names that were stored over S3 have no upper case, and are never cut.
 std::string_view without_prefix(std::string_view name) {
   if (name.starts_with(kLakeFsPrefix)) name.remove_prefix(kLakeFsPrefix.size());
   return name;

@@ -47,8 +47,8 @@ std::string to_json(const Evidence& evidence);
 std::string with_result(const std::string& evidence, const CommitId& result);
 /// judged_values() of the winner; "" = there is none, or the evidence is of before they were kept.
 std::string winner_values(const std::string& evidence);
-/// What was measured of the winner, its checks included, as the evidence has it; empty when there
-/// is no winner. Throws data_loss.
+/// The measured values of the winner in the evidence, those of its checks included; empty when
+/// there is no winner. Throws data_loss.
 std::vector<Metric> winner_metrics(const std::string& evidence);
 
 }  // namespace tarn

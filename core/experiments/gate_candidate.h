@@ -18,7 +18,7 @@ enum class CheckStatus : uint8_t { kPending, kSuccess, kFailure };
 std::string_view name_of(CheckStatus status);  ///< for example "success"
 std::optional<CheckStatus> parse_check_status(std::string_view name);
 
-/// What somebody outside reported of one commit.
+/// A report of a check about one commit.
 struct CheckResult {
   std::string name;
   CommitId commit;
@@ -51,7 +51,7 @@ struct RequiredObject {
 /// Required objects that a verdict names.
 constexpr size_t kRequiredObjectsShownMax = 100;
 
-/// What of a candidate's objects a policy asks for.
+/// Facts about a candidate's objects, for the rules of a policy.
 struct ObjectFacts {
   std::vector<std::string> missing{};      ///< patterns of `required` that match nothing
   std::vector<std::string> too_small{};    ///< patterns that match an object below `min_bytes`
@@ -73,7 +73,7 @@ struct ObjectFacts {
   bool complete = true;
 };
 
-/// What was found besides the rules of the policy.
+/// A refusal that does not come from a rule of the policy.
 struct GateRefusal {
   std::string rule;  ///< "merge", "checks" or "candidates"
   std::string code;
@@ -103,7 +103,7 @@ struct GateCandidate {
 
 /// Its values with those of its required checks: anybody may report another check.
 std::vector<Metric> metrics_of(const GatePolicy& policy, const GateCandidate& candidate);
-/// What is said of the candidate's commit under this name; of several the last. nullptr: nothing.
+/// The latest report about the candidate's commit under this name; nullptr when there is no report.
 const CheckResult* find_check(const GateCandidate& candidate, const std::string& name);
 /// Whether a required check that may report the metric has not ended.
 bool check_may_bring(const GatePolicy& policy, const GateCandidate& candidate,

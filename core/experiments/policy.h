@@ -114,8 +114,8 @@ struct UnchangedSince {
   bool operator==(const UnchangedSince&) const = default;
 };
 
-/// What a candidate is compared with where the alias stands at nothing, or at less than was there
-/// before.
+/// The values that a candidate is compared with when the alias does not exist, or stands at a worse
+/// commit than before.
 enum class Baseline : uint8_t {
   kLast,      ///< the champion; after a rollback to none the one that was promoted last
   kBestEver,  ///< the best value that was ever promoted under the policy

@@ -18,7 +18,7 @@ const MetricRule* leading_rule(const GatePolicy& policy) {
   return first;
 }
 
-/// What a candidate is sorted by, greater first.
+/// The sort keys of a candidate, greater first.
 std::vector<double> sort_keys(const GatePolicy& policy, const GateCandidate& candidate,
                               std::span<const Metric> metrics) {
   std::vector<double> keys;

@@ -22,8 +22,8 @@ struct GatePolicyVersion {
     BranchName destination;
     std::string document;
     std::string digest;  ///< SHA-256 of the document, 32 bytes
-    /// What the document's refs meant when it was set; nullopt: it names none, or it was set before
-    /// that was kept.
+    /// The commits of the document's refs at the time it was set; nullopt when it has no such ref,
+    /// or was set before these commits were kept.
     std::optional<CommitId> ancestor{};
     std::optional<CommitId> unchanged_since{};
   };

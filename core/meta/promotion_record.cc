@@ -1,4 +1,4 @@
-// What is said about promotions: reports of checks, and approvals (declared in promotions.h).
+// Reports of checks, approvals and rejections of promotions (declared in promotions.h).
 #include <algorithm>
 #include <charconv>
 

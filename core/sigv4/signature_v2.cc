@@ -29,7 +29,7 @@ bool contains(const Names& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// What clients write of a sub-resource without a value, whichever form they send.
+/// The form in which a client signs a sub-resource without a value; it may send another.
 enum class EmptyValue { kAsSent, kBare, kWithEquals };
 
 /// How a client puts the sub-resources of its query into the text.

@@ -54,7 +54,7 @@ void keep_best(const GatePolicy& policy, CommitFacts& best, const CommitFacts& o
   }
 }
 
-/// What was known of a promotion's winner when it was promoted.
+/// The facts about a promotion's winner at the time it was promoted.
 CommitFacts facts_of_winner(Engine& engine, const Repository& repository, const GatePolicy& policy,
                             const Promotion& promotion) {
   const CommitId winner = promotion.winner.value();

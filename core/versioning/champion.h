@@ -18,13 +18,13 @@ constexpr int64_t kBestEverPromotionsMax = 200;
 std::optional<NamedCommit> find_champion(Engine& engine, const Repository& repository,
                                          const GatePolicy& policy);
 
-/// What is known of the commit for a comparison. Of one that a promotion made: the values in its
-/// evidence, which nothing changes afterwards; what the evidence does not have is what was known of
-/// the winner when it was promoted. `alias`: where it stands; "" = nowhere.
+/// The facts about the commit for a comparison. For the result of a promotion they are the values
+/// in its evidence, which never change. A metric that the evidence lacks is read from the winner,
+/// without runs that were recorded after the promotion. `alias`: where it stands; "" = nowhere.
 CommitFacts champion_facts(Engine& engine, const Repository& repository, const GatePolicy& policy,
                            const CommitId& champion, const std::string& alias);
 
-/// What candidates are compared with.
+/// The values that candidates are compared with.
 struct BaselineFacts {
   CommitFacts facts;
   /// The winner that these are the values of, when it was taken back: it may come again, for it is

@@ -21,7 +21,7 @@ constexpr size_t kGateCandidatesMax = 1000;
 /// Paths that a verdict names.
 constexpr size_t kGatePathsShownMax = 10;
 
-/// What is known of the metrics of the policy, of each commit in that order.
+/// The values of the policy's metrics, for each commit in that order.
 std::vector<CommitFacts> facts_of(Engine& engine, RepositoryId repository, const GatePolicy& policy,
                                   std::span<const CommitId> commits);
 

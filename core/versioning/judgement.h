@@ -28,8 +28,8 @@ std::string promoted_alias(const GatePolicy& policy, const PromotionRequest& req
 std::string wished_alias(Engine& engine, const RepositoryName& repository,
                          const PromotionRequest& request);
 
-/// What was found when candidates were to be merged or their checks did not come, by ref. Of other
-/// commits of the ref it says nothing.
+/// A refusal of one commit of a candidate, found at the merge or while waiting for its checks. It
+/// does not hold for other commits of the ref.
 struct Refused {
   CommitId commit;
   GateRefusal refusal;
@@ -58,7 +58,7 @@ Judgement judge(Engine& engine, const Repository& repository, const Promotion& p
                 const std::vector<PromotionCheck>& checks,
                 const std::vector<PromotionApproval>& approvals, const RefusedCandidates& refused);
 
-/// What people said, with why it does not count where that is a matter of the people.
+/// The approvals, each with the reason why it is void if its user is gone or has lost the right.
 std::vector<GateApproval> votes_of(Engine& engine, const RepositoryName& repository,
                                    const Promotion& promotion,
                                    const std::vector<PromotionApproval>& approvals);
@@ -67,7 +67,7 @@ std::vector<GateApproval> votes_of(Engine& engine, const RepositoryName& reposit
 std::string lost_right(Engine& engine, const RepositoryName& repository, const Promotion& promotion,
                        Right right, std::string_view permission);
 
-/// What would come of the request now, as evidence: the merge is tried too. Nothing is stored,
+/// The evidence that the request would have now; the merge is tried too. Nothing is stored,
 /// nothing moves.
 std::string judge_request(Engine& engine, const RepositoryName& repository,
                           const PromotionRequest& request, std::string_view user);

@@ -23,7 +23,7 @@ struct PromotionPublication {
 };
 
 /// Losers that may expire: branches that match the policy's candidates, passed, and that the
-/// promoter may delete. Empty when the policy lets none expire. Not inside a transaction.
+/// promoter may delete. Empty when the policy lets no loser expire. Not inside a transaction.
 std::vector<PinnedCandidate> expiring_losers(Engine& engine, const Repository& repository,
                                              const Judgement& judgement,
                                              const Promotion& promotion);

@@ -372,7 +372,7 @@ class PromotionRun {
     return request;
   }
 
-  /// What one candidate meets at the merge and another may not.
+  /// Whether the error is about this candidate, so that the next one may still be merged.
   static bool is_of_the_candidate(const Error& error) {
     for (const std::string_view reason : {"hook_failed", "hooks_forbidden", "object_missing",
                                           "not_what_was_measured", "too_large"}) {

@@ -29,7 +29,7 @@ struct RequiredDifference {
 RequiredDifference find_required_difference(tree::NodeSource& nodes, const ObjectRules& rules,
                                             const TreeRoot& one, const TreeRoot& other);
 
-/// What a promotion is about to publish.
+/// The trees of a promotion that is about to be published.
 struct PromotionResult {
   TreeRoot tree;
   TreeRoot winner;

@@ -103,7 +103,7 @@ void take_back(Engine& engine, const Repository& repository, const Promotion& pr
   }
 }
 
-/// The approvals that the destination's policy wants now; none without a policy.
+/// The approvals that the destination's policy wants now; a count of 0 without a policy.
 ApprovalRules wanted_approvals(Engine& engine, const Repository& repository,
                                const Promotion& promotion) {
   const auto version =

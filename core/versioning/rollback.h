@@ -20,7 +20,7 @@ namespace tarn::versioning {
 Promotion roll_back_promotion(Engine& engine, const RepositoryName& repository, std::string_view id,
                               const Approver& user, std::string_view reason);
 
-/// What an approval of a rollback is of, in place of judged_values(): there are none.
+/// The digest in an approval of a rollback, which has no values: judged_values() of no rules.
 std::string rollback_values();
 
 /// One look at a rollback that waits: publishes it when it has its approvals. `leased` is what the

@@ -98,8 +98,8 @@ std::string branch_of(Engine& engine, meta::Runs& runs, const ResolvedRef& resol
   return runs.only_branch_at(resolved.repository.id, resolved.commit.id);
 }
 
-/// Whoever measures another's commit decides whether it wins. A right on one branch does not help:
-/// anybody may make a branch at the commit of another.
+/// A user who measures another user's commit decides whether it wins. A right on one branch does
+/// not help: anybody may make a branch at the commit of another.
 void check_reporter(Engine& engine, const Repository& repository, const CommitId& commit,
                     const RunRecording& recording) {
   const auto makers = engine.commits.makers(repository.id, {&commit, 1});

@@ -37,7 +37,7 @@ struct RecordedRun {
   bool made = true;  ///< else the same request under the same key had made it before
 };
 /// Runs are never changed or deleted. Throws: invalid_argument (as check_run, the experiment's
-/// name, the key, a branch beside another branch or one that is there without the commit),
+/// name, the key, a branch that differs from the ref, or that lacks the commit),
 /// not_found (repository, ref), permission_denied (read-only repository; reason "not_author": who
 /// has not made the commit needs fs:CreateRun on every branch), conflict (reason
 /// "idempotency_key_reused": the key has a run of another request).

@@ -68,7 +68,7 @@ versioning::CopyChanges changes_for(const Directives& directives, const http::He
 }
 
 /// The checksum that x-amz-checksum-algorithm asks for: the source's own, else computed from its
-/// bytes. nullopt: none is asked for.
+/// bytes. nullopt: no checksum is asked for.
 std::optional<Checksum> asked_checksum(Call& call, const versioning::FoundObject& source) {
   const std::string_view name = call.request.headers.get("x-amz-checksum-algorithm");
   if (name.empty()) return std::nullopt;

@@ -253,7 +253,7 @@ def test_conflicts_are_told_and_replacing_paths_settles_them(cli, repo, s3, rest
     assert moved(before, state(rest, repo)) == []
     paths = [word for glob in ("artifacts/**", "metrics/**", "config/**") for word in ("--path", glob)]
     words = ("promote", "exp-2", "--to", "main", "--method", "replace-paths", *paths)
-    # What the metrics are of is not known, so that nothing of the candidate may stay behind.
+    # The policy names no required objects, so that replace-paths must cover all changes of the candidate.
     assert "notes/only-of-2" in cli.run(*words, *TIMEOUT, status=1).talk
     assert moved(before, state(rest, repo)) == []
     apply(cli, tmp_path, POLICY + 'objects: {required: ["artifacts/**", "config/**"]}\n')

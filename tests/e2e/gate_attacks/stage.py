@@ -126,7 +126,7 @@ class Stage:
         self.answers.append(answer)
         return answer
 
-    # What can be seen.
+    # The state that users can see.
 
     def look(self, path):
         """(status, text) of what the administrator reads: thousands of times, so without the checks of other requests."""

@@ -49,7 +49,7 @@ ATTACKS = [
     Attack("the_promoters_own_by_a_second_key", "lead", (promote("exp-bad"), another_key("twin"), approve(by="twin")), WAITS,
            ONE, before=CANDIDATE),
 
-    # What was approved is another thing by then.
+    # The approved values or commits have changed since.
     Attack("approvals_of_two_commits", "dev", (approve(by="reviewer"), *NEWER, approve(by="reviewer2")), WAITS, TWO, before=WAITING),
     Attack("approvals_of_two_commits_after_a_hard_reset", "dev",
            (approve(by="reviewer"), ask("PUT", "/branches/exp-bad/hard_reset", params={"ref": "<exp-worse>"}),

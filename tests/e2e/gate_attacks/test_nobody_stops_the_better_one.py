@@ -30,7 +30,7 @@ def poisoned(*steps, **metadata):
     return (GOOD, train("exp-bad", meta=metadata, by="dev"), *steps)
 
 
-# What a candidate says of itself that must not spoil the comparison for others.
+# Claims of one candidate that must not spoil the comparison of the others.
 CLAIMS = {"not_a_number": "NaN", "infinite": "inf", "minus_infinite": "-inf", "past_all_numbers": "1e999",
           "above_the_bound": "1.5", "nothing": "", "a_word": "best", "a_long_text": "9" * 2000, "many_digits": "0." + "9" * 300 + "e9",
           "a_quote": '0.9"}', "a_line": "0.99\n0.99", "a_nul_escaped": "0.99\\u0000"}
@@ -57,7 +57,7 @@ ATTACKS = [
            Seen(state="awaiting_approval", code="approval_required", lives=("exp-low", "exp-good")),
            {**APPROVED, "after": {"losers": {"expire": "1h"}}}, before=(GOOD, train("exp-low", 0.8, by="dev2"))),
 
-    # What blocks all.
+    # Attempts that would block every candidate.
     Attack("the_best_conflicts", "dev", (promote("exp-*", by="lead"),), GOOD_WINS, gate(metrics=[BETTER]),
            before=(train("exp-block", 0.99, files={"README.md": "block"}, by="dev"),
                    train("exp-champion", 0.8, files={"README.md": "champion", "artifacts/model.pkl": "champion"}, by="lead"),

@@ -49,7 +49,7 @@ ATTACKS = [
     Attack("the_readme_with_the_models_metrics", "dev", replaces("README.md"), NOT_MEASURED, COMPARED,
            before=CHAMPION + (train("exp-bad", 0.99, files={"artifacts/model.pkl": "new", "README.md": "new"}, by="dev"),)),
 
-    # What the destination already has.
+    # Candidates that the destination already has.
     Attack("a_branch_from_before_the_champion", "dev", (promote("exp-bad"),), NOT_MEASURED, COMPARED,
            before=(train("exp-bad", 0.97, files={"config.json": "{}"}, by="dev"),) + CHAMPION),
     Attack("a_branch_from_before_the_champion_squashed", "dev", (promote("exp-bad", method="squash"),), NOT_MEASURED, COMPARED,
