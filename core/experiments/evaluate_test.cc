@@ -7,27 +7,10 @@
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/experiments/gate_candidate_fixture.h"
 
 namespace tarn {
 namespace {
-
-CommitId commit(uint8_t number) {
-  CommitId id;
-  id.bytes[0] = number;
-  return id;
-}
-
-GatePolicy policy_of(const std::string& rules) {
-  return parse_gate_policy("destination: main\nalias: champion\n" + rules);
-}
-
-GateCandidate candidate_of(std::vector<Metric> metrics) {
-  return {
-      .ref = "exp-1",
-      .branch = "exp-1",
-      .facts = {.commit = commit(1), .metrics = std::move(metrics), .params = {}, .warnings = {}},
-      .author = "ann"};
-}
 
 CommitFacts champion_of(std::vector<Metric> metrics) {
   return {.commit = commit(9), .metrics = std::move(metrics), .params = {}, .warnings = {}};

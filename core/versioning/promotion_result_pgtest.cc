@@ -252,7 +252,7 @@ TEST_F(PromotionResult, IsInTheEvidenceThatTheAliasLogKnows) {
                     "\"checksum\":\"")}) {
     EXPECT_NE(done.evidence.find(part), std::string::npos) << part << " in " << done.evidence;
   }
-  EXPECT_EQ(get_promotion_record(*engine, repo, done.id).logged_digest, sha256(done.evidence));
+  EXPECT_EQ(get_promotion_record(*engine, repo, done).logged_digest, sha256(done.evidence));
 }
 
 }  // namespace

@@ -149,10 +149,10 @@ Page<Promotion> list_promotions(Engine& engine, const RepositoryName& repository
 }
 
 PromotionRecord get_promotion_record(Engine& engine, const RepositoryName& repository,
-                                     std::string_view id) {
+                                     const Promotion& promotion) {
   const RepositoryId repo = get_repository(engine, repository).id;
   meta::Promotions promotions = rows(engine);
-  const Promotion promotion = find_promotion(engine, repo, id);
+  const std::string& id = promotion.id;
   PromotionRecord out{promotions.steps(repo, id), promotions.checks(repo, id),
                       promotions.approvals(repo, id), std::nullopt};
   if (!promotion.alias.empty() && promotion.result)

@@ -58,7 +58,7 @@ struct PromotionRecord {
   std::optional<std::string> logged_digest;
 };
 PromotionRecord get_promotion_record(Engine& engine, const RepositoryName& repository,
-                                     std::string_view id);
+                                     const Promotion& promotion);
 
 /// The last report of a name and commit counts; all stay in the record. Throws: invalid_argument;
 /// conflict (reason "promotion_ended"; "check_failed_already": a failure is superseded by its

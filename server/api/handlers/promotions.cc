@@ -22,7 +22,7 @@ std::string id_of(const Call& call) { return parse_promotion_id(call.path("promo
 
 http::Response answer(const Context& context, Call& call, int status, const Promotion& promotion) {
   versioning::PromotionRecord record =
-      versioning::get_promotion_record(context.engine, call.repository(), promotion.id);
+      versioning::get_promotion_record(context.engine, call.repository(), promotion);
   return json_response(
       status, json::promotion_body(promotion, {.steps = std::move(record.steps),
                                                .checks = std::move(record.checks),

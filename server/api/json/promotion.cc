@@ -138,20 +138,20 @@ void write_check(Writer& out, const PromotionCheck& check, const Promotion& prom
 }
 
 /// As far as the record says; the policy and the rights of the user may void it.
-bool counts(const PromotionApproval& approval, const Promotion& promotion) {
+bool counts(const PromotionApproval& approval, const Promotion& promotion,
+            const std::string& values) {
   return promotion.winner && *promotion.winner == approval.commit &&
-         promotion.winner_ref == approval.candidate &&
-         approval.values == winner_values(promotion.evidence);
+         promotion.winner_ref == approval.candidate && approval.values == values;
 }
 
 void write_approval_of_promotion(Writer& out, const PromotionApproval& approval,
-                                 const Promotion& promotion) {
+                                 const Promotion& promotion, const std::string& values) {
   out.begin_object();
   out.text("user", approval.user);
   out.text("commit", to_text(approval.commit));
   out.text("reason", approval.reason);
   out.text("candidate", approval.candidate);
-  out.boolean("counts", counts(approval, promotion));
+  out.boolean("counts", counts(approval, promotion, values));
   out.text("at", to_rfc3339(approval.at));
   out.end_object();
 }
@@ -185,10 +185,12 @@ std::string promotion_body(const Promotion& promotion, const PromotionDetails& d
   out.begin_array();
   for (const PromotionCheck& check : details.checks) write_check(out, check, promotion);
   out.end_array();
+  const std::string values =
+      details.approvals.empty() ? std::string() : winner_values(promotion.evidence);
   out.key("approvals");
   out.begin_array();
   for (const PromotionApproval& approval : details.approvals)
-    write_approval_of_promotion(out, approval, promotion);
+    write_approval_of_promotion(out, approval, promotion, values);
   out.end_array();
   out.end_object();
   return std::move(out).take();

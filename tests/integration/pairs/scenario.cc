@@ -267,7 +267,7 @@ World Scenario::observe() {
                       : std::string(tarn::name_of(found.state)) +
                             (found.code.empty() ? "" : " " + found.code);
     if (found.result) kept.result = commit(*found.result);
-    for (const auto& check : versioning::get_promotion_record(*observer, repo, one).checks) {
+    for (const auto& check : versioning::get_promotion_record(*observer, repo, found).checks) {
       kept.checks[check.name] = tarn::name_of(check.status);
     }
   }
