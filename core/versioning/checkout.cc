@@ -1,7 +1,9 @@
 #include "core/versioning/checkout.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -23,6 +25,8 @@ namespace {
 
 constexpr uint64_t kKeysPerKeepAlive = 10'000;
 constexpr int kCheckoutAttemptsMax = 5;
+/// Overtaken this often, a checkout replaces what is written meanwhile as well.
+constexpr int kCheckoutAttemptsUncontended = 2;
 
 /// One attempt with the branch held, and the other branch as well when the ref means what it shows:
 /// what both show is frozen, so it can be read without a transaction.
@@ -30,12 +34,13 @@ class CheckoutAttempt {
  public:
   CheckoutAttempt(Engine& engine, const RepositoryName& repository, const Branch& branch,
                   const BranchPermit& permit, const ResolvedRef& source,
-                  const CheckoutRequest& request)
+                  const CheckoutRequest& request, bool contended)
       : engine_(engine),
         repository_(repository),
         branch_(branch),
         source_(source),
-        request_(request) {
+        request_(request),
+        contended_(contended) {
     const bool other = source.staged && source.branch->id != branch.id;
     // The lower id first: two checkouts do not wait for each other.
     if (other && source.branch->id < branch.id) {
@@ -53,7 +58,12 @@ class CheckoutAttempt {
     compare(batch);
     release_source();
     if (counts_.written + counts_.deleted == 0) return counts_;
-    switch (batch.publish(branch_.id, hold_->lease(), concerned_ranges())) {
+    // Without this a checkout starves under steady writes.
+    meta::StagedBatch::CatchUp catch_up;
+    if (contended_ && keys_ <= kCheckoutKeysRememberedMax) {
+      catch_up = [this](const std::vector<meta::StagedRow>& later) { return replaced_too(later); };
+    }
+    switch (batch.publish(branch_.id, hold_->lease(), concerned_ranges(), catch_up)) {
       case meta::StagedBatch::Outcome::kDone:
         fold_if_long(engine_, branch_.id, *hold_);
         return counts_;
@@ -106,14 +116,44 @@ class CheckoutAttempt {
       throw_invalid(str_cat("checking out \"", request_.ref, "\": more than ", kCheckoutKeysMax,
                             " keys match, check out parts of them"));
     }
-    if (theirs && ours && same_content(*theirs, *ours)) {
-      ++counts_.unchanged;
-      return;
+    uint64_t* const count = count_of(theirs, ours);
+    ++*count;
+    if (contended_ && keys_ <= kCheckoutKeysRememberedMax) {
+      remembered_.emplace(key, Remembered{theirs, count});
     }
+    if (count == &counts_.unchanged) return;
+    check(key, theirs);
+    batch.add({key, std::move(theirs)});
+  }
+
+  /// The count that a key adds to when it goes from `ours` to `theirs`; nullptr when neither is
+  /// there.
+  uint64_t* count_of(const std::optional<Entry>& theirs, const std::optional<Entry>& ours) {
+    if (!theirs) return ours ? &counts_.deleted : nullptr;
+    return ours && same_content(*theirs, *ours) ? &counts_.unchanged : &counts_.written;
+  }
+
+  void check(const std::string& key, const std::optional<Entry>& theirs) const {
     check_hook_file(engine_, repository_, key);
     if (request_.check) request_.check(Key(key), !theirs);
-    ++(theirs ? counts_.written : counts_.deleted);
-    batch.add({key, std::move(theirs)});
+  }
+
+  /// What replaces entries of the paths that were written since the branch was held. All that the
+  /// ref has at the paths is remembered, so any other key is one that it does not have.
+  std::vector<meta::StagedRow> replaced_too(const std::vector<meta::StagedRow>& later) {
+    std::vector<meta::StagedRow> out;
+    for (const meta::StagedRow& row : later) {
+      if (!request_.paths.contains(row.key)) continue;
+      Remembered& seen = remembered_[row.key];
+      uint64_t* const count = count_of(seen.theirs, row.entry);
+      if (seen.count != nullptr) --*seen.count;
+      if (count != nullptr) ++*count;
+      const bool staged = seen.count == &counts_.written || seen.count == &counts_.deleted;
+      const bool changes = count == &counts_.written || count == &counts_.deleted;
+      if (changes) check(row.key, seen.theirs);
+      if (changes || staged) out.push_back({row.key, seen.theirs});
+    }
+    return out;
   }
 
   void keep_alive() {
@@ -142,8 +182,15 @@ class CheckoutAttempt {
   const Branch& branch_;
   const ResolvedRef& source_;
   const CheckoutRequest& request_;
+  const bool contended_;
   std::optional<BranchHold> source_hold_;
   std::optional<BranchHold> hold_;
+  /// What the ref has at a key, and what the key was counted as.
+  struct Remembered {
+    std::optional<Entry> theirs;
+    uint64_t* count = nullptr;
+  };
+  std::map<std::string, Remembered> remembered_;
   CheckoutCounts counts_;
   uint64_t keys_ = 0;
   uint64_t looked_ = 0;
@@ -161,10 +208,9 @@ CheckoutCounts checkout_paths(Engine& engine, const RepositoryName& repository,
     const Branch target = get_branch(engine, repository, branch);
     permit(target);
     const ResolvedRef source = resolve(engine, repository, request.ref);
-    if (const auto counts =
-            CheckoutAttempt(engine, repository, target, permit, source, request).run()) {
-      return *counts;
-    }
+    const bool contended = attempt >= kCheckoutAttemptsUncontended;
+    CheckoutAttempt trying(engine, repository, target, permit, source, request, contended);
+    if (const auto counts = trying.run()) return *counts;
   }
   throw Error(ErrorCode::kConflict, "too_many_attempts", "Too many attempts, try again later");
 }

@@ -13,6 +13,8 @@ namespace tarn::versioning {
 
 /// Keys, of the branch or the ref, that one checkout may concern; beyond it, check out parts.
 constexpr uint64_t kCheckoutKeysMax = 1'000'000;
+/// A checkout of more keys than this is given up when others keep writing there.
+constexpr uint64_t kCheckoutKeysRememberedMax = 100'000;
 
 struct CheckoutRequest {
   /// As readers take it: a branch means what it shows, with what is staged.

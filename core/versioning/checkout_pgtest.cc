@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/meta/staged_batch.h"
 #include "core/meta/staging.h"
 #include "core/versioning/branch_hold.h"
 #include "core/versioning/checkout.h"
@@ -15,10 +16,13 @@
 #include "core/versioning/objects.h"
 #include "core/versioning/reset.h"
 #include "core/versioning/settings.h"
+#include "tests/support/fault_points.h"
 #include "tests/support/repository_test.h"
 
 namespace tarn::versioning {
 namespace {
+
+using testing::reason_of;
 
 class Checkout : public testing::RepositoryTest {
  protected:
@@ -142,9 +146,67 @@ TEST_F(Checkout, AWriteThatArrivesMeanwhileIsReplacedAsWell) {
   EXPECT_EQ(checkout(request), "0 1 1");
   EXPECT_EQ(asked, 1);
   EXPECT_EQ(engine.keys(repo, "main"), "a/1 b/1 b/2");
-  // A branch that never stands still is given up.
+}
+
+// A checkout started over for each write at its paths, and gave up while writes were steady.
+TEST_F(Checkout, IsNotStarvedByWritesToItsPaths) {
+  testing::FaultPoints faults;
+  testing::TestEngine slow(shared_url(), engine.store, &faults);
+  put_all("main", {"a/changed", "a/gone", "a/same", "a/written", "b/1"});
+  engine.commit(repo, "main");
+  put_all("main", {"a/new"});
+  engine.put(repo, "main", "a/changed", "before");
+  engine.remove(repo, "main", "a/gone");
+  constexpr int kWrites = 20;
+  for (int i = 0; i < kWrites; ++i) {
+    faults.at_then_go_on({"staged_batch_begin_change"}, [this] {
+      engine.put(repo, "main", "a/late", "later");
+      engine.put(repo, "main", "a/written", "later");
+      engine.put(repo, "main", "a/gone", "main:a/gone");  // back as it was
+      engine.put(repo, "main", "b/1", "kept");
+      engine.remove(repo, "main", "a/new");
+      engine.remove(repo, "main", "a/absent");
+    });
+  }
+  const CheckoutCounts counts = checkout_paths(*slow, repo, main, of("main@", {"a/*"}));
+  EXPECT_EQ(faults.unreached(), size_t{kWrites - 3}) << "it went through at the third attempt";
+  EXPECT_EQ(str_cat(counts.written, " ", counts.deleted, " ", counts.unchanged), "2 1 2")
+      << "changed, written; late; gone, same";
+  EXPECT_EQ(engine.keys(repo, "main"), "a/changed a/gone a/same a/written b/1");
+  for (const char* key : {"a/changed", "a/gone", "a/same", "a/written"}) {
+    EXPECT_EQ(engine.read(repo, "main", key), str_cat("main:", key));
+  }
+  EXPECT_EQ(engine.read(repo, "main", "b/1"), "kept");
+}
+
+TEST_F(Checkout, ReplacesNothingThatTheUserMayNotWrite) {
+  testing::FaultPoints faults;
+  testing::TestEngine slow(shared_url(), engine.store, &faults);
+  put_all("main", {"a/1", "a/2"});
+  engine.commit(repo, "main");
+  engine.put(repo, "main", "a/1", "before");
+  CheckoutRequest request = of("main@", {"a/*"});
+  request.check = [](const Key& key, bool) {
+    if (key.str() == "a/2") throw Error(ErrorCode::kPermissionDenied, "no");
+  };
+  for (int i = 0; i < 3; ++i) {
+    faults.at_then_go_on({"staged_batch_begin_change"},
+                         [&, i] { engine.put(repo, "main", i < 2 ? "a/3" : "a/2", "later"); });
+  }
+  EXPECT_EQ(reason_of([&] { checkout_paths(*slow, repo, main, request); }), "permission_denied");
+  EXPECT_EQ(engine.read(repo, "main", "a/2"), "later");
+}
+
+TEST_F(Checkout, IsGivenUpWhereTooMuchIsWrittenAllTheTime) {
+  put_all("main", {"a/1"});
+  engine.commit(repo, "main");
   put_all("main", {"a/2"});
-  request.check = [&](const Key&, bool) { put_all("main", {"a/3"}); };
+  std::vector<Key> many;
+  for (uint32_t i = 0; i <= meta::StagedBatch::kCaughtUpRowsMax; ++i) {
+    many.emplace_back(str_cat("a/many/", i));
+  }
+  CheckoutRequest request = of("main@", {"a/**"});
+  request.check = [&](const Key&, bool) { delete_objects(*engine, repo, main, many, false); };
   EXPECT_EQ(checkout(request), "too_many_attempts");
 }
 
