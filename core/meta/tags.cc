@@ -17,8 +17,8 @@ constexpr db::Query kSelectPage{"tags_select_page", R"sql(
 
 constexpr db::Query kInsertTag{"tags_insert_row", "SELECT create_tag($1, $2, $3)"};
 
-constexpr db::Query kDeleteTag{"tags_delete_row",
-                               "DELETE FROM tags WHERE repo_id = $1 AND name = $2"};
+constexpr db::Query kDeleteTag{
+    "tags_delete_row", "DELETE FROM tags WHERE repo_id = $1 AND name = $2 AND commit_id = $3"};
 
 Tag tag_from(const db::Rows& rows, size_t row) {
   return {TagName(std::string(rows.text(row, 0))), commit_id_from_bytes(rows.bytes(row, 1))};
@@ -66,9 +66,10 @@ Tags::CreateOutcome Tags::create(db::Connection& connection, RepositoryId reposi
       kInsertTag, {static_cast<int32_t>(repository), name.str(), db::Bytes{view_of(commit)}}));
 }
 
-bool Tags::remove(RepositoryId repository, const TagName& name,
+bool Tags::remove(RepositoryId repository, const Tag& tag,
                   const std::function<void(db::Connection&)>& within) {
-  const std::initializer_list<db::Param> params = {static_cast<int32_t>(repository), name.str()};
+  const std::initializer_list<db::Param> params = {static_cast<int32_t>(repository), tag.name.str(),
+                                                   db::Bytes{view_of(tag.commit)}};
   if (!within) return pool_.run(kDeleteTag, params, db::Pool::Retry::kWrite).affected() == 1;
   return pool_.transaction([&](db::Connection& connection) {
     const bool removed = connection.run(kDeleteTag, params).affected() == 1;

@@ -27,8 +27,8 @@ class Tags {
   /// Inside a transaction of the caller.
   static CreateOutcome create(db::Connection& connection, RepositoryId repository,
                               const TagName& name, const CommitId& commit);
-  /// false = there was none. `within` as for create.
-  bool remove(RepositoryId repository, const TagName& name,
+  /// false: it is gone, or of another commit by now. `within` as for create.
+  bool remove(RepositoryId repository, const Tag& tag,
               const std::function<void(db::Connection&)>& within = {});
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <barrier>
 #include <chrono>
+#include <future>
 #include <string>
 #include <thread>
 #include <utility>
@@ -208,6 +209,30 @@ TEST_F(InDoubtTest, NothingIsStagedBeforeAWriteInDoubtIsEnded) {
   broken.put(repo, "main", "other", "v");
   EXPECT_NE((*broken).writer.staging_id(), used);
   EXPECT_EQ(engine.keys(repo, "main"), "other");
+}
+
+// Deleted later, a tag that was made again would be lost.
+TEST_F(InDoubtTest, ADeletionOfATagInDoubtTakesNoLaterTag) {
+  testing::TestEngine hung(str_cat(shared_url(), " application_name=hung"), engine.store, &faults);
+  const TagName tag("v1");
+  const CommitId old = create_tag(*engine, repo, tag, "main", false).commit;
+  engine.put(repo, "main", "k", "v1");
+  const CommitId now = engine.commit(repo, "main").id;
+  ASSERT_NE(now, old);
+  get_tag(*hung, repo, tag);  // a connection to stop
+  StoppedBackends backends(shared_url());
+  faults.at_then_go_on({"tags_delete_row"}, [&] { backends.stop("hung"); });
+  auto answer = std::async(std::launch::async,
+                           [&] { return reason_of([&] { delete_tag(*hung, repo, tag, false); }); });
+  while (answer.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+    hung.parts().look_at_database();
+  }
+  EXPECT_EQ(answer.get(), db::kInDoubt);
+  EXPECT_EQ(faults.unreached(), 0u);
+  delete_tag(*engine, repo, tag, false);
+  create_tag(*engine, repo, tag, "main", false);
+  backends.go_on();
+  EXPECT_EQ(get_tag(*engine, repo, tag).commit, now);
 }
 
 TEST_F(InDoubtTest, AWriteThatWasStagedIsFoundUnderAnotherToken) {

@@ -18,6 +18,9 @@
 namespace tarn::versioning {
 namespace {
 
+/// How often the deletion of a tag starts over because the tag was deleted and created meanwhile.
+constexpr int kTagDeletionAttemptsMax = 5;
+
 bool is_hex(std::string_view text) {
   return std::all_of(text.begin(), text.end(),
                      [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
@@ -361,14 +364,18 @@ void delete_tag(Engine& engine, const RepositoryName& repository, const TagName&
   const Repository repo = get_repository(engine, repository);
   check_writable(repo, force);
   check_tag_deletion(engine, repo.id, name);
-  std::optional<HookedChange> change;
-  if (has_hooks(engine, repo)) {
+  for (int attempt = 0; attempt < kTagDeletionAttemptsMax; ++attempt) {
     const Tag tag = get_tag(engine, repository, name);
-    change.emplace(tag_hooks(engine, repo, name, engine.commits.get(repo.id, tag.commit),
-                             HookEvent::kPreDeleteTag, HookEvent::kPostDeleteTag));
+    std::optional<HookedChange> change;
+    if (has_hooks(engine, repo)) {
+      change.emplace(tag_hooks(engine, repo, name, engine.commits.get(repo.id, tag.commit),
+                               HookEvent::kPreDeleteTag, HookEvent::kPostDeleteTag));
+    }
+    if (engine.tags.remove(repo.id, tag, change ? change->step() : nullptr)) return;
   }
-  const bool removed = engine.tags.remove(repo.id, name, change ? change->step() : nullptr);
-  if (!removed) throw Error(ErrorCode::kNotFound, "tag_not_found", "tag not found");
+  throw Error(ErrorCode::kConflict, "too_many_attempts",
+              str_cat("tag \"", name.str(),
+                      "\": was deleted and created again and again meanwhile, try again later"));
 }
 
 }  // namespace tarn::versioning

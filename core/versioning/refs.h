@@ -72,7 +72,9 @@ Tag create_tag(Engine& engine, const RepositoryName& repository, const TagName& 
 Tag get_tag(Engine& engine, const RepositoryName& repository, const TagName& name);
 Page<Tag> list_tags(Engine& engine, const RepositoryName& repository, std::string_view prefix,
                     std::string_view after, uint32_t limit);
-/// Throws: not_found, permission_denied (read-only, or reason "protected_tag").
+/// Deletes the tag of the commit that it finds: repeated late, it takes no tag that was created
+/// since. Throws: not_found, permission_denied (read-only, or reason "protected_tag"), conflict
+/// (reason "too_many_attempts").
 void delete_tag(Engine& engine, const RepositoryName& repository, const TagName& name, bool force);
 
 }  // namespace tarn::versioning

@@ -84,6 +84,12 @@ std::string render(const ModelCommitPtr& commit) {
 
 std::string render(const World& world) {
   std::ostringstream out;
+  if (world.restored) {
+    out << "target of restores\n";
+    for (const auto& [name, commit] : *world.restored) {
+      out << "restored " << name << " " << render(commit) << "\n";
+    }
+  }
   if (!world.exists) {
     out << "repository deleted\n";
     if (world.orphans > 0) out << "rows left behind: " << world.orphans << "\n";

@@ -77,6 +77,9 @@ struct World {
   std::map<std::string, ModelPull> pulls{};
   int64_t policy_version = 0;  ///< the second asks for more than kSide has
   std::map<std::string, ModelPromotion> promotions{};
+  /// Refs of the repository into which a dump is restored, by kind and name; absent = it is gone,
+  /// or there was none.
+  std::optional<std::map<std::string, ModelCommitPtr>> restored{};
 
   ModelBranch* branch(const std::string& name);
 };

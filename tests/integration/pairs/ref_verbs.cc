@@ -3,10 +3,12 @@
 #include "core/versioning/import.h"
 #include "core/versioning/merge.h"
 #include "core/versioning/multipart.h"
+#include "core/versioning/refs_dump.h"
 #include "core/versioning/settings.h"
 #include "core/versioning/stage.h"
 #include "tests/integration/pairs/model_steps.h"
 #include "tests/integration/pairs/verbs.h"
+#include "tests/support/bare_repository.h"
 
 namespace tarn::pairs {
 namespace {
@@ -213,13 +215,56 @@ Verb verb_protect() {
           }};
 }
 
+/// A dump of what the scenario has, and a bare repository for it.
+void dump_refs(Scenario& s, Role) {
+  if (s.target) return;
+  s.dump = versioning::dump_refs(*s.observer, s.repo);
+  s.dumped = s.refs_of(s.repo);
+  s.target = testing::make_bare_repository(s.observer, "to-" + s.repo.str());
+}
+
+/// A target that is gone refuses in whatever words, the source in its own.
+Verb verb_restore_refs() {
+  return {.name = "restore of refs",
+          .set_up = dump_refs,
+          .act =
+              [](Scenario& s, TestEngine& e, Role role) {
+                versioning::restore_refs(*e, *s.target, s.dump, false, name_of(role));
+                return kDone;
+              },
+          .model = [](const World& w, const World& seen, Scenario& s, Role) -> Steps {
+            if (!w.restored || !seen.exists) return answer(w, kNotFound);
+            if (!w.restored->empty()) return answer(w, "not_bare");
+            World after = w;
+            after.restored = s.dumped;
+            return answer(after, kDone);
+          },
+          .reads_refs = true};
+}
+
+Verb verb_target_delete() {
+  return {.name = "repository delete of the target",
+          .set_up = dump_refs,
+          .act =
+              [](Scenario& s, TestEngine& e, Role) {
+                versioning::delete_repository(*e, *s.target, false);
+                return kDone;
+              },
+          .model = [](const World& w, const World&, Scenario&, Role) -> Steps {
+            if (!w.restored) return answer(w, kNotFound);
+            World after = w;
+            after.restored.reset();
+            return answer(after, kDone);
+          }};
+}
+
 }  // namespace
 
 std::vector<Verb> ref_verbs() {
   return {verb_branch_create(), verb_branch_delete(),  verb_source_branch_delete(),
           verb_branch_expire(), verb_expiry_put_off(), verb_tag_create(),
           verb_tag_delete(),    verb_alias_move(),     verb_repository_delete(),
-          verb_protect()};
+          verb_protect(),       verb_restore_refs(),   verb_target_delete()};
 }
 
 }  // namespace tarn::pairs

@@ -160,17 +160,18 @@ ModelObject Scenario::object(const std::string& text) {
   return {.text = text, .etag = to_hex(md5(text)), .content_type = "text/plain"};
 }
 
-ModelObject Scenario::object_of(const Entry& entry) {
+ModelObject Scenario::object_of(const RepositoryName& repository, const Entry& entry) {
   ModelObject out;
   out.etag = entry.etag;
   out.content_type = entry.content_type;
   out.metadata = entry.user_metadata();
   if (const std::string* tags = entry.extra(ExtraTag::kObjectTags)) out.tags = pairs_of(*tags);
   if (const auto* external = std::get_if<ExternalAddress>(&entry.address)) out.url = external->url;
-  const auto [at, fresh] = texts_.try_emplace(encode_address(entry.address));
+  const std::string place = repository == repo ? "" : repository.str();
+  const auto [at, fresh] = texts_.try_emplace(place + encode_address(entry.address));
   if (fresh) {
     const auto reader = versioning::open_object(
-        *observer, versioning::get_repository(*observer, repo), entry, {0, entry.size_bytes});
+        *observer, versioning::get_repository(*observer, repository), entry, {0, entry.size_bytes});
     std::string bytes(entry.size_bytes, '\0');
     size_t filled = 0;
     while (const size_t got = reader->read(std::span<char>(bytes).subspan(filled))) filled += got;
@@ -180,21 +181,57 @@ ModelObject Scenario::object_of(const Entry& entry) {
   return out;
 }
 
-ModelTree Scenario::tree_of(const std::string& ref) {
+ModelTree Scenario::tree_of(const RepositoryName& repository, const std::string& ref) {
   ModelTree out;
-  const auto page = versioning::list_objects(*observer, repo, ref, {"", "", "", 1000});
-  for (const auto& item : page.items) out[item.path] = object_of(*item.entry);
+  const auto page = versioning::list_objects(*observer, repository, ref, {"", "", "", 1000});
+  for (const auto& item : page.items) out[item.path] = object_of(repository, *item.entry);
   return out;
 }
 
 ModelCommitPtr Scenario::commit(const CommitId& commit_id) {
+  return commit_of_repository(repo, commit_id);
+}
+
+ModelCommitPtr Scenario::commit_of_repository(const RepositoryName& repository,
+                                              const CommitId& commit_id) {
   const auto known = commits_.find(commit_id);
   if (known != commits_.end()) return known->second;
-  const Commit found = (*observer).commits.get(id, commit_id);
+  const Commit found = versioning::resolve_commit(*observer, repository, to_text(commit_id));
   std::vector<ModelCommitPtr> parents;
-  for (const CommitId& parent : found.parents) parents.push_back(commit(parent));
-  return commits_[commit_id] = commit_of(found.committer, found.message,
-                                         tree_of(to_text(commit_id)), std::move(parents));
+  for (const CommitId& parent : found.parents) {
+    parents.push_back(commit_of_repository(repository, parent));
+  }
+  return commits_[commit_id] =
+             commit_of(found.committer, found.message, tree_of(repository, to_text(commit_id)),
+                       std::move(parents));
+}
+
+std::map<std::string, ModelCommitPtr> Scenario::refs_of(const RepositoryName& repository) {
+  std::map<std::string, ModelCommitPtr> out;
+  const auto add = [&](const char* kind, const std::string& name, const CommitId& id_) {
+    out[std::string(kind) + " " + name] = commit_of_repository(repository, id_);
+  };
+  for (const Branch& found :
+       versioning::list_branches(*observer, repository, "", "", 100, true).items) {
+    add("branch", found.name.str(), found.head);
+  }
+  for (const Tag& found : versioning::list_tags(*observer, repository, "", "", 100).items) {
+    add("tag", found.name.str(), found.commit);
+  }
+  for (const Alias& found : versioning::list_aliases(*observer, repository, "", "", 100).items) {
+    add("alias", found.name.str(), found.commit);
+  }
+  return out;
+}
+
+std::optional<std::map<std::string, ModelCommitPtr>> Scenario::restored_refs() {
+  if (!target) return std::nullopt;
+  try {
+    return refs_of(*target);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kNotFound) throw;
+    return std::nullopt;
+  }
 }
 
 int Scenario::left_behind() {
@@ -205,6 +242,7 @@ int Scenario::left_behind() {
 World Scenario::observe() {
   World out;
   out.links = initial.links;
+  out.restored = restored_refs();
   for (const std::string& job : jobs) {
     if (const auto found = (*observer).jobs.find(job)) out.jobs[job] = state_of(*found);
   }
@@ -220,7 +258,7 @@ World Scenario::observe() {
     ModelBranch branch;
     branch.head = commit(found.head);
     branch.expires = found.expires.has_value();
-    ModelTree visible = tree_of(found.name.str());
+    ModelTree visible = tree_of(repo, found.name.str());
     for (const auto& [key, object] : branch.head->tree) {
       if (!visible.contains(key)) branch.staged[key] = std::nullopt;
     }

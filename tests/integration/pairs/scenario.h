@@ -59,10 +59,20 @@ class Scenario {
   std::string pull;
   std::string promotion;  ///< of kSide to main, open
   std::string promoted;   ///< one that may be taken back
+  /// A bare repository, and a dump of this one's refs with what it holds.
+  std::optional<RepositoryName> target;
+  std::string dump;
+  std::map<std::string, ModelCommitPtr> dumped;
+
+  /// The refs of the target, as World::restored; nullopt: it is gone.
+  std::optional<std::map<std::string, ModelCommitPtr>> restored_refs();
+  /// Branches, tags and aliases of a repository, by kind and name.
+  std::map<std::string, ModelCommitPtr> refs_of(const RepositoryName& repository);
 
  private:
-  ModelObject object_of(const Entry& entry);
-  ModelTree tree_of(const std::string& ref);
+  ModelObject object_of(const RepositoryName& repository, const Entry& entry);
+  ModelTree tree_of(const RepositoryName& repository, const std::string& ref);
+  ModelCommitPtr commit_of_repository(const RepositoryName& repository, const CommitId& id);
   int left_behind();
   void copy_bytes(const RepositoryName& from);
 
