@@ -9,6 +9,7 @@ TARN_TEST_LONG=1. TARN_HISTORY_FAULTS names the faults (comma-separated; see Cha
 operations of clients that are left out.
 """
 
+import contextlib
 import os
 import random
 import signal
@@ -22,13 +23,14 @@ import arena as arenas
 import name_client
 import pytest
 import servers
-from arena import Arena, ObjectClient, VerbClient
+from arena import Arena, ObjectClient
 from branch_log import BranchLog
 from history import Cell, Recorder
 from linearizability import Undecided, fails, first_contradiction, linearizable, smallest_failing
 from name_client import NameClient, Names
 from name_model import NameState
 from shifted_clock import ShiftedClock
+from verb_client import VerbClient
 from wire import NotSent, Unknown, Wire, Wires
 
 REPOSITORY = "histories"
@@ -99,9 +101,19 @@ class Chaos:
         number = self.chance.randrange(len(self.servers))
         self.servers[number].kill()
         os.kill(self.proxies[number].pid, signal.SIGUSR2)
+        self.database_answers()  # a server does not start over a database that still recovers
         self.servers[number].start()
         if self.connections:
             os.kill(self.proxies[number].pid, signal.SIGUSR1)
+
+    def database_answers(self):
+        deadline = time.monotonic() + SETTLE_SECONDS
+        while True:
+            try:
+                return self.database.ask("SELECT 1")
+            except subprocess.CalledProcessError as error:
+                assert time.monotonic() < deadline, error.stderr
+                time.sleep(0.05)
 
     def restart_database(self):
         self.database.crash()
@@ -114,7 +126,8 @@ class Chaos:
         except subprocess.CalledProcessError:
             return  # it still recovers
         if found:
-            os.kill(int(self.chance.choice(found)), signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # its server has closed the connection since
+                os.kill(int(self.chance.choice(found)), signal.SIGKILL)
 
     def stop_server(self):
         pid = self.chance.choice(self.servers).process.pid

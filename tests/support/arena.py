@@ -1,4 +1,4 @@
-"""A branch that random clients contend for, and the recording of what they see: objects, uploads and verbs.
+"""A branch that random clients contend for, and the recording of what they see: objects and uploads.
 
 Each write has a number. The body repeats it, the metadata and tags hold it, so every reader can tell which write it sees.
 """
@@ -18,7 +18,7 @@ NONE = -1  # instead of a number: no metadata, no tags
 TAG = re.compile(rb"<Value>(\d+)</Value>")
 UPLOAD = re.compile(rb"<UploadId>([^<]+)</UploadId>")
 ETAG = re.compile(rb"<ETag>(?:&quot;|&#34;|\")?([0-9a-f-]+)")
-OPEN_UPLOADS_MAX = 6
+OPEN_UPLOADS_MAX = 6  # and as many links
 LEFT_OUT = os.environ.get("TARN_HISTORY_WITHOUT", "").split(",")  # operations, by the names of the methods below
 CELLS = [("r/0",), ("r/1",), ("s/0",), ("s/1",), ("im/0",), ("im/1",), ("mv/a/0", "mv/b/0"), ("mv/a/1", "mv/b/1")]
 UNIMPORTED = ("r/0", "r/1", "s/0", "s/1")  # keys that copies are made between
@@ -32,16 +32,6 @@ def number_in(body):
     """The number of the write, or None for bytes that no write had."""
     number = body.partition(b".")[0]
     return int(number) if number.isdigit() and body == body_of(int(number)) else None
-
-
-class Verb:
-    """A request that may make one commit, whose message nobody else uses."""
-
-    def __init__(self, message, kind, start, **facts):
-        self.message, self.kind, self.start, self.facts = message, kind, start, facts
-        self.end = None  # None: no answer
-        self.outcome = "unknown"
-        self.answer = ""
 
 
 class Arena:
@@ -61,6 +51,7 @@ class Arena:
                            State(tuple(KeyState(values[path]) for path in paths))) for paths in CELLS]
         self.places = {path: (cell, key) for cell in self.cells for key, path in enumerate(cell.keys)}
         self.uploads = deque(maxlen=OPEN_UPLOADS_MAX)
+        self.links = deque(maxlen=OPEN_UPLOADS_MAX)
         self.verbs = []
         kept = {value[0] for value in values.values() if value}
         self.etags = {etag: number for etag, number in self.etags.items() if number in kept}
@@ -95,7 +86,7 @@ class ObjectClient:
 
     def one(self, arena, path):
         writes = (self.put, self.put, self.put_absent, self.put_match, self.delete, self.tag, self.describe, self.copy,
-                  self.upload, self.complete, self.complete, self.abort)
+                  self.upload, self.complete, self.complete, self.abort, self.send, self.link)
         reads = (self.get, self.get, self.get_tags, self.stat, self.list, self.copy_away)
         many = writes if self.chance.random() < arena.share_of_writes else reads
         self.choose(many)(arena, path)
@@ -326,9 +317,31 @@ class ObjectClient:
             arena.etags[f"{digest}-1"] = value[0]
             arena.uploads.append((path, upload, part[0].headers["ETag"], value))
 
-    def ending(self, arena, label, request, step_of, closes):
+    def send(self, arena, path):
+        """Asks for an address and sends the bytes there, to be linked later, perhaps more than once."""
+        value, body = arena.new_value(self.chance, tagged=False)
+        wire = self.wire()
+        got = self.ask(arena, path, "address", lambda: wire.rest(
+            "GET", f"/repositories/{arena.repository}/branches/{arena.branch}/staging/backing?path={path}&presign=true"))
+        if not got or got[0].status != 200:
+            return
+        given = got[0].json()
+        sent = self.ask(arena, path, "send", lambda: wire.presigned("PUT", given["presigned_url"], body))
+        if sent and sent[0].status == 200:
+            arena.links.append((path, given["physical_address"], hashlib.md5(body).hexdigest(), value))
+        elif sent:
+            arena.recorder.problem(f"{sent[2]} {sent[0].reason}")
+
+    def link(self, arena, _):
+        self.ending(arena, "link", lambda path, address, etag: self.wire().rest(
+            "PUT", f"/repositories/{arena.repository}/branches/{arena.branch}/staging/backing?path={path}", document={
+                "staging": {"physical_address": address}, "checksum": etag,
+                "size_bytes": len(body_of(arena.etags[etag])), "user_metadata": {"w": str(arena.etags[etag])}}),
+            model.complete, 200, arena.links)
+
+    def ending(self, arena, label, request, step_of, closes, begun=None):
         try:
-            path, upload, etag, value = self.chance.choice(arena.uploads)
+            path, upload, etag, value = self.chance.choice(arena.uploads if begun is None else begun)
         except IndexError:
             return
         cell, key = arena.places[path]
@@ -355,137 +368,3 @@ class ObjectClient:
             self.ending(arena, "abort", lambda path, upload, _: self.wire().s3(
                 "DELETE", self.target(arena, path, f"?uploadId={upload}")),
                 lambda _, upload, __: model.abort(upload), 204)
-
-
-class VerbClient(ObjectClient):
-    """One thread's verbs on whole arenas. `imports`: a directory that the servers may import from."""
-
-    def __init__(self, name, wires, chance, imports):
-        super().__init__(name, wires, chance)
-        self.imports = imports
-
-    def one(self, arena, merges):
-        verbs = [self.commit] * 5 + [self.revert] * 2 + [self.move] * 4 + [self.reset] + [self.bring]
-        self.choose(verbs + [self.merge] * 4 if merges else verbs)(arena)
-
-    def verb(self, arena, kind, path, document, expected, **facts):
-        """A request that makes a commit; returns its answer."""
-        number = arena.recorder.number()
-        verb = Verb(f"{kind} {number}", kind, arena.recorder.now(), **facts)
-        arena.verbs.append(verb)
-        try:
-            answer = self.wire().rest("POST", f"/repositories/{arena.repository}/{path}", document=document(verb.message))
-        except NotSent:
-            verb.outcome, verb.end = "refused", arena.recorder.now()
-            time.sleep(0.05)
-            return None, verb
-        except Unknown as why:
-            verb.answer = str(why)
-            time.sleep(0.1)
-            return None, verb
-        verb.end = arena.recorder.now()
-        verb.answer = f"{answer.status} {answer.reason[:120]}"
-        verb.outcome = "done" if answer.status == expected else "refused"
-        return answer, verb
-
-    def commit(self, arena):
-        answer, verb = self.verb(arena, "commit", f"branches/{arena.branch}/commits",
-                                 lambda message: {"message": message}, 201)
-        if verb.outcome == "done":
-            verb.facts["commit"] = answer.json()["id"]
-            arena.commits.append(verb.facts["commit"])
-        return answer
-
-    def revert(self, arena):
-        if arena.commits:
-            undone = self.chance.choice(arena.commits)
-            self.verb(arena, "revert", f"branches/{arena.branch}/revert", lambda message: {
-                "ref": undone, "parent_number": 1, "commit_overrides": {"message": message}}, 204, undone=undone)
-
-    def merge(self, arena):
-        side = f"{arena.branch}-side"
-        for path in self.chance.sample(["s/0", "s/1"], self.chance.choice((1, 2))):
-            value, body = arena.new_value(self.chance, tagged=False)
-            self.ask(arena, path, "PUT aside", lambda: self.wire().s3(
-                "PUT", f"/{arena.repository}/{side}/{path}", body, headers_of(value)))  # noqa: B023
-        self.ask(arena, "", "commit aside", lambda: self.wire().rest(
-            "POST", f"/repositories/{arena.repository}/branches/{side}/commits", document={"message": "aside"}))
-        dirty = self.chance.random() < 0.3
-        strategy = self.chance.choice(("", "source-wins", "source-wins", "dest-wins"))
-        self.verb(arena, "merge", f"refs/{side}/merge/{arena.branch}", lambda message: {
-            "message": message, "strategy": strategy, "allow_dirty": dirty}, 200, dirty=dirty, strategy=strategy)
-
-    def bring(self, arena):
-        """An import; waits a while for its end."""
-        folder = self.imports / str(arena.recorder.number())
-        folder.mkdir(parents=True)
-        source = {}
-        for name in self.chance.sample(["0", "1"], self.chance.choice((1, 2))):
-            number = arena.recorder.number()
-            (folder / name).write_bytes(body_of(number))
-            source[f"im/{name}"] = number
-        answer, verb = self.verb(arena, "import", f"branches/{arena.branch}/import", lambda message: {
-            "paths": [{"type": "common_prefix", "path": f"local://{folder}/", "destination": "im/"}],
-            "commit": {"message": message}}, 202, source=source)
-        if verb.outcome == "refused":
-            return
-        verb.outcome, verb.end = "unknown", None
-        deadline = time.monotonic() + 2
-        while answer is not None and time.monotonic() < deadline:
-            try:
-                status = self.wire().rest("GET", f"/repositories/{arena.repository}/branches/{arena.branch}/import?id="
-                                          f"{answer.json()['id']}")
-            except (Unknown, NotSent):
-                continue
-            found = status.json() if status.status == 200 else {}
-            if found.get("completed") or found.get("error"):
-                verb.end = arena.recorder.now()
-                verb.outcome = "done" if found.get("completed") else "refused"
-                verb.answer = str(found.get("error", ""))
-                return
-            time.sleep(0.05)
-
-    def move(self, arena):
-        source, destination = self.chance.choice(((0, 1), (1, 0)))
-        prefixes = ("mv/a/", "mv/b/")
-        pairs = [cell for cell in arena.cells if len(cell.keys) == 2]
-
-        def unknown(start, text):
-            for cell in pairs:
-                arena.recorder.in_doubt(cell, start, text, lambda: model.move(source, destination), alike=("move", source))
-
-        got = self.ask(arena, prefixes[source], "move", lambda: self.wire().rest(
-            "POST", f"/repositories/{arena.repository}/branches/{arena.branch}/objects/move",
-            document={"src_prefix": prefixes[source], "dest_prefix": prefixes[destination]}), unknown)
-        if not got:
-            return
-        answer, start, text = got
-        for cell in pairs:
-            if answer.status == 200:
-                arena.recorder.done(cell, start, text, model.move(source, destination))
-            elif answer.status == 404:
-                arena.recorder.read(cell, start, text, model.absent(source))
-        if answer.status not in (200, 404, 409):
-            arena.recorder.problem(f"{text} {answer.reason}")
-
-    def reset(self, arena):
-        kind, prefix = self.chance.choice(
-            (("reset", ""), ("common_prefix", "r/"), ("common_prefix", "s/"), ("object", "r/0")))
-        document = {"type": kind, "path": prefix} if prefix else {"type": kind}
-        touched = [(cell, [key for key, path in enumerate(cell.keys) if path.startswith(prefix)]) for cell in arena.cells]
-
-        def unknown(start, text):
-            for cell, keys in touched:
-                if keys:
-                    arena.recorder.in_doubt(cell, start, text, lambda keys=keys: model.reset(*keys), alike=("reset",))
-
-        got = self.ask(arena, prefix, f"reset {kind}", lambda: self.wire().rest(
-            "PUT", f"/repositories/{arena.repository}/branches/{arena.branch}", document=document), unknown)
-        if not got:
-            return
-        answer, start, text = got
-        for cell, keys in touched:
-            if keys and answer.status == 204:
-                arena.recorder.done(cell, start, text, model.reset(*keys))
-        if answer.status not in (204, 409):
-            arena.recorder.problem(f"{text} {answer.reason}")

@@ -87,12 +87,24 @@ class BranchLog:
                 parents = {one["id"]: one["parents"][0] for one in self.commits if one["parents"]}
                 if undone in parents and parents[undone] in self.trees:
                     self.check_tree(commit, verb, self.trees[undone], self.trees[parents[undone]], self.trees[parent], "")
+            elif verb is not None and verb.kind == "cherry-pick":
+                picked = verb.facts["picked"]
+                before = self.side_parents(side_commits).get(picked)
+                if before in self.trees:
+                    self.check_tree(commit, verb, self.trees[before], self.trees[picked], self.trees[parent], "")
+                else:
+                    problem(f"{self.arena.branch}: {verb.message} picked {picked}, which its branch does not have")
             elif verb is not None and verb.kind == "import":
                 shown = {path: value[0] for path, value in self.trees[commit["id"]].items() if path.startswith("im/")}
                 if shown != verb.facts["source"]:
                     problem(f"{self.arena.branch}: {verb.message} brought {shown}, not {verb.facts['source']}")
             parent = commit["id"]
         return base
+
+    @staticmethod
+    def side_parents(side_commits):
+        """The parent of each commit of a branch that only ever moved forward."""
+        return dict(zip(side_commits[1:], side_commits))
 
     def check_merge(self, commit, parent, verb, base, side_commits):
         source = commit["parents"][1] if len(commit["parents"]) > 1 else None

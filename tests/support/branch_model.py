@@ -145,6 +145,16 @@ def move(source, destination):
     return step
 
 
+def put_back(key, value):
+    """Stages what a commit has under the key, unless the branch shows it already."""
+    def step(state):
+        if state.held:
+            return []
+        staged = state.with_key(key, value)
+        return [state, staged] if equal(state.shown(key), value) else [staged]
+    return step
+
+
 def absent(key):
     return lambda state: [state] if state.shown(key) is None else []
 

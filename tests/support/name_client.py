@@ -10,7 +10,7 @@ EXPIRIES = (None, None, "3m")  # longer than a round
 class NameClient(ObjectClient):
     def one(self, names, name):
         verbs = (self.create_branch, self.create_branch, self.create_tag, self.delete_branch, self.delete_tag, self.put,
-                 self.put, self.get, self.get, self.get_branch, self.get_branch, self.get_tag)
+                 self.put, self.get, self.get, self.get_branch, self.get_branch, self.get_tag, self.rewind)
         self.choose(verbs)(names, name)
 
     def did(self, names, name, label, request, step, refusals, alike=None, value=None):
@@ -38,6 +38,13 @@ class NameClient(ObjectClient):
         self.did(names, name, f"create tag of {commit[:6]}", lambda: self.wire().rest(
             "POST", f"/repositories/{names.repository}/tags", document={"id": name, "ref": commit}),
             model.create_tag(commit), {409: model.taken()}, ("create tag", commit))
+
+    def rewind(self, names, name):
+        """A hard reset, which needs that nothing is staged."""
+        commit = self.chance.choice(names.commits)
+        self.did(names, name, f"hard reset to {commit[:6]} of", lambda: self.wire().rest(
+            "PUT", f"/repositories/{names.repository}/branches/{name}/hard_reset?ref={commit}"), model.rewind(commit),
+            {404: model.branch_is(None), 400: model.staged()}, ("hard reset", commit))
 
     def delete_branch(self, names, name):
         return self.did(names, name, "delete branch", lambda: self.wire().rest(

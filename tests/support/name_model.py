@@ -22,6 +22,15 @@ def create_branch(commit):
     return only_if(lambda state: state.free, lambda state: replace(state, branch=commit, body=None))
 
 
+def rewind(commit):
+    return only_if(lambda state: state.branch is not None and state.body is None,
+                   lambda state: replace(state, branch=commit))
+
+
+def staged():
+    return only_if(lambda state: state.branch is not None and state.body is not None)
+
+
 def delete_branch():
     return only_if(lambda state: state.branch is not None, lambda state: replace(state, branch=None, body=None))
 

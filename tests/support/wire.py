@@ -6,6 +6,7 @@ import http.client
 import json
 import socket
 import threading
+import urllib.parse
 
 import clients
 
@@ -54,6 +55,11 @@ class Wire:
             body = json.dumps(document).encode()
             headers["Content-Type"] = "application/json"
         return self.send(method, "/api/v1" + path, body or b"", headers)
+
+    def presigned(self, method, url, body=b""):
+        """`url`: one that this server has made."""
+        parts = urllib.parse.urlsplit(url)
+        return self.send(method, f"{parts.path}?{parts.query}", body, {"Host": parts.netloc})
 
     def send(self, method, target, body, headers):
         """The answer with its body; Unknown for a failure that says nothing about the effect."""
