@@ -4,6 +4,7 @@ source .ci/dev/python.sh
 source .ci/dev/clients.sh
 source .ci/dev/java.sh
 source .ci/dev/fuzz.sh
+source .ci/dev/pgbouncer.sh
 
 test_usage() {
   cat <<'TEXT'
@@ -64,6 +65,7 @@ ensure_database_proxies() {
   local proxy missing=()
   for proxy in haproxy pgbouncer; do [ -x "/usr/sbin/$proxy" ] || missing+=("$proxy"); done
   [ ${#missing[@]} -eq 0 ] || install_packages "${missing[@]}"
+  ensure_pgbouncer
 }
 
 # Of pytest, each with servers of its own.
