@@ -22,6 +22,7 @@ from pathlib import Path
 import arena as arenas
 import name_client
 import pytest
+import requests
 import servers
 from arena import Arena, ObjectClient
 from branch_log import BranchLog
@@ -40,6 +41,7 @@ NAME_CLIENTS = 2
 ROUND_SECONDS = 16
 LEASE_SECONDS = 30
 SETTLE_SECONDS = LEASE_SECONDS + 15
+BRANCH_WAIT_SECONDS = 60
 CLOCK_SHIFTS = (0, 240)
 STOP_SECONDS = 2
 STOP_SECONDS_LONG = LEASE_SECONDS + 3
@@ -136,8 +138,9 @@ class Chaos:
         os.kill(pid, signal.SIGCONT)
 
     def quiesce(self):
-        """Waits until nothing that was begun is still under way, imports of dead servers included."""
-        deadline = time.monotonic() + SETTLE_SECONDS
+        """Waits until nothing that was begun is still under way: imports of dead servers, and requests that wait in a server
+        for a branch although their clients have gone."""
+        deadline = time.monotonic() + SETTLE_SECONDS + BRANCH_WAIT_SECONDS
         question = ("SELECT (SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tarnd' AND state <> 'idle'), "
                     "(SELECT count(*) FROM jobs WHERE state IN ('queued', 'running'))")
         quiet = 0
@@ -146,9 +149,19 @@ class Chaos:
                 found = self.database.ask(question)
             except subprocess.CalledProcessError as error:  # it still recovers
                 found = [error.stderr]
-            quiet = quiet + 1 if found == ["0,0"] else 0
-            assert time.monotonic() < deadline, f"still under way: {found}"
+            serving = sum(self.requests_of(server) for server in self.servers)
+            quiet = quiet + 1 if found == ["0,0"] and not serving else 0
+            assert time.monotonic() < deadline, f"still under way: {found}, {serving} requests"
             time.sleep(0.05)
+
+    @staticmethod
+    def requests_of(server):
+        """How many are served or wait to be, without the one that asks."""
+        text = requests.get(f"{server.url}/metrics", timeout=20).text
+        found = [float(line.split()[1]) for line in text.splitlines()
+                 if line.startswith(("tarn_http_running_requests ", "tarn_http_queued_requests "))]
+        assert len(found) == 2, text[:300]
+        return sum(found) - 1
 
     def end(self):
         for server in self.servers:
@@ -177,6 +190,7 @@ class Histories:
         self.heads = {}
         self.merged = {f"{arena.branch}-side": self.head(f"{arena.branch}-side") for arena in self.arenas}
         self.operations = self.searched = self.cells = self.undecided = 0
+        self.round_before = {}  # operations by label, for who reads a contradiction
 
     def must(self, method, path, document=None, raw=False):
         """Of a server that is well: after its faults it may need a moment."""
@@ -307,12 +321,14 @@ class Histories:
             after[arena.branch] = self.shown(arena)
         checks += [(cell, []) for cell in self.names.cells.values()]
         self.phase("logs read")
-        for cell, publications in checks:
-            self.search(cell, self.recorder.operations(cell) + publications)
+        operations = {cell.label: self.recorder.operations(cell) + publications for cell, publications in checks}
+        for cell, _ in checks:
+            self.search(cell, operations[cell.label])
         assert not self.recorder.problems, self.report()
         assert self.undecided <= self.cells * UNDECIDED_SHARE_MAX, f"{self.undecided} of {self.cells} keys are undecided"
         for arena in self.arenas:
             arena.begin(after[arena.branch])
+        self.round_before = {label: sorted(found, key=lambda one: one.start) for label, found in operations.items()}
         self.recorder.seen.clear()
 
     def shown(self, arena):
@@ -352,6 +368,7 @@ class Histories:
         text = "\n  ".join(str(one) for one in least[-SHOWN_OPERATIONS_MAX:])
         self.recorder.problem(f"{cell.label}: no order explains these answers, from {cell.initial}:\n  {text}")
         with open(self.chaos.directory / "contradictions.txt", "a", encoding="utf-8") as out:
+            print("The round before:", *self.round_before.get(cell.label, []), sep="\n", file=out)
             print(cell.label, cell.initial, *sorted(operations, key=lambda one: one.start), sep="\n", file=out)
 
     def report(self):
