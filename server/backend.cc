@@ -1,5 +1,6 @@
 #include "server/backend.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 
@@ -18,6 +19,7 @@
 #include "core/db/migrations.h"
 #include "core/db/pool.h"
 #include "core/db/pooler.h"
+#include "core/meta/commits.h"
 #include "core/meta/database_clock.h"
 #include "core/meta/settings.h"
 #include "core/meta/timeline.h"
@@ -96,7 +98,8 @@ struct Backend::Parts {
       : master_key(load_master_key(config)),
         postgres(start_database(config)),
         pool(migrated(postgres ? postgres->url() : config.database),
-             {.connections_max = config.db_connections, .enter_timeline = meta::enter_timeline}),
+             {.connections_max = config.db_connections,
+              .enter_timeline = [this](db::Connection& c) { enter_timeline(c); }}),
         settings(pool),
         installation_id(settings.set_once("installation_id", to_hex(random_bytes(kIdBytes)))),
         client(http::Client::create({})),
@@ -116,10 +119,17 @@ struct Backend::Parts {
                .script_http = config.hooks_lua_http,
                .variables = actions::Grants(config.hooks_variables),
                .repositories = actions::Grants(config.hooks_repositories)}) {
+    commits = &assembly.engine().commits;
     assembly.engine().hooks = &hooks;
     assembly.engine().rights = [this](const versioning::RightsQuestion& question) {
       return has_right(question);
     };
+  }
+
+  /// A standby that followed asynchronously may lack commits that this server has read.
+  void enter_timeline(db::Connection& connection) {
+    meta::enter_timeline(connection);
+    if (meta::Commits* const known = commits) known->forget_all();
   }
 
   bool has_right(const versioning::RightsQuestion& question) {
@@ -159,9 +169,12 @@ struct Backend::Parts {
     if (trial_failure) throw *trial_failure;
   }
 
+  ~Parts() { commits = nullptr; }
+
   SystemClock wall;
   std::string master_key;
   std::unique_ptr<db::EmbeddedPostgres> postgres;
+  std::atomic<meta::Commits*> commits = nullptr;  // of the assembly, while there is one
   db::Pool pool;
   meta::Settings settings;
   std::string installation_id;

@@ -96,8 +96,20 @@ std::optional<Commit> Commits::cached(const CacheKey& key) {
   return at->second;
 }
 
-void Commits::remember(RepositoryId repository, const Commit& commit) {
+uint64_t Commits::epoch() const {
   MutexLock lock(mutex_);
+  return epoch_;
+}
+
+void Commits::forget_all() {
+  MutexLock lock(mutex_);
+  ++epoch_;
+  cache_.clear();
+}
+
+void Commits::remember(RepositoryId repository, const Commit& commit, uint64_t epoch) {
+  MutexLock lock(mutex_);
+  if (epoch != epoch_) return;
   // Commits are small and walks touch them in runs: starting over when full is simpler than
   // ordering by use.
   if (cache_.size() >= kCachedCommitsMax) cache_.clear();
@@ -106,12 +118,14 @@ void Commits::remember(RepositoryId repository, const Commit& commit) {
 
 std::optional<Commit> Commits::find(RepositoryId repository, const CommitId& id) {
   if (auto commit = cached({repository, id})) return commit;
+  const uint64_t asked = epoch();
   const db::Rows rows =
       pool_.run(kSelectAncestors,
                 {static_cast<int32_t>(repository), db::Bytes{view_of(id)}, kAncestorsPerQuery},
                 db::Pool::Retry::kRead);
   if (rows.empty()) return std::nullopt;
-  for (size_t row = 0; row < rows.size(); ++row) remember(repository, commit_from(rows, row));
+  for (size_t row = 0; row < rows.size(); ++row)
+    remember(repository, commit_from(rows, row), asked);
   return commit_from(rows, 0);
 }
 
@@ -133,11 +147,12 @@ std::map<CommitId, Commit> Commits::find_all(RepositoryId repository,
     }
   }
   if (missing.empty()) return out;
+  const uint64_t asked = epoch();
   const db::Rows rows =
       pool_.run(kSelectAll, {static_cast<int32_t>(repository), missing}, db::Pool::Retry::kRead);
   for (size_t row = 0; row < rows.size(); ++row) {
     Commit commit = commit_from(rows, row);
-    remember(repository, commit);
+    remember(repository, commit, asked);
     out.emplace(commit.id, std::move(commit));
   }
   return out;

@@ -42,14 +42,19 @@ class Commits {
   /// `user`: who makes it, whatever committer it shows; "" = nobody.
   static void insert(db::Connection& connection, RepositoryId repository, const Commit& commit,
                      std::string_view user);
+  /// Forgets what it has read: after a failover to a standby that lacked commits, they are gone.
+  void forget_all();
 
  private:
   using CacheKey = std::pair<RepositoryId, CommitId>;
   std::optional<Commit> cached(const CacheKey& key);
-  void remember(RepositoryId repository, const Commit& commit);
+  uint64_t epoch() const;
+  /// `epoch`: when it was asked for.
+  void remember(RepositoryId repository, const Commit& commit, uint64_t epoch);
 
   db::Pool& pool_;
-  Mutex mutex_;
+  mutable Mutex mutex_;
+  uint64_t epoch_ TARN_GUARDED_BY(mutex_) = 0;  ///< how often all was forgotten
   std::map<CacheKey, Commit> cache_ TARN_GUARDED_BY(mutex_);
 };
 

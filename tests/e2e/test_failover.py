@@ -206,6 +206,68 @@ def test_what_the_standby_never_had_is_not_acknowledged(pair, start, how):
     assert {answer.headers["Retry-After"] for answer in answers.values()} == {"1"}
 
 
+def contents(server, ref):
+    listed = call(server, "GET", f"repositories/lake/refs/{ref}/objects/ls", params={"amount": 1000}).json()["results"]
+    return {item["path"]: call(server, "GET", f"repositories/lake/refs/{ref}/objects", params={"path": item["path"]}).text
+            for item in listed}
+
+
+def write_commits(server, name, count=3):
+    """Returns the commits, oldest first."""
+    made = []
+    for number in range(count):
+        assert put(server, f"{name}/{number}", f"{name} {number}".encode()).status_code == 201
+        answer = commit(server)
+        assert answer.status_code == 201, answer.text
+        made.append(answer.json()["id"])
+    return made
+
+
+def test_a_standby_that_lacked_the_last_writes(pair, start, session_scratch):
+    """They are lost. A server that has seen them works on, although others are given the same numbers again."""
+    pair.first.ask("ALTER SYSTEM SET synchronous_standby_names = ''")
+    pair.first.ask("SELECT pg_reload_conf()")
+    shared = {"TARN_STORE_LOCAL_ROOT": session_scratch / f"objects-{time.monotonic_ns()}", "TARN_AUTH_MASTER_KEY": "a5" * 32}
+    stays = start(pair.url(), **shared)
+
+    def another():
+        return servers.Tarnd(session_scratch / f"failover-{time.monotonic_ns()}", arguments=["--database", pair.url()],
+                             environment=shared).start()
+
+    kept = write_commits(stays, "kept")
+    pair.first.process.wait_until(lambda: pair.first.ask(
+        "SELECT replay_lsn >= pg_current_wal_lsn() FROM pg_stat_replication") == ["t"], "the standby")
+    pair.second.kill()  # one that hangs would still read what its sockets hold
+    # PostgreSQL tells a standby of 32 numbers at once.
+    handed_out = pair.first.ask("SELECT max(nextval('node_nids')) FROM generate_series(1, 64)")[0]
+    before = another()
+    lost = write_commits(before, "lost")
+    assert call(before, "POST", "repositories/lake/branches", json={"name": "dev", "source": "main"}).status_code == 201
+    assert [len(contents(stays, one)) for one in lost] == [4, 5, 6]
+    before.kill()
+    pair.first.kill()
+    pair.second.launch()
+    pair.fail_over()
+    pair.second.ask(f"SELECT setval('node_nids', {handed_out}) FROM node_nids WHERE last_value < {handed_out}")
+    after = another()
+    try:
+        found = write_commits(after, "found")
+        assert call(after, "POST", "repositories/lake/branches", json={"name": "dev", "source": "main"}).status_code == 201
+        expected = {f"kept/{number}": f"kept {number}" for number in range(3)}
+        assert contents(stays, kept[-1]) == expected
+        for number, one in enumerate(found):
+            expected[f"found/{number}"] = f"found {number}"
+            assert contents(stays, one) == contents(after, one) == expected
+        for ref in ("main", "dev"):
+            assert contents(stays, ref) == contents(after, ref) == expected
+        assert call(stays, "GET", f"repositories/lake/commits/{lost[-1]}").status_code == 404
+        write_commits(stays, "again", 1)
+        expected["again/0"] = "again 0"
+        assert contents(stays, "main") == contents(after, "main") == expected
+    finally:
+        after.kill()
+
+
 def test_branches_are_free_soon_after_the_database_was_away(pair, start):
     pair.first.ask("ALTER SYSTEM SET synchronous_standby_names = ''")
     pair.first.ask("SELECT pg_reload_conf()")
