@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/fault.h"
 #include "core/base/str_cat.h"
 #include "core/sigv4/rejection.h"
 
@@ -172,6 +173,7 @@ Failure failure_of(ErrorCode code) {
 }
 
 Failure failure_of(const Error& error) {
+  if (is_store_fault(error.reason())) return kServiceUnavailable;
   const auto row = std::find_if(kReasons.begin(), kReasons.end(),
                                 [&](const ReasonRow& r) { return r.reason == error.reason(); });
   return row == kReasons.end() ? failure_of(error.code()) : row->failure;

@@ -66,6 +66,10 @@ TEST(Errors, KnowsTheReasonsS3HasACodeFor) {
       {ErrorCode::kResourceExhausted, "body_too_large", {"EntityTooLarge", 400}},
       {ErrorCode::kInvalidArgument, "body_incomplete", {"IncompleteBody", 400}},
       {ErrorCode::kUnavailable, "body_too_slow", {"RequestTimeout", 400}},
+      {ErrorCode::kNotFound, "bucket_not_found", {"ServiceUnavailable", 503}},
+      {ErrorCode::kInvalidArgument, "store_damaged", {"ServiceUnavailable", 503}},
+      {ErrorCode::kPermissionDenied, "store_denied", {"ServiceUnavailable", 503}},
+      {ErrorCode::kPermissionDenied, "store_not_readable", {"ServiceUnavailable", 503}},
       {ErrorCode::kInvalidArgument, "malformed_form", {"MalformedPOSTRequest", 400}},
   };
   for (const auto& c : cases) EXPECT_EQ(told(Error(c.code, c.reason, "x")), c.expected) << c.reason;

@@ -12,6 +12,7 @@
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
+#include "core/base/fault.h"
 #include "core/base/log.h"
 #include "core/base/mutex.h"
 #include "core/base/str_cat.h"
@@ -228,7 +229,7 @@ Readiness Backend::readiness() {
     out.ready = true;
   } catch (const Error& error) {
     log::warn("not_ready", {{"message", error.message()}});
-    if (error.reason().starts_with("store_")) out.notes += str_cat("store: ", error.reason(), '\n');
+    if (is_store_fault(error.reason())) out.notes += str_cat("store: ", error.reason(), '\n');
   }
   return out;
 }

@@ -14,11 +14,19 @@ constexpr std::array<std::string_view, 6> kReasonsOfCallers = {
     "address_busy",   "address_taken", "body_too_slow",
     "bucket_changed", "overloaded",    "too_many_operations"};
 
+constexpr std::string_view kStoreFaultPrefix = "store_";
+constexpr std::string_view kStoreGone = "bucket_not_found";
+
 }  // namespace
+
+bool is_store_fault(std::string_view reason) {
+  return reason.starts_with(kStoreFaultPrefix) || reason == kStoreGone;
+}
 
 bool is_server_fault(const std::exception& error) {
   const auto* own = dynamic_cast<const Error*>(&error);
   if (!own) return true;
+  if (is_store_fault(own->reason())) return true;
   if (own->code() == ErrorCode::kInternal || own->code() == ErrorCode::kDataLoss) return true;
   return own->code() == ErrorCode::kUnavailable &&
          std::find(kReasonsOfCallers.begin(), kReasonsOfCallers.end(), own->reason()) ==

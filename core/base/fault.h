@@ -2,6 +2,7 @@
 #pragma once
 
 #include <exception>
+#include <string_view>
 
 namespace tarn {
 
@@ -9,5 +10,10 @@ namespace tarn {
 /// needs and does not have. Everything else the caller brought about, be it by asking for what is
 /// not implemented or for too much at once.
 bool is_server_fault(const std::exception& error);
+
+/// Whether a reason names a failure of an object store that its operator has to mend: the store is
+/// gone, full, damaged, or does not let the server in. Whatever the code of the error says to the
+/// caller of the store, it is no fault of the request.
+bool is_store_fault(std::string_view reason);
 
 }  // namespace tarn

@@ -17,6 +17,14 @@ TEST(Fault, IsTheServersWhenItFailedOrLacksWhatItNeeds) {
   EXPECT_TRUE(is_server_fault(Error(ErrorCode::kUnavailable, "in_doubt", "x")));
 }
 
+TEST(Fault, IsTheServersWhenTheStoreIsToBeMended) {
+  EXPECT_TRUE(is_server_fault(Error(ErrorCode::kNotFound, "bucket_not_found", "x")));
+  EXPECT_TRUE(is_server_fault(Error(ErrorCode::kInvalidArgument, "store_damaged", "x")));
+  EXPECT_TRUE(is_server_fault(Error(ErrorCode::kPermissionDenied, "store_denied", "x")));
+  EXPECT_FALSE(is_store_fault("unavailable"));
+  EXPECT_FALSE(is_store_fault("branch_not_found"));
+}
+
 TEST(Fault, IsTheCallersOtherwise) {
   for (const ErrorCode code :
        {ErrorCode::kInvalidArgument, ErrorCode::kUnauthenticated, ErrorCode::kPermissionDenied,

@@ -52,6 +52,43 @@ void name_symlink(int directory_fd, const char* name) {
   errno = is_link ? ELOOP : ENOTDIR;
 }
 
+constexpr std::string_view kDamaged = "store_damaged";
+
+/// A failure that the store's operator has to mend.
+struct Fault {
+  ErrorCode code;
+  std::string_view reason;
+  std::string_view what;
+};
+
+[[noreturn]] void throw_fault(const std::string& doing, int error, const Fault& fault) {
+  log::error(fault.reason, {{"doing", doing}, {"error", std::generic_category().message(error)}});
+  throw Error(fault.code, fault.reason, str_cat(doing, ": ", fault.what));
+}
+
+/// What an errno means to reading and writing alike.
+[[noreturn]] void throw_other(const std::string& doing, int error) {
+  constexpr ErrorCode kAgain = ErrorCode::kUnavailable;
+  switch (error) {
+    case ENAMETOOLONG:
+      throw_invalid(str_cat(doing, ": ", std::generic_category().message(error)));
+    case ENOSPC:
+    case EDQUOT:
+      throw_fault(doing, error, {kAgain, "store_full", "the object store is full"});
+    case EROFS:
+      throw_fault(doing, error, {kAgain, "store_read_only", "the object store is read-only"});
+    case EMFILE:
+    case ENFILE:
+      throw_fault(doing, error,
+                  {kAgain, "store_out_of_descriptors",
+                   "the server has too many files open (raise the limit of open files)"});
+    default:
+      throw_fault(
+          doing, error,
+          {kAgain, "store_failed", "the object store failed (the server's log has the cause)"});
+  }
+}
+
 }  // namespace
 
 void check_local_path(std::string_view path) {
@@ -100,51 +137,38 @@ Descriptor open_by_components(int root_fd, const std::string& path, int flags, u
 }
 
 void throw_errno(const std::string& doing, int error) {
-  const std::string message = str_cat(doing, ": ", std::generic_category().message(error));
   switch (error) {
     case EACCES:
     case EPERM:
-    case EROFS:
-      throw Error(ErrorCode::kPermissionDenied, message);
+      throw_fault(
+          doing, error,
+          {ErrorCode::kPermissionDenied, "store_not_readable", "the server may not read it"});
     case ELOOP:
       throw Error(ErrorCode::kPermissionDenied, str_cat(doing, ": a symbolic link is on the path"));
-    case ENAMETOOLONG:
-      throw Error(ErrorCode::kInvalidArgument, message);
-    case ENOSPC:
-    case EDQUOT:
-      throw Error(ErrorCode::kUnavailable,
-                  str_cat(message, " (free space below the store's directory)"));
-    case EMFILE:
-    case ENFILE:
-      throw Error(ErrorCode::kUnavailable, str_cat(message, " (raise the limit of open files)"));
     default:
-      throw Error(ErrorCode::kUnavailable, message);
+      throw_other(doing, error);
   }
 }
 
 void throw_write_errno(const std::string& doing, int error) {
-  std::string_view reason;
-  std::string_view what;
   switch (error) {
-    case ENOSPC:
-    case EDQUOT:
-      reason = "store_full";
-      what = "the object store is full";
-      break;
-    case EROFS:
-      reason = "store_read_only";
-      what = "the object store is read-only";
-      break;
     case EACCES:
     case EPERM:
-      reason = "store_not_writable";
-      what = "the server may not write to the object store";
-      break;
+      throw_fault(doing, error,
+                  {ErrorCode::kUnavailable, "store_not_writable",
+                   "the server may not write to the object store"});
+    case ENOTDIR:
+      throw_damaged(doing, "a file has the name of one of the object store's directories");
+    case ELOOP:
+      throw_damaged(doing, "a symbolic link has the name of something of the object store's");
     default:
-      throw_errno(doing, error);
+      throw_other(doing, error);
   }
-  log::error(reason, {{"doing", doing}, {"error", std::generic_category().message(error)}});
-  throw Error(ErrorCode::kUnavailable, reason, str_cat(doing, ": ", what));
+}
+
+void throw_damaged(const std::string& doing, std::string_view what) {
+  log::error(kDamaged, {{"doing", doing}, {"error", what}});
+  throw Error(ErrorCode::kInvalidArgument, kDamaged, str_cat(doing, ": ", what));
 }
 
 }  // namespace tarn::blob

@@ -27,12 +27,17 @@ Descriptor open_beneath(int root_fd, const std::string& path, int flags, unsigne
 /// The same, component by component, for kernels without openat2 (before 5.6).
 Descriptor open_by_components(int root_fd, const std::string& path, int flags, unsigned mode = 0);
 
-/// Throws what `error` (an errno) means to a store: permission_denied, invalid_argument for a name
-/// that cannot be, else unavailable. `doing` reads "opening object \"a/b\"".
+/// Throws what `error` (an errno) means to whoever reads a store, and logs what its operator has to
+/// mend: permission_denied (reason "store_not_readable"; its own reason for a symbolic link),
+/// invalid_argument for a name that cannot be, else unavailable with the reason "store_full",
+/// "store_read_only", "store_out_of_descriptors" or "store_failed". `doing` reads "opening object
+/// \"a/b\"".
 [[noreturn]] void throw_errno(const std::string& doing, int error);
-/// As throw_errno, for writing to a store of our own: a store that is full, read-only or not ours
-/// to write is for its operator to mend and no fault of the request. Throws unavailable with the
-/// reason "store_full", "store_read_only" or "store_not_writable", and logs it as an error.
+/// As throw_errno, for a store of our own, where a path that cannot be gone is throw_damaged's and
+/// a missing permission is unavailable (reason "store_not_writable").
 [[noreturn]] void throw_write_errno(const std::string& doing, int error);
+/// Something else stands where the store has an object or a directory. Logs it and throws
+/// invalid_argument, for a key there cannot be held, with the reason "store_damaged".
+[[noreturn]] void throw_damaged(const std::string& doing, std::string_view what);
 
 }  // namespace tarn::blob

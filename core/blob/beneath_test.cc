@@ -108,21 +108,43 @@ INSTANTIATE_TEST_SUITE_P(Ways, OpenBeneath,
                                            Opening{"components", open_by_components}),
                          [](const auto& one) { return one.param.name; });
 
-TEST(ThrowWriteErrno, SaysWhatIsWrongWithTheStore) {
-  const auto thrown = [](int error) -> std::pair<ErrorCode, std::string> {
-    try {
-      throw_write_errno("writing", error);
-    } catch (const Error& e) {
-      return {e.code(), std::string(e.reason())};
-    }
-  };
+std::pair<ErrorCode, std::string> answer_to(void (*throws)(const std::string&, int), int error) {
+  try {
+    throws("doing", error);
+  } catch (const Error& e) {
+    EXPECT_TRUE(e.message().starts_with("doing: ")) << e.message();
+    return {e.code(), std::string(e.reason())};
+  }
+  return {};
+}
+
+TEST(ThrowErrno, SaysWhatIsWrongWithTheStore) {
+  constexpr ErrorCode kAgain = ErrorCode::kUnavailable;
+  constexpr ErrorCode kInvalid = ErrorCode::kInvalidArgument;
+  constexpr ErrorCode kDenied = ErrorCode::kPermissionDenied;
   using Answer = std::pair<ErrorCode, std::string>;
-  EXPECT_EQ(thrown(ENOSPC), Answer(ErrorCode::kUnavailable, "store_full"));
-  EXPECT_EQ(thrown(EDQUOT), Answer(ErrorCode::kUnavailable, "store_full"));
-  EXPECT_EQ(thrown(EROFS), Answer(ErrorCode::kUnavailable, "store_read_only"));
-  EXPECT_EQ(thrown(EACCES), Answer(ErrorCode::kUnavailable, "store_not_writable"));
-  EXPECT_EQ(thrown(EIO), Answer(ErrorCode::kUnavailable, "unavailable"));
-  EXPECT_EQ(thrown(ELOOP), Answer(ErrorCode::kPermissionDenied, "permission_denied"));
+  const struct {
+    int error;
+    Answer reading;
+    Answer writing;
+  } cases[] = {
+      {ENOSPC, {kAgain, "store_full"}, {kAgain, "store_full"}},
+      {EDQUOT, {kAgain, "store_full"}, {kAgain, "store_full"}},
+      {EROFS, {kAgain, "store_read_only"}, {kAgain, "store_read_only"}},
+      {EACCES, {kDenied, "store_not_readable"}, {kAgain, "store_not_writable"}},
+      {EPERM, {kDenied, "store_not_readable"}, {kAgain, "store_not_writable"}},
+      {EIO, {kAgain, "store_failed"}, {kAgain, "store_failed"}},
+      {EMFILE, {kAgain, "store_out_of_descriptors"}, {kAgain, "store_out_of_descriptors"}},
+      {ENFILE, {kAgain, "store_out_of_descriptors"}, {kAgain, "store_out_of_descriptors"}},
+      {ENOTDIR, {kAgain, "store_failed"}, {kInvalid, "store_damaged"}},
+      {ELOOP, {kDenied, "permission_denied"}, {kInvalid, "store_damaged"}},
+      {ESTALE, {kAgain, "store_failed"}, {kAgain, "store_failed"}},
+      {ENAMETOOLONG, {kInvalid, "invalid_argument"}, {kInvalid, "invalid_argument"}},
+  };
+  for (const auto& c : cases) {
+    EXPECT_EQ(answer_to(throw_errno, c.error), c.reading) << c.error;
+    EXPECT_EQ(answer_to(throw_write_errno, c.error), c.writing) << c.error;
+  }
 }
 
 }  // namespace

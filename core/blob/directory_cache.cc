@@ -24,8 +24,7 @@ Descriptor make_directory(int parent_fd, const std::string& name, const std::str
     throw_write_errno(doing, errno);
   }
   Descriptor directory = open_by_components(parent_fd, name, O_RDONLY | O_DIRECTORY);
-  if (!directory && errno == ENOTDIR) throw_invalid(str_cat(doing, ": an object has this name"));
-  if (!directory) throw_errno(doing, errno);
+  if (!directory) throw_write_errno(doing, errno);
   // Whether or not it was us who made it: who did may have died, or not have come this far yet.
   if (::fsync(parent_fd) != 0) throw_write_errno(doing, errno);
   return directory;
@@ -34,20 +33,32 @@ Descriptor make_directory(int parent_fd, const std::string& name, const std::str
 }  // namespace
 
 DirectoryCache::Shared DirectoryCache::get(const std::string& path) {
-  if (Shared known = find(path)) return known;
+  if (Shared known = find(path)) {
+    if (is_current(path, *known)) return known;
+    forget(path);
+  }
   const size_t slash = path.rfind('/');
   const std::string parent_path = slash == std::string::npos ? "" : path.substr(0, slash);
   const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
   Shared directory;
   if (path.empty()) {
     directory = std::make_shared<const Descriptor>(::fcntl(root_.get(), F_DUPFD_CLOEXEC, 0));
-    if (!*directory) throw_errno("opening the root directory", errno);
+    if (!*directory) throw_write_errno("opening the root directory", errno);
   } else {
     const Shared parent = get(parent_path);
     directory = std::make_shared<const Descriptor>(make_directory(parent->get(), name, path));
   }
   keep(path, directory);
   return directory;
+}
+
+bool DirectoryCache::is_current(const std::string& path, const Descriptor& directory) const {
+  if (path.empty()) return true;
+  const Descriptor now = open_beneath(root_.get(), path, O_PATH | O_DIRECTORY);
+  struct stat there {};
+  struct stat known {};
+  return now && ::fstat(now.get(), &there) == 0 && ::fstat(directory.get(), &known) == 0 &&
+         there.st_dev == known.st_dev && there.st_ino == known.st_ino;
 }
 
 void DirectoryCache::forget(const std::string& path) {

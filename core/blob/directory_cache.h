@@ -23,9 +23,8 @@ class DirectoryCache {
   using Shared =
       std::shared_ptr<const Descriptor>;  // shared by the cache and the writers in the directory
 
-  /// `path` passed check_local_path; "" is the root. Throws as throw_errno, invalid_argument when a
-  /// file is where a directory should be, not_found (reason "bucket_not_found") when the root
-  /// itself is gone.
+  /// `path` passed check_local_path; "" is the root. Throws as throw_write_errno, not_found (reason
+  /// "bucket_not_found") when the root itself is gone.
   Shared get(const std::string& path);
   /// The directory was found to be gone.
   void forget(const std::string& path);
@@ -37,6 +36,9 @@ class DirectoryCache {
   };
 
   Shared find(const std::string& path);
+  /// Whether `path` still leads to the directory. One that was moved away takes files which nobody
+  /// finds again.
+  bool is_current(const std::string& path, const Descriptor& directory) const;
   void keep(const std::string& path, const Shared& directory);
 
   const Descriptor& root_;

@@ -51,9 +51,8 @@ void check_is_file(int directory_fd, const std::string& name, std::string_view k
   struct stat status {};
   if (::fstatat(directory_fd, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return;
   const std::string doing = str_cat("creating object ", shown(key));
-  if (S_ISLNK(status.st_mode)) throw_errno(doing, ELOOP);
-  if (!S_ISREG(status.st_mode))
-    throw_invalid(str_cat(doing, ": a directory or special file has this name"));
+  if (S_ISLNK(status.st_mode)) throw_write_errno(doing, ELOOP);
+  if (!S_ISREG(status.st_mode)) throw_damaged(doing, "a directory or special file has this name");
 }
 
 }  // namespace
@@ -88,12 +87,19 @@ void LocalStore::check_writable(std::string_view doing) const {
               str_cat(doing, ": ", shown(root_), " is only imported from"));
 }
 
+// Nobody puts a link into a store of our own but by mistake; imports refuse those they meet.
+void LocalStore::fail(const std::string& doing, int error) const {
+  if (mode_ == LocalMode::kObjects && error == ELOOP) throw_write_errno(doing, error);
+  throw_errno(doing, error);
+}
+
 // A miss in a directory that was deleted or unmounted must not pass for a missing object.
 void LocalStore::check_root_exists() const {
   struct stat status {};
   if (::fstat(directory_.get(), &status) == 0 && status.st_nlink > 0) return;
   throw Error(ErrorCode::kNotFound, "bucket_not_found",
-              str_cat("reading the store's directory ", shown(root_), ": it was removed"));
+              str_cat("reading the store's directory ", shown(root_),
+                      ": it was removed (put it back and restart the server)"));
 }
 
 std::unique_ptr<BlobWriter> LocalStore::create(std::string_view key, std::optional<uint64_t>) {
@@ -128,7 +134,7 @@ Descriptor LocalStore::open_file(const std::string& key, int flags) const {
   if (error == ENOENT) {
     check_root_exists();
   } else if (error != ENOTDIR && error != ENXIO) {  // ENXIO: a socket
-    throw_errno(str_cat("opening object ", shown(key)), error);
+    fail(str_cat("opening object ", shown(key)), error);
   }
   return Descriptor();
 }
@@ -144,11 +150,11 @@ std::optional<BlobStat> LocalStore::stat(std::string_view key) {
   const std::string doing = str_cat("looking at object ", shown(key));
   struct stat status {};
   if (::fstatat(parent.get(), split(path).second.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
-    if (errno != ENOENT) throw_errno(doing, errno);
+    if (errno != ENOENT) fail(doing, errno);
     check_root_exists();
     return std::nullopt;
   }
-  if (S_ISLNK(status.st_mode)) throw_errno(doing, ELOOP);
+  if (S_ISLNK(status.st_mode)) fail(doing, ELOOP);
   if (!is_object(status, mode_)) return std::nullopt;
   return blob_stat_of(key, status);
 }
@@ -183,9 +189,11 @@ void LocalStore::remove(std::string_view key) {
                                 : open_file(directory_path, O_PATH | O_DIRECTORY);
   struct stat status {};
   if (!parent || ::fstatat(parent.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return;
-  if (S_ISLNK(status.st_mode)) throw_errno(doing, ELOOP);
+  if (S_ISLNK(status.st_mode)) fail(doing, ELOOP);
   if (!is_object(status, mode_)) return;
-  if (::unlinkat(parent.get(), name.c_str(), 0) != 0 && errno != ENOENT) throw_errno(doing, errno);
+  if (::unlinkat(parent.get(), name.c_str(), 0) != 0 && errno != ENOENT) {
+    throw_write_errno(doing, errno);
+  }
 }
 
 ListPage LocalStore::list(std::string_view prefix, std::string_view after, uint32_t limit) {
@@ -280,7 +288,7 @@ void LocalStore::write_store_id(std::string_view id) {
   const int root = directory_.get();
   Descriptor file(
       ::openat(root, draft.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, kStoreIdMode));
-  if (!file) throw_errno(doing, errno);
+  if (!file) throw_write_errno(doing, errno);
   // A link, not a rename: of two servers that start on one directory, one must lose.
   const bool written =
       ::write(file.get(), id.data(), id.size()) == static_cast<ssize_t>(id.size()) &&
@@ -291,8 +299,8 @@ void LocalStore::write_store_id(std::string_view id) {
   if (!linked && error == EEXIST) {
     throw Error(ErrorCode::kPreconditionFailed, str_cat(doing, ": the directory has one already"));
   }
-  if (!linked) throw_errno(doing, error);
-  if (::fsync(root) != 0) throw_errno(doing, errno);
+  if (!linked) throw_write_errno(doing, error);
+  if (::fsync(root) != 0) throw_write_errno(doing, errno);
 }
 
 }  // namespace tarn::blob

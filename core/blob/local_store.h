@@ -23,8 +23,9 @@ enum class LocalMode {
 
 /// The key is the path of the file below the root. Keys that are no such path (empty, "." or ".."
 /// components, a component over 255 bytes) throw invalid_argument; a symbolic link anywhere below
-/// the root throws permission_denied and is not listed; special files are no objects. The root
-/// itself may be a link: it is resolved once.
+/// the root throws permission_denied (of a writable root: invalid_argument, reason "store_damaged")
+/// and is not listed; special files are no objects. The root itself may be a link: it is resolved
+/// once.
 ///
 /// A file is made exclusively under its final name, unreadable; finish() makes it readable, then
 /// syncs file and directory. What a killed writer leaves is therefore never taken for an object:
@@ -70,6 +71,8 @@ class LocalStore final : public BlobStore {
   Descriptor open_file(const std::string& key, int flags) const;
   void check_writable(std::string_view doing) const;
   void check_root_exists() const;
+  /// As throw_errno; a symbolic link in a store of our own is its damage.
+  [[noreturn]] void fail(const std::string& doing, int error) const;
   DirectoryCursor cursor_at(std::string_view prefix, std::string_view after);
   void keep_cursor(KeptCursor kept);
 

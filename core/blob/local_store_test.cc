@@ -71,12 +71,12 @@ TEST_F(LocalStoreTest, RefusesSymbolicLinksForEveryVerb) {
   fs::create_symlink(outside_ / "target/new", root_ + "/dangling");
   fs::create_symlink("own", root_ + "/d/within");
   for (const char* key : {"dir/secret", "file", "d/deep/secret", "dangling", "d/within"}) {
-    EXPECT_EQ(thrown([&] { put(*store, key, "x"); }), "permission_denied") << key;
-    EXPECT_EQ(thrown([&] { store->stat(key); }), "permission_denied") << key;
-    EXPECT_EQ(thrown([&] { store->open(key, {}, ""); }), "permission_denied") << key;
-    EXPECT_EQ(thrown([&] { store->remove(key); }), "permission_denied") << key;
+    EXPECT_EQ(thrown([&] { put(*store, key, "x"); }), "store_damaged") << key;
+    EXPECT_EQ(thrown([&] { store->stat(key); }), "store_damaged") << key;
+    EXPECT_EQ(thrown([&] { store->open(key, {}, ""); }), "store_damaged") << key;
+    EXPECT_EQ(thrown([&] { store->remove(key); }), "store_damaged") << key;
   }
-  EXPECT_EQ(thrown([&] { put(*store, "dir/new/object", "x"); }), "permission_denied");
+  EXPECT_EQ(thrown([&] { put(*store, "dir/new/object", "x"); }), "store_damaged");
   EXPECT_EQ(list_keys(*store), Keys{"d/own"});
   EXPECT_EQ(list_keys(*store, "dir/"), Keys{});
   EXPECT_EQ(list_keys(*store, "d/deep/"), Keys{});
@@ -197,8 +197,8 @@ TEST_F(LocalStoreTest, FileOfAKilledWriterIsNoObjectAndCanBeRemoved) {
 TEST_F(LocalStoreTest, RefusesKeysWhereADirectoryOrObjectIs) {
   const auto store = open_objects();
   ASSERT_TRUE(put(*store, "d/k", "v"));
-  EXPECT_EQ(thrown([&] { put(*store, "d", "x"); }), "invalid_argument");
-  EXPECT_EQ(thrown([&] { put(*store, "d/k/below", "x"); }), "invalid_argument");
+  EXPECT_EQ(thrown([&] { put(*store, "d", "x"); }), "store_damaged");
+  EXPECT_EQ(thrown([&] { put(*store, "d/k/below", "x"); }), "store_damaged");
   EXPECT_EQ(thrown([&] { put(*store, std::string(256, 'n'), "x"); }), "invalid_argument");
   EXPECT_TRUE(put(*store, std::string(255, 'n'), "x"));
 }
@@ -209,6 +209,53 @@ TEST_F(LocalStoreTest, WritesIntoDirectoriesThatWereRemovedMeanwhile) {
   fs::remove_all(root_ + "/a");
   EXPECT_TRUE(put(*store, "a/b/k2", "v2"));
   EXPECT_EQ(list_keys(*store), Keys{"a/b/k2"});
+}
+
+TEST_F(LocalStoreTest, WritesBesideADirectoryThatWasMadeAgain) {
+  const auto store = open_objects();
+  ASSERT_TRUE(put(*store, "a/b/k", "v"));
+  fs::remove_all(root_ + "/a");
+  fs::create_directories(root_ + "/a");
+  EXPECT_TRUE(put(*store, "a/c/k", "v2"));
+  EXPECT_EQ(list_keys(*store), Keys{"a/c/k"});
+}
+
+// As a restore does it: the old state is moved away, another takes its place.
+TEST_F(LocalStoreTest, WritesIntoTheDirectoryThatTookThePlaceOfAnother) {
+  const auto store = open_objects();
+  ASSERT_TRUE(put(*store, "a/b/k", "v"));
+  fs::rename(root_ + "/a", outside_ / "old");
+  EXPECT_TRUE(put(*store, "a/b/k2", "v2"));
+  EXPECT_EQ(get(*store, "a/b/k2"), "v2");
+  fs::rename(root_ + "/a", outside_ / "older");
+  fs::copy(outside_ / "old", root_ + "/a", fs::copy_options::recursive);
+  EXPECT_TRUE(put(*store, "a/b/k3", "v3"));
+  EXPECT_EQ(list_keys(*store), (Keys{"a/b/k", "a/b/k3"}));
+}
+
+TEST_F(LocalStoreTest, SaysThatAFileTookThePlaceOfADirectory) {
+  const auto store = open_objects();
+  for (const char* lost : {"/a", "/a/b", "/a/b/c"}) {
+    fs::remove_all(root_ + "/a");
+    ASSERT_TRUE(put(*store, "a/b/c/k", "v"));
+    fs::remove_all(root_ + lost);
+    write_file(root_ + lost, "");
+    // The directory itself was known, its neighbour was not.
+    EXPECT_EQ(thrown([&] { put(*store, "a/b/c/k2", "x"); }), "store_damaged") << lost;
+    EXPECT_EQ(thrown([&] { put(*store, "a/b/c/d/k", "x"); }), "store_damaged") << lost;
+    fs::remove(root_ + lost);
+    EXPECT_TRUE(put(*store, "a/b/c/k3", "v")) << lost;
+  }
+}
+
+TEST_F(LocalStoreTest, SaysThatALinkTookThePlaceOfADirectory) {
+  const auto store = open_objects();
+  ASSERT_TRUE(put(*store, "a/k", "v"));
+  fs::rename(root_ + "/a", root_ + "/moved");
+  fs::create_symlink("moved", root_ + "/a");
+  EXPECT_EQ(thrown([&] { put(*store, "a/k2", "x"); }), "store_damaged");
+  EXPECT_EQ(thrown([&] { get(*store, "a/k"); }), "store_damaged");
+  EXPECT_EQ(list_keys(*store), Keys{"moved/k"});
 }
 
 TEST_F(LocalStoreTest, KeepsFewDirectoriesOpen) {

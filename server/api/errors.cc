@@ -3,6 +3,7 @@
 #include <array>
 #include <string>
 
+#include "core/base/fault.h"
 #include "core/base/str_cat.h"
 #include "server/api/json/error.h"
 #include "server/api/response.h"
@@ -83,6 +84,7 @@ constexpr std::array kReasons = {
 }  // namespace
 
 FailureStatus status_of(const Error& error) {
+  if (is_store_fault(error.reason())) return {503, kRetryAfterSeconds};
   for (const ReasonStatus& row : kReasons) {
     if (row.reason == error.reason()) {
       return {row.status, row.retry ? std::optional(kRetryAfterSeconds) : std::nullopt};

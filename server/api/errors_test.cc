@@ -34,6 +34,20 @@ TEST(StatusOf, SomeReasonsHaveAStatusOfTheirOwn) {
             401);
 }
 
+TEST(StatusOf, AFaultOfTheStoreIsNoneOfTheRequest) {
+  for (const auto& [code, reason] : {std::pair(ErrorCode::kNotFound, "bucket_not_found"),
+                                     std::pair(ErrorCode::kInvalidArgument, "store_damaged"),
+                                     std::pair(ErrorCode::kPermissionDenied, "store_denied"),
+                                     std::pair(ErrorCode::kPermissionDenied, "store_not_readable"),
+                                     std::pair(ErrorCode::kUnavailable, "store_full")}) {
+    EXPECT_EQ(status_of(Error(code, reason, "x")).status, 503) << reason;
+    EXPECT_EQ(status_of(Error(code, reason, "x")).retry_after_seconds, 1) << reason;
+  }
+  EXPECT_NE(failure_response(Error(ErrorCode::kUnavailable, "store_full", "writing: full"), "r")
+                .body.find("writing: full"),
+            std::string::npos);
+}
+
 TEST(FailureResponse, CarriesMessageCodeAndRequestId) {
   const http::Response response =
       failure_response(Error(ErrorCode::kNotFound, "branch_not_found", "branch not found"), "r1");
