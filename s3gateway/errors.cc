@@ -202,6 +202,9 @@ ErrorAnswer answer_for_error(const Error& error) {
   if (error.reason() == "in_doubt") {
     answer.message = "The change may or may not have been made. Look before you repeat it.";
   }
+  if (error.reason() == "database_full") {
+    answer.message = "The disk of the database is full: its operator has to make room.";
+  }
   if (answer.failure.status == kServiceUnavailable.status) answer.headers.add("Retry-After", "1");
   if (error.code() == ErrorCode::kGone) {
     // 410 is not a status of S3: tools that know Tarn can tell the two causes apart without parsing

@@ -70,6 +70,7 @@ TEST(Errors, KnowsTheReasonsS3HasACodeFor) {
       {ErrorCode::kInvalidArgument, "store_damaged", {"ServiceUnavailable", 503}},
       {ErrorCode::kPermissionDenied, "store_denied", {"ServiceUnavailable", 503}},
       {ErrorCode::kPermissionDenied, "store_not_readable", {"ServiceUnavailable", 503}},
+      {ErrorCode::kUnavailable, "database_full", {"ServiceUnavailable", 503}},
       {ErrorCode::kInvalidArgument, "malformed_form", {"MalformedPOSTRequest", 400}},
   };
   for (const auto& c : cases) EXPECT_EQ(told(Error(c.code, c.reason, "x")), c.expected) << c.reason;
@@ -126,6 +127,13 @@ TEST(Errors, BeginsWithTheSentenceOfS3) {
   EXPECT_EQ(message(Error(ErrorCode::kUnavailable, "in_doubt", "x")),
             "Service is unable to handle request. The change may or may not have been made. Look "
             "before you repeat it.");
+}
+
+TEST(Errors, SaysThatTheDatabaseIsFullAndNotItsFiles) {
+  const std::string message =
+      answer_for(Error(ErrorCode::kUnavailable, "database_full", "extending base/5/1")).message;
+  EXPECT_EQ(message.find("base/5"), std::string::npos) << message;
+  EXPECT_NE(message.find("The disk of the database is full"), std::string::npos) << message;
 }
 
 TEST(Errors, SaysBesideXmlWhyBytesAreGone) {

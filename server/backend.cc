@@ -35,6 +35,8 @@ namespace {
 /// How often a look at readiness writes a file.
 constexpr std::chrono::seconds kStoreTrialInterval{5};
 constexpr size_t kStoreTrialBytes = 4096;
+/// One segment of PostgreSQL's log: without room for the next it cannot go on.
+constexpr uint64_t kDatabaseRoomBytesMin = 16 * 1024 * 1024;
 constexpr size_t kIdBytes = 16;
 
 /// A key of its own for each use, so that one leak is not all.
@@ -96,7 +98,8 @@ std::string migrated(const std::string& url) {
 
 struct Backend::Parts {
   explicit Parts(const Config& config)
-      : master_key(load_master_key(config)),
+      : data(config.data),
+        master_key(load_master_key(config)),
         postgres(start_database(config)),
         pool(migrated(postgres ? postgres->url() : config.database),
              {.connections_max = config.db_connections,
@@ -170,8 +173,21 @@ struct Backend::Parts {
     if (trial_failure) throw *trial_failure;
   }
 
+  /// Throws unavailable (reason database_full) when our own database is about to stop. Its writes
+  /// fail one by one before that, as they happen to need new pages.
+  void check_database_room() const {
+    if (!postgres) return;
+    std::error_code error;
+    const uint64_t room = std::filesystem::space(data, error).available;
+    if (error || room >= kDatabaseRoomBytesMin) return;
+    throw Error(ErrorCode::kUnavailable, db::kDatabaseFull,
+                str_cat("looking at the disk of ", data, ": ", room, " bytes are free, ",
+                        kDatabaseRoomBytesMin, " are needed"));
+  }
+
   ~Parts() { commits = nullptr; }
 
+  const std::string data;
   SystemClock wall;
   std::string master_key;
   std::unique_ptr<db::EmbeddedPostgres> postgres;
@@ -224,12 +240,14 @@ Readiness Backend::readiness() {
   }
   try {
     parts_->check_store();
+    parts_->check_database_room();
     // A key nobody has: the question needs the database, its answer does not matter.
     parts_->authenticator.find_key("-readiness-");
     out.ready = true;
   } catch (const Error& error) {
     log::warn("not_ready", {{"message", error.message()}});
     if (is_store_fault(error.reason())) out.notes += str_cat("store: ", error.reason(), '\n');
+    if (error.reason() == db::kDatabaseFull) out.notes += "database: database_full\n";
   }
   return out;
 }

@@ -29,14 +29,23 @@ struct Query {
 /// The reason of errors after which the caller looks before it repeats what it did.
 constexpr std::string_view kInDoubt = "in_doubt";
 
+/// The reason of errors of a statement that found no room on the database's disk.
+constexpr std::string_view kDatabaseFull = "database_full";
+/// Its SQLSTATE.
+constexpr std::string_view kDiskFullState = "53100";
+
 /// What PostgreSQL refused, with its SQLSTATE. Derives from Error: unavailable for connection loss,
 /// shutdown and resource limits (classes 08, 53, 57P), conflict for 40001 and 40P01 (retry the
 /// transaction), already_exists for 23505, else internal. `in_doubt()`: the statement may or may
-/// not have taken effect; the reason is then kInDoubt.
+/// not have taken effect; the reason is then kInDoubt. That of a full disk is kDatabaseFull.
 class DbError : public Error {
  public:
   DbError(ErrorCode code, std::string sqlstate, std::string message, bool in_doubt)
-      : Error(code, in_doubt ? kInDoubt : name_of(code), std::move(message)),
+      : Error(code,
+              in_doubt                     ? kInDoubt
+              : sqlstate == kDiskFullState ? kDatabaseFull
+                                           : name_of(code),
+              std::move(message)),
         sqlstate_(std::move(sqlstate)),
         in_doubt_(in_doubt) {}
   const std::string& sqlstate() const { return sqlstate_; }

@@ -207,6 +207,7 @@ TEST(Connection, MapsSqlstates) {
     const DbError error = error_of([&] { c->run({one.name, one.sql}); });
     EXPECT_EQ(error.sqlstate(), one.sqlstate) << error.what();
     EXPECT_EQ(error.code(), one.code) << one.sqlstate;
+    EXPECT_EQ(error.reason() == kDatabaseFull, error.sqlstate() == "53100") << one.sqlstate;
     EXPECT_FALSE(error.in_doubt());
     EXPECT_THAT(error.message(), HasSubstr(one.name));
   }

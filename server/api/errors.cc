@@ -54,6 +54,9 @@ std::string_view message_of(const Error& error) {
     return "the database did not answer: the change may or may not have been made, look before "
            "repeating it";
   }
+  if (error.reason() == "database_full") {
+    return "the disk of the database is full: its operator has to make room";
+  }
   if (error.reason() == name_of(ErrorCode::kUnavailable))
     return "service unavailable, try again later";
   return error.message();

@@ -48,6 +48,14 @@ TEST(StatusOf, AFaultOfTheStoreIsNoneOfTheRequest) {
             std::string::npos);
 }
 
+TEST(FailureResponse, SaysThatTheDatabaseIsFullAndNotItsFiles) {
+  const http::Response response = failure_response(
+      Error(ErrorCode::kUnavailable, "database_full", "could not extend file \"base/5/1\""), "r");
+  EXPECT_EQ(response.status, 503);
+  EXPECT_EQ(response.body.find("base/5"), std::string::npos);
+  EXPECT_NE(response.body.find("the disk of the database is full"), std::string::npos);
+}
+
 TEST(FailureResponse, CarriesMessageCodeAndRequestId) {
   const http::Response response =
       failure_response(Error(ErrorCode::kNotFound, "branch_not_found", "branch not found"), "r1");
