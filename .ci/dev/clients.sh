@@ -1,8 +1,8 @@
 # The S3 clients of tests/e2e/clients: Debian's, and an environment for each list of pinned packages there.
 
 S3_PACKAGES=(awscli rclone s3fs s3cmd fuse3 nginx-light openssl)
-# The environments of clients that only `./dev test --clients` runs.
-HEAVY_ENVIRONMENTS=(analytics tables js mlflow tensorflow torch spark)
+# The environments of clients, and of the server MinIO, that only `./dev test --clients` runs.
+HEAVY_ENVIRONMENTS=(analytics tables js mlflow tensorflow torch spark minio)
 
 # client_environment NAME: makes it once from the files NAME.KIND of tests/e2e/clients, keyed by them and the version of
 # Python, as tests/support/client_matrix.py expects.

@@ -15,14 +15,22 @@ namespace tarn::versioning {
 namespace {
 
 constexpr uint32_t kPageItems = 1000;
+constexpr int64_t kSecondNs = 1'000'000'000;
+
+}  // namespace
 
 bool is_as_recorded(const Entry& entry, const blob::BlobStat& found) {
   if (found.size_bytes != entry.size_bytes) return false;
   const auto version = entry.source_version();
   if (!version) return true;  // linked without a version: only there and of this size
   const std::string& etag = version->etag.empty() ? entry.etag : version->etag;
-  return found.etag == etag && found.mtime_ns == version->mtime_ns;
+  if (found.etag != etag) return false;
+  if (found.mtime_ns % kSecondNs != 0 && version->mtime_ns % kSecondNs != 0)
+    return found.mtime_ns == version->mtime_ns;
+  return found.mtime_ns / kSecondNs == version->mtime_ns / kSecondNs;
 }
+
+namespace {
 
 struct Question {
   const ListItem* item;

@@ -43,6 +43,10 @@ struct VerifyOptions {
   uint32_t limit = 100;  ///< of changed sources, 1..1000
 };
 
+/// Whether the source is as the entry recorded it. Times are compared to the second when one of
+/// them says no more: servers list objects with milliseconds and answer HEAD without.
+bool is_as_recorded(const Entry& entry, const blob::BlobStat& found);
+
 /// Objects at the ref whose bytes are external: is each still there with the size, the etag and
 /// the modification time recorded at import? Throws: not_found (the ref), and what a store throws
 /// when it cannot tell.

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from pathlib import Path
 
 START_SECONDS = 60
@@ -242,15 +243,61 @@ class Versitygw:
         self.process.stop(signal.SIGKILL)
 
     def tarnd_environment(self):
-        return {
-            "TARN_STORE_S3_ENDPOINT": self.url,
-            "TARN_STORE_S3_REGION": self.region,
-            "TARN_STORE_S3_ACCESS_KEY_ID": self.access_key,
-            "TARN_STORE_S3_SECRET_ACCESS_KEY": self.secret_key,
-        }
+        return s3_store_of(self)
 
     def stored(self, bucket):
         return files_below(self.buckets / bucket)
+
+
+class Minio:
+    """A real S3 server of another make; `binary` is its program, which tests/e2e/clients/minio.go.txt pins."""
+
+    access_key = "MINIOTESTKEY00000001"
+    secret_key = "minio-test-secret-0001"
+    region = "us-east-1"
+
+    def __init__(self, directory, binary):
+        self.directory = Path(directory)
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self.binary = str(binary)
+        self.process = None
+        self.url = None
+
+    def start(self):
+        address, console = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
+        environment = clean_environment({
+            "HOME": self.directory, "MINIO_ROOT_USER": self.access_key, "MINIO_ROOT_PASSWORD": self.secret_key,
+            "MINIO_UPDATE": "off", "MINIO_BROWSER": "off"})
+        command = [self.binary, "server", "--quiet", "--address", address, "--console-address", console,
+                   str(self.directory / "drive")]
+        self.process = Process(command, self.directory / "minio.log", environment)
+        self.url = f"http://{address}"
+        self.process.wait_until(lambda: answers(f"{self.url}/minio/health/ready"), "minio")
+        return self
+
+    def stop(self):
+        self.process.stop()
+
+    def tarnd_environment(self):
+        return s3_store_of(self)
+
+
+def s3_store_of(server):
+    """The settings of a tarnd that keeps its objects there."""
+    return {
+        "TARN_STORE_S3_ENDPOINT": server.url,
+        "TARN_STORE_S3_REGION": server.region,
+        "TARN_STORE_S3_ACCESS_KEY_ID": server.access_key,
+        "TARN_STORE_S3_SECRET_ACCESS_KEY": server.secret_key,
+    }
+
+
+def answers(url):
+    try:
+        with urllib.request.urlopen(url, timeout=5) as answer:
+            return answer.status == 200
+    except OSError:
+        return False
 
 
 def accepts(address):
