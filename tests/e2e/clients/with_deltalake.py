@@ -1,10 +1,11 @@
 """deltalake: commits by creating a log entry that must not exist yet (If-None-Match)."""
 
 import concurrent.futures
+import urllib.error
 
 import polars
 from deltalake import DeltaTable, write_deltalake
-from deltalake.exceptions import DeltaError
+from deltalake.exceptions import CommitFailedError, DeltaError
 from with_polars import rows
 
 NAME = "deltalake 1.6.6"
@@ -60,3 +61,60 @@ def also_goes_back_in_its_own_history(box):
     write_table(box, "dev/history", 20)
     first = DeltaTable(f"s3://{box.repo}/dev/history", version=0, storage_options=options(box))
     assert polars.read_delta(first).height == 10
+
+
+def table(box, place, **more):
+    return DeltaTable(f"s3://{box.repo}/{place}", storage_options=options(box), **more)
+
+
+def also_lets_one_of_two_conflicting_changes_through(box):
+    """Both delete rows of the version they have read; the one that comes second is told, and is not half there."""
+    write_table(box, "dev/conflict", 100)
+    first, second = table(box, "dev/conflict"), table(box, "dev/conflict")
+    first.delete("id < 10")
+    try:
+        second.delete("id < 50")
+    except CommitFailedError as error:
+        assert "concurrent" in str(error).lower(), error
+    else:
+        raise AssertionError("both changes of one version were taken")
+    assert read_table(box, "dev/conflict") == [90, sum(range(10, 100))]
+    assert table(box, "dev/conflict").version() == 1
+
+
+def also_says_what_a_vacuum_would_remove(box):
+    write_table(box, "dev/vacuum", 10)
+    write_table(box, "dev/vacuum", 20)
+
+    def keys():
+        page = box.rest("GET", "/refs/dev/objects/ls", prefix="vacuum/", amount=1000)
+        return sorted(entry["path"] for entry in page["results"])
+
+    before = keys()
+    unused = table(box, "dev/vacuum").vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=True)
+    assert len(unused) == 1 and f"vacuum/{unused[0]}" in before
+    assert keys() == before
+    assert polars.read_delta(f"s3://{box.repo}/dev/vacuum", version=0, storage_options=options(box)).height == 10
+    table(box, "dev/vacuum").vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=False)
+    assert f"vacuum/{unused[0]}" not in keys()
+    assert read_table(box, "dev/vacuum") == [20, 190]
+
+
+def also_conflicts_between_branches_that_both_appended(box):
+    """Both make the same entry of the log: without the conflict the rows of one would be lost."""
+    write_table(box, "dev/both", 10)
+    box.rest("POST", "/branches/dev/commits", json={"message": "a table"})
+    box.rest("POST", "/refs/dev/merge/main", json={})
+    for branch in ("dev", "main"):
+        append_at_once(box, f"{branch}/both", 5, 1)
+        box.rest("POST", f"/branches/{branch}/commits", json={"message": "more rows"})
+    try:
+        box.rest("POST", "/refs/dev/merge/main", json={})
+    except urllib.error.HTTPError as error:
+        assert error.code == 409, error
+    else:
+        raise AssertionError("one of two entries of the log was lost")
+    assert read_table(box, "main/both") == read_table(box, "dev/both") == [15, 55]
+    # What follows finds both branches alike.
+    box.rest("POST", "/refs/dev/merge/main", json={"strategy": "source-wins"})
+    assert read_table(box, "main/both") == [15, 55]

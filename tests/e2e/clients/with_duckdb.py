@@ -5,6 +5,7 @@ from pathlib import Path
 
 import duckdb
 import duckdb_extension_httpfs
+import s3fs
 
 NAME = "duckdb 1.5.5"
 ENVIRONMENT = "analytics"
@@ -52,3 +53,16 @@ def refused(box, place, count):
     except duckdb.Error as error:
         return str(error)
     return None
+
+
+def also_reads_through_a_file_system_of_python(box):
+    """Where no extension can be loaded: s3fs, registered; files by glob."""
+    write_partitions(box, "dev/registered", 1000)
+    connection = duckdb.connect(config={"home_directory": box.scratch})
+    connection.register_filesystem(s3fs.S3FileSystem(
+        key=box.access_key, secret=box.secret_key, endpoint_url=box.url, use_listings_cache=False,
+        skip_instance_cache=True))
+    found = connection.execute(f"""SELECT part, count(*), sum(id)::BIGINT
+        FROM read_parquet('s3://{box.repo}/dev/registered/*/*.parquet', hive_partitioning = true)
+        GROUP BY part ORDER BY part""").fetchall()
+    assert found == [(part, 250, sum(range(part, 1000, 4))) for part in range(4)]

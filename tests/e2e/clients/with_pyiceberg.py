@@ -6,6 +6,7 @@ import pyarrow
 import pyarrow.compute as compute
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.expressions import And, GreaterThanOrEqual, LessThan
+from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.table import StaticTable
 
 NAME = "pyiceberg 0.12.0"
@@ -72,3 +73,36 @@ def also_reads_metadata_without_a_catalog(box):
     write_table(box, "dev/static", 30)
     location = catalog(box).load_table(identifier("dev/static")).metadata_location
     assert StaticTable.from_metadata(location, properties(box)).scan().to_arrow().num_rows == 30
+
+
+class AtAnotherRef(PyArrowFileIO):
+    """Reads at the property "ref" what was written to the property "written-to": the metadata has whole addresses."""
+
+    def new_input(self, location):
+        head, _, tail = location.partition(f"/{self.properties['written-to']}/")
+        return super().new_input(f"{head}/{self.properties['ref']}/{tail}")
+
+
+def at(location, box, ref):
+    """The number of rows and the sum of their ids of a table that was written to dev, at another ref."""
+    found = StaticTable.from_metadata(location, {
+        **properties(box), "py-io-impl": "with_pyiceberg.AtAnotherRef", "written-to": "dev", "ref": ref})
+    ids = found.scan(selected_fields=("id",)).to_arrow()["id"]
+    return [len(ids), compute.sum(ids).as_py()]
+
+
+def also_reads_a_merged_table_on_main(box):
+    write_table(box, "dev/to_merge", 30)
+    location = catalog(box).load_table(identifier("dev/to_merge")).metadata_location
+    box.rest("POST", "/branches/dev/commits", json={"message": "a table"})
+    box.rest("POST", "/refs/dev/merge/main", json={})
+    box.rest("POST", "/tags", json={"id": "iceberg", "ref": "main"})
+    catalog(box).load_table(identifier("dev/to_merge")).append(rows(5))
+    for ref in ("main", "iceberg"):
+        assert at(location, box, ref) == [30, 435]
+    assert read_table(box, "dev/to_merge") == [35, 445]
+    # What is read at main comes from main.
+    catalog(box).drop_table(identifier("dev/to_merge"))
+    page = box.rest("GET", "/refs/dev/objects/ls", prefix="to_merge/", amount=1000)
+    box.rest("POST", "/branches/dev/objects/delete", json={"paths": [entry["path"] for entry in page["results"]]})
+    assert at(location, box, "main") == [30, 435]
