@@ -21,8 +21,6 @@
 namespace tarn::blob {
 namespace {
 
-using SteadyClock = std::chrono::steady_clock;
-
 // A page of 1,000 objects with keys of 1,024 bytes, each byte percent-encoded, and the rest of the
 // markup.
 constexpr size_t kAnswerBytesMax = 8 * 1024 * 1024;
@@ -53,15 +51,22 @@ size_t copy_body(const S3Request& request, uint64_t offset, std::span<char> out)
   return request.body.substr(offset).copy(out.data(), out.size());
 }
 
-/// What to look at, for the failures that operators meet.
-std::string_view advice(std::string_view code) {
+constexpr std::string_view kBucketAdvice =
+    "make the bucket again, or check its name and the configured endpoint";
+
+/// What to look at, for the failures that operators meet. An answer to HEAD has no code.
+std::string_view advice(int status, std::string_view code) {
+  if (code.empty() && (status == 401 || status == 403)) {
+    return "check the configured access key and secret, and the policy of the bucket";
+  }
   struct Advice {
     std::string_view code;
     std::string_view text;
   };
-  constexpr std::array<Advice, 7> kAdvice = {{
+  constexpr std::array<Advice, 8> kAdvice = {{
       {"AccessDenied", "check the policy of the access key and of the bucket"},
       {"InvalidAccessKeyId", "check the configured access key"},
+      {"NoSuchBucket", kBucketAdvice},
       {"SignatureDoesNotMatch", "check the configured secret and region"},
       {"RequestTimeTooSkewed", "check the clock of this machine"},
       {"ExpiredToken", "renew the session token"},
@@ -224,7 +229,7 @@ auto S3Bucket::retried(const S3Request& request, const Attempt& attempt) {
     try {
       auto result = attempt(std::min(left, options_.attempt_deadline));
       if (!is_transient(result.answer)) {
-        if (result.answer.ok()) bucket_seen_ = true;
+        if (result.answer.ok()) bucket_seen_ = SteadyClock::now().time_since_epoch().count();
         return result;
       }
       failure = str_cat("HTTP status ", result.answer.status, ' ',
@@ -281,7 +286,8 @@ void S3Bucket::throw_answer(const S3Request& request, const S3Answer& answer) co
   const S3Failure failure = parse_failure(answer.body);
   std::string message = str_cat(subject(request), ": HTTP status ", answer.status);
   if (!failure.code.empty()) message += str_cat(' ', failure.code, ": ", failure.message);
-  if (const auto hint = advice(failure.code); !hint.empty()) message += str_cat(" (", hint, ")");
+  if (const auto hint = advice(answer.status, failure.code); !hint.empty())
+    message += str_cat(" (", hint, ")");
   if (const auto region = answer.headers.get("x-amz-bucket-region");
       !region.empty() && region != options_.region) {
     message +=
@@ -289,17 +295,26 @@ void S3Bucket::throw_answer(const S3Request& request, const S3Answer& answer) co
   }
   if (failure.code == "NoSuchBucket")
     throw Error(ErrorCode::kNotFound, "bucket_not_found", message);
-  throw Error(code_of(answer.status, failure.code), message);
+  const ErrorCode code = code_of(answer.status, failure.code);
+  if (code == ErrorCode::kPermissionDenied) throw Error(code, "store_denied", message);
+  throw Error(code, message);
+}
+
+bool S3Bucket::bucket_is_known() const {
+  const SteadyClock::rep seen = bucket_seen_;
+  if (seen == kNever) return false;
+  const SteadyClock::time_point then{SteadyClock::duration(seen)};
+  return SteadyClock::now() - then < options_.bucket_known_for;
 }
 
 void S3Bucket::check_bucket_exists() {
-  if (bucket_seen_) return;
+  if (bucket_is_known()) return;
   const S3Request request{.operation = "head_bucket", .method = "HEAD"};
   const S3Answer answer = send(request);
   if (answer.ok()) return;
   if (answer.status != 404) throw_answer(request, answer);
   throw Error(ErrorCode::kNotFound, "bucket_not_found",
-              str_cat(subject(request), ": there is no such bucket"));
+              str_cat(subject(request), ": there is no such bucket (", kBucketAdvice, ")"));
 }
 
 void S3Bucket::forget_conditional_writes() {

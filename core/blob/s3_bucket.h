@@ -37,6 +37,9 @@ struct S3Options {
   std::chrono::milliseconds attempt_deadline{
       120'000};  ///< of one request, its body included; reads: see http::Client
   std::chrono::milliseconds total_deadline{300'000};  ///< of one request with its retries
+  /// After an answer from the bucket no answer to HEAD is doubted for so long: a bucket may be
+  /// removed, and then a missing object is no news of the object.
+  std::chrono::milliseconds bucket_known_for{1'000};
 };
 
 /// S3's limits. Source: AWS S3 "Multipart upload limits", "Object key names".
@@ -110,6 +113,7 @@ class S3Bucket {
   std::string payload_hash(std::string_view body) const;
   std::string url_path(const S3Request& request) const;
   std::string subject(const S3Request& request) const;
+  bool bucket_is_known() const;
   template <typename Attempt>
   auto retried(const S3Request& request, const Attempt& attempt);
   bool is_transient(const S3Answer& answer) const;
@@ -121,7 +125,9 @@ class S3Bucket {
   Origin presign_origin_;
 
   std::atomic<bool> conditional_writes_ = true;
-  std::atomic<bool> bucket_seen_ = false;
+  using SteadyClock = std::chrono::steady_clock;
+  static constexpr SteadyClock::rep kNever = SteadyClock::duration::min().count();
+  std::atomic<SteadyClock::rep> bucket_seen_ = kNever;  ///< of its latest answer
 };
 
 }  // namespace tarn::blob

@@ -151,9 +151,9 @@ TEST_F(S3ServerTest, WrongCredentialsAreDeniedWithoutRetry) {
   blob::S3Options wrong = options_;
   wrong.key.secret = "wrong";
   blob::S3Store store(wrong, *client_);
-  EXPECT_EQ(reason([&] { store.list("", "", 1); }), "permission_denied");
-  EXPECT_EQ(reason([&] { store.stat("k"); }), "permission_denied");
-  EXPECT_EQ(reason([&] { put(store, "k", "v"); }), "permission_denied");
+  EXPECT_EQ(reason([&] { store.list("", "", 1); }), "store_denied");
+  EXPECT_EQ(reason([&] { store.stat("k"); }), "store_denied");
+  EXPECT_EQ(reason([&] { put(store, "k", "v"); }), "store_denied");
 }
 
 // What anybody does with URLs, who has no keys.

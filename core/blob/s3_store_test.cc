@@ -157,6 +157,13 @@ TEST_F(S3StoreTest, GivesUpWhenTheDeadlineWouldPass) {
   EXPECT_LE(client_.seen()[0].request.deadline, std::chrono::milliseconds(30));
 }
 
+TEST_F(S3StoreTest, SaysWhatToCheckWhereTheAnswerHasNoBody) {
+  client_.answer(403, "");
+  const Failure failure = thrown([&] { store().stat("k"); });
+  EXPECT_EQ(failure.kind, "permission_denied/store_denied");
+  EXPECT_THAT(failure.message, HasSubstr("check the configured access key and secret"));
+}
+
 TEST_F(S3StoreTest, DoesNotRepeatWhatCannotPass) {
   struct Case {
     int status;
@@ -165,13 +172,14 @@ TEST_F(S3StoreTest, DoesNotRepeatWhatCannotPass) {
     const char* hint;
   };
   for (const Case& one :
-       {Case{403, "AccessDenied", "permission_denied/permission_denied", "check the policy"},
-        Case{403, "SignatureDoesNotMatch", "permission_denied/permission_denied",
+       {Case{403, "AccessDenied", "permission_denied/store_denied", "check the policy"},
+        Case{403, "SignatureDoesNotMatch", "permission_denied/store_denied",
              "check the configured secret"},
-        Case{403, "RequestTimeTooSkewed", "permission_denied/permission_denied", "check the clock"},
+        Case{403, "RequestTimeTooSkewed", "permission_denied/store_denied", "check the clock"},
         Case{404, "NoSuchBucket", "not_found/bucket_not_found", "\"b\""},
+        Case{404, "NoSuchBucket", "not_found/bucket_not_found", "make the bucket again"},
         Case{400, "InvalidArgument", "invalid_argument/invalid_argument", "as the server says"},
-        Case{400, "AuthorizationHeaderMalformed", "permission_denied/permission_denied",
+        Case{400, "AuthorizationHeaderMalformed", "permission_denied/store_denied",
              "region eu-west-1"},
         Case{301, "PermanentRedirect", "unavailable/unavailable", "region eu-west-1"}}) {
     ScriptedClient client;
@@ -191,13 +199,29 @@ TEST_F(S3StoreTest, TellsAMissingBucketFromAMissingObject) {
   client_.answer(404);
   client_.answer(200);
   client_.answer(404);
-  S3Store known = store();
+  S3Options patient = options();
+  patient.bucket_known_for = std::chrono::hours(1);
+  S3Store known = store(patient);
   EXPECT_EQ(known.stat("k"), std::nullopt);
   EXPECT_EQ(known.stat("k"), std::nullopt);  // asked once
   EXPECT_EQ(client_.lines(),
             (Lines{"HEAD http://store.test:9000/b/k", "HEAD http://store.test:9000/b",
                    "HEAD http://store.test:9000/b/k", "HEAD http://store.test:9000/b",
                    "HEAD http://store.test:9000/b/k"}));
+}
+
+TEST_F(S3StoreTest, NoticesThatTheBucketWasRemovedAfterItWasSeen) {
+  S3Options doubting = options();
+  doubting.bucket_known_for = {};
+  S3Store seen = store(doubting);
+  client_.answer(404);
+  client_.answer(200);
+  EXPECT_EQ(seen.stat("k"), std::nullopt);
+  client_.answer(404);
+  client_.answer(404);
+  const Failure failure = thrown([&] { seen.stat("k"); });
+  EXPECT_EQ(failure.kind, "not_found/bucket_not_found");
+  EXPECT_THAT(failure.message, HasSubstr("make the bucket again"));
 }
 
 TEST_F(S3StoreTest, ChecksThatTheRangeIsWhatWasAskedFor) {
@@ -287,7 +311,7 @@ TEST_F(S3StoreTest, WalkThrowsWhatThePageThrew) {
   const Failure failure = thrown([&] {
     store().walk("", "", [&](const BlobStat& item) { return keys.push_back(item.key), true; });
   });
-  EXPECT_EQ(failure.kind, "permission_denied/permission_denied");
+  EXPECT_EQ(failure.kind, "permission_denied/store_denied");
   EXPECT_EQ(keys, Lines{"a"});
 }
 

@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "core/base/cancellation.h"
+#include "core/base/error.h"
 #include "core/base/mutex.h"
+#include "core/base/str_cat.h"
 #include "core/blob/stores.h"
 #include "core/versioning/objects.h"
 
@@ -32,11 +34,29 @@ bool is_as_recorded(const Entry& entry, const blob::BlobStat& found) {
 
 namespace {
 
+/// Not unavailable: asking again changes nothing.
+[[noreturn]] void throw_source_closed(const std::string& url, const Error& error) {
+  throw Error(ErrorCode::kPreconditionFailed, "source_not_readable",
+              str_cat("verifying the source ", url, ": ", error.message(),
+                      "; the objects that were imported from there cannot be read until the "
+                      "server can read it again"));
+}
+
 struct Question {
   const ListItem* item;
   const std::string* url;
   std::optional<blob::BlobStat> answer;
 };
+
+std::optional<blob::BlobStat> ask_store(Engine& engine, const std::string& url) {
+  try {
+    const blob::Located at = engine.stores.locate(url);
+    return at.store->stat(at.key);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kUnavailable || error.code() == ErrorCode::kInternal) throw;
+    throw_source_closed(url, error);
+  }
+}
 
 /// Fills in the answers, several at a time.
 void ask_stores(Engine& engine, std::vector<Question>& questions) {
@@ -46,8 +66,7 @@ void ask_stores(Engine& engine, std::vector<Question>& questions) {
   const auto work = [&] {
     try {
       for (size_t i = next++; i < questions.size(); i = next++) {
-        const blob::Located at = engine.stores.locate(*questions[i].url);
-        questions[i].answer = at.store->stat(at.key);
+        questions[i].answer = ask_store(engine, *questions[i].url);
       }
     } catch (...) {
       next = questions.size();

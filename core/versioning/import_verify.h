@@ -48,8 +48,9 @@ struct VerifyOptions {
 bool is_as_recorded(const Entry& entry, const blob::BlobStat& found);
 
 /// Objects at the ref whose bytes are external: is each still there with the size, the etag and
-/// the modification time recorded at import? Throws: not_found (the ref), and what a store throws
-/// when it cannot tell.
+/// the modification time recorded at import? Throws: not_found (the ref), precondition_failed
+/// (reason "source_not_readable") naming a source whose store is gone or does not let the server
+/// in, unavailable.
 Verification verify_import(Engine& engine, const RepositoryName& repository, std::string_view ref,
                            const VerifyOptions& options);
 

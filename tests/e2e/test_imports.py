@@ -8,6 +8,7 @@ import clients
 import lakefs
 import pytest
 import servers
+from command import Cli
 
 
 def start(rest, repo, branch, source, destination="raw/", headers=None, **fields):
@@ -120,6 +121,78 @@ def test_s3_sources_are_verified_and_compared_too(tarn_s3, versitygw, name):
     assert [(item["path"], item["problem"]) for item in found["results"]] == [("03", "changed"), ("05", "missing")]
     assert run()["changed"]
     assert rest("GET", f"/repositories/{name}/refs/main/import/verify").json()["results"] == []
+
+
+def import_bucket(rest, name, bucket):
+    """How importing the whole bucket to photos/ ended."""
+    answer = rest("POST", f"/repositories/{name}/branches/main/import", json={
+        "paths": [{"type": "common_prefix", "path": f"s3://{bucket}/", "destination": "photos/"}],
+        "commit": {"message": "photos"}})
+    return finished(rest, name, "main", answer.json()["id"])
+
+
+def test_a_source_that_is_gone_is_named(tarn_s3, versitygw, name, tmp_path):
+    """The bucket: which one, where, and what to do about it, over REST, S3 and in the command."""
+    source, where = f"photos-{name[-12:]}", f"at {versitygw.url}"
+    bucket = clients.boto3_client(versitygw)
+    bucket.create_bucket(Bucket=source)
+    bucket.put_object(Bucket=source, Key="a", Body=b"x")
+    rest = clients.Rest(tarn_s3)
+    lakefs.repository(name, client=clients.lakefs_client(tarn_s3)).create(storage_namespace=f"s3://lake/{name}/ns")
+    assert import_bucket(rest, name, source)["completed"]
+    bucket.delete_object(Bucket=source, Key="a")
+    bucket.delete_bucket(Bucket=source)
+
+    deadline = time.monotonic() + 30  # a bucket that answered is not doubted for a second
+    while (found := rest("GET", f"/repositories/{name}/refs/main/import/verify")).status_code == 200:
+        assert found.json()["results"][0]["problem"] == "missing" and time.monotonic() < deadline
+    assert (found.status_code, found.json()["code"]) == (412, "source_not_readable")
+    said = [found.json()["message"], Cli(tarn_s3, tmp_path).run("import-verify", f"tarn://{name}/main/", status=1).talk,
+            import_bucket(rest, name, source)["error"]["message"]]
+    for message in said:
+        assert f'bucket "{source}" {where}' in message and "make the bucket again" in message, message
+    assert f"s3://{source}/a" in said[0] and f"s3://{source}/a" in said[1]
+    read = rest("GET", f"/repositories/{name}/refs/main/objects?path=photos/a")
+    assert (read.status_code, read.json()["code"]) == (503, "bucket_not_found") and source in read.json()["message"]
+    over_s3 = clients.RawS3(tarn_s3)("GET", f"/{name}/main/photos/a")
+    assert over_s3[0] == 503 and b"<Code>ServiceUnavailable</Code>" in over_s3[2] and source.encode() in over_s3[2]
+    bucket.create_bucket(Bucket=source)
+    bucket.put_object(Bucket=source, Key="a", Body=b"xy")
+    found = rest("GET", f"/repositories/{name}/refs/main/import/verify").json()
+    assert [item["problem"] for item in found["results"]] == ["changed"]
+
+
+def test_a_source_that_does_not_let_the_server_in_is_named(tarn_s3, versitygw, name, scratch_dir, tmp_path):
+    """A key that was changed at the store: it is the server's, and none of the caller's."""
+    bucket = clients.boto3_client(versitygw)
+    bucket.put_object(Bucket="lake", Key=f"{name}/in/a", Body=b"x")
+    server = servers.Tarnd(scratch_dir / "tarnd", environment=versitygw.tarnd_environment()).start()
+    try:
+        rest = clients.Rest(server)
+        lakefs.repository(name, client=clients.lakefs_client(server)).create(storage_namespace=f"s3://lake/{name}/ns")
+        answer = rest("POST", f"/repositories/{name}/branches/main/import", json={
+            "paths": [{"type": "object", "path": f"s3://lake/{name}/in/a", "destination": "a"}],
+            "commit": {"message": "m"}})
+        assert finished(rest, name, "main", answer.json()["id"])["completed"]
+        server.stop()
+        server.environment["TARN_STORE_S3_SECRET_ACCESS_KEY"] = "another"
+        server.start()
+        found = rest("GET", f"/repositories/{name}/refs/main/import/verify")
+        assert (found.status_code, found.json()["code"]) == (412, "source_not_readable")
+        for message in (found.json()["message"],
+                        Cli(server, tmp_path).run("import-verify", f"tarn://{name}/main/", status=1).talk):
+            assert f"s3://lake/{name}/in/a" in message and versitygw.url in message
+            assert "check the configured access key and secret" in message
+        read = rest("GET", f"/repositories/{name}/refs/main/objects?path=a")
+        assert (read.status_code, read.json()["code"]) == (503, "store_denied")
+        written = rest("POST", f"/repositories/{name}/branches/main/objects?path=b", data=b"x",
+                       headers={"Content-Type": "application/octet-stream"})
+        assert (written.status_code, written.json()["code"]) == (503, "store_denied")
+        for request in [("GET", f"/{name}/main/a"), ("PUT", f"/{name}/main/b", b"x")]:
+            status, _, body = clients.RawS3(server)(*request)
+            assert status == 503 and b"<Code>ServiceUnavailable</Code>" in body, request
+    finally:
+        server.stop()
 
 
 def test_an_import_does_not_read_another_repository(tarn_s3, name):
