@@ -1,9 +1,12 @@
 """A local store that somebody spoiled from outside: REST and S3 say whose fault it is, and the log says why."""
 
+import hashlib
 import os
 import re
+import resource
 import shutil
 
+import clients
 import pytest
 import requests
 import servers
@@ -15,8 +18,8 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can run the se
 
 
 @pytest.fixture
-def server(scratch_dir):
-    started = servers.Tarnd(scratch_dir / "tarnd").start()
+def server(scratch_dir, initialised_data):
+    started = servers.Tarnd(scratch_dir / "tarnd").copy_data_of(initialised_data).start()
     yield started
     started.stop()
 
@@ -103,6 +106,38 @@ def test_a_store_that_is_gone_is_no_missing_bucket(server):
     answer = requests.get(server.url + "/_ready", timeout=10)
     assert (answer.status_code, "store: bucket_not_found" in answer.text) == (503, True)
     assert logged(server, "it was removed")
+
+
+def test_a_server_out_of_descriptors_says_so_and_goes_on(server):
+    lake(server, "lake")
+    with requests.Session() as session, requests.Session() as s3:  # the connections are there before
+        session.auth = (server.access_key, server.secret_key)
+        objects = f"{server.url}/api/v1/repositories/lake"
+
+        def write(key):
+            return session.post(f"{objects}/branches/main/objects?path={key}", data=b"x", timeout=60,
+                                headers={"Content-Type": "application/octet-stream"})
+
+        def write_s3(target):
+            head = {"Host": server.listen, "Content-Type": "text/plain"}
+            sent = clients.RawS3(server).signature("PUT", target, head, hashlib.sha256(b"x").hexdigest(), 0)
+            return s3.put(server.url + target, data=b"x", headers={**head, **sent}, timeout=60)
+
+        assert (write("a").status_code, write_s3("/lake/main/b").status_code) == (201, 200)
+        pid = server.process.pid
+        before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (3, before[1]))
+        try:
+            for answer in (write("new"), session.get(f"{objects}/refs/main/objects?path=a", timeout=60)):
+                assert (answer.status_code, answer.json()["code"]) == (503, "store_out_of_descriptors")
+                assert "raise the limit of open files" in answer.json()["message"]
+            answer = write_s3("/lake/main/new")
+            assert answer.status_code == 503 and "<Code>ServiceUnavailable</Code>" in answer.text
+            assert "raise the limit of open files" in answer.text
+        finally:
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+        assert write("new").status_code == 201
+    assert [status for status, _ in gets(server, "lake", "new")] == [200, 200]
 
 
 @as_root
