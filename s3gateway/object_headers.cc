@@ -70,7 +70,7 @@ versioning::ObjectAttributes parse_object_attributes(const http::Headers& header
   }
   parse_storage_class(headers, entry);
   if (const std::string* tagging = headers.find("x-amz-tagging")) {
-    entry.set_extra(ExtraTag::kObjectTags, encode_tags(parse_tagging_header(*tagging)));
+    entry.set_object_tags(parse_tagging_header(*tagging));
   }
   versioning::ObjectAttributes out;
   const std::string_view type = headers.get("content-type");
@@ -111,7 +111,7 @@ void add_object_headers(http::Headers& headers, const Entry& entry, Instant now,
     headers.add("x-amz-storage-class", *name);
   }
   if (entry.extra(ExtraTag::kObjectTags)) {
-    headers.add("x-amz-tagging-count", std::to_string(tags_of(entry).size()));
+    headers.add("x-amz-tagging-count", std::to_string(entry.object_tags().size()));
   }
   if (entry.extra(ExtraTag::kUserMetadata)) add_user_metadata(headers, entry.user_metadata());
 }

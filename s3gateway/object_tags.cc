@@ -4,7 +4,6 @@
 
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
-#include "core/base/wire.h"
 #include "core/http/message.h"
 #include "s3gateway/errors.h"
 
@@ -50,27 +49,6 @@ Metadata parse_tagging_header(std::string_view header) {
   }
   check_tags(tags);
   return tags;
-}
-
-Metadata tags_of(const Entry& entry) {
-  Metadata tags;
-  const std::string* bytes = entry.extra(ExtraTag::kObjectTags);
-  if (!bytes) return tags;
-  WireReader in(*bytes, "object tags");
-  while (!in.done()) {
-    std::string key(in.bytes());
-    tags[std::move(key)] = std::string(in.bytes());
-  }
-  return tags;
-}
-
-std::string encode_tags(const Metadata& tags) {
-  std::string out;
-  for (const auto& [key, value] : tags) {
-    put_bytes(out, key);
-    put_bytes(out, value);
-  }
-  return out;
 }
 
 }  // namespace tarn::s3

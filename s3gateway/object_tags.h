@@ -1,4 +1,4 @@
-// Object tags: their rules, the x-amz-tagging header, and their place in an entry.
+// Object tags: their rules and the x-amz-tagging header.
 #pragma once
 
 #include <string>
@@ -18,9 +18,5 @@ void check_tags(const Metadata& tags);
 /// "key=value&key2=value2", form-encoded. Throws InvalidArgument when it does not decode,
 /// InvalidTag.
 Metadata parse_tagging_header(std::string_view header);
-
-Metadata tags_of(const Entry& entry);
-/// The value of the entry's kObjectTags field; "" for no tags.
-std::string encode_tags(const Metadata& tags);
 
 }  // namespace tarn::s3

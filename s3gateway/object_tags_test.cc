@@ -34,16 +34,5 @@ TEST(ObjectTags, LeaveTheKeysOfTheSystemAlone) {
   EXPECT_NO_THROW(check_tags({{"aws", "aws:"}, {"laws:a", ""}, {"AWS:a", ""}}));
 }
 
-TEST(ObjectTags, LiveInAnEntry) {
-  const Metadata tags{{"a", "1"}, {"b", ""}};
-  Entry entry;
-  EXPECT_EQ(tags_of(entry), Metadata{});
-  entry.set_extra(ExtraTag::kObjectTags, encode_tags(tags));
-  EXPECT_EQ(tags_of(entry), tags);
-  EXPECT_EQ(tags_of(decode_entry(encode_entry(entry))), tags);
-  entry.set_extra(ExtraTag::kObjectTags, encode_tags({}));
-  EXPECT_EQ(entry.extras, std::vector<Extra>{});
-}
-
 }  // namespace
 }  // namespace tarn::s3

@@ -118,6 +118,15 @@ void Entry::set_user_metadata(const Metadata& metadata) {
   set_extra(ExtraTag::kUserMetadata, encode_pairs(metadata));
 }
 
+Metadata Entry::object_tags() const {
+  const std::string* bytes = extra(ExtraTag::kObjectTags);
+  return bytes ? decode_pairs(*bytes) : Metadata{};
+}
+
+void Entry::set_object_tags(const Metadata& tags) {
+  set_extra(ExtraTag::kObjectTags, encode_pairs(tags));
+}
+
 std::vector<Checksum> Entry::checksums() const {
   std::vector<Checksum> out;
   const std::string* bytes = extra(ExtraTag::kChecksums);

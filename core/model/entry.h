@@ -69,6 +69,8 @@ struct Entry {
   void set_extra(ExtraTag tag, std::string value);
   Metadata user_metadata() const;
   void set_user_metadata(const Metadata& metadata);
+  Metadata object_tags() const;
+  void set_object_tags(const Metadata& tags);
   std::vector<Checksum> checksums() const;
   void set_checksums(const std::vector<Checksum>& checksums);
   std::optional<SourceVersion> source_version() const;

@@ -118,6 +118,17 @@ TEST(Entry, EveryEtagReadsBackAsItWas) {
   }
 }
 
+TEST(Entry, HoldsObjectTags) {
+  const Metadata tags{{"a", "1"}, {"b", ""}};
+  Entry entry;
+  EXPECT_EQ(entry.object_tags(), Metadata{});
+  entry.set_object_tags(tags);
+  EXPECT_EQ(entry.object_tags(), tags);
+  EXPECT_EQ(decode_entry(encode_entry(entry)).object_tags(), tags);
+  entry.set_object_tags({});
+  EXPECT_EQ(entry.extras, std::vector<Extra>{});
+}
+
 TEST(Entry, ExtrasStaySortedAndUnique) {
   Entry entry;
   entry.set_extra(ExtraTag::kExpires, "e");

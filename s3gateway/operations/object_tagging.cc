@@ -15,7 +15,7 @@ void replace_tags(Call& call, const Location& location, const Metadata& tags) {
   const BranchName branch = require_branch_name(call.engine(), location);
   require_object(call.engine(), location, std::nullopt);  // says so when there is none
   const auto change = [&](Entry& entry) {
-    entry.set_extra(ExtraTag::kObjectTags, encode_tags(tags));
+    entry.set_object_tags(tags);
     entry.mtime = call.now();
   };
   on_branch(call.engine(), location, [&](const BranchName&) {
@@ -29,7 +29,7 @@ void replace_tags(Call& call, const Location& location, const Metadata& tags) {
 http::Response run(Call& call, const GetObjectTagging& endpoint) {
   const auto found = require_object(call.engine(), locate(call, endpoint.bucket, endpoint.key),
                                     endpoint.version_id);
-  return xml_response(200, xml::tagging_to_xml(tags_of(found.entry)));
+  return xml_response(200, xml::tagging_to_xml(found.entry.object_tags()));
 }
 
 http::Response run(Call& call, const PutObjectTagging& endpoint) {

@@ -150,15 +150,6 @@ Verb copy_verb(std::string name, std::string source_branch, std::string source,
           .stages = true};
 }
 
-std::string encode_tags(const Metadata& tags) {
-  std::string out;
-  for (const auto& [name, value] : tags) {
-    put_bytes(out, name);
-    put_bytes(out, value);
-  }
-  return out;
-}
-
 /// As the S3 gateway copies with `x-amz-copy-source-if-match` and `x-amz-tagging-directive:
 /// REPLACE`.
 Verb verb_copy_with_tags() {
@@ -171,7 +162,7 @@ Verb verb_copy_with_tags() {
                 versioning::get_object(*e, s.repo, kWork, Key(kKey));
             Entry source = found.entry;
             if (source.etag != etag_at_first(s)) return "source_changed";
-            source.set_extra(ExtraTag::kObjectTags, encode_tags({{"copied", name_of(role)}}));
+            source.set_object_tags({{"copied", name_of(role)}});
             versioning::CopyChanges changes;
             changes.extras = source.extras;
             changes.user_metadata = source.user_metadata();
@@ -202,10 +193,10 @@ Verb verb_set_tags() {
           .act =
               [](Scenario& s, TestEngine& e, Role role) {
                 versioning::get_object(*e, s.repo, kWork, Key(kKey));  // says so when there is none
-                versioning::change_entry(
-                    *e, s.repo, kWorkBranch, Key(kKey), false, [&](Entry& entry) {
-                      entry.set_extra(ExtraTag::kObjectTags, encode_tags({{"by", name_of(role)}}));
-                    });
+                versioning::change_entry(*e, s.repo, kWorkBranch, Key(kKey), false,
+                                         [&](Entry& entry) {
+                                           entry.set_object_tags({{"by", name_of(role)}});
+                                         });
                 return kDone;
               },
           .model =
