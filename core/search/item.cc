@@ -17,12 +17,21 @@ constexpr uint64_t kContentType = 3;
 constexpr uint64_t kContentClass = 4;
 constexpr uint64_t kMetadataKey = 5;
 constexpr uint64_t kMetadataPair = 6;
+constexpr uint64_t kTagKey = 7;
+constexpr uint64_t kTagPair = 8;
 
 constexpr size_t kTrigramBytes = 3;
 constexpr size_t kEndBytes = 2;
 
 Item item(uint64_t kind, std::string_view bytes) {
   return XXH3_64bits_withSeed(bytes.data(), bytes.size(), kind);
+}
+
+Item pair_item(uint64_t kind, std::string_view key, std::string_view value) {
+  std::string bytes;
+  put_bytes(bytes, key);
+  bytes.append(value);
+  return item(kind, bytes);
 }
 
 }  // namespace
@@ -45,10 +54,11 @@ Item content_class_item(std::string_view name) { return item(kContentClass, name
 Item metadata_key_item(std::string_view key) { return item(kMetadataKey, key); }
 
 Item metadata_pair_item(std::string_view key, std::string_view value) {
-  std::string bytes;
-  put_bytes(bytes, key);
-  bytes.append(value);
-  return item(kMetadataPair, bytes);
+  return pair_item(kMetadataPair, key, value);
+}
+Item tag_key_item(std::string_view key) { return item(kTagKey, key); }
+Item tag_pair_item(std::string_view key, std::string_view value) {
+  return pair_item(kTagPair, key, value);
 }
 
 }  // namespace tarn::search

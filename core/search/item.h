@@ -10,9 +10,6 @@ namespace tarn::search {
 
 using Item = uint64_t;
 
-/// What objects without a content type are shown as.
-constexpr std::string_view kDefaultContentType = "application/octet-stream";
-
 /// Every three neighbouring bytes of a path, and its last two bytes with the end behind them.
 void add_path_items(std::string_view path, std::vector<Item>& out);
 /// What every path has that holds `text`; `at_end`: that ends in it.
@@ -23,5 +20,7 @@ Item content_type_item(std::string_view type);
 Item content_class_item(std::string_view name);
 Item metadata_key_item(std::string_view key);
 Item metadata_pair_item(std::string_view key, std::string_view value);
+Item tag_key_item(std::string_view key);
+Item tag_pair_item(std::string_view key, std::string_view value);
 
 }  // namespace tarn::search

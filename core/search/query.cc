@@ -5,26 +5,6 @@
 namespace tarn::search {
 namespace {
 
-constexpr std::string_view kClassWildcard = "/*";
-
-/// "image" of "image/*"; nullopt for a type in full.
-std::optional<std::string_view> class_of_wildcard(std::string_view type) {
-  if (!type.ends_with(kClassWildcard)) return std::nullopt;
-  type.remove_suffix(kClassWildcard.size());
-  return type;
-}
-
-std::string_view shown_type(const Entry& entry) {
-  return entry.content_type.empty() ? kDefaultContentType : std::string_view(entry.content_type);
-}
-
-bool matches_type(std::string_view wanted, const Entry& entry) {
-  const std::string_view type = shown_type(entry);
-  const auto type_class = class_of_wildcard(wanted);
-  if (!type_class) return type == wanted;
-  return type.substr(0, type.find('/')) == *type_class;
-}
-
 bool matches_metadata(const std::vector<MetadataCondition>& conditions, const Entry& entry) {
   if (conditions.empty()) return true;
   const Metadata pairs = entry.user_metadata();
@@ -38,11 +18,13 @@ bool matches_metadata(const std::vector<MetadataCondition>& conditions, const En
 
 bool Query::empty() const {
   return prefix.empty() && !glob && !size_min_bytes && !size_max_bytes && !modified_from &&
-         !modified_before && content_type.empty() && metadata.empty();
+         !modified_before && content_type.empty() && metadata.empty() && !where;
 }
 
 const std::string& Query::key_prefix() const {
-  return glob && glob->prefix().size() > prefix.size() ? glob->prefix() : prefix;
+  const std::string& of_glob =
+      glob && glob->prefix().size() > prefix.size() ? glob->prefix() : prefix;
+  return where && where->prefix.size() > of_glob.size() ? where->prefix : of_glob;
 }
 
 bool Query::matches_path(std::string_view path) const {
@@ -68,6 +50,22 @@ bool Query::matches_entry(const Entry& entry) const {
   return matches_metadata(metadata, entry);
 }
 
+bool Query::matches_where(std::string_view path, const Entry& entry) const {
+  return !where || where->expression.matches(Subject(path, entry));
+}
+
+void add_glob_items(const Glob& glob, size_t from, std::vector<Item>& out) {
+  const std::vector<std::string>& literals = glob.literals();
+  for (size_t i = from; i < literals.size(); ++i) {
+    add_text_items(literals[i], i + 1 == literals.size() && !glob.suffix().empty(), out);
+  }
+}
+
+void add_type_item(std::string_view type, std::vector<Item>& out) {
+  const auto type_class = class_of_wildcard(type);
+  out.push_back(type_class ? content_class_item(*type_class) : content_type_item(type));
+}
+
 Demand::Demand(const Query& query) {
   size_min_bytes = query.size_min_bytes.value_or(size_min_bytes);
   size_max_bytes = query.size_max_bytes.value_or(size_max_bytes);
@@ -76,19 +74,9 @@ Demand::Demand(const Query& query) {
     const int64_t end = to_millis(*query.modified_before);
     mtime_max_ms = end == INT64_MIN ? end : end - 1;
   }
-  if (query.glob) {
-    // The prefix bounds the keys already.
-    const std::vector<std::string>& literals = query.glob->literals();
-    for (size_t i = query.glob->prefix().empty() ? 0 : 1; i < literals.size(); ++i) {
-      const bool at_end = i + 1 == literals.size() && !query.glob->suffix().empty();
-      add_text_items(literals[i], at_end, items);
-    }
-  }
-  if (!query.content_type.empty()) {
-    const auto type_class = class_of_wildcard(query.content_type);
-    items.push_back(type_class ? content_class_item(*type_class)
-                               : content_type_item(query.content_type));
-  }
+  // The prefix bounds the keys already.
+  if (query.glob) add_glob_items(*query.glob, query.glob->prefix().empty() ? 0 : 1, items);
+  if (!query.content_type.empty()) add_type_item(query.content_type, items);
   for (const MetadataCondition& wanted : query.metadata) {
     items.push_back(wanted.value ? metadata_pair_item(wanted.key, *wanted.value)
                                  : metadata_key_item(wanted.key));

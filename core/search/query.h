@@ -5,11 +5,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/glob.h"
 #include "core/base/time.h"
 #include "core/model/entry.h"
+#include "core/search/expression.h"
 #include "core/search/item.h"
 
 namespace tarn::search {
@@ -22,6 +24,14 @@ struct MetadataCondition {
   std::optional<std::string> value;  ///< absent = any
 };
 
+struct Where {
+  explicit Where(Expression conditions)
+      : expression(std::move(conditions)), prefix(expression.prefix()) {}
+
+  Expression expression;
+  std::string prefix;  ///< of every match's path
+};
+
 /// Absent conditions hold for every entry.
 struct Query {
   std::string prefix;
@@ -32,17 +42,22 @@ struct Query {
   std::optional<Instant> modified_before;  ///< before
   std::string content_type;                ///< as shown, or "image/*"
   std::vector<MetadataCondition> metadata;
+  std::optional<Where> where;
 
   /// Nothing is asked for: every entry matches.
   bool empty() const;
   /// What the path of every match begins with.
   const std::string& key_prefix() const;
   bool matches_path(std::string_view path) const;
+  /// All but the conditions on the path, and `where`.
   bool matches_entry(const Entry& entry) const;
+  bool matches_where(std::string_view path, const Entry& entry) const;
 };
 
 /// What a range must have to hold a match, drawn from a query once.
 struct Demand {
+  Demand() = default;
+  /// `where` aside, which is core/search/sieve.h's.
   explicit Demand(const Query& query);
 
   uint64_t size_min_bytes = 0;
@@ -54,5 +69,10 @@ struct Demand {
   /// Every range meets it.
   bool empty() const;
 };
+
+/// Items of the literals that matching paths hold, but for the first `from` of them.
+void add_glob_items(const Glob& glob, size_t from, std::vector<Item>& out);
+/// Of a content type or "image/*".
+void add_type_item(std::string_view type, std::vector<Item>& out);
 
 }  // namespace tarn::search

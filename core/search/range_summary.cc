@@ -4,11 +4,13 @@
 #include <vector>
 
 #include "core/base/wire.h"
+#include "core/search/field.h"
 
 namespace tarn::search {
 namespace {
 
-constexpr uint8_t kVersion = 1;
+/// 1 had no object tags.
+constexpr uint8_t kVersion = 2;
 // One in a hundred wrong answers for an item, until the filter is as large as it may be.
 constexpr size_t kBitsPerItem = 10;
 constexpr uint32_t kBitsSetPerItem = 4;
@@ -47,9 +49,14 @@ void add_entry_items(const tree::LeafNode& range, uint32_t index, std::vector<It
   out.push_back(content_type_item(type));
   out.push_back(content_class_item(type.substr(0, type.find('/'))));
   if (fields.extras.empty()) return;
-  for (const auto& [key, value] : range.entry(index).user_metadata()) {
+  const Entry entry = range.entry(index);
+  for (const auto& [key, value] : entry.user_metadata()) {
     out.push_back(metadata_key_item(key));
     out.push_back(metadata_pair_item(key, value));
+  }
+  for (const auto& [key, value] : entry.object_tags()) {
+    out.push_back(tag_key_item(key));
+    out.push_back(tag_pair_item(key, value));
   }
 }
 

@@ -1,0 +1,137 @@
+#include "core/search/sieve.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tarn::search {
+namespace {
+
+/// Bounds of size and time; nothing is known where they are open.
+void add_bounds(Demand& demand, Comparison comparison, uint64_t bytes) {
+  switch (comparison) {
+    case Comparison::kUnequal:
+      return;
+    case Comparison::kEqual:
+      demand.size_min_bytes = demand.size_max_bytes = bytes;
+      return;
+    case Comparison::kLess:
+    case Comparison::kLessOrEqual:
+      demand.size_max_bytes = bytes;
+      return;
+    case Comparison::kGreater:
+    case Comparison::kGreaterOrEqual:
+      demand.size_min_bytes = bytes;
+      return;
+  }
+}
+
+void add_bounds(Demand& demand, Comparison comparison, Instant moment) {
+  const int64_t ms = to_millis(moment);
+  switch (comparison) {
+    case Comparison::kUnequal:
+      return;
+    case Comparison::kEqual:
+      demand.mtime_min_ms = demand.mtime_max_ms = ms;
+      return;
+    case Comparison::kLess:
+    case Comparison::kLessOrEqual:
+      demand.mtime_max_ms = ms;
+      return;
+    case Comparison::kGreater:
+    case Comparison::kGreaterOrEqual:
+      demand.mtime_min_ms = ms;
+      return;
+  }
+}
+
+void add_pair_items(const Condition& condition, std::vector<Item>& out) {
+  const auto* text = std::get_if<std::string>(&condition.value);
+  const bool pair = text != nullptr && condition.comparison == Comparison::kEqual;
+  const std::string& key = condition.field.key;
+  if (condition.field.kind == Field::Kind::kTag) {
+    out.push_back(pair ? tag_pair_item(key, *text) : tag_key_item(key));
+  } else {
+    out.push_back(pair ? metadata_pair_item(key, *text) : metadata_key_item(key));
+  }
+}
+
+/// Of a condition on a text that must hold.
+void add_condition_items(const Condition& condition, std::vector<Item>& out) {
+  const Field::Kind kind = condition.field.kind;
+  if (kind == Field::Kind::kMetadata || kind == Field::Kind::kTag)
+    return add_pair_items(condition, out);
+  if (const Glob* glob = std::get_if<Glob>(&condition.value)) {
+    if (kind == Field::Kind::kPath) add_glob_items(*glob, 0, out);
+    return;
+  }
+  const auto* text = std::get_if<std::string>(&condition.value);
+  if (text == nullptr || condition.comparison != Comparison::kEqual) return;
+  if (kind == Field::Kind::kPath) {
+    add_text_items(*text, true, out);
+  } else {
+    add_type_item(*text, out);
+  }
+}
+
+Demand demand_of(const Condition& condition, bool negated) {
+  Demand demand;
+  const Comparison comparison = negated ? opposite(condition.comparison) : condition.comparison;
+  if (const auto* bytes = std::get_if<uint64_t>(&condition.value)) {
+    add_bounds(demand, comparison, *bytes);
+  } else if (const auto* moment = std::get_if<Instant>(&condition.value)) {
+    add_bounds(demand, comparison, *moment);
+  } else if (!negated) {
+    add_condition_items(condition, demand.items);
+  }
+  return demand;
+}
+
+}  // namespace
+
+/// Of all or any of the parts; no step where a range always passes.
+std::vector<Sieve::Step> Sieve::joined(const Expression& expression, bool negated, bool all) {
+  Step out{.demand = {}, .all = all};
+  for (const Expression& part : expression.parts) {
+    std::vector<Step> steps = steps_of(part, negated);
+    if (steps.empty() && !all) return {};
+    for (Step& step : steps) out.parts.push_back(std::move(step));
+  }
+  if (out.parts.empty()) return {};
+  return {std::move(out)};
+}
+
+/// One step or none: a range always passes.
+std::vector<Sieve::Step> Sieve::steps_of(const Expression& expression, bool negated) {
+  switch (expression.kind) {
+    case Expression::Kind::kNot:
+      return steps_of(expression.parts[0], !negated);
+    case Expression::Kind::kAll:
+      return joined(expression, negated, !negated);
+    case Expression::Kind::kAny:
+      return joined(expression, negated, negated);
+    case Expression::Kind::kCondition:
+      break;
+  }
+  Demand demand = demand_of(expression.condition, negated);
+  if (demand.empty()) return {};
+  return {Step{.demand = std::move(demand)}};
+}
+
+Sieve::Sieve(const Query& query) {
+  if (query.where) steps_ = steps_of(query.where->expression, false);
+  if (Demand demand(query); !demand.empty()) steps_.push_back({.demand = std::move(demand)});
+}
+
+bool Sieve::Step::passes(const RangeSummary& range) const {
+  if (parts.empty()) return range.may_meet(demand);
+  const auto one = [&](const Step& part) { return part.passes(range); };
+  return all ? std::all_of(parts.begin(), parts.end(), one)
+             : std::any_of(parts.begin(), parts.end(), one);
+}
+
+bool Sieve::passes(const RangeSummary& range) const {
+  return std::all_of(steps_.begin(), steps_.end(),
+                     [&](const Step& step) { return step.passes(range); });
+}
+
+}  // namespace tarn::search

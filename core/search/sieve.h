@@ -1,0 +1,35 @@
+// Which ranges a query need not read, drawn from the query once.
+#pragma once
+
+#include <vector>
+
+#include "core/search/query.h"
+#include "core/search/range_summary.h"
+
+namespace tarn::search {
+
+/// Immutable; safe from any thread.
+class Sieve {
+ public:
+  explicit Sieve(const Query& query);
+
+  /// Every range passes: there is nothing to learn from summaries.
+  bool empty() const { return steps_.empty(); }
+  /// false: no entry of the range can match. true says nothing.
+  bool passes(const RangeSummary& range) const;
+
+ private:
+  /// A demand, or steps of which all or one must pass.
+  struct Step {
+    Demand demand{};
+    bool all = false;  ///< of the parts
+    std::vector<Step> parts{};
+    bool passes(const RangeSummary& range) const;
+  };
+  static std::vector<Step> steps_of(const Expression& expression, bool negated);
+  static std::vector<Step> joined(const Expression& expression, bool negated, bool all);
+
+  std::vector<Step> steps_;  ///< all must pass
+};
+
+}  // namespace tarn::search
