@@ -55,8 +55,12 @@ std::vector<std::string> on_everything(const Call& call);
 std::vector<std::string> on_repository(const Call& call);
 std::vector<std::string> on_listed_ref(const Call& call);     ///< {ref}, or its repository
 std::vector<std::string> on_listed_branch(const Call& call);  ///< {branch}, or its repository
-std::vector<std::string> on_compared_refs(const Call& call);  ///< {leftRef} and {rightRef}
-std::vector<std::string> on_merged_refs(const Call& call);    ///< {sourceRef}, {destinationBranch}
+// Of a search of several refs; what globs find is asked for one after another.
+std::vector<std::string> on_repository_globs(const Call& call);  ///< everything, if there is one
+std::vector<std::string> on_branch_globs(const Call& call);      ///< repositories that are named
+std::vector<std::string> on_named_refs(const Call& call);        ///< of these repositories
+std::vector<std::string> on_compared_refs(const Call& call);     ///< {leftRef} and {rightRef}
+std::vector<std::string> on_merged_refs(const Call& call);  ///< {sourceRef}, {destinationBranch}
 std::vector<std::string> on_branch(const Call& call);
 std::vector<std::string> on_destination_branch(const Call& call);  ///< {destinationBranch}
 std::vector<std::string> on_ref(const Call& call);                 ///< {ref}, as a branch

@@ -139,6 +139,7 @@ const std::vector<Row>& rows() {
     {"cancelOperation", "", "", kNeedsAnAccount},
     {"verifyImport", "", "", {{"fs:ListObjects", "repository/data"}}},
     {"searchObjects", "prefix=dir/", "", {{"fs:ListObjects", "repository/data"}}},
+    {"searchRefs", "repository=data&ref=topic&prefix=dir/", "", {{"fs:ListObjects", "repository/data"}}},
     {"createSymlinkFile", "", "", {{"fs:ListObjects", "repository/data"}, {"fs:WriteObject", "repository/data"}}},
     {"listRepositoryRuns", "", "", {{"ci:ReadAction", "repository/data"}}},
     {"getRun", "", "", {{"ci:ReadAction", "repository/data"}}},

@@ -11,13 +11,15 @@
 #include "core/base/str_cat.h"
 #include "core/base/time.h"
 #include "core/model/page.h"
+#include "core/search/expression.h"
+#include "core/search/instant.h"
+#include "core/search/sort_order.h"
 
 namespace tarn::api {
 namespace {
 
 /// Source: S3's limit of parts.
 constexpr uint32_t kPartCountMax = 10'000;
-constexpr int64_t kSecondsMax = 253'402'300'799;  // to the end of the year 9999
 
 [[noreturn]] void fail(std::string_view name, std::string_view place, std::string_view why) {
   throw_invalid(str_cat("parameter \"", name, "\" in ", place, " has an error: ", why));
@@ -56,11 +58,18 @@ std::string complaint(Parameter::Kind kind, std::string_view value) {
     case Kind::kMoment:
       return parse_rfc3339(value) ? "" : "must be a time as in RFC 3339";
     case Kind::kInstant:
-      return parse_instant(value) ? "" : "must be seconds since 1970 or a time as in RFC 3339";
+      return search::parse_instant(value) ? ""
+                                          : "must be seconds since 1970 or a time as in RFC 3339";
     case Kind::kSize:
       return parse_size(value) ? "" : "must be a number of bytes, 0 or more";
     case Kind::kGlob:
       return Glob::problem(value);
+    case Kind::kExpression:
+      return search::problem_of_expression(value);
+    case Kind::kSort:
+      return search::parse_sort_order(value)
+                 ? ""
+                 : "must be path, size, modified, meta.KEY or tag.KEY, then asc or desc";
     case Kind::kDiffType:
       return value == "two_dot" || value == "three_dot" ? "" : "must be two_dot or three_dot";
     case Kind::kState:
@@ -132,14 +141,6 @@ std::optional<uint64_t> parse_size(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
-}
-
-std::optional<Instant> parse_instant(std::string_view text) {
-  int64_t seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (error != std::errc() || end != text.data() + text.size()) return parse_rfc3339(text);
-  if (seconds < -kSecondsMax || seconds > kSecondsMax) return std::nullopt;
-  return from_millis(seconds * 1000);
 }
 
 void check_parameters(const Parameters& parameters, const http::Request& request,

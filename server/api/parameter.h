@@ -8,26 +8,27 @@
 #include <optional>
 #include <string_view>
 
-#include "core/base/time.h"
 #include "core/http/message.h"
 
 namespace tarn::api {
 
 struct Parameter {
   enum class Kind {
-    kAmount,     ///< -1..1000; absent, 0 and -1 mean kAmountDefault
-    kBoolean,    ///< any of the spellings clients send; absent or empty = false
-    kRequired,   ///< must be there and not empty
-    kMoment,     ///< RFC 3339 and its near relatives
-    kInstant,    ///< the same, or seconds since 1970
-    kSize,       ///< a number of bytes
-    kGlob,       ///< a pattern over paths
-    kDiffType,   ///< two_dot or three_dot
-    kState,      ///< open, closed or all
-    kPartCount,  ///< 0..10000; absent or empty = 0
-    kArchive,    ///< tar or zip
-    kWait,       ///< "30" or "30s": seconds, at most kWaitMax
-    kRange,      ///< the header Range: byte ranges by grammar
+    kAmount,      ///< -1..1000; absent, 0 and -1 mean kAmountDefault
+    kBoolean,     ///< any of the spellings clients send; absent or empty = false
+    kRequired,    ///< must be there and not empty
+    kMoment,      ///< RFC 3339 and its near relatives
+    kInstant,     ///< the same, or seconds since 1970
+    kSize,        ///< a number of bytes
+    kGlob,        ///< a pattern over paths
+    kExpression,  ///< conditions of a search
+    kSort,        ///< the order of a search
+    kDiffType,    ///< two_dot or three_dot
+    kState,       ///< open, closed or all
+    kPartCount,   ///< 0..10000; absent or empty = 0
+    kArchive,     ///< tar or zip
+    kWait,        ///< "30" or "30s": seconds, at most kWaitMax
+    kRange,       ///< the header Range: byte ranges by grammar
   };
   std::string_view name;
   Kind kind = Kind::kAmount;
@@ -39,7 +40,7 @@ constexpr std::chrono::seconds kWaitMax{60};
 
 /// Of one route; a fixed array so that the table of routes is a constant.
 struct Parameters {
-  std::array<Parameter, 8> list{};
+  std::array<Parameter, 12> list{};
   size_t count = 0;
 };
 
@@ -58,7 +59,5 @@ std::optional<uint32_t> parse_part_count(std::string_view text);
 std::optional<uint64_t> parse_size(std::string_view text);
 /// As Kind::kWait; nullopt when empty or no such number.
 std::optional<std::chrono::seconds> parse_wait(std::string_view text);
-/// As Kind::kInstant.
-std::optional<Instant> parse_instant(std::string_view text);
 
 }  // namespace tarn::api

@@ -77,16 +77,6 @@ TEST(ParseSize, TakesWholeNumbersOfBytes) {
   }
 }
 
-TEST(ParseInstant, TakesSecondsAndTimesInWords) {
-  EXPECT_EQ(parse_instant("1700000000"), from_millis(1'700'000'000'000));
-  EXPECT_EQ(parse_instant("-1"), from_millis(-1000));
-  EXPECT_EQ(parse_instant("2023-11-14T22:13:20Z"), from_millis(1'700'000'000'000));
-  EXPECT_EQ(parse_instant("2023-11-14"), from_millis(1'699'920'000'000));
-  for (const char* bad : {"", "1700000000.5", "253402300800", "9223372036854775807", "today"}) {
-    EXPECT_EQ(parse_instant(bad), std::nullopt) << bad;
-  }
-}
-
 TEST(CheckParameters, TakesTheTimesThatPythonSends) {
   EXPECT_EQ(complaint({"since", Kind::kMoment}, "since=2026-11-20T08:15:42.605185%2B0000"), "");
   EXPECT_EQ(complaint({"since", Kind::kMoment}, "since=2026-11-20T08:15:42.605185"), "");

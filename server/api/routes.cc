@@ -41,6 +41,9 @@ using enum auth::Action;
 constexpr Access open() { return Access::open(); }
 constexpr Access any_account() { return Access::any_account(); }
 constexpr Access needs(auth::Action action, Resources on) { return Access::of({action, on}); }
+constexpr Access kToSearchRefs =
+    Access::of({kListRepositories, on_repository_globs}, {kListBranches, on_branch_globs},
+               {kListObjects, on_named_refs});
 constexpr Access kToDumpRefs = Access::of(
     {kListTags, on_repository}, {kListBranches, on_repository}, {kListCommits, on_repository});
 constexpr Access kToJudge = Access::of({kGetGatePolicy, on_repository}, {kReadRun, on_repository},
@@ -72,6 +75,9 @@ constexpr Parameter kFirstParent{"first_parent", Kind::kBoolean};
 constexpr Parameter kRightStats{"include_right_stats", Kind::kBoolean};
 constexpr Parameter kSince{"since", Kind::kMoment};
 constexpr Parameter kGlob{"glob", Kind::kGlob};
+constexpr Parameter kWhere{"where", Kind::kExpression};
+constexpr Parameter kSort{"sort", Kind::kSort};
+constexpr Parameter kSearchedRepository{"repository", Kind::kRequired};
 constexpr Parameter kMinSize{"min_size", Kind::kSize};
 constexpr Parameter kMaxSize{"max_size", Kind::kSize};
 constexpr Parameter kModifiedAfter{"modified_after", Kind::kInstant};
@@ -316,7 +322,8 @@ constexpr Route kRoutes[] = {
     {kGet, TARN_PULL "/approvals", "listPullRequestApprovals", needs(kReadPullRequest, on_repository), list_approvals, takes(kAmount)},
     {kPost, TARN_PULL "/approvals", "approvePullRequest", needs(kWritePullRequest, on_repository), approve_pull_request, may_take_json<json::parse_approve>()},
     {kDelete, TARN_PULL "/approvals", "withdrawPullRequestApproval", needs(kWritePullRequest, on_repository), withdraw_approval},
-    {kGet, TARN_REF "/objects/search", "searchObjects", needs(kListObjects, on_listed_ref), search_objects, takes(kAmount, kUserMetadata, kPresign, kGlob, kMinSize, kMaxSize, kModifiedAfter, kModifiedBefore)},
+    {kGet, TARN_REF "/objects/search", "searchObjects", needs(kListObjects, on_listed_ref), search_objects, takes(kAmount, kUserMetadata, kPresign, kGlob, kMinSize, kMaxSize, kModifiedAfter, kModifiedBefore, kWhere, kSort)},
+    {kGet, "/objects/search", "searchRefs", kToSearchRefs, search_refs, takes(kSearchedRepository, kRef, kAmount, kUserMetadata, kPresign, kGlob, kMinSize, kMaxSize, kModifiedAfter, kModifiedBefore, kWhere, kSort)},
     {kGet, TARN_REF "/objects/archive", "archivePrefix", needs(kListObjects, on_listed_ref), archive_prefix, takes(kFormat)},
     {kPost, TARN_REF "/objects/archive", "archivePaths", needs(kReadObject, on_archived_objects), archive_paths, takes_long_json<json::parse_archive_paths>(kFormat)},
     {kPost, TARN_BRANCH "/checkout-path", "checkoutPath", needs(kListObjects, on_repository), checkout_path, takes_json<json::parse_checkout_path>()},

@@ -58,6 +58,7 @@ const std::set<std::string_view> kOwn = {
     "rollBackPromotion",
     "runHooks",
     "searchObjects",
+    "searchRefs",
     "setAlias",
     "setBranchExpiry",
     "setGatePolicy",

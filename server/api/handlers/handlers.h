@@ -137,8 +137,11 @@ http::Response get_object(const Context& context, Call& call);
 http::Response head_object(const Context& context, Call& call);
 http::Response stat_object(const Context& context, Call& call);
 http::Response list_objects(const Context& context, Call& call);
-http::Response search_objects(const Context& context, Call& call);
 http::Response get_underlying_properties(const Context& context, Call& call);
+
+// searches.cc
+http::Response search_objects(const Context& context, Call& call);
+http::Response search_refs(const Context& context, Call& call);
 
 // archives.cc
 http::Response archive_prefix(const Context& context, Call& call);

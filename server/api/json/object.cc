@@ -69,6 +69,10 @@ void write_object(Writer& out, const ObjectView& view) {
   out.text("path_type", "object");
   out.text("physical_address", view.physical_address);
   if (view.address_expiry) out.number("physical_address_expiry", to_seconds(*view.address_expiry));
+  if (!view.repository.empty()) {
+    out.text("ref", view.ref);
+    out.text("repository", view.repository);
+  }
   out.number("size_bytes", static_cast<int64_t>(view.entry.size_bytes));
   out.end_object();
 }

@@ -25,6 +25,9 @@ struct ObjectView {
   std::optional<Instant> address_expiry{};  ///< of an address that is a presigned URL
   enum class UserMetadata { kAlways, kWhenAny, kEmpty, kNever };
   UserMetadata user_metadata = UserMetadata::kAlways;
+  // Where it was found, of a search that asked several; "" = not shown.
+  std::string_view repository{};
+  std::string_view ref{};
 };
 void write_object(Writer& out, const ObjectView& view);
 std::string object_body(const ObjectView& view);

@@ -1,0 +1,32 @@
+// Objects as listings and searches show them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/versioning/objects.h"
+#include "core/versioning/search_place.h"
+#include "server/api/call.h"
+#include "server/api/presigner.h"
+
+namespace tarn::api {
+
+/// Where the bytes are, or a URL to read them.
+struct ShownAddress {
+  std::string text;
+  std::optional<Instant> expiry;
+};
+/// `presigner`: nullptr = no URL is asked for, or the caller may not read the object.
+ShownAddress shown_address(const Context& context, const Presigner* presigner,
+                           const Repository& repository, std::string_view path, const Entry& entry);
+
+/// Of the repository and the ref in the path.
+http::Response object_listing(const Context& context, const Call& call,
+                              const std::optional<Presigner>& presigner,
+                              const Page<versioning::ListItem>& page);
+/// Each with its repository and ref; the caller may read them all.
+http::Response found_listing(const Context& context, const Call& call,
+                             const Page<versioning::FoundAtPlace>& page);
+
+}  // namespace tarn::api
