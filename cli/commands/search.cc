@@ -17,13 +17,17 @@ struct Options {
   std::string modified_before;
   std::string content_type;
   std::vector<std::string> metadata;
+  std::string where;
+  std::string sort;
   int64_t amount = 0;
 };
 
 void declare(Command& command, Options& options) {
   command
-      .optional_argument("PREFIX", options.ref,
-                         "tarn://repository/ref or tarn://repository/ref/path to search below")
+      .optional_argument(
+          "PREFIX", options.ref,
+          "tarn://repository/ref or tarn://repository/ref/path to search below; repository and "
+          "ref may be patterns: 'tarn://*/exp-*'")
       .option("--glob", options.glob, "a pattern over the whole path: 'data/**/*.png'")
       .option("--min-size", options.min_size, "in bytes, inclusive")
       .option("--max-size", options.max_size, "in bytes, inclusive")
@@ -32,12 +36,28 @@ void declare(Command& command, Options& options) {
       .option("--modified-before", options.modified_before, "before, as above")
       .option("--content-type", options.content_type, "text/csv or image/*")
       .option("--metadata", options.metadata, "key or key=value; again for more")
+      .option("--where", options.where,
+              "conditions: 'loss < 0.02 and (tag.stage = prod or size > 1MiB)'")
+      .option("--sort", options.sort,
+              "path, size, modified, or the key of a number; then desc: 'loss desc'")
       .option("-n,--amount", options.amount, "at most so many");
 }
 
+bool is_pattern(std::string_view word) {
+  return word.find_first_of("*?[{") != std::string_view::npos;
+}
+
+/// A search of more than one ref.
+bool is_wide(const Uri& uri) { return is_pattern(uri.repository) || is_pattern(uri.ref); }
+
 Request request_for(const Uri& uri, const Options& options) {
-  Request request{
-      .path = api_path({"repositories", uri.repository, "refs", uri.ref, "objects", "search"})};
+  Request request;
+  if (is_wide(uri)) {
+    request.path = api_path({"objects", "search"});
+    request.query = {{"repository", uri.repository}, {"ref", uri.ref}};
+  } else {
+    request.path = api_path({"repositories", uri.repository, "refs", uri.ref, "objects", "search"});
+  }
   const auto add = [&](const char* name, const std::string& value) {
     if (!value.empty()) request.query.emplace_back(name, value);
   };
@@ -48,6 +68,8 @@ Request request_for(const Uri& uri, const Options& options) {
   add("modified_after", options.modified_after);
   add("modified_before", options.modified_before);
   add("content_type", options.content_type);
+  add("where", options.where);
+  add("sort", options.sort);
   for (const std::string& condition : options.metadata) add("metadata", condition);
   return request;
 }
@@ -57,9 +79,12 @@ ExitCode run(Session& session, const Options& options) {
   if (options.amount < 0) throw usage_error("searching: --amount cannot be negative");
   ListWriter rows = session.out.list("ObjectList", {"path", "size", "modified", "content type"});
   int64_t left = options.amount == 0 ? -1 : options.amount;
+  const bool wide = is_wide(uri);
   session.client.each(request_for(uri, options), [&](const Json& item) {
+    const std::string path = item.value("path", "");
     rows.add(item,
-             {item.value("path", ""), std::to_string(item.value("size_bytes", int64_t{0})),
+             {wide ? to_string({item.value("repository", ""), item.value("ref", ""), path}) : path,
+              std::to_string(item.value("size_bytes", int64_t{0})),
               time_in_words(item.value("mtime", int64_t{0})), item.value("content_type", "")});
     return --left != 0;
   });
@@ -70,7 +95,8 @@ ExitCode run(Session& session, const Options& options) {
 }  // namespace
 
 void add_search_command(CommandTree& tree) {
-  tree.add<Options>("search", "Find objects by path, size, time, type and metadata", declare, run);
+  tree.add<Options>("search", "Find objects by path, size, time, type, metadata and tags", declare,
+                    run);
 }
 
 }  // namespace tarn::cli
