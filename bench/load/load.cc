@@ -202,13 +202,25 @@ class Load {
     const std::string since = std::to_string(to_seconds(SystemClock().now()));
     for (int i = 0; i < kHits; ++i) {
       s3("PUT", "/" + repository_ + "/main/data/d" + std::to_string(90 + i * 90) + "/cat.png", "",
-         bytes, {{"Content-Type", "image/png"}, {"x-amz-meta-label", "cat"}});
+         bytes,
+         {{"Content-Type", "image/png"},
+          {"x-amz-meta-label", "cat"},
+          {"x-amz-meta-loss", "0." + std::to_string(i)},
+          {"x-amz-tagging", "stage=prod"}});
     }
     commit("commit of the objects to find");
     const std::vector<std::pair<const char*, std::string>> queries = {
-        {"glob", "glob=data/**/*.png"},      {"size", "min_size=8000"},
-        {"time", "modified_after=" + since}, {"type", "content_type=image/*"},
-        {"metadata", "metadata=label=cat"},  {"glob, no hit", "glob=**/absent.tar"}};
+        {"glob", "glob=data/**/*.png"},
+        {"size", "min_size=8000"},
+        {"time", "modified_after=" + since},
+        {"type", "content_type=image/*"},
+        {"metadata", "metadata=label=cat"},
+        {"glob, no hit", "glob=**/absent.tar"},
+        {"number", "where=loss%3C2"},
+        {"tag", "where=tag.stage%3Dprod"},
+        {"conditions", "where=(label%3Dcat+or+tag.stage%3Dprod)+and+not+size%3C8000"},
+        {"number, sorted", "where=has+loss&sort=loss+desc"},
+        {"time, sorted, all compared", "min_size=0&sort=modified+desc"}};
     bool cold = true;
     for (const auto& [name, query] : queries) {
       const int hits = std::string(name) == "glob, no hit" ? 0 : kHits;
