@@ -1,6 +1,9 @@
 // CSV and MLflow's lines (declared in metric_file.h).
 #include <algorithm>
 #include <charconv>
+#include <set>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/str_cat.h"
@@ -11,6 +14,7 @@ namespace tarn {
 namespace {
 
 constexpr size_t kColumnsMax = 4096;
+constexpr size_t kColumnBytesShown = 60;
 constexpr std::string_view kBom = "\xEF\xBB\xBF";
 
 enum class RowEnd { kRow, kFile, kTooLong, kOpenQuote };
@@ -79,6 +83,15 @@ std::vector<Column> columns_of(const std::vector<std::string>& header) {
   return columns;
 }
 
+/// A name that two columns have, of which readers take one or the other; nullptr: none.
+const std::string* name_twice(const std::vector<Column>& columns) {
+  std::set<std::string_view> names;
+  for (const Column& column : columns) {
+    if (!column.is_index && !names.insert(column.name).second) return &column.name;
+  }
+  return nullptr;
+}
+
 /// The named step, else the index.
 std::optional<int64_t> step_of(const std::vector<Column>& columns,
                                const std::vector<std::string>& cells) {
@@ -101,6 +114,11 @@ void read_csv(ByteSource& bytes, char delimiter, FileFacts& facts) {
   RowEnd end = rows.next(cells);
   if (end == RowEnd::kFile) return;
   std::vector<Column> columns = columns_of(cells);
+  if (const std::string* name = name_twice(columns)) {
+    facts.warn(str_cat("line 1: has column \"", name->substr(0, kColumnBytesShown),
+                       "\" twice: the file counts for nothing"));
+    return;
+  }
   while (end == RowEnd::kRow) {
     end = rows.next(cells);
     if (end != RowEnd::kRow) break;
@@ -122,7 +140,8 @@ void read_csv(ByteSource& bytes, char delimiter, FileFacts& facts) {
   }
   for (const Column& column : columns) {
     if (!column.has_numbers || column.first_text_line == 0) continue;
-    facts.warn(str_cat("line ", column.first_text_line, ": column \"", column.name.substr(0, 60),
+    facts.warn(str_cat("line ", column.first_text_line, ": column \"",
+                       column.name.substr(0, kColumnBytesShown),
                        "\" has a cell that is no number"));
   }
   if (end == RowEnd::kTooLong) {

@@ -197,6 +197,24 @@ TEST(YamlFile, TornKeepsWhatWasBeforeAndAliasesMultiplyNothing) {
   EXPECT_THAT(read("m.yaml", "? [a, b]\n: 1\n? {c: 2}\n: {d: 3}\ne: 4\n").warnings(), IsEmpty());
 }
 
+TEST(YamlFile, AKeyTwiceInOneMapCountsForNothing) {
+  for (const auto& [text, line] : std::vector<std::pair<std::string, std::string>>{
+           {"accuracy: 0.1\naccuracy: 0.97\n", "2"},
+           {"loss: 1\nval:\n  a: 1\n  \"a\": 2\n", "4"},
+           {"{a: 1, b: {c: 2}, a: 3}\n", "1"},
+           {"rows:\n- {step: 1, a: 1}\n- {step: 2, a: 1, a: 2}\n", "3"}}) {
+    const FileFacts facts = read("m.yaml", text);
+    EXPECT_THAT(values(facts), IsEmpty()) << text;
+    EXPECT_THAT(facts.warnings(), ElementsAre("m.yaml: line " + line +
+                                              ": has a key twice in one map: the file counts for "
+                                              "nothing"))
+        << text;
+  }
+  const FileFacts facts = read("m.yaml", "a: 1\nb: {a: 2}\nc: [{a: 3}, {a: 4}]\nd: a\ne: a\n");
+  EXPECT_THAT(values(facts), ElementsAre("c.a=4", "a=1", "b.a=2"));
+  EXPECT_THAT(facts.warnings(), IsEmpty());
+}
+
 /// The most memory that this process ever had, in bytes.
 size_t peak_memory_bytes() {
   rusage usage{};
@@ -229,6 +247,20 @@ TEST(CsvFile, HasQuotesStepsTextAndHoles) {
   EXPECT_THAT(curves(facts), ElementsAre("a \"b\", c=10:1,30:3", "loss=10:0.5,30:0.25"));
   EXPECT_THAT(facts.warnings(),
               ElementsAre("m.csv: line 4: column \"loss\" has a cell that is no number"));
+}
+
+TEST(CsvFile, AColumnTwiceCountsForNothing) {
+  for (const char* header : {"step,a,b,a", "\"a\",a", "a,step,b,step"}) {
+    const FileFacts facts = read("m.csv", std::string(header) + "\n1,2,3,4\n");
+    EXPECT_THAT(values(facts), IsEmpty()) << header;
+    EXPECT_THAT(facts.warnings(),
+                ElementsAre(::testing::MatchesRegex(
+                    "m.csv: line 1: has column \"(a|step)\" twice: the file counts for nothing")))
+        << header;
+  }
+  EXPECT_THAT(values(read("m.tsv", "a\ta\n1\t2\n")), IsEmpty());
+  // Columns of an index have no name.
+  EXPECT_THAT(values(read("m.csv", ",Unnamed: 0,a,A\n0,0,1,2\n")), ElementsAre("a=1", "A=2"));
 }
 
 TEST(CsvFile, TornAtEveryByteKeepsWholeRows) {

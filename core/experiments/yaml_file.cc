@@ -1,6 +1,9 @@
 // YAML (declared in metric_file.h). Read as events, so that aliases multiply nothing and what was
 // read before an error counts.
 #include <sstream>
+#include <string>
+#include <unordered_set>
+#include <vector>
 
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
@@ -16,6 +19,9 @@ namespace tarn {
 namespace {
 
 struct TooDeep {};
+struct KeyTwice {
+  int line = 0;  ///< from 1
+};
 
 class Events final : public YAML::EventHandler {
  public:
@@ -25,8 +31,9 @@ class Events final : public YAML::EventHandler {
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark&, YAML::anchor_t) override { scalar("", /*is_null=*/true); }
   void OnAlias(const YAML::Mark&, YAML::anchor_t) override { scalar("", /*is_null=*/true); }
-  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
                 const std::string& value) override {
+    if (expects_key() && !keys_.back().insert(value).second) throw KeyTwice{mark.line + 1};
     scalar(value, /*is_null=*/false);
   }
   void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
@@ -41,14 +48,20 @@ class Events final : public YAML::EventHandler {
     value_begins();
     if (!numbers_.begin_map()) throw TooDeep{};
     expects_key_.push_back(kKey);
+    keys_.emplace_back();
   }
-  void OnMapEnd() override { end(); }
+  void OnMapEnd() override {
+    keys_.pop_back();
+    end();
+  }
 
  private:
   enum Expected : char { kNever, kKey, kValue };
 
+  bool expects_key() const { return !expects_key_.empty() && expects_key_.back() == kKey; }
+
   void scalar(const std::string& value, bool is_null) {
-    if (!expects_key_.empty() && expects_key_.back() == kKey) {
+    if (expects_key()) {
       numbers_.key(value);
       expects_key_.back() = kValue;
       return;
@@ -77,6 +90,7 @@ class Events final : public YAML::EventHandler {
 
   NestedNumbers& numbers_;
   std::vector<Expected> expects_key_;
+  std::vector<std::unordered_set<std::string>> keys_;  ///< of the maps that are open
 };
 
 }  // namespace
@@ -94,6 +108,7 @@ void read_yaml(ByteSource& bytes, FileFacts& facts) {
     return;
   }
   NestedNumbers numbers(facts);
+  int twice = 0;  // line of a key that its map has already
   try {
     std::istringstream in(text);
     YAML::Parser parser(in);
@@ -103,8 +118,14 @@ void read_yaml(ByteSource& bytes, FileFacts& facts) {
     facts.warn(str_cat("line ", error.mark.line + 1, ": is not YAML: ", error.msg));
   } catch (const TooDeep&) {
     facts.warn("is nested too deep");
+  } catch (const KeyTwice& key) {
+    twice = key.line;
   }
   numbers.finish();
+  if (twice == 0) return;
+  // Readers disagree about which of the two values counts.
+  facts.discard();
+  facts.warn(str_cat("line ", twice, ": has a key twice in one map: the file counts for nothing"));
 }
 
 }  // namespace tarn

@@ -12,7 +12,7 @@
 namespace tarn::versioning {
 
 /// Raised when readers change, so that commits and files are read again when they are asked for.
-constexpr std::string_view kReadersVersion = "3";
+constexpr std::string_view kReadersVersion = "4";
 
 /// Whether a key of a commit's metadata says what was measured of its tree: "metric.NAME" and
 /// "param.NAME".
