@@ -244,6 +244,7 @@ void check_numbers(const Config& config) {
   if (config.upload_multipart_open_max == 0) {
     refuse("upload.multipart_open_max", "must be at least 1");
   }
+  if (config.branches_per_user_max == 0) refuse("branches.per_user_max", "must be at least 1");
 }
 
 }  // namespace

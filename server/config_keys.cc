@@ -99,6 +99,9 @@ constexpr ConfigKey kKeys[] = {
     {"upload.multipart_open_max", TARN_AT(upload_multipart_open_max),
      "Multipart uploads that one user may have open, over S3 and REST together; beyond: refused "
      "until some are completed or aborted."},
+    {"branches.per_user_max", TARN_AT(branches_per_user_max),
+     "Branches of one repository that one user may have made and that still exist; beyond: refused "
+     "until some are deleted or expire."},
     {"metrics.listen", TARN_AT(metrics_listen),
      "A second address that serves health, /metrics and /openapi.json, which `listen` then serves "
      "to nobody. Empty: none."},

@@ -57,7 +57,7 @@ def best_of(call):
 def main():
     candidates = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     directory = servers.scratch_directory("bench")
-    server = servers.Tarnd(directory)
+    server = servers.Tarnd(directory, environment={"TARN_BRANCHES_PER_USER_MAX": candidates})
     try:
         server.start()
         rest = Rest(server)

@@ -30,9 +30,10 @@ auto unless_gated(const Change& change) {
   }
 }
 
-#define TARN_BRANCH_COLUMNS                                                                   \
-  "b.branch_id, b.name, b.head, b.root_nid, b.root_hash, b.hidden, b.expires_ms, "            \
-  "r.settings_version, b.gate, b.repo_id FROM branches b JOIN repositories r ON r.repo_id = " \
+#define TARN_BRANCH_COLUMNS                                                                     \
+  "b.branch_id, b.name, b.head, b.root_nid, b.root_hash, b.hidden, b.expires_ms, "              \
+  "r.settings_version, b.gate, b.repo_id, b.created_by FROM branches b JOIN repositories r ON " \
+  "r.repo_id = "                                                                                \
   "b.repo_id"
 
 // A lease that ran out may be another verb's at any moment.
@@ -51,7 +52,7 @@ constexpr db::Query kSelectPage{"branches_select_page", "SELECT " TARN_BRANCH_CO
   WHERE b.repo_id = $1 AND b.name > $2 AND b.name >= $3 AND starts_with(b.name, $3) AND ($4 OR NOT b.hidden)
   ORDER BY b.name LIMIT $5)sql"};
 
-constexpr db::Query kCreate{"branches_create_row", "SELECT create_branch($1, $2, $3, $4)"};
+constexpr db::Query kCreate{"branches_create_row", "SELECT create_branch($1, $2, $3, $4, $5, $6)"};
 
 constexpr db::Query kSetExpiry{"branches_set_expiry", R"sql(
   UPDATE branches SET expires_ms = $3 WHERE repo_id = $1 AND name = $2)sql"};
@@ -182,6 +183,7 @@ Branch branch_from(const db::Rows& rows, size_t row) {
   if (!rows.null(row, 6)) b.expires = from_millis(rows.integer(row, 6));
   b.settings_version = rows.integer(row, 7);
   if (!rows.null(row, 8)) b.gate = rows.text(row, 8);
+  if (!rows.null(row, 10)) b.creator = rows.text(row, 10);
   return b;
 }
 
@@ -230,8 +232,9 @@ Page<Branch> Branches::list(RepositoryId repository, std::string_view prefix,
 Branches::CreateOutcome Branches::create(RepositoryId repository, const BranchName& name,
                                          const CommitId& head, const CreateOptions& options) {
   const int32_t repo = static_cast<int32_t>(repository);
-  const std::initializer_list<db::Param> params = {repo, name.str(), db::Bytes{view_of(head)},
-                                                   options.hidden};
+  const std::initializer_list<db::Param> params = {
+      repo,           name.str(),      db::Bytes{view_of(head)},
+      options.hidden, options.creator, static_cast<int64_t>(per_user_max_)};
   const auto outcome_from = [](const db::Rows& rows) {
     return static_cast<CreateOutcome>(rows.integer(0, 0));
   };

@@ -55,18 +55,32 @@ enum class PublishOutcome {
   kReadGone,    ///< a commit that was read has been collected
 };
 
+/// Branches that one user may have made in one repository and that still exist, unless configured.
+constexpr uint32_t kBranchesPerUserMax = 1000;
+
 /// Safe from any thread.
 class Branches {
  public:
-  explicit Branches(db::Pool& pool) : pool_(pool) {}
+  explicit Branches(db::Pool& pool, uint32_t per_user_max = kBranchesPerUserMax)
+      : pool_(pool), per_user_max_(per_user_max) {}
+
+  uint32_t per_user_max() const { return per_user_max_; }
 
   std::optional<Branch> find(RepositoryId repository, const BranchName& name);
   std::optional<Branch> find_by_id(BranchId id);
   Page<Branch> list(RepositoryId repository, std::string_view prefix, std::string_view after,
                     uint32_t limit, bool show_hidden);
 
-  enum class CreateOutcome { kDone, kCommitGone, kBranchExists, kTagExists, kCommitHasName };
+  enum class CreateOutcome {
+    kDone,
+    kCommitGone,
+    kBranchExists,
+    kTagExists,
+    kCommitHasName,
+    kTooMany,  ///< its creator has made per_user_max that still exist
+  };
   struct CreateOptions {
+    std::string creator{};  ///< name of the user; "" = nobody, whom no limit holds
     bool hidden = false;
     std::optional<Instant> expires{};
     /// Runs in the same transaction, when the branch was made.
@@ -136,6 +150,7 @@ class Branches {
   db::Rows publish_with_more(std::initializer_list<db::Param> params, const Publication& p);
 
   db::Pool& pool_;
+  const uint32_t per_user_max_;
 };
 
 }  // namespace tarn::meta

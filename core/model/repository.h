@@ -41,6 +41,8 @@ struct Branch {
   /// The policy that protects it: it changes by promotion only. "" = none. Known where
   /// settings_version is.
   std::string gate{};
+  /// Name of the user who made it; "" = with its repository, by a restore, or before that was kept.
+  std::string creator{};
   /// Of its repository's settings when the row was read to be written to (meta::Branches::find,
   /// meta::Staging::lookup): the rules it obeys. 0 elsewhere, which every write checks anew.
   int64_t settings_version = 0;

@@ -43,7 +43,7 @@ struct Assembly::Parts {
       : writer(pool, clock),
         repositories(pool),
         settings(pool),
-        branches(pool),
+        branches(pool, options.branches_per_user_max),
         tags(pool),
         aliases(pool),
         commits(pool),

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "core/meta/branches.h"
 #include "core/versioning/engine.h"
 
 namespace tarn::versioning {
@@ -23,6 +24,8 @@ struct AssemblyOptions {
   std::chrono::seconds multipart_lifetime = std::chrono::hours{24 * 7};
   /// How many of them one user may have open.
   uint32_t multipart_open_max = 10'000;
+  /// How many branches of one repository one user may have made.
+  uint32_t branches_per_user_max = meta::kBranchesPerUserMax;
 };
 
 /// Owns the SQL stores and registers this process as a writer; takes the row away when destroyed.

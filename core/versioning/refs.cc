@@ -216,6 +216,16 @@ void check_no_alias_has_name(Engine& engine, const Repository& repository,
               str_cat("'", name, "': an alias has this name, take another"));
 }
 
+[[noreturn]] void throw_too_many_branches(const Engine& engine, const RepositoryName& repository) {
+  throw Error(
+      ErrorCode::kResourceExhausted, "too_many_branches",
+      str_cat(
+          "user \"", ActingUser::name(), "\" has made ", engine.branches.per_user_max(),
+          " branches of repository \"", repository.str(),
+          "\", the most that branches.per_user_max allows: delete some that are no longer "
+          "needed (tarn branch delete), and let new ones expire (tarn branch create --expires)"));
+}
+
 }  // namespace
 
 Branch create_branch(Engine& engine, const RepositoryName& repository,
@@ -233,9 +243,11 @@ Branch create_branch(Engine& engine, const RepositoryName& repository,
                 str_cat("source reference '", creation.source, "': not found"));
   }
   HookedChange change = creation_hooks(engine, repo, creation, source);
-  switch (engine.branches.create(
-      repo.id, creation.name, source.id,
-      {.hidden = creation.hidden, .expires = creation.expires, .within = change.step()})) {
+  switch (engine.branches.create(repo.id, creation.name, source.id,
+                                 {.creator = ActingUser::name(),
+                                  .hidden = creation.hidden,
+                                  .expires = creation.expires,
+                                  .within = change.step()})) {
     case meta::Branches::CreateOutcome::kDone:
       break;
     case meta::Branches::CreateOutcome::kCommitGone:
@@ -248,6 +260,8 @@ Branch create_branch(Engine& engine, const RepositoryName& repository,
     case meta::Branches::CreateOutcome::kCommitHasName:
       throw Error(ErrorCode::kConflict,
                   str_cat("commit ID ", creation.name.str(), ": conflict found"));
+    case meta::Branches::CreateOutcome::kTooMany:
+      throw_too_many_branches(engine, repository);
   }
   Branch branch;
   branch.name = creation.name;
@@ -255,6 +269,7 @@ Branch create_branch(Engine& engine, const RepositoryName& repository,
   branch.root = source.root;
   branch.hidden = creation.hidden;
   branch.expires = creation.expires;
+  branch.creator = ActingUser::name();
   return branch;
 }
 

@@ -81,7 +81,8 @@ constexpr std::array kReasons = {
     ReasonStatus{"range_not_satisfiable", 416},
     // Clients take 403 for a protected or read-only thing, never for a missing permission.
     ReasonStatus{"insufficient_permissions", 401}, ReasonStatus{"no_merge_base", 400},
-    ReasonStatus{"too_many_uploads", 429},  // no Retry-After: waiting alone changes nothing
+    ReasonStatus{"too_many_branches", 429},  // no Retry-After: waiting alone changes nothing
+    ReasonStatus{"too_many_uploads", 429},   // likewise
 };
 
 }  // namespace
