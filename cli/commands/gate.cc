@@ -67,6 +67,8 @@ void print_rules(Session& session, const Json& answer, bool all) {
     }
   }
   rows.finish();
+  for (const Json& warning : answer.value("warnings", Json::array()))
+    session.out.remark(warning.get<std::string>());
 }
 
 void report_to_github(const Github& github, const Check& options, const Json& answer,

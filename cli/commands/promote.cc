@@ -169,6 +169,8 @@ ExitCode judge(Session& session, const Json& evidence, const Github& github) {
              {ref, rank == 0 ? "-" : std::to_string(rank), candidate.value("verdict", ""), why});
   }
   rows.finish();
+  for (const Json& warning : evidence.value("warnings", Json::array()))
+    session.out.remark(warning.get<std::string>());
   const bool waits = verdict == "pending";
   Json as_promotion{{"state", winner.empty() ? "would be rejected"
                               : waits        ? "would wait"

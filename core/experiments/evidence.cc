@@ -15,6 +15,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// Creators of branches that were left out which a text names.
+constexpr size_t kCreatorsShownMax = 10;
+
 Json number(double value) {
   if (std::isfinite(value)) return value;
   if (std::isnan(value)) return "NaN";
@@ -172,6 +175,24 @@ Metric metric_from(const Json& item) {
 
 }  // namespace
 
+std::string describe(const std::vector<LeftOut>& left_out) {
+  uint64_t all = 0;
+  std::string whose;
+  for (size_t i = 0; i < left_out.size(); ++i) {
+    const LeftOut& one = left_out[i];
+    all += one.branches;
+    if (i < kCreatorsShownMax) {
+      whose += str_cat(i == 0 ? "" : ", ", one.branches, " of ",
+                       one.creator.empty() ? "nobody known" : one.creator);
+    }
+  }
+  if (all == 0) return "";
+  if (left_out.size() > kCreatorsShownMax)
+    whose += str_cat(" and those of ", left_out.size() - kCreatorsShownMax, " others");
+  return str_cat(all, all == 1 ? " branch was" : " branches were",
+                 " not judged, since there are too many: ", whose);
+}
+
 std::string to_json(const Evidence& evidence) {
   Json out;
   out["apiVersion"] = kEvidenceVersion;
@@ -197,6 +218,13 @@ std::string to_json(const Evidence& evidence) {
   for (const RankedCandidate& judged : evidence.candidates)
     candidates.push_back(candidate_json(judged));
   out["candidates"] = std::move(candidates);
+  if (!evidence.left_out.empty()) {
+    Json left_out = Json::array();
+    for (const LeftOut& one : evidence.left_out)
+      left_out.push_back({{"creator", one.creator}, {"branches", one.branches}});
+    out["left_out"] = std::move(left_out);
+    out["warnings"] = {describe(evidence.left_out)};
+  }
   out["winner"] =
       evidence.winner ? Json(evidence.candidates[*evidence.winner].candidate.ref) : Json(nullptr);
   return text_of(out);
@@ -206,6 +234,21 @@ std::string with_result(const std::string& evidence, const CommitId& result) {
   Json out = parsed(evidence);
   out["result"] = to_text(result);
   return text_of(out);
+}
+
+std::vector<LeftOut> left_out_of(const std::string& evidence) {
+  std::vector<LeftOut> out;
+  if (evidence.empty()) return out;
+  const Json all = parsed(evidence);
+  const auto at = all.find("left_out");
+  if (at == all.end()) return out;
+  try {
+    for (const Json& one : *at)
+      out.push_back({one.at("creator").get<std::string>(), one.at("branches").get<uint64_t>()});
+  } catch (const Json::exception& error) {
+    throw_damaged(error.what());
+  }
+  return out;
 }
 
 std::string winner_values(const std::string& evidence) {

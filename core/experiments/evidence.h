@@ -20,6 +20,16 @@ struct RankedCandidate {
   std::string values{};  ///< judged_values() of it
 };
 
+/// Branches that globs matched and that were not judged, since there were too many.
+struct LeftOut {
+  std::string creator;  ///< name of the user who made them; "" = it is not known
+  uint64_t branches = 0;
+  bool operator==(const LeftOut&) const = default;
+};
+/// "3 branches were not judged, since there are too many: 2 of mallory, 1 of nobody known"; "" for
+/// none.
+std::string describe(const std::vector<LeftOut>& left_out);
+
 struct Evidence {
   std::string promotion;  ///< id; "" = nothing was promoted, it was only asked
   std::string actor;
@@ -36,6 +46,7 @@ struct Evidence {
   const CommitFacts* champion_facts = nullptr;
   std::span<const RankedCandidate> candidates;  ///< as they were named
   std::optional<size_t> winner;                 ///< index
+  std::vector<LeftOut> left_out{};              ///< by creator
 };
 constexpr std::string_view kEvidenceVersion = "tarn/v1";
 
@@ -45,6 +56,8 @@ constexpr std::string_view kEvidenceVersion = "tarn/v1";
 std::string to_json(const Evidence& evidence);
 /// The same with the commit that the promotion made.
 std::string with_result(const std::string& evidence, const CommitId& result);
+/// The branches that were left out when the candidates were resolved. Throws data_loss.
+std::vector<LeftOut> left_out_of(const std::string& evidence);
 /// judged_values() of the winner; "" = there is none, or the evidence is of before they were kept.
 std::string winner_values(const std::string& evidence);
 /// The measured values of the winner in the evidence, those of its checks included; empty when

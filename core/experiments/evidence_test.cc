@@ -127,6 +127,28 @@ TEST_F(EvidenceText, SaysEachWarningOnce) {
                   "metrics.accuracy.vs_champion.min_delta: there is no champion yet"}));
 }
 
+TEST_F(EvidenceText, NamesWhoseBranchesWereLeftOut) {
+  const std::vector<RankedCandidate> candidates = {judged(policy, candidate_of("exp-1", 0.9))};
+  EXPECT_FALSE(json_of(candidates).contains("left_out"));
+  Evidence evidence;
+  evidence.destination = BranchName("main");
+  evidence.candidates = candidates;
+  evidence.left_out = {{"mallory", 12}, {"", 1}};
+  const std::string text = to_json(evidence);
+  EXPECT_EQ(
+      Json::parse(text)["warnings"],
+      Json::parse(R"(["13 branches were not judged, since there are too many: 12 of mallory, )"
+                  R"(1 of nobody known"])"));
+  EXPECT_EQ(left_out_of(text), evidence.left_out);
+  EXPECT_EQ(left_out_of(""), std::vector<LeftOut>{});
+  EXPECT_EQ(describe({}), "");
+  EXPECT_EQ(describe({{"eve", 1}}), "1 branch was not judged, since there are too many: 1 of eve");
+  std::vector<LeftOut> many;
+  for (int i = 0; i < 12; ++i) many.push_back({"u" + std::to_string(i), 2});
+  EXPECT_NE(describe(many).find("24 branches"), std::string::npos);
+  EXPECT_TRUE(describe(many).ends_with("2 of u9 and those of 2 others")) << describe(many);
+}
+
 TEST_F(EvidenceText, HoldsNumbersAndNamesThatJsonHasNot) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   GateCandidate odd = candidate_of("exp-1", std::numeric_limits<double>::quiet_NaN());

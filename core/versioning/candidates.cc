@@ -56,6 +56,8 @@ class Finder {
         found = true;
         NamedCommit one{.ref = branch.name.str(), .branch = branch.name.str(), .commit = {}};
         one.commit.id = branch.head;
+        one.creator = branch.creator;
+        one.by_glob = true;
         one.hidden = branch.hidden;
         add(std::move(one));
       }

@@ -15,9 +15,11 @@ namespace tarn::versioning {
 
 /// What a ref meant at one moment.
 struct NamedCommit {
-  std::string ref;       ///< of a glob the branch's name
-  std::string branch{};  ///< "" = the ref names no branch
+  std::string ref;        ///< of a glob the branch's name
+  std::string branch{};   ///< "" = the ref names no branch
+  std::string creator{};  ///< of the branch; see Branch::creator
   Commit commit;
+  bool by_glob = false;
   bool hidden = false;  ///< the branch is; known of branches that a glob found
 };
 

@@ -16,6 +16,7 @@
 #include "core/versioning/authors.h"
 #include "core/versioning/champion.h"
 #include "core/versioning/changes.h"
+#include "core/versioning/contenders.h"
 #include "core/versioning/extraction.h"
 #include "core/versioning/gate_policies.h"
 #include "core/versioning/history.h"
@@ -363,8 +364,14 @@ GateAnswer evaluate_gate(Engine& engine, const RepositoryName& repository,
   answer.champion = question.champion
                         ? std::optional(find_candidate(engine, repo, *question.champion))
                         : find_champion(engine, repo, policy);
-  const std::vector<NamedCommit> candidates = find_candidates(
-      engine, repo, question.candidates, kGateCandidatesMax, policy.destination.str());
+  const Commit head = engine.commits.get(repo.id, destination.head);
+  const Contenders contenders =
+      choose_contenders(engine, repo, policy,
+                        find_candidates(engine, repo, question.candidates,
+                                        kPromotionBranchesSeenMax, policy.destination.str()),
+                        head, kGateCandidatesMax);
+  const std::vector<NamedCommit>& candidates = contenders.judged;
+  if (!contenders.left_out.empty()) answer.warnings.push_back(describe(contenders.left_out));
   std::optional<BaselineFacts> baseline;
   if (question.champion) {
     baseline = {.facts =
@@ -374,7 +381,6 @@ GateAnswer evaluate_gate(Engine& engine, const RepositoryName& repository,
         engine, repo, policy,
         answer.champion ? std::optional(answer.champion->commit.id) : std::nullopt, policy.alias);
   }
-  const Commit head = engine.commits.get(repo.id, destination.head);
   std::vector<GateCandidate> facts = gate_candidates(engine, repo, policy, head, candidates);
   for (size_t i = 0; i < candidates.size(); ++i) {
     const CommitFacts* const to_beat =

@@ -16,7 +16,7 @@
 
 namespace tarn::versioning {
 
-/// Candidates of one question.
+/// Candidates of one question that are judged.
 constexpr size_t kGateCandidatesMax = 1000;
 /// Paths that a verdict names.
 constexpr size_t kGatePathsShownMax = 10;
@@ -60,6 +60,7 @@ struct GateAnswer {
   CommitId destination;
   std::optional<NamedCommit> champion{};
   std::vector<JudgedCandidate> candidates;  ///< those with a rank first, best first
+  std::vector<std::string> warnings{};      ///< about all of them
 };
 /// A dry run: nothing is changed, no check or approval is known. Throws: not_found (policy,
 /// candidates, champion, destination), as gate_candidates.

@@ -13,8 +13,8 @@
 #include "core/meta/gate_policies.h"
 #include "core/versioning/candidates.h"
 #include "core/versioning/champion.h"
+#include "core/versioning/contenders.h"
 #include "core/versioning/gate_policies.h"
-#include "core/versioning/history.h"
 #include "core/versioning/refs.h"
 #include "core/versioning/repositories.h"
 
@@ -28,22 +28,10 @@ struct Pinned {
   bool gone = false;  ///< the branch that the promotion follows was deleted
 };
 
-/// Branches of a glob that have no commit of their own are nobody's candidates, however many.
-void drop_idle_branches(Engine& engine, const Repository& repository, const Commit& head,
-                        std::vector<NamedCommit>& found) {
-  if (found.size() <= kPromotionCandidatesMax) return;
-  std::map<CommitId, bool> idle;
-  std::erase_if(found, [&](const NamedCommit& candidate) {
-    const auto [at, is_new] = idle.try_emplace(candidate.commit.id);
-    if (is_new) at->second = is_ancestor(engine, repository.id, candidate.commit, head);
-    return at->second && !candidate.branch.empty();
-  });
-}
-
-/// What the candidates mean in this round.
+/// What the candidates mean in this round; `left_out`: whose branches are none of them.
 std::vector<Pinned> find_pinned(Engine& engine, const Repository& repository,
                                 const GatePolicy& policy, const Promotion& promotion,
-                                const Commit& head) {
+                                const Commit& head, std::vector<LeftOut>& left_out) {
   const Instant now = engine.clock.now();
   std::vector<Pinned> out;
   if (promotion.candidates.empty()) {
@@ -52,15 +40,13 @@ std::vector<Pinned> find_pinned(Engine& engine, const Repository& repository,
     std::erase_if(found, [&](const NamedCommit& candidate) {
       return candidate.branch == promotion.request.destination.str();
     });
-    drop_idle_branches(engine, repository, head, found);
-    if (found.size() > kPromotionCandidatesMax) {
-      throw Error(ErrorCode::kInvalidArgument, "too_many_candidates",
-                  str_cat("candidates: there are more than ", kPromotionCandidatesMax,
-                          " of them, name them by a longer pattern"));
-    }
-    for (NamedCommit& named : found) out.push_back({std::move(named), now});
+    Contenders contenders = choose_contenders(engine, repository, policy, std::move(found), head,
+                                              kPromotionCandidatesMax);
+    for (NamedCommit& named : contenders.judged) out.push_back({std::move(named), now});
+    left_out = std::move(contenders.left_out);
     return out;
   }
+  left_out = left_out_of(promotion.evidence);
   for (const PinnedCandidate& candidate : promotion.candidates) {
     Pinned& pinned = out.emplace_back();
     pinned.named.ref = candidate.ref;
@@ -225,7 +211,7 @@ Judgement judge(Engine& engine, const Repository& repository, const Promotion& p
   const std::optional<BaselineFacts> baseline =
       baseline_facts(engine, repository, out.policy, out.champion, alias);
   const std::vector<Pinned> pinned =
-      find_pinned(engine, repository, out.policy, promotion, out.head);
+      find_pinned(engine, repository, out.policy, promotion, out.head, out.left_out);
   check_count(request, pinned);
   std::vector<NamedCommit> named;
   for (const Pinned& one : pinned) named.push_back(one.named);
@@ -277,6 +263,7 @@ Judgement judge(Engine& engine, const Repository& repository, const Promotion& p
   evidence.champion_facts = baseline ? &baseline->facts : nullptr;
   evidence.candidates = out.candidates;
   evidence.winner = out.winner;
+  evidence.left_out = out.left_out;
   out.evidence = to_json(evidence);
   return out;
 }

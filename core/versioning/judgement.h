@@ -44,6 +44,7 @@ struct Judgement {
   Commit head;  ///< of the destination
   std::vector<PinnedCandidate> pinned;
   std::vector<RankedCandidate> candidates;  ///< as `pinned`
+  std::vector<LeftOut> left_out;            ///< branches that globs match and that are not judged
   std::optional<size_t> winner;             ///< best of those that did not fail
   std::string evidence;                     ///< to_json
 };

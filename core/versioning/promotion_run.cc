@@ -193,6 +193,7 @@ class PromotionRun {
                            refusals_of(judged.verdict));
     }
     if (all_missing) code = "metric_missing";
+    if (!judgement.left_out.empty()) message += str_cat("\n", describe(judgement.left_out));
     // The best that passed every rule says why nothing was promoted.
     if (!first_refused_.empty()) {
       const GateRefusal& refusal = refused_.at(first_refused_).refusal;

@@ -99,6 +99,7 @@ std::string gate_answer_body(const versioning::GateAnswer& answer) {
   for (const versioning::JudgedCandidate& judged : answer.candidates) write_candidate(out, judged);
   out.end_array();
   out.number("version", answer.version.version);
+  if (!answer.warnings.empty()) out.texts("warnings", answer.warnings);
   out.end_object();
   return std::move(out).take();
 }

@@ -89,9 +89,9 @@ def branch(stage, who, name, source="main"):
 
 
 @step
-def many_branches(stage, who, prefix, count):
+def many_branches(stage, who, prefix, count, source="main"):
     for number in range(count):
-        stage.must(who, "POST", "/branches", json={"name": f"{prefix}{number}", "source": "main"})
+        stage.must(who, "POST", "/branches", json={"name": f"{prefix}{number}", "source": source})
 
 
 def put(stage, who, name, path, data):

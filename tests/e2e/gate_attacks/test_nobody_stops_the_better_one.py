@@ -89,8 +89,12 @@ ATTACKS = [
     Attack("a_cancellation_by_a_viewer", "viewer", (cancel(),), Seen(status=401, state="awaiting_approval", code="approval_required"),
            APPROVED, before=(GOOD, promote("exp-good", by="dev2"))),
 
-    Attack("a_thousand_branches_of_nothing", "dev", (many_branches("exp-j", 1001), promote("exp-*", by="lead")), GOOD_WINS, PLAIN,
+    Attack("a_thousand_branches_of_nothing", "dev",
+           (many_branches("exp-j", 900), many_branches("exp-k", 110, by="dev2"), promote("exp-*", by="lead")), GOOD_WINS, PLAIN,
            before=(GOOD,), over=("rest",)),
+    Attack("a_thousand_branches_with_the_metric", "dev",
+           (many_branches("exp-j", 900, source="exp-bad"), many_branches("exp-k", 110, source="exp-bad", by="dev2"), promote("exp-*", by="lead")),
+           GOOD_WINS, PLAIN, before=(GOOD, train("exp-bad", 0.7, by="dev")), over=("rest",)),
     Attack("a_hook_refuses_the_best", "lead", (promote("exp-*"),), GOOD_WINS, PLAIN, early=(
         must("POST", "/branches/main/objects", params={"path": "_lakefs_actions/no.yaml"}, data=REFUSES, by="lead"),
         must("POST", "/branches/main/commits", json={"message": "a hook"}, by="lead")),
