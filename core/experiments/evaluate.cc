@@ -184,6 +184,12 @@ class Judge {
     return metric.reporter.empty() ? "" : str_cat(" by ", metric.reporter);
   }
 
+  static std::string remeasured_by(const Metric& metric) {
+    if (!metric.remeasured) return "";
+    return str_cat(" (measured again by ", metric.reporter, ", before it was ",
+                   metric.replaced ? to_text(*metric.replaced) : "missing", ")");
+  }
+
   void judge_bound(std::string id, bool holds, std::string_view code, std::string reason) {
     if (holds) {
       pass(std::move(id), std::move(reason));
@@ -240,9 +246,9 @@ class Judge {
                                          : distance.value <= distance.limit + slack;
     judge_bound(
         id, holds, distance.too_good ? "too_far_above_champion" : "worse_than_champion",
-        str_cat(rule.name, " is ", to_text(value), ", the champion's ", to_text(other->value), ": ",
-                difference_to_text(distance.value), " ", distance.word, ", wanted at ",
-                distance.at_least ? "least " : "most ", to_text(distance.limit)));
+        str_cat(rule.name, " is ", to_text(value), ", the champion's ", to_text(other->value),
+                remeasured_by(*other), ": ", difference_to_text(distance.value), " ", distance.word,
+                ", wanted at ", distance.at_least ? "least " : "most ", to_text(distance.limit)));
   }
 
   void judge_objects() {

@@ -33,6 +33,12 @@ Json metrics_json(const std::vector<Metric>& metrics) {
     item["value"] = number(metric.value);
     item["origin"] = metric.origin_text();
     if (!metric.reporter.empty()) item["reporter"] = metric.reporter;
+    if (metric.remeasured) {
+      item["remeasured"] = {{"run", metric.source},
+                            {"user", metric.reporter},
+                            {"at", to_rfc3339(metric.measured)},
+                            {"was", metric.replaced ? number(*metric.replaced) : Json(nullptr)}};
+    }
     out.push_back(std::move(item));
   }
   return out;

@@ -149,6 +149,27 @@ TEST_F(EvidenceText, NamesWhoseBranchesWereLeftOut) {
   EXPECT_TRUE(describe(many).ends_with("2 of u9 and those of 2 others")) << describe(many);
 }
 
+TEST_F(EvidenceText, SaysWhoMeasuredTheChampionAgain) {
+  CommitFacts champion{.commit = commit(2), .metrics = {}, .params = {}, .warnings = {}};
+  champion.metrics.push_back({.name = "accuracy",
+                              .value = 0.5,
+                              .source = "run-1",
+                              .measured = from_millis(1000),
+                              .reporter = "bench",
+                              .remeasured = true,
+                              .replaced = 0.9});
+  champion.metrics.push_back({.name = "loss", .value = 1, .source = "run-1", .remeasured = true});
+  Evidence evidence;
+  evidence.destination = BranchName("main");
+  evidence.alias = "champion";
+  evidence.champion_facts = &champion;
+  const Json metrics = Json::parse(to_json(evidence))["champion"]["metrics"];
+  EXPECT_EQ(
+      metrics[0]["remeasured"],
+      Json::parse(R"({"run":"run-1","user":"bench","at":"1970-01-01T00:00:01.000Z","was":0.9})"));
+  EXPECT_TRUE(metrics[1]["remeasured"]["was"].is_null());
+}
+
 TEST_F(EvidenceText, HoldsNumbersAndNamesThatJsonHasNot) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   GateCandidate odd = candidate_of("exp-1", std::numeric_limits<double>::quiet_NaN());

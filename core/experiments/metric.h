@@ -29,6 +29,11 @@ struct Metric {
   std::string split{};     ///< for example "validation"; "" = none
   Instant measured{};      ///< within an origin the newest counts
   std::string reporter{};  ///< of a run: the user who recorded it
+  /// Measured again of a champion by a user whom the policy names: it counts whatever sources a
+  /// rule trusts.
+  bool remeasured = false;
+  std::optional<double>
+      replaced{};  ///< the value in whose place it stands; nullopt: none was there
 
   /// "api", "commit-metadata", "file:<path>", "check:<name>".
   std::string origin_text() const;

@@ -29,6 +29,10 @@ std::span<const MetricSource> sources_of(const MetricRule& rule) {
 
 const Metric* choose_metric(std::span<const Metric> metrics, std::string_view name,
                             std::string_view split, std::span<const MetricSource> sources) {
+  const auto again = std::find_if(metrics.begin(), metrics.end(), [&](const Metric& metric) {
+    return metric.remeasured && metric.name == name && metric.split == split;
+  });
+  if (again != metrics.end()) return &*again;
   for (const MetricSource& source : sources) {
     const auto at = std::find_if(metrics.begin(), metrics.end(), [&](const Metric& metric) {
       return metric.name == name && metric.split == split && is_from(metric, source);

@@ -17,7 +17,8 @@ std::span<const MetricSource> usual_sources();
 std::span<const MetricSource> sources_of(const MetricRule& rule);
 
 /// The value of the first of `sources` that has one, there the first of `metrics` (the newest);
-/// without `split` only values without one. nullptr: none has.
+/// without `split` only values without one. A value that was measured again comes before all
+/// sources. nullptr: none has.
 const Metric* choose_metric(std::span<const Metric> metrics, std::string_view name,
                             std::string_view split, std::span<const MetricSource> sources);
 

@@ -142,6 +142,8 @@ struct GatePolicy {
   UnchangedSince unchanged_since{};
   bool require_up_to_date = false;  ///< the destination's head is in the history
   Baseline baseline = Baseline::kLast;
+  /// Users whose runs of the champion's commit replace the values that it was promoted with.
+  std::vector<std::string> remeasure{};
   std::vector<PromotionMethod> methods{};  ///< empty = all
   std::vector<std::string> paths{};        ///< that replace-paths may name; empty = any
   std::vector<MetricRule> metrics{};

@@ -41,11 +41,11 @@ class PolicyReader {
   }
 
   void read_policy(const YamlNode& root) {
-    const Members members =
-        in_.members_of(root, "policy",
-                       {"name", "destination", "alias", "candidates", "require_ancestor",
-                        "unchanged_since", "require_up_to_date", "baseline", "method", "paths",
-                        "metrics", "tie_break", "objects", "checks", "approvals", "after"});
+    const Members members = in_.members_of(
+        root, "policy",
+        {"name", "destination", "alias", "candidates", "require_ancestor", "unchanged_since",
+         "require_up_to_date", "baseline", "remeasure", "method", "paths", "metrics", "tie_break",
+         "objects", "checks", "approvals", "after"});
     if (root.kind != YamlNode::Kind::kMap) return;
     if (const YamlNode* node = find(members, "name")) {
       policy_.name = name_at(*node, "name").value_or("");
@@ -67,6 +67,7 @@ class PolicyReader {
       policy_.require_up_to_date = in_.flag_at(*node, "require_up_to_date");
     }
     if (const YamlNode* node = find(members, "baseline")) read_baseline(*node);
+    if (const YamlNode* node = find(members, "remeasure")) read_remeasure(*node);
     if (const YamlNode* node = find(members, "method")) read_methods(*node);
     if (const YamlNode* node = find(members, "paths")) read_paths(*node);
     if (const YamlNode* node = find(members, "metrics")) read_metrics(*node);
@@ -145,6 +146,17 @@ class PolicyReader {
       policy_.baseline = *baseline;
     } else {
       in_.expected(node, "baseline", "last, best_ever or none");
+    }
+  }
+
+  void read_remeasure(const YamlNode& node) {
+    in_.read_list(node, "remeasure", policy_.remeasure,
+                  [&](const YamlNode& item, const std::string& path) {
+                    return in_.text_at(item, path, kPolicyGlobBytesMax);
+                  });
+    if (policy_.alias.empty()) {
+      in_.complain(node, "remeasure",
+                   "is about the champion, so the policy needs \"alias\", its name");
     }
   }
 

@@ -113,6 +113,12 @@ TEST(GatePolicy, DemandsByDefaultThatHooksStayAsTheyAre) {
             (std::vector<Glob>{Glob("a"), Glob("_lakefs_actions/**")}));
 }
 
+TEST(GatePolicy, NamesWhoMayMeasureAChampionAgain) {
+  EXPECT_TRUE(parse_gate_policy("destination: main\n").remeasure.empty());
+  EXPECT_EQ(parse_gate_policy("destination: main\nalias: a\nremeasure: [bench, \"2\"]\n").remeasure,
+            (std::vector<std::string>{"bench", "2"}));
+}
+
 struct Refused {
   const char* text;  ///< follows "destination: main\n", so it begins in line 2
   const char* expected;
@@ -165,6 +171,10 @@ constexpr Refused kRefused[] = {
     {"metrics: [{name: a, from: 'file:{'}]", "metrics[0].from: pattern \"{\""},
     {"metrics: [{name: a, goal: max, vs_champion: {min_delta: 1}}]",
      "2:10: metrics: vs_champion compares with the champion, so the policy needs \"alias\""},
+    {"alias: a\nremeasure: bench", "3:12: remeasure: expected a list, found \"bench\""},
+    {"alias: a\nremeasure: [bench, bench]", "3:20: remeasure[1]: is given twice"},
+    {"alias: a\nremeasure: ['']", "remeasure[0]: expected text"},
+    {"remeasure: [bench]", "2:12: remeasure: is about the champion, so the policy needs \"alias\""},
     {"tie_break: [loss]", "2:13: tie_break[0]: expected a metric of the policy with a goal"},
     {"metrics: [{name: a}]\ntie_break: [a]", "3:13: tie_break[0]: expected a metric"},
     {"tie_break: [created_at, created_at]", "2:25: tie_break[1]: is given twice"},

@@ -1,6 +1,7 @@
 #include "core/versioning/champion.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <utility>
 #include <vector>
@@ -42,6 +43,47 @@ void freeze(CommitFacts& facts, std::vector<Metric> judged) {
   std::move(judged.begin(), judged.end(), std::back_inserter(facts.metrics));
 }
 
+/// The newest later run of each metric by a user whom the policy lets measure a champion again.
+std::vector<Metric> remeasurements(Engine& engine, const Repository& repository,
+                                   const GatePolicy& policy, std::span<const CommitId> commits,
+                                   Instant since) {
+  std::vector<Metric> out;
+  if (policy.remeasure.empty()) return out;
+  for (const CommitFacts& facts : facts_of(engine, repository.id, policy, commits)) {
+    for (const Metric& metric : facts.metrics) {
+      if (metric.origin != MetricOrigin::kApi || metric.measured <= since ||
+          std::find(policy.remeasure.begin(), policy.remeasure.end(), metric.reporter) ==
+              policy.remeasure.end())
+        continue;
+      const auto at = std::find_if(out.begin(), out.end(), [&](const Metric& known) {
+        return known.name == metric.name && known.split == metric.split;
+      });
+      if (at == out.end()) {
+        out.push_back(metric);
+      } else if (metric.measured > at->measured) {
+        *at = metric;
+      }
+    }
+  }
+  return out;
+}
+
+/// Puts them in the place of the values that the rules chose before.
+void measure_again(const GatePolicy& policy, std::vector<Metric> again, CommitFacts& facts) {
+  for (const MetricRule& rule : policy.metrics) {
+    const auto is_of_rule = [&](const Metric& metric) {
+      return metric.name == rule.name && metric.split == rule.split;
+    };
+    const auto at = std::find_if(again.begin(), again.end(), is_of_rule);
+    if (at == again.end()) continue;
+    const Metric* before = choose_metric(facts.metrics, rule.name, rule.split, sources_of(rule));
+    at->remeasured = true;
+    if (before != nullptr) at->replaced = before->value;
+    std::erase_if(facts.metrics, is_of_rule);
+    facts.metrics.push_back(*at);
+  }
+}
+
 /// Of each rule with a goal the better of the two values.
 void keep_best(const GatePolicy& policy, CommitFacts& best, const CommitFacts& other) {
   for (const MetricRule& rule : policy.metrics) {
@@ -54,13 +96,18 @@ void keep_best(const GatePolicy& policy, CommitFacts& best, const CommitFacts& o
   }
 }
 
-/// The facts about a promotion's winner at the time it was promoted.
+/// The facts about a promotion's winner at the time it was promoted, and what was measured again.
 CommitFacts facts_of_winner(Engine& engine, const Repository& repository, const GatePolicy& policy,
                             const Promotion& promotion) {
   const CommitId winner = promotion.winner.value();
+  const CommitId result = promotion.result.value();
+  const Instant promoted = engine.commits.get(repository.id, result).created;
   CommitFacts facts = facts_of(engine, repository.id, policy, std::span(&winner, 1)).front();
-  drop_later_runs(facts, engine.commits.get(repository.id, promotion.result.value()).created);
+  drop_later_runs(facts, promoted);
   freeze(facts, winner_metrics(promotion.evidence));
+  measure_again(policy,
+                remeasurements(engine, repository, policy, std::array{winner, result}, promoted),
+                facts);
   return facts;
 }
 
@@ -85,8 +132,11 @@ CommitFacts champion_facts(Engine& engine, const Repository& repository, const G
     facts = facts_of_winner(engine, repository, policy, *promotion);
   } else {
     facts = facts_of(engine, repository.id, policy, std::span(&champion, 1)).front();
-    if (const auto since = stands_since(engine, repository, alias, champion))
+    if (const auto since = stands_since(engine, repository, alias, champion)) {
       drop_later_runs(facts, *since);
+      measure_again(
+          policy, remeasurements(engine, repository, policy, std::array{champion}, *since), facts);
+    }
   }
   facts.commit = champion;
   return facts;
