@@ -49,6 +49,13 @@ ExitCode exit_code_of(const Json& answer) {
   return pending ? ExitCode::kApprovalNeeded : ExitCode::kOk;
 }
 
+/// The destination's state would end the promotion of whichever candidate is the best.
+Error error_of_refusal(const Json& refusal) {
+  Json as_promotion{{"state", "would fail"}};
+  as_promotion.update(refusal);
+  return error_of_promotion(as_promotion);
+}
+
 void print_rules(Session& session, const Json& answer, bool all) {
   ListWriter rows = session.out.list("GateRuleList", {"candidate", "rule", "outcome", "reason"});
   for (const Json& candidate : answer["results"]) {
@@ -81,7 +88,11 @@ void report_to_github(const Github& github, const Check& options, const Json& an
     const std::string refused = refusals_in_words(candidate);
     if (!refused.empty()) refusals += str_cat(refusals.empty() ? "" : "\n", ref, ": ", refused);
   }
-  const bool failed = code == ExitCode::kGateFailed || code == ExitCode::kMetricMissing;
+  const Json refusal = answer.value("refusal", Json::object());
+  if (!refusal.empty())
+    refusals += str_cat(refusals.empty() ? "" : "\n", refusal.value("message", ""));
+  const bool failed = code == ExitCode::kGateFailed || code == ExitCode::kMetricMissing ||
+                      code == ExitCode::kConflict;
   github.set({{"verdict", failed                              ? "failed"
                           : code == ExitCode::kApprovalNeeded ? "pending"
                                                               : "passed"},
@@ -100,13 +111,16 @@ ExitCode check(Session& session, const Check& options) {
       {.method = Method::kPost,
        .path = api_path({"repositories", repository, "policies", options.policy}) + ":evaluate",
        .json = body.dump()});
-  const ExitCode code = exit_code_of(answer);
+  const Json refusal = answer.value("refusal", Json::object());
+  const ExitCode code =
+      refusal.empty() ? exit_code_of(answer) : exit_code_of(error_of_refusal(refusal));
   report_to_github(Github(options.github), options, answer, code);
   if (session.out.format() == Format::kJson || session.out.format() == Format::kJsonLines) {
     session.out.object("GateCheck", std::move(answer), {});
   } else {
     print_rules(session, answer, options.all);
   }
+  if (!refusal.empty()) throw error_of_refusal(refusal);
   return code;
 }
 

@@ -171,16 +171,26 @@ ExitCode judge(Session& session, const Json& evidence, const Github& github) {
   rows.finish();
   for (const Json& warning : evidence.value("warnings", Json::array()))
     session.out.remark(warning.get<std::string>());
+  const Json refusal = evidence.value("refusal", Json::object());
+  const bool refused = !winner.empty() && !refusal.empty();
+  if (refused) verdict = "failed";
   const bool waits = verdict == "pending";
   Json as_promotion{{"state", winner.empty() ? "would be rejected"
+                              : refused      ? "would fail"
                               : waits        ? "would wait"
                                              : "would be promoted"},
                     {"evidence", evidence},
                     {"destination", evidence["destination"].value("branch", "")}};
   if (!winner.empty()) as_promotion["winner"]["ref"] = winner;
+  if (refused) as_promotion.update(refusal);
   github.set({{"verdict", verdict}, {"winner", winner}});
   github.summarise(promotion_in_markdown(as_promotion));
   if (waits) session.out.remark(str_cat(winner, " would be promoted when what it waits for comes"));
+  if (refused) {
+    const Error error = error_of_promotion(as_promotion);
+    github.complain(std::cerr, error.message());
+    throw Error(error);
+  }
   if (!winner.empty()) return ExitCode::kOk;
   github.complain(std::cerr, refusals);
   return all_missing ? ExitCode::kMetricMissing : ExitCode::kGateFailed;

@@ -158,7 +158,8 @@ std::string candidates_in_markdown(const Json& candidates) {
 
 Error error_of_promotion(const Json& promotion) {
   const std::string code = promotion.value("code", "");
-  const std::string message = str_cat("promotion ", promotion.value("id", ""), ": ",
+  const std::string id = promotion.value("id", "");
+  const std::string message = str_cat("promotion", id.empty() ? "" : " ", id, ": ",
                                       state_of(promotion), ": ", promotion.value("message", code));
   if (code == "gate_failed" || code == "check_timeout" || code == "rejected")
     return Error(ErrorCode::kPreconditionFailed, kReasonGateFailed, message);

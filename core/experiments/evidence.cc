@@ -242,6 +242,12 @@ std::string with_result(const std::string& evidence, const CommitId& result) {
   return text_of(out);
 }
 
+std::string with_refusal(const std::string& evidence, const GateRefusal& refusal) {
+  Json out = parsed(evidence);
+  out["refusal"] = {{"code", refusal.code}, {"message", refusal.reason}};
+  return text_of(out);
+}
+
 std::vector<LeftOut> left_out_of(const std::string& evidence) {
   std::vector<LeftOut> out;
   if (evidence.empty()) return out;

@@ -56,6 +56,8 @@ constexpr std::string_view kEvidenceVersion = "tarn/v1";
 std::string to_json(const Evidence& evidence);
 /// The same with the commit that the promotion made.
 std::string with_result(const std::string& evidence, const CommitId& result);
+/// The same of a promotion that would end so whatever its winner brings.
+std::string with_refusal(const std::string& evidence, const GateRefusal& refusal);
 /// The branches that were left out when the candidates were resolved. Throws data_loss.
 std::vector<LeftOut> left_out_of(const std::string& evidence);
 /// judged_values() of the winner; "" = there is none, or the evidence is of before they were kept.

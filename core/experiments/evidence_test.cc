@@ -170,6 +170,15 @@ TEST_F(EvidenceText, SaysWhoMeasuredTheChampionAgain) {
   EXPECT_TRUE(metrics[1]["remeasured"]["was"].is_null());
 }
 
+TEST_F(EvidenceText, SaysARefusalOfTheDestination) {
+  Evidence evidence;
+  evidence.destination = BranchName("main");
+  const std::string text = with_refusal(
+      to_json(evidence), {.rule = "merge", .code = "destination_dirty", .reason = "staged"});
+  EXPECT_EQ(Json::parse(text)["refusal"],
+            Json::parse(R"({"code":"destination_dirty","message":"staged"})"));
+}
+
 TEST_F(EvidenceText, HoldsNumbersAndNamesThatJsonHasNot) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   GateCandidate odd = candidate_of("exp-1", std::numeric_limits<double>::quiet_NaN());

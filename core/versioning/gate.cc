@@ -17,6 +17,7 @@
 #include "core/versioning/champion.h"
 #include "core/versioning/changes.h"
 #include "core/versioning/contenders.h"
+#include "core/versioning/diff.h"
 #include "core/versioning/extraction.h"
 #include "core/versioning/gate_policies.h"
 #include "core/versioning/history.h"
@@ -353,6 +354,22 @@ std::optional<GateRefusal> merge_refusal(Engine& engine, const Repository& repos
   return std::nullopt;
 }
 
+GateRefusal dirty_refusal(const BranchName& destination) {
+  return {.rule = "merge",
+          .code = "destination_dirty",
+          .reason = str_cat("branch '", destination.str(),
+                            "' has staged changes, which a promotion would mix with its own: "
+                            "remove the policy, then commit or reset them, then apply it again")};
+}
+
+std::optional<GateRefusal> destination_refusal(Engine& engine, const RepositoryName& repository,
+                                               const Branch& destination) {
+  DiffOptions first;
+  first.limit = 1;
+  if (diff_branch(engine, repository, destination.name, first).items.empty()) return std::nullopt;
+  return dirty_refusal(destination.name);
+}
+
 GateAnswer evaluate_gate(Engine& engine, const RepositoryName& repository,
                          const GateQuestion& question) {
   const Repository repo = get_repository(engine, repository);
@@ -393,6 +410,8 @@ GateAnswer evaluate_gate(Engine& engine, const RepositoryName& repository,
     answer.candidates.push_back({candidates[i], std::move(verdict)});
   }
   rank(policy, facts, answer.candidates);
+  if (!answer.candidates.empty() && answer.candidates.front().rank)
+    answer.refusal = destination_refusal(engine, repository, destination);
   return answer;
 }
 

@@ -43,6 +43,13 @@ std::optional<GateRefusal> merge_refusal(Engine& engine, const Repository& repos
                                          const GatePolicy& policy, const Commit& destination,
                                          const NamedCommit& candidate);
 
+/// Why a promotion into `destination` would end whatever the candidate brings: uncommitted changes
+/// (code "destination_dirty"). nullopt: it would not.
+std::optional<GateRefusal> destination_refusal(Engine& engine, const RepositoryName& repository,
+                                               const Branch& destination);
+/// That the branch has uncommitted changes, and what to do about it.
+GateRefusal dirty_refusal(const BranchName& destination);
+
 struct GateQuestion {
   std::string policy;                     ///< its name
   std::optional<int64_t> version{};       ///< absent = the one that holds
@@ -61,6 +68,7 @@ struct GateAnswer {
   std::optional<NamedCommit> champion{};
   std::vector<JudgedCandidate> candidates;  ///< those with a rank first, best first
   std::vector<std::string> warnings{};      ///< about all of them
+  std::optional<GateRefusal> refusal{};     ///< of whichever wins; see destination_refusal
 };
 /// A dry run: nothing is changed, no check or approval is known. Throws: not_found (policy,
 /// candidates, champion, destination), as gate_candidates.

@@ -291,17 +291,22 @@ std::string judge_request(Engine& engine, const RepositoryName& repository,
   promotion.policy = request.policy;
   promotion.actor = user;
   const Repository repo = get_repository(engine, repository);
+  check_writable(repo, /*force=*/false);
   RefusedCandidates refused;
   for (;;) {
     const Judgement judgement = judge(engine, repo, promotion, {}, {}, refused);
-    if (!judgement.winner || request.method == PromotionMethod::kReplacePaths)
-      return judgement.evidence;
+    if (!judgement.winner) return judgement.evidence;
     const GateCandidate& winner = judgement.candidates[*judgement.winner].candidate;
     const CommitId& commit = winner.facts.commit;
     const auto refusal =
-        merge_refusal(engine, repo, judgement.policy, judgement.head,
-                      {.ref = winner.ref, .commit = engine.commits.get(repo.id, commit)});
-    if (!refusal) return judgement.evidence;
+        request.method == PromotionMethod::kReplacePaths
+            ? std::nullopt
+            : merge_refusal(engine, repo, judgement.policy, judgement.head,
+                            {.ref = winner.ref, .commit = engine.commits.get(repo.id, commit)});
+    if (!refusal) {
+      const auto ends = destination_refusal(engine, repository, judgement.destination);
+      return ends ? with_refusal(judgement.evidence, *ends) : judgement.evidence;
+    }
     refused.insert_or_assign(winner.ref, Refused{commit, *refusal});
   }
 }

@@ -68,8 +68,8 @@ std::vector<GateApproval> votes_of(Engine& engine, const RepositoryName& reposit
 std::string lost_right(Engine& engine, const RepositoryName& repository, const Promotion& promotion,
                        Right right, std::string_view permission);
 
-/// The evidence that the request would have now; the merge is tried too. Nothing is stored,
-/// nothing moves.
+/// The evidence that the request would have now, with the refusal that would end it; the merge is
+/// tried too. Nothing is stored, nothing moves. Throws as create_promotion.
 std::string judge_request(Engine& engine, const RepositoryName& repository,
                           const PromotionRequest& request, std::string_view user);
 

@@ -407,10 +407,8 @@ class PromotionRun {
                           " already: there is nothing to promote")});
     }
     if (error.reason() == "dirty_branch") {
-      return end({PromotionState::kFailed, "destination_dirty",
-                  str_cat("branch '", asked.destination.str(),
-                          "' has staged changes, which a promotion would mix with its own: remove "
-                          "the policy, then commit or reset them, then apply it again")});
+      GateRefusal dirty = dirty_refusal(asked.destination);
+      return end({PromotionState::kFailed, std::move(dirty.code), std::move(dirty.reason)});
     }
     throw error;
   }

@@ -1,6 +1,11 @@
 // Promotions end to end in one process: judged, merged, recorded, taken back; and what refuses.
+#include <nlohmann/json.hpp>
+
 #include "core/versioning/aliases.h"
+#include "core/versioning/gate.h"
+#include "core/versioning/judgement.h"
 #include "core/versioning/promotions_fixture.h"
+#include "core/versioning/settings.h"
 
 namespace tarn::versioning {
 namespace {
@@ -291,6 +296,62 @@ TEST_F(Promotions, ADirtyDestinationIsNamed) {
   apply_policy();
   EXPECT_EQ(outcome(promote({"exp-1"})), "failed destination_dirty");
   EXPECT_EQ(engine.read(repo, "main", "data/new"), "staged before the policy");
+}
+
+TEST_F(Promotions, ADryRunAndTheGateSayThatTheDestinationIsDirty) {
+  candidate("exp-1", "0.8");
+  candidate("exp-bad", "0.1");
+  apply_policy(std::string(kPolicy) + "approvals: {count: 1}\n");
+  const auto dry_run = [&](const std::string& name, PromotionMethod method) {
+    PromotionRequest request = request_of({name});
+    request.method = method;
+    if (method == PromotionMethod::kReplacePaths) request.paths = {"artifacts/**"};
+    return nlohmann::json::parse(judge_request(*engine, repo, request, "ci"));
+  };
+  const auto gate = [&](const std::string& name) {
+    return evaluate_gate(*engine, repo, {.policy = "digits", .candidates = {name}}).refusal;
+  };
+  EXPECT_FALSE(dry_run("exp-1", PromotionMethod::kMerge).contains("refusal"));
+  EXPECT_FALSE(gate("exp-1"));
+  remove_gate_policy(*engine, repo, "digits", "owner", std::nullopt);
+  engine.put(repo, "main", "data/new", "staged before the policy");
+  apply_policy();
+  const Promotion real = promote({"exp-1"});
+  ASSERT_EQ(outcome(real), "failed destination_dirty");
+  for (const PromotionMethod method :
+       {PromotionMethod::kMerge, PromotionMethod::kSquash, PromotionMethod::kReplacePaths}) {
+    const auto evidence = dry_run("exp-1", method);
+    EXPECT_EQ(evidence["refusal"]["code"], real.code);
+    EXPECT_EQ(evidence["refusal"]["message"], real.message);
+  }
+  ASSERT_TRUE(gate("exp-1"));
+  EXPECT_EQ(gate("exp-1")->code, real.code);
+  // One whom the gate refuses does not come as far.
+  EXPECT_FALSE(dry_run("exp-bad", PromotionMethod::kMerge).contains("refusal"));
+  EXPECT_FALSE(gate("exp-bad"));
+}
+
+TEST_F(Promotions, RulesOfTheRepositoryDoNotHoldForPromotionsNorForDryRuns) {
+  candidate("exp-1", "0.8");
+  apply_policy();
+  BranchRule rule{
+      .pattern = Glob("main"),
+      .blocked_actions = {BranchAction::kStage, BranchAction::kCommit, BranchAction::kMerge}};
+  rule.approvals = 1;
+  set_branch_rules(*engine, repo, {rule}, {});
+  const std::string evidence = judge_request(*engine, repo, request_of({"exp-1"}), "ci");
+  EXPECT_FALSE(nlohmann::json::parse(evidence).contains("refusal"));
+  EXPECT_EQ(outcome(promote({"exp-1"})), "promoted");
+}
+
+TEST_F(Promotions, ADryRunIsRefusedWhereNothingMayBePromoted) {
+  candidate("exp-1", "0.8");
+  apply_policy();
+  engine.pool.run({"test_read_only", "UPDATE repositories SET read_only = true"}, {},
+                  db::Pool::Retry::kWrite);
+  EXPECT_EQ(reason_of([&] { create(request_of({"exp-1"})); }), "read_only_repository");
+  EXPECT_EQ(reason_of([&] { judge_request(*engine, repo, request_of({"exp-1"}), "ci"); }),
+            "read_only_repository");
 }
 
 TEST_F(Promotions, WhatASelectionOrMethodForbidsIsNamed) {

@@ -168,6 +168,23 @@ def test_a_dry_run_ends_as_the_gate_would(cli, repo, rest, tmp_path):
     assert state(rest, repo) == before
 
 
+def test_a_dry_run_says_that_the_destination_has_uncommitted_changes(cli, repo, rest, tmp_path):
+    """As the promotion itself ends: with the same status, code and message."""
+    candidate(repo, "exp-1", {"accuracy": 0.8, "loss": 0.1})
+    repo.branch("main").object("data/new").upload(data=b"staged before the policy")
+    apply(cli, tmp_path)
+    message = cli.run("promote", "exp-1", "--to", "main", *TIMEOUT, status=6).talk
+    assert "has staged changes" in message
+    said = re.search(r"branch 'main' has staged changes.*", message).group(0)
+    assert said in cli.run("promote", "exp-1", "--to", "main", "--dry-run", status=6).talk
+    assert said in cli.run("gate", "check", "exp-1", "--policy", "dogs-champion", status=6).talk
+    before = rest("POST", f"/repositories/{repo.id}/promotions",
+                  json={"candidates": ["exp-1"], "destination": "main", "dry_run": True}).json()
+    assert before["refusal"]["code"] == "destination_dirty"
+    verdict = cli.json("gate", "check", "exp-1", "--policy", "dogs-champion", status=6)
+    assert verdict["refusal"] == before["refusal"]
+
+
 def test_a_dry_run_says_what_would_be_waited_for(cli, repo, rest, tmp_path):
     candidate(repo, "exp-1", {"accuracy": 0.9, "loss": 0.5})
     candidate(repo, "exp-2", {"accuracy": 0.5, "loss": 0.5})

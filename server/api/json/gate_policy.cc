@@ -94,6 +94,13 @@ std::string gate_answer_body(const versioning::GateAnswer& answer) {
   out.text("destination_commit_id", to_text(answer.destination));
   out.text("digest", to_hex(answer.version.body->digest));
   out.text("policy", answer.version.name);
+  if (answer.refusal) {
+    out.key("refusal");
+    out.begin_object();
+    out.text("code", answer.refusal->code);
+    out.text("message", answer.refusal->reason);
+    out.end_object();
+  }
   out.key("results");
   out.begin_array();
   for (const versioning::JudgedCandidate& judged : answer.candidates) write_candidate(out, judged);
