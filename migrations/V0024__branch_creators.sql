@@ -1,4 +1,5 @@
--- Who made a branch, so that one user cannot fill a repository with them. No table is rewritten.
+-- Who made a branch, so that one user cannot fill a repository with them, and which heads moved, so that promotions that
+-- wait for a branch are looked at soon. No table is rewritten.
 
 -- The name of the user; NULL: made before this column, with its repository, or by a restore. It never changes.
 ALTER TABLE branches ADD COLUMN created_by text COLLATE "C";
@@ -51,3 +52,25 @@ BEGIN
   RETURN 0;
 END
 $$;
+
+-- Branches whose head moved or that were deleted while a promotion of their repository was open. Those who move promotions
+-- on read and delete them. No key and no reference to promotions: a commit waits for no lock here.
+CREATE TABLE branch_moves (
+  repo_id integer NOT NULL,
+  name    text COLLATE "C" NOT NULL
+);
+CREATE INDEX promotions_open ON promotions (repo_id) WHERE due_at IS NOT NULL;
+ALTER TABLE promotions ADD COLUMN moved bigint NOT NULL DEFAULT 0;  -- grows with every move of a candidate
+
+CREATE FUNCTION note_branch_move() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO branch_moves (repo_id, name)
+  SELECT OLD.repo_id, OLD.name
+  WHERE EXISTS (SELECT 1 FROM promotions WHERE repo_id = OLD.repo_id AND due_at IS NOT NULL);
+  RETURN NULL;
+END
+$$;
+CREATE TRIGGER branches_note_move AFTER UPDATE OF head ON branches
+  FOR EACH ROW WHEN (OLD.head IS DISTINCT FROM NEW.head) EXECUTE FUNCTION note_branch_move();
+CREATE TRIGGER branches_note_removal AFTER DELETE ON branches
+  FOR EACH ROW EXECUTE FUNCTION note_branch_move();

@@ -142,6 +142,11 @@ std::map<CommitId, std::string> Promotions::rejections(RepositoryId repository,
   return out;
 }
 
+bool Promotions::wake(RepositoryId repository, std::string_view id) {
+  return pool_.run(kNote, {static_cast<int32_t>(repository), id}, db::Pool::Retry::kWrite)
+             .affected() == 1;
+}
+
 bool Promotions::approve(RepositoryId repository, std::string_view id,
                          const PromotionApproval& approval) {
   return pool_.transaction([&](db::Connection& connection) {

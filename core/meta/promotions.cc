@@ -79,14 +79,30 @@ constexpr db::Query kTake{"promotions_take_due", R"sql(
     WHERE due_at <= clock_timestamp() AND (lease_until IS NULL OR lease_until < clock_timestamp())
       AND actor <> ALL ($3)
     ORDER BY coalesce(running.promotions, 0), due_at LIMIT 1 FOR UPDATE OF p SKIP LOCKED)
-  RETURNING )sql" TARN_PROMOTION_COLUMNS("evidence") ", repo_id, said"};
+  RETURNING )sql" TARN_PROMOTION_COLUMNS("evidence") ", repo_id, said, moved"};
+
+// An item of `candidates` begins with its ref. In one order: two servers may note moves at once.
+constexpr db::Query kNoteMoves{"promotions_note_moves", R"sql(
+  WITH gone AS (
+    DELETE FROM branch_moves
+    WHERE ctid = ANY (ARRAY(SELECT ctid FROM branch_moves LIMIT $1 FOR UPDATE SKIP LOCKED))
+    RETURNING repo_id, name),
+  waiting AS (
+    SELECT p.repo_id, p.promotion_id FROM promotions p
+    WHERE p.due_at IS NOT NULL AND EXISTS (
+      SELECT 1 FROM gone g WHERE g.repo_id = p.repo_id AND strpos(p.candidates, '["' || g.name || '",') > 0)
+    ORDER BY p.repo_id, p.promotion_id FOR UPDATE)
+  UPDATE promotions p SET moved = p.moved + 1,
+    due_at = least(p.due_at, clock_timestamp() + $2 * interval '1 millisecond',
+                   greatest(clock_timestamp(), to_timestamp((p.updated_ms + $2) / 1000.0)))
+  FROM waiting w WHERE p.repo_id = w.repo_id AND p.promotion_id = w.promotion_id)sql"};
 
 constexpr db::Query kRenew{"promotions_renew_lease", R"sql(
   UPDATE promotions SET lease_until = clock_timestamp() + $4 * interval '1 millisecond'
   WHERE repo_id = $1 AND promotion_id = $2 AND lease_owner = $3 AND due_at IS NOT NULL)sql"};
 
-// $18: 0 = the lease is kept, 1 = it waits $19 ms or until something new is said, 2 = it has ended,
-// 3 = it has ended unless something new was said.
+// $18: 0 = the lease is kept, 1 = it waits $19 ms or until something new is said, at most $23 ms
+// when a candidate moved, 2 = it has ended, 3 = it has ended unless something new was said.
 constexpr db::Query kStore{"promotions_store_row", R"sql(
   WITH before AS (
     SELECT state, code, message, said FROM promotions
@@ -99,8 +115,9 @@ constexpr db::Query kStore{"promotions_store_row", R"sql(
       lease_owner = CASE WHEN $18 = 0 THEN p.lease_owner END,
       lease_until = CASE WHEN $18 = 0 THEN p.lease_until END,
       due_at = CASE WHEN $18 = 0 THEN p.due_at
-                    WHEN $18 = 1 AND p.said = $20 THEN clock_timestamp() + $19 * interval '1 millisecond'
-                    WHEN $18 = 1 THEN clock_timestamp() END,
+                    WHEN $18 = 1 AND p.said <> $20 THEN clock_timestamp()
+                    WHEN $18 = 1 AND p.moved <> $22 THEN clock_timestamp() + least($19::float8, $23::float8) * interval '1 millisecond'
+                    WHEN $18 = 1 THEN clock_timestamp() + $19 * interval '1 millisecond' END,
       steps = p.steps + ((b.state, b.code, b.message) IS DISTINCT FROM ($4, $14, $15))::int
     FROM before b WHERE p.repo_id = $1 AND p.promotion_id = $2 AND ($18 <> 3 OR b.said = $20)
     RETURNING p.steps, (b.state, b.code, b.message) IS DISTINCT FROM ($4, $14, $15) AS changed),
@@ -129,6 +146,7 @@ constexpr int16_t kWait = 1;
 constexpr int16_t kEnd = 2;
 constexpr int16_t kEndAsJudged = 3;
 constexpr int64_t kStepsShownMax = 1000;
+constexpr int64_t kLookPauseMs = std::chrono::milliseconds{kPromotionLookPause}.count();
 
 template <typename Enum>
 Enum known(std::optional<Enum> value) {
@@ -170,7 +188,8 @@ struct Stored {
 
 template <typename Runner>
 Stored store_row(Runner&& run, RepositoryId repository, const Promotion& p, int64_t owner,
-                 Instant now, int16_t mode, int64_t delay_ms, int64_t said) {
+                 Instant now, int16_t mode, int64_t delay_ms = 0, int64_t said = 0,
+                 int64_t moved = 0) {
   const db::Rows rows = run(kStore, {static_cast<int32_t>(repository),
                                      p.id,
                                      owner,
@@ -191,7 +210,9 @@ Stored store_row(Runner&& run, RepositoryId repository, const Promotion& p, int6
                                      mode,
                                      delay_ms,
                                      said,
-                                     to_json(p.candidates)});
+                                     to_json(p.candidates),
+                                     moved,
+                                     kLookPauseMs});
   Stored out{.done = rows.integer(0, 0) == 1, .said = {}};
   if (!rows.null(0, 1)) out.said = rows.integer(0, 1);
   return out;
@@ -330,13 +351,17 @@ std::vector<PromotionStep> Promotions::steps(RepositoryId repository, std::strin
   return out;
 }
 
+void Promotions::note_moves() {
+  pool_.run(kNoteMoves, {kMovesMax, kLookPauseMs}, db::Pool::Retry::kWrite);
+}
+
 std::optional<LeasedPromotion> Promotions::take(int64_t owner, std::chrono::milliseconds ttl,
                                                 const std::vector<std::string>& actors_not) {
   const db::Rows rows = pool_.run(kTake, {owner, static_cast<int64_t>(ttl.count()), actors_not},
                                   db::Pool::Retry::kWrite);
   if (rows.empty()) return std::nullopt;
   return LeasedPromotion{static_cast<RepositoryId>(rows.integer(0, 22)), promotion_from(rows, 0),
-                         rows.integer(0, 23)};
+                         rows.integer(0, 23), rows.integer(0, 24)};
 }
 
 bool Promotions::renew(RepositoryId repository, std::string_view id, int64_t owner,
@@ -350,13 +375,13 @@ bool Promotions::renew(RepositoryId repository, std::string_view id, int64_t own
 
 std::optional<int64_t> Promotions::store(RepositoryId repository, const Promotion& promotion,
                                          int64_t owner) {
-  return store_row(alone(pool_), repository, promotion, owner, clock_.now(), kKeepLease, 0, 0).said;
+  return store_row(alone(pool_), repository, promotion, owner, clock_.now(), kKeepLease).said;
 }
 
 bool Promotions::wait(const LeasedPromotion& leased, int64_t owner,
                       std::chrono::milliseconds delay) {
   return store_row(alone(pool_), leased.repository, leased.promotion, owner, clock_.now(), kWait,
-                   delay.count(), leased.said)
+                   delay.count(), leased.said, leased.moved)
       .done;
 }
 
@@ -373,7 +398,7 @@ Promotions::FinishOutcome Promotions::finish_judged(const LeasedPromotion& judge
 }
 
 bool Promotions::finish(RepositoryId repository, const Promotion& promotion, int64_t owner) {
-  return store_row(alone(pool_), repository, promotion, owner, clock_.now(), kEnd, 0, 0).done;
+  return store_row(alone(pool_), repository, promotion, owner, clock_.now(), kEnd).done;
 }
 
 void Promotions::tell(db::Connection& connection, RepositoryId repository, std::string_view id,

@@ -18,11 +18,16 @@
 
 namespace tarn::meta {
 
+/// Between two looks at a promotion because branches moved: who moves one all the time keeps no
+/// worker busy.
+constexpr std::chrono::seconds kPromotionLookPause{1};
+
 /// A promotion that a worker holds.
 struct LeasedPromotion {
   RepositoryId repository{};
   Promotion promotion;
-  int64_t said = 0;  ///< reports and approvals before it was taken
+  int64_t said = 0;   ///< reports and approvals before it was taken
+  int64_t moved = 0;  ///< moves of its candidates that were noted before
 };
 
 /// Safe from any thread.
@@ -71,6 +76,11 @@ class Promotions {
   /// The latest kUndoneMax, the oldest of them first.
   std::vector<Undone> undone(RepositoryId repository, const BranchName& destination);
 
+  /// What note_moves takes up in one call.
+  static constexpr int64_t kMovesMax = 1000;
+  /// Makes promotions due whose candidates' branches moved or were deleted: at once, or
+  /// kPromotionLookPause after they were looked at.
+  void note_moves();
   /// Leases one that is due and that nobody holds, of the actor who has the fewest leased. None of
   /// `actors_not`.
   std::optional<LeasedPromotion> take(int64_t owner, std::chrono::milliseconds ttl,
@@ -83,7 +93,8 @@ class Promotions {
   /// (LeasedPromotion::said); nullopt where renew says false.
   std::optional<int64_t> store(RepositoryId repository, const Promotion& promotion, int64_t owner);
   /// As store, and gives the lease back: it is due after `delay`, or as soon as something is said
-  /// about it that was not when it was taken.
+  /// about it that was not when it was taken, or kPromotionLookPause after a candidate moved
+  /// meanwhile.
   bool wait(const LeasedPromotion& leased, int64_t owner, std::chrono::milliseconds delay);
   enum class FinishOutcome {
     kDone,
@@ -124,6 +135,8 @@ class Promotions {
   /// user.
   bool approve(RepositoryId repository, std::string_view id, const PromotionApproval& approval);
   std::vector<PromotionApproval> approvals(RepositoryId repository, std::string_view id);
+  /// Makes it due, as if something had been said. false: it has ended.
+  bool wake(RepositoryId repository, std::string_view id);
 
  private:
   db::Pool& pool_;

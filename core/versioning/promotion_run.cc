@@ -464,6 +464,7 @@ class PromotionRun {
 
 bool run_one_promotion(Engine& engine, std::stop_token stop, OwnerTurns& turns) {
   meta::Promotions rows(engine.pool, engine.clock);
+  rows.note_moves();
   // Of this run: two workers of one process must not share a lease that ran out.
   const int64_t owner = static_cast<int64_t>(random_u64() >> 1);
   std::optional<meta::LeasedPromotion> leased;

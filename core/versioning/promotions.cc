@@ -9,6 +9,7 @@
 #include "core/base/str_cat.h"
 #include "core/experiments/evidence.h"
 #include "core/meta/aliases.h"
+#include "core/meta/branches.h"
 #include "core/meta/commits.h"
 #include "core/versioning/candidates.h"
 #include "core/versioning/gate_policies.h"
@@ -186,6 +187,28 @@ void report_check(Engine& engine, const RepositoryName& repository, std::string_
   }
 }
 
+namespace {
+
+/// The worker may not have noticed yet that the winner's branch has another head or is gone; it is
+/// made to look.
+void require_unmoved(Engine& engine, const Repository& repository, const Promotion& promotion) {
+  const auto pinned =
+      std::find_if(promotion.candidates.begin(), promotion.candidates.end(),
+                   [&](const PinnedCandidate& one) { return one.ref == promotion.winner_ref; });
+  if (pinned == promotion.candidates.end() || !pinned->is_branch) return;
+  const auto version = engine.gate_policies.find(repository.id, promotion.policy);
+  if (!version || !policy_of(*version).approvals.stale_on_new_commit) return;
+  const auto branch = engine.branches.find(repository.id, BranchName(pinned->ref));
+  if (branch && branch->head == *promotion.winner) return;
+  rows(engine).wake(repository.id, promotion.id);
+  throw Error(ErrorCode::kConflict, "winner_moved",
+              str_cat("promotion ", promotion.id, ": branch '", pinned->ref, "' ",
+                      branch ? str_cat("has the head ", to_text(branch->head)) : "was deleted",
+                      " by now, look at it first"));
+}
+
+}  // namespace
+
 void approve_promotion(Engine& engine, const RepositoryName& repository, std::string_view id,
                        const Approver& approver, std::string_view reason,
                        const std::optional<CommitId>& expected) {
@@ -202,6 +225,7 @@ void approve_promotion(Engine& engine, const RepositoryName& repository, std::st
                 str_cat("promotion ", id, ": its winner is ", to_text(*promotion.winner),
                         " by now, look at it first"));
   }
+  require_unmoved(engine, repo, promotion);
   const PromotionApproval approval{
       .user = approver.user,
       .commit = *promotion.winner,

@@ -246,7 +246,12 @@ TEST_F(Promotions, AnApprovalDiesWithANewCommit) {
   const CommitId second = train("exp-1", "0.85");
   EXPECT_EQ(reason_of([&] { approve_promotion(*engine, repo, waiting.id, {"olga"}, "", second); }),
             "winner_moved");
-  approve_promotion(*engine, repo, waiting.id, {"olga"}, "", first);
+  for (const auto& expected : {std::optional(first), std::optional<CommitId>()}) {
+    EXPECT_EQ(
+        reason_of([&] { approve_promotion(*engine, repo, waiting.id, {"olga"}, "", expected); }),
+        "winner_moved")
+        << "its branch has left that commit";
+  }
   work();
   const Promotion moved = get_promotion(*engine, repo, waiting.id);
   EXPECT_EQ(outcome(moved), "awaiting_approval approval_required");

@@ -50,13 +50,14 @@ ATTACKS = [
            ONE, before=CANDIDATE),
 
     # The approved values or commits have changed since.
-    Attack("approvals_of_two_commits", "dev", (approve(by="reviewer"), *NEWER, approve(by="reviewer2")), WAITS, TWO, before=WAITING),
+    Attack("approvals_of_two_commits", "dev", (approve(by="reviewer"), *NEWER, tried(approve(by="reviewer2"))), WAITS, TWO, before=WAITING),
     Attack("approvals_of_two_commits_after_a_hard_reset", "dev",
            (approve(by="reviewer"), ask("PUT", "/branches/exp-bad/hard_reset", params={"ref": "<exp-worse>"}),
-            approve(by="reviewer2")), WAITS, TWO, before=(train("exp-worse", 0.9, by="dev"),) + WAITING),
+            tried(approve(by="reviewer2"))), WAITS, TWO, before=(train("exp-worse", 0.9, by="dev"),) + WAITING),
     Attack("approvals_of_a_branch_that_is_made_again", "dev",
            (approve(by="reviewer"), ask("DELETE", "/branches/exp-bad"),
-            train("exp-bad", 0.95, files={"artifacts/model.pkl": "worse"}), approve(by="reviewer2")), WAITS, TWO, before=WAITING),
+            train("exp-bad", 0.95, files={"artifacts/model.pkl": "worse"}), tried(approve(by="reviewer2"))),
+           Seen(state=("awaiting_approval", "rejected"), code=("approval_required", "gate_failed")), TWO, before=WAITING),
     Attack("an_approval_of_another_commit", "reviewer", (approve(commit="<base>"),), not_taken(409), ONE, before=WAITING),
     Attack("an_approval_of_the_commit_before", "reviewer", (*NEWER, approve(commit="<seen>")),
            Seen(status=(200, 409), state="awaiting_approval", code="approval_required"), TWO,
