@@ -236,6 +236,33 @@ TEST(Evaluate, OnlyRequiredChecksBringMetrics) {
   EXPECT_EQ(said(evaluate(policy, candidate, nullptr), "metrics.a.min"), "fail below_min");
 }
 
+TEST(Evaluate, OfTheReportsOfACheckTheNewestCounts) {
+  const GatePolicy policy =
+      policy_of("metrics: [{name: a, max: 100, from: 'check:bench'}]\nchecks: {required: [bench]}");
+  GateCandidate candidate = candidate_of({});
+  const auto report = [&](double value, const std::string& reporter) {
+    candidate.checks.push_back({.name = "bench",
+                                .commit = commit(1),
+                                .status = CheckStatus::kSuccess,
+                                .metrics = {metric("a", value)},
+                                .reporter = reporter});
+  };
+  report(80, "ci");
+  report(180, "ci");
+  EXPECT_EQ(said(evaluate(policy, candidate, nullptr), "metrics.a.max"), "fail above_max");
+  candidate.checks.insert(
+      candidate.checks.begin() + 1,
+      {.name = "bench", .commit = commit(1), .status = CheckStatus::kFailure, .reporter = "gpu"});
+  EXPECT_EQ(said(evaluate(policy, candidate, nullptr), "checks.bench"), "fail check_failed");
+  candidate.checks.push_back({.name = "bench",
+                              .commit = commit(1),
+                              .status = CheckStatus::kSuccess,
+                              .metrics = {metric("a", 70)},
+                              .reporter = "gpu"});
+  EXPECT_EQ(said(evaluate(policy, candidate, nullptr), "checks.bench"), "pass");
+  EXPECT_EQ(said(evaluate(policy, candidate, nullptr), "metrics.a.max"), "pass");
+}
+
 TEST(Evaluate, ChecksAreNotAskedUnlessThePolicySays) {
   const Verdict verdict =
       evaluate(policy_of("metrics: [{name: a}]"),

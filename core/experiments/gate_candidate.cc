@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
@@ -15,10 +16,6 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kStatuses = {"pending", "success", "failure"};
 
-bool contains(const std::vector<std::string>& items, const std::string& item) {
-  return std::find(items.begin(), items.end(), item) != items.end();
-}
-
 }  // namespace
 
 std::string_view name_of(CheckStatus status) { return kStatuses[static_cast<size_t>(status)]; }
@@ -27,15 +24,14 @@ std::optional<CheckStatus> parse_check_status(std::string_view name) {
 }
 std::vector<Metric> metrics_of(const GatePolicy& policy, const GateCandidate& candidate) {
   std::vector<Metric> metrics = candidate.facts.metrics;
-  for (const CheckResult& check : candidate.checks) {
-    if (check.commit != candidate.facts.commit || check.status != CheckStatus::kSuccess ||
-        !contains(policy.checks.required, check.name))
-      continue;
-    for (const Metric& metric : check.metrics) {
+  for (const std::string& name : policy.checks.required) {
+    const CheckResult* check = find_check(candidate, name);
+    if (check == nullptr || check->status != CheckStatus::kSuccess) continue;
+    for (const Metric& metric : check->metrics) {
       metrics.push_back({.name = metric.name,
                          .value = metric.value,
                          .origin = MetricOrigin::kCheck,
-                         .source = check.name,
+                         .source = name,
                          .split = metric.split});
     }
   }
@@ -43,9 +39,15 @@ std::vector<Metric> metrics_of(const GatePolicy& policy, const GateCandidate& ca
 }
 
 const CheckResult* find_check(const GateCandidate& candidate, const std::string& name) {
+  std::map<std::string, const CheckResult*> last_of;
   const CheckResult* found = nullptr;
   for (const CheckResult& check : candidate.checks) {
-    if (check.name == name && check.commit == candidate.facts.commit) found = &check;
+    if (check.name != name || check.commit != candidate.facts.commit) continue;
+    last_of[check.reporter] = &check;
+    found = &check;
+  }
+  for (const auto& [reporter, last] : last_of) {
+    if (last->status == CheckStatus::kFailure) return last;
   }
   return found;
 }

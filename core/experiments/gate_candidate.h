@@ -103,7 +103,8 @@ struct GateCandidate {
 
 /// Its values with those of its required checks: anybody may report another check.
 std::vector<Metric> metrics_of(const GatePolicy& policy, const GateCandidate& candidate);
-/// The latest report about the candidate's commit under this name; nullptr when there is no report.
+/// The report about the candidate's commit under this name that counts: a failure that its reporter
+/// has not superseded, else the latest; nullptr when there is no report.
 const CheckResult* find_check(const GateCandidate& candidate, const std::string& name);
 /// Whether a required check that may report the metric has not ended.
 bool check_may_bring(const GatePolicy& policy, const GateCandidate& candidate,

@@ -1,6 +1,7 @@
 // Reports of checks, approvals and rejections of promotions (declared in promotions.h).
 #include <algorithm>
 #include <charconv>
+#include <map>
 
 #include "core/base/str_cat.h"
 #include "core/meta/commit_column.h"
@@ -87,6 +88,17 @@ std::vector<PromotionCheck> checks_from(const db::Rows& rows) {
   return out;
 }
 
+/// Whether the report may not follow those before it. A reporter may take back its own failure
+/// alone: otherwise who reports a second failure could take back the first.
+bool failure_stands(const std::map<std::string, CheckStatus>& said, const PromotionCheck& check) {
+  if (check.status == CheckStatus::kFailure) return false;
+  const auto own = said.find(check.reporter);
+  if (own != said.end() && own->second == CheckStatus::kFailure) return check.supersedes.empty();
+  return std::any_of(said.begin(), said.end(), [](const auto& reporter_and_status) {
+    return reporter_and_status.second == CheckStatus::kFailure;
+  });
+}
+
 bool says_the_same(const PromotionCheck& a, const PromotionCheck& b) {
   return a.status == b.status && a.url == b.url && a.metrics == b.metrics &&
          a.reporter == b.reporter && a.supersedes == b.supersedes;
@@ -102,17 +114,15 @@ Promotions::ReportOutcome Promotions::report_check(RepositoryId repository, std:
     if (connection.run(kNote, {repo, id}).affected() != 1) return ReportOutcome::kEnded;
     const std::vector<PromotionCheck> reports =
         checks_from(connection.run(kSelectChecks, {repo, id}));
-    const auto last = std::find_if(reports.rbegin(), reports.rend(), [&](const PromotionCheck& r) {
-      return r.name == check.name && r.commit == check.commit;
-    });
-    if (last != reports.rend()) {
-      if (says_the_same(*last, check)) return ReportOutcome::kDone;
-      const bool stands =
-          last->status == CheckStatus::kFailure && check.status != CheckStatus::kFailure;
-      if (stands && (last->reporter != check.reporter || check.supersedes.empty())) {
-        return ReportOutcome::kFailureStands;
-      }
+    const PromotionCheck* last = nullptr;
+    std::map<std::string, CheckStatus> said;  // by each reporter
+    for (const PromotionCheck& report : reports) {
+      if (report.name != check.name || report.commit != check.commit) continue;
+      last = &report;
+      said[report.reporter] = report.status;
     }
+    if (last != nullptr && says_the_same(*last, check)) return ReportOutcome::kDone;
+    if (failure_stands(said, check)) return ReportOutcome::kFailureStands;
     if (reports.size() >= kPromotionChecksMax) return ReportOutcome::kTooMany;
     connection.run(kInsertCheck, {repo, id, check.name, db::Bytes{view_of(check.commit)},
                                   name_of(check.status), check.url, metrics_to_array(check.metrics),

@@ -157,6 +157,26 @@ TEST_F(PromotionVotes, AFailureStaysUntilItsReporterSaysWhyNot) {
   EXPECT_EQ(checks[1].supersedes, "the machine was out of memory");
 }
 
+TEST_F(PromotionVotes, AFailureIsNotTakenBackByWhoReportsAnother) {
+  apply_policy(std::string(kPolicy) + "checks: {required: [bench], timeout: 2h}\n");
+  const CommitId commit = candidate("exp-a", "0.9");
+  const std::string id = create(request_of({"exp-a"}));
+  work();
+  const auto reported_by = [&](const std::string& reporter, CheckStatus status, std::string why) {
+    PromotionCheck said = check(commit, status, "bench");
+    said.reporter = reporter;
+    said.supersedes = std::move(why);
+    return reason_of([&] { report_check(*engine, repo, id, said); });
+  };
+  EXPECT_EQ(reported_by("gpu", CheckStatus::kFailure, ""), "done");
+  EXPECT_EQ(reported_by("dana", CheckStatus::kFailure, ""), "done");
+  EXPECT_EQ(reported_by("ben", CheckStatus::kSuccess, "mine"), "check_failed_already");
+  EXPECT_EQ(reported_by("dana", CheckStatus::kSuccess, "mine"), "done");
+  EXPECT_EQ(reported_by("dana", CheckStatus::kSuccess, ""), "check_failed_already");
+  work();
+  EXPECT_EQ(how(id), "rejected gate_failed");
+}
+
 TEST_F(PromotionVotes, ARejectionIsRemembered) {
   apply_policy(std::string(kPolicy) + "approvals: {count: 1}\n");
   candidate("exp-a", "0.9");

@@ -52,6 +52,13 @@ def refused(stage, who, one, *status):
 
 
 @step
+def within(stage, who, seconds, one):
+    begun = time.monotonic()
+    one.do(stage, who)
+    assert time.monotonic() - begun < seconds
+
+
+@step
 def ask(stage, who, method, path, **options):
     stage.ask(who, method, path, **options)
 
@@ -260,6 +267,18 @@ def check(stage, who, name, ref, status="success", metrics=None, **members):
 
 
 @step_over("rest", "tarn")
+def supersede(stage, who, name, ref, reason, status="success"):
+    """Reports that a failure of the check `name` does not stand, and why."""
+    id = stage.promotions[-1]
+    if stage.way == "tarn":
+        stage.tarn(who, "promote", "check", id, name, "--commit", f"<{ref}>", "--status", status, "--supersedes", reason, "-o", "json")
+    else:
+        stage.ask(who, "POST", f"/promotions/{id}/checks/{name}",
+                  json={"commit": f"<{ref}>", "status": status, "supersedes": reason})
+    stage.settled(id)
+
+
+@step_over("rest", "tarn")
 def roll_back(stage, who, id="<promotion>", **members):
     if stage.way == "tarn":
         stage.tarn(who, "promote", "rollback", id, "-o", "json")
@@ -285,12 +304,25 @@ def wait_until_settled(stage, who):
 
 
 @step
-def wait_until_ended(stage, who):
+def wait_until_ended(stage, who, id="<promotion>"):
     """Whatever it waits for: its time is up."""
+    id = stage.fill(id)
     deadline = time.monotonic() + SETTLE_SECONDS
-    while stage.promotion(stage.promotions[-1])["state"] not in ENDED:
-        assert time.monotonic() < deadline, stage.promotion(stage.promotions[-1])
+    while stage.promotion(id)["state"] not in ENDED:
+        assert time.monotonic() < deadline, stage.promotion(id)
         time.sleep(POLL_SECONDS)
+
+
+@step
+def ran_a_hook(stage, who, says):
+    """Some run of a hook has printed `says`: the script came so far."""
+    for run in stage.see("/actions/runs?amount=100")["results"]:
+        for hook in stage.see(f"/actions/runs/{run['run_id']}/hooks")["results"]:
+            status, text = stage.look(f"/actions/runs/{run['run_id']}/hooks/{hook['hook_run_id']}/output")
+            assert status == 200, text
+            if says in text:
+                return
+    raise AssertionError(f"no hook printed {says}")
 
 
 @step

@@ -1,7 +1,8 @@
 """A check counts when it is required, of the exact commit, in time, and reported by who may."""
 
 from attack import ACCURACY, Attack, Seen, gate, test_attack, test_honest  # noqa: F401
-from steps import ask, check, commit, must, promote, refused, train, wait_until_ended, wait_until_settled, write
+from steps import (ask, check, commit, must, newcomer, promote, refused, supersede, train, wait_until_ended, wait_until_settled,
+                   write)
 
 CHECKED = gate(metrics=[ACCURACY], checks={"required": ["bench"], "timeout": "1h"})
 TWO_CHECKS = gate(metrics=[ACCURACY], checks={"required": ["bench", "lint"], "timeout": "1h"})
@@ -14,6 +15,10 @@ CANDIDATE = (train("exp-bad", 0.95, by="dev"),)
 WAITING = CANDIDATE + (promote("exp-bad", by="dev"),)
 GOOD_WINS = Seen(state="promoted", winner="exp-good")
 GOOD = (train("exp-good", 0.95, by="dev"), promote("exp-good", by="dev"))
+# Two candidates, the better of which has failed: the promotion waits for the other's check.
+FAILED = (train("exp-bad", 0.95, by="dev"), train("exp-low", 0.6, by="dev2"), newcomer("ci2", "ci"), promote("exp-*", by="dev"),
+          check("bench", "exp-bad", "failure", by="ci"))
+LOW_WAITS = Seen(status=409, state="gates_running", code="check_pending", rules=(("exp-bad", "check_failed"),))
 
 
 def not_taken(*status):
@@ -103,6 +108,39 @@ ATTACKS = [
            (promote("exp-*"), check("bench", "exp-bad", metrics={"accuracy": 0.55}, by="ci")), WAITS, BY_BENCH,
            before=(train("exp-good", by="dev2"), train("exp-bad", date=1, by="dev"))),
 
+    Attack("a_value_that_its_check_corrected", "ci",
+           (check("bench", "exp-bad", metrics={"p95": 80}), check("bench", "exp-bad", metrics={"p95": 180}),
+            check("lint", "exp-bad")), refusal("above_max"), {**LATENCY, "checks": TWO_CHECKS["checks"]}, before=WAITING),
+
+    # A failure that somebody says does not stand.
+    Attack("a_success_after_the_failure_of_one_of_two", "ci", (check("bench", "exp-bad"),), LOW_WAITS, CHECKED, before=FAILED),
+    Attack("a_failure_superseded_without_a_reason", "ci", (supersede("bench", "exp-bad", ""),), LOW_WAITS, CHECKED, before=FAILED),
+    Attack("a_failure_superseded_by_another", "ci2", (supersede("bench", "exp-bad", "mine"),), LOW_WAITS, CHECKED, before=FAILED),
+    Attack("a_failure_superseded_by_the_author", "dev", (supersede("bench", "exp-bad", "mine"),),
+           Seen(status=401, state="gates_running", code="check_pending"), CHECKED, before=FAILED),
+    Attack("a_failure_superseded_by_who_failed_it_too", "ci2",
+           (check("bench", "exp-bad", "failure"), supersede("bench", "exp-bad", "mine"), wait_until_settled()),
+           Seen(state="gates_running", code="check_pending", rules=(("exp-bad", "check_failed"),)), CHECKED, before=FAILED),
+    Attack("a_failure_superseded_while_another_stands", "ci",
+           (supersede("bench", "exp-bad", "memory"), wait_until_settled()),
+           Seen(state="gates_running", code="check_pending", rules=(("exp-bad", "check_failed"),)), CHECKED,
+           before=FAILED + (check("bench", "exp-bad", "failure", by="ci2"),)),
+    Attack("a_failure_that_becomes_pending", "ci", (check("bench", "exp-bad", "pending"),), LOW_WAITS, CHECKED, before=FAILED),
+    Attack("a_failure_that_another_calls_pending", "ci2", (supersede("bench", "exp-bad", "again", status="pending"),), LOW_WAITS,
+           CHECKED, before=FAILED),
+    Attack("a_failure_of_another_commit_superseded", "ci", (supersede("bench", "base", "memory"), wait_until_settled()),
+           Seen(state="gates_running", code="check_pending", rules=(("exp-bad", "check_failed"),)), CHECKED, before=FAILED),
+    Attack("a_failure_of_another_check_superseded", "ci", (supersede("Bench", "exp-bad", "memory"), wait_until_settled()),
+           Seen(state="gates_running", code="check_pending", rules=(("exp-bad", "check_failed"),)), CHECKED, before=FAILED),
+    Attack("a_reason_of_20000_bytes", "ci", (supersede("bench", "exp-bad", "m" * 20000),),
+           Seen(status=400, state="gates_running", code="check_pending"), CHECKED, before=FAILED),
+    Attack("a_reason_that_is_no_text", "ci",
+           (ask("POST", "/promotions/<promotion>/checks/bench", json={"commit": "<exp-bad>", "status": "success", "supersedes": True}),),
+           Seen(status=400, state="gates_running", code="check_pending"), CHECKED, before=FAILED),
+    Attack("a_failure_superseded_after_the_end", "ci", (supersede("bench", "exp-bad", "memory"),),
+           Seen(status=409, state="rejected", code="gate_failed"), CHECKED,
+           before=WAITING + (check("bench", "exp-bad", "failure", by="ci"), wait_until_ended())),
+
     # Time.
     Attack("a_date_that_delays_the_timeout", "dev", (promote("exp-bad"), wait_until_ended(), refused(check("bench", "exp-bad", by="ci"), 409)),
            Seen(state="rejected", code="check_timeout"),
@@ -136,6 +174,14 @@ HONEST = [
     Attack("checks_bring_what_is_ranked", "ci",
            (check("bench", "exp-good", metrics={"accuracy": 0.9}), check("bench", "exp-other", metrics={"accuracy": 0.8})),
            GOOD_WINS, BY_BENCH, before=(train("exp-other", by="dev2"), train("exp-good", by="dev"), promote("exp-*", by="dev"))),
+    Attack("a_failure_that_its_reporter_supersedes", "ci", (supersede("bench", "exp-good", "out of memory"),), GOOD_WINS, CHECKED,
+           before=(train("exp-good", 0.95, by="dev"), train("exp-low", 0.6, by="dev2"), promote("exp-*", by="dev"),
+                   check("bench", "exp-good", "failure", by="ci"))),
+    Attack("two_failures_that_their_reporters_supersede", "ci",
+           (supersede("bench", "exp-good", "out of memory"), supersede("bench", "exp-good", "out of disk", by="ci2")), GOOD_WINS,
+           CHECKED, before=(newcomer("ci2", "ci"), train("exp-good", 0.95, by="dev"), train("exp-low", 0.6, by="dev2"),
+                            promote("exp-*", by="dev"), check("bench", "exp-good", "failure", by="ci"),
+                            check("bench", "exp-good", "failure", by="ci2"))),
     Attack("a_check_of_the_new_commit", "ci", (check("bench", "exp-good"),), GOOD_WINS, CHECKED,
            before=GOOD + (write("exp-good", "x", "x", by="dev"), commit("exp-good", {"metric.accuracy": "0.96"}, by="dev"))),
 ]
