@@ -11,7 +11,7 @@ namespace tarn::cli {
 
 void print_failure(std::ostream& talk, const Error& error, bool json) {
   if (!json) {
-    talk << "tarn: " << error.message() << std::endl;
+    talk << "tarn: " << printable_lines(error.message()) << std::endl;
     return;
   }
   const nlohmann::json fields{{"apiVersion", kApiVersion},

@@ -5,6 +5,7 @@
 #include <ostream>
 #include <string>
 
+#include "cli/output.h"
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
@@ -65,7 +66,7 @@ void Github::summarise(std::string_view markdown) const {
 }
 
 void Github::complain(std::ostream& talk, std::string_view message) const {
-  if (wanted_) talk << "::error::" << escaped(message) << '\n';
+  if (wanted_) talk << "::error::" << escaped(printable_lines(message)) << '\n';
 }
 
 }  // namespace tarn::cli

@@ -64,15 +64,6 @@ void print_csv(std::ostream& out, const Cells& cells) {
   out << '\n';
 }
 
-std::string markdown_cell(const std::string& cell) {
-  std::string out;
-  for (char c : printable(cell)) {
-    if (c == '|') out += '\\';
-    out += c;
-  }
-  return out;
-}
-
 void print_markdown(std::ostream& out, const Cells& cells) {
   out << '|';
   for (const std::string& cell : cells) out << ' ' << markdown_cell(cell) << " |";
@@ -196,10 +187,37 @@ ListWriter Output::list(std::string kind, Cells columns) {
 }
 
 void Output::remark(std::string_view text) {
-  if (!quiet_) talk_ << text << std::endl;
+  if (!quiet_) talk_ << printable_lines(text) << std::endl;
 }
 
-void Output::warn(std::string_view text) { talk_ << text << std::endl; }
+void Output::warn(std::string_view text) { talk_ << printable_lines(text) << std::endl; }
+
+std::string markdown_cell(std::string_view text) {
+  std::string out;
+  for (const char c : printable(text)) {
+    if (c == '<') {
+      out += "&lt;";
+      continue;
+    }
+    if (c == '|' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string printable_lines(std::string_view text) {
+  constexpr std::string_view kCommand = "::";
+  std::string out;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    const std::string line = printable(text.substr(at, end - at));
+    const size_t begin = std::min(line.find_first_not_of(' '), line.size());
+    const bool obeyed = line.compare(begin, kCommand.size(), kCommand) == 0;
+    out += str_cat(at == 0 ? "" : "\n", obeyed ? "| " : "", line);
+    at = end + 1;
+  }
+  return out;
+}
 
 std::string printable(std::string_view text) {
   std::string out;

@@ -78,6 +78,11 @@ class Output {
 
 /// Text with control characters made visible (\x1b), so that a key cannot steer a terminal.
 std::string printable(std::string_view text);
+/// The same of a text of several lines. A line that GitHub would take for a command ("::error::")
+/// begins with a bar.
+std::string printable_lines(std::string_view text);
+/// printable(), and nothing that ends a cell of a Markdown table or begins a tag.
+std::string markdown_cell(std::string_view text);
 /// "1.5 MiB"
 std::string size_in_words(uint64_t bytes);
 /// "2026-11-20 08:15:42" in UTC.

@@ -28,16 +28,13 @@ std::string winner_of(const Json& promotion) {
   return promotion.value("winner", Json::object()).value("ref", "");
 }
 
-/// A cell of a Markdown table holds no line and no bar.
-std::string cell(std::string text) {
+/// Texts of several lines, each as in a cell of a table.
+std::string cell(std::string_view text) {
   std::string out;
-  for (const char c : text) {
-    if (c == '|')
-      out += "\\|";
-    else if (c == '\n')
-      out += "<br>";
-    else
-      out.push_back(c);
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    out += str_cat(at == 0 ? "" : "<br>", markdown_cell(text.substr(at, end - at)));
+    at = end + 1;
   }
   return out;
 }
@@ -138,7 +135,7 @@ std::string promotion_in_markdown(const Json& promotion) {
   if (const std::string winner = winner_of(promotion); !winner.empty())
     out += str_cat("Winner: `", winner, "`\n\n");
   if (const std::string why = promotion.value("message", ""); !why.empty())
-    out += str_cat(why, "\n\n");
+    out += str_cat(cell(why), "\n\n");
   const Json evidence = promotion.value("evidence", Json::object());
   return out + candidates_in_markdown(evidence.value("candidates", Json::array()));
 }
