@@ -14,11 +14,15 @@
 #include "cli/exit_code.h"
 #include "cli/github.h"
 #include "cli/session.h"
+#include "core/base/digest.h"
+#include "core/base/encoding.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::cli {
 namespace {
 
+/// Of an idempotency key that nobody named.
+constexpr size_t kKeyBytes = 16;
 constexpr std::string_view kIdHelp = "tarn://repository/id, or an id in --repo";
 
 std::optional<std::chrono::milliseconds> timeout_of(const std::string& text) {
@@ -206,19 +210,26 @@ ExitCode promote(Session& session, const Promote& options) {
   std::vector<std::string> candidates = options.candidates;
   const std::string repository = take_repository(session, candidates);
   const Github github(options.github);
-  const Json made =
-      session.client.call({.method = Method::kPost,
-                           .path = api_path({"repositories", repository, "promotions"}),
-                           .json = body_of(session, options, repository, candidates).dump()});
-  if (options.dry_run) return judge(session, made, github);
+  Json body = body_of(session, options, repository, candidates);
+  const bool waits = options.wait && !options.dry_run;
+  // Under a key the request may be repeated when the server dies before it answers.
+  if (waits && options.key.empty()) body["idempotency_key"] = to_hex(random_bytes(kKeyBytes));
+  const Request request{.method = Method::kPost,
+                        .path = api_path({"repositories", repository, "promotions"}),
+                        .json = body.dump()};
+  if (options.dry_run) return judge(session, session.client.call(request), github);
+  if (!waits) {
+    const Json made = session.client.call(request);
+    return finish(session, {repository, made.value("id", ""), ""}, made, github);
+  }
+  PatientClient client(session, timeout);
+  const Json made = client.call(request);
   const Uri uri{repository, made.value("id", ""), ""};
-  if (!options.wait) return finish(session, uri, made, github);
   session.out.remark(str_cat("promotion ", uri.ref));
-  return finish(
-      session, uri,
-      wait_for_promotion(session, uri, made,
-                         {.timeout = timeout, .cancel_on_interrupt = options.cancel_on_interrupt}),
-      github);
+  github.set({{"promotion-id", uri.ref}});
+  return finish(session, uri,
+                wait_for_promotion(session, client, uri, made, options.cancel_on_interrupt),
+                github);
 }
 
 /// The promotion that put the alias where it is.
@@ -334,11 +345,13 @@ void declare_wait(Command& command, Wait& options) {
 
 ExitCode wait(Session& session, const Wait& options) {
   const Uri uri = session.ref(options.id);
-  const Json promotion = session.client.call({.path = promotion_path(uri)});
-  return finish(
-      session, uri,
-      wait_for_promotion(session, uri, promotion, {.timeout = timeout_of(options.timeout)}),
-      Github(options.github));
+  const Github github(options.github);
+  github.set({{"promotion-id", uri.ref}});
+  PatientClient client(session, timeout_of(options.timeout));
+  const Json promotion = client.call({.path = promotion_path(uri)});
+  return finish(session, uri,
+                wait_for_promotion(session, client, uri, promotion, /*cancel_on_interrupt=*/false),
+                github);
 }
 
 struct Decide {

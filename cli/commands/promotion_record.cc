@@ -6,7 +6,6 @@
 
 #include "cli/commands/metric_record.h"
 #include "cli/exit_code.h"
-#include "cli/interrupt.h"
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
@@ -15,9 +14,7 @@
 namespace tarn::cli {
 namespace {
 
-using std::chrono::milliseconds;
 using std::chrono::seconds;
-using SteadyClock = std::chrono::steady_clock;
 
 /// What one request waits at most: an interrupt is noticed after it.
 constexpr seconds kWaitPerRequest{1};
@@ -69,6 +66,26 @@ std::string logged_digest(Session& session, const Uri& uri, const Json& promotio
                         return digest.empty();
                       });
   return digest;
+}
+
+std::string how_to_wait_on(const Uri& uri) {
+  return str_cat("it goes on: tarn promote wait ", to_string(uri));
+}
+
+[[noreturn]] void end_interrupted(Session& session, const Uri& uri, bool cancel) {
+  const auto interrupted = [&](std::string_view what) {
+    return Error(ErrorCode::kUnavailable, kReasonInterrupted,
+                 str_cat("promotion ", uri.ref, ": ", what));
+  };
+  if (!cancel) throw interrupted(str_cat("the waiting was interrupted; ", how_to_wait_on(uri)));
+  try {
+    session.client.call({.method = Method::kPost, .path = promotion_path(uri, "cancel")});
+  } catch (const Error& error) {
+    throw Error(error.code(), error.reason(),
+                str_cat("promotion ", uri.ref, ": was not cancelled: ", error.message(),
+                        "; try again: tarn promote cancel ", to_string(uri)));
+  }
+  throw interrupted("cancelled, as it was interrupted");
 }
 
 }  // namespace
@@ -175,41 +192,31 @@ Error error_of_promotion(const Json& promotion) {
   return Error(ErrorCode::kInternal, message);
 }
 
-Json wait_for_promotion(Session& session, const Uri& uri, Json promotion,
-                        const PromotionPatience& patience) {
-  const auto deadline = SteadyClock::now() + patience.timeout.value_or(milliseconds{0});
-  const InterruptWatch watch;
+Json wait_for_promotion(Session& session, PatientClient& client, const Uri& uri, Json promotion,
+                        bool cancel_on_interrupt) {
   std::string told;
   while (!promotion_has_ended(promotion)) {
     const std::string why = promotion.value("message", "");
     const std::string state = str_cat(state_of(promotion), why.empty() ? "" : ": ", why);
     if (state != told) session.out.remark(str_cat("promotion ", uri.ref, ": ", state));
     told = state;
-    if (watch.interrupted()) {
-      if (!patience.cancel_on_interrupt) {
-        throw Error(ErrorCode::kUnavailable, kReasonInterrupted,
-                    str_cat("promotion ", uri.ref, ": the waiting was interrupted; it goes on: ",
-                            "tarn promote wait ", to_string(uri)));
-      }
-      session.client.call({.method = Method::kPost, .path = promotion_path(uri, "cancel")});
-      throw Error(ErrorCode::kUnavailable, kReasonInterrupted,
-                  str_cat("promotion ", uri.ref, ": cancelled, as it was interrupted"));
-    }
-    if (patience.timeout && SteadyClock::now() >= deadline) {
+    if (client.interrupted()) end_interrupted(session, uri, cancel_on_interrupt);
+    if (client.time_is_up()) {
       const bool people = state_of(promotion) == "awaiting_approval";
       throw Error(ErrorCode::kUnavailable, people ? kReasonApprovalNeeded : kReasonTimeout,
-                  str_cat("promotion ", uri.ref, ": is still ", state,
-                          "; it goes on: tarn promote wait ", to_string(uri)));
+                  str_cat("promotion ", uri.ref, ": is still ", state, "; ", how_to_wait_on(uri)));
     }
-    seconds most = kWaitPerRequest;
-    if (patience.timeout) {
-      most =
-          std::clamp(std::chrono::ceil<seconds>(deadline - SteadyClock::now()), seconds{0}, most);
+    const auto most = std::chrono::ceil<seconds>(client.left(kWaitPerRequest));
+    try {
+      promotion = client.call(
+          {.path = promotion_path(uri),
+           .query = {{"wait", str_cat(static_cast<uint64_t>(most.count()), "s")},
+                     {"seen", std::to_string(promotion.value("version", int64_t{0}))}}});
+    } catch (const Error& error) {
+      if (client.interrupted() || client.time_is_up()) continue;
+      throw Error(error.code(), error.reason(),
+                  str_cat("promotion ", uri.ref, ": ", error.message(), "; ", how_to_wait_on(uri)));
     }
-    promotion = session.client.call(
-        {.path = promotion_path(uri),
-         .query = {{"wait", str_cat(static_cast<uint64_t>(most.count()), "s")},
-                   {"seen", std::to_string(promotion.value("version", int64_t{0}))}}});
   }
   return promotion;
 }

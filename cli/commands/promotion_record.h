@@ -1,10 +1,9 @@
 // Promotions as the command shows them, shared by the commands that make and look at them.
 #pragma once
 
-#include <chrono>
-#include <optional>
 #include <string>
 
+#include "cli/patient_client.h"
 #include "cli/session.h"
 
 namespace tarn::cli {
@@ -29,15 +28,11 @@ bool lacks_metrics_only(const Json& candidate);
 /// What a promotion that has ended otherwise than promoted means for the exit status.
 Error error_of_promotion(const Json& promotion);
 
-struct PromotionPatience {
-  std::optional<std::chrono::milliseconds> timeout{};
-  /// ^C and SIGTERM cancel the promotion too; else it goes on without the one who waited.
-  bool cancel_on_interrupt = false;
-};
-/// Asks until it has ended. Throws, with the id and how to go on: a timeout; approval_required when
-/// people were waited for to the end; interrupted.
-Json wait_for_promotion(Session& session, const Uri& uri, Json promotion,
-                        const PromotionPatience& patience);
+/// Asks until it has ended, also while the server is away. Throws, with the id and how to go on: a
+/// timeout; approval_required when people were waited for to the end; interrupted, and with
+/// `cancel_on_interrupt` the promotion is cancelled too; what the server refuses.
+Json wait_for_promotion(Session& session, PatientClient& client, const Uri& uri, Json promotion,
+                        bool cancel_on_interrupt);
 
 /// SHA-256 of the evidence in `body`, the server's answer about a promotion, in hex. Throws
 /// not_found when the promotion moved no alias, data_loss when the history of the alias has another
