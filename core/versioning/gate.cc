@@ -290,18 +290,30 @@ void rank(const GatePolicy& policy, std::span<const GateCandidate> facts,
                    });
 }
 
+/// For a shell: what replace-paths must cover at least.
+std::string path_options(const GatePolicy& policy) {
+  std::string out;
+  for (const Glob& pattern : policy.objects.required) {
+    // What would need more than plain quotes is left to the reader.
+    if (pattern.pattern().find_first_of("'\\\n") != std::string::npos) return " --path 'PATTERN'";
+    out += str_cat(" --path '", pattern.pattern(), "'");
+  }
+  return out.empty() ? " --path 'PATTERN'" : out;
+}
+
 }  // namespace
 
 GateRefusal conflict_refusal(const GatePolicy& policy, std::string_view candidate,
                              std::span<const std::string> paths, uint64_t count) {
   std::string reason = str_cat(count, " paths were changed on both sides:");
   for (const std::string& path : paths) reason += str_cat(" \"", path, "\"");
-  reason +=
-      str_cat("; merge and measure again: tarn merge ", policy.destination.str(), " ", candidate);
+  reason += str_cat(
+      "; merge, let what both changed be as it is in the candidate, and measure again: tarn merge ",
+      policy.destination.str(), " ", candidate, " --strategy dest-wins");
   if (policy.permits(PromotionMethod::kReplacePaths)) {
-    reason +=
-        str_cat("; or take named paths as they are in the candidate: tarn promote ", candidate,
-                " --to ", policy.destination.str(), " --method replace-paths --path 'PATTERN'");
+    reason += str_cat("; or take named paths as they are in the candidate: tarn promote ",
+                      candidate, " --to ", policy.destination.str(), " --method replace-paths",
+                      path_options(policy));
   }
   return {.rule = "merge", .code = "merge_conflict", .reason = std::move(reason)};
 }
