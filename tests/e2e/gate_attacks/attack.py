@@ -21,7 +21,8 @@ class Seen:
 
     rules: {ref: code of a rule that its evidence must name, as failed, pending or skipped}. winner: the candidate that
     the gate lets pass all the same; without one nothing has moved. model: where the champion's model must be the winner's.
-    policies: whether they are as before. lives: branches that are there and have no end.
+    policies: whether they are as before. lives: branches that are there and have no end. approvers: the users whose
+    approvals the record has, by role. warns: what a warning of some candidate in its evidence says.
     """
 
     status: int | tuple = ()
@@ -34,6 +35,8 @@ class Seen:
     model: str = "artifacts/model.pkl"
     policies: bool = True
     lives: tuple = ()
+    approvers: tuple = ()
+    warns: str = ""
 
 
 @dataclass(frozen=True)
@@ -109,6 +112,12 @@ class Attack:
         judged = {one["ref"]: one for one in done.get("evidence", {"candidates": []})["candidates"]}
         for ref, code in seen.rules:
             assert code in [rule.get("code") for rule in judged[stage.fill(ref)]["rules"]], judged
+        warnings = [text for one in judged.values() for text in one["warnings"]]
+        assert not seen.warns or any(stage.fill(seen.warns) in text for text in warnings), warnings
+        for role in seen.approvers:
+            name = stage.kept[f"user:{role}"]
+            assert name in [one["user"] for one in done["approvals"]], done["approvals"]
+            assert name in [one["user"] for one in judged[done["winner"]["ref"]]["approvals"]], judged
         if not seen.winner:
             return
         winner = stage.kept[seen.winner]

@@ -1,8 +1,8 @@
 """An approval is of somebody else, of what they saw, and of who still may give it."""
 
 from attack import ACCURACY, Attack, Seen, gate, test_attack, test_honest  # noqa: F401
-from steps import (another_key, approve, ask, branch, cancel, commit, log_run, merge, must, newcomer, promote,
-                   refused, reject, remove_user, set_policy, take_rights, train, tried, wait_until_settled, write)
+from steps import (another_key, approve, ask, branch, cancel, commit, log_run, merge, must, newcomer, promote, refused,
+                   reject, remove_user, set_policy, take_rights, train, tried, wait_until_settled, write)
 
 
 def approved_by(count, **members):
@@ -16,6 +16,8 @@ CANDIDATE = (train("exp-bad", 0.95, by="dev"),)
 WAITING = CANDIDATE + (promote("exp-bad", by="dev2"),)
 GOOD = (train("exp-good", 0.95, by="dev"), promote("exp-good", by="dev2"))
 GOOD_WINS = Seen(state="promoted", winner="exp-good")
+STICKY = approved_by(1, sticky_reject=True)
+REJECTED_BEFORE = Seen(state="rejected", code="gate_failed", rules=(("exp-bad", "rejected_before"),))
 NEWER = (write("exp-bad", "artifacts/model.pkl", "worse", by="dev"), commit("exp-bad", {"metric.accuracy": "0.95"}, by="dev"))
 
 
@@ -109,9 +111,30 @@ ATTACKS = [
            ONE, before=WAITING + (cancel(by="dev"),)),
     Attack("an_approval_of_a_refused_candidate", "reviewer", (promote("exp-bad", by="dev"), refused(approve(), 409), wait_until_settled()),
            Seen(state="rejected", code="gate_failed"), ONE, before=(train("exp-bad", 0.1, by="dev"),)),
-    Attack("a_commit_that_was_rejected_for_good", "dev2", (promote("exp-bad"),), Seen(
-        state=("rejected", "failed"), code=("gate_failed", "rejected", "rejected_before")), approved_by(1, sticky_reject=True),
+    Attack("a_commit_that_was_rejected_for_good", "dev2", (promote("exp-bad"),), REJECTED_BEFORE, STICKY,
            before=WAITING + (reject(by="reviewer"),)),
+    Attack("a_rejected_commit_for_another_reviewer", "dev2",
+           (promote("exp-bad"), refused(approve(by="reviewer2"), 409), wait_until_settled()), REJECTED_BEFORE, STICKY,
+           before=WAITING + (reject(by="reviewer"),)),
+    Attack("a_rejected_commit_under_another_name", "dev", (branch("exp-again", source="<exp-bad>"), promote("exp-again")),
+           Seen(state="rejected", code="gate_failed", rules=(("exp-again", "rejected_before"),)), STICKY,
+           before=WAITING + (reject(by="reviewer"),)),
+    Attack("a_rejected_commit_of_a_branch_made_again", "dev",
+           (ask("DELETE", "/branches/exp-bad"), branch("exp-bad", source="<seen>"), promote("exp-bad")), REJECTED_BEFORE, STICKY,
+           before=CANDIDATE + (must("GET", "/branches/exp-bad", keep="seen", member="commit_id", by="dev"),
+                               promote("exp-bad", by="dev2"), reject(by="reviewer"))),
+    Attack("a_rejected_commit_after_a_later_one_was_tried", "dev",
+           (promote("exp-bad"), ask("PUT", "/branches/exp-bad/hard_reset", params={"ref": "<seen>"}), tried(approve(by="reviewer2")),
+            wait_until_settled()), Seen(state=("rejected", "awaiting_approval"), code=("gate_failed", "approval_required")), STICKY,
+           before=CANDIDATE + (must("GET", "/branches/exp-bad", keep="seen", member="commit_id", by="dev"),
+                               promote("exp-bad", by="dev2"), reject(by="reviewer"), *NEWER)),
+    Attack("a_rejected_commit_after_its_rejecter_is_gone", "dev2", (remove_user("past"), promote("exp-bad")), REJECTED_BEFORE,
+           STICKY, before=(newcomer("past", "reviewer"),) + WAITING + (reject(by="past"),)),
+    Attack("a_rejected_commit_after_the_policy_is_set_again", "dev2", (promote("exp-bad"),), REJECTED_BEFORE, STICKY,
+           before=WAITING + (reject(by="reviewer"), set_policy(approved_by(1, sticky_reject=True, not_author=False), by="lead"))),
+    Attack("a_rejection_that_nobody_sees", "dev2", (promote("exp-bad"),), Seen(
+        state="awaiting_approval", code="approval_required", warns="<user:reviewer>"), ONE,
+           before=WAITING + (reject(by="reviewer", reason="biased"),)),
     Attack("an_approval_of_no_promotion", "reviewer", (ask("POST", "/promotions/00000000000000000000:approve"),),
            not_taken(404), ONE, before=WAITING),
 ] + [
@@ -124,6 +147,18 @@ HONEST = [
     Attack("one_approves_the_commit_seen", "reviewer", (approve(commit="<exp-good>"), wait_until_settled()), GOOD_WINS, ONE,
            before=GOOD),
     Attack("two_approve", "reviewer", (approve(), approve(by="reviewer2")), GOOD_WINS, TWO, before=GOOD),
+    Attack("an_approver_who_is_deleted_later", "reviewer", (approve(by="past"), wait_until_settled(), remove_user("past")),
+           Seen(state="promoted", winner="exp-good", approvers=("past",)), ONE, before=(newcomer("past", "reviewer"),) + GOOD),
+    Attack("an_approver_of_two_who_is_deleted_later", "reviewer2",
+           (approve(by="past"), approve(), wait_until_settled(), remove_user("past")),
+           Seen(state="promoted", winner="exp-good", approvers=("past", "reviewer2")), TWO,
+           before=(newcomer("past", "reviewer"),) + GOOD),
+    Attack("a_new_commit_after_a_rejection", "reviewer2", (promote("exp-good", by="dev2"), approve(), wait_until_settled()),
+           GOOD_WINS, STICKY, before=GOOD + (reject(by="reviewer"), write("exp-good", "x", "x", by="dev"),
+                                             commit("exp-good", {"metric.accuracy": "0.96"}, by="dev"))),
+    Attack("the_next_best_where_the_best_was_rejected", "reviewer2", (promote("exp-*", by="dev2"), approve(), wait_until_settled()),
+           GOOD_WINS, STICKY, before=(train("exp-best", 0.99, by="dev"), promote("exp-best", by="dev2"), reject(by="reviewer"),
+                                      train("exp-good", 0.95, by="dev"))),
     Attack("both_approve_the_newer_commit", "reviewer", (approve(), approve(by="reviewer2")), GOOD_WINS, TWO,
            before=GOOD + (approve(by="reviewer"), write("exp-good", "x", "x", by="dev"),
                           commit("exp-good", {"metric.accuracy": "0.96"}, by="dev"), tried(approve(by="reviewer2")))),

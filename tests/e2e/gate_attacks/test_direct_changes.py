@@ -1,8 +1,8 @@
 """No other verb changes a branch behind a gate, over any interface, for any user."""
 
 from attack import Attack, Seen, gate, test_attack, test_honest  # noqa: F401
-from steps import (ask, begin_multipart, command, commit, link_later, must, over_s3, promote, send_multipart, train,
-                   write)
+from steps import (ask, begin_multipart, command, commit, link_later, must, over_s3, promote, ran_a_hook, send_multipart, train,
+                   wait_until_settled, write)
 
 PLAIN = gate("metrics")
 SIDE = (train("exp-side", 0.9, by="dev"),)
@@ -79,6 +79,28 @@ EARLY = SIDE + (
     must("GET", "/branches/main/staging/backing", keep="address", member="physical_address", params={"path": "new"}, by="lead"),
     must("GET", "/refs/main/objects/stat", keep="object", member="physical_address", params={"path": "README.md"}, by="lead"))
 
+# A script that sets metadata of an object on a branch, with the rights of who sets it off.
+SETS = """name: sets
+on:
+  EVENT:
+hooks:
+  - id: sets
+    type: lua
+    properties:
+      script: |
+        local lakefs = require("lakefs")
+        local status, answer = lakefs.update_object_user_metadata(action.repository_id, "BRANCH", "README.md", {k = "v"})
+        print("answered " .. tostring(status))
+"""
+
+
+def hooked(event, branch="main"):
+    """Every branch has the script from its source."""
+    text = SETS.replace("EVENT", event).replace("BRANCH", branch)
+    return (must("POST", "/branches/main/objects", params={"path": "_lakefs_actions/sets.yaml"}, data=text.encode(), by="lead"),
+            must("POST", "/branches/main/commits", json={"message": "a script"}, by="lead")) + SIDE
+
+
 ATTACKS = [
     Attack(f"{name}_by_the_lead", "lead", (ask(method, path, **options),), PROTECTED, PLAIN, early=EARLY)
     for name, (method, path, options) in CHANGES.items() if name != "import" and not name.startswith("deletion")
@@ -105,11 +127,25 @@ ATTACKS = [
     Attack("a_write_by_the_lead", "lead", (write("main", "new", "evil"),), Seen(status=403), PLAIN, before=SIDE),
     Attack("a_write_to_the_alias", "lead", (write("@champion", "new", "evil"),), Seen(status=(400, 403, 404, 405)), PLAIN,
            before=SIDE + (promote("exp-side", by="lead"),)),
+    Attack("user_metadata_by_a_script_of_a_commit", "lead",
+           (commit("exp-side", allow_empty=True), ran_a_hook("answered 403"), ask("GET", "/branches/main")), Seen(status=200), PLAIN,
+           early=hooked("pre-commit")),
+    Attack("user_metadata_by_a_script_of_a_tag", "lead",
+           (must("POST", "/tags", json={"id": "v1", "ref": "exp-side"}), ran_a_hook("answered 403"), ask("GET", "/branches/main")),
+           Seen(status=200), PLAIN, early=hooked("pre-create-tag")),
+    Attack("user_metadata_by_a_script_of_a_branch", "dev",
+           (must("POST", "/branches", json={"name": "exp-new", "source": "exp-side"}), ran_a_hook("answered 403"),
+            ask("GET", "/branches/main")), Seen(status=200), PLAIN, early=hooked("pre-create-branch")),
+    Attack("user_metadata_by_the_script_of_its_promotion", "lead", (promote("exp-side"), ran_a_hook("answered 403"), wait_until_settled()),
+           Seen(state="promoted", winner="exp-side"), PLAIN, early=hooked("pre-merge")),
     Attack("an_end_of_the_branch", "lead", (ask("PUT", "/branches/main/expiry", json={"expires": "1h"}),),
            Seen(status=(400, 403), lives=("main",)), PLAIN, before=SIDE),
 ]
 
 HONEST = [
+    Attack("user_metadata_of_a_candidate_by_a_script", "lead",
+           (commit("exp-side", allow_empty=True), ran_a_hook("answered 20"), promote("exp-side")),
+           Seen(state="promoted", winner="exp-side"), PLAIN, early=hooked("pre-commit", "exp-side")),
     Attack("work_on_a_candidate", "dev", (write("exp-side", "new", "x"), commit("exp-side"), promote("exp-side")),
            Seen(state="promoted", winner="exp-side"), PLAIN, before=SIDE),
 ]

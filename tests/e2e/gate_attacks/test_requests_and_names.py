@@ -2,9 +2,10 @@
 
 from attack import ACCURACY, Attack, Seen, gate, test_attack, test_honest  # noqa: F401
 from steps import (CHAMPION, approve, ask, branch, command, commit, must, promote, set_policy, train, tried,
-                   wait_until_settled)
+                   wait_until_settled, within)
 
 PLAIN = gate(metrics=[ACCURACY])
+ANSWER_SECONDS = 20
 # It would pass if it came by its own name.
 GOOD = (train("exp-good", 0.95, by="dev"), must("POST", "/tags", json={"id": "exp-tag", "ref": "exp-good"}, by="lead"),
         must("POST", "/aliases/exp-alias:set", json={"to": "exp-good"}, by="lead"))
@@ -53,6 +54,12 @@ POLICIES = {"of_an_unknown_rule": {"minimum": 1}, "of_a_goal_unknown": {"metrics
             "of_a_negative_count": {"approvals": {"count": -1}}, "of_a_broken_glob": {"candidates": "exp-["},
             "of_a_tie_break_unknown": {"tie_break": ["luck"]}, "of_a_timeout_of_ten_years": {"checks": {"timeout": "3650d"}},
             "of_another_name": {"name": "other"}, "of_a_tag_as_destination": {"destination": "@exp-alias"}}
+
+# Patterns that a matcher which goes back would try in more ways than there are seconds, and what they do not match.
+A_LONG_NAME = "exp-" + "a" * 200
+EXPLODING = {"stars": "exp-" + "a*" * 25 + "b", "double_stars": "exp-" + "**a" * 25 + "b", "choices": "exp-" + "{a,aa}" * 12 + "b",
+             "questions": "exp-" + "*?" * 25 + "b", "classes": "exp-" + "[a-z]*" * 25 + "!", "segments": "**/" * 25 + "b"}
+LONG = (train(A_LONG_NAME, 0.9, files={"a" * 200 + "/" + "a" * 200: "x", "artifacts/model.pkl": "l"}, by="dev"),)
 
 ATTACKS = [
     Attack("a_key_with_another_request", "dev", (promote("exp-good", idempotency_key="k", reason="other"),), Seen(status=409),
@@ -120,6 +127,21 @@ ATTACKS = [
 ] + [
     Attack(f"a_command_with_{name}", "dev", (command("promote", "exp-good", "--to", "main", *words),), Seen(status=(400, 404)), PLAIN,
            before=GOOD) for name, words in COMMANDS.items()
+] + [
+    Attack(f"candidates_of_exploding_{name}", "dev", (within(ANSWER_SECONDS, ask("POST", "/promotions", json={
+        "candidates": [text, A_LONG_NAME], "destination": "main", "dry_run": True})),), Seen(status=(200, 400, 404)), PLAIN,
+           before=GOOD + LONG) for name, text in EXPLODING.items()
+] + [
+    Attack(f"paths_of_exploding_{name}", "dev", (within(ANSWER_SECONDS, promote(
+        A_LONG_NAME, method="replace-paths", paths=[text.removeprefix("exp-"), "nothing"])),),
+           Seen(status=(202, 400), state=("failed", "rejected"), code=("gate_failed", "no_changes", "not_what_was_measured")), PLAIN,
+           before=GOOD + LONG, over=("rest",)) for name, text in EXPLODING.items()
+] + [
+    Attack(f"a_policy_of_exploding_{name}", "lead", (
+        set_policy({**PLAIN, "candidates": text, "objects": {"forbid": [text.removeprefix("exp-")], "keep": [text.removeprefix("exp-")]}}),
+        within(ANSWER_SECONDS, promote(A_LONG_NAME, by="dev"))), Seen(
+            state="rejected", code="gate_failed", rules=((A_LONG_NAME, "candidate_refused"),), policies=False), PLAIN,
+           before=GOOD + LONG, over=("rest",)) for name, text in EXPLODING.items()
 ] + [
     Attack(f"a_policy_{name}", "lead", (set_policy({**PLAIN, **members}),), Seen(status=400), PLAIN, before=GOOD)
     for name, members in POLICIES.items()

@@ -21,6 +21,15 @@ def other_value(value):
     return log_run("<exp-champion>", {"accuracy": value})
 
 
+def baseline(which):
+    return gate(baseline=which)
+
+
+# The champion of 0.9, then one of 0.95, which was taken back.
+PEAK = CHAMPION + (train("exp-peak", 0.95, by="dev2"), promote("exp-peak", by="lead"), roll_back(by="lead"))
+PEAK_AND_BAD = PEAK + (train("exp-bad", 0.92, source="<main>", by="dev"),)
+TAKEN_BACK = CHAMPION + (roll_back(by="lead"), train("exp-bad", 0.51, by="dev"))
+
 ATTACKS = [
     Attack("a_worse_candidate", "dev", (promote("exp-bad"),), LOW, before=WORSE),
     Attack("just_not_better_enough", "dev", (promote("exp-bad"),), LOW, before=CHAMPION + (train("exp-bad", 0.9049),)),
@@ -136,6 +145,24 @@ ATTACKS = [
            Seen(status=(200, 202, 403, 409)), policy=APPROVED, before=APPROVED_CHAMPION),
     Attack("worse_after_a_rollback_to_nothing", "dev", (promote("exp-bad"),), LOW,
            before=WORSE + (roll_back(by="lead"),)),
+    Attack("worse_than_the_best_ever_after_a_rollback", "dev", (promote("exp-bad"),), LOW, baseline("best_ever"), before=PEAK_AND_BAD),
+    Attack("the_same_as_the_best_ever", "dev", (promote("exp-bad"),), LOW, baseline("best_ever"),
+           before=PEAK + (train("exp-bad", 0.95, source="<main>", by="dev"),)),
+    Attack("worse_than_the_best_ever_of_a_branch_that_is_gone", "dev",
+           (ask("DELETE", "/branches/exp-peak", by="dev2"), promote("exp-bad")), LOW, baseline("best_ever"), before=PEAK_AND_BAD),
+    Attack("low_runs_of_the_best_ever", "dev", (log_run("<exp-peak>", {"accuracy": 0.1}, by="ci"), promote("exp-bad")), LOW,
+           baseline("best_ever"), before=PEAK_AND_BAD),
+    Attack("worse_than_the_best_ever_under_a_policy_set_again", "dev", (promote("exp-bad"),), LOW, baseline("best_ever"),
+           before=PEAK_AND_BAD + (set_policy(gate(baseline="best_ever", approvals={"count": 0}), by="lead"),)),
+    Attack("worse_than_the_best_ever_after_all_was_taken_back", "dev", (promote("exp-bad"),), LOW, baseline("best_ever"),
+           before=TAKEN_BACK),
+    Attack("worse_than_the_last_that_was_taken_back", "dev", (promote("exp-bad"),), LOW, baseline("last"), before=TAKEN_BACK),
+    Attack("worse_than_the_champion_where_nothing_is_the_baseline", "dev", (promote("exp-bad"),), LOW, baseline("none"),
+           before=WORSE),
+    Attack("worse_than_the_champion_before_where_nothing_is_the_baseline", "dev", (promote("exp-bad"),), LOW, baseline("none"),
+           before=PEAK + (train("exp-bad", 0.51, source="<main>", by="dev"),)),
+    Attack("a_baseline_that_nobody_knows", "lead", (set_policy(baseline("first")),), Seen(status=400, says="baseline")),
+    Attack("a_baseline_set_by_who_may_promote", "dev", (set_policy(baseline("none")),), Seen(status=401), before=TAKEN_BACK),
     Attack("a_rollback_of_an_older_one", "lead", (roll_back("<older>"),), Seen(status=409),
            before=CHAMPION + (must("GET", "/promotions/<promotion>", keep="older", member="id", by="lead"),
                               train("exp-better", 0.95), promote("exp-better", by="lead"))),
@@ -163,6 +190,12 @@ HONEST = [
            policy=gate(metrics=[ACCURACY]), before=CHAMPION + (roll_back(by="lead"),)),
     Attack("better_after_a_rollback", "lead", (promote("exp-better"),), BETTER_WINS,
            before=CHAMPION + (roll_back(by="lead"), train("exp-better", 0.95))),
+    Attack("better_than_the_champion_but_not_than_the_best_ever", "dev", (promote("exp-better"),), BETTER_WINS, baseline("last"),
+           before=PEAK + (train("exp-better", 0.92, source="<main>", by="dev"),)),
+    Attack("better_than_the_best_ever", "dev", (promote("exp-better"),), BETTER_WINS, baseline("best_ever"),
+           before=PEAK + (train("exp-better", 0.96, source="<main>", by="dev"),)),
+    Attack("nothing_to_compare_with_after_a_rollback", "dev", (promote("exp-better"),), BETTER_WINS, baseline("none"),
+           before=CHAMPION + (roll_back(by="lead"), train("exp-better", 0.51, source="<main>", by="dev"))),
     Attack("a_champion_of_a_policy_without_metrics", "dev", (promote("exp-better"),), BETTER_WINS,
            policy=gate("metrics"), before=(train("exp-better"),)),
     Attack("a_policy_that_no_longer_compares", "dev", (promote("exp-better"),), BETTER_WINS,

@@ -2,7 +2,7 @@
 
 from attack import ACCURACY, BETTER, Attack, Seen, gate, test_attack, test_honest  # noqa: F401
 from steps import (CHAMPION, approve, ask, branch, commit, link, log_run, merge, must, promote, refused, roll_back,
-                   send_again, train, tried, wait_until_settled, write)
+                   send_again, train, tried, wait_until_ended, wait_until_settled, write)
 
 MODEL = {"required": ["artifacts/model.pkl"]}
 PLAIN = gate(metrics=[ACCURACY])
@@ -18,6 +18,12 @@ ACTION = "name: evil\non:\n  post-merge:\nhooks:\n  - id: evil\n    type: lua\n 
 ELSEWHERE = ACTION.replace("script: 'print(1)'", "script_path: scripts/check.lua")
 
 DATA = (train("exp-data", files={"data/train.csv": "3"}, by="lead"),)
+# What another promotion brought.
+FAIR = (train("exp-fair", 0.8, files={"docs/fair.json": "{}", "notes/b": "b"}, by="dev2"), promote("exp-fair", by="lead"))
+OF_THE_BASE = train("exp-bad", 0.95, source="<base>", by="dev")
+KEEPS_DOCS = gate(metrics=[ACCURACY], objects={"keep": ["docs/**"]})
+PATHS = gate(metrics=[ACCURACY], objects=MODEL, method=["replace-paths"], paths=["artifacts/**", "notes/**"])
+REMOVED = Seen(state="rejected", code="gate_failed", rules=(("exp-bad", "object_removed"),))
 SINCE = gate(metrics=[ACCURACY], unchanged_since={"ref": "exp-data", "paths": ["data/**"]})
 
 
@@ -48,6 +54,30 @@ ATTACKS = [
            gate(metrics=[ACCURACY], method=["merge"]), before=brings("notes/a")),
     Attack("the_readme_with_the_models_metrics", "dev", replaces("README.md"), NOT_MEASURED, COMPARED,
            before=CHAMPION + (train("exp-bad", 0.99, files={"artifacts/model.pkl": "new", "README.md": "new"}, by="dev"),)),
+
+    # What another promotion brought, and what a policy lets be replaced.
+    Attack("all_paths_without_what_another_brought", "dev", replaces("**"), REMOVED, KEEPS_DOCS, before=FAIR + (OF_THE_BASE,)),
+    Attack("paths_without_what_another_brought", "dev", replaces("artifacts/**", "docs/**"), REMOVED, KEEPS_DOCS,
+           before=FAIR + (OF_THE_BASE,)),
+    Attack("a_choice_of_paths_without_what_another_brought", "dev", replaces("{artifacts,docs}/*"), REMOVED, KEEPS_DOCS,
+           before=FAIR + (OF_THE_BASE,)),
+    Attack("all_paths_without_what_another_brought_meanwhile", "reviewer", (tried(approve()), wait_until_settled()), REMOVED,
+           gate(metrics=[ACCURACY], objects={"keep": ["docs/**"]}, approvals={"count": 1}), before=(
+               FAIR[0], OF_THE_BASE, promote("exp-fair", by="lead"),
+               must("GET", "/promotions/<promotion>", keep="fair", member="id", by="lead"),
+               promote("exp-bad", method="replace-paths", paths=["**"], by="lead"),
+               must("POST", "/promotions/<fair>:approve", json={}, by="reviewer"), wait_until_ended("<fair>"))),
+    Attack("paths_that_the_policy_does_not_name", "dev", replaces("**"), Seen(state="failed", code="paths_refused"), PATHS,
+           before=brings("README.md")),
+    Attack("one_more_path_than_the_policy_names", "dev", replaces("artifacts/**", "README.md"),
+           Seen(state="failed", code="paths_refused"), PATHS, before=brings("README.md")),
+    Attack("a_narrower_path_than_the_policy_names", "dev", replaces("artifacts/model.pkl"),
+           Seen(state="failed", code="paths_refused"), PATHS, before=brings("artifacts/other")),
+    Attack("a_path_spelt_otherwise_than_in_the_policy", "dev", replaces("artifacts/**", "./notes/**"),
+           Seen(state="failed", code="paths_refused"), PATHS, before=brings("notes/a")),
+    Attack("a_merge_where_paths_are_wanted", "dev", (promote("exp-bad"),), Seen(state="failed", code="method_refused"), PATHS,
+           before=brings("README.md")),
+    Attack("a_part_of_the_paths_that_the_policy_names", "dev", replaces("notes/**"), NOT_MEASURED, PATHS, before=brings("notes/a")),
 
     # Candidates that the destination already has.
     Attack("a_branch_from_before_the_champion", "dev", (promote("exp-bad"),), NOT_MEASURED, COMPARED,
@@ -195,6 +225,14 @@ HONEST = [
     Attack("the_models_paths_replaced", "dev", (promote("exp-good", method="replace-paths", paths=["artifacts/**", "notes/**"]),),
            GOOD_WINS, REQUIRED,
            before=CHAMPION + (train("exp-good", 0.95, source="<base>", files={"artifacts/model.pkl": "g", "notes/a": "n"}, by="dev"),)),
+    Attack("the_paths_that_the_policy_names", "dev", (promote("exp-good", method="replace-paths", paths=["artifacts/**", "notes/**"]),),
+           GOOD_WINS, PATHS, before=(train("exp-good", 0.95, files={"artifacts/model.pkl": "g", "notes/a": "n"}, by="dev"),)),
+    Attack("all_paths_where_nothing_is_kept", "dev", (promote("exp-good", method="replace-paths", paths=["**"]),),
+           Seen(state="promoted", winner="exp-good", warns="would remove docs/fair.json"), PLAIN,
+           before=FAIR + (train("exp-good", 0.95, source="<base>", by="dev"),)),
+    Attack("all_paths_with_what_is_kept", "dev", (promote("exp-good", method="replace-paths", paths=["**"]),),
+           Seen(state="promoted", winner="exp-good", warns="would remove notes/b"), KEEPS_DOCS,
+           before=FAIR + (train("exp-good", 0.95, source="<base>", files={"artifacts/model.pkl": "g", "docs/fair.json": "{}"}, by="dev"),)),
     Attack("a_branch_that_merged_main", "dev", (promote("exp-good"),), GOOD_WINS, COMPARED,
            before=CHAMPION + (branch("exp-good", source="<base>", by="dev"), merge("main", "exp-good", by="dev"),
                               train("exp-good", 0.95, by="dev"))),
