@@ -61,7 +61,7 @@ struct Config {
   uint64_t upload_bytes_max = uint64_t{5} << 40;
   uint32_t upload_multipart_hours = 7 * 24;
   uint32_t upload_multipart_open_max = 10'000;
-  uint32_t branches_per_user_max = 1000;
+  uint32_t branches_per_user_max = 10'000;
 
   std::string auth_setup = "start";
   std::string auth_presign = "on";

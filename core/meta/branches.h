@@ -56,7 +56,7 @@ enum class PublishOutcome {
 };
 
 /// Branches that one user may have made in one repository and that still exist, unless configured.
-constexpr uint32_t kBranchesPerUserMax = 1000;
+constexpr uint32_t kBranchesPerUserMax = 10'000;
 
 /// Safe from any thread.
 class Branches {
