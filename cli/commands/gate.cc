@@ -113,7 +113,7 @@ ExitCode check(Session& session, const Check& options) {
        .json = body.dump()});
   const Json refusal = answer.value("refusal", Json::object());
   const ExitCode code =
-      refusal.empty() ? exit_code_of(answer) : exit_code_of(error_of_refusal(refusal));
+      refusal.empty() ? exit_code_of(answer) : cli::exit_code_of(error_of_refusal(refusal));
   report_to_github(Github(options.github), options, answer, code);
   if (session.out.format() == Format::kJson || session.out.format() == Format::kJsonLines) {
     session.out.object("GateCheck", std::move(answer), {});

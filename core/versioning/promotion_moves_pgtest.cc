@@ -30,6 +30,10 @@ class PromotionMoves : public Promotions {
     }
     return false;
   }
+  void work() {
+    note_branch_moves(*engine);
+    Promotions::work();
+  }
   int64_t count(const char* name, const char* statement) {
     return engine.pool.run({name, statement}, {}, db::Pool::Retry::kRead).integer(0, 0);
   }
@@ -65,7 +69,7 @@ TEST_F(PromotionMoves, WhileTheyAreJudgedAreLookedAtSoonToo) {
   const auto leased = rows.take(1, kPromotionLease);
   ASSERT_TRUE(leased);
   const CommitId newer = train("exp-a", "0.95");
-  rows.note_moves();
+  note_branch_moves(*engine);
   ASSERT_TRUE(rows.wait(*leased, 1, kPromotionRevisit));
   EXPECT_TRUE(work_until(id, [&](const Promotion& p) { return p.winner == newer; }));
 }

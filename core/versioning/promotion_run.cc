@@ -462,9 +462,10 @@ class PromotionRun {
 
 }  // namespace
 
+void note_branch_moves(Engine& engine) { meta::Promotions(engine.pool, engine.clock).note_moves(); }
+
 bool run_one_promotion(Engine& engine, std::stop_token stop, OwnerTurns& turns) {
   meta::Promotions rows(engine.pool, engine.clock);
-  rows.note_moves();
   // Of this run: two workers of one process must not share a lease that ran out.
   const int64_t owner = static_cast<int64_t>(random_u64() >> 1);
   std::optional<meta::LeasedPromotion> leased;

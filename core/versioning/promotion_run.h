@@ -25,4 +25,8 @@ constexpr int32_t kPromotionRoundsMax = 1000;
 bool run_one_promotion(Engine& engine, std::stop_token stop,
                        OwnerTurns& turns = OwnerTurns::unlimited());
 
+/// Makes promotions due whose candidates' branches moved or were deleted since the last call; every
+/// kPromotionPoll. Safe on any number of servers.
+void note_branch_moves(Engine& engine);
+
 }  // namespace tarn::versioning

@@ -1,4 +1,6 @@
 // Promotions end to end in one process: judged, merged, recorded, taken back; and what refuses.
+#include <set>
+
 #include <nlohmann/json.hpp>
 
 #include "core/versioning/aliases.h"
@@ -339,9 +341,9 @@ TEST_F(Promotions, ADryRunAndTheGateSayThatTheDestinationIsDirty) {
 TEST_F(Promotions, RulesOfTheRepositoryDoNotHoldForPromotionsNorForDryRuns) {
   candidate("exp-1", "0.8");
   apply_policy();
-  BranchRule rule{
-      .pattern = Glob("main"),
-      .blocked_actions = {BranchAction::kStage, BranchAction::kCommit, BranchAction::kMerge}};
+  BranchRule rule{.pattern = Glob("main"),
+                  .blocked_actions = std::set<BranchAction>{
+                      BranchAction::kStage, BranchAction::kCommit, BranchAction::kMerge}};
   rule.approvals = 1;
   set_branch_rules(*engine, repo, {rule}, {});
   const std::string evidence = judge_request(*engine, repo, request_of({"exp-1"}), "ci");

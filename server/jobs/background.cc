@@ -70,6 +70,10 @@ std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& asse
           return versioning::run_one_promotion(assembly.engine(), stop, *promotion_turns);
         }));
   }
+  start("moves", versioning::kPromotionPoll, [&assembly](std::stop_token) {
+    versioning::note_branch_moves(assembly.engine());
+    return false;
+  });
   start("refs", kRefsTaskPoll, [&assembly](std::stop_token stop) {
     return versioning::run_one_refs_task(assembly.engine(), stop);
   });

@@ -326,6 +326,16 @@ def ran_a_hook(stage, who, says):
 
 
 @step
+def wait_until_noticed(stage, who, name):
+    """The promotion is of the head that the branch has now."""
+    deadline = time.monotonic() + SETTLE_SECONDS
+    head = stage.must(who, "GET", f"/branches/{name}")["commit_id"]
+    while stage.promotion(stage.promotions[-1])["winner"]["commit"] != head:
+        assert time.monotonic() < deadline, stage.promotion(stage.promotions[-1])
+        time.sleep(POLL_SECONDS)
+
+
+@step
 def another_key(stage, who, role):
     """From here on `role` is a second key of `who`."""
     stage.members[role] = stage.team.with_key(stage.member(who).name)

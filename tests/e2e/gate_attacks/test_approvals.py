@@ -2,7 +2,8 @@
 
 from attack import ACCURACY, Attack, Seen, gate, test_attack, test_honest  # noqa: F401
 from steps import (another_key, approve, ask, branch, cancel, commit, log_run, merge, must, newcomer, promote, refused,
-                   reject, remove_user, set_policy, take_rights, train, tried, wait_until_settled, write)
+                   reject, remove_user, set_policy, take_rights, train, tried, wait_until_noticed,
+                   wait_until_settled, write)
 
 
 def approved_by(count, **members):
@@ -159,7 +160,8 @@ HONEST = [
     Attack("the_next_best_where_the_best_was_rejected", "reviewer2", (promote("exp-*", by="dev2"), approve(), wait_until_settled()),
            GOOD_WINS, STICKY, before=(train("exp-best", 0.99, by="dev"), promote("exp-best", by="dev2"), reject(by="reviewer"),
                                       train("exp-good", 0.95, by="dev"))),
-    Attack("both_approve_the_newer_commit", "reviewer", (approve(), approve(by="reviewer2")), GOOD_WINS, TWO,
+    Attack("both_approve_the_newer_commit", "reviewer",
+           (wait_until_noticed("exp-good", by="dev"), approve(), approve(by="reviewer2")), GOOD_WINS, TWO,
            before=GOOD + (approve(by="reviewer"), write("exp-good", "x", "x", by="dev"),
                           commit("exp-good", {"metric.accuracy": "0.96"}, by="dev"), tried(approve(by="reviewer2")))),
     Attack("the_lead_approves_what_others_made", "lead", (approve(),), GOOD_WINS, ONE, before=GOOD),
