@@ -24,6 +24,8 @@ constexpr size_t kWindowRangesMax = 256;
 // Of ranges without a summary, read together.
 constexpr size_t kRangesPerLoad = 32;
 constexpr uint64_t kEntriesPerClockRead = 64;
+/// With conditions, whose patterns and values may be long.
+constexpr uint64_t kConditionedEntriesPerClockRead = 8;
 
 /// Ranges and summaries end a scan where it looks ahead.
 bool out_of_time(const SearchBudget& budget) {
@@ -156,6 +158,8 @@ ScanEnd walk(OverlayCursor& cursor, const SummaryFilter& filter, const ScanPlan&
              SearchBudget& budget,
              const std::function<bool(const std::string& path, Entry entry)>& take) {
   const std::string& prefix = plan.query.key_prefix();
+  const uint64_t per_clock_read =
+      plan.query.where ? kConditionedEntriesPerClockRead : kEntriesPerClockRead;
   uint64_t seen = 0;
   for (; cursor.valid() && cursor.key().starts_with(prefix); cursor.next()) {
     const auto& stop = filter.stopped_at();
@@ -164,8 +168,7 @@ ScanEnd walk(OverlayCursor& cursor, const SummaryFilter& filter, const ScanPlan&
     ++budget.cost.entries_seen;
     auto entry = match_at(cursor, plan);
     if (entry && !take(cursor.key(), *std::move(entry))) return {.seen_through = cursor.key()};
-    if (seen % kEntriesPerClockRead == 0 && out_of_time(budget))
-      return {.seen_through = cursor.key()};
+    if (seen % per_clock_read == 0 && out_of_time(budget)) return {.seen_through = cursor.key()};
   }
   if (filter.stopped_at()) return {.seen_through = *filter.stopped_at()};
   return {.complete = true};
