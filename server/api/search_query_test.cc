@@ -32,6 +32,16 @@ TEST(SearchQuery, TakesEveryCondition) {
   EXPECT_EQ(query.metadata[1].value, "v=w");
 }
 
+TEST(SearchQuery, TakesAnExpressionToo) {
+  const search::Query query = query_of("min_size=1&where=loss+%3C+0.02+and+path+~+data/*");
+  ASSERT_TRUE(query.where);
+  EXPECT_EQ(query.key_prefix(), "data/");
+  EXPECT_EQ(query.size_min_bytes, 1u);
+  EXPECT_FALSE(query_of("where=has+path").empty());
+  EXPECT_TRUE(query_of("where=").empty());
+  EXPECT_THROW(query_of("where=loss"), Error);
+}
+
 TEST(SearchQuery, RefusesMetadataWithoutAKeyAndTooMuchOfIt) {
   EXPECT_THROW(query_of("metadata="), Error);
   EXPECT_THROW(query_of("metadata=%3Dv"), Error);
