@@ -60,6 +60,8 @@ class ToServer(asyncio.Protocol):
 
 
 class FromClient(asyncio.Protocol):
+    text_bytes = 60  # of a statement that are kept
+
     def __init__(self, faults, port):
         self.faults, self.port = faults, port
         self.client = self.server = None
@@ -121,12 +123,12 @@ class FromClient(asyncio.Protocol):
             at += 1 + size
             if kind == b"P":
                 name, _, rest = body.partition(b"\0")
-                self.names[name] = b" ".join(rest.partition(b"\0")[0].split())[:60]
+                self.names[name] = b" ".join(rest.partition(b"\0")[0].split())[:self.text_bytes]
             elif kind == b"B":
                 name = body.partition(b"\0")[2].partition(b"\0")[0]
                 found.append(self.names.get(name, b"?"))
             elif kind == b"Q":
-                found.append(b" ".join(body.rstrip(b"\0").split())[:60])
+                found.append(b" ".join(body.rstrip(b"\0").split())[:self.text_bytes])
             elif kind not in b"EDSCHXdcfp" or size < 4:
                 break  # the start of a session, or a message cut in two
         return found
