@@ -328,6 +328,7 @@ TEST_F(Promotions, ADryRunAndTheGateSayThatTheDestinationIsDirty) {
   for (const PromotionMethod method :
        {PromotionMethod::kMerge, PromotionMethod::kSquash, PromotionMethod::kReplacePaths}) {
     const auto evidence = dry_run("exp-1", method);
+    ASSERT_TRUE(evidence.contains("refusal"));
     EXPECT_EQ(evidence["refusal"]["code"], real.code);
     EXPECT_EQ(evidence["refusal"]["message"], real.message);
   }
