@@ -66,7 +66,7 @@ struct Fault {
   throw Error(fault.code, fault.reason, str_cat(doing, ": ", fault.what));
 }
 
-/// What an errno means to reading and writing alike.
+/// The meaning of an errno to reading and writing alike.
 [[noreturn]] void throw_other(const std::string& doing, int error) {
   constexpr ErrorCode kAgain = ErrorCode::kUnavailable;
   switch (error) {

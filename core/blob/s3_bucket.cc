@@ -54,7 +54,7 @@ size_t copy_body(const S3Request& request, uint64_t offset, std::span<char> out)
 constexpr std::string_view kBucketAdvice =
     "make the bucket again, or check its name and the configured endpoint";
 
-/// What to look at, for the failures that operators meet. An answer to HEAD has no code.
+/// The remedy for failures that operators meet. An answer to HEAD has no code.
 std::string_view advice(int status, std::string_view code) {
   if (code.empty() && (status == 401 || status == 403)) {
     return "check the configured access key and secret, and the policy of the bucket";

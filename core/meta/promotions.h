@@ -76,7 +76,7 @@ class Promotions {
   /// The latest kUndoneMax, the oldest of them first.
   std::vector<Undone> undone(RepositoryId repository, const BranchName& destination);
 
-  /// What note_moves takes up in one call.
+  /// The most moves that note_moves takes up in one call.
   static constexpr int64_t kMovesMax = 1000;
   /// Makes promotions due whose candidates' branches moved or were deleted: at once, or
   /// kPromotionLookPause after they were looked at.

@@ -138,8 +138,8 @@ class CheckoutAttempt {
     if (request_.check) request_.check(Key(key), !theirs);
   }
 
-  /// What replaces entries of the paths that were written since the branch was held. All that the
-  /// ref has at the paths is remembered, so any other key is one that it does not have.
+  /// The rows that replace entries of the paths that were written since the branch was held. All
+  /// that the ref has at the paths is remembered, so any other key is one that it does not have.
   std::vector<meta::StagedRow> replaced_too(const std::vector<meta::StagedRow>& later) {
     std::vector<meta::StagedRow> out;
     for (const meta::StagedRow& row : later) {
@@ -185,7 +185,7 @@ class CheckoutAttempt {
   const bool contended_;
   std::optional<BranchHold> source_hold_;
   std::optional<BranchHold> hold_;
-  /// What the ref has at a key, and what the key was counted as.
+  /// The ref's entry at a key, and the count that the key went into.
   struct Remembered {
     std::optional<Entry> theirs;
     uint64_t* count = nullptr;

@@ -294,7 +294,7 @@ void rank(const GatePolicy& policy, std::span<const GateCandidate> facts,
 std::string path_options(const GatePolicy& policy) {
   std::string out;
   for (const Glob& pattern : policy.objects.required) {
-    // What would need more than plain quotes is left to the reader.
+    // A pattern that needs more than plain quotes is left to the reader.
     if (pattern.pattern().find_first_of("'\\\n") != std::string::npos) return " --path 'PATTERN'";
     out += str_cat(" --path '", pattern.pattern(), "'");
   }

@@ -1,14 +1,11 @@
 // Imports over a real database and a memory store that stands for somebody's lake.
 #include <atomic>
-#include <filesystem>
-#include <fstream>
 #include <stop_token>
 #include <thread>
 
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "core/blob/local_store.h"
 #include "core/meta/jobs.h"
 #include "core/versioning/diff.h"
 #include "core/versioning/hooks.h"
@@ -18,7 +15,6 @@
 #include "core/versioning/move.h"
 #include "tests/support/fault_points.h"
 #include "tests/support/repository_test.h"
-#include "tests/support/temporary_directory.h"
 
 namespace tarn::versioning {
 namespace {
@@ -474,25 +470,6 @@ TEST_F(Import, VerifyingNamesChangedAndMissingSources) {
   EXPECT_EQ(rest.changed[0].path, "raw/7");
   EXPECT_FALSE(rest.has_more);
   EXPECT_EQ(first.objects + rest.objects, 10u);
-}
-
-TEST_F(Import, VerifyingNamesASourceThatCannotBeAsked) {
-  const testing::TemporaryDirectory place;
-  const std::string root = place / "photos";
-  std::filesystem::create_directories(root + "/set");
-  std::ofstream(root + "/set/1") << "x";
-  engine.stores.add_import_root(root, blob::LocalStore::open(root, blob::LocalMode::kImportRoot));
-  ASSERT_TRUE(run(prefix("local://" + root + "/set/", "raw")).completed);
-  std::filesystem::remove_all(root);
-  try {
-    verify_import(*engine, repo, "main", {});
-    FAIL() << "a root that was removed";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kPreconditionFailed);
-    EXPECT_EQ(error.reason(), "source_not_readable");
-    EXPECT_NE(error.message().find("local://" + root + "/set/1"), std::string::npos);
-    EXPECT_NE(error.message().find("restart the server"), std::string::npos) << error.message();
-  }
 }
 
 TEST(ImportJob, ItsFormsRoundTrip) {

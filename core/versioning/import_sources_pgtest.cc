@@ -1,13 +1,19 @@
 // Where imports may read from.
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "core/base/error.h"
+#include "core/blob/local_store.h"
 #include "core/versioning/import.h"
+#include "core/versioning/import_verify.h"
 #include "tests/support/engine_fixture.h"
 #include "tests/support/postgres_test.h"
 #include "tests/support/repository_test.h"
+#include "tests/support/temporary_directory.h"
 
 namespace tarn::versioning {
 namespace {
@@ -59,6 +65,31 @@ TEST(ImportSources, ReachNoNamespace) {
   for (const char* url :
        {"local://lake", "local://lak", "local://l", "local://", "local://other"}) {
     EXPECT_EQ(reason(url, ImportPath::Kind::kPrefix), "invalid_import_source") << url;
+  }
+}
+
+using GoneSources = testing::RepositoryTest;
+
+TEST_F(GoneSources, VerifyingNamesASourceThatCannotBeAsked) {
+  const testing::TemporaryDirectory place;
+  const std::string root = place / "photos";
+  std::filesystem::create_directories(root + "/set");
+  std::ofstream(root + "/set/1") << "x";
+  engine.stores.add_import_root(root, blob::LocalStore::open(root, blob::LocalMode::kImportRoot));
+  ImportRequest request;
+  request.paths = {{ImportPath::Kind::kPrefix, "local://" + root + "/set/", "raw"}};
+  start_import(*engine, repo, BranchName("main"), request);
+  ASSERT_TRUE(run_one_import(*engine, {}));
+  ASSERT_NE(engine.keys(repo, "main"), "");
+  std::filesystem::remove_all(root);
+  try {
+    verify_import(*engine, repo, "main", {});
+    FAIL() << "a root that was removed";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kPreconditionFailed);
+    EXPECT_EQ(error.reason(), "source_not_readable");
+    EXPECT_NE(error.message().find("local://" + root + "/set/1"), std::string::npos);
+    EXPECT_NE(error.message().find("restart the server"), std::string::npos) << error.message();
   }
 }
 

@@ -28,7 +28,7 @@ struct Pinned {
   bool gone = false;  ///< the branch that the promotion follows was deleted
 };
 
-/// What the candidates mean in this round; `left_out`: whose branches are none of them.
+/// The commits of the candidates in this round; `left_out`: whose branches are none of them.
 std::vector<Pinned> find_pinned(Engine& engine, const Repository& repository,
                                 const GatePolicy& policy, const Promotion& promotion,
                                 const Commit& head, std::vector<LeftOut>& left_out) {

@@ -112,7 +112,7 @@ def test_the_lakefs_sdk_raises_while_the_database_is_away_and_the_object_is_whol
         lake.branch("main").object("a").upload(data=b"after")
     assert caught.value.status == 503 and database.met.is_set()
     database.come_back()
-    # Whoever looks sees one of the two, and what they see stays.
+    # Every reader sees one of the two, and what they see stays.
     seen = read(lake, "a")
     assert seen == (b"after" if answer else b"before")
     until(lambda: lake.branch("main").object("b").upload(data=b"later"))

@@ -199,7 +199,7 @@ def test_cleaning_up_spares_what_waits(cli, repo, tmp_path, reviewer):
     assert branches() == everything - {"exp-free", "exp-lost"}
     assert f"kept exp-named: promotion {named} waits for it" in said and f"kept exp-glob-1: promotion {globbed} waits for it" in said
     assert f"kept exp-pull: pull request {pull} waits for it" in said and "kept exp-dirty: has uncommitted changes" in said
-    # What waited is approved and promoted; the rest goes once nothing waits any more.
+    # The waiting one is approved and promoted; the rest goes once nothing waits any more.
     reviewer.run("promote", "approve", named)
     ended(cli, named)
     cli.run("promote", "cancel", globbed)

@@ -68,7 +68,7 @@ def table(box, place, **more):
 
 
 def also_lets_one_of_two_conflicting_changes_through(box):
-    """Both delete rows of the version they have read; the one that comes second is told, and is not half there."""
+    """Both delete rows of the version they have read; the second gets an error and leaves nothing behind."""
     write_table(box, "dev/conflict", 100)
     first, second = table(box, "dev/conflict"), table(box, "dev/conflict")
     first.delete("id < 10")
@@ -115,6 +115,6 @@ def also_conflicts_between_branches_that_both_appended(box):
     else:
         raise AssertionError("one of two entries of the log was lost")
     assert read_table(box, "main/both") == read_table(box, "dev/both") == [15, 55]
-    # What follows finds both branches alike.
+    # The following requests find both branches alike.
     box.rest("POST", "/refs/dev/merge/main", json={"strategy": "source-wins"})
     assert read_table(box, "main/both") == [15, 55]

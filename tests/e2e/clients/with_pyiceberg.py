@@ -101,7 +101,7 @@ def also_reads_a_merged_table_on_main(box):
     for ref in ("main", "iceberg"):
         assert at(location, box, ref) == [30, 435]
     assert read_table(box, "dev/to_merge") == [35, 445]
-    # What is read at main comes from main.
+    # The table read at main comes from main.
     catalog(box).drop_table(identifier("dev/to_merge"))
     page = box.rest("GET", "/refs/dev/objects/ls", prefix="to_merge/", amount=1000)
     box.rest("POST", "/branches/dev/objects/delete", json={"paths": [entry["path"] for entry in page["results"]]})

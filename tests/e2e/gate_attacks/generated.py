@@ -6,7 +6,7 @@ from oracle import Candidate
 
 MAIN = {"README.md": b"base", "data/train.csv": b"1,2", "artifacts/model.pkl": b"nobody"}
 DATA = {**MAIN, "data/train.csv": b"1,2,3"}
-# What others brought to main since most candidates left it.
+# Commits that others brought to main since most candidates left it.
 THEIRS = {"notes/n": b"theirs", "x.md": b"theirs", "config/z.json": b"{}"}
 LATER = {**MAIN, **THEIRS}
 # Of an event that does not come here.

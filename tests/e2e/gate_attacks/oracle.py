@@ -203,7 +203,7 @@ def judge_objects(verdict, policy, candidate, main):
             verdict.say(f"objects.required[{glob}]", "fail", "object_missing")
         elif min(sizes) < rules.get("min_bytes", 1):
             verdict.say(f"objects.required[{glob}]", "fail", "object_too_small")
-    # What it changed since it left the destination, unless the destination has the same by now.
+    # Paths that it changed since it left the destination, unless the destination has the same by now.
     changed = different(candidate.files, candidate.base) & different(candidate.files, main)
     brought = changed & candidate.files.keys()
     unchanged = rules.get("unchanged", []) + ([] if rules.get("unchanged") == [] else ["_lakefs_actions/**"])

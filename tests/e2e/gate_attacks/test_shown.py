@@ -10,7 +10,7 @@ from stage import Stage
 from steps import promote, train, wait_until_settled
 
 FORBIDS = gate(metrics=[ACCURACY], objects={"forbid": ["secret/**"], "required": ["artifacts/model.pkl"]})
-# What a terminal, GitHub's log, its files of outputs and Markdown would obey.
+# Texts that a terminal, GitHub's log, its files of outputs and Markdown would obey.
 COMMANDS = {"a_line": "x\n::error::all is well", "a_return": "x\r::warning::all is well", "a_command": "::set-output name=verdict::promoted",
             "an_output": "x\nverdict=promoted\nverdict<<EOF\npromoted\nEOF", "a_row": "x | 1 | passed | | |\n| exp-good | 1 | passed | | |",
             "an_escape": "x\x1b[2K\x1b[1Apromoted", "a_heading": "x\n\n### Promotion to `main`: promoted", "markup": "<img src=//e.example/x>",

@@ -18,7 +18,7 @@ ACTION = "name: evil\non:\n  post-merge:\nhooks:\n  - id: evil\n    type: lua\n 
 ELSEWHERE = ACTION.replace("script: 'print(1)'", "script_path: scripts/check.lua")
 
 DATA = (train("exp-data", files={"data/train.csv": "3"}, by="lead"),)
-# What another promotion brought.
+# A file that another promotion brought.
 FAIR = (train("exp-fair", 0.8, files={"docs/fair.json": "{}", "notes/b": "b"}, by="dev2"), promote("exp-fair", by="lead"))
 OF_THE_BASE = train("exp-bad", 0.95, source="<base>", by="dev")
 KEEPS_DOCS = gate(metrics=[ACCURACY], objects={"keep": ["docs/**"]})
@@ -55,7 +55,7 @@ ATTACKS = [
     Attack("the_readme_with_the_models_metrics", "dev", replaces("README.md"), NOT_MEASURED, COMPARED,
            before=CHAMPION + (train("exp-bad", 0.99, files={"artifacts/model.pkl": "new", "README.md": "new"}, by="dev"),)),
 
-    # What another promotion brought, and what a policy lets be replaced.
+    # A file that another promotion brought, and one that a policy lets be replaced.
     Attack("all_paths_without_what_another_brought", "dev", replaces("**"), REMOVED, KEEPS_DOCS, before=FAIR + (OF_THE_BASE,)),
     Attack("paths_without_what_another_brought", "dev", replaces("artifacts/**", "docs/**"), REMOVED, KEEPS_DOCS,
            before=FAIR + (OF_THE_BASE,)),
