@@ -1,4 +1,4 @@
-"""Starts a tarnd, makes branches that each measure twenty metrics, and asks for comparisons of all of them.
+"""Starts a tarnd, makes branches that each measure twenty metrics, compares all of them and promotes the best.
 
 compare.py [CANDIDATES]
 """
@@ -10,6 +10,7 @@ import time
 import urllib.request
 from base64 import b64encode
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "support"))
@@ -28,7 +29,11 @@ class Rest:
         self.headers = {"Authorization": "Basic " + b64encode(keys).decode(), "Content-Type": "application/json"}
 
     def post(self, path, body):
-        request = urllib.request.Request(self.url + path, json.dumps(body).encode(), self.headers, method="POST")
+        return self.send("POST", path, body)
+
+    def send(self, method, path, body):
+        data = body if isinstance(body, bytes) else json.dumps(body).encode() if body is not None else None
+        request = urllib.request.Request(self.url + path, data, self.headers, method=method)
         with urllib.request.urlopen(request, timeout=600) as answer:
             return json.loads(answer.read() or b"null")
 
@@ -54,6 +59,25 @@ def best_of(call):
     return min(times), answer
 
 
+def promote(rest, candidates):
+    """A dry run, and a promotion until it has ended, with a rule for each metric."""
+    rules = "".join(f"  - {{name: m{k:02}, goal: max, min: 0{', primary: true' if k == 0 else ''}}}\n" for k in range(METRICS))
+    rest.send("PUT", "/repositories/bench/policies/best",
+              f"name: best\ndestination: main\nalias: champion\ncandidates: 'exp-*'\nmetrics:\n{rules}".encode())
+    asked = {"candidates": ["exp-*"], "destination": "main"}
+    seconds, _ = best_of(lambda: rest.post("/repositories/bench/promotions", asked | {"dry_run": True}))
+    print(json.dumps({"promote": "dry run", "candidates": candidates, "metrics": METRICS, "seconds": round(seconds, 3)}))
+    begun = time.monotonic()
+    made = rest.post("/repositories/bench/promotions", asked)
+    while made["state"] not in ("promoted", "rejected", "failed", "cancelled"):
+        made = rest.send("GET", f"/repositories/bench/promotions/{made['id']}?wait=10s", None)
+    seconds = time.monotonic() - begun
+    assert made["state"] == "promoted", made
+    at_server = datetime.fromisoformat(made["updated_at"]) - datetime.fromisoformat(made["created_at"])
+    print(json.dumps({"promote": "until promoted, with 6 KB of evidence a candidate read twice", "candidates": candidates,
+                      "metrics": METRICS, "seconds": round(seconds, 3), "at the server": at_server.total_seconds()}))
+
+
 def main():
     candidates = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     directory = servers.scratch_directory("bench")
@@ -75,6 +99,7 @@ def main():
             seconds, answer = best_of(lambda more=more: rest.post("/repositories/bench/compare", question | more))
             print(json.dumps({"compare": name, "candidates": answer["candidates"], "metrics": METRICS,
                               "seconds": round(seconds, 3)}))
+        promote(rest, candidates)
         server.stop()
     finally:
         shutil.rmtree(directory, ignore_errors=True)
