@@ -1,5 +1,8 @@
 #include "tests/integration/pairs/model_steps.h"
 
+#include "core/base/owner_turns.h"
+#include "core/versioning/import.h"
+#include "core/versioning/promotion_run.h"
 #include "tests/integration/pairs/verbs.h"
 
 namespace tarn::pairs {
@@ -37,5 +40,15 @@ ModelCommitPtr advance(ModelBranch& branch, std::string committer, std::string m
 }
 
 void stage_change(Scenario& s, Role) { s.observer.put(s.repo, kWork, kKey, "staged before"); }
+
+bool run_import(testing::TestEngine& engine) {
+  OwnerTurns turns(1);
+  return versioning::run_one_import(*engine, {}, turns);
+}
+
+bool run_promotion(testing::TestEngine& engine) {
+  OwnerTurns turns(1);
+  return versioning::run_one_promotion(*engine, {}, turns);
+}
 
 }  // namespace tarn::pairs

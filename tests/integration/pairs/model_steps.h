@@ -30,6 +30,11 @@ std::string said(const ModelCommitPtr& commit);
 ModelCommitPtr advance(ModelBranch& branch, std::string committer, std::string message,
                        ModelTree tree, std::vector<ModelCommitPtr> more_parents = {});
 
+/// One run of a worker, with turns of its own: servers of one program share those of the default,
+/// and one would wait for the other that stands at a point.
+bool run_import(testing::TestEngine& engine);
+bool run_promotion(testing::TestEngine& engine);
+
 /// Stages an object on the work branch, for verbs that take in what is staged.
 void stage_change(Scenario& s, Role role);
 

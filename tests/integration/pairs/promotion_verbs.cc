@@ -2,7 +2,6 @@
 
 #include "core/base/error.h"
 #include "core/versioning/gate_policies.h"
-#include "core/versioning/promotion_run.h"
 #include "core/versioning/promotions.h"
 #include "core/versioning/rollback.h"
 #include "tests/integration/pairs/model_steps.h"
@@ -56,7 +55,7 @@ void ask_for_promotions(Scenario& s, Role) {
       versioning::commit_branch(*engine, s.repo, BranchName(kEarlier), request).id;
   set_policy(s, engine, "0.6");
   s.promoted = ask_for(s, kEarlier, commit);
-  while (versioning::run_one_promotion(*engine, {})) {
+  while (run_promotion(engine)) {
   }
   s.promotion = ask_for(s, kSide, s.aside);
 }
@@ -71,7 +70,7 @@ void end_promotion(Scenario& s, TestEngine& engine) {
   for (int run = 0; run < kRunsMax; ++run) {
     expire_leases(engine, s.id);
     engine.pool.run(kMakeDue, {repo}, db::Pool::Retry::kWrite);
-    if (!versioning::run_one_promotion(*engine, {})) break;
+    if (!run_promotion(engine)) break;
   }
 }
 
@@ -80,7 +79,7 @@ Verb verb_promote() {
           .set_up = ask_for_promotions,
           .act =
               [](Scenario&, TestEngine& e, Role) {
-                versioning::run_one_promotion(*e, {});
+                run_promotion(e);
                 return kDone;
               },
           .model = [](const World& w, const World& seen, Scenario& s, Role) -> Steps {

@@ -120,7 +120,7 @@ Verb verb_import() {
           .set_up = start_import,
           .act =
               [](Scenario&, TestEngine& e, Role) {
-                versioning::run_one_import(*e, {});
+                run_import(e);
                 return kDone;
               },
           .model = [](const World& w, const World& seen, Scenario&, Role) -> Steps {
@@ -148,7 +148,7 @@ Verb verb_import() {
                 constexpr int kRunsMax = 10;
                 for (int run = 0; run < kRunsMax && open(); ++run) {
                   expire_leases(e, s.id);
-                  versioning::run_one_import(*e, {});
+                  run_import(e);
                 }
               },
           .answer = [](Scenario& s, Role role) { return s.observe().jobs[s.job_of.at(role)]; }};
