@@ -14,7 +14,7 @@ from team import Team  # noqa: E402
 
 
 def pytest_generate_tests(metafunc):
-    """Every attack over every interface on one server; on two over the first that it has."""
+    """See attack.rows."""
     for table in ("attack", "honest"):
         if table in metafunc.fixturenames:
             found = rows(getattr(metafunc.module, {"attack": "ATTACKS", "honest": "HONEST"}[table]))

@@ -101,8 +101,8 @@ ATTACKS = [
             commit("exp-bad", {"metric.accuracy": "0.97"}), promote("exp-bad")), refusal("object_missing"), REQUIRED,
            before=(train("exp-bad", 0.95, by="dev"),)),
     Attack("a_model_swapped_while_it_waits", "dev",
-           (write("exp-bad", "artifacts/model.pkl", "worse"), commit("exp-bad"), approve(by="reviewer"),
-            tried(approve(by="reviewer2")), wait_until_settled()), Seen(
+           (write("exp-bad", "artifacts/model.pkl", "worse"), commit("exp-bad"), tried(approve(by="reviewer")),
+            tried(approve(by="reviewer2")), wait_until_ended()), Seen(
                state=("rejected", "failed"), code=("metric_missing", "gate_failed")),
            gate(metrics=[ACCURACY], objects=MODEL, approvals={"count": 2}),
            before=(train("exp-bad", 0.95, by="dev"), promote("exp-bad", by="lead"))),
