@@ -6,40 +6,22 @@
 namespace tarn::search {
 namespace {
 
-/// Bounds of size and time; nothing is known where they are open.
-void add_bounds(Demand& demand, Comparison comparison, uint64_t bytes) {
+/// Narrows what a size or time may be; nothing is known where the bounds are open.
+template <typename Number>
+void add_bounds(Comparison comparison, Number value, Number& min, Number& max) {
   switch (comparison) {
     case Comparison::kUnequal:
       return;
     case Comparison::kEqual:
-      demand.size_min_bytes = demand.size_max_bytes = bytes;
+      min = max = value;
       return;
     case Comparison::kLess:
     case Comparison::kLessOrEqual:
-      demand.size_max_bytes = bytes;
+      max = value;
       return;
     case Comparison::kGreater:
     case Comparison::kGreaterOrEqual:
-      demand.size_min_bytes = bytes;
-      return;
-  }
-}
-
-void add_bounds(Demand& demand, Comparison comparison, Instant moment) {
-  const int64_t ms = to_millis(moment);
-  switch (comparison) {
-    case Comparison::kUnequal:
-      return;
-    case Comparison::kEqual:
-      demand.mtime_min_ms = demand.mtime_max_ms = ms;
-      return;
-    case Comparison::kLess:
-    case Comparison::kLessOrEqual:
-      demand.mtime_max_ms = ms;
-      return;
-    case Comparison::kGreater:
-    case Comparison::kGreaterOrEqual:
-      demand.mtime_min_ms = ms;
+      min = value;
       return;
   }
 }
@@ -77,9 +59,9 @@ Demand demand_of(const Condition& condition, bool negated) {
   Demand demand;
   const Comparison comparison = negated ? opposite(condition.comparison) : condition.comparison;
   if (const auto* bytes = std::get_if<uint64_t>(&condition.value)) {
-    add_bounds(demand, comparison, *bytes);
+    add_bounds(comparison, *bytes, demand.size_min_bytes, demand.size_max_bytes);
   } else if (const auto* moment = std::get_if<Instant>(&condition.value)) {
-    add_bounds(demand, comparison, *moment);
+    add_bounds(comparison, to_millis(*moment), demand.mtime_min_ms, demand.mtime_max_ms);
   } else if (!negated) {
     add_condition_items(condition, demand.items);
   }

@@ -130,7 +130,7 @@ class SummaryFilter final : public tree::LeafFilter {
   size_t window_ = kWindowRangesMin;
   std::string seen_through_;  ///< the last key of the ranges looked at
   std::optional<std::string> stopped_at_;
-  // What is known: children from first_ on of the node whose first child is parent_.
+  // Known children: those from first_ on, of the node whose first child is parent_.
   Nid parent_ = 0;
   uint32_t first_ = 0;
   std::vector<bool> wanted_;
