@@ -97,7 +97,8 @@ class Tarnd:
     access_key = "AKIATARNE2EADMIN0001"
     secret_key = "tarn-e2e-secret-key-with/slash+plus=0001"
 
-    def __init__(self, directory, environment=None, arguments=(), listen="127.0.0.1:0"):
+    def __init__(self, directory, environment=None, arguments=(), listen="127.0.0.1:0", program=None):
+        self.program = program
         self.directory = Path(directory)
         self.data_dir = self.directory / "data"
         self.import_root = self.directory / "import"
@@ -126,7 +127,7 @@ class Tarnd:
 
     def start(self):
         self.ready_file.unlink(missing_ok=True)
-        command = [program("tarnd"), "--listen", self.listen, "--data", str(self.data_dir), "--ready-file",
+        command = [self.program or program("tarnd"), "--listen", self.listen, "--data", str(self.data_dir), "--ready-file",
                    str(self.ready_file), *self.arguments]
         self.process = Process(command, self.directory / "tarnd.log", self.environment)
         self.process.wait_until(self.ready_file.exists, "tarnd")
