@@ -1,11 +1,26 @@
-# ./dev lint: the tidy tests alone; they need no build.
-source .ci/dev/packages.sh
+# ./dev lint: the tidy tests, and clang-tidy over the sources that differ from a commit.
+source .ci/dev/build.sh
 
 dev_lint() {
+  local since=HEAD files=() status=0
+  case "${1:-}" in
+    -h | --help)
+      echo "usage: ./dev lint [--all | COMMIT]      clang-tidy over all sources, or those changed since COMMIT (HEAD)"
+      return
+      ;;
+    --all) mapfile -t files < <(git ls-files 'core/*.cc' 'server/*.cc' 's3gateway/*.cc' 'cli/*.cc') ;;
+    *)
+      since=${1:-HEAD}
+      mapfile -t files < <({ git diff --name-only --diff-filter=d "$since" -- '*.cc' && git ls-files -o --exclude-standard '*.cc'; } | sort -u)
+      ;;
+  esac
   ensure_packages
-  local status=0
-  python3 tests/tidy/layers.py || status=1
-  python3 tests/tidy/formatting.py || status=1
-  python3 tests/tidy/wording.py || status=1
+  ensure_clang
+  command -v clang-tidy-14 >/dev/null || install_packages clang-tidy-14
+  configure dev build
+  local check
+  for check in layers formatting queries wording; do python3 "tests/tidy/$check.py" || status=1; done
+  python3 tests/tidy/clang.py threads || status=1
+  [ ${#files[@]} -eq 0 ] || python3 tests/tidy/clang.py tidy "${files[@]}" || status=1
   return $status
 }

@@ -45,6 +45,9 @@ install_packages() {
   apt_install "$@"
 }
 
+# The second compiler: its checks of locks, and the fuzzer's.
+ensure_clang() { command -v clang++-14 >/dev/null || install_packages clang-14; }
+
 apt_install() {
   local options=(-y -q --no-install-recommends -o Dpkg::Use-Pty=0)
   as_root env DEBIAN_FRONTEND=noninteractive apt-get -q update >&2 &&

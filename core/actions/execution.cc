@@ -59,7 +59,7 @@ void Execution::wait(const std::function<void()>& tick) {
     {
       MutexLock lock(mutex_);
       if (ended_.wait_for(lock, std::chrono::seconds{1},
-                          [this] { return done_ == jobs_.size(); })) {
+                          [this]() TARN_REQUIRES(mutex_) { return done_ == jobs_.size(); })) {
         break;
       }
     }

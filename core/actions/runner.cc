@@ -76,7 +76,7 @@ Runner::Runner(versioning::Engine& engine, const http::Outbound& outbound, Runne
 void Runner::serve_calls(Api api) {
   MutexLock lock(api_mutex_);
   api_ = std::move(api);
-  api_idle_.wait(lock, [&] { return api_ || api_calls_ == 0; });
+  api_idle_.wait(lock, [&]() TARN_REQUIRES(api_mutex_) { return api_ || api_calls_ == 0; });
 }
 
 std::string Runner::read(const Repository& repository, const Entry& entry, uint64_t bytes_max) {

@@ -37,7 +37,7 @@ ScriptSlots::Slot ScriptSlots::take(const std::string& user,
                                     std::chrono::steady_clock::time_point deadline) {
   MutexLock lock(mutex_);
   const Place place = waiting_.insert(waiting_.end(), user);
-  const auto leave = [&] {
+  const auto leave = [&]() TARN_REQUIRES(mutex_) {
     waiting_.erase(place);
     changed_.notify_all();  // another may be next now
   };

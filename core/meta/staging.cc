@@ -208,8 +208,8 @@ PageRows page_rows(const db::Rows& rows, uint32_t limit) {
     std::ranges::sort(out.staged, [](const PageRow& a, const PageRow& b) {
       return a.key != b.key ? a.key < b.key : a.token > b.token;
     });
-    const auto repeated = std::ranges::unique(out.staged, {}, &PageRow::key);
-    out.staged.erase(repeated.begin(), repeated.end());
+    const auto same_key = [](const PageRow& a, const PageRow& b) { return a.key == b.key; };
+    out.staged.erase(std::unique(out.staged.begin(), out.staged.end(), same_key), out.staged.end());
   }
   if (out.staged.size() > limit) out.staged.resize(limit);
   return out;

@@ -115,7 +115,8 @@ std::string OperationRunner::run(OperationWork work, seconds wait) {
   if (!waiter.admitted) wait = seconds{0};
   {
     MutexLock lock(running->mutex);
-    running->changed.wait_for(lock, wait, [&] { return running->ended; });
+    running->changed.wait_for(lock, wait,
+                              [&]() TARN_REQUIRES(running->mutex) { return running->ended; });
     if (running->ended) {
       if (running->thrown) std::rethrow_exception(running->thrown);
       return "";

@@ -57,7 +57,8 @@ class Event {
   }
   bool wait_for(std::chrono::steady_clock::duration time) {
     MutexLock lock(mutex_);
-    return changed_.wait_until(lock, std::chrono::steady_clock::now() + time, [&] { return set_; });
+    return changed_.wait_until(lock, std::chrono::steady_clock::now() + time,
+                               [&]() TARN_REQUIRES(mutex_) { return set_; });
   }
   void wait() { TARN_CHECK(wait_for(kPatience)); }
 
