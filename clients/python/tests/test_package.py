@@ -21,6 +21,12 @@ from tarn.transport import Server, list_of_refs, repository_name
 PACKAGE = Path(__file__).resolve().parents[1]
 
 
+def test_every_file_that_names_the_version_names_the_same():
+    version = (PACKAGE.parents[1] / "VERSION").read_text().strip()
+    assert tarn.__version__ == version
+    assert f'\nversion = "{version}"\n' in (PACKAGE / "pyproject.toml").read_text()
+
+
 def test_types_are_whole():
     ended = subprocess.run([sys.executable, "-m", "mypy", "--cache-dir=/dev/null"], cwd=PACKAGE, capture_output=True,
                            text=True, check=False)
