@@ -20,6 +20,7 @@
 #include "core/db/migrations.h"
 #include "core/db/pool.h"
 #include "core/db/pooler.h"
+#include "core/db/startup.h"
 #include "core/meta/commits.h"
 #include "core/meta/database_clock.h"
 #include "core/meta/settings.h"
@@ -89,6 +90,7 @@ auth::Action action_of(versioning::Right right) {
 
 /// The schema is brought up to date before anything of the program reads it.
 std::string migrated(const std::string& url) {
+  db::wait_while_starting(url, db::kStartupWaitMax);
   db::check_pooler(url);
   db::migrate(*db::Connection::open(url), db::embedded_migrations());
   return url;
