@@ -8,6 +8,7 @@
 #include "core/actions/execution.h"
 #include "core/actions/hook_work.h"
 #include "core/actions/script_process.h"
+#include "core/actions/script_requests.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
@@ -18,8 +19,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::string_view kBase = "/api/v1/repositories/";
-/// Of an answer to net/http.
-constexpr size_t kHttpAnswerBytesMax = 8u << 20;
 
 /// Arguments of a call; the child is not to be trusted with their types.
 class Arguments {
@@ -65,7 +64,7 @@ std::optional<ApiCall> api_call(const std::string& function, const Arguments& gi
   if (function == "stat_object") {
     return ApiCall{.method = "GET",
                    .target = str_cat(repository, "/refs/", given.segment("ref"), "/objects/stat",
-                                     given.query({"path"}))};
+                                     given.query({"path", "user_metadata"}))};
   }
   if (function == "list_objects") {
     return ApiCall{.method = "GET",
@@ -82,6 +81,10 @@ std::optional<ApiCall> api_call(const std::string& function, const Arguments& gi
     return ApiCall{.method = "GET",
                    .target = str_cat(repository, "/branches/", given.segment("branch"), "/diff",
                                      given.query({"after", "prefix", "delimiter", "amount"}))};
+  }
+  if (function == "get_commit") {
+    return ApiCall{.method = "GET",
+                   .target = str_cat(repository, "/commits/", given.segment("commit"))};
   }
   if (function == "create_tag") {
     return ApiCall{.method = "POST",
@@ -108,30 +111,6 @@ Message ask_api(const HookWork& work, ApiCall call, bool bytes) {
           std::move(answer.body)};
 }
 
-Message ask_http(const HookWork& work, const Arguments& given, const std::string& body) {
-  if (!work.script_http) throw_invalid("net/http is off");
-  http::OutboundRequest request{.method = given.text("method"),
-                                .url = given.text("url"),
-                                .body = body,
-                                .timeout = work.timeout,
-                                .answer_bytes_max = kHttpAnswerBytesMax};
-  if (request.method.empty()) request.method = body.empty() ? "GET" : "POST";
-  const Json headers = given.json().value("headers", Json::object());
-  if (!headers.is_object()) throw_invalid("headers: a table was expected");
-  for (const auto& [name, value] : headers.items()) {
-    request.headers.add(name, value.is_string() ? value.get<std::string>() : value.dump());
-  }
-  http::OutboundAnswer answer = work.outbound.send(request);
-  if (answer.cut)
-    throw_invalid(str_cat("the answer is longer than ", kHttpAnswerBytesMax, " bytes"));
-  Json shown = Json::object();
-  for (const auto& [name, value] : answer.headers.all()) shown[name] = value;
-  return {Message::Kind::kAnswer,
-          Json{{"status", answer.status}, {"headers", std::move(shown)}}.dump(
-              -1, ' ', false, Json::error_handler_t::replace),
-          std::move(answer.body)};
-}
-
 /// A script acts as the user who set it off, who did not write it: it is kept to its own
 /// repository.
 void check_reach(const HookWork& work, const std::string& repository) {
@@ -142,11 +121,14 @@ void check_reach(const HookWork& work, const std::string& repository) {
                         "hooks.repositories gives them"));
 }
 
-Message answer_call(const HookWork& work, const Message& message) {
+Message answer_call(const HookWork& work, ScriptRequests& requests, const Message& message) {
   const Json call = Json::parse(message.json);
   const std::string function = call.at("function").get<std::string>();
   const Arguments given(call.at("arguments"));
-  if (function == "http_request") return ask_http(work, given, message.bytes);
+  if (function == "http_request") {
+    if (!work.script_http) throw_invalid("net/http is off");
+    return requests.send(given.json(), message.bytes);
+  }
   check_reach(work, given.text("repository"));
   auto request = api_call(function, given);
   if (!request) throw_invalid(str_cat("function \"", function, "\" is not known"));
@@ -171,11 +153,12 @@ void run_lua(const LuaHook& hook, const HookWork& work) {
     slot.emplace(work.script_slots.take(work.occasion.user, deadline));
   }
   const NestedHooks inside(nesting);
+  ScriptRequests requests(work.outbound, deadline);
   run_script(
       work.script_program, script,
       std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()),
       [&](std::string_view text) { work.output.add(text); },
-      [&](const Message& message) { return answer_call(work, message); });
+      [&](const Message& message) { return answer_call(work, requests, message); });
 }
 
 }  // namespace tarn::actions
