@@ -94,6 +94,11 @@ std::string script_action(const HookOccasion& occasion, const HookIdentity& iden
   action["run_id"] = identity.run;
   action["hook_run_id"] = identity.step;
   action["storage_namespace"] = storage_namespace;
+  // As scripts of lakeFS read it, beside the event's own names. The parents are asked for.
+  action["commit"] = {{"message", occasion.message},
+                      {"committer", occasion.committer},
+                      {"metadata", Json::object()}};
+  for (const auto& [name, value] : occasion.metadata) action["commit"]["metadata"][name] = value;
   return text_of(action);
 }
 

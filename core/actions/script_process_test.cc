@@ -130,6 +130,34 @@ TEST(Script, AsksTheServer) {
             std::string::npos);
 }
 
+TEST(Script, AsksForTheParentsOfItsCommitOnce) {
+  int asked = 0;
+  int status = 200;
+  const ScriptCall call = [&](const Message& message) {
+    ++asked;
+    EXPECT_EQ(Json::parse(message.json)["arguments"]["commit"], "c1");
+    return Message{Message::Kind::kAnswer,
+                   R"({"json":true,"status":)" + std::to_string(status) + "}",
+                   R"({"parents":["a","b"]})"};
+  };
+  const Script script{.action =
+                          R"({"repository_id":"r","commit_id":"c1","commit":{"message":"m"}})"};
+  const std::string text =
+      "print(action.commit.message, action.commit.other)\n"
+      "for _, parent in ipairs(action.commit.parents) do print(parent) end\n"
+      "print(#action.commit.parents)";
+  EXPECT_EQ(run(text, 20s, script, call), "m\tnil\na\nb\n2\n");
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(run("print(action.commit.message)", 20s, script, call), "m\n");
+  EXPECT_EQ(asked, 1);
+  status = 401;
+  EXPECT_NE(run(text, 20s, script, call).find("action.commit.parents: HTTP 401"),
+            std::string::npos);
+  EXPECT_EQ(run("print(#action.commit.parents)", 20s,
+                {.action = R"({"repository_id":"r","commit":{}})"}, call),
+            "0\n");
+}
+
 TEST(Script, TakesBytesAsTheyAre) {
   const std::string bytes("\0\xff\n{}", 5);
   const ScriptCall call = [&](const Message&) {
@@ -170,13 +198,14 @@ TEST(Script, HasTexts) {
 local strings, path, url = require('strings'), require('path'), require('net/url')
 print(table.concat(strings.split('a,b,,c', ','), '|'), strings.trim('  x '), strings.replace('aaa', 'a', 'b', 2))
 print(strings.has_prefix('abc', 'ab'), strings.has_suffix('abc', 'bc'), strings.contains('abc', 'x'))
-print(path.parse('a/b/c.txt').parent, path.parse('a/b/c.txt').base_name, path.parse('x').parent, path.join('/', 'a/', 'b', 'c'))
+print(path.parse('a/b/c.txt').parent, path.parse('a/b/c.txt').base_name, path.parse('x').parent, path.join('/', 'a/', '/b', 'c/'))
 print(path.is_hidden('a/_b/c'), path.is_hidden('a/b'), path.default_separator())
 local u = url.parse('https://u@h:8/p%20q?x=1#f')
 print(u.scheme, u.host, u.path, u.query, u.fragment)
+print(url.query_unescape('a%2Fb+c'), url.path_unescape('a%2Fb+c'), url.path_unescape('%zz'), url.build_url('s3', 'b', '/a b/c'))
 )lua"),
-            "a|b||c\tx\tbba\ntrue\ttrue\tfalse\na/b\tc.txt\t\ta/b/c\ntrue\tfalse\t/\n"
-            "https\th:8\t/p q\tx=1\tf\n");
+            "a|b||c\tx\tbba\ntrue\ttrue\tfalse\na/b/\tc.txt\t\ta/b/c/\ntrue\tfalse\t/\n"
+            "https\th:8\t/p q\tx=1\tf\na/b c\ta/b+c\tnil\ts3://b/a%20b/c\n");
 }
 
 TEST(Script, HasEncodings) {
@@ -184,12 +213,14 @@ TEST(Script, HasEncodings) {
 local json, yaml = require('encoding/json'), require('encoding/yaml')
 print(json.marshal({a = {1, 2, {b = true}}}), json.marshal(array({})), json.marshal({}))
 print(json.unmarshal('{"x":[1,2.5,null,"s"]}').x[4], json.unmarshal('[1]')[1])
+print(json.marshal(json.unmarshal('{"x":[],"y":{}}')))
 print(yaml.unmarshal('a: [1, two, "3"]').a[3] == '3', (yaml.marshal({a = 1, b = {'x', '1'}}):gsub('\n', ';')))
 local base64, hex, z85 = require('encoding/base64'), require('encoding/hex'), require('encoding/z85enc')
 print(base64.encode('a?>'), base64.url_encode('a?>'), base64.decode('YT8+'), hex.encode('\255'), hex.decode('41'))
 print(z85.encode(hex.decode('864fd26fb559f75b')), z85.decode('HelloWorld') == hex.decode('864fd26fb559f75b'))
 )lua"),
-            "{\"a\":[1,2,{\"b\":true}]}\t[]\t{}\ns\t1\ntrue\ta: 1;b:;  - x;  - \"1\";\n"
+            "{\"a\":[1,2,{\"b\":true}]}\t[]\t{}\ns\t1\n{\"x\":[],\"y\":{}}\ntrue\ta: 1;b:;  - x;  "
+            "- \"1\";\n"
             "YT8+\tYT8-\ta?>\tff\tA\nHelloWorld\ttrue\n");
   EXPECT_NE(run("require('encoding/json').unmarshal(('['):rep(100000))"), "");
   EXPECT_NE(run("local t = {} t.t = t require('encoding/json').marshal(t)").find("too deeply"),

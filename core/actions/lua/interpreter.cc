@@ -181,6 +181,7 @@ int run(lua_State* state) {
     push_value(state, start.value(name, Json()));
     lua_setglobal(state, name);
   }
+  add_commit_parents(state);
   const std::string name = str_cat("@", start.value("name", "script"));
   const std::string& script = run.start.bytes;
   if (luaL_loadbufferx(state, script.data(), script.size(), name.c_str(), "t") != LUA_OK) {

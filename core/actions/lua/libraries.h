@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include <lua.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "core/actions/lua/channel.h"
 
@@ -31,10 +32,20 @@ void push_hook(lua_State* state);
 /// Their functions ask the server through the state's channel.
 void push_lakefs(lua_State* state);
 void push_http(lua_State* state);
+void push_aws(lua_State* state);
+int new_s3_client(lua_State* state);  ///< a function of push_aws
+void push_delta(lua_State* state);    ///< for embedded modules alone
 
 /// Where functions of this state send what only the server can do.
 void set_channel(lua_State* state, Channel* channel);
 Channel& channel_of(lua_State* state);
+
+/// Gives the global action.commit a member `parents`.
+void add_commit_parents(lua_State* state);
+
+/// What the server answers to one function. Throws invalid_argument with what kept it from trying.
+Message ask_server(lua_State* state, const char* function, nlohmann::json arguments,
+                   std::string bytes = {});
 
 /// Loads what libraries load on first use, while files may still be opened.
 void warm_up();

@@ -13,22 +13,9 @@ using Json = nlohmann::json;
 
 constexpr const char* kChannelKey = "tarn.channel";
 
-/// The answer's JSON has "error" when the server could not even try.
-Message asked(lua_State* state, const char* function, Json arguments, std::string bytes = {}) {
-  Channel& channel = channel_of(state);
-  const Json call{{"function", function}, {"arguments", std::move(arguments)}};
-  const bool sent =
-      channel.send({Message::Kind::kCall, call.dump(-1, ' ', false, Json::error_handler_t::replace),
-                    std::move(bytes)});
-  auto answer = sent ? channel.receive() : std::nullopt;
-  if (!answer || answer->kind != Message::Kind::kAnswer) throw_invalid("the server is gone");
-  return *std::move(answer);
-}
-
 /// Status and body, the body as a table when it is JSON.
 int push_answer(lua_State* state, const Message& answer) {
   const Json head = Json::parse(answer.json);
-  if (head.contains("error")) throw_invalid(head["error"].get<std::string>());
   lua_pushinteger(state, head.value("status", 0));
   if (head.value("json", false)) {
     push_value(state, Json::parse(answer.bytes));
@@ -41,17 +28,22 @@ int push_answer(lua_State* state, const Message& answer) {
 int fail(lua_State* state) { throw_invalid(text_argument(state, 1)); }
 
 int get_object(lua_State* state) {
-  return push_answer(state, asked(state, "get_object",
-                                  {{"repository", text_argument(state, 1)},
-                                   {"ref", text_argument(state, 2)},
-                                   {"path", text_argument(state, 3)}}));
+  return push_answer(state, ask_server(state, "get_object",
+                                       {{"repository", text_argument(state, 1)},
+                                        {"ref", text_argument(state, 2)},
+                                        {"path", text_argument(state, 3)}}));
 }
 
+/// Unlike the others it leaves the body a text, as scripts of lakeFS expect it.
 int stat_object(lua_State* state) {
-  return push_answer(state, asked(state, "stat_object",
-                                  {{"repository", text_argument(state, 1)},
-                                   {"ref", text_argument(state, 2)},
-                                   {"path", text_argument(state, 3)}}));
+  Json arguments{{"repository", text_argument(state, 1)},
+                 {"ref", text_argument(state, 2)},
+                 {"path", text_argument(state, 3)}};
+  if (!lua_isnoneornil(state, 4)) arguments["user_metadata"] = lua_toboolean(state, 4) != 0;
+  const Message answer = ask_server(state, "stat_object", std::move(arguments));
+  lua_pushinteger(state, Json::parse(answer.json).value("status", 0));
+  push(state, std::string_view(answer.bytes));
+  return 2;
 }
 
 /// after, prefix, delimiter, amount from argument `first` on.
@@ -66,7 +58,7 @@ int list_objects(lua_State* state) {
   Json arguments = page_from(state, 3);
   arguments["repository"] = text_argument(state, 1);
   arguments["ref"] = text_argument(state, 2);
-  return push_answer(state, asked(state, "list_objects", std::move(arguments)));
+  return push_answer(state, ask_server(state, "list_objects", std::move(arguments)));
 }
 
 int diff_refs(lua_State* state) {
@@ -74,7 +66,7 @@ int diff_refs(lua_State* state) {
   arguments["repository"] = text_argument(state, 1);
   arguments["left"] = text_argument(state, 2);
   arguments["right"] = text_argument(state, 3);
-  return push_answer(state, asked(state, "diff_refs", std::move(arguments)));
+  return push_answer(state, ask_server(state, "diff_refs", std::move(arguments)));
 }
 
 int diff_branch(lua_State* state) {
@@ -82,14 +74,14 @@ int diff_branch(lua_State* state) {
       {"repository", text_argument(state, 1)},    {"branch", text_argument(state, 2)},
       {"after", text_argument_or(state, 3, "")},  {"amount", integer_argument_or(state, 4, 100)},
       {"prefix", text_argument_or(state, 5, "")}, {"delimiter", text_argument_or(state, 6, "")}};
-  return push_answer(state, asked(state, "diff_branch", arguments));
+  return push_answer(state, ask_server(state, "diff_branch", arguments));
 }
 
 int create_tag(lua_State* state) {
-  return push_answer(state, asked(state, "create_tag",
-                                  {{"repository", text_argument(state, 1)},
-                                   {"ref", text_argument(state, 2)},
-                                   {"tag", text_argument(state, 3)}}));
+  return push_answer(state, ask_server(state, "create_tag",
+                                       {{"repository", text_argument(state, 1)},
+                                        {"ref", text_argument(state, 2)},
+                                        {"tag", text_argument(state, 3)}}));
 }
 
 int update_user_metadata(lua_State* state) {
@@ -98,32 +90,70 @@ int update_user_metadata(lua_State* state) {
   for (Json& value : metadata) {
     if (!value.is_string()) value = value.dump();
   }
-  return push_answer(state, asked(state, "update_object_user_metadata",
-                                  {{"repository", text_argument(state, 1)},
-                                   {"branch", text_argument(state, 2)},
-                                   {"path", text_argument(state, 3)},
-                                   {"metadata", std::move(metadata)}}));
+  return push_answer(state, ask_server(state, "update_object_user_metadata",
+                                       {{"repository", text_argument(state, 1)},
+                                        {"branch", text_argument(state, 2)},
+                                        {"path", text_argument(state, 3)},
+                                        {"metadata", std::move(metadata)}}));
 }
 
-/// request(url) or request{url=, method=, headers=, body=}: status, body, headers.
+/// request(url [, body]) or request{url=, method=, headers=, body=}: status, body, headers, and the
+/// status in words.
 int request(lua_State* state) {
-  Json arguments =
-      lua_istable(state, 1) ? json_at(state, 1) : Json{{"url", text_argument(state, 1)}};
+  const bool table = lua_istable(state, 1);
+  Json arguments = table ? json_at(state, 1) : Json{{"url", text_argument(state, 1)}};
   if (!arguments.is_object()) throw_invalid("argument 1: a table with a url was expected");
-  std::string body;
-  if (lua_istable(state, 1)) {
+  std::string body = table ? "" : text_argument_or(state, 2, "");
+  if (table) {
     lua_getfield(state, 1, "body");
     if (!lua_isnil(state, -1)) body = text_argument(state, -1);
     lua_pop(state, 1);
     arguments.erase("body");
   }
-  const Message answer = asked(state, "http_request", std::move(arguments), std::move(body));
+  const Message answer = ask_server(state, "http_request", std::move(arguments), std::move(body));
   push_answer(state, answer);
-  push_value(state, Json::parse(answer.json).value("headers", Json::object()));
-  return 3;
+  const Json head = Json::parse(answer.json);
+  push_value(state, head.value("headers", Json::object()));
+  push(state, str_cat(head.value("status", 0), " ", head.value("reason", "")));
+  return 4;
+}
+
+/// Of action.commit, for what it has not: the parents, which the event does not carry, are asked
+/// for once. Upvalues: repository, commit.
+int commit_member(lua_State* state) {
+  if (lua_type(state, 2) != LUA_TSTRING || text_argument(state, 2) != "parents") return 0;
+  Json parents = Json::array();
+  const std::string commit = text_argument_or(state, lua_upvalueindex(2), "");
+  if (!commit.empty()) {
+    const Message answer =
+        ask_server(state, "get_commit",
+                   {{"repository", text_argument(state, lua_upvalueindex(1))}, {"commit", commit}});
+    const int status = Json::parse(answer.json).value("status", 0);
+    if (status != 200) throw_invalid(str_cat("action.commit.parents: HTTP ", status));
+    parents = Json::parse(answer.bytes).at("parents");
+  }
+  push_value(state, parents);
+  lua_pushvalue(state, 2);
+  lua_pushvalue(state, -2);
+  lua_rawset(state, 1);
+  return 1;
 }
 
 }  // namespace
+
+void add_commit_parents(lua_State* state) {
+  lua_settop(state, 0);
+  lua_getglobal(state, "action");
+  if (lua_istable(state, 1) && lua_getfield(state, 1, "commit") == LUA_TTABLE) {
+    lua_createtable(state, 0, 1);
+    lua_getfield(state, 1, "repository_id");
+    lua_getfield(state, 1, "commit_id");
+    lua_pushcclosure(state, &guarded<commit_member>, 2);
+    lua_setfield(state, -2, "__index");
+    lua_setmetatable(state, 2);
+  }
+  lua_settop(state, 0);
+}
 
 void set_channel(lua_State* state, Channel* channel) {
   lua_pushlightuserdata(state, channel);
@@ -136,6 +166,19 @@ Channel& channel_of(lua_State* state) {
   lua_pop(state, 1);
   TARN_CHECK(channel != nullptr);
   return *channel;
+}
+
+Message ask_server(lua_State* state, const char* function, Json arguments, std::string bytes) {
+  Channel& channel = channel_of(state);
+  const Json call{{"function", function}, {"arguments", std::move(arguments)}};
+  const bool sent =
+      channel.send({Message::Kind::kCall, call.dump(-1, ' ', false, Json::error_handler_t::replace),
+                    std::move(bytes)});
+  auto answer = sent ? channel.receive() : std::nullopt;
+  if (!answer || answer->kind != Message::Kind::kAnswer) throw_invalid("the server is gone");
+  const Json head = Json::parse(answer->json);
+  if (head.contains("error")) throw_invalid(head["error"].get<std::string>());
+  return *std::move(answer);
 }
 
 void push_hook(lua_State* state) { push_library(state, {{"fail", &guarded<fail>}}); }

@@ -182,20 +182,20 @@ int parse_path(lua_State* state) {
   const size_t at = path.rfind(separator);
   const bool deeper = at != std::string::npos && !separator.empty();
   push_value(state,
-             nlohmann::json{{"parent", deeper ? path.substr(0, at) : ""},
+             nlohmann::json{{"parent", deeper ? path.substr(0, at + separator.size()) : ""},
                             {"base_name", deeper ? path.substr(at + separator.size()) : path}});
   return 1;
 }
 
+/// One separator between the parts; what the first begins and the last ends with stays.
 int join_path(lua_State* state) {
   const std::string separator = text_argument(state, 1);
   std::string out;
   for (int i = 2; i <= lua_gettop(state); ++i) {
     std::string part = text_argument(state, i);
-    if (!separator.empty() && part.ends_with(separator)) {
-      part.resize(part.size() - separator.size());
-    }
-    out += str_cat(i > 2 ? separator : "", part);
+    if (i > 2 && part.starts_with(separator)) part.erase(0, separator.size());
+    out += part;
+    if (i < lua_gettop(state) && !part.ends_with(separator)) out += separator;
   }
   push(state, out);
   return 1;
@@ -245,6 +245,26 @@ int query_escape(lua_State* state) {
   return 1;
 }
 
+/// nil for what is not percent-encoded.
+template <std::optional<std::string> (*decode)(std::string_view)>
+int unescape(lua_State* state) {
+  const auto text = decode(text_argument(state, 1));
+  if (text) {
+    push(state, *text);
+  } else {
+    lua_pushnil(state);
+  }
+  return 1;
+}
+
+int build_url(lua_State* state) {
+  const std::string scheme = text_argument(state, 1);
+  const std::string host = text_argument(state, 2);
+  const std::string path = percent_encode(text_argument_or(state, 3, ""), /*keep_slash=*/true);
+  push(state, str_cat(scheme, "://", host, path.empty() || path[0] == '/' ? "" : "/", path));
+  return 1;
+}
+
 }  // namespace
 
 void push_regexp(lua_State* state) {
@@ -270,7 +290,11 @@ void push_path(lua_State* state) {
 }
 
 void push_url(lua_State* state) {
-  push_library(state, {{"parse", &guarded<parse_url>}, {"query_escape", &guarded<query_escape>}});
+  push_library(state, {{"parse", &guarded<parse_url>},
+                       {"query_escape", &guarded<query_escape>},
+                       {"query_unescape", &guarded<unescape<form_decode>>},
+                       {"path_unescape", &guarded<unescape<percent_decode>>},
+                       {"build_url", &guarded<build_url>}});
 }
 
 }  // namespace tarn::actions::lua
