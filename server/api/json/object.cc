@@ -74,6 +74,9 @@ void write_object(Writer& out, const ObjectView& view) {
     out.text("repository", view.repository);
   }
   out.number("size_bytes", static_cast<int64_t>(view.entry.size_bytes));
+  if (std::holds_alternative<PartListAddress>(view.entry.address)) {
+    out.boolean("stored_in_parts", true);
+  }
   out.end_object();
 }
 

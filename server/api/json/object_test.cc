@@ -38,6 +38,16 @@ TEST(ObjectBody, NamesATypeWhenNoneIsStored) {
             std::string::npos);
 }
 
+TEST(ObjectBody, SaysWhenTheAddressIsThatOfAPart) {
+  Entry entry = an_entry();
+  EXPECT_EQ(object_body({.path = "a", .entry = entry, .physical_address = ""}).find("stored_in"),
+            std::string::npos);
+  entry.address = PartListAddress{7};
+  EXPECT_NE(object_body({.path = "a", .entry = entry, .physical_address = ""})
+                .find(R"("stored_in_parts":true)"),
+            std::string::npos);
+}
+
 TEST(CommonPrefix, HasTheFieldsThatClientsRequire) {
   Writer out;
   write_common_prefix(out, "d/");
