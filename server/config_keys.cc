@@ -122,7 +122,7 @@ constexpr ConfigKey kKeys[] = {
      "Where hooks and webhooks may send requests besides public addresses: hosts, addresses or "
      "networks, such as build.internal, build.internal:8080, 10.1.2.3 or 10.1.0.0/16."},
     {"hooks.lua_http", TARN_AT(hooks_lua_http),
-     "Whether scripts of hooks may require net/http, to send requests where webhooks may."},
+     "Whether scripts of hooks may require net/http and aws, to send requests where webhooks may."},
     {"hooks.variables", TARN_AT(hooks_variables),
      "Which repositories' hooks may use which variables of the server's environment: "
      "LAKEFSACTION_TOKEN=lake,images; LAKEFSACTION_URL=*, where * is every repository. Empty: "

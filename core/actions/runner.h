@@ -36,7 +36,7 @@ constexpr uint64_t kScriptBytesMax = 1u << 20;
 struct RunnerOptions {
   std::string script_program;  ///< see script_program()
   Environment environment;     ///< of the server
-  bool script_http = false;    ///< whether scripts may require net/http
+  bool script_http = false;    ///< whether scripts may require net/http and aws
   size_t script_processes = kScriptProcessesMax;
   /// Which repositories' hooks may use a variable of the environment, by its name.
   Grants variables{};

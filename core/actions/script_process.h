@@ -15,7 +15,7 @@ struct Script {
   std::string action = "{}";  ///< JSON: the global `action`
   std::string args = "{}";    ///< JSON: the global `args`
   std::string username{};
-  bool http = false;  ///< whether net/http may be required
+  bool http = false;  ///< whether net/http and aws may be required
 };
 
 /// What a script asks of the server: JSON with "function" and "arguments", and bytes. Returns the

@@ -169,15 +169,26 @@ TEST(Script, TakesBytesAsTheyAre) {
             "5\t00ff0a7b7d\n");
 }
 
-TEST(Script, SaysWhichModulesThereAreNot) {
-  for (const char* name : {"aws", "aws/s3", "gcloud", "azure", "formats", "databricks",
-                           "encoding/parquet", "lakefs/catalogexport/delta_exporter"}) {
-    EXPECT_NE(run(std::string("require('") + name + "')").find("is not part of this server"),
-              std::string::npos)
+TEST(Script, SaysWhichModulesThereAreNotAndWhatToUseInstead) {
+  const std::pair<const char*, const char*> refused[] = {
+      {"gcloud", "aws.s3_client"},
+      {"azure", "a webhook can"},
+      {"azure/storage", "a webhook can"},
+      {"databricks", "net/http"},
+      {"lakefs/catalogexport/unity_exporter", "net/http"},
+      {"encoding/parquet", "a webhook can"}};
+  for (const auto& [name, instead] : refused) {
+    const std::string said = run(std::string("require('") + name + "')");
+    EXPECT_NE(said.find("is not part of this server"), std::string::npos) << said;
+    EXPECT_NE(said.find(instead), std::string::npos) << said;
+  }
+  const std::string unknown = run("require('socket')");
+  EXPECT_NE(unknown.find("is not known; there are regexp"), std::string::npos) << unknown;
+  EXPECT_NE(unknown.find("lakefs/catalogexport/hive"), std::string::npos) << unknown;
+  for (const char* name : {"net/http", "aws", "aws/s3", "aws/glue"}) {
+    EXPECT_NE(run(std::string("require('") + name + "')").find("hooks.lua_http"), std::string::npos)
         << name;
   }
-  EXPECT_NE(run("require('socket')").find("is not known; there are regexp"), std::string::npos);
-  EXPECT_NE(run("require('net/http')").find("hooks.lua_http"), std::string::npos);
 }
 
 TEST(Script, HasRegularExpressionsThatEnd) {

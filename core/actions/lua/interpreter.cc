@@ -1,7 +1,6 @@
 #include "core/actions/lua/interpreter.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <memory>
 
@@ -9,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/actions/lua/libraries.h"
+#include "core/actions/lua/modules.h"
 #include "core/actions/lua/value.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
@@ -59,29 +59,66 @@ constexpr Library kLibraries[] = {
     {"net/url", push_url},
     {"lakefs", push_lakefs},
 };
-constexpr std::string_view kHttp = "net/http";
-/// Scripts written for lakeFS may ask for these; saying why beats not knowing the name.
-constexpr std::array<std::string_view, 7> kElsewhere = {
-    "aws", "gcloud", "azure", "formats", "databricks", "encoding/parquet", "lakefs/catalogexport"};
+/// Those that send requests to other servers. "aws/s3" and "aws/glue" are names of the whole.
+constexpr Library kRequestLibraries[] = {
+    {"net/http", push_http}, {"aws", push_aws}, {"aws/s3", push_aws}, {"aws/glue", push_aws}};
+
+/// Scripts written for lakeFS may ask for these; saying what to do instead beats not knowing them.
+struct Elsewhere {
+  std::string_view name;
+  std::string_view instead;
+};
+constexpr std::string_view kNoDatabricks =
+    "nothing here registers tables in Databricks; its REST API can be asked with net/http";
+constexpr Elsewhere kElsewhere[] = {
+    {"gcloud",
+     "nothing here writes to Google Cloud Storage; its S3 interface can be written to "
+     "with aws.s3_client"},
+    {"azure",
+     "nothing here writes to Azure; a webhook can, or net/http with a shared access "
+     "signature"},
+    {"databricks", kNoDatabricks},
+    {"lakefs/catalogexport/unity_exporter", kNoDatabricks},
+    {"lakefs/catalogexport/shallow_clone_exporter", kNoDatabricks},
+    {"encoding/parquet", "a webhook can read Parquet"},
+};
+
+/// Protected, so that an error of the module is thrown after everything of C++ here is gone.
+void push_embedded(lua_State* state, const EmbeddedModule& module) {
+  const std::string name = str_cat("=", module.name);
+  const bool loaded =
+      luaL_loadbufferx(state, module.text.data(), module.text.size(), name.c_str(), "t") == LUA_OK;
+  if (loaded) push_delta(state);
+  if (!loaded || lua_pcall(state, 1, 1, 0) != LUA_OK) {
+    const char* text = lua_tostring(state, -1);
+    throw_invalid(text == nullptr ? "the module failed" : text);
+  }
+}
 
 void push_module(lua_State* state, const std::string& name, bool http) {
   for (const Library& library : kLibraries) {
     if (library.name == name) return library.push(state);
   }
-  if (name == kHttp && http) return push_http(state);
-  if (name == kHttp) {
-    throw_invalid("module \"net/http\": is off; an administrator can set hooks.lua_http");
+  for (const Library& library : kRequestLibraries) {
+    if (library.name != name) continue;
+    if (http) return library.push(state);
+    throw_invalid(
+        str_cat("module \"", name, "\": is off; an administrator can set hooks.lua_http"));
   }
-  for (const std::string_view elsewhere : kElsewhere) {
-    if (name == elsewhere || name.starts_with(str_cat(elsewhere, "/"))) {
-      throw_invalid(str_cat("module \"", name,
-                            "\": is not part of this server; a webhook can do "
-                            "what needs it"));
+  for (const EmbeddedModule& module : embedded_modules()) {
+    if (module.name == name) return push_embedded(state, module);
+  }
+  for (const Elsewhere& elsewhere : kElsewhere) {
+    if (name == elsewhere.name || name.starts_with(str_cat(elsewhere.name, "/"))) {
+      throw_invalid(
+          str_cat("module \"", name, "\": is not part of this server: ", elsewhere.instead));
     }
   }
   std::string known;
   for (const Library& library : kLibraries) known += str_cat(" ", library.name);
-  throw_invalid(str_cat("module \"", name, "\": is not known; there are", known, " ", kHttp));
+  for (const Library& library : kRequestLibraries) known += str_cat(" ", library.name);
+  for (const EmbeddedModule& module : embedded_modules()) known += str_cat(" ", module.name);
+  throw_invalid(str_cat("module \"", name, "\": is not known; there are", known));
 }
 
 /// Each module once: the table of those that were made is the first upvalue.

@@ -12,8 +12,8 @@ namespace tarn::actions::lua {
 constexpr size_t kScriptMemoryBytesMax = 128u << 20;
 
 /// `start` (Message::Kind::kStart) has in its JSON "name", "action", "args", "username" and "http"
-/// (whether net/http may be required), in its bytes the script. What the script prints goes through
-/// the channel. Returns the script's error; "" = none.
+/// (whether net/http and aws may be required), in its bytes the script. What the script prints goes
+/// through the channel. Returns the script's error; "" = none.
 std::string run_script(const Message& start, Channel& channel);
 
 }  // namespace tarn::actions::lua
