@@ -283,6 +283,27 @@ class Minio:
         return s3_store_of(self)
 
 
+class Moto:
+    """AWS services without AWS, all at one address; it keeps what it is told in memory and checks no signature."""
+
+    def __init__(self, directory):
+        self.directory = Path(directory)
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self.process = None
+        self.url = None
+
+    def start(self):
+        port = free_port()
+        command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+        self.process = Process(command, self.directory / "moto.log", dict(os.environ))
+        self.url = f"http://127.0.0.1:{port}"
+        self.process.wait_until(lambda: accepts(f"127.0.0.1:{port}"), "moto")
+        return self
+
+    def stop(self):
+        self.process.stop(signal.SIGKILL)
+
+
 def s3_store_of(server):
     """The settings of a tarnd that keeps its objects there."""
     return {
