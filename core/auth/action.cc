@@ -81,6 +81,7 @@ constexpr std::array<std::string_view, kActionCount> kNames = {
     "ci:WriteWebhook",
     "fs:WriteHooks",
     "fs:RollBack",
+    "fs:SetPublicAccess",
 };
 static_assert(!kNames.back().empty());
 

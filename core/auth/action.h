@@ -84,8 +84,9 @@ enum class Action : uint8_t {
   kWriteWebhook,
   kWriteHooks,
   kRollBack,
+  kSetPublicAccess,
 };
-constexpr size_t kActionCount = static_cast<size_t>(Action::kRollBack) + 1;
+constexpr size_t kActionCount = static_cast<size_t>(Action::kSetPublicAccess) + 1;
 
 /// "fs:ReadRepository".
 std::string_view name_of(Action action);

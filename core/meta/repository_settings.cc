@@ -36,6 +36,10 @@ std::string_view text_of(SettingKind kind) {
       return "collection_rules";
     case SettingKind::kMetricFiles:
       return "metric_files";
+    case SettingKind::kBucket:
+      return "bucket";
+    case SettingKind::kLifecycle:
+      return "lifecycle";
   }
   check_failed("SettingKind", __FILE__, __LINE__);
 }
@@ -50,6 +54,16 @@ std::optional<std::string> body_from(const db::Rows& rows) {
 std::optional<std::string> RepositorySettings::find(RepositoryId repository, SettingKind kind) {
   return body_from(pool_.run(kSelect, {static_cast<int32_t>(repository), text_of(kind)},
                              db::Pool::Retry::kRead));
+}
+
+std::optional<RepositorySettings::Versioned> RepositorySettings::find_versioned(
+    RepositoryId repository, SettingKind kind) {
+  const db::Rows rows = pool_.run(
+      kSelectVersioned, {static_cast<int32_t>(repository), text_of(kind)}, db::Pool::Retry::kRead);
+  if (rows.empty()) return std::nullopt;
+  Versioned out{rows.integer(0, 0), std::nullopt};
+  if (!rows.null(0, 1)) out.body = std::string(rows.bytes(0, 1));
+  return out;
 }
 
 bool RepositorySettings::update(RepositoryId repository, SettingKind kind, const Change& change) {
@@ -76,20 +90,35 @@ std::shared_ptr<const std::vector<BranchRule>> RepositorySettings::branch_rules(
     const auto at = branch_rules_.find(repository);
     if (at != branch_rules_.end() && at->second.version >= version) return at->second.rules;
   }
-  const db::Rows rows = pool_.run(
-      kSelectVersioned, {static_cast<int32_t>(repository), text_of(SettingKind::kBranchRules)},
-      db::Pool::Retry::kRead);
-  if (rows.empty()) return kNone;
-  Cached read{rows.integer(0, 0), kNone};
-  if (!rows.null(0, 1)) {
-    read.rules =
-        std::make_shared<const std::vector<BranchRule>>(decode_branch_rules(rows.bytes(0, 1)));
+  const std::optional<Versioned> found = find_versioned(repository, SettingKind::kBranchRules);
+  if (!found) return kNone;
+  Cached read{found->version, kNone};
+  if (found->body) {
+    read.rules = std::make_shared<const std::vector<BranchRule>>(decode_branch_rules(*found->body));
   }
   MutexLock lock(mutex_);
   if (branch_rules_.size() >= kCachedMax) branch_rules_.clear();
   Cached& kept = branch_rules_[repository];
   if (kept.version < read.version) kept = read;
   return read.rules;
+}
+
+std::shared_ptr<const LifecycleRules> RepositorySettings::lifecycle(RepositoryId repository) {
+  const auto now = std::chrono::steady_clock::now();
+  {
+    MutexLock lock(mutex_);
+    const auto at = lifecycles_.find(repository);
+    if (at != lifecycles_.end() && now - at->second.read < kLifecycleAgeMax) {
+      return at->second.rules;
+    }
+  }
+  const std::optional<std::string> body = find(repository, SettingKind::kLifecycle);
+  auto rules =
+      std::make_shared<const LifecycleRules>(body ? decode_lifecycle(*body) : LifecycleRules{});
+  MutexLock lock(mutex_);
+  if (lifecycles_.size() >= kCachedMax) lifecycles_.clear();
+  lifecycles_[repository] = {now, rules};
+  return rules;
 }
 
 }  // namespace tarn::meta

@@ -1,6 +1,7 @@
 // Settings of repositories: one document of each kind, and the branch rules behind a cache.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -12,12 +13,23 @@
 #include "core/base/mutex.h"
 #include "core/db/pool.h"
 #include "core/model/branch_rule.h"
+#include "core/model/lifecycle.h"
 #include "core/model/names.h"
 
 namespace tarn::meta {
 
+/// How old lifecycle rules may be that answers show.
+constexpr std::chrono::seconds kLifecycleAgeMax{1};
+
 /// What the bytes of a document are says core/model.
-enum class SettingKind { kBranchRules, kTagRules, kCollectionRules, kMetricFiles };
+enum class SettingKind {
+  kBranchRules,
+  kTagRules,
+  kCollectionRules,
+  kMetricFiles,
+  kBucket,
+  kLifecycle
+};
 
 /// Safe from any thread.
 class RepositorySettings {
@@ -26,6 +38,12 @@ class RepositorySettings {
 
   /// nullopt: never set, or removed.
   std::optional<std::string> find(RepositoryId repository, SettingKind kind);
+  struct Versioned {
+    int64_t version = 0;  ///< of all settings of the repository (Branch::settings_version)
+    std::optional<std::string> body;
+  };
+  /// Document and version of one moment. nullopt: the repository does not exist.
+  std::optional<Versioned> find_versioned(RepositoryId repository, SettingKind kind);
 
   /// Makes the document of the present one; nullopt means none. What it throws ends the change.
   using Change =
@@ -38,8 +56,14 @@ class RepositorySettings {
   /// version not seen before, none for 0.
   std::shared_ptr<const std::vector<BranchRule>> branch_rules(RepositoryId repository,
                                                               int64_t version);
+  /// The lifecycle rules as they were at most kLifecycleAgeMax ago; never null.
+  std::shared_ptr<const LifecycleRules> lifecycle(RepositoryId repository);
 
  private:
+  struct Rules {
+    std::chrono::steady_clock::time_point read;
+    std::shared_ptr<const LifecycleRules> rules;
+  };
   struct Cached {
     int64_t version = 0;
     std::shared_ptr<const std::vector<BranchRule>> rules;  ///< shared with those who ask them
@@ -47,6 +71,7 @@ class RepositorySettings {
   db::Pool& pool_;
   Mutex mutex_;
   std::map<RepositoryId, Cached> branch_rules_ TARN_GUARDED_BY(mutex_);
+  std::map<RepositoryId, Rules> lifecycles_ TARN_GUARDED_BY(mutex_);
 };
 
 }  // namespace tarn::meta

@@ -49,6 +49,10 @@ constexpr db::Query kLock{"uploads_lock_row",
 
 constexpr db::Query kDelete{"uploads_delete_row", "DELETE FROM uploads WHERE upload_id = $1"};
 
+constexpr db::Query kDeleteUnderSettings{"uploads_delete_under_settings", R"sql(
+  DELETE FROM uploads WHERE upload_id = $1 AND EXISTS (
+    SELECT 1 FROM repositories WHERE repo_id = $2 AND settings_version = $3))sql"};
+
 // One address may have two rows: the one that handed it out, and that of the store's own upload.
 constexpr db::Query kDeleteLinks{"uploads_delete_links", R"sql(
   DELETE FROM uploads WHERE branch_id = $1 AND key = $2 AND kind = 'link' AND entry = $3)sql"};
@@ -168,6 +172,15 @@ std::vector<NumberedPart> Uploads::parts(std::string_view upload_id, uint32_t af
 
 bool Uploads::remove(std::string_view upload_id) {
   return pool_.run(kDelete, {upload_id}, db::Pool::Retry::kWrite).affected() == 1;
+}
+
+bool Uploads::remove_under_settings(std::string_view upload_id, RepositoryId repository,
+                                    int64_t settings_version) {
+  return pool_
+             .run(kDeleteUnderSettings,
+                  {upload_id, static_cast<int32_t>(repository), settings_version},
+                  db::Pool::Retry::kWrite)
+             .affected() == 1;
 }
 
 Uploads::Taken Uploads::take_multipart(db::Connection& connection, std::string_view upload_id,

@@ -56,6 +56,10 @@ class Uploads {
   std::vector<NumberedPart> parts(std::string_view upload_id, uint32_t after, uint32_t limit);
   /// false: the upload is gone. Throws unavailable (reason "in_doubt"): the answer was lost.
   bool remove(std::string_view upload_id);
+  /// As remove, while the repository's settings are those of this version: of an abortion that they
+  /// ask for.
+  bool remove_under_settings(std::string_view upload_id, RepositoryId repository,
+                             int64_t settings_version);
   enum class Taken { kDone, kGone, kPartsChanged };
   /// Removes the upload in a transaction of the caller if `parts` are still all of its parts.
   static Taken take_multipart(db::Connection& connection, std::string_view upload_id,
