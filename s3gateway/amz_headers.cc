@@ -16,7 +16,6 @@ constexpr std::string_view kCreations = " PutObject CopyObject CreateMultipartUp
 constexpr std::string_view kCopies = " CopyObject UploadPartCopy ";
 constexpr std::string_view kReads = " GetObject HeadObject ";
 constexpr std::string_view kListings = " ListObjects ListObjectsV2 ListObjectVersions ";
-constexpr std::string_view kAclWrites = " PutBucketAcl PutObjectAcl ";
 constexpr std::string_view kSameAccess = " private bucket-owner-read bucket-owner-full-control ";
 
 constexpr AmzHeader kRows[] = {
@@ -72,10 +71,18 @@ constexpr AmzHeader kRows[] = {
     {"x-amz-part-number-marker", kObeyed, " GetObjectAttributes ", "page"},
     {"x-amz-optional-object-attributes", kAccepted, kListings, "nothing was ever restored"},
 
-    {"x-amz-acl", kObeyed, kAclWrites, "those that change nothing; others are 501"},
-    {"x-amz-acl", kObeyed, " CreateBucket ", "must be a canned list, and changes nothing"},
+    {"x-amz-acl", kObeyed, " PutBucketAcl ",
+     "`public-read` where the bucket can be public, and those that change nothing; others are 501"},
+    {"x-amz-acl", kObeyed, " PutObjectAcl ", "those that change nothing; others are 501"},
+    {"x-amz-transition-default-minimum-object-size", kAccepted, " PutBucketLifecycleConfiguration ",
+     "nothing is moved to another storage class"},
+
+    {"x-amz-acl", kObeyed, " CreateBucket ",
+     "`public-read` where buckets can be public, and those that change nothing; others are 501"},
+    {"x-amz-acl", kObeyed, kCreations, "those that change nothing; others are 501"},
     {"x-amz-acl", kRefused, "", "access control lists", kSameAccess},
-    {"x-amz-object-ownership", kRefused, "", "access control lists", " BucketOwnerEnforced "},
+    {"x-amz-object-ownership", kRefused, "", "other owners of objects",
+     " BucketOwnerEnforced BucketOwnerPreferred ObjectWriter "},
     {"x-amz-grant-*", kRefused, "", "access control lists"},
     {"x-amz-checksum-*", kRefused, "", "checksums of this algorithm"},
     {"x-amz-server-side-encryption*", kRefused, "", "server-side encryption"},

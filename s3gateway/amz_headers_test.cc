@@ -149,7 +149,7 @@ TEST(AmzHeaders, RefuseOnEveryOperationWhatIsNotServed) {
       EXPECT_EQ(refused(name, "x", operation), name) << operation;
     }
   }
-  EXPECT_EQ(refused("x-amz-acl", "public-read", "PutObject"), "x-amz-acl");
+  EXPECT_EQ(refused("x-amz-acl", "public-read", "UploadPart"), "x-amz-acl");
 }
 
 TEST(AmzHeaders, PassWhatChangesNothing) {

@@ -47,6 +47,7 @@ std::map<std::string_view, Row> served_rows() {
   const std::vector<Permission> list = {{"fs:ListObjects", "repository/data"}};
   const std::vector<Permission> look = {{"fs:ReadRepository", "repository/data"}};
   const std::vector<Permission> change = {{"fs:UpdateRepository", "repository/data"}};
+  const std::vector<Permission> publish = {{"fs:SetPublicAccess", "repository/data"}};
   std::vector<Permission> copy = write;
   copy.push_back({"fs:ReadObject", "repository/other/object/src"});
   http::Headers source;
@@ -69,7 +70,31 @@ std::map<std::string_view, Row> served_rows() {
       {"GetBucketLocation", "GET", bucket + "?location", look},
       {"GetBucketVersioning", "GET", bucket + "?versioning", look},
       {"PutBucketVersioning", "PUT", bucket + "?versioning", change},
+      {"GetBucketAcl", "GET", bucket + "?acl", look},
       {"PutBucketAcl", "PUT", bucket + "?acl", change},
+      {"GetBucketTagging", "GET", bucket + "?tagging", look},
+      {"PutBucketTagging", "PUT", bucket + "?tagging", change,
+       "<Tagging><TagSet><Tag><Key>a</Key><Value>b</Value></Tag></TagSet></Tagging>"},
+      {"DeleteBucketTagging", "DELETE", bucket + "?tagging", change},
+      {"GetPublicAccessBlock", "GET", bucket + "?publicAccessBlock", look},
+      {"PutPublicAccessBlock", "PUT", bucket + "?publicAccessBlock", publish,
+       "<PublicAccessBlockConfiguration><BlockPublicPolicy>true</BlockPublicPolicy>"
+       "</PublicAccessBlockConfiguration>"},
+      {"DeletePublicAccessBlock", "DELETE", bucket + "?publicAccessBlock", publish},
+      {"GetBucketOwnershipControls", "GET", bucket + "?ownershipControls", look},
+      {"PutBucketOwnershipControls", "PUT", bucket + "?ownershipControls", change,
+       "<OwnershipControls><Rule><ObjectOwnership>ObjectWriter</ObjectOwnership></Rule>"
+       "</OwnershipControls>"},
+      {"DeleteBucketOwnershipControls", "DELETE", bucket + "?ownershipControls", change},
+      {"GetBucketLifecycleConfiguration", "GET", bucket + "?lifecycle", look},
+      {"PutBucketLifecycleConfiguration",
+       "PUT",
+       bucket + "?lifecycle",
+       {{"fs:UpdateRepository", "repository/data"}, {"fs:WriteObject", "repository/data/object/*"}},
+       "<LifecycleConfiguration><Rule><Status>Enabled</Status><Filter/>"
+       "<AbortIncompleteMultipartUpload><DaysAfterInitiation>1</DaysAfterInitiation>"
+       "</AbortIncompleteMultipartUpload></Rule></LifecycleConfiguration>"},
+      {"DeleteBucketLifecycle", "DELETE", bucket + "?lifecycle", change},
       {"ListObjects", "GET", bucket + "?prefix=topic/", list},
       {"ListObjectsV2", "GET", bucket + "?list-type=2&prefix=topic/", list},
       {"ListObjectVersions", "GET", bucket + "?versions&prefix=topic/", list},

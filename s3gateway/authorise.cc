@@ -3,6 +3,7 @@
 #include "core/auth/demand.h"
 #include "core/auth/resource.h"
 #include "core/model/commit.h"
+#include "s3gateway/access_control.h"
 #include "s3gateway/address.h"
 
 namespace tarn::s3 {
@@ -28,6 +29,13 @@ std::string listed_resource(Call& call, std::string_view bucket, std::string_vie
                      : auth::repository_arn(at.repository.str());
 }
 
+/// Of requests that nobody ever signs, preflights, nothing is asked.
+bool is_unsigned(const Call& call, const Endpoint& endpoint) {
+  return call.context.options.public_buckets &&
+         call.verified.mechanism == sigv4::Mechanism::kNone &&
+         !std::holds_alternative<CorsPreflight>(endpoint);
+}
+
 std::string resource_of(Call& call, const Endpoint& endpoint) {
   return std::visit(
       [&](const auto& e) -> std::string {
@@ -50,6 +58,14 @@ std::string resource_of(Call& call, const Endpoint& endpoint) {
 
 void authorise(Call& call, const Endpoint& endpoint) {
   const std::optional<auth::Action> action = action_of(endpoint);
+  if (is_unsigned(call, endpoint)) {
+    // A policy of the user for unsigned requests comes first, above all one that denies.
+    const bool undecided = action && call.caller.permissions->decide(
+                                         *action, resource_of(call, endpoint), call.request.peer) ==
+                                         auth::Permissions::Decision::kNotAllowed;
+    if (undecided && everybody_may(call, endpoint)) return;
+    if (call.caller.user.name.empty()) refuse_unsigned();
+  }
   if (!action || std::holds_alternative<DeleteObjects>(endpoint)) return;
   auth::demand(call.caller, *action, resource_of(call, endpoint), call.request.peer);
 }

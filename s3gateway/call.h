@@ -33,6 +33,8 @@ struct Call {
   bool payload_ended = false;  ///< and with it everything about the request is proven
   /// What buckets stand for, looked up once: what was authorised is what is done.
   std::map<std::string, std::optional<BucketName>, std::less<>> buckets{};
+  /// Set when the request is let in because everybody may read this repository's bucket.
+  std::optional<RepositoryId> public_repository{};
 
   versioning::Engine& engine() const { return context.engine; }
   Instant now() const { return context.clock.now(); }

@@ -68,10 +68,65 @@ struct GetBucketConfiguration {
   std::string_view operation;  ///< "GetBucketPolicy" ...
   std::string bucket;
 };
-struct PutBucketAcl {
+/// What operations on a bucket's configurations take; their documents are in the body.
+struct OfBucket {
+  std::string bucket;
+};
+struct GetBucketAcl : OfBucket {
+  static constexpr std::string_view kName = "GetBucketAcl";
+  static constexpr Action kAction = Action::kReadRepository;
+};
+struct PutBucketAcl : OfBucket {
   static constexpr std::string_view kName = "PutBucketAcl";
   static constexpr Action kAction = Action::kUpdateRepository;
-  std::string bucket;
+};
+struct GetBucketTagging : OfBucket {
+  static constexpr std::string_view kName = "GetBucketTagging";
+  static constexpr Action kAction = Action::kReadRepository;
+};
+struct PutBucketTagging : OfBucket {
+  static constexpr std::string_view kName = "PutBucketTagging";
+  static constexpr Action kAction = Action::kUpdateRepository;
+};
+struct DeleteBucketTagging : OfBucket {
+  static constexpr std::string_view kName = "DeleteBucketTagging";
+  static constexpr Action kAction = Action::kUpdateRepository;
+};
+struct GetPublicAccessBlock : OfBucket {
+  static constexpr std::string_view kName = "GetPublicAccessBlock";
+  static constexpr Action kAction = Action::kReadRepository;
+};
+struct PutPublicAccessBlock : OfBucket {
+  static constexpr std::string_view kName = "PutPublicAccessBlock";
+  static constexpr Action kAction = Action::kSetPublicAccess;
+};
+struct DeletePublicAccessBlock : OfBucket {
+  static constexpr std::string_view kName = "DeletePublicAccessBlock";
+  static constexpr Action kAction = Action::kSetPublicAccess;
+};
+struct GetBucketOwnershipControls : OfBucket {
+  static constexpr std::string_view kName = "GetBucketOwnershipControls";
+  static constexpr Action kAction = Action::kReadRepository;
+};
+struct PutBucketOwnershipControls : OfBucket {
+  static constexpr std::string_view kName = "PutBucketOwnershipControls";
+  static constexpr Action kAction = Action::kUpdateRepository;
+};
+struct DeleteBucketOwnershipControls : OfBucket {
+  static constexpr std::string_view kName = "DeleteBucketOwnershipControls";
+  static constexpr Action kAction = Action::kUpdateRepository;
+};
+struct GetBucketLifecycleConfiguration : OfBucket {
+  static constexpr std::string_view kName = "GetBucketLifecycleConfiguration";
+  static constexpr Action kAction = Action::kReadRepository;
+};
+struct PutBucketLifecycleConfiguration : OfBucket {
+  static constexpr std::string_view kName = "PutBucketLifecycleConfiguration";
+  static constexpr Action kAction = Action::kUpdateRepository;
+};
+struct DeleteBucketLifecycle : OfBucket {
+  static constexpr std::string_view kName = "DeleteBucketLifecycle";
+  static constexpr Action kAction = Action::kUpdateRepository;
 };
 
 /// Parameters of the three listings of objects.
@@ -271,15 +326,17 @@ struct NoSuchMethod {
   static constexpr std::nullopt_t kAction = kNoAction;
 };
 
-using Endpoint =
-    std::variant<GetObject, HeadObject, PutObject, ListObjectsV2, ListObjects, UploadPart,
-                 DeleteObject, DeleteObjects, CopyObject, CreateMultipartUpload,
-                 CompleteMultipartUpload, AbortMultipartUpload, UploadPartCopy, ListParts,
-                 ListMultipartUploads, ListObjectVersions, ListBuckets, HeadBucket, CreateBucket,
-                 DeleteBucket, GetBucketLocation, GetBucketVersioning, PutBucketVersioning,
-                 GetBucketConfiguration, PutBucketAcl, GetObjectAttributes, GetObjectTagging,
-                 PutObjectTagging, DeleteObjectTagging, GetObjectAcl, PutObjectAcl, PostObject,
-                 CorsPreflight, Unsupported, NoSuchMethod>;
+using Endpoint = std::variant<
+    GetObject, HeadObject, PutObject, ListObjectsV2, ListObjects, UploadPart, DeleteObject,
+    DeleteObjects, CopyObject, CreateMultipartUpload, CompleteMultipartUpload, AbortMultipartUpload,
+    UploadPartCopy, ListParts, ListMultipartUploads, ListObjectVersions, ListBuckets, HeadBucket,
+    CreateBucket, DeleteBucket, GetBucketLocation, GetBucketVersioning, PutBucketVersioning,
+    GetBucketConfiguration, GetBucketAcl, PutBucketAcl, GetBucketTagging, PutBucketTagging,
+    DeleteBucketTagging, GetPublicAccessBlock, PutPublicAccessBlock, DeletePublicAccessBlock,
+    GetBucketOwnershipControls, PutBucketOwnershipControls, DeleteBucketOwnershipControls,
+    GetBucketLifecycleConfiguration, PutBucketLifecycleConfiguration, DeleteBucketLifecycle,
+    GetObjectAttributes, GetObjectTagging, PutObjectTagging, DeleteObjectTagging, GetObjectAcl,
+    PutObjectAcl, PostObject, CorsPreflight, Unsupported, NoSuchMethod>;
 
 /// Default deny: a query name that is not listed for the operation makes the request Unsupported,
 /// never the plain operation; only reads pass over names with a value that mean nothing to them.

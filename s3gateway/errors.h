@@ -19,6 +19,7 @@ struct Failure {
 };
 
 namespace failure {
+inline constexpr Failure kAccessControlListNotSupported{"AccessControlListNotSupported", 400};
 inline constexpr Failure kAccessDenied{"AccessDenied", 403};
 inline constexpr Failure kAccessForbidden{"AccessForbidden", 403};
 inline constexpr Failure kAuthorizationHeaderMalformed{"AuthorizationHeaderMalformed", 400};
@@ -36,6 +37,8 @@ inline constexpr Failure kIncompleteBody{"IncompleteBody", 400};
 inline constexpr Failure kInternalError{"InternalError", 500};
 inline constexpr Failure kInvalidAccessKeyId{"InvalidAccessKeyId", 403};
 inline constexpr Failure kInvalidArgument{"InvalidArgument", 400};
+inline constexpr Failure kInvalidBucketAclWithObjectOwnership{"InvalidBucketAclWithObjectOwnership",
+                                                              400};
 inline constexpr Failure kInvalidBucketName{"InvalidBucketName", 400};
 inline constexpr Failure kInvalidChunkSizeError{"InvalidChunkSizeError", 400};
 inline constexpr Failure kInvalidDigest{"InvalidDigest", 400};
@@ -56,6 +59,7 @@ inline constexpr Failure kMaxPostPreDataLengthExceeded{"MaxPostPreDataLengthExce
 inline constexpr Failure kMetadataTooLarge{"MetadataTooLarge", 400};
 inline constexpr Failure kMethodNotAllowed{"MethodNotAllowed", 405};
 inline constexpr Failure kMissingContentLength{"MissingContentLength", 411};
+inline constexpr Failure kMissingSecurityHeader{"MissingSecurityHeader", 400};
 inline constexpr Failure kNoSuchBucket{"NoSuchBucket", 404};
 inline constexpr Failure kNoSuchKey{"NoSuchKey", 404};
 inline constexpr Failure kNoSuchUpload{"NoSuchUpload", 404};

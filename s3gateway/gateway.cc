@@ -12,6 +12,7 @@
 #include "core/base/str_cat.h"
 #include "core/sigv4/authorization.h"
 #include "core/versioning/hooks.h"
+#include "s3gateway/access_control.h"
 #include "s3gateway/address.h"
 #include "s3gateway/amz_headers.h"
 #include "s3gateway/authenticate.h"
@@ -111,7 +112,10 @@ http::Response answer(const S3Context& context, http::Request& request, Outcome&
                       request.method == "GET" || request.method == "HEAD");
   }
   const versioning::ActingUser user(call.caller.user.name, request.peer);
-  return std::visit([&](const auto& e) { return run_proven(call, e); }, endpoint);
+  http::Response response =
+      std::visit([&](const auto& e) { return run_proven(call, e); }, endpoint);
+  confirm_public(call, endpoint);
+  return response;
 }
 
 /// Names this process, so that support can tell which of several servers answered.

@@ -12,21 +12,23 @@ namespace {
 
 constexpr std::string_view kSystemPrefix = "aws:";
 
-size_t characters(std::string_view utf8) {
+}  // namespace
+
+size_t characters_of(std::string_view utf8) {
   return static_cast<size_t>(std::count_if(utf8.begin(), utf8.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
   }));
 }
 
-}  // namespace
-
-void check_tags(const Metadata& tags) {
-  if (tags.size() > kTagsMax) {
-    throw Refusal(failure::kInvalidTag, str_cat("Object tags cannot be more than ", kTagsMax, "."));
+void check_tags(const Metadata& tags, size_t tags_max) {
+  if (tags.size() > tags_max) {
+    throw Refusal(failure::kInvalidTag, str_cat(tags_max == kTagsMax ? "Object" : "Bucket",
+                                                " tags cannot be more than ", tags_max, "."));
   }
   for (const auto& [key, value] : tags) {
-    if (!is_utf8(key) || !is_utf8(value) || key.empty() || characters(key) > kTagKeyCharactersMax ||
-        characters(value) > kTagValueCharactersMax) {
+    if (!is_utf8(key) || !is_utf8(value) || key.empty() ||
+        characters_of(key) > kTagKeyCharactersMax ||
+        characters_of(value) > kTagValueCharactersMax) {
       throw Refusal(failure::kInvalidTag,
                     "A tag's key must have 1 to 128 characters and its value at most 256.",
                     {{"TagKey", is_utf8(key) ? key : std::string()}});

@@ -1,4 +1,4 @@
-// Object tags: their rules and the x-amz-tagging header.
+// Tags of objects and buckets: their rules, and the x-amz-tagging header.
 #pragma once
 
 #include <string>
@@ -8,13 +8,17 @@
 
 namespace tarn::s3 {
 
-// Source: S3's limits on object tags; lengths in characters.
-constexpr size_t kTagsMax = 10;
+// Source: S3's limits on tags; lengths in characters.
+constexpr size_t kTagsMax = 10;        ///< of an object
+constexpr size_t kBucketTagsMax = 50;  ///< of a bucket
 constexpr size_t kTagKeyCharactersMax = 128;
 constexpr size_t kTagValueCharactersMax = 256;
 
+/// Characters of a text, not bytes.
+size_t characters_of(std::string_view utf8);
+
 /// Throws InvalidTag.
-void check_tags(const Metadata& tags);
+void check_tags(const Metadata& tags, size_t tags_max = kTagsMax);
 /// "key=value&key2=value2", form-encoded. Throws InvalidArgument when it does not decode,
 /// InvalidTag.
 Metadata parse_tagging_header(std::string_view header);

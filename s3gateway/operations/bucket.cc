@@ -1,16 +1,19 @@
 // HeadBucket, CreateBucket, DeleteBucket, GetBucketLocation.
-#include <algorithm>
-#include <array>
+#include <optional>
 
 #include "core/auth/demand.h"
 #include "core/auth/resource.h"
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
+#include "core/versioning/bucket_settings.h"
 #include "core/versioning/repositories.h"
+#include "s3gateway/access_control.h"
 #include "s3gateway/errors.h"
 #include "s3gateway/lookup.h"
 #include "s3gateway/operations/operations.h"
+#include "s3gateway/xml/acl.h"
+#include "s3gateway/xml/bucket_access.h"
 #include "s3gateway/xml/bucket_configuration.h"
 
 namespace tarn::s3 {
@@ -19,23 +22,41 @@ namespace {
 /// Random bytes in a namespace's name: a bucket made again after its removal gets another one.
 constexpr size_t kNamespaceBytes = 10;
 
-constexpr std::array<std::string_view, 8> kCannedAcls = {"private",
-                                                         "public-read",
-                                                         "public-read-write",
-                                                         "aws-exec-read",
-                                                         "authenticated-read",
-                                                         "bucket-owner-read",
-                                                         "bucket-owner-full-control",
-                                                         "log-delivery-write"};
+/// What a creation asks for besides the name.
+struct Access {
+  bool public_read = false;
+  std::optional<ObjectOwnership> ownership;
+};
 
-/// An access control list changes nothing here, policies grant access; a wrong one is a mistake all
-/// the same.
-void check_creation_headers(const http::Headers& headers) {
-  const std::string_view acl = headers.get("x-amz-acl");
-  if (!acl.empty() && std::find(kCannedAcls.begin(), kCannedAcls.end(), acl) == kCannedAcls.end()) {
-    throw Refusal(failure::kInvalidArgument, "x-amz-acl must be one of S3's canned lists.",
-                  {{"ArgumentName", "x-amz-acl"}, {"ArgumentValue", std::string(acl)}});
+Access requested_access(const http::Headers& headers) {
+  Access out;
+  if (const std::string_view word = headers.get("x-amz-object-ownership"); !word.empty()) {
+    out.ownership = xml::parse_ownership(word);
   }
+  const std::string_view acl = headers.get("x-amz-acl");
+  const xml::AclGrants grants = acl.empty() ? xml::AclGrants::kOwner : canned_acl(acl);
+  if (grants == xml::AclGrants::kOwner) return out;
+  if (out.ownership == ObjectOwnership::kBucketOwnerEnforced) {
+    throw Refusal(failure::kInvalidBucketAclWithObjectOwnership,
+                  "Bucket cannot have ACLs set with ObjectOwnership's BucketOwnerEnforced setting");
+  }
+  if (grants != xml::AclGrants::kPublicRead) {
+    throw Refusal(failure::kNotImplemented,
+                  str_cat("x-amz-acl: ", acl, " is not implemented; policies grant access."),
+                  {{"Header", "x-amz-acl"}});
+  }
+  out.public_read = true;
+  return out;
+}
+
+/// Throws unless a bucket that is about to be made may be public.
+void check_publishable(const Call& call) {
+  const S3Options& options = call.context.options;
+  if (options.public_buckets && options.create_bucket == BucketKind::kRooted) return;
+  throw Refusal(failure::kNotImplemented,
+                "x-amz-acl: public-read needs buckets whose keys are paths and that everybody may "
+                "read: the operator can set s3.create_bucket: rooted and s3.public_buckets.",
+                {{"Header", "x-amz-acl"}});
 }
 
 bool may_read(const Call& call, const RepositoryName& name) {
@@ -68,7 +89,7 @@ bool exists(Call& call, const RepositoryName& name) {
   return !page.items.empty() && page.items[0].name == name;
 }
 
-void create(Call& call, const RepositoryName& name) {
+void create(Call& call, const RepositoryName& name, const Access& access) {
   const S3Options& options = call.context.options;
   versioning::RepositoryCreation creation;
   creation.name = name;
@@ -77,12 +98,24 @@ void create(Call& call, const RepositoryName& name) {
   creation.bucket_kind = options.create_bucket;
   auth::demand(call.caller, auth::Action::kAttachStorageNamespace,
                auth::namespace_arn(creation.storage_namespace), call.request.peer);
+  if (access.public_read) {
+    check_publishable(call);
+    demand_publication(call, name, creation.default_branch);
+  }
+  std::optional<Repository> made;
   try {
-    versioning::create_repository(call.engine(), creation);
+    made = versioning::create_repository(call.engine(), creation);
   } catch (const Error& error) {
     if (error.code() == ErrorCode::kAlreadyExists) refuse_existing(call, name, name.str());
     throw;
   }
+  if (!access.public_read && !access.ownership) return;
+  // A server that dies before this leaves a private bucket, which nobody was told of.
+  versioning::change_bucket_settings(call.engine(), *made, /*force=*/false,
+                                     [&](BucketSettings& settings) {
+                                       settings.public_read = access.public_read;
+                                       settings.ownership = access.ownership;
+                                     });
 }
 
 }  // namespace
@@ -119,8 +152,7 @@ http::Response run(Call& call, const CreateBucket& endpoint) {
         "Buckets are repositories and are not made over S3. Create the repository with the "
         "REST API, the command line or the web page, or let the operator set s3.create_bucket.");
   }
-  check_creation_headers(call.request.headers);
-  create(call, name->repository);
+  create(call, name->repository, requested_access(call.request.headers));
   http::Response response;
   response.headers.add("Location", str_cat('/', endpoint.bucket));
   return response;

@@ -1,4 +1,4 @@
-// Versioning, access control and the configurations that a repository never has.
+// Versioning, and the configurations that a repository never has.
 #include "s3gateway/xml/bucket_configuration.h"
 
 #include <algorithm>
@@ -23,9 +23,6 @@ constexpr std::array kNotConfigured{
     NotConfigured{"GetBucketPolicy", "NoSuchBucketPolicy", "bucket policy"},
     NotConfigured{"GetBucketPolicyStatus", "NoSuchBucketPolicy", "bucket policy"},
     NotConfigured{"GetBucketCors", "NoSuchCORSConfiguration", "CORS configuration"},
-    NotConfigured{"GetBucketLifecycleConfiguration", "NoSuchLifecycleConfiguration",
-                  "lifecycle configuration"},
-    NotConfigured{"GetBucketTagging", "NoSuchTagSet", "TagSet"},
     NotConfigured{"GetBucketEncryption", "ServerSideEncryptionConfigurationNotFoundError",
                   "server side encryption configuration"},
     NotConfigured{"GetBucketWebsite", "NoSuchWebsiteConfiguration", "website configuration"},
@@ -33,10 +30,6 @@ constexpr std::array kNotConfigured{
                   "replication configuration"},
     NotConfigured{"GetObjectLockConfiguration", "ObjectLockConfigurationNotFoundError",
                   "object lock configuration"},
-    NotConfigured{"GetPublicAccessBlock", "NoSuchPublicAccessBlockConfiguration",
-                  "public access block configuration"},
-    NotConfigured{"GetBucketOwnershipControls", "OwnershipControlsNotFoundError",
-                  "ownership controls"},
 };
 
 /// Configurations that are shown empty.
@@ -51,25 +44,6 @@ constexpr std::array kEmpty{
 };
 
 constexpr int kNotFoundStatus = 404;
-
-xml::Owner owner_of(const Call& call) {
-  return {call.context.options.owner_id, call.context.options.owner_name};
-}
-
-/// Lists that change nothing where only the owner has access anyway: canned ones, and the one that
-/// is shown.
-void require_private_acl(Call& call) {
-  const std::string document = read_document(call, xml::kConfigurationDocumentBytesMax);
-  const std::string_view canned = call.request.headers.get("x-amz-acl");
-  const bool canned_fits =
-      canned == "private" || canned == "bucket-owner-full-control" || canned == "bucket-owner-read";
-  const bool document_fits = document.empty() || xml::grants_owner_only(document, owner_of(call));
-  if (document_fits && (canned_fits || (canned.empty() && !document.empty()))) return;
-  throw Refusal(
-      failure::kNotImplemented,
-      "Access control lists are not implemented; access is granted by policies of users and "
-      "groups. Only x-amz-acl: private is accepted, and the list that is shown.");
-}
 
 }  // namespace
 
@@ -90,9 +64,6 @@ http::Response run(Call& call, const GetBucketConfiguration& endpoint) {
   if (endpoint.operation == "GetBucketRequestPayment") {
     return xml_response(200, xml::request_payment_to_xml());
   }
-  if (endpoint.operation == "GetBucketAcl") {
-    return xml_response(200, xml::owner_only_acl_to_xml(owner_of(call)));
-  }
   refuse_unsupported(endpoint.operation);
 }
 
@@ -109,23 +80,6 @@ http::Response run(Call& call, const PutBucketVersioning& endpoint) {
   throw Refusal(
       failure::kNotImplemented,
       "Versions of objects are commits of the repository; S3 bucket versioning cannot be enabled.");
-}
-
-http::Response run(Call& call, const PutBucketAcl& endpoint) {
-  require_existing(call.engine(), require_bucket(call, endpoint.bucket));
-  require_private_acl(call);
-  return http::Response{};
-}
-
-http::Response run(Call& call, const GetObjectAcl& endpoint) {
-  require_object(call.engine(), locate(call, endpoint.bucket, endpoint.key), endpoint.version_id);
-  return xml_response(200, xml::owner_only_acl_to_xml(owner_of(call)));
-}
-
-http::Response run(Call& call, const PutObjectAcl& endpoint) {
-  require_object(call.engine(), locate(call, endpoint.bucket, endpoint.key), endpoint.version_id);
-  require_private_acl(call);
-  return http::Response{};
 }
 
 }  // namespace tarn::s3

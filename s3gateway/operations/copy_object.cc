@@ -1,6 +1,7 @@
 #include "core/base/str_cat.h"
 #include "core/versioning/part_digests.h"
 #include "core/versioning/stage.h"
+#include "s3gateway/access_control.h"
 #include "s3gateway/checksums.h"
 #include "s3gateway/copy_source.h"
 #include "s3gateway/errors.h"
@@ -150,6 +151,7 @@ Entry copy_elsewhere(Call& call, SourceObject& source, const Location& target, c
 http::Response run(Call& call, const CopyObject& endpoint) {
   const http::Headers& headers = call.request.headers;
   const Location target = locate(call, endpoint.bucket, endpoint.key);
+  check_object_acl(call, endpoint.bucket);
   const Directives directives = directives_of(headers);
   const versioning::Condition condition = write_condition(headers);
   const auto held = versioning::hold_sources(call.engine());

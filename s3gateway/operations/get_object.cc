@@ -10,6 +10,7 @@
 #include "core/versioning/source_checksums.h"
 #include "s3gateway/checksums.h"
 #include "s3gateway/errors.h"
+#include "s3gateway/expiration.h"
 #include "s3gateway/list_query.h"
 #include "s3gateway/lookup.h"
 #include "s3gateway/object_headers.h"
@@ -225,7 +226,9 @@ http::Response directory_marker(Call& call, const Location& location, bool head)
 /// is read here, which notices when it is another by now.
 std::optional<http::Response> redirect(const Call& call, const ObjectRead& read,
                                        const versioning::FoundObject& found) {
-  if (!call.context.options.redirect || read.part_number || !read.overrides.empty() ||
+  // A URL of the store outlives the grant that everybody reads by.
+  if (!call.context.options.redirect || call.public_repository || read.part_number ||
+      !read.overrides.empty() ||
       call.request.headers.get("user-agent").find(kRedirectWord) == std::string_view::npos) {
     return std::nullopt;
   }
@@ -267,6 +270,9 @@ http::Response read_object(Call& call, const ObjectRead& read, bool head) {
   const Selection selection = read.part_number ? select_part(call, found.entry, *read.part_number)
                                                : select_bytes(call.request.headers, found.entry);
   http::Response response = object_response(call, read, found, selection);
+  if (!found.commit) {
+    add_expiration(call, location, found.repository.id, found.entry, response.headers);
+  }
   if (head) {
     response.content_length = selection.range.length;
   } else {

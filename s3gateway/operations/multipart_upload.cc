@@ -1,6 +1,7 @@
 // CreateMultipartUpload and AbortMultipartUpload.
 #include "core/base/str_cat.h"
 #include "core/versioning/multipart.h"
+#include "s3gateway/access_control.h"
 #include "s3gateway/checksums.h"
 #include "s3gateway/errors.h"
 #include "s3gateway/lookup.h"
@@ -47,6 +48,7 @@ void choose_checksum(const http::Headers& headers, versioning::MultipartCreation
 http::Response run(Call& call, const CreateMultipartUpload& endpoint) {
   const http::Headers& headers = call.request.headers;
   const Location location = locate(call, endpoint.bucket, endpoint.key);
+  check_object_acl(call, endpoint.bucket);
   versioning::MultipartCreation creation;
   creation.owner = call.caller.user.name;
   creation.attributes = parse_object_attributes(headers);

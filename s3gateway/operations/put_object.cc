@@ -1,6 +1,8 @@
 #include "core/base/str_cat.h"
+#include "s3gateway/access_control.h"
 #include "s3gateway/checksums.h"
 #include "s3gateway/errors.h"
+#include "s3gateway/expiration.h"
 #include "s3gateway/lookup.h"
 #include "s3gateway/object_headers.h"
 #include "s3gateway/operations/operations.h"
@@ -49,6 +51,7 @@ void check_upload_length(const Call& call, std::optional<uint64_t> length) {
 http::Response run(Call& call, const PutObject& endpoint) {
   const http::Headers& headers = call.request.headers;
   const Location location = locate(call, endpoint.bucket, endpoint.key);
+  check_object_acl(call, endpoint.bucket);
   if (location.is_marker()) return put_marker(call, location);
   const versioning::Condition condition = write_condition(headers);
   const versioning::ObjectAttributes attributes = parse_object_attributes(headers);
@@ -62,6 +65,7 @@ http::Response run(Call& call, const PutObject& endpoint) {
   http::Response response;
   response.headers.add("ETag", quoted(entry.etag));
   add_checksum_headers(response.headers, entry.checksums());
+  add_expiration(call, location, target.repository.id, entry, response.headers);
   return response;
 }
 

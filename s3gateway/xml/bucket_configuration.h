@@ -1,12 +1,9 @@
-// Small documents about buckets: location, versioning, access control, and configurations nobody
-// can set.
+// Small documents about buckets: location, versioning, and configurations nobody can set.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <string_view>
-
-#include "s3gateway/xml/owner.h"
 
 namespace tarn::s3::xml {
 
@@ -24,13 +21,6 @@ void check_creation(std::string_view document);
 std::string no_versioning_to_xml();
 /// The Status of a VersioningConfiguration: "Enabled", "Suspended" or "". Throws MalformedXML.
 std::string parse_versioning_status(std::string_view document);
-
-/// https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetObjectAcl.html
-/// The owner may do everything; nobody else is mentioned.
-std::string owner_only_acl_to_xml(const Owner& owner);
-/// Whether an AccessControlPolicy grants what owner_only_acl_to_xml shows and nothing else. Throws
-/// MalformedXML.
-bool grants_owner_only(std::string_view document, const Owner& owner);
 
 /// https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetBucketRequestPayment.html
 std::string request_payment_to_xml();

@@ -309,39 +309,10 @@ TEST(XmlDocuments, WriteFactsOfBuckets) {
   EXPECT_EQ(no_versioning_to_xml(), document("VersioningConfiguration", ""));
   EXPECT_EQ(request_payment_to_xml(),
             document("RequestPaymentConfiguration", "<Payer>BucketOwner</Payer>"));
-  EXPECT_EQ(
-      owner_only_acl_to_xml({"id", "name"}),
-      document("AccessControlPolicy",
-               "<Owner><ID>id</ID><DisplayName>name</DisplayName></Owner><AccessControlList><Grant>"
-               "<Grantee xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" "
-               "xsi:type=\"CanonicalUser\"><ID>id</ID><DisplayName>name</DisplayName></Grantee>"
-               "<Permission>FULL_CONTROL</Permission></Grant></AccessControlList>"));
   EXPECT_EQ(parse_versioning_status(
                 "<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>"),
             "Enabled");
   EXPECT_EQ(parse_versioning_status("<VersioningConfiguration/>"), "");
-}
-
-TEST(XmlDocuments, KnowTheListThatIsShown) {
-  const Owner owner{"id", "name"};
-  const std::string shown = owner_only_acl_to_xml(owner);
-  EXPECT_TRUE(grants_owner_only(shown, owner));
-  const auto changed = [&](const std::string& from, const std::string& to) {
-    std::string text = shown;
-    text.replace(text.find(from), from.size(), to);
-    return grants_owner_only(text, owner);
-  };
-  EXPECT_TRUE(changed("<DisplayName>name</DisplayName>", ""));
-  EXPECT_FALSE(changed("FULL_CONTROL", "READ"));
-  EXPECT_FALSE(changed("<ID>id</ID>", "<ID>other</ID>"));
-  EXPECT_FALSE(
-      changed("<ID>id</ID><DisplayName>name</DisplayName></Grantee>", "<ID>other</ID></Grantee>"));
-  EXPECT_FALSE(changed("</Grantee>", "<URI>everybody</URI></Grantee>"));
-  EXPECT_FALSE(changed("</AccessControlList>",
-                       "<Grant><Grantee><URI>all</URI></Grantee><Permission>READ</Permission>"
-                       "</Grant></AccessControlList>"));
-  EXPECT_FALSE(grants_owner_only("<AccessControlPolicy/>", owner));
-  EXPECT_THROW(changed("<Grant>", "<Deny/><Grant>"), Refusal);
 }
 
 TEST(XmlDocuments, PassOverNoElementThatAsksForMore) {

@@ -1,4 +1,4 @@
-// The Tagging document of object tags.
+// The Tagging document of the tags of objects and buckets.
 #pragma once
 
 #include <string>

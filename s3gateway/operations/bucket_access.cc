@@ -1,0 +1,156 @@
+// Access control lists, ownership controls and the public-access block.
+#include "s3gateway/xml/bucket_access.h"
+
+#include "core/auth/demand.h"
+#include "core/versioning/bucket_settings.h"
+#include "s3gateway/access_control.h"
+#include "s3gateway/errors.h"
+#include "s3gateway/lookup.h"
+#include "s3gateway/operations/operations.h"
+#include "s3gateway/xml/acl.h"
+#include "s3gateway/xml/bucket_configuration.h"
+
+namespace tarn::s3 {
+namespace {
+
+using xml::AclGrants;
+
+constexpr int kNotFoundStatus = 404;
+constexpr Failure kNoOwnershipControls{"OwnershipControlsNotFoundError", kNotFoundStatus};
+constexpr Failure kNoPublicAccessBlock{"NoSuchPublicAccessBlockConfiguration", kNotFoundStatus};
+
+xml::Owner owner_of(const Call& call) {
+  return {call.context.options.owner_id, call.context.options.owner_name};
+}
+
+/// The repository of a bucket that exists.
+RepositoryName require_repository(Call& call, const std::string& bucket) {
+  const BucketName name = require_bucket(call, bucket);
+  require_existing(call.engine(), name);
+  return name.repository;
+}
+
+/// Whether the list of the repository is that of this bucket: the bare name of a rooted one.
+bool has_list(const BucketName& name) { return name.bare && name.rooted(); }
+
+http::Response change(Call& call, const RepositoryName& repository, bool force, int status,
+                      const std::function<void(BucketSettings&)>& with) {
+  versioning::change_bucket_settings(call.engine(), repository, force, with);
+  http::Response response;
+  response.status = status;
+  return response;
+}
+
+bool shows_everybody(Call& call, const std::string& bucket) {
+  const BucketName name = require_bucket(call, bucket);
+  return has_list(name) &&
+         versioning::get_bucket_settings(call.engine(), name.repository).public_read;
+}
+
+[[noreturn]] void refuse_list() {
+  throw Refusal(
+      failure::kNotImplemented,
+      "Access control lists are not implemented, except that a rooted bucket can be public-read; "
+      "access is granted by policies of users and groups. Only x-amz-acl: private is accepted, and "
+      "the list that is shown.");
+}
+
+}  // namespace
+
+http::Response run(Call& call, const GetBucketAcl& endpoint) {
+  require_repository(call, endpoint.bucket);
+  return xml_response(200, xml::acl_to_xml(owner_of(call), shows_everybody(call, endpoint.bucket)));
+}
+
+http::Response run(Call& call, const PutBucketAcl& endpoint) {
+  const RepositoryName repository = require_repository(call, endpoint.bucket);
+  const AclGrants grants = requested_acl(call);
+  if (grants == AclGrants::kOwner) {
+    if (!has_list(require_bucket(call, endpoint.bucket))) return http::Response{};
+    // Closing a bucket must always be possible.
+    return change(call, repository, /*force=*/true, 200,
+                  [](BucketSettings& settings) { settings.public_read = false; });
+  }
+  check_acl_permitted(versioning::get_bucket_settings(call.engine(), repository), grants);
+  if (grants != AclGrants::kPublicRead) refuse_list();
+  demand_publication(call, repository, require_publishable(call, endpoint.bucket));
+  return change(call, repository, /*force=*/false, 200, [](BucketSettings& settings) {
+    check_acl_permitted(settings, AclGrants::kPublicRead);
+    settings.public_read = true;
+  });
+}
+
+http::Response run(Call& call, const GetObjectAcl& endpoint) {
+  require_object(call.engine(), locate(call, endpoint.bucket, endpoint.key), endpoint.version_id);
+  return xml_response(200, xml::acl_to_xml(owner_of(call), shows_everybody(call, endpoint.bucket)));
+}
+
+http::Response run(Call& call, const PutObjectAcl& endpoint) {
+  require_object(call.engine(), locate(call, endpoint.bucket, endpoint.key), endpoint.version_id);
+  const AclGrants grants = requested_acl(call);
+  check_object_acl(call, endpoint.bucket);
+  const RepositoryName repository = require_bucket(call, endpoint.bucket).repository;
+  check_acl_permitted(versioning::get_bucket_settings(call.engine(), repository), grants);
+  // Only the list that is shown, for it cannot be changed.
+  const bool shown = grants == (shows_everybody(call, endpoint.bucket) ? AclGrants::kPublicRead
+                                                                       : AclGrants::kOwner);
+  if (!shown) refuse_list();
+  return http::Response{};
+}
+
+http::Response run(Call& call, const GetBucketOwnershipControls& endpoint) {
+  const RepositoryName repository = require_repository(call, endpoint.bucket);
+  const auto ownership = versioning::get_bucket_settings(call.engine(), repository).ownership;
+  if (!ownership) {
+    throw Refusal(kNoOwnershipControls, "The bucket ownership controls were not found",
+                  {{"BucketName", endpoint.bucket}});
+  }
+  return xml_response(200, xml::ownership_controls_to_xml(*ownership));
+}
+
+http::Response run(Call& call, const PutBucketOwnershipControls& endpoint) {
+  const ObjectOwnership ownership =
+      xml::parse_ownership_controls(read_document(call, xml::kConfigurationDocumentBytesMax));
+  const RepositoryName repository = require_repository(call, endpoint.bucket);
+  return change(call, repository, /*force=*/false, 200, [&](BucketSettings& settings) {
+    if (ownership == ObjectOwnership::kBucketOwnerEnforced && settings.public_read) {
+      throw Refusal(failure::kInvalidBucketAclWithObjectOwnership,
+                    "Bucket cannot have ACLs set with ObjectOwnership's BucketOwnerEnforced "
+                    "setting. Put x-amz-acl: private first.");
+    }
+    settings.ownership = ownership;
+  });
+}
+
+http::Response run(Call& call, const DeleteBucketOwnershipControls& endpoint) {
+  const RepositoryName repository = require_repository(call, endpoint.bucket);
+  return change(call, repository, /*force=*/false, 204,
+                [](BucketSettings& settings) { settings.ownership.reset(); });
+}
+
+http::Response run(Call& call, const GetPublicAccessBlock& endpoint) {
+  const RepositoryName repository = require_repository(call, endpoint.bucket);
+  const auto block = versioning::get_bucket_settings(call.engine(), repository).public_access_block;
+  if (!block) {
+    throw Refusal(kNoPublicAccessBlock, "The public access block configuration was not found",
+                  {{"BucketName", endpoint.bucket}});
+  }
+  return xml_response(200, xml::public_access_block_to_xml(*block));
+}
+
+http::Response run(Call& call, const PutPublicAccessBlock& endpoint) {
+  const PublicAccessBlock block =
+      xml::parse_public_access_block(read_document(call, xml::kConfigurationDocumentBytesMax));
+  const RepositoryName repository = require_repository(call, endpoint.bucket);
+  // As with closing: a read-only repository can be shut as well.
+  return change(call, repository, /*force=*/block.ignore_public_acls, 200,
+                [&](BucketSettings& settings) { settings.public_access_block = block; });
+}
+
+http::Response run(Call& call, const DeletePublicAccessBlock& endpoint) {
+  const RepositoryName repository = require_repository(call, endpoint.bucket);
+  return change(call, repository, /*force=*/false, 204,
+                [](BucketSettings& settings) { settings.public_access_block.reset(); });
+}
+
+}  // namespace tarn::s3

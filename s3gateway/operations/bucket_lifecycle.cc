@@ -1,0 +1,78 @@
+// GetBucketLifecycleConfiguration, PutBucketLifecycleConfiguration, DeleteBucketLifecycle.
+#include "core/auth/demand.h"
+#include "core/auth/resource.h"
+#include "core/base/str_cat.h"
+#include "core/versioning/lifecycle.h"
+#include "s3gateway/errors.h"
+#include "s3gateway/lookup.h"
+#include "s3gateway/operations/operations.h"
+#include "s3gateway/xml/lifecycle.h"
+
+namespace tarn::s3 {
+namespace {
+
+constexpr Failure kNoSuchLifecycle{"NoSuchLifecycleConfiguration", 404};
+
+/// The bucket whose rules they are: the repository by its bare name.
+BucketName require_whole(Call& call, const std::string& bucket) {
+  const BucketName name = require_bucket(call, bucket);
+  require_existing(call.engine(), name);
+  if (name.bare) return name;
+  throw Refusal(failure::kNotImplemented,
+                str_cat("The bucket of one ref has no lifecycle of its own. Set it on the bucket ",
+                        name.repository.str(), '.'));
+}
+
+/// Whoever has a rule delete or abort must be permitted to.
+void demand_actions(Call& call, const BucketName& bucket, const LifecycleRule& rule) {
+  const auto& peer = call.request.peer;
+  const std::string repository = bucket.repository.str();
+  if (!bucket.rooted()) {
+    auth::demand_on_all_objects(call.caller, auth::Action::kWriteObject, repository, peer);
+    return;
+  }
+  const std::string below = auth::object_arn(repository, bucket.ref, rule.prefix.value_or(""));
+  if (rule.expires()) {
+    auth::demand_below(call.caller, auth::Action::kDeleteObject, below, peer);
+  }
+  if (rule.abort_days) {
+    auth::demand_below(call.caller, auth::Action::kWriteObject, below, peer);
+  }
+}
+
+}  // namespace
+
+http::Response run(Call& call, const GetBucketLifecycleConfiguration& endpoint) {
+  const BucketName name = require_bucket(call, endpoint.bucket);
+  require_existing(call.engine(), name);
+  std::optional<LifecycleRules> rules;
+  if (name.bare) rules = versioning::get_lifecycle(call.engine(), name.repository);
+  if (!rules) {
+    throw Refusal(kNoSuchLifecycle, "The lifecycle configuration does not exist.",
+                  {{"BucketName", endpoint.bucket}});
+  }
+  return xml_response(200, xml::lifecycle_to_xml(*rules));
+}
+
+http::Response run(Call& call, const PutBucketLifecycleConfiguration& endpoint) {
+  const LifecycleRules rules =
+      xml::parse_lifecycle(read_document(call, xml::kLifecycleDocumentBytesMax));
+  const BucketName bucket = require_whole(call, endpoint.bucket);
+  for (const LifecycleRule& rule : rules) {
+    if (rule.expires() && !bucket.rooted()) {
+      throw Refusal(failure::kNotImplemented,
+                    "The lifecycle action Expiration is implemented for buckets that CreateBucket "
+                    "made with s3.create_bucket: rooted, whose objects are those of one branch.");
+    }
+    demand_actions(call, bucket, rule);
+  }
+  versioning::set_lifecycle(call.engine(), bucket.repository, rules);
+  return http::Response{};
+}
+
+http::Response run(Call& call, const DeleteBucketLifecycle& endpoint) {
+  versioning::set_lifecycle(call.engine(), require_whole(call, endpoint.bucket).repository, {});
+  return no_content();
+}
+
+}  // namespace tarn::s3

@@ -1,0 +1,45 @@
+// GetBucketTagging, PutBucketTagging, DeleteBucketTagging.
+#include "core/versioning/bucket_settings.h"
+#include "s3gateway/errors.h"
+#include "s3gateway/lookup.h"
+#include "s3gateway/object_tags.h"
+#include "s3gateway/operations/operations.h"
+#include "s3gateway/xml/tagging.h"
+
+namespace tarn::s3 {
+namespace {
+
+constexpr Failure kNoSuchTagSet{"NoSuchTagSet", 404};
+
+void replace_tags(Call& call, std::string_view bucket, const Metadata& tags) {
+  const BucketName name = require_bucket(call, bucket);
+  require_existing(call.engine(), name);
+  versioning::change_bucket_settings(call.engine(), name.repository, /*force=*/false,
+                                     [&](BucketSettings& settings) { settings.tags = tags; });
+}
+
+}  // namespace
+
+http::Response run(Call& call, const GetBucketTagging& endpoint) {
+  const BucketName name = require_bucket(call, endpoint.bucket);
+  require_existing(call.engine(), name);
+  const Metadata tags = versioning::get_bucket_settings(call.engine(), name.repository).tags;
+  if (tags.empty()) {
+    throw Refusal(kNoSuchTagSet, "The TagSet does not exist.", {{"BucketName", endpoint.bucket}});
+  }
+  return xml_response(200, xml::tagging_to_xml(tags));
+}
+
+http::Response run(Call& call, const PutBucketTagging& endpoint) {
+  const Metadata tags = xml::parse_tagging(read_document(call, xml::kTaggingDocumentBytesMax));
+  check_tags(tags, kBucketTagsMax);
+  replace_tags(call, endpoint.bucket, tags);
+  return no_content();
+}
+
+http::Response run(Call& call, const DeleteBucketTagging& endpoint) {
+  replace_tags(call, endpoint.bucket, {});
+  return no_content();
+}
+
+}  // namespace tarn::s3

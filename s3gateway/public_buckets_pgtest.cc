@@ -1,0 +1,416 @@
+// Buckets that everybody may read: attacks on what is not for everybody.
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "core/auth/directory.h"
+#include "core/base/digest.h"
+#include "core/base/encoding.h"
+#include "core/base/str_cat.h"
+#include "core/sigv4/sign.h"
+#include "core/versioning/objects.h"
+#include "s3gateway/endpoint.h"
+#include "s3gateway/gateway.h"
+#include "tests/support/fault_points.h"
+#include "tests/support/repository_test.h"
+#include "tests/support/role_matrix.h"
+#include "tests/support/test_clock.h"
+
+namespace tarn::s3 {
+namespace {
+
+using testing::FaultPoints;
+using testing::TestEngine;
+
+constexpr std::string_view kRegion = "us-east-1";
+const std::string kBlock =
+    "<PublicAccessBlockConfiguration><BlockPublicAcls>true</BlockPublicAcls>"
+    "</PublicAccessBlockConfiguration>";
+const std::string kIgnore =
+    "<PublicAccessBlockConfiguration><IgnorePublicAcls>true</IgnorePublicAcls>"
+    "</PublicAccessBlockConfiguration>";
+
+using Fields = std::vector<http::Headers::Field>;
+
+/// A server.
+struct Door {
+  Door(const std::string& database, blob::MemoryStore* store, const Clock& time, S3Options with,
+       db::Faults* faults = nullptr)
+      : engine(database, store, faults),
+        authenticator(engine.pool, time, std::string(32, 'k')),
+        clock(time),
+        context{*engine, authenticator, time, std::move(with)} {}
+
+  /// Signed with the key unless it is null.
+  http::Response send(const auth::NewKey* key, const std::string& method, const std::string& target,
+                      const Fields& headers = {}, const std::string& body = "") {
+    http::Request request;
+    request.method = method;
+    request.target = target;
+    request.id = "request-1";
+    request.peer = "127.0.0.1";
+    request.headers.add("host", "s3.test");
+    for (const auto& [name, value] : headers) request.headers.add(name, value);
+    if (key) {
+      sigv4::sign(request.headers, {method, request.raw_path(), request.raw_query(), kRegion},
+                  {key->id, key->secret}, to_hex(sha256(body)), clock.now());
+    }
+    request.content_length = body.size();
+    request.body = http::string_body(body);
+    return handle(context, request);
+  }
+
+  TestEngine engine;
+  auth::Authenticator authenticator;
+  const Clock& clock;
+  const S3Context context;
+};
+
+class PublicBuckets : public testing::RepositoryTest {
+ protected:
+  PublicBuckets() {
+    ann = user("ann" + name, {testing::allowing_everything()});
+    open();
+    put("a", "bytes");
+  }
+
+  static S3Options options(bool public_buckets = true, std::string anonymous = "") {
+    S3Options out;
+    out.create_bucket = BucketKind::kRooted;
+    out.bucket_namespace = "local://buckets";
+    out.public_buckets = public_buckets;
+    out.anonymous_user = std::move(anonymous);
+    out.hosts = {"s3.test"};
+    return out;
+  }
+
+  auth::NewKey user(const std::string& id, const testing::Statements& statements) {
+    directory.users.create({id, clock.now(), {}, {}});
+    directory.policies.create({"of-" + id, clock.now(), statements});
+    directory.policies.attach_to_user(id, "of-" + id);
+    auth::NewKey key = *directory.credentials.create(id, clock.now());
+    clock.pass(std::chrono::seconds{2});
+    return key;
+  }
+  void allow(const std::string& id, const testing::Statements& statements) {
+    directory.policies.update("of-" + id, statements);
+    clock.pass(std::chrono::seconds{2});
+  }
+  static auth::Statement statement(auth::Statement::Effect effect, std::vector<std::string> actions,
+                                   std::string resource) {
+    return {effect, std::move(actions), {std::move(resource)}, {}};
+  }
+
+  std::string at(const std::string& rest = "") const { return "/" + name + rest; }
+  void open() { expect(here.send(&ann, "PUT", at(), {{"x-amz-acl", "public-read"}}), 200); }
+  void put(const std::string& key, const std::string& bytes) {
+    expect(here.send(&ann, "PUT", at("/" + key), {}, bytes), 200);
+  }
+  static void expect(const http::Response& response, int status, const std::string& code = "") {
+    EXPECT_EQ(response.status, status) << response.body;
+    if (!code.empty()) {
+      EXPECT_NE(response.body.find("<Code>" + code + "</Code>"), std::string::npos)
+          << response.body;
+    }
+  }
+  http::Response read(Door& door) { return door.send(nullptr, "GET", at("/a")); }
+  http::Response acl(const auth::NewKey& key, const std::string& canned) {
+    return here.send(&key, "PUT", at("?acl"), {{"x-amz-acl", canned}});
+  }
+
+  std::string name = fresh_name();
+  testing::TestClock clock;
+  Door here{shared_url(), engine.store, clock, options()};
+  Door there{shared_url(), engine.store, clock, options()};
+  auth::Directory directory{engine.pool, std::string(32, 'k')};
+  auth::NewKey ann;
+};
+
+TEST_F(PublicBuckets, EverybodyReadsAndListsTheBranch) {
+  for (Door* door : {&here, &there}) {
+    EXPECT_EQ(read(*door).body, "bytes");
+    expect(door->send(nullptr, "HEAD", at("/a")), 200);
+    expect(door->send(nullptr, "HEAD", at()), 200);
+    for (const char* query : {"", "?list-type=2", "?prefix=a&delimiter=/"}) {
+      const http::Response listed = door->send(nullptr, "GET", at(query));
+      expect(listed, 200);
+      EXPECT_NE(listed.body.find("<Key>a</Key>"), std::string::npos);
+    }
+    expect(door->send(nullptr, "GET", at("/absent")), 404, "NoSuchKey");
+    expect(door->send(nullptr, "GET", at("/a?versionId=null")), 200);
+    expect(door->send(nullptr, "GET", at("/a?response-content-type=text/html")), 400,
+           "InvalidRequest");
+  }
+  const http::Response shown = here.send(&ann, "GET", at("?acl"));
+  EXPECT_NE(shown.body.find("AllUsers"), std::string::npos);
+  EXPECT_EQ(here.send(&ann, "GET", at("/a?acl")).body, shown.body);
+}
+
+/// Every operation of the dispatch table but the five that read the branch.
+TEST_F(PublicBuckets, NothingElseIsForEverybody) {
+  size_t asked = 0;
+  for (const OperationRow& row : operation_table()) {
+    static constexpr std::string_view kOpen[] = {"GetObject",     "HeadObject", "ListObjects",
+                                                 "ListObjectsV2", "HeadBucket", "CorsPreflight"};
+    if (std::find(std::begin(kOpen), std::end(kOpen), row.operation) != std::end(kOpen)) continue;
+    std::string target = row.level == "service" ? "/" : row.level == "bucket" ? at() : at("/a");
+    if (!row.subresource.empty()) target += str_cat("?", row.subresource);
+    Fields headers;
+    if (row.condition.starts_with("with ")) headers = {{"x-amz-copy-source", at("/a")}};
+    if (row.operation == "PostObject") {
+      headers = {{"content-type", "multipart/form-data; boundary=B"}};
+      const std::string form =
+          "--B\r\nContent-Disposition: form-data; name=\"key\"\r\n\r\nb\r\n--B\r\n"
+          "Content-Disposition: form-data; name=\"file\"\r\n\r\nx\r\n--B--\r\n";
+      expect(here.send(nullptr, "POST", target, headers, form), 403, "AccessDenied");
+      continue;
+    }
+    const http::Response response = here.send(nullptr, std::string(row.method), target, headers);
+    EXPECT_EQ(response.status, 403) << row.operation << response.body;
+    ++asked;
+  }
+  EXPECT_GT(asked, 90u);
+  expect(here.send(nullptr, "PATCH", at("/a")), 403, "AccessDenied");
+  expect(here.send(nullptr, "GET", at("?unknown")), 403, "AccessDenied");
+  EXPECT_EQ(read(there).body, "bytes");
+}
+
+TEST_F(PublicBuckets, OtherRefsOfTheRepositoryAreNotForEverybody) {
+  const RepositoryName repository(name);
+  here.engine.branch(repository, "secret", "main");
+  here.engine.put(repository, "secret", "a", "hidden");
+  const std::string commit = to_text(here.engine.commit(repository, "main").id);
+  versioning::create_tag(*here.engine, repository, TagName("v1"), "main", false);
+  for (const std::string& ref : {std::string("main"), std::string("secret"), std::string("v1"),
+                                 commit, std::string("main~1")}) {
+    expect(here.send(nullptr, "GET", "/" + name + "." + ref + "/a"), 403, "AccessDenied");
+    expect(here.send(nullptr, "GET", "/" + name + "." + ref), 403, "AccessDenied");
+    expect(here.send(nullptr, "GET", at("/" + ref + "/a")), 404, "NoSuchKey");
+  }
+  expect(here.send(nullptr, "GET", at("/a?versionId=" + commit)), 403, "AccessDenied");
+  expect(here.send(nullptr, "HEAD", at("/a?versionId=" + commit)), 403);
+}
+
+TEST_F(PublicBuckets, OtherRepositoriesAreNotForEverybody) {
+  const std::string other = fresh_name();
+  expect(here.send(&ann, "PUT", "/" + other), 200);
+  expect(here.send(&ann, "PUT", "/" + other + "/a", {}, "hidden"), 200);
+  const http::Response there_is = here.send(nullptr, "GET", "/" + other + "/a");
+  expect(there_is, 403, "AccessDenied");
+  // Nothing tells a bucket that is there from one that is not.
+  const http::Response there_is_not = here.send(nullptr, "GET", "/no-such-bucket/a");
+  expect(there_is_not, 403, "AccessDenied");
+  const auto message = [](const std::string& body) {
+    return body.substr(body.find("<Message>"), body.find("</Message>") - body.find("<Message>"));
+  };
+  EXPECT_EQ(message(there_is.body), message(there_is_not.body));
+}
+
+TEST_F(PublicBuckets, TakingTheListBackHoldsOnEveryServerAtOnce) {
+  EXPECT_EQ(read(there).body, "bytes");
+  expect(acl(ann, "private"), 200);
+  expect(read(there), 403, "AccessDenied");
+  expect(acl(ann, "public-read"), 200);
+  EXPECT_EQ(read(there).body, "bytes");
+  expect(here.send(&ann, "PUT", at("?publicAccessBlock"), {}, kIgnore), 200);
+  expect(read(there), 403, "AccessDenied");
+  expect(here.send(&ann, "DELETE", at("?publicAccessBlock")), 204);
+  EXPECT_EQ(read(there).body, "bytes");
+}
+
+TEST_F(PublicBuckets, ABlockRefusesPublicLists) {
+  expect(here.send(&ann, "PUT", at("?publicAccessBlock"), {}, kBlock), 200);
+  for (const char* canned : {"public-read", "public-read-write", "authenticated-read"}) {
+    expect(acl(ann, canned), 403, "AccessDenied");
+    expect(here.send(&ann, "PUT", at("/b"), {{"x-amz-acl", canned}}, "x"), 403, "AccessDenied");
+  }
+  const std::string shown = here.send(&ann, "GET", at("?acl")).body;
+  expect(here.send(&ann, "PUT", at("?acl"), {}, shown), 403, "AccessDenied");
+  EXPECT_EQ(read(there).body, "bytes") << "a list that is there stays in force";
+}
+
+TEST_F(PublicBuckets, ListsThatAreDisabledCannotBePut) {
+  const std::string enforced =
+      "<OwnershipControls><Rule><ObjectOwnership>BucketOwnerEnforced</ObjectOwnership></Rule>"
+      "</OwnershipControls>";
+  expect(here.send(&ann, "PUT", at("?ownershipControls"), {}, enforced), 400,
+         "InvalidBucketAclWithObjectOwnership");
+  expect(acl(ann, "private"), 200);
+  expect(here.send(&ann, "PUT", at("?ownershipControls"), {}, enforced), 200);
+  for (const char* canned : {"public-read", "authenticated-read", "log-delivery-write"}) {
+    expect(acl(ann, canned), 400, "AccessControlListNotSupported");
+    expect(here.send(&ann, "PUT", at("/b"), {{"x-amz-acl", canned}}, "x"), 400,
+           "AccessControlListNotSupported");
+  }
+  for (const char* canned : {"private", "bucket-owner-full-control"}) {
+    expect(acl(ann, canned), 200);
+    expect(here.send(&ann, "PUT", at("/b"), {{"x-amz-acl", canned}}, "x"), 200);
+  }
+  const std::string fresh = "/" + fresh_name();
+  expect(
+      here.send(&ann, "PUT", fresh,
+                {{"x-amz-acl", "public-read"}, {"x-amz-object-ownership", "BucketOwnerEnforced"}}),
+      400, "InvalidBucketAclWithObjectOwnership");
+  expect(here.send(&ann, "HEAD", fresh), 404);
+}
+
+TEST_F(PublicBuckets, AnObjectIsNotSaidToBePrivate) {
+  for (const char* canned : {"private", "bucket-owner-full-control"}) {
+    expect(here.send(&ann, "PUT", at("/b"), {{"x-amz-acl", canned}}, "x"), 501, "NotImplemented");
+    expect(here.send(&ann, "POST", at("/b?uploads"), {{"x-amz-acl", canned}}), 501);
+    expect(
+        here.send(&ann, "PUT", at("/b"), {{"x-amz-acl", canned}, {"x-amz-copy-source", at("/a")}}),
+        501);
+    expect(here.send(&ann, "PUT", at("/a?acl"), {{"x-amz-acl", canned}}), 501);
+  }
+  expect(here.send(&ann, "PUT", at("/b"), {{"x-amz-acl", "public-read"}}, "x"), 501);
+  expect(here.send(&ann, "HEAD", at("/b")), 404);
+  const std::string shown = here.send(&ann, "GET", at("/a?acl")).body;
+  expect(here.send(&ann, "PUT", at("/a?acl"), {}, shown), 200);
+}
+
+TEST_F(PublicBuckets, WhoeverMakesOneMustBePermittedTo) {
+  using Effect = auth::Statement::Effect;
+  expect(acl(ann, "private"), 200);
+  const std::string where = "arn:lakefs:fs:::repository/" + name;
+  const testing::Statements enough = {
+      statement(Effect::kAllow, {"fs:UpdateRepository", "fs:SetPublicAccess", "fs:ListObjects"},
+                where),
+      statement(Effect::kAllow, {"fs:ReadObject"}, where + "/object/*")};
+  const std::string bob = "bob" + name;
+  const auth::NewKey key = user(bob, enough);
+  testing::Statements less = enough;
+  for (const char* missing : {"fs:UpdateRepository", "fs:SetPublicAccess", "fs:ListObjects"}) {
+    less = enough;
+    std::erase(less[0].actions, missing);
+    allow(bob, less);
+    expect(acl(key, "public-read"), 403, "AccessDenied");
+  }
+  less = enough;
+  less[1].resources = {where + "/object/a*"};
+  allow(bob, less);
+  expect(acl(key, "public-read"), 403, "AccessDenied");
+  for (const std::string action : {"fs:ReadObject", "fs:SetPublicAccess"}) {
+    less = enough;
+    less.push_back(statement(Effect::kDeny, {action},
+                             action == "fs:ReadObject" ? where + "/object/secret/*" : where));
+    allow(bob, less);
+    expect(acl(key, "public-read"), 403, "AccessDenied");
+  }
+  expect(read(there), 403);
+  allow(bob, enough);
+  expect(acl(key, "public-read"), 200);
+  EXPECT_EQ(read(there).body, "bytes");
+  // Closing it needs less.
+  allow(bob, {statement(Effect::kAllow, {"fs:UpdateRepository"}, where)});
+  expect(here.send(&key, "PUT", at("?publicAccessBlock"), {}, kBlock), 403, "AccessDenied");
+  expect(here.send(&key, "DELETE", at("?publicAccessBlock")), 403, "AccessDenied");
+  expect(acl(key, "private"), 200);
+  expect(read(there), 403);
+}
+
+TEST_F(PublicBuckets, CreatingOneAsksTheSame) {
+  using Effect = auth::Statement::Effect;
+  const std::string bob = "bob" + name;
+  const auth::NewKey key = user(
+      bob, {statement(Effect::kAllow, {"fs:CreateRepository", "fs:AttachStorageNamespace"}, "*"),
+            statement(Effect::kAllow, {"fs:ReadObject", "fs:ListObjects"}, "*")});
+  const std::string fresh = "/" + fresh_name();
+  expect(here.send(&key, "PUT", fresh, {{"x-amz-acl", "public-read"}}), 403, "AccessDenied");
+  expect(here.send(&ann, "HEAD", fresh), 404);
+  expect(here.send(&key, "PUT", fresh), 200);
+  expect(here.send(nullptr, "GET", fresh), 403);
+}
+
+TEST_F(PublicBuckets, ANameThatAnotherBucketTookIsPrivate) {
+  expect(here.send(&ann, "DELETE", at("/a")), 204);
+  expect(here.send(&ann, "DELETE", at()), 204);
+  expect(here.send(&ann, "PUT", at()), 200);
+  put("a", "hidden");
+  expect(read(here), 403, "AccessDenied");
+  expect(read(there), 403, "AccessDenied");
+}
+
+/// The name changes hands between the look at the list and the look at the object.
+TEST_F(PublicBuckets, ABucketThatTakesTheNameDuringARequestIsNotShown) {
+  FaultPoints faults;
+  Door slow(shared_url(), engine.store, clock, options(), &faults);
+  EXPECT_EQ(read(slow).body, "bytes");
+  const auto take = [&] {
+    versioning::delete_repository(*here.engine, RepositoryName(name), false);
+    versioning::create_repository(*here.engine, {.name = RepositoryName(name),
+                                                 .storage_namespace = "local://" + name,
+                                                 .bucket_kind = BucketKind::kRooted});
+    here.engine.put(RepositoryName(name), "main", "a", "hidden");
+  };
+  faults.at_then_go_on({"staging_lookup_key"}, take);
+  const http::Response response = read(slow);
+  EXPECT_EQ(faults.unreached(), 0u);
+  expect(response, 403, "AccessDenied");
+  EXPECT_EQ(response.body.find("hidden"), std::string::npos);
+}
+
+TEST_F(PublicBuckets, ASignatureThatIsWrongDoesNotBecomeNone) {
+  auth::NewKey wrong = ann;
+  wrong.secret += "x";
+  expect(here.send(&wrong, "GET", at("/a")), 403, "SignatureDoesNotMatch");
+  wrong = ann;
+  wrong.id = "AKIAUNKNOWNUNKNOWN00";
+  expect(here.send(&wrong, "GET", at("/a")), 403, "InvalidAccessKeyId");
+  expect(here.send(nullptr, "GET", at("/a"), {{"authorization", "AWS4-HMAC-SHA256 x"}}), 400);
+  expect(here.send(nullptr, "GET", at("/a"), {{"authorization", "Something else"}}), 403);
+  expect(here.send(nullptr, "GET", at("/a?X-Amz-Signature=0&X-Amz-Algorithm=AWS4-HMAC-SHA256")),
+         400);
+  expect(here.send(nullptr, "GET", at("/a?AWSAccessKeyId=x&Signature=y&Expires=1")), 403);
+  // Nor does a key without rights.
+  const auth::NewKey nobody =
+      user("nobody" + name, {statement(auth::Statement::Effect::kAllow, {"fs:ReadConfig"}, "*")});
+  expect(here.send(&nobody, "GET", at("/a")), 403, "AccessDenied");
+}
+
+TEST_F(PublicBuckets, ThePolicyOfTheUserForUnsignedRequestsMayDeny) {
+  const std::string id = "all" + name;
+  user(id, {statement(auth::Statement::Effect::kAllow, {"fs:ReadConfig"}, "*")});
+  Door door(shared_url(), engine.store, clock, options(true, id));
+  EXPECT_EQ(read(door).body, "bytes");
+  expect(door.send(nullptr, "PUT", at("/b"), {}, "x"), 403, "AccessDenied");
+  allow(id, {statement(auth::Statement::Effect::kDeny, {"fs:ReadObject"},
+                       "arn:lakefs:fs:::repository/" + name + "/object/a")});
+  expect(read(door), 403, "AccessDenied");
+  expect(door.send(nullptr, "HEAD", at()), 200);
+}
+
+TEST_F(PublicBuckets, TheOperatorMustHaveSwitchedThemOn) {
+  Door off(shared_url(), engine.store, clock, options(/*public_buckets=*/false));
+  expect(read(off), 403, "AccessDenied");
+  expect(off.send(&ann, "PUT", at("?acl"), {{"x-amz-acl", "public-read"}}), 501, "NotImplemented");
+  const std::string fresh = "/" + fresh_name();
+  expect(off.send(&ann, "PUT", fresh, {{"x-amz-acl", "public-read"}}), 501, "NotImplemented");
+  expect(off.send(&ann, "HEAD", fresh), 404);
+  expect(off.send(&ann, "PUT", at("?acl"), {{"x-amz-acl", "private"}}), 200);
+  expect(read(here), 403, "AccessDenied");
+}
+
+TEST_F(PublicBuckets, OnlyARootedBucketByItsBareNameCanBe) {
+  const std::string plain = "/" + repo.str();
+  expect(here.send(&ann, "PUT", plain + "?acl", {{"x-amz-acl", "public-read"}}), 501);
+  expect(here.send(&ann, "PUT", plain + ".main?acl", {{"x-amz-acl", "public-read"}}), 501);
+  expect(here.send(&ann, "PUT", at(".main?acl"), {{"x-amz-acl", "public-read"}}), 501);
+  // The bucket of a ref was never public, so that closing it is done.
+  expect(here.send(&ann, "PUT", at(".main?acl"), {{"x-amz-acl", "private"}}), 200);
+  EXPECT_EQ(read(there).body, "bytes");
+}
+
+TEST_F(PublicBuckets, ListsThatGrantMoreAreRefusedByName) {
+  for (const char* canned : {"public-read-write", "authenticated-read", "aws-exec-read"}) {
+    expect(acl(ann, canned), 501, "NotImplemented");
+    expect(here.send(&ann, "PUT", "/" + fresh_name(), {{"x-amz-acl", canned}}), 501);
+  }
+  expect(acl(ann, "everybody"), 400, "InvalidArgument");
+  expect(here.send(&ann, "PUT", at("?acl")), 400, "MissingSecurityHeader");
+  expect(here.send(&ann, "PUT", at("?acl"), {{"x-amz-grant-read", "uri=x"}}), 501);
+}
+
+}  // namespace
+}  // namespace tarn::s3
