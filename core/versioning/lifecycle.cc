@@ -112,8 +112,10 @@ void delete_expired(Turn& turn, const Key& key, const Entry& listed) {
   }
 }
 
-/// The key behind which the next turn goes on; "" = there are no more.
-std::string delete_objects_behind(Turn& turn, std::string position, uint32_t objects_max) {
+/// The key behind which the next turn goes on, some way behind `position`; nullopt: there are no
+/// more.
+std::optional<std::string> delete_objects_behind(Turn& turn, std::string position,
+                                                 uint32_t objects_max) {
   ListOptions options;
   options.prefix = common_prefix(turn.rules);
   options.after = std::move(position);
@@ -122,28 +124,31 @@ std::string delete_objects_behind(Turn& turn, std::string position, uint32_t obj
     const Page<ListItem> page = list_objects(turn.engine, turn.repository.name,
                                              turn.repository.default_branch.str(), options);
     for (const ListItem& item : page.items) {
-      if (turn.over()) return options.after;
-      options.after = item.path;
-      if (item.path.starts_with(kActionFilesPrefix)) continue;
-      const auto expiry = expiry_of(turn.rules, item.path, *item.entry);
+      const bool kept = item.path.starts_with(kActionFilesPrefix);
+      const auto expiry = kept ? std::nullopt : expiry_of(turn.rules, item.path, *item.entry);
       if (expiry && expiry->at <= turn.now) delete_expired(turn, Key(item.path), *item.entry);
+      options.after = item.path;
+      if (turn.over()) return options.after;
     }
-    if (page.next.empty()) return "";
+    if (page.next.empty()) return std::nullopt;
     options.after = page.next;
+    if (turn.over()) break;
   }
   return options.after;
 }
 
-/// The position of the next turn; "" = the look is over.
-std::string look(Turn& turn, const std::string& position, const LifecycleLimits& limits) {
+/// The position of the next turn; nullopt: the look is over.
+std::optional<std::string> look(Turn& turn, const std::string& position,
+                                const LifecycleLimits& limits) {
   if (position.empty() && any_enabled(turn.rules, [](const LifecycleRule& rule) {
         return rule.abort_days.has_value();
       })) {
     abort_uploads(turn, limits.uploads_max);
+    if (turn.stop.stop_requested()) return position;
   }
   if (turn.repository.bucket_kind != BucketKind::kRooted ||
       !any_enabled(turn.rules, [](const LifecycleRule& rule) { return rule.expires(); })) {
-    return "";
+    return std::nullopt;
   }
   check_writable(turn.repository, /*force=*/false);
   return delete_objects_behind(turn, position, limits.objects_max);
@@ -191,11 +196,11 @@ bool run_one_lifecycle_scan(Engine& engine, const std::stop_token& stop,
             .end = SteadyClock::now() + limits.time_max,
             .stop = stop};
   try {
-    const std::string position = look(turn, claim->position, limits);
-    if (position.empty()) {
-      scans.finish(*claim);
+    const std::optional<std::string> position = look(turn, claim->position, limits);
+    if (position) {
+      scans.go_on(*claim, *position);
     } else {
-      scans.go_on(*claim, position);
+      scans.finish(*claim);
     }
   } catch (const RulesChanged&) {
     // Any setting of the repository: those of the lifecycle have made the row anew.

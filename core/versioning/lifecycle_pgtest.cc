@@ -169,6 +169,27 @@ TEST_F(Lifecycle, ALookGoesOnWhereTheTurnBeforeEnded) {
   EXPECT_EQ(keys(), "z");
 }
 
+TEST_F(Lifecycle, ATurnWithoutTimeStillGetsOn) {
+  for (const char* key : {"a", "b", "c"}) engine.put(repo, "main", key, "x");
+  set({dated("", kPast), aborting("")});
+  EXPECT_EQ(scan(engine, {.time_max = std::chrono::seconds(0)}), 4) << "one object a turn";
+  EXPECT_EQ(keys(), "");
+}
+
+TEST_F(Lifecycle, AServerThatStopsLeavesTheRestToOthers) {
+  engine.put(repo, "main", "a", "x");
+  begin_upload(repo, "main", "u");
+  age_uploads();
+  set({dated("", kPast), aborting("")});
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_TRUE(run_one_lifecycle_scan(*engine, stop.get_token()));
+  EXPECT_EQ(uploads(repo), "main/u");
+  scan();
+  EXPECT_EQ(uploads(repo), "");
+  EXPECT_EQ(keys(), "");
+}
+
 /// A second server, stopped in the middle of its turn by what happens on the first.
 class LifecycleRaces : public Lifecycle {
  protected:
