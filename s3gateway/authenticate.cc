@@ -18,9 +18,9 @@ auth::AccessKey require_key(const S3Context& context, const sigv4::Authorization
 
 /// The caller of a request that nobody has signed. Without a user for them it is one who may do
 /// nothing, whom authorise lets in where everybody is.
-Caller anonymous(const S3Context& context, bool may_read_public) {
+Caller anonymous(const S3Context& context) {
   if (context.options.anonymous_user.empty()) {
-    if (!may_read_public || !context.options.public_buckets) refuse_unsigned();
+    if (!context.options.public_buckets) refuse_unsigned();
     return {{auth::User{}, std::make_shared<const auth::Permissions>()}, {}};
   }
   auto principal = context.authenticator.find_user(context.options.anonymous_user);
@@ -38,9 +38,7 @@ Caller anonymous(const S3Context& context, bool may_read_public) {
 Caller authenticate(const S3Context& context, http::Request& request,
                     std::string_view bucket_in_host) {
   const sigv4::Authorization authorization = sigv4::parse_authorization(request);
-  if (authorization.mechanism == sigv4::Mechanism::kNone) {
-    return anonymous(context, /*may_read_public=*/true);
-  }
+  if (authorization.mechanism == sigv4::Mechanism::kNone) return anonymous(context);
   auth::AccessKey key = require_key(context, authorization);
   // Clients are often set up with a region of their own choosing, so any is taken.
   const sigv4::VerifyRules rules{context.options.allow_v2, {}, bucket_in_host};
@@ -63,9 +61,7 @@ Caller authenticate_form(const S3Context& context, const http::Request& request,
                   "Only one auth mechanism allowed: a form is signed by its policy alone.");
   }
   const sigv4::Authorization authorization = sigv4::parse_form_authorization(form.fields);
-  if (authorization.mechanism == sigv4::Mechanism::kNone) {
-    return anonymous(context, /*may_read_public=*/false);
-  }
+  if (authorization.mechanism == sigv4::Mechanism::kNone) return anonymous(context);
   auth::AccessKey key = require_key(context, authorization);
   const sigv4::VerifyRules rules{context.options.allow_v2, {}, {}};
   return {std::move(key.principal), sigv4::verify_form(authorization, form.fields.get("policy"),
