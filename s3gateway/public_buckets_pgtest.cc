@@ -1,4 +1,5 @@
-// Buckets that everybody may read: attacks on what is not for everybody.
+// Buckets that everybody may read: attacks on what is not for everybody. Rights to set lifecycle
+// rules.
 #include <memory>
 #include <string>
 
@@ -410,6 +411,59 @@ TEST_F(PublicBuckets, ListsThatGrantMoreAreRefusedByName) {
   expect(acl(ann, "everybody"), 400, "InvalidArgument");
   expect(here.send(&ann, "PUT", at("?acl")), 400, "MissingSecurityHeader");
   expect(here.send(&ann, "PUT", at("?acl"), {{"x-amz-grant-read", "uri=x"}}), 501);
+}
+
+class LifecycleRights : public PublicBuckets {
+ protected:
+  int set(const auth::NewKey& key, const std::string& prefix, const std::string& action) {
+    const std::string document =
+        str_cat("<LifecycleConfiguration><Rule><Status>Enabled</Status><Filter><Prefix>", prefix,
+                "</Prefix></Filter>", action, "</Rule></LifecycleConfiguration>");
+    return here.send(&key, "PUT", at("?lifecycle"), {}, document).status;
+  }
+};
+
+TEST_F(LifecycleRights, ARuleAsksForWhatItDoesOnAllThatItMayTake) {
+  using Effect = auth::Statement::Effect;
+  const std::string expire = "<Expiration><Days>1</Days></Expiration>";
+  const std::string abort =
+      "<AbortIncompleteMultipartUpload><DaysAfterInitiation>1</DaysAfterInitiation>"
+      "</AbortIncompleteMultipartUpload>";
+  const std::string where = "arn:lakefs:fs:::repository/" + name;
+  const testing::Statements change = {
+      statement(Effect::kAllow, {"fs:UpdateRepository", "fs:ReadRepository"}, where)};
+  const std::string bob = "bob" + name;
+  const auth::NewKey key = user(bob, change);
+  EXPECT_EQ(set(key, "logs/", expire), 403);
+  EXPECT_EQ(set(key, "logs/", abort), 403);
+  testing::Statements more = change;
+  more.push_back(statement(Effect::kAllow, {"fs:DeleteObject"}, where + "/object/logs/*"));
+  allow(bob, more);
+  EXPECT_EQ(set(key, "logs/", abort), 403);
+  EXPECT_EQ(set(key, "", expire), 403);
+  EXPECT_EQ(set(key, "log", expire), 403);
+  EXPECT_EQ(set(key, "logs/old/", expire), 200);
+  EXPECT_EQ(set(key, "logs/", expire), 200);
+  more.push_back(statement(Effect::kDeny, {"fs:DeleteObject"}, where + "/object/logs/kept/*"));
+  allow(bob, more);
+  EXPECT_EQ(set(key, "logs/", expire), 403);
+  EXPECT_EQ(set(key, "logs/old/", expire), 200);
+  more.push_back(statement(Effect::kAllow, {"fs:WriteObject"}, where + "/object/logs/*"));
+  allow(bob, more);
+  EXPECT_EQ(set(key, "logs/", abort), 200);
+  EXPECT_EQ(set(key, "logs/", expire + abort), 403);
+  expect(here.send(&key, "DELETE", at("?lifecycle")), 204);
+}
+
+TEST_F(LifecycleRights, TheBucketOfOneRefHasNoRules) {
+  const std::string rules =
+      "<LifecycleConfiguration><Rule><Status>Enabled</Status><Filter/>"
+      "<Expiration><Days>1</Days></Expiration></Rule></LifecycleConfiguration>";
+  expect(here.send(&ann, "PUT", at(".main?lifecycle"), {}, rules), 501, "NotImplemented");
+  expect(here.send(&ann, "PUT", "/" + repo.str() + "?lifecycle", {}, rules), 501, "NotImplemented");
+  expect(here.send(&ann, "PUT", at("?lifecycle"), {}, rules), 200);
+  expect(here.send(&ann, "GET", at(".main?lifecycle")), 404, "NoSuchLifecycleConfiguration");
+  expect(here.send(nullptr, "GET", at("?lifecycle")), 403, "AccessDenied");
 }
 
 }  // namespace

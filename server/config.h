@@ -44,6 +44,7 @@ struct Config {
   std::string s3_bucket_namespace = "local://buckets";
   bool s3_signature_v2 = true;
   std::string s3_anonymous;
+  bool s3_public_buckets = false;
   std::vector<std::string> s3_cors_allowed_origins;
   std::vector<std::string> s3_cors_allowed_methods = {"GET", "HEAD", "PUT", "POST", "DELETE"};
   std::vector<std::string> s3_cors_allowed_headers = {"*"};

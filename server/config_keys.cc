@@ -40,6 +40,9 @@ constexpr ConfigKey kKeys[] = {
     {"s3.anonymous", TARN_AT(s3_anonymous),
      "User as whom unsigned requests to s3.hosts and s3.listen act; that user's policies decide. "
      "Empty: unsigned requests are refused."},
+    {"s3.public_buckets", TARN_AT(s3_public_buckets),
+     "Whether the access control list public-read of a bucket that CreateBucket made rooted lets "
+     "unsigned requests to s3.hosts and s3.listen read it."},
     {"s3.cors.allowed_origins", TARN_AT(s3_cors_allowed_origins),
      "Origins whose pages may use S3 from a browser, such as https://app.example.com; each may "
      "hold one *. Empty: none."},

@@ -88,6 +88,7 @@ s3::S3Options s3_options(const Config& config) {
           .create_bucket = created_bucket_of(config),
           .bucket_namespace = config.s3_bucket_namespace,
           .anonymous_user = config.s3_anonymous,
+          .public_buckets = config.s3_public_buckets,
           .cors = {.allowed_origins = config.s3_cors_allowed_origins,
                    .allowed_methods = config.s3_cors_allowed_methods,
                    .allowed_headers = config.s3_cors_allowed_headers,

@@ -4,6 +4,7 @@
 #include "core/versioning/extraction.h"
 #include "core/versioning/hooks.h"
 #include "core/versioning/import.h"
+#include "core/versioning/lifecycle.h"
 #include "core/versioning/promotion_run.h"
 #include "core/versioning/refs.h"
 #include "core/versioning/refs_dump.h"
@@ -29,6 +30,8 @@ constexpr uint32_t kExtractionWorkers = 2;
 constexpr std::chrono::milliseconds kPromotionFailurePause = 3s;
 /// How long a branch may outlive its expiry.
 constexpr std::chrono::milliseconds kExpiryPoll = 5s;
+/// How long new lifecycle rules may wait for a server to notice them.
+constexpr std::chrono::milliseconds kLifecyclePoll = 1s;
 /// How long a commit may wait for a server to read its metrics.
 constexpr std::chrono::milliseconds kExtractionPoll = 500ms;
 
@@ -55,6 +58,9 @@ std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& asse
   start("sweep", kSweepInterval, [&assembly](std::stop_token) { return assembly.sweep(); });
   start("expiry", kExpiryPoll, [&assembly](std::stop_token) {
     return versioning::delete_one_expired_branch(assembly.engine());
+  });
+  start("lifecycle", kLifecyclePoll, [&assembly](std::stop_token stop) {
+    return versioning::run_one_lifecycle_scan(assembly.engine(), stop);
   });
   const auto import_turns = std::make_shared<OwnerTurns>(options.import_workers);
   for (uint32_t i = 0; i < options.import_workers; ++i) {
