@@ -1,6 +1,7 @@
 // Tables, read again by RocksDB's own reader.
 #include "core/sstable/table_writer.h"
 
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <stdexcept>
@@ -118,6 +119,18 @@ TEST(TableWriter, ThrowsWhatTheSinkThrows) {
   const int writes = calls;
   ASSERT_GT(writes, 2);
   for (const int at : {1, 2, writes}) EXPECT_THROW(fill(at), std::runtime_error) << at;
+}
+
+// RocksDB removes the file of a table that failed by the name that it was given.
+TEST_F(Table, NeverTouchesFilesOfTheDisk) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(directory.path());
+  std::ofstream("table") << "somebody's";
+  TableWriter writer(kRangesType, [](std::string_view) { throw std::runtime_error("full"); });
+  writer.add("a", "1");
+  EXPECT_THROW(writer.finish(), std::runtime_error);
+  EXPECT_EQ(std::filesystem::file_size("table"), 10u);
+  std::filesystem::current_path(before);
 }
 
 }  // namespace
