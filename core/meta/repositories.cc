@@ -67,7 +67,8 @@ constexpr db::Query kRemovals[] = {
     {"repositories_delete_metric_files", "DELETE FROM metric_files WHERE repo_id = $1"},
     {"repositories_delete_extractions", "DELETE FROM extractions WHERE repo_id = $1"},
     {"repositories_delete_hook_runs", "DELETE FROM hook_runs WHERE repo_id = $1"},
-    {"repositories_delete_summaries", "DELETE FROM range_summaries WHERE repo_id = $1"}};
+    {"repositories_delete_summaries", "DELETE FROM range_summaries WHERE repo_id = $1"},
+    {"repositories_delete_sstables", "DELETE FROM sstables WHERE repo_id = $1"}};
 
 // Removing an empty repository. Locks in the order in which commits, branches, tags and writes take
 // theirs: the repository's row (all that make something in it share it), the staging area (writers

@@ -1,0 +1,39 @@
+// Which nodes clients may ask for as files, and the files that were written of them.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/db/pool.h"
+#include "core/model/commit.h"
+#include "core/model/names.h"
+
+namespace tarn::meta {
+
+enum class SstableKind : int16_t { kRange = 0, kMetarange = 1 };
+
+/// Derived rows: they may be deleted at any time. Safe from any thread.
+class Sstables {
+ public:
+  explicit Sstables(db::Pool& pool) : pool_(pool) {}
+
+  struct Found {
+    Nid nid = 0;
+    std::string file;  ///< below the repository's namespace; "" = none was written
+  };
+  /// nullopt: no such row.
+  std::optional<Found> find(RepositoryId repository, SstableKind kind, const Hash128& hash);
+  /// Makes the nodes known, unless the repository is deleted by now. Those that are known keep
+  /// their rows.
+  void add(RepositoryId repository, SstableKind kind, std::span<const TreeRoot> nodes);
+  /// Of several who write a file the last one is found.
+  void set_file(RepositoryId repository, SstableKind kind, const Hash128& hash,
+                std::string_view file);
+
+ private:
+  db::Pool& pool_;
+};
+
+}  // namespace tarn::meta

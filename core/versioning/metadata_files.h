@@ -1,0 +1,40 @@
+// Ranges and metaranges of commits as files beside the data, for readers that walk the tables of a
+// lakeFS themselves (docs/format/sstable.md).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/blob/stores.h"
+#include "core/meta/sstables.h"
+#include "core/model/commit.h"
+#include "core/model/names.h"
+#include "core/versioning/engine.h"
+
+namespace tarn::versioning {
+
+/// A range may be larger than this by what is not seen of it: its size is estimated from three of
+/// its leaves. It never has more objects than a node of level 1.
+constexpr uint64_t kRangeBytesMax = uint64_t{20} << 20;
+/// Ranges that one metarange may list: some 40 billion objects.
+constexpr uint64_t kListedRangesMax = 1'000'000;
+
+/// A file that is complete and never changes.
+struct MetadataFile {
+  std::string location;  ///< below the repository's namespace
+  blob::Located at;
+  uint64_t size_bytes = 0;
+};
+
+/// The file of a range, or of the metarange that is the whole tree of a commit. It is written when
+/// there is none, in memory that does not grow with it, and kept. A range is known from when a
+/// metarange that lists it was asked for. Throws: not_found (the repository; reasons
+/// "metarange_not_found", "range_not_found"), invalid_argument (more than kListedRangesMax ranges),
+/// unavailable (the store fails).
+MetadataFile metadata_file(Engine& engine, const RepositoryName& repository, meta::SstableKind kind,
+                           const Hash128& hash);
+
+/// As clients name a node: 64 hex digits, its hash twice.
+std::string metadata_id(const Hash128& hash);
+
+}  // namespace tarn::versioning
