@@ -44,3 +44,13 @@ ensure_versitygw() {
   go=$(go_command) && mkdir -p "$TARN_CACHE/bin" &&
     GOBIN=$TARN_CACHE/bin GOFLAGS=-mod=mod "$go" install "github.com/versity/versitygw/cmd/versitygw@$VERSITYGW_VERSION" >&2
 }
+
+# ensure_sstable_reader: builds tests/clients/sstable, a reader of tables as lakeFS's, keyed by its sources.
+# tests/support/sstables.py finds it by the same key.
+ensure_sstable_reader() {
+  local sources=tests/clients/sstable binary go
+  binary=$TARN_CACHE/bin/sstable-$(LC_ALL=C; cat "$sources"/* | sha256sum | cut -c1-16)
+  [ -x "$binary" ] && return
+  step "building the reader of tables that tests use (once)"
+  go=$(go_command) && mkdir -p "$TARN_CACHE/bin" && (cd "$sources" && CGO_ENABLED=0 "$go" build -o "$binary" . >&2)
+}

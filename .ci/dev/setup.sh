@@ -6,5 +6,6 @@ dev_setup() {
   ensure_packages
   ensure_python
   ensure_versitygw
+  ensure_sstable_reader
   say "all there; caches are in $TARN_CACHE"
 }

@@ -162,5 +162,5 @@ dev_test() {
 
 test_needs() {
   # Called as a condition, where set -e is off: each step is checked by hand.
-  ensure_packages && ensure_clang && ensure_python && ensure_versitygw
+  ensure_packages && ensure_clang && ensure_python && ensure_versitygw && ensure_sstable_reader
 }

@@ -190,9 +190,10 @@ TEST_F(ApiTest, AnswersUnknownAndUnservedOperations) {
   expect_message(get("/repositories/"), 404, "invalid API endpoint");
   expect_message(send({.method = "OPTIONS", .path = "/repositories"}), 404, "invalid API endpoint");
   expect_message(get("/oidc/callback"), 501, "Not Implemented");
-  expect_message(get(here + "/metadata/range/x"), 501,
-                 "Not Implemented: ranges and metaranges are rows of the server's database, not "
-                 "files of the store; list or diff the ref");
+  expect_message(
+      post(here + "/gc/prepare_commits", "{}"), 501,
+      "Not Implemented: another program cannot tell which objects are in use, since "
+      "copies and moves share their bytes; nothing may be deleted from the store by one");
 }
 
 TEST_F(ApiTest, RefusesABodyThatIsTooLarge) {

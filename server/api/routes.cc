@@ -151,9 +151,6 @@ constexpr Input takes_checked_json() {
 #define TARN_GATE TARN_REPO "/policies/{policy}"
 #define TARN_RUN TARN_REPO "/actions/runs/{run_id}"
 
-constexpr std::string_view kReadListings =
-    "ranges and metaranges are rows of the server's database, not files of the store; list or diff "
-    "the ref";
 constexpr std::string_view kNoOtherCollector =
     "another program cannot tell which objects are in use, since copies and moves share their "
     "bytes; nothing may be deleted from the store by one";
@@ -271,9 +268,9 @@ constexpr Route kRoutes[] = {
     {kGet, TARN_RUN, "getRun", needs(kReadAction, on_repository), get_run},
     {kGet, TARN_RUN "/hooks", "listRunHooks", needs(kReadAction, on_repository), list_run_hooks, takes(kAmount)},
     {kGet, TARN_RUN "/hooks/{hook_run_id}/output", "getRunHookOutput", needs(kReadAction, on_repository), get_hook_output},
-    {kGet, TARN_REPO "/metadata/object/{type}/{object_id}", "getMetadataObject", Access::of({kListObjects, on_repository}, {kReadRepository, on_repository}), not_implemented, takes(kPresign), {}, kReadListings},
-    {kGet, TARN_REPO "/metadata/meta_range/{meta_range}", "getMetaRange", Access::of({kListObjects, on_repository}, {kReadRepository, on_repository}), not_implemented, {}, {}, kReadListings},
-    {kGet, TARN_REPO "/metadata/range/{range}", "getRange", Access::of({kListObjects, on_repository}, {kReadRepository, on_repository}), not_implemented, {}, {}, kReadListings},
+    {kGet, TARN_REPO "/metadata/object/{type}/{object_id}", "getMetadataObject", Access::of({kListObjects, on_repository}, {kReadRepository, on_repository}), get_metadata_object, takes(kPresign)},
+    {kGet, TARN_REPO "/metadata/meta_range/{meta_range}", "getMetaRange", Access::of({kListObjects, on_repository}, {kReadRepository, on_repository}), get_meta_range},
+    {kGet, TARN_REPO "/metadata/range/{range}", "getRange", Access::of({kListObjects, on_repository}, {kReadRepository, on_repository}), get_range},
     {kGet, TARN_REPO "/gc/rules/set_allowed", "setGarbageCollectionRulesPreflight", needs(kSetCollectionRules, on_repository), allow_settings},
     {kGet, TARN_REPO "/gc/rules", "internalGetGarbageCollectionRules", needs(kGetCollectionRules, on_repository), get_collection_rules},
     {kPost, TARN_REPO "/gc/rules", "internalSetGarbageCollectionRules", needs(kSetCollectionRules, on_repository), set_collection_rules, takes_json<json::parse_collection_rules>()},

@@ -71,7 +71,15 @@ def test_usage_names_the_installation_and_counts_nothing(sdk, nobody):
     refused(401, nobody.internal.get_usage_report_summary)
 
 
-def test_the_files_of_another_storage_format_are_refused(sdk, repo):
-    refused(501, sdk.metadata.get_meta_range, repo.id, "x", says="Not Implemented")
-    refused(501, sdk.metadata.get_range, repo.id, "x", says="Not Implemented")
-    refused(501, sdk.internal.get_metadata_object, repo.id, "x", "range", says="Not Implemented")
+def test_ranges_and_metaranges_are_files_of_the_store(sdk, repo):
+    repo.branch("main").object("a").upload(b"x")
+    commit = repo.branch("main").commit("m").get_commit()
+    metarange = sdk.metadata.get_meta_range(repo.id, commit.meta_range_id)
+    # The tree is one leaf, so its only range has the same id.
+    located = sdk.metadata.get_range(repo.id, commit.meta_range_id)
+    assert metarange.location != located.location
+    for kind in ("meta_range", "range"):
+        assert len(sdk.internal.get_metadata_object(repo.id, commit.meta_range_id, kind)) > 500
+    refused(404, sdk.metadata.get_meta_range, repo.id, "x", says="not found")
+    refused(404, sdk.metadata.get_range, repo.id, "x", says="not found")
+    refused(404, sdk.internal.get_metadata_object, repo.id, "x", "range", says="not found")

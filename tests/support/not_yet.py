@@ -11,8 +11,7 @@ import pytest
 
 NOT_YET = {}
 
-# Refused for good: the open-source lakeFS does too, or only its own storage format could serve them, or an outside
-# collector would delete what copies and moves share.
+# Refused for good: the open-source lakeFS does too, or an outside collector would delete what copies and moves share.
 REFUSED = {
     "prepareGarbageCollectionCommits": 501,
     "prepareGarbageCollectionCommitsAsync": 501,
@@ -21,9 +20,6 @@ REFUSED = {
     "externalPrincipalLogin": 501,
     "stsLogin": 501,
     "oauthCallback": 501,
-    "getMetadataObject": 501,
-    "getMetaRange": 501,
-    "getRange": 501,
 }
 
 

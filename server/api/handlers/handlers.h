@@ -121,6 +121,11 @@ http::Response list_alias_changes(const Context& context, Call& call);
 http::Response set_alias(const Context& context, Call& call);
 http::Response remove_alias(const Context& context, Call& call);
 
+// metadata_files.cc
+http::Response get_meta_range(const Context& context, Call& call);
+http::Response get_range(const Context& context, Call& call);
+http::Response get_metadata_object(const Context& context, Call& call);
+
 // commits.cc
 http::Response commit(const Context& context, Call& call);
 http::Response get_commit(const Context& context, Call& call);

@@ -2,6 +2,7 @@
 
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
+#include "core/versioning/metadata_files.h"
 #include "server/api/json/moment.h"
 
 namespace tarn::api::json {
@@ -37,11 +38,7 @@ Metadata commit_metadata(const Value& body) {
 }
 
 std::string metarange_id(const TreeRoot& root) {
-  if (root.empty()) return "";
-  // Half as many bytes as clients expect: the hash twice keeps the 64 digits and stays a function
-  // of the content.
-  const std::string half = to_hex(view_of(root.hash));
-  return half + half;
+  return root.empty() ? "" : versioning::metadata_id(root.hash);
 }
 
 std::optional<Hash128> parse_metarange_id(std::string_view text) {
