@@ -62,6 +62,7 @@ Requests that need more than lakeFS asks for.
 | stageObject, an address in the repository's namespace | fs:WriteObject | also fs:ReadObject on `repository/NAME/object/*`, denied nowhere in it | a listing shows addresses of objects that the user may not read |
 | linkPhysicalAddress | any address | one that getPhysicalAddress gave this user; 400 for others | as for stageObject |
 | linkPhysicalAddress | nothing need be there | 400 until the bytes were sent, and when they have another size or checksum than the request says | what is linked is what was sent; on an S3 store reads compare its ETag |
+| getMetaRange, getRange, getMetadataObject | fs:ListObjects, fs:ReadRepository | also fs:ReadObject on `repository/NAME/object/*`, denied nowhere in it, and no denial of fs:ListObjects on a ref | the files name every path of a commit |
 | CreateCommitRecord | fs:CreateCommit | also fs:UpdateRepository | the record says who made a commit |
 | any that changes a file below `_lakefs_actions/` but a commit of what is staged, over S3 too | as for other files | also fs:WriteHooks on the repository | hooks act as the user who sets them off |
 | `lakefs.*` in scripts of hooks | every repository | the hook's own, and those that `hooks.repositories` gives | as above |
