@@ -99,7 +99,8 @@ constexpr db::Query kHasMore{"repositories_has_more", R"sql(
   SELECT EXISTS (SELECT 1 FROM branches WHERE repo_id = $1 AND branch_id <> $2)
       OR EXISTS (SELECT 1 FROM tags WHERE repo_id = $1)
       OR EXISTS (SELECT 1 FROM aliases WHERE repo_id = $1 AND commit_id IS NOT NULL)
-      OR EXISTS (SELECT 1 FROM commits WHERE repo_id = $1))sql"};
+      OR EXISTS (SELECT 1 FROM commits WHERE repo_id = $1)
+      OR EXISTS (SELECT 1 FROM object_versions WHERE branch_id = $2))sql"};
 
 constexpr db::Query kInsertReader{"repositories_insert_reader", R"sql(
   INSERT INTO repository_readers (owner_id, reader_id) VALUES ($1, $2) ON CONFLICT DO NOTHING)sql"};
@@ -146,9 +147,9 @@ Repository repository_from(const db::Rows& rows, size_t row) {
 }
 
 [[noreturn]] void throw_not_empty() {
-  throw Error(
-      ErrorCode::kConflict, "repository_not_empty",
-      "repository not empty: it holds objects, commits, tags, aliases or more than one branch");
+  throw Error(ErrorCode::kConflict, "repository_not_empty",
+              "repository not empty: it holds objects, versions of objects, commits, tags, aliases "
+              "or more than one branch");
 }
 
 /// Marks the row deleted and removes what names the repository; its id.

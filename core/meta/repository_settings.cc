@@ -3,21 +3,28 @@
 namespace tarn::meta {
 namespace {
 
-/// Repositories whose rules are kept in memory; beyond that all are read anew.
+/// Repositories whose settings are kept in memory; beyond that all are read anew.
 constexpr size_t kCachedMax = 4096;
 
 constexpr db::Query kSelect{"repository_settings_select_body", R"sql(
   SELECT body FROM repository_settings WHERE repo_id = $1 AND kind = $2)sql"};
 
-// Version and rules of one moment.
+// What every write asks, of one moment.
 constexpr db::Query kSelectVersioned{"repository_settings_select_versioned", R"sql(
-  SELECT r.settings_version, s.body
+  SELECT r.settings_version, s.body, r.versioning
   FROM repositories r LEFT JOIN repository_settings s ON s.repo_id = r.repo_id AND s.kind = $2
   WHERE r.repo_id = $1)sql"};
 
 // First in its transaction: the row's lock makes changes wait for one another.
 constexpr db::Query kBumpVersion{"repository_settings_bump_version", R"sql(
   UPDATE repositories SET settings_version = settings_version + 1 WHERE repo_id = $1 AND deleted_ms IS NULL)sql"};
+
+constexpr db::Query kSelectVersioning{"repository_settings_select_versioning", R"sql(
+  SELECT versioning FROM repositories WHERE repo_id = $1)sql"};
+
+constexpr db::Query kUpdateVersioning{"repository_settings_update_versioning", R"sql(
+  UPDATE repositories SET versioning = $2, settings_version = settings_version + 1
+  WHERE repo_id = $1 AND deleted_ms IS NULL)sql"};
 
 constexpr db::Query kUpsert{"repository_settings_upsert_body", R"sql(
   INSERT INTO repository_settings (repo_id, kind, body) VALUES ($1, $2, $3)
@@ -42,6 +49,26 @@ std::string_view text_of(SettingKind kind) {
       return "lifecycle";
   }
   check_failed("SettingKind", __FILE__, __LINE__);
+}
+
+constexpr std::string_view kEnabledText = "enabled";
+constexpr std::string_view kSuspendedText = "suspended";
+
+std::string_view text_of(Versioning versioning) {
+  switch (versioning) {
+    case Versioning::kOff:
+      return "off";
+    case Versioning::kEnabled:
+      return kEnabledText;
+    case Versioning::kSuspended:
+      return kSuspendedText;
+  }
+  check_failed("Versioning", __FILE__, __LINE__);
+}
+
+Versioning versioning_from(std::string_view text) {
+  if (text == kEnabledText) return Versioning::kEnabled;
+  return text == kSuspendedText ? Versioning::kSuspended : Versioning::kOff;
 }
 
 std::optional<std::string> body_from(const db::Rows& rows) {
@@ -81,26 +108,50 @@ bool RepositorySettings::update(RepositoryId repository, SettingKind kind, const
   });
 }
 
-std::shared_ptr<const std::vector<BranchRule>> RepositorySettings::branch_rules(
-    RepositoryId repository, int64_t version) {
+RepositorySettings::Cached RepositorySettings::cached(RepositoryId repository, int64_t version) {
   static const auto kNone = std::make_shared<const std::vector<BranchRule>>();
-  if (version == 0) return kNone;
+  if (version == 0) return {0, kNone, Versioning::kOff};
   {
     MutexLock lock(mutex_);
-    const auto at = branch_rules_.find(repository);
-    if (at != branch_rules_.end() && at->second.version >= version) return at->second.rules;
+    const auto at = cached_.find(repository);
+    if (at != cached_.end() && at->second.version >= version) return at->second;
   }
-  const std::optional<Versioned> found = find_versioned(repository, SettingKind::kBranchRules);
-  if (!found) return kNone;
-  Cached read{found->version, kNone};
-  if (found->body) {
-    read.rules = std::make_shared<const std::vector<BranchRule>>(decode_branch_rules(*found->body));
+  const db::Rows rows = pool_.run(
+      kSelectVersioned, {static_cast<int32_t>(repository), text_of(SettingKind::kBranchRules)},
+      db::Pool::Retry::kRead);
+  if (rows.empty()) return {0, kNone, Versioning::kOff};
+  Cached read{rows.integer(0, 0), kNone, versioning_from(rows.text(0, 2))};
+  if (!rows.null(0, 1)) {
+    read.rules =
+        std::make_shared<const std::vector<BranchRule>>(decode_branch_rules(rows.bytes(0, 1)));
   }
   MutexLock lock(mutex_);
-  if (branch_rules_.size() >= kCachedMax) branch_rules_.clear();
-  Cached& kept = branch_rules_[repository];
+  if (cached_.size() >= kCachedMax) cached_.clear();
+  Cached& kept = cached_[repository];
   if (kept.version < read.version) kept = read;
-  return read.rules;
+  return read;
+}
+
+std::shared_ptr<const std::vector<BranchRule>> RepositorySettings::branch_rules(
+    RepositoryId repository, int64_t version) {
+  return cached(repository, version).rules;
+}
+
+Versioning RepositorySettings::versioning(RepositoryId repository, int64_t version) {
+  return cached(repository, version).versioning;
+}
+
+Versioning RepositorySettings::versioning(RepositoryId repository) {
+  const db::Rows rows =
+      pool_.run(kSelectVersioning, {static_cast<int32_t>(repository)}, db::Pool::Retry::kRead);
+  return rows.empty() ? Versioning::kOff : versioning_from(rows.text(0, 0));
+}
+
+bool RepositorySettings::set_versioning(RepositoryId repository, Versioning versioning) {
+  return pool_
+             .run(kUpdateVersioning, {static_cast<int32_t>(repository), text_of(versioning)},
+                  db::Pool::Retry::kRepeatable)
+             .affected() == 1;
 }
 
 std::shared_ptr<const LifecycleRules> RepositorySettings::lifecycle(RepositoryId repository) {

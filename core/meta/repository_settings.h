@@ -1,4 +1,4 @@
-// Settings of repositories: one document of each kind, and the branch rules behind a cache.
+// Settings of repositories: one document of each kind, and what every write asks behind a cache.
 #pragma once
 
 #include <chrono>
@@ -15,6 +15,7 @@
 #include "core/model/branch_rule.h"
 #include "core/model/lifecycle.h"
 #include "core/model/names.h"
+#include "core/model/object_version.h"
 
 namespace tarn::meta {
 
@@ -59,6 +60,12 @@ class RepositorySettings {
   /// The lifecycle rules as they were at most kLifecycleAgeMax ago; never null.
   std::shared_ptr<const LifecycleRules> lifecycle(RepositoryId repository);
 
+  /// As branch_rules: whether writes are kept as versions.
+  Versioning versioning(RepositoryId repository, int64_t version);
+  Versioning versioning(RepositoryId repository);
+  /// A change of the settings. false: the repository is gone.
+  bool set_versioning(RepositoryId repository, Versioning versioning);
+
  private:
   struct Rules {
     std::chrono::steady_clock::time_point read;
@@ -67,10 +74,14 @@ class RepositorySettings {
   struct Cached {
     int64_t version = 0;
     std::shared_ptr<const std::vector<BranchRule>> rules;  ///< shared with those who ask them
+    Versioning versioning = Versioning::kOff;
   };
+  /// As of `version` or later; a round trip for a version not seen before.
+  Cached cached(RepositoryId repository, int64_t version);
+
   db::Pool& pool_;
   Mutex mutex_;
-  std::map<RepositoryId, Cached> branch_rules_ TARN_GUARDED_BY(mutex_);
+  std::map<RepositoryId, Cached> cached_ TARN_GUARDED_BY(mutex_);
   std::map<RepositoryId, Rules> lifecycles_ TARN_GUARDED_BY(mutex_);
 };
 

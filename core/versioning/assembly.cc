@@ -10,6 +10,7 @@
 #include "core/meta/gate_policies.h"
 #include "core/meta/jobs.h"
 #include "core/meta/node_store.h"
+#include "core/meta/object_versions.h"
 #include "core/meta/operations.h"
 #include "core/meta/part_lists.h"
 #include "core/meta/pull_requests.h"
@@ -108,8 +109,10 @@ bool Assembly::sweep() {
   parts_->jobs.sweep(kEndedJobsKept);
   meta::Operations(parts_->engine.pool, parts_->engine.clock).sweep(kEndedJobsKept);
   const bool more_deliveries = sweep_outbox(parts_->engine);
+  const bool more_versions =
+      meta::ObjectVersions(parts_->engine.pool).sweep(kSweepRowsMax) == kSweepRowsMax;
   return parts_->staging.sweep_retired(kRetiredGrace, kSweepRowsMax) > 0 || more_uploads ||
-         more_deliveries;
+         more_versions || more_deliveries;
 }
 
 }  // namespace tarn::versioning

@@ -13,6 +13,7 @@
 #include "core/meta/writer.h"
 #include "core/model/listing.h"
 #include "core/versioning/foreign_copy.h"
+#include "core/versioning/object_versions.h"
 #include "core/versioning/object_writer.h"
 #include "core/versioning/part_digests.h"
 #include "core/versioning/repositories.h"
@@ -224,9 +225,9 @@ UploadedPart copy_part(Engine& engine, const MultipartUpload& upload, uint32_t n
   return keep_part(engine, upload, number, std::move(part));
 }
 
-std::optional<Entry> completed_before(Engine& engine, const RepositoryName& repository,
-                                      const BranchName& branch, const Key& key,
-                                      std::span<const CompletedPart> parts) {
+std::optional<StagedEntry> completed_before(Engine& engine, const RepositoryName& repository,
+                                            const BranchName& branch, const Key& key,
+                                            std::span<const CompletedPart> parts) {
   std::string md5s;
   for (const CompletedPart& part : parts) {
     const std::optional<std::string> md5 = from_hex(part.etag);
@@ -236,8 +237,9 @@ std::optional<Entry> completed_before(Engine& engine, const RepositoryName& repo
   const auto seen = engine.staging.lookup(repository, branch, key);
   if (!seen) return std::nullopt;
   std::optional<Entry> entry = visible_entry(engine, *seen, key);
-  if (entry && entry->etag != joined_etag(md5s)) entry.reset();
-  return entry;
+  if (!entry || entry->etag != joined_etag(md5s)) return std::nullopt;
+  const auto version = version_shown(engine, seen->repository, seen->branch, key, *entry);
+  return StagedEntry{*std::move(entry), version};
 }
 
 namespace {
@@ -275,18 +277,18 @@ Entry joined_entry(Engine& engine, const MultipartUpload& upload, const Completi
   return entry;
 }
 
-Entry complete_once(Engine& engine, const MultipartUpload& upload, const Completion& completion) {
+StagedEntry complete_once(Engine& engine, const MultipartUpload& upload,
+                          const Completion& completion) {
   // In this order: of an upload that is there now, the parts were all there.
   const std::vector<meta::NumberedPart> stored =
       engine.uploads.parts(upload.upload_id, 0, kPartNumberMax);
   const auto row = engine.uploads.find_multipart(upload.upload_id);
   if (!row) throw_no_upload();
-  const Entry entry =
-      joined_entry(engine, upload, completion, *row, chosen_parts(stored, completion));
+  Entry entry = joined_entry(engine, upload, completion, *row, chosen_parts(stored, completion));
   // Rules are asked only when there are some.
-  stage_entry_within(
-      engine, {upload.repository.name, upload.branch, row->branch}, upload.key, entry,
-      completion.condition, [&](db::Connection& connection) {
+  const auto version = stage_entry_within(
+      engine, {upload.repository.name, upload.branch, upload.repository.id, row->branch},
+      upload.key, entry, completion.condition, [&](db::Connection& connection) {
         switch (meta::Uploads::take_multipart(connection, upload.upload_id, stored)) {
           case meta::Uploads::Taken::kDone:
             return;
@@ -297,7 +299,7 @@ Entry complete_once(Engine& engine, const MultipartUpload& upload, const Complet
                         "completing the upload: parts of it were sent at the same time");
         }
       });
-  return entry;
+  return {std::move(entry), version};
 }
 
 /// Whether the error may be of the making of another completion, or an abort, of the same upload.
@@ -310,8 +312,8 @@ bool may_have_ended(Engine& engine, const MultipartUpload& upload, const Error& 
 
 }  // namespace
 
-Entry complete_multipart(Engine& engine, const MultipartUpload& upload,
-                         const Completion& completion) {
+StagedEntry complete_multipart(Engine& engine, const MultipartUpload& upload,
+                               const Completion& completion) {
   const meta::Writer::Operation operation(engine.writer);
   for (int round = 1;; ++round) {
     try {

@@ -84,13 +84,13 @@ struct Completion {
 /// "no_such_upload"). Throws invalid_argument with reasons "invalid_part", "invalid_part_order",
 /// "entity_too_small", "malformed_parts" (none given), "size_mismatch"; precondition_failed;
 /// unavailable (reason "in_doubt").
-Entry complete_multipart(Engine& engine, const MultipartUpload& upload,
-                         const Completion& completion);
+StagedEntry complete_multipart(Engine& engine, const MultipartUpload& upload,
+                               const Completion& completion);
 /// The object at the key if it has the etag of one joined of these parts: for the answer to a
 /// completion that is sent again. nullopt also when the repository or branch is gone.
-std::optional<Entry> completed_before(Engine& engine, const RepositoryName& repository,
-                                      const BranchName& branch, const Key& key,
-                                      std::span<const CompletedPart> parts);
+std::optional<StagedEntry> completed_before(Engine& engine, const RepositoryName& repository,
+                                            const BranchName& branch, const Key& key,
+                                            std::span<const CompletedPart> parts);
 /// Throws not_found (reason "no_such_upload"): it was completed or aborted already.
 void abort_multipart(Engine& engine, const MultipartUpload& upload);
 

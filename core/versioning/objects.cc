@@ -6,6 +6,7 @@
 #include "core/base/str_cat.h"
 #include "core/blob/stores.h"
 #include "core/meta/repositories.h"
+#include "core/meta/repository_settings.h"
 #include "core/meta/staging.h"
 #include "core/meta/writer.h"
 #include "core/tree/cursor.h"
@@ -28,6 +29,8 @@ std::optional<FoundObject> find_on_branch(Engine& engine, const meta::BranchLook
   if (!entry) return std::nullopt;
   out.repository = engine.repositories.get(seen.repository);
   out.entry = *std::move(entry);
+  out.branch = seen.branch.id;
+  out.versioning = engine.settings.versioning(seen.repository, seen.branch.settings_version);
   return out;
 }
 
@@ -97,7 +100,7 @@ std::optional<FoundObject> find_object(Engine& engine, const RepositoryName& rep
   }
   auto entry = tree::find_entry(engine.nodes, resolved.commit.root, key.str());
   if (!entry) return std::nullopt;
-  return FoundObject{resolved.repository, *std::move(entry), resolved.commit.id};
+  return FoundObject{resolved.repository, *std::move(entry), resolved.commit.id, {}, {}};
 }
 
 FoundObject get_object(Engine& engine, const RepositoryName& repository, std::string_view ref,
@@ -127,20 +130,23 @@ Page<ListItem> list_objects(Engine& engine, const RepositoryName& repository, st
   throw Error(ErrorCode::kInternal, "listing: the snapshot ran out of staged rows");
 }
 
-void delete_object(Engine& engine, const RepositoryName& repository, const BranchName& branch,
-                   const Key& key, const WriteTerms& terms, const Condition& condition) {
+std::optional<VersionId> delete_object(Engine& engine, const RepositoryName& repository,
+                                       const BranchName& branch, const Key& key,
+                                       const WriteTerms& terms, const Condition& condition) {
   const meta::BranchLookup seen = lookup_for_write(engine, repository, branch, key, terms);
-  stage_entry(engine, {repository, branch, seen.branch.id, seen.branch.settings_version}, key,
-              std::nullopt, condition);
+  return stage_entry(
+      engine, {repository, branch, seen.repository, seen.branch.id, seen.branch.settings_version},
+      key, std::nullopt, condition);
 }
 
-void delete_objects(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+bool delete_objects(Engine& engine, const RepositoryName& repository, const BranchName& branch,
                     std::span<const Key> keys, const WriteTerms& terms) {
   const Repository repo = get_repository(engine, repository);
   check_terms(engine, repo, terms);
   const Branch target = get_branch(engine, repository, branch);
   check_branch_action(engine, repo.id, target, BranchAction::kStage);
-  stage_deletions(engine, {repository, branch, target.id, target.settings_version}, keys);
+  return stage_deletions(engine, {repository, branch, repo.id, target.id, target.settings_version},
+                         keys);
 }
 
 void apply(const CopyChanges& changes, Entry& entry) {
@@ -163,8 +169,8 @@ std::shared_ptr<void> hold_sources(Engine& engine) {
 namespace {
 
 /// Copies to a branch that was looked up for it.
-Entry stage_copy(Engine& engine, const FoundObject& source, const meta::BranchLookup& seen,
-                 const Key& key, const CopyChanges& changes, const Condition& condition) {
+StagedEntry stage_copy(Engine& engine, const FoundObject& source, const meta::BranchLookup& seen,
+                       const Key& key, const CopyChanges& changes, const Condition& condition) {
   const Repository target = engine.repositories.get(seen.repository);
   Entry entry = source.entry;
   entry.mtime = engine.clock.now();
@@ -172,23 +178,25 @@ Entry stage_copy(Engine& engine, const FoundObject& source, const meta::BranchLo
   if (source.repository.id != target.id) {
     entry.address = address_for_foreign_copy(engine, source.repository, target, entry);
   }
-  stage_entry(engine, {target.name, seen.branch.name, seen.branch.id, seen.branch.settings_version},
-              key, entry, condition);
-  return entry;
+  const auto version = stage_entry(
+      engine,
+      {target.name, seen.branch.name, target.id, seen.branch.id, seen.branch.settings_version}, key,
+      entry, condition);
+  return {std::move(entry), version};
 }
 
 }  // namespace
 
-Entry copy_object(Engine& engine, const FoundObject& source, const RepositoryName& repository,
-                  const BranchName& branch, const Key& key, const CopyChanges& changes,
-                  const WriteTerms& terms, const Condition& condition) {
+StagedEntry copy_object(Engine& engine, const FoundObject& source, const RepositoryName& repository,
+                        const BranchName& branch, const Key& key, const CopyChanges& changes,
+                        const WriteTerms& terms, const Condition& condition) {
   return stage_copy(engine, source, lookup_for_write(engine, repository, branch, key, terms), key,
                     changes, condition);
 }
 
-Entry copy_object(Engine& engine, const CopySource& source, const RepositoryName& repository,
-                  const BranchName& branch, const Key& key, const CopyChanges& changes,
-                  const WriteTerms& terms, const Condition& condition) {
+StagedEntry copy_object(Engine& engine, const CopySource& source, const RepositoryName& repository,
+                        const BranchName& branch, const Key& key, const CopyChanges& changes,
+                        const WriteTerms& terms, const Condition& condition) {
   if (source.repository == repository && source.ref == branch.str() && source.key == key) {
     const auto change = [&](Entry& entry) {
       entry.mtime = engine.clock.now();
@@ -202,9 +210,9 @@ Entry copy_object(Engine& engine, const CopySource& source, const RepositoryName
                     key, changes, condition);
 }
 
-Entry update_user_metadata(Engine& engine, const RepositoryName& repository,
-                           const BranchName& branch, const Key& key, const Metadata& metadata,
-                           const WriteTerms& terms) {
+StagedEntry update_user_metadata(Engine& engine, const RepositoryName& repository,
+                                 const BranchName& branch, const Key& key, const Metadata& metadata,
+                                 const WriteTerms& terms) {
   return change_entry(engine, repository, branch, key, terms,
                       [&](Entry& entry) { entry.set_user_metadata(metadata); });
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/blob/blob_store.h"
+#include "core/model/object_version.h"
 #include "core/model/page.h"
 #include "core/model/repository.h"
 #include "core/versioning/condition.h"
@@ -22,6 +23,9 @@ struct FoundObject {
   Entry entry;
   /// The commit read, when the ref is immutable (tag, commit, expression); absent for a branch.
   std::optional<CommitId> commit;
+  /// Where it was read, for a branch, and whether that has versions.
+  BranchId branch{};
+  Versioning versioning = Versioning::kOff;
 };
 
 /// nullopt: no such key at the ref, or no such ref. Throws not_found only for the repository. One
@@ -63,13 +67,16 @@ struct ListItem {
 Page<ListItem> list_objects(Engine& engine, const RepositoryName& repository, std::string_view ref,
                             const ListOptions& options, uint32_t prefix_digits_min = 1);
 
-/// Deleting an absent key is no error. Throws not_found (repository, branch: "branch not found"),
+/// Deleting an absent key is no error. Returns the version that the deletion is, where the
+/// repository keeps versions. Throws not_found (repository, branch: "branch not found"),
 /// permission_denied (read-only).
-void delete_object(Engine& engine, const RepositoryName& repository, const BranchName& branch,
-                   const Key& key, const WriteTerms& terms, const Condition& condition = {});
-/// One staged batch. At most kDeleteObjectsMax keys.
+std::optional<VersionId> delete_object(Engine& engine, const RepositoryName& repository,
+                                       const BranchName& branch, const Key& key,
+                                       const WriteTerms& terms, const Condition& condition = {});
+/// One staged batch. At most kDeleteObjectsMax keys. false, and nothing was done: the repository
+/// keeps versions, and each deletion is one (delete_object).
 constexpr size_t kDeleteObjectsMax = 1000;
-void delete_objects(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+bool delete_objects(Engine& engine, const RepositoryName& repository, const BranchName& branch,
                     std::span<const Key> keys, const WriteTerms& terms);
 
 /// Replaces attributes on the way; absent = keep the source's.
@@ -86,9 +93,9 @@ void apply(const CopyChanges& changes, Entry& entry);
 std::shared_ptr<void> hold_sources(Engine& engine);
 /// By reference: no byte moves inside a repository; across repositories as a foreign address, so
 /// the bytes stay where they are. Throws not_found (branch), permission_denied.
-Entry copy_object(Engine& engine, const FoundObject& source, const RepositoryName& repository,
-                  const BranchName& branch, const Key& key, const CopyChanges& changes,
-                  const WriteTerms& terms, const Condition& condition = {});
+StagedEntry copy_object(Engine& engine, const FoundObject& source, const RepositoryName& repository,
+                        const BranchName& branch, const Key& key, const CopyChanges& changes,
+                        const WriteTerms& terms, const Condition& condition = {});
 
 struct CopySource {
   RepositoryName repository;
@@ -97,13 +104,13 @@ struct CopySource {
 };
 /// Reads the source as well; throws not_found for it. A copy onto itself changes what is there and
 /// undoes no write of somebody else (change_entry).
-Entry copy_object(Engine& engine, const CopySource& source, const RepositoryName& repository,
-                  const BranchName& branch, const Key& key, const CopyChanges& changes,
-                  const WriteTerms& terms, const Condition& condition = {});
+StagedEntry copy_object(Engine& engine, const CopySource& source, const RepositoryName& repository,
+                        const BranchName& branch, const Key& key, const CopyChanges& changes,
+                        const WriteTerms& terms, const Condition& condition = {});
 
 /// Replaces the user metadata of an object. Throws not_found.
-Entry update_user_metadata(Engine& engine, const RepositoryName& repository,
-                           const BranchName& branch, const Key& key, const Metadata& metadata,
-                           const WriteTerms& terms);
+StagedEntry update_user_metadata(Engine& engine, const RepositoryName& repository,
+                                 const BranchName& branch, const Key& key, const Metadata& metadata,
+                                 const WriteTerms& terms);
 
 }  // namespace tarn::versioning

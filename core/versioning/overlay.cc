@@ -161,7 +161,8 @@ bool RefSnapshot::open_branch(Engine& engine, const BranchName& branch, std::str
   const RepositoryId repo = repository_.id;
   auto page = engine.staging.page(*connection, repo, branch, begin, "", "", plan.rows_hint);
   if (!page) return false;
-  const bool more_wanted = !page->complete && plan.reading == StagedReading::kAll;
+  const bool more_wanted = plan.reading == StagedReading::kSnapshot ||
+                           (!page->complete && plan.reading == StagedReading::kAll);
   if (more_wanted || page->has_ranges) {
     // One statement does not suffice: read all of it in one snapshot, from the start.
     connection->begin_snapshot();
@@ -173,6 +174,7 @@ bool RefSnapshot::open_branch(Engine& engine, const BranchName& branch, std::str
     in_transaction_ = true;
   }
   root_ = page->branch.root;
+  branch_ = page->branch.id;
   StagedRows::Fetch fetch;
   if (in_transaction_) {
     meta::Staging* const staging = &engine.staging;

@@ -83,6 +83,7 @@ OverlayCursor frozen_view(Engine& engine, const meta::BranchLease& lease);
 enum class StagedReading {
   kFirstRows,  ///< one statement; enough for nearly every page, see StagedRows::ran_out
   kAll,        ///< in a snapshot when one statement does not suffice
+  kSnapshot,   ///< in a snapshot, which the connection goes on to show
 };
 
 struct ReadingPlan {
@@ -106,6 +107,8 @@ class RefSnapshot {
   const TreeRoot& root() const { return root_; }
   /// Of the immutable ref; absent for a branch's staged view.
   const std::optional<CommitId>& commit() const { return commit_; }
+  /// The branch that is read; only for a branch's staged view.
+  BranchId branch() const { return branch_; }
   tree::NodeSource& nodes() { return *nodes_; }
   /// The one that is held; nullptr for an immutable ref.
   db::Connection* connection() { return lease_ ? &**lease_ : nullptr; }
@@ -120,6 +123,7 @@ class RefSnapshot {
   Repository repository_;
   TreeRoot root_;
   std::optional<CommitId> commit_;
+  BranchId branch_{};
   std::optional<db::Pool::Lease> lease_;
   bool in_transaction_ = false;
   std::unique_ptr<meta::NodesThrough> through_;

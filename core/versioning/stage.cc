@@ -5,7 +5,9 @@
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 #include "core/meta/node_store.h"
+#include "core/meta/object_versions.h"
 #include "core/meta/repositories.h"
+#include "core/meta/repository_settings.h"
 #include "core/meta/writer.h"
 #include "core/tree/cursor.h"
 #include "core/versioning/hook_files.h"
@@ -112,15 +114,20 @@ meta::BranchLookup look_again(Engine& engine, const StageTarget& target, const K
   return seen;
 }
 
+bool keeps_versions(Engine& engine, RepositoryId repository, int64_t settings_version) {
+  return engine.settings.versioning(repository, settings_version) == Versioning::kEnabled;
+}
+
 /// Calls `stage(settings_version)` until the rules stay as they were seen. `key`: any of those
-/// written.
+/// written. false, and nothing was done: the repository keeps versions.
 template <typename Stage>
-void stage_under_rules(Engine& engine, const StageTarget& target, const Key& key, Stage stage) {
+bool stage_under_rules(Engine& engine, const StageTarget& target, const Key& key, Stage stage) {
   int64_t settings_version = target.settings_version;
   for (int round = 0; round < kRoundsMax; ++round) {
+    if (keeps_versions(engine, target.repository_id, settings_version)) return false;
     switch (stage(settings_version)) {
       case meta::Staging::StageOutcome::kDone:
-        return;
+        return true;
       case meta::Staging::StageOutcome::kBranchGone:
         throw_branch_gone(target.branch);
       case meta::Staging::StageOutcome::kChanged:
@@ -130,16 +137,18 @@ void stage_under_rules(Engine& engine, const StageTarget& target, const Key& key
   throw_contended();
 }
 
-/// Calls `stage(seen)` until nobody writes between the look and the write.
-template <typename Stage>
-void stage_under_condition(Engine& engine, const StageTarget& target, const Key& key,
-                           const Condition& condition, Stage stage) {
+/// Stages over what is there until nobody writes between the look and the write.
+std::optional<VersionId> stage_under_condition(Engine& engine, const StageTarget& target,
+                                               const Key& key, const std::optional<Entry>& entry,
+                                               const Condition& condition,
+                                               const meta::Staging::Within& within) {
   for (int round = 0; round < kRoundsMax; ++round) {
     const meta::BranchLookup seen = look_again(engine, target, key);
-    check_condition(condition, visible_entry(engine, seen, key));
-    switch (stage(seen)) {
+    if (!condition.none()) check_condition(condition, visible_entry(engine, seen, key));
+    const StagedOver staged = stage_over(engine, seen, key, entry, within);
+    switch (staged.outcome) {
       case meta::Staging::StageOutcome::kDone:
-        return;
+        return staged.version;
       case meta::Staging::StageOutcome::kBranchGone:
         throw_branch_gone(target.branch);
       case meta::Staging::StageOutcome::kChanged:
@@ -149,48 +158,82 @@ void stage_under_condition(Engine& engine, const StageTarget& target, const Key&
   throw_contended();
 }
 
-void stage_unconditionally(Engine& engine, const StageTarget& target, const Key& key,
+/// false, and nothing was done: the repository keeps versions.
+bool stage_unconditionally(Engine& engine, const StageTarget& target, const Key& key,
                            const std::optional<Entry>& entry) {
+  if (keeps_versions(engine, target.repository_id, target.settings_version)) return false;
   // Deleting what is not there would leave a row that hides nothing.
   if (!entry &&
       !visible_entry(engine, lookup_branch(engine, target.repository, target.branch, key), key)) {
-    return;
+    return true;
   }
-  stage_under_rules(engine, target, key, [&](int64_t settings_version) {
+  return stage_under_rules(engine, target, key, [&](int64_t settings_version) {
     return engine.staging.stage(target.id, key, entry, settings_version);
   });
 }
 
+/// Undoes a transaction whose version would follow another one than was seen.
+struct OtherVersions {};
+
 }  // namespace
 
-void stage_entry(Engine& engine, const StageTarget& target, const Key& key,
-                 const std::optional<Entry>& entry, const Condition& condition) {
+bool shows(const std::optional<Entry>& visible, const meta::ObjectVersionRow& row) {
+  return visible && row.entry ? same_content(*visible, *row.entry) : !visible && !row.entry;
+}
+
+StagedOver stage_over(Engine& engine, const meta::BranchLookup& seen, const Key& key,
+                      const std::optional<Entry>& entry, const meta::Staging::Within& within) {
+  if (!keeps_versions(engine, seen.repository, seen.branch.settings_version)) {
+    return {within ? engine.staging.stage_if_within(seen, key, entry, within)
+                   : engine.staging.stage_if(seen, key, entry)};
+  }
+  const auto newest = meta::ObjectVersions(engine.pool).newest(seen.branch.id, key, 1);
+  meta::ObjectVersionRecord record{.newest = std::nullopt,
+                                   .version = new_version_id(),
+                                   .entry = entry,
+                                   .created = entry ? entry->mtime : engine.clock.now()};
+  if (!newest.empty()) record.newest = newest[0].number;
+  const std::optional<Entry> visible = visible_entry(engine, seen, key);
+  if (visible && (newest.empty() || !shows(visible, newest[0]))) record.base = visible;
+  try {
+    const auto outcome =
+        engine.staging.stage_if_within(seen, key, entry, [&](db::Connection& connection) {
+          if (within) within(connection);
+          if (!meta::ObjectVersions::record(connection, seen.branch.id, key, record)) {
+            throw OtherVersions{};
+          }
+        });
+    return {outcome, record.version};
+  } catch (const OtherVersions&) {
+    return {meta::Staging::StageOutcome::kChanged};
+  }
+}
+
+std::optional<VersionId> stage_entry(Engine& engine, const StageTarget& target, const Key& key,
+                                     const std::optional<Entry>& entry,
+                                     const Condition& condition) {
   // Again: it was asked before the bytes came, which may have taken hours.
   check_hook_file(engine, target.repository, key.str());
-  if (condition.none()) return stage_unconditionally(engine, target, key, entry);
-  stage_under_condition(engine, target, key, condition, [&](const meta::BranchLookup& seen) {
-    return engine.staging.stage_if(seen, key, entry);
-  });
+  if (condition.none() && stage_unconditionally(engine, target, key, entry)) return std::nullopt;
+  return stage_under_condition(engine, target, key, entry, condition, {});
 }
 
-void stage_entry_within(Engine& engine, const StageTarget& target, const Key& key,
-                        const Entry& entry, const Condition& condition,
-                        const meta::Staging::Within& within) {
+std::optional<VersionId> stage_entry_within(Engine& engine, const StageTarget& target,
+                                            const Key& key, const Entry& entry,
+                                            const Condition& condition,
+                                            const meta::Staging::Within& within) {
   check_hook_file(engine, target.repository, key.str());
-  if (condition.none()) {
-    stage_under_rules(engine, target, key, [&](int64_t settings_version) {
-      return engine.staging.stage_within(target.id, key, entry, settings_version, within);
-    });
-    return;
-  }
-  stage_under_condition(engine, target, key, condition, [&](const meta::BranchLookup& seen) {
-    return engine.staging.stage_if_within(seen, key, entry, within);
-  });
+  const bool done =
+      condition.none() && stage_under_rules(engine, target, key, [&](int64_t settings_version) {
+        return engine.staging.stage_within(target.id, key, entry, settings_version, within);
+      });
+  if (done) return std::nullopt;
+  return stage_under_condition(engine, target, key, entry, condition, within);
 }
 
-Entry change_entry(Engine& engine, const RepositoryName& repository, const BranchName& branch,
-                   const Key& key, const WriteTerms& terms,
-                   const std::function<void(Entry&)>& change, const Condition& condition) {
+StagedEntry change_entry(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+                         const Key& key, const WriteTerms& terms,
+                         const std::function<void(Entry&)>& change, const Condition& condition) {
   const meta::Writer::Operation operation(engine.writer);
   for (int round = 0; round < kRoundsMax; ++round) {
     const meta::BranchLookup seen = lookup_for_write(engine, repository, branch, key, terms);
@@ -198,9 +241,10 @@ Entry change_entry(Engine& engine, const RepositoryName& repository, const Branc
     check_condition(condition, entry);
     if (!entry) throw_no_object();
     change(*entry);
-    switch (engine.staging.stage_if(seen, key, entry)) {
+    const StagedOver staged = stage_over(engine, seen, key, entry);
+    switch (staged.outcome) {
       case meta::Staging::StageOutcome::kDone:
-        return *std::move(entry);
+        return {*std::move(entry), staged.version};
       case meta::Staging::StageOutcome::kBranchGone:
         throw_branch_gone(branch);
       case meta::Staging::StageOutcome::kChanged:
@@ -210,10 +254,10 @@ Entry change_entry(Engine& engine, const RepositoryName& repository, const Branc
   throw_contended();
 }
 
-void stage_deletions(Engine& engine, const StageTarget& target, std::span<const Key> keys) {
-  if (keys.empty()) return;
+bool stage_deletions(Engine& engine, const StageTarget& target, std::span<const Key> keys) {
+  if (keys.empty()) return true;
   for (const Key& key : keys) check_hook_file(engine, target.repository, key.str());
-  stage_under_rules(engine, target, keys.front(), [&](int64_t settings_version) {
+  return stage_under_rules(engine, target, keys.front(), [&](int64_t settings_version) {
     std::vector<meta::StagedRow> rows;
     rows.reserve(keys.size());
     for (const Key& key : keys) rows.push_back({key.str(), std::nullopt});

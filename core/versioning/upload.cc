@@ -21,7 +21,7 @@ constexpr size_t kCompareBufferBytes = 256 * 1024;
 constexpr std::string_view kLinkUsed = "link_address_used";
 
 StageTarget stage_target(const UploadTarget& target) {
-  return {target.repository.name, target.branch.name, target.branch.id,
+  return {target.repository.name, target.branch.name, target.repository.id, target.branch.id,
           target.branch.settings_version};
 }
 
@@ -119,9 +119,9 @@ UploadTarget check_upload(Engine& engine, const RepositoryName& repository,
   return target;
 }
 
-Entry put_object(Engine& engine, const UploadTarget& target, UploadBody& body,
-                 std::optional<uint64_t> size_hint, const ObjectAttributes& attributes,
-                 const Condition& condition) {
+StagedEntry put_object(Engine& engine, const UploadTarget& target, UploadBody& body,
+                       std::optional<uint64_t> size_hint, const ObjectAttributes& attributes,
+                       const Condition& condition) {
   const meta::Writer::Operation operation(engine.writer);
   const WrittenObject written = write_object(
       engine, target.repository, [&body](std::span<char> out) { return body.read(out); },
@@ -133,13 +133,14 @@ Entry put_object(Engine& engine, const UploadTarget& target, UploadBody& body,
   entry.etag = std::move(digests.etag);
   entry.address = written.address;
   if (!digests.checksums.empty()) entry.set_checksums(digests.checksums);
-  stage_entry(engine, stage_target(target), target.key, entry, condition);
-  return entry;
+  const auto version = stage_entry(engine, stage_target(target), target.key, entry, condition);
+  return {std::move(entry), version};
 }
 
-Entry stage_address(Engine& engine, const UploadTarget& target, const std::string& url,
-                    uint64_t size_bytes, const std::string& etag, std::optional<Instant> mtime,
-                    const ObjectAttributes& attributes, const Condition& condition) {
+StagedEntry stage_address(Engine& engine, const UploadTarget& target, const std::string& url,
+                          uint64_t size_bytes, const std::string& etag,
+                          std::optional<Instant> mtime, const ObjectAttributes& attributes,
+                          const Condition& condition) {
   const meta::Writer::Operation operation(engine.writer);
   Entry entry = entry_of(engine, {size_bytes, etag, mtime}, attributes);
   if (const auto relative = inside_namespace(target.repository, url)) {
@@ -152,8 +153,8 @@ Entry stage_address(Engine& engine, const UploadTarget& target, const std::strin
     check_external(engine, url);
     entry.address = ExternalAddress{url};
   }
-  stage_entry(engine, stage_target(target), target.key, entry, condition);
-  return entry;
+  const auto version = stage_entry(engine, stage_target(target), target.key, entry, condition);
+  return {std::move(entry), version};
 }
 
 HandedOutAddress hand_out_address(Engine& engine, const RepositoryName& repository,
@@ -170,15 +171,15 @@ HandedOutAddress hand_out_address(Engine& engine, const RepositoryName& reposito
   return out;
 }
 
-Entry stage_handed_out(Engine& engine, const UploadTarget& target, const OwnAddress& address,
-                       const ForeignBytes& bytes, const ObjectAttributes& attributes,
-                       const Condition& condition, const std::optional<SourceVersion>& sent) {
+StagedEntry stage_handed_out(Engine& engine, const UploadTarget& target, const OwnAddress& address,
+                             const ForeignBytes& bytes, const ObjectAttributes& attributes,
+                             const Condition& condition, const std::optional<SourceVersion>& sent) {
   const meta::Writer::Operation operation(engine.writer);
   Entry entry = entry_of(engine, bytes, attributes);
   entry.address = address;
   if (sent) entry.set_source_version(*sent);
   try {
-    stage_entry_within(
+    const auto version = stage_entry_within(
         engine, stage_target(target), target.key, entry, condition,
         [&](db::Connection& connection) {
           if (meta::Uploads::take_links(connection, target.branch.id, target.key, address)) {
@@ -187,13 +188,13 @@ Entry stage_handed_out(Engine& engine, const UploadTarget& target, const OwnAddr
           throw Error(ErrorCode::kConflict, kLinkUsed,
                       "link address was used already: ask for another one");
         });
-    return entry;
+    return {std::move(entry), version};
   } catch (const Error& error) {
     // The condition may fail because of what this address, sent before, has made.
     if (error.reason() != kLinkUsed && error.code() != ErrorCode::kPreconditionFailed) throw;
     auto shown = shown_at(engine, target, address);
     if (!shown) throw;
-    return *std::move(shown);
+    return {*std::move(shown), std::nullopt};
   }
 }
 
@@ -237,9 +238,9 @@ std::optional<SourceVersion> sent_version(Engine& engine, const Repository& repo
 
 }  // namespace
 
-Entry link_address(Engine& engine, const UploadTarget& target, const std::string& address,
-                   std::string_view user, const ForeignBytes& bytes,
-                   const ObjectAttributes& attributes, const Condition& condition) {
+StagedEntry link_address(Engine& engine, const UploadTarget& target, const std::string& address,
+                         std::string_view user, const ForeignBytes& bytes,
+                         const ObjectAttributes& attributes, const Condition& condition) {
   const OwnAddress own = own_handed_out_address(engine, target, address, user);
   return stage_handed_out(engine, target, own, bytes, attributes, condition,
                           sent_version(engine, target.repository, own, bytes));

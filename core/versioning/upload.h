@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/model/object_version.h"
 #include "core/model/repository.h"
 #include "core/versioning/condition.h"
 #include "core/versioning/engine.h"
@@ -53,9 +54,9 @@ UploadTarget check_upload(Engine& engine, const RepositoryName& repository,
 /// Streams the body to the store in bounded memory, makes it durable, then stages the entry.
 /// `size_hint` when the length is known. A failure after the bytes landed leaves garbage for
 /// collection, never an entry without bytes.
-Entry put_object(Engine& engine, const UploadTarget& target, UploadBody& body,
-                 std::optional<uint64_t> size_hint, const ObjectAttributes& attributes,
-                 const Condition& condition);
+StagedEntry put_object(Engine& engine, const UploadTarget& target, UploadBody& body,
+                       std::optional<uint64_t> size_hint, const ObjectAttributes& attributes,
+                       const Condition& condition);
 
 /// Whether the URL lies in the repository's own namespace. Such an address is a secret of those who
 /// may read its object; any other is its store's.
@@ -65,9 +66,10 @@ bool in_own_namespace(const Repository& repository, std::string_view url);
 /// has been asked for the right to read them. `url` inside the repository's own data folder becomes
 /// an own address; anything else external. Throws invalid_argument for an address of no known
 /// store, with '.' or '..' components, or inside another repository's namespace.
-Entry stage_address(Engine& engine, const UploadTarget& target, const std::string& url,
-                    uint64_t size_bytes, const std::string& etag, std::optional<Instant> mtime,
-                    const ObjectAttributes& attributes, const Condition& condition);
+StagedEntry stage_address(Engine& engine, const UploadTarget& target, const std::string& url,
+                          uint64_t size_bytes, const std::string& etag,
+                          std::optional<Instant> mtime, const ObjectAttributes& attributes,
+                          const Condition& condition);
 
 constexpr std::chrono::hours kHandedOutLifetime{24};
 /// A fresh own address for clients that write to the store themselves; collection leaves it alone
@@ -98,16 +100,16 @@ struct ForeignBytes {
 /// "link_address_used"), as when the branch was deleted and created again. Throws as
 /// stage_entry_within. `sent`: the version that reads must find in the store, else they throw gone
 /// (reason "source_changed"); absent = nobody can write there any more.
-Entry stage_handed_out(Engine& engine, const UploadTarget& target, const OwnAddress& address,
-                       const ForeignBytes& bytes, const ObjectAttributes& attributes,
-                       const Condition& condition,
-                       const std::optional<SourceVersion>& sent = std::nullopt);
+StagedEntry stage_handed_out(Engine& engine, const UploadTarget& target, const OwnAddress& address,
+                             const ForeignBytes& bytes, const ObjectAttributes& attributes,
+                             const Condition& condition,
+                             const std::optional<SourceVersion>& sent = std::nullopt);
 /// stage_handed_out for "<url>,<token>", of what is there now where clients write to the store
 /// themselves. Throws also what own_handed_out_address throws, and invalid_argument (reason
 /// "link_address_empty": such a store has nothing there).
-Entry link_address(Engine& engine, const UploadTarget& target, const std::string& address,
-                   std::string_view user, const ForeignBytes& bytes,
-                   const ObjectAttributes& attributes, const Condition& condition);
+StagedEntry link_address(Engine& engine, const UploadTarget& target, const std::string& address,
+                         std::string_view user, const ForeignBytes& bytes,
+                         const ObjectAttributes& attributes, const Condition& condition);
 
 /// Streams the body to an address that was handed out and makes it durable; nothing is staged.
 /// Sending the same bytes again succeeds. Throws already_exists (reason "address_taken": it holds

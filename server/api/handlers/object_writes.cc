@@ -139,8 +139,11 @@ http::Response delete_objects(const Context& context, Call& call) {
   std::vector<Key> keys = keys_of(paths, failures);
   take_out_hook_files(context, repository, keys, failures);
   try {
-    if (!keys.empty()) {
-      versioning::delete_objects(context.engine, repository, call.branch(), keys, force);
+    if (!keys.empty() &&
+        !versioning::delete_objects(context.engine, repository, call.branch(), keys, force)) {
+      for (const Key& key : keys) {
+        versioning::delete_object(context.engine, repository, call.branch(), key, force);
+      }
     }
   } catch (const Error& error) {
     // Read-only or protected: reported path by path, as clients expect.
