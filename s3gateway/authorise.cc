@@ -3,6 +3,7 @@
 #include "core/auth/demand.h"
 #include "core/auth/resource.h"
 #include "core/model/commit.h"
+#include "core/model/object_version.h"
 #include "s3gateway/access_control.h"
 #include "s3gateway/address.h"
 
@@ -15,11 +16,15 @@ Location location_of(Call& call, std::string_view bucket, std::string_view key) 
   return locate(name ? std::move(*name) : BucketName{RepositoryName(std::string(bucket)), ""}, key);
 }
 
-std::string object_resource(Call& call, std::string_view bucket, std::string_view key,
-                            const std::optional<std::string>& version_id) {
+/// A version is read by a right of its own, as a commit is. Deleting or tagging one changes the
+/// branch.
+std::string object_resource(Call& call, auth::Action action, std::string_view bucket,
+                            std::string_view key, const std::optional<std::string>& version_id) {
   const Location at = location_of(call, bucket, key);
-  const auto commit = version_id ? parse_commit_id(*version_id) : std::nullopt;
-  return auth::object_arn(at.repository.str(), commit ? to_text(*commit) : at.ref, at.path);
+  const bool names_ref =
+      version_id && (parse_commit_id(*version_id) ||
+                     (action == auth::Action::kReadObject && parse_version_id(*version_id)));
+  return auth::object_arn(at.repository.str(), names_ref ? *version_id : at.ref, at.path);
 }
 
 /// Listings of one ref are about that ref, those over several about the repository.
@@ -36,15 +41,15 @@ bool is_unsigned(const Call& call, const Endpoint& endpoint) {
          !std::holds_alternative<CorsPreflight>(endpoint);
 }
 
-std::string resource_of(Call& call, const Endpoint& endpoint) {
+std::string resource_of(Call& call, auth::Action action, const Endpoint& endpoint) {
   return std::visit(
       [&](const auto& e) -> std::string {
         if constexpr (requires { e.parameters.prefix; }) {
           return listed_resource(call, e.bucket, e.parameters.prefix);
         } else if constexpr (requires { e.version_id; }) {
-          return object_resource(call, e.bucket, e.key, e.version_id);
+          return object_resource(call, action, e.bucket, e.key, e.version_id);
         } else if constexpr (requires { e.key; }) {
-          return object_resource(call, e.bucket, e.key, std::nullopt);
+          return object_resource(call, action, e.bucket, e.key, std::nullopt);
         } else if constexpr (requires { e.bucket; }) {
           return auth::repository_arn(location_of(call, e.bucket, "").repository.str());
         } else {
@@ -60,19 +65,25 @@ void authorise(Call& call, const Endpoint& endpoint) {
   const std::optional<auth::Action> action = action_of(endpoint);
   if (is_unsigned(call, endpoint)) {
     // A policy of the user for unsigned requests comes first, above all one that denies.
-    const bool undecided = action && call.caller.permissions->decide(
-                                         *action, resource_of(call, endpoint), call.request.peer) ==
-                                         auth::Permissions::Decision::kNotAllowed;
+    const bool undecided =
+        action && call.caller.permissions->decide(*action, resource_of(call, *action, endpoint),
+                                                  call.request.peer) ==
+                      auth::Permissions::Decision::kNotAllowed;
     if (undecided && everybody_may(call, endpoint)) return;
     if (call.caller.user.name.empty()) refuse_unsigned();
   }
   if (!action || std::holds_alternative<DeleteObjects>(endpoint)) return;
-  auth::demand(call.caller, *action, resource_of(call, endpoint), call.request.peer);
+  auth::demand(call.caller, *action, resource_of(call, *action, endpoint), call.request.peer);
 }
 
 void authorise_object(Call& call, auth::Action action, std::string_view bucket,
                       std::string_view key, const std::optional<std::string>& version_id) {
-  auth::demand(call.caller, action, object_resource(call, bucket, key, version_id),
+  auth::demand(call.caller, action, object_resource(call, action, bucket, key, version_id),
+               call.request.peer);
+}
+
+void authorise_versions(Call& call, const RepositoryName& repository) {
+  auth::demand(call.caller, auth::Action::kListObjects, auth::repository_arn(repository.str()),
                call.request.peer);
 }
 

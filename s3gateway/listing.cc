@@ -6,20 +6,40 @@
 #include "core/versioning/objects.h"
 #include "core/versioning/refs.h"
 #include "core/versioning/repositories.h"
-#include "s3gateway/branch_order.h"
 #include "s3gateway/errors.h"
 #include "s3gateway/lookup.h"
 
 namespace tarn::s3 {
 namespace {
 
-/// Branches looked into for one page: empty ones cost a query each and yield nothing.
-constexpr uint32_t kBranchesPerPage = 1000;
 /// Greater than every byte of UTF-8: appended to a prefix it is greater than every key below it.
 constexpr char kPastEveryKey = '\xff';
 
 using versioning::Engine;
 using versioning::ListItem;
+
+}  // namespace
+
+std::optional<std::string> after_below(const std::string& root, const std::string& after) {
+  if (after.starts_with(root)) return after.substr(root.size());
+  return after > root ? std::nullopt : std::optional<std::string>("");
+}
+
+BranchOrder branches_of(Engine& engine, const RepositoryName& repository, const ListQuery& query) {
+  BranchPages pages = [&engine, repository](std::string_view prefix, std::string_view after,
+                                            uint32_t limit) {
+    Page<Branch> page = versioning::list_branches(engine, repository, prefix, after, limit,
+                                                  /*show_hidden=*/false);
+    Page<std::string> names;
+    for (Branch& branch : page.items) names.items.push_back(branch.name.str());
+    names.has_more = page.has_more;
+    return names;
+  };
+  const uint32_t page_size = std::min(query.limit + 1, kPageItemsMax);
+  return BranchOrder(std::move(pages), query.prefix, query.after, page_size);
+}
+
+namespace {
 
 /// nullopt: there is no such ref.
 std::optional<Page<ListItem>> list_ref(Engine& engine, const RepositoryName& repository,
@@ -35,12 +55,6 @@ std::optional<Page<ListItem>> list_ref(Engine& engine, const RepositoryName& rep
     versioning::get_repository(engine, repository);  // throws when that is what is missing
     return std::nullopt;
   }
-}
-
-/// What `after` means below `root` ("main/"): nullopt when every key below comes before it.
-std::optional<std::string> after_below(const std::string& root, const std::string& after) {
-  if (after.starts_with(root)) return after.substr(root.size());
-  return after > root ? std::nullopt : std::optional<std::string>("");
 }
 
 /// Keys of one ref, shown with `root` before them.
@@ -86,20 +100,6 @@ void cut(KeyPage& page, uint32_t limit) {
   page.keys.resize(limit);
   page.truncated = true;
   page.next = page.keys.back().key;
-}
-
-BranchOrder branches_of(Engine& engine, const RepositoryName& repository, const ListQuery& query) {
-  BranchPages pages = [&engine, repository](std::string_view prefix, std::string_view after,
-                                            uint32_t limit) {
-    Page<Branch> page = versioning::list_branches(engine, repository, prefix, after, limit,
-                                                  /*show_hidden=*/false);
-    Page<std::string> names;
-    for (Branch& branch : page.items) names.items.push_back(branch.name.str());
-    names.has_more = page.has_more;
-    return names;
-  };
-  const uint32_t page_size = std::min(query.limit + 1, kPageItemsMax);
-  return BranchOrder(std::move(pages), query.prefix, query.after, page_size);
 }
 
 KeyPage list_branch_names(Engine& engine, const RepositoryName& repository,

@@ -7,6 +7,7 @@
 
 #include "core/model/entry.h"
 #include "s3gateway/address.h"
+#include "s3gateway/branch_order.h"
 #include "s3gateway/gateway.h"
 #include "s3gateway/list_query.h"
 
@@ -28,5 +29,13 @@ struct KeyPage {
 /// A ref that does not exist has no keys. Throws NoSuchBucket for a repository, or the ref of a
 /// rooted bucket, that does not exist.
 KeyPage list_keys(versioning::Engine& engine, const BucketName& bucket, const ListQuery& query);
+
+/// Branches looked into for one page: empty ones cost a query each and yield nothing.
+constexpr uint32_t kBranchesPerPage = 1000;
+/// The branches that a listing over several has to look into.
+BranchOrder branches_of(versioning::Engine& engine, const RepositoryName& repository,
+                        const ListQuery& query);
+/// What `after` means below `root` ("main/"): nullopt when every key below comes before it.
+std::optional<std::string> after_below(const std::string& root, const std::string& after);
 
 }  // namespace tarn::s3

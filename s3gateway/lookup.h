@@ -26,11 +26,21 @@ std::optional<versioning::ResolvedRef> find_ref(versioning::Engine& engine,
 /// Throws NoSuchBucket unless the repository, and the ref of a rooted bucket, exist.
 void require_existing(versioning::Engine& engine, const BucketName& bucket);
 
-/// The object at a location, or at `version_id`: absent, "" and "null" mean the state of the ref, a
-/// full commit id the path at that commit. Throws NoSuchKey, NoSuchVersion, InvalidArgument
-/// (another version id), NoSuchBucket.
-versioning::FoundObject require_object(versioning::Engine& engine, const Location& location,
-                                       const std::optional<std::string>& version_id);
+struct VersionedObject : versioning::FoundObject {
+  /// As clients are told it: of a commit, of a version, "null"; "" = versions were never kept.
+  std::string version_id;
+};
+
+/// The object at a location, or at `version_id`: absent and "" mean the state of the ref, a full
+/// commit id the path at that commit, another id that version. "null" is the branch's state where
+/// versions were never kept, else the null version. Throws NoSuchKey, NoSuchVersion,
+/// MethodNotAllowed (a delete marker), InvalidArgument (what is no version id), NoSuchBucket.
+VersionedObject require_object(versioning::Engine& engine, const Location& location,
+                               const std::optional<std::string>& version_id);
+
+/// x-amz-version-id; "" = none.
+void add_version_header(http::Headers& headers, std::string_view version_id);
+void add_version_header(http::Headers& headers, const std::optional<VersionId>& version);
 
 /// The branch a location names. Throws MethodNotAllowed for a tag or commit, NoSuchBucket naming
 /// the branch otherwise.

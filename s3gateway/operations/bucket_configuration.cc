@@ -5,6 +5,7 @@
 #include <array>
 
 #include "core/base/str_cat.h"
+#include "core/versioning/object_versions.h"
 #include "s3gateway/address.h"
 #include "s3gateway/errors.h"
 #include "s3gateway/lookup.h"
@@ -68,18 +69,23 @@ http::Response run(Call& call, const GetBucketConfiguration& endpoint) {
 }
 
 http::Response run(Call& call, const GetBucketVersioning& endpoint) {
-  require_existing(call.engine(), require_bucket(call, endpoint.bucket));
-  return xml_response(200, xml::no_versioning_to_xml());
+  const BucketName bucket = require_bucket(call, endpoint.bucket);
+  require_existing(call.engine(), bucket);
+  return xml_response(
+      200, xml::versioning_to_xml(versioning::get_versioning(call.engine(), bucket.repository)));
 }
 
 http::Response run(Call& call, const PutBucketVersioning& endpoint) {
   const std::string status =
       xml::parse_versioning_status(read_document(call, xml::kConfigurationDocumentBytesMax));
-  require_existing(call.engine(), require_bucket(call, endpoint.bucket));
-  if (status == "Suspended") return http::Response{};
-  throw Refusal(
-      failure::kNotImplemented,
-      "Versions of objects are commits of the repository; S3 bucket versioning cannot be enabled.");
+  const BucketName bucket = require_bucket(call, endpoint.bucket);
+  require_existing(call.engine(), bucket);
+  if (status != "Enabled" && status != "Suspended") {
+    throw Refusal(failure::kMalformedXml, "Status must be Enabled or Suspended.");
+  }
+  versioning::set_versioning(call.engine(), bucket.repository,
+                             status == "Enabled" ? Versioning::kEnabled : Versioning::kSuspended);
+  return http::Response{};
 }
 
 }  // namespace tarn::s3

@@ -7,6 +7,7 @@
 #include "s3gateway/checksums.h"
 #include "s3gateway/errors.h"
 #include "s3gateway/joined_checksums.h"
+#include "s3gateway/lookup.h"
 #include "s3gateway/operations/open_upload.h"
 #include "s3gateway/operations/operations.h"
 #include "s3gateway/precondition.h"
@@ -69,19 +70,21 @@ std::vector<Checksum> settled_checksums(const versioning::MultipartUpload& uploa
 }
 
 http::Response completed(const Call& call, const CompleteMultipartUpload& endpoint,
-                         const Entry& entry) {
+                         const StagedEntry& entry) {
   xml::CompleteMultipartUploadResult result;
   result.location = object_url(call, endpoint.bucket, endpoint.key);
   result.bucket = endpoint.bucket;
   result.key = endpoint.key;
   result.etag = entry.etag;
   result.checksums = entry.checksums();
-  return xml_response(200, to_xml(result));
+  http::Response response = xml_response(200, to_xml(result));
+  add_version_header(response.headers, entry.version);
+  return response;
 }
 
 /// As versioning::completed_before, at a location.
-std::optional<Entry> completed_before(Call& call, const Location& location,
-                                      const versioning::Completion& completion) {
+std::optional<StagedEntry> completed_before(Call& call, const Location& location,
+                                            const versioning::Completion& completion) {
   if (!is_branch_name(location.ref) || location.path.empty()) return std::nullopt;
   return versioning::completed_before(call.engine(), location.repository, BranchName(location.ref),
                                       parse_key(location.path), completion.parts);

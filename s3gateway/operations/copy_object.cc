@@ -114,8 +114,9 @@ void refuse_idle_copy(const Directives& directives) {
 }
 
 /// Changes what is there, and undoes no write of somebody else.
-Entry copy_onto_itself(Call& call, const SourceObject& source, const Location& at, const Key& key,
-                       const Directives& directives, const versioning::Condition& condition) {
+StagedEntry copy_onto_itself(Call& call, const SourceObject& source, const Location& at,
+                             const Key& key, const Directives& directives,
+                             const versioning::Condition& condition) {
   const std::optional<Checksum> checksum = asked_checksum(call, source.found);
   const auto change = [&](Entry& entry) {
     check_source_conditions(call, entry);
@@ -133,8 +134,8 @@ Entry copy_onto_itself(Call& call, const SourceObject& source, const Location& a
   });
 }
 
-Entry copy_elsewhere(Call& call, SourceObject& source, const Location& target, const Key& key,
-                     const Directives& directives, const versioning::Condition& condition) {
+StagedEntry copy_elsewhere(Call& call, SourceObject& source, const Location& target, const Key& key,
+                           const Directives& directives, const versioning::Condition& condition) {
   if (const auto checksum = asked_checksum(call, source.found)) {
     source.found.entry.set_checksums({*checksum});
   }
@@ -163,13 +164,14 @@ http::Response run(Call& call, const CopyObject& endpoint) {
   const Key key = require_key(call.engine(), target);
   const bool onto_itself = is_onto_itself(source, target);
   if (onto_itself) refuse_idle_copy(directives);
-  const Entry entry = onto_itself
-                          ? copy_onto_itself(call, source, target, key, directives, condition)
-                          : copy_elsewhere(call, source, target, key, directives, condition);
+  const StagedEntry entry = onto_itself
+                                ? copy_onto_itself(call, source, target, key, directives, condition)
+                                : copy_elsewhere(call, source, target, key, directives, condition);
   http::Response response =
       xml_response(200, to_xml(xml::CopyObjectResult{entry.etag, entry.mtime, entry.checksums()}));
-  if (source.found.commit) {
-    response.headers.add("x-amz-copy-source-version-id", to_text(*source.found.commit));
+  add_version_header(response.headers, entry.version);
+  if (!source.found.version_id.empty()) {
+    response.headers.add("x-amz-copy-source-version-id", source.found.version_id);
   }
   return response;
 }

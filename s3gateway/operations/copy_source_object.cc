@@ -26,8 +26,9 @@ SourceObject require_copy_source(Call& call) {
   check_source_owner(call);
   authorise_object(call, auth::Action::kReadObject, header.bucket, header.key, header.version_id);
   SourceObject out{locate(call, header.bucket, header.key), header.version_id, {}};
-  if (out.version_id == "null") out.version_id.reset();
   out.found = require_object(call.engine(), out.location, out.version_id);
+  const bool is_state = out.found.versioning == Versioning::kOff && !out.found.commit;
+  if (out.version_id == "null" && is_state) out.version_id.reset();
   versioning::check_bucket(call.engine(), out.found.repository, terms_of(out.location));
   check_source_conditions(call, out.found.entry);
   return out;

@@ -7,13 +7,14 @@
 #include "core/versioning/objects.h"
 #include "s3gateway/address.h"
 #include "s3gateway/call.h"
+#include "s3gateway/lookup.h"
 
 namespace tarn::s3 {
 
 struct SourceObject {
   Location location;
-  std::optional<std::string> version_id;  ///< a commit id; absent for the state of the ref
-  versioning::FoundObject found;
+  std::optional<std::string> version_id;  ///< absent for the state of the ref
+  VersionedObject found;
 };
 
 /// Of x-amz-copy-source, its conditions met. Throws InvalidArgument, NoSuchKey, NoSuchVersion,

@@ -1,3 +1,4 @@
+#include "core/versioning/object_versions.h"
 #include "core/versioning/repositories.h"
 #include "s3gateway/errors.h"
 #include "s3gateway/lookup.h"
@@ -9,38 +10,53 @@ namespace tarn::s3 {
 
 void check_deletable_version(const std::optional<std::string>& version_id) {
   if (!version_id || version_id->empty() || *version_id == "null") return;
+  if (parse_version_id(*version_id)) return;
   if (parse_commit_id(*version_id)) {
     throw Refusal(
         failure::kMethodNotAllowed,
-        "A version is a commit and commits are read-only: nothing in them can be deleted.");
+        "The version is a commit and commits are read-only: nothing in them can be deleted.");
   }
   throw Refusal(failure::kInvalidArgument, "Invalid version id specified",
                 {{"ArgumentName", "versionId"}, {"ArgumentValue", *version_id}});
 }
 
-void delete_at(versioning::Engine& engine, const Location& location,
-               const versioning::Condition& condition) {
+DeletionOutcome delete_at(versioning::Engine& engine, const Location& location,
+                          const std::optional<std::string>& version_id,
+                          const versioning::Condition& condition) {
   // A key without a path: the ref itself is no object.
   if (!location.has_path) {
     versioning::get_repository(engine, location.repository);
-    return;
+    return {};
   }
-  on_branch(engine, location, [&](const BranchName& branch) {
+  return on_branch(engine, location, [&](const BranchName& branch) -> DeletionOutcome {
     if (location.path.empty()) {
       versioning::get_branch(engine, location.repository, branch);
-    } else {
-      versioning::delete_object(engine, location.repository, branch, require_key(engine, location),
-                                terms_of(location), condition);
+      return {};
     }
+    const Key key = require_key(engine, location);
+    if (!version_id || version_id->empty()) {
+      const auto made = versioning::delete_object(engine, location.repository, branch, key,
+                                                  terms_of(location), condition);
+      return made ? DeletionOutcome{true, to_text(*made)} : DeletionOutcome{};
+    }
+    const auto removed =
+        versioning::remove_version(engine, location.repository, branch, key,
+                                   parse_version_id(*version_id), terms_of(location), condition);
+    return {removed && !removed->entry, *version_id};
   });
 }
 
 http::Response run(Call& call, const DeleteObject& endpoint) {
   const Location location = locate(call, endpoint.bucket, endpoint.key);
   check_deletable_version(endpoint.version_id);
-  const versioning::Condition condition = deletion_condition(call.request.headers);
-  delete_at(call.engine(), location, condition);
-  return no_content();
+  const DeletionOutcome done = delete_at(call.engine(), location, endpoint.version_id,
+                                         deletion_condition(call.request.headers));
+  http::Response response = no_content();
+  if (done.marker) response.headers.add("x-amz-delete-marker", "true");
+  if (done.version_id != "null" || done.marker) {
+    add_version_header(response.headers, done.version_id);
+  }
+  return response;
 }
 
 }  // namespace tarn::s3

@@ -19,11 +19,15 @@ namespace {
 using Object = xml::DeleteRequest::Object;
 
 /// Deletes the objects of one request, each with its own outcome; those of one branch without
-/// condition together.
+/// condition or version together, where each deletion is no version of its own.
 class Deletion {
  public:
   Deletion(Call& call, const std::string& bucket, const xml::DeleteRequest& request)
-      : call_(call), bucket_(bucket), request_(request), failures_(request.objects.size()) {}
+      : call_(call),
+        bucket_(bucket),
+        request_(request),
+        failures_(request.objects.size()),
+        outcomes_(request.objects.size()) {}
 
   xml::DeleteResult run() {
     for (size_t i = 0; i < request_.objects.size(); ++i) {
@@ -31,7 +35,14 @@ class Deletion {
     }
     for (const auto& batch : batches_) {
       const Members& members = batch.second;
-      attempt(members, [&] { delete_batch(members); });
+      bool done = true;
+      attempt(members, [&] { done = delete_batch(members); });
+      if (done) continue;
+      for (size_t i : members) {
+        attempt({i}, [&] {
+          outcomes_[i] = delete_at(call_.engine(), location_of(i), std::nullopt, {});
+        });
+      }
     }
     return result();
   }
@@ -60,25 +71,30 @@ class Deletion {
     if (object.etag) condition.add("if-match", *object.etag);
     if (object.size) condition.add(std::string(kIfMatchSize), *object.size);
     if (object.modified) condition.add(std::string(kIfMatchTime), *object.modified);
-    if (!condition.all().empty() || location.path.empty()) {
-      delete_at(call_.engine(), location, deletion_condition(condition));
+    const bool names_version = !object.version_id.value_or("").empty();
+    if (!condition.all().empty() || location.path.empty() || names_version) {
+      outcomes_[i] =
+          delete_at(call_.engine(), location, object.version_id, deletion_condition(condition));
     } else {
       parse_key(location.path);
       batches_[location.ref].push_back(i);
     }
   }
 
-  void delete_batch(const Members& members) {
+  Location location_of(size_t i) { return locate(call_, bucket_, request_.objects[i].key); }
+
+  /// false, and nothing was done: each deletion is a version of its own.
+  bool delete_batch(const Members& members) {
     std::vector<Key> keys;
     keys.reserve(members.size());
     Location location;
     for (size_t i : members) {
-      location = locate(call_, bucket_, request_.objects[i].key);
+      location = location_of(i);
       keys.emplace_back(location.path);
     }
-    on_branch(call_.engine(), location, [&](const BranchName& branch) {
-      versioning::delete_objects(call_.engine(), location.repository, branch, keys,
-                                 terms_of(location));
+    return on_branch(call_.engine(), location, [&](const BranchName& branch) {
+      return versioning::delete_objects(call_.engine(), location.repository, branch, keys,
+                                        terms_of(location));
     });
   }
 
@@ -90,7 +106,8 @@ class Deletion {
         out.failed.push_back({object.key, object.version_id,
                               std::string(failures_[i]->failure.code), failures_[i]->message});
       } else if (!request_.quiet) {
-        out.deleted.push_back({object.key, object.version_id});
+        out.deleted.push_back({object.key, object.version_id, outcomes_[i].marker,
+                               outcomes_[i].marker ? outcomes_[i].version_id : std::string()});
       }
     }
     return out;
@@ -100,6 +117,7 @@ class Deletion {
   const std::string& bucket_;
   const xml::DeleteRequest& request_;
   std::vector<std::optional<ErrorAnswer>> failures_;
+  std::vector<DeletionOutcome> outcomes_;
   std::map<std::string, Members> batches_;  // by ref
 };
 

@@ -172,8 +172,8 @@ void attach_bytes(Call& call, const versioning::FoundObject& found, const Select
   }
 }
 
-http::Response object_response(Call& call, const ObjectRead& read,
-                               const versioning::FoundObject& found, const Selection& selection) {
+http::Response object_response(Call& call, const ObjectRead& read, const VersionedObject& found,
+                               const Selection& selection) {
   const Entry& entry = found.entry;
   http::Response response;
   response.status = selection.partial ? 206 : 200;
@@ -184,7 +184,7 @@ http::Response object_response(Call& call, const ObjectRead& read,
                                          selection.range.offset + selection.range.length - 1, '/',
                                          entry.size_bytes));
   }
-  if (found.commit) headers.add("x-amz-version-id", to_text(*found.commit));
+  add_version_header(headers, found.version_id);
   if (selection.parts_count) {
     headers.add("x-amz-mp-parts-count", std::to_string(*selection.parts_count));
   }
@@ -252,7 +252,7 @@ http::Response read_object(Call& call, const ObjectRead& read, bool head) {
   }
   check_overrides(read.overrides);
   if (location.is_marker()) return directory_marker(call, location, head);
-  const versioning::FoundObject found = require_object(call.engine(), location, read.version_id);
+  const VersionedObject found = require_object(call.engine(), location, read.version_id);
   const ReadConditions conditions = read_conditions(call.request.headers);
   if (!conditions.none()) {
     switch (evaluate(conditions, found.entry.etag, found.entry.mtime)) {

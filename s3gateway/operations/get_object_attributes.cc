@@ -63,7 +63,7 @@ std::vector<std::string> asked_for(const http::Headers& headers) {
 
 http::Response run(Call& call, const GetObjectAttributes& endpoint) {
   const std::vector<std::string> names = asked_for(call.request.headers);
-  const versioning::FoundObject found = require_object(
+  const VersionedObject found = require_object(
       call.engine(), locate(call, endpoint.bucket, endpoint.key), endpoint.version_id);
   const Entry& entry = found.entry;
   xml::ObjectAttributesResult result;
@@ -92,7 +92,7 @@ http::Response run(Call& call, const GetObjectAttributes& endpoint) {
   }
   http::Response response = xml_response(200, to_xml(result));
   response.headers.add("Last-Modified", to_http_date(std::min(entry.mtime, call.now())));
-  if (found.commit) response.headers.add("x-amz-version-id", to_text(*found.commit));
+  add_version_header(response.headers, found.version_id);
   return response;
 }
 

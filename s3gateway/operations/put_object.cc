@@ -60,10 +60,11 @@ http::Response run(Call& call, const PutObject& endpoint) {
   // Everything that can refuse comes before the first byte of the body is read: the client then
   // sends none.
   const versioning::UploadTarget target = check_upload(call.engine(), location, condition);
-  const Entry entry =
+  const StagedEntry entry =
       versioning::put_object(call.engine(), target, body, body.length(), attributes, condition);
   http::Response response;
   response.headers.add("ETag", quoted(entry.etag));
+  add_version_header(response.headers, entry.version);
   add_checksum_headers(response.headers, entry.checksums());
   add_expiration(call, location, target.repository.id, entry, response.headers);
   return response;

@@ -33,7 +33,13 @@ void check_creation(std::string_view document) {
   in.finish();
 }
 
-std::string no_versioning_to_xml() { return empty_to_xml("VersioningConfiguration"); }
+std::string versioning_to_xml(Versioning versioning) {
+  Writer out("VersioningConfiguration");
+  if (versioning != Versioning::kOff) {
+    out.element("Status", versioning == Versioning::kEnabled ? "Enabled" : "Suspended");
+  }
+  return out.finish();
+}
 
 std::string parse_versioning_status(std::string_view document) {
   std::string status;

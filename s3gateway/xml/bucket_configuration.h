@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/model/object_version.h"
+
 namespace tarn::s3::xml {
 
 constexpr size_t kConfigurationDocumentBytesMax = 64 * 1024;
@@ -18,7 +20,8 @@ std::string location_to_xml(std::string_view region);
 void check_creation(std::string_view document);
 
 /// https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetBucketVersioning.html
-std::string no_versioning_to_xml();
+/// Without Status where it was never set.
+std::string versioning_to_xml(Versioning versioning);
 /// The Status of a VersioningConfiguration: "Enabled", "Suspended" or "". Throws MalformedXML.
 std::string parse_versioning_status(std::string_view document);
 

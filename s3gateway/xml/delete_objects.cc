@@ -58,6 +58,10 @@ std::string to_xml(const DeleteResult& result) {
     out.open("Deleted");
     out.element("Key", deleted.key);
     if (deleted.version_id) out.element("VersionId", *deleted.version_id);
+    if (deleted.delete_marker) {
+      out.element("DeleteMarker", true);
+      out.element("DeleteMarkerVersionId", deleted.marker_version_id);
+    }
     out.close("Deleted");
   }
   for (const DeleteResult::Failed& failed : result.failed) {

@@ -135,8 +135,17 @@ TEST(XmlDocuments, WriteVersions) {
   result.listing = listing();
   result.listing.common_prefixes.clear();
   result.listing.owner = Owner{"id", "name"};
-  result.version_id = "null";
+  result.versions.push_back({result.listing.objects.at(0), "null"});
+  result.listing.objects.clear();
+  ListedVersion marker;
+  marker.object.key = "main/a b+<";
+  marker.object.modified = kTime;
+  marker.version_id = "0123";
+  marker.latest = false;
+  marker.delete_marker = true;
+  result.versions.push_back(marker);
   result.next_key_marker = "main/a b+<";
+  result.next_version_id_marker = "null";
   EXPECT_EQ(
       to_xml(result),
       document(
@@ -152,7 +161,11 @@ TEST(XmlDocuments, WriteVersions) {
               "<ChecksumType>FULL_OBJECT</ChecksumType><Size>7</Size>"
               "<StorageClass>STANDARD</StorageClass><Owner><ID>id</ID><DisplayName>name</"
               "DisplayName>"
-              "</Owner></Version>"));
+              "</Owner></Version><DeleteMarker><Key>main/a b+&lt;</Key><VersionId>0123</VersionId>"
+              "<IsLatest>false</IsLatest><LastModified>" +
+              kTimeText +
+              "</LastModified><Owner><ID>id</ID><DisplayName>name</DisplayName></Owner>"
+              "</DeleteMarker>"));
 }
 
 TEST(XmlDocuments, WriteCopies) {
@@ -306,7 +319,11 @@ TEST(XmlDocuments, ReadAndWriteTags) {
 TEST(XmlDocuments, WriteFactsOfBuckets) {
   EXPECT_EQ(location_to_xml("us-east-1"), document("LocationConstraint", ""));
   EXPECT_EQ(location_to_xml("eu-west-1"), document("LocationConstraint", "eu-west-1"));
-  EXPECT_EQ(no_versioning_to_xml(), document("VersioningConfiguration", ""));
+  EXPECT_EQ(versioning_to_xml(Versioning::kOff), document("VersioningConfiguration", ""));
+  EXPECT_EQ(versioning_to_xml(Versioning::kEnabled),
+            document("VersioningConfiguration", "<Status>Enabled</Status>"));
+  EXPECT_EQ(versioning_to_xml(Versioning::kSuspended),
+            document("VersioningConfiguration", "<Status>Suspended</Status>"));
   EXPECT_EQ(request_payment_to_xml(),
             document("RequestPaymentConfiguration", "<Payer>BucketOwner</Payer>"));
   EXPECT_EQ(parse_versioning_status(

@@ -107,16 +107,24 @@ std::string to_xml(const ListVersionsResult& result) {
   out.element("VersionIdMarker", result.version_id_marker);
   if (!result.next_key_marker.empty()) {
     names.write("NextKeyMarker", result.next_key_marker);
-    out.element("NextVersionIdMarker", result.version_id);
+  }
+  if (!result.next_version_id_marker.empty()) {
+    out.element("NextVersionIdMarker", result.next_version_id_marker);
   }
   write_limits(out, listing);
-  for (const ListedObject& object : listing.objects) {
-    out.open("Version");
-    names.write("Key", object.key);
-    out.element("VersionId", result.version_id);
-    out.element("IsLatest", true);
-    write_facts(out, listing, object);
-    out.close("Version");
+  for (const ListedVersion& version : result.versions) {
+    const std::string_view element = version.delete_marker ? "DeleteMarker" : "Version";
+    out.open(element);
+    names.write("Key", version.object.key);
+    out.element("VersionId", version.version_id);
+    out.element("IsLatest", version.latest);
+    if (version.delete_marker) {
+      out.element("LastModified", version.object.modified);
+      if (listing.owner) write_owner(out, "Owner", *listing.owner);
+    } else {
+      write_facts(out, listing, version.object);
+    }
+    out.close(element);
   }
   write_common_prefixes(out, listing);
   return out.finish();

@@ -52,13 +52,19 @@ struct ListObjectsV2Result {
 std::string to_xml(const ListObjectsV2Result& result);
 
 /// https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectVersions.html
-/// Every object has one version.
+struct ListedVersion {
+  ListedObject object;  ///< of a delete marker: key and time only
+  std::string version_id;
+  bool latest = true;
+  bool delete_marker = false;
+};
 struct ListVersionsResult {
-  Listing listing;
+  Listing listing;  ///< without objects
+  std::vector<ListedVersion> versions;
   std::string key_marker;
   std::string version_id_marker;
-  std::string next_key_marker;  ///< "" = left out
-  std::string version_id;       ///< of every object
+  std::string next_key_marker;         ///< "" = left out
+  std::string next_version_id_marker;  ///< "" = left out
 };
 std::string to_xml(const ListVersionsResult& result);
 

@@ -371,13 +371,17 @@ def test_configurations_are_not_set(tarn, s3, repo):
     assert s3.get_object(Bucket=repo, Key="main/a")["Body"].read() == b"x" and keys(s3, repo) == ["main/a"]
 
 
-def test_versioning_cannot_be_switched_on(tarn, s3, repo):
+def test_versioning_is_switched_on_and_off(tarn, s3, repo):
     assert "Status" not in s3.get_bucket_versioning(Bucket=repo)
-    s3.put_bucket_versioning(Bucket=repo, VersioningConfiguration={"Status": "Suspended"})
-    assert failure(s3.put_bucket_versioning, Bucket=repo, VersioningConfiguration={"Status": "Enabled"}) == \
-        (501, "NotImplemented")
-    for body in [b"", b"<VersioningConfiguration>", b"<Other/>"]:
+    for status in ["Suspended", "Enabled", "Suspended"]:
+        s3.put_bucket_versioning(Bucket=repo, VersioningConfiguration={"Status": status})
+        assert s3.get_bucket_versioning(Bucket=repo)["Status"] == status
+    for body in [b"", b"<VersioningConfiguration>", b"<Other/>", b"<VersioningConfiguration/>",
+                 b"<VersioningConfiguration><Status>Off</Status></VersioningConfiguration>"]:
         assert signed(tarn, "PUT", f"/{repo}?versioning", body=body).code == "MalformedXML", body
+    factor = {"Status": "Enabled", "MFADelete": "Enabled"}
+    assert failure(s3.put_bucket_versioning, Bucket=repo, MFA="1 2", VersioningConfiguration=factor) == (501, "NotImplemented")
+    assert s3.get_bucket_versioning(Bucket=repo)["Status"] == "Suspended"
 
 
 # Nothing is destroyed.

@@ -8,12 +8,13 @@ import s3_requests
 from s3_behaviour import BEHAVIOURS, Bucket
 
 pytest.register_assert_rewrite("s3_behaviours_of_bodies", "s3_behaviours_of_buckets", "s3_behaviours_of_keys",
-                               "s3_behaviours_of_listings", "s3_behaviours_of_uploads")
+                               "s3_behaviours_of_listings", "s3_behaviours_of_uploads", "s3_behaviours_of_versions")
 import s3_behaviours_of_bodies  # noqa: E402, F401
 import s3_behaviours_of_buckets  # noqa: E402, F401
 import s3_behaviours_of_keys  # noqa: E402, F401
 import s3_behaviours_of_listings  # noqa: E402, F401
 import s3_behaviours_of_uploads  # noqa: E402, F401
+import s3_behaviours_of_versions  # noqa: E402, F401
 
 
 def test_every_behaviour_has_a_name_of_its_own():
