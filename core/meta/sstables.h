@@ -1,4 +1,4 @@
-// Which nodes clients may ask for as files, and the files that were written of them.
+// Nodes of trees that clients may ask for as files, and the files that were written of them.
 #pragma once
 
 #include <optional>

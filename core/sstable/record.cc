@@ -64,7 +64,7 @@ std::string utf8(std::string_view text) {
   return out;
 }
 
-/// What two versions of an object are compared by: SHA-256 over typed fields, as lakeFS does it.
+/// The digest that lakeFS compares two versions of an object by: SHA-256 over typed fields.
 class Identity {
  public:
   void number(uint64_t value) {

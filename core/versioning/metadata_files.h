@@ -13,8 +13,9 @@
 
 namespace tarn::versioning {
 
-/// A range may be larger than this by what is not seen of it: its size is estimated from three of
-/// its leaves. It never has more objects than a node of level 1.
+/// Bytes of keys and values above which a node of level 1 is listed leaf by leaf. They are
+/// estimated from three of its leaves, so a range may be larger, by what its other leaves have
+/// more.
 constexpr uint64_t kRangeBytesMax = uint64_t{20} << 20;
 /// Ranges that one metarange may list: some 40 billion objects.
 constexpr uint64_t kListedRangesMax = 1'000'000;
