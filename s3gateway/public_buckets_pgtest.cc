@@ -13,8 +13,9 @@
 #include "core/versioning/objects.h"
 #include "s3gateway/endpoint.h"
 #include "s3gateway/gateway.h"
+#include "tests/support/engine_fixture.h"
 #include "tests/support/fault_points.h"
-#include "tests/support/repository_test.h"
+#include "tests/support/postgres_test.h"
 #include "tests/support/role_matrix.h"
 #include "tests/support/test_clock.h"
 
@@ -68,8 +69,18 @@ struct Door {
   const S3Context context;
 };
 
-class PublicBuckets : public testing::RepositoryTest {
+class PublicBuckets : public ::testing::Test {
  protected:
+  /// The database of all these tests: their users are none of other tests'.
+  static const std::string& shared_url() {
+    static const testing::TestDatabase database;
+    return database.url();
+  }
+  static std::string fresh_name() {
+    static int count = 0;
+    return "bucket" + std::to_string(100 + count++);
+  }
+
   PublicBuckets() {
     ann = user("ann" + name, {testing::allowing_everything()});
     open();
@@ -120,6 +131,8 @@ class PublicBuckets : public testing::RepositoryTest {
     return here.send(&key, "PUT", at("?acl"), {{"x-amz-acl", canned}});
   }
 
+  TestEngine engine{shared_url()};
+  RepositoryName repo = engine.make_repository(fresh_name());
   std::string name = fresh_name();
   testing::TestClock clock;
   Door here{shared_url(), engine.store, clock, options()};
