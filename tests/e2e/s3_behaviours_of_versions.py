@@ -1,5 +1,7 @@
 """Versions where the repository keeps them."""
 
+import urllib.parse
+
 import pytest
 import s3_requests
 from botocore.exceptions import ClientError
@@ -65,7 +67,7 @@ def listed(b):
     assert [(v[0], v[2], v[3]) for v in kept if v[0] in ("a", "old")] == [("a", two, False), ("a", one, False), ("old", "null", True)]
     assert markers == [("a", marker, True)]
     assert kept[0][4] >= kept[1][4]
-    raw = b.raw("GET", None, f"versions&prefix={b.root}a").xml
+    raw = b.raw("GET", None, f"prefix={urllib.parse.quote(b.root, safe='')}a&versions").xml
     assert [e.tag for e in raw if e.tag in ("Version", "DeleteMarker")] == ["DeleteMarker", "Version", "Version"]
     assert raw.find("DeleteMarker/Owner/ID").text
     folded = b.s3.list_object_versions(Bucket=b.name, Prefix=b.root, Delimiter="/")

@@ -51,7 +51,8 @@ def test_s3fs_that_is_aware_of_versions(tarn, s3, repo):
     assert [v["VersionId"] for v in fs.object_version_info(path)][1:] == [version for version, _ in reversed(seen)]
     fs.rm_file(path)
     assert not fs.exists(path)
-    assert fs.cat_file(path, version_id=seen[0][0]) == b"one"
+    with fs.open(path, "rb", version_id=seen[0][0]) as file:
+        assert file.read() == b"one"
 
 
 def test_boto3_removes_all_versions_of_a_bucket(tarn, s3, repo):
@@ -176,26 +177,26 @@ def test_writers_on_two_servers(two_tarnds):
 @pytest.mark.parametrize("point", ["sql.staging_insert_row_if.after", "sql.object_versions_record.before",
                                    "sql.object_versions_record.after", "sql.branches_publish_commit.before",
                                    "sql.branches_publish_commit.after"])
-def test_versions_live_through_kills(start_tarnd, point):
+def test_versions_live_through_kills(start_tarnd, name, point):
     server = start_tarnd()
     s3_requests.rest(server, "POST", "/repositories", json={
-        "name": "kills", "storage_namespace": "local://kills", "default_branch": "main"})
+        "name": name, "storage_namespace": f"local://{name}", "default_branch": "main"})
     s3 = clients.boto3_client(server)
-    keep(s3, "kills")
-    here = {"Bucket": "kills", **KEY}
+    keep(s3, name)
+    here = {"Bucket": name, **KEY}
     acknowledged = {s3.put_object(**here, Body=body)["VersionId"]: body for body in (b"1", b"2")}
     server.stop()
     dying = start_tarnd(f"{point}=kill")
     with pytest.raises(Exception):
         dying_s3 = clients.boto3_client(dying)
         acknowledged[dying_s3.put_object(**here, Body=b"3")["VersionId"]] = b"3"
-        s3_requests.commit(dying, "kills")
+        s3_requests.commit(dying, name)
     assert not dying.alive()
     after = start_tarnd()
     s3 = clients.boto3_client(after)
     for version, body in acknowledged.items():
         assert s3.get_object(**here, VersionId=version)["Body"].read() == body
-    listed = s3.list_object_versions(Bucket="kills", Prefix="main/")["Versions"]
+    listed = s3.list_object_versions(Bucket=name, Prefix="main/")["Versions"]
     assert {v["VersionId"] for v in listed} == set(acknowledged)
     assert s3.head_object(**here)["VersionId"] == listed[0]["VersionId"]
     assert listed[0]["IsLatest"] and acknowledged[listed[0]["VersionId"]] == s3.get_object(**here)["Body"].read()
