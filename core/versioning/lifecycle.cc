@@ -105,8 +105,9 @@ void delete_expired(Turn& turn, const Key& key, const Entry& listed) {
   }
   check_branch_action(turn.engine, turn.repository.id, seen->branch, BranchAction::kStage);
   if (visible_entry(turn.engine, *seen, key) != listed) return;
-  // Another outcome: it was written, or a setting changed, since the look.
-  if (turn.engine.staging.stage_if(*seen, key, std::nullopt) ==
+  // Another outcome: it was written, or a setting changed, since the look. Where versions are kept
+  // this makes a delete marker, and the object stays as a version.
+  if (stage_over(turn.engine, *seen, key, std::nullopt).outcome ==
       meta::Staging::StageOutcome::kDone) {
     ++turn.deleted;
   }

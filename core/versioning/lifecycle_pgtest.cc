@@ -5,6 +5,7 @@
 
 #include "core/versioning/lifecycle.h"
 #include "core/versioning/multipart.h"
+#include "core/versioning/object_versions.h"
 #include "core/versioning/settings.h"
 #include "core/versioning/stage.h"
 #include "tests/support/fault_points.h"
@@ -100,6 +101,19 @@ TEST_F(Lifecycle, ExpiredObjectsAreDeletedAndCommitsKeepThem) {
   EXPECT_EQ(engine.keys(repo, to_text(commit.id)), "logs/committed");
   EXPECT_EQ(engine.keys(repo, "other"), "logs/committed") << "another branch";
   EXPECT_EQ(scan(), 0) << "not again before the next day";
+}
+
+TEST_F(Lifecycle, WhereVersionsAreKeptADeletionIsAMarker) {
+  set_versioning(*engine, repo, Versioning::kEnabled);
+  engine.put(repo, "main", "logs/a", "1");
+  set({dated("logs/", kPast)});
+  scan();
+  EXPECT_EQ(keys(), "");
+  const auto versions = list_versions(*engine, repo, BranchName("main"), {}).items;
+  ASSERT_EQ(versions.size(), 2U);
+  EXPECT_FALSE(versions[0].version->entry) << "the delete marker";
+  EXPECT_TRUE(versions[0].version->latest);
+  EXPECT_TRUE(versions[1].version->entry) << "the object stays";
 }
 
 TEST_F(Lifecycle, DaysAreCountedFromTheObjectsTime) {
