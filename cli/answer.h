@@ -1,4 +1,4 @@
-// What a tarnd answered, and the failure it means.
+// An answer of a tarnd, and the failure it means.
 #pragma once
 
 #include <string>

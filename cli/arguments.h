@@ -58,7 +58,7 @@ struct ArgumentNote {
   bool repeated = false;
 };
 
-/// What is known of a command without running it, for completion and for the reference.
+/// The description of a command, for completion and for the reference.
 struct CommandNote {
   std::string name;  ///< "tarn repo create"
   std::string help;

@@ -79,7 +79,7 @@ class Client {
   /// A body that breaks off is asked for from there, as long as its ETag stays the same. What
   /// `sink` throws ends the download.
   Answer download(const Request& request, const BodySink& sink);
-  /// What the body's source throws ends the upload.
+  /// An exception of the body's source ends the upload.
   Answer upload(const Upload& upload);
 
  private:

@@ -34,7 +34,7 @@ struct Completion {
 /// nothing of it is there. Words that mean nothing are passed over.
 Completion complete(const CommandNote& root, const std::vector<std::string>& words);
 
-/// What makes a shell ask `tarn complete`. Throws a usage error for a shell other than
+/// The script that makes a shell ask `tarn complete`. Throws a usage error for a shell other than
 /// bash, zsh and fish.
 std::string_view completion_script(std::string_view shell);
 

@@ -1,4 +1,4 @@
-// What the command's exit status means. Scripts and CI jobs depend on these numbers: they never
+// Exit statuses of the command. Scripts and CI jobs depend on these numbers: they never
 // change meaning.
 #pragma once
 

@@ -27,7 +27,7 @@ void append_to(const char* variable, std::string_view text) {
   }
 }
 
-/// What GitHub's log commands take for their own.
+/// The characters that GitHub's log commands interpret.
 std::string escaped(std::string_view message) {
   std::string out;
   for (const char c : message) {

@@ -53,7 +53,7 @@ ExitCode run(const CommandTree::Run& command, const Global& global) {
   return code;
 }
 
-/// What nlohmann throws when a field is missing or of another type.
+/// The exception of nlohmann for a field that is missing or of another type.
 Error strange_answer(const Json::exception& error) {
   return Error(ErrorCode::kInternal,
                str_cat("reading the answer: not what a Tarn server sends (`tarn doctor` looks at "

@@ -1,4 +1,4 @@
-// What the command prints: data on one stream, talk on the other.
+// Output of the command: data on stdout, messages on stderr.
 #pragma once
 
 #include <functional>

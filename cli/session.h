@@ -1,4 +1,4 @@
-// What every command is given: the server, the output, and the person, if there is one.
+// The context of every command: the server, the output, and the terminal, if there is one.
 #pragma once
 
 #include <string>

@@ -19,7 +19,7 @@ enum class Way {
   kPresigned  ///< straight between here and the object store, by URLs that the server signs
 };
 
-/// What a new object has besides its bytes.
+/// Attributes of a new object besides its bytes.
 struct NewObject {
   std::string content_type{};  ///< "" = application/octet-stream
   Pairs metadata{};

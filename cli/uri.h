@@ -14,7 +14,8 @@ struct Uri {
   bool operator==(const Uri&) const = default;
 };
 
-/// What --repo and --branch (or their environment variables) give to names that are not full URIs.
+/// Defaults from --repo and --branch (or their environment variables) for names that are not full
+/// URIs.
 struct Defaults {
   std::string repository;
   std::string branch;

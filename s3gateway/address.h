@@ -1,4 +1,4 @@
-// What a request line addresses: bucket and key, from path or host; and what a key means in a
+// The address of a request: bucket and key, from path or host; and the meaning of a key in a
 // repository.
 #pragma once
 

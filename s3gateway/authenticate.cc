@@ -16,8 +16,8 @@ auth::AccessKey require_key(const S3Context& context, const sigv4::Authorization
                 {{"AWSAccessKeyId", authorization.access_key_id}});
 }
 
-/// The caller of a request that nobody has signed. Without a user for them it is one who may do
-/// nothing, whom authorise lets in where everybody is.
+/// The caller of an unsigned request. Without a user for those, it is a caller who may do
+/// nothing, and whom authorise lets read public buckets.
 Caller anonymous(const S3Context& context) {
   if (context.options.anonymous_user.empty()) {
     if (!context.options.public_buckets) refuse_unsigned();

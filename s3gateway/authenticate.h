@@ -1,4 +1,4 @@
-// Who signed a request.
+// The signer of a request.
 #pragma once
 
 #include "core/auth/authenticator.h"

@@ -1,4 +1,4 @@
-// What a caller must be permitted for each operation.
+// The permissions that each operation needs.
 #pragma once
 
 #include <optional>

@@ -18,7 +18,7 @@ namespace tarn::s3 {
 
 struct PostForm;
 
-/// What an operation works with. The body is read once, either by read_document or by take_body.
+/// The context of an operation. The body is read once, either by read_document or by take_body.
 struct Call {
   const S3Context& context;
   http::Request& request;
@@ -31,7 +31,7 @@ struct Call {
   /// to its end.
   std::unique_ptr<sigv4::VerifiedPayload> payload = nullptr;
   bool payload_ended = false;  ///< and with it everything about the request is proven
-  /// What buckets stand for, looked up once: what was authorised is what is done.
+  /// Resolved buckets, looked up once, so that authorisation and execution see the same.
   std::map<std::string, std::optional<BucketName>, std::less<>> buckets{};
   /// Set when the request is let in because everybody may read this repository's bucket.
   std::optional<RepositoryId> public_repository{};
@@ -40,8 +40,8 @@ struct Call {
   Instant now() const { return context.clock.now(); }
 };
 
-/// What a bucket stands for: as parse_bucket, and a bare name that CreateBucket made rooted means
-/// its default branch.
+/// The repository and ref of a bucket: as parse_bucket, and a bare name that CreateBucket made
+/// rooted means its default branch.
 std::optional<BucketName> find_bucket(Call& call, std::string_view bucket);
 /// Throws NoSuchBucket when the bucket cannot be a repository.
 BucketName require_bucket(Call& call, std::string_view bucket);

@@ -35,9 +35,9 @@ bool has_checksum_header(const http::Headers& headers);
 /// Every x-amz-checksum-<algorithm> header.
 std::vector<Checksum> checksum_headers(const http::Headers& headers);
 
-/// What to keep of a payload: the one the client sent, else CRC64NVME.
+/// The checksum to keep of a payload: the one the client sent, else CRC64NVME.
 std::vector<Checksum> kept_checksums(const sigv4::PayloadResult& result);
-/// What a payload needs computed so that kept_checksums has something to keep.
+/// The checksum to compute of a payload so that kept_checksums has one to keep.
 sigv4::PayloadOptions payload_options(const http::Headers& headers);
 
 /// Adds x-amz-checksum-* and x-amz-checksum-type.

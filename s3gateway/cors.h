@@ -21,7 +21,7 @@ struct CorsOptions {
   std::chrono::milliseconds max_age{0};  ///< how long browsers keep the answer to a preflight
 };
 
-/// What is wrong with an entry of each list; nullopt for a good one. Whatever passes can stand in a
+/// The error in an entry of each list; nullopt for a good one. Whatever passes can stand in a
 /// header of an answer.
 std::optional<std::string> check_cors_origin(std::string_view origin);
 std::optional<std::string> check_cors_method(std::string_view method);

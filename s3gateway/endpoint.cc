@@ -14,7 +14,7 @@ namespace {
 
 enum class Level { kService, kBucket, kObject };
 
-/// What a maker turns into its operation.
+/// The input from which a maker makes its operation.
 struct Parts {
   const http::Request& request;
   RequestAddress address;

@@ -68,7 +68,7 @@ struct GetBucketConfiguration {
   std::string_view operation;  ///< "GetBucketPolicy" ...
   std::string bucket;
 };
-/// What operations on a bucket's configurations take; their documents are in the body.
+/// The parameters of operations on a bucket's configurations; their documents are in the body.
 struct OfBucket {
   std::string bucket;
 };
@@ -174,7 +174,7 @@ struct DeleteObjects {
   std::string bucket;
 };
 
-/// What GetObject and HeadObject share.
+/// Code that GetObject and HeadObject share.
 struct ObjectRead {
   std::string bucket;
   std::string key;

@@ -1,4 +1,4 @@
-// What S3 clients are told when a request fails: codes, statuses, and the mapping of our own errors
+// Errors as S3 clients see them: codes, statuses, and the mapping of our own errors
 // to them.
 #pragma once
 
@@ -100,7 +100,7 @@ class Refusal final : public Error {
   http::Headers headers_;
 };
 
-/// What the client gets.
+/// The answer to the client.
 struct ErrorAnswer {
   Failure failure = failure::kInternalError;
   std::string message;

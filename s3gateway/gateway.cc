@@ -46,7 +46,7 @@ constexpr bool streams_body() {
   }
 }
 
-/// What is known of a request when its log line is written.
+/// The facts of a request for its log line.
 struct Outcome {
   std::string_view operation = kUnparsed;
   std::string user;

@@ -35,7 +35,7 @@ constexpr uint32_t kBranchesPerPage = 1000;
 /// The branches that a listing over several has to look into.
 BranchOrder branches_of(versioning::Engine& engine, const RepositoryName& repository,
                         const ListQuery& query);
-/// What `after` means below `root` ("main/"): nullopt when every key below comes before it.
+/// The position of `after` below `root` ("main/"): nullopt when every key below comes before it.
 std::optional<std::string> after_below(const std::string& root, const std::string& after);
 
 }  // namespace tarn::s3

@@ -17,7 +17,7 @@ constexpr std::string_view kNullVersion = "null";
                                                    location.path)}});
 }
 
-/// What does not parse as a ref is to S3 the first segment of a key that does not exist.
+/// To S3, text that does not parse as a ref is the first segment of a key that does not exist.
 bool means_absent(const Error& error) {
   return error.reason() == "ref_not_found" || error.reason() == "invalid_argument";
 }

@@ -30,7 +30,7 @@ std::string quoted(std::string_view etag);
 using HeaderOverrides = std::vector<std::pair<std::string_view, std::string>>;
 void add_object_headers(http::Headers& headers, const Entry& entry, Instant now,
                         const HeaderOverrides& overrides);
-/// What a 304 repeats.
+/// The headers that a 304 repeats.
 void add_not_modified_headers(http::Headers& headers, const Entry& entry, Instant now);
 
 /// "STANDARD" or what was stored.

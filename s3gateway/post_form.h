@@ -12,7 +12,7 @@ namespace tarn::s3 {
 constexpr size_t kFormFieldsBytesMax = 20 * 1024;
 /// Fields before the file: no form needs more, and each is compared with every other.
 constexpr size_t kFormFieldsMax = 256;
-/// What may follow the file; nobody reads it.
+/// Limit of the data behind the file, which is not read.
 constexpr size_t kAfterFileBytesMax = 20 * 1024;
 
 struct PostForm {

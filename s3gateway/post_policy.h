@@ -1,4 +1,4 @@
-// What the signer of an upload form permits: the policy document and its comparison with the form.
+// The policy of an upload form: the signed document and its comparison with the form.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct PostPolicy {
   };
   Instant expires{};
   std::vector<Condition> conditions;
-  // What all content-length-range conditions leave.
+  // The intersection of all content-length-range conditions.
   uint64_t file_bytes_min = 0;
   uint64_t file_bytes_max = std::numeric_limits<uint64_t>::max();
 };

@@ -180,7 +180,7 @@ TEST(PostPolicy, EveryFieldNeedsACondition) {
 
 TEST(PostPolicy, BucketAndKeyAreThoseThatAreWritten) {
   EXPECT_EQ(refused_form(kUsual, form({{"key", "main/${filename}"}})), "");
-  // What the fields say does not count.
+  // The values of the fields do not count.
   EXPECT_EQ(refused_form(kUsual, form({{"key", "main/a"}}), "other/a"),
             R"(Policy Condition failed: ["starts-with", "$key", "main/"])");
   EXPECT_EQ(refused_form(R"({"bucket":"pond"},{"key":"main/a"})", form({{"bucket", "pond"}})),

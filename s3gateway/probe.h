@@ -1,4 +1,4 @@
-// What the gateway counts, for /metrics.
+// Counters of the gateway, for /metrics.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace tarn::s3 {
 
-/// What became of a request.
+/// The outcome of a request.
 struct Answered {
   std::string_view operation;  ///< one of operation_table(), or it is counted as "Other"
   std::string_view code;       ///< S3's error code, "" = none

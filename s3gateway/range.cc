@@ -24,7 +24,7 @@ std::optional<uint64_t> parse_position(std::string_view text) {
   return digits ? std::optional(UINT64_MAX) : std::nullopt;
 }
 
-/// What follows the last `count` bytes form "-count".
+/// Parses the form "-count", the last `count` bytes.
 RangeOutcome suffix_range(uint64_t count, uint64_t size_bytes) {
   if (count == 0 || size_bytes == 0) return UnsatisfiableRange{};
   const uint64_t length = std::min(count, size_bytes);

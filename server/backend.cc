@@ -45,7 +45,7 @@ std::string derived_key(const std::string& master_key, std::string_view use) {
   return hmac_sha256(master_key, use);
 }
 
-/// Nobody else may enter, but that root's embedded database runs as another user, who passes
+/// Closed to others, except that root's embedded database runs as another user, who passes
 /// through it. What is secret in it has modes of its own.
 void make_data_directory(const std::string& path, bool database_in_it) {
   namespace fs = std::filesystem;

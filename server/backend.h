@@ -56,7 +56,7 @@ class Backend {
   std::unique_ptr<Parts> parts_;
 };
 
-/// What clients may know.
+/// Facts that clients may know.
 api::json::Installation installation_of(const Config& config, std::string id);
 
 }  // namespace tarn::server

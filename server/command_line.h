@@ -18,8 +18,8 @@ struct CommandLine {
   std::string ready_file;
 };
 
-/// What to do, or the status to exit with at once (help was asked for, or a flag is wrong; the text
-/// is printed).
+/// The command to run, or the status to exit with at once (help was asked for, or a flag is wrong;
+/// the text is printed).
 struct ParsedCommandLine {
   CommandLine command;
   std::optional<int> exit_status;

@@ -86,7 +86,7 @@ struct Config {
   S3StoreConfig store_s3;
   std::vector<S3StoreConfig> store_s3_stores;
 
-  // What other keys default to.
+  // The key whose value other keys default to.
   std::string local_root() const;       ///< store.local.root, or <data>/objects
   std::string master_key_file() const;  ///< auth.master_key_file, or <data>/master.key
   /// store.s3, when it has an endpoint, and store.s3_stores.

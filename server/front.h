@@ -1,4 +1,4 @@
-// What one port serves besides S3 and REST: health, metrics, the description of the API, the web
+// The front of one port: besides S3 and REST, health, metrics, the description of the API, the web
 // page.
 #pragma once
 
@@ -22,9 +22,9 @@ struct Client {
   std::string address;
   bool tls = false;
 };
-/// Who sent a request. Where a proxy that is trusted (addresses or CIDR blocks) passed it on: the
-/// last address of X-Forwarded-For that is no such proxy, else X-Real-IP. X-Forwarded-Proto says
-/// whether the client came by TLS. Headers of anybody else are ignored.
+/// The address that a request came from. Where a proxy that is trusted (addresses or CIDR blocks)
+/// passed it on: the last address of X-Forwarded-For that is no such proxy, else X-Real-IP.
+/// X-Forwarded-Proto says whether the client came by TLS. Headers of anybody else are ignored.
 Client client_of(const http::Request& request, std::span<const std::string> trusted_proxies);
 /// Makes `request.peer` and `request.tls` the client's.
 void take_client_address(http::Request& request, std::span<const std::string> trusted_proxies);

@@ -1,4 +1,4 @@
-// What scripts of hooks ask of the service: requests to its own API, as the user they act for.
+// Calls of hook scripts to the service: requests to its own API, as the user they act for.
 #pragma once
 
 #include "server/api/api.h"

@@ -44,7 +44,7 @@ std::optional<std::string> environment(const std::string& name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-/// What the caller meant to set and did not is said, not refused: orchestrators add variables too.
+/// Unknown variables are a warning, not an error: orchestrators add variables too.
 void warn_of_misspelt_variables() {
   std::vector<std::string> names;
   for (char** variable = environ; *variable != nullptr; ++variable) {
@@ -171,7 +171,7 @@ void serve(const Config& config, const CommandLine& command, const sigset_t& end
             return s3::is_s3_request(request, s3.options) ? s3::refuse(s3, request, text_of(why))
                                                           : rest_refusal(request, why);
           },
-      // What says it was S3 may be in the part that was not read: only REST is sure to be none.
+      // The sign of an S3 request may be in the part that was not read: only REST is certain.
       .refuse_head = [&](const http::Request& request, int) -> std::optional<http::Response> {
         if (is_rest(request) && !s3::is_s3_request(request, s3.options)) return std::nullopt;
         return s3::refuse_large_head(s3, request);
@@ -218,7 +218,7 @@ void serve(const Config& config, const CommandLine& command, const sigset_t& end
   server->stop(kDrain);
 }
 
-/// What only prints; false = serve.
+/// Runs the commands that only print; false = serve.
 bool print_only(CommandLine::Mode mode) {
   switch (mode) {
     case CommandLine::Mode::kVersion:

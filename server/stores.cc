@@ -14,7 +14,7 @@
 namespace tarn::server {
 namespace {
 
-/// Nobody else may read the objects behind the server's back.
+/// Closed to other users, who must not read objects without the server.
 void make_private_directory(const std::string& path) {
   std::error_code error;  // what is wrong shows when the store is opened
   if (std::filesystem::create_directories(path, error)) {

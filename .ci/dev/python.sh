@@ -1,4 +1,4 @@
-# What tests and the demo need beside the programs: a Python environment with real clients, and a real S3 server.
+# Requirements of tests and the demo besides the programs: a Python environment with real clients, and a real S3 server.
 
 # ensure_python: sets PYTHON to an interpreter that has tests/requirements.txt. Keyed by that file and the
 # interpreter, so a change makes a new environment and another checkout shares it.

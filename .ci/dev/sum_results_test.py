@@ -1,4 +1,4 @@
-"""What the total of all runners says when things go wrong."""
+"""Tests of the total of all runners when something goes wrong."""
 
 import subprocess
 import sys

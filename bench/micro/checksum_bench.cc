@@ -1,5 +1,5 @@
-// What keeping a CRC-64/NVME beside the MD5 costs an upload: both in one pass over 64 MiB, against
-// the MD5 alone, in pieces as they come from a connection.
+// The cost of keeping a CRC-64/NVME beside the MD5 of an upload: both in one pass over 64 MiB,
+// against the MD5 alone, in pieces as they come from a connection.
 #include <algorithm>
 #include <cstdio>
 #include <random>

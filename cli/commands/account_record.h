@@ -1,4 +1,4 @@
-// What the commands about users, groups, policies and keys share.
+// Helpers of the commands about users, groups, policies and keys.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ void create_account(Session& session, const Creation& creation, const Json& body
 void delete_account(Session& session, const std::string& path, const std::string& what, bool yes);
 
 /// Puts one thing into another ("Membership", at `path`), and prints `fields`, the first by name.
-/// What is there already is no failure.
+/// Succeeds if it exists already.
 void attach(Session& session, std::string_view kind, const std::string& path, const Pairs& fields);
 
 /// Lists what of a name and a date: users, groups, keys. `column` names the first.

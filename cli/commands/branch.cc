@@ -176,7 +176,7 @@ ExitCode move_away(Session& session, const Uri& uri, const Reset& options) {
   session.confirm(
       str_cat("Drop uncommitted changes of ", to_string(uri), " and move it to ", to.ref, "?"),
       options.yes);
-  // What cannot be resolved must not cost the uncommitted changes.
+  // A ref that cannot be resolved must not cost the uncommitted changes.
   const std::string commit = get_commit_id(session.client, uri.repository, to.ref);
   move_to(session.client, uri, commit);
   print_branch(session.out, uri, commit, "reset");

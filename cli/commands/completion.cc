@@ -12,7 +12,7 @@
 namespace tarn::cli {
 namespace {
 
-/// Nobody chooses among more; typing goes on instead.
+/// Limit of suggestions; with more, people go on typing.
 constexpr std::string_view kNamesMax = "100";
 /// Somebody waits for a key to do something.
 constexpr std::chrono::seconds kConnectMax{1};
@@ -31,7 +31,7 @@ enum class Kind {
   kAccount
 };
 
-/// What the arguments and options of all commands hold, by their names.
+/// The kinds of values of the arguments and options of all commands, by name.
 struct Value {
   std::string_view name;
   Kind kind;
@@ -119,7 +119,7 @@ class Values {
     }
   }
 
-  /// What is named in a list and begins with `prefix`, between `lead` and `tail`.
+  /// The names in a list that begin with `prefix`, between `lead` and `tail`.
   void print_list(const std::string& path, const std::string& lead, const std::string& prefix,
                   std::string_view tail) {
     const Json page = client_.call(

@@ -41,7 +41,7 @@ void declare(Command& command, Options& options) {
 
 enum class State { kFine, kBad, kUnknown };
 
-/// What a check found, and what to do about it.
+/// The finding of a check, and what to do about it.
 struct Finding {
   State state = State::kFine;
   std::string found;

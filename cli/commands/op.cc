@@ -19,7 +19,7 @@ using std::chrono::seconds;
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr int kStatusAccepted = 202;
-/// What one request waits at most; proxies cut longer ones.
+/// The longest wait of one request; proxies cut longer ones.
 constexpr seconds kWaitPerRequest{20};
 
 std::string operation_path(const std::string& id) { return api_path({"operations", id}); }
@@ -39,7 +39,7 @@ void print_operation(Session& session, const Json& operation) {
   session.out.object("Operation", operation, lines);
 }
 
-/// What the request would have failed with.
+/// The error that the request would have failed with.
 Error error_of(const Json& operation) {
   const Json result = operation.value("result", Json::object());
   return error_from({.status = operation.value("status", 500),

@@ -5,7 +5,7 @@
 
 namespace tarn::cli {
 
-/// What makes the server answer at once when the work takes longer than a moment.
+/// The header that makes the server answer at once when the work takes longer than a moment.
 Pairs no_wait();
 /// Whether the answer names an operation instead of a result; prints it when it does.
 bool print_when_deferred(Session& session, const Answer& answer);

@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::seconds;
 
-/// What one request waits at most: an interrupt is noticed after it.
+/// The longest wait of one request: an interrupt is noticed after it.
 constexpr seconds kWaitPerRequest{1};
 
 std::string state_of(const Json& promotion) { return promotion.value("state", ""); }

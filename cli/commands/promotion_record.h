@@ -25,7 +25,7 @@ std::string refusals_in_words(const Json& candidate);
 /// job can measure and try again.
 bool lacks_metrics_only(const Json& candidate);
 
-/// What a promotion that has ended otherwise than promoted means for the exit status.
+/// The exit status of a promotion that has ended otherwise than promoted.
 Error error_of_promotion(const Json& promotion);
 
 /// Asks until it has ended, also while the server is away. Throws, with the id and how to go on: a

@@ -15,7 +15,7 @@
 
 namespace tarn::actions {
 
-/// What a script's call of the service's own API is answered.
+/// The answer to a script's call of the service's own API.
 struct ApiAnswer {
   int status = 0;
   bool json = false;

@@ -1,4 +1,4 @@
-// What happened, as JSON: for receivers of hooks and for rows of queued runs.
+// Events as JSON: for receivers of hooks and for rows of queued runs.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace tarn::actions {
 /// Hooks that hooks' own calls set off: each further turn is one deeper. Deeper ones are refused.
 constexpr int kHookDepthMax = 4;
 
-/// What a queued run is about. `depth`: of the hooks that set it off; 0 = none.
+/// The event of a queued run. `depth`: of the hooks that set it off; 0 = none.
 struct QueuedRun {
   versioning::HookOccasion occasion;
   std::string ref;              ///< where the action files are
@@ -22,7 +22,7 @@ std::string to_json(const QueuedRun& run);
 /// Throws data_loss.
 QueuedRun queued_run_from(std::string_view json);
 
-/// What a hook is told about itself.
+/// The part of an event that describes the hook itself.
 struct HookIdentity {
   std::string action;
   std::string hook;

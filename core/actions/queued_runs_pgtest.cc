@@ -116,7 +116,7 @@ TEST_F(Hooks, AfterAChangeRunAtOneServerUntilItsLeaseEnds) {
   };
   EXPECT_TRUE(runner.run_queued({}));
   EXPECT_EQ(receiver.paths(), "/one /one");
-  // What the one that lost it saw, a failure, is not kept.
+  // The failure that the loser saw is not kept.
   EXPECT_EQ(newest().state, HookRunState::kCompleted);
   EXPECT_EQ(statuses(newest().id), "0000_0000:one:completed");
   EXPECT_FALSE(runner.run_queued({}));

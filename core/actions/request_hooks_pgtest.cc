@@ -166,7 +166,7 @@ TEST_F(Dags, MaySayMoreThanIsShownButNotWithoutEnd) {
 
 TEST_F(Dags, AreWaitedForAsLongAsTheHookMayTake) {
   put_dag(", wait_for_dag: true, timeout: 2500ms");
-  // What is no state counts as none.
+  // An unknown state counts as none.
   receiver.answer_below(dag_runs + "/", {R"({"state": null})", state("running")});
   std::string message;
   const auto time = took([&] { message = message_of([&] { engine.commit(repo, "main"); }); });

@@ -50,7 +50,7 @@ class Runner final : public versioning::Hooks {
   /// `engine` and `outbound` outlive it.
   Runner(versioning::Engine& engine, const http::Outbound& outbound, RunnerOptions options);
 
-  /// What scripts' calls go to, from now on; empty = nothing, and waits for those that run.
+  /// Sets the receiver of scripts' calls; empty = none, and waits for calls that run.
   void serve_calls(Api api);
 
   bool wanted(const Repository& repository, const versioning::HookOccasion& occasion,

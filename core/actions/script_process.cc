@@ -58,7 +58,7 @@ class Child {
     posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
-    // What the server blocks and ignores is no business of the script's.
+    // The script must not inherit the server's blocked and ignored signals.
     sigset_t none;
     sigemptyset(&none);
     posix_spawnattr_setsigmask(&attributes, &none);

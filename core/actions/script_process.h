@@ -18,7 +18,7 @@ struct Script {
   bool http = false;  ///< whether net/http and aws may be required
 };
 
-/// What a script asks of the server: JSON with "function" and "arguments", and bytes. Returns the
+/// A script's request to the server: JSON with "function" and "arguments", and bytes. Returns the
 /// answer's JSON and bytes; what it throws ends the call with an error in the script.
 using ScriptCall = std::function<Message(const Message& call)>;
 

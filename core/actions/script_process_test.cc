@@ -20,7 +20,7 @@ using Json = nlohmann::json;
 
 Message no_calls(const Message&) { throw Error(ErrorCode::kInternal, "nobody answers"); }
 
-/// What it printed; a failure is appended as "<reason>: <message>".
+/// The output of the script; a failure is appended as "<reason>: <message>".
 std::string run(const std::string& text, std::chrono::milliseconds timeout = 20s,
                 Script script = {}, const ScriptCall& call = no_calls) {
   std::string output;

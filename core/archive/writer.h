@@ -29,13 +29,13 @@ constexpr uint64_t kZipMembersMax = 200'000;
 class Writer {
  public:
   virtual ~Writer() = default;
-  /// What stands before the content. Throws invalid_argument (more than kZipMembersMax).
+  /// The bytes before the content. Throws invalid_argument (more than kZipMembersMax).
   virtual std::string begin(const Member& member) = 0;
   /// Looks at the next bytes of the content.
   virtual void content(std::string_view bytes) = 0;
-  /// What stands behind the content, which must have had the member's size.
+  /// The bytes behind the content, which must have had the member's size.
   virtual std::string end() = 0;
-  /// What closes the archive.
+  /// The bytes that close the archive.
   virtual std::string finish() = 0;
 };
 

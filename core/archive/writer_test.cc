@@ -17,8 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What others read: a line for each member with name, size, time, and the CRC-32 of its content.
-// Contents of more than a mebibyte are not read.
+// The archive as other tools read it: a line for each member with name, size, time, and the CRC-32
+// of its content. Contents of more than a mebibyte are not read.
 constexpr std::string_view kReadTar = R"py(
 import sys, tarfile, zlib
 with tarfile.open(sys.argv[1], "r:") as archive:

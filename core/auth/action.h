@@ -1,4 +1,4 @@
-// What a request may be permitted to do, as policies name it.
+// Actions that policies permit or deny.
 #pragma once
 
 #include <cstddef>

@@ -75,7 +75,8 @@ struct Authenticator::State {
   template <typename Facts>
   using Cache = std::map<std::string, Cached<Facts>, std::less<>>;
 
-  /// What `cache` knows and is young enough, or what `load` finds now (nullopt is not remembered).
+  /// The value in `cache` if it is young enough, else what `load` finds now (nullopt is not
+  /// cached).
   template <typename Facts, typename Load>
   std::optional<Facts> remembered(Cache<Facts> State::*cache, std::string_view name,
                                   const Load& load) {

@@ -1,4 +1,4 @@
-// Who a request comes from, and what they may do.
+// Authentication: the user of a request, and their permissions.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace tarn::auth {
 
-/// Whoever asks. A value; cheap to copy.
+/// The authenticated user. A value; cheap to copy.
 struct Principal {
   User user;
   std::shared_ptr<const Permissions> permissions;  ///< never null

@@ -22,7 +22,8 @@ struct BuiltInGroup {
 /// once (setup.h).
 constexpr char kBuiltInsRevision = 2;
 std::vector<Policy> built_in_policies();
-/// What earlier versions made under names of built_in_policies that say something else by now.
+/// Policies that earlier versions made under names of built_in_policies, whose text has changed
+/// since.
 std::vector<Policy> superseded_policies();
 std::vector<BuiltInGroup> built_in_groups();
 

@@ -1,4 +1,4 @@
-// What one user may do: the policies that hold for them, made ready to be asked.
+// The permissions of one user: all policies that apply to them, prepared for evaluation.
 #pragma once
 
 #include <bitset>

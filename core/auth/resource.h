@@ -6,7 +6,7 @@
 
 namespace tarn::auth {
 
-/// What an action on the whole installation is asked on; only the pattern "*" grants it.
+/// The resource of an action on the whole installation; only the pattern "*" grants it.
 constexpr std::string_view kEverything = "*";
 
 // The parts are taken as text, whether such a thing exists or not: permission is decided on names.
@@ -19,8 +19,8 @@ std::string alias_arn(std::string_view repository, std::string_view alias);
 std::string object_arn(std::string_view repository, std::string_view ref, std::string_view key);
 /// A path on whatever ref: a policy limited to refs does not grant it.
 std::string object_arn(std::string_view repository, std::string_view key);
-/// What is listed on one ref; a policy on the repository holds too. The '@' of an alias stands as
-/// it is.
+/// The resource of a listing on one ref; a policy on the repository holds too. The '@' of an alias
+/// stands as it is.
 std::string ref_arn(std::string_view repository, std::string_view ref);
 /// The resource with its ref left out, as policies may name it; "" when it has none.
 std::string without_ref(std::string_view resource);

@@ -22,11 +22,11 @@ struct User {
   std::string friendly_name{};  ///< "" = none
   std::string email{};          ///< "" = none
 
-  /// Who commits are said to be by: the friendly name, the email or the name, the first there is.
+  /// The committer's name: the friendly name, the email or the name, the first that is set.
   const std::string& committer() const;
 };
 
-/// What making or tying something to something may meet.
+/// Results of creating or attaching something.
 enum class Outcome { kDone, kExists, kNoUser, kNoGroup, kNoPolicy };
 
 /// Safe from any thread.

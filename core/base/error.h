@@ -8,9 +8,9 @@
 
 namespace tarn {
 
-/// What the caller can do about it. Choosing between neighbours: precondition_failed = do not retry
-/// until the state changes; conflict = retry the whole operation on the new state; unavailable =
-/// retry the same call.
+/// Kinds of errors, by what the caller can do. Choosing between neighbours: precondition_failed =
+/// do not retry until the state changes; conflict = retry the whole operation on the new state;
+/// unavailable = retry the same call.
 enum class ErrorCode {
   kInvalidArgument,   ///< The request is wrong whatever the state.
   kUnauthenticated,   ///< Who asks is unknown or not proven.

@@ -23,7 +23,7 @@ constexpr size_t kGlobNestingMax = 8;
 /// in the pattern. Immutable.
 class Glob {
  public:
-  /// What is wrong with a pattern, with the byte offset; "" = nothing.
+  /// The error in a pattern, with the byte offset; "" = none.
   static std::string problem(std::string_view pattern);
 
   /// Throws invalid_argument with the problem.
@@ -31,7 +31,7 @@ class Glob {
 
   bool matches(std::string_view text) const;
   const std::string& pattern() const { return pattern_; }
-  /// What every match begins and ends with, and texts that every match holds one behind the other
+  /// The beginning and end of every match, and texts that every match holds one behind the other
   /// (the first and the last may be the same as prefix and suffix). Necessary, not sufficient.
   const std::string& prefix() const { return prefix_; }
   const std::string& suffix() const { return suffix_; }

@@ -55,7 +55,7 @@ class OpenBeneath : public ::testing::TestWithParam<Opening> {
   static void write_file(const std::string& path, const std::string& text) {
     std::ofstream(path) << text;
   }
-  /// What can be read under `path`, or the errno.
+  /// The bytes that can be read under `path`, or the errno.
   std::string read(const std::string& path, int flags = O_RDONLY) {
     const Descriptor file = GetParam().open(root_fd_.get(), path, flags, 0);
     if (!file) return "errno " + std::to_string(errno);

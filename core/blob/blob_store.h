@@ -18,7 +18,7 @@ namespace tarn::blob {
 
 class DirectAccess;
 
-/// What a store knows of an object without reading it.
+/// Metadata of an object in a store.
 struct BlobStat {
   std::string key;
   uint64_t size_bytes = 0;
@@ -100,7 +100,7 @@ class BlobStore {
   /// `begun_before`. Returns how many. Only garbage collection calls this. The base class knows of
   /// none.
   virtual uint64_t remove_unfinished(std::string_view prefix, Instant begun_before);
-  /// What clients may do with this store themselves. nullptr (the base class): nothing, their bytes
+  /// Direct access of clients to this store. nullptr (the base class): nothing, their bytes
   /// go through a server. Lives as long as the store.
   virtual DirectAccess* direct() { return nullptr; }
 };

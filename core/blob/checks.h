@@ -1,4 +1,4 @@
-// What every store refuses before it does anything.
+// Checks of arguments that every store makes first.
 #pragma once
 
 #include <cstdint>

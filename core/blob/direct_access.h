@@ -1,4 +1,4 @@
-// What a store lets clients do without a server in between: URLs that carry their own permission;
+// Direct access of clients to a store: URLs that carry their own permission;
 // and what such a store knows of its objects beside.
 #pragma once
 

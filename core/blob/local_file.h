@@ -1,4 +1,4 @@
-// What a file of a local store says of itself, and whether it is an object.
+// Metadata of a file in a local store, and whether it is an object.
 #pragma once
 
 #include <optional>

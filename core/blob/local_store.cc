@@ -87,7 +87,7 @@ void LocalStore::check_writable(std::string_view doing) const {
               str_cat(doing, ": ", shown(root_), " is only imported from"));
 }
 
-// Nobody puts a link into a store of our own but by mistake; imports refuse those they meet.
+// A link in our own store can only be a mistake; imports refuse links.
 void LocalStore::fail(const std::string& doing, int error) const {
   if (mode_ == LocalMode::kObjects && error == ELOOP) throw_write_errno(doing, error);
   throw_errno(doing, error);

@@ -53,8 +53,8 @@ class LocalStore final : public BlobStore {
   void walk(std::string_view prefix, std::string_view after, const Visit& visit) override;
   uint64_t remove_unfinished(std::string_view prefix, Instant begun_before) override;
 
-  /// What names this directory to the database, so that a server that was pointed at another one
-  /// notices.
+  /// The identity of this directory in the database, so that a server that was pointed at another
+  /// one notices.
   std::optional<std::string> read_store_id();
   /// Durable. Throws precondition_failed when there is one already.
   void write_store_id(std::string_view id);

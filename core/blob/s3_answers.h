@@ -44,7 +44,7 @@ struct S3UploadPage {
 /// Source: AWS S3 ListMultipartUploads.
 S3UploadPage parse_list_uploads(std::string_view xml);
 
-/// What x-amz-checksum-* say of the whole object.
+/// Checksums of the whole object, from x-amz-checksum-*.
 std::vector<StoredDigest> stored_digests(const http::Headers& headers);
 
 /// `"abc"` is abc; anything else stays.

@@ -91,7 +91,7 @@ class S3Bucket {
   /// Lets anybody send this request; its headers and body are not looked at.
   std::string presigned_url(const S3Request& request, const UrlTerms& terms) const;
 
-  /// What an answer means that the caller has no use for:
+  /// Maps an answer that the caller cannot use to an error:
   /// permission_denied, not_found (reason "bucket_not_found"), invalid_argument, unavailable.
   [[noreturn]] void throw_answer(const S3Request& request, const S3Answer& answer) const;
   /// A 404 that names neither key nor bucket (HEAD has no body): throws not_found when the bucket

@@ -156,7 +156,7 @@ TEST_F(S3ServerTest, WrongCredentialsAreDeniedWithoutRetry) {
   EXPECT_EQ(reason([&] { put(store, "k", "v"); }), "store_denied");
 }
 
-// What anybody does with URLs, who has no keys.
+// Requests to URLs by a client without keys.
 class S3DirectTest : public S3ServerTest {
  protected:
   http::ClientResponse use(const std::string& method, const std::string& url,

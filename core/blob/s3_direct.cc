@@ -13,7 +13,7 @@
 namespace tarn::blob {
 namespace {
 
-/// What the store finds wrong with the parts, as everybody else hears it.
+/// The store's error about the parts, as our own error.
 std::string_view reason_of(std::string_view s3_code) {
   struct Reason {
     std::string_view s3_code;

@@ -1,4 +1,4 @@
-// What tests of S3Store share: a store whose server answers as the test says.
+// Fixture for tests of S3Store: a store whose server answers as the test says.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// What S3Store makes of answers that a well-behaved server does not give in a test.
+// Tests of S3Store with answers that a real server does not give on demand.
 #include "core/blob/s3_store.h"
 
 #include <memory>

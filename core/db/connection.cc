@@ -337,7 +337,7 @@ void Connection::run_script(const std::string& sql) {
   s.after("script", s.autocommit());
 }
 
-/// What the runs of a pipeline have come to so far.
+/// Results of the runs of a pipeline so far.
 struct Connection::PipelineOutcome {
   std::vector<Rows> rows;  ///< one per run done; empty for one that failed
   std::exception_ptr first_failure;
@@ -355,7 +355,7 @@ std::vector<Rows> Connection::run_pipelined(const Query& query,
     }
   } catch (const DbError& error) {
     if (!state_->autocommit() || outcome.rows.empty()) throw;
-    // Whatever became of the run that failed: runs before it have taken effect.
+    // Runs before the one that failed have taken effect.
     throw DbError(error.code(), error.sqlstate(), error.message(), true);
   }
   if (outcome.first_failure) std::rethrow_exception(outcome.first_failure);

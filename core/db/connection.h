@@ -34,7 +34,7 @@ constexpr std::string_view kDatabaseFull = "database_full";
 /// Its SQLSTATE.
 constexpr std::string_view kDiskFullState = "53100";
 
-/// What PostgreSQL refused, with its SQLSTATE. Derives from Error: unavailable for connection loss,
+/// An error of PostgreSQL, with its SQLSTATE. Derives from Error: unavailable for connection loss,
 /// shutdown and resource limits (classes 08, 53, 57P), conflict for 40001 and 40P01 (retry the
 /// transaction), already_exists for 23505, else internal. `in_doubt()`: the statement may or may
 /// not have taken effect; the reason is then kInDoubt. That of a full disk is kDatabaseFull.

@@ -1,4 +1,4 @@
-// What a Connection keeps: the libpq session, its prepared statements and where it stands in a
+// State of a Connection: the libpq session, its prepared statements and where it stands in a
 // transaction. Private to core/db.
 #pragma once
 

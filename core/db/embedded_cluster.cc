@@ -118,8 +118,8 @@ void write_readable(const std::string& path, const std::string& text) {
   }
 }
 
-/// Who may connect, whatever the data directory was made with: nobody but processes of our own
-/// user, as the kernel tells the server who they are.
+/// The rules of who may connect, whatever the data directory was made with: only processes of our
+/// own user, as the kernel tells the server who they are.
 struct AccessFiles {
   std::string hba;
   std::string ident;

@@ -8,7 +8,8 @@
 
 namespace tarn::db {
 
-/// Who runs PostgreSQL: user postgres when we are root (PostgreSQL refuses root), else ourselves.
+/// The user that runs PostgreSQL: postgres when we are root (PostgreSQL refuses root), else
+/// ourselves.
 struct PostgresUser {
   uid_t uid;
   gid_t gid;

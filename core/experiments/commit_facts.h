@@ -1,4 +1,4 @@
-// What is known of one commit: its metrics from every origin, and its parameters.
+// Facts about one commit: its metrics from every origin, and its parameters.
 #pragma once
 
 #include <map>
@@ -16,7 +16,8 @@ struct CommitFacts {
   /// origin the newest first.
   std::vector<Metric> metrics;
   std::map<std::string, std::string> params;
-  /// What could not be read, and values of different origins that differ; each names its thing.
+  /// Warnings: what could not be read, and values of different origins that differ; each names its
+  /// subject.
   std::vector<std::string> warnings;
 };
 

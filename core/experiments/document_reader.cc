@@ -9,7 +9,7 @@
 namespace tarn {
 namespace {
 
-/// What is quoted of a wrong value.
+/// Limit of the quoted part of a wrong value.
 constexpr size_t kShownBytesMax = 60;
 
 constexpr Unit kCounts[] = {{"", 1}};

@@ -18,7 +18,7 @@ namespace {
 constexpr std::array<std::string_view, 4> kRuleOutcomes = {"pass", "fail", "skipped", "pending"};
 constexpr std::array<std::string_view, 3> kGateOutcomes = {"passed", "failed", "pending"};
 
-/// What subtracting two numbers loses of the greater: 0.3 is 0.1 better than 0.2.
+/// The relative rounding error of a subtraction: 0.3 is 0.1 better than 0.2.
 constexpr double kRounding = 1e-12;
 
 std::string id_of(const MetricRule& rule) {

@@ -1,4 +1,4 @@
-// What a promotion was decided on, frozen.
+// The evidence that a promotion was decided on, frozen.
 #pragma once
 
 #include <span>

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kNameShownMax = 60;
 
-/// What a file holds may be cut anywhere, or be no text at all.
+/// The contents of a file may be cut anywhere, or be no text at all.
 std::string as_text(std::string_view bytes) {
   std::string out(bytes);
   const bool is_text = is_utf8(out);

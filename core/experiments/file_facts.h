@@ -1,4 +1,4 @@
-// What one metric file says: curves, parameters, and what could not be read.
+// Facts of one metric file: curves, parameters, and warnings.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a metric file says but for the points of its curves, and its form in the database.
+// Contents of a metric file without the points of its curves, and their form in the database.
 #pragma once
 
 #include <cstddef>

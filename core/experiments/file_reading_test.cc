@@ -1,4 +1,4 @@
-// What is kept of a metric file, and its stored form.
+// Tests of the kept contents of a metric file, and their stored form.
 #include "core/experiments/file_reading.h"
 
 #include <cmath>

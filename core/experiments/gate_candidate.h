@@ -97,7 +97,7 @@ struct GateCandidate {
   std::vector<CheckResult> checks{};      ///< those of other commits do not count
   std::vector<GateApproval> approvals{};  ///< likewise
   std::optional<GateRefusal> refusal{};
-  /// Who rejected this very commit in an earlier promotion, when and why; "" = nobody.
+  /// An earlier rejection of this commit: by whom, when and why; "" = none.
   std::string rejection{};
 };
 

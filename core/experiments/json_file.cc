@@ -98,7 +98,7 @@ class Input {
   bool ended_ = false;
 };
 
-/// What the parser wants of an input: a pair of iterators.
+/// The parser's input: a pair of iterators.
 class InputIterator {
  public:
   using iterator_category = std::input_iterator_tag;

@@ -10,7 +10,7 @@
 
 namespace tarn {
 
-/// Who measured. Numbers are stored: add at the end.
+/// Origin of a metric. Numbers are stored: add at the end.
 enum class MetricOrigin : uint8_t {
   kApi,             ///< a recorded run
   kCommitMetadata,  ///< a key of the commit's metadata

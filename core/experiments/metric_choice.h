@@ -11,7 +11,7 @@
 
 namespace tarn {
 
-/// What counts unless a policy says other: api, commit metadata, files.
+/// The default order of origins: api, commit metadata, files.
 std::span<const MetricSource> usual_sources();
 
 std::span<const MetricSource> sources_of(const MetricRule& rule);

@@ -29,7 +29,7 @@ enum class MetricFileKind {
   kMlflowParam,
   kTensorBoard,
 };
-/// What a file is by its path alone.
+/// The kind of a file, by its path alone.
 MetricFileKind metric_file_kind(std::string_view path);
 
 /// Reads until the end or what makes no sense; says in a warning where that was and keeps what was

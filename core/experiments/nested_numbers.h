@@ -25,7 +25,7 @@ class NestedNumbers {
   void number(double value);
   void text(std::string_view value);  ///< a number when it reads as one
   void end();
-  /// What of an unfinished value was read counts; then the next value begins.
+  /// Counts the part of an unfinished value that was read; then the next value begins.
   void finish();
 
  private:

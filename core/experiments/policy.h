@@ -29,7 +29,7 @@ enum class MetricGoal : uint8_t { kMax, kMin };
 std::string_view name_of(MetricGoal goal);  ///< "max", "min"
 std::optional<MetricGoal> parse_metric_goal(std::string_view name);
 
-/// What a bound on the distance from the champion measures. "Better" is in the direction of the
+/// The measure of a bound on the distance from the champion. "Better" is in the direction of the
 /// goal, increase and decrease are those of the number; relative = as a share of the champion's.
 enum class ChampionBound : uint8_t {
   kMinDelta,          ///< better by at least; negative: worse by at most
@@ -166,7 +166,7 @@ bool is_policy_name(std::string_view text);  ///< \w[-\w.]*, at most kPolicyName
 /// Throws invalid_argument, reason "policy_invalid": each problem with its line and column.
 GatePolicy parse_gate_policy(const std::string& text);
 
-/// What the template of a tag may use.
+/// Variables of a tag's template.
 struct TagFacts {
   Instant now{};
   std::string commit;     ///< the promoted commit's id

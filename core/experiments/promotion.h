@@ -79,7 +79,7 @@ std::string to_json(const PromotionRequest& request);
 /// Of text that to_json made. Throws data_loss.
 PromotionRequest promotion_request_from_json(std::string_view text);
 
-/// What a candidate's ref meant.
+/// The resolved ref of a candidate.
 struct PinnedCandidate {
   std::string ref;
   CommitId commit;
@@ -126,7 +126,7 @@ struct PromotionStep {
   Instant at{};
 };
 
-/// What somebody outside found about a commit.
+/// The result of an external check of a commit.
 struct PromotionCheck {
   std::string name;
   CommitId commit;
@@ -139,7 +139,7 @@ struct PromotionCheck {
 };
 /// Throws invalid_argument: name, url or metrics past their limits.
 void check_promotion_check(const PromotionCheck& check);
-/// What it measured, with itself as their source.
+/// Metrics of the check, with the check as their source.
 std::vector<Metric> metrics_of(const PromotionCheck& check);
 
 struct PromotionApproval {

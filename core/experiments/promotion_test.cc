@@ -16,7 +16,7 @@ PromotionRequest request_of(std::vector<std::string> candidates) {
   return request;
 }
 
-/// What is wrong with a request or a report, or "".
+/// The error in a request or a report, or "".
 std::string problem_of(const std::function<void()>& check) {
   try {
     check();

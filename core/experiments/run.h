@@ -46,7 +46,7 @@ struct Run {
   Instant created{};
 };
 
-/// What a list shows of the commit of a run: this many metrics and this many parameters.
+/// Limits of a list: this many metrics and this many parameters of the commit of a run.
 constexpr size_t kListedCommitMetricsMax = 100;
 
 /// A run as lists show it: with what the commit's metadata and files say and the run itself does

@@ -1,4 +1,4 @@
-// Who may run a request now, and who waits: workers are shared out between users, not between
+// A fair queue of requests: workers are shared out between users, not between
 // connections.
 #pragma once
 
@@ -45,7 +45,7 @@ class FairQueue {
   struct Share;
 
   /// Starts a request of the share unless others of it wait, or its allowance is used up: nullptr.
-  /// What is returned goes to `leave` when the request is over.
+  /// Pass the result to `leave` when the request is over.
   Share* start(std::string_view name, SteadyTime now);
   void leave(Share* share, SteadyTime now);
 

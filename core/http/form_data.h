@@ -13,7 +13,7 @@ namespace tarn::http {
 
 /// The head of one part; longer ones are refused.
 constexpr size_t kPartHeadBytesMax = 16 * 1024;
-/// What may stand before the first boundary; longer text is no form.
+/// Limit of the text before the first boundary; longer text is no form.
 constexpr size_t kPreambleBytesMax = 64 * 1024;
 
 struct FormPart {

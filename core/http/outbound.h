@@ -18,7 +18,7 @@ namespace tarn::http {
 constexpr size_t kOutboundUrlBytesMax = 2'048;
 
 struct OutboundOptions {
-  /// What is permitted besides public addresses: `hooks.allowed_targets`.
+  /// Permitted targets besides public addresses: `hooks.allowed_targets`.
   std::vector<std::string> allowed_targets{};
   std::chrono::milliseconds connect_timeout{5'000};  ///< looking up the name included
   /// "HOST:PORT:ADDRESS[,ADDRESS]" for names that are not looked up (tests).

@@ -1,4 +1,4 @@
-// What the front door counts, for /metrics.
+// Counters of the front door, for /metrics.
 #pragma once
 
 #include <array>

@@ -18,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr uint64_t kObjectBytes = uint64_t{1} << 30;
 
-/// What the store has sent, and whether it is still asked for more.
+/// The bytes that the store has sent, and whether it is still asked for more.
 struct Upstream {
   std::atomic<uint64_t> bytes{0};
   std::atomic<int> open{0};
@@ -108,7 +108,7 @@ TEST_F(Relay, AClientThatStopsReadingStopsTheStore) {
     before = upstream_.bytes;
     std::this_thread::sleep_for(milliseconds(500));
   } while (upstream_.bytes != before && Clock::now() - start < std::chrono::seconds(4));
-  // What sockets and buffers of both connections take, however large the object is.
+  // The memory of sockets and buffers of both connections, however large the object is.
   EXPECT_LT(upstream_.bytes, uint64_t{64} << 20);
 }
 

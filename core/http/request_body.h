@@ -20,7 +20,7 @@ class RequestBody {
   RequestBody(const RequestHead& head, Socket& socket, InputBuffer& input, Parser& parser,
               const ServerLimits& limits);
 
-  /// What the handler sees; must not be read after this object is gone.
+  /// The body as the handler sees it; must not be read after this object is gone.
   std::unique_ptr<BodySource> handle();
 
   size_t read(std::span<char> out);

@@ -24,7 +24,7 @@ class RequestLoop {
   RequestLoop(const ServerLimits& limits, const Handler& handler, const Door& door,
               FairQueue& queue, const std::atomic<bool>& stopping);
 
-  /// What the owner does with the connection afterwards. kQueued: nothing, it is the queue's.
+  /// The owner's next step with the connection. kQueued: nothing, it is the queue's.
   enum class Next { kPark, kClose, kQueued };
 
   /// Answers every request that has arrived, in order, up to one that has to wait. `started`: the

@@ -151,7 +151,7 @@ ResponseWriter::Framing ResponseWriter::framing_of(const Response& response,
   return framing;
 }
 
-/// Whatever can fail before the first byte is sent fails here.
+/// All steps that can fail before the first byte is sent.
 void ResponseWriter::check_and_start(Response& response, const Framing& framing) {
   check_headers(response);
   first_piece_ = {};

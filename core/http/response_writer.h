@@ -30,8 +30,8 @@ class ResponseWriter {
     kClose,   ///< all was sent, and the answer said "close"
     kBroken,  ///< the peer is gone or too slow, or the body ended early: cut the connection
   };
-  /// What cannot be sent (a header with a line break, a stream whose first read throws) becomes a
-  /// bare 500; so `response.status` is afterwards the one that was sent.
+  /// An answer that cannot be sent (a header with a line break, a stream whose first read throws)
+  /// becomes a bare 500; so `response.status` is afterwards the one that was sent.
   Result write(Socket& socket, Response& response, const AnswerForm& form,
                std::string_view request_id);
   /// The whole answer, whose body is in memory, with "Connection: close".

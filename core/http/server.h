@@ -43,7 +43,7 @@ enum class Overload {
   kWaitedTooLong,
 };
 
-/// What the server asks about a request before its handler. Safe from any thread; quick, without
+/// Questions of the server about a request before its handler. Safe from any thread; quick, without
 /// I/O; the request has no body yet.
 struct Door {
   /// Requests of one name share workers and queue; one name cannot starve another. Empty function:

@@ -1,4 +1,4 @@
-// What the front door makes of the answers of handlers.
+// Tests of the front door with answers of handlers.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -198,7 +198,7 @@ TEST(Limits, IdleConnectionsCostNothing) {
   EXPECT_EQ(idle[0].read_answer().value().body, "GET /again ");
 }
 
-/// What the handler's read of a body that stops arriving throws.
+/// The error of the handler's read of a body that stops arriving.
 std::string reason_of_stall(const ServerLimits& limits,
                             const std::function<void(RawClient&)>& feed) {
   std::string reason;

@@ -220,7 +220,7 @@ TEST(Server, RefusesWithoutAskingToContinue) {
   client.send(head("PUT /x", "Content-Length: 5\r\nExpect: 100-continue\r\n"));
   const auto answer = client.read_answer();
   EXPECT_EQ(answer.value().status, 403);
-  // What comes next may be the body or a request: nobody could tell.
+  // The next bytes may be the body or a request: the server could not tell.
   EXPECT_EQ(answer.value().headers.get("Connection"), "close");
   EXPECT_TRUE(client.ends_within(milliseconds(1000)));
 }

@@ -11,8 +11,8 @@
 
 namespace tarn::http {
 
-/// What one system call did. kClosed covers the end of the stream and every error: the answer is
-/// the same.
+/// The result of one system call. kClosed covers the end of the stream and every error: the answer
+/// is the same.
 struct Moved {
   enum class Result { kBytes, kWouldBlock, kClosed };
   Result result = Result::kClosed;

@@ -176,8 +176,8 @@ void Transfer::set_headers() {
     }
     append(value.empty() ? str_cat(name, ";") : str_cat(name, ": ", value));
   }
-  // What libcurl would add by itself. Waiting for "100 Continue" costs a second where nobody
-  // answers it.
+  // Headers that libcurl would add by itself. Waiting for "100 Continue" costs a second where
+  // nobody answers it.
   append("Expect:");
   for (const char* name : {"Accept", "Content-Type"}) {
     if (request_.headers.find(name) == nullptr) append(str_cat(name, ":"));

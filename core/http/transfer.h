@@ -31,7 +31,7 @@ class CurlHandles {
   void* multi_;
 };
 
-/// What an exchange with a server that a user named is held to. It also keeps proxies away.
+/// Limits of an exchange with a server that a user named. It also keeps proxies away.
 struct TransferFence {
   /// Asked about every address before it is connected to; throws to end the exchange.
   std::function<void(const sockaddr&)> judge;

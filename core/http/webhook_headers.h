@@ -8,7 +8,7 @@
 
 namespace tarn::http {
 
-/// What identifies and signs one message.
+/// Headers that identify and sign one message.
 struct WebhookMessage {
   std::string_view id;  ///< the same in every attempt
   Instant sent{};       ///< of this attempt; receivers refuse what is old

@@ -40,7 +40,7 @@ constexpr db::Query kSetPolicy{"aliases_set_policy", R"sql(
 constexpr db::Query kClearPolicy{"aliases_clear_policy", R"sql(
   UPDATE aliases SET policy = NULL WHERE repo_id = $1 AND policy = $2)sql"};
 
-/// What move_alias answers.
+/// Results of move_alias.
 enum class MoveStatus { kDone, kCommitGone, kElsewhere, kThereAlready, kProtected };
 
 Alias alias_from(const db::Rows& rows, size_t row) {

@@ -59,7 +59,7 @@ class Aliases {
   static bool move(db::Connection& connection, RepositoryId repository, const AliasMove& move) {
     return try_move(connection, repository, move) != MoveOutcome::kElsewhere;
   }
-  /// Nobody else moves it until the transaction ends.
+  /// Locks it until the transaction ends.
   static std::optional<Alias> find_locked(db::Connection& connection, RepositoryId repository,
                                           const AliasName& name);
   /// From now on only promotions move the alias, which need not be there yet. false: another policy

@@ -125,7 +125,7 @@ constexpr db::Query kDropStaging{"branches_drop_staging", R"sql(
     version = version + 1
   FROM dropped d WHERE b.branch_id = d.branch_id)sql"};
 
-// Nobody stages meanwhile: the transaction holds the branch's staging lock exclusively.
+// No write is staged meanwhile: the transaction holds the branch's staging lock exclusively.
 constexpr db::Query kStagedLately{"branches_staged_lately", R"sql(
   SELECT EXISTS (SELECT 1 FROM staging
                  WHERE token = $1 AND key >= $2 AND ($3::bytea IS NULL OR key < $3)))sql"};

@@ -30,7 +30,7 @@ struct BranchLease {
   std::string gate;              ///< the policy that protects the branch; "" = none
 };
 
-/// What the publishing transaction needs beside the lease.
+/// Input of the publishing transaction besides the lease.
 struct Publication {
   RepositoryId repository{};
   BranchId branch{};

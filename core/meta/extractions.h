@@ -1,4 +1,4 @@
-// What was read of commits' metadata and files, and which commits are still to be read.
+// Results of reading commits' metadata and files, and the queue of commits to read.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// What metric files say, once for all commits that hold them.
+// Contents of metric files, stored once for all commits that hold them.
 #pragma once
 
 #include <map>

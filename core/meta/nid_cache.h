@@ -1,4 +1,4 @@
-// What was made of tree nodes, by their addresses: nodes never change and addresses are never
+// A cache of values derived from tree nodes, by address: nodes never change and addresses are never
 // reused, so nothing is invalidated.
 #pragma once
 

@@ -71,8 +71,9 @@ class NodeWriter final : public tree::NodeSink {
     std::vector<std::string> hashes;
     std::vector<std::string> bodies;
   };
-  /// What the publishing statement inserts itself. More than a few nodes are copied in before, in
-  /// their own transaction (unreferenced nodes are harmless), and the result is empty.
+  /// The number of nodes that the publishing statement inserts itself. More than a few nodes are
+  /// copied in before, in their own transaction (unreferenced nodes are harmless), and the result
+  /// is empty.
   Pending finish();
   /// Makes what was put readable from the database now (a tree that the same operation reads
   /// again).

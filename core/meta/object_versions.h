@@ -26,10 +26,10 @@ struct ObjectVersionRow {
   Instant created{};
 };
 
-/// What is added with a version.
+/// The rows that are added with a version.
 struct ObjectVersionRecord {
   std::optional<int64_t> newest;  ///< number of the newest version, as the caller has read it
-  /// What the branch showed until now, when no version is that: kept as the null version.
+  /// The entry that the branch showed, if no version has it: kept as the null version.
   std::optional<Entry> base{};
   VersionId version;
   std::optional<Entry> entry;  ///< absent: a deletion

@@ -41,7 +41,7 @@ struct ClaimedDelivery {
   std::string webhook_name;
 };
 
-/// What came of an attempt.
+/// The result of an attempt.
 struct DeliveryAttempt {
   std::optional<int> status{};  ///< absent: nobody answered
   std::string error{};          ///< "" = delivered

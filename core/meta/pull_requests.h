@@ -12,7 +12,7 @@
 
 namespace tarn::meta {
 
-/// What to change; absent members stay as they are.
+/// Changes to make; absent members stay as they are.
 struct PullRequestChange {
   std::optional<std::string> title{};
   std::optional<std::string> description{};

@@ -39,9 +39,9 @@ constexpr db::Query kSelectOverlapping{"repositories_select_overlapping", R"sql(
 constexpr db::Query kMarkDeleted{"repositories_mark_deleted", R"sql(
   UPDATE repositories SET deleted_ms = $2 WHERE name = $1 AND deleted_ms IS NULL RETURNING repo_id)sql"};
 
-// What names a repository, in the order in which it goes.
+// Tables that name a repository, in the order of deletion.
 constexpr db::Query kRemovals[] = {
-    // Whoever deletes a repository deletes its protected branches too.
+    // The deletion of a repository includes its protected branches.
     {"repositories_lift_gates",
      "UPDATE branches SET gate = NULL WHERE repo_id = $1 AND gate IS NOT NULL"},
     {"repositories_delete_promotions", "DELETE FROM promotions WHERE repo_id = $1"},

@@ -9,7 +9,7 @@ constexpr size_t kCachedMax = 4096;
 constexpr db::Query kSelect{"repository_settings_select_body", R"sql(
   SELECT body FROM repository_settings WHERE repo_id = $1 AND kind = $2)sql"};
 
-// What every write asks, of one moment.
+// The settings that every write needs, read at one moment.
 constexpr db::Query kSelectVersioned{"repository_settings_select_versioned", R"sql(
   SELECT r.settings_version, s.body, r.versioning
   FROM repositories r LEFT JOIN repository_settings s ON s.repo_id = r.repo_id AND s.kind = $2

@@ -22,7 +22,7 @@ namespace tarn::meta {
 /// How old lifecycle rules may be that answers show.
 constexpr std::chrono::seconds kLifecycleAgeMax{1};
 
-/// What the bytes of a document are says core/model.
+/// The format of a document's bytes is defined in core/model.
 enum class SettingKind {
   kBranchRules,
   kTagRules,

@@ -202,7 +202,7 @@ void insert_params(db::Connection& connection, int32_t repo, const Run& run) {
                                  to_millis(run.created), names, values, numbers});
 }
 
-/// What the run says itself counts for it, whatever its commit says.
+/// A value of the run itself takes precedence over its commit's.
 void leave_out_own(ListedRun& listed) {
   std::erase_if(listed.commit_metrics, [&](const Metric& of_commit) {
     return std::any_of(listed.run.metrics.begin(), listed.run.metrics.end(),

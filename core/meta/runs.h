@@ -23,7 +23,7 @@ struct RunFilter {
   std::vector<RunCondition> where{};  ///< all must hold
 };
 
-/// What a client asked for under a key, to know a repeated request by.
+/// A client's request under an idempotency key, to recognise a repeated request.
 struct RunRequestKey {
   std::optional<std::string> key;
   std::string hash;  ///< of the request

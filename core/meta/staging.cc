@@ -19,7 +19,7 @@ constexpr size_t kStageLeadersMax =
 
 constexpr int64_t kRangeDeletes = 1;
 
-// What stage_entries and stage_entry_if answer.
+// Results of stage_entries and stage_entry_if.
 constexpr int64_t kStatusDone = 0;
 constexpr int64_t kStatusBranchGone = 1;
 constexpr int64_t kStatusWriterGone = 2;

@@ -12,7 +12,7 @@
 
 namespace tarn {
 
-/// What a rule can block. Numbers are stored: add at the end.
+/// Changes that a rule can block. Numbers are stored: add at the end.
 enum class BranchAction : uint8_t {
   kStage,  ///< every write of an object or its metadata, deletions too
   kCommit,
@@ -54,7 +54,7 @@ std::string encode_branch_rules(const std::vector<BranchRule>& rules);
 /// Throws: data_loss.
 std::vector<BranchRule> decode_branch_rules(std::string_view bytes);
 
-/// What is wrong with the pattern of a rule for branches or tags; "" = nothing.
+/// The error in the pattern of a rule for branches or tags; "" = none.
 std::string rule_pattern_problem(std::string_view pattern);
 
 }  // namespace tarn

@@ -1,4 +1,4 @@
-// What a path maps to, and the one byte form of it that tree leaves, staging rows and upload rows
+// An entry: the value of a path, and its byte form, which tree leaves, staging rows and upload rows
 // share.
 #pragma once
 
@@ -44,7 +44,7 @@ struct Checksum {
   auto operator<=>(const Checksum&) const = default;
 };
 
-/// What an imported object looked like at its source when it was imported; a read compares it.
+/// The state of an imported object at its source when it was imported; a read compares it.
 struct SourceVersion {
   std::string etag;
   uint64_t size_bytes = 0;

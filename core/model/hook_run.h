@@ -1,4 +1,4 @@
-// What became of the hooks of one event.
+// The record of the hooks that ran at one event.
 #pragma once
 
 #include <optional>

@@ -11,7 +11,7 @@ namespace tarn {
 
 constexpr size_t kTagRulesMax = 256;  ///< of one repository
 
-/// What may happen to tags whose names match; of several rules that match each must permit it.
+/// A rule for tags whose names match; of several rules that match each must permit a change.
 struct TagRule {
   Glob pattern;
   bool may_create = true;

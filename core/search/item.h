@@ -12,7 +12,7 @@ using Item = uint64_t;
 
 /// Every three neighbouring bytes of a path, and its last two bytes with the end behind them.
 void add_path_items(std::string_view path, std::vector<Item>& out);
-/// What every path has that holds `text`; `at_end`: that ends in it.
+/// The parts that every path with `text` in it has; `at_end`: that ends in it.
 void add_text_items(std::string_view text, bool at_end, std::vector<Item>& out);
 
 Item content_type_item(std::string_view type);

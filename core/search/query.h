@@ -1,4 +1,4 @@
-// What a search asks for: conditions that must all hold.
+// A search query: conditions that must all hold.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ struct Query {
 
   /// Nothing is asked for: every entry matches.
   bool empty() const;
-  /// What the path of every match begins with.
+  /// The common beginning of the paths of all matches.
   const std::string& key_prefix() const;
   bool matches_path(std::string_view path) const;
   /// All but the conditions on the path, and `where`.
@@ -54,7 +54,7 @@ struct Query {
   bool matches_where(std::string_view path, const Entry& entry) const;
 };
 
-/// What a range must have to hold a match, drawn from a query once.
+/// The requirements on a range that may hold a match, computed from a query once.
 struct Demand {
   Demand() = default;
   /// `where` aside, which is core/search/sieve.h's.

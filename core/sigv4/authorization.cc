@@ -58,7 +58,7 @@ bool has_scheme(std::string_view value, std::string_view scheme) {
          http::equal_ignoring_case(value.substr(0, scheme.size()), scheme);
 }
 
-/// What an Authorization header says about S3.
+/// The S3 part of an Authorization header.
 enum class HeaderForm { kAbsent, kOtherScheme, kV4, kV2, kUnknown };
 
 HeaderForm form_of(const http::Request& request) {

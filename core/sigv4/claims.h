@@ -1,4 +1,4 @@
-// What a request says about its payload outside of it: Content-MD5, x-amz-checksum-*,
+// Claims of a request about its payload: Content-MD5, x-amz-checksum-*,
 // x-amz-trailer.
 #pragma once
 

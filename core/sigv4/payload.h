@@ -39,7 +39,7 @@ struct PayloadOptions {
   bool checksum_headers = true;
 };
 
-/// What is known after the end.
+/// Results that are known after the end.
 struct PayloadResult {
   uint64_t bytes = 0;
   std::string md5;                         ///< raw; empty when it was not asked for

@@ -1,4 +1,4 @@
-// What a signed query carries beside its signature, and what of it may be logged.
+// The parameters of a signed query besides its signature, and those that may be logged.
 #include <algorithm>
 #include <array>
 

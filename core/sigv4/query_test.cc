@@ -1,4 +1,4 @@
-// What a signed query carries beside its signature.
+// Tests of the parameters of a signed query besides its signature.
 #include <gtest/gtest.h>
 
 #include "core/base/str_cat.h"

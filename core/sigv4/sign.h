@@ -20,7 +20,7 @@ constexpr std::string_view kUnsignedPayload = "UNSIGNED-PAYLOAD";
 constexpr std::string_view kEmptySha256 =
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-/// What is signed beside the headers. Path and query exactly as they will be sent
+/// The signed parts besides the headers. Path and query exactly as they will be sent
 /// (percent-encoded).
 struct SigningTarget {
   std::string_view method;

@@ -70,7 +70,7 @@ bool is_signed(const Authorization& authorization, std::string_view name) {
                             authorization.signed_headers.end(), name);
 }
 
-/// What x-amz-content-sha256 says, in the header or (presigned) in the query; "" when it is
+/// The value of x-amz-content-sha256, in the header or (presigned) in the query; "" when it is
 /// nowhere.
 std::string payload_literal(const Authorization& authorization, const http::Request& request) {
   if (const std::string* header = request.headers.find(kContentSha256)) return *header;

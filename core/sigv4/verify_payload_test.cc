@@ -48,7 +48,7 @@ TEST(Verify, KnowsThePayloadLiterals) {
     http::Request request = make_request("PUT", "/k", "hello");
     sign_v4(request, literal);
     EXPECT_EQ(authenticate(request).payload, kind) << literal;
-    // Whatever the literal, the header's signature is checked.
+    // The header's signature is checked for every literal.
     request.headers.add("x-amz-meta-a", "b");
     EXPECT_EQ(outcome_of([&] { authenticate(request); }), "AccessDenied") << literal;
     request.headers.remove("x-amz-meta-a");

@@ -52,7 +52,7 @@ class ChangeWindow {
   const Change* peek();
   void pop();
 
-  /// What the ranges remove of the keys in (after, up_to].
+  /// The keys in (after, up_to] that the ranges remove.
   enum class Cover { kNothing, kSome, kAll };
   Cover cover(std::string_view after, std::string_view up_to);
   /// Ranges not yet passed, ascending.

@@ -1,4 +1,4 @@
-// What differs between two trees.
+// The difference between two trees.
 #pragma once
 
 #include <memory>

@@ -17,7 +17,7 @@
 
 namespace tarn::tree {
 
-/// What a three-way change does to the key it names.
+/// The effect of a three-way change on its key.
 enum class Verdict { kKeep, kApply };
 
 /// Asked for each three-way change, in key order, with what the edited tree has there (nullopt =

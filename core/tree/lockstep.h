@@ -1,4 +1,4 @@
-// What changed from one tree to another, found by walking both in step and skipping what is equal.
+// The changes from one tree to another, found by walking both in step and skipping equal subtrees.
 #pragma once
 
 #include <memory>

@@ -116,7 +116,7 @@ MergeResult merge_trees(NodeSource& source, NodeSink& sink, const TreeFormat& fo
     return out;
   }
   MergeJudge judge(input);
-  // Whoever wants to hear of every key gets every key; otherwise whole subtrees change hands
+  // A caller that asks for every key gets every key; otherwise whole subtrees change hands
   // unread.
   const bool whole_subtrees = !input.on_change && input.scope == nullptr;
   Lockstep changes(source, input.base, input.source, input.destination, whole_subtrees);

@@ -7,7 +7,7 @@
 namespace tarn::tree {
 namespace {
 
-/// What a merge of maps gives, written the naive way.
+/// The merge of maps, written the naive way.
 struct MergedMap {
   EntryMap entries;
   std::vector<MergeConflict> conflicts;

@@ -63,7 +63,7 @@ class NodeSink {
   virtual Nid put(uint8_t level, const Hash128& hash, std::string body) = 0;
 };
 
-/// What makes a tree of one repository: its salt enters node hashes and chunk boundaries.
+/// The identity of a repository's trees: its salt enters node hashes and chunk boundaries.
 struct TreeFormat {
   uint64_t salt = 0;
 };

@@ -1,4 +1,5 @@
-// What encoder and decoder of nodes agree on besides the columns. docs/format/node.md draws it.
+// The layout of nodes that encoder and decoder share, besides the columns. docs/format/node.md
+// draws it.
 #pragma once
 
 #include <cstddef>

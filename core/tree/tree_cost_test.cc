@@ -1,4 +1,4 @@
-// What operations on a large tree may read and write.
+// Bounds on what operations on a large tree read and write.
 #include <gtest/gtest.h>
 
 #include "core/tree/diff.h"

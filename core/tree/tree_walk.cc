@@ -16,7 +16,8 @@ TreeWalk::TreeWalk(NodePool& pool, const TreeRoot& root) : pool_(pool) {
   if (root.empty()) return;
   root_ = pool.get(root.nid);
   root_key_ = root_->key(root_->count() - 1);
-  // What closed the root is not recorded, so it counts as open: nobody takes it by reference.
+  // The cause that closed the root is not recorded, so it counts as open and is not taken by
+  // reference.
   item_ = {root_key_, root.nid, root.hash, root_->entries(), root_->object_bytes(), false};
 }
 

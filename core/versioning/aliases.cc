@@ -85,7 +85,7 @@ Page<AliasChange> list_alias_changes(Engine& engine, const RepositoryName& repos
   const uint64_t before = version_after(after);
   Page<AliasChange> page =
       engine.aliases.history(get_repository(engine, repository).id, name, before, limit);
-  // What was ever set has a first version, before which there is nothing.
+  // An alias that was ever set has a first version, before which there is nothing.
   if (page.items.empty() && before != 1) throw_no_alias(name);
   return page;
 }

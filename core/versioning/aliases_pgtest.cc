@@ -42,7 +42,7 @@ class Aliases : public testing::RepositoryTest {
     }
   }
 
-  /// Nobody has the alias elsewhere.
+  /// The alias is not held elsewhere.
   static AliasExpectation at(const std::optional<CommitId>& commit) {
     return {.any = false, .commit = commit};
   }
@@ -209,7 +209,7 @@ TEST_F(Aliases, MoveInATransactionOfTheCaller) {
                                   .promotion = "p1",
                                   .evidence = evidence,
                                   .at = engine.clock.now()};
-  // What the caller undoes has not been.
+  // The undone move leaves no trace.
   EXPECT_EQ(reason_of([&] {
               in_transaction([&](db::Connection& connection) {
                 EXPECT_TRUE(meta::Aliases::move(connection, id(), promotion));

@@ -29,7 +29,7 @@ struct AssemblyOptions {
 };
 
 /// Owns the SQL stores and registers this process as a writer; takes the row away when destroyed.
-/// What it is given must outlive it.
+/// Its arguments must outlive it.
 class Assembly {
  public:
   Assembly(db::Pool& pool, blob::Stores& stores, const Clock& clock, AssemblyOptions options);

@@ -1,4 +1,4 @@
-// Who has made what a branch would bring.
+// The authors of the changes that a branch would bring.
 #pragma once
 
 #include <set>

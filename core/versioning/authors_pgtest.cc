@@ -1,4 +1,4 @@
-// Who made a commit, and what they may not approve: nobody is the second pair of eyes on their own
+// Tests of authors and approvals: nobody is the second pair of eyes on their own
 // work, whatever name the work carries.
 #include <gtest/gtest.h>
 

@@ -87,7 +87,7 @@ TEST_F(BucketRemoval, RefusesAReadOnlyRepository) {
   EXPECT_EQ(remove_empty(bucket), "read_only_repository");
 }
 
-/// What is done at the same time from another server either is seen, or is refused: never both
+/// A concurrent change from another server either is seen, or is refused: never both
 /// acknowledged and lost.
 TEST_F(BucketRemoval, LosesNothingThatIsDoneMeanwhile) {
   using Work = std::function<void(const RepositoryName&)>;

@@ -1,4 +1,4 @@
-// What the database sees while object bytes move: nothing.
+// Tests that the database is idle while object bytes move.
 #include <gtest/gtest.h>
 
 #include "core/db/connection.h"

@@ -13,7 +13,7 @@
 
 namespace tarn::versioning {
 
-/// What a ref meant at one moment.
+/// A ref, resolved at one moment.
 struct NamedCommit {
   std::string ref;        ///< of a glob the branch's name
   std::string branch{};   ///< "" = the ref names no branch
@@ -38,7 +38,7 @@ std::vector<NamedCommit> find_candidates(Engine& engine, const Repository& repos
 /// Whether the word is a glob of branches, and no ref.
 bool is_glob_of_branches(std::string_view word);
 
-/// What one ref means. Throws as resolve_commit.
+/// Resolves one ref. Throws as resolve_commit.
 NamedCommit find_candidate(Engine& engine, const Repository& repository, const std::string& ref);
 
 }  // namespace tarn::versioning

@@ -47,7 +47,7 @@ class StagedChanges final : public Changes {
         hidden_(nodes, left) {}
 
   void seek(std::string_view key) override {
-    // What was read ahead may lie behind the key already: it must not be passed over.
+    // An entry that was read ahead may lie behind the key already: it must not be skipped.
     if (!read_ahead_ || (pending_ && pending_->key < key)) {
       diff_.seek(key);
       pending_ = diff_.next();
@@ -124,7 +124,7 @@ class StagedChanges final : public Changes {
   bool hidden_valid_ = false;
 };
 
-/// What merging `right` into `left` would bring.
+/// The changes that merging `right` into `left` would bring.
 class MergeChanges final : public Changes {
  public:
   MergeChanges(tree::NodeSource& nodes, const TreeRoot& base, const TreeRoot& left,

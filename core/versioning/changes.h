@@ -30,8 +30,8 @@ std::unique_ptr<Changes> tree_changes(tree::NodeSource& nodes, const TreeRoot& l
 std::unique_ptr<Changes> staged_changes(tree::NodeSource& nodes, const TreeRoot& left,
                                         const TreeRoot& right, StagedRows rows);
 
-/// What merging `right` into `left` would bring. kConflict (its left is what `left` has) where both
-/// changed a key differently.
+/// The changes that merging `right` into `left` would bring. kConflict (its left is what `left`
+/// has) where both changed a key differently.
 std::unique_ptr<Changes> merge_changes(tree::NodeSource& nodes, const TreeRoot& base,
                                        const TreeRoot& left, const TreeRoot& right);
 

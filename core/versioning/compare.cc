@@ -107,7 +107,7 @@ void warn_of_stale(Engine& engine, RepositoryId repository, const FactsWanted& w
     for (size_t step = 0; step < kCompareLookBackMax && !at.parents.empty(); ++step) {
       if (at.id == rows[i].ancestor || older.size() == kComparePageLookBackMax) break;
       at = engine.commits.get(repository, at.parents[0]);
-      // What the baseline has too is no result of this candidate.
+      // A value that the baseline has too is no result of this candidate.
       if (at.id == rows[i].ancestor) break;
       older.push_back({i, at.id});
     }
@@ -124,7 +124,7 @@ void warn_of_stale(Engine& engine, RepositoryId repository, const FactsWanted& w
   }
 }
 
-/// What rows say beside metrics and parameters; `baseline` nullptr = there is none.
+/// Columns of rows besides metrics and parameters; `baseline` nullptr = there is none.
 void describe(Engine& engine, const Repository& repository, const Commit* baseline, bool objects,
               std::vector<CompareRow>& rows) {
   if (baseline == nullptr) return;

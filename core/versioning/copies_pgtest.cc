@@ -127,7 +127,7 @@ TEST_F(Copies, BetweenRepositoriesMoveNoBytes) {
   }
   EXPECT_EQ(engine.read(repo, "main", "a-back"), "plain");
   EXPECT_EQ(engine.read(repo, "main", "parts-back"), large + "tail");
-  // What came home is the repository's own again.
+  // An object that is copied back is the repository's own again.
   const Entry home = get_object(*engine, repo, "main", Key("parts-back")).entry;
   for (const meta::StoredPart& part :
        *(*engine).part_lists.get(std::get<PartListAddress>(home.address).id)) {

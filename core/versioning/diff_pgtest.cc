@@ -21,7 +21,7 @@ TEST_F(Verbs, FoldedDiffsLoseNothingBehindAFold) {
   const auto folded = [&](const std::string& right, DiffKind kind) {
     return diff("main", right, kind, {"", "", "/", 100});
   };
-  // What the other side had next was read before the fold and is behind it. Reading it anew at the
+  // The other side's next entry was read before the fold and is behind it. Reading it anew at the
   // fold, as was tried, loses d's twin and shows c and d as changed.
   EXPECT_EQ(folded("dev", DiffKind::kThreeDot), "/b/ !c");
   EXPECT_EQ(folded("dev", DiffKind::kTwoDot), "/b/ ~c");

@@ -18,7 +18,7 @@ DirectObject direct_object(Engine& engine, const std::string& url) {
   return {at.store->direct(), std::move(at.key)};
 }
 
-/// What an imported object must still be; "" for bytes that nobody changes.
+/// The ETag that an imported object must still have; "" for bytes that never change.
 std::string recorded_etag(const Entry& entry) {
   const auto version = entry.source_version();
   if (!version) return "";

@@ -34,8 +34,8 @@ std::string begin_direct_upload(Engine& engine, const UploadTarget& target,
 void abort_direct_upload(Engine& engine, const UploadTarget& target, const OwnAddress& address,
                          const DirectObject& object, std::string_view upload_id);
 
-/// What the server copies itself, through memory, when the store cannot: a source in another store,
-/// or in several objects.
+/// The bytes that the server copies itself, through memory, when the store cannot: a source in
+/// another store, or in several objects.
 constexpr uint64_t kCopiedPartBytesMax = uint64_t{64} << 20;
 
 /// Returns the part's etag, unquoted. Throws invalid_argument (reason "part_too_large"), gone.

@@ -1,4 +1,4 @@
-// What every verb works on. Made once in server/main.cc; all members outlive it.
+// The engine: the context of every verb. Made once in server/main.cc; all members outlive it.
 #pragma once
 
 #include <memory>

@@ -48,7 +48,7 @@ void add_extras(Engine& engine, const Repository& repository, const FactsWanted&
   for (Metric& metric : extra.metrics) {
     if (names.empty() || names.contains(metric.name)) facts.metrics.push_back(std::move(metric));
   }
-  // What the repository itself is told of counts first.
+  // Metrics that the repository's own rules name count first.
   for (const MeasuredParam& param : extra.params) facts.params.emplace(param.name, param.value);
   sort_metrics(facts.metrics);
   std::move(extra.warnings.begin(), extra.warnings.end(), std::back_inserter(facts.warnings));

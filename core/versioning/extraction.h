@@ -1,4 +1,4 @@
-// What commits measure: reading it from their metadata and files, and asking for it.
+// Extraction of metrics: reading them from commits' metadata and files, and asking for them.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@
 
 namespace tarn::versioning {
 
-// What is read of one commit at most; what is past it is left out with a warning.
+// Limits of reading one commit; the rest is left out with a warning.
 constexpr uint64_t kMetricFileBytesMax = 256ull * 1024 * 1024;    ///< of one file
 constexpr uint64_t kMetricFilesBytesMax = 1024ull * 1024 * 1024;  ///< of all files
 constexpr size_t kMetricFilesMax = 1000;
@@ -39,7 +39,7 @@ struct FactsWanted {
   std::vector<std::string> bare_names{};   ///< metadata keys without "metric." that are metrics
 };
 
-/// What is known of the commits, which exist, one answer each in that order. A commit that the
+/// The facts of the commits, which exist, one answer each in that order. A commit that the
 /// background has not read yet is read here, so that the answer never depends on how far that is.
 /// Throws: invalid_argument (more than kFactsCommitsMax, a bad glob), unavailable (store).
 std::vector<CommitFacts> commit_facts(Engine& engine, RepositoryId repository,
@@ -52,14 +52,14 @@ CommitFacts extract_now(Engine& engine, RepositoryId repository, const CommitId&
 CommitFacts ref_facts(Engine& engine, const RepositoryName& repository, std::string_view ref,
                       const FactsWanted& wanted = {});
 
-/// What a repository's commits are read by.
+/// The rules by which a repository's commits are read.
 struct ExtractionRules {
   std::vector<std::string> globs;
   std::string hash;  ///< of the globs and the readers
 };
 ExtractionRules extraction_rules(Engine& engine, RepositoryId repository);
 
-/// What one list reads at most before it answers without the rest.
+/// Limit of reading for one list, which then answers without the rest.
 constexpr size_t kReadAheadCommitsMax = 1000;
 constexpr std::chrono::seconds kReadAheadTimeMax{10};
 constexpr size_t kReadAheadFailuresMax = 3;

@@ -253,7 +253,7 @@ TEST_F(Extraction, CurvesArePaged) {
             "series_not_found");
 }
 
-/// What a store is asked for is counted.
+/// A store that counts its requests.
 class UnchangedFiles : public ::testing::Test {
  protected:
   UnchangedFiles() {

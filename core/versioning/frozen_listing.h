@@ -1,4 +1,4 @@
-// What a ref shows at one moment, for readers who take their time over it.
+// A listing of a ref at one moment, for slow readers.
 #pragma once
 
 #include <memory>

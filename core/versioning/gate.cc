@@ -88,7 +88,7 @@ void note(std::vector<std::string>& paths, uint64_t& count, const std::string& p
   ++count;
 }
 
-/// What every path that a rule on changes could mean begins with: sorted, none the beginning of
+/// The prefixes of all paths that a rule on changes could match: sorted, none the beginning of
 /// another. Removals are looked for everywhere when the paths replace what the destination has.
 std::vector<std::string> prefixes_of(const ObjectRules& rules, bool replaces) {
   if (replaces) return {""};
@@ -115,7 +115,7 @@ void look_at_changes(const ObjectRules& rules, bool replaces, Changes& brought,
   uint64_t seen = 0;
   std::optional<Change> change;
   for (const std::string& prefix : prefixes_of(rules, replaces)) {
-    // What was read behind the prefix before may belong to this one.
+    // An entry that was read behind the previous prefix may belong to this one.
     if (!change || change->key.str() < prefix) {
       brought.seek(prefix);
       change = brought.next();
@@ -138,8 +138,8 @@ void look_at_changes(const ObjectRules& rules, bool replaces, Changes& brought,
   }
 }
 
-/// What merging the candidate would change in the destination. Without a common ancestor all that
-/// differs.
+/// The changes that merging the candidate would make in the destination. Without a common ancestor
+/// all that differs.
 std::unique_ptr<Changes> changes_of(Engine& engine, const std::optional<MergeBaseTree>& base,
                                     const Commit& destination, const Commit& candidate) {
   if (!base) return tree_changes(engine.nodes, destination.root, candidate.root);

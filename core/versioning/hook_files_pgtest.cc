@@ -1,4 +1,4 @@
-// Who may change the files that say what hooks do, by every verb that changes paths of a branch.
+// Tests of the permission to change action files, by every verb that changes paths of a branch.
 #include <gtest/gtest.h>
 
 #include "core/versioning/branch_hold.h"

@@ -42,7 +42,7 @@ struct HandRun {
 /// server runs none), not_found (the ref, the branch, reason "action_not_found"), permission_denied
 /// (read-only repository). Hooks that fail are an answer.
 HookRun run_hooks(Engine& engine, const RepositoryName& repository, const HandRun& given);
-/// What would run; nothing does. Throws as run_hooks.
+/// A dry run: the hooks that would run. Throws as run_hooks.
 std::vector<PlannedHook> plan_hooks(Engine& engine, const RepositoryName& repository,
                                     const HandRun& given);
 

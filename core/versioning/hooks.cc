@@ -56,7 +56,7 @@ std::vector<ActionEntry> action_files_of(Engine& engine, const TreeRoot& root) {
       cursor.next();
       continue;
     }
-    // What lies deeper is skipped whole.
+    // Deeper directories are skipped whole.
     const size_t slash = cursor.key().find('/', kActionFilesPrefix.size());
     if (slash == std::string::npos) {
       cursor.next();

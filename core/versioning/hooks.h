@@ -44,7 +44,7 @@ class ActingUser {
   std::string outer_address_;
 };
 
-/// What happens, as hooks are told. Empty members are not told.
+/// An event, as hooks receive it. Empty members are left out.
 struct HookOccasion {
   HookEvent event{};
   RepositoryName repository{};
@@ -103,8 +103,8 @@ struct PlannedHook {
   std::string condition;
 };
 
-/// What runs hooks. Safe from any thread. No method but `queue` and `set_commit` may be called
-/// inside a transaction or with a connection leased.
+/// The interface that runs hooks. Safe from any thread. No method but `queue` and `set_commit` may
+/// be called inside a transaction or with a connection leased.
 class Hooks {
  public:
   virtual ~Hooks() = default;
@@ -123,7 +123,7 @@ class Hooks {
   /// (files).
   virtual HookRun run_by_hand(const Repository& repository, const HookOccasion& occasion,
                               const ActionFiles& files, const std::string& action) = 0;
-  /// What would run. Throws invalid_argument (files).
+  /// A dry run: the hooks that would run. Throws invalid_argument (files).
   virtual std::vector<PlannedHook> plan(const Repository& repository, const HookOccasion& occasion,
                                         const ActionFiles& files) = 0;
   /// The run of an event after its change is stored with the change.

@@ -1,4 +1,4 @@
-// What an import's job row holds: its request and where a resumed run goes on.
+// The job row of an import: its request and the point where a resumed run goes on.
 #pragma once
 
 #include <string>

@@ -31,7 +31,7 @@ constexpr uint32_t kPage = 1000;
 /// Thrown to end a turn whose rules are not in force any more.
 struct RulesChanged {};
 
-/// What one turn works with.
+/// The state of one turn.
 struct Turn {
   Engine& engine;
   const Repository& repository;
@@ -46,14 +46,14 @@ struct Turn {
   bool over() const { return stop.stop_requested() || SteadyClock::now() >= end; }
 };
 
-/// What the keys of the bucket are relative to: paths of the default branch, or "branch/path".
+/// The root of the bucket's keys, which are paths of the default branch, or "branch/path".
 std::string upload_root(const Repository& repository) {
   return repository.bucket_kind == BucketKind::kRooted
              ? str_cat(repository.default_branch.str(), '/')
              : std::string();
 }
 
-/// What all keys that the rules may take begin with.
+/// The common prefix of all keys that the rules may expire.
 std::string common_prefix(const LifecycleRules& rules) {
   std::optional<std::string> out;
   for (const LifecycleRule& rule : rules) {

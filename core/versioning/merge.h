@@ -66,7 +66,7 @@ std::variant<Commit, MergeConflicts> merge_into(Engine& engine, const Repository
                                                 const BranchName& destination,
                                                 const MergeRequest& request);
 
-/// What a promotion adds to a merge, in place of the rules of merge_into.
+/// The terms that a promotion adds to a merge, in place of the rules of merge_into.
 struct PromotionTerms {
   /// Where the destination's head must still be.
   CommitId expected_head;

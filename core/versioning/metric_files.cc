@@ -129,7 +129,7 @@ void read_file(Engine& engine, const Repository& repository, const Entry& entry,
   read_metric_file(metric_file_kind(facts.path()), bytes, facts);
 }
 
-/// Whoever holds the same bytes at the same path says the same, as long as the readers are these.
+/// The same bytes at the same path give the same result with this version of the readers.
 std::string file_id(const std::string& path, const Entry& entry) {
   std::string text(kReadersVersion);
   put_bytes(text, path);

@@ -19,7 +19,7 @@ struct MoveRequest {
   /// A key, or with `prefixes` what stands in place of those bytes.
   std::string destination;
   bool prefixes = false;
-  /// What is at a destination is replaced; else the move is refused.
+  /// Replaces objects at the destination; else the move is refused.
   bool overwrite = true;
   bool force = false;  ///< also in a read-only repository
   /// Asked for every object; throws to refuse the move. May be empty.

@@ -127,7 +127,7 @@ TEST_F(Move, WhatCannotBeMovedIsRefusedBeforeAnythingChanges) {
   };
   EXPECT_EQ(move(forbidden), "permission_denied");
   EXPECT_EQ(engine.keys(repo, "main"), "a/1 a/2");
-  // What the refused ones left behind is swept without any grace but the sweeper's.
+  // Rows that refused moves left behind are swept after the sweeper's grace alone.
   while ((*engine).staging.sweep_retired(std::chrono::milliseconds{0}, 100) > 0) {
   }
   EXPECT_EQ(count("SELECT count(*) FROM retired_tokens"), 0);

@@ -16,7 +16,7 @@ constexpr int kRoundsMax = 100;
 
 using Rows = std::vector<meta::ObjectVersionRow>;
 
-/// What the branch shows at a key is not its newest version.
+/// True if the branch shows something other than the newest version at a key.
 bool shows_null(const std::optional<Entry>& visible, const Rows& newest) {
   return newest.empty() ? visible.has_value() : !shows(visible, newest[0]);
 }

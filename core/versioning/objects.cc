@@ -152,7 +152,7 @@ bool delete_objects(Engine& engine, const RepositoryName& repository, const Bran
 void apply(const CopyChanges& changes, Entry& entry) {
   if (changes.content_type) entry.content_type = *changes.content_type;
   if (changes.extras) {
-    // What belongs to the bytes stays; the headers are replaced as a whole.
+    // Attributes of the bytes stay; the headers are replaced as a whole.
     const auto checksums = entry.checksums();
     const auto version = entry.source_version();
     entry.extras = *changes.extras;

@@ -35,7 +35,7 @@ constexpr size_t kOperationsPerOwnerMax = 8;
 /// holds a thread of the server.
 constexpr size_t kOperationWaitersMax = 16;
 
-/// What the client would have been answered.
+/// The answer that the client would have got.
 struct KeptAnswer {
   int status = 0;
   std::string body;

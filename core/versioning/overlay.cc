@@ -13,7 +13,7 @@ constexpr uint32_t kFrozenRowsPerPage = 10'000;
 
 std::string just_after(const std::string& key) { return key + '\0'; }
 
-/// What the sealed tokens hold.
+/// The entries of the sealed tokens.
 StagedRows frozen_rows(Engine& engine, const meta::BranchLease& lease) {
   if (lease.sealed.empty()) return {};
   meta::StagedPage nothing_read;

@@ -75,8 +75,8 @@ class OverlayCursor {
   bool on_row_ = false;
 };
 
-/// What a branch held with `rotate` showed when it was sealed. No connection is kept between pages.
-/// `engine` and the hold outlive it.
+/// The view of a branch, held with `rotate`, when it was sealed. No connection is kept between
+/// pages. `engine` and the hold outlive it.
 OverlayCursor frozen_view(Engine& engine, const meta::BranchLease& lease);
 
 /// How much of a branch's staging area is read at one moment.
@@ -91,7 +91,7 @@ struct ReadingPlan {
   uint32_t rows_hint = 256;  ///< how many staged rows the first statement brings
 };
 
-/// What a ref shows at one moment. Holds one database connection while it reads a branch's staging
+/// The view of a ref at one moment. Holds one database connection while it reads a branch's staging
 /// area.
 class RefSnapshot {
  public:

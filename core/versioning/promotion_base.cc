@@ -29,7 +29,7 @@ std::optional<MergeBaseTree> promotion_base_tree(Engine& engine, const Repositor
     const Commit winner = engine.commits.get(repository.id, undone.winner);
     const Commit undo = engine.commits.get(repository.id, undone.undo);
     if (!is_ancestor(engine, repository.id, winner, candidate)) continue;
-    // Who branched off after it was taken back has seen that.
+    // A branch made after the rollback includes the rollback.
     if (is_ancestor(engine, repository.id, undo, candidate)) continue;
     tree::MergeInput input;
     input.base = engine.commits.get(repository.id, undo.parents.at(0)).root;

@@ -1,4 +1,4 @@
-// What the sides of a promotion's merge are compared with.
+// The base of a promotion's merge.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// What a policy protects, its branch and its alias, is moved by promotions alone.
+// Tests that the branch and alias of a policy are moved by promotions alone.
 #include <functional>
 
 #include "core/meta/branches.h"

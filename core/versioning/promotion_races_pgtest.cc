@@ -79,7 +79,7 @@ TEST_F(Promotions, RacersWithoutExpectationFormAChain) {
   EXPECT_EQ(list_promotions(*engine, repo, {.open_only = true}, {}).items.size(), 0u);
 }
 
-// Whoever sets a policy and whoever promotes lock the same rows: neither ends in a deadlock, and no
+// Setting a policy and promoting lock the same rows: neither ends in a deadlock, and no
 // policy is passed by.
 TEST_F(Promotions, AndPoliciesThatChangeMeanwhileStopNothing) {
   constexpr int kCandidates = 24;

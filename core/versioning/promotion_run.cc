@@ -95,8 +95,8 @@ class PromotionRun {
   static constexpr bool kAgain = true;
   static constexpr bool kLeave = false;
 
-  /// What trying again does not mend; everything else is tried again by whoever holds the lease
-  /// next.
+  /// True for errors that a retry cannot fix; all others are retried by the next holder of the
+  /// lease.
   static bool is_final(const Error& error) {
     switch (error.code()) {
       case ErrorCode::kInvalidArgument:
@@ -365,7 +365,7 @@ class PromotionRun {
     request.metadata[".tarn.promotion"] = promotion_.id;
     request.metadata[".tarn.policy"] =
         str_cat(judgement.policy.name, "@", judgement.version.version);
-    // What the destination has already, or what came out the same to the byte, may still become the
+    // A commit that the destination has already, or an equal result, may still become the
     // champion.
     request.allow_empty = !promotion_.alias.empty() && !is_champion(judgement, winner);
     request.squash = promotion_.request.method == PromotionMethod::kSquash;

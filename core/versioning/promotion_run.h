@@ -1,4 +1,4 @@
-// What moves promotions on: comparing, waiting, merging.
+// The worker of promotions: comparing, waiting, merging.
 #pragma once
 
 #include <chrono>

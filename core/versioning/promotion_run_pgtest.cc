@@ -1,4 +1,4 @@
-// What happens to promotions while they run, and what they may find.
+// Tests of promotions while they run.
 #include <chrono>
 #include <functional>
 #include <thread>
@@ -327,7 +327,7 @@ TEST_F(HeldPromotions, KeepTheirLeaseWhileTheyWork) {
   EXPECT_GT(to, from);
 }
 
-// Who lost the lease, and finds out by writing.
+// A worker that lost the lease finds out by writing.
 TEST_F(Promotions, BelongToWhoHoldsTheirLease) {
   apply_policy();
   candidate("exp-1", "0.8");

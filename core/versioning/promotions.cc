@@ -64,7 +64,7 @@ void check_reason(std::string_view reason) {
   }
 }
 
-/// What somebody asked for with this key already.
+/// The promotion that was requested with this key before.
 CreatedPromotion existing_promotion(Engine& engine, RepositoryId repository, std::string_view id,
                                     const PromotionCreation& creation) {
   CreatedPromotion out{find_promotion(engine, repository, id), true};

@@ -49,7 +49,7 @@ Page<Promotion> list_promotions(Engine& engine, const RepositoryName& repository
                                 const meta::Promotions::Filter& filter,
                                 const meta::PageStart& start);
 
-/// What happened to it and what was said about it.
+/// Its history, and the reports and approvals about it.
 struct PromotionRecord {
   std::vector<PromotionStep> steps;
   std::vector<PromotionCheck> checks;

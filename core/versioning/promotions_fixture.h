@@ -1,5 +1,5 @@
-// What tests of promotions share: a repository with a policy, candidates, and promotions brought to
-// their end.
+// Fixture for tests of promotions: a repository with a policy, candidates, and promotions brought
+// to their end.
 #pragma once
 
 #include <string>

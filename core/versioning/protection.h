@@ -1,4 +1,4 @@
-// What may be done to branches and tags. Every verb that changes one asks here, and only here are
+// Protection of branches and tags. Every verb that changes one asks here, and only here are
 // the rules read.
 #pragma once
 

@@ -30,7 +30,7 @@ struct CommitHooks {
   std::function<void()> tick{};  ///< called now and then while hooks run
 };
 
-/// What building made, to be published.
+/// The result of building, to be published.
 struct BuiltCommit {
   TreeRoot root;
   std::vector<CommitId> parents;

@@ -1,4 +1,4 @@
-// What a read-only repository refuses unless it is forced.
+// Tests of the changes that a read-only repository refuses unless forced.
 #include <functional>
 #include <string>
 #include <vector>

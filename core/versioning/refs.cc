@@ -208,7 +208,7 @@ Commit resolve_commit(Engine& engine, const RepositoryName& repository, std::str
 
 namespace {
 
-/// Who forgets the '@' of the champion must not get somebody's branch.
+/// A user who forgets the '@' of an alias must not get a branch of that name.
 void check_no_alias_has_name(Engine& engine, const Repository& repository,
                              const std::string& name) {
   if (!is_alias_name(name) || !engine.aliases.find(repository.id, AliasName(name))) return;

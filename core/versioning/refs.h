@@ -13,7 +13,7 @@
 
 namespace tarn::versioning {
 
-/// What a ref expression means now.
+/// The meaning of a ref expression now.
 struct ResolvedRef {
   Repository repository;
   std::optional<Branch> branch;  ///< set when the base is a branch

@@ -113,7 +113,7 @@ std::vector<DumpedRef> read_refs(Engine& engine, const Repository& source, std::
   return decode_refs(bytes);
 }
 
-/// What changed from one tree of the source to another, as edits of the target's trees.
+/// The changes from one tree of the source to another, as edits of the target's trees.
 class RestoredEdits final : public tree::EditSource {
  public:
   using Restore = std::function<Entry(Entry)>;
@@ -134,7 +134,7 @@ class RestoredEdits final : public tree::EditSource {
   const Restore& restore_;
 };
 
-/// What goes along with a restore; either may throw to stop it, and be empty.
+/// Callbacks of a restore; either may throw to stop it, and be empty.
 struct RestoreSteps {
   std::function<void()> on_commit{};                  ///< before each commit is made
   std::function<void(db::Connection&)> on_publish{};  ///< in the transaction that publishes
@@ -334,7 +334,7 @@ void run_restore(Engine& engine, const Repository& target, std::string_view dump
   RestoreRun(engine, source, target, read_refs(engine, source, dump), user, std::move(steps)).run();
 }
 
-/// What a restore may be refused for before it begins.
+/// Checks that may refuse a restore before it begins.
 Repository restore_target(Engine& engine, const RepositoryName& repository, bool force) {
   const Repository target = get_repository(engine, repository);
   check_writable(target, force);

@@ -11,7 +11,7 @@
 
 namespace tarn::versioning {
 
-/// What is known of the whole object's digests. Of an imported object the source is asked, whose
+/// The known digests of the whole object. Of an imported object the source is asked, whose
 /// digests were not read at import; one that does not answer, or changed since, has none.
 std::vector<Checksum> checksums_of(Engine& engine, const Entry& entry);
 

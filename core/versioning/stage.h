@@ -15,7 +15,7 @@
 
 namespace tarn::versioning {
 
-/// What a reader of the branch sees at the key.
+/// The entry that a reader of the branch sees at the key.
 std::optional<Entry> visible_entry(Engine& engine, const meta::BranchLookup& seen, const Key& key);
 
 /// Throws what condition.h says when it does not hold for `current`.

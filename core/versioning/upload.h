@@ -16,7 +16,7 @@
 
 namespace tarn::versioning {
 
-/// What was learned of the bytes while they passed.
+/// Digests and size of the bytes, computed while they passed.
 struct UploadDigests {
   std::string etag;  ///< MD5 hex
   std::vector<Checksum> checksums;

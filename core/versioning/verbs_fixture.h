@@ -1,4 +1,4 @@
-// What the tests of single verbs share: merging and diffing in words.
+// Fixture for tests of single verbs: merges and diffs as text.
 #pragma once
 
 #include <string>

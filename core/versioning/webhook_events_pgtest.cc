@@ -1,4 +1,4 @@
-// What webhooks are told of verbs that move several things at once, and of runs.
+// Tests of webhook events of verbs that move several things at once, and of runs.
 #include <algorithm>
 
 #include <gtest/gtest.h>

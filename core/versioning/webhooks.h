@@ -36,7 +36,7 @@ std::string open_webhook_secret(const std::string& seal_key, RepositoryId reposi
 /// By name.
 Page<Webhook> list_webhooks(Engine& engine, const RepositoryName& repository,
                             std::string_view prefix, std::string_view after, uint32_t limit);
-/// What it was not told yet is dropped.
+/// Deliveries that are not made yet are dropped.
 void delete_webhook(Engine& engine, const RepositoryName& repository, std::string_view name);
 
 /// The newest first.

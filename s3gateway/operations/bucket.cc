@@ -22,7 +22,7 @@ namespace {
 /// Random bytes in a namespace's name: a bucket made again after its removal gets another one.
 constexpr size_t kNamespaceBytes = 10;
 
-/// What a creation asks for besides the name.
+/// The access that a creation requests.
 struct Access {
   bool public_read = false;
   std::optional<ObjectOwnership> ownership;

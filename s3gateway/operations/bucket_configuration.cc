@@ -14,7 +14,7 @@
 namespace tarn::s3 {
 namespace {
 
-/// What S3 answers for a configuration that was never set.
+/// S3's answer for a configuration that was never set.
 struct NotConfigured {
   std::string_view operation;
   std::string_view code;

@@ -23,7 +23,7 @@ BucketName require_whole(Call& call, const std::string& bucket) {
                         name.repository.str(), '.'));
 }
 
-/// Whoever has a rule delete or abort must be permitted to.
+/// Setting a rule requires the permission for its deletions and aborts.
 void demand_actions(Call& call, const BucketName& bucket, const LifecycleRule& rule) {
   const auto& peer = call.request.peer;
   const std::string repository = bucket.repository.str();

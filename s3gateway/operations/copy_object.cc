@@ -49,7 +49,7 @@ const std::string& value_of(const std::vector<Extra>& extras, ExtraTag tag) {
   return kNone;
 }
 
-/// What the copy differs in from its source.
+/// The differences of the copy from its source.
 versioning::CopyChanges changes_for(const Directives& directives, const http::Headers& headers,
                                     const Entry& source) {
   versioning::CopyChanges out;

@@ -1,4 +1,4 @@
-// What DeleteObject and DeleteObjects share.
+// Deletion of one object, shared by DeleteObject and DeleteObjects.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ namespace tarn::s3 {
 /// Throws MethodNotAllowed for a commit id, InvalidArgument for what is no version id.
 void check_deletable_version(const std::optional<std::string>& version_id);
 
-/// What a deletion did to a key.
+/// The outcome of the deletion of a key.
 struct DeletionOutcome {
   bool marker = false;     ///< it made, or removed, a delete marker
   std::string version_id;  ///< of that marker, or of the version that was removed; "" = none

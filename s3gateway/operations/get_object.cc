@@ -25,12 +25,12 @@ namespace {
 /// Bytes up to here are read into the answer: one write with the head beats a second system call
 /// for the file.
 constexpr uint64_t kInlineBytesMax = 64 * 1024;
-/// What clients say in User-Agent that may be sent to the store for the bytes.
+/// The token in User-Agent of clients that may be redirected to the store for the bytes.
 constexpr std::string_view kRedirectWord = "s3RedirectionSupport";
 constexpr std::chrono::minutes kRedirectLifetime{15};
 constexpr std::string_view kEmptyMd5 = "d41d8cd98f00b204e9800998ecf8427e";
 
-/// What of the object is sent.
+/// The part of the object that is sent.
 struct Selection {
   blob::ByteRange range;
   bool partial = false;

@@ -43,7 +43,7 @@ class UploadPages {
         const std::string key = key_of(upload);
         after = {root_ + key, upload.upload_id};
         if (!add(upload, key, out)) break;
-        // What is left of a group that goes on is not read.
+        // The rest of a group that goes on is not read.
         if (const auto group = group_of(key)) after = {root_ + *group + kPastEveryKey, ""};
       }
     }

@@ -45,7 +45,7 @@ class MeasuredFile final : public http::BodySource {
   uint64_t bytes_ = 0;
 };
 
-/// What the client is told when all went well.
+/// The answer to the client on success.
 struct SuccessAction {
   int status = 204;
   std::string redirect;  ///< "" = none

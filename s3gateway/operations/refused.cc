@@ -1,4 +1,4 @@
-// What S3 has and this server has not.
+// Operations of S3 that this server does not have.
 #include "s3gateway/errors.h"
 #include "s3gateway/operations/operations.h"
 

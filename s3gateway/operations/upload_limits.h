@@ -1,4 +1,4 @@
-// What PutObject and UploadPart demand of a body's length.
+// Limits on a body's length in PutObject and UploadPart.
 #pragma once
 
 #include <cstdint>

@@ -66,7 +66,7 @@ uint32_t check_part_number(const std::string& text) {
 
 versioning::MultipartUpload open_upload(Call& call, const Location& location,
                                         std::string_view upload_id) {
-  // What cannot name an object cannot have an upload either.
+  // A key that cannot name an object cannot have an upload either.
   if (!is_branch_name(location.ref) || location.path.empty() || upload_id.empty()) {
     throw Error(ErrorCode::kNotFound, kNoSuchUploadReason, "nothing can be uploaded there");
   }

@@ -32,7 +32,7 @@ void write_common_prefixes(Writer& out, const Listing& listing) {
   }
 }
 
-/// What stands between Key (and VersionId) and the end of an entry.
+/// The elements between Key (and VersionId) and the end of an entry.
 void write_facts(Writer& out, const Listing& listing, const ListedObject& object) {
   out.element("LastModified", object.modified);
   out.etag(object.etag);

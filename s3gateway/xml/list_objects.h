@@ -21,7 +21,7 @@ struct ListedObject {
   std::string checksum_type;
 };
 
-/// What the three have in common. Names are percent-encoded on the way out when `url_encoding`.
+/// The common part of the three. Names are percent-encoded on the way out when `url_encoding`.
 struct Listing {
   std::string bucket;
   std::string prefix;

@@ -1,4 +1,4 @@
-// What a route demands of its caller. Every route says it: there is no default.
+// The access that a route requires. Every route states it: there is no default.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ class Access {
  public:
   /// For calls that have no account yet: logging in, health.
   static constexpr Access open() { return Access(Kind::kOpen); }
-  /// Whoever has an account, whatever its policies: facts about the server and oneself.
+  /// Any user with an account, whatever the policies: facts about the server and oneself.
   static constexpr Access any_account() { return Access(Kind::kAnyAccount); }
   /// An account that meets every demand.
   static constexpr Access of(Demand demand) { return Access({demand}, 1); }

@@ -1,4 +1,4 @@
-// What tests of the API share: what an Api works with, and the fixture that sends requests to one.
+// Fixture for tests of the API: the context of an Api, and a client that sends requests to it.
 #pragma once
 
 #include <string>
@@ -42,7 +42,7 @@ struct TestService {
                         .webhook_key = std::string(32, 'w')};
 };
 
-/// What a test sends; signed in unless said otherwise.
+/// A request of a test; signed in unless stated otherwise.
 struct Sent {
   std::string method = "GET";
   std::string path{};  ///< below /api/v1

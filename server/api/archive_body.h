@@ -21,13 +21,13 @@ struct ArchivedObject {
   Entry entry;
 };
 
-/// What goes in, in order; nullopt = the end.
+/// The members, in order; nullopt = the end.
 using ArchivedObjects = std::function<std::optional<ArchivedObject>()>;
 
 archive::Member member_of(const ArchivedObject& object);
 
 /// Objects one after another, each opened when it is reached; memory does not grow with their size.
-/// What fails is thrown by read(), so that the answer has no end. One thread at a time.
+/// Errors are thrown by read(), so that the answer has no end. One thread at a time.
 class ArchiveBody final : public http::BodySource {
  public:
   /// Opens the first object, so that bytes that are missing there are told before the answer

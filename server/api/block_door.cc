@@ -29,7 +29,7 @@ constexpr size_t kMd5HexChars = 32;
   throw Error(ErrorCode::kPermissionDenied, reason, std::move(message));
 }
 
-/// Whoever the URL was made for, as they are now.
+/// The user that the URL was made for, as they are now.
 auth::Principal holder_of(auth::Authenticator& authenticator, const BlockGrant& grant) {
   std::optional<auth::Principal> holder;
   if (grant.access_key_id.empty()) {

@@ -11,8 +11,8 @@
 
 namespace tarn::api {
 
-/// What the holder of a URL may do, and on whose behalf. All of it stands in the URL, readable and
-/// authenticated.
+/// The grant of a URL: what its holder may do, and on whose behalf. All of it stands in the URL,
+/// readable and authenticated.
 struct BlockGrant {
   enum class Kind {
     kRead,       ///< GET and HEAD: the bytes of `entry`
@@ -43,7 +43,7 @@ bool is_block_request(const http::Request& request);
 /// Path and query. `key` is 32 bytes.
 std::string block_target(std::string_view key, const BlockGrant& grant);
 
-/// What the URL of this request grants, if it allows the request's method now. Percent-encoding
+/// The grant in the URL of this request, if it allows the request's method now. Percent-encoding
 /// and the order of parameters may have been changed on the way, nothing else. Throws
 /// permission_denied (reasons "url_invalid", "url_expired", "url_method"), invalid_argument for bad
 /// percent-encoding.

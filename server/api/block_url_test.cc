@@ -1,4 +1,4 @@
-// What a URL of our own grants, and that nothing about it can be changed.
+// Tests of the grant of a presigned URL, and that it cannot be changed.
 #include "server/api/block_url.h"
 
 #include <vector>

@@ -23,7 +23,7 @@ namespace tarn::api {
 
 struct Route;
 
-/// What every handler may use; all members outlive the API.
+/// The context of every handler; all members outlive the API.
 struct Context {
   versioning::Engine& engine;
   auth::Authenticator& authenticator;

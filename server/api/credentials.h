@@ -1,4 +1,4 @@
-// Who asks: the Authorization header and the session cookie.
+// Credentials of a request: the Authorization header and the session cookie.
 #pragma once
 
 #include <optional>
@@ -27,7 +27,7 @@ struct KeyPair {
   std::string id;
   std::string secret;
 };
-/// What a request says of who asks, unproven; both empty when it says nothing.
+/// The user that a request claims, unproven; both empty when it claims none.
 struct ClaimedCredentials {
   KeyPair pair;
   std::string token;

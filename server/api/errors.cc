@@ -46,7 +46,7 @@ int status_of_code(ErrorCode code) {
   check_failed("ErrorCode", __FILE__, __LINE__);
 }
 
-/// What a client may read: the insides of the server (SQL, addresses of its database) stay in the
+/// The message for a client: the insides of the server (SQL, addresses of its database) stay in the
 /// log.
 std::string_view message_of(const Error& error) {
   if (error.code() == ErrorCode::kInternal) return "internal error";

@@ -1,4 +1,4 @@
-// What a failure looks like over REST.
+// Errors as REST answers.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// What every operation of REST demands of its caller, for the tests that ask them one after
+// The permissions that every operation of REST requires, for the tests that call them one after
 // another.
 #pragma once
 
@@ -25,7 +25,7 @@ extern const std::vector<Permission> kNeedsAnAccount;
 /// One row for every operation of routes().
 const std::vector<Row>& rows();
 
-/// What stands in a path in place of the parameter `name`.
+/// The value of the parameter `name` in a path.
 std::string_view value_of(std::string_view name);
 
 bool is(const Row& row, const std::vector<Permission>& special);

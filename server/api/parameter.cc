@@ -45,7 +45,7 @@ bool is_byte_ranges(std::string_view text) {
   return true;
 }
 
-/// What is wrong with `value`, or "".
+/// The error in `value`, or "".
 std::string complaint(Parameter::Kind kind, std::string_view value) {
   using Kind = Parameter::Kind;
   switch (kind) {

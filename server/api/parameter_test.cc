@@ -11,7 +11,7 @@ namespace {
 
 using Kind = Parameter::Kind;
 
-/// What check_parameters says, or "".
+/// The error of check_parameters, or "".
 std::string complaint(Parameter parameter, std::string_view query, const char* range = nullptr) {
   http::Request request;
   if (range != nullptr) request.headers.add("Range", range);

@@ -1,4 +1,4 @@
-// What a request prefers (RFC 7240): not to wait for its answer.
+// The preference of a request (RFC 7240) not to wait for its answer.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@ namespace tarn::api {
 /// The longest wait that a preference gets.
 constexpr std::chrono::seconds kPreferredWaitMax{60};
 
-/// What `Prefer: wait=N` or `Prefer: respond-async` (no wait) asks for, at most kPreferredWaitMax;
+/// The wait of `Prefer: wait=N` or `Prefer: respond-async` (no wait), at most kPreferredWaitMax;
 /// nullopt when the request prefers nothing of the kind.
 std::optional<std::chrono::seconds> preferred_wait(const http::Request& request);
 

@@ -20,7 +20,7 @@ bool is_host(std::string_view text) {
   });
 }
 
-/// What the client reached us by; proxies may know better, which is what the setting is for.
+/// The address by which the client reached us; behind a proxy the setting replaces it.
 std::string base_url(const Context& context, const http::Request& request) {
   if (!context.external_url.empty()) return context.external_url;
   const std::string_view host = request.headers.get("Host");

@@ -44,7 +44,7 @@ class Presigner {
   const Instant issued_;
 };
 
-/// What a URL of ours shows of an address: all but the scheme.
+/// The part of an address that a URL shows: all but the scheme.
 std::string block_address(std::string_view url);
 
 }  // namespace tarn::api

@@ -30,7 +30,7 @@ Refs refs_of(testing::TestEngine& engine) {
   return out;
 }
 
-/// What becomes of `refs` by the events that webhook "all" is told of.
+/// The state of `refs` after the events that webhook "all" received.
 void apply_events(testing::TestEngine& engine, Refs& refs, std::string_view operation) {
   constexpr db::Query kEvents{"test_ref_events", R"sql(
     SELECT (e.body::jsonb)->'data'->>'kind' || ' ' || ((e.body::jsonb)->'data'->>'name'),
@@ -59,7 +59,7 @@ Row moving(const Row& row) {
   return out;
 }
 
-// Whatever an operation does to the refs, it does in front of the webhooks: a new one needs nothing
+// Every operation on refs makes events for webhooks: a new one needs nothing
 // but its row of permissions to be looked at.
 TEST_F(Authorisation, EveryOperationThatMovesARefIsTold) {
   std::set<std::string_view> moved;

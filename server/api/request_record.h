@@ -11,7 +11,7 @@
 
 namespace tarn::api {
 
-/// What is known of one request, made when it arrives. One thread.
+/// The record of one request, made when it arrives. One thread.
 struct RequestRecord {
   std::string_view api;  ///< as the log names the door
   std::string_view operation;

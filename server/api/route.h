@@ -41,7 +41,8 @@ struct Route {
   Access access;               ///< has no default: a route without one does not compile
   HandlerFunction handler;
   Input input{};
-  /// What clients expect to read when a ref of the path means nothing; "" = the verb's own words.
+  /// The message that clients expect when a ref of the path is not found; "" = the verb's own
+  /// message.
   std::string_view missing_ref{};
   /// Of an operation that is not served: what to do instead, "" = nothing.
   std::string_view instead{};

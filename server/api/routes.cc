@@ -37,7 +37,7 @@ namespace {
 using enum Method;
 using enum auth::Action;
 
-// What is demanded of the caller.
+// The access that the caller needs.
 constexpr Access open() { return Access::open(); }
 constexpr Access any_account() { return Access::any_account(); }
 constexpr Access needs(auth::Action action, Resources on) { return Access::of({action, on}); }

@@ -1,4 +1,4 @@
-// What a repository created with sample data holds.
+// The objects of a repository created with sample data.
 #pragma once
 
 #include <string>

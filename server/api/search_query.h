@@ -1,4 +1,4 @@
-// What the parameters of a search ask for.
+// The query in the parameters of a search.
 #pragma once
 
 #include "core/http/message.h"

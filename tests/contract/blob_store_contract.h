@@ -1,4 +1,4 @@
-// What every store must do. A test program includes this and instantiates BlobStoreContract once
+// The contract of every store. A test program includes this and instantiates BlobStoreContract once
 // per store.
 #pragma once
 
@@ -22,7 +22,7 @@
 
 namespace tarn::testing {
 
-/// What becomes of "a//b", "/a", "a/", "./a", "../a".
+/// The treatment of "a//b", "/a", "a/", "./a", "../a".
 enum class PathlessKeys { kHeld, kRefused, kServerDecides };
 
 /// Where stores differ and may. Each difference is documented at the store.
@@ -431,8 +431,8 @@ TEST_P(BlobStoreContract, ServesConcurrentReadersAndWriters) {
   EXPECT_EQ(list_keys(store(), "", "", 7).size(), static_cast<size_t>(kThreads * kObjectsEach));
 }
 
-/// Whatever call fails or loses its answer: the object is absent or whole, and doing it again ends
-/// well.
+/// After any call that fails or loses its answer, the object is absent or whole, and a repetition
+/// ends well.
 TEST_P(BlobStoreContract, AFaultLeavesAnObjectAbsentOrWhole) {
   const std::string bytes = patterned_bytes(600'000);
   for (const Fault fault : {Fault::kFails, Fault::kLosesAnswer}) {

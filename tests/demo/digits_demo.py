@@ -114,7 +114,7 @@ class S3Lake:
 
 
 class Report:
-    """What each step took, and what it added to store and source."""
+    """Time of each step, and the bytes it added to store and source."""
 
     def __init__(self, lake):
         self.lake = lake

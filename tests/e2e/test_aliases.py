@@ -107,7 +107,7 @@ def test_a_policy_on_a_ref_is_not_bypassed_by_an_alias(tarn, repo, s3, commits, 
     reading = ["fs:ReadObject", "fs:ListObjects"]
 
     def reads(user, ref):
-        """What boto3 and REST are told."""
+        """The answers to boto3 and REST."""
         theirs, key = clients.boto3_client(user), f"{ref}/artifacts/model.pkl"
         over_rest = clients.Rest(user)("GET", f"/repositories/{repo.id}/refs/{ref.replace('@', '%40')}/objects",
                                        params={"path": "artifacts/model.pkl"})

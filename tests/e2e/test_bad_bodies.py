@@ -231,13 +231,13 @@ def world(tarn):
 
 
 def complaint(case, names, answer):
-    """What is wrong with the answer to a spoiled body; "" = nothing."""
+    """The error in the answer to a spoiled body; "" = none."""
     message = answer.json().get("message", "") if answer.headers.get("Content-Type") == "application/json" else ""
     if answer.status_code == 413 and case.startswith("huge"):
         return ""
     if answer.status_code != 400:
         return f"{answer.status_code} {message[:100]}"
-    # What is too much to be parsed at all is found in the outermost field.
+    # A value too large to be parsed at all is reported in the outermost field.
     named = names[-1:] + (names[:1] if case.startswith("huge") else ())
     if names and not any(field in message for field in named):
         return f"does not name {names[-1]}: {message[:100]}"

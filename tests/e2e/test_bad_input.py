@@ -220,7 +220,7 @@ def test_a_body_that_breaks_off_is_not_kept(tarn, raw, rest, unchanged):
 
 
 def test_a_body_that_is_too_long_is_another_request(raw, repo):
-    """What stands behind Content-Length is not part of the object, and is not taken for a good request."""
+    """Bytes behind Content-Length are not part of the object, and are not parsed as a good request."""
     status, _, _ = raw("PUT", f"/{repo.id}/main/long", b"x" * 10, payload_hash=hashlib.sha256(b"x" * 5).hexdigest(), length=5)
     assert status == 200
     assert raw("GET", f"/{repo.id}/main/long")[2] == b"x" * 5
@@ -282,7 +282,7 @@ def test_ranges_outside_over_s3(raw, unchanged):
     assert raw("GET", f"/{unchanged.id}/main/kept", headers={"Range": "bytes=nonsense"})[::2] == (200, b"kept")
 
 
-# Who asks
+# Authentication
 
 
 def test_wrong_credentials_over_rest(tarn, unchanged):

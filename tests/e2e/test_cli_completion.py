@@ -13,7 +13,7 @@ import servers
 
 @pytest.fixture
 def offered(cli):
-    """What the command offers for the words, without its help."""
+    """The command's suggestions for the words, without their help."""
     def ask(*words, **environment):
         lines = cli.run("complete", "--", *words, **environment).text.splitlines()
         return [line.split("\t")[0] for line in lines]
@@ -91,7 +91,7 @@ STARTS = {"bash": (["bash", "--norc", "--noprofile", "-i"], "source <(tarn compl
 
 
 def made_of(shell, typed, expected, result):
-    """What the shell makes of the keys: the line goes to a file instead of being run."""
+    """The line that the shell makes of the keys, written to a file instead of being run."""
     begin, end = "\x01", "\x05"
     for pause in (0.3, 1, 4):  # keys that come while a completion runs may be lost
         result.unlink(missing_ok=True)
@@ -106,7 +106,7 @@ def made_of(shell, typed, expected, result):
 
 @pytest.mark.parametrize("name_of_shell", list(STARTS))
 def test_in_a_shell(cli, repo, name, tmp_path, name_of_shell):
-    """What is echoed after the key is what the shell made of the word."""
+    """The echo after the key is the word that the shell made."""
     if not shutil.which(name_of_shell):
         pytest.skip(f"{name_of_shell} is not installed")
     repo.branch("main").object("some/thing").upload(b"a")

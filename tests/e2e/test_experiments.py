@@ -35,7 +35,7 @@ def values(facts):
 
 
 def train(repo, s3, branch, loss, accuracy, job):
-    """What the notebook does for one experiment: rows 11 to 20 of its calls."""
+    """The notebook's calls for one experiment, rows 11 to 20."""
     experiment = repo.branch(branch).create(source_reference="main", exist_ok=True)
     params = {"epochs": "50", "optimizer": "adagrad", "metrics": "['accuracy']", "is_shuffle": "True"}
     experiment.object("config/config.json").upload(data=json.dumps(params).encode(), mode="wb", pre_sign=False)

@@ -17,7 +17,7 @@ STATE = """SELECT e.state, e.attempts, e.lease_until > clock_timestamp() FROM ex
 HEAD = """SELECT encode(b.head, 'hex') FROM branches b JOIN repositories r USING (repo_id)
   WHERE r.name = '{repo}' AND b.name = 'main'"""
 CURVE = """SELECT count(*) FROM series s JOIN repositories r USING (repo_id) WHERE r.name = '{repo}'"""
-# What the clock does in a minute (kLease).
+# The lease of a worker (kLease).
 END_LEASE = """UPDATE extractions SET lease_until = lease_until - interval '60 s'
   WHERE commit_id = decode('{commit}', 'hex') RETURNING 1"""
 

@@ -254,7 +254,7 @@ def multipart(place, branch):
     return upload, part["ETag"]
 
 
-# What the S3 gateway writes; parts of an upload reach no branch before it completes.
+# Writes of the S3 gateway; parts of an upload reach no branch before it completes.
 OVER_S3 = {
     "PutObject": (lambda p, b: p.s3.put_object(Bucket=p.repo.id, Key=f"{b}/b", Body=b"x"), None),
     "CopyObject": (lambda p, b: p.s3.copy_object(Bucket=p.repo.id, Key=f"{b}/b", CopySource=f"{p.repo.id}/main/seed"),

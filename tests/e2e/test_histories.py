@@ -323,7 +323,7 @@ class Histories:
         self.recorder.seen.clear()
 
     def shown(self, arena):
-        """What each key shows now, by what the last client read."""
+        """The current value of each key, by the last client's reads."""
         out = {}
         for path, (cell, key) in arena.places.items():
             value = None

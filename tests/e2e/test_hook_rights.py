@@ -1,4 +1,4 @@
-"""Who may say what hooks do: files below _lakefs_actions/ over REST, S3 and merges, and how far their scripts reach."""
+"""Permission to define hooks: files below _lakefs_actions/ over REST, S3 and merges, and how far their scripts reach."""
 
 import types
 

@@ -263,6 +263,6 @@ def test_the_command_runs_lists_describes_and_checks(hooked, lake, receiver, tmp
     bad.write_text("name: fine\non:\n  pre-push:\n")
     assert cli.json("actions", "validate", str(good))["name"] == "fine"
     assert "line 3" in cli.run("actions", "validate", str(bad), status=1).talk
-    # What refuses a commit is told from other failures.
+    # A refusal by a hook differs from other failures.
     lake.branch("main").object("k").upload(data=b"1")
     cli.run("commit", "main", "-m", "no", status=13)

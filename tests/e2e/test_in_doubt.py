@@ -1,4 +1,4 @@
-"""What the public SDKs do when the server cannot say whether a change was made: 503, `in_doubt`. Nothing is lost or doubled.
+"""Behaviour of the public SDKs when the server cannot say whether a change was made: 503, `in_doubt`. Nothing is lost or doubled.
 
 The database is lost in the middle of a request: before it has the statement, or after it has done it and before it says so, and
 is away until the server has answered.

@@ -19,7 +19,7 @@ ROUNDS_LONG = 50
 WRITERS = 4
 SOURCE_FILES = 300
 MOVED_TOGETHER = 5
-# What checkouts turn a branch into, as sizes by key: the right one has a key more, which the left one's takes away.
+# The states of a branch after checkouts, as sizes by key: the right one has a key more, which the left one's takes away.
 CHECKED_OUT = {"left": {f"co/{n}": 4 for n in range(5)}, "right": {f"co/{n}": 5 for n in range(6)}}
 
 

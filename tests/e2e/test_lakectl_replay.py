@@ -1,4 +1,4 @@
-"""What lakectl 1.84 sends, command by command, request by request, and what it reads from each answer.
+"""Requests of lakectl 1.84, command by command, and the fields that it reads from each answer.
 
 The commands stand in tests/fixtures/lakectl/*.yaml: one file is one repository's story. A command has
   run      the command line, for the reader
@@ -37,7 +37,7 @@ POLLS_MAX = 200
 
 
 def matches(expected, actual, names):
-    """What does not fit, as a text; "" = all does. Keeps the values of <kind:name> in `names`."""
+    """The differences, as a text; "" = none. Keeps the values of <kind:name> in `names`."""
     if isinstance(expected, dict):
         if not isinstance(actual, dict):
             return f"{actual!r} is no object"

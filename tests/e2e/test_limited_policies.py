@@ -1,4 +1,4 @@
-"""What a policy keeps from its holder stays kept, whatever other verbs they may use."""
+"""A policy's denial holds for every other verb that could reach the same data."""
 
 import uuid
 

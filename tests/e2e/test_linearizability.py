@@ -178,7 +178,7 @@ def test_the_smallest_contradiction_is_found_among_many_operations():
 
 
 def simulated(chance, clients, operations):
-    """What clients see of a real register when each operation takes effect at one moment within its time."""
+    """A history of a real register, each operation of which takes effect at one moment within its time."""
     moments = []
     for client in range(clients):
         now = chance.random()

@@ -156,7 +156,7 @@ def test_the_example_of_a_delta_table_is_read_from_the_store(exporting, lake, ve
     assert rows_of(exporting, people) == expected
     assert rows_of(versitygw, location) == expected
 
-    # What the branch becomes later leaves the export as it is; the next export is another.
+    # Later changes of the branch leave the export as it is; the next export is another.
     write_deltalake(people, pa.table({"id": [9], "country": ["z"]}), mode="overwrite", storage_options=options)
     DeltaTable(people, storage_options=options).vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=False)
     again = lake.branch("main").commit("less")

@@ -268,7 +268,7 @@ def test_a_policy_limited_to_one_branch(tarn, repo, s3, make_user):
     assert copied.status_code == 401
     given = plain("GET", f"{here}/refs/main/objects/stat?path=a&presign=true").json()["physical_address"]
     assert requests.get(given, timeout=60).content == b"main"
-    # What compares refs reads each of them.
+    # Operations that compare refs read each of them.
     for path, status in [("refs/main/diff/main", 200), ("refs/main/diff/dev", 401), ("refs/dev/diff/main", 401),
                          ("refs/main/diff/dev/summary", 401), ("refs/main/diff/main/summary", 200),
                          ("branches/main/diff", 200), ("branches/dev/diff", 401),
@@ -305,7 +305,7 @@ def test_conditions_look_at_the_caller_s_own_address(tarn, make_user):
     user = make_user(statement)
     rest = clients.Rest(user)
     assert rest("GET", "/repositories").status_code == 401
-    # Nobody has said that this peer is a proxy.
+    # This peer is not configured as a proxy.
     assert rest("GET", "/repositories", headers={"X-Forwarded-For": "10.1.1.1"}).status_code == 401
 
 

@@ -1,4 +1,4 @@
-"""What tarnd keeps of the rights of whoever starts it."""
+"""Privileges that tarnd keeps of the user that starts it."""
 
 import os
 import pwd

@@ -54,7 +54,7 @@ def state(rest, repo):
 
 
 def told_in(file):
-    """What --github wrote for later steps."""
+    """The outputs that --github wrote for later steps."""
     lines = file.read_text().splitlines()
     return {lines[at].split("<<")[0]: lines[at + 1] for at in range(0, len(lines), 3)}
 

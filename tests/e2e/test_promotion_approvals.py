@@ -51,7 +51,7 @@ def test_an_approval_is_of_nobody_who_made_a_commit_that_comes(cli, repo, rest, 
     assert cli.json("promote", "wait", id, "--timeout", "60s")["state"] == "promoted"
     [judged] = json.loads(cli.run("promote", "evidence", id).text)["candidates"]
     assert judged["authors"] == sorted(["admin", pusher.name])
-    # Who may commit may not record commits, which show any committer.
+    # The permission to commit is not the permission to record commits, which show any committer.
     developer = clients.Rest(make_user(allow(["fs:CreateCommit", "fs:Read*", "fs:List*"], "*")))
     record = {"commit_id": "a" * 64, "version": 1, "committer": "admin", "message": "m", "metarange_id": "",
               "creation_date": 0, "parents": [], "generation": 1}

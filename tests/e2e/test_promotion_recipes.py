@@ -80,7 +80,7 @@ def two_waiting(cli, repo, tmp_path, reviewer):
 
 
 def commands_in(message):
-    """What a message has behind a colon to be copied, up to the next clause."""
+    """The command behind the colon of a message, up to the next clause."""
     return [found.strip() for found in re.findall(r": (tarn [^;]+)", message)]
 
 

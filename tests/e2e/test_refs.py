@@ -1,4 +1,4 @@
-"""What Tarn adds to branches beyond the wire format: conflicts in pages, merges settled by pattern, moves, checkouts of paths."""
+"""Operations on branches beyond lakeFS's wire format: conflicts in pages, merges settled by pattern, moves, checkouts of paths."""
 
 import random
 import time

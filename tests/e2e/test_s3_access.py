@@ -1,4 +1,4 @@
-"""Who may come at all: pages of other origins, unsigned requests, version 2, temporary credentials."""
+"""Access to the gateway: pages of other origins, unsigned requests, version 2, temporary credentials."""
 
 import contextlib
 import json
@@ -216,7 +216,7 @@ def test_logs_say_who_did_what_and_hold_no_signatures(scratch_dir):
         lines = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
     told = [line for line in lines if line.get("api") == "s3"]
     assert len(told) >= 11
-    # Who did what to which object, how much of it, and how it ended.
+    # User, operation, object, bytes and outcome.
     facts = ("operation", "user", "path", "status", "received_bytes", "sent_bytes")
     kept = [tuple(line[fact] for fact in facts) for line in told]
     assert ("PutObject", "admin", "/lake/main/a", 200, 5, 0) in kept

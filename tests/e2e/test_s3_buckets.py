@@ -387,7 +387,7 @@ def test_versioning_is_switched_on_and_off(tarn, s3, repo):
 # Nothing is destroyed.
 
 def remembered(server, repo):
-    """What must outlive every call of S3: branches, tags, their commits, and the committed objects."""
+    """The state that must outlive every call of S3: branches, tags, their commits, and the committed objects."""
     refs = {branch["id"]: branch["commit_id"]
             for branch in s3_requests.rest(server, "GET", f"/repositories/{repo}/branches")["results"]}
     refs |= {tag["id"]: tag["commit_id"] for tag in s3_requests.rest(server, "GET", f"/repositories/{repo}/tags")["results"]}

@@ -1,4 +1,4 @@
-"""What S3 clients rely on, each behaviour once over a bucket whose keys begin with a branch and once over the bucket of
+"""Behaviours that S3 clients rely on, each once over a bucket whose keys begin with a branch and once over the bucket of
 that branch alone."""
 
 import uuid

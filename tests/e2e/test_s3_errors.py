@@ -101,7 +101,7 @@ def test_a_bucket_may_stand_in_the_host(scratch_dir):
         assert signed(server, "GET", "/lake/main/a", {"Host": "s3.test"}).body == b"x"
         assert send(server, "GET", "/main/a", {"Host": "lake.s3.test"}).code == "AccessDenied"
         assert signed(server, "GET", "/main/a", {"Host": "evils3.test"}).code == "NoSuchBucket"
-        # What proves nothing is refused as S3 does it, a write before its body is asked for.
+        # A request without proof is refused as S3 does, a write before its body is asked for.
         for given, expected in [({}, (403, "AccessDenied")), ({"Authorization": ""}, (403, "AccessDenied")),
                                 ({"Authorization": "Bearer x"}, (403, "AccessDenied")),
                                 ({"Authorization": "unreadable"}, (403, "AccessDenied")),

@@ -1,4 +1,4 @@
-"""What goes wrong between a client and its object: killed clients, rivals, clocks, proxies, branches that go."""
+"""Faults between a client and its object: killed clients, rivals, clocks, proxies, branches that go."""
 
 import concurrent.futures
 import datetime
@@ -165,7 +165,7 @@ def test_a_server_killed_in_the_middle_of_a_part(scratch_dir, initialised_data):
 
 
 def test_a_branch_that_is_deleted_while_bytes_arrive(tarn, repo, s3):
-    """What ends afterwards is refused, and nothing of it shows on a branch of the same name."""
+    """Requests that end afterwards are refused, and leave nothing on a branch of the same name."""
     create_branch(tarn, repo, "dev")
     upload = s3.create_multipart_upload(Bucket=repo, Key="dev/big")["UploadId"]
     part = half_sent(tarn, f"/{repo}/dev/big?partNumber=1&uploadId={upload}", b"p" * MIB)

@@ -222,6 +222,6 @@ def test_a_signature_that_covers_an_unannounced_body(tarn, s3, repo):
     assert s3.get_object(Bucket=repo, Key="main/a")["Body"].read() == b"body"
     assert call("GET", path, signed_body=b"x").status == 403
     assert call("GET", path).body == b"body"
-    # What is refused for other reasons is told only to those who proved who they are.
+    # Other reasons of refusal are shown only to authenticated users.
     assert call("PUT", nowhere, b"body", signed_body=b"other").code == "SignatureDoesNotMatch"
     assert call("PUT", nowhere, b"body").code == "NoSuchBucket"

@@ -1,4 +1,4 @@
-"""What clients are told when a user's share of the server is full, and what is counted."""
+"""Answers to clients when a user's share of the server is full, and the counters of it."""
 
 import socket
 import threading

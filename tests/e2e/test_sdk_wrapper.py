@@ -1,4 +1,4 @@
-"""What the unmodified lakeFS Python package does and relies on, behaviour by behaviour."""
+"""The unmodified lakeFS Python package, behaviour by behaviour."""
 
 import re
 

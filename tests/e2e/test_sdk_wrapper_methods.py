@@ -13,7 +13,7 @@ import lakefs_sdk
 import pytest
 from lakefs import exceptions
 
-# What a URL or object that leads nowhere is called.
+# The address of a URL or object that does not exist.
 NOWHERE = "no-such-repository"
 # So often is an import started until one is cancelled before its end.
 IMPORTS_MAX = 10

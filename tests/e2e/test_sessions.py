@@ -1,4 +1,4 @@
-"""What the cookie of a login permits, and what a browser is told of stored objects."""
+"""Permissions of a login's cookie, and headers for browsers on stored objects."""
 
 import time
 

@@ -1,4 +1,4 @@
-// What fuzz targets say when a promise does not hold.
+// The assertion of fuzz targets.
 #pragma once
 
 #include <cstdio>

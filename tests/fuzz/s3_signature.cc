@@ -17,7 +17,7 @@ namespace testing = tarn::sigv4::testing;
 
 namespace {
 
-/// Nobody but the holder of the secret passes.
+/// Only the holder of the secret passes.
 void check_claim(tarn::http::Request request) {
   if (!sigv4::looks_signed(request)) return;
   try {
@@ -44,7 +44,7 @@ void require_verified(const tarn::http::Request& request, const char* promise) {
   }
 }
 
-/// What we sign, we verify, whatever the target holds.
+/// Our own signatures verify for every target.
 void check_signing(const tarn::http::Request& head) {
   if (claims_something(head.raw_query())) return;
   tarn::http::Request request = testing::make_request(head.method, head.target);

@@ -1,4 +1,4 @@
-"""What a client of tests/e2e/clients is told. Standard library only: see client_child.py."""
+"""The input of a client of tests/e2e/clients. Standard library only: see client_child.py."""
 
 import base64
 import json

@@ -72,7 +72,7 @@ HEAD = """# Client coverage
 
 <!-- Generated: `pytest tests/e2e --write-coverage`. -->
 
-What the end-to-end tests call of the unmodified Python packages, and how those calls ended. `tests/support/not_yet.py`
+Calls of the unmodified Python packages in the end-to-end tests, and how they ended. `tests/support/not_yet.py`
 lists the operations that are refused, or not served yet.
 """
 

@@ -39,7 +39,7 @@ WAYS = {"http": "", "tls": ", TLS", "tls-unbuffered": ", TLS, unbuffered proxy"}
 
 @dataclasses.dataclass(frozen=True)
 class Client:
-    """What a file declares."""
+    """The declarations of a file."""
 
     file: Path
     name: str

@@ -1,4 +1,4 @@
-"""What clients asked and were answered, as operations on the few keys each of them concerns."""
+"""Requests and answers of clients, as operations on the few keys each of them concerns."""
 
 import math
 import threading

@@ -163,7 +163,7 @@ def relaxed(operation):
 
 
 def until(operations, moment):
-    """What was known at a moment: what had been answered, and what had been asked."""
+    """The knowledge at one moment: answers so far, and requests so far."""
     asked = [one for one in operations if one.start <= moment]
     return [one if one.end <= moment else relaxed(one) for one in asked if one.end <= moment or not one.reads_only]
 
@@ -176,7 +176,7 @@ def fails(operations, initial):
 
 
 def first_contradiction(operations, initial):
-    """What was known when the answers first contradicted each other."""
+    """The knowledge when the answers first contradicted each other."""
     ends = sorted(one.end for one in operations if one.end < math.inf)
     low, high = 0, len(ends) - 1
     while low < high:

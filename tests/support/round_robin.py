@@ -17,7 +17,7 @@ LINGER_SECONDS = 5
 
 
 class Unframed(Exception):
-    """What follows has no end that can be told from the head."""
+    """The body's end cannot be determined from the head."""
 
 
 def fields(head):

@@ -152,7 +152,7 @@ class Tarnd:
         return int(next(self.data_dir.glob("pg/*/postmaster.pid")).read_text().splitlines()[0])
 
     def settle(self):
-        """Who changed rights himself knows them at once."""
+        """A server that changed rights itself knows them at once."""
 
     def pids(self):
         return [self.process.pid]

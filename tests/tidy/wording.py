@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that tracked text speaks of the project alone: no paths of one machine, no work left without a reason."""
+"""Checks that tracked text speaks of the project alone: no paths of one machine, no work left without a reason; and that
+no comment opens with "What" or "Whoever" where a noun phrase belongs."""
 
 import re
 import subprocess
@@ -13,6 +14,9 @@ FORBIDDEN = {
     r"\b(TODO|FIXME|XXX)\b(?!.*:)": "leaves work without saying why",
 }
 SKIPPED = {"tests/tidy/wording.py", "LICENSE"}
+COMMENT = re.compile(r"\s*(//|#|--)")
+RIDDLE = re.compile(r'\s*(///?<?!?|#|--|r?""")\s*(What|Whoever|Whatever)\b(?!.*\?)')
+CODE = {".cc", ".h", ".py", ".sh", ".cmake"}  # not .sql: a migration is never edited
 
 
 def main():
@@ -22,7 +26,11 @@ def main():
         file = ROOT / name
         if name in SKIPPED or not file.is_file() or b"\0" in file.read_bytes()[:4096]:
             continue
+        before = ""
         for number, line in enumerate(file.read_text(errors="replace").splitlines(), 1):
+            if file.suffix in CODE and RIDDLE.match(line) and not COMMENT.match(before):
+                broken.append(f"{name}:{number}: a comment opens with a question instead of a noun phrase")
+            before = line
             broken += [f"{name}:{number}: {why}" for pattern, why in FORBIDDEN.items() if re.search(pattern, line)]
     print("\n".join(broken) if broken else "wording: nothing to mend")
     return 1 if broken else 0

@@ -56,7 +56,7 @@ def alias(repo: Any, name: str, *, to: Optional[str] = None, expect: Optional[st
 
 
 def alias_history(repo: Any, name: str, *, limit: int = 100, server: Optional[Server] = None) -> List[AliasChange]:
-    """What was done to an alias, the newest first; that of a removed one too."""
+    """The moves of an alias, newest first; also of a removed one."""
     server = server or connect()
     changes: List[AliasChange] = []
     place = ("repositories", repository_name(server, repo), "aliases", name.lstrip("@"), "history")

@@ -1,4 +1,4 @@
-"""What can go wrong. `code` is the server's stable word; the text says what to do about it."""
+"""Errors of the service. `code` is the server's stable word; the text says what to do about it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class NotFound(TarnError):
 
 
 class Conflict(TarnError):
-    """What is there is not what was expected."""
+    """The current state is not the expected one."""
 
 
 class Unavailable(TarnError):

@@ -54,7 +54,7 @@ class Policy:
 
 def evaluate(policy: str, candidates: Any, repo: Any = None, *, champion: Optional[str] = None,
              version: Optional[int] = None, server: Optional[Server] = None) -> List[Verdict]:
-    """What the gate says of each candidate; those that did not fail first, the best of them first. Nothing moves."""
+    """A dry run of the gate: the verdict on each candidate, those that pass first, best first."""
     server = server or connect()
     body: Dict[str, Any] = {"candidates": list_of_refs(candidates)}
     if champion:

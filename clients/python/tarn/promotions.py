@@ -15,7 +15,7 @@ from tarn.numbers import metric_number
 from tarn.tables import CHAMPION
 from tarn.transport import Server, connect, list_of_refs, repository_name
 
-# What one request waits at most: proxies cut longer ones.
+# The longest wait of one request: proxies cut longer ones.
 WAIT_PER_REQUEST_SECONDS = 20
 WAIT_SECONDS = 3600.0
 ENDED = ("promoted", "rejected", "failed", "cancelled", "rolled_back")
@@ -118,7 +118,7 @@ class Promotion:
 
     @property
     def evidence(self) -> Dict[str, Any]:
-        """What it was decided on; empty until the candidates were compared."""
+        """The evidence of the decision; empty until the candidates are compared."""
         return dict(self.raw.get("evidence") or {})
 
     @property
@@ -178,7 +178,7 @@ class Promotion:
 
     def report_check(self, name: str, status: str = "success", *, commit: Optional[str] = None,
                      metrics: Optional[Mapping[str, Any]] = None, url: str = "", supersedes: str = "") -> Promotion:
-        """What a check found; without `commit` about the winner that this object shows. After a failure only its
+        """Reports the result of a check; without `commit` about the winner that this object shows. After a failure only its
         reporter can report otherwise, with `supersedes`: why the failure does not stand."""
         commit = self._server.commit_of(self.repo, commit) if commit else self.winner_commit
         if not commit:

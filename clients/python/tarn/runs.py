@@ -331,7 +331,7 @@ def _param_value(value: Any) -> ParamValue:
 
 
 def _source() -> Dict[str, str]:
-    """What the CI job tells, else git's head here."""
+    """The commit that the CI job names, else git's head here."""
     env = os.environ
     sha = env.get("GITHUB_SHA") or env.get("CI_COMMIT_SHA") or _git_head()
     url = env.get("CI_JOB_URL", "")

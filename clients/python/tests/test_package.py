@@ -1,4 +1,4 @@
-"""What the package does by itself; what it does to a server is in tests/e2e/test_python_package.py."""
+"""Tests of the package without a server; those with one are in tests/e2e/test_python_package.py."""
 
 import json
 import math

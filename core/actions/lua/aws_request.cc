@@ -22,7 +22,7 @@ constexpr int kUpvalues = 4;  // key id, secret, region, endpoint
 constexpr std::string_view kDefaultRegion = "us-east-1";
 constexpr std::chrono::milliseconds kFirstPause{200};
 
-/// What a header may hold of an argument: no blanks, no line breaks.
+/// True for text that may stand in a header: no blanks, no line breaks.
 bool is_printable(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
     return c > ' ' && c < 0x7f && c != ',';

@@ -400,7 +400,7 @@ std::optional<int64_t> parse_time(std::string_view layout, std::string_view text
       sys_days(date).time_since_epoch().count() + (by_day_of_year ? p.day - 1 : 0);
   const int64_t seconds =
       days_since * 86'400 + p.hour * 3'600 + p.minute * 60 + p.second - p.offset;
-  // What 64 bits of nanoseconds can hold.
+  // The range of 64 bits of nanoseconds.
   if (p.year < 1678 || p.year > 2261) return std::nullopt;
   return seconds * kNanosPerSecond + p.ns;
 }

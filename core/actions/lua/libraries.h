@@ -1,4 +1,4 @@
-// What scripts can require.
+// Libraries that scripts can require.
 #pragma once
 
 #include <functional>
@@ -43,7 +43,7 @@ Channel& channel_of(lua_State* state);
 /// Gives the global action.commit a member `parents`.
 void add_commit_parents(lua_State* state);
 
-/// What the server answers to one function. Throws invalid_argument with what kept it from trying.
+/// The server's answer to one function. Throws invalid_argument if the server could not try.
 Message ask_server(lua_State* state, const char* function, nlohmann::json arguments,
                    std::string bytes = {});
 

@@ -9,7 +9,7 @@
 
 namespace tarn::testing {
 
-/// What it printed; a failure is appended as "<reason>: <message>".
+/// The output of the script; a failure is appended as "<reason>: <message>".
 inline std::string script_output(actions::Script script, const actions::ScriptCall& call) {
   std::string output;
   script.name = "test";

@@ -42,7 +42,7 @@ void sign_by_hand(http::Request& request, const std::vector<std::string>& names,
 VerifiedRequest authenticate(const http::Request& request, Instant now = kNow,
                              const VerifyRules& rules = {});
 
-/// What authenticate throws; "accepted" when it does not.
+/// The error that authenticate throws; "accepted" when it does not.
 Rejection refusal_of(const http::Request& request, Instant now = kNow,
                      const VerifyRules& rules = {});
 /// An element of a rejection, or "(absent)".

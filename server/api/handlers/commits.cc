@@ -44,7 +44,7 @@ http::Response commit(const Context& context, Call& call) {
     // The tree may be that of any ref.
     call.demand_source({"", /*all_that_begin=*/true}, call.path("branch"));
   }
-  // Whoever chooses the parents can take commits out of the branch's history.
+  // A caller that chooses the parents can take commits out of the branch's history.
   if (given.parents) {
     call.demand(auth::Action::kRevertBranch,
                 auth::branch_arn(call.path("repository"), call.path("branch")));

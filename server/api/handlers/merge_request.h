@@ -1,4 +1,4 @@
-// What a merge is asked to do, for the operations that merge.
+// The parameters of a merge, for the operations that merge.
 #pragma once
 
 #include "core/versioning/merge.h"

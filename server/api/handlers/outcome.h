@@ -1,4 +1,4 @@
-// What the directory of accounts answers, as failures that clients know.
+// Results of the directory of accounts, as errors that clients know.
 #pragma once
 
 #include <optional>

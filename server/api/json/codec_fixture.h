@@ -1,4 +1,4 @@
-// What the tests of codecs share: parsing a text, and values with little in them.
+// Fixture for tests of codecs: parsing a text, and minimal values.
 #pragma once
 
 #include <string>
@@ -34,7 +34,7 @@ T parsed(T (*parse)(const Value&), std::string_view body) {
   return parse(Document::parse(body).root());
 }
 
-/// What parsing says, or "".
+/// The error of parsing, or "".
 template <typename T>
 std::string failure(T (*parse)(const Value&), std::string_view body) {
   try {

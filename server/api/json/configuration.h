@@ -5,7 +5,7 @@
 
 namespace tarn::api::json {
 
-/// What a client may know of this installation.
+/// The facts about this installation that clients may know.
 struct Installation {
   std::string version{};
   std::string id{};                  ///< of all servers on one database, for ever

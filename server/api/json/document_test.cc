@@ -10,7 +10,7 @@
 namespace tarn::api::json {
 namespace {
 
-/// What reading says, or "".
+/// The error of reading, or "".
 std::string failure(
     std::string_view body, const std::function<void(const Value&)>& read = [](const Value&) {}) {
   try {

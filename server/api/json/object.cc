@@ -179,7 +179,7 @@ StagedBytes parse_link_address(const Value& body) {
   StagedBytes out = staged_bytes(body, "user_metadata");
   const Value staging = body.at("staging");
   out.physical_address = staging.at("physical_address").text();
-  // What the answer that named the address may have held: not used, but checked as all is.
+  // Fields that the answer with the address may have held: checked, and not used.
   staging.find_text("presigned_url");
   if (const std::optional<Value> expiry = staging.find("presigned_url_expiry")) expiry->integer();
   return out;

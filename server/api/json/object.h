@@ -17,7 +17,7 @@ namespace tarn::api::json {
 /// Stored for objects whose uploader named no type.
 constexpr std::string_view kDefaultContentType = "application/octet-stream";
 
-/// What an answer shows of an object.
+/// An object as an answer shows it.
 struct ObjectView {
   std::string_view path;
   const Entry& entry;

@@ -11,7 +11,7 @@
 
 namespace tarn::api::json {
 
-/// What happened to a promotion and what was said about it, beside the promotion itself.
+/// The history of a promotion, with its reports and approvals.
 struct PromotionDetails {
   std::vector<PromotionStep> steps;
   std::vector<PromotionCheck> checks;

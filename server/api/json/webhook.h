@@ -17,7 +17,7 @@ std::string webhook_body(const Webhook& webhook, const std::optional<std::string
 void write_delivery(Writer& out, const Delivery& delivery);
 std::string delivery_body(const Delivery& delivery);
 
-/// What a ping came to; `status` is absent when nobody answered.
+/// The result of a ping; `status` is absent without an answer.
 struct PingResult {
   std::string id;
   std::optional<int> status{};

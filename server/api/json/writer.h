@@ -32,7 +32,7 @@ class Writer {
   void text(std::string_view name, std::string_view value) { key(name), text(value); }
   void number(std::string_view name, int64_t value) { key(name), number(value); }
   void boolean(std::string_view name, bool value) { key(name), boolean(value); }
-  /// What JSON has no number for is a text: "NaN", "Infinity", "-Infinity".
+  /// Values that JSON has no number for are strings: "NaN", "Infinity", "-Infinity".
   void real(std::string_view name, double value);
   void texts(std::string_view name, const std::vector<std::string>& values);
   /// A value that is JSON already.

@@ -1,4 +1,4 @@
-"""What every S3 client must be able to do: one function per column of the table.
+"""Checks that every S3 client must pass: one function per column of the table.
 
 Each gets `client`, whose methods are the functions of the client's file, and `bench`: the box that the client has, and a
 second look at the repository that does not pass through the client. Keys begin with the branch."""

@@ -1,4 +1,4 @@
-"""What both mounts of a repository as a directory do: the verbs are those of the operating system."""
+"""Checks of both mounts of a repository as a directory, with the verbs of the operating system."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""What both versions of rclone do."""
+"""Verbs of both versions of rclone."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What every client that stores tables must be able to do; see checks.py.
+"""Checks that every client that stores tables must pass; see checks.py.
 
 The tables of the checks have `count` rows: id from 0, label "row ID", value ID / 2, part ID % 4. A client's functions
 take "branch/directory" and choose names of files below it; they return what they read as [rows, sum of ids]."""

@@ -25,7 +25,7 @@ def options(box):
 
 @functools.cache
 def client(box):
-    """What lies below its datasets and checkpoints, for what those do not offer."""
+    """Its client below datasets and checkpoints, for operations that those do not offer."""
     options(box)
     return MountpointS3Client("us-east-1", endpoint=box.url, force_path_style=True)
 

@@ -67,7 +67,7 @@ class Attack:
         return len(self.steps) == 1 and bool(status) and min(status) >= 400
 
     def scene(self):
-        """What a stage is prepared with; equal for attacks that need the same."""
+        """The key of a prepared stage; equal for attacks that need the same."""
         return json.dumps(self.policy), self.early, self.before, self.by
 
     def prepare(self, stage):

@@ -1,4 +1,4 @@
-"""What a gate must say, written from docs/promotion.md in plain Python: exact decimals, no code shared with the server."""
+"""The expected verdict of a gate, from docs/promotion.md, in plain Python: exact decimals, none of the server's code."""
 
 import functools
 import re
@@ -10,7 +10,7 @@ USUAL = ("api", "commit-metadata", "file")
 
 @dataclass
 class Candidate:
-    """What was made and measured; values are decimals, or one of the words NaN, Infinity, -Infinity."""
+    """A candidate and its measurements; values are decimals, or one of the words NaN, Infinity, -Infinity."""
 
     branch: str
     number: int  # candidates were committed in this order
@@ -26,7 +26,7 @@ class Candidate:
 
 @dataclass
 class Lake:
-    """What all candidates are compared with: the files of the destination, and those of the policy's ancestor."""
+    """The common side of the comparison: the files of the destination, and those of the policy's ancestor."""
 
     main: dict
     since: dict

@@ -1,4 +1,4 @@
-"""What members do: each step once, over REST, S3 or the command as the stage's way says."""
+"""Steps of members: each step once, over REST, S3 or the command as the stage's way says."""
 
 import hashlib
 import json
@@ -305,7 +305,7 @@ def wait_until_settled(stage, who):
 
 @step
 def wait_until_ended(stage, who, id="<promotion>"):
-    """Whatever it waits for: its time is up."""
+    """Lets the promotion expire, whatever it waits for."""
     id = stage.fill(id)
     deadline = time.monotonic() + SETTLE_SECONDS
     while stage.promotion(id)["state"] not in ENDED:

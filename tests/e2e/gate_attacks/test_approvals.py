@@ -90,7 +90,7 @@ ATTACKS = [
            before=WAITING + (must("POST", "/pulls", keep="pull", member="id", by="dev", json={
                "title": "t", "source_branch": "exp-bad", "destination_branch": "main"}),)),
 
-    # Who may.
+    # Permission to approve.
     Attack("a_reviewer_whose_right_is_gone", "reviewer", (approve(by="past"), take_rights("past"), approve()), WAITS, TWO,
            before=(newcomer("past", "reviewer"),) + WAITING),
     Attack("a_reviewer_who_is_gone", "reviewer", (approve(by="past"), remove_user("past"), approve()), WAITS, TWO,

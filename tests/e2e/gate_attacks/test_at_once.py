@@ -99,7 +99,7 @@ def test_a_failure_and_a_success_of_a_check_by_two_users(scene):
 
 
 def check_failure_and_success(scene, fails, succeeds):
-    """Who reads the record finds each report that was acknowledged, and the champion has no failure that stands."""
+    """The record has each acknowledged report, and the champion has no failure that stands."""
     for _ in range(ROUNDS):
         stage = scene(CHECKED, (newcomer("ci2", "ci"), train("exp-bad", 0.95, by="dev"), promote("exp-bad", by="dev")))
         before = stage.seen()

@@ -1,4 +1,4 @@
-"""What becomes champion is what was judged: these objects, this history, nothing that rides along."""
+"""The champion is what was judged: these objects, this history, and nothing else."""
 
 from attack import ACCURACY, BETTER, Attack, Seen, gate, test_attack, test_honest  # noqa: F401
 from steps import (CHAMPION, approve, ask, branch, commit, link, log_run, merge, must, promote, refused, roll_back,

@@ -1,4 +1,4 @@
-"""What was measured is what the people who measured say, and the exact commit that they measured."""
+"""Measurements are those of the people who measured, of the exact commit that they measured."""
 
 from attack import ACCURACY, Attack, Seen, gate, test_attack, test_honest  # noqa: F401
 from steps import ask, commit, log_run, merge, promote, refused, train, write

@@ -25,7 +25,7 @@ constexpr db::Query kAnyWaits{"test_pairs_any_waits", R"sql(
   SELECT EXISTS (SELECT 1 FROM pg_stat_activity
                  WHERE datname = current_database() AND wait_event_type = 'Lock'))sql"};
 
-/// What a verb said.
+/// The answer of a verb.
 struct Answer {
   std::string text;
   bool failed = false;    ///< the words are those of an error
@@ -89,7 +89,7 @@ class Running {
   std::jthread thread_;
 };
 
-/// What was seen of two verbs.
+/// The observations of two verbs.
 struct History {
   World first;                   ///< before both
   std::optional<World> stopped;  ///< while A stood at the point and B had not begun

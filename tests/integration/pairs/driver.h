@@ -13,7 +13,7 @@
 
 namespace tarn::pairs {
 
-/// What befalls the first verb at its statement, while the second runs.
+/// The event at the first verb's statement, while the second verb runs.
 enum class Mishap {
   kStopsBefore,    ///< it waits
   kStopsAfter,     ///< it waits

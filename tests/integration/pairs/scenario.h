@@ -50,7 +50,7 @@ class Scenario {
   CommitId first, second, aside;
   World initial;
 
-  // What set-ups leave for the actions.
+  // Values that set-ups leave for the actions.
   std::optional<versioning::MultipartUpload> upload;
   std::string part_etag;
   std::string link;  ///< an address that was handed out, filled

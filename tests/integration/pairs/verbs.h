@@ -21,9 +21,9 @@ struct Verb {
   /// Calls the verb and returns what it answered: some words, or the id of the commit that it made.
   /// An error is thrown.
   std::function<std::string(Scenario&, testing::TestEngine&, Role)> act;
-  /// What the verb may do to a state: mostly one step. `source` is the state, the same or an
-  /// earlier one, in which the verb looked up refs that it only reads; a verb whose `act` looks at
-  /// nothing but what it changes ignores it.
+  /// The possible effects of the verb on a state: mostly one step. `source` is the state, the same
+  /// or an earlier one, in which the verb looked up refs that it only reads; a verb whose `act`
+  /// looks at nothing but what it changes ignores it.
   std::function<std::vector<Step>(const World& world, const World& source, Scenario&, Role)> model;
   bool reads_refs =
       false;  ///< `source` may be earlier than `world`: of what it reads, or fails for
