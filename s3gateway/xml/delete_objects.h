@@ -32,8 +32,8 @@ struct DeleteResult {
   struct Deleted {
     std::string key;
     std::optional<std::string> version_id;
-    bool delete_marker = false;     ///< one was made or removed
-    std::string marker_version_id;  ///< its version
+    bool delete_marker = false;       ///< one was made or removed
+    std::string marker_version_id{};  ///< its version
   };
   struct Failed {
     std::string key;
