@@ -1,3 +1,5 @@
+#include <cstdlib>
+
 #include <gtest/gtest.h>
 
 #include "core/db/pool.h"
@@ -10,6 +12,25 @@ namespace {
 constexpr db::Query kNext{"test_next", R"sql(
   SELECT nextval('node_nids'), nextval('writer_ids'), nextval(pg_get_serial_sequence('part_lists', 'part_list_id')),
          nextval(pg_get_serial_sequence('branches', 'branch_id')))sql"};
+
+// Every sequence of the schema, so that a new one cannot be forgotten.
+constexpr db::Query kSequences{"test_sequences", R"sql(
+  SELECT sequencename, coalesce(last_value, start_value) FROM pg_sequences WHERE schemaname = current_schema()
+  ORDER BY sequencename)sql"};
+
+TEST(Timeline, NoSequenceHandsOutNumbersAgain) {
+  const testing::TestDatabase database;
+  const auto connection = db::Connection::open(database.url());
+  const db::Rows before = connection->run(kSequences);
+  connection->run_script("DELETE FROM timelines");
+  enter_timeline(*connection);
+  const db::Rows after = connection->run(kSequences);
+  ASSERT_EQ(after.size(), before.size());
+  for (size_t row = 0; row < before.size(); ++row) {
+    EXPECT_GE(std::abs(after.integer(row, 1) - before.integer(row, 1)), 10'000)
+        << before.text(row, 0);
+  }
+}
 
 TEST(Timeline, TheFirstServerOnATimelineLeavesOutWhatMayHaveBeenHandedOut) {
   const testing::TestDatabase database;

@@ -4,8 +4,11 @@
 
 #include "core/base/error.h"
 #include "s3gateway/errors.h"
+#include "s3gateway/xml/acl.h"
+#include "s3gateway/xml/bucket_access.h"
 #include "s3gateway/xml/bucket_configuration.h"
 #include "s3gateway/xml/delete_objects.h"
+#include "s3gateway/xml/lifecycle.h"
 #include "s3gateway/xml/multipart.h"
 #include "s3gateway/xml/reader.h"
 #include "s3gateway/xml/tagging.h"
@@ -33,8 +36,30 @@ void read_tagging(std::string_view body) {
 
 void read_access_control(std::string_view body) {
   const xml::Owner owner{"id", "name"};
-  require(xml::grants_owner_only(xml::owner_only_acl_to_xml(owner), owner), "what is shown fits");
-  xml::grants_owner_only(body, owner);
+  require(xml::parse_acl(xml::acl_to_xml(owner, false), owner) == xml::AclGrants::kOwner,
+          "the shown list can be written back");
+  require(xml::parse_acl(xml::acl_to_xml(owner, true), owner) == xml::AclGrants::kPublicRead,
+          "the shown public list can be written back");
+  xml::parse_acl(body, owner);
+}
+
+void read_lifecycle(std::string_view body) {
+  const tarn::LifecycleRules rules = xml::parse_lifecycle(body);
+  const std::string shown = xml::lifecycle_to_xml(rules);
+  require(xml::lifecycle_to_xml(xml::parse_lifecycle(shown)) == shown,
+          "rules come back as they were");
+}
+
+void read_ownership(std::string_view body) {
+  const tarn::ObjectOwnership ownership = xml::parse_ownership_controls(body);
+  require(xml::parse_ownership_controls(xml::ownership_controls_to_xml(ownership)) == ownership,
+          "ownership comes back as it was");
+}
+
+void read_public_access(std::string_view body) {
+  const std::string shown = xml::public_access_block_to_xml(xml::parse_public_access_block(body));
+  require(xml::public_access_block_to_xml(xml::parse_public_access_block(shown)) == shown,
+          "the block comes back as it was");
 }
 
 /// A document that nobody knows, skipped as a whole.
@@ -45,8 +70,9 @@ void read_any(std::string_view body) {
   in.finish();
 }
 
-constexpr std::array kReaders = {&read_delete, &read_complete, &read_tagging, &read_any,
-                                 &read_access_control};
+constexpr std::array kReaders = {&read_delete,    &read_complete,       &read_tagging,
+                                 &read_any,       &read_access_control, &read_lifecycle,
+                                 &read_ownership, &read_public_access};
 
 }  // namespace
 
