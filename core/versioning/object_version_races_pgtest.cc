@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/str_cat.h"
+#include "core/versioning/merge.h"
 #include "core/versioning/object_versions.h"
 #include "core/versioning/protection.h"
 #include "core/versioning/settings.h"
@@ -155,6 +156,33 @@ TEST_F(ObjectVersionRaces, ARemovalOfWhatHasBecomeTheLatestRestores) {
   ASSERT_EQ(faults.unreached(), 0u);
   EXPECT_EQ(listed(), "1!");
   EXPECT_EQ(engine.read(repo, "main", "a"), "1");
+}
+
+// The branch is looked at before the newest version is: the look is of a version that has gone.
+TEST_F(ObjectVersionRaces, ARemovalThatSawAVersionThatHasGoneRestores) {
+  put(engine, "a", "1");
+  const auto second = put(engine, "a", "2");
+  const auto third = put(engine, "a", "3");
+  faults.at_then_go_on({"object_versions_select_newest"}, [&] { drop(engine, "a", third); });
+  ASSERT_TRUE(drop(slow, "a", second));
+  ASSERT_EQ(faults.unreached(), 0u);
+  EXPECT_EQ(listed(), "1!");
+  EXPECT_EQ(engine.read(repo, "main", "a"), "1");
+}
+
+TEST_F(ObjectVersionRaces, TheNewestVersionBelowAMergedObjectIsRemoved) {
+  const auto first = put(engine, "a", "1");
+  engine.commit(repo, "main");
+  engine.branch(repo, "dev", "main");
+  engine.put(repo, "dev", "a", "merged");
+  engine.commit(repo, "dev");
+  MergeRequest request;
+  request.committer = "tester";
+  merge_into(*engine, repo, "dev", kMain, request);
+  ASSERT_EQ(listed(), "merged(null)! 1");
+  ASSERT_TRUE(drop(engine, "a", first));
+  EXPECT_EQ(listed(), "merged(null)!");
+  EXPECT_EQ(engine.read(repo, "main", "a"), "merged");
 }
 
 TEST_F(ObjectVersionRaces, OfTwoRemovalsOfOneVersionOneFindsIt) {

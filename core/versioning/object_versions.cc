@@ -69,20 +69,24 @@ class Removal {
     if (!row_) return;
     removed = version_from(*row_);
     // Read after the newest: it may be a version that was added since. Then nothing is removed.
-    removed->latest =
-        !at_.null_shown && !at_.newest.empty() && row_->number == at_.newest[0].number;
+    newest_goes_ = !at_.newest.empty() && row_->number == at_.newest[0].number;
+    removed->latest = !at_.null_shown && newest_goes_;
   }
 
   meta::Staging::StageOutcome run() {
-    if (!removed->latest) {
+    // A row below the newest says nothing about what the branch shows.
+    if (!removed->latest && !newest_goes_) {
       const bool done =
           meta::ObjectVersions(engine_.pool).remove(seen_, key_, row_->number, at_.newest);
       return done ? meta::Staging::StageOutcome::kDone : meta::Staging::StageOutcome::kChanged;
     }
     // Below the null version that is shown lies the newest of the table, else the one after it.
     const size_t below = row_ ? 1 : 0;
-    const std::optional<Entry> restored =
+    std::optional<Entry> restored =
         below < at_.newest.size() ? at_.newest[below].entry : std::nullopt;
+    // Below a null version nothing changes, but the branch must still show it: the two looks were
+    // not at one moment.
+    if (!removed->latest) restored = at_.visible;
     try {
       return engine_.staging.stage_if_within(
           seen_, key_, restored, [&](db::Connection& connection) {
@@ -106,6 +110,7 @@ class Removal {
   const Key& key_;
   const KeyVersions at_;
   std::optional<meta::ObjectVersionRow> row_;
+  bool newest_goes_ = false;
 };
 
 }  // namespace

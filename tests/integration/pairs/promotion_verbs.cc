@@ -88,8 +88,13 @@ Verb verb_promote() {
             if (promotion == nullptr || promotion->state != "open") return answer(w, kDone);
             const ModelBranch* source = from.branch(kSide);
             if (source == nullptr) {
+              // A worker that comes after one that was lost finds the source judged, and gone.
+              World judged = after;
+              judged.promotions.at(s.promotion).state = "rejected gate_failed";
               promotion->state = "failed ref_not_found";
-            } else if (promotion->checks.at("bench") != "success" || w.policy_version > 1) {
+              return {{kDone, after}, {kDone, judged}};
+            }
+            if (promotion->checks.at("bench") != "success" || w.policy_version > 1) {
               promotion->state = "rejected gate_failed";
             } else {
               ModelBranch& main = after.branches.at("main");
