@@ -10,6 +10,7 @@ from botocore.exceptions import ClientError
 from test_permissions import allow, auth, make_user  # noqa: F401
 
 KEY = {"Key": "main/a"}
+DIE_SECONDS_MAX = 30
 
 
 def keep(s3, repo):
@@ -191,7 +192,7 @@ def test_versions_live_through_kills(start_tarnd, name, point):
         dying_s3 = clients.boto3_client(dying)
         acknowledged[dying_s3.put_object(**here, Body=b"3")["VersionId"]] = b"3"
         s3_requests.commit(dying, name)
-    assert not dying.alive()
+    assert dying.process.child.wait(DIE_SECONDS_MAX) == -9
     after = start_tarnd()
     s3 = clients.boto3_client(after)
     for version, body in acknowledged.items():
