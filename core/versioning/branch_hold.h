@@ -14,10 +14,12 @@
 
 namespace tarn::versioning {
 
-/// How long a verb waits for its turn before it answers that the branch is locked.
-constexpr std::chrono::seconds kBranchWaitMax{30};
 /// A lease not renewed for this long may be taken over: the work is then lost, never data.
 constexpr std::chrono::seconds kBranchLease{30};
+/// How long a verb waits for its turn before it answers that the branch is locked. Longer than the
+/// lease, so that verbs outlast a server that was killed.
+constexpr std::chrono::seconds kBranchWaitMax{45};
+static_assert(kBranchWaitMax > kBranchLease);
 
 /// Turns per branch. Safe from any thread.
 class BranchQueues {

@@ -10,6 +10,7 @@ operations of clients that are left out.
 """
 
 import contextlib
+import multiprocessing
 import os
 import random
 import signal
@@ -48,6 +49,7 @@ STOP_SECONDS = 2
 STOP_SECONDS_LONG = LEASE_SECONDS + 3
 SHOWN_OPERATIONS_MAX = 40
 UNDECIDED_SHARE_MAX = 0.2
+ASKED = []  # histories for verdict_of
 
 
 class Chaos:
@@ -313,8 +315,7 @@ class Histories:
         checks += [(cell, []) for cell in self.names.cells.values()]
         self.phase("logs read")
         operations = {cell.label: self.recorder.operations(cell) + publications for cell, publications in checks}
-        for cell, _ in checks:
-            self.search(cell, operations[cell.label])
+        self.search([cell for cell, _ in checks], operations)
         assert not self.recorder.problems, self.report()
         assert self.undecided <= self.cells * UNDECIDED_SHARE_MAX, f"{self.undecided} of {self.cells} keys are undecided"
         for arena in self.arenas:
@@ -337,26 +338,24 @@ class Histories:
             out[path] = value
         return out
 
-    def search(self, cell, operations):
-        self.operations += len(operations)
-        self.cells += 1
+    def search(self, cells, operations):
+        """Keys are checked at once, one process for each processor."""
         begun = time.monotonic()
-        try:
-            if linearizable(operations, cell.initial):
-                return
-            self.contradiction(cell, operations)
-        except Undecided as why:
-            # Too many writes were in doubt at once; a contradiction among the first answers can still be shown.
-            if fails(first_contradiction(operations, cell.initial), cell.initial):
-                return self.contradiction(cell, operations)
-            self.undecided += 1
-            print(f"  {cell.label}: undecided: {why}", flush=True)
-        finally:
-            self.searched += time.monotonic() - begun
+        asked = [(operations[cell.label], cell.initial) for cell in cells]
+        with processes_that_know(asked) as pool:
+            verdicts = pool.map(verdict_of, range(len(asked)), chunksize=1)
+        for cell, verdict in zip(cells, verdicts):
+            self.operations += len(operations[cell.label])
+            self.cells += 1
+            if verdict is not None:
+                self.note(cell, operations[cell.label], *verdict)
+        self.searched += time.monotonic() - begun
 
-    def contradiction(self, cell, operations):
-        least = smallest_failing(operations, cell.initial)
-        text = "\n  ".join(str(one) for one in least[-SHOWN_OPERATIONS_MAX:])
+    def note(self, cell, operations, kind, text):
+        if kind == "undecided":
+            self.undecided += 1
+            print(f"  {cell.label}: undecided: {text}", flush=True)
+            return
         self.recorder.problem(f"{cell.label}: no order explains these answers, from {cell.initial}:\n  {text}")
         with open(self.chaos.directory / "contradictions.txt", "a", encoding="utf-8") as out:
             print("The round before:", *self.round_before.get(cell.label, []), sep="\n", file=out)
@@ -364,6 +363,27 @@ class Histories:
 
     def report(self):
         return f"seed {self.seed}:\n" + "\n".join(self.recorder.problems)
+
+
+def processes_that_know(asked):
+    """A pool whose processes are copies of this one, so that histories need not be sent to them."""
+    global ASKED
+    ASKED = asked
+    return multiprocessing.get_context("fork").Pool(os.cpu_count())
+
+
+def verdict_of(number):
+    """None: some order explains the answers of this history. Else ("undecided", why) or ("fails", operations that contradict)."""
+    operations, initial = ASKED[number]
+    try:
+        if linearizable(operations, initial):
+            return None
+    except Undecided as why:
+        # Too many writes were in doubt at once; a contradiction among the first answers can still be shown.
+        if not fails(first_contradiction(operations, initial), initial):
+            return "undecided", str(why)
+    least = smallest_failing(operations, initial)
+    return "fails", "\n  ".join(str(one) for one in least[-SHOWN_OPERATIONS_MAX:])
 
 
 @pytest.mark.timeout(24 * 3600)

@@ -8,6 +8,7 @@ import name_model
 import pytest
 from branch_model import KeyState, Publication, State
 from linearizability import Operation, linearizable, order_of, smallest_failing
+from test_histories import processes_that_know, verdict_of
 
 EMPTY = State((KeyState(),))
 LATER = math.inf
@@ -232,3 +233,11 @@ def test_accepts_what_a_register_did_and_refuses_it_with_one_read_changed(seed):
     wrong = chance.choice(reads)
     changed = [get(one.start, one.end, (10**7, 10**7, 10**7)) if one is wrong else one for one in history]
     assert not linearizable(changed, EMPTY)
+
+
+def test_histories_are_judged_in_processes_of_their_own():
+    asked = [([put(0, 1, OLD), absent(2, 3)], EMPTY), ([put(0, 1, OLD), get(2, 3, OLD)], EMPTY)]
+    with processes_that_know(asked) as pool:
+        contradiction, fine = pool.map(verdict_of, range(len(asked)), chunksize=1)
+    assert contradiction[0] == "fails" and "get 404" in contradiction[1]
+    assert fine is None

@@ -106,7 +106,7 @@ class VerbClient(ObjectClient):
         for cell, key, value in touched:
             if answer.status == 200:
                 arena.recorder.done(cell, start, f"{text} {value}", model.put_back(key, value))
-        if answer.status not in (200, 409):
+        if answer.status not in (200, 409, 423):
             arena.recorder.problem(f"{text} {answer.reason}")
 
     def merge(self, arena):
@@ -167,7 +167,7 @@ class VerbClient(ObjectClient):
                 arena.recorder.done(cell, start, text, model.move(source, destination))
             elif answer.status == 404:
                 arena.recorder.read(cell, start, text, model.absent(source))
-        if answer.status not in (200, 404, 409):
+        if answer.status not in (200, 404, 409, 423):
             arena.recorder.problem(f"{text} {answer.reason}")
 
     def reset(self, arena):
@@ -189,5 +189,5 @@ class VerbClient(ObjectClient):
         for cell, keys in touched:
             if keys and answer.status == 204:
                 arena.recorder.done(cell, start, text, model.reset(*keys))
-        if answer.status not in (204, 409):
+        if answer.status not in (204, 409, 423):
             arena.recorder.problem(f"{text} {answer.reason}")
