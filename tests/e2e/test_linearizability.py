@@ -35,8 +35,8 @@ def absent(start, end):
     return op(start, end, model.absent(0), "get 404", reads_only=True)
 
 
-def publication(start, end, number, kind, tree, written=None):
-    one = Publication(number, kind, (tree,), written or {})
+def publication(start, end, number, kind, tree, written=None, reverts=False):
+    one = Publication(number, kind, (tree,), written or {}, reverts)
     return [op(start, end, one.look, f"look {number}"), op(start, end, one.publish, f"publish {number}")]
 
 
@@ -64,6 +64,9 @@ ALLOWED = {
     "a commit holds what came before it, and not what came while it ran": [
         put(0, 1, OLD), *publication(2, 6, 0, "commit", OLD), put(3, 5, NEW), get(7, 8, NEW)],
     "or that too": [put(0, 1, OLD), *publication(2, 6, 0, "commit", NEW), put(3, 5, NEW), get(7, 8, NEW)],
+    "a revert takes tags back that a commit brought": [
+        put(0, 1, OLD), op(2, 3, model.change(0, 2, 29)), *publication(4, 5, 0, "commit", (1, 11, 0)),
+        *publication(6, 7, 1, "clean", (1, 11, 0), reverts=True), get(8, 9, OLD)],
     "a reset shows what was committed": [
         put(0, 1, OLD), *publication(2, 3, 0, "commit", OLD), put(4, 5, NEW), op(6, 7, model.reset(0)), get(8, 9, OLD)],
     "what is staged while a merge runs hides what it brings": [
@@ -107,6 +110,9 @@ REFUSED = {
     "an upload unknown before it was closed": [op(0, 1, model.no_upload("u")), op(2, 3, model.complete(0, "u", OLD))],
     "a commit without a write of before it": [put(0, 1, OLD), *publication(2, 3, 0, "commit", None)],
     "a commit with a write of after it": [*publication(0, 1, 0, "commit", OLD), put(2, 3, OLD)],
+    "a merge that loses tags": [
+        put(0, 1, OLD), op(2, 3, model.change(0, 2, 29)), *publication(4, 5, 0, "commit", (1, 11, 0)),
+        *publication(6, 7, 1, "clean", (1, 11, 0)), get(8, 9, OLD)],
     "a commit that takes a write away": [
         put(0, 1, OLD), *publication(2, 3, 0, "commit", OLD), absent(4, 5)],
     "a commit that keeps what was reset": [

@@ -139,7 +139,7 @@ class BranchLog:
             trees = tuple(self.trees[commit["id"]].get(path) for path in cell.keys)
             for value in trees:
                 self.arena.recorder.seen.update(value or ())
-            one = Publication(number, kind, trees, self.arena.written)
+            one = Publication(number, kind, trees, self.arena.written, verb is not None and verb.kind == "revert")
             start, end = (verb.start, verb.end) if verb else (0.0, None)
             end = math.inf if end is None else end
             out.append(Operation(start, end, one.look, f"{commit['message']} ({kind}) looks, to show {trees}"))

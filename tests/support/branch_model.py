@@ -162,8 +162,9 @@ def absent(key):
 class Publication:
     """The `number`th first-parent commit since the beginning, with what its tree shows of the cell's keys."""
 
-    def __init__(self, number, kind, trees, written):
+    def __init__(self, number, kind, trees, written, reverts=False):
         self.number, self.kind = number, kind  # kind: commit, clean (needs nothing staged), dirty (any)
+        self.reverts = reverts  # then the tags may be others although the tree looks the same
         self.trees = trees  # per key: (body, metadata, 0) or None
         self.written = written  # full values by metadata
 
@@ -196,6 +197,6 @@ class Publication:
         if one.looked != NOTHING:
             return one.looked
         if tree is None or equal(one.committed, tree):
-            return one.committed if tree is not None else None
+            return tree if tree is None or self.reverts else one.committed
         written = self.written.get(tree[1])
         return written if written is not None and equal(written, tree) else tree
