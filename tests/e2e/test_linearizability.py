@@ -64,6 +64,9 @@ ALLOWED = {
     "a commit holds what came before it, and not what came while it ran": [
         put(0, 1, OLD), *publication(2, 6, 0, "commit", OLD), put(3, 5, NEW), get(7, 8, NEW)],
     "or that too": [put(0, 1, OLD), *publication(2, 6, 0, "commit", NEW), put(3, 5, NEW), get(7, 8, NEW)],
+    "a merge over a checkout of what is committed": [
+        put(0, 1, OLD), *publication(2, 3, 0, "commit", (1, 11, 0)), op(4, 5, model.delete(0)),
+        op(6, 7, model.put_back(0, (1, 11, 0))), *publication(8, 9, 1, "clean", (1, 11, 0)), get(10, 11, OLD)],
     "a revert takes tags back that a commit brought": [
         put(0, 1, OLD), op(2, 3, model.change(0, 2, 29)), *publication(4, 5, 0, "commit", (1, 11, 0)),
         *publication(6, 7, 1, "clean", (1, 11, 0), reverts=True), get(8, 9, OLD)],

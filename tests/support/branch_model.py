@@ -175,7 +175,7 @@ class Publication:
         for one, tree in zip(state.keys, self.trees):
             if self.kind == "commit" and not equal(one.shown, tree):
                 return []
-            unchanged = one.shown == one.committed
+            unchanged = equal(one.shown, one.committed)  # a checkout may stage what is committed, with tags not known
             if self.kind == "clean" and not unchanged:
                 return []
             if self.kind == "dirty" and not unchanged and not equal(one.committed, tree):
