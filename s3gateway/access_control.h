@@ -28,8 +28,8 @@ void check_object_acl(Call& call, std::string_view bucket);
 /// The branch that everybody reads when the bucket is made public. Throws NotImplemented, saying
 /// why, unless it is a bucket that can be.
 BranchName require_publishable(Call& call, std::string_view bucket);
-/// Demands what whoever lets everybody read a branch must be permitted: fs:SetPublicAccess on the
-/// repository, and to read and list all that the others will.
+/// Checks the permission to make a branch public: fs:SetPublicAccess on the repository, and reading
+/// and listing every object of the branch. Throws permission_denied.
 void demand_publication(Call& call, const RepositoryName& repository, const BranchName& branch);
 
 /// Whether an unsigned request is let in because the bucket is public-read; notes in the call which

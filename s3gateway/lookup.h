@@ -27,7 +27,7 @@ std::optional<versioning::ResolvedRef> find_ref(versioning::Engine& engine,
 void require_existing(versioning::Engine& engine, const BucketName& bucket);
 
 struct VersionedObject : versioning::FoundObject {
-  /// As clients are told it: of a commit, of a version, "null"; "" = versions were never kept.
+  /// The version id for clients: of a commit, of a version, or "null"; "" = versions never kept.
   std::string version_id;
 };
 

@@ -3,7 +3,7 @@
 namespace tarn::meta {
 namespace {
 
-/// Repositories whose settings are kept in memory; beyond that all are read anew.
+/// Limit of repositories whose settings are cached; past it the cache is cleared.
 constexpr size_t kCachedMax = 4096;
 
 constexpr db::Query kSelect{"repository_settings_select_body", R"sql(

@@ -98,7 +98,7 @@ TEST(TableWriter, RefusesKeysOutOfOrderAndEmptyTables) {
   EXPECT_THROW(empty.finish(), Error);
 }
 
-// A store that fails in the middle: its error is told, and RocksDB survives it.
+// The error of a store that fails in the middle is thrown, and RocksDB keeps working.
 TEST(TableWriter, ThrowsWhatTheSinkThrows) {
   int calls = 0;
   const auto fill = [&calls](int fail_at) {

@@ -204,7 +204,7 @@ bool run_one_lifecycle_scan(Engine& engine, const std::stop_token& stop,
       scans.finish(*claim);
     }
   } catch (const RulesChanged&) {
-    // Any setting of the repository: those of the lifecycle have made the row anew.
+    // Any setting of the repository may have changed; new lifecycle rules have reset the row.
     scans.go_on(*claim, claim->position);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kPermissionDenied && error.code() != ErrorCode::kNotFound) throw;

@@ -17,7 +17,7 @@ ObjectOwnership parse_ownership_controls(std::string_view document);
 std::string ownership_controls_to_xml(ObjectOwnership ownership);
 
 /// https://docs.aws.amazon.com/AmazonS3/latest/API/API_PutPublicAccessBlock.html
-/// What is left out is false. Throws MalformedXML; InvalidRequest when nothing is named.
+/// Absent elements are false. Throws MalformedXML; InvalidRequest when nothing is named.
 PublicAccessBlock parse_public_access_block(std::string_view document);
 std::string public_access_block_to_xml(const PublicAccessBlock& block);
 

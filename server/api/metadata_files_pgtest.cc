@@ -67,7 +67,7 @@ TEST_F(MetadataFilesApi, RefusesWhatIsNoId) {
   EXPECT_EQ(get(here + "/metadata/object/range/" + id + "?presign=perhaps").status, 400);
 }
 
-/// The id of what topic holds, which only whoever reads all of the repository may have.
+/// Rights to the metarange of "topic", which needs reading every object of the repository.
 class MetadataFilesRights : public Authorisation {
  protected:
   MetadataFilesRights() {
