@@ -112,6 +112,7 @@ TEST_F(Lifecycle, WhereVersionsAreKeptADeletionIsAMarker) {
   const auto versions = list_versions(*engine, repo, BranchName("main"), {}).items;
   ASSERT_EQ(versions.size(), 2U);
   EXPECT_FALSE(versions[0].version->entry) << "the delete marker";
+  EXPECT_TRUE(versions[0].version->id) << "a version of its own, not the null version";
   EXPECT_TRUE(versions[0].version->latest);
   EXPECT_TRUE(versions[1].version->entry) << "the object stays";
 }
