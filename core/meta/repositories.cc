@@ -2,7 +2,6 @@
 
 #include "core/base/str_cat.h"
 #include "core/meta/commits.h"
-#include "core/meta/webhooks.h"
 #include "core/model/listing.h"
 
 namespace tarn::meta {
@@ -39,8 +38,12 @@ constexpr db::Query kSelectOverlapping{"repositories_select_overlapping", R"sql(
 constexpr db::Query kMarkDeleted{"repositories_mark_deleted", R"sql(
   UPDATE repositories SET deleted_ms = $2 WHERE name = $1 AND deleted_ms IS NULL RETURNING repo_id)sql"};
 
-// Tables that name a repository, in the order of deletion.
+// Tables that name a repository, in the order of deletion: webhooks before the refs, whose deletion
+// is no event any more.
 constexpr db::Query kRemovals[] = {
+    {"repositories_delete_webhooks", R"sql(
+  WITH gone AS (DELETE FROM webhooks WHERE repo_id = $1 RETURNING webhook_id)
+  DELETE FROM webhook_deliveries d USING gone g WHERE d.webhook_id = g.webhook_id)sql"},
     // The deletion of a repository includes its protected branches.
     {"repositories_lift_gates",
      "UPDATE branches SET gate = NULL WHERE repo_id = $1 AND gate IS NOT NULL"},
@@ -158,7 +161,6 @@ std::optional<int32_t> remove_row(db::Connection& connection, const RepositoryNa
   const db::Rows rows = connection.run(kMarkDeleted, {name.str(), to_millis(now)});
   if (rows.empty()) return std::nullopt;
   const int32_t id = static_cast<int32_t>(rows.integer(0, 0));
-  Webhooks::remove_all(connection, static_cast<RepositoryId>(id));
   for (const db::Query& removal : kRemovals) connection.run(removal, {id});
   return id;
 }

@@ -35,10 +35,6 @@ constexpr db::Query kDelete{"webhooks_delete_row", R"sql(
   undelivered AS (DELETE FROM webhook_deliveries d USING gone g WHERE d.webhook_id = g.webhook_id)
   SELECT count(*) FROM gone)sql"};
 
-constexpr db::Query kDeleteAll{"webhooks_delete_all", R"sql(
-  WITH gone AS (DELETE FROM webhooks WHERE repo_id = $1 RETURNING webhook_id)
-  DELETE FROM webhook_deliveries d USING gone g WHERE d.webhook_id = g.webhook_id)sql"};
-
 Webhook webhook_from(const db::Rows& rows, size_t row) {
   Webhook webhook;
   webhook.name = rows.text(row, 0);
@@ -104,10 +100,6 @@ bool Webhooks::remove(RepositoryId repository, std::string_view name) {
   return pool_.transaction([&](db::Connection& connection) {
     return connection.run(kDelete, {static_cast<int32_t>(repository), name}).integer(0, 0) == 1;
   });
-}
-
-void Webhooks::remove_all(db::Connection& connection, RepositoryId repository) {
-  connection.run(kDeleteAll, {static_cast<int32_t>(repository)});
 }
 
 }  // namespace tarn::meta

@@ -29,8 +29,6 @@ class Webhooks {
                      uint32_t limit);
   /// With its deliveries. false: there is none.
   bool remove(RepositoryId repository, std::string_view name);
-  /// All of them, in a transaction of the caller, before the refs go.
-  static void remove_all(db::Connection& connection, RepositoryId repository);
 
  private:
   db::Pool& pool_;
