@@ -41,4 +41,12 @@ struct Metric {
 
 constexpr size_t kMetricNameBytesMax = 255;
 
+/// Keys of a commit's metadata that say what was measured of its tree: "metric.NAME" and
+/// "param.NAME".
+constexpr std::string_view kMetricPrefix = "metric.";
+constexpr std::string_view kParamPrefix = "param.";
+inline bool is_measured(std::string_view key) {
+  return key.starts_with(kMetricPrefix) || key.starts_with(kParamPrefix);
+}
+
 }  // namespace tarn

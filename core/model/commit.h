@@ -44,6 +44,9 @@ struct TreeRoot {
   bool operator==(const TreeRoot& other) const { return hash == other.hash; }
 };
 
+/// Metadata key of a cherry-pick: the id of the commit that it picked.
+constexpr const char* kCherryPickOrigin = "cherry-pick-origin";
+
 struct Commit {
   CommitId id;
   std::vector<CommitId> parents;  ///< first parent = the branch it was made on

@@ -21,13 +21,10 @@
 #include "core/tree/cursor.h"
 #include "core/versioning/extraction.h"
 #include "core/versioning/objects.h"
-#include "core/versioning/revert.h"
 
 namespace tarn::versioning {
 namespace {
 
-constexpr std::string_view kMetricPrefix = "metric.";
-constexpr std::string_view kParamPrefix = "param.";
 constexpr size_t kValueShownMax = 60;
 
 using Files = std::map<std::string, Entry>;
@@ -238,10 +235,6 @@ class FileReader {
 };
 
 }  // namespace
-
-bool is_measured(std::string_view key) {
-  return key.starts_with(kMetricPrefix) || key.starts_with(kParamPrefix);
-}
 
 void read_metadata(const Commit& commit, Measurements& into) {
   for (const auto& [key, value] : commit.metadata) {

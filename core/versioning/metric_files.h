@@ -14,10 +14,7 @@ namespace tarn::versioning {
 /// Raised when readers change, so that commits and files are read again when they are asked for.
 constexpr std::string_view kReadersVersion = "4";
 
-/// Whether a key of a commit's metadata says what was measured of its tree: "metric.NAME" and
-/// "param.NAME".
-bool is_measured(std::string_view key);
-/// Keys that are measured.
+/// Keys for which is_measured is true.
 void read_metadata(const Commit& commit, Measurements& into);
 /// Keys that are the names themselves. One that is absent is no warning. Those of a cherry-pick are
 /// of another tree and are left out.

@@ -4,9 +4,9 @@
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/experiments/metric.h"
 #include "core/meta/commits.h"
 #include "core/tree/merge.h"
-#include "core/versioning/metric_files.h"
 #include "core/versioning/protection.h"
 #include "core/versioning/publish.h"
 #include "core/versioning/refs.h"

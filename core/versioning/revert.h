@@ -54,8 +54,6 @@ struct CherryPickRequest {
   CommitOverrides overrides;
   bool force = false;
 };
-/// In the metadata of a commit that picks another: that one's id.
-constexpr const char* kCherryPickOrigin = "cherry-pick-origin";
 /// The new commit's metadata gains kCherryPickOrigin and "cherry-pick-committer", and loses what
 /// was measured of the picked commit's tree, unless it is given. Throws as revert_branch.
 Commit cherry_pick(Engine& engine, const RepositoryName& repository, const BranchName& branch,
