@@ -10,10 +10,8 @@
 #include "core/tree/merge.h"
 #include "core/versioning/changes.h"
 #include "core/versioning/history.h"
-#include "core/versioning/promotion_base.h"
 #include "core/versioning/protection.h"
 #include "core/versioning/publish.h"
-#include "core/versioning/pull_requests.h"
 #include "core/versioning/refs.h"
 #include "core/versioning/repositories.h"
 #include "core/versioning/staged_edits.h"
@@ -102,8 +100,7 @@ class StagedOverlap {
 class MergeAttempt {
  public:
   MergeAttempt(Engine& engine, const Repository& repository, std::string_view source_ref,
-               const Branch& destination, const MergeRequest& request,
-               const PromotionTerms* terms = nullptr)
+               const Branch& destination, const MergeRequest& request, MergeTerms& terms)
       : engine_(engine),
         repository_(repository),
         source_ref_(source_ref),
@@ -112,18 +109,14 @@ class MergeAttempt {
         terms_(terms) {}
 
   std::optional<BuiltCommit> build(BranchHold& hold, meta::NodeWriter& nodes) {
-    if (!request_.pull_request.empty()) require_open_pull_request();
+    terms_.check_start();
     BuiltCommit built;
     // The destination's state is answered before the source's existence, as clients expect.
     if (!request_.allow_dirty) built.drained = require_clean(engine_, hold);
     source_ = resolve_commit(engine_, repository_.name, source_ref_);
-    held_settings_ = hold.lease().settings_version;
-    if (terms_ == nullptr) {
-      check_approvals(engine_, repository_.id, destination_under_held_rules(), source_.id);
-    }
+    terms_.check_source(hold.lease(), source_);
     const Commit head = engine_.commits.get(repository_.id, hold.lease().head);
-    if (terms_ != nullptr && head.id != terms_->expected_head) throw_moved(head);
-    const auto base = base_tree(nodes, head);
+    const auto base = terms_.base(nodes, source_, head);
     if (!base) {
       throw Error(ErrorCode::kInvalidArgument, "no_merge_base",
                   str_cat("merging '", source_ref_, "' into '", destination_.name.str(),
@@ -158,61 +151,19 @@ class MergeAttempt {
       throw Error(ErrorCode::kInvalidArgument, "no_changes",
                   str_cat("update branch ", destination_.name.str(), ": no changes"));
     }
-    if (terms_ != nullptr) terms_->check(merged.result.root);
+    terms_.check_result(merged.result.root);
     return describe(std::move(built), merged, *base, head);
   }
 
   MergeConflicts conflicts;
 
  private:
-  [[noreturn]] void throw_moved(const Commit& head) const {
-    throw Error(ErrorCode::kConflict, "destination_moved",
-                str_cat("the head of '", destination_.name.str(), "' is ", to_text(head.id),
-                        " by now, not ", to_text(terms_->expected_head)));
-  }
-
   /// A tree that was filled and emptied again differs from that of a new repository's commit, for
   /// which none was ever made: clients rely on being able to merge it.
   bool is_emptied_since_first(const MergeBaseTree& base) const {
-    return terms_ == nullptr && base.root.empty() && base.read.size() == 1 &&
+    return !terms_.is_promotion() && base.root.empty() && base.read.size() == 1 &&
            source_.id != base.read[0] &&
            engine_.commits.get(repository_.id, base.read[0]).parents.empty();
-  }
-
-  /// Seen from the destination's own state, every difference is a change of the source.
-  std::optional<MergeBaseTree> base_tree(meta::NodeWriter& nodes, const Commit& head) const {
-    if (terms_ != nullptr && terms_->replace_paths) return MergeBaseTree{head.root, {head.id}};
-    if (terms_ != nullptr) {
-      return promotion_base_tree(engine_, repository_, nodes, source_, destination_.name, head);
-    }
-    return merge_base_tree(engine_, repository_, nodes, source_, head);
-  }
-
-  Branch destination_under_held_rules() const {
-    Branch out = destination_;
-    out.settings_version = held_settings_;
-    return out;
-  }
-
-  /// Conditions that the publishing transaction checks again: hooks may have run for minutes since
-  /// they were checked first.
-  std::function<void(db::Connection&, const Commit&)> publishing_checks() const {
-    const Branch destination = destination_under_held_rules();
-    const bool approved = approvals_wanted(engine_, repository_.id, destination) > 0;
-    if (!approved && request_.pull_request.empty()) return {};
-    return [this, approved, destination](db::Connection& connection, const Commit& commit) {
-      if (approved) {
-        hold_approvals(connection, engine_, repository_.id, destination, source_.id);
-      }
-      if (request_.pull_request.empty()) return;
-      mark_merged(connection, repository_.id, request_.pull_request, commit);
-    };
-  }
-
-  /// Somebody else may have merged or closed it while the destination was waited for; publishing
-  /// asks again.
-  void require_open_pull_request() {
-    check_open(get_pull_request(engine_, repository_.name, request_.pull_request));
   }
 
   BuiltCommit describe(BuiltCommit built, const tree::MergeResult& merged,
@@ -226,12 +177,8 @@ class MergeAttempt {
     built.read = base.read;
     built.read.push_back(source_.id);
     built.committer = request_.committer;
-    if (terms_ != nullptr) {
-      built.promotion = true;
-      built.within = terms_->within;
-    } else {
-      built.within = publishing_checks();
-    }
+    built.promotion = terms_.is_promotion();
+    built.within = terms_.publishing();
     built.message = request_.message.empty()
                         ? str_cat("Merge '", source_ref_, "' into '", destination_.name.str(), "'")
                         : request_.message;
@@ -269,20 +216,8 @@ class MergeAttempt {
   const std::string_view source_ref_;
   const Branch& destination_;
   const MergeRequest& request_;
-  const PromotionTerms* const terms_;  ///< null = a merge under the rules of the destination
-  int64_t held_settings_ = 0;          ///< of the rules while the destination is held
+  MergeTerms& terms_;
 };
-
-std::variant<Commit, MergeConflicts> publish_attempt(Engine& engine, const Repository& repository,
-                                                     const Branch& destination,
-                                                     MergeAttempt attempt, bool rotate,
-                                                     const BranchPermit& permit) {
-  const auto commit = build_and_publish(
-      engine, repository, destination, rotate, permit,
-      [&](BranchHold& hold, meta::NodeWriter& nodes) { return attempt.build(hold, nodes); });
-  if (!commit) return std::move(attempt.conflicts);
-  return *commit;
-}
 
 }  // namespace
 
@@ -301,22 +236,29 @@ std::variant<Commit, MergeConflicts> merge_into(Engine& engine, const Repository
   const Repository repo = get_repository(engine, repository);
   check_writable(repo, request.force);
   const Branch target = get_branch(engine, repository, destination);
-  const BranchPermit permit = [&](const Branch& now) {
-    check_merge(engine, repo.id, now, request.squash ? MergeMethod::kSquash : MergeMethod::kMerge);
-  };
-  permit(target);
-  return publish_attempt(engine, repo, target,
-                         MergeAttempt(engine, repo, source_ref, target, request),
-                         /*rotate=*/!request.allow_dirty, permit);
+  MergeRules rules(engine, repo, target);
+  return merge_on_terms(engine, repo, source_ref, target, request, rules);
 }
 
-std::variant<Commit, MergeConflicts> merge_for_promotion(
-    Engine& engine, const Repository& repository, const Branch& destination, const CommitId& source,
-    const MergeRequest& request, const PromotionTerms& terms) {
-  const std::string source_ref = to_text(source);
-  return publish_attempt(engine, repository, destination,
-                         MergeAttempt(engine, repository, source_ref, destination, request, &terms),
-                         /*rotate=*/true, nullptr);
+std::variant<Commit, MergeConflicts> merge_on_terms(Engine& engine, const Repository& repository,
+                                                    std::string_view source_ref,
+                                                    const Branch& destination,
+                                                    const MergeRequest& request,
+                                                    MergeTerms& terms) {
+  BranchPermit permit;
+  if (!terms.is_promotion()) {
+    permit = [&](const Branch& now) {
+      check_merge(engine, repository.id, now,
+                  request.squash ? MergeMethod::kSquash : MergeMethod::kMerge);
+    };
+    permit(destination);
+  }
+  MergeAttempt attempt(engine, repository, source_ref, destination, request, terms);
+  const auto commit = build_and_publish(
+      engine, repository, destination, /*rotate=*/!request.allow_dirty, permit,
+      [&](BranchHold& hold, meta::NodeWriter& nodes) { return attempt.build(hold, nodes); });
+  if (!commit) return std::move(attempt.conflicts);
+  return *commit;
 }
 
 Page<MergeConflict> list_conflicts(Engine& engine, const RepositoryName& repository,

@@ -1,7 +1,6 @@
 // Merging a ref into a branch.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,10 +13,7 @@
 #include "core/model/path_scope.h"
 #include "core/model/repository.h"
 #include "core/versioning/engine.h"
-
-namespace tarn::db {
-class Connection;
-}
+#include "core/versioning/merge_terms.h"
 
 namespace tarn::versioning {
 
@@ -45,9 +41,8 @@ struct MergeRequest {
   std::optional<PathScope> paths;
   bool force = false;  ///< also in a read-only repository, also without changes
   bool allow_empty = false;
-  bool squash = false;         ///< the commit has the destination as its only parent
-  bool allow_dirty = false;    ///< staged changes of other paths may stay staged
-  std::string pull_request{};  ///< "" = none; becomes merged with the commit
+  bool squash = false;       ///< the commit has the destination as its only parent
+  bool allow_dirty = false;  ///< staged changes of other paths may stay staged
 };
 
 /// Nothing was changed. list_conflicts pages through all of them.
@@ -66,23 +61,12 @@ std::variant<Commit, MergeConflicts> merge_into(Engine& engine, const Repository
                                                 const BranchName& destination,
                                                 const MergeRequest& request);
 
-/// The terms that a promotion adds to a merge, in place of the rules of merge_into.
-struct PromotionTerms {
-  /// Where the destination's head must still be.
-  CommitId expected_head;
-  /// The paths of the request become what they are in the source, other files of the destination
-  /// among them gone: no three-way merge, hence no conflicts.
-  bool replace_paths = false;
-  /// The merged tree, before it is published; what it throws ends the merge.
-  std::function<void(const TreeRoot&)> check;
-  /// In the transaction that makes the merge the head; what it throws undoes all.
-  std::function<void(db::Connection&, const Commit&)> within;
-};
-/// merge_into of a commit, past the rules that protect the destination. Throws also: conflict
-/// (reason "destination_moved"; reason "destination_dirty" for staged changes).
-std::variant<Commit, MergeConflicts> merge_for_promotion(
-    Engine& engine, const Repository& repository, const Branch& destination, const CommitId& source,
-    const MergeRequest& request, const PromotionTerms& terms);
+/// A merge on terms of the caller's. The protection rules of the destination are checked unless the
+/// terms are a promotion's. Throws as merge_into, and what the terms throw.
+std::variant<Commit, MergeConflicts> merge_on_terms(Engine& engine, const Repository& repository,
+                                                    std::string_view source_ref,
+                                                    const Branch& destination,
+                                                    const MergeRequest& request, MergeTerms& terms);
 
 struct ConflictOptions {
   std::string prefix;

@@ -22,12 +22,11 @@
 #include "core/versioning/hooks.h"
 #include "core/versioning/judgement.h"
 #include "core/versioning/merge.h"
-#include "core/versioning/promotion_base.h"
 #include "core/versioning/promotion_publication.h"
+#include "core/versioning/promotion_terms.h"
 #include "core/versioning/protection.h"
 #include "core/versioning/refs.h"
 #include "core/versioning/repositories.h"
-#include "core/versioning/required_objects.h"
 #include "core/versioning/rollback.h"
 
 namespace tarn::versioning {
@@ -295,10 +294,6 @@ class PromotionRun {
     if (!rows_.store(repository_.id, promotion_, owner_)) return kLeave;
     fault_point("promotion.merging");
     const MergeRequest request = merge_request(judgement, winner.candidate.facts.commit);
-    PromotionTerms terms;
-    terms.expected_head = judgement.destination.head;
-    terms.replace_paths = promotion_.request.method == PromotionMethod::kReplacePaths;
-    terms.check = [&](const TreeRoot& tree) { check_result(judgement, winner, tree); };
     const PromotionPublication publication{
         .engine = engine_,
         .repository = repository_,
@@ -307,13 +302,11 @@ class PromotionRun {
         .owner = owner_,
         .losers = expiring_losers(engine_, repository_, judgement, promotion_),
         .tag_number = tag_number_};
-    terms.within = [&](db::Connection& connection, const Commit& made) {
-      publish_promotion(connection, publication, made);
-    };
+    PromotionTerms terms(publication, promotion_.request.method == PromotionMethod::kReplacePaths);
     std::variant<Commit, MergeConflicts> outcome;
     try {
-      outcome = merge_for_promotion(engine_, repository_, judgement.destination,
-                                    winner.candidate.facts.commit, request, terms);
+      outcome = merge_on_terms(engine_, repository_, to_text(winner.candidate.facts.commit),
+                               judgement.destination, request, terms);
     } catch (const Error& error) {
       return failed_to_merge(winner, error);
     }
@@ -331,20 +324,6 @@ class PromotionRun {
                            {"candidate", promotion_.winner_ref},
                            {"destination", promotion_.request.destination.str()}});
     return kLeave;
-  }
-
-  void check_result(const Judgement& judgement, const RankedCandidate& winner,
-                    const TreeRoot& tree) const {
-    const Commit commit = engine_.commits.get(repository_.id, winner.candidate.facts.commit);
-    meta::NodeWriter nodes(engine_.pool, engine_.nodes, repository_.id);
-    const auto base = promotion_base_tree(engine_, repository_, nodes, commit,
-                                          judgement.policy.destination, judgement.head);
-    check_promotion_result(
-        engine_, judgement.policy,
-        {.tree = tree,
-         .winner = commit.root,
-         .base = base ? std::optional(base->root) : std::nullopt,
-         .replaced_paths = promotion_.request.method == PromotionMethod::kReplacePaths});
   }
 
   /// Whether the alias stands at the head already, with all that the winner could bring.

@@ -69,6 +69,36 @@ std::string merge_message(const PullRequest& pull) {
   throw Error(ErrorCode::kConflict, "merge_conflict", message);
 }
 
+void check_open(const PullRequest& pull) {
+  if (pull.status == PullRequestStatus::kOpen) return;
+  throw Error(ErrorCode::kInvalidArgument, "pull_request_not_open",
+              str_cat("pull request ", pull.id, ": is ", name_of(pull.status), ", not open"));
+}
+
+/// The rules of the destination, and that the pull request is open until it is marked as merged in
+/// the publishing transaction: it may be merged or closed while the destination is waited for.
+class PullRequestTerms final : public MergeRules {
+ public:
+  PullRequestTerms(Engine& engine, const Repository& repository, const Branch& destination,
+                   const std::string& id)
+      : MergeRules(engine, repository, destination), id_(id) {}
+
+  void check_start() override { check_open(find_pull(engine_, repository_.id, id_)); }
+
+  std::function<void(db::Connection&, const Commit&)> publishing() override {
+    return
+        [this, rules = MergeRules::publishing()](db::Connection& connection, const Commit& commit) {
+          if (rules) rules(connection, commit);
+          if (meta::PullRequests::mark_merged(connection, repository_.id, id_, commit)) return;
+          throw Error(ErrorCode::kInvalidArgument, "pull_request_not_open",
+                      str_cat("pull request ", id_, ": is not open"));
+        };
+  }
+
+ private:
+  const std::string& id_;
+};
+
 }  // namespace
 
 PullRequest create_pull_request(Engine& engine, const RepositoryName& repository,
@@ -117,10 +147,13 @@ void update_pull_request(Engine& engine, const RepositoryName& repository, std::
 
 Commit merge_pull_request(Engine& engine, const RepositoryName& repository, const PullRequest& pull,
                           MergeRequest request) {
-  request.pull_request = pull.id;
   if (request.message.empty()) request.message = merge_message(pull);
   request.metadata[std::string(kPullRequestKey)] = pull.id;
-  const auto outcome = merge_into(engine, repository, pull.source.str(), pull.destination, request);
+  const Repository repo = get_repository(engine, repository);
+  check_writable(repo, request.force);
+  const Branch destination = get_branch(engine, repository, pull.destination);
+  PullRequestTerms terms(engine, repo, destination, pull.id);
+  const auto outcome = merge_on_terms(engine, repo, pull.source.str(), destination, request, terms);
   if (const auto* conflicts = std::get_if<MergeConflicts>(&outcome)) {
     throw_conflicts(pull, *conflicts);
   }
@@ -163,19 +196,6 @@ void withdraw_approval(Engine& engine, const RepositoryName& repository, std::st
   if (!engine.pull_requests.withdraw(repo.id, find_pull(engine, repo.id, id), user)) {
     throw Error(ErrorCode::kNotFound, "approval_not_found", "approval not found");
   }
-}
-
-void check_open(const PullRequest& pull) {
-  if (pull.status == PullRequestStatus::kOpen) return;
-  throw Error(ErrorCode::kInvalidArgument, "pull_request_not_open",
-              str_cat("pull request ", pull.id, ": is ", name_of(pull.status), ", not open"));
-}
-
-void mark_merged(db::Connection& connection, RepositoryId repository, std::string_view id,
-                 const Commit& commit) {
-  if (meta::PullRequests::mark_merged(connection, repository, id, commit)) return;
-  throw Error(ErrorCode::kInvalidArgument, "pull_request_not_open",
-              str_cat("pull request ", id, ": is not open"));
 }
 
 }  // namespace tarn::versioning
