@@ -25,7 +25,7 @@ CREATE INDEX runs_by_git_sha ON runs (repo_id, git_sha) WHERE git_sha <> '';
 CREATE UNIQUE INDEX runs_idempotency ON runs (repo_id, experiment, owner, idempotency_key)
   WHERE idempotency_key IS NOT NULL;
 
--- What a commit measured. origin: core/experiments/metric.h. source: the run, the metadata key, the path.
+-- What a commit measured. origin: core/metrics/metric.h. source: the run, the metadata key, the path.
 CREATE TABLE metrics (
   repo_id     integer NOT NULL,
   commit_id   bytea NOT NULL,
@@ -50,7 +50,7 @@ CREATE TABLE params (
   PRIMARY KEY (repo_id, commit_id, name, origin, source)
 );
 
--- Curves that files hold, in pieces. body: core/experiments/series.cc.
+-- Curves that files hold, in pieces. body: core/metrics/series.cc.
 CREATE TABLE series (
   repo_id   integer NOT NULL,
   commit_id bytea NOT NULL,

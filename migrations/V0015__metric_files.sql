@@ -4,12 +4,12 @@
 -- Rows go with their repository: there are at most as many as its commits have different metric files.
 CREATE TABLE metric_files (
   repo_id integer NOT NULL,
-  file_id bytea NOT NULL,                           -- of path, object and readers: core/versioning/metric_files.cc
-  body    bytea NOT NULL,                           -- core/experiments/file_reading.cc
+  file_id bytea NOT NULL,                           -- of path, object and readers: core/runs/metric_files.cc
+  body    bytea NOT NULL,                           -- core/metrics/files/file_reading.cc
   PRIMARY KEY (repo_id, file_id)
 );
 
--- In pieces. body: core/experiments/series.cc.
+-- In pieces. body: core/metrics/series.cc.
 DROP TABLE series;
 CREATE TABLE series (
   repo_id integer NOT NULL,

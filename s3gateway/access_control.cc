@@ -6,7 +6,7 @@
 #include "core/auth/demand.h"
 #include "core/auth/resource.h"
 #include "core/base/str_cat.h"
-#include "core/versioning/bucket_settings.h"
+#include "core/branch/bucket_settings.h"
 #include "s3gateway/errors.h"
 #include "s3gateway/xml/bucket_configuration.h"
 

@@ -2,7 +2,7 @@
 
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
-#include "core/versioning/repositories.h"
+#include "core/branch/repositories.h"
 #include "s3gateway/address.h"
 #include "s3gateway/checksums.h"
 #include "s3gateway/errors.h"

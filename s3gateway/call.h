@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "core/auth/authenticator.h"
+#include "core/objects/upload.h"
 #include "core/sigv4/payload.h"
 #include "core/sigv4/verify.h"
-#include "core/versioning/upload.h"
 #include "s3gateway/address.h"
 #include "s3gateway/gateway.h"
 

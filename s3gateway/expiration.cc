@@ -2,7 +2,7 @@
 
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
-#include "core/versioning/lifecycle.h"
+#include "core/objects/lifecycle.h"
 
 namespace tarn::s3 {
 

@@ -7,9 +7,9 @@
 
 #include "core/auth/authenticator.h"
 #include "core/base/time.h"
+#include "core/branch/engine.h"
 #include "core/http/message.h"
 #include "core/model/repository.h"
-#include "core/versioning/engine.h"
 #include "s3gateway/cors.h"
 
 namespace tarn::s3 {

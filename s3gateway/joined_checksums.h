@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/versioning/multipart.h"
+#include "core/objects/multipart.h"
 
 namespace tarn::s3 {
 

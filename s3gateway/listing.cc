@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "core/base/str_cat.h"
-#include "core/versioning/objects.h"
-#include "core/versioning/refs.h"
-#include "core/versioning/repositories.h"
+#include "core/branch/refs.h"
+#include "core/branch/repositories.h"
+#include "core/objects/objects.h"
 #include "s3gateway/errors.h"
 #include "s3gateway/lookup.h"
 

@@ -1,8 +1,8 @@
 #include "s3gateway/lookup.h"
 
 #include "core/base/str_cat.h"
-#include "core/versioning/object_versions.h"
-#include "core/versioning/repositories.h"
+#include "core/branch/object_versions.h"
+#include "core/branch/repositories.h"
 #include "s3gateway/errors.h"
 
 namespace tarn::s3 {

@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "core/base/error.h"
-#include "core/versioning/objects.h"
-#include "core/versioning/refs.h"
-#include "core/versioning/upload.h"
+#include "core/branch/refs.h"
+#include "core/objects/objects.h"
+#include "core/objects/upload.h"
 #include "s3gateway/address.h"
 #include "s3gateway/gateway.h"
 

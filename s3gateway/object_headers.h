@@ -9,7 +9,7 @@
 #include "core/base/time.h"
 #include "core/http/message.h"
 #include "core/model/entry.h"
-#include "core/versioning/upload.h"
+#include "core/objects/upload.h"
 
 namespace tarn::s3 {
 

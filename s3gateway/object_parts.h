@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/model/entry.h"
-#include "core/versioning/multipart.h"
+#include "core/objects/multipart.h"
 
 namespace tarn::s3 {
 

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "core/base/time.h"
+#include "core/branch/condition.h"
 #include "core/http/message.h"
-#include "core/versioning/condition.h"
 
 namespace tarn::s3 {
 

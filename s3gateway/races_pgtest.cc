@@ -6,7 +6,7 @@
 #include "core/auth/directory.h"
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
-#include "core/versioning/objects.h"
+#include "core/objects/objects.h"
 #include "s3gateway/gateway.h"
 #include "tests/support/fault_points.h"
 #include "tests/support/repository_test.h"

@@ -1,7 +1,7 @@
 #include "s3gateway/version_listing.h"
 
 #include "core/base/str_cat.h"
-#include "core/versioning/refs.h"
+#include "core/branch/refs.h"
 #include "s3gateway/errors.h"
 #include "s3gateway/listing.h"
 #include "s3gateway/lookup.h"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/versioning/object_versions.h"
+#include "core/branch/object_versions.h"
 #include "s3gateway/address.h"
 #include "s3gateway/gateway.h"
 #include "s3gateway/list_query.h"

@@ -8,6 +8,7 @@
 
 #include "core/actions/runner.h"
 #include "core/actions/script_process.h"
+#include "core/assembly/assembly.h"
 #include "core/auth/resource.h"
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
@@ -25,7 +26,6 @@
 #include "core/meta/database_clock.h"
 #include "core/meta/settings.h"
 #include "core/meta/timeline.h"
-#include "core/versioning/assembly.h"
 #include "server/master_key.h"
 #include "server/stores.h"
 #include "server/web_page.h"

@@ -7,8 +7,8 @@
 
 #include "core/auth/authenticator.h"
 #include "core/auth/directory.h"
+#include "core/branch/engine.h"
 #include "core/http/outbound.h"
-#include "core/versioning/engine.h"
 #include "server/api/json/configuration.h"
 #include "server/config.h"
 #include "server/front.h"

@@ -12,7 +12,7 @@
 #include "core/actions/grants.h"
 #include "core/actions/hook_work.h"
 #include "core/base/mutex.h"
-#include "core/meta/hook_runs.h"
+#include "core/events/hook_run_store.h"
 
 namespace tarn::actions {
 

@@ -1,7 +1,7 @@
 #include "core/actions/hook_work.h"
 
 #include "core/base/str_cat.h"
-#include "core/meta/hook_runs.h"
+#include "core/events/hook_run_store.h"
 
 namespace tarn::actions {
 namespace {

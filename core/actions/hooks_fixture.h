@@ -11,8 +11,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/actions/runner.h"
+#include "core/events/hook_runs.h"
 #include "core/http/server.h"
-#include "core/versioning/hook_runs.h"
 #include "core/versioning/revert.h"
 #include "tests/support/repository_test.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/versioning/hooks.h"
+#include "core/branch/hooks.h"
 
 namespace tarn::actions {
 

@@ -1,11 +1,11 @@
 // Hooks around promotions: on whose behalf they run, what they can refuse, and what may change
 // while they do.
 #include "core/actions/hooks_fixture.h"
-#include "core/versioning/aliases.h"
-#include "core/versioning/gate_policies.h"
-#include "core/versioning/promotion_run.h"
-#include "core/versioning/promotions.h"
-#include "core/versioning/rollback.h"
+#include "core/branch/aliases.h"
+#include "core/promotion/gate_policies.h"
+#include "core/promotion/promotion_run.h"
+#include "core/promotion/promotions.h"
+#include "core/promotion/rollback.h"
 
 namespace tarn::actions {
 namespace {

@@ -8,13 +8,13 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/str_cat.h"
+#include "core/branch/hook_files.h"
+#include "core/branch/refs.h"
 #include "core/meta/branches.h"
 #include "core/meta/commits.h"
 #include "core/meta/repositories.h"
 #include "core/model/descending_id.h"
-#include "core/versioning/hook_files.h"
-#include "core/versioning/objects.h"
-#include "core/versioning/refs.h"
+#include "core/objects/objects.h"
 
 namespace tarn::actions {
 namespace {

@@ -16,8 +16,8 @@
 #include "core/actions/parsed_files.h"
 #include "core/base/mutex.h"
 #include "core/base/owner_turns.h"
-#include "core/meta/hook_runs.h"
-#include "core/versioning/hooks.h"
+#include "core/branch/hooks.h"
+#include "core/events/hook_run_store.h"
 
 namespace tarn::actions {
 

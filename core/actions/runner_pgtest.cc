@@ -9,9 +9,9 @@
 
 #include "core/actions/hooks_fixture.h"
 #include "core/base/metrics.h"
-#include "core/versioning/hook_runs.h"
+#include "core/branch/refs.h"
+#include "core/events/hook_runs.h"
 #include "core/versioning/merge.h"
-#include "core/versioning/refs.h"
 #include "core/versioning/revert.h"
 
 namespace tarn::actions {

@@ -6,9 +6,9 @@
 
 #include "core/base/encoding.h"
 #include "core/base/error.h"
+#include "core/base/number.h"
 #include "core/base/quantity.h"
 #include "core/base/str_cat.h"
-#include "core/experiments/number.h"
 #include "core/search/expression.h"
 #include "core/search/expression_words.h"
 #include "core/search/instant.h"

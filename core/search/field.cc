@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "core/experiments/number.h"
+#include "core/base/number.h"
 
 namespace tarn::search {
 namespace {

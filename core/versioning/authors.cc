@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "core/branch/history.h"
 #include "core/meta/commits.h"
-#include "core/versioning/history.h"
 
 namespace tarn::versioning {
 namespace {

@@ -4,9 +4,9 @@
 #include <set>
 #include <string>
 
+#include "core/branch/engine.h"
 #include "core/model/commit.h"
 #include "core/model/repository.h"
-#include "core/versioning/engine.h"
 
 namespace tarn::versioning {
 

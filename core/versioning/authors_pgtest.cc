@@ -2,12 +2,12 @@
 // work, whatever name the work carries.
 #include <gtest/gtest.h>
 
+#include "core/branch/hooks.h"
+#include "core/import/import.h"
+#include "core/import/refs_dump.h"
 #include "core/meta/commits.h"
-#include "core/versioning/hooks.h"
-#include "core/versioning/import.h"
-#include "core/versioning/promotions_fixture.h"
+#include "core/promotion/promotions_fixture.h"
 #include "core/versioning/pull_requests.h"
-#include "core/versioning/refs_dump.h"
 #include "core/versioning/revert.h"
 #include "tests/support/bare_repository.h"
 

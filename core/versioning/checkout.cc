@@ -9,16 +9,16 @@
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/branch/branch_hold.h"
+#include "core/branch/fold.h"
+#include "core/branch/hook_files.h"
+#include "core/branch/overlay.h"
+#include "core/branch/protection.h"
+#include "core/branch/refs.h"
+#include "core/branch/repositories.h"
 #include "core/meta/node_store.h"
 #include "core/meta/staged_batch.h"
 #include "core/meta/writer.h"
-#include "core/versioning/branch_hold.h"
-#include "core/versioning/fold.h"
-#include "core/versioning/hook_files.h"
-#include "core/versioning/overlay.h"
-#include "core/versioning/protection.h"
-#include "core/versioning/refs.h"
-#include "core/versioning/repositories.h"
 
 namespace tarn::versioning {
 namespace {

@@ -5,9 +5,9 @@
 #include <functional>
 #include <string>
 
+#include "core/branch/engine.h"
 #include "core/model/names.h"
 #include "core/model/path_scope.h"
-#include "core/versioning/engine.h"
 
 namespace tarn::versioning {
 

@@ -5,17 +5,17 @@
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/branch/hooks.h"
+#include "core/branch/protection.h"
+#include "core/branch/publish.h"
+#include "core/branch/refs.h"
+#include "core/branch/repositories.h"
+#include "core/branch/staged_edits.h"
 #include "core/db/pool.h"
 #include "core/meta/branches.h"
 #include "core/meta/commits.h"
 #include "core/meta/repositories.h"
 #include "core/tree/edit.h"
-#include "core/versioning/hooks.h"
-#include "core/versioning/protection.h"
-#include "core/versioning/publish.h"
-#include "core/versioning/refs.h"
-#include "core/versioning/repositories.h"
-#include "core/versioning/staged_edits.h"
 
 namespace tarn::versioning {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/branch/engine.h"
 #include "core/model/repository.h"
-#include "core/versioning/engine.h"
 
 namespace tarn::versioning {
 

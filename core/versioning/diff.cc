@@ -4,12 +4,12 @@
 #include <optional>
 
 #include "core/base/error.h"
+#include "core/branch/changes.h"
+#include "core/branch/history.h"
+#include "core/branch/overlay.h"
+#include "core/branch/refs.h"
+#include "core/branch/repositories.h"
 #include "core/meta/writer.h"
-#include "core/versioning/changes.h"
-#include "core/versioning/history.h"
-#include "core/versioning/overlay.h"
-#include "core/versioning/refs.h"
-#include "core/versioning/repositories.h"
 
 namespace tarn::versioning {
 namespace {

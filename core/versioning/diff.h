@@ -4,10 +4,10 @@
 #include <string>
 #include <string_view>
 
+#include "core/branch/engine.h"
 #include "core/model/change.h"
 #include "core/model/page.h"
 #include "core/model/repository.h"
-#include "core/versioning/engine.h"
 
 namespace tarn::versioning {
 

@@ -4,13 +4,13 @@
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/branch/changes.h"
+#include "core/branch/history.h"
+#include "core/branch/refs.h"
+#include "core/branch/repositories.h"
 #include "core/meta/node_store.h"
 #include "core/meta/writer.h"
 #include "core/tree/cursor.h"
-#include "core/versioning/changes.h"
-#include "core/versioning/history.h"
-#include "core/versioning/refs.h"
-#include "core/versioning/repositories.h"
 
 namespace tarn::versioning {
 namespace {

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/branch/engine.h"
 #include "core/model/names.h"
 #include "core/versioning/diff.h"
-#include "core/versioning/engine.h"
 
 namespace tarn::versioning {
 

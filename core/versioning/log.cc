@@ -5,12 +5,12 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/branch/refs.h"
+#include "core/branch/repositories.h"
 #include "core/meta/commits.h"
 #include "core/meta/node_store.h"
 #include "core/tree/cursor.h"
 #include "core/tree/diff.h"
-#include "core/versioning/refs.h"
-#include "core/versioning/repositories.h"
 
 namespace tarn::versioning {
 namespace {

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/branch/engine.h"
 #include "core/model/page.h"
 #include "core/model/repository.h"
-#include "core/versioning/engine.h"
 
 namespace tarn::versioning {
 

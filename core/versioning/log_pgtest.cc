@@ -7,13 +7,13 @@
 #include <gtest/gtest.h>
 
 #include "core/base/str_cat.h"
+#include "core/branch/refs.h"
+#include "core/branch/repositories.h"
 #include "core/meta/commits.h"
+#include "core/objects/objects.h"
 #include "core/versioning/commit.h"
 #include "core/versioning/log.h"
 #include "core/versioning/merge.h"
-#include "core/versioning/objects.h"
-#include "core/versioning/refs.h"
-#include "core/versioning/repositories.h"
 #include "core/versioning/verbs_fixture.h"
 
 namespace tarn::versioning {

@@ -4,17 +4,17 @@
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/branch/changes.h"
+#include "core/branch/history.h"
+#include "core/branch/protection.h"
+#include "core/branch/publish.h"
+#include "core/branch/refs.h"
+#include "core/branch/repositories.h"
+#include "core/branch/staged_edits.h"
 #include "core/meta/commits.h"
 #include "core/meta/staging.h"
 #include "core/meta/writer.h"
 #include "core/tree/merge.h"
-#include "core/versioning/changes.h"
-#include "core/versioning/history.h"
-#include "core/versioning/protection.h"
-#include "core/versioning/publish.h"
-#include "core/versioning/refs.h"
-#include "core/versioning/repositories.h"
-#include "core/versioning/staged_edits.h"
 
 namespace tarn::versioning {
 namespace {

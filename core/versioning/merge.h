@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "core/base/glob.h"
+#include "core/branch/engine.h"
 #include "core/model/change.h"
 #include "core/model/page.h"
 #include "core/model/path_scope.h"
 #include "core/model/repository.h"
-#include "core/versioning/engine.h"
 #include "core/versioning/merge_terms.h"
 
 namespace tarn::versioning {

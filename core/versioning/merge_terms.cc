@@ -1,6 +1,6 @@
 #include "core/versioning/merge_terms.h"
 
-#include "core/versioning/protection.h"
+#include "core/branch/protection.h"
 
 namespace tarn::versioning {
 

@@ -5,12 +5,12 @@
 #include <functional>
 #include <optional>
 
+#include "core/branch/engine.h"
+#include "core/branch/history.h"
 #include "core/meta/branches.h"
 #include "core/meta/node_store.h"
 #include "core/model/commit.h"
 #include "core/model/repository.h"
-#include "core/versioning/engine.h"
-#include "core/versioning/history.h"
 
 namespace tarn::db {
 class Connection;

@@ -13,14 +13,14 @@
 #include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/branch/repositories.h"
 #include "core/meta/commits.h"
 #include "core/meta/node_store.h"
 #include "core/model/repository.h"
+#include "core/objects/objects.h"
 #include "core/sstable/record.h"
 #include "core/sstable/table_writer.h"
 #include "core/tree/cursor.h"
-#include "core/versioning/objects.h"
-#include "core/versioning/repositories.h"
 
 namespace tarn::versioning {
 namespace {

@@ -6,10 +6,10 @@
 #include <string>
 
 #include "core/blob/stores.h"
+#include "core/branch/engine.h"
 #include "core/meta/sstables.h"
 #include "core/model/commit.h"
 #include "core/model/names.h"
-#include "core/versioning/engine.h"
 
 namespace tarn::versioning {
 

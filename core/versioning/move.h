@@ -5,8 +5,8 @@
 #include <functional>
 #include <string>
 
+#include "core/branch/engine.h"
 #include "core/model/names.h"
-#include "core/versioning/engine.h"
 
 namespace tarn::versioning {
 

@@ -3,14 +3,14 @@
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/branch/branch_hold.h"
+#include "core/branch/fold.h"
+#include "core/branch/settings.h"
 #include "core/meta/staging.h"
 #include "core/meta/writer.h"
-#include "core/versioning/branch_hold.h"
-#include "core/versioning/fold.h"
+#include "core/objects/objects.h"
 #include "core/versioning/move.h"
-#include "core/versioning/objects.h"
 #include "core/versioning/reset.h"
-#include "core/versioning/settings.h"
 #include "tests/support/fault_points.h"
 #include "tests/support/repository_test.h"
 

@@ -2,11 +2,11 @@
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/branch/refs.h"
+#include "core/branch/repositories.h"
 #include "core/meta/branches.h"
 #include "core/meta/commits.h"
 #include "core/versioning/authors.h"
-#include "core/versioning/refs.h"
-#include "core/versioning/repositories.h"
 
 namespace tarn::versioning {
 namespace {

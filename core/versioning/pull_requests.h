@@ -5,10 +5,10 @@
 #include <string>
 #include <string_view>
 
+#include "core/branch/engine.h"
 #include "core/meta/pull_requests.h"
 #include "core/model/page.h"
 #include "core/model/pull_request.h"
-#include "core/versioning/engine.h"
 #include "core/versioning/merge.h"
 
 namespace tarn::versioning {

@@ -6,11 +6,11 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
+#include "core/branch/settings.h"
 #include "core/meta/branches.h"
 #include "core/meta/commits.h"
 #include "core/meta/writer.h"
 #include "core/versioning/pull_requests.h"
-#include "core/versioning/settings.h"
 #include "tests/support/repository_test.h"
 
 namespace tarn::versioning {

@@ -5,16 +5,16 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/branch/branch_hold.h"
+#include "core/branch/fold.h"
+#include "core/branch/hook_files.h"
+#include "core/branch/hooks.h"
+#include "core/branch/protection.h"
+#include "core/branch/publish.h"
+#include "core/branch/refs.h"
+#include "core/branch/repositories.h"
 #include "core/meta/branches.h"
 #include "core/meta/staging.h"
-#include "core/versioning/branch_hold.h"
-#include "core/versioning/fold.h"
-#include "core/versioning/hook_files.h"
-#include "core/versioning/hooks.h"
-#include "core/versioning/protection.h"
-#include "core/versioning/publish.h"
-#include "core/versioning/refs.h"
-#include "core/versioning/repositories.h"
 
 namespace tarn::versioning {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <string_view>
 
+#include "core/branch/engine.h"
 #include "core/model/repository.h"
-#include "core/versioning/engine.h"
 
 namespace tarn::versioning {
 

@@ -1,7 +1,7 @@
 // Undoing over a real database: resets, hard resets, reverts, and picking a commit anew.
 #include <gtest/gtest.h>
 
-#include "core/versioning/branch_hold.h"
+#include "core/branch/branch_hold.h"
 #include "core/versioning/reset.h"
 #include "core/versioning/revert.h"
 #include "core/versioning/verbs_fixture.h"

@@ -4,13 +4,13 @@
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
-#include "core/experiments/metric.h"
+#include "core/branch/protection.h"
+#include "core/branch/publish.h"
+#include "core/branch/refs.h"
+#include "core/branch/repositories.h"
 #include "core/meta/commits.h"
+#include "core/metrics/metric.h"
 #include "core/tree/merge.h"
-#include "core/versioning/protection.h"
-#include "core/versioning/publish.h"
-#include "core/versioning/refs.h"
-#include "core/versioning/repositories.h"
 
 namespace tarn::versioning {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/branch/engine.h"
 #include "core/model/repository.h"
-#include "core/versioning/engine.h"
 
 namespace tarn::db {
 class Connection;

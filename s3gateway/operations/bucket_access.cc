@@ -2,7 +2,7 @@
 #include "s3gateway/xml/bucket_access.h"
 
 #include "core/auth/demand.h"
-#include "core/versioning/bucket_settings.h"
+#include "core/branch/bucket_settings.h"
 #include "s3gateway/access_control.h"
 #include "s3gateway/errors.h"
 #include "s3gateway/lookup.h"

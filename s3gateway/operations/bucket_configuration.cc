@@ -5,7 +5,7 @@
 #include <array>
 
 #include "core/base/str_cat.h"
-#include "core/versioning/object_versions.h"
+#include "core/branch/object_versions.h"
 #include "s3gateway/address.h"
 #include "s3gateway/errors.h"
 #include "s3gateway/lookup.h"

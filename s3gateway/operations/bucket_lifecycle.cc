@@ -2,7 +2,7 @@
 #include "core/auth/demand.h"
 #include "core/auth/resource.h"
 #include "core/base/str_cat.h"
-#include "core/versioning/lifecycle.h"
+#include "core/objects/lifecycle.h"
 #include "s3gateway/errors.h"
 #include "s3gateway/lookup.h"
 #include "s3gateway/operations/operations.h"

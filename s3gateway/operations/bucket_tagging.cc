@@ -1,5 +1,5 @@
 // GetBucketTagging, PutBucketTagging, DeleteBucketTagging.
-#include "core/versioning/bucket_settings.h"
+#include "core/branch/bucket_settings.h"
 #include "s3gateway/errors.h"
 #include "s3gateway/lookup.h"
 #include "s3gateway/object_tags.h"

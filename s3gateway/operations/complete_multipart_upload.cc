@@ -2,8 +2,8 @@
 
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
-#include "core/versioning/multipart.h"
-#include "core/versioning/objects.h"
+#include "core/objects/multipart.h"
+#include "core/objects/objects.h"
 #include "s3gateway/checksums.h"
 #include "s3gateway/errors.h"
 #include "s3gateway/joined_checksums.h"

@@ -1,6 +1,6 @@
 #include "core/base/str_cat.h"
-#include "core/versioning/part_digests.h"
-#include "core/versioning/stage.h"
+#include "core/branch/stage.h"
+#include "core/objects/part_digests.h"
 #include "s3gateway/access_control.h"
 #include "s3gateway/checksums.h"
 #include "s3gateway/copy_source.h"

@@ -1,6 +1,6 @@
 #include "s3gateway/operations/copy_source_object.h"
 
-#include "core/versioning/stage.h"
+#include "core/branch/stage.h"
 #include "s3gateway/authorise.h"
 #include "s3gateway/copy_source.h"
 #include "s3gateway/errors.h"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "core/versioning/objects.h"
+#include "core/objects/objects.h"
 #include "s3gateway/address.h"
 #include "s3gateway/call.h"
 #include "s3gateway/lookup.h"

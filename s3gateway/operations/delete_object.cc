@@ -1,5 +1,5 @@
-#include "core/versioning/object_versions.h"
-#include "core/versioning/repositories.h"
+#include "core/branch/object_versions.h"
+#include "core/branch/repositories.h"
 #include "s3gateway/errors.h"
 #include "s3gateway/lookup.h"
 #include "s3gateway/operations/deletion.h"

@@ -2,9 +2,9 @@
 
 #include <map>
 
-#include "core/versioning/hook_files.h"
-#include "core/versioning/objects.h"
-#include "core/versioning/repositories.h"
+#include "core/branch/hook_files.h"
+#include "core/branch/repositories.h"
+#include "core/objects/objects.h"
 #include "s3gateway/authorise.h"
 #include "s3gateway/checksums.h"
 #include "s3gateway/errors.h"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "core/versioning/condition.h"
+#include "core/branch/condition.h"
 #include "s3gateway/address.h"
 #include "s3gateway/gateway.h"
 

@@ -4,10 +4,10 @@
 #include <optional>
 
 #include "core/base/str_cat.h"
-#include "core/versioning/direct_upload.h"
-#include "core/versioning/multipart.h"
-#include "core/versioning/objects.h"
-#include "core/versioning/source_checksums.h"
+#include "core/import/source_checksums.h"
+#include "core/objects/direct_upload.h"
+#include "core/objects/multipart.h"
+#include "core/objects/objects.h"
 #include "s3gateway/checksums.h"
 #include "s3gateway/errors.h"
 #include "s3gateway/expiration.h"

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "core/base/str_cat.h"
-#include "core/versioning/multipart.h"
+#include "core/objects/multipart.h"
 #include "s3gateway/errors.h"
 #include "s3gateway/list_query.h"
 #include "s3gateway/lookup.h"

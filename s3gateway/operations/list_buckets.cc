@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/auth/resource.h"
-#include "core/versioning/repositories.h"
+#include "core/branch/repositories.h"
 #include "s3gateway/errors.h"
 #include "s3gateway/list_query.h"
 #include "s3gateway/operations/operations.h"

@@ -1,6 +1,6 @@
 #include "core/base/str_cat.h"
-#include "core/versioning/multipart.h"
-#include "core/versioning/repositories.h"
+#include "core/branch/repositories.h"
+#include "core/objects/multipart.h"
 #include "s3gateway/address.h"
 #include "s3gateway/checksums.h"
 #include "s3gateway/list_query.h"

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "core/versioning/multipart.h"
+#include "core/objects/multipart.h"
 #include "s3gateway/checksums.h"
 #include "s3gateway/list_query.h"
 #include "s3gateway/object_headers.h"

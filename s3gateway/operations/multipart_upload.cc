@@ -1,6 +1,6 @@
 // CreateMultipartUpload and AbortMultipartUpload.
 #include "core/base/str_cat.h"
-#include "core/versioning/multipart.h"
+#include "core/objects/multipart.h"
 #include "s3gateway/access_control.h"
 #include "s3gateway/checksums.h"
 #include "s3gateway/errors.h"

@@ -1,5 +1,5 @@
 // GetObjectTagging, PutObjectTagging, DeleteObjectTagging.
-#include "core/versioning/stage.h"
+#include "core/branch/stage.h"
 #include "s3gateway/errors.h"
 #include "s3gateway/lookup.h"
 #include "s3gateway/object_tags.h"

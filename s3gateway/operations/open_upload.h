@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/versioning/multipart.h"
+#include "core/objects/multipart.h"
 #include "s3gateway/address.h"
 #include "s3gateway/call.h"
 

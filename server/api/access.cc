@@ -1,7 +1,7 @@
 #include "server/api/access.h"
 
 #include "core/auth/resource.h"
-#include "core/versioning/search_scope.h"
+#include "core/objects/search_scope.h"
 #include "server/api/call.h"
 #include "server/api/json/object.h"
 

@@ -11,7 +11,7 @@
 #include "core/auth/directory.h"
 #include "core/base/encoding.h"
 #include "core/http/message.h"
-#include "core/versioning/operation_runner.h"
+#include "core/jobs/operation_runner.h"
 #include "server/api/api.h"
 #include "tests/support/repository_test.h"
 

@@ -6,7 +6,7 @@
 #include "core/base/crc.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
-#include "core/versioning/objects.h"
+#include "core/objects/objects.h"
 
 namespace tarn::api {
 namespace {

@@ -9,9 +9,9 @@
 
 #include "core/archive/writer.h"
 #include "core/blob/blob_store.h"
+#include "core/branch/engine.h"
 #include "core/http/message.h"
 #include "core/model/repository.h"
-#include "core/versioning/engine.h"
 
 namespace tarn::api {
 

@@ -1,9 +1,9 @@
 // Operations that meet objects of which only they know, asked by callers who may not have them all.
 #include <gtest/gtest.h>
 
-#include "core/versioning/aliases.h"
-#include "core/versioning/gate_policies.h"
-#include "core/versioning/refs_dump.h"
+#include "core/branch/aliases.h"
+#include "core/import/refs_dump.h"
+#include "core/promotion/gate_policies.h"
 #include "server/api/authorisation_fixture.h"
 
 namespace tarn::api {

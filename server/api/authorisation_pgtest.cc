@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/versioning/refs.h"
+#include "core/branch/refs.h"
 #include "server/api/authorisation_fixture.h"
 #include "tests/support/table_digests.h"
 #include "tests/support/test_clock.h"

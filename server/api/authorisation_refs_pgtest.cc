@@ -2,8 +2,8 @@
 // read some refs only.
 #include <gtest/gtest.h>
 
+#include "core/branch/refs.h"
 #include "core/versioning/pull_requests.h"
-#include "core/versioning/refs.h"
 #include "server/api/authorisation_fixture.h"
 #include "server/api/json/commit.h"
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/str_cat.h"
-#include "core/versioning/stage.h"
+#include "core/branch/stage.h"
 #include "server/api/authorisation_fixture.h"
 
 namespace tarn::api {

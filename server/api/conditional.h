@@ -1,8 +1,8 @@
 // Conditional writes over REST.
 #pragma once
 
+#include "core/branch/condition.h"
 #include "core/http/message.h"
-#include "core/versioning/condition.h"
 
 namespace tarn::api {
 

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/pause.h"
-#include "core/meta/operations.h"
+#include "core/jobs/operations.h"
 #include "server/api/api_fixture.h"
 
 namespace tarn::api {

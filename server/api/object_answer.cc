@@ -7,7 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
-#include "core/versioning/objects.h"
+#include "core/objects/objects.h"
 #include "server/api/disposition.h"
 #include "server/api/errors.h"
 #include "server/api/json/object.h"

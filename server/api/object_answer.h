@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
+#include "core/branch/engine.h"
 #include "core/http/message.h"
 #include "core/model/repository.h"
-#include "core/versioning/engine.h"
 
 namespace tarn::api {
 

@@ -3,7 +3,7 @@
 #include <map>
 
 #include "core/auth/resource.h"
-#include "core/versioning/repositories.h"
+#include "core/branch/repositories.h"
 #include "server/api/json/list.h"
 #include "server/api/json/object.h"
 #include "server/api/response.h"

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/versioning/objects.h"
-#include "core/versioning/search_place.h"
+#include "core/objects/objects.h"
+#include "core/objects/search_place.h"
 #include "server/api/call.h"
 #include "server/api/presigner.h"
 

@@ -6,10 +6,10 @@
 #include "core/base/cancellation.h"
 #include "core/base/error.h"
 #include "core/base/pause.h"
+#include "core/jobs/operation_runner.h"
+#include "core/jobs/operations.h"
 #include "core/meta/branches.h"
-#include "core/meta/operations.h"
 #include "core/meta/repositories.h"
-#include "core/versioning/operation_runner.h"
 #include "server/api/api_fixture.h"
 #include "server/api/route.h"
 

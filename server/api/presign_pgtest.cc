@@ -4,7 +4,7 @@
 #include "core/auth/resource.h"
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
-#include "core/versioning/multipart.h"
+#include "core/objects/multipart.h"
 #include "server/api/api_fixture.h"
 #include "server/api/block_door.h"
 #include "server/api/block_url.h"

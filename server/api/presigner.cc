@@ -4,8 +4,8 @@
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
-#include "core/versioning/direct_upload.h"
-#include "core/versioning/objects.h"
+#include "core/objects/direct_upload.h"
+#include "core/objects/objects.h"
 
 namespace tarn::api {
 namespace {

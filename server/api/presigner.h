@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "core/blob/direct_access.h"
-#include "core/versioning/upload.h"
+#include "core/objects/upload.h"
 #include "server/api/block_url.h"
 #include "server/api/call.h"
 

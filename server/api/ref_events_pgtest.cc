@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "core/versioning/aliases.h"
-#include "core/versioning/webhooks.h"
+#include "core/branch/aliases.h"
+#include "core/events/webhooks.h"
 #include "server/api/authorisation_fixture.h"
 
 namespace tarn::api {

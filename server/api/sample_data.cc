@@ -8,9 +8,9 @@
 
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
+#include "core/branch/settings.h"
+#include "core/objects/upload.h"
 #include "core/versioning/commit.h"
-#include "core/versioning/settings.h"
-#include "core/versioning/upload.h"
 
 namespace tarn::api {
 namespace {

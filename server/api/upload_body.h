@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/http/message.h"
-#include "core/versioning/upload.h"
+#include "core/objects/upload.h"
 
 namespace tarn::api {
 

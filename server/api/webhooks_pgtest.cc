@@ -1,8 +1,8 @@
 // The calls on webhooks, with a receiver on this machine.
 #include <gtest/gtest.h>
 
+#include "core/events/webhooks.h"
 #include "core/http/testing/test_server.h"
-#include "core/versioning/webhooks.h"
 #include "server/api/api_fixture.h"
 
 namespace tarn::api {

@@ -1,13 +1,13 @@
 #include "server/jobs/background.h"
 
-#include "core/versioning/assembly.h"
-#include "core/versioning/extraction.h"
-#include "core/versioning/hooks.h"
-#include "core/versioning/import.h"
-#include "core/versioning/lifecycle.h"
-#include "core/versioning/promotion_run.h"
-#include "core/versioning/refs.h"
-#include "core/versioning/refs_dump.h"
+#include "core/assembly/assembly.h"
+#include "core/branch/hooks.h"
+#include "core/branch/refs.h"
+#include "core/import/import.h"
+#include "core/import/refs_dump.h"
+#include "core/objects/lifecycle.h"
+#include "core/promotion/promotion_run.h"
+#include "core/runs/extraction.h"
 
 namespace tarn::jobs {
 namespace {

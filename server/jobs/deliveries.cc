@@ -8,9 +8,9 @@
 #include "core/base/log.h"
 #include "core/base/metrics.h"
 #include "core/base/str_cat.h"
+#include "core/events/webhooks.h"
 #include "core/http/outbound.h"
 #include "core/http/webhook_headers.h"
-#include "core/versioning/webhooks.h"
 
 namespace tarn::jobs {
 namespace {

@@ -6,10 +6,10 @@
 
 #include "core/base/mutex.h"
 #include "core/base/str_cat.h"
+#include "core/events/webhooks.h"
 #include "core/http/outbound.h"
 #include "core/http/testing/test_server.h"
 #include "core/http/webhook_headers.h"
-#include "core/versioning/webhooks.h"
 #include "server/jobs/deliveries.h"
 #include "tests/support/repository_test.h"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/versioning/repositories.h"
+#include "core/branch/repositories.h"
 #include "tests/support/engine_fixture.h"
 
 namespace tarn::testing {

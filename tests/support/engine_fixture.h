@@ -5,16 +5,16 @@
 #include <string>
 #include <string_view>
 
+#include "core/assembly/assembly.h"
 #include "core/base/time.h"
 #include "core/blob/memory_store.h"
 #include "core/blob/stores.h"
+#include "core/branch/refs.h"
+#include "core/branch/repositories.h"
 #include "core/db/pool.h"
-#include "core/versioning/assembly.h"
+#include "core/objects/objects.h"
+#include "core/objects/upload.h"
 #include "core/versioning/commit.h"
-#include "core/versioning/objects.h"
-#include "core/versioning/refs.h"
-#include "core/versioning/repositories.h"
-#include "core/versioning/upload.h"
 #include "tests/support/postgres_test.h"
 
 namespace tarn::testing {

@@ -1,5 +1,5 @@
 #include "core/base/str_cat.h"
-#include "core/versioning/hook_runs.h"
+#include "core/events/hook_runs.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/hook_run.h"
 #include "server/api/json/list.h"

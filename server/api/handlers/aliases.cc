@@ -1,4 +1,4 @@
-#include "core/versioning/aliases.h"
+#include "core/branch/aliases.h"
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"

@@ -5,7 +5,7 @@
 #include "core/auth/resource.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
-#include "core/versioning/frozen_listing.h"
+#include "core/objects/frozen_listing.h"
 #include "server/api/archive_body.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/object.h"

@@ -1,5 +1,5 @@
+#include "core/branch/refs.h"
 #include "core/versioning/diff.h"
-#include "core/versioning/refs.h"
 #include "core/versioning/reset.h"
 #include "core/versioning/revert.h"
 #include "server/api/handlers/handlers.h"

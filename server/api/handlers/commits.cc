@@ -2,9 +2,9 @@
 
 #include "core/auth/resource.h"
 #include "core/base/error.h"
+#include "core/branch/refs.h"
 #include "core/versioning/commit.h"
 #include "core/versioning/log.h"
-#include "core/versioning/refs.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/commit.h"
 #include "server/api/json/list.h"

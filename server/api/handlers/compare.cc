@@ -1,4 +1,4 @@
-#include "core/versioning/compare.h"
+#include "core/promotion/compare.h"
 
 #include "core/auth/resource.h"
 #include "server/api/handlers/handlers.h"

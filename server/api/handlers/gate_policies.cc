@@ -1,9 +1,9 @@
-#include "core/versioning/gate_policies.h"
+#include "core/promotion/gate_policies.h"
 
 #include <charconv>
 
 #include "core/base/str_cat.h"
-#include "core/versioning/gate.h"
+#include "core/promotion/gate.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/gate_policy.h"
 #include "server/api/json/list.h"

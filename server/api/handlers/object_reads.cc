@@ -1,5 +1,5 @@
-#include "core/versioning/objects.h"
-#include "core/versioning/symlinks.h"
+#include "core/objects/objects.h"
+#include "core/objects/symlinks.h"
 #include "server/api/errors.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/object.h"

@@ -1,5 +1,5 @@
 #include "core/base/error.h"
-#include "core/versioning/operation_runner.h"
+#include "core/jobs/operation_runner.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/list.h"
 #include "server/api/json/operation.h"

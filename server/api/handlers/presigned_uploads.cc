@@ -4,8 +4,8 @@
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
-#include "core/versioning/direct_upload.h"
-#include "core/versioning/multipart.h"
+#include "core/objects/direct_upload.h"
+#include "core/objects/multipart.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/object.h"
 #include "server/api/json/presigned.h"

@@ -1,5 +1,5 @@
 #include "core/auth/resource.h"
-#include "core/versioning/refs_dump.h"
+#include "core/import/refs_dump.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/import.h"
 #include "server/api/json/refs_dump.h"

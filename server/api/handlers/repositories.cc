@@ -1,4 +1,4 @@
-#include "core/versioning/repositories.h"
+#include "core/branch/repositories.h"
 
 #include "core/auth/resource.h"
 #include "core/base/error.h"

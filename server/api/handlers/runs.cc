@@ -1,9 +1,9 @@
-#include "core/versioning/runs.h"
+#include "core/runs/runs.h"
 
 #include <charconv>
 
 #include "core/base/error.h"
-#include "core/versioning/extraction.h"
+#include "core/runs/extraction.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/list.h"
 #include "server/api/json/run.h"

@@ -1,6 +1,6 @@
 #include "core/auth/resource.h"
-#include "core/versioning/search.h"
-#include "core/versioning/search_refs.h"
+#include "core/objects/search.h"
+#include "core/objects/search_refs.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/object_listing.h"
 #include "server/api/search_query.h"

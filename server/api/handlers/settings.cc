@@ -1,7 +1,7 @@
-#include "core/versioning/settings.h"
+#include "core/branch/settings.h"
 
 #include "core/base/error.h"
-#include "core/versioning/repositories.h"
+#include "core/branch/repositories.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/branch_rule.h"
 #include "server/api/json/collection_rules.h"

@@ -1,4 +1,4 @@
-#include "core/versioning/upload.h"
+#include "core/objects/upload.h"
 #include "server/api/conditional.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/object.h"

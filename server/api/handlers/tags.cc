@@ -1,4 +1,4 @@
-#include "core/versioning/refs.h"
+#include "core/branch/refs.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/list.h"
 #include "server/api/json/ref.h"

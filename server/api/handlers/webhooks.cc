@@ -1,4 +1,4 @@
-#include "core/versioning/webhooks.h"
+#include "core/events/webhooks.h"
 
 #include <chrono>
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/versioning/compare.h"
+#include "core/promotion/compare.h"
 #include "server/api/json/document.h"
 
 namespace tarn::api::json {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "core/versioning/gate.h"
-#include "core/versioning/gate_policies.h"
+#include "core/promotion/gate.h"
+#include "core/promotion/gate_policies.h"
 #include "server/api/json/document.h"
 #include "server/api/json/writer.h"
 

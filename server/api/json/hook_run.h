@@ -4,8 +4,8 @@
 #include <span>
 #include <string>
 
+#include "core/events/hook_runs.h"
 #include "core/model/hook_run.h"
-#include "core/versioning/hook_runs.h"
 #include "server/api/json/document.h"
 #include "server/api/json/writer.h"
 

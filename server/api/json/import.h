@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/versioning/import.h"
-#include "core/versioning/import_verify.h"
+#include "core/import/import.h"
+#include "core/import/import_verify.h"
 #include "server/api/json/commit.h"
 #include "server/api/json/document.h"
 

@@ -8,7 +8,7 @@
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/time.h"
-#include "core/experiments/evidence.h"
+#include "core/promotion/evidence.h"
 
 namespace tarn::api::json {
 namespace {

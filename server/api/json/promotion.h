@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/experiments/promotion.h"
+#include "core/promotion/promotion.h"
 #include "server/api/json/document.h"
 #include "server/api/json/writer.h"
 

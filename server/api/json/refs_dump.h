@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/versioning/refs_dump.h"
+#include "core/import/refs_dump.h"
 #include "server/api/json/document.h"
 
 namespace tarn::api::json {

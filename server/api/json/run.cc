@@ -1,8 +1,8 @@
 #include "server/api/json/run.h"
 
+#include "core/base/number.h"
 #include "core/base/time.h"
-#include "core/experiments/metric_globs.h"
-#include "core/experiments/number.h"
+#include "core/metrics/metric_globs.h"
 #include "core/model/commit.h"
 #include "server/api/json/list.h"
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "core/experiments/commit_facts.h"
-#include "core/experiments/run.h"
-#include "core/experiments/series.h"
-#include "core/versioning/runs.h"
+#include "core/metrics/commit_facts.h"
+#include "core/metrics/run.h"
+#include "core/metrics/series.h"
+#include "core/runs/runs.h"
 #include "server/api/json/document.h"
 #include "server/api/json/writer.h"
 

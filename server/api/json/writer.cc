@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "core/experiments/number.h"
+#include "core/base/number.h"
 
 namespace tarn::api::json {
 namespace {

@@ -1,7 +1,7 @@
 // Verbs that make a commit of what is staged, or that repeat or undo one.
+#include "core/branch/stage.h"
 #include "core/versioning/merge.h"
 #include "core/versioning/revert.h"
-#include "core/versioning/stage.h"
 #include "tests/integration/pairs/model_steps.h"
 #include "tests/integration/pairs/verbs.h"
 

@@ -1,10 +1,10 @@
 // Merges, and the pull requests that lead to them.
 #include <algorithm>
 
+#include "core/branch/settings.h"
+#include "core/branch/stage.h"
 #include "core/versioning/merge.h"
 #include "core/versioning/pull_requests.h"
-#include "core/versioning/settings.h"
-#include "core/versioning/stage.h"
 #include "tests/integration/pairs/model_steps.h"
 #include "tests/integration/pairs/verbs.h"
 

@@ -1,8 +1,8 @@
 #include "tests/integration/pairs/model_steps.h"
 
 #include "core/base/owner_turns.h"
-#include "core/versioning/import.h"
-#include "core/versioning/promotion_run.h"
+#include "core/import/import.h"
+#include "core/promotion/promotion_run.h"
 #include "tests/integration/pairs/verbs.h"
 
 namespace tarn::pairs {

@@ -1,7 +1,7 @@
 // Verbs that write, delete or annotate objects.
 #include "core/base/encoding.h"
 #include "core/base/wire.h"
-#include "core/versioning/stage.h"
+#include "core/branch/stage.h"
 #include "tests/integration/pairs/model_steps.h"
 #include "tests/integration/pairs/verbs.h"
 

@@ -1,9 +1,9 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/versioning/gate_policies.h"
-#include "core/versioning/promotions.h"
-#include "core/versioning/rollback.h"
+#include "core/promotion/gate_policies.h"
+#include "core/promotion/promotions.h"
+#include "core/promotion/rollback.h"
 #include "tests/integration/pairs/model_steps.h"
 #include "tests/integration/pairs/verbs.h"
 

@@ -4,14 +4,14 @@
 #include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/wire.h"
+#include "core/branch/aliases.h"
+#include "core/branch/settings.h"
+#include "core/jobs/jobs.h"
 #include "core/meta/branches.h"
 #include "core/meta/commits.h"
-#include "core/meta/jobs.h"
-#include "core/versioning/aliases.h"
-#include "core/versioning/gate_policies.h"
-#include "core/versioning/promotions.h"
+#include "core/promotion/gate_policies.h"
+#include "core/promotion/promotions.h"
 #include "core/versioning/pull_requests.h"
-#include "core/versioning/settings.h"
 
 namespace tarn::pairs {
 namespace {

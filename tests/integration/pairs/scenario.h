@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/versioning/multipart.h"
+#include "core/objects/multipart.h"
 #include "tests/integration/pairs/history_model.h"
 #include "tests/support/engine_fixture.h"
 

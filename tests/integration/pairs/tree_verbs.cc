@@ -1,13 +1,13 @@
 // Verbs that change many objects of a branch: resets, imports, moves, checkout of paths.
 #include <algorithm>
 
-#include "core/meta/jobs.h"
+#include "core/branch/settings.h"
+#include "core/branch/stage.h"
+#include "core/import/import.h"
+#include "core/jobs/jobs.h"
 #include "core/versioning/checkout.h"
-#include "core/versioning/import.h"
 #include "core/versioning/move.h"
 #include "core/versioning/reset.h"
-#include "core/versioning/settings.h"
-#include "core/versioning/stage.h"
 #include "tests/integration/pairs/model_steps.h"
 #include "tests/integration/pairs/verbs.h"
 

@@ -2,8 +2,8 @@
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
-#include "core/versioning/multipart.h"
-#include "core/versioning/stage.h"
+#include "core/branch/stage.h"
+#include "core/objects/multipart.h"
 #include "tests/integration/pairs/model_steps.h"
 #include "tests/integration/pairs/verbs.h"
 

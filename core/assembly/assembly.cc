@@ -1,0 +1,118 @@
+#include "core/assembly/assembly.h"
+
+#include <chrono>
+
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/branch/branch_hold.h"
+#include "core/events/webhooks.h"
+#include "core/jobs/jobs.h"
+#include "core/jobs/operations.h"
+#include "core/meta/aliases.h"
+#include "core/meta/branches.h"
+#include "core/meta/commits.h"
+#include "core/meta/node_store.h"
+#include "core/meta/object_versions.h"
+#include "core/meta/part_lists.h"
+#include "core/meta/pull_requests.h"
+#include "core/meta/range_summaries.h"
+#include "core/meta/repositories.h"
+#include "core/meta/repository_settings.h"
+#include "core/meta/staging.h"
+#include "core/meta/tags.h"
+#include "core/meta/uploads.h"
+#include "core/meta/writer.h"
+#include "core/promotion/gate_policy_store.h"
+
+namespace tarn::versioning {
+namespace {
+
+// Longer than any request that may still read the rows of a token it found before the token was
+// retired.
+constexpr std::chrono::minutes kRetiredGrace{10};
+static_assert(kHeartbeatInterval * 3 <= meta::kWriterTtl, "two heartbeats may be missed");
+// Summaries take about this part of what their ranges take.
+constexpr size_t kNodesPerSummaryBytes = 8;
+constexpr uint32_t kSweepRowsMax = 10'000;
+// Answers about ended imports are kept for a day, as clients expect.
+constexpr std::chrono::hours kEndedJobsKept{24};
+
+}  // namespace
+
+struct Assembly::Parts {
+  Parts(db::Pool& pool, blob::Stores& stores, const Clock& clock, AssemblyOptions options)
+      : writer(pool, clock),
+        repositories(pool),
+        settings(pool),
+        branches(pool, options.branches_per_user_max),
+        tags(pool),
+        aliases(pool),
+        commits(pool),
+        nodes(pool, options.node_cache_bytes),
+        summaries(pool, options.node_cache_bytes / kNodesPerSummaryBytes),
+        staging(pool, writer),
+        uploads(pool, clock, options.multipart_lifetime, options.multipart_open_max),
+        part_lists(pool),
+        jobs(pool, clock),
+        pull_requests(pool),
+        gate_policies(pool),
+        engine{clock,         pool,          stores,  repositories, settings,
+               branches,      tags,          aliases, commits,      nodes,
+               summaries,     staging,       uploads, part_lists,   jobs,
+               pull_requests, gate_policies, writer,  queues,       std::move(options.link_key)} {
+    writer.register_process();
+  }
+
+  meta::Writer writer;
+  meta::Repositories repositories;
+  meta::RepositorySettings settings;
+  meta::Branches branches;
+  meta::Tags tags;
+  meta::Aliases aliases;
+  meta::Commits commits;
+  meta::NodeStore nodes;
+  meta::RangeSummaries summaries;
+  meta::Staging staging;
+  meta::Uploads uploads;
+  meta::PartLists part_lists;
+  meta::Jobs jobs;
+  meta::PullRequests pull_requests;
+  meta::GatePolicies gate_policies;
+  BranchQueues queues;
+  Engine engine;
+};
+
+Assembly::Assembly(db::Pool& pool, blob::Stores& stores, const Clock& clock,
+                   AssemblyOptions options)
+    : parts_(std::make_unique<Parts>(pool, stores, clock, std::move(options))) {}
+
+Assembly::~Assembly() {
+  try {
+    parts_->writer.unregister();
+  } catch (const Error& error) {
+    log::debug("writer row left to expire", {{"error", error.message()}});
+  }
+}
+
+Engine& Assembly::engine() { return parts_->engine; }
+
+void Assembly::heartbeat() { parts_->writer.heartbeat(); }
+
+void Assembly::look_at_database() {
+  parts_->engine.pool.probe();
+  parts_->writer.raise_all_fences();
+  parts_->queues.release_abandoned(parts_->branches);
+}
+
+bool Assembly::sweep() {
+  const bool more_uploads = parts_->uploads.sweep() == meta::kSweptUploadsMax;
+  parts_->jobs.sweep(kEndedJobsKept);
+  meta::Operations(parts_->engine.pool, parts_->engine.clock).sweep(kEndedJobsKept);
+  const bool more_deliveries = sweep_outbox(parts_->engine);
+  const bool more_versions =
+      meta::ObjectVersions(parts_->engine.pool).sweep(kSweepRowsMax) == kSweepRowsMax;
+  return parts_->staging.sweep_retired(kRetiredGrace, kSweepRowsMax) > 0 || more_uploads ||
+         more_versions || more_deliveries;
+}
+
+}  // namespace tarn::versioning

@@ -1,0 +1,45 @@
+// Verbs on aliases.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/branch/engine.h"
+#include "core/model/alias.h"
+#include "core/model/names.h"
+#include "core/model/page.h"
+
+namespace tarn::versioning {
+
+// All throw not_found ("repository not found"; reason "alias_not_found").
+
+Alias get_alias(Engine& engine, const RepositoryName& repository, const AliasName& name);
+/// By name.
+Page<Alias> list_aliases(Engine& engine, const RepositoryName& repository, std::string_view prefix,
+                         std::string_view after, uint32_t limit);
+/// The newest first; that of an alias that was removed too. `after`: a version, "" = from the
+/// newest. Throws also invalid_argument (`after` is no version).
+Page<AliasChange> list_alias_changes(Engine& engine, const RepositoryName& repository,
+                                     const AliasName& name, std::string_view after, uint32_t limit);
+
+struct AliasRequest {
+  AliasName name;
+  AliasExpectation expected{};
+  std::string reason{};
+  std::string actor;  ///< name of the user
+};
+struct AliasOutcome {
+  Alias alias;
+  bool changed = false;  ///< false: it stood there already, and its history is as it was
+};
+// Both throw: conflict (reason "destination_moved": it stands elsewhere than expected),
+// permission_denied (read-only repository; reason "protected_alias": a gate policy names it),
+// invalid_argument (a reason longer than kAliasReasonBytesMax).
+
+/// Makes or moves it. `to`: any ref expression that means a commit. Throws also not_found (`to`).
+AliasOutcome set_alias(Engine& engine, const RepositoryName& repository,
+                       const AliasRequest& request, std::string_view to);
+/// Its history stays.
+void remove_alias(Engine& engine, const RepositoryName& repository, const AliasRequest& request);
+
+}  // namespace tarn::versioning

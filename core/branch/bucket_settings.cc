@@ -1,0 +1,54 @@
+#include "core/branch/bucket_settings.h"
+
+#include "core/base/error.h"
+#include "core/branch/repositories.h"
+#include "core/meta/repositories.h"
+#include "core/meta/repository_settings.h"
+
+namespace tarn::versioning {
+namespace {
+
+using meta::SettingKind;
+using Body = std::optional<std::string>;
+
+BucketSettings settings_of(const Body& body) {
+  return body ? decode_bucket_settings(*body) : BucketSettings{};
+}
+
+}  // namespace
+
+BucketSettings get_bucket_settings(Engine& engine, const RepositoryName& repository) {
+  return settings_of(
+      engine.settings.find(get_repository(engine, repository).id, SettingKind::kBucket));
+}
+
+void change_bucket_settings(Engine& engine, const RepositoryName& repository, bool force,
+                            const std::function<void(BucketSettings&)>& change) {
+  change_bucket_settings(engine, get_repository(engine, repository), force, change);
+}
+
+void change_bucket_settings(Engine& engine, const Repository& repository, bool force,
+                            const std::function<void(BucketSettings&)>& change) {
+  check_writable(repository, force);
+  const bool done =
+      engine.settings.update(repository.id, SettingKind::kBucket, [&](const Body& present) {
+        BucketSettings settings = settings_of(present);
+        change(settings);
+        return settings == BucketSettings{} ? std::nullopt : Body(encode_bucket_settings(settings));
+      });
+  if (!done) throw Error(ErrorCode::kNotFound, "repository_not_found", "repository not found");
+}
+
+std::optional<RepositoryId> public_repository(Engine& engine, const RepositoryName& repository,
+                                              const BranchName& branch) {
+  const std::optional<Repository> found = engine.repositories.find(repository);
+  if (!found || found->bucket_kind != BucketKind::kRooted || found->default_branch != branch) {
+    return std::nullopt;
+  }
+  const BucketSettings settings =
+      settings_of(engine.settings.find(found->id, SettingKind::kBucket));
+  if (!settings.readable_by_everybody()) return std::nullopt;
+  return found->id;
+}
+
+}  // namespace tarn::versioning

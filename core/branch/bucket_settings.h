@@ -1,0 +1,33 @@
+// Settings of a repository as a bucket of S3.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "core/branch/engine.h"
+#include "core/model/bucket_settings.h"
+#include "core/model/repository.h"
+
+namespace tarn::versioning {
+
+// All throw not_found "repository not found". A change holds for every request that begins after
+// it, on every server.
+
+BucketSettings get_bucket_settings(Engine& engine, const RepositoryName& repository);
+
+/// Changes the settings, one change of a repository at a time over all servers. What `change`
+/// throws ends it. Throws permission_denied in a read-only repository unless `force`.
+void change_bucket_settings(Engine& engine, const RepositoryName& repository, bool force,
+                            const std::function<void(BucketSettings&)>& change);
+/// Of exactly this repository: throws not_found when its name is another's by now.
+void change_bucket_settings(Engine& engine, const Repository& repository, bool force,
+                            const std::function<void(BucketSettings&)>& change);
+
+/// The repository, when its bare name is a bucket whose keys are paths of `branch` and whose access
+/// control list lets everybody read. nullopt otherwise, also when it does not exist. An id is never
+/// given twice: the same answer before and after a read proves that the read was of this
+/// repository.
+std::optional<RepositoryId> public_repository(Engine& engine, const RepositoryName& repository,
+                                              const BranchName& branch);
+
+}  // namespace tarn::versioning

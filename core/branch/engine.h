@@ -1,0 +1,67 @@
+// The engine: the context of every verb. Made once in server/main.cc; all members outlive it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/base/time.h"
+#include "core/branch/rights.h"
+
+namespace tarn::db {
+class Pool;
+}
+namespace tarn::blob {
+class Stores;
+}
+namespace tarn::meta {
+class Aliases;
+class Branches;
+class Commits;
+class GatePolicies;
+class Jobs;
+class NodeStore;
+class PartLists;
+class PullRequests;
+class RangeSummaries;
+class Repositories;
+class RepositorySettings;
+class Staging;
+class Tags;
+class Uploads;
+class Writer;
+}  // namespace tarn::meta
+
+namespace tarn::versioning {
+
+class BranchQueues;
+class Hooks;
+
+/// References to the stores; cheap to pass. Safe from any thread.
+struct Engine {
+  const Clock& clock;
+  db::Pool& pool;
+  blob::Stores& stores;
+  meta::Repositories& repositories;
+  meta::RepositorySettings& settings;
+  meta::Branches& branches;
+  meta::Tags& tags;
+  meta::Aliases& aliases;
+  meta::Commits& commits;
+  meta::NodeStore& nodes;
+  meta::RangeSummaries& summaries;
+  meta::Staging& staging;
+  meta::Uploads& uploads;
+  meta::PartLists& part_lists;
+  meta::Jobs& jobs;
+  meta::PullRequests& pull_requests;
+  meta::GatePolicies& gate_policies;
+  meta::Writer& writer;
+  BranchQueues& queues;  ///< first come, first served per branch inside this process
+  /// Authenticates the tokens of handed-out physical addresses; 32 bytes.
+  std::string link_key;
+  // Set once, before anything runs.
+  Hooks* hooks = nullptr;  ///< nullptr = no hooks run
+  Rights rights{};         ///< empty = everybody has every right
+};
+
+}  // namespace tarn::versioning

@@ -1,0 +1,156 @@
+#include "core/branch/hooks.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+#include "core/meta/node_store.h"
+#include "core/tree/cursor.h"
+
+namespace tarn::versioning {
+namespace {
+
+std::string& acting() {
+  thread_local std::string name;
+  return name;
+}
+
+std::string& acting_from() {
+  thread_local std::string address;
+  return address;
+}
+
+bool is_action_file(std::string_view key) {
+  return key.size() > kActionFilesPrefix.size() && key.starts_with(kActionFilesPrefix) &&
+         key.find('/', kActionFilesPrefix.size()) == std::string_view::npos;
+}
+
+[[noreturn]] void throw_too_many() {
+  throw Error(ErrorCode::kPreconditionFailed, "action_file_invalid",
+              str_cat("reading ", kActionFilesPrefix, ": more than ", kActionFilesMax, " files"));
+}
+
+}  // namespace
+
+ActingUser::ActingUser(std::string name, std::string address)
+    : outer_(std::exchange(acting(), std::move(name))),
+      outer_address_(std::exchange(acting_from(), std::move(address))) {}
+ActingUser::~ActingUser() {
+  acting() = std::move(outer_);
+  acting_from() = std::move(outer_address_);
+}
+const std::string& ActingUser::name() { return acting(); }
+const std::string& ActingUser::address() { return acting_from(); }
+
+std::vector<ActionEntry> action_files_of(Engine& engine, const TreeRoot& root) {
+  std::vector<ActionEntry> out;
+  if (root.empty()) return out;
+  tree::Cursor cursor(engine.nodes, root);
+  cursor.seek(kActionFilesPrefix);
+  while (cursor.valid() && cursor.key().starts_with(kActionFilesPrefix)) {
+    if (is_action_file(cursor.key())) {
+      if (out.size() == kActionFilesMax) throw_too_many();
+      out.push_back({cursor.key(), cursor.entry()});
+      cursor.next();
+      continue;
+    }
+    // Deeper directories are skipped whole.
+    const size_t slash = cursor.key().find('/', kActionFilesPrefix.size());
+    if (slash == std::string::npos) {
+      cursor.next();
+    } else {
+      cursor.seek(cursor.key().substr(0, slash) + static_cast<char>('/' + 1));
+    }
+  }
+  return out;
+}
+
+std::optional<tree::Edit> WatchedEdits::next() {
+  std::optional<tree::Edit> edit = edits_.next();
+  if (edit && is_action_file(edit->key) && seen_.size() <= 2 * kActionFilesMax) {
+    seen_.push_back(*edit);
+  }
+  return edit;
+}
+
+std::vector<ActionEntry> WatchedEdits::action_files(
+    Engine& engine, const TreeRoot& root, const std::vector<tree::RangeDelete>& deletes) const {
+  if (seen_.size() > 2 * kActionFilesMax) throw_too_many();
+  std::vector<ActionEntry> base = action_files_of(engine, root);
+  std::erase_if(base, [&](const ActionEntry& file) {
+    return std::any_of(deletes.begin(), deletes.end(), [&](const tree::RangeDelete& range) {
+      return range.begin <= file.path && (range.end.empty() || file.path < range.end);
+    });
+  });
+  if (seen_.empty()) return base;
+  std::map<std::string, Entry> files;
+  for (ActionEntry& file : base) files[file.path] = std::move(file.entry);
+  for (const tree::Edit& edit : seen_) {
+    if (edit.entry) {
+      files[edit.key] = *edit.entry;
+    } else {
+      files.erase(edit.key);
+    }
+  }
+  if (files.size() > kActionFilesMax) throw_too_many();
+  std::vector<ActionEntry> out;
+  for (auto& [path, entry] : files) out.push_back({path, std::move(entry)});
+  return out;
+}
+
+bool has_hooks(const Engine& engine, const Repository& repository) {
+  return engine.hooks != nullptr && !repository.read_only;
+}
+
+HookedChange::HookedChange(Engine& engine, const Repository& repository, HookOccasion occasion,
+                           HookEvent after, ActionFiles files)
+    : engine_(engine),
+      repository_(repository),
+      occasion_(std::move(occasion)),
+      after_(after),
+      files_(std::move(files)) {
+  occasion_.repository = repository.name;
+  occasion_.time = engine.clock.now();
+  occasion_.user = ActingUser::name();
+}
+
+void HookedChange::before(const std::function<void()>& tick) {
+  if (!has_hooks(engine_, repository_) || files_.empty()) return;
+  Hooks& hooks = *engine_.hooks;
+  if (hooks.wanted(repository_, occasion_, files_)) {
+    run_ = hooks.run(repository_, occasion_, files_, tick);
+  }
+  after_wanted_ = hooks.wanted(repository_, after_occasion(nullptr), files_);
+}
+
+HookOccasion HookedChange::after_occasion(const Commit* made) const {
+  HookOccasion after = occasion_;
+  after.event = after_;
+  after.time = engine_.clock.now();
+  if (made != nullptr) {
+    after.commit = to_text(made->id);
+    after.source_ref = after.commit;
+  }
+  return after;
+}
+
+void HookedChange::within(db::Connection& connection, const Commit* made) const {
+  if (!run_.empty() && made != nullptr) {
+    engine_.hooks->set_commit(connection, repository_.id, run_, made->id);
+  }
+  if (after_wanted_) {
+    ActionFiles files = files_;
+    // A branch moves on; the commit is what it showed.
+    if (made != nullptr && files.ref == occasion_.branch) files.ref = to_text(made->id);
+    engine_.hooks->queue(connection, repository_, after_occasion(made), files);
+  }
+}
+
+std::function<void(db::Connection&)> HookedChange::step() const {
+  if (!after_wanted_) return {};
+  return [this](db::Connection& connection) { within(connection); };
+}
+
+}  // namespace tarn::versioning

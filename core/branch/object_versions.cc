@@ -1,0 +1,197 @@
+#include "core/branch/object_versions.h"
+
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+#include "core/branch/repositories.h"
+#include "core/branch/stage.h"
+#include "core/meta/object_versions.h"
+#include "core/meta/repository_settings.h"
+#include "core/meta/writer.h"
+
+namespace tarn::versioning {
+namespace {
+
+// Each round somebody else's write got in between.
+constexpr int kRoundsMax = 100;
+
+using Rows = std::vector<meta::ObjectVersionRow>;
+
+/// True if the branch shows something other than the newest version at a key.
+bool shows_null(const std::optional<Entry>& visible, const Rows& newest) {
+  return newest.empty() ? visible.has_value() : !shows(visible, newest[0]);
+}
+
+ObjectVersion version_from(meta::ObjectVersionRow row) {
+  return {.path = std::move(row.key),
+          .id = row.version,
+          .entry = std::move(row.entry),
+          .latest = false,
+          .created = row.created};
+}
+
+/// The look at a key that a removal is decided by.
+struct KeyVersions {
+  std::optional<Entry> visible;
+  Rows newest;  ///< two
+  bool null_shown = false;
+};
+
+KeyVersions versions_of(Engine& engine, const meta::BranchLookup& seen, const Key& key) {
+  KeyVersions out;
+  out.visible = visible_entry(engine, seen, key);
+  out.newest = meta::ObjectVersions(engine.pool).newest(seen.branch.id, key, 2);
+  out.null_shown = shows_null(out.visible, out.newest);
+  return out;
+}
+
+/// The kept row that `id` names.
+std::optional<meta::ObjectVersionRow> find_row(Engine& engine, BranchId branch, const Key& key,
+                                               const std::optional<VersionId>& id) {
+  meta::ObjectVersions versions(engine.pool);
+  return id ? versions.find(branch, key, *id) : versions.find_null(branch, key);
+}
+
+/// Undoes a transaction that was decided by other versions than are there.
+struct OtherVersions {};
+
+/// One attempt at a removal with what was seen. `removed`: what there is to remove; nullopt:
+/// nothing.
+class Removal {
+ public:
+  Removal(Engine& engine, const meta::BranchLookup& seen, const Key& key,
+          const std::optional<VersionId>& id)
+      : engine_(engine), seen_(seen), key_(key), at_(versions_of(engine, seen, key)) {
+    if (!id && at_.null_shown) {
+      removed = ObjectVersion{.path = key.str(), .id = {}, .entry = at_.visible, .latest = true};
+      return;
+    }
+    row_ = find_row(engine, seen.branch.id, key, id);
+    if (!row_) return;
+    removed = version_from(*row_);
+    // Read after the newest: it may be a version that was added since. Then nothing is removed.
+    newest_goes_ = !at_.newest.empty() && row_->number == at_.newest[0].number;
+    removed->latest = !at_.null_shown && newest_goes_;
+  }
+
+  meta::Staging::StageOutcome run() {
+    // A row below the newest says nothing about what the branch shows.
+    if (!removed->latest && !newest_goes_) {
+      const bool done =
+          meta::ObjectVersions(engine_.pool).remove(seen_, key_, row_->number, at_.newest);
+      return done ? meta::Staging::StageOutcome::kDone : meta::Staging::StageOutcome::kChanged;
+    }
+    // Below the null version that is shown lies the newest of the table, else the one after it.
+    const size_t below = row_ ? 1 : 0;
+    std::optional<Entry> restored =
+        below < at_.newest.size() ? at_.newest[below].entry : std::nullopt;
+    // Below a null version nothing changes, but the branch must still show it: the two looks were
+    // not at one moment.
+    if (!removed->latest) restored = at_.visible;
+    try {
+      return engine_.staging.stage_if_within(
+          seen_, key_, restored, [&](db::Connection& connection) {
+            // Numbers begin at -1: none is 0, which removes nothing and compares all the same.
+            const int64_t number = row_ ? row_->number : 0;
+            if (!meta::ObjectVersions::remove(connection, seen_.branch.id, key_, number,
+                                              at_.newest)) {
+              throw OtherVersions{};
+            }
+          });
+    } catch (const OtherVersions&) {
+      return meta::Staging::StageOutcome::kChanged;
+    }
+  }
+
+  std::optional<ObjectVersion> removed;
+
+ private:
+  Engine& engine_;
+  const meta::BranchLookup& seen_;
+  const Key& key_;
+  const KeyVersions at_;
+  std::optional<meta::ObjectVersionRow> row_;
+  bool newest_goes_ = false;
+};
+
+}  // namespace
+
+Versioning get_versioning(Engine& engine, const RepositoryName& repository) {
+  return engine.settings.versioning(get_repository(engine, repository).id);
+}
+
+void set_versioning(Engine& engine, const RepositoryName& repository, Versioning versioning) {
+  const Repository repo = get_repository(engine, repository);
+  check_writable(repo, /*force=*/false);
+  if (!engine.settings.set_versioning(repo.id, versioning)) {
+    throw Error(ErrorCode::kNotFound, "repository_not_found", "repository not found");
+  }
+}
+
+std::optional<VersionId> version_shown(Engine& engine, BranchId branch, const Key& key,
+                                       const Entry& visible) {
+  const Rows newest = meta::ObjectVersions(engine.pool).newest(branch, key, 1);
+  if (shows_null(visible, newest) || newest[0].is_null) return std::nullopt;
+  return newest[0].version;
+}
+
+std::optional<VersionId> version_shown(Engine& engine, RepositoryId repository,
+                                       const Branch& branch, const Key& key, const Entry& visible) {
+  if (engine.settings.versioning(repository, branch.settings_version) == Versioning::kOff) {
+    return std::nullopt;
+  }
+  return version_shown(engine, branch.id, key, visible);
+}
+
+std::optional<ObjectVersion> find_version(Engine& engine, const RepositoryName& repository,
+                                          const BranchName& branch, const Key& key,
+                                          const std::optional<VersionId>& id) {
+  const auto seen = engine.staging.lookup(repository, branch, key);
+  if (!seen) return std::nullopt;
+  if (!id) {
+    const KeyVersions at = versions_of(engine, *seen, key);
+    if (at.null_shown) {
+      const Instant created = at.visible ? at.visible->mtime : engine.clock.now();
+      return ObjectVersion{key.str(), std::nullopt, at.visible, true, created};
+    }
+  }
+  auto row = find_row(engine, seen->branch.id, key, id);
+  if (!row) return std::nullopt;
+  ObjectVersion out = version_from(*std::move(row));
+  if (!id) out.id.reset();
+  return out;
+}
+
+std::optional<ObjectVersion> remove_version(Engine& engine, const RepositoryName& repository,
+                                            const BranchName& branch, const Key& key,
+                                            const std::optional<VersionId>& id,
+                                            const WriteTerms& terms, const Condition& condition) {
+  const meta::Writer::Operation operation(engine.writer);
+  for (int round = 0; round < kRoundsMax; ++round) {
+    const meta::BranchLookup seen = lookup_for_write(engine, repository, branch, key, terms);
+    const auto kept = engine.settings.versioning(seen.repository, seen.branch.settings_version);
+    if (!id && kept == Versioning::kOff) {
+      stage_entry(
+          engine,
+          {repository, branch, seen.repository, seen.branch.id, seen.branch.settings_version}, key,
+          std::nullopt, condition);
+      return ObjectVersion{.path = key.str(), .id = {}, .entry = Entry{}, .latest = true};
+    }
+    Removal removal(engine, seen, key, id);
+    if (!condition.none()) {
+      check_condition(condition, removal.removed ? removal.removed->entry : std::nullopt);
+    }
+    if (!removal.removed) return std::nullopt;
+    switch (removal.run()) {
+      case meta::Staging::StageOutcome::kDone:
+        return std::move(removal.removed);
+      case meta::Staging::StageOutcome::kBranchGone:
+        throw Error(ErrorCode::kNotFound, "branch_not_found",
+                    str_cat("branch '", branch.str(), "' not found"));
+      case meta::Staging::StageOutcome::kChanged:
+        break;
+    }
+  }
+  throw Error(ErrorCode::kConflict, "too_many_attempts", "Too many attempts, try again later");
+}
+
+}  // namespace tarn::versioning

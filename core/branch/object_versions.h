@@ -1,0 +1,80 @@
+// Versions of the objects of a branch: whether they are kept, reading, listing and removing them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/branch/condition.h"
+#include "core/branch/engine.h"
+#include "core/model/object_version.h"
+#include "core/model/repository.h"
+
+namespace tarn::versioning {
+
+/// Throw not_found (the repository); the second also permission_denied (read-only).
+Versioning get_versioning(Engine& engine, const RepositoryName& repository);
+void set_versioning(Engine& engine, const RepositoryName& repository, Versioning versioning);
+
+/// One version of a key. What the branch shows without that a write made it a version (it was there
+/// before versions were kept, or came by a merge, an import, a reset ...) is the null version.
+struct ObjectVersion {
+  std::string path;
+  std::optional<VersionId> id{};  ///< absent: the null version
+  std::optional<Entry> entry{};   ///< absent: a delete marker
+  bool latest = false;            ///< it is what the branch shows
+  Instant created{};
+};
+
+/// The version that `visible` is, which the branch shows at the key; nullopt: the null version, or
+/// versions were never kept. A round trip unless they never were.
+std::optional<VersionId> version_shown(Engine& engine, RepositoryId repository,
+                                       const Branch& branch, const Key& key, const Entry& visible);
+std::optional<VersionId> version_shown(Engine& engine, BranchId branch, const Key& key,
+                                       const Entry& visible);
+
+/// `id` absent: the null version. nullopt: there is no such version, branch or repository.
+std::optional<ObjectVersion> find_version(Engine& engine, const RepositoryName& repository,
+                                          const BranchName& branch, const Key& key,
+                                          const std::optional<VersionId>& id);
+
+/// Removes a version; when the branch shows it, stages the version before it in the same
+/// transaction, or the deletion of the key. Returns what was removed; nullopt: there was no such
+/// version. The condition is on the version that is removed. Where versions were never kept the
+/// null version is what the branch holds. Commits keep what they hold. Throws as delete_object,
+/// conflict (reason "too_many_attempts").
+std::optional<ObjectVersion> remove_version(Engine& engine, const RepositoryName& repository,
+                                            const BranchName& branch, const Key& key,
+                                            const std::optional<VersionId>& id,
+                                            const WriteTerms& terms,
+                                            const Condition& condition = {});
+
+/// A version, or a common prefix (no version).
+struct VersionItem {
+  std::string path;
+  std::optional<ObjectVersion> version;
+};
+/// Where the last page ended. `id` "" = behind all versions of `path` or below the common prefix;
+/// "null" or the text of an id. After a version that is gone by now its key is listed again.
+struct VersionMarker {
+  std::string path;
+  std::string id;
+};
+struct VersionListOptions {
+  std::string prefix{};
+  VersionMarker after{};
+  std::string delimiter{};  ///< "" = none
+  uint32_t limit = 1000;    ///< 1..1000
+};
+struct VersionPage {
+  std::vector<VersionItem> items;
+  bool has_more = false;
+  VersionMarker next;  ///< when has_more
+};
+/// By key in byte order, newest first; one consistent state of the branch per page. Throws
+/// not_found (repository, branch: reason "branch_not_found").
+VersionPage list_versions(Engine& engine, const RepositoryName& repository,
+                          const BranchName& branch, const VersionListOptions& options);
+
+}  // namespace tarn::versioning

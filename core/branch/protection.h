@@ -1,0 +1,49 @@
+// Protection of branches and tags. Every verb that changes one asks here, and only here are
+// the rules read.
+#pragma once
+
+#include <vector>
+
+#include "core/branch/branch_hold.h"
+#include "core/branch/engine.h"
+#include "core/model/branch_rule.h"
+#include "core/model/repository.h"
+
+namespace tarn::versioning {
+
+// Each throws permission_denied, reason "protected_branch" or "protected_tag", when a rule of the
+// repository forbids it; none asks the database while the rules are those it saw last.
+
+/// `branch` as a write found it (with its settings_version). A rule that is set later holds as
+/// well: what stages or publishes compares the version in its own transaction (stage.h,
+/// branch_hold.h).
+void check_branch_action(Engine& engine, RepositoryId repository, const Branch& branch,
+                         BranchAction action);
+/// check_branch_action of the branch it is called with. The engine must outlive it.
+BranchPermit permit_of(Engine& engine, RepositoryId repository, BranchAction action);
+/// As check_branch_action with kReset, of the head.
+void check_hard_reset(Engine& engine, RepositoryId repository, const Branch& branch);
+/// As check_branch_action with kMerge, and by a method that the rules permit.
+void check_merge(Engine& engine, RepositoryId repository, const Branch& destination,
+                 MergeMethod method);
+
+/// Approvals that the rules want of a merge into the branch.
+uint32_t approvals_wanted(Engine& engine, RepositoryId repository, const Branch& destination);
+/// Throws permission_denied, reason "approval_required", when a rule wants more approvals than one
+/// open pull request from `source` into the branch has. A round trip when a rule wants any.
+void check_approvals(Engine& engine, RepositoryId repository, const Branch& destination,
+                     const CommitId& source);
+/// As check_approvals, inside a transaction until whose end those approvals stay.
+void hold_approvals(db::Connection& connection, Engine& engine, RepositoryId repository,
+                    const Branch& destination, const CommitId& source);
+
+/// One round trip each.
+void check_tag_creation(Engine& engine, RepositoryId repository, const TagName& tag);
+void check_tag_deletion(Engine& engine, RepositoryId repository, const TagName& tag);
+
+/// As check_branch_action with kRestore of each branch, and check_tag_creation of each tag; two
+/// round trips in all. `settings_version`: of the repository.
+void check_restore(Engine& engine, RepositoryId repository, int64_t settings_version,
+                   const std::vector<BranchName>& branches, const std::vector<TagName>& tags);
+
+}  // namespace tarn::versioning

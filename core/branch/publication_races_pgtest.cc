@@ -1,0 +1,461 @@
+// Verbs that are overtaken between what they judged and what they change, on two servers.
+#include <future>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "core/branch/branch_hold.h"
+#include "core/branch/settings.h"
+#include "core/meta/branches.h"
+#include "core/meta/staging.h"
+#include "core/versioning/merge.h"
+#include "core/versioning/move.h"
+#include "core/versioning/pull_requests.h"
+#include "core/versioning/reset.h"
+#include "core/versioning/revert.h"
+#include "tests/support/fault_points.h"
+#include "tests/support/repository_test.h"
+
+namespace tarn::versioning {
+namespace {
+
+using testing::FaultPoints;
+using testing::reason_of;
+using testing::TestEngine;
+
+const BranchName kMain("main");
+const BranchName kDev("dev");
+
+class PublicationRaces : public testing::RepositoryTest {
+ protected:
+  /// From kDev into kMain, whose rule wants the one approval that it has.
+  PullRequest approved_pull() {
+    engine.pool.run(
+        {"test_insert_approver",
+         "INSERT INTO users (name, created_ms) VALUES ('ben', 0) ON CONFLICT DO NOTHING"},
+        {}, db::Pool::Retry::kWrite);
+    engine.put(repo, "dev", "b", "2");
+    engine.commit(repo, "dev");
+    set_branch_rules(
+        *engine, repo,
+        {{.pattern = Glob("main"), .blocked_actions = std::set<BranchAction>{}, .approvals = 1}},
+        {});
+    const PullRequest pull = create_pull_request(
+        *engine, repo, {.title = "t", .author = "ann", .source = kDev, .destination = kMain});
+    approve_pull_request(*engine, repo, pull.id, "ben", {});
+    return pull;
+  }
+  FaultPoints faults;
+  /// The server whose verb is overtaken; `engine` is the other one.
+  TestEngine slow{shared_url(), engine.store, &faults};
+
+  void SetUp() override {
+    engine.put(repo, "main", "a", "1");
+    engine.commit(repo, "main");
+    engine.branch(repo, "dev", "main");
+  }
+
+  void revert(const std::string& ref) {
+    RevertRequest request;
+    request.committer = "tester";
+    request.ref = ref;
+    revert_branch(*slow, repo, kDev, request);
+  }
+  void pick(const std::string& ref) {
+    CherryPickRequest request;
+    request.committer = "tester";
+    request.ref = ref;
+    cherry_pick(*slow, repo, kMain, request);
+  }
+
+  void forbid(BranchAction action, const std::string& branch) {
+    set_branch_rules(*engine, repo,
+                     {{.pattern = Glob(branch), .blocked_actions = std::set{action}}}, {});
+  }
+  CommitId head(const BranchName& branch) { return get_branch(*engine, repo, branch).head; }
+  /// The reason with which `verb` ends when a rule forbids it right before `statement`.
+  template <typename Verb>
+  std::string forbidden_at(const std::string& statement, BranchAction action,
+                           const std::string& branch, const Verb& verb) {
+    faults.at_then_go_on({statement}, [&, action, branch] { forbid(action, branch); });
+    const std::string reason = reason_of(verb);
+    EXPECT_EQ(faults.unreached(), 0u) << statement;
+    set_branch_rules(*engine, repo, {}, {});
+    return reason;
+  }
+  void run(const char* name, const char* sql, const BranchName& branch) {
+    engine.pool.run({name, sql}, {static_cast<int32_t>(get_branch(*engine, repo, branch).id)},
+                    db::Pool::Retry::kWrite);
+  }
+  /// The lease of the verb that holds the branch has run out.
+  void let_lease_run_out(const BranchName& branch) {
+    run("test_end_lease",
+        "UPDATE branches SET lease_until = clock_timestamp() - interval '1 second' "
+        "WHERE branch_id = $1 AND lease_owner IS NOT NULL",
+        branch);
+  }
+  /// Whether `work` ends within a moment; else it waits for a lock, which `release` gives up.
+  template <typename Work, typename Release>
+  static bool waits_until(Work&& work, Release&& release) {
+    auto done = std::async(std::launch::async, std::forward<Work>(work));
+    const bool waited =
+        done.wait_for(std::chrono::milliseconds{300}) == std::future_status::timeout;
+    release();
+    done.get();
+    return waited;
+  }
+};
+
+TEST_F(PublicationRaces, ARuleSetBeforePublicationStopsEveryVerbThatPublishes) {
+  constexpr const char* kPublish = "branches_publish_commit";
+  engine.put(repo, "dev", "b", "2");
+  const CommitId before = head(kDev);
+  EXPECT_EQ(forbidden_at(kPublish, BranchAction::kCommit, "dev", [&] { slow.commit(repo, "dev"); }),
+            "protected_branch");
+  EXPECT_EQ(head(kDev), before);
+  engine.commit(repo, "dev");
+  const CommitId made = head(kDev);
+  EXPECT_EQ(forbidden_at(kPublish, BranchAction::kMerge, "main",
+                         [&] { merge_into(*slow, repo, "dev", kMain, {}); }),
+            "protected_branch");
+  EXPECT_EQ(forbidden_at(kPublish, BranchAction::kRevert, "dev", [&] { revert("dev"); }),
+            "protected_branch");
+  EXPECT_EQ(forbidden_at(kPublish, BranchAction::kCherryPick, "main", [&] { pick("dev"); }),
+            "protected_branch");
+  EXPECT_EQ(head(kMain), before);
+  EXPECT_EQ(head(kDev), made);
+}
+
+TEST_F(PublicationRaces, ARuleSetBeforeTheChangeStopsEveryVerbThatChangesABranch) {
+  constexpr const char* kBegin = "branches_begin_change";
+  engine.put(repo, "dev", "b", "2");
+  EXPECT_EQ(forbidden_at(kBegin, BranchAction::kReset, "dev",
+                         [&] { reset_branch(*slow, repo, kDev, false); }),
+            "branch_locked");
+  EXPECT_EQ(forbidden_at(kBegin, BranchAction::kReset, "dev",
+                         [&] { reset_prefix(*slow, repo, kDev, "b", false); }),
+            "branch_locked");
+  EXPECT_EQ(engine.read(repo, "dev", "b"), "2");
+  engine.commit(repo, "dev");
+  const CommitId made = head(kDev);
+  EXPECT_EQ(forbidden_at(kBegin, BranchAction::kReset, "dev",
+                         [&] { hard_reset_branch(*slow, repo, kDev, "main", false); }),
+            "branch_locked");
+  EXPECT_EQ(head(kDev), made);
+  EXPECT_EQ(forbidden_at(kBegin, BranchAction::kDelete, "dev",
+                         [&] { delete_branch(*slow, repo, kDev, false); }),
+            "branch_locked");
+  EXPECT_EQ(head(kDev), made);
+  MoveRequest move;
+  move.source = "b";
+  move.destination = "c";
+  EXPECT_EQ(forbidden_at("staged_batch_begin_change", BranchAction::kStage, "dev",
+                         [&] { move_objects(*slow, repo, kDev, move); }),
+            "protected_branch");
+  EXPECT_EQ(engine.keys(repo, "dev"), "a b");
+}
+
+// A rule that came while the verb waited for its turn is asked before it begins.
+TEST_F(PublicationRaces, ARuleSetWhileAVerbWaitsIsAskedUnderTheLease) {
+  engine.put(repo, "dev", "b", "2");
+  EXPECT_EQ(forbidden_at("branches_acquire_lease", BranchAction::kReset, "dev",
+                         [&] { reset_branch(*slow, repo, kDev, false); }),
+            "protected_branch");
+  EXPECT_EQ(forbidden_at("branches_acquire_lease", BranchAction::kDelete, "dev",
+                         [&] { delete_branch(*slow, repo, kDev, false); }),
+            "protected_branch");
+  // Refused, it has given the branch back.
+  engine.commit(repo, "dev");
+  EXPECT_EQ(engine.read(repo, "dev@", "b"), "2");
+}
+
+TEST_F(PublicationRaces, AnApprovalWithdrawnBeforePublicationIsMissed) {
+  const PullRequest pull = approved_pull();
+  const CommitId before = head(kMain);
+  faults.at_then_go_on({"branches_publish_commit"},
+                       [&] { withdraw_approval(*engine, repo, pull.id, "ben"); });
+  EXPECT_EQ(reason_of([&] { merge_pull_request(*slow, repo, pull, {}); }), "approval_required");
+  EXPECT_EQ(faults.unreached(), 0u);
+  EXPECT_EQ(head(kMain), before);
+  approve_pull_request(*engine, repo, pull.id, "ben", {});
+  EXPECT_EQ(reason_of([&] { merge_pull_request(*slow, repo, pull, {}); }), "done");
+}
+
+// An approval that the publishing transaction has counted is withdrawn behind it.
+TEST_F(PublicationRaces, AnApprovalIsHeldUntilPublished) {
+  const PullRequest pull = approved_pull();
+  std::future<void> withdrawal;
+  faults.at_then_go_on({"pull_requests_hold_approvals", true}, [&] {
+    withdrawal =
+        std::async(std::launch::async, [&] { withdraw_approval(*engine, repo, pull.id, "ben"); });
+    EXPECT_EQ(withdrawal.wait_for(std::chrono::milliseconds{300}), std::future_status::timeout);
+  });
+  EXPECT_EQ(reason_of([&] { merge_pull_request(*slow, repo, pull, {}); }), "done");
+  EXPECT_EQ(faults.unreached(), 0u);
+  withdrawal.get();
+  EXPECT_EQ(get_pull_request(*engine, repo, pull.id).status, PullRequestStatus::kMerged);
+}
+
+// The deletion waited longer than its lease lasts; another verb has the branch by then.
+TEST_F(PublicationRaces, ADeletionThatLostTheBranchSaysSo) {
+  std::optional<BranchHold> other;
+  faults.at_then_go_on({"branches_begin_change"}, [&] {
+    let_lease_run_out(kDev);
+    other.emplace(*engine, get_branch(*engine, repo, kDev), /*rotate=*/false, nullptr);
+  });
+  EXPECT_EQ(reason_of([&] { delete_branch(*slow, repo, kDev, false); }), "branch_locked");
+  EXPECT_EQ(faults.unreached(), 0u);
+  other.reset();
+  EXPECT_EQ(reason_of([&] { get_branch(*engine, repo, kDev); }), "done");
+}
+
+// A server that slept past its lease changes nothing, also when nobody took the branch meanwhile:
+// its client has given up, and others have written since.
+TEST_F(PublicationRaces, NothingIsChangedUnderALeaseThatRanOut) {
+  engine.put(repo, "dev", "b", "2");
+  const auto overtaken = [&](const std::string& statement, const auto& verb) {
+    faults.at_then_go_on({statement}, [&] { let_lease_run_out(kDev); });
+    const std::string reason = reason_of(verb);
+    EXPECT_EQ(faults.unreached(), 0u);
+    return reason;
+  };
+  EXPECT_EQ(overtaken("branches_drop_staging", [&] { reset_branch(*slow, repo, kDev, false); }),
+            "branch_locked");
+  EXPECT_EQ(
+      overtaken("branches_rotate_for_range", [&] { reset_prefix(*slow, repo, kDev, "b", false); }),
+      "branch_locked");
+  EXPECT_EQ(overtaken("branches_delete_row", [&] { delete_branch(*slow, repo, kDev, false); }),
+            "branch_locked");
+  EXPECT_EQ(
+      overtaken("branches_renew_expiry", [&] { set_branch_expiry(*slow, repo, kDev, {}, false); }),
+      "branch_locked");
+  EXPECT_EQ(engine.read(repo, "dev", "b"), "2");
+  engine.commit(repo, "dev");
+  const CommitId made = head(kDev);
+  EXPECT_EQ(
+      overtaken("branches_move_head", [&] { hard_reset_branch(*slow, repo, kDev, "main", false); }),
+      "branch_locked");
+  EXPECT_EQ(head(kDev), made);
+}
+
+// A change of the head waits for a conditional write that has read the root and not yet written its
+// row: here the row waits for a transaction that holds its key, and the merge for the row.
+TEST_F(PublicationRaces, AHeadDoesNotMoveUnderAConditionalWrite) {
+  engine.put(repo, "dev", "log/1.json", "merged");
+  engine.commit(repo, "dev");
+  const BranchId main = get_branch(*engine, repo, kMain).id;
+  TestEngine third(shared_url(), engine.store);
+  db::Pool::Lease blocker = third.pool.lease();
+  blocker->begin();
+  blocker->run({"test_block_key",
+                "INSERT INTO staging (token, key, kind, val) "
+                "SELECT token, 'log/1.json', 1, '' FROM branches WHERE branch_id = $1"},
+               {static_cast<int32_t>(main)});
+  Condition absent;
+  absent.if_absent = true;
+  auto put = std::async(std::launch::async, [&] {
+    return reason_of([&] { engine.put(repo, "main", "log/1.json", "created", absent); });
+  });
+  const db::Query waiting{"test_count_waiting", R"sql(
+    SELECT count(*) FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%stage_entry_if%')sql"};
+  while (third.pool.run(waiting, {}, db::Pool::Retry::kRead).integer(0, 0) == 0) {
+    std::this_thread::yield();
+  }
+  MergeRequest request;
+  request.allow_dirty = true;
+  std::string merged;
+  const bool waited = waits_until(
+      [&] { merged = reason_of([&] { merge_into(*slow, repo, "dev", kMain, request); }); },
+      [&] { blocker->rollback(); });
+  EXPECT_TRUE(waited) << "the merge was published under a write that had compared the root";
+  EXPECT_EQ(put.get(), "done");
+  EXPECT_EQ(engine.read(repo, "main", "log/1.json"), "created");
+}
+
+// A write on a condition that came after a verb had found the branch clean was decided against the
+// tree of before: it hid what the verb brought. Before the verb it would have had it refused.
+TEST_F(PublicationRaces, AConditionalWriteMakesAVerbLookAgainWhetherTheBranchIsClean) {
+  engine.put(repo, "dev", "log/1.json", "merged");
+  engine.commit(repo, "dev");
+  Condition absent;
+  absent.if_absent = true;
+  const auto overtaken = [&](const std::string& statement, const std::string& branch,
+                             const auto& verb) {
+    faults.at_then_go_on({statement},
+                         [&, branch] { engine.put(repo, branch, "log/2.json", "mine", absent); });
+    const std::string reason = reason_of(verb);
+    EXPECT_EQ(faults.unreached(), 0u);
+    reset_branch(*engine, repo, BranchName(branch), false);
+    return reason;
+  };
+  const CommitId before = head(kMain);
+  const CommitId made = head(kDev);
+  EXPECT_EQ(overtaken("branches_publish_commit", "main",
+                      [&] { merge_into(*slow, repo, "dev", kMain, {}); }),
+            "dirty_branch");
+  EXPECT_EQ(overtaken("branches_publish_commit", "main", [&] { pick("dev"); }), "dirty_branch");
+  EXPECT_EQ(overtaken("branches_publish_commit", "dev", [&] { revert("dev"); }), "dirty_branch");
+  EXPECT_EQ(overtaken("branches_begin_change", "dev",
+                      [&] { hard_reset_branch(*slow, repo, kDev, "main", false); }),
+            "branch_locked");
+  EXPECT_EQ(head(kMain), before);
+  EXPECT_EQ(head(kDev), made);
+}
+
+// With allow_dirty the staged paths are compared with those that the merge changes, also those that
+// were written on a condition meanwhile; other paths stay staged.
+TEST_F(PublicationRaces, AConditionalWriteBesideAMergeThatAllowsThemIsCompared) {
+  engine.put(repo, "dev", "log/1.json", "merged");
+  engine.commit(repo, "dev");
+  Condition absent;
+  absent.if_absent = true;
+  MergeRequest request;
+  request.allow_dirty = true;
+  faults.at_then_go_on({"branches_publish_commit"},
+                       [&] { engine.put(repo, "main", "log/1.json", "mine", absent); });
+  EXPECT_EQ(reason_of([&] { merge_into(*slow, repo, "dev", kMain, request); }), "staged_overlap");
+  EXPECT_EQ(faults.unreached(), 0u);
+  EXPECT_EQ(engine.read(repo, "main", "log/1.json"), "mine");
+  reset_branch(*engine, repo, kMain, false);
+  engine.put(repo, "main", "log/0.json", "before", absent);
+  faults.at_then_go_on({"branches_publish_commit"},
+                       [&] { engine.put(repo, "main", "log/2.json", "mine", absent); });
+  EXPECT_EQ(reason_of([&] { merge_into(*slow, repo, "dev", kMain, request); }), "done");
+  EXPECT_EQ(engine.keys(repo, "main"), "a log/0.json log/1.json log/2.json");
+  EXPECT_EQ(engine.keys(repo, "main@"), "a log/1.json");
+}
+
+// Plain writes may as well have come after the verb: they stop none.
+TEST_F(PublicationRaces, APlainWriteStopsNoMerge) {
+  engine.put(repo, "dev", "b", "merged");
+  engine.commit(repo, "dev");
+  faults.at_then_go_on({"branches_publish_commit"}, [&] { engine.put(repo, "main", "b", "mine"); });
+  EXPECT_EQ(reason_of([&] { merge_into(*slow, repo, "dev", kMain, {}); }), "done");
+  EXPECT_EQ(faults.unreached(), 0u);
+  EXPECT_EQ(engine.read(repo, "main", "b"), "mine");
+  EXPECT_EQ(engine.read(repo, "main@", "b"), "merged");
+}
+
+TEST_F(PublicationRaces, FoldingBehindAChangeFailsNothing) {
+  for (int i = 0; i < 20; ++i) {  // as many sealed tokens as make a verb fold
+    engine.put(repo, "dev", "k" + std::to_string(i), "1");
+    reset_prefix(*engine, repo, kDev, "nothing/", false);
+  }
+  engine.put(repo, "dev", "from/x", "1");
+  MoveRequest move;
+  move.source = "from/";
+  move.destination = "to/";
+  move.prefixes = true;
+  bool failed = false;
+  for (int i = 0; i < 20 && !failed; ++i) {
+    faults.at({"staging_take_tokens"}, [&failed] {
+      failed = true;
+      return db::Fault::kConnectionLost;
+    });
+    EXPECT_EQ(reason_of([&] { move_objects(*slow, repo, kDev, move); }), "done");
+    std::swap(move.source, move.destination);
+  }
+  EXPECT_TRUE(failed) << "nothing was folded";
+}
+
+// A server that dies while it folds leaves its rows to the sweep.
+TEST_F(PublicationRaces, RowsOfAFoldThatDiedAreSwept) {
+  struct Died {};
+  const Branch dev = get_branch(*engine, repo, kDev);
+  engine.put(repo, "dev", "b", "2");
+  const auto held = (*slow).branches.acquire(dev.id, 1, std::chrono::seconds{30}, true);
+  faults.at({"staging_end_fold"}, []() -> db::Fault { throw Died{}; });
+  EXPECT_THROW((*slow).staging.fold(dev.id, held.lease.owner, [] {}), Died);
+  const db::Query stray{"test_count_stray", R"sql(
+    SELECT count(*) FROM staging s
+    WHERE NOT EXISTS (SELECT 1 FROM branches b WHERE s.token = b.token OR s.token = ANY (b.sealed))
+      AND NOT EXISTS (SELECT 1 FROM retired_tokens r WHERE r.token = s.token) AND s.token > $1)sql"};
+  EXPECT_EQ(engine.pool.run(stray, {held.lease.token}, db::Pool::Retry::kRead).integer(0, 0), 0);
+  EXPECT_EQ(engine.read(repo, "dev", "b"), "2");
+}
+
+class RefRaces : public PublicationRaces {
+ protected:
+  /// The results of two creations of one name. The second runs while the transaction of the first
+  /// is open, after `statement`.
+  template <typename First, typename Second>
+  std::pair<std::string, std::string> both(const std::string& statement, const First& first,
+                                           const Second& second) {
+    std::future<std::string> other;
+    faults.at_then_go_on({statement, true}, [&] {
+      other = std::async(std::launch::async, [&] { return message_of(second); });
+      EXPECT_EQ(other.wait_for(std::chrono::milliseconds{300}), std::future_status::timeout);
+    });
+    const std::string outcome = message_of(first);
+    EXPECT_EQ(faults.unreached(), 0u);
+    return {outcome, other.get()};
+  }
+  template <typename Body>
+  static std::string message_of(const Body& body) {
+    return testing::message_of(body);
+  }
+};
+
+TEST_F(RefRaces, ABranchAndATagNeverShareAName) {
+  // With an expiry the branch is made in a transaction of two statements: the second creation runs
+  // between them.
+  const Instant later = engine.clock.now() + std::chrono::hours{1};
+  const auto make_branch = [&](TestEngine& server, const std::string& name) {
+    create_branch(*server, repo, {BranchName(name), "main", false, false, later});
+  };
+  const auto make_tag = [&](TestEngine& server, const std::string& name) {
+    create_tag(*server, repo, TagName(name), "main", false);
+  };
+  const auto [branch, tag] = both(
+      "branches_create_row", [&] { make_branch(slow, "v1"); }, [&] { make_tag(engine, "v1"); });
+  EXPECT_EQ(branch, "done");
+  EXPECT_EQ(tag, "branch name v1: conflict found");
+  EXPECT_THROW(get_tag(*engine, repo, TagName("v1")), Error);
+}
+
+TEST_F(RefRaces, NothingIsMadeInARepositoryThatIsBeingDeleted) {
+  const auto overtaken = [&](const std::string& statement, const auto& verb) {
+    const RepositoryName doomed = engine.make_repository(fresh_name());
+    faults.at_then_go_on({statement}, [&] { delete_repository(*engine, doomed, false); });
+    const std::string reason = reason_of([&] { verb(doomed); });
+    EXPECT_EQ(faults.unreached(), 0u);
+    return reason;
+  };
+  EXPECT_EQ(overtaken("branches_create_row",
+                      [&](const RepositoryName& r) { slow.branch(r, "b", "main"); }),
+            "repository_not_found");
+  EXPECT_EQ(overtaken("tags_insert_row",
+                      [&](const RepositoryName& r) {
+                        create_tag(*slow, r, TagName("t"), "main", false);
+                      }),
+            "repository_not_found");
+  EXPECT_EQ(
+      overtaken(
+          "pull_requests_insert_row",
+          [&](const RepositoryName& r) {
+            engine.branch(r, "b", "main");
+            create_pull_request(
+                *slow, r,
+                {.title = "t", .author = "ann", .source = BranchName("b"), .destination = kMain});
+          }),
+      "repository_not_found");
+  EXPECT_EQ(overtaken("repositories_hold_row",
+                      [&](const RepositoryName& r) {
+                        Commit commit;
+                        commit.message = "recorded";
+                        commit.generation = 1;
+                        commit.id = compute_commit_id(commit);
+                        record_commit(*slow, r, commit, false);
+                      }),
+            "repository_not_found");
+  const db::Query orphans{"test_count_orphans", R"sql(
+    SELECT (SELECT count(*) FROM branches b JOIN repositories r USING (repo_id) WHERE r.deleted_ms IS NOT NULL)
+         + (SELECT count(*) FROM tags t JOIN repositories r USING (repo_id) WHERE r.deleted_ms IS NOT NULL)
+         + (SELECT count(*) FROM pull_requests p JOIN repositories r USING (repo_id)
+            WHERE r.deleted_ms IS NOT NULL))sql"};
+  EXPECT_EQ(engine.pool.run(orphans, {}, db::Pool::Retry::kRead).integer(0, 0), 0);
+}
+
+}  // namespace
+}  // namespace tarn::versioning

@@ -1,0 +1,133 @@
+#include "core/branch/publish.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/branch/hook_files.h"
+#include "core/branch/staged_edits.h"
+#include "core/meta/commits.h"
+#include "core/meta/staging.h"
+#include "core/meta/writer.h"
+
+namespace tarn::versioning {
+namespace {
+
+constexpr int kPublishAttemptsMax = 5;
+
+/// A commit is dated after its parents, but no further in the future than this: one commit of a
+/// server whose clock was wrong does not date all that follow.
+constexpr std::chrono::seconds kFutureDateMax{5};
+
+Commit make_commit(Engine& engine, const Repository& repository, const BuiltCommit& built) {
+  Commit commit;
+  commit.parents = built.parents;
+  commit.root = built.root;
+  commit.committer = built.committer;
+  commit.message = built.message;
+  commit.metadata = built.metadata;
+  const Instant now = engine.clock.now();
+  commit.created = built.date.value_or(now);
+  for (const CommitId& id : built.parents) {
+    const Commit parent = engine.commits.get(repository.id, id);
+    commit.generation = std::max(commit.generation, parent.generation + 1);
+    if (!built.date && parent.created <= now + kFutureDateMax) {
+      commit.created = std::max(commit.created, parent.created + std::chrono::milliseconds{1});
+    }
+  }
+  commit.id = compute_commit_id(commit);
+  return commit;
+}
+
+/// With the branch held, but no transaction and no connection.
+HookedChange run_hooks(Engine& engine, const Repository& repository, const BuiltCommit& built,
+                       const Commit& commit, BranchHold& hold) {
+  HookOccasion occasion;
+  const CommitHooks& hooks = *built.hooks;
+  occasion.event = hooks.before;
+  occasion.branch = hooks.branch;
+  occasion.source_ref = hooks.source_ref.value_or(hooks.branch);
+  occasion.merge_source = hooks.merge_source;
+  if (hooks.before == HookEvent::kPreMerge) occasion.commit = to_text(commit.id);
+  occasion.message = commit.message;
+  occasion.committer = commit.committer;
+  occasion.metadata = commit.metadata;
+  HookedChange change(engine, repository, std::move(occasion), hooks.after, hooks.files);
+  change.before([&] {
+    hold.keep_alive();
+    if (hooks.tick) hooks.tick();
+  });
+  return change;
+}
+
+[[noreturn]] void throw_overtaken() {
+  throw Error(ErrorCode::kConflict, "branch_locked", "Too many attempts, try again later");
+}
+
+}  // namespace
+
+std::optional<Commit> build_and_publish(
+    Engine& engine, const Repository& repository, const Branch& branch, bool rotate,
+    const BranchPermit& permit,
+    const std::function<std::optional<BuiltCommit>(BranchHold&, meta::NodeWriter&)>& build) {
+  for (int attempt = 0; attempt < kPublishAttemptsMax; ++attempt) {
+    const meta::Writer::Operation operation(engine.writer);
+    // Sealing separates the rows that were staged before from those that come while the verb runs.
+    BranchHold hold(engine, branch, rotate || attempt > 0, permit);
+    meta::NodeWriter nodes(engine.pool, engine.nodes, repository.id);
+    const std::optional<BuiltCommit> built = build(hold, nodes);
+    if (!built) return std::nullopt;
+    // This tree is published over that head, or none.
+    if (!built->staged) check_hook_files(engine, repository.name, hold.lease().root, built->root);
+    meta::Publication publication;
+    publication.repository = repository.id;
+    publication.branch = branch.id;
+    publication.commit = make_commit(engine, repository, *built);
+    publication.drained = built->drained;
+    publication.read = built->read;
+    publication.user = ActingUser::name();
+    publication.promotion = built->promotion;
+    publication.clean = built->clean;
+    std::optional<HookedChange> hooked;
+    if (built->hooks) {
+      hooked.emplace(run_hooks(engine, repository, *built, publication.commit, hold));
+    }
+    if (built->within || (hooked && hooked->has_within())) {
+      publication.within = [&](db::Connection& connection) {
+        if (built->within) built->within(connection, publication.commit);
+        if (hooked) hooked->within(connection, &publication.commit);
+      };
+    }
+    publication.nodes = nodes.finish();
+    // Each commit once: the statement counts the rows it finds.
+    std::sort(publication.read.begin(), publication.read.end());
+    publication.read.erase(std::unique(publication.read.begin(), publication.read.end()),
+                           publication.read.end());
+    switch (engine.branches.publish(engine.writer.id(), hold.lease(), publication)) {
+      case meta::PublishOutcome::kDone:
+        hold.ended();
+        return publication.commit;
+      case meta::PublishOutcome::kBranchGone:
+        hold.ended();
+        throw Error(ErrorCode::kNotFound, "branch_not_found", "branch not found");
+      case meta::PublishOutcome::kReadGone:
+        throw Error(ErrorCode::kNotFound, "commit_not_found", "commit not found");
+      case meta::PublishOutcome::kWriterGone:
+        engine.writer.heartbeat();
+        break;
+      case meta::PublishOutcome::kChanged:
+        break;
+    }
+  }
+  throw_overtaken();
+}
+
+std::vector<int64_t> require_clean(Engine& engine, BranchHold& hold) {
+  const meta::BranchLease& lease = hold.lease();
+  if (lease.sealed.empty()) return {};
+  if (has_effect(engine, lease.sealed, lease.has_ranges, lease.root)) {
+    throw Error(ErrorCode::kInvalidArgument, "dirty_branch", "uncommitted changes (dirty branch)");
+  }
+  return lease.sealed;
+}
+
+}  // namespace tarn::versioning

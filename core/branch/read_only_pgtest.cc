@@ -1,0 +1,131 @@
+// Tests of the changes that a read-only repository refuses unless forced.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "core/branch/aliases.h"
+#include "core/import/import.h"
+#include "core/import/refs_dump.h"
+#include "core/versioning/checkout.h"
+#include "core/versioning/commit.h"
+#include "core/versioning/merge.h"
+#include "core/versioning/move.h"
+#include "core/versioning/pull_requests.h"
+#include "core/versioning/reset.h"
+#include "core/versioning/revert.h"
+#include "tests/support/repository_test.h"
+
+namespace tarn::versioning {
+namespace {
+
+using testing::reason_of;
+
+/// Repositories are read-only from the beginning; this one is filled first, and seen by another
+/// server once it is read-only.
+class ReadOnly : public testing::RepositoryTest {
+ protected:
+  ReadOnly() {
+    engine.put(repo, "main", "a", "1");
+    engine.commit(repo, "main");
+    engine.branch(repo, "dev", "main");
+    create_tag(*engine, repo, TagName("v1"), "main", false);
+    pull = create_pull_request(*engine, repo, creation());
+    engine.pool.run({"test_freeze", "UPDATE repositories SET read_only = true WHERE name = $1"},
+                    {repo.str()}, db::Pool::Retry::kWrite);
+  }
+  PullRequestCreation creation() {
+    return {.title = "t",
+            .description = "",
+            .author = "ann",
+            .source = dev,
+            .destination = BranchName("main")};
+  }
+
+  const BranchName dev{"dev"};
+  PullRequest pull;
+  testing::TestEngine other{shared_url(), engine.store};
+  Engine& e = *other;
+};
+
+// Tried by taking the check out of each verb in turn.
+TEST_F(ReadOnly, EveryVerbThatWritesIsRefused) {
+  MoveRequest move;
+  move.source = "a";
+  move.destination = "b";
+  CommitRequest commit;
+  commit.allow_empty = true;
+  MergeRequest merge;
+  merge.allow_empty = true;
+  RevertRequest revert;
+  revert.ref = "main";
+  CherryPickRequest pick;
+  pick.ref = "main";
+  const Commit head = resolve_commit(e, repo, "main");
+  const std::string dump = dump_refs(e, repo);
+  const Key key("a");
+  const std::vector<std::function<void()>> verbs = {
+      [&] { other.put(repo, "dev", "a", "2"); },
+      [&] { delete_object(e, repo, dev, key, false); },
+      [&] { delete_objects(e, repo, dev, std::vector<Key>{key}, false); },
+      [&] {
+        copy_object(e, {repo, "main", key}, repo, dev, Key("c"), {}, false);
+      },
+      [&] {
+        update_user_metadata(e, repo, dev, key, {{"k", "v"}}, false);
+      },
+      [&] { move_objects(e, repo, dev, move); },
+      [&] { checkout_paths(e, repo, dev, {.ref = "main", .paths = PathScope({"**"})}); },
+      [&] { reset_object(e, repo, dev, key, false); },
+      [&] { reset_prefix(e, repo, dev, "a", false); },
+      [&] { reset_branch(e, repo, dev, false); },
+      [&] { hard_reset_branch(e, repo, dev, "main", false); },
+      [&] { commit_branch(e, repo, dev, commit); },
+      [&] { record_commit(e, repo, head, false); },
+      [&] { merge_into(e, repo, "main", dev, merge); },
+      [&] { revert_branch(e, repo, dev, revert); },
+      [&] { cherry_pick(e, repo, dev, pick); },
+      [&] { start_import(e, repo, dev, {}); },
+      [&] { restore_refs(e, repo, dump, false, "ann"); },
+      [&] { start_restore(e, repo, dump, false, "ann"); },
+      [&] { other.branch(repo, "new", "main"); },
+      [&] { delete_branch(e, repo, dev, false); },
+      [&] { create_tag(e, repo, TagName("v2"), "main", false); },
+      [&] { delete_tag(e, repo, TagName("v1"), false); },
+      [&] { set_alias(e, repo, {.name = AliasName("a"), .actor = "ann"}, "main"); },
+      [&] { remove_alias(e, repo, {.name = AliasName("a"), .actor = "ann"}); },
+      [&] { create_pull_request(e, repo, creation()); },
+      [&] { update_pull_request(e, repo, pull.id, {.title = "other"}); },
+      [&] { merge_pull_request(e, repo, pull, merge); },
+      [&] { approve_pull_request(e, repo, pull.id, "ben", std::nullopt); },
+      [&] { withdraw_approval(e, repo, pull.id, "ben"); },
+      [&] { delete_repository(e, repo, false); },
+  };
+  for (size_t i = 0; i < verbs.size(); ++i) {
+    EXPECT_EQ(reason_of(verbs[i]), "read_only_repository") << "verb " << i;
+  }
+  EXPECT_EQ(other.keys(repo, "dev"), "a");
+  EXPECT_EQ(resolve_commit(e, repo, "dev").id, head.id);
+}
+
+TEST_F(ReadOnly, VerbsThatAreForcedGoOn) {
+  CommitRequest commit;
+  commit.allow_empty = true;
+  commit.force = true;
+  MoveRequest move;
+  move.source = "a";
+  move.destination = "b";
+  move.force = true;
+  EXPECT_EQ(move_objects(e, repo, dev, move), 1u);
+  commit_branch(e, repo, dev, commit);
+  EXPECT_EQ(other.keys(repo, "dev@"), "b");
+  checkout_paths(e, repo, dev, {.ref = "main", .paths = PathScope({"**"}), .force = true});
+  EXPECT_EQ(other.keys(repo, "dev"), "a");
+  delete_tag(e, repo, TagName("v1"), true);
+  delete_branch(e, repo, dev, true);
+  delete_repository(e, repo, true);
+}
+
+}  // namespace
+}  // namespace tarn::versioning

@@ -1,0 +1,396 @@
+#include "core/branch/refs.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/base/str_cat.h"
+#include "core/branch/branch_hold.h"
+#include "core/branch/hooks.h"
+#include "core/branch/protection.h"
+#include "core/branch/repositories.h"
+#include "core/meta/aliases.h"
+#include "core/meta/branches.h"
+#include "core/meta/commits.h"
+#include "core/meta/repositories.h"
+#include "core/meta/tags.h"
+
+namespace tarn::versioning {
+namespace {
+
+/// How often the deletion of a tag starts over because the tag was deleted and created meanwhile.
+constexpr int kTagDeletionAttemptsMax = 5;
+
+bool is_hex(std::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+
+[[noreturn]] void throw_ref_not_found(std::string_view ref) {
+  throw Error(ErrorCode::kNotFound, "ref_not_found",
+              str_cat("get commit by ref ", ref, ": not found"));
+}
+
+/// The commit that a base without modifiers means, and the branch when it is one.
+std::optional<ResolvedRef> find_base(Engine& engine, const Repository& repository,
+                                     const std::string& base, uint32_t prefix_digits_min) {
+  ResolvedRef out;
+  out.repository = repository;
+  if (base.starts_with('@')) {
+    const auto alias = engine.aliases.find(repository.id, AliasName(base.substr(1)));
+    if (!alias) return std::nullopt;
+    out.commit = engine.commits.get(repository.id, alias->commit);
+    return out;
+  }
+  if (const auto id = parse_commit_id(base)) {
+    if (auto commit = engine.commits.find(repository.id, *id)) {
+      out.commit = *std::move(commit);
+      return out;
+    }
+  }
+  if (is_branch_name(base)) {
+    if (auto branch = engine.branches.find(repository.id, BranchName(base))) {
+      out.commit = engine.commits.get(repository.id, branch->head);
+      out.branch = *std::move(branch);
+      return out;
+    }
+  }
+  if (is_tag_name(base)) {
+    if (const auto tag = engine.tags.find(repository.id, TagName(base))) {
+      out.commit = engine.commits.get(repository.id, tag->commit);
+      return out;
+    }
+  }
+  if (base.size() >= prefix_digits_min && base.size() <= 64 && is_hex(base)) {
+    if (const auto id = engine.commits.find_by_prefix(repository.id, base)) {
+      out.commit = engine.commits.get(repository.id, *id);
+      return out;
+    }
+  }
+  return std::nullopt;
+}
+
+void apply(Engine& engine, const RefModifier& modifier, std::string_view ref, ResolvedRef& at) {
+  const RepositoryId repo = at.repository.id;
+  if (modifier.kind == RefModifier::Kind::kAncestor) {
+    for (uint32_t step = 0; step < modifier.number; ++step) {
+      if (at.commit.parents.empty()) throw_ref_not_found(ref);
+      at.commit = engine.commits.get(repo, at.commit.parents[0]);
+    }
+  } else if (modifier.number > 0) {
+    if (modifier.number > at.commit.parents.size()) {
+      throw_invalid(str_cat("ref \"", ref, "\": the commit has no parent ", modifier.number,
+                            ": invalid value: validation error"));
+    }
+    at.commit = engine.commits.get(repo, at.commit.parents[modifier.number - 1]);
+  }
+}
+
+void check_expiry(Engine& engine, const Repository& repository, const BranchName& branch,
+                  std::optional<Instant> expires) {
+  if (!expires) return;
+  if (branch == repository.default_branch) {
+    throw_invalid("expires: the repository's default branch cannot expire");
+  }
+  const Instant now = engine.clock.now();
+  if (*expires <= now) {
+    throw_invalid(str_cat("expires: ", to_rfc3339(*expires), " is not in the future"));
+  }
+  if (*expires > now + kBranchLifetimeMax) {
+    throw_invalid(str_cat("expires: is more than ", kBranchLifetimeMax.count(), " days away"));
+  }
+}
+
+/// Throws permission_denied for a branch that may not be deleted.
+void remove_branch(Engine& engine, const Repository& repository, const Branch& branch,
+                   bool only_expired) {
+  if (branch.name == repository.default_branch) {
+    throw Error(ErrorCode::kPermissionDenied, "default_branch",
+                "cannot delete repository default branch");
+  }
+  const BranchPermit permit = permit_of(engine, repository.id, BranchAction::kDelete);
+  permit(branch);
+  BranchHold hold(engine, branch, /*rotate=*/false, permit);
+  ActionFiles files;
+  if (has_hooks(engine, repository)) {
+    files = {.files = action_files_of(engine, hold.lease().root),
+             .ref = to_text(hold.lease().head)};
+  }
+  HookedChange change(engine, repository,
+                      {.event = HookEvent::kPreDeleteBranch,
+                       .branch = branch.name.str(),
+                       .source_ref = to_text(hold.lease().head),
+                       .commit = to_text(hold.lease().head)},
+                      HookEvent::kPostDeleteBranch, std::move(files));
+  change.before([&hold] { hold.keep_alive(); });
+  if (!engine.branches.remove(branch.id, hold.lease(), only_expired, change.step())) {
+    throw Error(ErrorCode::kConflict, "branch_locked",
+                only_expired
+                    ? "it expires later by now, or was taken over meanwhile"
+                    : "the branch was taken over by another operation, or other rules were "
+                      "set, while this one ran: it was not deleted, try again");
+  }
+  hold.ended();
+}
+
+[[noreturn]] void throw_branch_has_name(const TagName& tag) {
+  throw Error(ErrorCode::kConflict, str_cat("branch name ", tag.str(), ": conflict found"));
+}
+
+[[noreturn]] void throw_tag_exists() {
+  throw Error(ErrorCode::kAlreadyExists, "tag already exists: not unique");
+}
+
+/// Runs what may refuse the branch. A name that is taken is said before hooks are bothered.
+HookedChange creation_hooks(Engine& engine, const Repository& repository,
+                            const BranchCreation& creation, const Commit& source) {
+  ActionFiles files;
+  if (has_hooks(engine, repository)) {
+    files = {.files = action_files_of(engine, source.root), .ref = to_text(source.id)};
+  }
+  if (!files.empty() && engine.branches.find(repository.id, creation.name)) {
+    throw Error(ErrorCode::kAlreadyExists, "branch already exists: not unique");
+  }
+  HookedChange change(engine, repository,
+                      {.event = HookEvent::kPreCreateBranch,
+                       .branch = creation.name.str(),
+                       .source_ref = creation.source,
+                       .commit = to_text(source.id)},
+                      HookEvent::kPostCreateBranch, std::move(files));
+  change.before();
+  return change;
+}
+
+/// The hooks of an event of a tag; they are told the commit as the source too.
+HookedChange tag_hooks(Engine& engine, const Repository& repository, const TagName& tag,
+                       const Commit& commit, HookEvent before, HookEvent after) {
+  ActionFiles files;
+  if (has_hooks(engine, repository)) {
+    files = {.files = action_files_of(engine, commit.root), .ref = to_text(commit.id)};
+  }
+  if (!files.empty() && before == HookEvent::kPreCreateTag &&
+      engine.tags.find(repository.id, tag)) {
+    throw_tag_exists();
+  }
+  const std::string id = to_text(commit.id);
+  HookedChange change(engine, repository,
+                      {.event = before, .source_ref = id, .tag = tag.str(), .commit = id}, after,
+                      std::move(files));
+  change.before();
+  return change;
+}
+
+}  // namespace
+
+ResolvedRef resolve(Engine& engine, const RepositoryName& repository, std::string_view ref,
+                    uint32_t prefix_digits_min) {
+  const RefExpression expression = parse_ref(ref);
+  const Repository repo = get_repository(engine, repository);
+  auto out = find_base(engine, repo, expression.base, prefix_digits_min);
+  if (!out) throw_ref_not_found(ref);
+  if (expression.view != RefExpression::View::kPlain && !out->branch) {
+    throw_invalid(
+        str_cat("ref \"", ref, "\": '@' and '$' need a branch: invalid value: validation error"));
+  }
+  for (const RefModifier& modifier : expression.modifiers) apply(engine, modifier, ref, *out);
+  out->staged = out->branch && expression.modifiers.empty() &&
+                expression.view != RefExpression::View::kCommitted;
+  return *std::move(out);
+}
+
+Commit resolve_commit(Engine& engine, const RepositoryName& repository, std::string_view ref) {
+  if (parse_ref(ref).view == RefExpression::View::kStaged) {
+    throw_invalid(
+        str_cat("reference '", ref, "': reference to staging area with $ is not a commit"));
+  }
+  return resolve(engine, repository, ref).commit;
+}
+
+namespace {
+
+/// A user who forgets the '@' of an alias must not get a branch of that name.
+void check_no_alias_has_name(Engine& engine, const Repository& repository,
+                             const std::string& name) {
+  if (!is_alias_name(name) || !engine.aliases.find(repository.id, AliasName(name))) return;
+  throw Error(ErrorCode::kConflict, "alias_has_name",
+              str_cat("'", name, "': an alias has this name, take another"));
+}
+
+[[noreturn]] void throw_too_many_branches(const Engine& engine, const RepositoryName& repository) {
+  throw Error(
+      ErrorCode::kResourceExhausted, "too_many_branches",
+      str_cat(
+          "user \"", ActingUser::name(), "\" has made ", engine.branches.per_user_max(),
+          " branches of repository \"", repository.str(),
+          "\", the most that branches.per_user_max allows: delete some that are no longer "
+          "needed (tarn branch delete), and let new ones expire (tarn branch create --expires)"));
+}
+
+}  // namespace
+
+Branch create_branch(Engine& engine, const RepositoryName& repository,
+                     const BranchCreation& creation) {
+  const Repository repo = get_repository(engine, repository);
+  check_writable(repo, creation.force);
+  check_no_alias_has_name(engine, repo, creation.name.str());
+  check_expiry(engine, repo, creation.name, creation.expires);
+  Commit source;
+  try {
+    source = resolve_commit(engine, repository, creation.source);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kNotFound) throw;
+    throw Error(ErrorCode::kNotFound, "ref_not_found",
+                str_cat("source reference '", creation.source, "': not found"));
+  }
+  HookedChange change = creation_hooks(engine, repo, creation, source);
+  switch (engine.branches.create(repo.id, creation.name, source.id,
+                                 {.creator = ActingUser::name(),
+                                  .hidden = creation.hidden,
+                                  .expires = creation.expires,
+                                  .within = change.step()})) {
+    case meta::Branches::CreateOutcome::kDone:
+      break;
+    case meta::Branches::CreateOutcome::kCommitGone:
+      throw_ref_not_found(creation.source);
+    case meta::Branches::CreateOutcome::kBranchExists:
+      throw Error(ErrorCode::kAlreadyExists, "branch already exists: not unique");
+    case meta::Branches::CreateOutcome::kTagExists:
+      throw Error(ErrorCode::kConflict,
+                  str_cat("tag ID ", creation.name.str(), ": conflict found"));
+    case meta::Branches::CreateOutcome::kCommitHasName:
+      throw Error(ErrorCode::kConflict,
+                  str_cat("commit ID ", creation.name.str(), ": conflict found"));
+    case meta::Branches::CreateOutcome::kTooMany:
+      throw_too_many_branches(engine, repository);
+  }
+  Branch branch;
+  branch.name = creation.name;
+  branch.head = source.id;
+  branch.root = source.root;
+  branch.hidden = creation.hidden;
+  branch.expires = creation.expires;
+  branch.creator = ActingUser::name();
+  return branch;
+}
+
+Branch get_branch(Engine& engine, const RepositoryName& repository, const BranchName& name) {
+  const Repository repo = get_repository(engine, repository);
+  auto branch = engine.branches.find(repo.id, name);
+  if (!branch) throw Error(ErrorCode::kNotFound, "branch_not_found", "branch not found");
+  return *std::move(branch);
+}
+
+Page<Branch> list_branches(Engine& engine, const RepositoryName& repository,
+                           std::string_view prefix, std::string_view after, uint32_t limit,
+                           bool show_hidden) {
+  return engine.branches.list(get_repository(engine, repository).id, prefix, after, limit,
+                              show_hidden);
+}
+
+void delete_branch(Engine& engine, const RepositoryName& repository, const BranchName& name,
+                   bool force) {
+  const Repository repo = get_repository(engine, repository);
+  check_writable(repo, force);
+  remove_branch(engine, repo, get_branch(engine, repository, name),
+                /*only_expired=*/false);
+}
+
+Branch set_branch_expiry(Engine& engine, const RepositoryName& repository, const BranchName& name,
+                         std::optional<Instant> expires, bool force) {
+  const Repository repo = get_repository(engine, repository);
+  check_writable(repo, force);
+  const Branch branch = get_branch(engine, repository, name);
+  check_expiry(engine, repo, name, expires);
+  BranchPermit permit;
+  if (expires) permit = permit_of(engine, repo.id, BranchAction::kDelete);
+  if (permit) permit(branch);
+  {
+    const BranchHold hold(engine, branch, /*rotate=*/false, permit);
+    if (!engine.branches.set_expiry(branch.id, hold.lease().owner, expires)) {
+      throw Error(ErrorCode::kConflict, "branch_locked",
+                  str_cat("branch \"", name.str(), "\": was taken over meanwhile, try again"));
+    }
+  }
+  return get_branch(engine, repository, name);
+}
+
+bool delete_one_expired_branch(Engine& engine) {
+  const auto expired = engine.branches.claim_expired(kExpiryClaim);
+  if (!expired) return false;
+  const Repository repository = engine.repositories.get(expired->repository);
+  const std::string name = str_cat(repository.name.str(), "/", expired->branch.name.str());
+  try {
+    remove_branch(engine, repository, expired->branch, /*only_expired=*/true);
+    log::info("expired_branch_deleted", {{"branch", name}});
+  } catch (const Error& error) {
+    // Protected, refused by a hook, held by another verb, or gone: the claim's end is the next try.
+    // Not for the log's reader to mend, as everything else is.
+    if (error.code() != ErrorCode::kPermissionDenied && error.code() != ErrorCode::kConflict &&
+        error.code() != ErrorCode::kPreconditionFailed && error.code() != ErrorCode::kNotFound) {
+      throw;
+    }
+    log::info("expired_branch_kept", {{"branch", name}, {"message", error.message()}});
+  }
+  return true;
+}
+
+Tag create_tag(Engine& engine, const RepositoryName& repository, const TagName& name,
+               std::string_view ref, bool force) {
+  const Repository repo = get_repository(engine, repository);
+  if (is_branch_name(name.str()) && engine.branches.find(repo.id, BranchName(name.str()))) {
+    throw_branch_has_name(name);
+  }
+  if (const auto id = parse_commit_id(name.str()); id && engine.commits.find(repo.id, *id)) {
+    throw Error(ErrorCode::kConflict, str_cat("commit ID ", name.str(), ": conflict found"));
+  }
+  // The ref before the name's uniqueness: making tag t from ref t must say that t exists.
+  const Commit commit = resolve_commit(engine, repository, ref);
+  check_writable(repo, force);
+  check_tag_creation(engine, repo.id, name);
+  check_no_alias_has_name(engine, repo, name.str());
+  const HookedChange change =
+      tag_hooks(engine, repo, name, commit, HookEvent::kPreCreateTag, HookEvent::kPostCreateTag);
+  switch (engine.tags.create(repo.id, name, commit.id, change.step())) {
+    case meta::Tags::CreateOutcome::kDone:
+      return {name, commit.id};
+    case meta::Tags::CreateOutcome::kExists:
+      throw_tag_exists();
+    case meta::Tags::CreateOutcome::kBranchHasName:
+      throw_branch_has_name(name);
+    case meta::Tags::CreateOutcome::kCommitGone:
+      break;
+  }
+  throw_ref_not_found(ref);
+}
+
+Tag get_tag(Engine& engine, const RepositoryName& repository, const TagName& name) {
+  const Repository repo = get_repository(engine, repository);
+  const auto tag = engine.tags.find(repo.id, name);
+  if (!tag) throw Error(ErrorCode::kNotFound, "tag_not_found", "tag not found");
+  return *tag;
+}
+
+Page<Tag> list_tags(Engine& engine, const RepositoryName& repository, std::string_view prefix,
+                    std::string_view after, uint32_t limit) {
+  return engine.tags.list(get_repository(engine, repository).id, prefix, after, limit);
+}
+
+void delete_tag(Engine& engine, const RepositoryName& repository, const TagName& name, bool force) {
+  const Repository repo = get_repository(engine, repository);
+  check_writable(repo, force);
+  check_tag_deletion(engine, repo.id, name);
+  for (int attempt = 0; attempt < kTagDeletionAttemptsMax; ++attempt) {
+    const Tag tag = get_tag(engine, repository, name);
+    std::optional<HookedChange> change;
+    if (has_hooks(engine, repo)) {
+      change.emplace(tag_hooks(engine, repo, name, engine.commits.get(repo.id, tag.commit),
+                               HookEvent::kPreDeleteTag, HookEvent::kPostDeleteTag));
+    }
+    if (engine.tags.remove(repo.id, tag, change ? change->step() : nullptr)) return;
+  }
+  throw Error(ErrorCode::kConflict, "too_many_attempts",
+              str_cat("tag \"", name.str(),
+                      "\": was deleted and created again and again meanwhile, try again later"));
+}
+
+}  // namespace tarn::versioning

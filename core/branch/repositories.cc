@@ -1,0 +1,154 @@
+#include "core/branch/repositories.h"
+
+#include "core/base/digest.h"
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+#include "core/blob/stores.h"
+#include "core/db/pool.h"
+#include "core/meta/branches.h"
+#include "core/meta/commits.h"
+#include "core/meta/repositories.h"
+
+namespace tarn::versioning {
+namespace {
+
+constexpr std::string_view kFirstMessage = "Repository created";
+// Written into a namespace when it is taken, so that a second installation on the same store sees
+// it is in use.
+constexpr std::string_view kMarkerKey = "_tarn/repository";
+
+constexpr db::Query kInsertFirstBranch{"versioning_create_first_branch",
+                                       "SELECT create_branch($1, $2, $3, false)"};
+
+[[noreturn]] void throw_namespace_in_use(std::string_view url, bool bare = false) {
+  throw Error(
+      ErrorCode::kInvalidArgument, "namespace_in_use",
+      str_cat("failed to create repository: \"", url, "\": storage namespace already in use",
+              bare ? "; give the bare repository a namespace of its own, a restore brings no bytes"
+                     " and reads objects where they are"
+                   : ""));
+}
+
+/// Takes the namespace on the store itself; throws when the store cannot be written or another has
+/// it.
+void mark_namespace(Engine& engine, const Repository& repository) {
+  const std::string url = str_cat(repository.storage_namespace, "/", kMarkerKey);
+  try {
+    const blob::Located at = engine.stores.locate(url);
+    const auto writer = at.store->create(at.key, repository.name.str().size());
+    writer->write(repository.name.str());
+    if (!writer->finish()) throw_namespace_in_use(repository.storage_namespace);
+  } catch (const Error& error) {
+    if (error.reason() == "namespace_in_use" || error.code() == ErrorCode::kUnavailable) throw;
+    throw Error(
+        ErrorCode::kInvalidArgument, "namespace_not_writable",
+        str_cat("failed to create repository: failed to access storage: ", error.message()));
+  }
+}
+
+}  // namespace
+
+void check_writable(const Repository& repository, bool force) {
+  if (repository.read_only && !force) {
+    throw Error(ErrorCode::kPermissionDenied, "read_only_repository", "read-only repository");
+  }
+}
+
+Repository create_repository(Engine& engine, const RepositoryCreation& creation) {
+  if (engine.repositories.find(creation.name)) {
+    throw Error(ErrorCode::kAlreadyExists, "error creating repository: not unique");
+  }
+  Repository repository;
+  repository.name = creation.name;
+  repository.storage_namespace = engine.stores.check_namespace(creation.storage_namespace);
+  repository.default_branch = creation.default_branch;
+  repository.salt = random_u64();
+  repository.read_only = creation.read_only;
+  repository.bucket_kind = creation.bucket_kind;
+  repository.created = engine.clock.now();
+  if (!engine.repositories.overlapping_namespaces(repository.storage_namespace + "/").empty()) {
+    throw_namespace_in_use(repository.storage_namespace, creation.bare);
+  }
+  if (!creation.read_only && !creation.bare) mark_namespace(engine, repository);
+
+  Commit first;
+  first.message = kFirstMessage;
+  first.created = repository.created;
+  first.id = compute_commit_id(first);
+  engine.pool.transaction([&](db::Connection& connection) {
+    const auto id = meta::Repositories::insert(connection, repository);
+    if (!id) throw Error(ErrorCode::kAlreadyExists, "error creating repository: not unique");
+    repository.id = *id;
+    if (creation.bare) return;
+    meta::Commits::insert(connection, *id, first, {});
+    connection.run(kInsertFirstBranch, {static_cast<int32_t>(*id), repository.default_branch.str(),
+                                        db::Bytes{view_of(first.id)}});
+  });
+  return repository;
+}
+
+Repository get_repository(Engine& engine, const RepositoryName& name) {
+  auto repository = engine.repositories.find(name);
+  if (!repository)
+    throw Error(ErrorCode::kNotFound, "repository_not_found", "repository not found");
+  return *std::move(repository);
+}
+
+std::optional<BranchName> bucket_root(Engine& engine, const RepositoryName& name) {
+  return engine.repositories.bucket_root(name);
+}
+
+Page<Repository> list_repositories(Engine& engine, std::string_view prefix, std::string_view search,
+                                   std::string_view after, uint32_t limit,
+                                   const std::function<bool(const Repository&)>& visible) {
+  Page<Repository> out;
+  std::string from(after);
+  for (bool more = true; more;) {
+    Page<Repository> page = engine.repositories.list(prefix, search, from, limit);
+    more = page.has_more;
+    from = std::move(page.next);
+    for (Repository& repository : page.items) {
+      if (visible && !visible(repository)) continue;
+      if (out.items.size() == limit) {
+        out.has_more = true;
+        out.next = out.items.back().name.str();
+        return out;
+      }
+      out.items.push_back(std::move(repository));
+    }
+  }
+  return out;
+}
+
+void delete_repository(Engine& engine, const RepositoryName& name, bool force) {
+  check_writable(get_repository(engine, name), force);
+  if (!engine.repositories.remove(name, engine.clock.now())) {
+    throw Error(ErrorCode::kNotFound, "repository_not_found", "repository not found");
+  }
+}
+
+void delete_empty_repository(Engine& engine, const Repository& repository) {
+  check_writable(repository, /*force=*/false);
+  if (!engine.repositories.remove_empty(repository, engine.clock.now())) {
+    throw Error(ErrorCode::kNotFound, "repository_not_found", "repository not found");
+  }
+}
+
+Metadata get_repository_metadata(Engine& engine, const RepositoryName& name) {
+  return engine.repositories.metadata(get_repository(engine, name).id);
+}
+
+void set_repository_metadata(Engine& engine, const RepositoryName& name, const Metadata& pairs) {
+  const Repository repository = get_repository(engine, name);
+  check_writable(repository, /*force=*/false);
+  engine.repositories.set_metadata(repository.id, pairs, {});
+}
+
+void delete_repository_metadata(Engine& engine, const RepositoryName& name,
+                                const std::vector<std::string>& keys) {
+  const Repository repository = get_repository(engine, name);
+  check_writable(repository, /*force=*/false);
+  engine.repositories.set_metadata(repository.id, {}, keys);
+}
+
+}  // namespace tarn::versioning

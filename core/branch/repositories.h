@@ -1,0 +1,61 @@
+// Verbs on repositories.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/branch/engine.h"
+#include "core/model/page.h"
+#include "core/model/repository.h"
+
+namespace tarn::versioning {
+
+struct RepositoryCreation {
+  RepositoryName name;
+  std::string storage_namespace;
+  BranchName default_branch{"main"};
+  bool read_only = false;
+  bool bare = false;  ///< no first commit and no branch
+  BucketKind bucket_kind = BucketKind::kNone;
+};
+
+/// Makes the repository, its first commit ("Repository created", no parents, empty tree) and its
+/// default branch. Throws: already_exists (the name, checked first: "error creating repository: not
+/// unique"), invalid_argument (a namespace that is malformed, of an unknown store, used before, or
+/// nested with another repository's), unavailable (the store cannot be written).
+Repository create_repository(Engine& engine, const RepositoryCreation& creation);
+
+/// Throws: not_found "repository not found".
+Repository get_repository(Engine& engine, const RepositoryName& name);
+
+/// The branch that the bare name of a rooted bucket stands for; nullopt for other repositories and
+/// absent ones. May be a second old after another server removed the name.
+std::optional<BranchName> bucket_root(Engine& engine, const RepositoryName& name);
+
+/// By name in byte order; `prefix` and `search` (a substring) may be empty; `limit` 1..1000. Those
+/// that `visible` (empty = all are) refuses are left out.
+Page<Repository> list_repositories(Engine& engine, std::string_view prefix, std::string_view search,
+                                   std::string_view after, uint32_t limit,
+                                   const std::function<bool(const Repository&)>& visible);
+
+/// Frees the name at once, never the namespace; bytes stay. `force` is needed when the repository
+/// is read-only. Throws: not_found, permission_denied (reason "read_only_repository").
+void delete_repository(Engine& engine, const RepositoryName& name, bool force);
+
+/// Removes a repository whose removal loses nothing: one branch, empty and without staged objects,
+/// its first commit alone, no tag and no alias. Throws: not_found, conflict (reason
+/// "repository_not_empty"), permission_denied (reason "read_only_repository").
+void delete_empty_repository(Engine& engine, const Repository& repository);
+
+Metadata get_repository_metadata(Engine& engine, const RepositoryName& name);
+void set_repository_metadata(Engine& engine, const RepositoryName& name, const Metadata& pairs);
+void delete_repository_metadata(Engine& engine, const RepositoryName& name,
+                                const std::vector<std::string>& keys);
+
+/// Throws permission_denied "read-only repository" (reason "read_only_repository") unless `force`.
+void check_writable(const Repository& repository, bool force);
+
+}  // namespace tarn::versioning

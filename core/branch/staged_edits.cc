@@ -1,0 +1,60 @@
+#include "core/branch/staged_edits.h"
+
+#include <utility>
+
+#include "core/meta/node_store.h"
+#include "core/tree/cursor.h"
+
+namespace tarn::versioning {
+namespace {
+
+constexpr uint32_t kRowsPerPage = 10'000;
+
+}  // namespace
+
+StagedEdits::StagedEdits(Engine& engine, std::vector<int64_t> tokens, bool has_ranges,
+                         std::function<void()> on_page)
+    : engine_(engine),
+      tokens_(std::move(tokens)),
+      has_ranges_(has_ranges),
+      on_page_(std::move(on_page)),
+      last_page_(tokens_.empty()) {}
+
+std::optional<tree::Edit> StagedEdits::next() {
+  while (at_ == page_.size()) {
+    if (last_page_) return std::nullopt;
+    if (on_page_) on_page_();
+    page_ = engine_.staging.drain(tokens_, has_ranges_, &begin_, kRowsPerPage);
+    at_ = 0;
+    last_page_ = begin_.empty();
+  }
+  meta::StagedRow& row = page_[at_++];
+  return tree::Edit{std::move(row.key), std::move(row.entry)};
+}
+
+std::vector<tree::RangeDelete> StagedEdits::range_deletes() {
+  std::vector<tree::RangeDelete> out;
+  if (!has_ranges_) return out;
+  for (meta::StagedRange& range : engine_.staging.delete_ranges(tokens_)) {
+    out.push_back({std::move(range.begin), std::move(range.end)});
+  }
+  return out;
+}
+
+bool has_effect(Engine& engine, const std::vector<int64_t>& tokens, bool has_ranges,
+                const TreeRoot& root) {
+  StagedEdits edits(engine, tokens, has_ranges, nullptr);
+  for (const tree::RangeDelete& range : edits.range_deletes()) {
+    if (tree::count_range(engine.nodes, root, range.begin, range.end).entries > 0) return true;
+  }
+  tree::Cursor cursor(engine.nodes, root);
+  while (const auto edit = edits.next()) {
+    cursor.seek(edit->key);
+    const bool present = cursor.valid() && cursor.key() == edit->key;
+    if (present != edit->entry.has_value()) return true;
+    if (present && !same_content(cursor.entry(), *edit->entry)) return true;
+  }
+  return false;
+}
+
+}  // namespace tarn::versioning

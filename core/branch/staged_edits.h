@@ -1,0 +1,42 @@
+// Frozen staging tokens as edits of a tree.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/branch/engine.h"
+#include "core/meta/staging.h"
+#include "core/tree/edit.h"
+
+namespace tarn::versioning {
+
+/// Streams the effective rows of frozen tokens in key order, a page at a time, so memory stays
+/// bounded and no transaction is open while they are applied. One thread.
+class StagedEdits final : public tree::EditSource {
+ public:
+  /// `on_page` runs before each page is read (the verb renews its lease there).
+  StagedEdits(Engine& engine, std::vector<int64_t> tokens, bool has_ranges,
+              std::function<void()> on_page);
+  std::optional<tree::Edit> next() override;
+
+  /// Ranges of the tree that the tokens delete.
+  std::vector<tree::RangeDelete> range_deletes();
+
+ private:
+  Engine& engine_;
+  const std::vector<int64_t> tokens_;
+  const bool has_ranges_;
+  const std::function<void()> on_page_;
+  std::vector<meta::StagedRow> page_;
+  size_t at_ = 0;
+  std::string begin_;
+  bool last_page_ = false;
+};
+
+/// Whether applying the tokens to the tree would change it.
+bool has_effect(Engine& engine, const std::vector<int64_t>& tokens, bool has_ranges,
+                const TreeRoot& root);
+
+}  // namespace tarn::versioning

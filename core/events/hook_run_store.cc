@@ -1,0 +1,247 @@
+#include "core/events/hook_run_store.h"
+
+#include <array>
+
+#include "core/base/enum_names.h"
+#include "core/meta/commit_column.h"
+#include "core/model/listing.h"
+
+namespace tarn::meta {
+namespace {
+
+constexpr std::array<std::string_view, 4> kStates = {"queued", "running", "completed", "failed"};
+constexpr std::array<std::string_view, 3> kStatuses = {"completed", "failed", "skipped"};
+
+#define TARN_RUN_COLUMNS "run_id, event, branch, commit_id, state, error, started_ms, ended_ms"
+
+constexpr db::Query kBegin{"hook_runs_insert_running", R"sql(
+  INSERT INTO hook_runs (repo_id, run_id, event, branch, commit_id, state, after, occasion, started_ms, lease_owner,
+                         lease_until)
+  VALUES ($1, $2, $3, $4, $5, 'running', false, '', $6, $7, clock_timestamp() + $8 * interval '1 millisecond'))sql"};
+
+constexpr db::Query kQueue{"hook_runs_insert_queued", R"sql(
+  INSERT INTO hook_runs (repo_id, run_id, event, branch, commit_id, state, after, occasion, started_ms)
+  VALUES ($1, $2, $3, $4, $5, 'queued', true, $6, $7))sql"};
+
+constexpr db::Query kSetCommit{"hook_runs_set_commit", R"sql(
+  UPDATE hook_runs SET commit_id = $3 WHERE repo_id = $1 AND run_id = $2)sql"};
+
+// Index hook_runs_open.
+constexpr db::Query kTake{"hook_runs_take_next",
+                          R"sql(
+  UPDATE hook_runs SET state = 'running', attempts = attempts + 1, lease_owner = $1,
+    lease_until = clock_timestamp() + $2 * interval '1 millisecond'
+  WHERE (repo_id, run_id) = (
+    WITH open AS (
+      SELECT repo_id, run_id, lease_until >= clock_timestamp() AS runs, nullif(occasion, '')::json->>'user' AS owner
+      FROM hook_runs WHERE state IN ('queued', 'running') AND after),
+    running AS (SELECT owner, count(*) AS runs FROM open WHERE runs GROUP BY owner)
+    SELECT h.repo_id, h.run_id
+    FROM hook_runs h JOIN open USING (repo_id, run_id) LEFT JOIN running USING (owner)
+    WHERE h.state IN ('queued', 'running') AND h.after AND (h.state = 'queued' OR h.lease_until < clock_timestamp())
+      AND coalesce(open.owner, '') <> ALL ($3)
+    ORDER BY coalesce(running.runs, 0), h.started_ms LIMIT 1 FOR UPDATE OF h SKIP LOCKED)
+  RETURNING )sql" TARN_RUN_COLUMNS
+                          ", repo_id, occasion, attempts, "
+                          "coalesce(nullif(occasion, '')::json->>'user', '')"};
+
+constexpr db::Query kRenew{"hook_runs_renew_lease", R"sql(
+  UPDATE hook_runs SET lease_until = clock_timestamp() + $4 * interval '1 millisecond'
+  WHERE repo_id = $1 AND run_id = $2 AND lease_owner = $3 AND state = 'running')sql"};
+
+constexpr db::Query kGiveBack{"hook_runs_give_back", R"sql(
+  UPDATE hook_runs SET state = 'queued', attempts = attempts - 1, lease_owner = NULL, lease_until = NULL
+  WHERE repo_id = $1 AND run_id = $2 AND lease_owner = $3 AND state = 'running')sql"};
+
+constexpr db::Query kFinish{"hook_runs_finish_row", R"sql(
+  UPDATE hook_runs SET state = $4, error = $5, ended_ms = $6, occasion = '', lease_owner = NULL, lease_until = NULL
+  WHERE repo_id = $1 AND run_id = $2 AND lease_owner = $3 AND state = 'running')sql"};
+
+constexpr db::Query kInsertStep{"hook_runs_insert_step", R"sql(
+  INSERT INTO hook_steps (repo_id, run_id, step_id, action, hook_id, status, started_ms, ended_ms, output)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9))sql"};
+
+constexpr db::Query kFailAbandoned{"hook_runs_fail_abandoned", R"sql(
+  UPDATE hook_runs SET state = 'failed', error = $2, ended_ms = $1, lease_owner = NULL, lease_until = NULL
+  WHERE state IN ('queued', 'running') AND NOT after AND lease_until < clock_timestamp())sql"};
+
+constexpr db::Query kSweep{"hook_runs_sweep_ended", R"sql(
+  DELETE FROM hook_runs WHERE (repo_id, run_id) IN (
+    SELECT repo_id, run_id FROM hook_runs WHERE ended_ms < $1 ORDER BY ended_ms LIMIT $2))sql"};
+
+constexpr db::Query kSelect{"hook_runs_select_by_id", "SELECT " TARN_RUN_COLUMNS R"sql(
+  FROM hook_runs WHERE repo_id = $1 AND run_id = $2)sql"};
+
+constexpr db::Query kSelectPage{"hook_runs_select_page", "SELECT " TARN_RUN_COLUMNS R"sql(
+  FROM hook_runs WHERE repo_id = $1 AND run_id > $2 AND ended_ms IS NOT NULL
+  ORDER BY run_id LIMIT $3)sql"};
+
+// Index hook_runs_by_branch.
+constexpr db::Query kSelectOfBranch{"hook_runs_select_of_branch", "SELECT " TARN_RUN_COLUMNS R"sql(
+  FROM hook_runs WHERE repo_id = $1 AND branch = $4 AND run_id > $2 AND ended_ms IS NOT NULL
+  ORDER BY run_id LIMIT $3)sql"};
+
+// Index hook_runs_by_commit.
+constexpr db::Query kSelectOfCommit{"hook_runs_select_of_commit", "SELECT " TARN_RUN_COLUMNS R"sql(
+  FROM hook_runs WHERE repo_id = $1 AND commit_id = $4 AND run_id > $2 AND ended_ms IS NOT NULL
+  ORDER BY run_id LIMIT $3)sql"};
+
+#define TARN_STEP_COLUMNS "step_id, action, hook_id, status, started_ms, ended_ms"
+
+constexpr db::Query kSelectSteps{"hook_runs_select_steps", "SELECT " TARN_STEP_COLUMNS R"sql(
+  FROM hook_steps WHERE repo_id = $1 AND run_id = $2 AND step_id > $3 ORDER BY step_id LIMIT $4)sql"};
+
+constexpr db::Query kSelectStep{"hook_runs_select_step", "SELECT " TARN_STEP_COLUMNS R"sql(, output
+  FROM hook_steps WHERE repo_id = $1 AND run_id = $2 AND step_id = $3)sql"};
+
+template <typename Value, size_t count>
+Value value_of(const std::array<std::string_view, count>& names, std::string_view name) {
+  const std::optional<Value> found = find_name<Value>(names, name);
+  if (!found) throw Error(ErrorCode::kDataLoss, "hook run row: has an unknown state");
+  return *found;
+}
+
+HookRun run_from(const db::Rows& rows, size_t row) {
+  HookRun run;
+  run.id = rows.text(row, 0);
+  const auto event = parse_hook_event(rows.text(row, 1));
+  if (!event) throw Error(ErrorCode::kDataLoss, "hook run row: has an unknown event");
+  run.event = *event;
+  run.branch = rows.text(row, 2);
+  run.commit = commit_or_none(rows, row, 3);
+  run.state = value_of<HookRunState>(kStates, rows.text(row, 4));
+  run.error = rows.text(row, 5);
+  run.started = from_millis(rows.integer(row, 6));
+  if (!rows.null(row, 7)) run.ended = from_millis(rows.integer(row, 7));
+  return run;
+}
+
+HookStep step_from(const db::Rows& rows, size_t row) {
+  return {.id = std::string(rows.text(row, 0)),
+          .action = std::string(rows.text(row, 1)),
+          .hook = std::string(rows.text(row, 2)),
+          .status = value_of<HookStatus>(kStatuses, rows.text(row, 3)),
+          .started = from_millis(rows.integer(row, 4)),
+          .ended = from_millis(rows.integer(row, 5))};
+}
+
+}  // namespace
+
+void HookRuns::begin(RepositoryId repository, const HookRun& run, int64_t owner,
+                     std::chrono::milliseconds lease) {
+  pool_.run(kBegin,
+            {static_cast<int32_t>(repository), run.id, name_of(run.event), run.branch,
+             bytes_or_null(run.commit), to_millis(run.started), owner,
+             static_cast<int64_t>(lease.count())},
+            db::Pool::Retry::kWrite);
+}
+
+void HookRuns::queue(db::Connection& connection, RepositoryId repository, const HookRun& run,
+                     std::string_view occasion) {
+  connection.run(kQueue, {static_cast<int32_t>(repository), run.id, name_of(run.event), run.branch,
+                          bytes_or_null(run.commit), occasion, to_millis(run.started)});
+}
+
+void HookRuns::set_commit(db::Connection& connection, RepositoryId repository, std::string_view id,
+                          const CommitId& commit) {
+  connection.run(kSetCommit, {static_cast<int32_t>(repository), id, db::Bytes{view_of(commit)}});
+}
+
+std::optional<HookRuns::Taken> HookRuns::take(int64_t owner, std::chrono::milliseconds lease,
+                                              const std::vector<std::string>& users_not) {
+  const db::Rows rows = pool_.run(kTake, {owner, static_cast<int64_t>(lease.count()), users_not},
+                                  db::Pool::Retry::kWrite);
+  if (rows.empty()) return std::nullopt;
+  return Taken{static_cast<RepositoryId>(rows.integer(0, 8)), run_from(rows, 0),
+               std::string(rows.text(0, 9)), static_cast<int32_t>(rows.integer(0, 10)),
+               std::string(rows.text(0, 11))};
+}
+
+bool HookRuns::renew(RepositoryId repository, std::string_view id, int64_t owner,
+                     std::chrono::milliseconds lease) {
+  return pool_
+             .run(
+                 kRenew,
+                 {static_cast<int32_t>(repository), id, owner, static_cast<int64_t>(lease.count())},
+                 db::Pool::Retry::kRepeatable)
+             .affected() == 1;
+}
+
+void HookRuns::give_back(RepositoryId repository, std::string_view id, int64_t owner) {
+  pool_.run(kGiveBack, {static_cast<int32_t>(repository), id, owner}, db::Pool::Retry::kRepeatable);
+}
+
+bool HookRuns::finish(RepositoryId repository, const HookRun& run, int64_t owner,
+                      const std::vector<HookStepOutput>& steps) {
+  const int32_t repo = static_cast<int32_t>(repository);
+  std::optional<int64_t> ended;
+  if (run.ended) ended = to_millis(*run.ended);
+  return pool_.transaction([&](db::Connection& connection) {
+    const uint64_t ours =
+        connection
+            .run(kFinish,
+                 {repo, run.id, owner, kStates[static_cast<size_t>(run.state)], run.error, ended})
+            .affected();
+    if (ours == 0) return false;
+    for (const HookStepOutput& given : steps) {
+      const HookStep& step = given.step;
+      connection.run(kInsertStep,
+                     {repo, run.id, step.id, step.action, step.hook,
+                      kStatuses[static_cast<size_t>(step.status)], to_millis(step.started),
+                      to_millis(step.ended), db::Bytes{given.output}});
+    }
+    return true;
+  });
+}
+
+uint64_t HookRuns::fail_abandoned(Instant now, std::string_view error) {
+  return pool_.run(kFailAbandoned, {to_millis(now), error}, db::Pool::Retry::kWrite).affected();
+}
+
+uint64_t HookRuns::sweep(Instant ended_before, uint32_t limit) {
+  return pool_
+      .run(kSweep, {to_millis(ended_before), static_cast<int64_t>(limit)}, db::Pool::Retry::kWrite)
+      .affected();
+}
+
+std::optional<HookRun> HookRuns::find(RepositoryId repository, std::string_view id) {
+  const db::Rows rows =
+      pool_.run(kSelect, {static_cast<int32_t>(repository), id}, db::Pool::Retry::kRead);
+  if (rows.empty()) return std::nullopt;
+  return run_from(rows, 0);
+}
+
+Page<HookRun> HookRuns::list(RepositoryId repository, const Filter& filter, std::string_view after,
+                             uint32_t limit) {
+  const int32_t repo = static_cast<int32_t>(repository);
+  const int64_t rows_max = row_limit(limit);
+  db::Rows rows;
+  if (filter.branch) {
+    rows =
+        pool_.run(kSelectOfBranch, {repo, after, rows_max, *filter.branch}, db::Pool::Retry::kRead);
+  } else if (filter.commit) {
+    rows = pool_.run(kSelectOfCommit, {repo, after, rows_max, db::Bytes{view_of(*filter.commit)}},
+                     db::Pool::Retry::kRead);
+  } else {
+    rows = pool_.run(kSelectPage, {repo, after, rows_max}, db::Pool::Retry::kRead);
+  }
+  return page_of<HookRun>(rows, limit, run_from, &HookRun::id);
+}
+
+Page<HookStep> HookRuns::steps(RepositoryId repository, std::string_view run,
+                               std::string_view after, uint32_t limit) {
+  const db::Rows rows =
+      pool_.run(kSelectSteps, {static_cast<int32_t>(repository), run, after, row_limit(limit)},
+                db::Pool::Retry::kRead);
+  return page_of<HookStep>(rows, limit, step_from, &HookStep::id);
+}
+
+std::optional<HookStepOutput> HookRuns::step(RepositoryId repository, std::string_view run,
+                                             std::string_view id) {
+  const db::Rows rows =
+      pool_.run(kSelectStep, {static_cast<int32_t>(repository), run, id}, db::Pool::Retry::kRead);
+  if (rows.empty()) return std::nullopt;
+  return HookStepOutput{step_from(rows, 0), std::string(rows.bytes(0, 6))};
+}
+
+}  // namespace tarn::meta

@@ -1,0 +1,140 @@
+#include "core/events/hook_runs.h"
+
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+#include "core/branch/refs.h"
+#include "core/branch/repositories.h"
+#include "core/meta/commits.h"
+#include "core/objects/objects.h"
+
+namespace tarn::versioning {
+namespace {
+
+[[noreturn]] void throw_not_found() {
+  throw Error(ErrorCode::kNotFound, "run_not_found", "not found");
+}
+
+meta::HookRuns runs_of(Engine& engine) { return meta::HookRuns(engine.pool); }
+
+/// As a reader of the ref sees them, staged ones of a branch too.
+std::vector<ActionEntry> files_at(Engine& engine, const RepositoryName& repository,
+                                  const std::string& ref) {
+  const Page<ListItem> page = list_objects(engine, repository, ref,
+                                           {.prefix = std::string(kActionFilesPrefix),
+                                            .after = "",
+                                            .delimiter = "/",
+                                            .limit = kActionFilesMax + 1});
+  if (page.items.size() > kActionFilesMax) {
+    throw_invalid(
+        str_cat("reading ", kActionFilesPrefix, ": more than ", kActionFilesMax, " files"));
+  }
+  std::vector<ActionEntry> out;
+  for (const ListItem& item : page.items) {
+    if (item.entry && item.path != kActionFilesPrefix) out.push_back({item.path, *item.entry});
+  }
+  return out;
+}
+
+struct Prepared {
+  Repository repository;
+  HookOccasion occasion;
+  ActionFiles files;
+};
+
+Prepared prepare(Engine& engine, const RepositoryName& repository, const HandRun& given) {
+  const ResolvedRef at = resolve(engine, repository, given.ref);
+  Prepared out{.repository = at.repository, .occasion = {}, .files = {}};
+  if (engine.hooks == nullptr) {
+    throw Error(ErrorCode::kInvalidArgument, "hooks_off", "running hooks: this server runs none");
+  }
+  check_writable(out.repository, /*force=*/false);
+  const std::string id = to_text(at.commit.id);
+  HookOccasion& occasion = out.occasion;
+  occasion.event = given.event;
+  occasion.repository = repository;
+  occasion.source_ref = id;
+  occasion.commit = id;
+  occasion.message = at.commit.message;
+  occasion.committer = at.commit.committer;
+  occasion.metadata = at.commit.metadata;
+  occasion.time = engine.clock.now();
+  occasion.user = ActingUser::name();
+  out.files.ref = at.staged ? given.ref : id;
+  out.files.files = files_at(engine, repository, out.files.ref);
+  if (is_about_tag(given.event)) {
+    if (given.tag.empty()) throw_invalid(str_cat("tag: is needed for ", name_of(given.event)));
+    occasion.tag = given.tag;
+    return out;
+  }
+  occasion.branch = given.branch;
+  if (occasion.branch.empty() && at.branch && !is_about_merge(given.event)) {
+    occasion.branch = at.branch->name.str();
+  }
+  if (occasion.branch.empty()) {
+    throw_invalid(str_cat("branch: is needed for ", name_of(given.event), " of ", given.ref));
+  }
+  if (is_about_merge(given.event)) {
+    const Branch destination = get_branch(engine, repository, parse_branch_name(given.branch));
+    occasion.merge_source = given.ref;
+    out.files.destination_ref = to_text(destination.head);
+    out.files.destination = action_files_of(engine, destination.root);
+  }
+  return out;
+}
+
+HookRun ended_run(Engine& engine, RepositoryId repository, const std::string& id) {
+  auto run = runs_of(engine).find(repository, id);
+  if (!run || !run->ended) throw_not_found();
+  return *std::move(run);
+}
+
+}  // namespace
+
+Page<HookRun> list_hook_runs(Engine& engine, const RepositoryName& repository,
+                             const RunListing& listing) {
+  if (!listing.branch.empty() && !listing.commit.empty()) {
+    throw_invalid("listing runs by branch and by commit at once: parameters conflict");
+  }
+  const Repository repo = get_repository(engine, repository);
+  meta::HookRuns::Filter filter;
+  if (!listing.branch.empty()) filter.branch = listing.branch;
+  if (!listing.commit.empty())
+    filter.commit = resolve_commit(engine, repository, listing.commit).id;
+  return runs_of(engine).list(repo.id, filter, listing.after, listing.limit);
+}
+
+HookRun get_hook_run(Engine& engine, const RepositoryName& repository, const std::string& id) {
+  return ended_run(engine, get_repository(engine, repository).id, id);
+}
+
+Page<HookStep> list_hook_steps(Engine& engine, const RepositoryName& repository,
+                               const std::string& run, std::string_view after, uint32_t limit) {
+  const RepositoryId id = get_repository(engine, repository).id;
+  ended_run(engine, id, run);
+  return runs_of(engine).steps(id, run, after, limit);
+}
+
+std::string get_hook_output(Engine& engine, const RepositoryName& repository,
+                            const std::string& run, const std::string& step) {
+  const Repository repo = get_repository(engine, repository);
+  auto found = runs_of(engine).step(repo.id, run, step);
+  if (!found) throw_not_found();
+  return std::move(found->output);
+}
+
+HookRun run_hooks(Engine& engine, const RepositoryName& repository, const HandRun& given) {
+  const Prepared ready = prepare(engine, repository, given);
+  return engine.hooks->run_by_hand(ready.repository, ready.occasion, ready.files, given.action);
+}
+
+std::vector<PlannedHook> plan_hooks(Engine& engine, const RepositoryName& repository,
+                                    const HandRun& given) {
+  const Prepared ready = prepare(engine, repository, given);
+  std::vector<PlannedHook> plan = engine.hooks->plan(ready.repository, ready.occasion, ready.files);
+  if (!given.action.empty()) {
+    std::erase_if(plan, [&](const PlannedHook& hook) { return hook.action != given.action; });
+  }
+  return plan;
+}
+
+}  // namespace tarn::versioning

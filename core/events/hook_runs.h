@@ -1,0 +1,49 @@
+// Looking at runs of hooks, and running them by hand.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/branch/hooks.h"
+#include "core/events/hook_run_store.h"
+
+namespace tarn::versioning {
+
+// All throw not_found "repository not found" or, with a run, "not found".
+
+/// `branch` or `commit` (a ref) or neither. Throws invalid_argument for both.
+struct RunListing {
+  std::string branch{};
+  std::string commit{};
+  std::string after{};
+  uint32_t limit = 100;
+};
+/// Those that have ended, the newest first.
+Page<HookRun> list_hook_runs(Engine& engine, const RepositoryName& repository,
+                             const RunListing& listing);
+/// One that has ended.
+HookRun get_hook_run(Engine& engine, const RepositoryName& repository, const std::string& id);
+Page<HookStep> list_hook_steps(Engine& engine, const RepositoryName& repository,
+                               const std::string& run, std::string_view after, uint32_t limit);
+std::string get_hook_output(Engine& engine, const RepositoryName& repository,
+                            const std::string& run, const std::string& step);
+
+/// An event that did not happen.
+struct HandRun {
+  std::string ref;  ///< where the action files are; of a merge the source
+  HookEvent event{};
+  std::string branch{};  ///< of the event; "" = the ref's, when it is one; of a merge needed
+  std::string tag{};     ///< of an event about a tag
+  std::string action{};  ///< only this one; "" = every one that waits for the event
+};
+/// Throws also: invalid_argument (what the event needs; action files; reason "hooks_off": this
+/// server runs none), not_found (the ref, the branch, reason "action_not_found"), permission_denied
+/// (read-only repository). Hooks that fail are an answer.
+HookRun run_hooks(Engine& engine, const RepositoryName& repository, const HandRun& given);
+/// A dry run: the hooks that would run. Throws as run_hooks.
+std::vector<PlannedHook> plan_hooks(Engine& engine, const RepositoryName& repository,
+                                    const HandRun& given);
+
+}  // namespace tarn::versioning

@@ -1,0 +1,141 @@
+// Tests of webhook events of verbs that move several things at once, and of runs.
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "core/branch/aliases.h"
+#include "core/events/webhooks.h"
+#include "core/import/refs_dump.h"
+#include "core/promotion/gate_policies.h"
+#include "core/promotion/promotion_run.h"
+#include "core/promotion/promotions.h"
+#include "core/runs/runs.h"
+#include "core/versioning/pull_requests.h"
+#include "tests/support/bare_repository.h"
+#include "tests/support/repository_test.h"
+
+namespace tarn::versioning {
+namespace {
+
+/// A database of its own: all events of it are looked at.
+class WebhookEvents : public ::testing::Test {
+ protected:
+  void listen(const RepositoryName& to, std::vector<std::string> events,
+              WebhookFormat format = WebhookFormat::kStandard) {
+    put_webhook(*engine, std::string(32, 'k'), to,
+                {.name = "deploy",
+                 .url = "https://x.example/hook",
+                 .events = std::move(events),
+                 .format = format,
+                 .created_by = "ann"},
+                {});
+  }
+  /// One value of each event's data, the oldest event first, behind its type; "" = absent.
+  std::vector<std::string> told(std::string_view key) {
+    constexpr db::Query kTold{"test_told_value", R"sql(
+      SELECT e.type || ' ' || coalesce(coalesce(d.body, e.body)::jsonb->'data'->>$1, '')
+      FROM webhook_deliveries d JOIN events e USING (event_id) ORDER BY d.event_id)sql"};
+    const db::Rows rows = engine.pool.run(kTold, {key}, db::Pool::Retry::kRead);
+    std::vector<std::string> out;
+    for (size_t row = 0; row < rows.size(); ++row) out.emplace_back(rows.text(row, 0));
+    return out;
+  }
+  std::string head(const RepositoryName& of, const std::string& branch) {
+    return to_text(get_branch(*engine, of, BranchName(branch)).head);
+  }
+  std::string record(const std::string& ref, const std::string& experiment) {
+    return record_run(*engine, repo, {.experiment = experiment, .ref = ref, .owner = "ann"}).run.id;
+  }
+
+  testing::TestDatabase database;
+  testing::TestEngine engine{database.url()};
+  RepositoryName repo = engine.make_repository("lake");
+};
+
+TEST_F(WebhookEvents, OfMlflowNameTheRunOfTheVersion) {
+  listen(repo, {"tag.created"}, WebhookFormat::kMlflow);
+  const std::string elsewhere = record("main", "before");
+  engine.put(repo, "main", "a", "1");
+  engine.commit(repo, "main");
+  const std::string run = record("main", "digits");
+  const auto tag = [&](const std::string& name, const std::string& ref) {
+    create_tag(*engine, repo, TagName(name), ref, /*force=*/false);
+  };
+  tag("v1", "main");
+  engine.put(repo, "main", "a", "2");
+  engine.commit(repo, "main");
+  tag("v2", "main");
+  tag("v0", "main~2");
+  EXPECT_EQ(told("run_id"), (std::vector<std::string>{"tag.created " + run, "tag.created ",
+                                                      "tag.created " + elsewhere}));
+}
+
+TEST_F(WebhookEvents, TellOfThePullRequestThatIsMerged) {
+  engine.branch(repo, "dev", "main");
+  engine.put(repo, "dev", "a", "1");
+  engine.commit(repo, "dev");
+  constexpr db::Query kUser{"test_insert_user",
+                            "INSERT INTO users (name, created_ms) VALUES ('ann', 0)"};
+  engine.pool.run(kUser, {}, db::Pool::Retry::kWrite);
+  const std::string before = head(repo, "main");
+  const PullRequest pull = create_pull_request(*engine, repo,
+                                               {.title = "t",
+                                                .description = "",
+                                                .author = "ann",
+                                                .source = BranchName("dev"),
+                                                .destination = BranchName("main")});
+  listen(repo, {"*"});
+  merge_pull_request(*engine, repo, pull, {});
+  EXPECT_EQ(told("name"), std::vector<std::string>{"branch.updated main"});
+  EXPECT_EQ(told("old_commit"), std::vector<std::string>{"branch.updated " + before});
+  EXPECT_EQ(told("new_commit"), std::vector<std::string>{"branch.updated " + head(repo, "main")});
+}
+
+TEST_F(WebhookEvents, TellOfEachRefThatIsRestored) {
+  engine.branch(repo, "dev", "main");
+  create_tag(*engine, repo, TagName("v1"), "main", /*force=*/false);
+  set_alias(*engine, repo, {.name = AliasName("champion"), .actor = "ann"}, "main");
+  const std::string dump = dump_refs(*engine, repo);
+  const RepositoryName copy = testing::make_bare_repository(engine, "copy");
+  listen(copy, {"*"});
+  restore_refs(*engine, copy, dump, /*force=*/false, "ann");
+  std::vector<std::string> names = told("name");
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(names, (std::vector<std::string>{"alias.set champion", "branch.created dev",
+                                             "branch.created main", "tag.created v1"}));
+  for (const std::string& commit : told("new_commit")) {
+    EXPECT_EQ(commit.substr(commit.find(' ') + 1), head(copy, "main"));
+  }
+}
+
+TEST_F(WebhookEvents, OfMlflowNameTheRunThatWonAPromotion) {
+  set_gate_policy(*engine, repo, "digits",
+                  {.document = "name: digits\ndestination: main\nalias: champion\nmetrics:\n"
+                               "  - {name: accuracy, goal: max, min: 0.6, primary: true}\n"
+                               "after: {tag: \"model-{short}\"}\n",
+                   .author = "owner"});
+  engine.branch(repo, "exp-1", "main");
+  engine.put(repo, "exp-1", "model", "weights");
+  CommitRequest trained;
+  trained.message = "Train";
+  trained.metadata = {{"metric.accuracy", "0.9"}};
+  commit_branch(*engine, repo, BranchName("exp-1"), trained);
+  const std::string run = record("exp-1", "digits");
+  listen(repo, {"tag.created"}, WebhookFormat::kMlflow);
+
+  PromotionRequest request;
+  request.candidates = {"exp-1"};
+  request.destination = BranchName("main");
+  const std::string id =
+      create_promotion(*engine, repo, {.request = request, .actor = "ci", .idempotency_key = ""})
+          .promotion.id;
+  while (run_one_promotion(*engine, {})) {
+  }
+  const Promotion done = get_promotion(*engine, repo, id);
+  ASSERT_TRUE(done.result) << done.message;
+  EXPECT_EQ(told("version"), std::vector<std::string>{"tag.created " + to_text(*done.result)});
+  EXPECT_EQ(told("run_id"), std::vector<std::string>{"tag.created " + run});
+}
+
+}  // namespace
+}  // namespace tarn::versioning

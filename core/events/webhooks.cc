@@ -1,0 +1,129 @@
+#include "core/events/webhooks.h"
+
+#include <chrono>
+
+#include "core/base/digest.h"
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+#include "core/branch/repositories.h"
+#include "core/model/event.h"
+
+namespace tarn::versioning {
+namespace {
+
+// How long deliveries are listed, and can be asked for again, after they ended.
+constexpr std::chrono::hours kDeliveredKept{3 * 24};
+constexpr std::chrono::hours kDeadKept{30 * 24};
+// Of one webhook; looked at with each sweep.
+constexpr uint32_t kPendingMax = 100'000;
+constexpr uint32_t kSweepRowsMax = 10'000;
+
+[[noreturn]] void throw_webhook_not_found() {
+  throw Error(ErrorCode::kNotFound, "webhook_not_found", "webhook not found");
+}
+
+Webhook find_webhook(Engine& engine, RepositoryId repository, std::string_view name) {
+  auto webhook = meta::Webhooks(engine.pool).find(repository, name);
+  if (!webhook) throw_webhook_not_found();
+  return *std::move(webhook);
+}
+
+/// A sealed secret is bound to its webhook, so that it cannot be moved to another's row.
+std::string seal_context(RepositoryId repository, std::string_view name) {
+  return str_cat("webhook ", static_cast<int32_t>(repository), " ", name);
+}
+
+void check_events(const std::vector<std::string>& events) {
+  if (events.empty() || events.size() > kWebhookEventsMax) {
+    throw_invalid(str_cat("events: must be 1 to ", kWebhookEventsMax, " types of events"));
+  }
+  for (const std::string& event : events) {
+    if (is_event_pattern(event)) continue;
+    std::string known;
+    for (const std::string_view type : kEventTypes) known += str_cat(" ", type);
+    throw_invalid(
+        str_cat("events: \"", event,
+                "\" matches no type of event; with * for any characters, they are:", known));
+  }
+}
+
+}  // namespace
+
+WebhookPut put_webhook(Engine& engine, const std::string& seal_key,
+                       const RepositoryName& repository, Webhook webhook,
+                       const std::optional<std::string>& secret) {
+  check_events(webhook.events);
+  if (secret) webhook_key(*secret);
+  const Repository repo = get_repository(engine, repository);
+  webhook.created = engine.clock.now();
+  const std::string first_secret = secret.value_or(make_webhook_secret());
+  const std::string sealed = seal(seal_key, seal_context(repo.id, webhook.name), first_secret);
+  switch (meta::Webhooks(engine.pool).put(repo.id, webhook, sealed, /*keep_secret=*/!secret)) {
+    case meta::Webhooks::PutOutcome::kMade:
+      return {.webhook = webhook, .made = true, .secret = first_secret};
+    case meta::Webhooks::PutOutcome::kChanged:
+      return {.webhook = get_webhook(engine, repository, webhook.name)};
+    case meta::Webhooks::PutOutcome::kTooMany:
+      break;
+  }
+  throw Error(ErrorCode::kInvalidArgument, "too_many_webhooks",
+              str_cat("repository has ", kWebhooksMax,
+                      " webhooks, which is the most: delete one that is not used any more"));
+}
+
+Webhook get_webhook(Engine& engine, const RepositoryName& repository, std::string_view name) {
+  return find_webhook(engine, get_repository(engine, repository).id, name);
+}
+
+std::string get_webhook_secret(Engine& engine, const std::string& seal_key,
+                               const RepositoryName& repository, std::string_view name) {
+  const RepositoryId id = get_repository(engine, repository).id;
+  const auto sealed = meta::Webhooks(engine.pool).sealed_secret(id, name);
+  if (!sealed) throw_webhook_not_found();
+  return open_webhook_secret(seal_key, id, name, *sealed);
+}
+
+std::string open_webhook_secret(const std::string& seal_key, RepositoryId repository,
+                                std::string_view name, std::string_view sealed) {
+  const auto secret = open_sealed(seal_key, seal_context(repository, name), sealed);
+  if (secret) return *secret;
+  throw Error(ErrorCode::kDataLoss, str_cat("webhook ", name, ": its sealed secret does not open"));
+}
+
+Page<Webhook> list_webhooks(Engine& engine, const RepositoryName& repository,
+                            std::string_view prefix, std::string_view after, uint32_t limit) {
+  const RepositoryId id = get_repository(engine, repository).id;
+  return meta::Webhooks(engine.pool).list(id, prefix, after, limit);
+}
+
+void delete_webhook(Engine& engine, const RepositoryName& repository, std::string_view name) {
+  const RepositoryId id = get_repository(engine, repository).id;
+  if (!meta::Webhooks(engine.pool).remove(id, name)) throw_webhook_not_found();
+}
+
+Page<Delivery> list_deliveries(Engine& engine, const RepositoryName& repository,
+                               std::string_view webhook, std::optional<DeliveryState> state,
+                               std::string_view after, uint32_t limit) {
+  const RepositoryId id = get_repository(engine, repository).id;
+  find_webhook(engine, id, webhook);
+  return meta::Outbox(engine.pool).list(id, webhook, state, after, limit);
+}
+
+Delivery redeliver(Engine& engine, const RepositoryName& repository, std::string_view webhook,
+                   std::string_view delivery) {
+  const RepositoryId id = get_repository(engine, repository).id;
+  find_webhook(engine, id, webhook);
+  const auto again = meta::Outbox(engine.pool).redeliver(id, webhook, delivery);
+  if (!again) throw Error(ErrorCode::kNotFound, "delivery_not_found", "delivery not found");
+  return *again;
+}
+
+bool sweep_outbox(Engine& engine) {
+  meta::Outbox outbox(engine.pool);
+  const Instant now = engine.clock.now();
+  return outbox.give_up_crowded(kPendingMax, kSweepRowsMax, now) +
+             outbox.sweep(kDeliveredKept, kDeadKept, kSweepRowsMax, now) >=
+         kSweepRowsMax;
+}
+
+}  // namespace tarn::versioning

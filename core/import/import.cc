@@ -1,0 +1,359 @@
+#include "core/import/import.h"
+
+#include <chrono>
+
+#include "core/base/digest.h"
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/base/pause.h"
+#include "core/base/str_cat.h"
+#include "core/blob/stores.h"
+#include "core/branch/hook_files.h"
+#include "core/branch/protection.h"
+#include "core/branch/publish.h"
+#include "core/branch/refs.h"
+#include "core/branch/repositories.h"
+#include "core/import/import_job.h"
+#include "core/import/import_source.h"
+#include "core/jobs/jobs.h"
+#include "core/meta/branches.h"
+#include "core/meta/commits.h"
+#include "core/meta/repositories.h"
+#include "core/meta/writer.h"
+#include "core/tree/cursor.h"
+
+namespace tarn::versioning {
+namespace {
+
+constexpr std::string_view kKind = "import";
+constexpr std::chrono::seconds kJobLease{30};
+constexpr std::chrono::milliseconds kReportEvery{500};
+// A tree is finished and remembered this often, so that another process goes on from there.
+constexpr uint64_t kObjectsPerCheckpoint = 200'000;
+// A database or store that is away for a moment is asked again, after 1, 2, 4 ... seconds.
+constexpr int kAttemptsMax = 5;
+constexpr std::chrono::seconds kFirstPause{1};
+constexpr std::string_view kLastImportKey = ".lakefs.last.import.timestamp";
+// Follows the head's id in the result of an import that found nothing changed.
+constexpr std::string_view kUnchanged = " unchanged";
+constexpr std::string_view kStrategyKey = ".lakefs.merge.strategy";
+
+/// Ends the run without an error of its own: the job was cancelled, taken over, or the server
+/// stops.
+struct Stopped {};
+
+/// One run of one job.
+class ImportRun {
+ public:
+  ImportRun(Engine& engine, meta::Job job, int64_t owner, std::stop_token stop)
+      : engine_(engine),
+        job_(std::move(job)),
+        owner_(owner),
+        stop_(std::move(stop)),
+        request_(decode_import_request(job_.spec)),
+        repository_(engine.repositories.get(job_.repository)) {}
+
+  void run() {
+    ImportCheckpoint at = decode_import_checkpoint(job_.checkpoint);
+    job_.progress = static_cast<int64_t>(at.objects);
+    const meta::Writer::Operation operation(engine_.writer);
+    if (request_.if_changed && job_.checkpoint.empty() && finish_unchanged()) return;
+    while (at.path < request_.paths.size()) build_chunk(at);
+    publish(at);
+  }
+
+ private:
+  /// Compares the sources with the branch's head; when nothing differs the job is done and nothing
+  /// was written. Stops at the first difference.
+  bool finish_unchanged() {
+    const Branch branch = current_branch();
+    std::vector<tree::RangeDelete> ranges;
+    for (const ImportPath& path : request_.paths) ranges.push_back(destination_range(path));
+    if (joined(ranges).size() != ranges.size()) return false;  // publish() compares the whole
+    for (const ImportPath& path : request_.paths) {
+      if (!is_same(path, branch.root)) return false;
+    }
+    job_.progress = 0;
+    end_without_commit(branch.head, kUnchanged);
+    return true;
+  }
+
+  bool is_same(const ImportPath& path, const TreeRoot& head) {
+    const tree::RangeDelete range = destination_range(path);
+    tree::Cursor there(engine_.nodes, head);
+    there.seek(range.begin);
+    const auto at_end = [&] {
+      return !there.valid() || (!range.end.empty() && there.key() >= range.end);
+    };
+    ImportSource source(engine_, path, "", UINT64_MAX, [this] { tick(0); });
+    for (auto edit = source.next(); edit; edit = source.next()) {
+      if (at_end() || there.key() != edit->key || there.entry() != edit->entry) return false;
+      there.next();
+    }
+    return at_end();
+  }
+
+  void end_without_commit(const CommitId& head, std::string_view mark) {
+    job_.result = str_cat(view_of(head), mark);
+    engine_.jobs.finish(job_, owner_, meta::JobState::kDone);
+  }
+
+  Branch current_branch() {
+    auto branch = engine_.branches.find_by_id(job_.branch);
+    if (!branch) throw Error(ErrorCode::kNotFound, "branch_not_found", "branch not found");
+    return *std::move(branch);
+  }
+
+  /// Applies up to kObjectsPerCheckpoint objects of the current path to the imported tree and
+  /// remembers it.
+  void build_chunk(ImportCheckpoint& at) {
+    const ImportPath& path = request_.paths[at.path];
+    ImportSource source(engine_, path, at.after, kObjectsPerCheckpoint, [this] { tick(1); });
+    meta::NodeWriter nodes(engine_.pool, engine_.nodes, repository_.id);
+    const tree::EditResult result =
+        tree::edit_tree(engine_.nodes, nodes, {repository_.salt}, at.root, {}, source);
+    nodes.flush();
+    at.root = result.root;
+    at.objects = static_cast<uint64_t>(job_.progress);
+    if (source.exhausted()) {
+      ++at.path;
+      at.after.clear();
+    } else {
+      at.after = source.last_key();
+    }
+    job_.checkpoint = encode_import_checkpoint(at);
+    report();
+  }
+
+  void publish(const ImportCheckpoint& at) {
+    const Branch branch = current_branch();
+    const BranchPermit permit = permit_of(engine_, repository_.id, BranchAction::kImport);
+    permit(branch);
+    CommitId head;
+    const auto commit = build_and_publish(
+        engine_, repository_, branch, /*rotate=*/true, permit,
+        [&](BranchHold& hold, meta::NodeWriter& nodes) -> std::optional<BuiltCommit> {
+          BuiltCommit built;
+          built.drained = clean_tokens(hold);
+          built.clean = true;
+          built.root = splice(hold, nodes, at.root);
+          head = hold.lease().head;
+          if (request_.if_changed && built.root.hash == hold.lease().root.hash) return std::nullopt;
+          built.parents = {hold.lease().head};
+          built.committer = request_.commit.committer;
+          built.message =
+              request_.commit.message.empty() ? "Import objects" : request_.commit.message;
+          built.metadata = request_.commit.metadata;
+          built.metadata[std::string(kStrategyKey)] = "source-wins";
+          built.date = request_.commit.date;
+          // Else a run that died behind the publication would leave a job that runs again, over
+          // what was committed since.
+          built.within = [this](db::Connection& connection, const Commit& made) {
+            job_.result = std::string(view_of(made.id));
+            if (!engine_.jobs.finish(connection, job_, owner_, meta::JobState::kDone)) {
+              throw Stopped{};
+            }
+          };
+          built.hooks = CommitHooks{.before = HookEvent::kPreCommit,
+                                    .after = HookEvent::kPostCommit,
+                                    .branch = branch.name.str(),
+                                    .tick = [this] { tick(0); }};
+          if (has_hooks(engine_, repository_)) {
+            built.hooks->files = {.files = action_files_of(engine_, hold.lease().root),
+                                  .ref = to_text(hold.lease().head)};
+          }
+          reported_ = std::chrono::steady_clock::now();
+          if (!engine_.jobs.report(job_, owner_, kJobLease)) throw Stopped{};
+          return built;
+        });
+    if (!commit) return end_without_commit(head, kUnchanged);
+    note_import(*commit);
+  }
+
+  /// The import has happened, whatever becomes of this.
+  void note_import(const Commit& commit) {
+    try {
+      engine_.repositories.set_metadata(
+          repository_.id,
+          {{std::string(kLastImportKey), std::to_string(to_seconds(commit.created))}}, {});
+    } catch (const Error& error) {
+      log::warn("import_not_noted", {{"job", job_.id}, {"error", error.message()}});
+    }
+  }
+
+  std::vector<int64_t> clean_tokens(BranchHold& hold) {
+    try {
+      return require_clean(engine_, hold);
+    } catch (const Error& error) {
+      throw Error(error.code(), error.reason(), str_cat("merge import: ", error.message()));
+    }
+  }
+
+  /// The imported ranges in place of what the head has there; the head may have moved since the
+  /// listing began.
+  TreeRoot splice(BranchHold& hold, meta::NodeWriter& nodes, const TreeRoot& imported) {
+    TreeRoot root = hold.lease().root;
+    if (root.empty()) return imported;
+    if (request_.paths.empty()) return root;
+    std::vector<tree::RangeDelete> ranges;
+    for (const ImportPath& path : request_.paths) ranges.push_back(destination_range(path));
+    ranges = joined(std::move(ranges));
+    ImportedRanges edits(engine_.nodes, imported, [&hold] { hold.keep_alive(); });
+    return tree::edit_tree(engine_.nodes, nodes, {repository_.salt}, root, ranges, edits).root;
+  }
+
+  void tick(int64_t objects) {
+    job_.progress += objects;
+    if (std::chrono::steady_clock::now() - reported_ >= kReportEvery) report();
+  }
+
+  void report() {
+    reported_ = std::chrono::steady_clock::now();
+    if (stop_.stop_requested() || !engine_.jobs.report(job_, owner_, kJobLease)) throw Stopped{};
+  }
+
+  Engine& engine_;
+  meta::Job job_;
+  const int64_t owner_;
+  const std::stop_token stop_;
+  const ImportRequest request_;
+  const Repository repository_;
+  std::chrono::steady_clock::time_point reported_ = std::chrono::steady_clock::now();
+};
+
+[[noreturn]] void refuse_source(const ImportPath& path, std::string_view namespace_url) {
+  throw Error(ErrorCode::kInvalidArgument, "invalid_import_source",
+              str_cat("import path (", path.url, ") in repository namespace (", namespace_url,
+                      ") is prohibited: invalid import source"));
+}
+
+/// The URLs that an import takes begin with this: a bucket is listed whole, one object is its key
+/// and nothing that begins with it. Slashes in a row are one, as they are to a store over a file
+/// system.
+std::string taken_prefix(const ImportPath& path) {
+  const size_t scheme = path.url.find("://");
+  const size_t rest = scheme == std::string::npos ? 0 : scheme + 3;
+  std::string out = path.url.substr(0, rest);
+  for (size_t i = rest; i < path.url.size(); ++i) {
+    if (path.url[i] != '/' || i == rest || path.url[i - 1] != '/') out += path.url[i];
+  }
+  const bool whole_bucket = out.find('/', rest) == std::string::npos;
+  if (whole_bucket || path.kind == ImportPath::Kind::kObject) out += '/';
+  return out;
+}
+
+void check_source(Engine& engine, const ImportPath& path) {
+  blob::check_no_dots(path.url);
+  // Namespaces lie below the local root, and only they.
+  if (path.url.starts_with("local://") && !path.url.starts_with("local:///")) {
+    refuse_source(path, "local://");
+  }
+  const auto inside = engine.repositories.overlapping_namespaces(taken_prefix(path));
+  if (!inside.empty()) refuse_source(path, inside.front());
+  if (!path.destination.empty() || path.kind == ImportPath::Kind::kObject)
+    parse_key(path.destination);
+}
+
+meta::Job get_job(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+                  std::string_view id) {
+  const Branch target = get_branch(engine, repository, branch);
+  const auto job = engine.jobs.find(id);
+  if (!job || job->branch != target.id || job->kind != kKind) {
+    throw Error(ErrorCode::kNotFound, "import_not_found", "not found");
+  }
+  return *job;
+}
+
+}  // namespace
+
+std::string start_import(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+                         const ImportRequest& request, std::string_view idempotency_key) {
+  const Repository repo = get_repository(engine, repository);
+  check_writable(repo, request.force);
+  const Branch target = get_branch(engine, repository, branch);
+  check_branch_action(engine, repo.id, target, BranchAction::kImport);
+  for (const ImportPath& path : request.paths) {
+    check_source(engine, path);
+    // Others are found when the commit is published.
+    check_hook_file(engine, repository, path.destination);
+  }
+  const std::string spec = encode_import_request(request);
+  const std::string id =
+      engine.jobs.create(kKind, repo.id, target.id, spec, ActingUser::name(), idempotency_key);
+  if (!idempotency_key.empty()) {
+    const auto job = engine.jobs.find(id);
+    if (job && job->spec != spec) {
+      throw Error(ErrorCode::kConflict, "idempotency_key_reused",
+                  str_cat("this Idempotency-Key came with another import before (", id,
+                          "): use a new key for a new request"));
+    }
+  }
+  return id;
+}
+
+ImportStatus import_status(Engine& engine, const RepositoryName& repository,
+                           const BranchName& branch, std::string_view id) {
+  const meta::Job job = get_job(engine, repository, branch, id);
+  ImportStatus status;
+  status.id = job.id;
+  status.completed = job.state == meta::JobState::kDone;
+  status.updated = job.updated;
+  status.ingested_objects = job.progress;
+  if (status.completed) {
+    std::string_view result = job.result;
+    if (result.ends_with(kUnchanged)) {
+      status.changed = false;
+      result.remove_suffix(kUnchanged.size());
+    }
+    status.commit = engine.commits.get(job.repository, commit_id_from_bytes(result));
+  }
+  status.error = job.error;
+  // Clients give up an import whose time stands still, and a source may be slow.
+  const bool open = job.state == meta::JobState::kQueued || job.state == meta::JobState::kRunning;
+  if (open) status.updated = std::max(status.updated, engine.clock.now());
+  return status;
+}
+
+void cancel_import(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+                   std::string_view id) {
+  const meta::Job job = get_job(engine, repository, branch, id);
+  if (!engine.jobs.cancel(job.id))
+    throw Error(ErrorCode::kConflict, "import_ended", "conflict found");
+}
+
+bool run_one_import(Engine& engine, std::stop_token stop, OwnerTurns& turns) {
+  const int64_t owner = static_cast<int64_t>(random_u64() >> 1);
+  std::optional<meta::Job> job;
+  const auto turn =
+      turns.begin([&](const std::vector<std::string>& full) -> std::optional<std::string> {
+        job = engine.jobs.take(kKind, owner, kJobLease, full);
+        if (!job) return std::nullopt;
+        return job->owner;
+      });
+  if (!turn) return false;
+  for (int attempt = 1;; ++attempt) {
+    try {
+      // Again from the last checkpoint, unless the lease went to another process meanwhile.
+      if (attempt > 1) job = engine.jobs.find(job->id);
+      if (job && job->state == meta::JobState::kRunning) {
+        const ActingUser user(job->owner);
+        ImportRun(engine, *job, owner, stop).run();
+      }
+      return true;
+    } catch (const Stopped&) {
+      return true;  // cancelled, or another process goes on from the last checkpoint
+    } catch (const Error& error) {
+      log::warn("import failed",
+                {{"job", job->id}, {"attempt", attempt}, {"error", error.message()}});
+      if (error.code() != ErrorCode::kUnavailable || attempt == kAttemptsMax) {
+        job->error = str_cat("import error: ", error.message());
+        engine.jobs.finish(*job, owner, meta::JobState::kFailed);
+        return true;
+      }
+    }
+    pause(stop, kFirstPause * (1 << (attempt - 1)));
+    if (stop.stop_requested()) return true;  // another process goes on, the error may be over then
+  }
+}
+
+}  // namespace tarn::versioning

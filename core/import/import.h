@@ -1,0 +1,63 @@
+// Importing objects by reference: a job that lists a source and commits the listing.
+#pragma once
+
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/owner_turns.h"
+#include "core/branch/engine.h"
+#include "core/model/repository.h"
+#include "core/versioning/commit.h"
+
+namespace tarn::versioning {
+
+struct ImportPath {
+  enum class Kind { kPrefix, kObject };
+  Kind kind = Kind::kPrefix;
+  std::string url;          ///< "s3://bucket/prefix", "local:///absolute/dir"
+  std::string destination;  ///< a key, or a prefix that gets a trailing '/' when it lacks one
+};
+
+struct ImportRequest {
+  std::vector<ImportPath> paths;  ///< may be empty: an empty commit
+  CommitRequest commit;           ///< message "" = "Import objects"
+  bool force = false;
+  /// Make no commit, and write nothing, when the branch has these very objects already.
+  bool if_changed = false;
+};
+
+struct ImportStatus {
+  std::string id;
+  bool completed = false;
+  bool changed = true;  ///< false: nothing to import, `commit` is the head that was compared
+  Instant updated{};
+  int64_t ingested_objects = 0;
+  std::optional<Commit> commit;
+  std::string error;  ///< "" = none; "Canceled" when cancelled
+};
+
+constexpr size_t kIdempotencyKeyBytesMax = 255;
+
+/// Stores the job before it returns its id. With an idempotency key (not empty) the same request
+/// of the same user on the branch gets the id of the first, as long as its record is kept. Throws:
+/// not_found, permission_denied (read-only), invalid_argument (a source inside a repository's
+/// namespace: message ends "invalid import source"), conflict (reason "idempotency_key_reused": the
+/// key came with another request).
+std::string start_import(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+                         const ImportRequest& request, std::string_view idempotency_key = {});
+/// Throws: not_found.
+ImportStatus import_status(Engine& engine, const RepositoryName& repository,
+                           const BranchName& branch, std::string_view id);
+/// Again is no error; throws conflict "conflict found" when it has completed.
+void cancel_import(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+                   std::string_view id);
+
+/// Leases and runs a queued or orphaned import until asked to stop; called by server/jobs on its
+/// own threads, which share `turns`. Returns whether it did any work.
+bool run_one_import(Engine& engine, std::stop_token stop,
+                    OwnerTurns& turns = OwnerTurns::unlimited());
+
+}  // namespace tarn::versioning

@@ -1,0 +1,36 @@
+// The job row of an import: its request and the point where a resumed run goes on.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/import/import.h"
+#include "core/tree/edit.h"
+
+namespace tarn::versioning {
+
+/// `root`: the imported objects so far, as a tree of their own. The next object is behind `after`
+/// of path number `path`; "" = its start.
+struct ImportCheckpoint {
+  uint64_t path = 0;
+  uint64_t objects = 0;  ///< in `root`, for the progress shown
+  std::string after;
+  TreeRoot root;
+};
+
+std::string encode_import_request(const ImportRequest& request);
+/// Throws: data_loss.
+ImportRequest decode_import_request(std::string_view bytes);
+std::string encode_import_checkpoint(const ImportCheckpoint& checkpoint);
+/// "" is the start. Throws: data_loss.
+ImportCheckpoint decode_import_checkpoint(std::string_view bytes);
+
+/// The keys that a path's import replaces.
+tree::RangeDelete destination_range(const ImportPath& path);
+/// `destination` with the trailing slash it needs in front of relative keys.
+std::string destination_prefix(const ImportPath& path);
+/// Ascending and disjoint.
+std::vector<tree::RangeDelete> joined(std::vector<tree::RangeDelete> ranges);
+
+}  // namespace tarn::versioning

@@ -1,0 +1,500 @@
+// Imports over a real database and a memory store that stands for somebody's lake.
+#include <atomic>
+#include <stop_token>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "core/base/error.h"
+#include "core/branch/hooks.h"
+#include "core/import/import.h"
+#include "core/import/import_job.h"
+#include "core/import/import_verify.h"
+#include "core/jobs/jobs.h"
+#include "core/versioning/diff.h"
+#include "core/versioning/move.h"
+#include "tests/support/fault_points.h"
+#include "tests/support/repository_test.h"
+
+namespace tarn::versioning {
+namespace {
+
+using testing::TestDatabase;
+using testing::TestEngine;
+
+class Import : public ::testing::Test {
+ protected:
+  /// An import of one object, to data/o0 of main.
+  std::string start_one() {
+    source("set/o0", "imported");
+    return start_import(*engine, repo, BranchName("main"), prefix("local:///lake/set/", "data/"));
+  }
+  TestDatabase database;
+  TestEngine engine{database.url()};
+  RepositoryName repo = engine.make_repository("lake");
+
+  void source(const std::string& key, const std::string& bytes) {
+    const auto writer = engine.store->create(key, bytes.size());
+    writer->write(bytes);
+    ASSERT_TRUE(writer->finish());
+  }
+
+  ImportStatus run(const ImportRequest& request) {
+    const std::string id = start_import(*engine, repo, BranchName("main"), request);
+    while (run_one_import(*engine, {})) {
+    }
+    return import_status(*engine, repo, BranchName("main"), id);
+  }
+
+  static ImportRequest prefix(const std::string& url, const std::string& destination) {
+    ImportRequest request;
+    request.paths = {{ImportPath::Kind::kPrefix, url, destination}};
+    request.commit.committer = "tester";
+    return request;
+  }
+};
+
+TEST_F(Import, TakesAPrefixByReference) {
+  source("set/Images/a/1.png", "one");
+  source("set/Images/b/2.png", "two!");
+  source("set/Images_extra/3.png", "three");
+  const size_t objects = engine.store->list("", "", 1000).items.size();
+  const ImportStatus status = run(prefix("local:///lake/set/Images", "raw/"));
+  EXPECT_EQ(status.error, "");
+  ASSERT_TRUE(status.completed);
+  EXPECT_EQ(status.ingested_objects, 3);
+  // Keys are relative to the last '/' of the source.
+  EXPECT_EQ(engine.keys(repo, "main"),
+            "raw/Images/a/1.png raw/Images/b/2.png raw/Images_extra/3.png");
+  EXPECT_EQ(engine.read(repo, "main", "raw/Images/b/2.png"), "two!");
+  EXPECT_EQ(status.commit->message, "Import objects");
+  EXPECT_EQ(engine.store->list("", "", 1000).items.size(), objects) << "an import writes no object";
+}
+
+TEST_F(Import, ReplacesTheDestinationPrefixAndNothingElse) {
+  engine.put(repo, "main", "raw/old", "x");
+  engine.put(repo, "main", "rawer", "x");
+  engine.commit(repo, "main");
+  source("set/new", "y");
+  ASSERT_TRUE(run(prefix("local:///lake/set/", "raw")).completed);
+  EXPECT_EQ(engine.keys(repo, "main"), "raw/new rawer");
+}
+
+TEST_F(Import, SeveralPathsAndSingleObjectsMakeOneCommit) {
+  source("a/1", "1");
+  source("b/2", "2");
+  ImportRequest request = prefix("local:///lake/a/", "x/");
+  request.paths.push_back({ImportPath::Kind::kObject, "local:///lake/b/2", "one-object"});
+  const ImportStatus status = run(request);
+  ASSERT_TRUE(status.completed) << status.error;
+  EXPECT_EQ(engine.keys(repo, "main"), "one-object x/1");
+  EXPECT_EQ(resolve_commit(*engine, repo, "main~1").message, "Repository created");
+}
+
+TEST_F(Import, PathsOfOneDestinationAddUp) {
+  source("set/Images/1", "1");
+  source("set/Annotation/1", "2");
+  ImportRequest request = prefix("local:///lake/set/Images", "raw/");
+  request.paths.push_back({ImportPath::Kind::kPrefix, "local:///lake/set/Annotation", "raw/"});
+  ASSERT_TRUE(run(request).completed);
+  EXPECT_EQ(engine.keys(repo, "main"), "raw/Annotation/1 raw/Images/1");
+}
+
+TEST_F(Import, AnEmptyListCommitsAndAnEmptySourceFails) {
+  const ImportStatus empty = run({});
+  EXPECT_TRUE(empty.completed) << empty.error;
+  EXPECT_EQ(empty.ingested_objects, 0);
+  const ImportStatus missing = run(prefix("local:///lake/nothing/", "raw/"));
+  EXPECT_FALSE(missing.completed);
+  EXPECT_NE(missing.error.find("no such file or directory"), std::string::npos) << missing.error;
+}
+
+TEST_F(Import, BadSourcesAreToldApart) {
+  const auto reason = [&](const ImportRequest& request) {
+    return testing::reason_of([&] { start_import(*engine, repo, BranchName("main"), request); });
+  };
+  EXPECT_EQ(reason(prefix("local://lake/data/", "raw/")), "invalid_import_source");
+  const ImportStatus forbidden = run(prefix("local:///etc/", "raw/"));
+  EXPECT_NE(forbidden.error.find("forbidden"), std::string::npos) << forbidden.error;
+  EXPECT_EQ(reason(prefix("local:///lake/../etc/", "raw/")), "invalid_argument");
+  EXPECT_EQ(reason(prefix("s3://lake/./data", "raw/")), "invalid_argument");
+  EXPECT_EQ(engine.keys(repo, "main"), "");
+}
+
+TEST_F(Import, ADirtyBranchIsRefused) {
+  source("set/new", "y");
+  engine.put(repo, "main", "staged", "x");
+  const ImportStatus status = run(prefix("local:///lake/set/", "raw"));
+  EXPECT_EQ(status.error, "import error: merge import: uncommitted changes (dirty branch)");
+  EXPECT_EQ(engine.keys(repo, "main"), "staged");
+}
+
+TEST_F(Import, CancellingBeforeItRunsLeavesTheBranchAsItWas) {
+  source("set/new", "y");
+  const std::string id =
+      start_import(*engine, repo, BranchName("main"), prefix("local:///lake/set/", "raw"));
+  const auto updated = [&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    return import_status(*engine, repo, BranchName("main"), id).updated;
+  };
+  const Instant queued = updated();
+  EXPECT_LT(queued, updated()) << "time goes on though nothing moves";
+  for (int i = 0; i < 2; ++i) cancel_import(*engine, repo, BranchName("main"), id);
+  EXPECT_FALSE(run_one_import(*engine, {}));
+  const ImportStatus status = import_status(*engine, repo, BranchName("main"), id);
+  EXPECT_FALSE(status.completed);
+  EXPECT_EQ(status.error, "Canceled");
+  EXPECT_EQ(updated(), status.updated) << "it has ended";
+  const std::string done = run(prefix("local:///lake/set/", "raw")).id;
+  EXPECT_THROW(cancel_import(*engine, repo, BranchName("main"), done), Error);
+}
+
+TEST_F(Import, AnotherProcessGoesOnFromTheCheckpoint) {
+  for (int i = 0; i < 50; ++i) source("set/" + std::to_string(100 + i), "x");
+  const std::string id =
+      start_import(*engine, repo, BranchName("main"), prefix("local:///lake/set/", "raw"));
+  // The first process dies behind a checkpoint in the middle: its lease runs out at once.
+  auto job = (*engine).jobs.take("import", 1, std::chrono::milliseconds{0});
+  ASSERT_TRUE(job);
+  job->progress = 40;  // of objects behind the last checkpoint: they are listed again
+  ASSERT_TRUE((*engine).jobs.report(*job, 1, std::chrono::milliseconds{0}));
+  ASSERT_TRUE(run_one_import(*engine, {})) << "the job must be taken over";
+  const ImportStatus status = import_status(*engine, repo, BranchName("main"), id);
+  EXPECT_TRUE(status.completed);
+  EXPECT_EQ(status.ingested_objects, 50);
+  // A process that comes back late can neither report nor finish.
+  EXPECT_FALSE((*engine).jobs.report(*job, 1, std::chrono::seconds{30}));
+  EXPECT_FALSE((*engine).jobs.finish(*job, 1, meta::JobState::kFailed));
+}
+
+TEST_F(Import, AChangedSourceIsToldAtReadAndNotAsMissing) {
+  source("set/a", "before");
+  ASSERT_TRUE(run(prefix("local:///lake/set/", "raw")).completed);
+  engine.store->remove("set/a");
+  source("set/a", "after!");
+  try {
+    engine.read(repo, "main", "raw/a");
+    FAIL() << "the changed source was read";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kGone);
+    EXPECT_EQ(error.reason(), "source_changed");
+  }
+  engine.store->remove("set/a");
+  try {
+    engine.read(repo, "main", "raw/a");
+    FAIL() << "the missing source was read";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.reason(), "bytes_missing");
+  }
+}
+
+TEST_F(Import, AHeadThatMovedKeepsItsOwnChanges) {
+  source("set/new", "y");
+  start_import(*engine, repo, BranchName("main"), prefix("local:///lake/set/", "raw"));
+  engine.put(repo, "main", "meanwhile", "x");
+  engine.commit(repo, "main");
+  while (run_one_import(*engine, {})) {
+  }
+  EXPECT_EQ(engine.keys(repo, "main"), "meanwhile raw/new");
+}
+
+/// Rows of the tables that a commit writes to.
+std::string written(TestEngine& engine) {
+  const db::Rows rows =
+      (*engine).pool.run(db::Query{"test_count_rows",
+                                   "SELECT (SELECT count(*) FROM nodes)::text || ' nodes ' || "
+                                   "(SELECT count(*) FROM commits)::text || ' commits'"},
+                         {}, db::Pool::Retry::kRead);
+  return std::string(rows.text(0, 0));
+}
+
+// The job ended two transactions behind the commit: a run that died in between was repeated, and
+// its ranges replaced what was committed since.
+TEST_F(Import, EndsInTheTransactionThatPublishesIt) {
+  testing::FaultPoints faults;
+  TestEngine server(database.url(), engine.store, &faults);
+  const std::string id = start_one();
+  faults.at_then_go_on({"branches_publish_commit", true}, [&] {
+    // The publishing transaction is not committed: readers see neither of its effects.
+    EXPECT_EQ((*engine).jobs.find(id)->state, meta::JobState::kRunning);
+    EXPECT_EQ(engine.keys(repo, "main"), "");
+  });
+  // Every step after the publication fails, as if the server had died there.
+  faults.at({"repositories_lock_metadata", false}, [&] {
+    EXPECT_EQ((*engine).jobs.find(id)->state, meta::JobState::kDone);
+    EXPECT_FALSE(run_one_import(*engine, {}));
+    engine.put(repo, "main", "data/o0", "of the user");
+    engine.put(repo, "main", "data/new", "of the user");
+    engine.commit(repo, "main");
+    return db::Fault::kConnectionLost;
+  });
+  while (run_one_import(*server, {}) || run_one_import(*engine, {})) {
+  }
+  EXPECT_EQ(faults.unreached(), 0u);
+  EXPECT_EQ(engine.read(repo, "main", "data/o0"), "of the user");
+  EXPECT_EQ(engine.keys(repo, "main"), "data/new data/o0");
+  EXPECT_TRUE(import_status(*engine, repo, BranchName("main"), id).completed);
+}
+
+// Permissions compare the text of the source, and a store over a file system leaves the prefix.
+TEST_F(Import, ASourceWithDotsBetweenSlashesIsRefused) {
+  engine.stores.add_s3({},
+                       [](const std::string&) { return std::make_unique<blob::MemoryStore>(); });
+  const auto start = [&](const std::string& url) {
+    return testing::reason_of(
+        [&] { start_import(*engine, repo, BranchName("main"), prefix(url, "data/")); });
+  };
+  EXPECT_EQ(start("s3://lake/team-a/../team-b/"), "invalid_argument");
+  EXPECT_EQ(start("s3://lake/team-a/./"), "invalid_argument");
+  EXPECT_EQ(start("s3://lake/team-a/..x/"), "done");
+}
+
+// Lost with the answer to its COMMIT, an import is looked for, not repeated.
+TEST_F(Import, WhoseAnswerWasLostIsNotRunAgain) {
+  testing::FaultPoints faults;
+  TestEngine server(database.url(), engine.store, &faults);
+  const std::string id = start_one();
+  faults.lose_answer("commit", [&] {
+    engine.put(repo, "main", "data/o0", "of the user");
+    engine.commit(repo, "main");
+  });
+  while (run_one_import(*server, {})) {
+  }
+  EXPECT_EQ(faults.unreached(), 0u);
+  EXPECT_EQ(engine.read(repo, "main", "data/o0"), "of the user");
+  EXPECT_TRUE(import_status(*engine, repo, BranchName("main"), id).completed);
+}
+
+// Cancelled while its hooks ran, for example: the job ends with the publication or not at all.
+TEST_F(Import, CancelledBeforeItsCommitIsNotPublished) {
+  testing::FaultPoints faults;
+  TestEngine server(database.url(), engine.store, &faults);
+  const std::string id = start_one();
+  faults.at_then_go_on({"branches_publish_commit", false},
+                       [&] { cancel_import(*engine, repo, BranchName("main"), id); });
+  EXPECT_TRUE(run_one_import(*server, {}));
+  EXPECT_EQ(faults.unreached(), 0u);
+  EXPECT_EQ((*engine).jobs.find(id)->state, meta::JobState::kCancelled);
+  EXPECT_EQ(engine.keys(repo, "main"), "");
+  EXPECT_EQ(testing::reason_of([&] { cancel_import(*engine, repo, BranchName("main"), id); }),
+            "done");
+}
+
+/// Throws `error` for the first calls, then passes them on.
+class AwayStore final : public blob::BlobStore {
+ public:
+  AwayStore(blob::BlobStore& store, int failures, Error error)
+      : store_(store), failures_(failures), error_(std::move(error)) {}
+  std::unique_ptr<blob::BlobWriter> create(std::string_view key,
+                                           std::optional<uint64_t> size_hint) override {
+    return store_.create(key, size_hint);
+  }
+  std::optional<blob::BlobStat> stat(std::string_view key) override { return store_.stat(key); }
+  std::unique_ptr<blob::BlobReader> open(std::string_view key, blob::ByteRange range,
+                                         std::string_view if_etag) override {
+    return store_.open(key, range, if_etag);
+  }
+  blob::ListPage list(std::string_view prefix, std::string_view after, uint32_t limit) override {
+    if (++calls <= failures_) throw error_;
+    return store_.list(prefix, after, limit);
+  }
+  void remove(std::string_view key) override { store_.remove(key); }
+
+  std::atomic<int> calls = 0;
+
+ private:
+  blob::BlobStore& store_;
+  const int failures_;
+  const Error error_;
+};
+
+class ImportFromAway : public Import {
+ protected:
+  AwayStore& away(int failures, const Error& error) {
+    source("set/new", "y");
+    auto store = std::make_unique<AwayStore>(*engine.store, failures, error);
+    AwayStore& out = *store;
+    engine.stores.add_import_root("/away", std::move(store));
+    return out;
+  }
+  ImportStatus run_away() { return run(prefix("local:///away/set/", "raw")); }
+  const Error unavailable{ErrorCode::kUnavailable, "the store is away"};
+};
+
+// Tried by failing at the first error: the import ended as failed.
+TEST_F(ImportFromAway, AStoreThatIsAwayForAMomentIsAskedAgain) {
+  const AwayStore& store = away(1, unavailable);
+  const ImportStatus status = run_away();
+  EXPECT_TRUE(status.completed) << status.error;
+  EXPECT_EQ(store.calls, 2);
+  EXPECT_EQ(engine.keys(repo, "main"), "raw/new");
+}
+
+// Tried without a bound: it would have gone on until the store came back.
+TEST_F(ImportFromAway, AStoreThatStaysAwayFailsTheImportInTheEnd) {
+  constexpr int kAttempts = 5;  // with pauses of 15 seconds in all
+  const AwayStore& store = away(kAttempts + 1, unavailable);
+  EXPECT_EQ(run_away().error, "import error: the store is away");
+  EXPECT_EQ(store.calls, kAttempts);
+}
+
+// Tried by trying again whatever the error is.
+TEST_F(ImportFromAway, WhatWaitingDoesNotHelpIsNotTriedAgain) {
+  const AwayStore& store = away(100, Error(ErrorCode::kPermissionDenied, "not yours"));
+  EXPECT_EQ(run_away().error, "import error: not yours");
+  EXPECT_EQ(store.calls, 1);
+}
+
+// Tried without looking at the stop: the attempts that were left followed without a pause, and the
+// import had failed.
+TEST_F(ImportFromAway, AServerThatStopsLeavesTheImportToTheNext) {
+  const AwayStore& store = away(100, unavailable);
+  const std::string id =
+      start_import(*engine, repo, BranchName("main"), prefix("local:///away/set/", "raw"));
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_TRUE(run_one_import(*engine, stop.get_token()));
+  EXPECT_EQ(store.calls, 1);
+  EXPECT_EQ((*engine).jobs.find(id)->state, meta::JobState::kRunning) << "its lease runs out";
+}
+
+TEST_F(Import, OnRequestAnUnchangedSourceWritesNoNodeAndNoCommit) {
+  for (int i = 0; i < 2000; ++i) source("set/" + std::to_string(10'000 + i), "x");
+  engine.put(repo, "main", "other", "y");
+  engine.commit(repo, "main");
+  ImportRequest request = prefix("local:///lake/set/", "raw");
+  request.if_changed = true;
+  const ImportStatus first = run(request);
+  ASSERT_TRUE(first.completed) << first.error;
+  EXPECT_TRUE(first.changed);
+  const std::string before = written(engine);
+
+  const ImportStatus again = run(request);
+  ASSERT_TRUE(again.completed) << again.error;
+  EXPECT_FALSE(again.changed);
+  EXPECT_EQ(again.commit->id, first.commit->id);
+  EXPECT_EQ(again.ingested_objects, 0);
+  EXPECT_EQ(written(engine), before);
+
+  // Without the request it commits, as clients of the format expect.
+  request.if_changed = false;
+  EXPECT_NE(run(request).commit->id, first.commit->id);
+  EXPECT_NE(written(engine), before);
+}
+
+TEST_F(Import, OnRequestEveryDifferenceIsImported) {
+  source("set/1", "x");
+  source("set/2", "x");
+  ImportRequest request = prefix("local:///lake/set/", "raw");
+  request.if_changed = true;
+  ASSERT_TRUE(run(request).changed);
+  source("set/3", "a new one");
+  EXPECT_TRUE(run(request).changed);
+  EXPECT_FALSE(run(request).changed);
+  engine.store->remove("set/1");
+  EXPECT_TRUE(run(request).changed);
+  EXPECT_EQ(engine.keys(repo, "main"), "raw/2 raw/3");
+  engine.store->remove("set/2");
+  source("set/2", "other bytes");
+  EXPECT_TRUE(run(request).changed);
+  engine.put(repo, "main", "raw/by hand", "y");
+  engine.commit(repo, "main");
+  EXPECT_TRUE(run(request).changed) << "a key that the source does not have";
+  EXPECT_FALSE(run(request).changed);
+  MoveRequest move;
+  move.source = "raw/2";
+  move.destination = "raw/2b";
+  move_objects(*engine, repo, BranchName("main"), move);
+  engine.commit(repo, "main");
+  EXPECT_TRUE(run(request).changed) << "the same entry under another key";
+  EXPECT_EQ(engine.keys(repo, "main"), "raw/2 raw/3");
+  // Two sources of one destination are compared by what they add up to.
+  request.paths.push_back({ImportPath::Kind::kObject, "local:///lake/set/2", "raw/2"});
+  EXPECT_FALSE(run(request).changed);
+}
+
+TEST_F(Import, AnIdempotencyKeyNamesOneImport) {
+  source("set/1", "x");
+  const ImportRequest request = prefix("local:///lake/set/", "raw");
+  const auto start = [&](const ImportRequest& given, std::string_view key) {
+    return start_import(*engine, repo, BranchName("main"), given, key);
+  };
+  const std::string id = start(request, "nightly");
+  EXPECT_EQ(start(request, "nightly"), id);
+  EXPECT_NE(start(request, "nightly2"), id);
+  EXPECT_NE(start(request, ""), start(request, ""));
+  ImportRequest other = request;
+  other.paths[0].destination = "elsewhere/";
+  try {
+    start(other, "nightly");
+    FAIL() << "another request under the same key";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.reason(), "idempotency_key_reused");
+  }
+  const ActingUser another("somebody else");
+  EXPECT_NE(start(request, "nightly"), id) << "keys of users are their own";
+}
+
+TEST_F(Import, VerifyingNamesChangedAndMissingSources) {
+  for (int i = 0; i < 9; ++i) source("set/" + std::to_string(i), "x");
+  ASSERT_TRUE(run(prefix("local:///lake/set/", "raw")).completed);
+  engine.put(repo, "main", "raw/own", "not imported");
+  const auto verify = [&](const VerifyOptions& options) {
+    return verify_import(*engine, repo, "main", options);
+  };
+  Verification all = verify({});
+  EXPECT_EQ(all.objects, 10u);
+  EXPECT_EQ(all.sources, 9u);
+  EXPECT_TRUE(all.changed.empty());
+  EXPECT_FALSE(all.has_more);
+
+  engine.store->remove("set/3");
+  engine.store->remove("set/5");
+  source("set/5", "longer");
+  engine.store->remove("set/7");
+  source("set/7", "y");  // as long as before
+  all = verify({});
+  ASSERT_EQ(all.changed.size(), 3u);
+  EXPECT_EQ(all.changed[0].path, "raw/3");
+  EXPECT_FALSE(all.changed[0].found);
+  EXPECT_EQ(all.changed[1].path, "raw/5");
+  EXPECT_EQ(all.changed[1].found->size_bytes, 6u);
+  EXPECT_EQ(all.changed[1].recorded.size_bytes, 1u);
+  EXPECT_EQ(all.changed[2].url, "local:///lake/set/7");
+
+  const Verification first = verify({.prefix = "raw/", .after = "", .limit = 2});
+  ASSERT_EQ(first.changed.size(), 2u);
+  EXPECT_TRUE(first.has_more);
+  const Verification rest = verify({.prefix = "raw/", .after = first.next, .limit = 2});
+  ASSERT_EQ(rest.changed.size(), 1u);
+  EXPECT_EQ(rest.changed[0].path, "raw/7");
+  EXPECT_FALSE(rest.has_more);
+  EXPECT_EQ(first.objects + rest.objects, 10u);
+}
+
+TEST(ImportJob, ItsFormsRoundTrip) {
+  ImportRequest request;
+  request.paths = {{ImportPath::Kind::kPrefix, "s3://b/p", "d/"},
+                   {ImportPath::Kind::kObject, "local:///x", "k"}};
+  request.commit = {"c", "m", {{"a", "b"}}, from_millis(5), false, false};
+  request.force = true;
+  const ImportRequest back = decode_import_request(encode_import_request(request));
+  EXPECT_EQ(encode_import_request(back), encode_import_request(request));
+  EXPECT_EQ(back.paths[1].destination, "k");
+  ImportCheckpoint at{3, 5, "key", {}};
+  at.root.nid = 77;
+  EXPECT_EQ(decode_import_checkpoint(encode_import_checkpoint(at)).root.nid, 77);
+  EXPECT_EQ(decode_import_checkpoint("").path, 0u);
+  EXPECT_THROW(decode_import_request("\x09"), Error);
+}
+
+TEST(ImportJob, OverlappingDestinationsAreJoined) {
+  const auto out = joined({{"b", "d"}, {"a", "c"}, {"x", ""}, {"y", "z"}, {"e", "f"}});
+  ASSERT_EQ(out.size(), 3u);
+  EXPECT_EQ(out[0].begin + out[0].end, "ad");
+  EXPECT_EQ(out[1].begin + out[1].end, "ef");
+  EXPECT_EQ(out[2].begin + "|" + out[2].end, "x|");
+}
+
+}  // namespace
+}  // namespace tarn::versioning

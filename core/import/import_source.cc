@@ -1,0 +1,145 @@
+#include "core/import/import_source.h"
+
+#include <chrono>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+#include "core/import/import_job.h"
+
+namespace tarn::versioning {
+namespace {
+
+constexpr std::string_view kContentType = "application/octet-stream";
+constexpr uint64_t kKeepAliveEvery = 10'000;
+
+std::string url_before_key(const std::string& url, const std::string& key) {
+  return url.substr(0, url.size() - key.size());
+}
+
+}  // namespace
+
+ImportSource::ImportSource(Engine& engine, const ImportPath& path, std::string after,
+                           uint64_t limit, std::function<void()> on_object)
+    : path_(path),
+      at_(engine.stores.locate(path.url)),
+      destination_(path.kind == ImportPath::Kind::kObject ? path.destination
+                                                          : destination_prefix(path)),
+      from_start_(after.empty()),
+      limit_(limit),
+      on_object_(std::move(on_object)) {
+  const size_t slash = at_.key.rfind('/');
+  relative_from_ = slash == std::string::npos ? 0 : slash + 1;
+  url_root_ = url_before_key(path.url, at_.key);
+  if (!url_root_.ends_with('/')) url_root_ += '/';  // the root itself was named, without its slash
+  lister_ = std::thread([this, from = std::move(after)] {
+    try {
+      list(from);
+      finish(nullptr);
+    } catch (...) {
+      finish(std::current_exception());
+    }
+  });
+}
+
+ImportSource::~ImportSource() {
+  {
+    MutexLock lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  lister_.join();
+}
+
+void ImportSource::list(const std::string& after) {
+  Batch batch;
+  if (path_.kind == ImportPath::Kind::kObject) {
+    auto stat = at_.store->stat(at_.key);
+    if (!stat) {
+      throw Error(ErrorCode::kNotFound, "import_source_empty",
+                  str_cat("error on ingest: ", path_.url, ": no such file or directory"));
+    }
+    if (after.empty()) batch.push_back(*std::move(stat));
+  } else {
+    at_.store->walk(at_.key, after, [&](const blob::BlobStat& stat) {
+      batch.push_back(stat);
+      return batch.size() < kBatchItems || hand_over(std::exchange(batch, {}));
+    });
+  }
+  hand_over(std::move(batch));
+}
+
+bool ImportSource::hand_over(Batch batch) {
+  MutexLock lock(mutex_);
+  while (ready_.size() >= kBatchesMax && !stop_) changed_.wait(lock);
+  if (stop_) return false;
+  ready_.push_back(std::move(batch));
+  changed_.notify_all();
+  return true;
+}
+
+void ImportSource::finish(std::exception_ptr error) {
+  MutexLock lock(mutex_);
+  error_ = error;
+  listed_ = true;
+  changed_.notify_all();
+}
+
+bool ImportSource::next_batch() {
+  MutexLock lock(mutex_);
+  while (ready_.empty() && !listed_) changed_.wait(lock);
+  if (ready_.empty()) {
+    if (error_) std::rethrow_exception(error_);
+    return false;
+  }
+  batch_ = std::move(ready_.front());
+  ready_.pop_front();
+  in_batch_ = 0;
+  changed_.notify_all();
+  return true;
+}
+
+std::optional<tree::Edit> ImportSource::next() {
+  if (returned_ == limit_) return std::nullopt;
+  while (in_batch_ == batch_.size()) {
+    if (!next_batch()) {
+      exhausted_ = true;
+      if (returned_ == 0 && from_start_) {
+        // Replacing the destination by nothing is never what a mistyped source meant.
+        throw Error(ErrorCode::kNotFound, "import_source_empty",
+                    str_cat("error on ingest: ", path_.url,
+                            ": no such file or directory, or nothing below it"));
+      }
+      return std::nullopt;
+    }
+  }
+  const blob::BlobStat& stat = batch_[in_batch_++];
+  last_key_ = stat.key;
+  ++returned_;
+  on_object_();
+  return edit_of(stat);
+}
+
+tree::Edit ImportSource::edit_of(const blob::BlobStat& stat) const {
+  Entry entry;
+  entry.size_bytes = stat.size_bytes;
+  entry.etag = stat.etag;
+  entry.content_type = kContentType;
+  entry.address = ExternalAddress{url_root_ + stat.key};
+  entry.mtime = from_millis(stat.mtime_ns / 1'000'000);
+  // The etag of the source is the entry's own: not stored twice.
+  entry.set_source_version({"", stat.size_bytes, stat.mtime_ns, stat.version_id});
+  std::string key = destination_;
+  if (path_.kind != ImportPath::Kind::kObject) key += stat.key.substr(relative_from_);
+  return {parse_key(key).str(), std::move(entry)};
+}
+
+std::optional<tree::Edit> ImportedRanges::next() {
+  if (!cursor_.valid()) return std::nullopt;
+  if (++returned_ % kKeepAliveEvery == 0) keep_alive_();
+  tree::Edit edit{cursor_.key(), cursor_.entry()};
+  cursor_.next();
+  return edit;
+}
+
+}  // namespace tarn::versioning

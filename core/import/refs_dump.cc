@@ -1,0 +1,469 @@
+#include "core/import/refs_dump.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "core/base/digest.h"
+#include "core/base/encoding.h"
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/base/str_cat.h"
+#include "core/blob/stores.h"
+#include "core/branch/hook_files.h"
+#include "core/branch/hooks.h"
+#include "core/branch/protection.h"
+#include "core/branch/repositories.h"
+#include "core/db/pool.h"
+#include "core/import/refs_dump_format.h"
+#include "core/jobs/jobs.h"
+#include "core/meta/aliases.h"
+#include "core/meta/commits.h"
+#include "core/meta/node_store.h"
+#include "core/meta/repositories.h"
+#include "core/meta/writer.h"
+#include "core/objects/foreign_copy.h"
+#include "core/tree/diff.h"
+#include "core/tree/edit.h"
+
+namespace tarn::versioning {
+namespace {
+
+constexpr std::string_view kFolder = "_tarn/refs/";
+constexpr size_t kIdDigits = 32;
+constexpr uint64_t kDumpBytesMax = uint64_t{1} << 30;
+constexpr std::string_view kDumpKind = "refs_dump";
+constexpr std::string_view kRestoreKind = "refs_restore";
+constexpr std::chrono::seconds kJobLease{30};
+constexpr int kPublishAttemptsMax = 5;
+
+// One statement, so of one moment.
+constexpr db::Query kSelectRefs{"refs_dump_select_refs", R"sql(
+  SELECT 0 AS kind, name, head, hidden FROM branches WHERE repo_id = $1
+  UNION ALL SELECT 1, name, commit_id, false FROM tags WHERE repo_id = $1
+  UNION ALL SELECT 2, name, commit_id, false FROM aliases WHERE repo_id = $1 AND commit_id IS NOT NULL
+  ORDER BY kind, name LIMIT $2)sql"};
+
+// Two restores of one repository wait for each other here.
+constexpr db::Query kLockRepository{"refs_dump_lock_repository", R"sql(
+  SELECT writer_lives($2), settings_version FROM repositories WHERE repo_id = $1 AND deleted_ms IS NULL FOR UPDATE)sql"};
+
+constexpr db::Query kSettingsVersion{"refs_dump_settings_version", R"sql(
+  SELECT settings_version FROM repositories WHERE repo_id = $1)sql"};
+
+constexpr db::Query kIsBare{"refs_dump_is_bare", R"sql(
+  SELECT NOT EXISTS (SELECT 1 FROM branches WHERE repo_id = $1)
+     AND NOT EXISTS (SELECT 1 FROM tags WHERE repo_id = $1)
+     AND NOT EXISTS (SELECT 1 FROM commits WHERE repo_id = $1))sql"};
+
+// Without the locks of names that create_branch takes: nobody else makes a ref while the
+// repository's row is locked, and a lock for each of many refs would fill the server's table of
+// locks.
+constexpr db::Query kInsertBranch{"refs_dump_insert_branch", R"sql(
+  INSERT INTO branches (repo_id, name, head, root_nid, root_hash, token, hidden)
+  SELECT $1, $2, commit_id, root_nid, root_hash, nextval('staging_tokens'), $4
+  FROM commits WHERE repo_id = $1 AND commit_id = $3)sql"};
+
+constexpr db::Query kInsertTag{"refs_dump_insert_tag", R"sql(
+  INSERT INTO tags (repo_id, name, commit_id) VALUES ($1, $2, $3))sql"};
+
+/// "<repository's id>-<32 hex digits>"
+struct DumpId {
+  RepositoryId repository{};
+  std::string digits;
+};
+
+[[noreturn]] void throw_no_dump(std::string_view dump) {
+  throw Error(ErrorCode::kNotFound, "dump_not_found",
+              str_cat("dump of refs \"", dump, "\": not found"));
+}
+
+DumpId parse_dump_id(std::string_view dump) {
+  constexpr size_t kNumberDigitsMax = 9;
+  const size_t dash = dump.find('-');
+  if (dash == std::string_view::npos || dash == 0 || dash > kNumberDigitsMax) throw_no_dump(dump);
+  int32_t number = 0;
+  for (const char c : dump.substr(0, dash)) {
+    if (c < '0' || c > '9') throw_no_dump(dump);
+    number = number * 10 + (c - '0');
+  }
+  const std::string digits(dump.substr(dash + 1));
+  if (digits.size() != kIdDigits || !from_hex(digits)) throw_no_dump(dump);
+  return {static_cast<RepositoryId>(number), digits};
+}
+
+blob::Located located(Engine& engine, const Repository& repository, std::string_view digits) {
+  return engine.stores.locate(str_cat(repository.storage_namespace, "/", kFolder, digits));
+}
+
+std::vector<DumpedRef> read_refs(Engine& engine, const Repository& source, std::string_view dump) {
+  const blob::Located at = located(engine, source, parse_dump_id(dump).digits);
+  const auto stat = at.store->stat(at.key);
+  if (!stat || stat->size_bytes > kDumpBytesMax) throw_no_dump(dump);
+  const auto reader = at.store->open(at.key, {0, stat->size_bytes}, "");
+  std::string bytes(stat->size_bytes, '\0');
+  size_t filled = 0;
+  while (const size_t got = reader->read({bytes.data() + filled, bytes.size() - filled})) {
+    filled += got;
+  }
+  bytes.resize(filled);
+  return decode_refs(bytes);
+}
+
+/// The changes from one tree of the source to another, as edits of the target's trees.
+class RestoredEdits final : public tree::EditSource {
+ public:
+  using Restore = std::function<Entry(Entry)>;
+  RestoredEdits(tree::NodeSource& nodes, const TreeRoot& before, const TreeRoot& after,
+                const Restore& restore)
+      : diff_(nodes, before, after), restore_(restore) {
+    diff_.seek("");
+  }
+  std::optional<tree::Edit> next() override {
+    auto difference = diff_.next();
+    if (!difference) return std::nullopt;
+    if (!difference->right) return tree::Edit{std::move(difference->key), std::nullopt};
+    return tree::Edit{std::move(difference->key), restore_(*std::move(difference->right))};
+  }
+
+ private:
+  tree::Diff diff_;
+  const Restore& restore_;
+};
+
+/// Callbacks of a restore; either may throw to stop it, and be empty.
+struct RestoreSteps {
+  std::function<void()> on_commit{};                  ///< before each commit is made
+  std::function<void(db::Connection&)> on_publish{};  ///< in the transaction that publishes
+};
+
+class RestoreRun {
+ public:
+  RestoreRun(Engine& engine, const Repository& source, const Repository& target,
+             std::vector<DumpedRef> refs, std::string_view user, RestoreSteps steps)
+      : engine_(engine),
+        source_(source),
+        target_(target),
+        refs_(std::move(refs)),
+        user_(user),
+        steps_(std::move(steps)),
+        operation_(engine.writer),
+        nodes_(engine.pool, engine.nodes, target.id) {}
+
+  void run() {
+    check_rules();
+    for (const Commit& commit : history()) {
+      if (steps_.on_commit) steps_.on_commit();
+      make(commit);
+    }
+    for (int attempt = 0; attempt < kPublishAttemptsMax; ++attempt) {
+      if (publish(check_rules())) return;
+    }
+    throw Error(ErrorCode::kConflict, "too_many_attempts",
+                "restoring refs: rules of the repository changed again and again, try again later");
+  }
+
+ private:
+  /// Returns of which version of the repository's settings the rules are that permit the restore.
+  int64_t check_rules() {
+    const int64_t version =
+        engine_.pool
+            .run(kSettingsVersion, {static_cast<int32_t>(target_.id)}, db::Pool::Retry::kRead)
+            .integer(0, 0);
+    std::vector<BranchName> branches;
+    std::vector<TagName> tags;
+    for (const DumpedRef& ref : refs_) {
+      if (ref.kind == RefKind::kTag) tags.emplace_back(ref.name);
+      if (ref.kind == RefKind::kBranch) branches.emplace_back(ref.name);
+    }
+    check_restore(engine_, target_.id, version, branches, tags);
+    return version;
+  }
+
+  /// Everything the refs reach, parents first.
+  std::vector<Commit> history() {
+    std::map<CommitId, Commit> found;
+    std::vector<CommitId> open;
+    for (const DumpedRef& ref : refs_) open.push_back(ref.commit);
+    while (!open.empty()) {
+      const CommitId id = open.back();
+      open.pop_back();
+      if (found.contains(id)) continue;
+      auto commit = engine_.commits.find(source_.id, id);
+      if (!commit) {
+        throw Error(
+            ErrorCode::kNotFound, "commit_not_found",
+            str_cat("restoring refs: commit ", to_text(id), " was collected since: not found"));
+      }
+      if (found.size() == kRestoredCommitsMax) {
+        throw_invalid(
+            str_cat("restoring refs: there are more than ", kRestoredCommitsMax, " commits"));
+      }
+      open.insert(open.end(), commit->parents.begin(), commit->parents.end());
+      found.emplace(id, *std::move(commit));
+    }
+    std::vector<Commit> out;
+    for (auto& [id, commit] : found) out.push_back(std::move(commit));
+    std::stable_sort(out.begin(), out.end(),
+                     [](const Commit& a, const Commit& b) { return a.generation < b.generation; });
+    return out;
+  }
+
+  void make(const Commit& old) {
+    Commit made = old;
+    made.root = tree_of(old);
+    for (CommitId& parent : made.parents) parent = made_.at(parent).id;
+    made.id = compute_commit_id(made);
+    made_.emplace(old.id, made);
+    order_.push_back(old.id);
+  }
+
+  TreeRoot tree_of(const Commit& old) {
+    if (old.root.empty()) return {};
+    const auto known = roots_.find(old.root.hash);
+    if (known != roots_.end()) return known->second;
+    TreeRoot before, base;
+    if (!old.parents.empty()) {
+      before = engine_.commits.get(source_.id, old.parents[0]).root;
+      base = made_.at(old.parents[0]).root;
+    }
+    check_hook_files(engine_, target_.name, before, old.root);
+    RestoredEdits edits(engine_.nodes, before, old.root, restore_);
+    const TreeRoot root =
+        tree::edit_tree(engine_.nodes, nodes_, {target_.salt}, base, {}, edits).root;
+    nodes_.flush();  // the next commit's tree is made from it
+    roots_.emplace(old.root.hash, root);
+    return root;
+  }
+
+  Entry restored(Entry entry) {
+    if (const auto* own = std::get_if<OwnAddress>(&entry.address)) {
+      if (owners_.insert(source_.id).second) {
+        engine_.repositories.record_reader(source_.id, target_.id);
+      }
+      entry.address = ForeignAddress{source_.id, *own};
+    } else if (!std::holds_alternative<ForeignAddress>(entry.address) ||
+               owners_.insert(std::get<ForeignAddress>(entry.address).repository).second ||
+               std::get<ForeignAddress>(entry.address).repository == target_.id) {
+      entry.address = address_for_foreign_copy(engine_, source_, target_, entry);
+    }
+    return entry;
+  }
+
+  void insert(db::Connection& connection, const DumpedRef& ref, const CommitId& commit) {
+    const int32_t target = static_cast<int32_t>(target_.id);
+    const db::Bytes id{view_of(commit)};
+    switch (ref.kind) {
+      case RefKind::kBranch:
+        connection.run(kInsertBranch, {target, ref.name, id, ref.hidden});
+        return;
+      case RefKind::kTag:
+        connection.run(kInsertTag, {target, ref.name, id});
+        return;
+      case RefKind::kAlias:
+        meta::Aliases::move(connection, target_.id,
+                            {.name = AliasName(ref.name),
+                             .to = commit,
+                             .actor = user_,
+                             .reason = "restored from a dump of refs",
+                             .at = engine_.clock.now()});
+        return;
+    }
+    check_failed("RefKind", __FILE__, __LINE__);
+  }
+
+  /// false: other rules were set.
+  bool publish(int64_t settings_version) {
+    const int32_t target = static_cast<int32_t>(target_.id);
+    const std::map<CommitId, std::string> makers = engine_.commits.makers(source_.id, order_);
+    return engine_.pool.transaction([&](db::Connection& connection) {
+      const db::Rows locked = connection.run(kLockRepository, {target, engine_.writer.id()});
+      if (locked.empty()) {
+        throw Error(ErrorCode::kNotFound, "repository_not_found", "repository not found");
+      }
+      if (!locked.boolean(0, 0)) {
+        throw Error(ErrorCode::kUnavailable, "writer_lost",
+                    "restoring refs: this server lost its registration in the database, try again");
+      }
+      if (locked.integer(0, 1) != settings_version) return false;
+      require_bare(connection.run(kIsBare, {target}));
+      for (const CommitId& id : order_) {
+        const auto maker = makers.find(id);
+        meta::Commits::insert(connection, target_.id, made_.at(id),
+                              maker == makers.end() ? std::string_view() : maker->second);
+      }
+      for (const DumpedRef& ref : refs_) {
+        insert(connection, ref, made_.at(ref.commit).id);
+      }
+      if (steps_.on_publish) steps_.on_publish(connection);
+      return true;
+    });
+  }
+
+ public:
+  static void require_bare(const db::Rows& rows) {
+    if (rows.boolean(0, 0)) return;
+    throw Error(ErrorCode::kInvalidArgument, "not_bare",
+                "restoring refs: the repository is not bare; create one with bare=true");
+  }
+
+ private:
+  Engine& engine_;
+  const Repository& source_;
+  const Repository& target_;
+  const std::vector<DumpedRef> refs_;
+  const std::string user_;
+  const RestoreSteps steps_;
+  const meta::Writer::Operation operation_;
+  meta::NodeWriter nodes_;
+  const RestoredEdits::Restore restore_ = [this](Entry entry) {
+    return restored(std::move(entry));
+  };
+  std::map<CommitId, Commit> made_;  ///< by the id in the source
+  std::vector<CommitId> order_;      ///< ids in the source, parents first
+  std::map<Hash128, TreeRoot> roots_;
+  std::set<RepositoryId> owners_;  ///< recorded as read by the target
+};
+
+void run_restore(Engine& engine, const Repository& target, std::string_view dump,
+                 std::string_view user, RestoreSteps steps) {
+  const Repository source = dumped_repository(engine, dump);
+  RestoreRun(engine, source, target, read_refs(engine, source, dump), user, std::move(steps)).run();
+}
+
+/// Checks that may refuse a restore before it begins.
+Repository restore_target(Engine& engine, const RepositoryName& repository, bool force) {
+  const Repository target = get_repository(engine, repository);
+  check_writable(target, force);
+  RestoreRun::require_bare(
+      engine.pool.run(kIsBare, {static_cast<int32_t>(target.id)}, db::Pool::Retry::kRead));
+  return target;
+}
+
+std::string dump_of(Engine& engine, const Repository& repository) {
+  const db::Rows rows = engine.pool.run(
+      kSelectRefs, {static_cast<int32_t>(repository.id), static_cast<int64_t>(kDumpedRefsMax) + 1},
+      db::Pool::Retry::kRead);
+  if (rows.size() > kDumpedRefsMax) {
+    throw_invalid(str_cat("dumping refs: there are more than ", kDumpedRefsMax));
+  }
+  const std::string digits = to_hex(random_bytes(kIdDigits / 2));
+  const std::string bytes = encode_refs(rows);
+  const blob::Located at = located(engine, repository, digits);
+  const auto writer = at.store->create(at.key, bytes.size());
+  writer->write(bytes);
+  if (!writer->finish()) {
+    throw Error(ErrorCode::kUnavailable, "address_taken", "dumping refs: try again");
+  }
+  return str_cat(static_cast<int32_t>(repository.id), "-", digits);
+}
+
+struct Stopped {};
+
+void run_task(Engine& engine, meta::Job& job, int64_t owner, const std::stop_token& stop) {
+  const Repository repository = engine.repositories.get(job.repository);
+  if (job.kind == kDumpKind) {
+    job.result = dump_of(engine, repository);
+    engine.jobs.finish(job, owner, meta::JobState::kDone);
+    return;
+  }
+  auto reported = std::chrono::steady_clock::now();
+  RestoreSteps steps;
+  steps.on_commit = [&] {
+    ++job.progress;
+    if (std::chrono::steady_clock::now() - reported < kJobLease / 6 && !stop.stop_requested()) {
+      return;
+    }
+    reported = std::chrono::steady_clock::now();
+    if (stop.stop_requested() || !engine.jobs.report(job, owner, kJobLease)) throw Stopped{};
+  };
+  // Else a process that died in between would leave a job that starts over and finds the repository
+  // bare no more.
+  steps.on_publish = [&](db::Connection& connection) {
+    if (!engine.jobs.finish(connection, job, owner, meta::JobState::kDone)) throw Stopped{};
+  };
+  run_restore(engine, repository, job.spec, job.owner, std::move(steps));
+}
+
+}  // namespace
+
+std::string dump_refs(Engine& engine, const RepositoryName& repository) {
+  return dump_of(engine, get_repository(engine, repository));
+}
+
+Repository dumped_repository(Engine& engine, std::string_view dump) {
+  const DumpId id = parse_dump_id(dump);
+  try {
+    // A deleted repository's name may belong to another one by now.
+    const Repository repository = engine.repositories.get(id.repository);
+    const auto living = engine.repositories.find(repository.name);
+    if (living && living->id == id.repository) return repository;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kDataLoss) throw;
+  }
+  throw_no_dump(dump);
+}
+
+std::vector<AliasName> aliases_of_dump(Engine& engine, std::string_view dump) {
+  std::vector<AliasName> out;
+  for (DumpedRef& ref : read_refs(engine, dumped_repository(engine, dump), dump)) {
+    if (ref.kind == RefKind::kAlias) out.emplace_back(std::move(ref.name));
+  }
+  return out;
+}
+
+void restore_refs(Engine& engine, const RepositoryName& repository, std::string_view dump,
+                  bool force, std::string_view user) {
+  run_restore(engine, restore_target(engine, repository, force), dump, user, {});
+}
+
+std::string start_dump(Engine& engine, const RepositoryName& repository, std::string_view user) {
+  return engine.jobs.create(kDumpKind, get_repository(engine, repository).id, BranchId{}, "", user);
+}
+
+std::string start_restore(Engine& engine, const RepositoryName& repository, std::string_view dump,
+                          bool force, std::string_view user) {
+  const Repository target = restore_target(engine, repository, force);
+  dumped_repository(engine, dump);
+  return engine.jobs.create(kRestoreKind, target.id, BranchId{}, dump, user);
+}
+
+RefsTaskStatus refs_task_status(Engine& engine, const RepositoryName& repository, RefsTask task,
+                                std::string_view id) {
+  const Repository repo = get_repository(engine, repository);
+  const auto job = engine.jobs.find(id);
+  if (!job || job->repository != repo.id ||
+      job->kind != (task == RefsTask::kDump ? kDumpKind : kRestoreKind)) {
+    throw Error(ErrorCode::kNotFound, "task_not_found", "task not found");
+  }
+  RefsTaskStatus status;
+  status.id = job->id;
+  status.done = job->state == meta::JobState::kDone || job->state == meta::JobState::kFailed;
+  status.updated = job->updated;
+  status.error = job->error;
+  if (task == RefsTask::kDump && job->state == meta::JobState::kDone) status.dump = job->result;
+  return status;
+}
+
+bool run_one_refs_task(Engine& engine, std::stop_token stop) {
+  const int64_t owner = static_cast<int64_t>(random_u64() >> 1);
+  auto job = engine.jobs.take(kDumpKind, owner, kJobLease);
+  if (!job) job = engine.jobs.take(kRestoreKind, owner, kJobLease);
+  if (!job) return false;
+  try {
+    const ActingUser user(job->owner);
+    run_task(engine, *job, owner, stop);
+  } catch (const Stopped&) {
+    // Another process starts it over.
+  } catch (const Error& error) {
+    job->error = error.message();
+    log::warn("refs task failed", {{"job", job->id}, {"error", error.message()}});
+    engine.jobs.finish(*job, owner, meta::JobState::kFailed);
+  }
+  return true;
+}
+
+}  // namespace tarn::versioning

@@ -1,0 +1,46 @@
+#include "core/import/refs_dump_format.h"
+
+#include <utility>
+
+#include "core/base/wire.h"
+
+namespace tarn::versioning {
+namespace {
+
+constexpr uint8_t kFormat = 2;
+constexpr uint8_t kFormatWithoutAliases = 1;
+
+}  // namespace
+
+std::string encode_refs(const db::Rows& rows) {
+  std::string out(1, static_cast<char>(kFormat));
+  put_varint(out, rows.size());
+  for (size_t row = 0; row < rows.size(); ++row) {
+    out.push_back(static_cast<char>(rows.integer(row, 0)));
+    put_bytes(out, rows.text(row, 1));
+    put_bytes(out, rows.bytes(row, 2));
+    out.push_back(rows.boolean(row, 3) ? 1 : 0);
+  }
+  return out;
+}
+
+std::vector<DumpedRef> decode_refs(std::string_view bytes) {
+  WireReader in(bytes, "dump of refs");
+  const uint8_t format = in.u8();
+  if (format != kFormat && format != kFormatWithoutAliases) in.fail("has an unknown format");
+  std::vector<DumpedRef> refs;
+  for (uint64_t left = in.varint(); left > 0; --left) {
+    DumpedRef ref;
+    const uint8_t kind = in.u8();
+    if (kind > static_cast<uint8_t>(RefKind::kAlias)) in.fail("holds a ref of an unknown kind");
+    ref.kind = static_cast<RefKind>(kind);
+    ref.name = std::string(in.bytes());
+    ref.commit = commit_id_from_bytes(in.bytes());
+    ref.hidden = in.u8() != 0;
+    refs.push_back(std::move(ref));
+  }
+  in.expect_end();
+  return refs;
+}
+
+}  // namespace tarn::versioning

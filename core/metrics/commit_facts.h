@@ -1,0 +1,27 @@
+// Facts about one commit: its metrics from every origin, and its parameters.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/metrics/metric.h"
+#include "core/model/commit.h"
+
+namespace tarn {
+
+struct CommitFacts {
+  CommitId commit;
+  /// Several may have one name. By name and split, then origin (as the enumeration), within an
+  /// origin the newest first.
+  std::vector<Metric> metrics;
+  std::map<std::string, std::string> params;
+  /// Warnings: what could not be read, and values of different origins that differ; each names its
+  /// subject.
+  std::vector<std::string> warnings;
+};
+
+/// Into the order of CommitFacts::metrics.
+void sort_metrics(std::vector<Metric>& metrics);
+
+}  // namespace tarn

@@ -1,0 +1,71 @@
+// Runs: what somebody measured of a commit and how it was made.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/time.h"
+#include "core/metrics/metric.h"
+#include "core/model/commit.h"
+
+namespace tarn {
+
+constexpr size_t kRunMetricsMax = 1000;
+constexpr size_t kRunParamsMax = 1000;
+constexpr size_t kRunArtifactsMax = 100;
+constexpr size_t kParamNameBytesMax = 255;
+constexpr size_t kParamValueBytesMax = 8 * 1024;
+constexpr size_t kRunSourceBytesMax = 2 * 1024;  ///< of each member of RunSource
+constexpr size_t kIdempotencyKeyBytesMax = 255;
+
+/// Where a run came from, as who recorded it says; each may be "".
+struct RunSource {
+  std::string git_sha;
+  std::string ci_url;
+  std::string user;
+};
+
+struct RunMetric {
+  std::string name;
+  double value = 0;
+  std::string split{};  ///< "" = none
+};
+
+struct Run {
+  std::string id;  ///< of later ones smaller in byte order
+  std::string experiment;
+  CommitId commit;
+  std::string branch;  ///< as it was named when the run was recorded; "" when none is known
+  std::map<std::string, std::string> params;
+  std::vector<RunMetric> metrics;      ///< by name and split, each pair once
+  std::vector<std::string> artifacts;  ///< globs over paths of the commit
+  RunSource source;
+  std::string owner;  ///< name of the user who recorded it
+  Instant created{};
+};
+
+/// Limits of a list: this many metrics and this many parameters of the commit of a run.
+constexpr size_t kListedCommitMetricsMax = 100;
+
+/// A run as lists show it: with what the commit's metadata and files say and the run itself does
+/// not, one value for a name and split.
+struct ListedRun {
+  Run run;
+  std::vector<Metric> commit_metrics{};  ///< by name and split
+  std::map<std::string, std::string> commit_params{};
+  bool complete = true;  ///< false: the commit has more of either than kListedCommitMetricsMax
+};
+
+/// As make_pull_request_id.
+std::string make_run_id(Instant now);
+/// Throws invalid_argument unless it is such an id.
+std::string parse_run_id(std::string_view text);
+/// 1..128 of letters, digits, '.', '_' and '-'. Throws invalid_argument.
+std::string parse_experiment_name(std::string_view text);
+
+/// Throws invalid_argument naming the member: limits, names, globs, pairs given twice.
+void check_run(const Run& run);
+
+}  // namespace tarn

@@ -1,0 +1,76 @@
+#include "core/metrics/run_query.h"
+
+#include "core/base/error.h"
+#include "core/base/number.h"
+#include "core/base/str_cat.h"
+#include "core/metrics/metric.h"
+
+namespace tarn {
+namespace {
+
+constexpr std::string_view kMetrics = "metrics.";
+constexpr std::string_view kParams = "params.";
+constexpr std::string_view kOperatorCharacters = "<>=!";
+
+std::string_view trimmed(std::string_view text) {
+  const size_t first = text.find_first_not_of(' ');
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(' ') + 1 - first);
+}
+
+[[noreturn]] void throw_condition(std::string_view text, std::string_view why) {
+  throw_invalid(str_cat("where \"", text, "\": ", why));
+}
+
+bool is_operator(std::string_view text) {
+  for (const std::string_view op : {">", ">=", "<", "<=", "=", "!="}) {
+    if (text == op) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+RunCondition parse_run_condition(std::string_view text) {
+  RunCondition out;
+  std::string_view rest = trimmed(text);
+  out.of_param = rest.starts_with(kParams);
+  if (!out.of_param && !rest.starts_with(kMetrics)) {
+    throw_condition(text, "must begin with \"metrics.\" or \"params.\"");
+  }
+  rest.remove_prefix(out.of_param ? kParams.size() : kMetrics.size());
+  const size_t op = rest.find_first_of(kOperatorCharacters);
+  if (op == std::string_view::npos) {
+    throw_condition(text, "has none of the operators > >= < <= = !=");
+  }
+  const size_t behind = std::min(rest.find_first_not_of(kOperatorCharacters, op), rest.size());
+  out.name = trimmed(rest.substr(0, op));
+  out.op = rest.substr(op, behind - op);
+  out.value = trimmed(rest.substr(behind));
+  if (out.name.empty() || out.name.size() > kMetricNameBytesMax) {
+    throw_condition(text, str_cat("the name must have 1 to ", kMetricNameBytesMax, " bytes"));
+  }
+  if (!is_operator(out.op)) throw_condition(text, str_cat("\"", out.op, "\" is no operator"));
+  const bool needs_number = !out.of_param || (out.op != "=" && out.op != "!=");
+  if (needs_number && !parse_number(out.value)) {
+    throw_condition(text, "the value must be a number");
+  }
+  return out;
+}
+
+RunOrder parse_run_order(std::string_view text) {
+  RunOrder order;
+  if (text.empty()) return order;
+  std::string_view name = text;
+  order.descending = name.starts_with('-');
+  if (order.descending) name.remove_prefix(1);
+  if (name == "created") return order;
+  if (name.starts_with(kMetrics) && name.size() > kMetrics.size()) {
+    order.metric = name.substr(kMetrics.size());
+    return order;
+  }
+  throw_invalid(str_cat("order \"", text,
+                        "\": must be created or metrics.NAME, with a - in front for descending"));
+}
+
+}  // namespace tarn

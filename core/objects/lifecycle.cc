@@ -1,0 +1,223 @@
+#include "core/objects/lifecycle.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/base/str_cat.h"
+#include "core/branch/protection.h"
+#include "core/branch/repositories.h"
+#include "core/branch/stage.h"
+#include "core/meta/lifecycle_scans.h"
+#include "core/meta/repositories.h"
+#include "core/meta/repository_settings.h"
+#include "core/meta/staging.h"
+#include "core/meta/uploads.h"
+#include "core/model/hook_event.h"
+#include "core/objects/objects.h"
+
+namespace tarn::versioning {
+namespace {
+
+using meta::SettingKind;
+using SteadyClock = std::chrono::steady_clock;
+
+/// Longer than a turn takes.
+constexpr std::chrono::milliseconds kClaim{60'000};
+/// Until a branch that may not be written is tried again.
+constexpr std::chrono::hours kRefusedWait{1};
+constexpr uint32_t kPage = 1000;
+
+/// Thrown to end a turn whose rules are not in force any more.
+struct RulesChanged {};
+
+/// The state of one turn.
+struct Turn {
+  Engine& engine;
+  const Repository& repository;
+  const LifecycleRules& rules;
+  int64_t settings_version;  ///< with which the rules were read
+  Instant now;
+  SteadyClock::time_point end;
+  const std::stop_token& stop;
+  uint64_t deleted = 0;
+  uint64_t aborted = 0;
+
+  bool over() const { return stop.stop_requested() || SteadyClock::now() >= end; }
+};
+
+/// The root of the bucket's keys, which are paths of the default branch, or "branch/path".
+std::string upload_root(const Repository& repository) {
+  return repository.bucket_kind == BucketKind::kRooted
+             ? str_cat(repository.default_branch.str(), '/')
+             : std::string();
+}
+
+/// The common prefix of all keys that the rules may expire.
+std::string common_prefix(const LifecycleRules& rules) {
+  std::optional<std::string> out;
+  for (const LifecycleRule& rule : rules) {
+    if (!rule.enabled || !rule.expires()) continue;
+    const std::string prefix = rule.prefix.value_or("");
+    if (!out) {
+      out = prefix;
+      continue;
+    }
+    const auto differ = std::mismatch(out->begin(), out->end(), prefix.begin(), prefix.end());
+    out->erase(differ.first, out->end());
+  }
+  return out.value_or("");
+}
+
+bool any_enabled(const LifecycleRules& rules, bool (*acts)(const LifecycleRule&)) {
+  return std::any_of(rules.begin(), rules.end(),
+                     [&](const LifecycleRule& rule) { return rule.enabled && acts(rule); });
+}
+
+/// Aborts uploads whose time has come.
+void abort_uploads(Turn& turn, uint32_t uploads_max) {
+  const std::string root = upload_root(turn.repository);
+  std::string after_key;
+  std::string after_id;
+  for (uint32_t seen = 0; seen < uploads_max && !turn.over(); seen += kPage) {
+    const std::vector<meta::UploadRow> page =
+        turn.engine.uploads.list(turn.repository.id, root, after_key, after_id, kPage);
+    for (const meta::UploadRow& upload : page) {
+      after_key = str_cat(upload.branch_name.str(), '/', upload.key.str());
+      after_id = upload.id;
+      const auto at =
+          abortion_of(turn.rules, std::string_view(after_key).substr(root.size()), upload.created);
+      if (!at || *at > turn.now) continue;
+      turn.aborted += turn.engine.uploads.remove_under_settings(upload.id, turn.repository.id,
+                                                                turn.settings_version);
+    }
+    if (page.size() < kPage) return;
+  }
+}
+
+/// Deletes the object if it is still the one that was listed.
+void delete_expired(Turn& turn, const Key& key, const Entry& listed) {
+  const auto seen =
+      turn.engine.staging.lookup(turn.repository.name, turn.repository.default_branch, key);
+  if (!seen || seen->repository != turn.repository.id ||
+      seen->branch.settings_version != turn.settings_version) {
+    throw RulesChanged{};
+  }
+  check_branch_action(turn.engine, turn.repository.id, seen->branch, BranchAction::kStage);
+  if (visible_entry(turn.engine, *seen, key) != listed) return;
+  // Another outcome: it was written, or a setting changed, since the look. Where versions are kept
+  // this makes a delete marker, and the object stays as a version.
+  if (stage_over(turn.engine, *seen, key, std::nullopt).outcome ==
+      meta::Staging::StageOutcome::kDone) {
+    ++turn.deleted;
+  }
+}
+
+/// The key behind which the next turn goes on, some way behind `position`; nullopt: there are no
+/// more.
+std::optional<std::string> delete_objects_behind(Turn& turn, std::string position,
+                                                 uint32_t objects_max) {
+  ListOptions options;
+  options.prefix = common_prefix(turn.rules);
+  options.after = std::move(position);
+  options.limit = std::min(kPage, objects_max);
+  for (uint32_t seen = 0; seen < objects_max; seen += options.limit) {
+    const Page<ListItem> page = list_objects(turn.engine, turn.repository.name,
+                                             turn.repository.default_branch.str(), options);
+    for (const ListItem& item : page.items) {
+      const bool kept = item.path.starts_with(kActionFilesPrefix);
+      const auto expiry = kept ? std::nullopt : expiry_of(turn.rules, item.path, *item.entry);
+      if (expiry && expiry->at <= turn.now) delete_expired(turn, Key(item.path), *item.entry);
+      options.after = item.path;
+      if (turn.over()) return options.after;
+    }
+    if (page.next.empty()) return std::nullopt;
+    options.after = page.next;
+    if (turn.over()) break;
+  }
+  return options.after;
+}
+
+/// The position of the next turn; nullopt: the look is over.
+std::optional<std::string> look(Turn& turn, const std::string& position,
+                                const LifecycleLimits& limits) {
+  if (position.empty() && any_enabled(turn.rules, [](const LifecycleRule& rule) {
+        return rule.abort_days.has_value();
+      })) {
+    abort_uploads(turn, limits.uploads_max);
+    if (turn.stop.stop_requested()) return position;
+  }
+  if (turn.repository.bucket_kind != BucketKind::kRooted ||
+      !any_enabled(turn.rules, [](const LifecycleRule& rule) { return rule.expires(); })) {
+    return std::nullopt;
+  }
+  check_writable(turn.repository, /*force=*/false);
+  return delete_objects_behind(turn, position, limits.objects_max);
+}
+
+}  // namespace
+
+std::optional<LifecycleRules> get_lifecycle(Engine& engine, const RepositoryName& repository) {
+  const auto body =
+      engine.settings.find(get_repository(engine, repository).id, SettingKind::kLifecycle);
+  if (!body) return std::nullopt;
+  return decode_lifecycle(*body);
+}
+
+void set_lifecycle(Engine& engine, const RepositoryName& repository, const LifecycleRules& rules) {
+  const Repository repo = get_repository(engine, repository);
+  check_writable(repo, /*force=*/false);
+  const bool done =
+      engine.settings.update(repo.id, SettingKind::kLifecycle,
+                             [&](const std::optional<std::string>&) -> std::optional<std::string> {
+                               if (rules.empty()) return std::nullopt;
+                               return encode_lifecycle(rules);
+                             });
+  if (!done) throw Error(ErrorCode::kNotFound, "repository_not_found", "repository not found");
+}
+
+std::shared_ptr<const LifecycleRules> shown_lifecycle(Engine& engine, RepositoryId repository) {
+  return engine.settings.lifecycle(repository);
+}
+
+bool run_one_lifecycle_scan(Engine& engine, const std::stop_token& stop,
+                            const LifecycleLimits& limits) {
+  meta::LifecycleScans scans(engine.pool);
+  const auto claim = scans.claim(kClaim);
+  if (!claim) return false;
+  const auto settings = engine.settings.find_versioned(claim->repository, SettingKind::kLifecycle);
+  if (!settings || !settings->body) return true;  // removed since, and the row with it
+  const Repository repository = engine.repositories.get(claim->repository);
+  const LifecycleRules rules = decode_lifecycle(*settings->body);
+  Turn turn{.engine = engine,
+            .repository = repository,
+            .rules = rules,
+            .settings_version = settings->version,
+            .now = claim->now,
+            .end = SteadyClock::now() + limits.time_max,
+            .stop = stop};
+  try {
+    const std::optional<std::string> position = look(turn, claim->position, limits);
+    if (position) {
+      scans.go_on(*claim, *position);
+    } else {
+      scans.finish(*claim);
+    }
+  } catch (const RulesChanged&) {
+    // Any setting of the repository may have changed; new lifecycle rules have reset the row.
+    scans.go_on(*claim, claim->position);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kPermissionDenied && error.code() != ErrorCode::kNotFound) throw;
+    log::info("lifecycle_refused",
+              {{"repository", repository.name.str()}, {"message", error.message()}});
+    scans.put_off(*claim, kRefusedWait);
+  }
+  if (turn.deleted + turn.aborted > 0) {
+    log::info("lifecycle_turn", {{"repository", repository.name.str()},
+                                 {"deleted_objects", turn.deleted},
+                                 {"aborted_uploads", turn.aborted}});
+  }
+  return true;
+}
+
+}  // namespace tarn::versioning

@@ -1,0 +1,39 @@
+// Lifecycle rules of a repository as a bucket of S3, and the job that carries them out.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+
+#include "core/branch/engine.h"
+#include "core/model/lifecycle.h"
+#include "core/model/repository.h"
+
+namespace tarn::versioning {
+
+/// nullopt: none are set. Throws not_found "repository not found".
+std::optional<LifecycleRules> get_lifecycle(Engine& engine, const RepositoryName& repository);
+/// Replaces all; without rules there are none. Once this returns, nothing is deleted by rules that
+/// were there before. Throws as get_lifecycle, and permission_denied in a read-only repository.
+void set_lifecycle(Engine& engine, const RepositoryName& repository, const LifecycleRules& rules);
+/// The rules as they were at most kLifecycleAgeMax ago, for what answers say of them; may be empty.
+std::shared_ptr<const LifecycleRules> shown_lifecycle(Engine& engine, RepositoryId repository);
+
+/// Of one turn, after which others come first.
+struct LifecycleLimits {
+  uint32_t objects_max = 10'000;   ///< looked at
+  uint32_t uploads_max = 100'000;  ///< looked at; what is beyond waits for the next day
+  std::chrono::seconds time_max{10};
+};
+
+/// One turn for the repository whose rules have waited longest: aborts uploads, and stages the
+/// deletion of objects of the default branch of a rooted bucket, whose time has come by the
+/// database's clock. Each is deleted only while it is the one that was looked at and the rules are
+/// the same; commits keep theirs. Files of hooks stay. A branch that may not be written is looked
+/// at again after an hour. Returns whether there was one.
+bool run_one_lifecycle_scan(Engine& engine, const std::stop_token& stop,
+                            const LifecycleLimits& limits = {});
+
+}  // namespace tarn::versioning

@@ -1,0 +1,368 @@
+#include "core/objects/multipart.h"
+
+#include <algorithm>
+
+#include "core/base/digest.h"
+#include "core/base/encoding.h"
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+#include "core/branch/object_versions.h"
+#include "core/branch/repositories.h"
+#include "core/branch/stage.h"
+#include "core/meta/part_lists.h"
+#include "core/meta/repositories.h"
+#include "core/meta/staging.h"
+#include "core/meta/uploads.h"
+#include "core/meta/writer.h"
+#include "core/model/listing.h"
+#include "core/objects/foreign_copy.h"
+#include "core/objects/object_writer.h"
+#include "core/objects/part_digests.h"
+
+namespace tarn::versioning {
+namespace {
+
+constexpr size_t kMd5Bytes = 16;
+constexpr std::string_view kNoSuchUpload = "no_such_upload";
+
+[[noreturn]] void throw_no_upload() {
+  throw Error(ErrorCode::kNotFound, kNoSuchUpload,
+              "the multipart upload does not exist or has ended");
+}
+
+[[noreturn]] void refuse_parts(std::string_view reason, std::string message) {
+  throw Error(ErrorCode::kInvalidArgument, reason, std::move(message));
+}
+
+MultipartUpload upload_from(const meta::UploadRow& row, const Repository& repository) {
+  MultipartUpload upload;
+  upload.upload_id = row.id;
+  upload.repository = repository;
+  upload.branch = row.branch_name;
+  upload.key = row.key;
+  upload.owner = row.owner;
+  upload.created = row.created;
+  upload.checksum_algorithm = row.checksum_algorithm;
+  upload.checksum_type = row.checksum_type;
+  return upload;
+}
+
+UploadedPart part_from(uint32_t number, const meta::StoredPart& stored) {
+  return {number, stored.size_bytes, to_hex(stored.md5), stored.modified, stored.checksums};
+}
+
+void check_part_number(uint32_t number) {
+  if (number < 1 || number > kPartNumberMax) {
+    refuse_parts("invalid_part_number",
+                 str_cat("part number ", number, ": must be between 1 and ", kPartNumberMax));
+  }
+}
+
+/// Stores what was written as a part of the upload.
+UploadedPart keep_part(Engine& engine, const MultipartUpload& upload, uint32_t number,
+                       meta::StoredPart part) {
+  part.modified = engine.clock.now();
+  if (!engine.uploads.put_part(upload.upload_id, number, part)) throw_no_upload();
+  return part_from(number, part);
+}
+
+/// The stored parts that the client names, in its order, each checked against what it says of it.
+meta::PartList chosen_parts(const std::vector<meta::NumberedPart>& stored,
+                            const Completion& completion) {
+  if (completion.parts.empty())
+    refuse_parts("malformed_parts", "completing the upload: no parts were named");
+  meta::PartList out;
+  uint32_t previous = 0;
+  for (const CompletedPart& wanted : completion.parts) {
+    if (wanted.number <= previous) {
+      refuse_parts("invalid_part_order",
+                   "completing the upload: the parts are not in ascending order");
+    }
+    previous = wanted.number;
+    const auto at = std::lower_bound(
+        stored.begin(), stored.end(), wanted.number,
+        [](const meta::NumberedPart& part, uint32_t number) { return part.number < number; });
+    if (at == stored.end() || at->number != wanted.number || to_hex(at->part.md5) != wanted.etag) {
+      refuse_parts("invalid_part",
+                   str_cat("part ", wanted.number, ": was not uploaded or its ETag differs"));
+    }
+    for (const Checksum& sum : wanted.checksums) {
+      const auto& have = at->part.checksums;
+      const bool known = std::any_of(have.begin(), have.end(), [&](const Checksum& c) {
+        return c.algorithm == sum.algorithm;
+      });
+      if (known && std::find(have.begin(), have.end(), sum) == have.end()) {
+        refuse_parts("invalid_part",
+                     str_cat("part ", wanted.number, ": its ", sum.algorithm, " checksum differs"));
+      }
+    }
+    out.push_back(at->part);
+  }
+  for (size_t i = 0; i + 1 < out.size(); ++i) {
+    if (out[i].size_bytes < kPartBytesMin) {
+      refuse_parts("entity_too_small",
+                   str_cat("part ", completion.parts[i].number, ": is smaller than 5 MiB"));
+    }
+  }
+  return out;
+}
+
+std::string joined_etag(std::string_view part_md5s) {
+  return str_cat(to_hex(md5(part_md5s)), "-", part_md5s.size() / kMd5Bytes);
+}
+
+/// One part needs no list: its bytes are the object.
+Address join(Engine& engine, const Repository& repository, const meta::PartList& parts) {
+  if (parts.size() == 1) {
+    const meta::StoredPart& part = parts[0];
+    if (part.owner) return ForeignAddress{*part.owner, part.address};
+    return part.address;
+  }
+  return PartListAddress{engine.part_lists.insert(repository.id, parts)};
+}
+
+/// The whole of an object as a part, its bytes where they are; nullopt when they have to be read:
+/// the part's etag is their MD5.
+std::optional<meta::StoredPart> referenced_part(Engine& engine, const MultipartUpload& upload,
+                                                const FoundObject& source, blob::ByteRange range) {
+  const Entry& entry = source.entry;
+  if (entry.source_version()) return {};  // a part would not remember what its bytes must still be
+  if (range.offset != 0 || range.length != entry.size_bytes || range.length == 0) return {};
+  const std::optional<std::string> md5 = from_hex(entry.etag);
+  if (!md5 || md5->size() != kMd5Bytes) return {};
+  meta::StoredPart part;
+  for (Checksum& checksum : entry.checksums()) {
+    if (!checksum.composite) part.checksums.push_back(std::move(checksum));
+  }
+  const std::string& wanted = upload.checksum_algorithm;
+  if (!wanted.empty() &&
+      std::none_of(part.checksums.begin(), part.checksums.end(),
+                   [&](const Checksum& checksum) { return checksum.algorithm == wanted; })) {
+    return {};
+  }
+  const auto bytes = share_bytes(engine, source.repository, upload.repository, entry);
+  if (!bytes) return {};
+  part.size_bytes = range.length;
+  part.md5 = *md5;
+  part.address = bytes->own;
+  part.owner = bytes->owner;
+  return part;
+}
+
+}  // namespace
+
+void throw_too_many_uploads(const Engine& engine, std::string_view user) {
+  throw Error(ErrorCode::kResourceExhausted, "too_many_uploads",
+              str_cat("user \"", user, "\" has ", engine.uploads.open_max(),
+                      " multipart uploads open, the most that upload.multipart_open_max allows: "
+                      "complete or abort some of them first"));
+}
+
+MultipartUpload create_multipart(Engine& engine, const UploadTarget& target,
+                                 const MultipartCreation& creation) {
+  meta::UploadRow row;
+  row.repository = target.repository.id;
+  row.branch = target.branch.id;
+  row.branch_name = target.branch.name;
+  row.key = target.key;
+  row.entry = encode_entry(entry_with(creation.attributes));
+  row.owner = creation.owner;
+  row.checksum_algorithm = creation.checksum_algorithm;
+  row.checksum_type = creation.checksum_type;
+  const auto made = engine.uploads.create_multipart(std::move(row));
+  if (!made) throw_too_many_uploads(engine, creation.owner);
+  return upload_from(*made, target.repository);
+}
+
+MultipartUpload get_multipart(Engine& engine, const RepositoryName& repository,
+                              const BranchName& branch, const Key& key,
+                              std::string_view upload_id) {
+  const auto row = engine.uploads.find_multipart(upload_id);
+  if (!row || row->branch_name != branch || row->key != key) throw_no_upload();
+  Repository repo = engine.repositories.get(row->repository);
+  if (repo.name != repository) throw_no_upload();
+  return upload_from(*row, repo);
+}
+
+UploadedPart put_part(Engine& engine, const MultipartUpload& upload, uint32_t number,
+                      UploadBody& body, std::optional<uint64_t> size_hint) {
+  check_part_number(number);
+  const meta::Writer::Operation operation(engine.writer);
+  const WrittenObject written = write_object(
+      engine, upload.repository, [&body](std::span<char> out) { return body.read(out); },
+      size_hint);
+  const UploadDigests digests = body.digests();
+  meta::StoredPart part;
+  part.size_bytes = written.size_bytes;
+  part.md5 = from_hex(digests.etag).value_or("");
+  part.address = written.address;
+  part.checksums = digests.checksums;
+  return keep_part(engine, upload, number, std::move(part));
+}
+
+UploadedPart copy_part(Engine& engine, const MultipartUpload& upload, uint32_t number,
+                       const FoundObject& source, blob::ByteRange range) {
+  check_part_number(number);
+  const meta::Writer::Operation operation(engine.writer);
+  if (auto part = referenced_part(engine, upload, source, range)) {
+    return keep_part(engine, upload, number, *std::move(part));
+  }
+  meta::StoredPart part;
+  part.size_bytes = range.length;
+  const auto reader = open_object(engine, source.repository, source.entry, range);
+  PartDigests digests(upload.checksum_algorithm);
+  part.address = write_object(
+                     engine, upload.repository,
+                     [&](std::span<char> out) {
+                       const size_t got = reader->read(out);
+                       digests.update(std::string_view(out.data(), got));
+                       return got;
+                     },
+                     range.length)
+                     .address;
+  part.md5 = digests.md5();
+  part.checksums = {digests.checksum()};
+  return keep_part(engine, upload, number, std::move(part));
+}
+
+std::optional<StagedEntry> completed_before(Engine& engine, const RepositoryName& repository,
+                                            const BranchName& branch, const Key& key,
+                                            std::span<const CompletedPart> parts) {
+  std::string md5s;
+  for (const CompletedPart& part : parts) {
+    const std::optional<std::string> md5 = from_hex(part.etag);
+    if (!md5 || md5->size() != kMd5Bytes) return std::nullopt;
+    md5s += *md5;
+  }
+  const auto seen = engine.staging.lookup(repository, branch, key);
+  if (!seen) return std::nullopt;
+  std::optional<Entry> entry = visible_entry(engine, *seen, key);
+  if (!entry || entry->etag != joined_etag(md5s)) return std::nullopt;
+  const auto version = version_shown(engine, seen->repository, seen->branch, key, *entry);
+  return StagedEntry{*std::move(entry), version};
+}
+
+namespace {
+
+constexpr std::string_view kPartsChanged = "parts_changed";
+/// Each round a part was sent while its upload was being completed.
+constexpr int kRoundsMax = 10;
+
+Entry joined_entry(Engine& engine, const MultipartUpload& upload, const Completion& completion,
+                   const meta::UploadRow& row, const meta::PartList& parts) {
+  Entry entry =
+      completion.attributes ? entry_with(*completion.attributes) : decode_entry(row.entry);
+  entry.size_bytes = 0;
+  std::string md5s;
+  for (const meta::StoredPart& part : parts) {
+    entry.size_bytes += part.size_bytes;
+    md5s += part.md5;
+  }
+  if (completion.object_bytes && *completion.object_bytes != entry.size_bytes) {
+    refuse_parts("size_mismatch",
+                 str_cat("completing the upload: the parts hold ", entry.size_bytes, " bytes, not ",
+                         *completion.object_bytes));
+  }
+  entry.etag = joined_etag(md5s);
+  entry.mtime = engine.clock.now();
+  if (completion.checksums) {
+    std::vector<UploadedPart> chosen;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      chosen.push_back(part_from(completion.parts[i].number, parts[i]));
+    }
+    const std::vector<Checksum> checksums = completion.checksums(chosen);
+    if (!checksums.empty()) entry.set_checksums(checksums);
+  }
+  entry.address = join(engine, upload.repository, parts);
+  return entry;
+}
+
+StagedEntry complete_once(Engine& engine, const MultipartUpload& upload,
+                          const Completion& completion) {
+  // In this order: of an upload that is there now, the parts were all there.
+  const std::vector<meta::NumberedPart> stored =
+      engine.uploads.parts(upload.upload_id, 0, kPartNumberMax);
+  const auto row = engine.uploads.find_multipart(upload.upload_id);
+  if (!row) throw_no_upload();
+  Entry entry = joined_entry(engine, upload, completion, *row, chosen_parts(stored, completion));
+  // Rules are asked only when there are some.
+  const auto version = stage_entry_within(
+      engine, {upload.repository.name, upload.branch, upload.repository.id, row->branch},
+      upload.key, entry, completion.condition, [&](db::Connection& connection) {
+        switch (meta::Uploads::take_multipart(connection, upload.upload_id, stored)) {
+          case meta::Uploads::Taken::kDone:
+            return;
+          case meta::Uploads::Taken::kGone:
+            throw_no_upload();
+          case meta::Uploads::Taken::kPartsChanged:
+            throw Error(ErrorCode::kConflict, kPartsChanged,
+                        "completing the upload: parts of it were sent at the same time");
+        }
+      });
+  return {std::move(entry), version};
+}
+
+/// Whether the error may be of the making of another completion, or an abort, of the same upload.
+bool may_have_ended(Engine& engine, const MultipartUpload& upload, const Error& error) {
+  if (error.reason() == kNoSuchUpload) return true;
+  const bool condition_failed =
+      error.code() == ErrorCode::kPreconditionFailed || error.reason() == "no_object_to_match";
+  return condition_failed && !engine.uploads.find_multipart(upload.upload_id);
+}
+
+}  // namespace
+
+StagedEntry complete_multipart(Engine& engine, const MultipartUpload& upload,
+                               const Completion& completion) {
+  const meta::Writer::Operation operation(engine.writer);
+  for (int round = 1;; ++round) {
+    try {
+      return complete_once(engine, upload, completion);
+    } catch (const Error& error) {
+      if (error.reason() == kPartsChanged && round < kRoundsMax) continue;
+      if (!may_have_ended(engine, upload, error)) throw;
+    }
+    const auto entry = completed_before(engine, upload.repository.name, upload.branch, upload.key,
+                                        completion.parts);
+    if (!entry) throw_no_upload();
+    return *entry;
+  }
+}
+
+void abort_multipart(Engine& engine, const MultipartUpload& upload) {
+  if (!engine.uploads.remove(upload.upload_id)) throw_no_upload();
+}
+
+Page<UploadedPart> list_parts(Engine& engine, const MultipartUpload& upload, uint32_t after,
+                              uint32_t limit) {
+  const std::vector<meta::NumberedPart> rows =
+      engine.uploads.parts(upload.upload_id, after, limit + 1);
+  return page_of<UploadedPart>(
+      rows, limit,
+      [](const auto& all, size_t row) { return part_from(all[row].number, all[row].part); },
+      [](const UploadedPart& last) { return std::to_string(last.number); });
+}
+
+Page<MultipartUpload> list_multiparts(Engine& engine, const RepositoryName& repository,
+                                      std::string_view prefix, const UploadMarker& after,
+                                      uint32_t limit) {
+  const Repository repo = get_repository(engine, repository);
+  const std::vector<meta::UploadRow> rows =
+      engine.uploads.list(repo.id, prefix, after.key, after.upload_id, limit + 1);
+  return page_of<MultipartUpload>(
+      rows, limit, [&](const auto& all, size_t row) { return upload_from(all[row], repo); },
+      &MultipartUpload::upload_id);
+}
+
+std::vector<UploadedPart> parts_of(Engine& engine, const Entry& entry) {
+  const auto* list = std::get_if<PartListAddress>(&entry.address);
+  if (!list) return {};
+  std::vector<UploadedPart> out;
+  const auto parts = engine.part_lists.get(list->id);
+  for (const meta::StoredPart& part : *parts) {
+    out.push_back(part_from(static_cast<uint32_t>(out.size() + 1), part));
+  }
+  return out;
+}
+
+}  // namespace tarn::versioning

@@ -1,0 +1,134 @@
+// Opening and addressing the bytes of entries (declared in objects.h).
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+#include "core/blob/stores.h"
+#include "core/meta/part_lists.h"
+#include "core/meta/repositories.h"
+#include "core/objects/objects.h"
+
+namespace tarn::versioning {
+namespace {
+
+[[noreturn]] void throw_bytes_missing() {
+  throw Error(ErrorCode::kGone, "bytes_missing", "No data");
+}
+
+class EmptyReader final : public blob::BlobReader {
+ public:
+  size_t read(std::span<char>) override { return 0; }
+};
+
+std::string own_url(const Repository& repository, const OwnAddress& address) {
+  return str_cat(repository.storage_namespace, "/", relative_path(address));
+}
+
+std::string part_url(Engine& engine, const Repository& repository, const meta::StoredPart& part) {
+  return own_url(part.owner ? engine.repositories.get(*part.owner) : repository, part.address);
+}
+
+/// Addresses of our own that only servers write to are written once.
+std::unique_ptr<blob::BlobReader> open_unchanging(Engine& engine, const std::string& url,
+                                                  uint64_t size_bytes, blob::ByteRange range,
+                                                  std::string_view if_etag = {}) {
+  const blob::Located at = engine.stores.locate(url);
+  auto reader = at.store->open_unchanging(at.key, size_bytes, range, if_etag);
+  if (!reader) throw_bytes_missing();
+  return reader;
+}
+
+/// Others may change these, whether or not an etag was recorded.
+std::unique_ptr<blob::BlobReader> open_changing(Engine& engine, const std::string& url,
+                                                blob::ByteRange range, std::string_view if_etag) {
+  const blob::Located at = engine.stores.locate(url);
+  auto reader = at.store->open(at.key, range, if_etag);
+  if (!reader) throw_bytes_missing();
+  return reader;
+}
+
+/// Parts one after another, each opened when it is reached.
+class PartsReader final : public blob::BlobReader {
+ public:
+  PartsReader(Engine& engine, Repository repository, std::shared_ptr<const meta::PartList> parts,
+              blob::ByteRange range)
+      : engine_(engine),
+        repository_(std::move(repository)),
+        parts_(std::move(parts)),
+        left_(range.length) {
+    skip_ = range.offset;
+    while (at_ < parts_->size() && skip_ >= (*parts_)[at_].size_bytes)
+      skip_ -= (*parts_)[at_++].size_bytes;
+    open_part();  // bytes that are missing are told before the answer begins
+  }
+
+  size_t read(std::span<char> out) override {
+    while (left_ > 0) {
+      const size_t got = current_->read(out.first(std::min<uint64_t>(out.size(), left_)));
+      if (got > 0) {
+        left_ -= got;
+        return got;
+      }
+      ++at_;
+      skip_ = 0;
+      open_part();
+    }
+    return 0;
+  }
+
+ private:
+  void open_part() {
+    if (at_ >= parts_->size()) throw_bytes_missing();
+    const meta::StoredPart& part = (*parts_)[at_];
+    const uint64_t length = std::min(part.size_bytes - skip_, left_);
+    current_ = open_unchanging(engine_, part_url(engine_, repository_, part), part.size_bytes,
+                               {skip_, length});
+  }
+
+  Engine& engine_;
+  const Repository repository_;
+  const std::shared_ptr<const meta::PartList> parts_;  // shared with the cache
+  uint64_t left_;
+  size_t at_ = 0;
+  uint64_t skip_ = 0;
+  std::unique_ptr<blob::BlobReader> current_;
+};
+
+}  // namespace
+
+std::unique_ptr<blob::BlobReader> open_object(Engine& engine, const Repository& repository,
+                                              const Entry& entry, blob::ByteRange range) {
+  if (range.length == 0) return std::make_unique<EmptyReader>();
+  if (const auto* list = std::get_if<PartListAddress>(&entry.address)) {
+    return std::make_unique<PartsReader>(engine, repository, engine.part_lists.get(list->id),
+                                         range);
+  }
+  // An object that was imported, or linked after its client had sent it to the store, must still be
+  // the same; "" in its source version means the entry's own etag. A copy of a linked one that was
+  // read while it was the same stays good: nobody but its client writes there, to destroy it.
+  const std::string url = physical_address(engine, repository, entry);
+  const auto version = entry.source_version();
+  std::string etag;
+  if (version) etag = version->etag.empty() ? entry.etag : version->etag;
+  if (!std::holds_alternative<ExternalAddress>(entry.address)) {
+    return open_unchanging(engine, url, entry.size_bytes, range, etag);
+  }
+  return open_changing(engine, url, range, etag);
+}
+
+std::string physical_address(Engine& engine, const Repository& repository, const Entry& entry) {
+  if (const auto* own = std::get_if<OwnAddress>(&entry.address)) return own_url(repository, *own);
+  if (const auto* foreign = std::get_if<ForeignAddress>(&entry.address)) {
+    return own_url(engine.repositories.get(foreign->repository), foreign->own);
+  }
+  if (const auto* list = std::get_if<PartListAddress>(&entry.address)) {
+    const auto parts = engine.part_lists.get(list->id);
+    return parts->empty() ? std::string() : part_url(engine, repository, parts->front());
+  }
+  return std::get<ExternalAddress>(entry.address).url;
+}
+
+}  // namespace tarn::versioning

@@ -1,0 +1,150 @@
+#include "core/objects/search_refs.h"
+
+#include <functional>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/objects/objects.h"
+#include "core/objects/search.h"
+#include "core/objects/search_selection.h"
+#include "core/objects/search_token.h"
+#include "core/objects/search_walk.h"
+
+namespace tarn::versioning {
+namespace {
+
+using Take = std::function<bool(Place place, Entry entry)>;
+
+std::function<bool(std::string_view)> shown_at(const SearchScope& scope,
+                                               const RepositoryName& repository,
+                                               const std::string& ref) {
+  if (!scope.shows_object) return {};
+  return [&](std::string_view path) { return scope.shows_object(repository, ref, path); };
+}
+
+/// A ref that was found and not named may be gone, or mean nothing in its repository.
+bool may_be_absent(const Error& error, bool required) {
+  return !required &&
+         (error.code() == ErrorCode::kNotFound || error.code() == ErrorCode::kInvalidArgument);
+}
+
+ScanEnd scan(Engine& engine, const SearchScope& scope, const RefsSearch& search,
+             const SearchWalk::Ref& at, SearchBudget& budget, const Take& take) {
+  const ScanPlan plan{
+      .query = search.query, .after = at.after, .shows = shown_at(scope, at.repository, at.ref)};
+  try {
+    return scan_ref(engine, at.repository, at.ref, plan, budget,
+                    [&](const std::string& path, Entry entry) {
+                      return take({at.repository.str(), at.ref, path}, std::move(entry));
+                    });
+  } catch (const Error& error) {
+    if (!may_be_absent(error, at.required)) throw;
+    return {.complete = true};
+  }
+}
+
+/// Where the search is to go on from the token; nullopt: all was looked at.
+std::optional<SearchToken> scan_on(Engine& engine, const SearchScope& scope,
+                                   const RefsSearch& search, const SearchToken& from,
+                                   const Take& take) {
+  SearchBudget budget(search.limits);
+  SearchWalk walk(engine, scope, budget, from.position, from.ref_done);
+  while (const auto at = walk.next()) {
+    const ScanEnd end = scan(engine, scope, search, *at, budget, take);
+    if (!end.complete) {
+      return SearchToken{.question = search.question,
+                         .position = {at->repository.str(), at->ref, end.seen_through}};
+    }
+    ++budget.cost.refs_seen;
+  }
+  if (!walk.paused()) return std::nullopt;
+  return SearchToken{.question = search.question, .position = walk.position(), .ref_done = true};
+}
+
+Page<FoundAtPlace> in_order_of_places(Engine& engine, const SearchScope& scope,
+                                      const RefsSearch& search, const SearchToken& from) {
+  Page<FoundAtPlace> out;
+  const auto on = scan_on(engine, scope, search, from, [&](Place place, Entry entry) {
+    out.items.push_back({std::move(place), std::move(entry)});
+    return out.items.size() < search.limit;
+  });
+  out.has_more = on.has_value();
+  if (on) out.next = on->encode();
+  return out;
+}
+
+/// A candidate that an earlier request found, as it is now, if the caller may still know of it.
+std::optional<Entry> candidate(Engine& engine, const SearchScope& scope, const search::Query& query,
+                               const Place& place) {
+  if (!is_repository_name(place.repository)) return std::nullopt;
+  const RepositoryName repository(place.repository);
+  if (!scope.has_repository(repository) || !scope.has_ref(repository, place.ref) ||
+      (scope.shows_object && !scope.shows_object(repository, place.ref, place.path))) {
+    return std::nullopt;
+  }
+  try {
+    auto found = find_object(engine, repository, place.ref, parse_key(place.path));
+    if (!found || !query.matches_path(place.path) || !query.matches_entry(found->entry) ||
+        !query.matches_where(place.path, found->entry)) {
+      return std::nullopt;
+    }
+    return std::move(found->entry);
+  } catch (const Error& error) {
+    if (!may_be_absent(error, /*required=*/false)) throw;
+    return std::nullopt;
+  }
+}
+
+/// The selection, as small as a token must be, and where the search goes on.
+std::string paused(SearchSelection& selection, SearchToken on, std::optional<SortedPlace> above) {
+  on.above = std::move(above);
+  size_t bytes = 0;
+  size_t count = 0;
+  for (const SortedPlace& at : selection.places()) {
+    const Place& place = at.place;
+    bytes += kSortedPlaceBytes + place.repository.size() + place.ref.size() + place.path.size();
+    if (count > 0 && bytes > kSearchTokenBytesMax) break;
+    ++count;
+  }
+  selection.keep(count);
+  on.up_to = selection.up_to();
+  on.candidates = selection.places();
+  return on.encode();
+}
+
+Page<FoundAtPlace> sorted(Engine& engine, const SearchScope& scope, const RefsSearch& search,
+                          const SearchToken& from) {
+  SearchSelection selection(*search.sort, search.limit, from.above, from.up_to);
+  for (const SortedPlace& at : from.candidates) {
+    auto entry = candidate(engine, scope, search.query, at.place);
+    if (entry) selection.offer(at.place, *std::move(entry));
+  }
+  auto on = scan_on(engine, scope, search, from, [&](Place place, Entry entry) {
+    selection.offer(std::move(place), std::move(entry));
+    return true;
+  });
+  Page<FoundAtPlace> out;
+  if (on) {
+    out.has_more = true;
+    out.next = paused(selection, *std::move(on), from.above);
+    return out;
+  }
+  if (const auto& up_to = selection.up_to()) {
+    out.has_more = true;
+    out.next = SearchToken{.question = search.question, .above = up_to}.encode();
+  }
+  out.items = selection.take();
+  return out;
+}
+
+}  // namespace
+
+Page<FoundAtPlace> search_refs(Engine& engine, const SearchScope& scope, const RefsSearch& search) {
+  check_asks_for_something(search.query);
+  const SearchToken from =
+      search.after.empty() ? SearchToken{} : SearchToken::decode(search.after, search.question);
+  return search.sort ? sorted(engine, scope, search, from)
+                     : in_order_of_places(engine, scope, search, from);
+}
+
+}  // namespace tarn::versioning

@@ -1,0 +1,210 @@
+#include "core/objects/search_scan.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/base/metrics.h"
+#include "core/branch/overlay.h"
+#include "core/meta/range_summaries.h"
+#include "core/search/sieve.h"
+#include "core/tree/inner_node.h"
+#include "core/tree/leaf_node.h"
+
+namespace tarn::versioning {
+namespace {
+
+constexpr uint32_t kStagedRowsHint = 1'000;
+// Summaries looked at together: few for a search that finds at once, many for one that must go far.
+constexpr size_t kWindowRangesMin = 16;
+constexpr size_t kWindowRangesMax = 256;
+// Of ranges without a summary, read together.
+constexpr size_t kRangesPerLoad = 32;
+constexpr uint64_t kEntriesPerClockRead = 64;
+/// With conditions, whose patterns and values may be long.
+constexpr uint64_t kConditionedEntriesPerClockRead = 8;
+
+/// Ranges and summaries end a scan where it looks ahead.
+bool out_of_time(const SearchBudget& budget) {
+  return budget.cost.entries_seen >= budget.limits.objects ||
+         std::chrono::steady_clock::now() >= budget.deadline;
+}
+
+/// Reads summaries ahead of a cursor, makes those that are missing, and ends the cursor when the
+/// search has cost enough. One thread at a time.
+class SummaryFilter final : public tree::LeafFilter {
+ public:
+  SummaryFilter(Engine& engine, RefSnapshot& snapshot, const search::Query& query,
+                SearchBudget& budget)
+      : engine_(engine),
+        snapshot_(snapshot),
+        sieve_(query),
+        end_(prefix_end(query.key_prefix())),
+        budget_(budget) {}
+
+  uint32_t next_wanted(const tree::InnerNode& parent, uint32_t index) override {
+    if (sieve_.empty()) return index;
+    for (uint32_t i = index; i < parent.count(); ++i) {
+      if (!known(parent, i) && !look_ahead(parent, i)) return kNoMore;
+      if (wanted_[i - first_]) return i;
+    }
+    return parent.count();
+  }
+
+  /// Set when the search must end: nothing behind this key was looked at.
+  const std::optional<std::string>& stopped_at() const { return stopped_at_; }
+  const std::vector<meta::RangeSummaries::Made>& made() const { return made_; }
+
+ private:
+  bool known(const tree::InnerNode& parent, uint32_t index) const {
+    return parent.nid(0) == parent_ && index >= first_ && index - first_ < wanted_.size();
+  }
+
+  /// Learns about the ranges from `index` on; false = the cursor is to end before them.
+  bool look_ahead(const tree::InnerNode& parent, uint32_t index) {
+    if (index > 0) seen_through_ = parent.last_key(index - 1);
+    if (!end_.empty() && seen_through_ >= end_) return false;
+    if (stopped_at_ || spent()) {
+      if (!stopped_at_) stopped_at_ = seen_through_;
+      return false;
+    }
+    std::vector<Nid> ranges;
+    for (uint32_t i = index; i < parent.count() && ranges.size() < window_; ++i) {
+      ranges.push_back(parent.nid(i));
+      seen_through_ = parent.last_key(i);
+      if (!end_.empty() && seen_through_ >= end_) break;
+    }
+    window_ = std::min(window_ * 2, kWindowRangesMax);
+    auto summaries =
+        engine_.summaries.load(snapshot_.connection(), snapshot_.repository().id, ranges);
+    make_missing(ranges, summaries);
+    // Kept until the cursor is in another parent: it asks ahead of where it stands.
+    if (parent.nid(0) != parent_ || index != first_ + wanted_.size()) {
+      parent_ = parent.nid(0);
+      first_ = index;
+      wanted_.clear();
+    }
+    for (const auto& summary : summaries) {
+      wanted_.push_back(sieve_.passes(*summary));
+      budget_.cost.ranges_wanted += wanted_.back();
+    }
+    budget_.cost.ranges_seen += ranges.size();
+    looked_ = true;
+    return true;
+  }
+
+  /// Nothing is spent before the first window, so that every scan gets on.
+  bool spent() const { return looked_ && budget_.spent(); }
+
+  void make_missing(const std::vector<Nid>& ranges,
+                    std::vector<meta::RangeSummaries::Summary>& summaries) {
+    std::vector<size_t> missing;
+    for (size_t i = 0; i < ranges.size(); ++i) {
+      if (!summaries[i]) missing.push_back(i);
+    }
+    for (size_t at = 0; at < missing.size(); at += kRangesPerLoad) {
+      const auto part =
+          std::span(missing).subspan(at, std::min(kRangesPerLoad, missing.size() - at));
+      std::vector<Nid> nids;
+      for (const size_t i : part) nids.push_back(ranges[i]);
+      const auto nodes = snapshot_.nodes().load(nids);
+      for (size_t n = 0; n < part.size(); ++n) {
+        summaries[part[n]] = std::make_shared<const search::RangeSummary>(
+            search::RangeSummary::of(static_cast<const tree::LeafNode&>(*nodes[n])));
+        made_.push_back({nids[n], summaries[part[n]]});
+      }
+    }
+    budget_.cost.summaries_made += missing.size();
+  }
+
+  Engine& engine_;
+  RefSnapshot& snapshot_;
+  const search::Sieve sieve_;
+  const std::string end_;  ///< of the keys asked for, exclusive; "" = no end
+  SearchBudget& budget_;
+  bool looked_ = false;
+  std::vector<meta::RangeSummaries::Made> made_;
+  size_t window_ = kWindowRangesMin;
+  std::string seen_through_;  ///< the last key of the ranges looked at
+  std::optional<std::string> stopped_at_;
+  // Known children: those from first_ on, of the node whose first child is parent_.
+  Nid parent_ = 0;
+  uint32_t first_ = 0;
+  std::vector<bool> wanted_;
+};
+
+/// Where the keys of the query that are behind `after` begin.
+std::string first_key(const ScanPlan& plan) {
+  const std::string& prefix = plan.query.key_prefix();
+  return plan.after.empty() || plan.after < prefix ? prefix : plan.after + '\0';
+}
+
+/// Asks little of objects that do not match: most do not.
+std::optional<Entry> match_at(const OverlayCursor& cursor, const ScanPlan& plan) {
+  if (!plan.query.matches_path(cursor.key())) return std::nullopt;
+  Entry entry = cursor.entry();
+  if (!plan.query.matches_entry(entry) || !plan.query.matches_where(cursor.key(), entry) ||
+      (plan.shows && !plan.shows(cursor.key()))) {
+    return std::nullopt;
+  }
+  return entry;
+}
+
+/// From the cursor on.
+ScanEnd walk(OverlayCursor& cursor, const SummaryFilter& filter, const ScanPlan& plan,
+             SearchBudget& budget,
+             const std::function<bool(const std::string& path, Entry entry)>& take) {
+  const std::string& prefix = plan.query.key_prefix();
+  const uint64_t per_clock_read =
+      plan.query.where ? kConditionedEntriesPerClockRead : kEntriesPerClockRead;
+  uint64_t seen = 0;
+  for (; cursor.valid() && cursor.key().starts_with(prefix); cursor.next()) {
+    const auto& stop = filter.stopped_at();
+    if (stop && cursor.key() > *stop) break;
+    ++seen;
+    ++budget.cost.entries_seen;
+    auto entry = match_at(cursor, plan);
+    if (entry && !take(cursor.key(), *std::move(entry))) return {.seen_through = cursor.key()};
+    if (seen % per_clock_read == 0 && out_of_time(budget)) return {.seen_through = cursor.key()};
+  }
+  if (filter.stopped_at()) return {.seen_through = *filter.stopped_at()};
+  return {.complete = true};
+}
+
+void count(const SearchCost& before, const SearchCost& after) {
+  static metrics::Counter& passed = metrics::counter("tarn_search_ranges_passed_over_total",
+                                                     "Ranges that a search did not have to read");
+  static metrics::Counter& made =
+      metrics::counter("tarn_search_summaries_made_total", "Range summaries made by searches");
+  const uint64_t seen = after.ranges_seen - before.ranges_seen;
+  passed.add(static_cast<double>(seen - (after.ranges_wanted - before.ranges_wanted)));
+  made.add(static_cast<double>(after.summaries_made - before.summaries_made));
+}
+
+}  // namespace
+
+ScanEnd scan_ref(Engine& engine, const RepositoryName& repository, std::string_view ref,
+                 const ScanPlan& plan, SearchBudget& budget,
+                 const std::function<bool(const std::string& path, Entry entry)>& take) {
+  const SearchCost before = budget.cost;
+  const std::string start = first_key(plan);
+  auto snapshot = RefSnapshot::open(engine, repository, ref, start,
+                                    {StagedReading::kAll, kStagedRowsHint}, plan.prefix_digits_min);
+  SummaryFilter filter(engine, *snapshot, plan.query, budget);
+  ScanEnd end;
+  {
+    OverlayCursor cursor(snapshot->nodes(), snapshot->root(), snapshot->take_rows(), &filter);
+    cursor.seek(start);
+    end = walk(cursor, filter, plan, budget, take);
+  }
+  const RepositoryId id = snapshot->repository().id;
+  snapshot.reset();  // storing needs a connection of its own
+  engine.summaries.store(id, filter.made());
+  count(before, budget.cost);
+  return end;
+}
+
+}  // namespace tarn::versioning

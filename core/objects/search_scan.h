@@ -1,0 +1,86 @@
+// Walking over the matches of a query at one ref, within what a page of a search may cost.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "core/branch/engine.h"
+#include "core/model/repository.h"
+#include "core/search/query.h"
+
+namespace tarn::versioning {
+
+constexpr std::chrono::milliseconds kSearchTime{1'000};
+constexpr uint64_t kSearchRangesPerRequest = 65'536;
+constexpr uint64_t kSearchSummariesPerRequest = 4'096;
+constexpr uint64_t kSearchObjectsPerRequest = 2'000'000;
+constexpr uint64_t kSearchRefsPerRequest = 1'000;
+constexpr uint64_t kSearchRepositoriesPerRequest = 1'000;
+
+/// The most that one page may cost. A page that met a limit ends early and says where to go on; it
+/// may exceed the limit by what is looked at together.
+struct SearchLimits {
+  std::chrono::milliseconds time = kSearchTime;
+  uint64_t ranges = kSearchRangesPerRequest;              ///< whose summaries are looked at
+  uint64_t summaries = kSearchSummariesPerRequest;        ///< that are made and stored
+  uint64_t objects = kSearchObjectsPerRequest;            ///< that are compared
+  uint64_t refs = kSearchRefsPerRequest;                  ///< that are walked over
+  uint64_t repositories = kSearchRepositoriesPerRequest;  ///< whose refs are listed
+};
+
+/// The cost of a page so far.
+struct SearchCost {
+  uint64_t ranges_seen = 0;     ///< whose summaries were looked at
+  uint64_t ranges_wanted = 0;   ///< of these: could not be passed over
+  uint64_t summaries_made = 0;  ///< of these: had none yet
+  uint64_t entries_seen = 0;
+  uint64_t refs_seen = 0;
+  uint64_t repositories_seen = 0;
+};
+
+/// The cost of one page and its limits. One thread at a time.
+struct SearchBudget {
+  explicit SearchBudget(const SearchLimits& given)
+      : limits(given), deadline(std::chrono::steady_clock::now() + given.time) {}
+
+  /// A scan is to end.
+  bool spent() const {
+    return cost.ranges_seen >= limits.ranges || cost.summaries_made >= limits.summaries ||
+           cost.entries_seen >= limits.objects || std::chrono::steady_clock::now() >= deadline;
+  }
+  /// No further ref is to be scanned.
+  bool spent_on_refs() const {
+    return cost.refs_seen >= limits.refs || cost.repositories_seen >= limits.repositories ||
+           spent();
+  }
+
+  const SearchLimits limits;
+  const std::chrono::steady_clock::time_point deadline;
+  SearchCost cost{};
+};
+
+struct ScanPlan {
+  const search::Query& query;
+  std::string after{};             ///< exclusive; any bytes
+  uint32_t prefix_digits_min = 1;  ///< of a commit, where the ref is one
+  /// Of objects that match: false = the caller may not know of it. Absent = all are shown.
+  std::function<bool(std::string_view path)> shows{};
+};
+
+/// How far a scan came.
+struct ScanEnd {
+  bool complete = false;
+  std::string seen_through{};  ///< unless complete: everything up to here was looked at
+};
+
+/// Gives matches to `take` in the order of their paths until it returns false, the ref is done or
+/// the budget is spent. One consistent state of a branch, with what is staged. Each scan gets on,
+/// however little is left. Throws not_found (repository, ref), what `take` throws.
+ScanEnd scan_ref(Engine& engine, const RepositoryName& repository, std::string_view ref,
+                 const ScanPlan& plan, SearchBudget& budget,
+                 const std::function<bool(const std::string& path, Entry entry)>& take);
+
+}  // namespace tarn::versioning

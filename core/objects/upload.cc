@@ -1,0 +1,288 @@
+#include "core/objects/upload.h"
+
+#include "core/base/digest.h"
+#include "core/base/encoding.h"
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+#include "core/blob/stores.h"
+#include "core/branch/hook_files.h"
+#include "core/branch/refs.h"
+#include "core/branch/repositories.h"
+#include "core/branch/stage.h"
+#include "core/meta/repositories.h"
+#include "core/meta/uploads.h"
+#include "core/meta/writer.h"
+#include "core/objects/object_writer.h"
+
+namespace tarn::versioning {
+namespace {
+
+constexpr size_t kCompareBufferBytes = 256 * 1024;
+constexpr std::string_view kLinkUsed = "link_address_used";
+
+StageTarget stage_target(const UploadTarget& target) {
+  return {target.repository.name, target.branch.name, target.repository.id, target.branch.id,
+          target.branch.settings_version};
+}
+
+/// The part of a URL behind the repository's own namespace; nullopt when it lies elsewhere.
+std::optional<std::string_view> inside_namespace(const Repository& repository,
+                                                 std::string_view url) {
+  if (!url.starts_with(repository.storage_namespace)) return std::nullopt;
+  url.remove_prefix(repository.storage_namespace.size());
+  if (!url.starts_with('/')) return std::nullopt;
+  return url.substr(1);
+}
+
+/// The sizes keep apart texts that may hold line breaks.
+std::string link_token(const Engine& engine, RepositoryId repository, std::string_view branch,
+                       std::string_view key, std::string_view relative, std::string_view user) {
+  return to_base64url(
+      hmac_sha256(engine.link_key,
+                  str_cat("link\n", static_cast<int32_t>(repository), "\n", branch, "\n",
+                          key.size(), " ", key, "\n", user.size(), " ", user, "\n", relative)));
+}
+
+[[noreturn]] void throw_link_invalid(std::string_view why) {
+  throw Error(ErrorCode::kInvalidArgument, "link_address_invalid",
+              str_cat("link address invalid: ", why));
+}
+
+/// MD5 hex of an object in the store; nullopt: it is not there, or not whole.
+std::optional<std::string> md5_of_stored(Engine& engine, const Repository& repository,
+                                         const OwnAddress& address) {
+  const blob::Located at =
+      engine.stores.locate(str_cat(repository.storage_namespace, "/", relative_path(address)));
+  const auto stat = at.store->stat(at.key);
+  const auto reader = stat ? at.store->open(at.key, {0, stat->size_bytes}) : nullptr;
+  if (!reader) return std::nullopt;
+  Digest digest(DigestAlgorithm::kMd5);
+  std::vector<char> buffer(kCompareBufferBytes);
+  while (const size_t got = reader->read(buffer)) {
+    digest.update(std::string_view(buffer.data(), got));
+  }
+  return to_hex(digest.finish());
+}
+
+Entry entry_of(Engine& engine, const ForeignBytes& bytes, const ObjectAttributes& attributes) {
+  if (bytes.etag.size() > kEtagBytesMax)
+    throw_invalid("argument checksum: is longer than 255 bytes: validation error");
+  Entry entry = entry_with(attributes);
+  entry.size_bytes = bytes.size_bytes;
+  entry.mtime = bytes.mtime.value_or(engine.clock.now());
+  entry.etag = bytes.etag;
+  return entry;
+}
+
+/// The object at the target if its bytes are at the address.
+std::optional<Entry> shown_at(Engine& engine, const UploadTarget& target,
+                              const OwnAddress& address) {
+  const auto seen = lookup_branch(engine, target.repository.name, target.branch.name, target.key);
+  std::optional<Entry> entry = visible_entry(engine, seen, target.key);
+  if (entry && entry->address != Address(address)) entry.reset();
+  return entry;
+}
+
+void check_external(Engine& engine, const std::string& url) {
+  engine.stores.locate(url);  // a known scheme, a permitted place
+  blob::check_no_dots(url);
+  if (url.starts_with("local://") && !url.starts_with("local:///")) {
+    throw_invalid(str_cat("physical address \"", url,
+                          "\": is inside the object store but not of this repository"));
+  }
+  if (!engine.repositories.overlapping_namespaces(url + "/").empty()) {
+    throw_invalid(
+        str_cat("physical address \"", url, "\": lies in another repository's namespace"));
+  }
+}
+
+}  // namespace
+
+bool in_own_namespace(const Repository& repository, std::string_view url) {
+  return inside_namespace(repository, url).has_value();
+}
+
+Entry entry_with(const ObjectAttributes& attributes) {
+  Entry entry;
+  entry.content_type = attributes.content_type;
+  entry.extras = attributes.extras;
+  entry.set_user_metadata(attributes.user_metadata);
+  return entry;
+}
+
+UploadTarget check_upload(Engine& engine, const RepositoryName& repository,
+                          const BranchName& branch, const Key& key, const WriteTerms& terms,
+                          const Condition& condition) {
+  const meta::BranchLookup seen = lookup_for_write(engine, repository, branch, key, terms);
+  UploadTarget target{engine.repositories.get(seen.repository), seen.branch, key};
+  if (!condition.none()) check_condition(condition, visible_entry(engine, seen, key));
+  return target;
+}
+
+StagedEntry put_object(Engine& engine, const UploadTarget& target, UploadBody& body,
+                       std::optional<uint64_t> size_hint, const ObjectAttributes& attributes,
+                       const Condition& condition) {
+  const meta::Writer::Operation operation(engine.writer);
+  const WrittenObject written = write_object(
+      engine, target.repository, [&body](std::span<char> out) { return body.read(out); },
+      size_hint);
+  UploadDigests digests = body.digests();
+  Entry entry = entry_with(attributes);
+  entry.size_bytes = written.size_bytes;
+  entry.mtime = engine.clock.now();
+  entry.etag = std::move(digests.etag);
+  entry.address = written.address;
+  if (!digests.checksums.empty()) entry.set_checksums(digests.checksums);
+  const auto version = stage_entry(engine, stage_target(target), target.key, entry, condition);
+  return {std::move(entry), version};
+}
+
+StagedEntry stage_address(Engine& engine, const UploadTarget& target, const std::string& url,
+                          uint64_t size_bytes, const std::string& etag,
+                          std::optional<Instant> mtime, const ObjectAttributes& attributes,
+                          const Condition& condition) {
+  const meta::Writer::Operation operation(engine.writer);
+  Entry entry = entry_of(engine, {size_bytes, etag, mtime}, attributes);
+  if (const auto relative = inside_namespace(target.repository, url)) {
+    const auto own = parse_relative_path(*relative);
+    if (!own)
+      throw_invalid(
+          str_cat("physical address \"", url, "\": is not an object address of this repository"));
+    entry.address = *own;
+  } else {
+    check_external(engine, url);
+    entry.address = ExternalAddress{url};
+  }
+  const auto version = stage_entry(engine, stage_target(target), target.key, entry, condition);
+  return {std::move(entry), version};
+}
+
+HandedOutAddress hand_out_address(Engine& engine, const RepositoryName& repository,
+                                  const BranchName& branch, const Key& key, std::string_view user) {
+  check_hook_file(engine, repository, key.str());
+  const meta::BranchLookup seen = lookup_branch(engine, repository, branch, key);
+  const meta::Writer::Operation operation(engine.writer);
+  HandedOutAddress out{
+      engine.repositories.get(seen.repository), new_own_address(engine.writer.address_time()), {}};
+  engine.uploads.create_link(seen.repository, seen.branch, key, out.own, "", kHandedOutLifetime);
+  const std::string relative = relative_path(out.own);
+  out.text = str_cat(out.repository.storage_namespace, "/", relative, ",",
+                     link_token(engine, seen.repository, branch.str(), key.str(), relative, user));
+  return out;
+}
+
+StagedEntry stage_handed_out(Engine& engine, const UploadTarget& target, const OwnAddress& address,
+                             const ForeignBytes& bytes, const ObjectAttributes& attributes,
+                             const Condition& condition, const std::optional<SourceVersion>& sent) {
+  const meta::Writer::Operation operation(engine.writer);
+  Entry entry = entry_of(engine, bytes, attributes);
+  entry.address = address;
+  if (sent) entry.set_source_version(*sent);
+  try {
+    const auto version = stage_entry_within(
+        engine, stage_target(target), target.key, entry, condition,
+        [&](db::Connection& connection) {
+          if (meta::Uploads::take_links(connection, target.branch.id, target.key, address)) {
+            return;
+          }
+          throw Error(ErrorCode::kConflict, kLinkUsed,
+                      "link address was used already: ask for another one");
+        });
+    return {std::move(entry), version};
+  } catch (const Error& error) {
+    // The condition may fail because of what this address, sent before, has made.
+    if (error.reason() != kLinkUsed && error.code() != ErrorCode::kPreconditionFailed) throw;
+    auto shown = shown_at(engine, target, address);
+    if (!shown) throw;
+    return {*std::move(shown), std::nullopt};
+  }
+}
+
+namespace {
+
+bool is_md5(std::string_view text) {
+  const auto bytes = from_hex(text);
+  return bytes && bytes->size() == 16;
+}
+
+[[noreturn]] void throw_differs(std::string_view what, std::string_view said,
+                                std::string_view stored) {
+  throw Error(ErrorCode::kInvalidArgument, "link_address_differs",
+              str_cat("link address: ", what, " is said to be ", said, ", and is ", stored));
+}
+
+/// The version of the object that a client has sent to the store, which must be what the client
+/// says of it. The URL of the upload stays valid after the object is linked, so that reads compare
+/// with this version. nullopt: clients cannot write to this store directly.
+std::optional<SourceVersion> sent_version(Engine& engine, const Repository& repository,
+                                          const OwnAddress& address, const ForeignBytes& said) {
+  const blob::Located at =
+      engine.stores.locate(str_cat(repository.storage_namespace, "/", relative_path(address)));
+  const auto stat = at.store->stat(at.key);
+  if (!stat) {
+    throw Error(ErrorCode::kInvalidArgument, "link_address_empty",
+                "link address: the store holds no object there; send its bytes first");
+  }
+  if (stat->size_bytes != said.size_bytes) {
+    throw_differs("its size", str_cat(said.size_bytes), str_cat(stat->size_bytes));
+  }
+  const bool direct = at.store->direct() != nullptr;
+  if (is_md5(said.etag)) {
+    const std::string stored =
+        direct ? stat->etag : md5_of_stored(engine, repository, address).value_or("");
+    if (is_md5(stored) && stored != said.etag) throw_differs("its checksum", said.etag, stored);
+  }
+  if (!direct) return std::nullopt;
+  return SourceVersion{stat->etag, stat->size_bytes, stat->mtime_ns, stat->version_id};
+}
+
+}  // namespace
+
+StagedEntry link_address(Engine& engine, const UploadTarget& target, const std::string& address,
+                         std::string_view user, const ForeignBytes& bytes,
+                         const ObjectAttributes& attributes, const Condition& condition) {
+  const OwnAddress own = own_handed_out_address(engine, target, address, user);
+  return stage_handed_out(engine, target, own, bytes, attributes, condition,
+                          sent_version(engine, target.repository, own, bytes));
+}
+
+OwnAddress own_handed_out_address(Engine& engine, const UploadTarget& target,
+                                  const std::string& address, std::string_view user) {
+  const size_t comma = address.rfind(',');
+  const std::string url = address.substr(0, comma);
+  const auto relative = inside_namespace(target.repository, url);
+  if (!relative) throw_link_invalid("is not an address of this repository");
+  if (comma == std::string::npos) throw_link_invalid("address is not signed");
+  const std::string expected = link_token(engine, target.repository.id, target.branch.name.str(),
+                                          target.key.str(), *relative, user);
+  if (!constant_time_equal(address.substr(comma + 1), expected))
+    throw_link_invalid("invalid address signature");
+  const auto own = parse_relative_path(*relative);
+  if (!own) throw_link_invalid("malformed address");
+  if (created_at(*own) + kHandedOutLifetime < engine.clock.now()) {
+    throw Error(ErrorCode::kInvalidArgument, "link_address_expired", "link address expired");
+  }
+  return *own;
+}
+
+UploadDigests fill_address(Engine& engine, const Repository& repository, const OwnAddress& address,
+                           UploadBody& body, std::optional<uint64_t> size_hint) {
+  const meta::Writer::Operation operation(engine.writer);
+  const auto written = write_at(
+      engine, repository, address, [&body](std::span<char> out) { return body.read(out); },
+      size_hint);
+  UploadDigests digests = body.digests();
+  if (written) return digests;
+  const auto stored = md5_of_stored(engine, repository, address);
+  if (!stored) {
+    throw Error(ErrorCode::kUnavailable, "address_busy",
+                "storing the object: its address is being written by another request, try again");
+  }
+  if (*stored != digests.etag) {
+    throw Error(ErrorCode::kAlreadyExists, "address_taken",
+                "storing the object: its address holds other bytes already; ask for a new one");
+  }
+  return digests;
+}
+
+}  // namespace tarn::versioning

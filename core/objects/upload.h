@@ -1,0 +1,120 @@
+// Writing objects: bytes first, to a fresh address, then the staged entry.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/branch/condition.h"
+#include "core/branch/engine.h"
+#include "core/model/object_version.h"
+#include "core/model/repository.h"
+
+namespace tarn::versioning {
+
+/// Digests and size of the bytes, computed while they passed.
+struct UploadDigests {
+  std::string etag;  ///< MD5 hex
+  std::vector<Checksum> checksums;
+};
+
+/// The bytes of an upload, read once. A read that finds them wrong throws, and nothing is staged.
+class UploadBody {
+ public:
+  virtual ~UploadBody() = default;
+  virtual size_t read(std::span<char> out) = 0;  ///< 0 = the end
+  virtual UploadDigests digests() = 0;           ///< after the end
+};
+
+struct ObjectAttributes {
+  std::string content_type;  ///< "" is kept as given: the front end sets its default
+  Metadata user_metadata;
+  std::vector<Extra> extras;  ///< standard headers, tags, storage class; ascending by tag
+};
+
+/// An entry with these attributes and nothing else yet.
+Entry entry_with(const ObjectAttributes& attributes);
+
+/// Where an upload may go; checked before the first byte is read, so refusing is cheap.
+struct UploadTarget {
+  Repository repository;
+  Branch branch;
+  Key key;
+};
+/// Throws: not_found (repository; branch: "branch '<name>' not found", reason "branch_not_found"),
+/// permission_denied (read-only, protected), precondition_failed (a condition that fails already).
+UploadTarget check_upload(Engine& engine, const RepositoryName& repository,
+                          const BranchName& branch, const Key& key, const WriteTerms& terms,
+                          const Condition& condition);
+
+/// Streams the body to the store in bounded memory, makes it durable, then stages the entry.
+/// `size_hint` when the length is known. A failure after the bytes landed leaves garbage for
+/// collection, never an entry without bytes.
+StagedEntry put_object(Engine& engine, const UploadTarget& target, UploadBody& body,
+                       std::optional<uint64_t> size_hint, const ObjectAttributes& attributes,
+                       const Condition& condition);
+
+/// Whether the URL lies in the repository's own namespace. Such an address is a secret of those who
+/// may read its object; any other is its store's.
+bool in_own_namespace(const Repository& repository, std::string_view url);
+
+/// Stages an entry whose bytes are already somewhere. The bytes are not looked at, and the caller
+/// has been asked for the right to read them. `url` inside the repository's own data folder becomes
+/// an own address; anything else external. Throws invalid_argument for an address of no known
+/// store, with '.' or '..' components, or inside another repository's namespace.
+StagedEntry stage_address(Engine& engine, const UploadTarget& target, const std::string& url,
+                          uint64_t size_bytes, const std::string& etag,
+                          std::optional<Instant> mtime, const ObjectAttributes& attributes,
+                          const Condition& condition);
+
+constexpr std::chrono::hours kHandedOutLifetime{24};
+/// A fresh own address for clients that write to the store themselves; collection leaves it alone
+/// for kHandedOutLifetime.
+struct HandedOutAddress {
+  Repository repository;
+  OwnAddress own;
+  /// "<namespace>/data/<20>/<20>,<token>". The token binds repository, branch, key, user and time.
+  std::string text;
+};
+/// `user`: the name of the one user who may link it.
+HandedOutAddress hand_out_address(Engine& engine, const RepositoryName& repository,
+                                  const BranchName& branch, const Key& key, std::string_view user);
+/// The address in "<url>,<token>". Throws invalid_argument (reasons "link_address_invalid",
+/// "link_address_expired").
+OwnAddress own_handed_out_address(Engine& engine, const UploadTarget& target,
+                                  const std::string& address, std::string_view user);
+
+/// The description of bytes that a client has written itself.
+struct ForeignBytes {
+  uint64_t size_bytes = 0;
+  std::string etag;
+  std::optional<Instant> mtime{};  ///< absent = now
+};
+/// Stages the bytes at an address that was handed out for the target, and takes the address in the
+/// same transaction: it is staged once. Again, it succeeds with the object of the key while that
+/// has the address, whatever else the two requests say; afterwards it throws conflict (reason
+/// "link_address_used"), as when the branch was deleted and created again. Throws as
+/// stage_entry_within. `sent`: the version that reads must find in the store, else they throw gone
+/// (reason "source_changed"); absent = nobody can write there any more.
+StagedEntry stage_handed_out(Engine& engine, const UploadTarget& target, const OwnAddress& address,
+                             const ForeignBytes& bytes, const ObjectAttributes& attributes,
+                             const Condition& condition,
+                             const std::optional<SourceVersion>& sent = std::nullopt);
+/// stage_handed_out for "<url>,<token>", of what is there now where clients write to the store
+/// themselves. Throws also what own_handed_out_address throws, and invalid_argument (reason
+/// "link_address_empty": such a store has nothing there).
+StagedEntry link_address(Engine& engine, const UploadTarget& target, const std::string& address,
+                         std::string_view user, const ForeignBytes& bytes,
+                         const ObjectAttributes& attributes, const Condition& condition);
+
+/// Streams the body to an address that was handed out and makes it durable; nothing is staged.
+/// Sending the same bytes again succeeds. Throws already_exists (reason "address_taken": it holds
+/// other bytes), unavailable (reason "address_busy": somebody is writing it now).
+UploadDigests fill_address(Engine& engine, const Repository& repository, const OwnAddress& address,
+                           UploadBody& body, std::optional<uint64_t> size_hint);
+
+}  // namespace tarn::versioning

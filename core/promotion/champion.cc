@@ -1,0 +1,168 @@
+#include "core/promotion/champion.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+#include "core/meta/aliases.h"
+#include "core/meta/commits.h"
+#include "core/promotion/evidence.h"
+#include "core/promotion/gate.h"
+#include "core/promotion/metric_choice.h"
+#include "core/promotion/promotion_store.h"
+
+namespace tarn::versioning {
+namespace {
+
+/// When the alias came to the commit where it stands; nullopt: it stands elsewhere.
+std::optional<Instant> stands_since(Engine& engine, const Repository& repository,
+                                    const std::string& alias, const CommitId& commit) {
+  if (alias.empty()) return std::nullopt;
+  const auto changes = engine.aliases.history(repository.id, AliasName(alias), 0, 1);
+  if (changes.items.empty() || changes.items.front().to != commit) return std::nullopt;
+  return changes.items.front().at;
+}
+
+void drop_later_runs(CommitFacts& facts, Instant since) {
+  std::erase_if(facts.metrics, [&](const Metric& metric) {
+    return metric.origin == MetricOrigin::kApi && metric.measured > since;
+  });
+}
+
+/// Puts the values of the evidence in the place of all others of their names and splits.
+void freeze(CommitFacts& facts, std::vector<Metric> judged) {
+  std::set<std::pair<std::string, std::string>> known;
+  for (const Metric& metric : judged) known.emplace(metric.name, metric.split);
+  std::erase_if(facts.metrics, [&](const Metric& metric) {
+    return known.contains({metric.name, metric.split});
+  });
+  std::move(judged.begin(), judged.end(), std::back_inserter(facts.metrics));
+}
+
+/// The newest later run of each metric by a user whom the policy lets measure a champion again.
+std::vector<Metric> remeasurements(Engine& engine, const Repository& repository,
+                                   const GatePolicy& policy, std::span<const CommitId> commits,
+                                   Instant since) {
+  std::vector<Metric> out;
+  if (policy.remeasure.empty()) return out;
+  for (const CommitFacts& facts : facts_of(engine, repository.id, policy, commits)) {
+    for (const Metric& metric : facts.metrics) {
+      if (metric.origin != MetricOrigin::kApi || metric.measured <= since ||
+          std::find(policy.remeasure.begin(), policy.remeasure.end(), metric.reporter) ==
+              policy.remeasure.end())
+        continue;
+      const auto at = std::find_if(out.begin(), out.end(), [&](const Metric& known) {
+        return known.name == metric.name && known.split == metric.split;
+      });
+      if (at == out.end()) {
+        out.push_back(metric);
+      } else if (metric.measured > at->measured) {
+        *at = metric;
+      }
+    }
+  }
+  return out;
+}
+
+/// Puts them in the place of the values that the rules chose before.
+void measure_again(const GatePolicy& policy, std::vector<Metric> again, CommitFacts& facts) {
+  for (const MetricRule& rule : policy.metrics) {
+    const auto is_of_rule = [&](const Metric& metric) {
+      return metric.name == rule.name && metric.split == rule.split;
+    };
+    const auto at = std::find_if(again.begin(), again.end(), is_of_rule);
+    if (at == again.end()) continue;
+    const Metric* before = choose_metric(facts.metrics, rule.name, rule.split, sources_of(rule));
+    at->remeasured = true;
+    if (before != nullptr) at->replaced = before->value;
+    std::erase_if(facts.metrics, is_of_rule);
+    facts.metrics.push_back(*at);
+  }
+}
+
+/// Of each rule with a goal the better of the two values.
+void keep_best(const GatePolicy& policy, CommitFacts& best, const CommitFacts& other) {
+  for (const MetricRule& rule : policy.metrics) {
+    if (!rule.goal || !(score_of(rule, other.metrics) > score_of(rule, best.metrics))) continue;
+    const Metric better = *choose_metric(other.metrics, rule.name, rule.split, sources_of(rule));
+    std::erase_if(best.metrics, [&](const Metric& metric) {
+      return metric.name == rule.name && metric.split == rule.split;
+    });
+    best.metrics.push_back(better);
+  }
+}
+
+/// The facts about a promotion's winner at the time it was promoted, and what was measured again.
+CommitFacts facts_of_winner(Engine& engine, const Repository& repository, const GatePolicy& policy,
+                            const Promotion& promotion) {
+  const CommitId winner = promotion.winner.value();
+  const CommitId result = promotion.result.value();
+  const Instant promoted = engine.commits.get(repository.id, result).created;
+  CommitFacts facts = facts_of(engine, repository.id, policy, std::span(&winner, 1)).front();
+  drop_later_runs(facts, promoted);
+  freeze(facts, winner_metrics(promotion.evidence));
+  measure_again(policy,
+                remeasurements(engine, repository, policy, std::array{winner, result}, promoted),
+                facts);
+  return facts;
+}
+
+}  // namespace
+
+std::optional<NamedCommit> find_champion(Engine& engine, const Repository& repository,
+                                         const GatePolicy& policy) {
+  if (policy.alias.empty()) return std::nullopt;
+  try {
+    return find_candidate(engine, repository, str_cat("@", policy.alias));
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kNotFound) throw;
+    return std::nullopt;  // nothing was promoted yet
+  }
+}
+
+CommitFacts champion_facts(Engine& engine, const Repository& repository, const GatePolicy& policy,
+                           const CommitId& champion, const std::string& alias) {
+  meta::Promotions promotions(engine.pool, engine.clock);
+  CommitFacts facts;
+  if (const auto promotion = promotions.find_by_result(repository.id, champion)) {
+    facts = facts_of_winner(engine, repository, policy, *promotion);
+  } else {
+    facts = facts_of(engine, repository.id, policy, std::span(&champion, 1)).front();
+    if (const auto since = stands_since(engine, repository, alias, champion)) {
+      drop_later_runs(facts, *since);
+      measure_again(
+          policy, remeasurements(engine, repository, policy, std::array{champion}, *since), facts);
+    }
+  }
+  facts.commit = champion;
+  return facts;
+}
+
+std::optional<BaselineFacts> baseline_facts(Engine& engine, const Repository& repository,
+                                            const GatePolicy& policy,
+                                            const std::optional<CommitId>& champion,
+                                            const std::string& alias) {
+  std::optional<BaselineFacts> out;
+  if (champion) out = {.facts = champion_facts(engine, repository, policy, *champion, alias)};
+  if (alias.empty() || policy.baseline == Baseline::kNone) return out;
+  const bool all = policy.baseline == Baseline::kBestEver;
+  if (out && !all) return out;
+  meta::Promotions promotions(engine.pool, engine.clock);
+  for (const Promotion& earlier :
+       promotions.promoted(repository.id, alias, all ? kBestEverPromotionsMax : 1)) {
+    CommitFacts facts = facts_of_winner(engine, repository, policy, earlier);
+    if (out) {
+      keep_best(policy, out->facts, facts);
+    } else {
+      facts.commit = earlier.result.value();
+      out = {.facts = std::move(facts), .taken_back = earlier.winner};
+    }
+  }
+  return out;
+}
+
+}  // namespace tarn::versioning

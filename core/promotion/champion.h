@@ -1,0 +1,46 @@
+// The champion of a gate policy, and the values that candidates are compared with.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/branch/engine.h"
+#include "core/branch/ref_globs.h"
+#include "core/model/repository.h"
+#include "core/promotion/gate_candidate.h"
+
+namespace tarn::versioning {
+
+/// Promotions that `baseline: best_ever` looks at, the latest.
+constexpr int64_t kBestEverPromotionsMax = 200;
+
+/// Where the policy's alias is; nullopt: it has none, or the alias is nowhere yet.
+std::optional<NamedCommit> find_champion(Engine& engine, const Repository& repository,
+                                         const GatePolicy& policy);
+
+/// The facts about the commit for a comparison. For the result of a promotion they are the values
+/// in its evidence. A metric that the evidence lacks is read from the winner,
+/// without runs that were recorded after the promotion. In the place of either stand later runs,
+/// of the winner or of the promotion's commit, by users whom the policy's `remeasure` names.
+/// `alias`: where it stands; "" = nowhere.
+CommitFacts champion_facts(Engine& engine, const Repository& repository, const GatePolicy& policy,
+                           const CommitId& champion, const std::string& alias);
+
+/// The values that candidates are compared with.
+struct BaselineFacts {
+  CommitFacts facts;
+  /// The winner that these are the values of, when it was taken back: it may come again, for it is
+  /// not compared with itself.
+  std::optional<CommitId> taken_back{};
+  /// For one candidate; nullptr = nothing.
+  const CommitFacts* against(const CommitId& candidate) const {
+    return taken_back == candidate ? nullptr : &facts;
+  }
+};
+/// As the policy's `baseline` says; nullopt: nothing. `champion`: where `alias` stands.
+std::optional<BaselineFacts> baseline_facts(Engine& engine, const Repository& repository,
+                                            const GatePolicy& policy,
+                                            const std::optional<CommitId>& champion,
+                                            const std::string& alias);
+
+}  // namespace tarn::versioning

@@ -1,0 +1,128 @@
+// Measuring a champion again: by users whom the policy names, and by nobody else.
+#include <nlohmann/json.hpp>
+
+#include "core/branch/aliases.h"
+#include "core/promotion/champion.h"
+#include "core/promotion/promotions_fixture.h"
+#include "core/runs/runs.h"
+
+namespace tarn::versioning {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::string_view kRemeasure = "remeasure: [bench]\n";
+
+class Remeasuring : public Promotions {
+ protected:
+  CommitId champion() { return get_alias(*engine, repo, AliasName("champion")).commit; }
+  std::string log_run(const CommitId& commit, double accuracy, const std::string& owner) {
+    return record_run(*engine, repo,
+                      {.experiment = "e",
+                       .ref = to_text(commit),
+                       .metrics = {{.name = "accuracy", .value = accuracy}},
+                       .owner = owner})
+        .run.id;
+  }
+  Json champion_of(const Promotion& promotion) {
+    return Json::parse(promotion.evidence).at("champion").at("metrics");
+  }
+};
+
+TEST_F(Remeasuring, ReplacesTheValuesOfThePromotion) {
+  apply_policy(std::string(kPolicy) + std::string(kRemeasure));
+  candidate("exp-good", "0.9");
+  ASSERT_EQ(outcome(promote({"exp-good"})), "promoted");
+  candidate("exp-next", "0.7");
+  EXPECT_EQ(outcome(promote({"exp-next"})), "rejected gate_failed");
+  const std::string run = log_run(champion(), 0.65, "bench");
+  const Promotion promotion = promote({"exp-next"});
+  EXPECT_EQ(outcome(promotion), "promoted");
+  const Json metrics = champion_of(promotion);
+  ASSERT_EQ(metrics.size(), 1u);
+  EXPECT_EQ(metrics[0]["value"], 0.65);
+  const Json& again = metrics[0]["remeasured"];
+  EXPECT_EQ(again["run"], run);
+  EXPECT_EQ(again["user"], "bench");
+  EXPECT_EQ(again["was"], 0.9);
+  EXPECT_TRUE(parse_rfc3339(again["at"].get<std::string>()).has_value()) << again;
+  const Json rules = Json::parse(promotion.evidence)["candidates"][0]["rules"];
+  EXPECT_NE(rules.dump().find("measured again by bench, before it was 0.9"), std::string::npos)
+      << rules;
+}
+
+TEST_F(Remeasuring, RaisesTheBarTooAndTheNewestCounts) {
+  apply_policy(std::string(kPolicy) + std::string(kRemeasure));
+  const CommitId winner = candidate("exp-good", "0.7");
+  ASSERT_EQ(outcome(promote({"exp-good"})), "promoted");
+  candidate("exp-next", "0.8");
+  log_run(champion(), 0.6, "bench");
+  log_run(winner, 0.85, "bench");
+  EXPECT_EQ(outcome(promote({"exp-next"})), "rejected gate_failed");
+}
+
+TEST_F(Remeasuring, ByOthersCountsForNothing) {
+  apply_policy(std::string(kPolicy) + std::string(kRemeasure));
+  const CommitId winner = candidate("exp-good", "0.9");
+  ASSERT_EQ(outcome(promote({"exp-good"})), "promoted");
+  candidate("exp-next", "0.7");
+  for (const char* user : {"dev", "Bench", "bench2", "ci"}) {
+    log_run(champion(), 0.5, user);
+    log_run(winner, 0.5, user);
+  }
+  const Promotion promotion = promote({"exp-next"});
+  EXPECT_EQ(outcome(promotion), "rejected gate_failed");
+  EXPECT_FALSE(champion_of(promotion)[0].contains("remeasured"));
+}
+
+TEST_F(Remeasuring, FromBeforeThePromotionIsOneRunAmongOthers) {
+  apply_policy(std::string(kPolicy) + std::string(kRemeasure));
+  const CommitId winner = candidate("exp-good", "");
+  log_run(winner, 0.9, "bench");
+  ASSERT_EQ(outcome(promote({"exp-good"})), "promoted");
+  candidate("exp-next", "0.92");
+  const Promotion promotion = promote({"exp-next"});
+  EXPECT_EQ(outcome(promotion), "promoted");
+  EXPECT_FALSE(champion_of(promotion)[0].contains("remeasured"));
+}
+
+TEST_F(Remeasuring, CountsWhateverSourcesARuleTrusts) {
+  apply_policy(R"(
+name: digits
+destination: main
+alias: champion
+remeasure: [bench]
+metrics: [{name: accuracy, goal: max, vs_champion: {min_delta: 0}, trust: [commit-metadata]}]
+)");
+  candidate("exp-good", "0.9");
+  ASSERT_EQ(outcome(promote({"exp-good"})), "promoted");
+  candidate("exp-next", "0.7");
+  log_run(champion(), 0.6, "bench");
+  EXPECT_EQ(outcome(promote({"exp-next"})), "promoted");
+}
+
+TEST_F(Remeasuring, GivesAValueToAChampionThatHasNone) {
+  const CommitId unmeasured = head("main");
+  set_alias(*engine, repo, {.name = AliasName("champion"), .actor = "ann"}, to_text(unmeasured));
+  apply_policy(std::string(kPolicy) + std::string(kRemeasure));
+  candidate("exp-next", "0.7");
+  log_run(unmeasured, 0.6, "dev");
+  EXPECT_EQ(outcome(promote({"exp-next"})), "rejected gate_failed");
+  log_run(unmeasured, 0.65, "bench");
+  const Promotion promotion = promote({"exp-next"});
+  EXPECT_EQ(outcome(promotion), "promoted");
+  EXPECT_TRUE(champion_of(promotion)[0]["remeasured"]["was"].is_null());
+}
+
+TEST_F(Remeasuring, EndsWithThePolicyThatNamesTheUser) {
+  apply_policy(std::string(kPolicy) + std::string(kRemeasure));
+  candidate("exp-good", "0.9");
+  ASSERT_EQ(outcome(promote({"exp-good"})), "promoted");
+  log_run(champion(), 0.6, "bench");
+  apply_policy();
+  candidate("exp-next", "0.7");
+  EXPECT_EQ(outcome(promote({"exp-next"})), "rejected gate_failed");
+}
+
+}  // namespace
+}  // namespace tarn::versioning

@@ -1,0 +1,210 @@
+#include "core/promotion/compare.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/base/str_cat.h"
+#include "core/branch/changes.h"
+#include "core/branch/history.h"
+#include "core/branch/repositories.h"
+#include "core/meta/commits.h"
+#include "core/meta/node_store.h"
+#include "core/promotion/gate_policies.h"
+#include "core/promotion/promotion_store.h"
+#include "core/runs/extraction.h"
+
+namespace tarn::versioning {
+namespace {
+
+std::vector<CommitFacts> facts_of(Engine& engine, RepositoryId repository,
+                                  std::span<const CommitId> commits, const FactsWanted& wanted) {
+  std::vector<CommitFacts> out;
+  while (!commits.empty()) {
+    const size_t count = std::min(commits.size(), kFactsCommitsMax);
+    auto some = commit_facts(engine, repository, commits.first(count), wanted);
+    std::move(some.begin(), some.end(), std::back_inserter(out));
+    commits = commits.subspan(count);
+  }
+  return out;
+}
+
+/// The columns, completed from the policy.
+std::vector<MetricRule> columns_of(Engine& engine, const RepositoryName& repository,
+                                   const CompareQuestion& question) {
+  std::vector<MetricRule> columns = question.metrics;
+  if (!question.policy) return columns;
+  const GatePolicy policy = policy_of(get_gate_policy(engine, repository, *question.policy));
+  if (columns.empty()) return policy.metrics;
+  const bool has_primary = std::any_of(columns.begin(), columns.end(),
+                                       [](const MetricRule& column) { return column.primary; });
+  for (MetricRule& column : columns) {
+    const MetricRule* rule = policy.find_metric(column.name);
+    if (rule == nullptr || rule->split != column.split) continue;
+    if (!column.goal) column.goal = rule->goal;
+    if (!has_primary) column.primary = rule->primary;
+    column.trusted = rule->trusted;
+  }
+  return columns;
+}
+
+FactsWanted wanted_for(const std::vector<MetricRule>& columns) {
+  FactsWanted wanted;
+  for (const MetricRule& column : columns) {
+    wanted.names.push_back(column.name);
+    wanted.bare_names.push_back(column.name);
+    for (const MetricSource& source : column.trusted) {
+      if (source.file) wanted.extra_globs.push_back(source.file->pattern());
+    }
+  }
+  return wanted;
+}
+
+void add(ObjectTotals& totals, uint64_t bytes) {
+  ++totals.objects;
+  totals.bytes += bytes;
+}
+
+ObjectChanges count_changes(Engine& engine, const TreeRoot& from, const TreeRoot& to,
+                            uint64_t& budget) {
+  ObjectChanges out;
+  const auto changes = tree_changes(engine.nodes, from, to);
+  changes->seek("");
+  uint64_t seen = 0;
+  while (const auto change = changes->next()) {
+    if (budget == 0 || ++seen > kCompareRowChangesMax) {
+      out.complete = false;
+      break;
+    }
+    --budget;
+    if (change->type == ChangeType::kAdded) {
+      add(out.totals.added, change->right->size_bytes);
+    } else if (change->type == ChangeType::kRemoved) {
+      add(out.totals.removed, change->left->size_bytes);
+    } else {
+      add(out.totals.changed, change->right->size_bytes);
+      out.totals.changed_bytes_before += change->left->size_bytes;
+    }
+  }
+  return out;
+}
+
+bool has_values(const ComparedRow& row) {
+  return std::any_of(row.metrics.begin(), row.metrics.end(),
+                     [](const ComparedValue& value) { return value.value.has_value(); });
+}
+
+/// Warns of rows whose metrics are of an older commit only.
+void warn_of_stale(Engine& engine, RepositoryId repository, const FactsWanted& wanted,
+                   std::vector<CompareRow>& rows) {
+  struct Older {
+    size_t row;
+    CommitId commit;
+  };
+  std::vector<Older> older;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (has_values(rows[i].compared)) continue;
+    Commit at = rows[i].candidate.commit;
+    for (size_t step = 0; step < kCompareLookBackMax && !at.parents.empty(); ++step) {
+      if (at.id == rows[i].ancestor || older.size() == kComparePageLookBackMax) break;
+      at = engine.commits.get(repository, at.parents[0]);
+      // A value that the baseline has too is no result of this candidate.
+      if (at.id == rows[i].ancestor) break;
+      older.push_back({i, at.id});
+    }
+  }
+  if (older.empty()) return;
+  std::vector<CommitId> commits;
+  for (const Older& one : older) commits.push_back(one.commit);
+  const std::vector<CommitFacts> facts = facts_of(engine, repository, commits, wanted);
+  std::set<size_t> warned;
+  for (size_t i = 0; i < older.size(); ++i) {
+    if (facts[i].metrics.empty() || !warned.insert(older[i].row).second) continue;
+    rows[older[i].row].compared.warnings.push_back(str_cat(
+        "stale metrics: this commit has none, the newest are of ", to_text(older[i].commit)));
+  }
+}
+
+/// Columns of rows besides metrics and parameters; `baseline` nullptr = there is none.
+void describe(Engine& engine, const Repository& repository, const Commit* baseline, bool objects,
+              std::vector<CompareRow>& rows) {
+  if (baseline == nullptr) return;
+  uint64_t budget = kComparePageChangesMax;
+  for (CompareRow& row : rows) {
+    const std::vector<Commit> bases =
+        best_common_ancestors(engine, repository.id, row.candidate.commit, *baseline);
+    if (bases.empty()) {
+      row.compared.warnings.push_back("shares no history with the baseline");
+      continue;
+    }
+    row.ancestor = bases[0].id;
+    if (objects) {
+      row.objects = count_changes(engine, bases[0].root, row.candidate.commit.root, budget);
+    }
+  }
+}
+
+void warn_of_ancestors(const std::vector<CompareRow>& rows, std::vector<std::string>& warnings) {
+  std::set<CommitId> ancestors;
+  for (const CompareRow& row : rows) {
+    if (row.ancestor) ancestors.insert(*row.ancestor);
+  }
+  if (ancestors.size() > 1) {
+    warnings.push_back(str_cat("the candidates begin at ", ancestors.size(),
+                               " different commits of the baseline's history: they may have been "
+                               "made from different data"));
+  }
+}
+
+/// A commit that a promotion made was measured as its winner.
+CommitId measured_commit(Engine& engine, RepositoryId repository, const CommitId& commit) {
+  const auto promotion =
+      meta::Promotions(engine.pool, engine.clock).find_by_result(repository, commit);
+  return promotion ? promotion->winner.value() : commit;
+}
+
+}  // namespace
+
+CompareAnswer compare_candidates(Engine& engine, const RepositoryName& repository,
+                                 const CompareQuestion& question) {
+  const Repository repo = get_repository(engine, repository);
+  const std::vector<MetricRule> columns = columns_of(engine, repository, question);
+  const FactsWanted wanted = wanted_for(columns);
+  std::vector<NamedCommit> candidates =
+      find_candidates(engine, repo, question.candidates, kCompareCandidatesMax);
+  CompareAnswer answer;
+  if (question.baseline) answer.baseline = find_candidate(engine, repo, *question.baseline);
+
+  std::vector<CommitId> commits;
+  for (const NamedCommit& candidate : candidates) commits.push_back(candidate.commit.id);
+  if (answer.baseline)
+    commits.push_back(measured_commit(engine, repo.id, answer.baseline->commit.id));
+  std::vector<CommitFacts> facts = facts_of(engine, repo.id, commits, wanted);
+  std::optional<CommitFacts> baseline;
+  if (answer.baseline) {
+    baseline = std::move(facts.back());
+    baseline->commit = answer.baseline->commit.id;
+    facts.pop_back();
+  }
+  std::vector<Contestant> contestants;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    contestants.push_back({candidates[i].ref, candidates[i].commit.created, std::move(facts[i])});
+  }
+  answer.comparison =
+      compare(contestants, baseline ? &*baseline : nullptr, columns, question.params);
+
+  answer.candidates = candidates.size();
+  std::vector<ComparedRow> ranked = std::move(answer.comparison.rows);
+  answer.comparison.rows.clear();
+  for (size_t i = question.after; i < ranked.size() && answer.rows.size() < question.limit; ++i) {
+    NamedCommit& candidate = candidates[ranked[i].contestant];
+    answer.rows.push_back({std::move(candidate), std::move(ranked[i])});
+  }
+  answer.has_more = question.after + answer.rows.size() < ranked.size();
+  describe(engine, repo, answer.baseline ? &answer.baseline->commit : nullptr, question.objects,
+           answer.rows);
+  warn_of_stale(engine, repo.id, wanted, answer.rows);
+  warn_of_ancestors(answer.rows, answer.comparison.warnings);
+  return answer;
+}
+
+}  // namespace tarn::versioning

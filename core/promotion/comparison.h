@@ -1,0 +1,60 @@
+// Candidates side by side: metrics with their distance from a baseline, parameters that differ,
+// who is ahead.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/metrics/commit_facts.h"
+#include "core/promotion/policy.h"
+
+namespace tarn {
+
+/// Columns of one comparison.
+constexpr size_t kComparedMetricsMax = 64;
+constexpr size_t kComparedParamsMax = 256;
+
+enum class ParamsShown : uint8_t { kChanged, kAll, kNone };
+std::optional<ParamsShown> parse_params_shown(std::string_view name);  ///< "changed", "all", "none"
+
+struct Contestant {
+  std::string ref;
+  Instant created{};
+  CommitFacts facts;
+};
+
+/// A value with where it is from; nullopt in both members: not measured.
+struct ComparedValue {
+  std::optional<double> value{};  ///< may be NaN
+  std::optional<double> delta{};  ///< value minus the baseline's, when both are finite
+  std::string origin{};
+};
+
+struct ComparedRow {
+  size_t contestant = 0;               ///< its index
+  std::optional<size_t> rank{};        ///< from 1; absent when no metric has a goal
+  bool dominated = false;              ///< another is as good everywhere and better somewhere
+  std::vector<ComparedValue> metrics;  ///< one for each metric
+  std::map<std::string, std::string> params;
+  std::vector<std::string> warnings;
+};
+
+struct Comparison {
+  std::vector<MetricRule> metrics;        ///< the columns: those asked for, or all that there are
+  std::vector<ComparedValue> baseline{};  ///< without deltas; empty = there is none
+  std::map<std::string, std::string> baseline_params{};
+  std::vector<ComparedRow> rows;  ///< best first, as rank_candidates orders; else as given
+  std::vector<std::string> warnings;
+};
+
+/// Of `metrics` name, split, goal, primary and trusted count. Without any, every metric of the
+/// commits is a column, by name, and nobody is ranked. Pure; 10,000 contestants with twenty metrics
+/// each take up to half a second, most of it for who is beaten by whom.
+Comparison compare(std::span<const Contestant> contestants, const CommitFacts* baseline,
+                   std::vector<MetricRule> metrics, ParamsShown params);
+
+}  // namespace tarn

@@ -1,0 +1,111 @@
+#include "core/promotion/contenders.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/branch/history.h"
+#include "core/meta/commits.h"
+#include "core/promotion/gate.h"
+#include "core/promotion/metric_choice.h"
+#include "core/runs/extraction.h"
+
+namespace tarn::versioning {
+namespace {
+
+/// Branches of a glob that have no commit of their own are nobody's candidates, however many.
+void drop_idle(Engine& engine, const Repository& repository, const Commit& head,
+               std::vector<NamedCommit>& found) {
+  std::map<CommitId, bool> idle;
+  std::erase_if(found, [&](const NamedCommit& candidate) {
+    const auto [at, is_new] = idle.try_emplace(candidate.commit.id);
+    if (is_new) at->second = is_ancestor(engine, repository.id, candidate.commit, head);
+    return at->second && candidate.by_glob;
+  });
+}
+
+/// Whether a rule of the policy fails for want of a value, whatever checks report.
+bool lacks_metric(const GatePolicy& policy, const CommitFacts& facts) {
+  const GateCandidate unchecked{.ref = "", .facts = facts};
+  return std::any_of(policy.metrics.begin(), policy.metrics.end(), [&](const MetricRule& rule) {
+    return choose_metric(facts.metrics, rule.name, rule.split, sources_of(rule)) == nullptr &&
+           !check_may_bring(policy, unchecked, rule);
+  });
+}
+
+/// Those that a gate would refuse for a metric that is missing. When all would be, they stay, and
+/// their verdicts say what is missing.
+void drop_unmeasured(Engine& engine, const Repository& repository, const GatePolicy& policy,
+                     std::vector<NamedCommit>& found) {
+  if (policy.metrics.empty()) return;
+  std::map<CommitId, bool> lacks;
+  for (const NamedCommit& candidate : found) lacks.emplace(candidate.commit.id, false);
+  std::vector<CommitId> commits;
+  for (const auto& [commit, unknown] : lacks) commits.push_back(commit);
+  for (size_t at = 0; at < commits.size(); at += kFactsCommitsMax) {
+    const std::span<const CommitId> some =
+        std::span(commits).subspan(at, std::min(kFactsCommitsMax, commits.size() - at));
+    for (const CommitFacts& facts : facts_of(engine, repository.id, policy, some))
+      lacks[facts.commit] = lacks_metric(policy, facts);
+  }
+  const auto is_dropped = [&](const NamedCommit& candidate) {
+    return candidate.by_glob && lacks.at(candidate.commit.id);
+  };
+  if (!std::all_of(found.begin(), found.end(), is_dropped)) std::erase_if(found, is_dropped);
+}
+
+/// The places that turns give, the refs that were named one by one first: of each creator the
+/// branches by the time when their heads were stored, which clients do not choose.
+std::vector<size_t> places_by_turns(Engine& engine, const Repository& repository,
+                                    const std::vector<NamedCommit>& found) {
+  std::vector<CommitId> heads;
+  for (const NamedCommit& candidate : found) heads.push_back(candidate.commit.id);
+  const std::map<CommitId, Instant> stored = engine.commits.stored(repository.id, heads);
+  const auto stored_at = [&](size_t i) {
+    const auto at = stored.find(found[i].commit.id);
+    return at == stored.end() ? Instant{} : at->second;
+  };
+  std::map<std::string, std::vector<size_t>> of_creator;
+  std::vector<size_t> turns(found.size(), 0);
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (found[i].by_glob) of_creator[found[i].creator].push_back(i);
+  }
+  for (auto& [creator, branches] : of_creator) {
+    std::stable_sort(branches.begin(), branches.end(),
+                     [&](size_t a, size_t b) { return stored_at(a) > stored_at(b); });
+    for (size_t turn = 0; turn < branches.size(); ++turn) turns[branches[turn]] = turn + 1;
+  }
+  std::vector<size_t> order;
+  for (size_t i = 0; i < found.size(); ++i) order.push_back(i);
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    if (turns[a] != turns[b]) return turns[a] < turns[b];
+    return stored_at(a) > stored_at(b);
+  });
+  return order;
+}
+
+Contenders share(Engine& engine, const Repository& repository, std::vector<NamedCommit> found,
+                 size_t most) {
+  std::vector<size_t> order = places_by_turns(engine, repository, found);
+  std::map<std::string, size_t> left_out;
+  for (size_t i = most; i < order.size(); ++i) ++left_out[found[order[i]].creator];
+  order.resize(most);
+  std::sort(order.begin(), order.end());
+  Contenders out;
+  for (const size_t i : order) out.judged.push_back(std::move(found[i]));
+  for (const auto& [creator, count] : left_out) out.left_out.push_back({creator, count});
+  std::stable_sort(out.left_out.begin(), out.left_out.end(),
+                   [](const LeftOut& a, const LeftOut& b) { return a.branches > b.branches; });
+  return out;
+}
+
+}  // namespace
+
+Contenders choose_contenders(Engine& engine, const Repository& repository, const GatePolicy& policy,
+                             std::vector<NamedCommit> found, const Commit& head, size_t most) {
+  if (found.size() > most) drop_idle(engine, repository, head, found);
+  if (found.size() > most) drop_unmeasured(engine, repository, policy, found);
+  if (found.size() > most) return share(engine, repository, std::move(found), most);
+  return {std::move(found), {}};
+}
+
+}  // namespace tarn::versioning

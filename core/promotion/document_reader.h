@@ -1,0 +1,72 @@
+// Reading the values of a document strictly, collecting every complaint.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/glob.h"
+#include "core/base/str_cat.h"
+#include "core/metrics/files/yaml_node.h"
+
+namespace tarn {
+
+/// Items of any one list of a document.
+constexpr size_t kDocumentListMax = 64;
+/// Complaints of one answer; beyond it only their number.
+constexpr size_t kDocumentProblemsMax = 20;
+
+/// Each function reads the value `node`, which messages call `path`. What does not fit is one
+/// complaint, with line and column, and some value; nothing throws. One thread.
+class DocumentReader {
+ public:
+  void complain(const YamlNode& at, std::string_view path, std::string_view why);
+  void expected(const YamlNode& at, std::string_view path, std::string_view what);
+  /// All complaints, at most kDocumentProblemsMax of them written out; "" = none.
+  std::string problems() const;
+
+  using Members = std::map<std::string_view, const YamlNode*>;
+  /// Those of `known` that a map has, each once.
+  Members members_of(const YamlNode& node, const std::string& path,
+                     const std::vector<std::string_view>& known);
+
+  /// Not empty, no control characters; what reads as a number, true or false must be in quotes.
+  std::optional<std::string> text_at(const YamlNode& node, const std::string& path,
+                                     size_t bytes_max);
+  std::optional<Glob> glob_at(const YamlNode& node, const std::string& path, size_t bytes_max);
+  std::optional<double> number_at(const YamlNode& node, const std::string& path);  ///< finite
+  std::optional<uint32_t> count_at(const YamlNode& node, const std::string& path, uint32_t most);
+  std::optional<uint64_t> size_at(const YamlNode& node, const std::string& path);  ///< bytes
+  std::optional<std::chrono::milliseconds> time_at(const YamlNode& node, const std::string& path,
+                                                   std::chrono::days most);
+  bool flag_at(const YamlNode& node, const std::string& path);
+
+  /// Each item by `read_item(node, path)`, which returns an optional; no two may be equal.
+  template <typename Value, typename ReadItem>
+  void read_list(const YamlNode& node, const std::string& path, std::vector<Value>& out,
+                 const ReadItem& read_item) {
+    if (node.kind != YamlNode::Kind::kList) return expected(node, path, "a list");
+    if (node.items.size() > kDocumentListMax) {
+      return complain(node, path, str_cat("has more than ", kDocumentListMax, " items"));
+    }
+    for (size_t i = 0; i < node.items.size(); ++i) {
+      const std::string item_path = str_cat(path, "[", i, "]");
+      auto value = read_item(node.items[i], item_path);
+      if (!value) continue;
+      if (std::find(out.begin(), out.end(), *value) != out.end()) {
+        complain(node.items[i], item_path, "is given twice");
+      } else {
+        out.push_back(*std::move(value));
+      }
+    }
+  }
+
+ private:
+  std::vector<std::string> problems_;
+};
+
+}  // namespace tarn

@@ -1,0 +1,396 @@
+#include "core/promotion/evaluate.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "core/base/enum_names.h"
+#include "core/base/error.h"
+#include "core/base/number.h"
+#include "core/base/str_cat.h"
+#include "core/promotion/metric_choice.h"
+
+namespace tarn {
+namespace {
+
+constexpr std::array<std::string_view, 4> kRuleOutcomes = {"pass", "fail", "skipped", "pending"};
+constexpr std::array<std::string_view, 3> kGateOutcomes = {"passed", "failed", "pending"};
+
+/// The relative rounding error of a subtraction: 0.3 is 0.1 better than 0.2.
+constexpr double kRounding = 1e-12;
+
+std::string id_of(const MetricRule& rule) {
+  return str_cat("metrics.", rule.name, rule.split.empty() ? "" : "@", rule.split);
+}
+
+std::string joined(const std::vector<std::string>& items, uint64_t count) {
+  std::string out;
+  for (const std::string& item : items) out += str_cat(out.empty() ? "" : ", ", item);
+  if (count > items.size()) out += str_cat(" and ", count - items.size(), " more");
+  return out;
+}
+
+bool contains(const std::vector<std::string>& items, const std::string& item) {
+  return std::find(items.begin(), items.end(), item) != items.end();
+}
+
+/// One distance between a candidate and the champion, and what the bound says of it.
+struct Distance {
+  double value;           ///< what the bound is about
+  double limit;           ///< in the unit of the metric
+  bool at_least;          ///< the value must be at least the limit, else at most
+  std::string_view word;  ///< of the value: "better", "higher", "lower"
+  bool too_good;          ///< going past it is towards the goal
+};
+
+Distance distance_of(const MetricRule& rule, ChampionBound bound, double candidate,
+                     double champion) {
+  const double limit = *rule.vs_champion[static_cast<size_t>(bound)];
+  const double rise = candidate - champion;
+  const double better = rule.goal == MetricGoal::kMin ? -rise : rise;
+  const bool more_is_good = rule.goal == MetricGoal::kMax;
+  const bool less_is_good = rule.goal == MetricGoal::kMin;
+  const double share = limit * std::abs(champion);
+  switch (bound) {
+    case ChampionBound::kMinDelta:
+      return {better, limit, true, "better", false};
+    case ChampionBound::kMaxDelta:
+      return {better, limit, false, "better", true};
+    case ChampionBound::kMinRelativeDelta:
+      return {better, share, true, "better", false};
+    case ChampionBound::kMaxIncrease:
+      return {rise, limit, false, "higher", more_is_good};
+    case ChampionBound::kMaxDecrease:
+      return {-rise, limit, false, "lower", less_is_good};
+    case ChampionBound::kMaxRelativeIncrease:
+      return {rise, share, false, "higher", more_is_good};
+    case ChampionBound::kMaxRelativeDecrease:
+      return {-rise, share, false, "lower", less_is_good};
+  }
+  check_failed("ChampionBound", __FILE__, __LINE__);
+}
+
+/// Judges one candidate, rule by rule.
+class Judge {
+ public:
+  Judge(const GatePolicy& policy, const GateCandidate& candidate, const CommitFacts* champion)
+      : policy_(policy),
+        candidate_(candidate),
+        champion_(champion),
+        metrics_(metrics_of(policy, candidate)) {}
+
+  Verdict run() {
+    verdict_.warnings = candidate_.facts.warnings;
+    judge_origin();
+    for (const MetricRule& rule : policy_.metrics) judge_metric(rule);
+    judge_objects();
+    for (const std::string& name : policy_.checks.required) judge_check(name);
+    judge_approvals();
+    if (const auto& refusal = candidate_.refusal)
+      fail(refusal->rule, refusal->code, refusal->reason);
+    return std::move(verdict_);
+  }
+
+ private:
+  void add(std::string rule, RuleOutcome outcome, std::string_view code, std::string reason) {
+    if (outcome == RuleOutcome::kFail) {
+      verdict_.outcome = GateOutcome::kFailed;
+    } else if (outcome == RuleOutcome::kPending && verdict_.outcome == GateOutcome::kPassed) {
+      verdict_.outcome = GateOutcome::kPending;
+    }
+    verdict_.rules.push_back({std::move(rule), outcome, std::string(code), std::move(reason)});
+  }
+  void pass(std::string rule, std::string reason) {
+    add(std::move(rule), RuleOutcome::kPass, "", std::move(reason));
+  }
+  void fail(std::string rule, std::string_view code, std::string reason) {
+    add(std::move(rule), RuleOutcome::kFail, code, std::move(reason));
+  }
+  void pending(std::string rule, std::string_view code, std::string reason) {
+    add(std::move(rule), RuleOutcome::kPending, code, std::move(reason));
+  }
+  void skip(std::string rule, std::string_view code, std::string reason) {
+    verdict_.warnings.push_back(str_cat(rule, ": ", reason));
+    add(std::move(rule), RuleOutcome::kSkipped, code, std::move(reason));
+  }
+
+  void judge_origin() {
+    if (policy_.candidates) {
+      const std::string& pattern = policy_.candidates->pattern();
+      if (!candidate_.branch.empty() && policy_.candidates->matches(candidate_.branch)) {
+        pass("candidates", str_cat("branch ", candidate_.branch, " matches ", pattern));
+      } else {
+        fail("candidates", "candidate_refused",
+             str_cat(candidate_.ref, " is not a branch that matches ", pattern));
+      }
+    }
+    if (policy_.require_up_to_date) {
+      judge_bound("require_up_to_date", candidate_.up_to_date, "not_up_to_date",
+                  str_cat("the head of ", policy_.destination.str(), " is ",
+                          candidate_.up_to_date ? "" : "not ", "in the history of ", candidate_.ref,
+                          candidate_.up_to_date ? "" : ": merge it and measure again"));
+    }
+    judge_ancestor();
+    if (policy_.unchanged_since.ref.empty()) return;
+    judge_paths("unchanged_since", candidate_.objects.differing_count, "differs_from_ancestor",
+                str_cat("differs from ", policy_.unchanged_since.ref, " in ",
+                        joined(candidate_.objects.differing, candidate_.objects.differing_count)),
+                "equals " + policy_.unchanged_since.ref);
+  }
+
+  void judge_ancestor() {
+    if (policy_.require_ancestor.empty()) return;
+    if (candidate_.has_ancestor) {
+      pass("require_ancestor", str_cat(policy_.require_ancestor, " is in the history"));
+    } else {
+      fail("require_ancestor", "ancestor_missing",
+           str_cat(policy_.require_ancestor, " is not in the history of ", candidate_.ref));
+    }
+  }
+
+  void judge_metric(const MetricRule& rule) {
+    const std::string id = id_of(rule);
+    const Metric* metric = choose_metric(metrics_, rule.name, rule.split, sources_of(rule));
+    if (metric == nullptr) return judge_missing(rule, id);
+    const std::string value = str_cat(to_text(metric->value), " (", metric->origin_text(), ")");
+    if (const Metric* other = find_contradiction(metrics_, rule, *metric)) {
+      return fail(
+          id, "ambiguous",
+          str_cat(rule.name, " is ", value, reported_by(*metric), " and ", to_text(other->value),
+                  " (", other->origin_text(), ")", reported_by(*other),
+                  ": let the policy's trust name whose value counts, or measure a new "
+                  "commit"));
+    }
+    if (!std::isfinite(metric->value)) {
+      return fail(id, "not_finite", str_cat(rule.name, " is ", value, ", which is no number"));
+    }
+    pass(id, str_cat(rule.name, " is ", value));
+    if (rule.min) {
+      judge_bound(id + ".min", metric->value >= *rule.min, "below_min",
+                  str_cat(rule.name, " is ", value, ", wanted at least ", to_text(*rule.min)));
+    }
+    if (rule.max) {
+      judge_bound(id + ".max", metric->value <= *rule.max, "above_max",
+                  str_cat(rule.name, " is ", value, ", wanted at most ", to_text(*rule.max)));
+    }
+    for (size_t i = 0; i < kChampionBounds; ++i) {
+      if (rule.vs_champion[i]) judge_distance(rule, static_cast<ChampionBound>(i), metric->value);
+    }
+  }
+
+  static std::string reported_by(const Metric& metric) {
+    return metric.reporter.empty() ? "" : str_cat(" by ", metric.reporter);
+  }
+
+  static std::string remeasured_by(const Metric& metric) {
+    if (!metric.remeasured) return "";
+    return str_cat(" (measured again by ", metric.reporter, ", before it was ",
+                   metric.replaced ? to_text(*metric.replaced) : "missing", ")");
+  }
+
+  void judge_bound(std::string id, bool holds, std::string_view code, std::string reason) {
+    if (holds) {
+      pass(std::move(id), std::move(reason));
+    } else {
+      fail(std::move(id), code, std::move(reason));
+    }
+  }
+
+  void judge_missing(const MetricRule& rule, const std::string& id) {
+    if (check_may_bring(policy_, candidate_, rule)) {
+      return pending(id, "check_pending",
+                     str_cat(rule.name, " comes from a check, which has not ended"));
+    }
+    for (const UnmeasuredValue& value : candidate_.unmeasured) {
+      if (value.metric.name != rule.name || value.metric.split != rule.split) continue;
+      return fail(
+          id, "metric_missing",
+          str_cat(rule.name, " was not measured for this commit: ", to_text(value.metric.value),
+                  " (", value.metric.origin_text(), ") does not count, ", value.why));
+    }
+    std::string others;
+    bool same_split = false;
+    for (const Metric& metric : metrics_) {
+      if (metric.name != rule.name) continue;
+      same_split = same_split || metric.split == rule.split;
+      others +=
+          str_cat(others.empty() ? "" : ", ", to_text(metric.value), " (", metric.origin_text(),
+                  metric.split.empty() ? "" : ", split ", metric.split, ")");
+    }
+    if (same_split) {
+      return fail(
+          id, "untrusted_origin",
+          str_cat(rule.name, " has no value from an origin that the policy trusts, only ", others));
+    }
+    fail(id, "metric_missing",
+         str_cat(rule.name, rule.split.empty() ? "" : " of split ", rule.split,
+                 " was not measured for this commit", others.empty() ? "" : ", only ", others));
+  }
+
+  void judge_distance(const MetricRule& rule, ChampionBound bound, double value) {
+    const std::string id = str_cat(id_of(rule), ".vs_champion.", name_of(bound));
+    if (champion_ == nullptr) return skip(id, "no_champion", "there is no champion yet");
+    const Metric* other =
+        choose_metric(champion_->metrics, rule.name, rule.split, sources_of(rule));
+    if (other == nullptr || !std::isfinite(other->value)) {
+      return fail(
+          id, "champion_metric_missing",
+          str_cat("the champion has no ", rule.name,
+                  " that could be compared with: measure it, or let the policy not compare"));
+    }
+    const Distance distance = distance_of(rule, bound, value, other->value);
+    const double slack = kRounding * std::max(std::abs(value), std::abs(other->value));
+    const bool holds = distance.at_least ? distance.value >= distance.limit - slack
+                                         : distance.value <= distance.limit + slack;
+    judge_bound(
+        id, holds, distance.too_good ? "too_far_above_champion" : "worse_than_champion",
+        str_cat(rule.name, " is ", to_text(value), ", the champion's ", to_text(other->value),
+                remeasured_by(*other), ": ", difference_to_text(distance.value), " ", distance.word,
+                ", wanted at ", distance.at_least ? "least " : "most ", to_text(distance.limit)));
+  }
+
+  void judge_objects() {
+    const ObjectRules& rules = policy_.objects;
+    const ObjectFacts& facts = candidate_.objects;
+    for (const Glob& pattern : rules.required) {
+      const bool missing = std::find(facts.missing.begin(), facts.missing.end(),
+                                     pattern.pattern()) != facts.missing.end();
+      const std::string id = str_cat("objects.required[", pattern.pattern(), "]");
+      if (!missing && contains(facts.too_small, pattern.pattern())) {
+        fail(id, "object_too_small",
+             str_cat("what matches ", pattern.pattern(), " has less than ", rules.min_bytes,
+                     " bytes: objects.min_bytes says how small it may be"));
+        continue;
+      }
+      judge_bound(id, !missing, "object_missing",
+                  str_cat(missing ? "no object matches " : "there is ", pattern.pattern()));
+    }
+    if (!rules.unchanged.empty()) {
+      judge_paths("objects.unchanged", facts.changed_count, "object_changed",
+                  str_cat("would change ", joined(facts.changed, facts.changed_count)),
+                  "touches none of them");
+    }
+    if (!rules.forbid.empty()) {
+      judge_paths("objects.forbid", facts.forbidden_count, "object_forbidden",
+                  str_cat("would bring ", joined(facts.forbidden, facts.forbidden_count)),
+                  "brings none of them");
+    }
+    if (!rules.keep.empty()) {
+      judge_paths("objects.keep", facts.removed_kept_count, "object_removed",
+                  str_cat("would remove ", joined({facts.first_kept}, facts.removed_kept_count)),
+                  "removes none of them");
+    }
+    if (facts.removed_count > 0) {
+      verdict_.warnings.push_back(
+          str_cat("would remove ", joined(facts.removed, facts.removed_count)));
+    }
+    if (rules.max_total_bytes) {
+      judge_bound("objects.max_total_bytes", facts.total_bytes <= *rules.max_total_bytes,
+                  "too_large",
+                  str_cat("the objects have ", facts.total_bytes, " bytes, wanted at most ",
+                          *rules.max_total_bytes));
+    }
+  }
+
+  void judge_paths(std::string id, uint64_t count, std::string_view code, std::string found,
+                   std::string_view none) {
+    if (count > 0) {
+      fail(std::move(id), code, std::move(found));
+    } else if (!candidate_.objects.complete) {
+      fail(std::move(id), "too_many_changes", "there are more changes than a gate looks at");
+    } else {
+      pass(std::move(id), std::string(none));
+    }
+  }
+
+  void judge_check(const std::string& name) {
+    const std::string id = "checks." + name;
+    const CheckResult* check = find_check(candidate_, name);
+    if (check == nullptr) {
+      return pending(id, "check_missing", str_cat("nobody has reported ", name, " of this commit"));
+    }
+    switch (check->status) {
+      case CheckStatus::kPending:
+        return pending(id, "check_pending", str_cat(name, " has not ended"));
+      case CheckStatus::kSuccess:
+        return pass(id, str_cat(name, " succeeded"));
+      case CheckStatus::kFailure:
+        return fail(id, "check_failed",
+                    str_cat(name, " failed", check->url.empty() ? "" : ": ", check->url));
+    }
+  }
+
+  void judge_approvals() {
+    const ApprovalRules& rules = policy_.approvals;
+    if (!candidate_.rejection.empty()) {
+      if (rules.sticky_reject) {
+        fail("approvals.sticky_reject", "rejected_before", candidate_.rejection);
+      } else {
+        verdict_.warnings.push_back(candidate_.rejection);
+      }
+    }
+    if (rules.count == 0) return;
+    const std::string values = judged_values(policy_, candidate_);
+    std::set<std::string> users;
+    std::set<std::string> reasons;
+    for (const GateApproval& approval : candidate_.approvals) {
+      const std::string reason = void_reason(approval, values);
+      if (reason.empty()) {
+        users.insert(approval.user);
+      } else {
+        reasons.insert(reason);
+      }
+    }
+    std::string reason = str_cat(users.size(), " of ", rules.count, " approvals");
+    for (const std::string& why : reasons) reason += str_cat("; ", why);
+    if (users.size() >= rules.count) {
+      pass("approvals", reason);
+    } else {
+      pending("approvals", "approval_required", reason);
+    }
+  }
+
+  /// Why the approval does not count; "" = it does.
+  std::string void_reason(const GateApproval& approval, const std::string& values) const {
+    const ApprovalRules& rules = policy_.approvals;
+    if (!approval.void_reason.empty()) return approval.void_reason;
+    if (approval.commit != candidate_.facts.commit) return "those of other commits do not count";
+    if (approval.candidate != candidate_.ref) return "those of other candidates do not count";
+    if (approval.values != values) {
+      return str_cat(
+          "that of ", approval.user,
+          " does not count: the values have changed since, look again and approve again");
+    }
+    if (rules.not_author && candidate_.authors.contains(approval.user)) {
+      return "those of its authors do not count";
+    }
+    if (rules.not_promoter && candidate_.promoter == approval.user) {
+      return "that of who began the promotion does not count";
+    }
+    return "";
+  }
+
+  const GatePolicy& policy_;
+  const GateCandidate& candidate_;
+  const CommitFacts* const champion_;
+  const std::vector<Metric> metrics_;
+  Verdict verdict_;
+};
+
+}  // namespace
+
+std::string_view name_of(RuleOutcome outcome) {
+  return kRuleOutcomes[static_cast<size_t>(outcome)];
+}
+std::string_view name_of(GateOutcome outcome) {
+  return kGateOutcomes[static_cast<size_t>(outcome)];
+}
+
+Verdict evaluate(const GatePolicy& policy, const GateCandidate& candidate,
+                 const CommitFacts* champion) {
+  return Judge(policy, candidate, champion).run();
+}
+
+}  // namespace tarn

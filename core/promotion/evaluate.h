@@ -1,0 +1,36 @@
+// Judging candidates by a gate policy: pure, the same facts always give the same verdict.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/promotion/gate_candidate.h"
+
+namespace tarn {
+
+enum class RuleOutcome : uint8_t { kPass, kFail, kSkipped, kPending };
+std::string_view name_of(RuleOutcome outcome);  ///< "pass", "fail", "skipped", "pending"
+
+struct RuleResult {
+  std::string rule;  ///< for example "metrics.accuracy.min"
+  RuleOutcome outcome = RuleOutcome::kPass;
+  std::string code{};  ///< stable, what went wrong; "" when it passed
+  std::string reason;  ///< with the numbers, for people
+};
+
+enum class GateOutcome : uint8_t { kPassed, kFailed, kPending };
+std::string_view name_of(GateOutcome outcome);  ///< "passed", "failed", "pending"
+
+/// Failed when a rule fails; else pending while a check or an approval is wanted.
+struct Verdict {
+  GateOutcome outcome = GateOutcome::kPassed;
+  std::vector<RuleResult> rules;  ///< in the order of the document
+  std::vector<std::string> warnings;
+};
+
+/// `champion`: nullptr = there is none; then what compares with it is skipped with a warning.
+Verdict evaluate(const GatePolicy& policy, const GateCandidate& candidate,
+                 const CommitFacts* champion);
+
+}  // namespace tarn

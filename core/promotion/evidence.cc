@@ -1,0 +1,292 @@
+#include "core/promotion/evidence.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <nlohmann/json.hpp>
+
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+#include "core/base/time.h"
+
+namespace tarn {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Creators of branches that were left out which a text names.
+constexpr size_t kCreatorsShownMax = 10;
+
+Json number(double value) {
+  if (std::isfinite(value)) return value;
+  if (std::isnan(value)) return "NaN";
+  return value > 0 ? "Infinity" : "-Infinity";
+}
+
+Json metrics_json(const std::vector<Metric>& metrics) {
+  Json out = Json::array();
+  for (const Metric& metric : metrics) {
+    Json item;
+    item["name"] = metric.name;
+    if (!metric.split.empty()) item["split"] = metric.split;
+    item["value"] = number(metric.value);
+    item["origin"] = metric.origin_text();
+    if (!metric.reporter.empty()) item["reporter"] = metric.reporter;
+    if (metric.remeasured) {
+      item["remeasured"] = {{"run", metric.source},
+                            {"user", metric.reporter},
+                            {"at", to_rfc3339(metric.measured)},
+                            {"was", metric.replaced ? number(*metric.replaced) : Json(nullptr)}};
+    }
+    out.push_back(std::move(item));
+  }
+  return out;
+}
+
+Json rules_json(const Verdict& verdict) {
+  Json out = Json::array();
+  for (const RuleResult& rule : verdict.rules) {
+    Json item;
+    item["rule"] = rule.rule;
+    item["outcome"] = name_of(rule.outcome);
+    if (!rule.code.empty()) item["code"] = rule.code;
+    item["reason"] = rule.reason;
+    out.push_back(std::move(item));
+  }
+  return out;
+}
+
+Json checks_json(const GateCandidate& candidate) {
+  Json out = Json::array();
+  for (const CheckResult& check : candidate.checks) {
+    Json item;
+    item["name"] = check.name;
+    item["commit"] = to_text(check.commit);
+    item["status"] = name_of(check.status);
+    item["url"] = check.url;
+    item["reporter"] = check.reporter;
+    item["metrics"] = metrics_json(check.metrics);
+    item["counts"] = check.commit == candidate.facts.commit;
+    out.push_back(std::move(item));
+  }
+  return out;
+}
+
+Json approvals_json(const GateCandidate& candidate) {
+  Json out = Json::array();
+  for (const GateApproval& approval : candidate.approvals) {
+    out.push_back({{"user", approval.user},
+                   {"candidate", approval.candidate},
+                   {"commit", to_text(approval.commit)},
+                   {"values", approval.values}});
+  }
+  return out;
+}
+
+Json unmeasured_json(const GateCandidate& candidate) {
+  Json out = Json::array();
+  for (const UnmeasuredValue& value : candidate.unmeasured) {
+    Json item = metrics_json({value.metric}).front();
+    item["why"] = value.why;
+    out.push_back(std::move(item));
+  }
+  return out;
+}
+
+Json objects_json(const ObjectFacts& objects) {
+  Json out = Json::array();
+  for (const RequiredObject& object : objects.required) {
+    out.push_back(
+        {{"path", object.path}, {"size_bytes", object.size_bytes}, {"checksum", object.checksum}});
+  }
+  return out;
+}
+
+Json candidate_json(const RankedCandidate& judged) {
+  const GateCandidate& candidate = judged.candidate;
+  Json out;
+  out["ref"] = candidate.ref;
+  out["commit"] = to_text(candidate.facts.commit);
+  out["author"] = candidate.author;
+  out["authors"] = candidate.authors;
+  out["recorded_at"] = to_rfc3339(candidate.recorded);
+  out["metrics"] = metrics_json(candidate.facts.metrics);
+  out["unmeasured"] = unmeasured_json(candidate);
+  out["values"] = judged.values;
+  out["params"] = candidate.facts.params;
+  out["total_bytes"] = candidate.objects.total_bytes;
+  out["objects"] = objects_json(candidate.objects);
+  out["removes"] = candidate.objects.removed;
+  out["verdict"] = name_of(judged.verdict.outcome);
+  out["rules"] = rules_json(judged.verdict);
+  out["rank"] = judged.rank;
+  out["dominated"] = judged.dominated;
+  out["checks"] = checks_json(candidate);
+  out["approvals"] = approvals_json(candidate);
+  out["warnings"] = judged.verdict.warnings;
+  return out;
+}
+
+/// Names come from files: bytes that are no UTF-8 must not end the promotion.
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+[[noreturn]] void throw_damaged(std::string_view why) {
+  throw Error(ErrorCode::kDataLoss, str_cat("evidence of a promotion: ", why));
+}
+
+Json parsed(const std::string& evidence) {
+  try {
+    return Json::parse(evidence);
+  } catch (const Json::exception& error) {
+    throw_damaged(error.what());
+  }
+}
+
+const Json* winner_of(const Json& evidence) {
+  const auto name = evidence.find("winner");
+  const auto candidates = evidence.find("candidates");
+  if (name == evidence.end() || !name->is_string() || candidates == evidence.end()) return nullptr;
+  for (const Json& candidate : *candidates) {
+    if (candidate.value("ref", "") == name->get<std::string>()) return &candidate;
+  }
+  return nullptr;
+}
+
+double number_from(const Json& json) {
+  if (json.is_number()) return json.get<double>();
+  const std::string text = json.get<std::string>();
+  if (text == "NaN") return std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity();
+  return text.starts_with('-') ? -infinity : infinity;
+}
+
+/// The inverse of metrics_json, but for the source of runs and metadata, which it leaves out.
+Metric metric_from(const Json& item) {
+  Metric out;
+  out.name = item.at("name").get<std::string>();
+  out.split = item.value("split", "");
+  out.value = number_from(item.at("value"));
+  out.reporter = item.value("reporter", "");
+  const std::string origin = item.at("origin").get<std::string>();
+  const size_t colon = std::min(origin.find(':'), origin.size());
+  const auto known = parse_metric_origin(std::string_view(origin).substr(0, colon));
+  if (!known) throw_damaged(str_cat("origin \"", origin, "\" is unknown"));
+  out.origin = *known;
+  if (colon < origin.size()) out.source = origin.substr(colon + 1);
+  return out;
+}
+
+}  // namespace
+
+std::string describe(const std::vector<LeftOut>& left_out) {
+  uint64_t all = 0;
+  std::string whose;
+  for (size_t i = 0; i < left_out.size(); ++i) {
+    const LeftOut& one = left_out[i];
+    all += one.branches;
+    if (i < kCreatorsShownMax) {
+      whose += str_cat(i == 0 ? "" : ", ", one.branches, " of ",
+                       one.creator.empty() ? "nobody known" : one.creator);
+    }
+  }
+  if (all == 0) return "";
+  if (left_out.size() > kCreatorsShownMax)
+    whose += str_cat(" and those of ", left_out.size() - kCreatorsShownMax, " others");
+  return str_cat(all, all == 1 ? " branch was" : " branches were",
+                 " not judged, since there are too many: ", whose);
+}
+
+std::string to_json(const Evidence& evidence) {
+  Json out;
+  out["apiVersion"] = kEvidenceVersion;
+  out["kind"] = "Evidence";
+  if (!evidence.promotion.empty()) out["promotion"] = evidence.promotion;
+  out["at"] = to_rfc3339(evidence.at);
+  out["actor"] = evidence.actor;
+  out["method"] = name_of(evidence.method);
+  if (!evidence.paths.empty()) out["paths"] = evidence.paths;
+  out["policy"] = {{"version", evidence.policy_version},
+                   {"digest", evidence.policy_digest},
+                   {"text", evidence.policy_text}};
+  out["destination"] = {{"branch", evidence.destination.str()},
+                        {"commit", to_text(evidence.destination_head)}};
+  if (!evidence.alias.empty()) {
+    Json& champion = out["champion"];
+    champion["alias"] = evidence.alias;
+    champion["commit"] = evidence.champion ? Json(to_text(*evidence.champion)) : Json(nullptr);
+    if (evidence.champion_facts != nullptr)
+      champion["metrics"] = metrics_json(evidence.champion_facts->metrics);
+  }
+  Json candidates = Json::array();
+  for (const RankedCandidate& judged : evidence.candidates)
+    candidates.push_back(candidate_json(judged));
+  out["candidates"] = std::move(candidates);
+  if (!evidence.left_out.empty()) {
+    Json left_out = Json::array();
+    for (const LeftOut& one : evidence.left_out)
+      left_out.push_back({{"creator", one.creator}, {"branches", one.branches}});
+    out["left_out"] = std::move(left_out);
+    out["warnings"] = {describe(evidence.left_out)};
+  }
+  out["winner"] =
+      evidence.winner ? Json(evidence.candidates[*evidence.winner].candidate.ref) : Json(nullptr);
+  return text_of(out);
+}
+
+std::string with_result(const std::string& evidence, const CommitId& result) {
+  Json out = parsed(evidence);
+  out["result"] = to_text(result);
+  return text_of(out);
+}
+
+std::string with_refusal(const std::string& evidence, const GateRefusal& refusal) {
+  Json out = parsed(evidence);
+  out["refusal"] = {{"code", refusal.code}, {"message", refusal.reason}};
+  return text_of(out);
+}
+
+std::vector<LeftOut> left_out_of(const std::string& evidence) {
+  std::vector<LeftOut> out;
+  if (evidence.empty()) return out;
+  const Json all = parsed(evidence);
+  const auto at = all.find("left_out");
+  if (at == all.end()) return out;
+  try {
+    for (const Json& one : *at)
+      out.push_back({one.at("creator").get<std::string>(), one.at("branches").get<uint64_t>()});
+  } catch (const Json::exception& error) {
+    throw_damaged(error.what());
+  }
+  return out;
+}
+
+std::string winner_values(const std::string& evidence) {
+  if (evidence.empty()) return "";
+  const Json all = parsed(evidence);
+  const Json* winner = winner_of(all);
+  return winner == nullptr ? "" : winner->value("values", "");
+}
+
+std::vector<Metric> winner_metrics(const std::string& evidence) {
+  std::vector<Metric> out;
+  if (evidence.empty()) return out;
+  const Json all = parsed(evidence);
+  const Json* winner = winner_of(all);
+  if (winner == nullptr) return out;
+  try {
+    for (const Json& item : winner->at("metrics")) out.push_back(metric_from(item));
+    for (const Json& check : winner->at("checks")) {
+      if (!check.at("counts").get<bool>() || check.at("status") != name_of(CheckStatus::kSuccess))
+        continue;
+      for (const Json& item : check.at("metrics")) out.push_back(metric_from(item));
+    }
+  } catch (const Json::exception& error) {
+    throw_damaged(error.what());
+  }
+  return out;
+}
+
+}  // namespace tarn

@@ -1,0 +1,69 @@
+// The evidence that a promotion was decided on, frozen.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/promotion/evaluate.h"
+#include "core/promotion/gate_candidate.h"
+#include "core/promotion/promotion.h"
+
+namespace tarn {
+
+/// A candidate and how it was judged.
+struct RankedCandidate {
+  GateCandidate candidate;
+  Verdict verdict;
+  int32_t rank = 0;  ///< 1 = the winner; 0 = it failed
+  bool dominated = false;
+  std::string values{};  ///< judged_values() of it
+};
+
+/// Branches that globs matched and that were not judged, since there were too many.
+struct LeftOut {
+  std::string creator;  ///< name of the user who made them; "" = it is not known
+  uint64_t branches = 0;
+  bool operator==(const LeftOut&) const = default;
+};
+/// "3 branches were not judged, since there are too many: 2 of mallory, 1 of nobody known"; "" for
+/// none.
+std::string describe(const std::vector<LeftOut>& left_out);
+
+struct Evidence {
+  std::string promotion;  ///< id; "" = nothing was promoted, it was only asked
+  std::string actor;
+  PromotionMethod method = PromotionMethod::kMerge;
+  std::vector<std::string> paths;
+  Instant at{};
+  std::string policy_text;
+  std::string policy_digest;  ///< SHA-256, hex
+  int64_t policy_version = 0;
+  BranchName destination;
+  CommitId destination_head;
+  std::string alias;
+  std::optional<CommitId> champion;
+  const CommitFacts* champion_facts = nullptr;
+  std::span<const RankedCandidate> candidates;  ///< as they were named
+  std::optional<size_t> winner;                 ///< index
+  std::vector<LeftOut> left_out{};              ///< by creator
+};
+constexpr std::string_view kEvidenceVersion = "tarn/v1";
+
+// Evidence as text, which is what is stored and whose SHA-256 the history of the alias has.
+
+/// One JSON document. Numbers that JSON has not (NaN, infinities) are strings.
+std::string to_json(const Evidence& evidence);
+/// The same with the commit that the promotion made.
+std::string with_result(const std::string& evidence, const CommitId& result);
+/// The same of a promotion that would end so whatever its winner brings.
+std::string with_refusal(const std::string& evidence, const GateRefusal& refusal);
+/// The branches that were left out when the candidates were resolved. Throws data_loss.
+std::vector<LeftOut> left_out_of(const std::string& evidence);
+/// judged_values() of the winner; "" = there is none, or the evidence is of before they were kept.
+std::string winner_values(const std::string& evidence);
+/// The measured values of the winner in the evidence, those of its checks included; empty when
+/// there is no winner. Throws data_loss.
+std::vector<Metric> winner_metrics(const std::string& evidence);
+
+}  // namespace tarn

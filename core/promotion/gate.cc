@@ -1,0 +1,430 @@
+#include "core/promotion/gate.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+#include "core/branch/changes.h"
+#include "core/branch/history.h"
+#include "core/branch/refs.h"
+#include "core/branch/repositories.h"
+#include "core/events/webhook_store.h"
+#include "core/meta/commits.h"
+#include "core/meta/node_store.h"
+#include "core/meta/writer.h"
+#include "core/promotion/champion.h"
+#include "core/promotion/contenders.h"
+#include "core/promotion/gate_policies.h"
+#include "core/promotion/measured_values.h"
+#include "core/promotion/promotion_base.h"
+#include "core/promotion/promotion_store.h"
+#include "core/promotion/ranking.h"
+#include "core/promotion/required_objects.h"
+#include "core/runs/extraction.h"
+#include "core/tree/cursor.h"
+#include "core/tree/merge.h"
+#include "core/versioning/authors.h"
+#include "core/versioning/diff.h"
+
+namespace tarn::versioning {
+namespace {
+
+FactsWanted facts_wanted(const GatePolicy& policy) {
+  FactsWanted wanted;
+  for (const MetricRule& rule : policy.metrics) {
+    wanted.names.push_back(rule.name);
+    wanted.bare_names.push_back(rule.name);
+    for (const MetricSource& source : rule.trusted) {
+      if (source.file) wanted.extra_globs.push_back(source.file->pattern());
+    }
+  }
+  return wanted;
+}
+
+bool matches_any(const std::vector<Glob>& patterns, const std::string& path) {
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](const Glob& pattern) { return pattern.matches(path); });
+}
+
+std::string lower_case(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return out;
+}
+
+/// As it would be named on a disk that it is downloaded to: without ".", ".." and empty segments,
+/// in lower case.
+std::string normalized(std::string_view path) {
+  std::vector<std::string_view> segments;
+  for (size_t at = 0; at <= path.size();) {
+    const size_t slash = std::min(path.find('/', at), path.size());
+    const std::string_view segment = path.substr(at, slash - at);
+    if (segment == ".." && !segments.empty()) {
+      segments.pop_back();
+    } else if (!segment.empty() && segment != "." && segment != "..") {
+      segments.push_back(segment);
+    }
+    at = slash + 1;
+  }
+  std::string out;
+  for (const std::string_view segment : segments)
+    out += str_cat(out.empty() ? "" : "/", lower_case(segment));
+  return out;
+}
+
+bool is_forbidden(const ObjectRules& rules, const std::string& path) {
+  if (matches_any(rules.forbid, path)) return true;
+  const std::string plain = normalized(path);
+  return std::any_of(rules.forbid.begin(), rules.forbid.end(), [&](const Glob& pattern) {
+    return pattern.matches(plain) || Glob(lower_case(pattern.pattern())).matches(plain);
+  });
+}
+
+void note(std::vector<std::string>& paths, uint64_t& count, const std::string& path) {
+  if (paths.size() < kGatePathsShownMax) paths.push_back(path);
+  ++count;
+}
+
+/// The prefixes of all paths that a rule on changes could match: sorted, none the beginning of
+/// another. Removals are looked for everywhere when the paths replace what the destination has.
+std::vector<std::string> prefixes_of(const ObjectRules& rules, bool replaces) {
+  if (replaces) return {""};
+  std::vector<std::string> all;
+  for (const Glob& pattern : rules.keep) all.push_back(pattern.prefix());
+  for (const Glob& pattern : rules.unchanged) all.push_back(pattern.prefix());
+  // A path may begin otherwise than the pattern that it matches once it is normalized.
+  if (!rules.forbid.empty()) return {""};
+  std::sort(all.begin(), all.end());
+  std::vector<std::string> out;
+  for (std::string& prefix : all) {
+    if (out.empty() || !prefix.starts_with(out.back())) out.push_back(std::move(prefix));
+  }
+  return out;
+}
+
+/// Whether an object stands at the path after the change.
+bool brings(const Change& change) {
+  return change.type != ChangeType::kRemoved && change.right.has_value();
+}
+
+void look_at_changes(const ObjectRules& rules, bool replaces, Changes& brought,
+                     ObjectFacts& facts) {
+  uint64_t seen = 0;
+  std::optional<Change> change;
+  for (const std::string& prefix : prefixes_of(rules, replaces)) {
+    // An entry that was read behind the previous prefix may belong to this one.
+    if (!change || change->key.str() < prefix) {
+      brought.seek(prefix);
+      change = brought.next();
+    }
+    for (; change && change->key.str().starts_with(prefix); change = brought.next()) {
+      const std::string& path = change->key.str();
+      if (++seen > kGatePathsSeenMax) {
+        facts.complete = false;
+        return;
+      }
+      if (matches_any(rules.unchanged, path)) note(facts.changed, facts.changed_count, path);
+      if (brings(*change) && is_forbidden(rules, path)) {
+        note(facts.forbidden, facts.forbidden_count, path);
+      }
+      if (change->type != ChangeType::kRemoved) continue;
+      if (replaces) note(facts.removed, facts.removed_count, path);
+      if (matches_any(rules.keep, path) && facts.removed_kept_count++ == 0) facts.first_kept = path;
+    }
+    if (!change) return;
+  }
+}
+
+/// The changes that merging the candidate would make in the destination. Without a common ancestor
+/// all that differs.
+std::unique_ptr<Changes> changes_of(Engine& engine, const std::optional<MergeBaseTree>& base,
+                                    const Commit& destination, const Commit& candidate) {
+  if (!base) return tree_changes(engine.nodes, destination.root, candidate.root);
+  return merge_changes(engine.nodes, base->root, destination.root, candidate.root);
+}
+
+/// The paths of `unchanged_since` that differ from its commit.
+void look_at_ancestor(Engine& engine, const GatePolicy& policy, const std::optional<Commit>& since,
+                      const Commit& candidate, ObjectFacts& facts) {
+  if (!since) return;
+  uint64_t seen = 0;
+  for (const Glob& pattern : policy.unchanged_since.paths) {
+    const auto changes = tree_changes(engine.nodes, since->root, candidate.root);
+    changes->seek(pattern.prefix());
+    for (auto change = changes->next(); change && change->key.str().starts_with(pattern.prefix());
+         change = changes->next()) {
+      if (++seen > kGatePathsSeenMax) {
+        facts.complete = false;
+        return;
+      }
+      if (pattern.matches(change->key.str()))
+        note(facts.differing, facts.differing_count, change->key.str());
+    }
+  }
+}
+
+/// The commit that a ref of the policy means: `pinned` when the policy was set, else now.
+std::optional<Commit> commit_of_policy(Engine& engine, const Repository& repository,
+                                       const GatePolicy& policy, std::string_view member,
+                                       const std::string& ref,
+                                       const std::optional<CommitId>& pinned) {
+  if (ref.empty()) return std::nullopt;
+  if (pinned) return engine.commits.get(repository.id, *pinned);
+  try {
+    return resolve_commit(engine, repository.name, ref);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kNotFound) throw;
+    throw Error(error.code(), error.reason(),
+                str_cat("policy \"", policy.name, "\": ", member, ": \"", ref,
+                        "\" is no ref of the repository, make it or change the policy"));
+  }
+}
+
+/// Warnings: whoever is to be told of a promotion may be made later than the policy, and is missed
+/// only then.
+std::vector<std::string> webhooks_not_there(Engine& engine, RepositoryId repository,
+                                            const GatePolicy& policy) {
+  std::vector<std::string> out;
+  for (const std::string& name : policy.after.webhooks) {
+    const auto webhook = meta::Webhooks(engine.pool).find(repository, name);
+    if (webhook && webhook->active) continue;
+    out.push_back(str_cat("after.webhook: ", webhook ? "webhook \"" : "there is no webhook \"",
+                          name, webhook ? "\" is inactive" : "\"", ", it will not be told"));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<CommitFacts> facts_of(Engine& engine, RepositoryId repository, const GatePolicy& policy,
+                                  std::span<const CommitId> commits) {
+  // Without metrics there is nothing to read; no name would mean all of them.
+  if (policy.metrics.empty()) {
+    std::vector<CommitFacts> out;
+    for (const CommitId& commit : commits) out.push_back({commit, {}, {}, {}});
+    return out;
+  }
+  return commit_facts(engine, repository, commits, facts_wanted(policy));
+}
+
+std::vector<GateCandidate> gate_candidates(Engine& engine, const Repository& repository,
+                                           const GatePolicy& policy, const Commit& destination,
+                                           std::span<const NamedCommit> candidates,
+                                           const PathScope* replaced) {
+  std::vector<CommitId> commits;
+  for (const NamedCommit& candidate : candidates) commits.push_back(candidate.commit.id);
+  std::vector<CommitFacts> facts = facts_of(engine, repository.id, policy, commits);
+  const std::optional<Commit> ancestor = commit_of_policy(
+      engine, repository, policy, "require_ancestor", policy.require_ancestor, policy.ancestor);
+  const std::optional<Commit> since =
+      commit_of_policy(engine, repository, policy, "unchanged_since.ref",
+                       policy.unchanged_since.ref, policy.unchanged_since.commit);
+  const std::map<CommitId, Instant> stored = engine.commits.stored(repository.id, commits);
+  const std::map<CommitId, std::string> rejections =
+      meta::Promotions(engine.pool, engine.clock).rejections(repository.id, commits);
+  const std::vector<std::string> unheard = webhooks_not_there(engine, repository.id, policy);
+  // A virtual merge base belongs to nothing and must not be collected meanwhile.
+  const meta::Writer::Operation operation(engine.writer);
+  std::vector<GateCandidate> out;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    const Commit& commit = candidates[i].commit;
+    GateCandidate& made = out.emplace_back();
+    made.ref = candidates[i].ref;
+    made.branch = candidates[i].branch;
+    made.facts = std::move(facts[i]);
+    made.facts.warnings.insert(made.facts.warnings.end(), unheard.begin(), unheard.end());
+    if (candidates[i].hidden) {
+      made.facts.warnings.push_back(
+          str_cat(made.ref, " is a hidden branch, which lists of branches leave out"));
+    }
+    if (const auto at = rejections.find(commit.id); at != rejections.end())
+      made.rejection = at->second;
+    made.author = commit.committer;
+    if (policy.approvals.count > 0)
+      made.authors = authors_of(engine, repository.id, commit, destination);
+    if (const auto at = stored.find(commit.id); at != stored.end()) made.recorded = at->second;
+    made.has_ancestor = ancestor && is_ancestor(engine, repository.id, *ancestor, commit);
+    made.up_to_date =
+        !policy.require_up_to_date || is_ancestor(engine, repository.id, destination, commit);
+    meta::NodeWriter nodes(engine.pool, engine.nodes, repository.id);
+    const auto base =
+        promotion_base_tree(engine, repository, nodes, commit, policy.destination, destination);
+    const bool brings_nothing = base && base->root == commit.root;
+    made.unmeasured = take_unmeasured(engine, repository, policy, commit,
+                                      base && !brings_nothing ? &base->root : nullptr, made.facts);
+    const auto brought =
+        replaced == nullptr
+            ? changes_of(engine, base, destination, commit)
+            : scoped_changes(tree_changes(engine.nodes, destination.root, commit.root), *replaced);
+    find_required(engine.nodes, policy.objects, commit.root, made.objects);
+    made.objects.total_bytes = tree::count_range(engine.nodes, commit.root, "", "").bytes;
+    look_at_changes(policy.objects, replaced != nullptr, *brought, made.objects);
+    look_at_ancestor(engine, policy, since, commit, made.objects);
+  }
+  return out;
+}
+
+namespace {
+
+/// Ranks those that did not fail and puts them first.
+void rank(const GatePolicy& policy, std::span<const GateCandidate> facts,
+          std::vector<JudgedCandidate>& judged) {
+  std::vector<GateCandidate> standing;
+  std::vector<size_t> at;
+  for (size_t i = 0; i < judged.size(); ++i) {
+    if (judged[i].verdict.outcome == GateOutcome::kFailed) continue;
+    standing.push_back(facts[i]);
+    at.push_back(i);
+  }
+  size_t place = 0;
+  for (const Standing& one : rank_candidates(policy, standing)) {
+    judged[at[one.candidate]].rank = ++place;
+    judged[at[one.candidate]].dominated = one.dominated;
+  }
+  std::stable_sort(judged.begin(), judged.end(),
+                   [](const JudgedCandidate& a, const JudgedCandidate& b) {
+                     return a.rank.value_or(SIZE_MAX) < b.rank.value_or(SIZE_MAX);
+                   });
+}
+
+/// For a shell: what replace-paths must cover at least.
+std::string path_options(const GatePolicy& policy) {
+  std::string out;
+  for (const Glob& pattern : policy.objects.required) {
+    // A pattern that needs more than plain quotes is left to the reader.
+    if (pattern.pattern().find_first_of("'\\\n") != std::string::npos) return " --path 'PATTERN'";
+    out += str_cat(" --path '", pattern.pattern(), "'");
+  }
+  return out.empty() ? " --path 'PATTERN'" : out;
+}
+
+}  // namespace
+
+GateRefusal conflict_refusal(const GatePolicy& policy, std::string_view candidate,
+                             std::span<const std::string> paths, uint64_t count) {
+  std::string reason = str_cat(count, " paths were changed on both sides:");
+  for (const std::string& path : paths) reason += str_cat(" \"", path, "\"");
+  reason += str_cat(
+      "; merge, let what both changed be as it is in the candidate, and measure again: tarn merge ",
+      policy.destination.str(), " ", candidate, " --strategy dest-wins");
+  if (policy.permits(PromotionMethod::kReplacePaths)) {
+    reason += str_cat("; or take named paths as they are in the candidate: tarn promote ",
+                      candidate, " --to ", policy.destination.str(), " --method replace-paths",
+                      path_options(policy));
+  }
+  return {.rule = "merge", .code = "merge_conflict", .reason = std::move(reason)};
+}
+
+namespace {
+
+/// The first paths that both sides changed.
+std::optional<GateRefusal> find_conflicts(Engine& engine, const GatePolicy& policy,
+                                          const MergeBaseTree& base, const Commit& destination,
+                                          const NamedCommit& candidate) {
+  ConflictSource conflicts(engine.nodes, base.root, candidate.commit.root, destination.root);
+  conflicts.seek("");
+  std::vector<std::string> paths;
+  uint64_t count = 0;
+  while (const auto conflict = conflicts.next()) {
+    if (++count > kGatePathsSeenMax) break;
+    if (paths.size() < kGatePathsShownMax) paths.push_back(conflict->key.str());
+  }
+  if (count == 0) return std::nullopt;
+  return conflict_refusal(policy, candidate.ref, paths, count);
+}
+
+}  // namespace
+
+std::optional<GateRefusal> merge_refusal(Engine& engine, const Repository& repository,
+                                         const GatePolicy& policy, const Commit& destination,
+                                         const NamedCommit& candidate) {
+  const meta::Writer::Operation operation(engine.writer);
+  meta::NodeWriter nodes(engine.pool, engine.nodes, repository.id);
+  const auto base = promotion_base_tree(engine, repository, nodes, candidate.commit,
+                                        policy.destination, destination);
+  if (!base) return std::nullopt;
+  const auto conflict = find_conflicts(engine, policy, *base, destination, candidate);
+  if (conflict) return conflict;
+  tree::MergeInput input;
+  input.base = base->root;
+  input.source = candidate.commit.root;
+  input.destination = destination.root;
+  input.resolve = [](const MergeConflict&) { return tree::Resolution::kTakeDestination; };
+  const TreeRoot merged =
+      tree::merge_trees(engine.nodes, nodes, {repository.salt}, input).result.root;
+  try {
+    check_promotion_result(engine, policy,
+                           {.tree = merged, .winner = candidate.commit.root, .base = base->root});
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kPreconditionFailed) throw;
+    return GateRefusal{
+        .rule = "merge", .code = std::string(error.reason()), .reason = error.message()};
+  }
+  return std::nullopt;
+}
+
+GateRefusal dirty_refusal(const BranchName& destination) {
+  return {.rule = "merge",
+          .code = "destination_dirty",
+          .reason = str_cat("branch '", destination.str(),
+                            "' has staged changes, which a promotion would mix with its own: "
+                            "remove the policy, then commit or reset them, then apply it again")};
+}
+
+std::optional<GateRefusal> destination_refusal(Engine& engine, const RepositoryName& repository,
+                                               const Branch& destination) {
+  DiffOptions first;
+  first.limit = 1;
+  if (diff_branch(engine, repository, destination.name, first).items.empty()) return std::nullopt;
+  return dirty_refusal(destination.name);
+}
+
+GateAnswer evaluate_gate(Engine& engine, const RepositoryName& repository,
+                         const GateQuestion& question) {
+  const Repository repo = get_repository(engine, repository);
+  GateAnswer answer;
+  answer.version = get_gate_policy(engine, repository, question.policy, question.version);
+  const GatePolicy policy = policy_of(answer.version);
+  const Branch destination = get_branch(engine, repository, policy.destination);
+  answer.destination = destination.head;
+  answer.champion = question.champion
+                        ? std::optional(find_candidate(engine, repo, *question.champion))
+                        : find_champion(engine, repo, policy);
+  const Commit head = engine.commits.get(repo.id, destination.head);
+  const Contenders contenders =
+      choose_contenders(engine, repo, policy,
+                        find_candidates(engine, repo, question.candidates,
+                                        kPromotionBranchesSeenMax, policy.destination.str()),
+                        head, kGateCandidatesMax);
+  const std::vector<NamedCommit>& candidates = contenders.judged;
+  if (!contenders.left_out.empty()) answer.warnings.push_back(describe(contenders.left_out));
+  std::optional<BaselineFacts> baseline;
+  if (question.champion) {
+    baseline = {.facts =
+                    champion_facts(engine, repo, policy, answer.champion->commit.id, policy.alias)};
+  } else {
+    baseline = baseline_facts(
+        engine, repo, policy,
+        answer.champion ? std::optional(answer.champion->commit.id) : std::nullopt, policy.alias);
+  }
+  std::vector<GateCandidate> facts = gate_candidates(engine, repo, policy, head, candidates);
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    const CommitFacts* const to_beat =
+        baseline ? baseline->against(candidates[i].commit.id) : nullptr;
+    Verdict verdict = evaluate(policy, facts[i], to_beat);
+    if (verdict.outcome != GateOutcome::kFailed && policy.permits(PromotionMethod::kMerge)) {
+      facts[i].refusal = merge_refusal(engine, repo, policy, head, candidates[i]);
+      if (facts[i].refusal) verdict = evaluate(policy, facts[i], to_beat);
+    }
+    answer.candidates.push_back({candidates[i], std::move(verdict)});
+  }
+  rank(policy, facts, answer.candidates);
+  if (!answer.candidates.empty() && answer.candidates.front().rank)
+    answer.refusal = destination_refusal(engine, repository, destination);
+  return answer;
+}
+
+}  // namespace tarn::versioning

@@ -1,0 +1,80 @@
+#include "core/promotion/gate_candidate.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "core/base/digest.h"
+#include "core/base/encoding.h"
+#include "core/base/enum_names.h"
+#include "core/base/number.h"
+#include "core/base/wire.h"
+#include "core/promotion/metric_choice.h"
+
+namespace tarn {
+namespace {
+
+constexpr std::array<std::string_view, 3> kStatuses = {"pending", "success", "failure"};
+
+}  // namespace
+
+std::string_view name_of(CheckStatus status) { return kStatuses[static_cast<size_t>(status)]; }
+std::optional<CheckStatus> parse_check_status(std::string_view name) {
+  return find_name<CheckStatus>(kStatuses, name);
+}
+std::vector<Metric> metrics_of(const GatePolicy& policy, const GateCandidate& candidate) {
+  std::vector<Metric> metrics = candidate.facts.metrics;
+  for (const std::string& name : policy.checks.required) {
+    const CheckResult* check = find_check(candidate, name);
+    if (check == nullptr || check->status != CheckStatus::kSuccess) continue;
+    for (const Metric& metric : check->metrics) {
+      metrics.push_back({.name = metric.name,
+                         .value = metric.value,
+                         .origin = MetricOrigin::kCheck,
+                         .source = name,
+                         .split = metric.split});
+    }
+  }
+  return metrics;
+}
+
+const CheckResult* find_check(const GateCandidate& candidate, const std::string& name) {
+  std::map<std::string, const CheckResult*> last_of;
+  const CheckResult* found = nullptr;
+  for (const CheckResult& check : candidate.checks) {
+    if (check.name != name || check.commit != candidate.facts.commit) continue;
+    last_of[check.reporter] = &check;
+    found = &check;
+  }
+  for (const auto& [reporter, last] : last_of) {
+    if (last->status == CheckStatus::kFailure) return last;
+  }
+  return found;
+}
+
+bool check_may_bring(const GatePolicy& policy, const GateCandidate& candidate,
+                     const MetricRule& rule) {
+  return std::any_of(rule.trusted.begin(), rule.trusted.end(), [&](const MetricSource& source) {
+    if (source.origin != MetricOrigin::kCheck) return false;
+    return std::any_of(policy.checks.required.begin(), policy.checks.required.end(),
+                       [&](const std::string& name) {
+                         if (!source.check.empty() && source.check != name) return false;
+                         const CheckResult* check = find_check(candidate, name);
+                         return check == nullptr || check->status == CheckStatus::kPending;
+                       });
+  });
+}
+
+std::string judged_values(const GatePolicy& policy, const GateCandidate& candidate) {
+  const std::vector<Metric> metrics = metrics_of(policy, candidate);
+  std::string text;
+  for (const MetricRule& rule : policy.metrics) {
+    const Metric* metric = choose_metric(metrics, rule.name, rule.split, sources_of(rule));
+    put_bytes(text, rule.name);
+    put_bytes(text, rule.split);
+    put_bytes(text, metric == nullptr ? "" : to_text(metric->value));
+  }
+  return to_hex(sha256(text));
+}
+
+}  // namespace tarn

@@ -1,0 +1,118 @@
+// Candidate of a gate, as frozen facts: what was measured of it, what it changes, what was said of
+// it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/metrics/commit_facts.h"
+#include "core/promotion/policy.h"
+
+namespace tarn {
+
+enum class CheckStatus : uint8_t { kPending, kSuccess, kFailure };
+std::string_view name_of(CheckStatus status);  ///< for example "success"
+std::optional<CheckStatus> parse_check_status(std::string_view name);
+
+/// A report of a check about one commit.
+struct CheckResult {
+  std::string name;
+  CommitId commit;
+  CheckStatus status = CheckStatus::kPending;
+  std::string url{};
+  std::vector<Metric> metrics{};  ///< origin and source do not matter; they count on success
+  std::string reporter{};
+};
+
+struct GateApproval {
+  std::string user;
+  std::string candidate;  ///< the ref that was approved
+  CommitId commit;
+  std::string values{};       ///< judged_values() of what was approved
+  std::string void_reason{};  ///< why it does not count whatever it is of; "" = it may
+};
+
+/// A value that does not count, and why.
+struct UnmeasuredValue {
+  Metric metric;
+  std::string why;
+};
+
+/// An object that a policy requires.
+struct RequiredObject {
+  std::string path;
+  uint64_t size_bytes = 0;
+  std::string checksum;  ///< the ETag
+};
+/// Required objects that a verdict names.
+constexpr size_t kRequiredObjectsShownMax = 100;
+
+/// Facts about a candidate's objects, for the rules of a policy.
+struct ObjectFacts {
+  std::vector<std::string> missing{};      ///< patterns of `required` that match nothing
+  std::vector<std::string> too_small{};    ///< patterns that match an object below `min_bytes`
+  std::vector<RequiredObject> required{};  ///< the first that match `required`, by path
+  std::vector<std::string> changed{};      ///< the first paths that match `unchanged`
+  uint64_t changed_count = 0;
+  std::vector<std::string> forbidden{};  ///< the first paths that match `forbid`
+  uint64_t forbidden_count = 0;
+  std::vector<std::string> removed{};  ///< the first paths that would be gone
+  uint64_t removed_count = 0;
+  uint64_t removed_kept_count = 0;  ///< of those that match `keep`
+  std::string first_kept{};         ///< the first of them
+  std::vector<std::string>
+      differing{};  ///< the first paths that `unchanged_since` names and differ
+  uint64_t differing_count = 0;
+  uint64_t total_bytes = 0;
+  uint64_t model_bytes = 0;  ///< of the objects that match `required`
+  /// False: there was more to look at than the limit, so nothing is known of the rest.
+  bool complete = true;
+};
+
+/// A refusal that does not come from a rule of the policy.
+struct GateRefusal {
+  std::string rule;  ///< "merge", "checks" or "candidates"
+  std::string code;
+  std::string reason;
+};
+
+/// One candidate, frozen: everything is of the commit `facts.commit`.
+struct GateCandidate {
+  std::string ref;       ///< as the caller named it
+  std::string branch{};  ///< "" = it was not named by a branch
+  CommitFacts facts;
+  std::vector<UnmeasuredValue> unmeasured{};  ///< values of the commit that do not count
+  std::string author{};                       ///< the committer that the commit shows
+  /// Users who made what the candidate brings or want it promoted; see `not_author`.
+  std::set<std::string> authors{};
+  std::string promoter{};     ///< who wants it promoted
+  Instant recorded{};         ///< when the server stored the commit
+  bool has_ancestor = false;  ///< of `require_ancestor`, when the policy has one
+  bool up_to_date = true;     ///< the destination's head is in its history
+  ObjectFacts objects{};
+  std::vector<CheckResult> checks{};      ///< those of other commits do not count
+  std::vector<GateApproval> approvals{};  ///< likewise
+  std::optional<GateRefusal> refusal{};
+  /// An earlier rejection of this commit: by whom, when and why; "" = none.
+  std::string rejection{};
+};
+
+/// Its values with those of its required checks: anybody may report another check.
+std::vector<Metric> metrics_of(const GatePolicy& policy, const GateCandidate& candidate);
+/// The report about the candidate's commit under this name that counts: a failure that its reporter
+/// has not superseded, else the latest; nullptr when there is no report.
+const CheckResult* find_check(const GateCandidate& candidate, const std::string& name);
+/// Whether a required check that may report the metric has not ended.
+bool check_may_bring(const GatePolicy& policy, const GateCandidate& candidate,
+                     const MetricRule& rule);
+
+/// The values that the rules chose of the candidate, as one digest (hex): what an approval is of.
+/// Equal for two candidates of one ref and commit exactly when each rule on a metric chose the same
+/// number.
+std::string judged_values(const GatePolicy& policy, const GateCandidate& candidate);
+
+}  // namespace tarn

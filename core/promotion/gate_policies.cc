@@ -1,0 +1,176 @@
+#include "core/promotion/gate_policies.h"
+
+#include <charconv>
+
+#include "core/base/digest.h"
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+#include "core/branch/refs.h"
+#include "core/branch/repositories.h"
+
+namespace tarn::versioning {
+namespace {
+
+using meta::GatePolicies;
+using Outcome = GatePolicies::Outcome;
+
+[[noreturn]] void throw_absent(std::string_view name) {
+  throw Error(ErrorCode::kNotFound, "policy_not_found",
+              str_cat("policy \"", name, "\": not found"));
+}
+
+void check_name(std::string_view name) {
+  if (is_policy_name(name)) return;
+  throw Error(ErrorCode::kInvalidArgument, "policy_invalid",
+              str_cat("policy name \"", name,
+                      "\": must be letters, digits, underscores, hyphens and dots, at most ",
+                      kPolicyNameBytesMax, ", the first no hyphen or dot"));
+}
+
+/// Throws unless the change was made or there was nothing to do.
+void check_outcome(const GatePolicies::Result& result, std::string_view name,
+                   const GatePolicy& policy) {
+  const std::string doing = str_cat("policy \"", name, "\": ");
+  switch (result.outcome) {
+    case Outcome::kDone:
+    case Outcome::kUnchanged:
+      return;
+    case Outcome::kRepositoryGone:
+      throw Error(ErrorCode::kNotFound, "repository_not_found", "repository not found");
+    case Outcome::kBranchGone:
+      throw Error(ErrorCode::kNotFound, "branch_not_found",
+                  str_cat(doing, "destination \"", policy.destination.str(),
+                          "\": branch not found, make it first"));
+    case Outcome::kDestinationTaken:
+      throw Error(ErrorCode::kConflict, "destination_has_policy",
+                  str_cat(doing, "branch \"", policy.destination.str(),
+                          "\" is the destination of policy \"", result.other,
+                          "\" already, change or remove that"));
+    case Outcome::kAliasTaken:
+      throw Error(ErrorCode::kConflict, "alias_has_policy",
+                  str_cat(doing, "alias \"", policy.alias, "\" belongs to policy \"", result.other,
+                          "\" already, change or remove that"));
+    case Outcome::kMoved:
+      throw Error(ErrorCode::kPreconditionFailed, "policy_moved",
+                  str_cat(doing, "its version is ", result.version,
+                          " by now, look at it before changing it"));
+    case Outcome::kAbsent:
+      throw_absent(name);
+  }
+}
+
+Repository get_writable(Engine& engine, const RepositoryName& repository) {
+  Repository repo = get_repository(engine, repository);
+  check_writable(repo, /*force=*/false);
+  return repo;
+}
+
+}  // namespace
+
+namespace {
+
+/// The commit that a ref of the document means; nullopt for "".
+std::optional<CommitId> pinned(Engine& engine, const RepositoryName& repository,
+                               std::string_view policy, std::string_view member,
+                               const std::string& ref) {
+  if (ref.empty()) return std::nullopt;
+  try {
+    return resolve_commit(engine, repository, ref).id;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kNotFound) throw;
+    throw Error(error.code(), error.reason(),
+                str_cat("policy \"", policy, "\": ", member, ": \"", ref,
+                        "\" is no ref of the repository, make it first"));
+  }
+}
+
+}  // namespace
+
+GatePolicySet set_gate_policy(Engine& engine, const RepositoryName& repository,
+                              std::string_view name, const GatePolicySetting& setting) {
+  check_name(name);
+  const GatePolicy policy = parse_gate_policy(setting.document);
+  if (!policy.name.empty() && policy.name != name) {
+    throw Error(ErrorCode::kInvalidArgument, "policy_invalid",
+                str_cat("policy \"", name, "\": its document has the name \"", policy.name, "\""));
+  }
+  const Repository repo = get_writable(engine, repository);
+  const GatePolicies::Setting written{
+      .name = std::string(name),
+      .destination = policy.destination,
+      .alias = policy.alias,
+      .document = setting.document,
+      .digest = sha256(setting.document),
+      .ancestor = pinned(engine, repository, name, "require_ancestor", policy.require_ancestor),
+      .unchanged_since =
+          pinned(engine, repository, name, "unchanged_since.ref", policy.unchanged_since.ref),
+      .author = setting.author,
+      .at = engine.clock.now(),
+      .expected = setting.expected};
+  const GatePolicies::Result result = engine.gate_policies.set(repo.id, written);
+  check_outcome(result, name, policy);
+  if (result.outcome == Outcome::kUnchanged) {
+    return {get_gate_policy(engine, repository, name, result.version), false};
+  }
+  // The answer describes this request's version, even if another request has replaced it since.
+  return {{.name = written.name,
+           .version = result.version,
+           .body = meta::GatePolicyVersion::Body{.destination = written.destination,
+                                                 .document = written.document,
+                                                 .digest = written.digest,
+                                                 .ancestor = written.ancestor,
+                                                 .unchanged_since = written.unchanged_since},
+           .author = written.author,
+           .at = written.at},
+          true};
+}
+
+void remove_gate_policy(Engine& engine, const RepositoryName& repository, std::string_view name,
+                        std::string_view author, std::optional<int64_t> expected) {
+  const Repository repo = get_writable(engine, repository);
+  check_outcome(engine.gate_policies.remove(repo.id, name, author, engine.clock.now(), expected),
+                name, {});
+}
+
+meta::GatePolicyVersion get_gate_policy(Engine& engine, const RepositoryName& repository,
+                                        std::string_view name, std::optional<int64_t> version) {
+  const RepositoryId repo = get_repository(engine, repository).id;
+  auto found = version ? engine.gate_policies.find_version(repo, name, *version)
+                       : engine.gate_policies.find(repo, name);
+  if (!found) throw_absent(name);
+  return *std::move(found);
+}
+
+Page<meta::GatePolicyVersion> list_gate_policies(Engine& engine, const RepositoryName& repository,
+                                                 std::string_view prefix, std::string_view after,
+                                                 uint32_t limit) {
+  return engine.gate_policies.list(get_repository(engine, repository).id, prefix, after, limit);
+}
+
+Page<meta::GatePolicyVersion> list_gate_policy_versions(Engine& engine,
+                                                        const RepositoryName& repository,
+                                                        std::string_view name,
+                                                        std::string_view after, uint32_t limit) {
+  int64_t before = 0;
+  if (!after.empty()) {
+    const auto [end, error] = std::from_chars(after.data(), after.data() + after.size(), before);
+    if (error != std::errc() || end != after.data() + after.size() || before < 1) {
+      throw_invalid(str_cat("after: \"", after, "\" is no version of a policy"));
+    }
+  }
+  auto page =
+      engine.gate_policies.versions(get_repository(engine, repository).id, name, before, limit);
+  if (page.items.empty() && before == 0) throw_absent(name);
+  return page;
+}
+
+GatePolicy policy_of(const meta::GatePolicyVersion& version) {
+  if (!version.body) throw_absent(version.name);
+  GatePolicy policy = parse_gate_policy(version.body->document);
+  policy.name = version.name;
+  policy.ancestor = version.body->ancestor;
+  policy.unchanged_since.commit = version.body->unchanged_since;
+  return policy;
+}
+
+}  // namespace tarn::versioning

@@ -1,0 +1,63 @@
+// Setting and reading the gate policies of a repository.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/branch/engine.h"
+#include "core/model/page.h"
+#include "core/model/repository.h"
+#include "core/promotion/gate_policy_store.h"
+#include "core/promotion/policy.h"
+
+namespace tarn::versioning {
+
+// All throw not_found (repository); those that change something permission_denied (read-only
+// repository). A change holds for every request that begins after it, on every server.
+
+struct GatePolicySetting {
+  std::string document;  ///< YAML or JSON
+  std::string author;    ///< name of the user
+  /// The version that must hold, 0 = none; absent = whatever does.
+  std::optional<int64_t> expected{};
+};
+struct GatePolicySet {
+  meta::GatePolicyVersion version;
+  bool changed = true;  ///< else the policy held with this document already
+};
+/// Makes the next version of the policy. Its refs mean for good what they mean now. Throws:
+/// invalid_argument (reason "policy_invalid": as parse_gate_policy, or the document has another
+/// name), not_found (reason "branch_not_found": the destination; a ref that the document names),
+/// conflict (reasons "destination_has_policy", "alias_has_policy": another policy has it),
+/// precondition_failed (reason "policy_moved").
+GatePolicySet set_gate_policy(Engine& engine, const RepositoryName& repository,
+                              std::string_view name, const GatePolicySetting& setting);
+
+/// Its versions stay. Throws: not_found (reason "policy_not_found"), precondition_failed (reason
+/// "policy_moved").
+void remove_gate_policy(Engine& engine, const RepositoryName& repository, std::string_view name,
+                        std::string_view author, std::optional<int64_t> expected = {});
+
+/// Without `version` the one that holds. Throws not_found (reason "policy_not_found").
+meta::GatePolicyVersion get_gate_policy(Engine& engine, const RepositoryName& repository,
+                                        std::string_view name, std::optional<int64_t> version = {});
+
+/// Those that hold, by name.
+Page<meta::GatePolicyVersion> list_gate_policies(Engine& engine, const RepositoryName& repository,
+                                                 std::string_view prefix, std::string_view after,
+                                                 uint32_t limit);
+
+/// All versions, removals too, the newest first. `after` "" or a version. Throws not_found (reason
+/// "policy_not_found"), invalid_argument (`after`).
+Page<meta::GatePolicyVersion> list_gate_policy_versions(Engine& engine,
+                                                        const RepositoryName& repository,
+                                                        std::string_view name,
+                                                        std::string_view after, uint32_t limit);
+
+/// The document of a version, read; a version that removed the policy throws not_found (reason
+/// "policy_not_found").
+GatePolicy policy_of(const meta::GatePolicyVersion& version);
+
+}  // namespace tarn::versioning

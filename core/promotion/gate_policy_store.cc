@@ -1,0 +1,221 @@
+#include "core/promotion/gate_policy_store.h"
+
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+#include "core/meta/aliases.h"
+#include "core/meta/commit_column.h"
+#include "core/model/listing.h"
+
+namespace tarn::meta {
+namespace {
+
+#define TARN_VERSION_COLUMNS                                                                \
+  "v.name, v.version, v.destination, v.document, v.digest, v.author, v.at_ms, v.ancestor, " \
+  "v.unchanged_since"
+
+// First in its transaction: changes of a repository's settings wait for one another.
+constexpr db::Query kLockSettings{"gate_policies_lock_settings", R"sql(
+  SELECT 1 FROM repositories WHERE repo_id = $1 AND deleted_ms IS NULL FOR NO KEY UPDATE)sql"};
+
+constexpr db::Query kBumpSettings{"gate_policies_bump_settings", R"sql(
+  UPDATE repositories SET settings_version = settings_version + 1 WHERE repo_id = $1)sql"};
+
+constexpr db::Query kSelectHolding{"gate_policies_select_holding",
+                                   "SELECT " TARN_VERSION_COLUMNS R"sql(
+  FROM gate_policies p JOIN gate_policy_versions v USING (repo_id, name, version)
+  WHERE p.repo_id = $1 AND p.name = $2 AND p.destination IS NOT NULL)sql"};
+
+constexpr db::Query kSelectVersion{"gate_policies_select_version",
+                                   "SELECT " TARN_VERSION_COLUMNS R"sql(
+  FROM gate_policy_versions v WHERE v.repo_id = $1 AND v.name = $2 AND v.version = $3)sql"};
+
+constexpr db::Query kSelectByDestination{"gate_policies_select_by_destination",
+                                         "SELECT " TARN_VERSION_COLUMNS R"sql(
+  FROM gate_policies p JOIN gate_policy_versions v USING (repo_id, name, version)
+  WHERE p.repo_id = $1 AND p.destination = $2)sql"};
+
+constexpr db::Query kSelectPage{"gate_policies_select_page", "SELECT " TARN_VERSION_COLUMNS R"sql(
+  FROM gate_policies p JOIN gate_policy_versions v USING (repo_id, name, version)
+  WHERE p.repo_id = $1 AND p.name > $2 AND p.name >= $3 AND starts_with(p.name, $3) AND p.destination IS NOT NULL
+  ORDER BY p.name LIMIT $4)sql"};
+
+constexpr db::Query kSelectVersions{"gate_policies_select_versions",
+                                    "SELECT " TARN_VERSION_COLUMNS R"sql(
+  FROM gate_policy_versions v WHERE v.repo_id = $1 AND v.name = $2 AND ($3 = 0 OR v.version < $3)
+  ORDER BY v.version DESC LIMIT $4)sql"};
+
+constexpr db::Query kSelectLastVersion{"gate_policies_select_last_version", R"sql(
+  SELECT version, destination IS NOT NULL FROM gate_policies WHERE repo_id = $1 AND name = $2)sql"};
+
+// Locked until its gate is set: a branch that is deleted meanwhile is gone before the policy, or
+// refuses to go.
+constexpr db::Query kLockBranch{"gate_policies_lock_branch", R"sql(
+  SELECT 1 FROM branches WHERE repo_id = $1 AND name = $2 FOR NO KEY UPDATE)sql"};
+
+// Under the lock the row is looked at again: a version set meanwhile is no match.
+constexpr db::Query kHold{"gate_policies_hold_version", R"sql(
+  SELECT 1 FROM gate_policies
+  WHERE repo_id = $1 AND name = $2 AND version = $3 AND destination IS NOT NULL FOR SHARE)sql"};
+
+constexpr db::Query kSelectRival{"gate_policies_select_rival", R"sql(
+  SELECT name, destination IS NOT DISTINCT FROM $3 FROM gate_policies
+  WHERE repo_id = $1 AND name <> $2 AND (destination = $3 OR alias = $4)
+  ORDER BY destination IS NOT DISTINCT FROM $3 DESC, name LIMIT 1)sql"};
+
+constexpr db::Query kInsertVersion{"gate_policies_insert_version", R"sql(
+  INSERT INTO gate_policy_versions (repo_id, name, version, destination, document, digest, author, at_ms, ancestor,
+                                    unchanged_since)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10))sql"};
+
+constexpr db::Query kUpsert{"gate_policies_upsert_row", R"sql(
+  INSERT INTO gate_policies (repo_id, name, version, destination, alias) VALUES ($1, $2, $3, $4, $5)
+  ON CONFLICT (repo_id, name) DO UPDATE SET
+    version = excluded.version, destination = excluded.destination, alias = excluded.alias)sql"};
+
+// Every branch whose gate this change makes or ends.
+constexpr db::Query kUpdateGates{"gate_policies_update_gates", R"sql(
+  UPDATE branches SET gate = CASE WHEN name = $3 THEN $2 END
+  WHERE repo_id = $1 AND (name = $3 OR gate = $2) AND gate IS DISTINCT FROM CASE WHEN name = $3 THEN $2 END)sql"};
+
+GatePolicyVersion version_from(const db::Rows& rows, size_t row) {
+  GatePolicyVersion out;
+  out.name = rows.text(row, 0);
+  out.version = rows.integer(row, 1);
+  if (!rows.null(row, 2)) {
+    out.body = {.destination = BranchName(std::string(rows.text(row, 2))),
+                .document = std::string(rows.text(row, 3)),
+                .digest = std::string(rows.bytes(row, 4)),
+                .ancestor = commit_or_none(rows, row, 7),
+                .unchanged_since = commit_or_none(rows, row, 8)};
+  }
+  out.author = rows.text(row, 5);
+  out.at = from_millis(rows.integer(row, 6));
+  return out;
+}
+
+std::optional<GatePolicyVersion> only_version(const db::Rows& rows) {
+  if (rows.empty()) return std::nullopt;
+  return version_from(rows, 0);
+}
+
+/// The newest version of a name, and whether it holds; 0 = there never was one.
+struct Last {
+  int64_t version = 0;
+  bool holds = false;
+  bool is(std::optional<int64_t> expected) const {
+    return !expected || *expected == (holds ? version : 0);
+  }
+};
+
+Last last_version(db::Connection& connection, int32_t repo, std::string_view name) {
+  const db::Rows rows = connection.run(kSelectLastVersion, {repo, name});
+  if (rows.empty()) return {};
+  return {rows.integer(0, 0), rows.boolean(0, 1)};
+}
+
+}  // namespace
+
+GatePolicies::Result GatePolicies::set(RepositoryId repository, const Setting& setting) {
+  const int32_t repo = static_cast<int32_t>(repository);
+  const std::optional<std::string> alias =
+      setting.alias.empty() ? std::nullopt : std::optional(setting.alias);
+  return pool_.transaction([&](db::Connection& connection) -> Result {
+    if (connection.run(kLockSettings, {repo}).empty()) return {Outcome::kRepositoryGone};
+    const Last last = last_version(connection, repo, setting.name);
+    if (!last.is(setting.expected)) return {Outcome::kMoved, last.version};
+    if (connection.run(kLockBranch, {repo, setting.destination.str()}).empty()) {
+      return {Outcome::kBranchGone};
+    }
+    const db::Rows rival =
+        connection.run(kSelectRival, {repo, setting.name, setting.destination.str(), alias});
+    if (!rival.empty()) {
+      return {rival.boolean(0, 1) ? Outcome::kDestinationTaken : Outcome::kAliasTaken, last.version,
+              std::string(rival.text(0, 0))};
+    }
+    const auto present = only_version(connection.run(kSelectHolding, {repo, setting.name}));
+    if (present && present->body->document == setting.document) {
+      return {Outcome::kUnchanged, last.version};
+    }
+    const int64_t version = last.version + 1;
+    connection.run(kInsertVersion,
+                   {repo, setting.name, version, setting.destination.str(), setting.document,
+                    db::Bytes{setting.digest}, setting.author, to_millis(setting.at),
+                    bytes_or_null(setting.ancestor), bytes_or_null(setting.unchanged_since)});
+    connection.run(kUpsert, {repo, setting.name, version, setting.destination.str(), alias});
+    connection.run(kUpdateGates, {repo, setting.name, setting.destination.str()});
+    Aliases::clear_policy(connection, repository, setting.name);
+    if (alias && !Aliases::set_policy(connection, repository, AliasName(*alias), setting.name)) {
+      throw Error(ErrorCode::kConflict, "alias_has_policy",
+                  str_cat("alias \"", *alias, "\": belongs to another policy already"));
+    }
+    connection.run(kBumpSettings, {repo});
+    return {Outcome::kDone, version};
+  });
+}
+
+GatePolicies::Result GatePolicies::remove(RepositoryId repository, std::string_view name,
+                                          std::string_view author, Instant at,
+                                          std::optional<int64_t> expected) {
+  const int32_t repo = static_cast<int32_t>(repository);
+  const std::optional<std::string> none;
+  const std::optional<db::Bytes> no_bytes;
+  return pool_.transaction([&](db::Connection& connection) -> Result {
+    if (connection.run(kLockSettings, {repo}).empty()) return {Outcome::kRepositoryGone};
+    const Last last = last_version(connection, repo, name);
+    if (!last.holds) return {Outcome::kAbsent};
+    if (!last.is(expected)) return {Outcome::kMoved, last.version};
+    const int64_t version = last.version + 1;
+    connection.run(kInsertVersion, {repo, name, version, none, none, no_bytes, author,
+                                    to_millis(at), no_bytes, no_bytes});
+    connection.run(kUpsert, {repo, name, version, none, none});
+    connection.run(kUpdateGates, {repo, name, none});
+    Aliases::clear_policy(connection, repository, name);
+    connection.run(kBumpSettings, {repo});
+    return {Outcome::kDone, version};
+  });
+}
+
+bool GatePolicies::hold(db::Connection& connection, RepositoryId repository, std::string_view name,
+                        int64_t version) {
+  return !connection.run(kHold, {static_cast<int32_t>(repository), name, version}).empty();
+}
+
+std::optional<GatePolicyVersion> GatePolicies::find(RepositoryId repository,
+                                                    std::string_view name) {
+  return only_version(
+      pool_.run(kSelectHolding, {static_cast<int32_t>(repository), name}, db::Pool::Retry::kRead));
+}
+
+std::optional<GatePolicyVersion> GatePolicies::find_version(RepositoryId repository,
+                                                            std::string_view name,
+                                                            int64_t version) {
+  return only_version(pool_.run(kSelectVersion, {static_cast<int32_t>(repository), name, version},
+                                db::Pool::Retry::kRead));
+}
+
+std::optional<GatePolicyVersion> GatePolicies::find_by_destination(RepositoryId repository,
+                                                                   const BranchName& destination) {
+  return only_version(pool_.run(kSelectByDestination,
+                                {static_cast<int32_t>(repository), destination.str()},
+                                db::Pool::Retry::kRead));
+}
+
+Page<GatePolicyVersion> GatePolicies::list(RepositoryId repository, std::string_view prefix,
+                                           std::string_view after, uint32_t limit) {
+  const db::Rows rows =
+      pool_.run(kSelectPage, {static_cast<int32_t>(repository), after, prefix, row_limit(limit)},
+                db::Pool::Retry::kRead);
+  return page_of<GatePolicyVersion>(rows, limit, version_from, &GatePolicyVersion::name);
+}
+
+Page<GatePolicyVersion> GatePolicies::versions(RepositoryId repository, std::string_view name,
+                                               int64_t before, uint32_t limit) {
+  const db::Rows rows =
+      pool_.run(kSelectVersions, {static_cast<int32_t>(repository), name, before, row_limit(limit)},
+                db::Pool::Retry::kRead);
+  return page_of<GatePolicyVersion>(rows, limit, version_from, [](const GatePolicyVersion& last) {
+    return std::to_string(last.version);
+  });
+}
+
+}  // namespace tarn::meta

@@ -1,0 +1,314 @@
+#include "core/promotion/judgement.h"
+
+#include <algorithm>
+
+#include "core/base/digest.h"
+#include "core/base/encoding.h"
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+#include "core/branch/ref_globs.h"
+#include "core/branch/refs.h"
+#include "core/branch/repositories.h"
+#include "core/meta/aliases.h"
+#include "core/meta/branches.h"
+#include "core/meta/commits.h"
+#include "core/promotion/champion.h"
+#include "core/promotion/contenders.h"
+#include "core/promotion/gate_policies.h"
+#include "core/promotion/gate_policy_store.h"
+#include "core/promotion/ranking.h"
+
+namespace tarn::versioning {
+namespace {
+
+/// A candidate of this round.
+struct Pinned {
+  NamedCommit named;
+  Instant since{};
+  bool gone = false;  ///< the branch that the promotion follows was deleted
+};
+
+/// The commits of the candidates in this round; `left_out`: whose branches are none of them.
+std::vector<Pinned> find_pinned(Engine& engine, const Repository& repository,
+                                const GatePolicy& policy, const Promotion& promotion,
+                                const Commit& head, std::vector<LeftOut>& left_out) {
+  const Instant now = engine.clock.now();
+  std::vector<Pinned> out;
+  if (promotion.candidates.empty()) {
+    std::vector<NamedCommit> found = find_candidates(
+        engine, repository, promotion.request.candidates, kPromotionBranchesSeenMax);
+    std::erase_if(found, [&](const NamedCommit& candidate) {
+      return candidate.branch == promotion.request.destination.str();
+    });
+    Contenders contenders = choose_contenders(engine, repository, policy, std::move(found), head,
+                                              kPromotionCandidatesMax);
+    for (NamedCommit& named : contenders.judged) out.push_back({std::move(named), now});
+    left_out = std::move(contenders.left_out);
+    return out;
+  }
+  left_out = left_out_of(promotion.evidence);
+  for (const PinnedCandidate& candidate : promotion.candidates) {
+    Pinned& pinned = out.emplace_back();
+    pinned.named.ref = candidate.ref;
+    pinned.since = candidate.since;
+    std::optional<Branch> branch;
+    if (candidate.is_branch)
+      branch = engine.branches.find(repository.id, BranchName(candidate.ref));
+    if (branch) pinned.named.branch = candidate.ref;
+    const bool follows = policy.approvals.stale_on_new_commit;
+    pinned.gone = follows && candidate.is_branch && !branch;
+    const bool moved = follows && branch && branch->head != candidate.commit;
+    if (moved) pinned.since = now;
+    pinned.named.commit =
+        engine.commits.get(repository.id, moved ? branch->head : candidate.commit);
+  }
+  return out;
+}
+
+void check_count(const PromotionRequest& request, const std::vector<Pinned>& candidates) {
+  if (candidates.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, "no_candidates",
+                "candidates: no branch matches, there is nothing to promote");
+  }
+  if (request.select != PromotionSelect::kOnly || candidates.size() == 1) return;
+  throw Error(ErrorCode::kInvalidArgument, "several_candidates",
+              str_cat("candidates: are ", candidates.size(),
+                      ", and \"select\" is \"only\": name one, or let it be \"best\""));
+}
+
+void check_method(const GatePolicy& policy, const PromotionRequest& request) {
+  if (!policy.permits(request.method)) {
+    throw Error(
+        ErrorCode::kInvalidArgument, "method_refused",
+        str_cat("method: policy \"", policy.name, "\" does not permit ", name_of(request.method)));
+  }
+  for (const std::string& path : request.paths) {
+    if (policy.paths.empty() ||
+        std::find(policy.paths.begin(), policy.paths.end(), path) != policy.paths.end())
+      continue;
+    std::string known;
+    for (const std::string& one : policy.paths) known += str_cat(known.empty() ? "" : ", ", one);
+    throw Error(
+        ErrorCode::kInvalidArgument, "paths_refused",
+        str_cat("paths: policy \"", policy.name, "\" lets ", known, " be replaced, not ", path));
+  }
+}
+
+std::vector<CheckResult> results_of(const std::vector<PromotionCheck>& checks) {
+  std::vector<CheckResult> out;
+  for (const PromotionCheck& check : checks) {
+    out.push_back({.name = check.name,
+                   .commit = check.commit,
+                   .status = check.status,
+                   .url = check.url,
+                   .metrics = metrics_of(check),
+                   .reporter = check.reporter});
+  }
+  return out;
+}
+
+std::optional<CommitId> champion_of(Engine& engine, const Repository& repository,
+                                    const std::string& alias) {
+  if (alias.empty()) return std::nullopt;
+  const auto found = engine.aliases.find(repository.id, AliasName(alias));
+  if (!found) return std::nullopt;
+  return found->commit;
+}
+
+/// Marks ranks; returns the winner.
+std::optional<size_t> rank(const GatePolicy& policy, std::vector<RankedCandidate>& judged) {
+  std::vector<size_t> passed;
+  std::vector<GateCandidate> ranked;
+  for (size_t i = 0; i < judged.size(); ++i) {
+    if (judged[i].verdict.outcome == GateOutcome::kFailed) continue;
+    passed.push_back(i);
+    ranked.push_back(judged[i].candidate);
+  }
+  int32_t place = 0;
+  std::optional<size_t> winner;
+  for (const Standing& standing : rank_candidates(policy, ranked)) {
+    RankedCandidate& candidate = judged[passed[standing.candidate]];
+    candidate.rank = ++place;
+    candidate.dominated = standing.dominated;
+    if (place == 1) winner = passed[standing.candidate];
+  }
+  return winner;
+}
+
+}  // namespace
+
+meta::GatePolicyVersion policy_of_promotion(Engine& engine, const Repository& repository,
+                                            const std::string& name,
+                                            const BranchName& destination) {
+  get_branch(engine, repository.name, destination);
+  if (name.empty()) {
+    auto found = engine.gate_policies.find_by_destination(repository.id, destination);
+    if (found) return *std::move(found);
+    throw Error(ErrorCode::kNotFound, "policy_not_found",
+                str_cat("branch '", destination.str(),
+                        "': has no gate policy, set one: tarn policy apply -f FILE"));
+  }
+  auto version = get_gate_policy(engine, repository.name, name);
+  if (version.body->destination == destination) return version;
+  throw Error(ErrorCode::kInvalidArgument, "policy_of_another_branch",
+              str_cat("policy \"", name, "\": is the gate of '", version.body->destination.str(),
+                      "', not of '", destination.str(), "'"));
+}
+
+std::string promoted_alias(const GatePolicy& policy, const PromotionRequest& request) {
+  if (request.alias.empty()) return policy.alias;
+  if (!policy.alias.empty() && request.alias != policy.alias) {
+    throw_invalid(str_cat("alias: policy \"", policy.name, "\" moves @", policy.alias, ", not @",
+                          request.alias));
+  }
+  return parse_alias_name(request.alias).str();
+}
+
+std::string wished_alias(Engine& engine, const RepositoryName& repository,
+                         const PromotionRequest& request) {
+  if (request.alias.empty()) return "";
+  const auto version = policy_of_promotion(engine, get_repository(engine, repository),
+                                           request.policy, request.destination);
+  return policy_of(version).alias.empty() ? request.alias : "";
+}
+
+std::vector<GateApproval> votes_of(Engine& engine, const RepositoryName& repository,
+                                   const Promotion& promotion,
+                                   const std::vector<PromotionApproval>& approvals) {
+  std::vector<GateApproval> out;
+  for (const PromotionApproval& approval : approvals) {
+    GateApproval& vote = out.emplace_back();
+    vote.user = approval.user;
+    vote.candidate = approval.candidate;
+    vote.commit = approval.commit;
+    vote.values = approval.values;
+    if (approval.user_gone) {
+      vote.void_reason = str_cat("that of ", approval.user, " does not count: the user is gone");
+    } else if (engine.rights && !engine.rights({.right = Right::kApprovePromotion,
+                                                .user = approval.user,
+                                                .address = approval.address,
+                                                .repository = repository,
+                                                .branch = promotion.request.destination.str()})) {
+      vote.void_reason =
+          str_cat("that of ", approval.user, " does not count: it needs fs:ApprovePromotion");
+    }
+  }
+  return out;
+}
+
+Judgement judge(Engine& engine, const Repository& repository, const Promotion& promotion,
+                const std::vector<PromotionCheck>& checks,
+                const std::vector<PromotionApproval>& approvals, const RefusedCandidates& refused) {
+  const PromotionRequest& request = promotion.request;
+  Judgement out;
+  out.version = policy_of_promotion(engine, repository, promotion.policy, request.destination);
+  out.policy = policy_of(out.version);
+  check_method(out.policy, request);
+  out.destination = get_branch(engine, repository.name, request.destination);
+  out.head = engine.commits.get(repository.id, out.destination.head);
+  const std::string alias = promoted_alias(out.policy, request);
+  out.champion = champion_of(engine, repository, alias);
+  const std::optional<BaselineFacts> baseline =
+      baseline_facts(engine, repository, out.policy, out.champion, alias);
+  const std::vector<Pinned> pinned =
+      find_pinned(engine, repository, out.policy, promotion, out.head, out.left_out);
+  check_count(request, pinned);
+  std::vector<NamedCommit> named;
+  for (const Pinned& one : pinned) named.push_back(one.named);
+  std::optional<PathScope> replaced;
+  if (request.method == PromotionMethod::kReplacePaths) replaced.emplace(request.paths);
+  std::vector<GateCandidate> candidates = gate_candidates(engine, repository, out.policy, out.head,
+                                                          named, replaced ? &*replaced : nullptr);
+  const std::vector<CheckResult> results = results_of(checks);
+  const std::vector<GateApproval> votes = votes_of(engine, repository.name, promotion, approvals);
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    GateCandidate& candidate = candidates[i];
+    candidate.checks = results;
+    candidate.approvals = votes;
+    candidate.promoter = promotion.actor;
+    const CommitId& commit = candidate.facts.commit;
+    if (pinned[i].gone) {
+      candidate.refusal = {.rule = "candidates",
+                           .code = "candidate_gone",
+                           .reason = str_cat("branch ", candidate.ref, " was deleted")};
+    } else if (const auto at = refused.find(candidate.ref);
+               at != refused.end() && at->second.commit == commit) {
+      candidate.refusal = at->second.refusal;
+    }
+    out.pinned.push_back({.ref = candidate.ref,
+                          .commit = commit,
+                          .is_branch = !candidate.branch.empty() || pinned[i].gone,
+                          .since = pinned[i].since});
+    Verdict verdict =
+        evaluate(out.policy, candidate, baseline ? baseline->against(commit) : nullptr);
+    std::string values = judged_values(out.policy, candidate);
+    out.candidates.push_back({.candidate = std::move(candidate),
+                              .verdict = std::move(verdict),
+                              .values = std::move(values)});
+  }
+  out.winner = rank(out.policy, out.candidates);
+  Evidence evidence;
+  evidence.promotion = promotion.id;
+  evidence.actor = promotion.actor;
+  evidence.method = request.method;
+  evidence.paths = request.paths;
+  evidence.at = engine.clock.now();
+  evidence.policy_text = out.version.body->document;
+  evidence.policy_digest = to_hex(out.version.body->digest);
+  evidence.policy_version = out.version.version;
+  evidence.destination = out.destination.name;
+  evidence.destination_head = out.destination.head;
+  evidence.alias = alias;
+  evidence.champion = out.champion;
+  evidence.champion_facts = baseline ? &baseline->facts : nullptr;
+  evidence.candidates = out.candidates;
+  evidence.winner = out.winner;
+  evidence.left_out = out.left_out;
+  out.evidence = to_json(evidence);
+  return out;
+}
+
+std::string lost_right(Engine& engine, const RepositoryName& repository, const Promotion& promotion,
+                       Right right, std::string_view permission) {
+  const std::string& branch = promotion.request.destination.str();
+  if (!engine.rights || engine.rights({.right = right,
+                                       .user = promotion.actor,
+                                       .address = promotion.address,
+                                       .repository = repository,
+                                       .branch = branch})) {
+    return "";
+  }
+  return str_cat("user ", promotion.actor,
+                 ", who began it, is gone or may not do it any more: it needs ", permission,
+                 " on '", branch, "'");
+}
+
+std::string judge_request(Engine& engine, const RepositoryName& repository,
+                          const PromotionRequest& request, std::string_view user) {
+  check_promotion_request(request);
+  Promotion promotion;
+  promotion.request = request;
+  promotion.policy = request.policy;
+  promotion.actor = user;
+  const Repository repo = get_repository(engine, repository);
+  check_writable(repo, /*force=*/false);
+  RefusedCandidates refused;
+  for (;;) {
+    const Judgement judgement = judge(engine, repo, promotion, {}, {}, refused);
+    if (!judgement.winner) return judgement.evidence;
+    const GateCandidate& winner = judgement.candidates[*judgement.winner].candidate;
+    const CommitId& commit = winner.facts.commit;
+    const auto refusal =
+        request.method == PromotionMethod::kReplacePaths
+            ? std::nullopt
+            : merge_refusal(engine, repo, judgement.policy, judgement.head,
+                            {.ref = winner.ref, .commit = engine.commits.get(repo.id, commit)});
+    if (!refusal) {
+      const auto ends = destination_refusal(engine, repository, judgement.destination);
+      return ends ? with_refusal(judgement.evidence, *ends) : judgement.evidence;
+    }
+    refused.insert_or_assign(winner.ref, Refused{commit, *refusal});
+  }
+}
+
+}  // namespace tarn::versioning

@@ -1,0 +1,76 @@
+// Candidates of a promotion, judged: who may become the champion, who wins, and on what grounds.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/branch/engine.h"
+#include "core/model/repository.h"
+#include "core/promotion/evidence.h"
+#include "core/promotion/gate.h"
+#include "core/promotion/promotion.h"
+
+namespace tarn::versioning {
+
+/// The policy of this name, or the one that guards the destination when it is "". Throws not_found
+/// (reason "policy_not_found"); invalid_argument (reason "policy_of_another_branch").
+meta::GatePolicyVersion policy_of_promotion(Engine& engine, const Repository& repository,
+                                            const std::string& name, const BranchName& destination);
+
+/// Whose commit a promotion with this policy replaces: the policy's alias, or the one that the
+/// request names. Throws invalid_argument: the policy has another; it is no alias name.
+std::string promoted_alias(const GatePolicy& policy, const PromotionRequest& request);
+/// The alias that the request wants moved and its policy does not name; "" = none. It needs the
+/// right to set it. Throws as policy_of_promotion and policy_of.
+std::string wished_alias(Engine& engine, const RepositoryName& repository,
+                         const PromotionRequest& request);
+
+/// A refusal of one commit of a candidate, found at the merge or while waiting for its checks. It
+/// does not hold for other commits of the ref.
+struct Refused {
+  CommitId commit;
+  GateRefusal refusal;
+};
+using RefusedCandidates = std::map<std::string, Refused>;
+
+struct Judgement {
+  meta::GatePolicyVersion version;
+  GatePolicy policy;
+  Branch destination;  ///< as it was when the candidates were compared
+  std::optional<CommitId> champion;
+  Commit head;  ///< of the destination
+  std::vector<PinnedCandidate> pinned;
+  std::vector<RankedCandidate> candidates;  ///< as `pinned`
+  std::vector<LeftOut> left_out;            ///< branches that globs match and that are not judged
+  std::optional<size_t> winner;             ///< best of those that did not fail
+  std::string evidence;                     ///< to_json
+};
+
+/// Looks at everything anew, but for what refs meant: `promotion.candidates`, once they are
+/// resolved, are the candidates of every later round. A branch that moved on is taken with its new
+/// head if the policy says that approvals are stale then, else with its old one. Changes nothing.
+/// Throws: not_found (policy, destination, a ref); invalid_argument (reason "no_candidates";
+/// "several_candidates" where there may be one; "method_refused"); resource_exhausted
+/// (kPromotionCandidatesMax).
+Judgement judge(Engine& engine, const Repository& repository, const Promotion& promotion,
+                const std::vector<PromotionCheck>& checks,
+                const std::vector<PromotionApproval>& approvals, const RefusedCandidates& refused);
+
+/// The approvals, each with the reason why it is void if its user is gone or has lost the right.
+std::vector<GateApproval> votes_of(Engine& engine, const RepositoryName& repository,
+                                   const Promotion& promotion,
+                                   const std::vector<PromotionApproval>& approvals);
+
+/// Why the promotion may not move its destination, as far as its actor's rights go; "" = it may.
+std::string lost_right(Engine& engine, const RepositoryName& repository, const Promotion& promotion,
+                       Right right, std::string_view permission);
+
+/// The evidence that the request would have now, with the refusal that would end it; the merge is
+/// tried too. Nothing is stored, nothing moves. Throws as create_promotion.
+std::string judge_request(Engine& engine, const RepositoryName& repository,
+                          const PromotionRequest& request, std::string_view user);
+
+}  // namespace tarn::versioning

@@ -1,0 +1,86 @@
+#include "core/promotion/policy.h"
+
+#include <algorithm>
+
+#include "core/base/enum_names.h"
+#include "core/base/str_cat.h"
+
+namespace tarn {
+namespace {
+
+constexpr std::array<std::string_view, 2> kGoals = {"max", "min"};
+constexpr std::array<std::string_view, 3> kMethods = {"merge", "squash", "replace-paths"};
+constexpr std::array<std::string_view, kChampionBounds> kBounds = {"min_delta",
+                                                                   "max_delta",
+                                                                   "min_relative_delta",
+                                                                   "max_increase",
+                                                                   "max_decrease",
+                                                                   "max_relative_increase",
+                                                                   "max_relative_decrease"};
+constexpr std::array<std::string_view, 3> kBaselines = {"last", "best_ever", "none"};
+constexpr size_t kShortDigits = 12;
+
+bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+void replace_all(std::string& text, std::string_view what, std::string_view with) {
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at)) {
+    text.replace(at, what.size(), with);
+    at += with.size();
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(MetricGoal goal) { return kGoals[static_cast<size_t>(goal)]; }
+std::optional<MetricGoal> parse_metric_goal(std::string_view name) {
+  return find_name<MetricGoal>(kGoals, name);
+}
+
+std::string_view name_of(PromotionMethod method) { return kMethods[static_cast<size_t>(method)]; }
+std::optional<PromotionMethod> parse_promotion_method(std::string_view name) {
+  return find_name<PromotionMethod>(kMethods, name);
+}
+
+std::string_view name_of(Baseline baseline) { return kBaselines[static_cast<size_t>(baseline)]; }
+std::optional<Baseline> parse_baseline(std::string_view name) {
+  return find_name<Baseline>(kBaselines, name);
+}
+
+bool MetricSource::names_one() const {
+  if (file) return file->prefix() == file->pattern();
+  return !check.empty() || !reporter.empty();
+}
+
+std::string_view name_of(ChampionBound bound) { return kBounds[static_cast<size_t>(bound)]; }
+
+bool GatePolicy::permits(PromotionMethod method) const {
+  return methods.empty() || std::find(methods.begin(), methods.end(), method) != methods.end();
+}
+
+const MetricRule* GatePolicy::find_metric(std::string_view metric) const {
+  const auto at = std::find_if(metrics.begin(), metrics.end(),
+                               [&](const MetricRule& rule) { return rule.name == metric; });
+  return at == metrics.end() ? nullptr : &*at;
+}
+
+bool is_policy_name(std::string_view text) {
+  return !text.empty() && text.size() <= kPolicyNameBytesMax && is_word(text.front()) &&
+         std::all_of(text.begin(), text.end(),
+                     [](char c) { return is_word(c) || c == '-' || c == '.'; });
+}
+
+std::string tag_from(std::string_view tag_template, const TagFacts& facts) {
+  const std::string moment = to_iso_basic(facts.now);  // 20261120T081542Z
+  std::string out(tag_template);
+  replace_all(out, "{date}", moment.substr(0, 8));
+  replace_all(out, "{time}", moment.substr(9, 6));
+  replace_all(out, "{short}", std::string_view(facts.commit).substr(0, kShortDigits));
+  replace_all(out, "{policy}", facts.policy);
+  // Last: the name is somebody's text and is not looked at again.
+  replace_all(out, "{name}", facts.candidate);
+  return out;
+}
+
+}  // namespace tarn

@@ -1,0 +1,180 @@
+// The gate policy: what a destination demands of a candidate before it takes it in.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/glob.h"
+#include "core/base/time.h"
+#include "core/metrics/metric.h"
+#include "core/model/commit.h"
+#include "core/model/names.h"
+
+namespace tarn {
+
+constexpr size_t kPolicyBytesMax = 64 * 1024;
+constexpr size_t kPolicyMetricsMax = 64;
+constexpr size_t kPolicyNameBytesMax = 64;
+constexpr size_t kPolicyTextBytesMax = 255;
+constexpr size_t kPolicyGlobBytesMax = 255;
+constexpr uint32_t kGateApprovalsMax = 100;
+constexpr std::chrono::days kPolicyTimeMax{365};
+
+enum class MetricGoal : uint8_t { kMax, kMin };
+std::string_view name_of(MetricGoal goal);  ///< "max", "min"
+std::optional<MetricGoal> parse_metric_goal(std::string_view name);
+
+/// The measure of a bound on the distance from the champion. "Better" is in the direction of the
+/// goal, increase and decrease are those of the number; relative = as a share of the champion's.
+enum class ChampionBound : uint8_t {
+  kMinDelta,          ///< better by at least; negative: worse by at most
+  kMaxDelta,          ///< better by at most
+  kMinRelativeDelta,  ///< better by at least this share
+  kMaxIncrease,
+  kMaxDecrease,
+  kMaxRelativeIncrease,
+  kMaxRelativeDecrease,
+};
+constexpr size_t kChampionBounds = 7;
+std::string_view name_of(ChampionBound bound);  ///< as in the document: "min_delta"
+
+/// Whose values of a metric count.
+struct MetricSource {
+  MetricOrigin origin = MetricOrigin::kApi;
+  std::string check{};         ///< the one check, or any when empty
+  std::string reporter{};      ///< of runs: the user who recorded them, or anybody when empty
+  std::optional<Glob> file{};  ///< files that match, or any
+  bool operator==(const MetricSource&) const = default;
+
+  /// Whether it says whose value counts. Of such a source the newest value counts; the values of
+  /// any other must agree.
+  bool names_one() const;
+};
+
+struct MetricRule {
+  std::string name;
+  std::string split{};
+  std::optional<MetricGoal> goal{};
+  std::optional<double> min{};                                       ///< inclusive
+  std::optional<double> max{};                                       ///< inclusive
+  std::array<std::optional<double>, kChampionBounds> vs_champion{};  ///< by ChampionBound
+  bool primary = false;  ///< at most one rule's; what candidates are ranked by first
+  /// The first that has a value counts; empty: api, commit metadata, files.
+  std::vector<MetricSource> trusted{};
+  bool operator==(const MetricRule&) const = default;
+};
+
+struct TieBreak {
+  enum class Kind : uint8_t { kMetric, kModelBytes, kCreatedAt };
+  Kind kind = Kind::kMetric;
+  std::string metric{};  ///< of kMetric: the name of a rule with a goal
+  bool operator==(const TieBreak&) const = default;
+};
+
+struct ObjectRules {
+  std::vector<Glob> required{};               ///< each must match an object of the candidate
+  uint64_t min_bytes = 1;                     ///< of each object that `required` names
+  std::vector<Glob> unchanged{};              ///< what matches the promotion may not touch
+  std::vector<Glob> forbid{};                 ///< what matches the promotion may not add or change
+  std::vector<Glob> keep{};                   ///< what matches the promotion may not remove
+  std::optional<uint64_t> max_total_bytes{};  ///< of the candidate's objects, and of the result's
+  bool operator==(const ObjectRules&) const = default;
+};
+
+struct CheckRules {
+  std::vector<std::string> required{};
+  std::chrono::milliseconds timeout{};  ///< how long a promotion waits for them
+  bool operator==(const CheckRules&) const = default;
+};
+
+struct ApprovalRules {
+  uint32_t count = 0;
+  bool not_author = true;
+  bool not_promoter = true;
+  bool sticky_reject = false;  ///< a commit that somebody rejected is not promoted later either
+  bool stale_on_new_commit = true;
+  bool operator==(const ApprovalRules&) const = default;
+};
+
+/// How a promotion may take a candidate in. Numbers are stored: add at the end.
+enum class PromotionMethod : uint8_t { kMerge, kSquash, kReplacePaths };
+std::string_view name_of(PromotionMethod method);  ///< for example "replace-paths"
+std::optional<PromotionMethod> parse_promotion_method(std::string_view name);
+
+/// Paths that must be what they are in another commit.
+struct UnchangedSince {
+  std::string ref{};  ///< "" = no such rule
+  std::vector<Glob> paths{};
+  std::optional<CommitId> commit{};  ///< what the ref meant when the policy was set
+  bool operator==(const UnchangedSince&) const = default;
+};
+
+/// The values that a candidate is compared with when the alias does not exist, or stands at a worse
+/// commit than before.
+enum class Baseline : uint8_t {
+  kLast,      ///< the champion; after a rollback to none the one that was promoted last
+  kBestEver,  ///< the best value that was ever promoted under the policy
+  kNone,      ///< the champion, or nothing
+};
+std::string_view name_of(Baseline baseline);  ///< for example "best_ever"
+std::optional<Baseline> parse_baseline(std::string_view name);
+
+struct AfterPromotion {
+  std::string tag{};  ///< a template, see tag_from; "" = none
+  std::vector<std::string> webhooks{};
+  std::optional<std::chrono::milliseconds> losers_expire{};
+  bool operator==(const AfterPromotion&) const = default;
+};
+
+/// Immutable once read. Absent members demand nothing, but for `objects.unchanged`.
+struct GatePolicy {
+  std::string name;
+  BranchName destination;
+  std::string alias{};  ///< its commit is the champion; moved by promotion and rollback only
+  std::optional<Glob> candidates{};    ///< branches that may be candidates
+  std::string require_ancestor{};      ///< a ref expression; "" = none
+  std::optional<CommitId> ancestor{};  ///< what it meant when the policy was set
+  UnchangedSince unchanged_since{};
+  bool require_up_to_date = false;  ///< the destination's head is in the history
+  Baseline baseline = Baseline::kLast;
+  /// Users whose runs of the champion's commit replace the values that it was promoted with.
+  std::vector<std::string> remeasure{};
+  std::vector<PromotionMethod> methods{};  ///< empty = all
+  std::vector<std::string> paths{};        ///< that replace-paths may name; empty = any
+  std::vector<MetricRule> metrics{};
+  std::vector<TieBreak> tie_break{};
+  ObjectRules objects{};
+  CheckRules checks{};
+  ApprovalRules approvals{};
+  AfterPromotion after{};
+
+  bool permits(PromotionMethod method) const;
+  /// Whether it asks for something that is known of one commit only.
+  bool measures() const { return !metrics.empty() || !checks.required.empty(); }
+  const MetricRule* find_metric(std::string_view name) const;  ///< the first of that name
+  bool operator==(const GatePolicy&) const = default;
+};
+
+bool is_policy_name(std::string_view text);  ///< \w[-\w.]*, at most kPolicyNameBytesMax bytes
+
+/// Reads YAML or JSON. Strict: unknown keys, repeated keys and values of another type are refused.
+/// Throws invalid_argument, reason "policy_invalid": each problem with its line and column.
+GatePolicy parse_gate_policy(const std::string& text);
+
+/// Variables of a tag's template.
+struct TagFacts {
+  Instant now{};
+  std::string commit;     ///< the promoted commit's id
+  std::string candidate;  ///< branch or ref
+  std::string policy;
+};
+/// `{date}` = 20261120, `{time}` = 081542 (UTC), `{short}` = 12 digits of the commit's id, `{name}`
+/// = the candidate, `{policy}`. The result may be no tag name when the candidate's is none.
+std::string tag_from(std::string_view tag_template, const TagFacts& facts);
+
+}  // namespace tarn

@@ -1,0 +1,160 @@
+// Promotions as values: what was asked, where it stands, what was said about it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/time.h"
+#include "core/model/commit.h"
+#include "core/model/names.h"
+#include "core/promotion/evaluate.h"
+#include "core/promotion/policy.h"
+
+namespace tarn {
+
+enum class PromotionState : uint8_t {
+  kDraft,             ///< nobody has looked at it yet
+  kComparing,         ///< candidates are evaluated and ranked
+  kGatesRunning,      ///< waits for checks of the winner
+  kAwaitingApproval,  ///< waits for people
+  kMerging,
+  kPromoted,
+  kRejected,  ///< the gate, or somebody, said no
+  kFailed,
+  kCancelled,
+  kRolledBack,  ///< was promoted, and another promotion took it back
+};
+std::string_view name_of(PromotionState state);  ///< for example "awaiting_approval"
+std::optional<PromotionState> parse_promotion_state(std::string_view name);
+/// Whether nothing happens to it by itself any more.
+bool has_ended(PromotionState state);
+
+enum class PromotionSelect : uint8_t {
+  kBest,  ///< of those that pass
+  kOnly,  ///< there may be one candidate
+};
+std::string_view name_of(PromotionSelect select);
+std::optional<PromotionSelect> parse_promotion_select(std::string_view name);
+
+constexpr size_t kPromotionCandidatesMax = 1000;  ///< after globs were resolved
+/// Branches that the globs of one promotion may match, those without commits of their own included.
+constexpr size_t kPromotionBranchesSeenMax = 20'000;
+constexpr size_t kPromotionPatternsMax = 100;  ///< of candidates, and of paths
+constexpr size_t kPromotionReasonBytesMax = 10'000;
+constexpr size_t kPromotionKeyBytesMax = 255;
+constexpr size_t kPromotionChecksMax = 100;        ///< reports of one promotion
+constexpr size_t kPromotionCheckMetricsMax = 100;  ///< of one report
+constexpr size_t kPromotionUrlBytesMax = 2000;
+
+struct PromotionRequest {
+  std::vector<std::string> candidates;  ///< refs, and globs of branches
+  BranchName destination;
+  std::string policy;              ///< "" = the policy that protects the destination
+  std::string alias;               ///< "" = the policy's
+  std::vector<std::string> paths;  ///< globs; empty = all
+  PromotionMethod method = PromotionMethod::kMerge;
+  PromotionSelect select = PromotionSelect::kBest;
+  std::optional<CommitId> expect_destination;
+  /// Empty inside: the alias must not exist.
+  std::optional<std::optional<CommitId>> expect_alias;
+  /// The refs that were asked for; "" = a commit, or nothing, was. What they meant when the
+  /// promotion was made is in expect_destination and expect_alias.
+  std::string expect_destination_ref;
+  std::string expect_alias_ref;
+  std::string reason;
+
+  bool operator==(const PromotionRequest&) const = default;
+};
+/// Whether the same was asked for: refs that were given count as they were given.
+bool asks_the_same(const PromotionRequest& a, const PromotionRequest& b);
+/// Throws invalid_argument: nothing to promote, a limit passed, paths without "replace-paths" and
+/// the other way round, globs that do not parse.
+void check_promotion_request(const PromotionRequest& request);
+/// One line of JSON; equal requests have equal text.
+std::string to_json(const PromotionRequest& request);
+/// Of text that to_json made. Throws data_loss.
+PromotionRequest promotion_request_from_json(std::string_view text);
+
+/// The resolved ref of a candidate.
+struct PinnedCandidate {
+  std::string ref;
+  CommitId commit;
+  bool is_branch = false;  ///< a branch of that name that is made later is another ref
+  Instant since{};         ///< when the promotion first looked at this commit
+  bool operator==(const PinnedCandidate&) const = default;
+};
+/// As for requests.
+std::string to_json(const std::vector<PinnedCandidate>& candidates);
+std::vector<PinnedCandidate> pinned_candidates_from_json(std::string_view text);
+
+struct Promotion {
+  std::string id;  ///< 20 characters of base32hex; falls with time
+  PromotionState state = PromotionState::kDraft;
+  PromotionRequest request;
+  std::string policy;
+  int64_t policy_version = 0;
+  std::string alias;  ///< "" = none moves
+  std::string actor;
+  std::string address;                      ///< IP that the actor's request came from; "" = unknown
+  std::vector<PinnedCandidate> candidates;  ///< empty until they were resolved
+  std::string winner_ref;
+  std::optional<CommitId> winner;
+  std::optional<CommitId> champion;  ///< where the alias was
+  std::optional<CommitId> result;    ///< the new head of the destination
+  std::string tag;
+  std::string evidence;  ///< JSON; "" until candidates were compared
+  std::string code;      ///< why it ended other than promoted, or what it waits for
+  std::string message;
+  std::optional<std::string> undoes;
+  std::optional<std::string> undone_by;
+  int32_t rounds = 0;
+  Instant created{};
+  Instant updated{};
+};
+
+/// One step of a promotion's history.
+struct PromotionStep {
+  int32_t number = 0;
+  PromotionState state = PromotionState::kDraft;
+  std::string actor;
+  std::string code;
+  std::string message;
+  Instant at{};
+};
+
+/// The result of an external check of a commit.
+struct PromotionCheck {
+  std::string name;
+  CommitId commit;
+  CheckStatus status = CheckStatus::kPending;
+  std::string url{};
+  std::map<std::string, double> metrics{};
+  std::string reporter{};
+  Instant at{};
+  std::string supersedes{};  ///< why an earlier failure does not stand; "" = there was none
+};
+/// Throws invalid_argument: name, url or metrics past their limits.
+void check_promotion_check(const PromotionCheck& check);
+/// Metrics of the check, with the check as their source.
+std::vector<Metric> metrics_of(const PromotionCheck& check);
+
+struct PromotionApproval {
+  std::string user;
+  CommitId commit;
+  std::string reason;
+  Instant at{};
+  std::string candidate{};  ///< the ref
+  std::string values{};     ///< judged_values() of it
+  std::string address{};    ///< IP that the approval came from; "" = unknown
+  bool user_gone = false;   ///< the user was deleted since
+};
+
+std::string make_promotion_id(Instant now);
+/// Throws invalid_argument.
+std::string parse_promotion_id(std::string_view text);
+
+}  // namespace tarn

@@ -1,0 +1,128 @@
+#include "core/promotion/promotion_publication.h"
+
+#include "core/base/digest.h"
+#include "core/base/error.h"
+#include "core/base/fault_point.h"
+#include "core/base/str_cat.h"
+#include "core/meta/aliases.h"
+#include "core/meta/branches.h"
+#include "core/meta/tags.h"
+#include "core/promotion/gate_policy_store.h"
+
+namespace tarn::versioning {
+namespace {
+
+/// First in the transaction, before the alias: who sets a policy locks them in this order.
+void require_policy(db::Connection& connection, const PromotionPublication& publication) {
+  const meta::GatePolicyVersion& policy = publication.judgement.version;
+  if (meta::GatePolicies::hold(connection, publication.repository.id, policy.name, policy.version))
+    return;
+  throw Error(ErrorCode::kConflict, "destination_moved",
+              str_cat("policy \"", policy.name, "\" is no longer version ", policy.version,
+                      ", by which the candidates were judged"));
+}
+
+std::string tag_name(const PromotionPublication& publication, const Commit& made) {
+  const GatePolicy& policy = publication.judgement.policy;
+  if (policy.after.tag.empty()) return "";
+  std::string name =
+      tag_from(policy.after.tag, {.now = publication.engine.clock.now(),
+                                  .commit = to_text(made.id),
+                                  .candidate = publication.leased.promotion.winner_ref,
+                                  .policy = policy.name});
+  if (publication.tag_number > 1) name += str_cat("-", publication.tag_number);
+  return parse_new_tag_name(name).str();
+}
+
+void move_alias(db::Connection& connection, const PromotionPublication& publication,
+                const Promotion& done, Instant now) {
+  meta::AliasMove move;
+  move.name = AliasName(done.alias);
+  move.expected = {.any = false, .commit = done.champion};
+  move.to = done.result;
+  move.actor = done.actor;
+  move.reason = done.request.reason;
+  move.promotion = done.id;
+  move.evidence = sha256(done.evidence);
+  move.at = now;
+  if (meta::Aliases::move(connection, publication.repository.id, move)) return;
+  throw Error(ErrorCode::kConflict, "destination_moved",
+              str_cat("@", done.alias, " was moved meanwhile"));
+}
+
+void make_tag(db::Connection& connection, const PromotionPublication& publication,
+              const std::string& tag, const Commit& made) {
+  const auto outcome =
+      meta::Tags::create(connection, publication.repository.id, TagName(tag), made.id);
+  if (outcome == meta::Tags::CreateOutcome::kDone) return;
+  throw Error(ErrorCode::kAlreadyExists, "tag_exists",
+              str_cat("tag '", tag,
+                      "': the name is taken; let the policy's template name {short} "
+                      "or {time}"));
+}
+
+}  // namespace
+
+std::vector<PinnedCandidate> expiring_losers(Engine& engine, const Repository& repository,
+                                             const Judgement& judgement,
+                                             const Promotion& promotion) {
+  std::vector<PinnedCandidate> out;
+  if (!judgement.policy.after.losers_expire) return out;
+  for (size_t i = 0; i < judgement.pinned.size(); ++i) {
+    const PinnedCandidate& candidate = judgement.pinned[i];
+    // A request can name any branch; only those that were in the race go.
+    if (!candidate.is_branch || candidate.ref == promotion.winner_ref ||
+        candidate.ref == repository.default_branch.str() ||
+        judgement.candidates[i].verdict.outcome == GateOutcome::kFailed)
+      continue;
+    if (engine.rights && !engine.rights({.right = Right::kDeleteBranch,
+                                         .user = promotion.actor,
+                                         .address = promotion.address,
+                                         .repository = repository.name,
+                                         .branch = candidate.ref}))
+      continue;
+    out.push_back(candidate);
+  }
+  return out;
+}
+
+void publish_promotion(db::Connection& connection, const PromotionPublication& publication,
+                       const Commit& made) {
+  require_policy(connection, publication);
+  const RepositoryId repository = publication.repository.id;
+  const AfterPromotion& after = publication.judgement.policy.after;
+  meta::LeasedPromotion judged = publication.leased;
+  Promotion& done = judged.promotion;
+  done.state = PromotionState::kPromoted;
+  done.result = made.id;
+  done.evidence = with_result(done.evidence, made.id);
+  done.tag = tag_name(publication, made);
+  const Instant now = publication.engine.clock.now();
+  if (!done.alias.empty()) move_alias(connection, publication, done, now);
+  fault_point("promotion.alias_moved");
+  for (const PinnedCandidate& loser : publication.losers) {
+    // One that has moved on since stays.
+    meta::Branches::expire(connection, repository, BranchName(loser.ref), loser.commit,
+                           now + *after.losers_expire);
+  }
+  if (!after.webhooks.empty()) {
+    meta::Promotions::tell(connection, repository, done.id, after.webhooks);
+  }
+  fault_point("promotion.before_record");
+  using FinishOutcome = meta::Promotions::FinishOutcome;
+  switch (meta::Promotions::finish_judged(connection, judged, publication.owner, now)) {
+    case FinishOutcome::kDone:
+      break;
+    case FinishOutcome::kTaken:
+      throw Error(ErrorCode::kConflict, "promotion_taken",
+                  str_cat("promotion ", done.id, ": was ended or taken over meanwhile"));
+    case FinishOutcome::kSaidMore:
+      throw Error(ErrorCode::kConflict, "promotion_judged_anew",
+                  "a check or an approval came while the winner was merged");
+  }
+  // Behind the record, which says whose run the tag's commit has.
+  if (!done.tag.empty()) make_tag(connection, publication, done.tag, made);
+  fault_point("promotion.before_commit");
+}
+
+}  // namespace tarn::versioning

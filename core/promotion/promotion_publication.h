@@ -1,0 +1,38 @@
+// Publication of a promotion: everything that becomes true together with its commit.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/branch/engine.h"
+#include "core/db/connection.h"
+#include "core/promotion/judgement.h"
+#include "core/promotion/promotion_store.h"
+
+namespace tarn::versioning {
+
+/// One attempt to publish a judged promotion.
+struct PromotionPublication {
+  Engine& engine;
+  const Repository& repository;
+  const Judgement& judgement;
+  const meta::LeasedPromotion& leased;    ///< with its winner
+  int64_t owner = 0;                      ///< of the lease
+  std::vector<PinnedCandidate> losers{};  ///< branches that expire
+  int32_t tag_number = 1;                 ///< the tag's name has it as a suffix from 2 on
+};
+
+/// Losers that may expire: branches that match the policy's candidates, passed, and that the
+/// promoter may delete. Empty when the policy lets no loser expire. Not inside a transaction.
+std::vector<PinnedCandidate> expiring_losers(Engine& engine, const Repository& repository,
+                                             const Judgement& judgement,
+                                             const Promotion& promotion);
+
+/// Alias, losers, webhooks, record and tag, in the transaction that makes `made` the head. Throws
+/// conflict (reason "destination_moved": the policy or the alias; "promotion_taken";
+/// "promotion_judged_anew": something was said meanwhile), already_exists (reason "tag_exists": a
+/// tag or a branch has the name).
+void publish_promotion(db::Connection& connection, const PromotionPublication& publication,
+                       const Commit& made);
+
+}  // namespace tarn::versioning

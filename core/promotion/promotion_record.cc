@@ -1,0 +1,190 @@
+// Reports of checks, approvals and rejections of promotions (declared in promotions.h).
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include "core/base/str_cat.h"
+#include "core/meta/commit_column.h"
+#include "core/promotion/promotion_store.h"
+
+namespace tarn::meta {
+namespace {
+
+constexpr db::Query kNote{"promotions_note_said", R"sql(
+  UPDATE promotions SET said = said + 1, due_at = clock_timestamp()
+  WHERE repo_id = $1 AND promotion_id = $2 AND due_at IS NOT NULL)sql"};
+
+constexpr db::Query kInsertCheck{"promotions_insert_check", R"sql(
+  INSERT INTO promotion_checks (repo_id, promotion_id, name, commit_id, number, status, url, metrics, reporter, at_ms,
+                                supersedes)
+  SELECT $1, $2, $3, $4, coalesce(max(number), 0) + 1, $5, $6, $7, $8, $9, $10 FROM promotion_checks
+  WHERE repo_id = $1 AND promotion_id = $2 AND name = $3 AND commit_id = $4)sql"};
+
+constexpr db::Query kSelectChecks{"promotions_select_checks", R"sql(
+  SELECT name, commit_id, status, url, metrics, reporter, at_ms, supersedes FROM promotion_checks
+  WHERE repo_id = $1 AND promotion_id = $2 ORDER BY name, commit_id, number)sql"};
+
+// Index promotions_rejected. The last step is the end.
+constexpr db::Query kSelectRejections{"promotions_select_rejections", R"sql(
+  SELECT DISTINCT ON (p.winner) p.winner, p.promotion_id, l.actor, l.message, l.at_ms
+  FROM promotions p JOIN promotion_log l ON l.repo_id = p.repo_id AND l.promotion_id = p.promotion_id AND l.step = p.steps
+  WHERE p.repo_id = $1 AND p.winner = ANY ($2) AND p.state = 'rejected' AND p.code = 'rejected'
+  ORDER BY p.winner, l.at_ms DESC)sql"};
+
+constexpr db::Query kUpsertApproval{"promotions_upsert_approval", R"sql(
+  INSERT INTO promotion_approvals (repo_id, promotion_id, user_id, user_name, commit_id, reason, at_ms, candidate,
+                                   judged_values, address)
+  SELECT $1, $2, user_id, name, $4, $5, $6, $7, $8, $9 FROM users WHERE name = $3
+  ON CONFLICT (repo_id, promotion_id, user_id) DO UPDATE SET
+    commit_id = excluded.commit_id, reason = excluded.reason, at_ms = excluded.at_ms, candidate = excluded.candidate,
+    judged_values = excluded.judged_values, address = excluded.address)sql"};
+
+constexpr db::Query kSelectApprovals{"promotions_select_approvals", R"sql(
+  SELECT a.user_name, a.commit_id, a.reason, a.at_ms, a.candidate, a.judged_values, a.address, u.user_id IS NULL
+  FROM promotion_approvals a LEFT JOIN users u ON u.user_id = a.user_id
+  WHERE a.repo_id = $1 AND a.promotion_id = $2 ORDER BY a.user_name, a.user_id)sql"};
+
+CheckStatus status_from(std::string_view name) {
+  const auto status = parse_check_status(name);
+  if (!status) throw Error(ErrorCode::kDataLoss, "report of a check: has an unknown status");
+  return *status;
+}
+
+std::vector<std::string> metrics_to_array(const std::map<std::string, double>& metrics) {
+  std::vector<std::string> out;
+  for (const auto& [name, value] : metrics) {
+    out.push_back(name);
+    char digits[32];
+    out.emplace_back(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+  }
+  return out;
+}
+
+std::map<std::string, double> metrics_from(const std::vector<std::string>& array) {
+  std::map<std::string, double> out;
+  for (size_t i = 0; i + 1 < array.size(); i += 2) {
+    double value = 0;
+    const std::string& text = array[i + 1];
+    if (std::from_chars(text.data(), text.data() + text.size(), value).ec != std::errc{}) {
+      throw Error(ErrorCode::kDataLoss, str_cat("metric of a check: \"", text, "\" is no number"));
+    }
+    out[array[i]] = value;
+  }
+  return out;
+}
+
+std::vector<PromotionCheck> checks_from(const db::Rows& rows) {
+  std::vector<PromotionCheck> out;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    out.push_back({.name = std::string(rows.text(row, 0)),
+                   .commit = commit_id_from_bytes(rows.bytes(row, 1)),
+                   .status = status_from(rows.text(row, 2)),
+                   .url = std::string(rows.text(row, 3)),
+                   .metrics = metrics_from(rows.strings(row, 4)),
+                   .reporter = std::string(rows.text(row, 5)),
+                   .at = from_millis(rows.integer(row, 6)),
+                   .supersedes = std::string(rows.text(row, 7))});
+  }
+  return out;
+}
+
+/// Whether the report may not follow those before it. A reporter may take back its own failure
+/// alone: otherwise who reports a second failure could take back the first.
+bool failure_stands(const std::map<std::string, CheckStatus>& said, const PromotionCheck& check) {
+  if (check.status == CheckStatus::kFailure) return false;
+  const auto own = said.find(check.reporter);
+  if (own != said.end() && own->second == CheckStatus::kFailure) return check.supersedes.empty();
+  return std::any_of(said.begin(), said.end(), [](const auto& reporter_and_status) {
+    return reporter_and_status.second == CheckStatus::kFailure;
+  });
+}
+
+bool says_the_same(const PromotionCheck& a, const PromotionCheck& b) {
+  return a.status == b.status && a.url == b.url && a.metrics == b.metrics &&
+         a.reporter == b.reporter && a.supersedes == b.supersedes;
+}
+
+}  // namespace
+
+Promotions::ReportOutcome Promotions::report_check(RepositoryId repository, std::string_view id,
+                                                   const PromotionCheck& check) {
+  return pool_.transaction([&](db::Connection& connection) {
+    const int32_t repo = static_cast<int32_t>(repository);
+    // The row's lock: reports of one promotion come one after the other, so what is read holds.
+    if (connection.run(kNote, {repo, id}).affected() != 1) return ReportOutcome::kEnded;
+    const std::vector<PromotionCheck> reports =
+        checks_from(connection.run(kSelectChecks, {repo, id}));
+    const PromotionCheck* last = nullptr;
+    std::map<std::string, CheckStatus> said;  // by each reporter
+    for (const PromotionCheck& report : reports) {
+      if (report.name != check.name || report.commit != check.commit) continue;
+      last = &report;
+      said[report.reporter] = report.status;
+    }
+    if (last != nullptr && says_the_same(*last, check)) return ReportOutcome::kDone;
+    if (failure_stands(said, check)) return ReportOutcome::kFailureStands;
+    if (reports.size() >= kPromotionChecksMax) return ReportOutcome::kTooMany;
+    connection.run(kInsertCheck, {repo, id, check.name, db::Bytes{view_of(check.commit)},
+                                  name_of(check.status), check.url, metrics_to_array(check.metrics),
+                                  check.reporter, to_millis(check.at), check.supersedes});
+    return ReportOutcome::kDone;
+  });
+}
+
+std::vector<PromotionCheck> Promotions::checks(RepositoryId repository, std::string_view id) {
+  return checks_from(
+      pool_.run(kSelectChecks, {static_cast<int32_t>(repository), id}, db::Pool::Retry::kRead));
+}
+std::map<CommitId, std::string> Promotions::rejections(RepositoryId repository,
+                                                       std::span<const CommitId> commits) {
+  std::vector<db::Bytes> asked;
+  for (const CommitId& commit : commits) asked.push_back({view_of(commit)});
+  const db::Rows rows = pool_.run(kSelectRejections, {static_cast<int32_t>(repository), asked},
+                                  db::Pool::Retry::kRead);
+  std::map<CommitId, std::string> out;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    out.emplace(
+        commit_id_from_bytes(rows.bytes(row, 0)),
+        str_cat("was rejected by ", rows.text(row, 2), " at ",
+                to_rfc3339(from_millis(rows.integer(row, 4))), " in promotion ", rows.text(row, 1),
+                rows.text(row, 3).empty() ? "" : ": ", rows.text(row, 3)));
+  }
+  return out;
+}
+
+bool Promotions::wake(RepositoryId repository, std::string_view id) {
+  return pool_.run(kNote, {static_cast<int32_t>(repository), id}, db::Pool::Retry::kWrite)
+             .affected() == 1;
+}
+
+bool Promotions::approve(RepositoryId repository, std::string_view id,
+                         const PromotionApproval& approval) {
+  return pool_.transaction([&](db::Connection& connection) {
+    const int32_t repo = static_cast<int32_t>(repository);
+    if (connection.run(kNote, {repo, id}).affected() != 1) return false;
+    return connection
+               .run(kUpsertApproval,
+                    {repo, id, approval.user, db::Bytes{view_of(approval.commit)}, approval.reason,
+                     to_millis(approval.at), approval.candidate, approval.values, approval.address})
+               .affected() == 1;
+  });
+}
+
+std::vector<PromotionApproval> Promotions::approvals(RepositoryId repository, std::string_view id) {
+  const db::Rows rows =
+      pool_.run(kSelectApprovals, {static_cast<int32_t>(repository), id}, db::Pool::Retry::kRead);
+  std::vector<PromotionApproval> out;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    out.push_back({.user = std::string(rows.text(row, 0)),
+                   .commit = commit_id_from_bytes(rows.bytes(row, 1)),
+                   .reason = std::string(rows.text(row, 2)),
+                   .at = from_millis(rows.integer(row, 3)),
+                   .candidate = std::string(rows.text(row, 4)),
+                   .values = std::string(rows.text(row, 5)),
+                   .address = std::string(rows.text(row, 6)),
+                   .user_gone = rows.boolean(row, 7)});
+  }
+  return out;
+}
+
+}  // namespace tarn::meta

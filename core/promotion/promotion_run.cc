@@ -1,0 +1,465 @@
+#include "core/promotion/promotion_run.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "core/base/cancellation.h"
+#include "core/base/digest.h"
+#include "core/base/error.h"
+#include "core/base/fault_point.h"
+#include "core/base/log.h"
+#include "core/base/pause.h"
+#include "core/base/str_cat.h"
+#include "core/branch/history.h"
+#include "core/branch/hooks.h"
+#include "core/branch/protection.h"
+#include "core/branch/refs.h"
+#include "core/branch/repositories.h"
+#include "core/meta/branches.h"
+#include "core/meta/commits.h"
+#include "core/meta/repositories.h"
+#include "core/meta/writer.h"
+#include "core/promotion/gate.h"
+#include "core/promotion/judgement.h"
+#include "core/promotion/promotion_publication.h"
+#include "core/promotion/promotion_store.h"
+#include "core/promotion/promotion_terms.h"
+#include "core/promotion/ranking.h"
+#include "core/promotion/rollback.h"
+#include "core/promotion/verdict_text.h"
+#include "core/versioning/merge.h"
+
+namespace tarn::versioning {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::chrono::seconds kRenewEvery{2};
+constexpr size_t kConflictsShownMax = 20;
+/// Names that are tried for a tag: the template's, and with the suffixes -2, -3 ...
+constexpr int32_t kTagNumberMax = 100;
+
+/// Ends the promotion as something else than promoted.
+struct Ended {
+  PromotionState state;
+  std::string code;
+  std::string message;
+};
+
+/// Keeps the lease while another thread works.
+class LeaseKeeper {
+ public:
+  LeaseKeeper(meta::Promotions& rows, const meta::LeasedPromotion& leased, int64_t owner)
+      : thread_([&rows, repository = leased.repository, id = leased.promotion.id,
+                 owner](std::stop_token stop) {
+          while (!stop.stop_requested()) {
+            pause(stop, kRenewEvery);
+            if (stop.stop_requested()) return;
+            try {
+              if (!rows.renew(repository, id, owner, kPromotionLease)) return;
+            } catch (const Error& error) {
+              log::warn("promotion lease was not renewed", {{"error", error.message()}});
+            }
+          }
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
+
+/// One promotion, held by this thread.
+class PromotionRun {
+ public:
+  PromotionRun(Engine& engine, meta::Promotions& rows, meta::LeasedPromotion leased, int64_t owner)
+      : engine_(engine),
+        rows_(rows),
+        owner_(owner),
+        leased_(std::move(leased)),
+        promotion_(leased_.promotion),
+        repository_(engine.repositories.get(leased_.repository)) {}
+
+  /// Until it has ended, waits, or was taken away.
+  void run() {
+    try {
+      while (advance()) throw_if_cancelled();
+    } catch (const Error& error) {
+      if (!is_final(error)) throw;
+      mark_ended({PromotionState::kFailed, std::string(error.reason()), error.message()});
+      rows_.finish(repository_.id, promotion_, owner_);
+    }
+  }
+
+ private:
+  using FinishOutcome = meta::Promotions::FinishOutcome;
+  static constexpr bool kAgain = true;
+  static constexpr bool kLeave = false;
+
+  /// True for errors that a retry cannot fix; all others are retried by the next holder of the
+  /// lease.
+  static bool is_final(const Error& error) {
+    switch (error.code()) {
+      case ErrorCode::kInvalidArgument:
+      case ErrorCode::kNotFound:
+      case ErrorCode::kPermissionDenied:
+      case ErrorCode::kAlreadyExists:
+      case ErrorCode::kResourceExhausted:
+      case ErrorCode::kGone:
+      case ErrorCode::kDataLoss:
+      case ErrorCode::kUnimplemented:
+      case ErrorCode::kPreconditionFailed:
+        return true;
+      case ErrorCode::kConflict:
+        return error.reason() != "branch_locked" && error.reason() != "operation_cancelled";
+      default:
+        return false;
+    }
+  }
+
+  bool advance() {
+    if (promotion_.undoes) return take_back();
+    // One that waits keeps its state while it is looked at, so that nobody sees it go back.
+    if (promotion_.state == PromotionState::kDraft) {
+      promotion_.state = PromotionState::kComparing;
+      if (!begin_round()) return kLeave;
+    }
+    fault_point("promotion.comparing");
+    const Judgement judgement =
+        judge(engine_, repository_, promotion_, rows_.checks(repository_.id, promotion_.id),
+              rows_.approvals(repository_.id, promotion_.id), refused_);
+    promotion_.candidates = judgement.pinned;
+    promotion_.champion = judgement.champion;
+    promotion_.policy_version = judgement.version.version;
+    promotion_.evidence = judgement.evidence;
+    if (const auto moved = unexpected(judgement)) return end(*moved);
+    if (!judgement.winner) return reject(judgement);
+    if (const std::vector<size_t> unranked = unranked_of(judgement); !unranked.empty())
+      return wait_for_ranking(judgement, unranked);
+    const RankedCandidate& winner = judgement.candidates[*judgement.winner];
+    if (const std::string problem =
+            lost_right(engine_, repository_.name, promotion_, Right::kPromote, "fs:Promote");
+        !problem.empty()) {
+      return end({PromotionState::kFailed, "promoter_lost_right", problem});
+    }
+    promotion_.winner_ref = winner.candidate.ref;
+    promotion_.winner = winner.candidate.facts.commit;
+    fault_point("promotion.compared");
+    if (winner.verdict.outcome == GateOutcome::kPending) return wait_for_others(judgement, winner);
+    return merge(judgement, winner);
+  }
+
+  /// Of a rollback that waits for approvals.
+  bool take_back() {
+    try {
+      if (advance_rollback(engine_, repository_, leased_,
+                           rows_.approvals(repository_.id, promotion_.id), owner_))
+        return kLeave;
+    } catch (const Error& error) {
+      if (error.reason() != "promotion_taken") throw;
+      // Somebody ended it, or said more: then it is looked at again.
+    }
+    rows_.wait(leased_, owner_, kPromotionRevisit);
+    return kLeave;
+  }
+
+  std::optional<Ended> unexpected(const Judgement& judgement) const {
+    const PromotionRequest& asked = promotion_.request;
+    if (asked.expect_destination && *asked.expect_destination != judgement.destination.head) {
+      return Ended{PromotionState::kFailed, "destination_moved",
+                   str_cat("the head of '", judgement.destination.name.str(), "' is ",
+                           to_text(judgement.destination.head), ", not ",
+                           to_text(*asked.expect_destination))};
+    }
+    if (asked.expect_alias && *asked.expect_alias != judgement.champion) {
+      const auto text = [](const std::optional<CommitId>& id) {
+        return id ? to_text(*id) : std::string("nothing");
+      };
+      return Ended{PromotionState::kFailed, "destination_moved",
+                   str_cat("@", promotion_.alias, " is ", text(judgement.champion), ", not ",
+                           text(*asked.expect_alias))};
+    }
+    return std::nullopt;
+  }
+
+  bool reject(const Judgement& judgement) {
+    std::string message;
+    std::string code = "gate_failed";
+    size_t shown = 0;
+    bool all_missing = true;
+    for (const RankedCandidate& judged : judgement.candidates) {
+      all_missing = all_missing && code_of(judged.verdict) == "metric_missing";
+      if (shown++ < kVerdictReasonsShownMax)
+        message += str_cat(message.empty() ? "" : "\n", judged.candidate.ref, ": ",
+                           refusals_of(judged.verdict));
+    }
+    if (all_missing) code = "metric_missing";
+    if (!judgement.left_out.empty()) message += str_cat("\n", describe(judgement.left_out));
+    // The best that passed every rule says why nothing was promoted.
+    if (!first_refused_.empty()) {
+      const GateRefusal& refusal = refused_.at(first_refused_).refusal;
+      const bool late = refusal.code == "check_timeout";
+      if (judgement.candidates.size() == 1) message = refusal.reason;
+      return end({late ? PromotionState::kRejected : PromotionState::kFailed, refusal.code,
+                  std::move(message)});
+    }
+    return end({PromotionState::kRejected, std::move(code), std::move(message)});
+  }
+
+  /// This candidate does not become the champion; the next one may.
+  bool refuse(const RankedCandidate& candidate, GateRefusal refusal) {
+    const std::string& ref = candidate.candidate.ref;
+    if (first_refused_.empty()) first_refused_ = ref;
+    refused_.insert_or_assign(ref, Refused{candidate.candidate.facts.commit, std::move(refusal)});
+    return kAgain;
+  }
+
+  /// Those that passed so far and of which a check has not reported what they are ranked by.
+  static std::vector<size_t> unranked_of(const Judgement& judgement) {
+    std::vector<size_t> out;
+    for (size_t i = 0; i < judgement.candidates.size(); ++i) {
+      const RankedCandidate& candidate = judgement.candidates[i];
+      if (candidate.verdict.outcome != GateOutcome::kFailed &&
+          ranking_waits(judgement.policy, candidate.candidate))
+        out.push_back(i);
+    }
+    return out;
+  }
+
+  /// The first who is measured must not win because of that.
+  bool wait_for_ranking(const Judgement& judgement, const std::vector<size_t>& unranked) {
+    const milliseconds timeout = judgement.policy.checks.timeout;
+    milliseconds delay = kPromotionRevisit;
+    std::string missing;
+    size_t shown = 0;
+    for (const size_t i : unranked) {
+      const RankedCandidate& candidate = judgement.candidates[i];
+      const milliseconds waited = engine_.clock.now() - judgement.pinned[i].since;
+      if (timeout.count() > 0 && waited >= timeout) {
+        return refuse(candidate, {.rule = "checks",
+                                  .code = "check_timeout",
+                                  .reason = str_cat("checks did not come in time: ",
+                                                    wants_of(candidate.verdict))});
+      }
+      if (timeout.count() > 0) delay = std::min(delay, timeout - waited);
+      if (shown++ < kVerdictReasonsShownMax) {
+        missing +=
+            str_cat(missing.empty() ? "" : "\n", candidate.candidate.ref, " ",
+                    to_text(candidate.candidate.facts.commit), ": ", wants_of(candidate.verdict));
+      }
+    }
+    promotion_.winner_ref.clear();
+    promotion_.winner.reset();
+    promotion_.state = PromotionState::kGatesRunning;
+    promotion_.code = "check_pending";
+    promotion_.message =
+        str_cat("the ranking waits for checks of ", unranked.size(), " candidates\n", missing);
+    rows_.wait(leased_, owner_, delay);
+    return kLeave;
+  }
+
+  bool wait_for_others(const Judgement& judgement, const RankedCandidate& winner) {
+    const bool checks = waits_for(winner.verdict, /*approvals=*/false);
+    milliseconds delay = kPromotionRevisit;
+    if (checks) {
+      const milliseconds timeout = judgement.policy.checks.timeout;
+      const milliseconds waited = engine_.clock.now() - checks_wanted_since(judgement);
+      if (timeout.count() > 0 && waited >= timeout) {
+        return end({PromotionState::kRejected, "check_timeout",
+                    str_cat("checks did not come in time: ", wants_of(winner.verdict))});
+      }
+      if (timeout.count() > 0) delay = std::min(delay, timeout - waited);
+    }
+    promotion_.state = checks ? PromotionState::kGatesRunning : PromotionState::kAwaitingApproval;
+    promotion_.code = checks ? "check_pending" : "approval_required";
+    promotion_.message = wants_of(winner.verdict);
+    rows_.wait(leased_, owner_, delay);
+    return kLeave;
+  }
+
+  /// When the waiting for checks of this commit began: what was done before, such as waiting for
+  /// people or for checks of an older commit, is not their delay.
+  Instant checks_wanted_since(const Judgement& judgement) {
+    Instant since = engine_.clock.now();
+    const std::vector<PromotionStep> steps = rows_.steps(repository_.id, promotion_.id);
+    for (auto step = steps.rbegin();
+         step != steps.rend() && step->state == PromotionState::kGatesRunning; ++step) {
+      since = step->at;
+    }
+    return std::max(since, judgement.pinned[*judgement.winner].since);
+  }
+
+  bool merge(const Judgement& judgement, const RankedCandidate& winner) {
+    promotion_.state = PromotionState::kMerging;
+    promotion_.code.clear();
+    promotion_.message.clear();
+    if (!rows_.store(repository_.id, promotion_, owner_)) return kLeave;
+    fault_point("promotion.merging");
+    const MergeRequest request = merge_request(judgement, winner.candidate.facts.commit);
+    const PromotionPublication publication{
+        .engine = engine_,
+        .repository = repository_,
+        .judgement = judgement,
+        .leased = leased_,
+        .owner = owner_,
+        .losers = expiring_losers(engine_, repository_, judgement, promotion_),
+        .tag_number = tag_number_};
+    PromotionTerms terms(publication, promotion_.request.method == PromotionMethod::kReplacePaths);
+    std::variant<Commit, MergeConflicts> outcome;
+    try {
+      outcome = merge_on_terms(engine_, repository_, to_text(winner.candidate.facts.commit),
+                               judgement.destination, request, terms);
+    } catch (const Error& error) {
+      return failed_to_merge(winner, error);
+    }
+    if (const auto* conflicts = std::get_if<MergeConflicts>(&outcome)) {
+      std::vector<std::string> paths;
+      for (const MergeConflict& conflict : conflicts->first) {
+        if (paths.size() < kConflictsShownMax) paths.push_back(conflict.key.str());
+      }
+      return refuse(winner, conflict_refusal(judgement.policy, winner.candidate.ref, paths,
+                                             conflicts->count));
+    }
+    fault_point("promotion.promoted");
+    log::info("promoted", {{"promotion", promotion_.id},
+                           {"repository", repository_.name.str()},
+                           {"candidate", promotion_.winner_ref},
+                           {"destination", promotion_.request.destination.str()}});
+    return kLeave;
+  }
+
+  /// Whether the alias stands at the head already, with all that the winner could bring.
+  bool is_champion(const Judgement& judgement, const CommitId& winner) const {
+    const CommitId& head = judgement.destination.head;
+    if (judgement.champion != head) return false;
+    const auto made = rows_.find_by_result(repository_.id, head);
+    if (made && made->winner == winner) return true;
+    return is_ancestor(engine_, repository_.id, engine_.commits.get(repository_.id, winner),
+                       engine_.commits.get(repository_.id, head));
+  }
+
+  MergeRequest merge_request(const Judgement& judgement, const CommitId& winner) const {
+    MergeRequest request;
+    request.committer = promotion_.actor;
+    request.message = str_cat("Promote '", promotion_.winner_ref, "' to '",
+                              promotion_.request.destination.str(), "'");
+    request.metadata[".tarn.promotion"] = promotion_.id;
+    request.metadata[".tarn.policy"] =
+        str_cat(judgement.policy.name, "@", judgement.version.version);
+    // A commit that the destination has already, or an equal result, may still become the
+    // champion.
+    request.allow_empty = !promotion_.alias.empty() && !is_champion(judgement, winner);
+    request.squash = promotion_.request.method == PromotionMethod::kSquash;
+    if (!promotion_.request.paths.empty()) request.paths.emplace(promotion_.request.paths);
+    return request;
+  }
+
+  /// Whether the error is about this candidate, so that the next one may still be merged.
+  static bool is_of_the_candidate(const Error& error) {
+    for (const std::string_view reason : {"hook_failed", "hooks_forbidden", "object_missing",
+                                          "not_what_was_measured", "too_large"}) {
+      if (error.reason() == reason) return true;
+    }
+    return false;
+  }
+
+  bool failed_to_merge(const RankedCandidate& winner, const Error& error) {
+    const PromotionRequest& asked = promotion_.request;
+    if (error.reason() == "promotion_taken") return kLeave;
+    // With an expectation the next round says what moved; without, the candidates are compared with
+    // the new champion.
+    if (error.reason() == "destination_moved" || error.reason() == "promotion_judged_anew") {
+      return judge_again("destination_moved", error.message());
+    }
+    if (error.reason() == "tag_exists" && tag_number_ < kTagNumberMax) {
+      ++tag_number_;
+      return kAgain;
+    }
+    if (is_of_the_candidate(error)) {
+      return refuse(
+          winner,
+          {.rule = "merge", .code = std::string(error.reason()), .reason = error.message()});
+    }
+    if (error.reason() == "no_changes") {
+      return end({PromotionState::kFailed, "no_changes",
+                  str_cat("'", asked.destination.str(), "' has everything that '",
+                          promotion_.winner_ref, "' would bring",
+                          promotion_.alias.empty() ? "" : str_cat(", and is @", promotion_.alias),
+                          " already: there is nothing to promote")});
+    }
+    if (error.reason() == "dirty_branch") {
+      GateRefusal dirty = dirty_refusal(asked.destination);
+      return end({PromotionState::kFailed, std::move(dirty.code), std::move(dirty.reason)});
+    }
+    throw error;
+  }
+
+  bool judge_again(std::string_view code, std::string message) {
+    if (++promotion_.rounds > kPromotionRoundsMax) {
+      mark_ended({PromotionState::kFailed, "destination_moved",
+                  str_cat("the destination, the champion, the policy or what is said of the winner "
+                          "changed ",
+                          kPromotionRoundsMax, " times meanwhile")});
+      rows_.finish(repository_.id, promotion_, owner_);
+      return kLeave;
+    }
+    promotion_.message = std::move(message);
+    promotion_.code = code;
+    promotion_.state = PromotionState::kComparing;
+    return begin_round() ? kAgain : kLeave;
+  }
+
+  /// Stores the promotion before it is judged; what is said later makes it go round again. false:
+  /// the lease was lost.
+  bool begin_round() {
+    const auto said = rows_.store(repository_.id, promotion_, owner_);
+    if (said) leased_.said = *said;
+    return said.has_value();
+  }
+
+  void mark_ended(Ended ended) {
+    promotion_.state = ended.state;
+    promotion_.code = std::move(ended.code);
+    promotion_.message = std::move(ended.message);
+  }
+
+  /// Ends it as it was judged.
+  bool end(Ended ended) {
+    mark_ended(std::move(ended));
+    if (rows_.finish_judged(leased_, owner_) != FinishOutcome::kSaidMore) return kLeave;
+    return judge_again("check_pending", "a check or an approval came while it was judged");
+  }
+
+  Engine& engine_;
+  meta::Promotions& rows_;
+  const int64_t owner_;
+  meta::LeasedPromotion leased_;
+  Promotion& promotion_;
+  const Repository repository_;
+  RefusedCandidates refused_;
+  std::string first_refused_;  ///< the ref; "" = none was
+  int32_t tag_number_ = 1;
+};
+
+}  // namespace
+
+void note_branch_moves(Engine& engine) { meta::Promotions(engine.pool, engine.clock).note_moves(); }
+
+bool run_one_promotion(Engine& engine, std::stop_token stop, OwnerTurns& turns) {
+  meta::Promotions rows(engine.pool, engine.clock);
+  // Of this run: two workers of one process must not share a lease that ran out.
+  const int64_t owner = static_cast<int64_t>(random_u64() >> 1);
+  std::optional<meta::LeasedPromotion> leased;
+  const auto turn =
+      turns.begin([&](const std::vector<std::string>& full) -> std::optional<std::string> {
+        leased = rows.take(owner, kPromotionLease, full);
+        if (!leased) return std::nullopt;
+        return leased->promotion.actor;
+      });
+  if (!turn) return false;
+  const CancellationScope scope(stop);
+  const ActingUser user(leased->promotion.actor);
+  const LeaseKeeper keeper(rows, *leased, owner);
+  PromotionRun(engine, rows, *std::move(leased), owner).run();
+  return true;
+}
+
+}  // namespace tarn::versioning

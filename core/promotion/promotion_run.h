@@ -1,0 +1,32 @@
+// The worker of promotions: comparing, waiting, merging.
+#pragma once
+
+#include <chrono>
+#include <stop_token>
+
+#include "core/base/owner_turns.h"
+#include "core/branch/engine.h"
+
+namespace tarn::versioning {
+
+/// How long a promotion may wait for a server to notice it.
+constexpr std::chrono::milliseconds kPromotionPoll{100};
+/// A promotion whose server died is taken up by another after this.
+constexpr std::chrono::seconds kPromotionLease{10};
+/// A promotion that waits for people or checks is looked at again after this; sooner when something
+/// is said about it, or when the branch of a candidate moves or is deleted.
+constexpr std::chrono::minutes kPromotionRevisit{10};
+/// How often candidates are compared anew because the destination or the champion moved.
+constexpr int32_t kPromotionRoundsMax = 1000;
+
+/// Takes up one promotion that is due and moves it on until it has ended or waits. Safe on any
+/// number of servers: each step compares and sets the row, and the last one is a transaction that
+/// nobody else can have done. The workers of a process share `turns`. false: there was none.
+bool run_one_promotion(Engine& engine, std::stop_token stop,
+                       OwnerTurns& turns = OwnerTurns::unlimited());
+
+/// Makes promotions due whose candidates' branches moved or were deleted since the last call; every
+/// kPromotionPoll. Safe on any number of servers.
+void note_branch_moves(Engine& engine);
+
+}  // namespace tarn::versioning

@@ -1,0 +1,428 @@
+#include "core/promotion/promotion_store.h"
+
+#include "core/base/str_cat.h"
+#include "core/meta/commit_column.h"
+#include "core/model/listing.h"
+
+namespace tarn::meta {
+namespace {
+
+#define TARN_PROMOTION_COLUMNS(evidence)                                                     \
+  "promotion_id, state, request, policy, policy_version, alias, actor, winner_ref, winner, " \
+  "champion, result, tag, " evidence                                                         \
+  ", code, message, undoes, undone_by, rounds, created_ms, updated_ms, candidates, address"
+
+#define TARN_INSERT_PROMOTION                                                                   \
+  "INSERT INTO promotions (repo_id, promotion_id, state, request, destination, alias, policy, " \
+  "policy_version, actor, request_key, winner_ref, winner, champion, result, tag, code, "       \
+  "message, undoes, created_ms, updated_ms, due_at, address) "                                  \
+  "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, nullif($10, ''), $11, $12, $13, $14, $15, $16, " \
+  "$17, $18, $19, $19, CASE WHEN $20 THEN NULL ELSE clock_timestamp() END, $21) "
+
+#define TARN_INSERT_FIRST_STEP                                                            \
+  "INSERT INTO promotion_log (repo_id, promotion_id, step, state, actor, code, message, " \
+  "at_ms) SELECT $1, promotion_id, 1, $3, $9, $16, $17, $19 FROM made"
+
+constexpr db::Query kInsert{"promotions_insert_row", "WITH made AS (" TARN_INSERT_PROMOTION R"sql(
+  ON CONFLICT (repo_id, actor, request_key) WHERE request_key IS NOT NULL DO NOTHING
+  RETURNING promotion_id)
+  )sql" TARN_INSERT_FIRST_STEP};
+
+constexpr db::Query kSelectByKey{"promotions_select_by_key", R"sql(
+  SELECT promotion_id FROM promotions WHERE repo_id = $1 AND actor = $2 AND request_key = $3)sql"};
+
+constexpr db::Query kSelect{
+    "promotions_select_by_id",
+    "SELECT " TARN_PROMOTION_COLUMNS(
+        "evidence") " FROM promotions WHERE repo_id = $1 AND promotion_id = $2"};
+
+constexpr db::Query kSelectByResult{"promotions_select_by_result",
+                                    "SELECT " TARN_PROMOTION_COLUMNS("evidence") R"sql(
+  FROM promotions WHERE repo_id = $1 AND result = $2 AND state = 'promoted' AND undoes IS NULL
+  ORDER BY promotion_id LIMIT 1)sql"};
+
+// Index promotions_by_result.
+constexpr db::Query kSelectPromoted{"promotions_select_promoted",
+                                    "SELECT " TARN_PROMOTION_COLUMNS("evidence") R"sql(
+  FROM promotions p WHERE repo_id = $1 AND result IS NOT NULL AND undoes IS NULL AND alias = $2
+  ORDER BY (SELECT generation FROM commits c WHERE c.repo_id = p.repo_id AND c.commit_id = p.result) DESC
+  LIMIT $3)sql"};
+
+// Index promotions_undoing. By the place of their commits in the history of the branch: ids are
+// dated by servers' clocks.
+constexpr db::Query kSelectUndone{"promotions_select_undone", R"sql(
+  SELECT u.winner, u.result, r.result
+  FROM promotions r JOIN promotions u ON u.repo_id = r.repo_id AND u.promotion_id = r.undoes
+    JOIN commits c ON c.repo_id = r.repo_id AND c.commit_id = r.result
+  WHERE r.repo_id = $1 AND r.destination = $2 AND r.undoes IS NOT NULL
+  ORDER BY c.generation DESC LIMIT $3)sql"};
+
+constexpr db::Query kSelectPage{"promotions_select_page",
+                                "SELECT " TARN_PROMOTION_COLUMNS("''") R"sql(
+  FROM promotions
+  WHERE repo_id = $1 AND promotion_id > $2 AND ($4 = '' OR destination = $4) AND ($5 = '' OR alias = $5)
+    AND (NOT $6 OR due_at IS NOT NULL)
+  ORDER BY promotion_id LIMIT $3)sql"};
+
+constexpr db::Query kSelectSteps{"promotions_select_steps", R"sql(
+  SELECT step, state, actor, code, message, at_ms FROM promotion_log
+  WHERE repo_id = $1 AND promotion_id = $2 ORDER BY step LIMIT $3)sql"};
+
+// Index promotions_due.
+constexpr db::Query kTake{"promotions_take_due", R"sql(
+  UPDATE promotions SET lease_owner = $1, lease_until = clock_timestamp() + $2 * interval '1 millisecond'
+  WHERE (repo_id, promotion_id) = (
+    WITH running AS (
+      SELECT actor, count(*) AS promotions FROM promotions
+      WHERE due_at IS NOT NULL AND lease_until >= clock_timestamp() GROUP BY actor)
+    SELECT repo_id, promotion_id FROM promotions p LEFT JOIN running USING (actor)
+    WHERE due_at <= clock_timestamp() AND (lease_until IS NULL OR lease_until < clock_timestamp())
+      AND actor <> ALL ($3)
+    ORDER BY coalesce(running.promotions, 0), due_at LIMIT 1 FOR UPDATE OF p SKIP LOCKED)
+  RETURNING )sql" TARN_PROMOTION_COLUMNS("evidence") ", repo_id, said, moved"};
+
+// An item of `candidates` begins with its ref. In one order: two servers may note moves at once.
+constexpr db::Query kNoteMoves{"promotions_note_moves", R"sql(
+  WITH gone AS (
+    DELETE FROM branch_moves
+    WHERE ctid = ANY (ARRAY(SELECT ctid FROM branch_moves LIMIT $1 FOR UPDATE SKIP LOCKED))
+    RETURNING repo_id, name),
+  waiting AS (
+    SELECT p.repo_id, p.promotion_id FROM promotions p
+    WHERE p.due_at IS NOT NULL AND EXISTS (
+      SELECT 1 FROM gone g WHERE g.repo_id = p.repo_id AND strpos(p.candidates, '["' || g.name || '",') > 0)
+    ORDER BY p.repo_id, p.promotion_id FOR UPDATE)
+  UPDATE promotions p SET moved = p.moved + 1,
+    due_at = least(p.due_at, clock_timestamp() + $2 * interval '1 millisecond',
+                   greatest(clock_timestamp(), to_timestamp((p.updated_ms + $2) / 1000.0)))
+  FROM waiting w WHERE p.repo_id = w.repo_id AND p.promotion_id = w.promotion_id)sql"};
+
+constexpr db::Query kRenew{"promotions_renew_lease", R"sql(
+  UPDATE promotions SET lease_until = clock_timestamp() + $4 * interval '1 millisecond'
+  WHERE repo_id = $1 AND promotion_id = $2 AND lease_owner = $3 AND due_at IS NOT NULL)sql"};
+
+// $18: 0 = the lease is kept, 1 = it waits $19 ms or until something new is said, at most $23 ms
+// when a candidate moved, 2 = it has ended, 3 = it has ended unless something new was said.
+constexpr db::Query kStore{"promotions_store_row", R"sql(
+  WITH before AS (
+    SELECT state, code, message, said FROM promotions
+    WHERE repo_id = $1 AND promotion_id = $2 AND lease_owner = $3 AND due_at IS NOT NULL FOR UPDATE),
+  stored AS (
+    UPDATE promotions p SET
+      state = $4, policy = $5, policy_version = $6, alias = $7, winner_ref = $8, winner = $9, champion = $10,
+      result = $11, tag = $12, evidence = $13, code = $14, message = $15, rounds = $16, updated_ms = $17,
+      candidates = $21,
+      lease_owner = CASE WHEN $18 = 0 THEN p.lease_owner END,
+      lease_until = CASE WHEN $18 = 0 THEN p.lease_until END,
+      due_at = CASE WHEN $18 = 0 THEN p.due_at
+                    WHEN $18 = 1 AND p.said <> $20 THEN clock_timestamp()
+                    WHEN $18 = 1 AND p.moved <> $22 THEN clock_timestamp() + least($19::float8, $23::float8) * interval '1 millisecond'
+                    WHEN $18 = 1 THEN clock_timestamp() + $19 * interval '1 millisecond' END,
+      steps = p.steps + ((b.state, b.code, b.message) IS DISTINCT FROM ($4, $14, $15))::int
+    FROM before b WHERE p.repo_id = $1 AND p.promotion_id = $2 AND ($18 <> 3 OR b.said = $20)
+    RETURNING p.steps, (b.state, b.code, b.message) IS DISTINCT FROM ($4, $14, $15) AS changed),
+  logged AS (
+    INSERT INTO promotion_log (repo_id, promotion_id, step, state, actor, code, message, at_ms)
+    SELECT $1, $2, steps, $4, '', $14, $15, $17 FROM stored WHERE changed)
+  SELECT (SELECT count(*) FROM stored), (SELECT said FROM before))sql"};
+
+#define TARN_END(condition, columns)                                                            \
+  "WITH ended AS (UPDATE promotions SET state = $3, code = $5, message = $6, updated_ms = $7, " \
+  "due_at = NULL, lease_owner = NULL, lease_until = NULL, steps = steps + 1" columns            \
+  " WHERE repo_id = $1 AND promotion_id = $2 AND " condition                                    \
+  " RETURNING steps) INSERT INTO promotion_log (repo_id, promotion_id, step, state, actor, "    \
+  "code, message, at_ms) SELECT $1, $2, steps, $3, $4, $5, $6, $7 FROM ended"
+
+constexpr db::Query kEndByUser{"promotions_end_by_user", TARN_END("due_at IS NOT NULL", "")};
+constexpr db::Query kMarkRolledBack{"promotions_mark_rolled_back",
+                                    TARN_END("state = 'promoted'", ", undone_by = $8")};
+
+constexpr db::Query kSetTells{
+    "promotions_set_tells",
+    "UPDATE promotions SET tells = $3 WHERE repo_id = $1 AND promotion_id = $2"};
+
+constexpr int16_t kKeepLease = 0;
+constexpr int16_t kWait = 1;
+constexpr int16_t kEnd = 2;
+constexpr int16_t kEndAsJudged = 3;
+constexpr int64_t kStepsShownMax = 1000;
+constexpr int64_t kLookPauseMs = std::chrono::milliseconds{kPromotionLookPause}.count();
+
+template <typename Enum>
+Enum known(std::optional<Enum> value) {
+  if (!value) throw Error(ErrorCode::kDataLoss, "promotion row: has an unknown state");
+  return *value;
+}
+
+Promotion promotion_from(const db::Rows& rows, size_t row) {
+  Promotion out;
+  out.id = rows.text(row, 0);
+  out.state = known(parse_promotion_state(rows.text(row, 1)));
+  out.request = promotion_request_from_json(rows.text(row, 2));
+  out.policy = rows.text(row, 3);
+  out.policy_version = rows.integer(row, 4);
+  out.alias = rows.text(row, 5);
+  out.actor = rows.text(row, 6);
+  out.winner_ref = rows.text(row, 7);
+  out.winner = commit_or_none(rows, row, 8);
+  out.champion = commit_or_none(rows, row, 9);
+  out.result = commit_or_none(rows, row, 10);
+  out.tag = rows.text(row, 11);
+  out.evidence = rows.text(row, 12);
+  out.code = rows.text(row, 13);
+  out.message = rows.text(row, 14);
+  if (!rows.null(row, 15)) out.undoes = rows.text(row, 15);
+  if (!rows.null(row, 16)) out.undone_by = rows.text(row, 16);
+  out.rounds = static_cast<int32_t>(rows.integer(row, 17));
+  out.created = from_millis(rows.integer(row, 18));
+  out.updated = from_millis(rows.integer(row, 19));
+  out.candidates = pinned_candidates_from_json(rows.text(row, 20));
+  out.address = rows.text(row, 21);
+  return out;
+}
+
+struct Stored {
+  bool done = false;
+  std::optional<int64_t> said;  ///< absent: the lease was lost
+};
+
+template <typename Runner>
+Stored store_row(Runner&& run, RepositoryId repository, const Promotion& p, int64_t owner,
+                 Instant now, int16_t mode, int64_t delay_ms = 0, int64_t said = 0,
+                 int64_t moved = 0) {
+  const db::Rows rows = run(kStore, {static_cast<int32_t>(repository),
+                                     p.id,
+                                     owner,
+                                     name_of(p.state),
+                                     p.policy,
+                                     p.policy_version,
+                                     p.alias,
+                                     p.winner_ref,
+                                     bytes_or_null(p.winner),
+                                     bytes_or_null(p.champion),
+                                     bytes_or_null(p.result),
+                                     p.tag,
+                                     p.evidence,
+                                     p.code,
+                                     p.message,
+                                     p.rounds,
+                                     to_millis(now),
+                                     mode,
+                                     delay_ms,
+                                     said,
+                                     to_json(p.candidates),
+                                     moved,
+                                     kLookPauseMs});
+  Stored out{.done = rows.integer(0, 0) == 1, .said = {}};
+  if (!rows.null(0, 1)) out.said = rows.integer(0, 1);
+  return out;
+}
+
+Promotions::FinishOutcome finish_outcome(const Stored& stored) {
+  if (stored.done) return Promotions::FinishOutcome::kDone;
+  return stored.said ? Promotions::FinishOutcome::kSaidMore : Promotions::FinishOutcome::kTaken;
+}
+
+/// Each statement of its own.
+auto alone(db::Pool& pool) {
+  return [&pool](const db::Query& query, std::initializer_list<db::Param> params) {
+    return pool.run(query, params, db::Pool::Retry::kWrite);
+  };
+}
+
+auto within(db::Connection& connection) {
+  return [&connection](const db::Query& query, std::initializer_list<db::Param> params) {
+    return connection.run(query, params);
+  };
+}
+
+template <typename Runner>
+bool insert_row(Runner&& run, RepositoryId repository, const Promotion& p, std::string_view key) {
+  return run(kInsert, {static_cast<int32_t>(repository),
+                       p.id,
+                       name_of(p.state),
+                       to_json(p.request),
+                       p.request.destination.str(),
+                       p.alias,
+                       p.policy,
+                       p.policy_version,
+                       p.actor,
+                       key,
+                       p.winner_ref,
+                       bytes_or_null(p.winner),
+                       bytes_or_null(p.champion),
+                       bytes_or_null(p.result),
+                       p.tag,
+                       p.code,
+                       p.message,
+                       p.undoes,
+                       to_millis(p.created),
+                       has_ended(p.state),
+                       p.address})
+             .affected() == 1;
+}
+
+}  // namespace
+
+Promotions::Created Promotions::create(RepositoryId repository, const Promotion& promotion,
+                                       std::string_view key) {
+  if (insert_row(alone(pool_), repository, promotion, key)) return {promotion.id};
+  auto existing = find_by_key(repository, promotion.actor, key);
+  if (!existing) throw Error(ErrorCode::kUnavailable, "promotion: try again");
+  return {*std::move(existing), true};
+}
+
+std::optional<std::string> Promotions::find_by_key(RepositoryId repository, std::string_view actor,
+                                                   std::string_view key) {
+  const db::Rows rows = pool_.run(kSelectByKey, {static_cast<int32_t>(repository), actor, key},
+                                  db::Pool::Retry::kRead);
+  if (rows.empty()) return std::nullopt;
+  return std::string(rows.text(0, 0));
+}
+
+Promotion Promotions::insert_ended(db::Connection& connection, RepositoryId repository,
+                                   const Promotion& promotion) {
+  insert_row(within(connection), repository, promotion, "");
+  return promotion_from(connection.run(kSelect, {static_cast<int32_t>(repository), promotion.id}),
+                        0);
+}
+
+std::optional<Promotion> Promotions::find(RepositoryId repository, std::string_view id) {
+  const db::Rows rows =
+      pool_.run(kSelect, {static_cast<int32_t>(repository), id}, db::Pool::Retry::kRead);
+  if (rows.empty()) return std::nullopt;
+  return promotion_from(rows, 0);
+}
+
+std::optional<Promotion> Promotions::find_by_result(RepositoryId repository,
+                                                    const CommitId& result) {
+  const db::Rows rows =
+      pool_.run(kSelectByResult, {static_cast<int32_t>(repository), db::Bytes{view_of(result)}},
+                db::Pool::Retry::kRead);
+  if (rows.empty()) return std::nullopt;
+  return promotion_from(rows, 0);
+}
+
+std::vector<Promotion> Promotions::promoted(RepositoryId repository, std::string_view alias,
+                                            int64_t limit) {
+  const db::Rows rows = pool_.run(kSelectPromoted, {static_cast<int32_t>(repository), alias, limit},
+                                  db::Pool::Retry::kRead);
+  std::vector<Promotion> out;
+  for (size_t row = 0; row < rows.size(); ++row) out.push_back(promotion_from(rows, row));
+  return out;
+}
+
+std::vector<Promotions::Undone> Promotions::undone(RepositoryId repository,
+                                                   const BranchName& destination) {
+  const db::Rows rows =
+      pool_.run(kSelectUndone, {static_cast<int32_t>(repository), destination.str(), kUndoneMax},
+                db::Pool::Retry::kRead);
+  std::vector<Undone> out;
+  for (size_t row = rows.size(); row-- > 0;) {
+    out.push_back({.winner = commit_id_from_bytes(rows.bytes(row, 0)),
+                   .result = commit_id_from_bytes(rows.bytes(row, 1)),
+                   .undo = commit_id_from_bytes(rows.bytes(row, 2))});
+  }
+  return out;
+}
+
+Page<Promotion> Promotions::list(RepositoryId repository, const Filter& filter,
+                                 const PageStart& start) {
+  const db::Rows rows =
+      pool_.run(kSelectPage,
+                {static_cast<int32_t>(repository), start.after, row_limit(start.limit),
+                 filter.destination, filter.alias, filter.open_only},
+                db::Pool::Retry::kRead);
+  return page_of<Promotion>(rows, start.limit, promotion_from, &Promotion::id);
+}
+
+std::vector<PromotionStep> Promotions::steps(RepositoryId repository, std::string_view id) {
+  const db::Rows rows = pool_.run(
+      kSelectSteps, {static_cast<int32_t>(repository), id, kStepsShownMax}, db::Pool::Retry::kRead);
+  std::vector<PromotionStep> out;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    out.push_back({.number = static_cast<int32_t>(rows.integer(row, 0)),
+                   .state = known(parse_promotion_state(rows.text(row, 1))),
+                   .actor = std::string(rows.text(row, 2)),
+                   .code = std::string(rows.text(row, 3)),
+                   .message = std::string(rows.text(row, 4)),
+                   .at = from_millis(rows.integer(row, 5))});
+  }
+  return out;
+}
+
+void Promotions::note_moves() {
+  pool_.run(kNoteMoves, {kMovesMax, kLookPauseMs}, db::Pool::Retry::kWrite);
+}
+
+std::optional<LeasedPromotion> Promotions::take(int64_t owner, std::chrono::milliseconds ttl,
+                                                const std::vector<std::string>& actors_not) {
+  const db::Rows rows = pool_.run(kTake, {owner, static_cast<int64_t>(ttl.count()), actors_not},
+                                  db::Pool::Retry::kWrite);
+  if (rows.empty()) return std::nullopt;
+  return LeasedPromotion{static_cast<RepositoryId>(rows.integer(0, 22)), promotion_from(rows, 0),
+                         rows.integer(0, 23), rows.integer(0, 24)};
+}
+
+bool Promotions::renew(RepositoryId repository, std::string_view id, int64_t owner,
+                       std::chrono::milliseconds ttl) {
+  return pool_
+             .run(kRenew,
+                  {static_cast<int32_t>(repository), id, owner, static_cast<int64_t>(ttl.count())},
+                  db::Pool::Retry::kRepeatable)
+             .affected() == 1;
+}
+
+std::optional<int64_t> Promotions::store(RepositoryId repository, const Promotion& promotion,
+                                         int64_t owner) {
+  return store_row(alone(pool_), repository, promotion, owner, clock_.now(), kKeepLease).said;
+}
+
+bool Promotions::wait(const LeasedPromotion& leased, int64_t owner,
+                      std::chrono::milliseconds delay) {
+  return store_row(alone(pool_), leased.repository, leased.promotion, owner, clock_.now(), kWait,
+                   delay.count(), leased.said, leased.moved)
+      .done;
+}
+
+Promotions::FinishOutcome Promotions::finish_judged(db::Connection& connection,
+                                                    const LeasedPromotion& judged, int64_t owner,
+                                                    Instant now) {
+  return finish_outcome(store_row(within(connection), judged.repository, judged.promotion, owner,
+                                  now, kEndAsJudged, 0, judged.said));
+}
+
+Promotions::FinishOutcome Promotions::finish_judged(const LeasedPromotion& judged, int64_t owner) {
+  return finish_outcome(store_row(alone(pool_), judged.repository, judged.promotion, owner,
+                                  clock_.now(), kEndAsJudged, 0, judged.said));
+}
+
+bool Promotions::finish(RepositoryId repository, const Promotion& promotion, int64_t owner) {
+  return store_row(alone(pool_), repository, promotion, owner, clock_.now(), kEnd).done;
+}
+
+void Promotions::tell(db::Connection& connection, RepositoryId repository, std::string_view id,
+                      const std::vector<std::string>& webhooks) {
+  connection.run(kSetTells, {static_cast<int32_t>(repository), id, webhooks});
+}
+
+bool Promotions::end_by_user(RepositoryId repository, std::string_view id,
+                             const PromotionStep& step) {
+  return pool_
+             .run(kEndByUser,
+                  {static_cast<int32_t>(repository), id, name_of(step.state), step.actor, step.code,
+                   step.message, to_millis(step.at)},
+                  db::Pool::Retry::kWrite)
+             .affected() == 1;
+}
+
+bool Promotions::mark_rolled_back(db::Connection& connection, RepositoryId repository,
+                                  std::string_view id, std::string_view by,
+                                  const PromotionStep& step) {
+  return connection
+             .run(kMarkRolledBack, {static_cast<int32_t>(repository), id, name_of(step.state),
+                                    step.actor, step.code, step.message, to_millis(step.at), by})
+             .affected() == 1;
+}
+
+}  // namespace tarn::meta

@@ -1,0 +1,146 @@
+// Rows of promotions: the state machine, its history, checks and approvals.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/time.h"
+#include "core/db/pool.h"
+#include "core/meta/pull_requests.h"
+#include "core/model/page.h"
+#include "core/promotion/promotion.h"
+
+namespace tarn::meta {
+
+/// Between two looks at a promotion because branches moved: who moves one all the time keeps no
+/// worker busy.
+constexpr std::chrono::seconds kPromotionLookPause{1};
+
+/// A promotion that a worker holds.
+struct LeasedPromotion {
+  RepositoryId repository{};
+  Promotion promotion;
+  int64_t said = 0;   ///< reports and approvals before it was taken
+  int64_t moved = 0;  ///< moves of its candidates that were noted before
+};
+
+/// Safe from any thread.
+class Promotions {
+ public:
+  Promotions(db::Pool& pool, const Clock& clock) : pool_(pool), clock_(clock) {}
+
+  struct Created {
+    std::string id;
+    bool existed = false;
+  };
+  /// Stores it with its first step. With a key (not empty) that a promotion of this actor has
+  /// already: that one's id.
+  Created create(RepositoryId repository, const Promotion& promotion, std::string_view key);
+  std::optional<Promotion> find(RepositoryId repository, std::string_view id);
+  /// The id of the promotion that the actor asked for with this key, not empty.
+  std::optional<std::string> find_by_key(RepositoryId repository, std::string_view actor,
+                                         std::string_view key);
+
+  struct Filter {
+    std::string destination{};  ///< "" = all
+    std::string alias{};        ///< "" = all
+    bool open_only = false;
+  };
+  /// The newest first, without their evidence.
+  Page<Promotion> list(RepositoryId repository, const Filter& filter, const PageStart& start);
+  std::vector<PromotionStep> steps(RepositoryId repository, std::string_view id);
+  /// The promotion that made `result` and has not been taken back.
+  std::optional<Promotion> find_by_result(RepositoryId repository, const CommitId& result);
+
+  /// The latest that made a commit the champion under this alias, whether it was taken back or not;
+  /// no rollbacks. By the place of their commits in the history, the latest first.
+  std::vector<Promotion> promoted(RepositoryId repository, std::string_view alias, int64_t limit);
+
+  /// Of those of the commits that were rejected by somebody: who, when and why, in words.
+  std::map<CommitId, std::string> rejections(RepositoryId repository,
+                                             std::span<const CommitId> commits);
+
+  /// A promotion of the branch that was taken back.
+  struct Undone {
+    CommitId winner;  ///< the candidate's commit
+    CommitId result;  ///< what the promotion made
+    CommitId undo;    ///< what took it back
+  };
+  static constexpr int64_t kUndoneMax = 1000;
+  /// The latest kUndoneMax, the oldest of them first.
+  std::vector<Undone> undone(RepositoryId repository, const BranchName& destination);
+
+  /// The most moves that note_moves takes up in one call.
+  static constexpr int64_t kMovesMax = 1000;
+  /// Makes promotions due whose candidates' branches moved or were deleted: at once, or
+  /// kPromotionLookPause after they were looked at.
+  void note_moves();
+  /// Leases one that is due and that nobody holds, of the actor who has the fewest leased. None of
+  /// `actors_not`.
+  std::optional<LeasedPromotion> take(int64_t owner, std::chrono::milliseconds ttl,
+                                      const std::vector<std::string>& actors_not = {});
+  /// false: it has ended or the lease was lost; stop.
+  bool renew(RepositoryId repository, std::string_view id, int64_t owner,
+             std::chrono::milliseconds ttl);
+  /// Stores state, winner, evidence, code, message and rounds, and a step when the state or the
+  /// message changed; keeps the lease. Returns how much has been said by now
+  /// (LeasedPromotion::said); nullopt where renew says false.
+  std::optional<int64_t> store(RepositoryId repository, const Promotion& promotion, int64_t owner);
+  /// As store, and gives the lease back: it is due after `delay`, or as soon as something is said
+  /// about it that was not when it was taken, or kPromotionLookPause after a candidate moved
+  /// meanwhile.
+  bool wait(const LeasedPromotion& leased, int64_t owner, std::chrono::milliseconds delay);
+  enum class FinishOutcome {
+    kDone,
+    kTaken,     ///< it has ended or the lease was lost
+    kSaidMore,  ///< a check or an approval came since `judged.said`: judge again
+  };
+  /// As store, of one that has ended as it was judged, in the transaction of the caller.
+  static FinishOutcome finish_judged(db::Connection& connection, const LeasedPromotion& judged,
+                                     int64_t owner, Instant now);
+  FinishOutcome finish_judged(const LeasedPromotion& judged, int64_t owner);
+  /// Of one that ends whatever is said about it. false as renew.
+  bool finish(RepositoryId repository, const Promotion& promotion, int64_t owner);
+  /// Inside a transaction of the caller, before finish: these webhooks are told of the end too.
+  static void tell(db::Connection& connection, RepositoryId repository, std::string_view id,
+                   const std::vector<std::string>& webhooks);
+
+  /// Ends one that is still open, whoever holds it. false: it has ended.
+  bool end_by_user(RepositoryId repository, std::string_view id, const PromotionStep& step);
+  /// Inside the transaction that takes it back. false: it is not promoted (any more).
+  static bool mark_rolled_back(db::Connection& connection, RepositoryId repository,
+                               std::string_view id, std::string_view by, const PromotionStep& step);
+  /// Inside a transaction of the caller: a promotion that has ended when it is made.
+  static Promotion insert_ended(db::Connection& connection, RepositoryId repository,
+                                const Promotion& promotion);
+
+  enum class ReportOutcome {
+    kDone,
+    kEnded,          ///< the promotion has
+    kFailureStands,  ///< a failure is superseded by its reporter only, who says why
+    kTooMany,        ///< kPromotionChecksMax
+  };
+  /// Adds a report to those of the name and commit, unless it says what the last of them says.
+  ReportOutcome report_check(RepositoryId repository, std::string_view id,
+                             const PromotionCheck& check);
+  /// All reports, by name; of one name and commit the last counts.
+  std::vector<PromotionCheck> checks(RepositoryId repository, std::string_view id);
+  /// Replaces what the user approved before. false: the promotion has ended, or there is no such
+  /// user.
+  bool approve(RepositoryId repository, std::string_view id, const PromotionApproval& approval);
+  std::vector<PromotionApproval> approvals(RepositoryId repository, std::string_view id);
+  /// Makes it due, as if something had been said. false: it has ended.
+  bool wake(RepositoryId repository, std::string_view id);
+
+ private:
+  db::Pool& pool_;
+  const Clock& clock_;
+};
+
+}  // namespace tarn::meta

@@ -1,0 +1,34 @@
+// Terms of the merge that a promotion makes.
+#pragma once
+
+#include "core/promotion/promotion_publication.h"
+#include "core/versioning/merge_terms.h"
+
+namespace tarn::versioning {
+
+/// The gate's verdict takes the place of the destination's protection rules: the head must be the
+/// one that was judged (conflict, reason "destination_moved"), the result must hold what the policy
+/// required of the winner (as check_promotion_result), and the promotion becomes `promoted` with
+/// the commit.
+class PromotionTerms final : public MergeTerms {
+ public:
+  /// `publication` must outlive the terms. With `replace_paths` the request's paths become what
+  /// they are in the winner, other files of the destination removed: no three-way merge, no
+  /// conflicts.
+  PromotionTerms(const PromotionPublication& publication, bool replace_paths)
+      : publication_(publication), replace_paths_(replace_paths) {}
+
+  void check_source(const meta::BranchLease& destination, const Commit& winner) override;
+  std::optional<MergeBaseTree> base(meta::NodeWriter& nodes, const Commit& winner,
+                                    const Commit& head) override;
+  void check_result(const TreeRoot& result) override;
+  std::function<void(db::Connection&, const Commit&)> publishing() override;
+  bool is_promotion() const override { return true; }
+
+ private:
+  const PromotionPublication& publication_;
+  const bool replace_paths_;
+  Commit winner_;
+};
+
+}  // namespace tarn::versioning

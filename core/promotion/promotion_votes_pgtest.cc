@@ -1,0 +1,334 @@
+// Attempts to say what others must say: approvals, checks and measurements of promotions. Each of
+// them succeeded once.
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "core/base/str_cat.h"
+#include "core/branch/aliases.h"
+#include "core/branch/hooks.h"
+#include "core/promotion/promotions_fixture.h"
+#include "core/runs/runs.h"
+
+namespace tarn::versioning {
+namespace {
+
+using testing::reason_of;
+
+class PromotionVotes : public Promotions {
+ protected:
+  void SetUp() override {
+    Promotions::SetUp();
+    for (const char* user : {"ann", "ben", "ci", "dana"}) run("test_user", kInsertUser, user);
+  }
+  static constexpr const char* kInsertUser = "INSERT INTO users (name, created_ms) VALUES ($1, 0)";
+  void run(const char* name, const char* statement, const std::string& value) {
+    engine.pool.run({name, statement}, {value}, db::Pool::Retry::kWrite);
+  }
+  void log_run(const CommitId& commit, double accuracy, const std::string& owner = "dana") {
+    record_run(*engine, repo,
+               {.experiment = "e",
+                .ref = to_text(commit),
+                .metrics = {{.name = "accuracy", .value = accuracy}},
+                .owner = owner});
+  }
+  std::string how(const std::string& id) { return outcome(get_promotion(*engine, repo, id)); }
+  std::string approve(const std::string& id, const std::string& user) {
+    approve_promotion(*engine, repo, id, {user}, "", {});
+    work();
+    return how(id);
+  }
+  PromotionCheck check(const CommitId& commit, CheckStatus status, const std::string& name,
+                       double p95 = 0) {
+    PromotionCheck out{.name = name, .commit = commit, .status = status, .reporter = "gpu"};
+    if (p95 > 0) out.metrics["p95"] = p95;
+    return out;
+  }
+  std::string report(const std::string& id, const PromotionCheck& check) {
+    report_check(*engine, repo, id, check);
+    work();
+    return how(id);
+  }
+};
+
+constexpr const char* kWaiting = "awaiting_approval approval_required";
+
+TEST_F(PromotionVotes, ForOneCandidateDoNotCountForAnother) {
+  apply_policy(std::string(kPolicy) + "approvals: {count: 2, stale_on_new_commit: false}\n");
+  engine.branch(repo, "exp-a", "main");
+  const CommitId a = train("exp-a", "");
+  log_run(a, 0.9);
+  candidate("exp-b", "0.8");
+  const std::string id = create(request_of({"exp-a", "exp-b"}));
+  work();
+  EXPECT_EQ(approve(id, "ann"), kWaiting);
+  log_run(a, 0.1, "mallory");
+  EXPECT_EQ(approve(id, "ben"), kWaiting) << "what he saw was exp-a with 0.9";
+  EXPECT_EQ(get_promotion(*engine, repo, id).winner_ref, "exp-b");
+  EXPECT_EQ(approve(id, "ann"), kWaiting);
+  EXPECT_EQ(approve(id, "ben"), "promoted") << "both again, of exp-b";
+}
+
+TEST_F(PromotionVotes, DieWithTheValuesThatTheySaw) {
+  apply_policy(R"(
+name: digits
+destination: main
+alias: champion
+metrics: [{name: accuracy, goal: max, min: 0.5, trust: ["api:dana"], primary: true}]
+approvals: {count: 2}
+)");
+  engine.branch(repo, "exp-a", "main");
+  const CommitId commit = train("exp-a", "");
+  log_run(commit, 0.95);
+  const std::string id = create(request_of({"exp-a"}));
+  work();
+  EXPECT_EQ(approve(id, "ann"), kWaiting);
+  std::this_thread::sleep_for(std::chrono::milliseconds{2});  // runs are ordered by their time
+  log_run(commit, 0.51);
+  EXPECT_EQ(approve(id, "ben"), kWaiting);
+  EXPECT_NE(get_promotion(*engine, repo, id).message.find("that of ann does not count"),
+            std::string::npos);
+  EXPECT_EQ(approve(id, "ann"), kWaiting);
+  EXPECT_EQ(approve(id, "ben"), "promoted");
+}
+
+TEST_F(PromotionVotes, OfThePromoterDoNotCount) {
+  apply_policy(std::string(kPolicy) + "approvals: {count: 1, not_author: false}\n");
+  candidate("exp-a", "0.9");
+  const std::string id = create(request_of({"exp-a"}));
+  work();
+  EXPECT_EQ(approve(id, "ci"), kWaiting);
+  EXPECT_EQ(approve(id, "ann"), "promoted");
+}
+
+TEST_F(PromotionVotes, AreAskedForTheirRightsAgain) {
+  std::string without;  // the right to approve
+  std::string powerless;
+  (*engine).rights = [&](const RightsQuestion& question) {
+    if (question.right == Right::kApprovePromotion) return question.user != without;
+    return question.right != Right::kPromote || question.user != powerless;
+  };
+  apply_policy(std::string(kPolicy) + "approvals: {count: 2}\n");
+  candidate("exp-a", "0.9");
+  const std::string id = create(request_of({"exp-a"}));
+  work();
+  EXPECT_EQ(approve(id, "ann"), kWaiting);
+  without = "ann";
+  EXPECT_EQ(approve(id, "ben"), kWaiting);
+  EXPECT_NE(get_promotion(*engine, repo, id).message.find("needs fs:ApprovePromotion"),
+            std::string::npos);
+  without = "";
+  run("test_delete_user", "DELETE FROM users WHERE name = $1", "ann");
+  run("test_user", kInsertUser, "ann");
+  EXPECT_EQ(approve(id, "ben"), kWaiting) << "she who has the name now has approved nothing";
+  const auto approvals =
+      get_promotion_record(*engine, repo, get_promotion(*engine, repo, id)).approvals;
+  ASSERT_EQ(approvals.size(), 2u);
+  EXPECT_EQ(approvals[0].user, "ann") << "the record keeps the name";
+  EXPECT_TRUE(approvals[0].user_gone);
+  EXPECT_EQ(approve(id, "dana"), kWaiting) << "an author";
+  powerless = "ci";
+  EXPECT_EQ(approve(id, "ann"), "failed promoter_lost_right");
+  EXPECT_EQ(reason_of([&] { get_alias(*engine, repo, AliasName("champion")); }), "alias_not_found");
+  (*engine).rights = nullptr;
+}
+
+TEST_F(PromotionVotes, AFailureStaysUntilItsReporterSaysWhyNot) {
+  apply_policy(std::string(kPolicy) + "checks: {required: [bench], timeout: 2h}\n");
+  const CommitId commit = candidate("exp-a", "0.9");
+  const std::string id = create(request_of({"exp-a"}));
+  work();
+  PromotionCheck failure = check(commit, CheckStatus::kFailure, "bench");
+  report_check(*engine, repo, id, failure);
+  PromotionCheck success = check(commit, CheckStatus::kSuccess, "bench");
+  const auto refused = [&] { return reason_of([&] { report_check(*engine, repo, id, success); }); };
+  EXPECT_EQ(refused(), "check_failed_already");
+  success.supersedes = "the machine was out of memory";
+  success.reporter = "dana";
+  EXPECT_EQ(refused(), "check_failed_already");
+  success.reporter = "gpu";
+  report_check(*engine, repo, id, success);
+  report_check(*engine, repo, id, success);
+  work();
+  EXPECT_EQ(how(id), "promoted");
+  const auto checks = get_promotion_record(*engine, repo, get_promotion(*engine, repo, id)).checks;
+  ASSERT_EQ(checks.size(), 2u) << "one report twice is one";
+  EXPECT_EQ(checks[0].status, CheckStatus::kFailure);
+  EXPECT_EQ(checks[1].supersedes, "the machine was out of memory");
+}
+
+TEST_F(PromotionVotes, AFailureIsNotTakenBackByWhoReportsAnother) {
+  apply_policy(std::string(kPolicy) + "checks: {required: [bench], timeout: 2h}\n");
+  const CommitId commit = candidate("exp-a", "0.9");
+  const std::string id = create(request_of({"exp-a"}));
+  work();
+  const auto reported_by = [&](const std::string& reporter, CheckStatus status, std::string why) {
+    PromotionCheck said = check(commit, status, "bench");
+    said.reporter = reporter;
+    said.supersedes = std::move(why);
+    return reason_of([&] { report_check(*engine, repo, id, said); });
+  };
+  EXPECT_EQ(reported_by("gpu", CheckStatus::kFailure, ""), "done");
+  EXPECT_EQ(reported_by("dana", CheckStatus::kFailure, ""), "done");
+  EXPECT_EQ(reported_by("ben", CheckStatus::kSuccess, "mine"), "check_failed_already");
+  EXPECT_EQ(reported_by("dana", CheckStatus::kSuccess, "mine"), "done");
+  EXPECT_EQ(reported_by("dana", CheckStatus::kSuccess, ""), "check_failed_already");
+  work();
+  EXPECT_EQ(how(id), "rejected gate_failed");
+}
+
+TEST_F(PromotionVotes, ARejectionIsRemembered) {
+  apply_policy(std::string(kPolicy) + "approvals: {count: 1}\n");
+  candidate("exp-a", "0.9");
+  const std::string id = create(request_of({"exp-a"}));
+  work();
+  end_promotion(*engine, repo, id, PromotionState::kRejected, "ann", "biased");
+  const std::string again = create(request_of({"exp-a"}));
+  work();
+  const Promotion waiting = get_promotion(*engine, repo, again);
+  EXPECT_EQ(outcome(waiting), kWaiting);
+  EXPECT_NE(waiting.evidence.find("was rejected by ann"), std::string::npos) << waiting.evidence;
+  EXPECT_NE(waiting.evidence.find("biased"), std::string::npos);
+  apply_policy(std::string(kPolicy) + "approvals: {count: 1, sticky_reject: true}\n");
+  EXPECT_EQ(outcome(promote({"exp-a"})), "rejected gate_failed");
+}
+
+TEST_F(PromotionVotes, ARollbackWantsAsManyAsAPromotion) {
+  apply_policy();
+  candidate("exp-a", "0.9");
+  const Promotion done = promote({"exp-a"});
+  ASSERT_EQ(outcome(done), "promoted");
+  apply_policy(std::string(kPolicy) + "approvals: {count: 1}\n");
+  const auto champion = [&] { return get_alias(*engine, repo, AliasName("champion")).commit; };
+  const auto begin = [&] { return roll_back_promotion(*engine, repo, done.id, {"ci"}, "slow"); };
+  const Promotion refused = begin();
+  work();
+  EXPECT_EQ(how(refused.id), kWaiting);
+  EXPECT_EQ(approve(refused.id, "ci"), kWaiting) << "who wants it";
+  end_promotion(*engine, repo, refused.id, PromotionState::kRejected, "ann", "no");
+  EXPECT_EQ(champion(), *done.result);
+  const Promotion wanted = begin();
+  EXPECT_EQ(approve(wanted.id, "ann"), "promoted");
+  EXPECT_EQ(how(done.id), "rolled_back rolled_back");
+  EXPECT_EQ(reason_of(champion), "alias_not_found");
+  EXPECT_EQ(engine.keys(repo, "main"), "data/a");
+  EXPECT_EQ(resolve_commit(*engine, repo, "main").message,
+            "Roll back promotion " + done.id + ": slow");
+  EXPECT_EQ(reason_of([&] { begin(); }), "not_promoted");
+}
+
+TEST_F(PromotionVotes, ARollbackIsAskedForItsRightAgain) {
+  apply_policy();
+  candidate("exp-a", "0.9");
+  const Promotion done = promote({"exp-a"});
+  apply_policy(std::string(kPolicy) + "approvals: {count: 1}\n");
+  const Promotion wanted = roll_back_promotion(*engine, repo, done.id, {"ci"}, "");
+  (*engine).rights = [](const RightsQuestion& question) {
+    return question.right != Right::kRollBack;
+  };
+  EXPECT_EQ(approve(wanted.id, "ann"), "failed promoter_lost_right");
+  EXPECT_EQ(get_alias(*engine, repo, AliasName("champion")).commit, *done.result);
+  (*engine).rights = nullptr;
+}
+
+constexpr std::string_view kMeasuredByChecks = R"(
+name: digits
+destination: main
+alias: champion
+candidates: "exp-*"
+metrics: [{name: p95, goal: min, max: 100, from: "check:bench", primary: true}]
+)";
+
+TEST_F(PromotionVotes, EveryCandidateIsMeasuredBeforeTheyAreRanked) {
+  apply_policy(std::string(kMeasuredByChecks) + "checks: {required: [bench], timeout: 2h}\n");
+  const CommitId evil = candidate("exp-evil", "");
+  const CommitId honest = candidate("exp-honest", "");
+  const std::string id = create(request_of({"exp-*"}));
+  work();
+  EXPECT_EQ(report(id, check(evil, CheckStatus::kSuccess, "bench", 99)),
+            "gates_running check_pending");
+  const Promotion waiting = get_promotion(*engine, repo, id);
+  EXPECT_FALSE(waiting.winner.has_value());
+  EXPECT_NE(waiting.message.find(str_cat("exp-honest ", to_text(honest))), std::string::npos)
+      << waiting.message;
+  EXPECT_EQ(report(id, check(honest, CheckStatus::kSuccess, "bench", 20)), "promoted");
+  EXPECT_EQ(get_promotion(*engine, repo, id).winner, honest);
+}
+
+TEST_F(PromotionVotes, WhoseChecksDoNotComeIsPassedOver) {
+  apply_policy(std::string(kMeasuredByChecks) + "checks: {required: [bench], timeout: 1s}\n");
+  candidate("exp-idle", "");
+  const CommitId honest = candidate("exp-honest", "");
+  const std::string id = create(request_of({"exp-*"}));
+  work();
+  EXPECT_EQ(report(id, check(honest, CheckStatus::kSuccess, "bench", 20)),
+            "gates_running check_pending");
+  std::this_thread::sleep_for(std::chrono::milliseconds{1100});
+  work();
+  EXPECT_EQ(how(id), "promoted");
+  EXPECT_NE(get_promotion(*engine, repo, id).evidence.find("checks did not come in time"),
+            std::string::npos);
+}
+
+TEST_F(PromotionVotes, TheDateOfACommitMovesNoTimeout) {
+  apply_policy(std::string(kPolicy) + "checks: {required: [bench], timeout: 1s}\n");
+  engine.branch(repo, "exp-a", "main");
+  engine.put(repo, "exp-a", "model", "bytes");
+  CommitRequest request;
+  request.committer = "dana";
+  request.message = "Train";
+  request.metadata["metric.accuracy"] = "0.9";
+  request.date = from_millis(4102444800000);
+  commit_branch(*engine, repo, BranchName("exp-a"), request);
+  const std::string id = create(request_of({"exp-a"}));
+  work();
+  EXPECT_EQ(how(id), "gates_running check_pending");
+  std::this_thread::sleep_for(std::chrono::milliseconds{1100});
+  work();
+  EXPECT_EQ(how(id), "rejected check_timeout");
+}
+
+TEST_F(PromotionVotes, TheDateOfACommitWinsNoTie) {
+  apply_policy();
+  candidate("exp-z-first", "0.9");
+  engine.branch(repo, "exp-early", "main");
+  engine.put(repo, "exp-early", "model", "bytes");
+  CommitRequest request;
+  request.committer = "dana";
+  request.message = "Train";
+  request.metadata["metric.accuracy"] = "0.9";
+  request.date = from_millis(1);
+  commit_branch(*engine, repo, BranchName("exp-early"), request);
+  EXPECT_EQ(promote({"exp-*"}).winner_ref, "exp-z-first");
+}
+
+TEST_F(PromotionVotes, RunsAreOfWhoMadeTheCommitOrMayMeasureAll) {
+  (*engine).rights = [](const RightsQuestion& question) {
+    return question.right == Right::kCreateRun && question.all_branches && question.user == "ci";
+  };
+  engine.branch(repo, "exp-a", "main");
+  CommitId commit;
+  {
+    const ActingUser acting("dana");
+    commit = train("exp-a", "");
+  }
+  log_run(commit, 0.9, "dana");
+  log_run(commit, 0.9, "ci");
+  EXPECT_EQ(reason_of([&] { log_run(commit, 0.1, "ben"); }), "not_author");
+  EXPECT_EQ(reason_of([&] { log_run(head("main"), 0.1, "dana"); }), "not_author");
+  (*engine).rights = nullptr;
+}
+
+TEST_F(PromotionVotes, ValuesThatDifferDecideNothing) {
+  apply_policy();
+  engine.branch(repo, "exp-a", "main");
+  const CommitId commit = train("exp-a", "");
+  log_run(commit, 0.95);
+  log_run(commit, 0.7, "mallory");
+  const Promotion refused = promote({"exp-a"});
+  EXPECT_EQ(outcome(refused), "rejected gate_failed");
+  EXPECT_NE(refused.message.find("by mallory"), std::string::npos) << refused.message;
+}
+
+}  // namespace
+}  // namespace tarn::versioning

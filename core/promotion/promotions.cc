@@ -1,0 +1,255 @@
+#include "core/promotion/promotions.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "core/base/cancellation.h"
+#include "core/base/error.h"
+#include "core/base/pause.h"
+#include "core/base/str_cat.h"
+#include "core/branch/ref_globs.h"
+#include "core/branch/refs.h"
+#include "core/branch/repositories.h"
+#include "core/meta/aliases.h"
+#include "core/meta/branches.h"
+#include "core/meta/commits.h"
+#include "core/promotion/evidence.h"
+#include "core/promotion/gate_policies.h"
+#include "core/promotion/judgement.h"
+#include "core/promotion/rollback.h"
+
+namespace tarn::versioning {
+namespace {
+
+constexpr std::chrono::milliseconds kWaitPoll{100};
+
+std::atomic<size_t> waiters{0};
+
+/// One of the requests that may wait.
+class Waiter {
+ public:
+  Waiter() : admitted(waiters.fetch_add(1) < kPromotionWaitersMax) {}
+  ~Waiter() { waiters.fetch_sub(1); }
+  Waiter(const Waiter&) = delete;
+  Waiter& operator=(const Waiter&) = delete;
+
+  const bool admitted;
+};
+
+meta::Promotions rows(Engine& engine) { return meta::Promotions(engine.pool, engine.clock); }
+
+Repository writable(Engine& engine, const RepositoryName& name) {
+  Repository repository = get_repository(engine, name);
+  check_writable(repository, /*force=*/false);
+  return repository;
+}
+
+Promotion find_promotion(Engine& engine, RepositoryId repository, std::string_view id) {
+  auto found = rows(engine).find(repository, id);
+  if (!found) {
+    throw Error(ErrorCode::kNotFound, "promotion_not_found",
+                str_cat("promotion ", id, ": not found"));
+  }
+  return *std::move(found);
+}
+
+[[noreturn]] void throw_ended(const Promotion& promotion) {
+  throw Error(ErrorCode::kConflict, "promotion_ended",
+              str_cat("promotion ", promotion.id, ": has ended, it is ", name_of(promotion.state)));
+}
+
+void check_reason(std::string_view reason) {
+  if (reason.size() > kPromotionReasonBytesMax) {
+    throw_invalid(str_cat("reason: is longer than ", kPromotionReasonBytesMax, " bytes"));
+  }
+}
+
+/// The promotion that was requested with this key before.
+CreatedPromotion existing_promotion(Engine& engine, RepositoryId repository, std::string_view id,
+                                    const PromotionCreation& creation) {
+  CreatedPromotion out{find_promotion(engine, repository, id), true};
+  if (asks_the_same(out.promotion.request, creation.request)) return out;
+  throw Error(ErrorCode::kConflict, "idempotency_key_reused",
+              str_cat("idempotency_key: \"", creation.idempotency_key,
+                      "\" was given with another request, that of promotion ", id));
+}
+
+/// The request with what its expected refs mean now.
+PromotionRequest resolved(Engine& engine, const RepositoryName& repository,
+                          PromotionRequest request) {
+  if (!request.expect_destination_ref.empty()) {
+    request.expect_destination =
+        resolve_commit(engine, repository, request.expect_destination_ref).id;
+  }
+  if (!request.expect_alias_ref.empty()) {
+    request.expect_alias = resolve_commit(engine, repository, request.expect_alias_ref).id;
+  }
+  return request;
+}
+
+}  // namespace
+
+CreatedPromotion create_promotion(Engine& engine, const RepositoryName& repository,
+                                  const PromotionCreation& creation) {
+  check_promotion_request(creation.request);
+  if (creation.idempotency_key.size() > kPromotionKeyBytesMax) {
+    throw_invalid(str_cat("idempotency_key: is longer than ", kPromotionKeyBytesMax, " bytes"));
+  }
+  const Repository repo = writable(engine, repository);
+  // First: what the refs mean, and the policy, may be gone since.
+  if (!creation.idempotency_key.empty()) {
+    const auto id = rows(engine).find_by_key(repo.id, creation.actor, creation.idempotency_key);
+    if (id) return existing_promotion(engine, repo.id, *id, creation);
+  }
+  const meta::GatePolicyVersion version =
+      policy_of_promotion(engine, repo, creation.request.policy, creation.request.destination);
+  Promotion promotion;
+  promotion.request = resolved(engine, repository, creation.request);
+  promotion.alias = promoted_alias(policy_of(version), creation.request);
+  for (const std::string& word : creation.request.candidates) {
+    if (!is_glob_of_branches(word)) find_candidate(engine, repo, word);
+  }
+  promotion.policy = version.name;
+  promotion.policy_version = version.version;
+  promotion.actor = creation.actor;
+  promotion.address = creation.address;
+  promotion.created = engine.clock.now();
+  promotion.id = make_promotion_id(promotion.created);
+  const meta::Promotions::Created made =
+      rows(engine).create(repo.id, promotion, creation.idempotency_key);
+  if (made.existed) return existing_promotion(engine, repo.id, made.id, creation);
+  return {find_promotion(engine, repo.id, made.id), false};
+}
+
+Promotion get_promotion(Engine& engine, const RepositoryName& repository, std::string_view id) {
+  return find_promotion(engine, get_repository(engine, repository).id, id);
+}
+
+Promotion wait_for_promotion(Engine& engine, const RepositoryName& repository, std::string_view id,
+                             std::optional<Instant> seen, std::chrono::milliseconds wait) {
+  const RepositoryId repo = get_repository(engine, repository).id;
+  Promotion out = find_promotion(engine, repo, id);
+  const Instant known = seen.value_or(out.updated);
+  const Waiter waiter;
+  if (!waiter.admitted) return out;
+  const auto deadline = std::chrono::steady_clock::now() +
+                        std::min<std::chrono::milliseconds>(wait, kPromotionWaitMax);
+  while (!has_ended(out.state) && out.updated == known &&
+         std::chrono::steady_clock::now() < deadline) {
+    throw_if_cancelled();
+    pause(cancellation_token(), kWaitPoll);
+    out = find_promotion(engine, repo, id);
+  }
+  return out;
+}
+
+Page<Promotion> list_promotions(Engine& engine, const RepositoryName& repository,
+                                const meta::Promotions::Filter& filter,
+                                const meta::PageStart& start) {
+  return rows(engine).list(get_repository(engine, repository).id, filter, start);
+}
+
+PromotionRecord get_promotion_record(Engine& engine, const RepositoryName& repository,
+                                     const Promotion& promotion) {
+  const RepositoryId repo = get_repository(engine, repository).id;
+  meta::Promotions promotions = rows(engine);
+  const std::string& id = promotion.id;
+  PromotionRecord out{promotions.steps(repo, id), promotions.checks(repo, id),
+                      promotions.approvals(repo, id), std::nullopt};
+  if (!promotion.alias.empty() && promotion.result)
+    out.logged_digest = engine.aliases.evidence_of(repo, AliasName(promotion.alias), id);
+  return out;
+}
+
+void report_check(Engine& engine, const RepositoryName& repository, std::string_view id,
+                  const PromotionCheck& check) {
+  check_promotion_check(check);
+  const Repository repo = writable(engine, repository);
+  const Promotion promotion = find_promotion(engine, repo.id, id);
+  PromotionCheck stamped = check;
+  stamped.at = engine.clock.now();
+  using Outcome = meta::Promotions::ReportOutcome;
+  switch (rows(engine).report_check(repo.id, id, stamped)) {
+    case Outcome::kDone:
+      return;
+    case Outcome::kEnded:
+      throw_ended(find_promotion(engine, repo.id, id));
+    case Outcome::kFailureStands:
+      throw Error(ErrorCode::kConflict, "check_failed_already",
+                  str_cat("check ", check.name,
+                          ": a failure of this commit was reported; only its "
+                          "reporter may report otherwise, with \"supersedes\": why it does not "
+                          "stand"));
+    case Outcome::kTooMany:
+      throw Error(ErrorCode::kResourceExhausted, "too_many_checks",
+                  str_cat("promotion ", promotion.id, ": has ", kPromotionChecksMax,
+                          " reports of checks already"));
+  }
+}
+
+namespace {
+
+/// The worker may not have noticed yet that the winner's branch has another head or is gone; it is
+/// made to look.
+void require_unmoved(Engine& engine, const Repository& repository, const Promotion& promotion) {
+  const auto pinned =
+      std::find_if(promotion.candidates.begin(), promotion.candidates.end(),
+                   [&](const PinnedCandidate& one) { return one.ref == promotion.winner_ref; });
+  if (pinned == promotion.candidates.end() || !pinned->is_branch) return;
+  const auto version = engine.gate_policies.find(repository.id, promotion.policy);
+  if (!version || !policy_of(*version).approvals.stale_on_new_commit) return;
+  const auto branch = engine.branches.find(repository.id, BranchName(pinned->ref));
+  if (branch && branch->head == *promotion.winner) return;
+  rows(engine).wake(repository.id, promotion.id);
+  throw Error(ErrorCode::kConflict, "winner_moved",
+              str_cat("promotion ", promotion.id, ": branch '", pinned->ref, "' ",
+                      branch ? str_cat("has the head ", to_text(branch->head)) : "was deleted",
+                      " by now, look at it first"));
+}
+
+}  // namespace
+
+void approve_promotion(Engine& engine, const RepositoryName& repository, std::string_view id,
+                       const Approver& approver, std::string_view reason,
+                       const std::optional<CommitId>& expected) {
+  check_reason(reason);
+  const Repository repo = writable(engine, repository);
+  const Promotion promotion = find_promotion(engine, repo.id, id);
+  if (has_ended(promotion.state)) throw_ended(promotion);
+  if (!promotion.winner) {
+    throw Error(ErrorCode::kConflict, "no_winner",
+                str_cat("promotion ", id, ": no candidate was chosen yet, approve it later"));
+  }
+  if (expected && *expected != *promotion.winner) {
+    throw Error(ErrorCode::kConflict, "winner_moved",
+                str_cat("promotion ", id, ": its winner is ", to_text(*promotion.winner),
+                        " by now, look at it first"));
+  }
+  require_unmoved(engine, repo, promotion);
+  const PromotionApproval approval{
+      .user = approver.user,
+      .commit = *promotion.winner,
+      .reason = std::string(reason),
+      .at = engine.clock.now(),
+      .candidate = promotion.winner_ref,
+      .values = promotion.undoes ? rollback_values() : winner_values(promotion.evidence),
+      .address = approver.address};
+  if (!rows(engine).approve(repo.id, id, approval))
+    throw_ended(find_promotion(engine, repo.id, id));
+}
+
+void end_promotion(Engine& engine, const RepositoryName& repository, std::string_view id,
+                   PromotionState end, std::string_view user, std::string_view reason) {
+  check_reason(reason);
+  const Repository repo = writable(engine, repository);
+  find_promotion(engine, repo.id, id);
+  const PromotionStep step{.state = end,
+                           .actor = std::string(user),
+                           .code = std::string(name_of(end)),
+                           .message = std::string(reason),
+                           .at = engine.clock.now()};
+  if (rows(engine).end_by_user(repo.id, id, step)) return;
+  throw_ended(find_promotion(engine, repo.id, id));
+}
+
+}  // namespace tarn::versioning

@@ -1,0 +1,85 @@
+// Verbs on promotions. What moves them on is promotion_run.h.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/branch/engine.h"
+#include "core/model/page.h"
+#include "core/promotion/promotion.h"
+#include "core/promotion/promotion_store.h"
+
+namespace tarn::versioning {
+
+// Ids are as parse_promotion_id makes them. All throw not_found ("repository not found"; reason
+// "promotion_not_found"); those that change something permission_denied (read-only repository).
+
+struct PromotionCreation {
+  PromotionRequest request;
+  std::string actor;            ///< name of the user
+  std::string address{};        ///< IP that the request came from; "" = unknown
+  std::string idempotency_key;  ///< "" = none
+};
+struct CreatedPromotion {
+  Promotion promotion;
+  bool existed = false;  ///< the same was asked before under this key
+};
+/// Stores it, with what its expected refs mean now; a server takes it up within kPromotionPoll. The
+/// same request under a key finds the same promotion, whatever those refs mean by then. Throws:
+/// invalid_argument (the request); not_found (destination, policy, an expected ref); conflict
+/// (reason "idempotency_key_reused": another request had the key).
+CreatedPromotion create_promotion(Engine& engine, const RepositoryName& repository,
+                                  const PromotionCreation& creation);
+
+Promotion get_promotion(Engine& engine, const RepositoryName& repository, std::string_view id);
+
+/// Requests that may wait at once; more are answered without waiting, since each holds a thread of
+/// the server.
+constexpr size_t kPromotionWaitersMax = 16;
+constexpr std::chrono::seconds kPromotionWaitMax{60};
+/// The promotion once it has ended, or has changed since `seen` (its `updated`; nullopt = as it is
+/// now), or after `wait`.
+Promotion wait_for_promotion(Engine& engine, const RepositoryName& repository, std::string_view id,
+                             std::optional<Instant> seen, std::chrono::milliseconds wait);
+
+/// The newest first, without evidence.
+Page<Promotion> list_promotions(Engine& engine, const RepositoryName& repository,
+                                const meta::Promotions::Filter& filter,
+                                const meta::PageStart& start);
+
+/// Its history, and the reports and approvals about it.
+struct PromotionRecord {
+  std::vector<PromotionStep> steps;
+  std::vector<PromotionCheck> checks;
+  std::vector<PromotionApproval> approvals;
+  /// SHA-256 of the evidence, from the history of the alias; nullopt: no alias was moved.
+  std::optional<std::string> logged_digest;
+};
+PromotionRecord get_promotion_record(Engine& engine, const RepositoryName& repository,
+                                     const Promotion& promotion);
+
+/// The last report of a name and commit counts; all stay in the record. Throws: invalid_argument;
+/// conflict (reason "promotion_ended"; "check_failed_already": a failure is superseded by its
+/// reporter, who says why); resource_exhausted (kPromotionChecksMax reports).
+void report_check(Engine& engine, const RepositoryName& repository, std::string_view id,
+                  const PromotionCheck& check);
+
+struct Approver {
+  std::string user;       ///< name
+  std::string address{};  ///< IP that the approval comes from; "" = unknown
+};
+/// Of the winner's ref, its commit and the values that the rules chose; with `expected` only if
+/// that is its commit. Throws: conflict (reason "promotion_ended", "winner_moved", or "no_winner":
+/// nothing was chosen yet).
+void approve_promotion(Engine& engine, const RepositoryName& repository, std::string_view id,
+                       const Approver& approver, std::string_view reason,
+                       const std::optional<CommitId>& expected);
+
+/// Ends one that is still open as rejected or cancelled. Throws conflict (reason
+/// "promotion_ended").
+void end_promotion(Engine& engine, const RepositoryName& repository, std::string_view id,
+                   PromotionState end, std::string_view user, std::string_view reason);
+
+}  // namespace tarn::versioning

@@ -1,0 +1,90 @@
+// Fixture for tests of promotions: a repository with a policy, candidates, and promotions brought
+// to their end.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/promotion/gate_policies.h"
+#include "core/promotion/promotion_run.h"
+#include "core/promotion/promotions.h"
+#include "core/promotion/rollback.h"
+#include "tests/support/repository_test.h"
+
+namespace tarn::versioning {
+
+inline constexpr std::string_view kPolicy = R"(
+name: digits
+destination: main
+alias: champion
+metrics:
+  - {name: accuracy, goal: max, min: 0.6, max: 1.0, vs_champion: {min_delta: 0.005}, primary: true}
+tie_break: [created_at]
+)";
+
+/// Promotions are taken up by any engine of the database: a database of its own for each test.
+class Promotions : public ::testing::Test {
+ protected:
+  testing::TestDatabase database;
+  testing::TestEngine engine{database.url()};
+  RepositoryName repo = engine.make_repository("lake");
+
+  void SetUp() override {
+    engine.put(repo, "main", "data/a", "1");
+    engine.commit(repo, "main");
+  }
+
+  void apply_policy(std::string document = std::string(kPolicy)) {
+    set_gate_policy(*engine, repo, "digits", {.document = std::move(document), .author = "owner"});
+  }
+
+  /// A branch with a model and its accuracy in the commit's metadata.
+  CommitId candidate(const std::string& name, const std::string& accuracy,
+                     const std::string& from = "main") {
+    engine.branch(repo, name, from);
+    return train(name, accuracy);
+  }
+  CommitId train(const std::string& name, const std::string& accuracy) {
+    engine.put(repo, name, "artifacts/model.pkl", "model of " + name + accuracy);
+    CommitRequest request;
+    request.committer = "dana";
+    request.message = "Train";
+    if (!accuracy.empty()) request.metadata["metric.accuracy"] = accuracy;
+    return commit_branch(*engine, repo, BranchName(name), request).id;
+  }
+
+  PromotionRequest request_of(std::vector<std::string> candidates) {
+    PromotionRequest request;
+    request.candidates = std::move(candidates);
+    request.destination = BranchName("main");
+    return request;
+  }
+  std::string create(const PromotionRequest& request, const std::string& key = "") {
+    return create_promotion(*engine, repo,
+                            {.request = request, .actor = "ci", .idempotency_key = key})
+        .promotion.id;
+  }
+  void work() {
+    while (run_one_promotion(*engine, {})) {
+    }
+  }
+  Promotion promote(const PromotionRequest& request) {
+    const std::string id = create(request);
+    work();
+    return get_promotion(*engine, repo, id);
+  }
+  Promotion promote(std::vector<std::string> candidates) {
+    return promote(request_of(std::move(candidates)));
+  }
+
+  CommitId head(const std::string& branch) {
+    return get_branch(*engine, repo, BranchName(branch)).head;
+  }
+  std::string outcome(const Promotion& p) {
+    return std::string(name_of(p.state)) + (p.code.empty() ? "" : " " + p.code);
+  }
+};
+
+}  // namespace tarn::versioning

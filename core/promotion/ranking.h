@@ -1,0 +1,28 @@
+// Order of candidates: which of those that passed a gate is the best.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "core/promotion/gate_candidate.h"
+
+namespace tarn {
+
+struct Standing {
+  size_t candidate;  ///< its index
+  /// Another is as good in every metric with a goal and better in one.
+  bool dominated = false;
+};
+/// Best first: by the primary metric (without one, the first with a goal), then as `tie_break` says
+/// (smaller model, commit that was stored first), then the commit that was stored first, then the
+/// ref. A value that is
+/// missing or not a number comes last. Judges nothing: hand in those that passed.
+std::vector<Standing> rank_candidates(const GatePolicy& policy,
+                                      std::span<const GateCandidate> candidates);
+
+/// Whether the ranking of the policy depends on a metric that a check of the candidate has not
+/// reported yet.
+bool ranking_waits(const GatePolicy& policy, const GateCandidate& candidate);
+
+}  // namespace tarn

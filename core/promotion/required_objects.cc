@@ -1,0 +1,161 @@
+#include "core/promotion/required_objects.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+#include "core/branch/changes.h"
+#include "core/meta/node_store.h"
+#include "core/tree/cursor.h"
+
+namespace tarn::versioning {
+namespace {
+
+/// Looks for what `required` names.
+class RequiredObjects {
+ public:
+  RequiredObjects(tree::NodeSource& nodes, const ObjectRules& rules, const TreeRoot& root,
+                  ObjectFacts& facts)
+      : nodes_(nodes), rules_(rules), root_(root), facts_(facts) {}
+
+  void find(const Glob& pattern) {
+    bool found = false;
+    bool small = false;
+    const auto note = [&](const std::string& path, const Entry& entry) {
+      found = true;
+      small |= entry.size_bytes < rules_.min_bytes;
+      objects_.try_emplace(path, RequiredObject{path, entry.size_bytes, entry.etag});
+    };
+    if (pattern.prefix() == pattern.pattern()) {
+      if (const auto entry = tree::find_entry(nodes_, root_, pattern.pattern()))
+        note(pattern.pattern(), *entry);
+    } else {
+      tree::Cursor cursor(nodes_, root_);
+      for (cursor.seek(pattern.prefix());
+           cursor.valid() && cursor.key().starts_with(pattern.prefix()); cursor.next()) {
+        if (++seen_ > kGatePathsSeenMax) {
+          facts_.complete = false;
+          break;
+        }
+        if (pattern.matches(cursor.key())) note(std::string(cursor.key()), cursor.entry());
+      }
+    }
+    if (!found) facts_.missing.push_back(pattern.pattern());
+    if (small) facts_.too_small.push_back(pattern.pattern());
+  }
+
+  void take() {
+    for (auto& [path, object] : objects_) {
+      facts_.model_bytes += object.size_bytes;
+      if (facts_.required.size() < kRequiredObjectsShownMax)
+        facts_.required.push_back(std::move(object));
+    }
+  }
+
+ private:
+  tree::NodeSource& nodes_;
+  const ObjectRules& rules_;
+  const TreeRoot& root_;
+  ObjectFacts& facts_;
+  uint64_t seen_ = 0;
+  std::map<std::string, RequiredObject> objects_;  ///< each path once
+};
+
+bool same_bytes(const std::optional<Entry>& one, const std::optional<Entry>& other) {
+  return one && other && one->size_bytes == other->size_bytes && one->etag == other->etag;
+}
+
+bool is_required(const ObjectRules& rules, const std::string& path) {
+  return std::any_of(rules.required.begin(), rules.required.end(),
+                     [&](const Glob& pattern) { return pattern.matches(path); });
+}
+
+[[noreturn]] void throw_not_measured(const GatePolicy& policy, std::string_view what) {
+  throw Error(ErrorCode::kPreconditionFailed, "not_what_was_measured",
+              str_cat("after the promotion '", policy.destination.str(), "' would not have ", what,
+                      " as the candidate was measured with: merge '", policy.destination.str(),
+                      "' into the candidate and measure again, or replace these paths",
+                      policy.objects.required.empty()
+                          ? "; objects.required of the policy may name what is measured"
+                          : ""));
+}
+
+/// Without required objects: whatever the winner itself has changed.
+void check_own_changes(Engine& engine, const GatePolicy& policy, const PromotionResult& result) {
+  const bool brings_nothing = result.base && *result.base == result.winner;
+  if (brings_nothing) {
+    if (!(result.winner == result.tree)) throw_not_measured(policy, "every object");
+    return;
+  }
+  // A merge keeps what one side changed.
+  if (!result.replaced_paths) return;
+  const auto changes = tree_changes(engine.nodes, result.winner, result.tree);
+  changes->seek("");
+  uint64_t seen = 0;
+  while (const auto change = changes->next()) {
+    if (++seen > kGatePathsSeenMax) throw_not_measured(policy, "all objects");
+    if (same_bytes(change->left, change->right)) continue;
+    const std::string& path = change->key.str();
+    const auto base =
+        result.base ? tree::find_entry(engine.nodes, *result.base, path) : std::nullopt;
+    if (base.has_value() == change->left.has_value() && (!base || same_bytes(base, change->left)))
+      continue;  // the winner has it from where it began
+    throw_not_measured(policy, path);
+  }
+}
+
+}  // namespace
+
+void find_required(tree::NodeSource& nodes, const ObjectRules& rules, const TreeRoot& tree,
+                   ObjectFacts& facts) {
+  RequiredObjects required(nodes, rules, tree, facts);
+  for (const Glob& pattern : rules.required) required.find(pattern);
+  required.take();
+}
+
+RequiredDifference find_required_difference(tree::NodeSource& nodes, const ObjectRules& rules,
+                                            const TreeRoot& one, const TreeRoot& other) {
+  if (one == other) return {};
+  uint64_t seen = 0;
+  for (const Glob& pattern : rules.required) {
+    const auto changes = tree_changes(nodes, one, other);
+    changes->seek(pattern.prefix());
+    for (auto change = changes->next(); change && change->key.str().starts_with(pattern.prefix());
+         change = changes->next()) {
+      if (++seen > kGatePathsSeenMax) return {.complete = false};
+      const std::string& path = change->key.str();
+      if (is_required(rules, path) && !same_bytes(change->left, change->right))
+        return {.path = path};
+    }
+  }
+  return {};
+}
+
+void check_promotion_result(Engine& engine, const GatePolicy& policy,
+                            const PromotionResult& result) {
+  ObjectFacts facts;
+  find_required(engine.nodes, policy.objects, result.tree, facts);
+  if (!facts.missing.empty()) {
+    throw Error(ErrorCode::kPreconditionFailed, "object_missing",
+                str_cat("after the merge '", policy.destination.str(), "' would lack ",
+                        facts.missing.front(), ", which the policy requires"));
+  }
+  if (policy.objects.max_total_bytes) {
+    const uint64_t bytes = tree::count_range(engine.nodes, result.tree, "", "").bytes;
+    if (bytes > *policy.objects.max_total_bytes) {
+      throw Error(
+          ErrorCode::kPreconditionFailed, "too_large",
+          str_cat("after the merge '", policy.destination.str(), "' would have ", bytes,
+                  " bytes, and the policy wants at most ", *policy.objects.max_total_bytes));
+    }
+  }
+  const RequiredDifference difference =
+      find_required_difference(engine.nodes, policy.objects, result.winner, result.tree);
+  if (difference.path) throw_not_measured(policy, *difference.path);
+  if (!difference.complete) throw_not_measured(policy, "all required objects");
+  if (policy.objects.required.empty() && policy.measures())
+    check_own_changes(engine, policy, result);
+}
+
+}  // namespace tarn::versioning

@@ -1,0 +1,180 @@
+#include "core/promotion/rollback.h"
+
+#include <functional>
+
+#include "core/base/error.h"
+#include "core/base/fault_point.h"
+#include "core/base/str_cat.h"
+#include "core/branch/refs.h"
+#include "core/branch/repositories.h"
+#include "core/meta/aliases.h"
+#include "core/meta/commits.h"
+#include "core/promotion/evaluate.h"
+#include "core/promotion/gate_policies.h"
+#include "core/promotion/judgement.h"
+#include "core/versioning/revert.h"
+
+namespace tarn::versioning {
+namespace {
+
+/// The promotion that takes `promotion` back.
+Promotion rollback_of(Engine& engine, const Promotion& promotion, const Approver& user,
+                      std::string_view reason) {
+  const Instant now = engine.clock.now();
+  Promotion out;
+  out.id = make_promotion_id(now);
+  out.state = PromotionState::kPromoted;
+  out.request = promotion.request;
+  out.request.reason = reason;
+  out.policy = promotion.policy;
+  out.policy_version = promotion.policy_version;
+  out.alias = promotion.alias;
+  out.actor = user.user;
+  out.address = user.address;
+  out.winner_ref = promotion.id;
+  out.winner = promotion.result;
+  out.champion = promotion.result;
+  out.undoes = promotion.id;
+  out.message = str_cat("takes back promotion ", promotion.id);
+  out.created = now;
+  return out;
+}
+
+/// The promotion that a rollback takes back. Throws not_found; conflict (reason "not_promoted").
+Promotion promotion_to_undo(Engine& engine, const Repository& repository, std::string_view id) {
+  auto found = meta::Promotions(engine.pool, engine.clock).find(repository.id, id);
+  if (!found) {
+    throw Error(ErrorCode::kNotFound, "promotion_not_found",
+                str_cat("promotion ", id, ": not found"));
+  }
+  if (found->state == PromotionState::kPromoted && !found->undoes) return *std::move(found);
+  throw Error(ErrorCode::kConflict, "not_promoted",
+              str_cat("promotion ", id, ": is ", name_of(found->state),
+                      found->undoes ? " and a rollback itself" : "",
+                      ", there is nothing to take back; an earlier one is taken back by its id"));
+}
+
+/// Publishes the rollback. `record` stores it, in the transaction; its result is set by then.
+void take_back(Engine& engine, const Repository& repository, const Promotion& promotion,
+               Promotion& rollback, const std::function<void(db::Connection&)>& record) {
+  const Branch destination = get_branch(engine, repository.name, promotion.request.destination);
+  const Commit promoted = engine.commits.get(repository.id, promotion.result.value());
+  const Instant now = engine.clock.now();
+  RollbackTerms terms;
+  terms.committer = rollback.actor;
+  terms.message = str_cat("Roll back promotion ", promotion.id,
+                          rollback.request.reason.empty() ? "" : ": ", rollback.request.reason);
+  terms.within = [&](db::Connection& connection, const Commit& made) {
+    rollback.result = made.id;
+    const PromotionStep step{.state = PromotionState::kRolledBack,
+                             .actor = rollback.actor,
+                             .code = "rolled_back",
+                             .message = rollback.request.reason,
+                             .at = now};
+    if (!meta::Promotions::mark_rolled_back(connection, repository.id, promotion.id, rollback.id,
+                                            step)) {
+      throw Error(ErrorCode::kConflict, "not_promoted",
+                  str_cat("promotion ", promotion.id, ": was taken back meanwhile"));
+    }
+    record(connection);
+    fault_point("rollback.before_alias");
+    if (promotion.alias.empty()) return;
+    meta::AliasMove move;
+    move.name = AliasName(promotion.alias);
+    move.expected = {.any = false, .commit = promotion.result};
+    move.to = promotion.champion;
+    move.actor = rollback.actor;
+    move.reason = rollback.request.reason;
+    move.promotion = rollback.id;
+    move.at = now;
+    if (!meta::Aliases::move(connection, repository.id, move)) {
+      throw Error(ErrorCode::kConflict, "destination_moved",
+                  str_cat("alias @", promotion.alias, ": was moved since promotion ", promotion.id,
+                          ", take back the later promotion first"));
+    }
+  };
+  try {
+    revert_promotion(engine, repository, destination, promoted, terms);
+  } catch (const Error& error) {
+    if (error.reason() != "dirty_branch") throw;
+    throw Error(ErrorCode::kConflict, "destination_dirty",
+                str_cat("branch '", destination.name.str(),
+                        "' has staged changes: reset or commit them first"));
+  }
+}
+
+/// The approvals that the destination's policy wants now; a count of 0 without a policy.
+ApprovalRules wanted_approvals(Engine& engine, const Repository& repository,
+                               const Promotion& promotion) {
+  const auto version =
+      engine.gate_policies.find_by_destination(repository.id, promotion.request.destination);
+  return version ? policy_of(*version).approvals : ApprovalRules{};
+}
+
+}  // namespace
+
+Promotion roll_back_promotion(Engine& engine, const RepositoryName& repository, std::string_view id,
+                              const Approver& user, std::string_view reason) {
+  if (reason.size() > kPromotionReasonBytesMax) {
+    throw_invalid(str_cat("reason: is longer than ", kPromotionReasonBytesMax, " bytes"));
+  }
+  const Repository repo = get_repository(engine, repository);
+  check_writable(repo, /*force=*/false);
+  const Promotion promotion = promotion_to_undo(engine, repo, id);
+  Promotion rollback = rollback_of(engine, promotion, user, reason);
+  const uint32_t approvals = wanted_approvals(engine, repo, promotion).count;
+  if (approvals > 0) {
+    rollback.state = PromotionState::kAwaitingApproval;
+    rollback.code = "approval_required";
+    rollback.message = str_cat("taking back promotion ", promotion.id, " wants ", approvals,
+                               " approvals: tarn promote approve ", rollback.id);
+    meta::Promotions rows(engine.pool, engine.clock);
+    rows.create(repo.id, rollback, "");
+    return rows.find(repo.id, rollback.id).value_or(rollback);
+  }
+  take_back(engine, repo, promotion, rollback, [&](db::Connection& connection) {
+    // Read here: behind the transaction the repository may be gone, and the rollback has happened.
+    rollback = meta::Promotions::insert_ended(connection, repo.id, rollback);
+  });
+  return rollback;
+}
+
+std::string rollback_values() { return judged_values({}, {}); }
+
+bool advance_rollback(Engine& engine, const Repository& repository, meta::LeasedPromotion& leased,
+                      const std::vector<PromotionApproval>& approvals, int64_t owner) {
+  Promotion& rollback = leased.promotion;
+  const Promotion promotion = promotion_to_undo(engine, repository, rollback.undoes.value());
+  GatePolicy policy;
+  policy.approvals = wanted_approvals(engine, repository, promotion);
+  GateCandidate candidate;
+  candidate.ref = rollback.winner_ref;
+  candidate.facts.commit = rollback.winner.value();
+  candidate.promoter = rollback.actor;
+  candidate.approvals = votes_of(engine, repository.name, rollback, approvals);
+  const Verdict verdict = evaluate(policy, candidate, nullptr);
+  if (verdict.outcome == GateOutcome::kPending) {
+    rollback.message = verdict.rules.back().reason;
+    return false;
+  }
+  if (const std::string problem =
+          lost_right(engine, repository.name, rollback, Right::kRollBack, "fs:RollBack");
+      !problem.empty()) {
+    throw Error(ErrorCode::kPermissionDenied, "promoter_lost_right", problem);
+  }
+  // Until it is published the caller's still waits.
+  meta::LeasedPromotion done = leased;
+  done.promotion.state = PromotionState::kPromoted;
+  done.promotion.code.clear();
+  done.promotion.message = str_cat("takes back promotion ", promotion.id);
+  take_back(engine, repository, promotion, done.promotion, [&](db::Connection& connection) {
+    if (meta::Promotions::finish_judged(connection, done, owner, engine.clock.now()) !=
+        meta::Promotions::FinishOutcome::kDone) {
+      throw Error(ErrorCode::kConflict, "promotion_taken",
+                  str_cat("promotion ", rollback.id, ": was ended, or more was said of it"));
+    }
+  });
+  return true;
+}
+
+}  // namespace tarn::versioning

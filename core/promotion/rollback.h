@@ -1,0 +1,32 @@
+// Rollback: taking a promotion back, at once or when enough people have approved it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/branch/engine.h"
+#include "core/model/repository.h"
+#include "core/promotion/promotion_store.h"
+#include "core/promotion/promotions.h"
+
+namespace tarn::versioning {
+
+/// Takes a promotion back, in one transaction: a commit that undoes it, the alias where it was, and
+/// the record, which is returned. Where the policy of the destination wants approvals, the record
+/// that is returned waits for as many of them first (state awaiting_approval), and is a promotion
+/// to approve, reject and cancel like others. Throws: not_found; conflict (reason "not_promoted";
+/// "destination_moved": the alias is elsewhere by now; "merge_conflict": paths of it were changed
+/// since, named; "destination_dirty"); permission_denied (read-only repository).
+Promotion roll_back_promotion(Engine& engine, const RepositoryName& repository, std::string_view id,
+                              const Approver& user, std::string_view reason);
+
+/// The digest in an approval of a rollback, which has no values: judged_values() of no rules.
+std::string rollback_values();
+
+/// One look at a rollback that waits: publishes it when it has its approvals. `leased` is what the
+/// caller holds and stores. false: it still waits, and its message says for what. Throws as
+/// roll_back_promotion.
+bool advance_rollback(Engine& engine, const Repository& repository, meta::LeasedPromotion& leased,
+                      const std::vector<PromotionApproval>& approvals, int64_t owner);
+
+}  // namespace tarn::versioning

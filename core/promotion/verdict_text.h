@@ -1,0 +1,23 @@
+// Words of a verdict: what a promotion says of a candidate.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "core/promotion/evaluate.h"
+
+namespace tarn {
+
+/// Reasons that one message has.
+constexpr size_t kVerdictReasonsShownMax = 20;
+
+/// The rules that fail with their reasons, and those that wait.
+std::string refusals_of(const Verdict& verdict);
+std::string wants_of(const Verdict& verdict);
+/// "metric_missing" when all that fails is a value that is missing or not trusted, which is mended
+/// by measuring; else "gate_failed".
+std::string code_of(const Verdict& verdict);
+/// Whether a rule waits for approvals, or for anything else.
+bool waits_for(const Verdict& verdict, bool approvals);
+
+}  // namespace tarn

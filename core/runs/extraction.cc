@@ -1,0 +1,200 @@
+#include "core/runs/extraction.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/base/digest.h"
+#include "core/base/error.h"
+#include "core/base/glob.h"
+#include "core/base/log.h"
+#include "core/base/number.h"
+#include "core/base/str_cat.h"
+#include "core/branch/refs.h"
+#include "core/branch/repositories.h"
+#include "core/meta/commits.h"
+#include "core/meta/repositories.h"
+#include "core/meta/repository_settings.h"
+#include "core/metrics/metric_globs.h"
+#include "core/runs/metric_files.h"
+
+namespace tarn::versioning {
+namespace {
+
+/// A process that died gives its commit back after this long.
+constexpr std::chrono::milliseconds kLease{60'000};
+
+std::vector<std::string> globs_of(const std::optional<std::string>& body) {
+  return body ? decode_metric_globs(*body) : default_metric_globs();
+}
+
+void read_and_store(Engine& engine, const Repository& repository, const CommitId& id,
+                    const ExtractionRules& rules) {
+  const Commit commit = engine.commits.get(repository.id, id);
+  Measurements read;
+  read_metadata(commit, read);
+  read_metric_files(engine, repository, commit, rules.globs, {}, read);
+  meta::Extractions(engine.pool).store(repository.id, id, rules.hash, read);
+}
+
+void add_extras(Engine& engine, const Repository& repository, const FactsWanted& wanted,
+                const ExtractionRules& rules, CommitFacts& facts) {
+  const Commit commit = engine.commits.get(repository.id, facts.commit);
+  Measurements extra;
+  read_bare_metadata(commit, wanted.bare_names, extra);
+  if (!wanted.extra_globs.empty()) {
+    read_metric_files(engine, repository, commit, wanted.extra_globs, rules.globs, extra);
+  }
+  const std::set<std::string> names(wanted.names.begin(), wanted.names.end());
+  for (Metric& metric : extra.metrics) {
+    if (names.empty() || names.contains(metric.name)) facts.metrics.push_back(std::move(metric));
+  }
+  // Metrics that the repository's own rules name count first.
+  for (const MeasuredParam& param : extra.params) facts.params.emplace(param.name, param.value);
+  sort_metrics(facts.metrics);
+  std::move(extra.warnings.begin(), extra.warnings.end(), std::back_inserter(facts.warnings));
+}
+
+bool is_same_number(double a, double b) { return a == b || (a != a && b != b); }
+
+/// Says where origins disagree about a metric.
+void warn_of_differences(CommitFacts& facts) {
+  const Metric* first = nullptr;   // of its name and split
+  const Metric* before = nullptr;  // of the same, the metric in front
+  for (const Metric& metric : facts.metrics) {
+    const bool is_other =
+        first == nullptr || first->name != metric.name || first->split != metric.split;
+    if (is_other) {
+      first = &metric;
+    } else if (before->origin != metric.origin && !is_same_number(first->value, metric.value)) {
+      facts.warnings.push_back(str_cat("metric \"", metric.name, "\": ", first->origin_text(),
+                                       " says ", to_text(first->value), ", ", metric.origin_text(),
+                                       " says ", to_text(metric.value)));
+    }
+    before = &metric;
+  }
+}
+
+}  // namespace
+
+ExtractionRules extraction_rules(Engine& engine, RepositoryId repository) {
+  ExtractionRules rules;
+  rules.globs = globs_of(engine.settings.find(repository, meta::SettingKind::kMetricFiles));
+  rules.hash = sha256(str_cat(kReadersVersion, encode_metric_globs(rules.globs)));
+  return rules;
+}
+
+UnreadCommits read_ahead(Engine& engine, RepositoryId repository, const ExtractionRules& rules,
+                         std::span<const CommitId> commits) {
+  UnreadCommits left{.count = commits.size()};
+  if (commits.empty()) return left;
+  const Repository repo = engine.repositories.get(repository);
+  const auto end = std::chrono::steady_clock::now() + kReadAheadTimeMax;
+  size_t failures = 0;
+  for (const CommitId& commit : commits.first(std::min(commits.size(), kReadAheadCommitsMax))) {
+    if (failures == kReadAheadFailuresMax || std::chrono::steady_clock::now() >= end) break;
+    try {
+      read_and_store(engine, repo, commit, rules);
+      --left.count;
+    } catch (const Error& error) {
+      ++failures;
+      if (left.why.empty()) left.why = str_cat("commit ", to_text(commit), ": ", error.message());
+    }
+  }
+  return left;
+}
+
+std::vector<CommitFacts> commit_facts(Engine& engine, RepositoryId repository,
+                                      std::span<const CommitId> commits,
+                                      const FactsWanted& wanted) {
+  if (commits.size() > kFactsCommitsMax) {
+    throw_invalid(str_cat("commits: may be at most ", kFactsCommitsMax));
+  }
+  check_metric_globs(wanted.extra_globs);
+  const Repository repo = engine.repositories.get(repository);
+  const ExtractionRules rules = extraction_rules(engine, repository);
+  meta::Extractions extractions(engine.pool);
+  const std::set<CommitId> done = extractions.done(repository, commits, rules.hash);
+  for (const CommitId& commit : std::set<CommitId>(commits.begin(), commits.end())) {
+    if (!done.contains(commit)) read_and_store(engine, repo, commit, rules);
+  }
+  std::vector<CommitFacts> out = extractions.facts(repository, commits, wanted.names);
+  for (CommitFacts& facts : out) {
+    if (!wanted.extra_globs.empty() || !wanted.bare_names.empty()) {
+      add_extras(engine, repo, wanted, rules, facts);
+    }
+    warn_of_differences(facts);
+  }
+  return out;
+}
+
+CommitFacts extract_now(Engine& engine, RepositoryId repository, const CommitId& commit,
+                        const FactsWanted& wanted) {
+  return std::move(commit_facts(engine, repository, {&commit, 1}, wanted).front());
+}
+
+CommitFacts ref_facts(Engine& engine, const RepositoryName& repository, std::string_view ref,
+                      const FactsWanted& wanted) {
+  const ResolvedRef resolved = resolve(engine, repository, ref);
+  return extract_now(engine, resolved.repository.id, resolved.commit.id, wanted);
+}
+
+Page<meta::SeriesPoint> metric_series(Engine& engine, const RepositoryName& repository,
+                                      std::string_view ref, std::string_view name,
+                                      std::string_view split, std::string_view source, size_t start,
+                                      uint32_t limit) {
+  const ResolvedRef resolved = resolve(engine, repository, ref);
+  const CommitId& commit = resolved.commit.id;
+  extract_now(engine, resolved.repository.id, commit, {.names = {std::string(name)}});
+  auto page = meta::Extractions(engine.pool)
+                  .series(resolved.repository.id, commit, name, split, source, start, limit);
+  if (page.items.empty() && start == 0) {
+    throw Error(ErrorCode::kNotFound, "series_not_found",
+                str_cat("metric \"", name, "\" of commit ", to_text(commit),
+                        ": no file has a curve of it"));
+  }
+  return page;
+}
+
+Tagged<std::vector<std::string>> get_metric_globs(Engine& engine,
+                                                  const RepositoryName& repository) {
+  const auto body =
+      engine.settings.find(get_repository(engine, repository).id, meta::SettingKind::kMetricFiles);
+  return {globs_of(body), setting_etag(body)};
+}
+
+void set_metric_globs(Engine& engine, const RepositoryName& repository,
+                      const std::vector<std::string>& globs, const SettingWrite& write) {
+  check_metric_globs(globs);
+  update_setting(engine, repository, meta::SettingKind::kMetricFiles, write,
+                 encode_metric_globs(globs));
+}
+
+bool run_one_extraction(Engine& engine, std::stop_token, OwnerTurns& turns) {
+  meta::Extractions extractions(engine.pool);
+  std::optional<meta::QueuedExtraction> next;
+  const auto turn =
+      turns.begin([&](const std::vector<std::string>& full) -> std::optional<std::string> {
+        next = extractions.take(kLease, full);
+        if (!next) return std::nullopt;
+        return next->owner;
+      });
+  if (!turn) return false;
+  try {
+    if (!engine.commits.find(next->repository, next->commit)) {
+      extractions.fail(*next, "the commit is gone");
+      return true;
+    }
+    const Repository repository = engine.repositories.get(next->repository);
+    read_and_store(engine, repository, next->commit, extraction_rules(engine, repository.id));
+  } catch (const Error& error) {
+    log::warn("reading a commit's metrics failed",
+              {{"repository", std::to_string(static_cast<int32_t>(next->repository))},
+               {"commit", to_text(next->commit)},
+               {"error", error.message()}});
+    // Else it is taken again when the lease has run out.
+    if (next->attempts >= kExtractionAttemptsMax) extractions.fail(*next, error.message());
+  }
+  return true;
+}
+
+}  // namespace tarn::versioning

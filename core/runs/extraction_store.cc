@@ -1,0 +1,270 @@
+#include "core/runs/extraction_store.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/base/number.h"
+
+namespace tarn::meta {
+namespace {
+
+// Looks at the oldest of each owner, however many each has queued.
+constexpr db::Query kTake{"extractions_take_next", R"sql(
+  UPDATE extractions SET attempts = attempts + 1, lease_until = clock_timestamp() + $1 * interval '1 millisecond'
+  WHERE (repo_id, commit_id) = (
+    WITH RECURSIVE owners AS (
+      (SELECT owner FROM extractions WHERE state = 'queued' ORDER BY owner LIMIT 1)
+      UNION ALL
+      SELECT (SELECT e.owner FROM extractions e WHERE e.state = 'queued' AND e.owner > o.owner ORDER BY e.owner LIMIT 1)
+      FROM owners o WHERE o.owner IS NOT NULL),
+    running AS (
+      SELECT owner, count(*) AS commits FROM extractions
+      WHERE state = 'queued' AND lease_until IS NOT NULL AND lease_until >= clock_timestamp() GROUP BY owner),
+    oldest AS (
+      SELECT next.repo_id, next.commit_id, coalesce(running.commits, 0) AS commits
+      FROM owners LEFT JOIN running USING (owner), LATERAL (
+        SELECT repo_id, commit_id FROM extractions e
+        WHERE e.state = 'queued' AND e.owner = owners.owner
+          AND (e.lease_until IS NULL OR e.lease_until < clock_timestamp())
+        ORDER BY e.queued_at LIMIT 1) next
+      WHERE owners.owner <> ALL ($2))
+    SELECT repo_id, commit_id FROM extractions e JOIN oldest USING (repo_id, commit_id)
+    ORDER BY oldest.commits, e.queued_at LIMIT 1 FOR UPDATE OF e SKIP LOCKED)
+  RETURNING repo_id, commit_id, attempts, owner)sql"};
+
+constexpr db::Query kFail{"extractions_mark_failed", R"sql(
+  UPDATE extractions SET state = 'failed', warnings = ARRAY[$3], lease_until = NULL
+  WHERE repo_id = $1 AND commit_id = $2 AND state = 'queued')sql"};
+
+constexpr db::Query kSelectDone{"extractions_select_done", R"sql(
+  SELECT commit_id FROM extractions
+  WHERE repo_id = $1 AND commit_id = ANY ($2) AND state = 'done' AND rules_hash = $3)sql"};
+
+// Not for commits that are gone: what is stored for them nobody would remove.
+constexpr db::Query kInsert{"extractions_insert_row", R"sql(
+  INSERT INTO extractions (repo_id, commit_id)
+  SELECT repo_id, commit_id FROM commits WHERE repo_id = $1 AND commit_id = $2
+  ON CONFLICT DO NOTHING)sql"};
+
+constexpr db::Query kLock{"extractions_lock_row", R"sql(
+  SELECT state = 'done' AND rules_hash = $3 FROM extractions WHERE repo_id = $1 AND commit_id = $2 FOR UPDATE)sql"};
+
+constexpr db::Query kDeleteMetrics{"extractions_delete_metrics", R"sql(
+  DELETE FROM metrics WHERE repo_id = $1 AND commit_id = $2 AND origin = ANY ($3))sql"};
+constexpr db::Query kDeleteParams{"extractions_delete_params", R"sql(
+  DELETE FROM params WHERE repo_id = $1 AND commit_id = $2 AND origin = ANY ($3))sql"};
+
+constexpr db::Query kInsertMetrics{"extractions_insert_metrics", R"sql(
+  INSERT INTO metrics (repo_id, commit_id, name, split, origin, source, value, measured_ms, file_id)
+  SELECT $1, $2, n, s, o, f, v::double precision, t, NULLIF(i, '')
+  FROM unnest($3::text[], $4::text[], $5::smallint[], $6::text[], $7::text[], $8::bigint[], $9::bytea[])
+    AS u(n, s, o, f, v, t, i))sql"};
+
+constexpr db::Query kInsertParams{"extractions_insert_params", R"sql(
+  INSERT INTO params (repo_id, commit_id, name, origin, source, value, number, measured_ms)
+  SELECT $1, $2, n, o, f, v, NULLIF(d, '')::double precision, t
+  FROM unnest($3::text[], $4::smallint[], $5::text[], $6::text[], $7::text[], $8::bigint[]) AS u(n, o, f, v, d, t))sql"};
+
+constexpr db::Query kMarkDone{"extractions_mark_done", R"sql(
+  UPDATE extractions SET state = 'done', rules_hash = $3, warnings = $4, lease_until = NULL
+  WHERE repo_id = $1 AND commit_id = $2)sql"};
+
+// Each commit's are sorted by who reads them: few at a time.
+constexpr db::Query kSelectMetrics{"extractions_select_metrics", R"sql(
+  SELECT m.commit_id, m.name, m.split, m.origin, m.source, m.value, m.measured_ms, coalesce(r.owner, '')
+  FROM metrics m LEFT JOIN runs r ON m.origin = $4 AND r.repo_id = m.repo_id AND r.run_id = m.source
+  WHERE m.repo_id = $1 AND m.commit_id = ANY ($2) AND ($3::text[] IS NULL OR m.name = ANY ($3)))sql"};
+
+// The last one of a name counts: the first origin, of that the newest.
+constexpr db::Query kSelectParams{"extractions_select_params", R"sql(
+  SELECT commit_id, name, value FROM params WHERE repo_id = $1 AND commit_id = ANY ($2)
+  ORDER BY commit_id, name, origin DESC, measured_ms, source DESC)sql"};
+
+constexpr db::Query kSelectWarnings{"extractions_select_warnings", R"sql(
+  SELECT commit_id, warnings FROM extractions
+  WHERE repo_id = $1 AND commit_id = ANY ($2) AND warnings <> '{}')sql"};
+
+constexpr db::Query kSelectFile{"extractions_select_file", R"sql(
+  SELECT m.file_id FROM metrics m
+  WHERE m.repo_id = $1 AND m.commit_id = $2 AND m.name = $3 AND m.split = $4 AND m.origin = $5
+    AND ($6 = '' OR m.source = $6)
+    AND EXISTS (SELECT 1 FROM series s WHERE s.repo_id = m.repo_id AND s.file_id = m.file_id AND s.name = m.name
+                  AND s.split = m.split AND s.piece = 0)
+  ORDER BY m.measured_ms DESC, m.source LIMIT 1)sql"};
+
+constexpr db::Query kSelectPieces{"extractions_select_pieces", R"sql(
+  SELECT piece, body FROM series
+  WHERE repo_id = $1 AND file_id = $2 AND name = $3 AND split = $4 AND piece >= $5
+  ORDER BY piece LIMIT $6)sql"};
+
+const std::vector<int16_t> kReadOrigins = {static_cast<int16_t>(MetricOrigin::kCommitMetadata),
+                                           static_cast<int16_t>(MetricOrigin::kFile)};
+
+std::vector<db::Bytes> bytes_of(std::span<const CommitId> commits) {
+  std::vector<db::Bytes> out;
+  for (const CommitId& commit : commits) out.push_back({view_of(commit)});
+  return out;
+}
+
+void insert_metrics(db::Connection& connection, int32_t repo, const CommitId& commit,
+                    const Measurements& read) {
+  std::vector<std::string> names, splits, sources, values;
+  std::vector<int16_t> origins;
+  std::vector<int64_t> times;
+  std::vector<db::Bytes> files;
+  for (const Metric& m : read.metrics) {
+    names.push_back(m.name);
+    splits.push_back(m.split);
+    origins.push_back(static_cast<int16_t>(m.origin));
+    sources.push_back(m.source);
+    values.push_back(to_text(m.value));
+    times.push_back(to_millis(m.measured));
+    const auto file =
+        m.origin == MetricOrigin::kFile ? read.files.find(m.source) : read.files.end();
+    files.push_back({file == read.files.end() ? std::string_view() : file->second});
+  }
+  connection.run(kInsertMetrics, {repo, db::Bytes{view_of(commit)}, names, splits, origins, sources,
+                                  values, times, files});
+}
+
+void insert_params(db::Connection& connection, int32_t repo, const CommitId& commit,
+                   const std::vector<MeasuredParam>& params) {
+  std::vector<std::string> names, sources, values, numbers;
+  std::vector<int16_t> origins;
+  std::vector<int64_t> times;
+  for (const MeasuredParam& p : params) {
+    const auto number = parse_number(p.value);
+    names.push_back(p.name);
+    origins.push_back(static_cast<int16_t>(p.origin));
+    sources.push_back(p.source);
+    values.push_back(p.value);
+    numbers.push_back(number ? to_text(*number) : std::string());
+    times.push_back(to_millis(p.measured));
+  }
+  connection.run(kInsertParams, {repo, db::Bytes{view_of(commit)}, names, origins, sources, values,
+                                 numbers, times});
+}
+
+}  // namespace
+
+std::optional<QueuedExtraction> Extractions::take(std::chrono::milliseconds ttl,
+                                                  const std::vector<std::string>& owners_not) {
+  const db::Rows rows =
+      pool_.run(kTake, {static_cast<int64_t>(ttl.count()), owners_not}, db::Pool::Retry::kWrite);
+  if (rows.empty()) return std::nullopt;
+  return QueuedExtraction{static_cast<RepositoryId>(rows.integer(0, 0)),
+                          commit_id_from_bytes(rows.bytes(0, 1)),
+                          static_cast<int>(rows.integer(0, 2)), std::string(rows.text(0, 3))};
+}
+
+void Extractions::fail(const QueuedExtraction& extraction, std::string_view why) {
+  pool_.run(
+      kFail,
+      {static_cast<int32_t>(extraction.repository), db::Bytes{view_of(extraction.commit)}, why},
+      db::Pool::Retry::kWrite);
+}
+
+std::set<CommitId> Extractions::done(RepositoryId repository, std::span<const CommitId> commits,
+                                     std::string_view rules_hash) {
+  const db::Rows rows = pool_.run(
+      kSelectDone, {static_cast<int32_t>(repository), bytes_of(commits), db::Bytes{rules_hash}},
+      db::Pool::Retry::kRead);
+  std::set<CommitId> out;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    out.insert(commit_id_from_bytes(rows.bytes(row, 0)));
+  }
+  return out;
+}
+
+bool Extractions::store(RepositoryId repository, const CommitId& commit,
+                        std::string_view rules_hash, const Measurements& read) {
+  const int32_t repo = static_cast<int32_t>(repository);
+  const db::Bytes id{view_of(commit)};
+  return pool_.transaction([&](db::Connection& connection) {
+    connection.run(kInsert, {repo, id});
+    const db::Rows state = connection.run(kLock, {repo, id, db::Bytes{rules_hash}});
+    if (state.empty() || state.boolean(0, 0)) return false;
+    connection.run(kDeleteMetrics, {repo, id, kReadOrigins});
+    connection.run(kDeleteParams, {repo, id, kReadOrigins});
+    if (!read.metrics.empty()) insert_metrics(connection, repo, commit, read);
+    if (!read.params.empty()) insert_params(connection, repo, commit, read.params);
+    connection.run(kMarkDone, {repo, id, db::Bytes{rules_hash}, read.warnings});
+    return true;
+  });
+}
+
+std::vector<CommitFacts> Extractions::facts(RepositoryId repository,
+                                            std::span<const CommitId> commits,
+                                            std::span<const std::string> names) {
+  const int32_t repo = static_cast<int32_t>(repository);
+  const std::vector<db::Bytes> ids = bytes_of(commits);
+  std::optional<std::vector<std::string>> wanted;
+  if (!names.empty()) wanted.emplace(names.begin(), names.end());
+  std::map<CommitId, CommitFacts> by_commit;
+  const auto facts_at = [&](const db::Rows& rows, size_t row) -> CommitFacts& {
+    return by_commit[commit_id_from_bytes(rows.bytes(row, 0))];
+  };
+  const db::Rows metrics =
+      pool_.run(kSelectMetrics, {repo, ids, wanted, static_cast<int16_t>(MetricOrigin::kApi)},
+                db::Pool::Retry::kRead);
+  for (size_t row = 0; row < metrics.size(); ++row) {
+    facts_at(metrics, row)
+        .metrics.push_back({std::string(metrics.text(row, 1)), metrics.real(row, 5),
+                            static_cast<MetricOrigin>(metrics.integer(row, 3)),
+                            std::string(metrics.text(row, 4)), std::string(metrics.text(row, 2)),
+                            from_millis(metrics.integer(row, 6)),
+                            std::string(metrics.text(row, 7))});
+  }
+  const db::Rows params = pool_.run(kSelectParams, {repo, ids}, db::Pool::Retry::kRead);
+  for (size_t row = 0; row < params.size(); ++row) {
+    facts_at(params, row)
+        .params.insert_or_assign(std::string(params.text(row, 1)),
+                                 std::string(params.text(row, 2)));
+  }
+  const db::Rows warnings = pool_.run(kSelectWarnings, {repo, ids}, db::Pool::Retry::kRead);
+  for (size_t row = 0; row < warnings.size(); ++row) {
+    facts_at(warnings, row).warnings = warnings.strings(row, 1);
+  }
+  std::vector<CommitFacts> out;
+  for (const CommitId& commit : commits) {
+    out.push_back(by_commit[commit]);
+    out.back().commit = commit;
+    sort_metrics(out.back().metrics);
+  }
+  return out;
+}
+
+Page<SeriesPoint> Extractions::series(RepositoryId repository, const CommitId& commit,
+                                      std::string_view name, std::string_view split,
+                                      std::string_view source, size_t start, uint32_t limit) {
+  const int32_t repo = static_cast<int32_t>(repository);
+  const db::Rows file = pool_.run(kSelectFile,
+                                  {repo, db::Bytes{view_of(commit)}, name, split,
+                                   static_cast<int16_t>(MetricOrigin::kFile), source},
+                                  db::Pool::Retry::kRead);
+  if (file.empty()) return {};
+  const size_t first_piece = start / kPointsPerPiece;
+  const size_t pieces = (start + limit) / kPointsPerPiece - first_piece + 1;
+  const db::Rows rows = pool_.run(kSelectPieces,
+                                  {repo, db::Bytes{file.bytes(0, 0)}, name, split,
+                                   static_cast<int32_t>(first_piece), static_cast<int64_t>(pieces)},
+                                  db::Pool::Retry::kRead);
+  Page<SeriesPoint> page;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    size_t index = static_cast<size_t>(rows.integer(row, 0)) * kPointsPerPiece;
+    for (const Point& point : decode_points(rows.bytes(row, 1))) {
+      if (index >= start) {
+        if (page.items.size() == limit) {
+          page.has_more = true;
+          page.next = std::to_string(index);
+          return page;
+        }
+        page.items.push_back({index, point});
+      }
+      ++index;
+    }
+  }
+  return page;
+}
+
+}  // namespace tarn::meta

@@ -1,0 +1,31 @@
+// Contents of metric files, stored once for all commits that hold them.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/db/pool.h"
+#include "core/metrics/files/file_reading.h"
+#include "core/model/names.h"
+
+namespace tarn::meta {
+
+/// Never changed; goes with the repository. Safe from any thread.
+class MetricFiles {
+ public:
+  explicit MetricFiles(db::Pool& pool) : pool_(pool) {}
+
+  /// Those of the files that are there, by id.
+  std::map<std::string, FileReading> find(RepositoryId repository,
+                                          std::span<const std::string> ids);
+  /// With the curves. Of several who read one file one stores; of a repository that is deleted
+  /// meanwhile nothing is.
+  void store(RepositoryId repository, std::string_view id, const FileFacts& facts);
+
+ private:
+  db::Pool& pool_;
+};
+
+}  // namespace tarn::meta

@@ -1,0 +1,30 @@
+// The metrics that one commit's metadata and files hold.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/branch/engine.h"
+#include "core/metrics/measurements.h"
+#include "core/model/repository.h"
+
+namespace tarn::versioning {
+
+/// Raised when readers change, so that commits and files are read again when they are asked for.
+constexpr std::string_view kReadersVersion = "4";
+
+/// Keys for which is_measured is true.
+void read_metadata(const Commit& commit, Measurements& into);
+/// Keys that are the names themselves. One that is absent is no warning. Those of a cherry-pick are
+/// of another tree and are left out.
+void read_bare_metadata(const Commit& commit, const std::vector<std::string>& names,
+                        Measurements& into);
+/// Files that match one of `globs` and none of `known`, of the commit's tree. What each says is
+/// kept in the database, so that a file that many commits hold is read once. What cannot be read is
+/// a warning; throws only unavailable.
+void read_metric_files(Engine& engine, const Repository& repository, const Commit& commit,
+                       const std::vector<std::string>& globs, const std::vector<std::string>& known,
+                       Measurements& into);
+
+}  // namespace tarn::versioning

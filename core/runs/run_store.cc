@@ -1,0 +1,379 @@
+#include "core/runs/run_store.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/base/number.h"
+#include "core/metrics/metric.h"
+#include "core/model/listing.h"
+
+namespace tarn::meta {
+namespace {
+
+constexpr int16_t kApiOrigin = static_cast<int16_t>(MetricOrigin::kApi);
+
+#define TARN_RUN_COLUMNS                                                              \
+  "r.run_id, r.experiment, r.commit_id, r.branch, r.artifacts, r.git_sha, r.ci_url, " \
+  "r.source_user, "                                                                   \
+  "r.owner, r.created_ms FROM runs r "
+
+constexpr db::Query kInsert{"runs_insert_row", R"sql(
+  INSERT INTO runs (repo_id, run_id, experiment, commit_id, branch, artifacts, git_sha, ci_url, source_user, owner,
+    created_ms, idempotency_key, request_hash)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+  ON CONFLICT (repo_id, experiment, owner, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING)sql"};
+
+constexpr db::Query kSelectByKey{"runs_select_by_key", R"sql(
+  SELECT run_id, request_hash FROM runs
+  WHERE repo_id = $1 AND experiment = $2 AND owner = $3 AND idempotency_key = $4)sql"};
+
+constexpr db::Query kInsertMetrics{"runs_insert_metrics", R"sql(
+  INSERT INTO metrics (repo_id, commit_id, name, split, origin, source, value, measured_ms)
+  SELECT $1, $2, n, s, $3, $4, v::double precision, $5 FROM unnest($6::text[], $7::text[], $8::text[]) AS u(n, s, v))sql"};
+
+constexpr db::Query kInsertParams{"runs_insert_params", R"sql(
+  INSERT INTO params (repo_id, commit_id, name, origin, source, value, number, measured_ms)
+  SELECT $1, $2, n, $3, $4, v, NULLIF(d, '')::double precision, $5
+  FROM unnest($6::text[], $7::text[], $8::text[]) AS u(n, v, d))sql"};
+
+constexpr db::Query kSelect{"runs_select_by_id",
+                            "SELECT " TARN_RUN_COLUMNS "WHERE r.repo_id = $1 AND r.run_id = $2"};
+
+// $1 repository, $2 experiment, $3 branches, $4 git sha.
+#define TARN_RUN_CHOSEN                                                                          \
+  "r.repo_id = $1 AND ($2 = '' OR r.experiment = $2) AND ($3::text[] IS NULL OR r.branch = ANY " \
+  "($3)) AND ($4 = '' OR r.git_sha = $4) "
+
+// Whether the metadata and files of the run's commit are read under the rules with this hash.
+#define TARN_COMMIT_READ(hash)                                                         \
+  "EXISTS (SELECT 1 FROM extractions e WHERE e.repo_id = r.repo_id AND e.commit_id = " \
+  "r.commit_id AND e.state = 'done' AND e.rules_hash = " hash ") "
+
+// The row m that counts for a name: the run's own, else the commit's, as sort_metrics has it.
+#define TARN_METRIC_OF(name)                                               \
+  "m.repo_id = r.repo_id AND m.commit_id = r.commit_id AND m.name = " name \
+  " AND m.split = '' "                                                     \
+  "AND "
+#define TARN_PARAM_OF(name) \
+  "m.repo_id = r.repo_id AND m.commit_id = r.commit_id AND m.name = " name " AND "
+#define TARN_OWN "m.origin = 0 AND m.source = r.run_id"
+#define TARN_OF_COMMIT                        \
+  "m.origin IN (1, 2) AND " TARN_COMMIT_READ( \
+      "$14") "ORDER BY m.origin, m.measured_ms DESC, m.source LIMIT 1"
+
+#define TARN_METRIC_SATISFIES \
+  "SELECT number_satisfies(m.value, c.op, c.number::double precision) FROM metrics m WHERE "
+#define TARN_PARAM_SATISFIES                                                                \
+  "SELECT CASE WHEN m.number IS NOT NULL AND c.number <> '' "                               \
+  "         THEN number_satisfies(m.number, c.op, c.number::double precision) "             \
+  "       WHEN c.op = '=' THEN m.value = c.value WHEN c.op = '!=' THEN m.value <> c.value " \
+  "       ELSE false END FROM params m WHERE "
+
+// $5..$7 conditions on metrics, $8..$11 on parameters, $14 the hash of the rules.
+#define TARN_RUN_FILTER                                                                         \
+  TARN_RUN_CHOSEN                                                                               \
+  "AND NOT EXISTS (SELECT 1 FROM unnest($5::text[], $6::text[], $7::text[]) AS c(name, op, "    \
+  "number) WHERE NOT COALESCE((" TARN_METRIC_SATISFIES TARN_METRIC_OF("c.name") TARN_OWN        \
+      "), (" TARN_METRIC_SATISFIES TARN_METRIC_OF("c.name") TARN_OF_COMMIT                      \
+      "), false)) "                                                                             \
+      "AND NOT EXISTS (SELECT 1 FROM unnest($8::text[], $9::text[], $10::text[], $11::text[]) " \
+      "AS c(name, op, value, number) WHERE NOT COALESCE((" TARN_PARAM_SATISFIES TARN_PARAM_OF(  \
+          "c.name") TARN_OWN "), (" TARN_PARAM_SATISFIES TARN_PARAM_OF("c.name") TARN_OF_COMMIT \
+      "), false)) "
+
+constexpr db::Query kSelectNewest{"runs_select_newest",
+                                  "SELECT " TARN_RUN_COLUMNS "WHERE " TARN_RUN_FILTER R"sql(
+  AND r.run_id > $12 ORDER BY r.run_id LIMIT $13)sql"};
+
+constexpr db::Query kSelectOldest{"runs_select_oldest",
+                                  "SELECT " TARN_RUN_COLUMNS "WHERE " TARN_RUN_FILTER R"sql(
+  AND ($12 = '' OR r.run_id < $12) ORDER BY r.run_id DESC LIMIT $13)sql"};
+
+// $15 the metric, $16 its sign.
+#define TARN_RUN_KEY                                                                           \
+  "$16::int * NULLIF(COALESCE((SELECT m.value FROM metrics m WHERE " TARN_METRIC_OF("$15")     \
+      TARN_OWN "), (SELECT m.value FROM metrics m WHERE " TARN_METRIC_OF("$15") TARN_OF_COMMIT \
+      ")), "                                                                                   \
+      "'NaN') AS key "
+
+// Where the page before ended is read from that run, which never changes.
+constexpr db::Query kSelectByMetric{"runs_select_by_metric", R"sql(
+  WITH keyed AS (
+    SELECT r.run_id AS id, )sql" TARN_RUN_KEY "FROM runs r WHERE " TARN_RUN_FILTER R"sql(),
+  last AS (
+    SELECT )sql" TARN_RUN_KEY R"sql(FROM runs r WHERE r.repo_id = $1 AND r.run_id = $12),
+  chosen AS (
+    SELECT k.id, k.key FROM keyed k
+    WHERE $12 = '' OR (
+      SELECT CASE WHEN l.key IS NULL THEN k.key IS NULL AND k.id > $12
+                  ELSE k.key IS NULL OR (k.key, k.id) > (l.key, $12) END FROM last l)
+    ORDER BY k.key NULLS LAST, k.id LIMIT $13)
+  SELECT r.run_id, r.experiment, r.commit_id, r.branch, r.artifacts, r.git_sha, r.ci_url, r.source_user, r.owner,
+    r.created_ms
+  FROM chosen c JOIN runs r ON r.repo_id = $1 AND r.run_id = c.id
+  ORDER BY c.key NULLS LAST, c.id)sql"};
+
+constexpr db::Query kSelectUnread{
+    "runs_select_unread",
+    "SELECT r.commit_id FROM runs r WHERE " TARN_RUN_CHOSEN
+    "AND NOT " TARN_COMMIT_READ("$5") "GROUP BY r.commit_id ORDER BY min(r.run_id) LIMIT $6"};
+
+// $4 the names that come first, $5 how many of a commit.
+constexpr db::Query kSelectCommitMetrics{"runs_select_commit_metrics", R"sql(
+  SELECT e.commit_id, m.name, m.split, m.origin, m.source, m.value, m.measured_ms, m.all_of_them
+  FROM extractions e CROSS JOIN LATERAL (
+    SELECT f.*, count(*) OVER () AS all_of_them FROM (
+      SELECT DISTINCT ON (name, split) name, split, origin, source, value, measured_ms FROM metrics
+      WHERE repo_id = e.repo_id AND commit_id = e.commit_id AND origin IN (1, 2)
+      ORDER BY name, split, origin, measured_ms DESC, source) f
+    ORDER BY f.name = ANY ($4) DESC, f.name, f.split LIMIT $5) m
+  WHERE e.repo_id = $1 AND e.commit_id = ANY ($2) AND e.state = 'done' AND e.rules_hash = $3
+  ORDER BY e.commit_id, m.name, m.split)sql"};
+
+constexpr db::Query kSelectCommitParams{"runs_select_commit_params", R"sql(
+  SELECT e.commit_id, m.name, m.value, m.all_of_them
+  FROM extractions e CROSS JOIN LATERAL (
+    SELECT f.*, count(*) OVER () AS all_of_them FROM (
+      SELECT DISTINCT ON (name) name, value FROM params
+      WHERE repo_id = e.repo_id AND commit_id = e.commit_id AND origin IN (1, 2)
+      ORDER BY name, origin, measured_ms DESC, source) f
+    ORDER BY f.name = ANY ($4) DESC, f.name LIMIT $5) m
+  WHERE e.repo_id = $1 AND e.commit_id = ANY ($2) AND e.state = 'done' AND e.rules_hash = $3)sql"};
+
+constexpr db::Query kSelectBranchesAt{"runs_select_branches_at", R"sql(
+  SELECT name FROM branches WHERE repo_id = $1 AND head = $2 AND NOT hidden LIMIT 2)sql"};
+
+constexpr db::Query kSelectBranches{"runs_select_branches", R"sql(
+  SELECT DISTINCT branch FROM runs
+  WHERE repo_id = $1 AND branch >= $2 AND starts_with(branch, $2) AND branch <> '' ORDER BY branch LIMIT $3)sql"};
+
+constexpr db::Query kSelectMetrics{"runs_select_metrics", R"sql(
+  SELECT m.source, m.name, m.split, m.value
+  FROM unnest($2::text[]) AS u(id) JOIN metrics m ON m.repo_id = $1 AND m.origin = 0 AND m.source = u.id
+  ORDER BY m.source, m.name, m.split)sql"};
+
+constexpr db::Query kSelectParams{"runs_select_params", R"sql(
+  SELECT m.source, m.name, m.value
+  FROM unnest($2::text[]) AS u(id) JOIN params m ON m.repo_id = $1 AND m.origin = 0 AND m.source = u.id)sql"};
+
+Run run_from(const db::Rows& rows, size_t row) {
+  Run run;
+  run.id = rows.text(row, 0);
+  run.experiment = rows.text(row, 1);
+  run.commit = commit_id_from_bytes(rows.bytes(row, 2));
+  run.branch = rows.text(row, 3);
+  run.artifacts = rows.strings(row, 4);
+  run.source.git_sha = rows.text(row, 5);
+  run.source.ci_url = rows.text(row, 6);
+  run.source.user = rows.text(row, 7);
+  run.owner = rows.text(row, 8);
+  run.created = from_millis(rows.integer(row, 9));
+  return run;
+}
+
+std::string number_text(std::string_view text) {
+  const auto number = parse_number(text);
+  return number ? to_text(*number) : std::string();
+}
+
+void insert_metrics(db::Connection& connection, int32_t repo, const Run& run) {
+  std::vector<std::string> names;
+  std::vector<std::string> splits;
+  std::vector<std::string> values;
+  for (const RunMetric& metric : run.metrics) {
+    names.push_back(metric.name);
+    splits.push_back(metric.split);
+    values.push_back(to_text(metric.value));
+  }
+  connection.run(kInsertMetrics, {repo, db::Bytes{view_of(run.commit)}, kApiOrigin, run.id,
+                                  to_millis(run.created), names, splits, values});
+}
+
+void insert_params(db::Connection& connection, int32_t repo, const Run& run) {
+  std::vector<std::string> names;
+  std::vector<std::string> values;
+  std::vector<std::string> numbers;
+  for (const auto& [name, value] : run.params) {
+    names.push_back(name);
+    values.push_back(value);
+    numbers.push_back(number_text(value));
+  }
+  connection.run(kInsertParams, {repo, db::Bytes{view_of(run.commit)}, kApiOrigin, run.id,
+                                 to_millis(run.created), names, values, numbers});
+}
+
+/// A value of the run itself takes precedence over its commit's.
+void leave_out_own(ListedRun& listed) {
+  std::erase_if(listed.commit_metrics, [&](const Metric& of_commit) {
+    return std::any_of(listed.run.metrics.begin(), listed.run.metrics.end(),
+                       [&](const RunMetric& own) {
+                         return own.name == of_commit.name && own.split == of_commit.split;
+                       });
+  });
+  for (const auto& [name, value] : listed.run.params) listed.commit_params.erase(name);
+}
+
+}  // namespace
+
+Runs::Creation Runs::create(RepositoryId repository, const Run& run, const RunRequestKey& request) {
+  const int32_t repo = static_cast<int32_t>(repository);
+  return pool_.transaction([&](db::Connection& connection) -> Creation {
+    const bool made =
+        connection
+            .run(kInsert, {repo, run.id, run.experiment, db::Bytes{view_of(run.commit)}, run.branch,
+                           run.artifacts, run.source.git_sha, run.source.ci_url, run.source.user,
+                           run.owner, to_millis(run.created), request.key, db::Bytes{request.hash}})
+            .affected() == 1;
+    if (!made) {
+      const db::Rows known =
+          connection.run(kSelectByKey, {repo, run.experiment, run.owner, request.key.value_or("")});
+      if (known.empty()) throw Error(ErrorCode::kUnavailable, "recording a run: try again");
+      const bool same = known.bytes(0, 1) == request.hash;
+      return {same ? Outcome::kKnown : Outcome::kOther, std::string(known.text(0, 0))};
+    }
+    if (!run.metrics.empty()) insert_metrics(connection, repo, run);
+    if (!run.params.empty()) insert_params(connection, repo, run);
+    return {Outcome::kMade, run.id};
+  });
+}
+
+std::optional<Run> Runs::find(RepositoryId repository, std::string_view id) {
+  const db::Rows rows =
+      pool_.run(kSelect, {static_cast<int32_t>(repository), id}, db::Pool::Retry::kRead);
+  if (rows.empty()) return std::nullopt;
+  std::vector<Run> found{run_from(rows, 0)};
+  add_details(repository, found);
+  return std::move(found.front());
+}
+
+Page<Run> Runs::list(RepositoryId repository, const RunFilter& filter, const RunOrder& order,
+                     std::string_view rules_hash, std::string_view after, uint32_t limit) {
+  std::vector<std::string> metric_names, metric_ops, metric_numbers;
+  std::vector<std::string> param_names, param_ops, param_values, param_numbers;
+  for (const RunCondition& condition : filter.where) {
+    if (condition.of_param) {
+      param_names.push_back(condition.name);
+      param_ops.push_back(condition.op);
+      param_values.push_back(condition.value);
+      param_numbers.push_back(number_text(condition.value));
+    } else {
+      metric_names.push_back(condition.name);
+      metric_ops.push_back(condition.op);
+      metric_numbers.push_back(number_text(condition.value));
+    }
+  }
+  const int32_t repo = static_cast<int32_t>(repository);
+  const int64_t rows_max = row_limit(limit);
+  const auto run = [&] {
+    const db::Bytes rules{rules_hash};
+    if (order.metric.empty()) {
+      return pool_.run(order.descending ? kSelectNewest : kSelectOldest,
+                       {repo, filter.experiment, filter.branches, filter.git_sha, metric_names,
+                        metric_ops, metric_numbers, param_names, param_ops, param_values,
+                        param_numbers, after, rows_max, rules},
+                       db::Pool::Retry::kRead);
+    }
+    const int32_t sign = order.descending ? -1 : 1;
+    return pool_.run(kSelectByMetric,
+                     {repo, filter.experiment, filter.branches, filter.git_sha, metric_names,
+                      metric_ops, metric_numbers, param_names, param_ops, param_values,
+                      param_numbers, after, rows_max, rules, order.metric, sign},
+                     db::Pool::Retry::kRead);
+  };
+  Page<Run> page = page_of<Run>(run(), limit, run_from, &Run::id);
+  add_details(repository, page.items);
+  return page;
+}
+
+std::vector<CommitId> Runs::unread_commits(RepositoryId repository, const RunFilter& filter,
+                                           std::string_view rules_hash, uint32_t limit) {
+  const db::Rows rows =
+      pool_.run(kSelectUnread,
+                {static_cast<int32_t>(repository), filter.experiment, filter.branches,
+                 filter.git_sha, db::Bytes{rules_hash}, static_cast<int64_t>(limit)},
+                db::Pool::Retry::kRead);
+  std::vector<CommitId> out;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    out.push_back(commit_id_from_bytes(rows.bytes(row, 0)));
+  }
+  return out;
+}
+
+std::vector<ListedRun> Runs::with_commits(RepositoryId repository, std::vector<Run> runs,
+                                          std::string_view rules_hash,
+                                          const std::vector<std::string>& names) {
+  std::vector<ListedRun> out;
+  if (runs.empty()) return out;
+  std::vector<db::Bytes> commits;
+  for (const Run& run : runs) commits.push_back({view_of(run.commit)});
+  const int32_t repo = static_cast<int32_t>(repository);
+  constexpr int64_t kRowsMax = kListedCommitMetricsMax;
+  std::map<CommitId, ListedRun> by_commit;
+  const db::Rows metrics =
+      pool_.run(kSelectCommitMetrics, {repo, commits, db::Bytes{rules_hash}, names, kRowsMax},
+                db::Pool::Retry::kRead);
+  for (size_t row = 0; row < metrics.size(); ++row) {
+    ListedRun& of = by_commit[commit_id_from_bytes(metrics.bytes(row, 0))];
+    of.commit_metrics.push_back(
+        {std::string(metrics.text(row, 1)), metrics.real(row, 5),
+         static_cast<MetricOrigin>(metrics.integer(row, 3)), std::string(metrics.text(row, 4)),
+         std::string(metrics.text(row, 2)), from_millis(metrics.integer(row, 6))});
+    of.complete = of.complete && metrics.integer(row, 7) <= kRowsMax;
+  }
+  const db::Rows params =
+      pool_.run(kSelectCommitParams, {repo, commits, db::Bytes{rules_hash}, names, kRowsMax},
+                db::Pool::Retry::kRead);
+  for (size_t row = 0; row < params.size(); ++row) {
+    ListedRun& of = by_commit[commit_id_from_bytes(params.bytes(row, 0))];
+    of.commit_params.emplace(params.text(row, 1), params.text(row, 2));
+    of.complete = of.complete && params.integer(row, 3) <= kRowsMax;
+  }
+  for (Run& run : runs) {
+    ListedRun listed = by_commit[run.commit];
+    listed.run = std::move(run);
+    leave_out_own(listed);
+    out.push_back(std::move(listed));
+  }
+  return out;
+}
+
+std::string Runs::only_branch_at(RepositoryId repository, const CommitId& commit) {
+  const db::Rows rows =
+      pool_.run(kSelectBranchesAt, {static_cast<int32_t>(repository), db::Bytes{view_of(commit)}},
+                db::Pool::Retry::kRead);
+  return rows.size() == 1 ? std::string(rows.text(0, 0)) : std::string();
+}
+
+std::vector<std::string> Runs::branches(RepositoryId repository, std::string_view prefix,
+                                        uint32_t limit) {
+  const db::Rows rows = pool_.run(
+      kSelectBranches, {static_cast<int32_t>(repository), prefix, static_cast<int64_t>(limit)},
+      db::Pool::Retry::kRead);
+  std::vector<std::string> out;
+  for (size_t row = 0; row < rows.size(); ++row) out.emplace_back(rows.text(row, 0));
+  return out;
+}
+
+void Runs::add_details(RepositoryId repository, std::vector<Run>& runs) {
+  if (runs.empty()) return;
+  std::map<std::string, Run*, std::less<>> by_id;
+  std::vector<std::string> ids;
+  for (Run& run : runs) {
+    by_id[run.id] = &run;
+    ids.push_back(run.id);
+  }
+  const int32_t repo = static_cast<int32_t>(repository);
+  const db::Rows metrics = pool_.run(kSelectMetrics, {repo, ids}, db::Pool::Retry::kRead);
+  for (size_t row = 0; row < metrics.size(); ++row) {
+    by_id.find(metrics.text(row, 0))
+        ->second->metrics.push_back({std::string(metrics.text(row, 1)), metrics.real(row, 3),
+                                     std::string(metrics.text(row, 2))});
+  }
+  const db::Rows params = pool_.run(kSelectParams, {repo, ids}, db::Pool::Retry::kRead);
+  for (size_t row = 0; row < params.size(); ++row) {
+    by_id.find(params.text(row, 0))
+        ->second->params.emplace(params.text(row, 1), params.text(row, 2));
+  }
+}
+
+}  // namespace tarn::meta

@@ -1,0 +1,75 @@
+// Rows of runs, with their metrics and parameters.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/db/pool.h"
+#include "core/metrics/run.h"
+#include "core/metrics/run_query.h"
+#include "core/model/names.h"
+#include "core/model/page.h"
+
+namespace tarn::meta {
+
+/// Which runs; empty members ask for nothing.
+struct RunFilter {
+  std::string experiment{};
+  std::optional<std::vector<std::string>> branches{};  ///< one of these
+  std::string git_sha{};
+  std::vector<RunCondition> where{};  ///< all must hold
+};
+
+/// A client's request under an idempotency key, to recognise a repeated request.
+struct RunRequestKey {
+  std::optional<std::string> key;
+  std::string hash;  ///< of the request
+};
+
+/// Runs are only ever added. Safe from any thread.
+class Runs {
+ public:
+  explicit Runs(db::Pool& pool) : pool_(pool) {}
+
+  enum class Outcome {
+    kMade,
+    kKnown,  ///< the run of the same request under the same key
+    kOther,  ///< the key has a run of another request
+  };
+  struct Creation {
+    Outcome outcome = Outcome::kMade;
+    std::string id;  ///< of the run that is there now
+  };
+  Creation create(RepositoryId repository, const Run& run, const RunRequestKey& request);
+
+  std::optional<Run> find(RepositoryId repository, std::string_view id);
+  /// `after`: id of a run of the repository, "" = from the start. Runs without the metric that
+  /// orders, or with NaN, come last. Metadata and files count of commits that were read under the
+  /// rules with this hash.
+  Page<Run> list(RepositoryId repository, const RunFilter& filter, const RunOrder& order,
+                 std::string_view rules_hash, std::string_view after, uint32_t limit);
+  /// Commits of such runs, `where` aside, that were not read under these rules: those of the newest
+  /// runs first, at most `limit`.
+  std::vector<CommitId> unread_commits(RepositoryId repository, const RunFilter& filter,
+                                       std::string_view rules_hash, uint32_t limit);
+  /// With what their commits say besides, as far as that was read under these rules. Of more than
+  /// is shown the named ones first.
+  std::vector<ListedRun> with_commits(RepositoryId repository, std::vector<Run> runs,
+                                      std::string_view rules_hash,
+                                      const std::vector<std::string>& names);
+  /// The branch whose head the commit is; "" when none or more than one is there.
+  std::string only_branch_at(RepositoryId repository, const CommitId& commit);
+  /// Names that begin with `prefix` of branches that runs were recorded of, at most `limit`.
+  std::vector<std::string> branches(RepositoryId repository, std::string_view prefix,
+                                    uint32_t limit);
+
+ private:
+  void add_details(RepositoryId repository, std::vector<Run>& runs);
+
+  db::Pool& pool_;
+};
+
+}  // namespace tarn::meta

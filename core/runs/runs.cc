@@ -1,0 +1,233 @@
+#include "core/runs/runs.h"
+
+#include <algorithm>
+#include <bit>
+#include <set>
+
+#include "core/base/digest.h"
+#include "core/base/encoding.h"
+#include "core/base/error.h"
+#include "core/base/glob.h"
+#include "core/base/str_cat.h"
+#include "core/base/wire.h"
+#include "core/branch/history.h"
+#include "core/branch/refs.h"
+#include "core/branch/repositories.h"
+#include "core/meta/branches.h"
+#include "core/meta/commits.h"
+#include "core/runs/extraction.h"
+#include "core/runs/extraction_store.h"
+#include "core/runs/run_store.h"
+
+namespace tarn::versioning {
+namespace {
+
+/// Of all that a client says, the ref as it was given: repeated after the branch has moved it is
+/// the same request.
+std::string hash_of(const RunRecording& recording, const Run& run) {
+  std::string text;
+  put_bytes(text, recording.ref);
+  put_varint(text, run.params.size());
+  for (const auto& [name, value] : run.params) {
+    put_bytes(text, name);
+    put_bytes(text, value);
+  }
+  put_varint(text, run.metrics.size());
+  for (const RunMetric& metric : run.metrics) {
+    put_bytes(text, metric.name);
+    put_bytes(text, metric.split);
+    put_u64be(text, std::bit_cast<uint64_t>(metric.value));
+  }
+  put_varint(text, run.artifacts.size());
+  for (const std::string& glob : run.artifacts) put_bytes(text, glob);
+  put_bytes(text, run.source.git_sha);
+  put_bytes(text, run.source.ci_url);
+  put_bytes(text, run.source.user);
+  if (!recording.branch.empty()) put_bytes(text, recording.branch);
+  return sha256(text);
+}
+
+void check_key(const std::optional<std::string>& key) {
+  if (!key) return;
+  if (key->empty() || key->size() > kIdempotencyKeyBytesMax || !is_utf8(*key) ||
+      key->find('\0') != std::string::npos) {
+    throw_invalid(str_cat("idempotency_key: must be 1 to ", kIdempotencyKeyBytesMax,
+                          " bytes of UTF-8 without NUL"));
+  }
+}
+
+Run find_run(Engine& engine, RepositoryId repository, std::string_view id) {
+  auto run = meta::Runs(engine.pool).find(repository, id);
+  if (!run) throw Error(ErrorCode::kNotFound, "run_not_found", str_cat("run ", id, ": not found"));
+  return *std::move(run);
+}
+
+std::vector<std::string> matching_branches(Engine& engine, RepositoryId repository,
+                                           std::string_view pattern) {
+  const Glob glob(pattern);
+  auto names = meta::Runs(engine.pool).branches(repository, glob.prefix(), kRunBranchesMax + 1);
+  if (names.size() > kRunBranchesMax) {
+    throw_invalid(str_cat("branch \"", pattern, "\": begins like more than ", kRunBranchesMax,
+                          " branches, name more of it"));
+  }
+  std::erase_if(names, [&](const std::string& name) { return !glob.matches(name); });
+  return names;
+}
+
+std::string branch_of(Engine& engine, meta::Runs& runs, const ResolvedRef& resolved,
+                      const std::string& given) {
+  if (resolved.branch) {
+    const std::string& name = resolved.branch->name.str();
+    if (!given.empty() && given != name) {
+      throw_invalid(str_cat("branch \"", given, "\": the ref is branch \"", name,
+                            "\", name a commit instead"));
+    }
+    return name;
+  }
+  if (!given.empty()) {
+    const BranchName name = parse_branch_name(given);
+    const RepositoryId repository = resolved.repository.id;
+    const auto branch = engine.branches.find(repository, name);
+    if (branch && !is_ancestor(engine, repository, resolved.commit,
+                               engine.commits.get(repository, branch->head))) {
+      throw_invalid(str_cat("branch \"", given, "\": commit ", to_text(resolved.commit.id),
+                            " is not in its history"));
+    }
+    return name.str();
+  }
+  return runs.only_branch_at(resolved.repository.id, resolved.commit.id);
+}
+
+/// A user who measures another user's commit decides whether it wins. A right on one branch does
+/// not help: anybody may make a branch at the commit of another.
+void check_reporter(Engine& engine, const Repository& repository, const CommitId& commit,
+                    const RunRecording& recording) {
+  const auto makers = engine.commits.makers(repository.id, {&commit, 1});
+  const auto maker = makers.find(commit);
+  if (!engine.rights || (maker != makers.end() && maker->second == recording.owner)) return;
+  if (engine.rights({.right = Right::kCreateRun,
+                     .user = recording.owner,
+                     .address = recording.address,
+                     .repository = repository.name,
+                     .all_branches = true})) {
+    return;
+  }
+  throw Error(ErrorCode::kPermissionDenied, "not_author",
+              str_cat("run of commit ", to_text(commit), ": ",
+                      maker == makers.end() ? "it is not known who" : maker->second,
+                      " made it; runs of the commits of others need the permission fs:CreateRun on "
+                      "arn:lakefs:fs:::repository/",
+                      repository.name.str(), "/branch/*"));
+}
+
+/// `all`: no others are unread.
+void warn_of_unread(const UnreadCommits& left, bool all, std::vector<std::string>& warnings) {
+  if (left.count == 0) return;
+  warnings.push_back(str_cat(all ? "" : "at least ", left.count,
+                             " commits are not read yet, so what their files and metadata say is "
+                             "left out; ask again",
+                             left.why.empty() ? "" : str_cat(" (", left.why, ")")));
+}
+
+/// Commits of the runs that were not read under these rules.
+std::vector<CommitId> unread_of(Engine& engine, RepositoryId repository,
+                                const std::vector<Run>& runs, const std::string& rules_hash) {
+  std::set<CommitId> commits;
+  for (const Run& run : runs) commits.insert(run.commit);
+  const std::vector<CommitId> all(commits.begin(), commits.end());
+  for (const CommitId& done : meta::Extractions(engine.pool).done(repository, all, rules_hash)) {
+    commits.erase(done);
+  }
+  return {commits.begin(), commits.end()};
+}
+
+std::vector<std::string> names_in(const RunQuery& query) {
+  std::vector<std::string> names;
+  for (const RunCondition& condition : query.where) names.push_back(condition.name);
+  if (!query.order.metric.empty()) names.push_back(query.order.metric);
+  return names;
+}
+
+}  // namespace
+
+RecordedRun record_run(Engine& engine, const RepositoryName& repository,
+                       const RunRecording& recording) {
+  check_key(recording.idempotency_key);
+  const Instant now = engine.clock.now();
+  Run run{.id = make_run_id(now),
+          .experiment = parse_experiment_name(recording.experiment),
+          .commit = {},
+          .branch = {},
+          .params = recording.params,
+          .metrics = recording.metrics,
+          .artifacts = recording.artifacts,
+          .source = recording.source,
+          .owner = recording.owner,
+          .created = now};
+  std::sort(run.metrics.begin(), run.metrics.end(), [](const RunMetric& a, const RunMetric& b) {
+    return std::tie(a.name, a.split) < std::tie(b.name, b.split);
+  });
+  check_run(run);
+  const Repository repo = get_repository(engine, repository);
+  check_writable(repo, /*force=*/false);
+  meta::Runs runs(engine.pool);
+  const ResolvedRef resolved = resolve(engine, repository, recording.ref);
+  run.commit = resolved.commit.id;
+  check_reporter(engine, repo, run.commit, recording);
+  run.branch = branch_of(engine, runs, resolved, recording.branch);
+  const auto made = runs.create(repo.id, run, {recording.idempotency_key, hash_of(recording, run)});
+  switch (made.outcome) {
+    case meta::Runs::Outcome::kMade:
+      return {std::move(run), true};
+    case meta::Runs::Outcome::kKnown:
+      return {find_run(engine, repo.id, made.id), false};
+    case meta::Runs::Outcome::kOther:
+      break;
+  }
+  throw Error(ErrorCode::kConflict, "idempotency_key_reused",
+              str_cat("idempotency_key \"", *recording.idempotency_key, "\": run ", made.id,
+                      " of another request has it, take another key"));
+}
+
+Run get_run(Engine& engine, const RepositoryName& repository, std::string_view id) {
+  return find_run(engine, get_repository(engine, repository).id, id);
+}
+
+RunList list_runs(Engine& engine, const RepositoryName& repository, const RunQuery& query) {
+  if (query.where.size() > kRunConditionsMax) {
+    throw_invalid(str_cat("where: may be given at most ", kRunConditionsMax, " times"));
+  }
+  const RepositoryId repo = get_repository(engine, repository).id;
+  meta::Runs runs(engine.pool);
+  meta::RunFilter filter{.experiment = query.experiment,
+                         .branches = std::nullopt,
+                         .git_sha = query.git_sha,
+                         .where = query.where};
+  if (!query.branch.empty()) filter.branches = matching_branches(engine, repo, query.branch);
+  if (!query.after.empty() && !runs.find(repo, parse_run_id(query.after))) {
+    throw_invalid(str_cat("after: run ", query.after, " is not there"));
+  }
+  const ExtractionRules rules = extraction_rules(engine, repo);
+  const bool judges = !query.where.empty() || !query.order.metric.empty();
+  RunList out;
+  const auto read = [&](const std::vector<CommitId>& unread) {
+    warn_of_unread(read_ahead(engine, repo, rules, unread), unread.size() <= kReadAheadCommitsMax,
+                   out.warnings);
+  };
+  if (judges) read(runs.unread_commits(repo, filter, rules.hash, kReadAheadCommitsMax + 1));
+  Page<Run> page = runs.list(repo, filter, query.order, rules.hash, query.after, query.limit);
+  if (!judges) read(unread_of(engine, repo, page.items, rules.hash));
+  out.page.has_more = page.has_more;
+  out.page.next = std::move(page.next);
+  out.page.items = runs.with_commits(repo, std::move(page.items), rules.hash, names_in(query));
+  const auto cut = std::count_if(out.page.items.begin(), out.page.items.end(),
+                                 [](const ListedRun& listed) { return !listed.complete; });
+  if (cut > 0) {
+    out.warnings.push_back(str_cat(cut, " runs are of commits with more than ",
+                                   kListedCommitMetricsMax,
+                                   " metrics or parameters, of which the others are not shown"));
+  }
+  return out;
+}
+
+}  // namespace tarn::versioning

@@ -1,0 +1,70 @@
+// Recording runs and asking for them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/branch/engine.h"
+#include "core/metrics/run.h"
+#include "core/metrics/run_query.h"
+#include "core/model/page.h"
+#include "core/model/repository.h"
+
+namespace tarn::versioning {
+
+/// Branches that one glob may match.
+constexpr uint32_t kRunBranchesMax = 10'000;
+
+struct RunRecording {
+  std::string experiment;
+  std::string ref;  ///< of a branch its head is meant, whatever is staged
+  /// Where the commit was made, for a ref that is no branch, as who records it says; it may be
+  /// gone.
+  /// "" = the branch whose head the commit is, if it is that of exactly one.
+  std::string branch{};
+  std::map<std::string, std::string> params{};
+  std::vector<RunMetric> metrics{};
+  std::vector<std::string> artifacts{};
+  RunSource source{};
+  std::string owner;
+  std::string address{};                         ///< IP that the request came from; "" = unknown
+  std::optional<std::string> idempotency_key{};  ///< of this owner and experiment
+};
+struct RecordedRun {
+  Run run;
+  bool made = true;  ///< else the same request under the same key had made it before
+};
+/// Runs are never changed or deleted. Throws: invalid_argument (as check_run, the experiment's
+/// name, the key, a branch that differs from the ref, or that lacks the commit),
+/// not_found (repository, ref), permission_denied (read-only repository; reason "not_author": who
+/// has not made the commit needs fs:CreateRun on every branch), conflict (reason
+/// "idempotency_key_reused": the key has a run of another request).
+RecordedRun record_run(Engine& engine, const RepositoryName& repository,
+                       const RunRecording& recording);
+
+/// Throws: not_found (repository; reason "run_not_found").
+Run get_run(Engine& engine, const RepositoryName& repository, std::string_view id);
+
+struct RunQuery {
+  std::string experiment{};  ///< "" = any
+  std::string branch{};      ///< a glob; "" = any
+  std::string git_sha{};     ///< "" = any
+  std::vector<RunCondition> where{};
+  RunOrder order{};
+  std::string after{};   ///< id of the page before's last run
+  uint32_t limit = 100;  ///< 1..kPageItemsMax
+};
+struct RunList {
+  Page<ListedRun> page;
+  std::vector<std::string> warnings{};  ///< what does not count or is not shown
+};
+/// Conditions, order and answer know what the commits' metadata and files say, as RunCondition
+/// says. Commits that the background has not read are read here, up to kReadAheadCommitsMax and
+/// kReadAheadTimeMax; a warning tells of the rest. Throws: invalid_argument (more than
+/// kRunConditionsMax conditions, a bad glob or one that matches more than kRunBranchesMax branches,
+/// an `after` that is no run), not_found (repository).
+RunList list_runs(Engine& engine, const RepositoryName& repository, const RunQuery& query);
+
+}  // namespace tarn::versioning
