@@ -11,6 +11,7 @@
 #include "core/meta/aliases.h"
 #include "core/meta/branches.h"
 #include "core/meta/commits.h"
+#include "core/meta/lifecycle_scans.h"
 #include "core/meta/node_store.h"
 #include "core/meta/object_versions.h"
 #include "core/meta/part_lists.h"
@@ -18,11 +19,11 @@
 #include "core/meta/range_summaries.h"
 #include "core/meta/repositories.h"
 #include "core/meta/repository_settings.h"
+#include "core/meta/sstables.h"
 #include "core/meta/staging.h"
 #include "core/meta/tags.h"
 #include "core/meta/uploads.h"
 #include "core/meta/writer.h"
-#include "core/promotion/gate_policy_store.h"
 
 namespace tarn::versioning {
 namespace {
@@ -55,11 +56,20 @@ struct Assembly::Parts {
         part_lists(pool),
         jobs(pool, clock),
         pull_requests(pool),
-        gate_policies(pool),
-        engine{clock,         pool,          stores,  repositories, settings,
-               branches,      tags,          aliases, commits,      nodes,
-               summaries,     staging,       uploads, part_lists,   jobs,
-               pull_requests, gate_policies, writer,  queues,       std::move(options.link_key)} {
+        versions(pool),
+        lifecycle_scans(pool),
+        sstables(pool),
+        engine{clock,     pool,
+               stores,    repositories,
+               settings,  branches,
+               tags,      aliases,
+               commits,   nodes,
+               summaries, staging,
+               uploads,   part_lists,
+               jobs,      pull_requests,
+               versions,  lifecycle_scans,
+               sstables,  writer,
+               queues,    std::move(options.link_key)} {
     writer.register_process();
   }
 
@@ -77,7 +87,9 @@ struct Assembly::Parts {
   meta::PartLists part_lists;
   meta::Jobs jobs;
   meta::PullRequests pull_requests;
-  meta::GatePolicies gate_policies;
+  meta::ObjectVersions versions;
+  meta::LifecycleScans lifecycle_scans;
+  meta::Sstables sstables;
   BranchQueues queues;
   Engine engine;
 };
@@ -109,8 +121,7 @@ bool Assembly::sweep() {
   parts_->jobs.sweep(kEndedJobsKept);
   meta::Operations(parts_->engine.pool, parts_->engine.clock).sweep(kEndedJobsKept);
   const bool more_deliveries = sweep_outbox(parts_->engine);
-  const bool more_versions =
-      meta::ObjectVersions(parts_->engine.pool).sweep(kSweepRowsMax) == kSweepRowsMax;
+  const bool more_versions = parts_->versions.sweep(kSweepRowsMax) == kSweepRowsMax;
   return parts_->staging.sweep_retired(kRetiredGrace, kSweepRowsMax) > 0 || more_uploads ||
          more_versions || more_deliveries;
 }

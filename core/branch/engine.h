@@ -17,14 +17,16 @@ namespace tarn::meta {
 class Aliases;
 class Branches;
 class Commits;
-class GatePolicies;
 class Jobs;
+class LifecycleScans;
 class NodeStore;
+class ObjectVersions;
 class PartLists;
 class PullRequests;
 class RangeSummaries;
 class Repositories;
 class RepositorySettings;
+class Sstables;
 class Staging;
 class Tags;
 class Uploads;
@@ -36,7 +38,9 @@ namespace tarn::versioning {
 class BranchQueues;
 class Hooks;
 
-/// References to the stores; cheap to pass. Safe from any thread.
+/// The stores of core/meta and the queue of jobs, by reference; cheap to pass. A feature makes the
+/// stores of its own folder from `pool` where it uses them: they hold no other state. Safe from any
+/// thread.
 struct Engine {
   const Clock& clock;
   db::Pool& pool;
@@ -54,7 +58,9 @@ struct Engine {
   meta::PartLists& part_lists;
   meta::Jobs& jobs;
   meta::PullRequests& pull_requests;
-  meta::GatePolicies& gate_policies;
+  meta::ObjectVersions& versions;
+  meta::LifecycleScans& lifecycle_scans;
+  meta::Sstables& sstables;
   meta::Writer& writer;
   BranchQueues& queues;  ///< first come, first served per branch inside this process
   /// Authenticates the tokens of handed-out physical addresses; 32 bytes.

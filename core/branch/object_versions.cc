@@ -39,7 +39,7 @@ struct KeyVersions {
 KeyVersions versions_of(Engine& engine, const meta::BranchLookup& seen, const Key& key) {
   KeyVersions out;
   out.visible = visible_entry(engine, seen, key);
-  out.newest = meta::ObjectVersions(engine.pool).newest(seen.branch.id, key, 2);
+  out.newest = engine.versions.newest(seen.branch.id, key, 2);
   out.null_shown = shows_null(out.visible, out.newest);
   return out;
 }
@@ -47,7 +47,7 @@ KeyVersions versions_of(Engine& engine, const meta::BranchLookup& seen, const Ke
 /// The kept row that `id` names.
 std::optional<meta::ObjectVersionRow> find_row(Engine& engine, BranchId branch, const Key& key,
                                                const std::optional<VersionId>& id) {
-  meta::ObjectVersions versions(engine.pool);
+  meta::ObjectVersions& versions = engine.versions;
   return id ? versions.find(branch, key, *id) : versions.find_null(branch, key);
 }
 
@@ -76,8 +76,7 @@ class Removal {
   meta::Staging::StageOutcome run() {
     // A row below the newest says nothing about what the branch shows.
     if (!removed->latest && !newest_goes_) {
-      const bool done =
-          meta::ObjectVersions(engine_.pool).remove(seen_, key_, row_->number, at_.newest);
+      const bool done = engine_.versions.remove(seen_, key_, row_->number, at_.newest);
       return done ? meta::Staging::StageOutcome::kDone : meta::Staging::StageOutcome::kChanged;
     }
     // Below the null version that is shown lies the newest of the table, else the one after it.
@@ -129,7 +128,7 @@ void set_versioning(Engine& engine, const RepositoryName& repository, Versioning
 
 std::optional<VersionId> version_shown(Engine& engine, BranchId branch, const Key& key,
                                        const Entry& visible) {
-  const Rows newest = meta::ObjectVersions(engine.pool).newest(branch, key, 1);
+  const Rows newest = engine.versions.newest(branch, key, 1);
   if (shows_null(visible, newest) || newest[0].is_null) return std::nullopt;
   return newest[0].version;
 }

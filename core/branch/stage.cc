@@ -187,7 +187,7 @@ StagedOver stage_over(Engine& engine, const meta::BranchLookup& seen, const Key&
     return {within ? engine.staging.stage_if_within(seen, key, entry, within)
                    : engine.staging.stage_if(seen, key, entry)};
   }
-  const auto newest = meta::ObjectVersions(engine.pool).newest(seen.branch.id, key, 1);
+  const auto newest = engine.versions.newest(seen.branch.id, key, 1);
   meta::ObjectVersionRecord record{.newest = std::nullopt,
                                    .version = new_version_id(),
                                    .entry = entry,

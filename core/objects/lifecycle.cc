@@ -182,7 +182,7 @@ std::shared_ptr<const LifecycleRules> shown_lifecycle(Engine& engine, Repository
 
 bool run_one_lifecycle_scan(Engine& engine, const std::stop_token& stop,
                             const LifecycleLimits& limits) {
-  meta::LifecycleScans scans(engine.pool);
+  meta::LifecycleScans& scans = engine.lifecycle_scans;
   const auto claim = scans.claim(kClaim);
   if (!claim) return false;
   const auto settings = engine.settings.find_versioned(claim->repository, SettingKind::kLifecycle);

@@ -107,7 +107,7 @@ GatePolicySet set_gate_policy(Engine& engine, const RepositoryName& repository,
       .author = setting.author,
       .at = engine.clock.now(),
       .expected = setting.expected};
-  const GatePolicies::Result result = engine.gate_policies.set(repo.id, written);
+  const GatePolicies::Result result = meta::GatePolicies(engine.pool).set(repo.id, written);
   check_outcome(result, name, policy);
   if (result.outcome == Outcome::kUnchanged) {
     return {get_gate_policy(engine, repository, name, result.version), false};
@@ -128,15 +128,16 @@ GatePolicySet set_gate_policy(Engine& engine, const RepositoryName& repository,
 void remove_gate_policy(Engine& engine, const RepositoryName& repository, std::string_view name,
                         std::string_view author, std::optional<int64_t> expected) {
   const Repository repo = get_writable(engine, repository);
-  check_outcome(engine.gate_policies.remove(repo.id, name, author, engine.clock.now(), expected),
-                name, {});
+  check_outcome(
+      meta::GatePolicies(engine.pool).remove(repo.id, name, author, engine.clock.now(), expected),
+      name, {});
 }
 
 meta::GatePolicyVersion get_gate_policy(Engine& engine, const RepositoryName& repository,
                                         std::string_view name, std::optional<int64_t> version) {
   const RepositoryId repo = get_repository(engine, repository).id;
-  auto found = version ? engine.gate_policies.find_version(repo, name, *version)
-                       : engine.gate_policies.find(repo, name);
+  auto found = version ? meta::GatePolicies(engine.pool).find_version(repo, name, *version)
+                       : meta::GatePolicies(engine.pool).find(repo, name);
   if (!found) throw_absent(name);
   return *std::move(found);
 }
@@ -144,7 +145,8 @@ meta::GatePolicyVersion get_gate_policy(Engine& engine, const RepositoryName& re
 Page<meta::GatePolicyVersion> list_gate_policies(Engine& engine, const RepositoryName& repository,
                                                  std::string_view prefix, std::string_view after,
                                                  uint32_t limit) {
-  return engine.gate_policies.list(get_repository(engine, repository).id, prefix, after, limit);
+  return meta::GatePolicies(engine.pool)
+      .list(get_repository(engine, repository).id, prefix, after, limit);
 }
 
 Page<meta::GatePolicyVersion> list_gate_policy_versions(Engine& engine,
@@ -158,8 +160,8 @@ Page<meta::GatePolicyVersion> list_gate_policy_versions(Engine& engine,
       throw_invalid(str_cat("after: \"", after, "\" is no version of a policy"));
     }
   }
-  auto page =
-      engine.gate_policies.versions(get_repository(engine, repository).id, name, before, limit);
+  auto page = meta::GatePolicies(engine.pool)
+                  .versions(get_repository(engine, repository).id, name, before, limit);
   if (page.items.empty() && before == 0) throw_absent(name);
   return page;
 }

@@ -196,7 +196,7 @@ void require_unmoved(Engine& engine, const Repository& repository, const Promoti
       std::find_if(promotion.candidates.begin(), promotion.candidates.end(),
                    [&](const PinnedCandidate& one) { return one.ref == promotion.winner_ref; });
   if (pinned == promotion.candidates.end() || !pinned->is_branch) return;
-  const auto version = engine.gate_policies.find(repository.id, promotion.policy);
+  const auto version = meta::GatePolicies(engine.pool).find(repository.id, promotion.policy);
   if (!version || !policy_of(*version).approvals.stale_on_new_commit) return;
   const auto branch = engine.branches.find(repository.id, BranchName(pinned->ref));
   if (branch && branch->head == *promotion.winner) return;

@@ -106,8 +106,8 @@ void take_back(Engine& engine, const Repository& repository, const Promotion& pr
 /// The approvals that the destination's policy wants now; a count of 0 without a policy.
 ApprovalRules wanted_approvals(Engine& engine, const Repository& repository,
                                const Promotion& promotion) {
-  const auto version =
-      engine.gate_policies.find_by_destination(repository.id, promotion.request.destination);
+  const auto version = meta::GatePolicies(engine.pool)
+                           .find_by_destination(repository.id, promotion.request.destination);
   return version ? policy_of(*version).approvals : ApprovalRules{};
 }
 

@@ -199,7 +199,7 @@ std::optional<MetadataFile> find_file(Engine& engine, const Repository& reposito
 
 std::optional<meta::Sstables::Found> find_node(Engine& engine, const Repository& repository,
                                                SstableKind kind, const Hash128& hash) {
-  meta::Sstables rows(engine.pool);
+  meta::Sstables& rows = engine.sstables;
   auto found = rows.find(repository.id, kind, hash);
   if (found || kind == SstableKind::kRange) return found;
   const auto commit = engine.commits.find_by_root(repository.id, hash);
@@ -221,7 +221,7 @@ MetadataFile metadata_file(Engine& engine, const RepositoryName& repository, Sst
   }
   if (auto file = find_file(engine, repo, found->file)) return *std::move(file);
   const std::string written = write_file(engine, repo, kind, {found->nid, hash});
-  meta::Sstables(engine.pool).set_file(repo.id, kind, hash, written);
+  engine.sstables.set_file(repo.id, kind, hash, written);
   auto file = find_file(engine, repo, written);
   if (!file) {
     throw Error(ErrorCode::kUnavailable, "bytes_missing", "reading metadata: it was removed");
