@@ -17,9 +17,6 @@ constexpr std::string_view kFirstMessage = "Repository created";
 // it is in use.
 constexpr std::string_view kMarkerKey = "_tarn/repository";
 
-constexpr db::Query kInsertFirstBranch{"versioning_create_first_branch",
-                                       "SELECT create_branch($1, $2, $3, false)"};
-
 [[noreturn]] void throw_namespace_in_use(std::string_view url, bool bare = false) {
   throw Error(
       ErrorCode::kInvalidArgument, "namespace_in_use",
@@ -81,8 +78,7 @@ Repository create_repository(Engine& engine, const RepositoryCreation& creation)
     repository.id = *id;
     if (creation.bare) return;
     meta::Commits::insert(connection, *id, first, {});
-    connection.run(kInsertFirstBranch, {static_cast<int32_t>(*id), repository.default_branch.str(),
-                                        db::Bytes{view_of(first.id)}});
+    meta::Branches::create_first(connection, *id, repository.default_branch, first.id);
   });
   return repository;
 }

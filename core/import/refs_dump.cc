@@ -19,6 +19,7 @@
 #include "core/branch/repositories.h"
 #include "core/db/pool.h"
 #include "core/import/refs_dump_format.h"
+#include "core/import/refs_dump_store.h"
 #include "core/jobs/jobs.h"
 #include "core/meta/aliases.h"
 #include "core/meta/commits.h"
@@ -39,36 +40,6 @@ constexpr std::string_view kDumpKind = "refs_dump";
 constexpr std::string_view kRestoreKind = "refs_restore";
 constexpr std::chrono::seconds kJobLease{30};
 constexpr int kPublishAttemptsMax = 5;
-
-// One statement, so of one moment.
-constexpr db::Query kSelectRefs{"refs_dump_select_refs", R"sql(
-  SELECT 0 AS kind, name, head, hidden FROM branches WHERE repo_id = $1
-  UNION ALL SELECT 1, name, commit_id, false FROM tags WHERE repo_id = $1
-  UNION ALL SELECT 2, name, commit_id, false FROM aliases WHERE repo_id = $1 AND commit_id IS NOT NULL
-  ORDER BY kind, name LIMIT $2)sql"};
-
-// Two restores of one repository wait for each other here.
-constexpr db::Query kLockRepository{"refs_dump_lock_repository", R"sql(
-  SELECT writer_lives($2), settings_version FROM repositories WHERE repo_id = $1 AND deleted_ms IS NULL FOR UPDATE)sql"};
-
-constexpr db::Query kSettingsVersion{"refs_dump_settings_version", R"sql(
-  SELECT settings_version FROM repositories WHERE repo_id = $1)sql"};
-
-constexpr db::Query kIsBare{"refs_dump_is_bare", R"sql(
-  SELECT NOT EXISTS (SELECT 1 FROM branches WHERE repo_id = $1)
-     AND NOT EXISTS (SELECT 1 FROM tags WHERE repo_id = $1)
-     AND NOT EXISTS (SELECT 1 FROM commits WHERE repo_id = $1))sql"};
-
-// Without the locks of names that create_branch takes: nobody else makes a ref while the
-// repository's row is locked, and a lock for each of many refs would fill the server's table of
-// locks.
-constexpr db::Query kInsertBranch{"refs_dump_insert_branch", R"sql(
-  INSERT INTO branches (repo_id, name, head, root_nid, root_hash, token, hidden)
-  SELECT $1, $2, commit_id, root_nid, root_hash, nextval('staging_tokens'), $4
-  FROM commits WHERE repo_id = $1 AND commit_id = $3)sql"};
-
-constexpr db::Query kInsertTag{"refs_dump_insert_tag", R"sql(
-  INSERT INTO tags (repo_id, name, commit_id) VALUES ($1, $2, $3))sql"};
 
 /// "<repository's id>-<32 hex digits>"
 struct DumpId {
@@ -169,10 +140,7 @@ class RestoreRun {
  private:
   /// Returns of which version of the repository's settings the rules are that permit the restore.
   int64_t check_rules() {
-    const int64_t version =
-        engine_.pool
-            .run(kSettingsVersion, {static_cast<int32_t>(target_.id)}, db::Pool::Retry::kRead)
-            .integer(0, 0);
+    const int64_t version = meta::RefsDumps(engine_.pool).settings_version(target_.id);
     std::vector<BranchName> branches;
     std::vector<TagName> tags;
     for (const DumpedRef& ref : refs_) {
@@ -254,42 +222,32 @@ class RestoreRun {
   }
 
   void insert(db::Connection& connection, const DumpedRef& ref, const CommitId& commit) {
-    const int32_t target = static_cast<int32_t>(target_.id);
-    const db::Bytes id{view_of(commit)};
-    switch (ref.kind) {
-      case RefKind::kBranch:
-        connection.run(kInsertBranch, {target, ref.name, id, ref.hidden});
-        return;
-      case RefKind::kTag:
-        connection.run(kInsertTag, {target, ref.name, id});
-        return;
-      case RefKind::kAlias:
-        meta::Aliases::move(connection, target_.id,
-                            {.name = AliasName(ref.name),
-                             .to = commit,
-                             .actor = user_,
-                             .reason = "restored from a dump of refs",
-                             .at = engine_.clock.now()});
-        return;
+    if (ref.kind != RefKind::kAlias) {
+      meta::RefsDumps::insert(connection, target_.id, ref, commit);
+      return;
     }
-    check_failed("RefKind", __FILE__, __LINE__);
+    meta::Aliases::move(connection, target_.id,
+                        {.name = AliasName(ref.name),
+                         .to = commit,
+                         .actor = user_,
+                         .reason = "restored from a dump of refs",
+                         .at = engine_.clock.now()});
   }
 
   /// false: other rules were set.
   bool publish(int64_t settings_version) {
-    const int32_t target = static_cast<int32_t>(target_.id);
     const std::map<CommitId, std::string> makers = engine_.commits.makers(source_.id, order_);
     return engine_.pool.transaction([&](db::Connection& connection) {
-      const db::Rows locked = connection.run(kLockRepository, {target, engine_.writer.id()});
-      if (locked.empty()) {
+      const auto locked = meta::RefsDumps::lock(connection, target_.id, engine_.writer.id());
+      if (!locked) {
         throw Error(ErrorCode::kNotFound, "repository_not_found", "repository not found");
       }
-      if (!locked.boolean(0, 0)) {
+      if (!locked->writer_lives) {
         throw Error(ErrorCode::kUnavailable, "writer_lost",
                     "restoring refs: this server lost its registration in the database, try again");
       }
-      if (locked.integer(0, 1) != settings_version) return false;
-      require_bare(connection.run(kIsBare, {target}));
+      if (locked->settings_version != settings_version) return false;
+      require_bare(meta::RefsDumps::is_bare(connection, target_.id));
       for (const CommitId& id : order_) {
         const auto maker = makers.find(id);
         meta::Commits::insert(connection, target_.id, made_.at(id),
@@ -304,8 +262,8 @@ class RestoreRun {
   }
 
  public:
-  static void require_bare(const db::Rows& rows) {
-    if (rows.boolean(0, 0)) return;
+  static void require_bare(bool is_bare) {
+    if (is_bare) return;
     throw Error(ErrorCode::kInvalidArgument, "not_bare",
                 "restoring refs: the repository is not bare; create one with bare=true");
   }
@@ -338,20 +296,18 @@ void run_restore(Engine& engine, const Repository& target, std::string_view dump
 Repository restore_target(Engine& engine, const RepositoryName& repository, bool force) {
   const Repository target = get_repository(engine, repository);
   check_writable(target, force);
-  RestoreRun::require_bare(
-      engine.pool.run(kIsBare, {static_cast<int32_t>(target.id)}, db::Pool::Retry::kRead));
+  RestoreRun::require_bare(meta::RefsDumps(engine.pool).is_bare(target.id));
   return target;
 }
 
 std::string dump_of(Engine& engine, const Repository& repository) {
-  const db::Rows rows = engine.pool.run(
-      kSelectRefs, {static_cast<int32_t>(repository.id), static_cast<int64_t>(kDumpedRefsMax) + 1},
-      db::Pool::Retry::kRead);
-  if (rows.size() > kDumpedRefsMax) {
+  const std::vector<DumpedRef> refs =
+      meta::RefsDumps(engine.pool).list(repository.id, kDumpedRefsMax + 1);
+  if (refs.size() > kDumpedRefsMax) {
     throw_invalid(str_cat("dumping refs: there are more than ", kDumpedRefsMax));
   }
   const std::string digits = to_hex(random_bytes(kIdDigits / 2));
-  const std::string bytes = encode_refs(rows);
+  const std::string bytes = encode_refs(refs);
   const blob::Located at = located(engine, repository, digits);
   const auto writer = at.store->create(at.key, bytes.size());
   writer->write(bytes);

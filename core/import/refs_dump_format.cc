@@ -12,14 +12,14 @@ constexpr uint8_t kFormatWithoutAliases = 1;
 
 }  // namespace
 
-std::string encode_refs(const db::Rows& rows) {
+std::string encode_refs(std::span<const DumpedRef> refs) {
   std::string out(1, static_cast<char>(kFormat));
-  put_varint(out, rows.size());
-  for (size_t row = 0; row < rows.size(); ++row) {
-    out.push_back(static_cast<char>(rows.integer(row, 0)));
-    put_bytes(out, rows.text(row, 1));
-    put_bytes(out, rows.bytes(row, 2));
-    out.push_back(rows.boolean(row, 3) ? 1 : 0);
+  put_varint(out, refs.size());
+  for (const DumpedRef& ref : refs) {
+    out.push_back(static_cast<char>(ref.kind));
+    put_bytes(out, ref.name);
+    put_bytes(out, view_of(ref.commit));
+    out.push_back(ref.hidden ? 1 : 0);
   }
   return out;
 }

@@ -2,15 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "core/db/connection.h"
 #include "core/model/commit.h"
 
 namespace tarn::versioning {
 
+/// The numbers are those of the format.
 enum class RefKind : uint8_t { kBranch, kTag, kAlias };
 
 struct DumpedRef {
@@ -20,8 +21,7 @@ struct DumpedRef {
   CommitId commit;
 };
 
-/// Of rows with the columns kind, name, head or commit, hidden.
-std::string encode_refs(const db::Rows& rows);
+std::string encode_refs(std::span<const DumpedRef> refs);
 
 /// Throws corrupt on bytes that are not a dump of a known format.
 std::vector<DumpedRef> decode_refs(std::string_view bytes);

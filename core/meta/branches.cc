@@ -52,6 +52,8 @@ constexpr db::Query kSelectPage{"branches_select_page", "SELECT " TARN_BRANCH_CO
   WHERE b.repo_id = $1 AND b.name > $2 AND b.name >= $3 AND starts_with(b.name, $3) AND ($4 OR NOT b.hidden)
   ORDER BY b.name LIMIT $5)sql"};
 
+constexpr db::Query kCreateFirst{"branches_create_first",
+                                 "SELECT create_branch($1, $2, $3, false)"};
 constexpr db::Query kCreate{"branches_create_row", "SELECT create_branch($1, $2, $3, $4, $5, $6)"};
 
 constexpr db::Query kSetExpiry{"branches_set_expiry", R"sql(
@@ -373,6 +375,12 @@ PublishOutcome Branches::publish(int64_t writer, const BranchLease& lease, const
     if (*published) return PublishOutcome::kDone;
     throw db::DbError(error.code(), error.sqlstate(), error.message(), false);
   }
+}
+
+void Branches::create_first(db::Connection& connection, RepositoryId repository,
+                            const BranchName& name, const CommitId& head) {
+  connection.run(kCreateFirst,
+                 {static_cast<int32_t>(repository), name.str(), db::Bytes{view_of(head)}});
 }
 
 void Branches::expire(db::Connection& connection, RepositoryId repository, const BranchName& name,

@@ -97,6 +97,10 @@ class Branches {
   /// is given it before `claim` has passed.
   std::optional<Expired> claim_expired(std::chrono::milliseconds claim);
 
+  /// The default branch, in the transaction that creates the repository.
+  static void create_first(db::Connection& connection, RepositoryId repository,
+                           const BranchName& name, const CommitId& head);
+
   /// Inside a transaction of the caller: a branch whose head is still `head`, that does not expire
   /// already and that no policy protects, expires at `at`.
   static void expire(db::Connection& connection, RepositoryId repository, const BranchName& name,

@@ -72,6 +72,10 @@ Commit commit_from(const db::Rows& rows, size_t row) {
   return commit;
 }
 
+constexpr db::Query kHold{"commits_hold_rows", R"sql(
+  SELECT count(*) FROM (
+    SELECT 1 FROM commits WHERE repo_id = $1 AND commit_id = ANY ($2) FOR KEY SHARE) AS present)sql"};
+
 }  // namespace
 
 std::vector<std::string> metadata_to_array(const Metadata& metadata) {
@@ -99,6 +103,14 @@ std::optional<Commit> Commits::cached(const CacheKey& key) {
 uint64_t Commits::epoch() const {
   MutexLock lock(mutex_);
   return epoch_;
+}
+
+bool Commits::hold(db::Connection& connection, RepositoryId repository,
+                   std::span<const CommitId> ids) {
+  std::vector<db::Bytes> keys;
+  for (const CommitId& id : ids) keys.push_back({view_of(id)});
+  const db::Rows found = connection.run(kHold, {static_cast<int32_t>(repository), keys});
+  return found.integer(0, 0) == static_cast<int64_t>(ids.size());
 }
 
 void Commits::forget_all() {

@@ -42,6 +42,10 @@ class Commits {
   /// `user`: who makes it, whatever committer it shows; "" = nobody.
   static void insert(db::Connection& connection, RepositoryId repository, const Commit& commit,
                      std::string_view user);
+  /// Until the end of the caller's transaction garbage collection cannot remove these commits.
+  /// false: one of them is gone.
+  static bool hold(db::Connection& connection, RepositoryId repository,
+                   std::span<const CommitId> ids);
   /// Forgets what it has read: after a failover to a standby that lacked commits, they are gone.
   void forget_all();
 

@@ -18,13 +18,7 @@
 #include "core/tree/edit.h"
 
 namespace tarn::versioning {
-
 namespace {
-
-// Collection must not take them between the look and the insert.
-constexpr db::Query kHoldCommits{"versioning_hold_commits", R"sql(
-  SELECT count(*) FROM (
-    SELECT 1 FROM commits WHERE repo_id = $1 AND commit_id = ANY ($2) FOR KEY SHARE) AS present)sql"};
 
 [[noreturn]] void throw_no_tree(std::string_view field) {
   throw Error(ErrorCode::kNotFound, "metarange_not_found",
@@ -205,12 +199,10 @@ void record_commit(Engine& engine, const RepositoryName& repository, Commit give
   if (engine.commits.find(repo.id, given.id)) {
     throw Error(ErrorCode::kAlreadyExists, "commit already exists: not unique");
   }
-  std::vector<db::Bytes> held;
-  for (const CommitId& id : read) held.push_back({view_of(id)});
+  const std::vector<CommitId> held(read.begin(), read.end());
   engine.pool.transaction([&](db::Connection& connection) {
     meta::Repositories::hold(connection, repo.id);
-    const db::Rows found = connection.run(kHoldCommits, {static_cast<int32_t>(repo.id), held});
-    if (found.integer(0, 0) != static_cast<int64_t>(held.size())) {
+    if (!meta::Commits::hold(connection, repo.id, held)) {
       throw Error(ErrorCode::kNotFound, "commit_not_found", "commit not found");
     }
     meta::Commits::insert(connection, repo.id, given, ActingUser::name());
