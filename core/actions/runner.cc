@@ -326,21 +326,21 @@ void Runner::queue(db::Connection& connection, const Repository& repository,
   run.commit = parse_commit_id(occasion.commit);
   run.started = engine_.clock.now();
   run.id = make_descending_id(run.started);
-  meta::HookRuns::queue(connection, repository.id, run,
-                        to_json({.occasion = occasion,
-                                 .ref = files.ref,
-                                 .destination_ref = files.destination_ref,
-                                 .depth = hook_nesting().depth}));
+  meta::HookRunStore::queue(connection, repository.id, run,
+                            to_json({.occasion = occasion,
+                                     .ref = files.ref,
+                                     .destination_ref = files.destination_ref,
+                                     .depth = hook_nesting().depth}));
 }
 
 void Runner::set_commit(db::Connection& connection, RepositoryId repository, const std::string& run,
                         const CommitId& commit) {
-  meta::HookRuns::set_commit(connection, repository, run, commit);
+  meta::HookRunStore::set_commit(connection, repository, run, commit);
 }
 
 bool Runner::run_queued(std::stop_token stop) {
   const int64_t owner = new_owner();
-  std::optional<meta::HookRuns::Taken> taken;
+  std::optional<meta::HookRunStore::Taken> taken;
   const auto turn =
       turns_.begin([&](const std::vector<std::string>& full) -> std::optional<std::string> {
         taken = runs_.take(owner, kRunLease, full);
@@ -361,7 +361,7 @@ bool Runner::run_queued(std::stop_token stop) {
   return true;
 }
 
-void Runner::take_up(const meta::HookRuns::Taken& taken, int64_t owner) {
+void Runner::take_up(const meta::HookRunStore::Taken& taken, int64_t owner) {
   if (taken.attempts > kRunAttemptsMax) {
     throw Error(ErrorCode::kUnavailable,
                 str_cat("given up: ", kRunAttemptsMax, " servers ended while they ran it"));

@@ -97,14 +97,14 @@ class Runner final : public versioning::Hooks {
   HookRun begin(const Repository& repository, const versioning::HookOccasion& occasion,
                 int64_t owner);
   void finish_failed(RepositoryId repository, HookRun run, int64_t owner, std::string error);
-  void take_up(const meta::HookRuns::Taken& taken, int64_t owner);
+  void take_up(const meta::HookRunStore::Taken& taken, int64_t owner);
 
   versioning::Engine& engine_;
   const http::Outbound& outbound_;
   const RunnerOptions options_;
   OwnerTurns turns_{versioning::kHookWorkers};
   ScriptSlots script_slots_{options_.script_processes};
-  meta::HookRuns runs_;
+  meta::HookRunStore runs_;
   ParsedFiles parsed_;
   Mutex api_mutex_;
   CondVar api_idle_;

@@ -127,8 +127,8 @@ HookStep step_from(const db::Rows& rows, size_t row) {
 
 }  // namespace
 
-void HookRuns::begin(RepositoryId repository, const HookRun& run, int64_t owner,
-                     std::chrono::milliseconds lease) {
+void HookRunStore::begin(RepositoryId repository, const HookRun& run, int64_t owner,
+                         std::chrono::milliseconds lease) {
   pool_.run(kBegin,
             {static_cast<int32_t>(repository), run.id, name_of(run.event), run.branch,
              bytes_or_null(run.commit), to_millis(run.started), owner,
@@ -136,19 +136,20 @@ void HookRuns::begin(RepositoryId repository, const HookRun& run, int64_t owner,
             db::Pool::Retry::kWrite);
 }
 
-void HookRuns::queue(db::Connection& connection, RepositoryId repository, const HookRun& run,
-                     std::string_view occasion) {
+void HookRunStore::queue(db::Connection& connection, RepositoryId repository, const HookRun& run,
+                         std::string_view occasion) {
   connection.run(kQueue, {static_cast<int32_t>(repository), run.id, name_of(run.event), run.branch,
                           bytes_or_null(run.commit), occasion, to_millis(run.started)});
 }
 
-void HookRuns::set_commit(db::Connection& connection, RepositoryId repository, std::string_view id,
-                          const CommitId& commit) {
+void HookRunStore::set_commit(db::Connection& connection, RepositoryId repository,
+                              std::string_view id, const CommitId& commit) {
   connection.run(kSetCommit, {static_cast<int32_t>(repository), id, db::Bytes{view_of(commit)}});
 }
 
-std::optional<HookRuns::Taken> HookRuns::take(int64_t owner, std::chrono::milliseconds lease,
-                                              const std::vector<std::string>& users_not) {
+std::optional<HookRunStore::Taken> HookRunStore::take(int64_t owner,
+                                                      std::chrono::milliseconds lease,
+                                                      const std::vector<std::string>& users_not) {
   const db::Rows rows = pool_.run(kTake, {owner, static_cast<int64_t>(lease.count()), users_not},
                                   db::Pool::Retry::kWrite);
   if (rows.empty()) return std::nullopt;
@@ -157,8 +158,8 @@ std::optional<HookRuns::Taken> HookRuns::take(int64_t owner, std::chrono::millis
                std::string(rows.text(0, 11))};
 }
 
-bool HookRuns::renew(RepositoryId repository, std::string_view id, int64_t owner,
-                     std::chrono::milliseconds lease) {
+bool HookRunStore::renew(RepositoryId repository, std::string_view id, int64_t owner,
+                         std::chrono::milliseconds lease) {
   return pool_
              .run(
                  kRenew,
@@ -167,12 +168,12 @@ bool HookRuns::renew(RepositoryId repository, std::string_view id, int64_t owner
              .affected() == 1;
 }
 
-void HookRuns::give_back(RepositoryId repository, std::string_view id, int64_t owner) {
+void HookRunStore::give_back(RepositoryId repository, std::string_view id, int64_t owner) {
   pool_.run(kGiveBack, {static_cast<int32_t>(repository), id, owner}, db::Pool::Retry::kRepeatable);
 }
 
-bool HookRuns::finish(RepositoryId repository, const HookRun& run, int64_t owner,
-                      const std::vector<HookStepOutput>& steps) {
+bool HookRunStore::finish(RepositoryId repository, const HookRun& run, int64_t owner,
+                          const std::vector<HookStepOutput>& steps) {
   const int32_t repo = static_cast<int32_t>(repository);
   std::optional<int64_t> ended;
   if (run.ended) ended = to_millis(*run.ended);
@@ -194,25 +195,25 @@ bool HookRuns::finish(RepositoryId repository, const HookRun& run, int64_t owner
   });
 }
 
-uint64_t HookRuns::fail_abandoned(Instant now, std::string_view error) {
+uint64_t HookRunStore::fail_abandoned(Instant now, std::string_view error) {
   return pool_.run(kFailAbandoned, {to_millis(now), error}, db::Pool::Retry::kWrite).affected();
 }
 
-uint64_t HookRuns::sweep(Instant ended_before, uint32_t limit) {
+uint64_t HookRunStore::sweep(Instant ended_before, uint32_t limit) {
   return pool_
       .run(kSweep, {to_millis(ended_before), static_cast<int64_t>(limit)}, db::Pool::Retry::kWrite)
       .affected();
 }
 
-std::optional<HookRun> HookRuns::find(RepositoryId repository, std::string_view id) {
+std::optional<HookRun> HookRunStore::find(RepositoryId repository, std::string_view id) {
   const db::Rows rows =
       pool_.run(kSelect, {static_cast<int32_t>(repository), id}, db::Pool::Retry::kRead);
   if (rows.empty()) return std::nullopt;
   return run_from(rows, 0);
 }
 
-Page<HookRun> HookRuns::list(RepositoryId repository, const Filter& filter, std::string_view after,
-                             uint32_t limit) {
+Page<HookRun> HookRunStore::list(RepositoryId repository, const Filter& filter,
+                                 std::string_view after, uint32_t limit) {
   const int32_t repo = static_cast<int32_t>(repository);
   const int64_t rows_max = row_limit(limit);
   db::Rows rows;
@@ -228,16 +229,16 @@ Page<HookRun> HookRuns::list(RepositoryId repository, const Filter& filter, std:
   return page_of<HookRun>(rows, limit, run_from, &HookRun::id);
 }
 
-Page<HookStep> HookRuns::steps(RepositoryId repository, std::string_view run,
-                               std::string_view after, uint32_t limit) {
+Page<HookStep> HookRunStore::steps(RepositoryId repository, std::string_view run,
+                                   std::string_view after, uint32_t limit) {
   const db::Rows rows =
       pool_.run(kSelectSteps, {static_cast<int32_t>(repository), run, after, row_limit(limit)},
                 db::Pool::Retry::kRead);
   return page_of<HookStep>(rows, limit, step_from, &HookStep::id);
 }
 
-std::optional<HookStepOutput> HookRuns::step(RepositoryId repository, std::string_view run,
-                                             std::string_view id) {
+std::optional<HookStepOutput> HookRunStore::step(RepositoryId repository, std::string_view run,
+                                                 std::string_view id) {
   const db::Rows rows =
       pool_.run(kSelectStep, {static_cast<int32_t>(repository), run, id}, db::Pool::Retry::kRead);
   if (rows.empty()) return std::nullopt;

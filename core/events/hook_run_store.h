@@ -24,9 +24,9 @@ struct HookStepOutput {
 };
 
 /// Safe from any thread.
-class HookRuns {
+class HookRunStore {
  public:
-  explicit HookRuns(db::Pool& pool) : pool_(pool) {}
+  explicit HookRunStore(db::Pool& pool) : pool_(pool) {}
 
   /// A run that somebody waits for, under a lease.
   void begin(RepositoryId repository, const HookRun& run, int64_t owner,

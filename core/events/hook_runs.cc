@@ -14,7 +14,7 @@ namespace {
   throw Error(ErrorCode::kNotFound, "run_not_found", "not found");
 }
 
-meta::HookRuns runs_of(Engine& engine) { return meta::HookRuns(engine.pool); }
+meta::HookRunStore runs_of(Engine& engine) { return meta::HookRunStore(engine.pool); }
 
 /// As a reader of the ref sees them, staged ones of a branch too.
 std::vector<ActionEntry> files_at(Engine& engine, const RepositoryName& repository,
@@ -96,7 +96,7 @@ Page<HookRun> list_hook_runs(Engine& engine, const RepositoryName& repository,
     throw_invalid("listing runs by branch and by commit at once: parameters conflict");
   }
   const Repository repo = get_repository(engine, repository);
-  meta::HookRuns::Filter filter;
+  meta::HookRunStore::Filter filter;
   if (!listing.branch.empty()) filter.branch = listing.branch;
   if (!listing.commit.empty())
     filter.commit = resolve_commit(engine, repository, listing.commit).id;

@@ -51,8 +51,8 @@ Webhook webhook_from(const db::Rows& rows, size_t row) {
 
 }  // namespace
 
-Webhooks::PutOutcome Webhooks::put(RepositoryId repository, const Webhook& webhook,
-                                   std::string_view sealed_secret, bool keep_secret) {
+WebhookStore::PutOutcome WebhookStore::put(RepositoryId repository, const Webhook& webhook,
+                                           std::string_view sealed_secret, bool keep_secret) {
   const int32_t repo = static_cast<int32_t>(repository);
   const std::optional<db::Bytes> changed_secret =
       keep_secret ? std::nullopt : std::optional<db::Bytes>(db::Bytes{sealed_secret});
@@ -74,29 +74,30 @@ Webhooks::PutOutcome Webhooks::put(RepositoryId repository, const Webhook& webho
   });
 }
 
-std::optional<Webhook> Webhooks::find(RepositoryId repository, std::string_view name) {
+std::optional<Webhook> WebhookStore::find(RepositoryId repository, std::string_view name) {
   const db::Rows rows =
       pool_.run(kSelect, {static_cast<int32_t>(repository), name}, db::Pool::Retry::kRead);
   if (rows.empty()) return std::nullopt;
   return webhook_from(rows, 0);
 }
 
-std::optional<std::string> Webhooks::sealed_secret(RepositoryId repository, std::string_view name) {
+std::optional<std::string> WebhookStore::sealed_secret(RepositoryId repository,
+                                                       std::string_view name) {
   const db::Rows rows =
       pool_.run(kSelectSecret, {static_cast<int32_t>(repository), name}, db::Pool::Retry::kRead);
   if (rows.empty()) return std::nullopt;
   return std::string(rows.bytes(0, 0));
 }
 
-Page<Webhook> Webhooks::list(RepositoryId repository, std::string_view prefix,
-                             std::string_view after, uint32_t limit) {
+Page<Webhook> WebhookStore::list(RepositoryId repository, std::string_view prefix,
+                                 std::string_view after, uint32_t limit) {
   const db::Rows rows =
       pool_.run(kSelectPage, {static_cast<int32_t>(repository), after, prefix, row_limit(limit)},
                 db::Pool::Retry::kRead);
   return page_of<Webhook>(rows, limit, webhook_from, &Webhook::name);
 }
 
-bool Webhooks::remove(RepositoryId repository, std::string_view name) {
+bool WebhookStore::remove(RepositoryId repository, std::string_view name) {
   return pool_.transaction([&](db::Connection& connection) {
     return connection.run(kDelete, {static_cast<int32_t>(repository), name}).integer(0, 0) == 1;
   });

@@ -14,9 +14,9 @@
 namespace tarn::meta {
 
 /// Safe from any thread.
-class Webhooks {
+class WebhookStore {
  public:
-  explicit Webhooks(db::Pool& pool) : pool_(pool) {}
+  explicit WebhookStore(db::Pool& pool) : pool_(pool) {}
 
   enum class PutOutcome { kMade, kChanged, kTooMany };
   /// One that is there keeps who made it and, with `keep_secret`, its secret.

@@ -23,7 +23,7 @@ constexpr uint32_t kSweepRowsMax = 10'000;
 }
 
 Webhook find_webhook(Engine& engine, RepositoryId repository, std::string_view name) {
-  auto webhook = meta::Webhooks(engine.pool).find(repository, name);
+  auto webhook = meta::WebhookStore(engine.pool).find(repository, name);
   if (!webhook) throw_webhook_not_found();
   return *std::move(webhook);
 }
@@ -58,12 +58,12 @@ WebhookPut put_webhook(Engine& engine, const std::string& seal_key,
   webhook.created = engine.clock.now();
   const std::string first_secret = secret.value_or(make_webhook_secret());
   const std::string sealed = seal(seal_key, seal_context(repo.id, webhook.name), first_secret);
-  switch (meta::Webhooks(engine.pool).put(repo.id, webhook, sealed, /*keep_secret=*/!secret)) {
-    case meta::Webhooks::PutOutcome::kMade:
+  switch (meta::WebhookStore(engine.pool).put(repo.id, webhook, sealed, /*keep_secret=*/!secret)) {
+    case meta::WebhookStore::PutOutcome::kMade:
       return {.webhook = webhook, .made = true, .secret = first_secret};
-    case meta::Webhooks::PutOutcome::kChanged:
+    case meta::WebhookStore::PutOutcome::kChanged:
       return {.webhook = get_webhook(engine, repository, webhook.name)};
-    case meta::Webhooks::PutOutcome::kTooMany:
+    case meta::WebhookStore::PutOutcome::kTooMany:
       break;
   }
   throw Error(ErrorCode::kInvalidArgument, "too_many_webhooks",
@@ -78,7 +78,7 @@ Webhook get_webhook(Engine& engine, const RepositoryName& repository, std::strin
 std::string get_webhook_secret(Engine& engine, const std::string& seal_key,
                                const RepositoryName& repository, std::string_view name) {
   const RepositoryId id = get_repository(engine, repository).id;
-  const auto sealed = meta::Webhooks(engine.pool).sealed_secret(id, name);
+  const auto sealed = meta::WebhookStore(engine.pool).sealed_secret(id, name);
   if (!sealed) throw_webhook_not_found();
   return open_webhook_secret(seal_key, id, name, *sealed);
 }
@@ -93,12 +93,12 @@ std::string open_webhook_secret(const std::string& seal_key, RepositoryId reposi
 Page<Webhook> list_webhooks(Engine& engine, const RepositoryName& repository,
                             std::string_view prefix, std::string_view after, uint32_t limit) {
   const RepositoryId id = get_repository(engine, repository).id;
-  return meta::Webhooks(engine.pool).list(id, prefix, after, limit);
+  return meta::WebhookStore(engine.pool).list(id, prefix, after, limit);
 }
 
 void delete_webhook(Engine& engine, const RepositoryName& repository, std::string_view name) {
   const RepositoryId id = get_repository(engine, repository).id;
-  if (!meta::Webhooks(engine.pool).remove(id, name)) throw_webhook_not_found();
+  if (!meta::WebhookStore(engine.pool).remove(id, name)) throw_webhook_not_found();
 }
 
 Page<Delivery> list_deliveries(Engine& engine, const RepositoryName& repository,

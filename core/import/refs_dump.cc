@@ -140,7 +140,7 @@ class RestoreRun {
  private:
   /// Returns of which version of the repository's settings the rules are that permit the restore.
   int64_t check_rules() {
-    const int64_t version = meta::RefsDumps(engine_.pool).settings_version(target_.id);
+    const int64_t version = meta::RefsDumpStore(engine_.pool).settings_version(target_.id);
     std::vector<BranchName> branches;
     std::vector<TagName> tags;
     for (const DumpedRef& ref : refs_) {
@@ -223,7 +223,7 @@ class RestoreRun {
 
   void insert(db::Connection& connection, const DumpedRef& ref, const CommitId& commit) {
     if (ref.kind != RefKind::kAlias) {
-      meta::RefsDumps::insert(connection, target_.id, ref, commit);
+      meta::RefsDumpStore::insert(connection, target_.id, ref, commit);
       return;
     }
     meta::Aliases::move(connection, target_.id,
@@ -238,7 +238,7 @@ class RestoreRun {
   bool publish(int64_t settings_version) {
     const std::map<CommitId, std::string> makers = engine_.commits.makers(source_.id, order_);
     return engine_.pool.transaction([&](db::Connection& connection) {
-      const auto locked = meta::RefsDumps::lock(connection, target_.id, engine_.writer.id());
+      const auto locked = meta::RefsDumpStore::lock(connection, target_.id, engine_.writer.id());
       if (!locked) {
         throw Error(ErrorCode::kNotFound, "repository_not_found", "repository not found");
       }
@@ -247,7 +247,7 @@ class RestoreRun {
                     "restoring refs: this server lost its registration in the database, try again");
       }
       if (locked->settings_version != settings_version) return false;
-      require_bare(meta::RefsDumps::is_bare(connection, target_.id));
+      require_bare(meta::RefsDumpStore::is_bare(connection, target_.id));
       for (const CommitId& id : order_) {
         const auto maker = makers.find(id);
         meta::Commits::insert(connection, target_.id, made_.at(id),
@@ -296,13 +296,13 @@ void run_restore(Engine& engine, const Repository& target, std::string_view dump
 Repository restore_target(Engine& engine, const RepositoryName& repository, bool force) {
   const Repository target = get_repository(engine, repository);
   check_writable(target, force);
-  RestoreRun::require_bare(meta::RefsDumps(engine.pool).is_bare(target.id));
+  RestoreRun::require_bare(meta::RefsDumpStore(engine.pool).is_bare(target.id));
   return target;
 }
 
 std::string dump_of(Engine& engine, const Repository& repository) {
   const std::vector<DumpedRef> refs =
-      meta::RefsDumps(engine.pool).list(repository.id, kDumpedRefsMax + 1);
+      meta::RefsDumpStore(engine.pool).list(repository.id, kDumpedRefsMax + 1);
   if (refs.size() > kDumpedRefsMax) {
     throw_invalid(str_cat("dumping refs: there are more than ", kDumpedRefsMax));
   }

@@ -36,7 +36,7 @@ constexpr db::Query kInsertTag{"refs_dump_insert_tag", R"sql(
 
 }  // namespace
 
-std::vector<versioning::DumpedRef> RefsDumps::list(RepositoryId repository, size_t most) {
+std::vector<versioning::DumpedRef> RefsDumpStore::list(RepositoryId repository, size_t most) {
   const db::Rows rows =
       pool_.run(kSelectRefs, {static_cast<int32_t>(repository), static_cast<int64_t>(most)},
                 db::Pool::Retry::kRead);
@@ -51,30 +51,30 @@ std::vector<versioning::DumpedRef> RefsDumps::list(RepositoryId repository, size
   return out;
 }
 
-bool RefsDumps::is_bare(RepositoryId repository) {
+bool RefsDumpStore::is_bare(RepositoryId repository) {
   return pool_.run(kIsBare, {static_cast<int32_t>(repository)}, db::Pool::Retry::kRead)
       .boolean(0, 0);
 }
 
-int64_t RefsDumps::settings_version(RepositoryId repository) {
+int64_t RefsDumpStore::settings_version(RepositoryId repository) {
   return pool_.run(kSettingsVersion, {static_cast<int32_t>(repository)}, db::Pool::Retry::kRead)
       .integer(0, 0);
 }
 
-std::optional<RefsDumps::Locked> RefsDumps::lock(db::Connection& connection,
-                                                 RepositoryId repository, int64_t writer) {
+std::optional<RefsDumpStore::Locked> RefsDumpStore::lock(db::Connection& connection,
+                                                         RepositoryId repository, int64_t writer) {
   const db::Rows locked =
       connection.run(kLockRepository, {static_cast<int32_t>(repository), writer});
   if (locked.empty()) return std::nullopt;
   return Locked{locked.boolean(0, 0), locked.integer(0, 1)};
 }
 
-bool RefsDumps::is_bare(db::Connection& connection, RepositoryId repository) {
+bool RefsDumpStore::is_bare(db::Connection& connection, RepositoryId repository) {
   return connection.run(kIsBare, {static_cast<int32_t>(repository)}).boolean(0, 0);
 }
 
-void RefsDumps::insert(db::Connection& connection, RepositoryId repository,
-                       const versioning::DumpedRef& ref, const CommitId& commit) {
+void RefsDumpStore::insert(db::Connection& connection, RepositoryId repository,
+                           const versioning::DumpedRef& ref, const CommitId& commit) {
   const int32_t target = static_cast<int32_t>(repository);
   const db::Bytes id{view_of(commit)};
   switch (ref.kind) {

@@ -12,9 +12,9 @@
 namespace tarn::meta {
 
 /// Safe from any thread. The static members run in a transaction of the caller.
-class RefsDumps {
+class RefsDumpStore {
  public:
-  explicit RefsDumps(db::Pool& pool) : pool_(pool) {}
+  explicit RefsDumpStore(db::Pool& pool) : pool_(pool) {}
 
   /// Branches, tags and aliases of one moment, by kind and name; at most `most`.
   std::vector<versioning::DumpedRef> list(RepositoryId repository, size_t most);

@@ -126,7 +126,7 @@ std::optional<NamedCommit> find_champion(Engine& engine, const Repository& repos
 
 CommitFacts champion_facts(Engine& engine, const Repository& repository, const GatePolicy& policy,
                            const CommitId& champion, const std::string& alias) {
-  meta::Promotions promotions(engine.pool, engine.clock);
+  meta::PromotionStore promotions(engine.pool, engine.clock);
   CommitFacts facts;
   if (const auto promotion = promotions.find_by_result(repository.id, champion)) {
     facts = facts_of_winner(engine, repository, policy, *promotion);
@@ -151,7 +151,7 @@ std::optional<BaselineFacts> baseline_facts(Engine& engine, const Repository& re
   if (alias.empty() || policy.baseline == Baseline::kNone) return out;
   const bool all = policy.baseline == Baseline::kBestEver;
   if (out && !all) return out;
-  meta::Promotions promotions(engine.pool, engine.clock);
+  meta::PromotionStore promotions(engine.pool, engine.clock);
   for (const Promotion& earlier :
        promotions.promoted(repository.id, alias, all ? kBestEverPromotionsMax : 1)) {
     CommitFacts facts = facts_of_winner(engine, repository, policy, earlier);

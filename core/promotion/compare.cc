@@ -158,7 +158,7 @@ void warn_of_ancestors(const std::vector<CompareRow>& rows, std::vector<std::str
 /// A commit that a promotion made was measured as its winner.
 CommitId measured_commit(Engine& engine, RepositoryId repository, const CommitId& commit) {
   const auto promotion =
-      meta::Promotions(engine.pool, engine.clock).find_by_result(repository, commit);
+      meta::PromotionStore(engine.pool, engine.clock).find_by_result(repository, commit);
   return promotion ? promotion->winner.value() : commit;
 }
 

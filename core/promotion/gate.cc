@@ -189,7 +189,7 @@ std::vector<std::string> webhooks_not_there(Engine& engine, RepositoryId reposit
                                             const GatePolicy& policy) {
   std::vector<std::string> out;
   for (const std::string& name : policy.after.webhooks) {
-    const auto webhook = meta::Webhooks(engine.pool).find(repository, name);
+    const auto webhook = meta::WebhookStore(engine.pool).find(repository, name);
     if (webhook && webhook->active) continue;
     out.push_back(str_cat("after.webhook: ", webhook ? "webhook \"" : "there is no webhook \"",
                           name, webhook ? "\" is inactive" : "\"", ", it will not be told"));
@@ -224,7 +224,7 @@ std::vector<GateCandidate> gate_candidates(Engine& engine, const Repository& rep
                        policy.unchanged_since.ref, policy.unchanged_since.commit);
   const std::map<CommitId, Instant> stored = engine.commits.stored(repository.id, commits);
   const std::map<CommitId, std::string> rejections =
-      meta::Promotions(engine.pool, engine.clock).rejections(repository.id, commits);
+      meta::PromotionStore(engine.pool, engine.clock).rejections(repository.id, commits);
   const std::vector<std::string> unheard = webhooks_not_there(engine, repository.id, policy);
   // A virtual merge base belongs to nothing and must not be collected meanwhile.
   const meta::Writer::Operation operation(engine.writer);

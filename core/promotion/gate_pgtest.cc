@@ -195,7 +195,7 @@ TEST_F(Gate, WarnsOfWebhooksThatWillNotBeTold) {
     webhook.name = name;
     webhook.url = "https://example.com";
     webhook.active = active;
-    meta::Webhooks(engine.pool)
+    meta::WebhookStore(engine.pool)
         .put(get_repository(*engine, repo).id, webhook, "", /*keep_secret=*/false);
   };
   add("deploy", true);

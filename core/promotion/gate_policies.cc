@@ -11,8 +11,8 @@
 namespace tarn::versioning {
 namespace {
 
-using meta::GatePolicies;
-using Outcome = GatePolicies::Outcome;
+using meta::GatePolicyStore;
+using Outcome = GatePolicyStore::Outcome;
 
 [[noreturn]] void throw_absent(std::string_view name) {
   throw Error(ErrorCode::kNotFound, "policy_not_found",
@@ -28,7 +28,7 @@ void check_name(std::string_view name) {
 }
 
 /// Throws unless the change was made or there was nothing to do.
-void check_outcome(const GatePolicies::Result& result, std::string_view name,
+void check_outcome(const GatePolicyStore::Result& result, std::string_view name,
                    const GatePolicy& policy) {
   const std::string doing = str_cat("policy \"", name, "\": ");
   switch (result.outcome) {
@@ -95,7 +95,7 @@ GatePolicySet set_gate_policy(Engine& engine, const RepositoryName& repository,
                 str_cat("policy \"", name, "\": its document has the name \"", policy.name, "\""));
   }
   const Repository repo = get_writable(engine, repository);
-  const GatePolicies::Setting written{
+  const GatePolicyStore::Setting written{
       .name = std::string(name),
       .destination = policy.destination,
       .alias = policy.alias,
@@ -107,7 +107,7 @@ GatePolicySet set_gate_policy(Engine& engine, const RepositoryName& repository,
       .author = setting.author,
       .at = engine.clock.now(),
       .expected = setting.expected};
-  const GatePolicies::Result result = meta::GatePolicies(engine.pool).set(repo.id, written);
+  const GatePolicyStore::Result result = meta::GatePolicyStore(engine.pool).set(repo.id, written);
   check_outcome(result, name, policy);
   if (result.outcome == Outcome::kUnchanged) {
     return {get_gate_policy(engine, repository, name, result.version), false};
@@ -128,16 +128,16 @@ GatePolicySet set_gate_policy(Engine& engine, const RepositoryName& repository,
 void remove_gate_policy(Engine& engine, const RepositoryName& repository, std::string_view name,
                         std::string_view author, std::optional<int64_t> expected) {
   const Repository repo = get_writable(engine, repository);
-  check_outcome(
-      meta::GatePolicies(engine.pool).remove(repo.id, name, author, engine.clock.now(), expected),
-      name, {});
+  check_outcome(meta::GatePolicyStore(engine.pool)
+                    .remove(repo.id, name, author, engine.clock.now(), expected),
+                name, {});
 }
 
 meta::GatePolicyVersion get_gate_policy(Engine& engine, const RepositoryName& repository,
                                         std::string_view name, std::optional<int64_t> version) {
   const RepositoryId repo = get_repository(engine, repository).id;
-  auto found = version ? meta::GatePolicies(engine.pool).find_version(repo, name, *version)
-                       : meta::GatePolicies(engine.pool).find(repo, name);
+  auto found = version ? meta::GatePolicyStore(engine.pool).find_version(repo, name, *version)
+                       : meta::GatePolicyStore(engine.pool).find(repo, name);
   if (!found) throw_absent(name);
   return *std::move(found);
 }
@@ -145,7 +145,7 @@ meta::GatePolicyVersion get_gate_policy(Engine& engine, const RepositoryName& re
 Page<meta::GatePolicyVersion> list_gate_policies(Engine& engine, const RepositoryName& repository,
                                                  std::string_view prefix, std::string_view after,
                                                  uint32_t limit) {
-  return meta::GatePolicies(engine.pool)
+  return meta::GatePolicyStore(engine.pool)
       .list(get_repository(engine, repository).id, prefix, after, limit);
 }
 
@@ -160,7 +160,7 @@ Page<meta::GatePolicyVersion> list_gate_policy_versions(Engine& engine,
       throw_invalid(str_cat("after: \"", after, "\" is no version of a policy"));
     }
   }
-  auto page = meta::GatePolicies(engine.pool)
+  auto page = meta::GatePolicyStore(engine.pool)
                   .versions(get_repository(engine, repository).id, name, before, limit);
   if (page.items.empty() && before == 0) throw_absent(name);
   return page;

@@ -115,7 +115,7 @@ Last last_version(db::Connection& connection, int32_t repo, std::string_view nam
 
 }  // namespace
 
-GatePolicies::Result GatePolicies::set(RepositoryId repository, const Setting& setting) {
+GatePolicyStore::Result GatePolicyStore::set(RepositoryId repository, const Setting& setting) {
   const int32_t repo = static_cast<int32_t>(repository);
   const std::optional<std::string> alias =
       setting.alias.empty() ? std::nullopt : std::optional(setting.alias);
@@ -153,9 +153,9 @@ GatePolicies::Result GatePolicies::set(RepositoryId repository, const Setting& s
   });
 }
 
-GatePolicies::Result GatePolicies::remove(RepositoryId repository, std::string_view name,
-                                          std::string_view author, Instant at,
-                                          std::optional<int64_t> expected) {
+GatePolicyStore::Result GatePolicyStore::remove(RepositoryId repository, std::string_view name,
+                                                std::string_view author, Instant at,
+                                                std::optional<int64_t> expected) {
   const int32_t repo = static_cast<int32_t>(repository);
   const std::optional<std::string> none;
   const std::optional<db::Bytes> no_bytes;
@@ -175,41 +175,41 @@ GatePolicies::Result GatePolicies::remove(RepositoryId repository, std::string_v
   });
 }
 
-bool GatePolicies::hold(db::Connection& connection, RepositoryId repository, std::string_view name,
-                        int64_t version) {
+bool GatePolicyStore::hold(db::Connection& connection, RepositoryId repository,
+                           std::string_view name, int64_t version) {
   return !connection.run(kHold, {static_cast<int32_t>(repository), name, version}).empty();
 }
 
-std::optional<GatePolicyVersion> GatePolicies::find(RepositoryId repository,
-                                                    std::string_view name) {
+std::optional<GatePolicyVersion> GatePolicyStore::find(RepositoryId repository,
+                                                       std::string_view name) {
   return only_version(
       pool_.run(kSelectHolding, {static_cast<int32_t>(repository), name}, db::Pool::Retry::kRead));
 }
 
-std::optional<GatePolicyVersion> GatePolicies::find_version(RepositoryId repository,
-                                                            std::string_view name,
-                                                            int64_t version) {
+std::optional<GatePolicyVersion> GatePolicyStore::find_version(RepositoryId repository,
+                                                               std::string_view name,
+                                                               int64_t version) {
   return only_version(pool_.run(kSelectVersion, {static_cast<int32_t>(repository), name, version},
                                 db::Pool::Retry::kRead));
 }
 
-std::optional<GatePolicyVersion> GatePolicies::find_by_destination(RepositoryId repository,
-                                                                   const BranchName& destination) {
+std::optional<GatePolicyVersion> GatePolicyStore::find_by_destination(
+    RepositoryId repository, const BranchName& destination) {
   return only_version(pool_.run(kSelectByDestination,
                                 {static_cast<int32_t>(repository), destination.str()},
                                 db::Pool::Retry::kRead));
 }
 
-Page<GatePolicyVersion> GatePolicies::list(RepositoryId repository, std::string_view prefix,
-                                           std::string_view after, uint32_t limit) {
+Page<GatePolicyVersion> GatePolicyStore::list(RepositoryId repository, std::string_view prefix,
+                                              std::string_view after, uint32_t limit) {
   const db::Rows rows =
       pool_.run(kSelectPage, {static_cast<int32_t>(repository), after, prefix, row_limit(limit)},
                 db::Pool::Retry::kRead);
   return page_of<GatePolicyVersion>(rows, limit, version_from, &GatePolicyVersion::name);
 }
 
-Page<GatePolicyVersion> GatePolicies::versions(RepositoryId repository, std::string_view name,
-                                               int64_t before, uint32_t limit) {
+Page<GatePolicyVersion> GatePolicyStore::versions(RepositoryId repository, std::string_view name,
+                                                  int64_t before, uint32_t limit) {
   const db::Rows rows =
       pool_.run(kSelectVersions, {static_cast<int32_t>(repository), name, before, row_limit(limit)},
                 db::Pool::Retry::kRead);

@@ -33,9 +33,9 @@ struct GatePolicyVersion {
 };
 
 /// Safe from any thread.
-class GatePolicies {
+class GatePolicyStore {
  public:
-  explicit GatePolicies(db::Pool& pool) : pool_(pool) {}
+  explicit GatePolicyStore(db::Pool& pool) : pool_(pool) {}
 
   struct Setting {
     std::string name;

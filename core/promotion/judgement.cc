@@ -142,7 +142,7 @@ meta::GatePolicyVersion policy_of_promotion(Engine& engine, const Repository& re
                                             const BranchName& destination) {
   get_branch(engine, repository.name, destination);
   if (name.empty()) {
-    auto found = meta::GatePolicies(engine.pool).find_by_destination(repository.id, destination);
+    auto found = meta::GatePolicyStore(engine.pool).find_by_destination(repository.id, destination);
     if (found) return *std::move(found);
     throw Error(ErrorCode::kNotFound, "policy_not_found",
                 str_cat("branch '", destination.str(),

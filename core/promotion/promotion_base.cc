@@ -21,8 +21,8 @@ std::optional<MergeBaseTree> promotion_base_tree(Engine& engine, const Repositor
                                                  const Commit& head) {
   auto base = merge_base_tree(engine, repository, nodes, candidate, head);
   if (!base) return base;
-  meta::Promotions promotions(engine.pool, engine.clock);
-  for (const meta::Promotions::Undone& undone : promotions.undone(repository.id, destination)) {
+  meta::PromotionStore promotions(engine.pool, engine.clock);
+  for (const meta::PromotionStore::Undone& undone : promotions.undone(repository.id, destination)) {
     const Commit result = engine.commits.get(repository.id, undone.result);
     // Only a merge makes the winner part of the destination's history, hence of the base.
     if (!has_parent(result, undone.winner)) continue;

@@ -63,7 +63,7 @@ TEST_F(PromotionMoves, WhileTheyAreJudgedAreLookedAtSoonToo) {
   candidate("exp-a", "0.9");
   const std::string id = create(request_of({"exp-a"}));
   work();
-  meta::Promotions rows((*engine).pool, (*engine).clock);
+  meta::PromotionStore rows((*engine).pool, (*engine).clock);
   engine.pool.run({"test_due", "UPDATE promotions SET due_at = clock_timestamp()"}, {},
                   db::Pool::Retry::kWrite);
   const auto leased = rows.take(1, kPromotionLease);

@@ -15,7 +15,8 @@ namespace {
 /// First in the transaction, before the alias: who sets a policy locks them in this order.
 void require_policy(db::Connection& connection, const PromotionPublication& publication) {
   const meta::GatePolicyVersion& policy = publication.judgement.version;
-  if (meta::GatePolicies::hold(connection, publication.repository.id, policy.name, policy.version))
+  if (meta::GatePolicyStore::hold(connection, publication.repository.id, policy.name,
+                                  policy.version))
     return;
   throw Error(ErrorCode::kConflict, "destination_moved",
               str_cat("policy \"", policy.name, "\" is no longer version ", policy.version,
@@ -106,11 +107,11 @@ void publish_promotion(db::Connection& connection, const PromotionPublication& p
                            now + *after.losers_expire);
   }
   if (!after.webhooks.empty()) {
-    meta::Promotions::tell(connection, repository, done.id, after.webhooks);
+    meta::PromotionStore::tell(connection, repository, done.id, after.webhooks);
   }
   fault_point("promotion.before_record");
-  using FinishOutcome = meta::Promotions::FinishOutcome;
-  switch (meta::Promotions::finish_judged(connection, judged, publication.owner, now)) {
+  using FinishOutcome = meta::PromotionStore::FinishOutcome;
+  switch (meta::PromotionStore::finish_judged(connection, judged, publication.owner, now)) {
     case FinishOutcome::kDone:
       break;
     case FinishOutcome::kTaken:

@@ -157,7 +157,7 @@ TEST_F(Promotions, OfOneActorDoNotTakeEveryTurn) {
   candidate("exp-4", "0.8");
   create_promotion(*engine, repo,
                    {.request = request_of({"exp-4"}), .actor = "bob", .idempotency_key = ""});
-  meta::Promotions rows(engine.pool, engine.clock);
+  meta::PromotionStore rows(engine.pool, engine.clock);
   const auto actor_of_next = [&](const std::vector<std::string>& actors_not = {}) {
     static int64_t owner = 0;
     const auto leased = rows.take(++owner, kPromotionLease, actors_not);

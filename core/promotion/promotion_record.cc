@@ -106,8 +106,9 @@ bool says_the_same(const PromotionCheck& a, const PromotionCheck& b) {
 
 }  // namespace
 
-Promotions::ReportOutcome Promotions::report_check(RepositoryId repository, std::string_view id,
-                                                   const PromotionCheck& check) {
+PromotionStore::ReportOutcome PromotionStore::report_check(RepositoryId repository,
+                                                           std::string_view id,
+                                                           const PromotionCheck& check) {
   return pool_.transaction([&](db::Connection& connection) {
     const int32_t repo = static_cast<int32_t>(repository);
     // The row's lock: reports of one promotion come one after the other, so what is read holds.
@@ -131,12 +132,12 @@ Promotions::ReportOutcome Promotions::report_check(RepositoryId repository, std:
   });
 }
 
-std::vector<PromotionCheck> Promotions::checks(RepositoryId repository, std::string_view id) {
+std::vector<PromotionCheck> PromotionStore::checks(RepositoryId repository, std::string_view id) {
   return checks_from(
       pool_.run(kSelectChecks, {static_cast<int32_t>(repository), id}, db::Pool::Retry::kRead));
 }
-std::map<CommitId, std::string> Promotions::rejections(RepositoryId repository,
-                                                       std::span<const CommitId> commits) {
+std::map<CommitId, std::string> PromotionStore::rejections(RepositoryId repository,
+                                                           std::span<const CommitId> commits) {
   std::vector<db::Bytes> asked;
   for (const CommitId& commit : commits) asked.push_back({view_of(commit)});
   const db::Rows rows = pool_.run(kSelectRejections, {static_cast<int32_t>(repository), asked},
@@ -152,13 +153,13 @@ std::map<CommitId, std::string> Promotions::rejections(RepositoryId repository,
   return out;
 }
 
-bool Promotions::wake(RepositoryId repository, std::string_view id) {
+bool PromotionStore::wake(RepositoryId repository, std::string_view id) {
   return pool_.run(kNote, {static_cast<int32_t>(repository), id}, db::Pool::Retry::kWrite)
              .affected() == 1;
 }
 
-bool Promotions::approve(RepositoryId repository, std::string_view id,
-                         const PromotionApproval& approval) {
+bool PromotionStore::approve(RepositoryId repository, std::string_view id,
+                             const PromotionApproval& approval) {
   return pool_.transaction([&](db::Connection& connection) {
     const int32_t repo = static_cast<int32_t>(repository);
     if (connection.run(kNote, {repo, id}).affected() != 1) return false;
@@ -170,7 +171,8 @@ bool Promotions::approve(RepositoryId repository, std::string_view id,
   });
 }
 
-std::vector<PromotionApproval> Promotions::approvals(RepositoryId repository, std::string_view id) {
+std::vector<PromotionApproval> PromotionStore::approvals(RepositoryId repository,
+                                                         std::string_view id) {
   const db::Rows rows =
       pool_.run(kSelectApprovals, {static_cast<int32_t>(repository), id}, db::Pool::Retry::kRead);
   std::vector<PromotionApproval> out;

@@ -49,7 +49,7 @@ struct Ended {
 /// Keeps the lease while another thread works.
 class LeaseKeeper {
  public:
-  LeaseKeeper(meta::Promotions& rows, const meta::LeasedPromotion& leased, int64_t owner)
+  LeaseKeeper(meta::PromotionStore& rows, const meta::LeasedPromotion& leased, int64_t owner)
       : thread_([&rows, repository = leased.repository, id = leased.promotion.id,
                  owner](std::stop_token stop) {
           while (!stop.stop_requested()) {
@@ -70,7 +70,8 @@ class LeaseKeeper {
 /// One promotion, held by this thread.
 class PromotionRun {
  public:
-  PromotionRun(Engine& engine, meta::Promotions& rows, meta::LeasedPromotion leased, int64_t owner)
+  PromotionRun(Engine& engine, meta::PromotionStore& rows, meta::LeasedPromotion leased,
+               int64_t owner)
       : engine_(engine),
         rows_(rows),
         owner_(owner),
@@ -90,7 +91,7 @@ class PromotionRun {
   }
 
  private:
-  using FinishOutcome = meta::Promotions::FinishOutcome;
+  using FinishOutcome = meta::PromotionStore::FinishOutcome;
   static constexpr bool kAgain = true;
   static constexpr bool kLeave = false;
 
@@ -429,7 +430,7 @@ class PromotionRun {
   }
 
   Engine& engine_;
-  meta::Promotions& rows_;
+  meta::PromotionStore& rows_;
   const int64_t owner_;
   meta::LeasedPromotion leased_;
   Promotion& promotion_;
@@ -441,10 +442,12 @@ class PromotionRun {
 
 }  // namespace
 
-void note_branch_moves(Engine& engine) { meta::Promotions(engine.pool, engine.clock).note_moves(); }
+void note_branch_moves(Engine& engine) {
+  meta::PromotionStore(engine.pool, engine.clock).note_moves();
+}
 
 bool run_one_promotion(Engine& engine, std::stop_token stop, OwnerTurns& turns) {
-  meta::Promotions rows(engine.pool, engine.clock);
+  meta::PromotionStore rows(engine.pool, engine.clock);
   // Of this run: two workers of one process must not share a lease that ran out.
   const int64_t owner = static_cast<int64_t>(random_u64() >> 1);
   std::optional<meta::LeasedPromotion> leased;

@@ -332,7 +332,7 @@ TEST_F(Promotions, BelongToWhoHoldsTheirLease) {
   apply_policy();
   candidate("exp-1", "0.8");
   const std::string id = create(request_of({"exp-1"}));
-  meta::Promotions rows((*engine).pool, (*engine).clock);
+  meta::PromotionStore rows((*engine).pool, (*engine).clock);
   auto late = rows.take(1, std::chrono::milliseconds(1));
   ASSERT_TRUE(late);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -218,9 +218,10 @@ Stored store_row(Runner&& run, RepositoryId repository, const Promotion& p, int6
   return out;
 }
 
-Promotions::FinishOutcome finish_outcome(const Stored& stored) {
-  if (stored.done) return Promotions::FinishOutcome::kDone;
-  return stored.said ? Promotions::FinishOutcome::kSaidMore : Promotions::FinishOutcome::kTaken;
+PromotionStore::FinishOutcome finish_outcome(const Stored& stored) {
+  if (stored.done) return PromotionStore::FinishOutcome::kDone;
+  return stored.said ? PromotionStore::FinishOutcome::kSaidMore
+                     : PromotionStore::FinishOutcome::kTaken;
 }
 
 /// Each statement of its own.
@@ -264,38 +265,39 @@ bool insert_row(Runner&& run, RepositoryId repository, const Promotion& p, std::
 
 }  // namespace
 
-Promotions::Created Promotions::create(RepositoryId repository, const Promotion& promotion,
-                                       std::string_view key) {
+PromotionStore::Created PromotionStore::create(RepositoryId repository, const Promotion& promotion,
+                                               std::string_view key) {
   if (insert_row(alone(pool_), repository, promotion, key)) return {promotion.id};
   auto existing = find_by_key(repository, promotion.actor, key);
   if (!existing) throw Error(ErrorCode::kUnavailable, "promotion: try again");
   return {*std::move(existing), true};
 }
 
-std::optional<std::string> Promotions::find_by_key(RepositoryId repository, std::string_view actor,
-                                                   std::string_view key) {
+std::optional<std::string> PromotionStore::find_by_key(RepositoryId repository,
+                                                       std::string_view actor,
+                                                       std::string_view key) {
   const db::Rows rows = pool_.run(kSelectByKey, {static_cast<int32_t>(repository), actor, key},
                                   db::Pool::Retry::kRead);
   if (rows.empty()) return std::nullopt;
   return std::string(rows.text(0, 0));
 }
 
-Promotion Promotions::insert_ended(db::Connection& connection, RepositoryId repository,
-                                   const Promotion& promotion) {
+Promotion PromotionStore::insert_ended(db::Connection& connection, RepositoryId repository,
+                                       const Promotion& promotion) {
   insert_row(within(connection), repository, promotion, "");
   return promotion_from(connection.run(kSelect, {static_cast<int32_t>(repository), promotion.id}),
                         0);
 }
 
-std::optional<Promotion> Promotions::find(RepositoryId repository, std::string_view id) {
+std::optional<Promotion> PromotionStore::find(RepositoryId repository, std::string_view id) {
   const db::Rows rows =
       pool_.run(kSelect, {static_cast<int32_t>(repository), id}, db::Pool::Retry::kRead);
   if (rows.empty()) return std::nullopt;
   return promotion_from(rows, 0);
 }
 
-std::optional<Promotion> Promotions::find_by_result(RepositoryId repository,
-                                                    const CommitId& result) {
+std::optional<Promotion> PromotionStore::find_by_result(RepositoryId repository,
+                                                        const CommitId& result) {
   const db::Rows rows =
       pool_.run(kSelectByResult, {static_cast<int32_t>(repository), db::Bytes{view_of(result)}},
                 db::Pool::Retry::kRead);
@@ -303,8 +305,8 @@ std::optional<Promotion> Promotions::find_by_result(RepositoryId repository,
   return promotion_from(rows, 0);
 }
 
-std::vector<Promotion> Promotions::promoted(RepositoryId repository, std::string_view alias,
-                                            int64_t limit) {
+std::vector<Promotion> PromotionStore::promoted(RepositoryId repository, std::string_view alias,
+                                                int64_t limit) {
   const db::Rows rows = pool_.run(kSelectPromoted, {static_cast<int32_t>(repository), alias, limit},
                                   db::Pool::Retry::kRead);
   std::vector<Promotion> out;
@@ -312,8 +314,8 @@ std::vector<Promotion> Promotions::promoted(RepositoryId repository, std::string
   return out;
 }
 
-std::vector<Promotions::Undone> Promotions::undone(RepositoryId repository,
-                                                   const BranchName& destination) {
+std::vector<PromotionStore::Undone> PromotionStore::undone(RepositoryId repository,
+                                                           const BranchName& destination) {
   const db::Rows rows =
       pool_.run(kSelectUndone, {static_cast<int32_t>(repository), destination.str(), kUndoneMax},
                 db::Pool::Retry::kRead);
@@ -326,8 +328,8 @@ std::vector<Promotions::Undone> Promotions::undone(RepositoryId repository,
   return out;
 }
 
-Page<Promotion> Promotions::list(RepositoryId repository, const Filter& filter,
-                                 const PageStart& start) {
+Page<Promotion> PromotionStore::list(RepositoryId repository, const Filter& filter,
+                                     const PageStart& start) {
   const db::Rows rows =
       pool_.run(kSelectPage,
                 {static_cast<int32_t>(repository), start.after, row_limit(start.limit),
@@ -336,7 +338,7 @@ Page<Promotion> Promotions::list(RepositoryId repository, const Filter& filter,
   return page_of<Promotion>(rows, start.limit, promotion_from, &Promotion::id);
 }
 
-std::vector<PromotionStep> Promotions::steps(RepositoryId repository, std::string_view id) {
+std::vector<PromotionStep> PromotionStore::steps(RepositoryId repository, std::string_view id) {
   const db::Rows rows = pool_.run(
       kSelectSteps, {static_cast<int32_t>(repository), id, kStepsShownMax}, db::Pool::Retry::kRead);
   std::vector<PromotionStep> out;
@@ -351,12 +353,12 @@ std::vector<PromotionStep> Promotions::steps(RepositoryId repository, std::strin
   return out;
 }
 
-void Promotions::note_moves() {
+void PromotionStore::note_moves() {
   pool_.run(kNoteMoves, {kMovesMax, kLookPauseMs}, db::Pool::Retry::kWrite);
 }
 
-std::optional<LeasedPromotion> Promotions::take(int64_t owner, std::chrono::milliseconds ttl,
-                                                const std::vector<std::string>& actors_not) {
+std::optional<LeasedPromotion> PromotionStore::take(int64_t owner, std::chrono::milliseconds ttl,
+                                                    const std::vector<std::string>& actors_not) {
   const db::Rows rows = pool_.run(kTake, {owner, static_cast<int64_t>(ttl.count()), actors_not},
                                   db::Pool::Retry::kWrite);
   if (rows.empty()) return std::nullopt;
@@ -364,8 +366,8 @@ std::optional<LeasedPromotion> Promotions::take(int64_t owner, std::chrono::mill
                          rows.integer(0, 23), rows.integer(0, 24)};
 }
 
-bool Promotions::renew(RepositoryId repository, std::string_view id, int64_t owner,
-                       std::chrono::milliseconds ttl) {
+bool PromotionStore::renew(RepositoryId repository, std::string_view id, int64_t owner,
+                           std::chrono::milliseconds ttl) {
   return pool_
              .run(kRenew,
                   {static_cast<int32_t>(repository), id, owner, static_cast<int64_t>(ttl.count())},
@@ -373,41 +375,42 @@ bool Promotions::renew(RepositoryId repository, std::string_view id, int64_t own
              .affected() == 1;
 }
 
-std::optional<int64_t> Promotions::store(RepositoryId repository, const Promotion& promotion,
-                                         int64_t owner) {
+std::optional<int64_t> PromotionStore::store(RepositoryId repository, const Promotion& promotion,
+                                             int64_t owner) {
   return store_row(alone(pool_), repository, promotion, owner, clock_.now(), kKeepLease).said;
 }
 
-bool Promotions::wait(const LeasedPromotion& leased, int64_t owner,
-                      std::chrono::milliseconds delay) {
+bool PromotionStore::wait(const LeasedPromotion& leased, int64_t owner,
+                          std::chrono::milliseconds delay) {
   return store_row(alone(pool_), leased.repository, leased.promotion, owner, clock_.now(), kWait,
                    delay.count(), leased.said, leased.moved)
       .done;
 }
 
-Promotions::FinishOutcome Promotions::finish_judged(db::Connection& connection,
-                                                    const LeasedPromotion& judged, int64_t owner,
-                                                    Instant now) {
+PromotionStore::FinishOutcome PromotionStore::finish_judged(db::Connection& connection,
+                                                            const LeasedPromotion& judged,
+                                                            int64_t owner, Instant now) {
   return finish_outcome(store_row(within(connection), judged.repository, judged.promotion, owner,
                                   now, kEndAsJudged, 0, judged.said));
 }
 
-Promotions::FinishOutcome Promotions::finish_judged(const LeasedPromotion& judged, int64_t owner) {
+PromotionStore::FinishOutcome PromotionStore::finish_judged(const LeasedPromotion& judged,
+                                                            int64_t owner) {
   return finish_outcome(store_row(alone(pool_), judged.repository, judged.promotion, owner,
                                   clock_.now(), kEndAsJudged, 0, judged.said));
 }
 
-bool Promotions::finish(RepositoryId repository, const Promotion& promotion, int64_t owner) {
+bool PromotionStore::finish(RepositoryId repository, const Promotion& promotion, int64_t owner) {
   return store_row(alone(pool_), repository, promotion, owner, clock_.now(), kEnd).done;
 }
 
-void Promotions::tell(db::Connection& connection, RepositoryId repository, std::string_view id,
-                      const std::vector<std::string>& webhooks) {
+void PromotionStore::tell(db::Connection& connection, RepositoryId repository, std::string_view id,
+                          const std::vector<std::string>& webhooks) {
   connection.run(kSetTells, {static_cast<int32_t>(repository), id, webhooks});
 }
 
-bool Promotions::end_by_user(RepositoryId repository, std::string_view id,
-                             const PromotionStep& step) {
+bool PromotionStore::end_by_user(RepositoryId repository, std::string_view id,
+                                 const PromotionStep& step) {
   return pool_
              .run(kEndByUser,
                   {static_cast<int32_t>(repository), id, name_of(step.state), step.actor, step.code,
@@ -416,9 +419,9 @@ bool Promotions::end_by_user(RepositoryId repository, std::string_view id,
              .affected() == 1;
 }
 
-bool Promotions::mark_rolled_back(db::Connection& connection, RepositoryId repository,
-                                  std::string_view id, std::string_view by,
-                                  const PromotionStep& step) {
+bool PromotionStore::mark_rolled_back(db::Connection& connection, RepositoryId repository,
+                                      std::string_view id, std::string_view by,
+                                      const PromotionStep& step) {
   return connection
              .run(kMarkRolledBack, {static_cast<int32_t>(repository), id, name_of(step.state),
                                     step.actor, step.code, step.message, to_millis(step.at), by})

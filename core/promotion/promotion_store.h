@@ -31,9 +31,9 @@ struct LeasedPromotion {
 };
 
 /// Safe from any thread.
-class Promotions {
+class PromotionStore {
  public:
-  Promotions(db::Pool& pool, const Clock& clock) : pool_(pool), clock_(clock) {}
+  PromotionStore(db::Pool& pool, const Clock& clock) : pool_(pool), clock_(clock) {}
 
   struct Created {
     std::string id;

@@ -36,7 +36,9 @@ class Waiter {
   const bool admitted;
 };
 
-meta::Promotions rows(Engine& engine) { return meta::Promotions(engine.pool, engine.clock); }
+meta::PromotionStore rows(Engine& engine) {
+  return meta::PromotionStore(engine.pool, engine.clock);
+}
 
 Repository writable(Engine& engine, const RepositoryName& name) {
   Repository repository = get_repository(engine, name);
@@ -115,7 +117,7 @@ CreatedPromotion create_promotion(Engine& engine, const RepositoryName& reposito
   promotion.address = creation.address;
   promotion.created = engine.clock.now();
   promotion.id = make_promotion_id(promotion.created);
-  const meta::Promotions::Created made =
+  const meta::PromotionStore::Created made =
       rows(engine).create(repo.id, promotion, creation.idempotency_key);
   if (made.existed) return existing_promotion(engine, repo.id, made.id, creation);
   return {find_promotion(engine, repo.id, made.id), false};
@@ -144,7 +146,7 @@ Promotion wait_for_promotion(Engine& engine, const RepositoryName& repository, s
 }
 
 Page<Promotion> list_promotions(Engine& engine, const RepositoryName& repository,
-                                const meta::Promotions::Filter& filter,
+                                const meta::PromotionStore::Filter& filter,
                                 const meta::PageStart& start) {
   return rows(engine).list(get_repository(engine, repository).id, filter, start);
 }
@@ -152,7 +154,7 @@ Page<Promotion> list_promotions(Engine& engine, const RepositoryName& repository
 PromotionRecord get_promotion_record(Engine& engine, const RepositoryName& repository,
                                      const Promotion& promotion) {
   const RepositoryId repo = get_repository(engine, repository).id;
-  meta::Promotions promotions = rows(engine);
+  meta::PromotionStore promotions = rows(engine);
   const std::string& id = promotion.id;
   PromotionRecord out{promotions.steps(repo, id), promotions.checks(repo, id),
                       promotions.approvals(repo, id), std::nullopt};
@@ -168,7 +170,7 @@ void report_check(Engine& engine, const RepositoryName& repository, std::string_
   const Promotion promotion = find_promotion(engine, repo.id, id);
   PromotionCheck stamped = check;
   stamped.at = engine.clock.now();
-  using Outcome = meta::Promotions::ReportOutcome;
+  using Outcome = meta::PromotionStore::ReportOutcome;
   switch (rows(engine).report_check(repo.id, id, stamped)) {
     case Outcome::kDone:
       return;
@@ -196,7 +198,7 @@ void require_unmoved(Engine& engine, const Repository& repository, const Promoti
       std::find_if(promotion.candidates.begin(), promotion.candidates.end(),
                    [&](const PinnedCandidate& one) { return one.ref == promotion.winner_ref; });
   if (pinned == promotion.candidates.end() || !pinned->is_branch) return;
-  const auto version = meta::GatePolicies(engine.pool).find(repository.id, promotion.policy);
+  const auto version = meta::GatePolicyStore(engine.pool).find(repository.id, promotion.policy);
   if (!version || !policy_of(*version).approvals.stale_on_new_commit) return;
   const auto branch = engine.branches.find(repository.id, BranchName(pinned->ref));
   if (branch && branch->head == *promotion.winner) return;

@@ -46,7 +46,7 @@ Promotion wait_for_promotion(Engine& engine, const RepositoryName& repository, s
 
 /// The newest first, without evidence.
 Page<Promotion> list_promotions(Engine& engine, const RepositoryName& repository,
-                                const meta::Promotions::Filter& filter,
+                                const meta::PromotionStore::Filter& filter,
                                 const meta::PageStart& start);
 
 /// Its history, and the reports and approvals about it.

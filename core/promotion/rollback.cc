@@ -42,7 +42,7 @@ Promotion rollback_of(Engine& engine, const Promotion& promotion, const Approver
 
 /// The promotion that a rollback takes back. Throws not_found; conflict (reason "not_promoted").
 Promotion promotion_to_undo(Engine& engine, const Repository& repository, std::string_view id) {
-  auto found = meta::Promotions(engine.pool, engine.clock).find(repository.id, id);
+  auto found = meta::PromotionStore(engine.pool, engine.clock).find(repository.id, id);
   if (!found) {
     throw Error(ErrorCode::kNotFound, "promotion_not_found",
                 str_cat("promotion ", id, ": not found"));
@@ -71,8 +71,8 @@ void take_back(Engine& engine, const Repository& repository, const Promotion& pr
                              .code = "rolled_back",
                              .message = rollback.request.reason,
                              .at = now};
-    if (!meta::Promotions::mark_rolled_back(connection, repository.id, promotion.id, rollback.id,
-                                            step)) {
+    if (!meta::PromotionStore::mark_rolled_back(connection, repository.id, promotion.id,
+                                                rollback.id, step)) {
       throw Error(ErrorCode::kConflict, "not_promoted",
                   str_cat("promotion ", promotion.id, ": was taken back meanwhile"));
     }
@@ -106,7 +106,7 @@ void take_back(Engine& engine, const Repository& repository, const Promotion& pr
 /// The approvals that the destination's policy wants now; a count of 0 without a policy.
 ApprovalRules wanted_approvals(Engine& engine, const Repository& repository,
                                const Promotion& promotion) {
-  const auto version = meta::GatePolicies(engine.pool)
+  const auto version = meta::GatePolicyStore(engine.pool)
                            .find_by_destination(repository.id, promotion.request.destination);
   return version ? policy_of(*version).approvals : ApprovalRules{};
 }
@@ -128,13 +128,13 @@ Promotion roll_back_promotion(Engine& engine, const RepositoryName& repository, 
     rollback.code = "approval_required";
     rollback.message = str_cat("taking back promotion ", promotion.id, " wants ", approvals,
                                " approvals: tarn promote approve ", rollback.id);
-    meta::Promotions rows(engine.pool, engine.clock);
+    meta::PromotionStore rows(engine.pool, engine.clock);
     rows.create(repo.id, rollback, "");
     return rows.find(repo.id, rollback.id).value_or(rollback);
   }
   take_back(engine, repo, promotion, rollback, [&](db::Connection& connection) {
     // Read here: behind the transaction the repository may be gone, and the rollback has happened.
-    rollback = meta::Promotions::insert_ended(connection, repo.id, rollback);
+    rollback = meta::PromotionStore::insert_ended(connection, repo.id, rollback);
   });
   return rollback;
 }
@@ -168,8 +168,8 @@ bool advance_rollback(Engine& engine, const Repository& repository, meta::Leased
   done.promotion.code.clear();
   done.promotion.message = str_cat("takes back promotion ", promotion.id);
   take_back(engine, repository, promotion, done.promotion, [&](db::Connection& connection) {
-    if (meta::Promotions::finish_judged(connection, done, owner, engine.clock.now()) !=
-        meta::Promotions::FinishOutcome::kDone) {
+    if (meta::PromotionStore::finish_judged(connection, done, owner, engine.clock.now()) !=
+        meta::PromotionStore::FinishOutcome::kDone) {
       throw Error(ErrorCode::kConflict, "promotion_taken",
                   str_cat("promotion ", rollback.id, ": was ended, or more was said of it"));
     }

@@ -33,7 +33,7 @@ void read_and_store(Engine& engine, const Repository& repository, const CommitId
   Measurements read;
   read_metadata(commit, read);
   read_metric_files(engine, repository, commit, rules.globs, {}, read);
-  meta::Extractions(engine.pool).store(repository.id, id, rules.hash, read);
+  meta::ExtractionStore(engine.pool).store(repository.id, id, rules.hash, read);
 }
 
 void add_extras(Engine& engine, const Repository& repository, const FactsWanted& wanted,
@@ -112,7 +112,7 @@ std::vector<CommitFacts> commit_facts(Engine& engine, RepositoryId repository,
   check_metric_globs(wanted.extra_globs);
   const Repository repo = engine.repositories.get(repository);
   const ExtractionRules rules = extraction_rules(engine, repository);
-  meta::Extractions extractions(engine.pool);
+  meta::ExtractionStore extractions(engine.pool);
   const std::set<CommitId> done = extractions.done(repository, commits, rules.hash);
   for (const CommitId& commit : std::set<CommitId>(commits.begin(), commits.end())) {
     if (!done.contains(commit)) read_and_store(engine, repo, commit, rules);
@@ -145,7 +145,7 @@ Page<meta::SeriesPoint> metric_series(Engine& engine, const RepositoryName& repo
   const ResolvedRef resolved = resolve(engine, repository, ref);
   const CommitId& commit = resolved.commit.id;
   extract_now(engine, resolved.repository.id, commit, {.names = {std::string(name)}});
-  auto page = meta::Extractions(engine.pool)
+  auto page = meta::ExtractionStore(engine.pool)
                   .series(resolved.repository.id, commit, name, split, source, start, limit);
   if (page.items.empty() && start == 0) {
     throw Error(ErrorCode::kNotFound, "series_not_found",
@@ -170,7 +170,7 @@ void set_metric_globs(Engine& engine, const RepositoryName& repository,
 }
 
 bool run_one_extraction(Engine& engine, std::stop_token, OwnerTurns& turns) {
-  meta::Extractions extractions(engine.pool);
+  meta::ExtractionStore extractions(engine.pool);
   std::optional<meta::QueuedExtraction> next;
   const auto turn =
       turns.begin([&](const std::vector<std::string>& full) -> std::optional<std::string> {

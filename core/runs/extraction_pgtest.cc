@@ -79,7 +79,7 @@ TEST_F(Extraction, IsQueuedForWhoMadeTheCommit) {
     const ActingUser ann("ann");
     commit();
   }
-  meta::Extractions queue(engine.pool);
+  meta::ExtractionStore queue(engine.pool);
   EXPECT_FALSE(queue.take(std::chrono::seconds{60}, {"ann"}));
   const auto next = queue.take(std::chrono::seconds{60});
   ASSERT_TRUE(next);

@@ -147,8 +147,8 @@ void insert_params(db::Connection& connection, int32_t repo, const CommitId& com
 
 }  // namespace
 
-std::optional<QueuedExtraction> Extractions::take(std::chrono::milliseconds ttl,
-                                                  const std::vector<std::string>& owners_not) {
+std::optional<QueuedExtraction> ExtractionStore::take(std::chrono::milliseconds ttl,
+                                                      const std::vector<std::string>& owners_not) {
   const db::Rows rows =
       pool_.run(kTake, {static_cast<int64_t>(ttl.count()), owners_not}, db::Pool::Retry::kWrite);
   if (rows.empty()) return std::nullopt;
@@ -157,15 +157,15 @@ std::optional<QueuedExtraction> Extractions::take(std::chrono::milliseconds ttl,
                           static_cast<int>(rows.integer(0, 2)), std::string(rows.text(0, 3))};
 }
 
-void Extractions::fail(const QueuedExtraction& extraction, std::string_view why) {
+void ExtractionStore::fail(const QueuedExtraction& extraction, std::string_view why) {
   pool_.run(
       kFail,
       {static_cast<int32_t>(extraction.repository), db::Bytes{view_of(extraction.commit)}, why},
       db::Pool::Retry::kWrite);
 }
 
-std::set<CommitId> Extractions::done(RepositoryId repository, std::span<const CommitId> commits,
-                                     std::string_view rules_hash) {
+std::set<CommitId> ExtractionStore::done(RepositoryId repository, std::span<const CommitId> commits,
+                                         std::string_view rules_hash) {
   const db::Rows rows = pool_.run(
       kSelectDone, {static_cast<int32_t>(repository), bytes_of(commits), db::Bytes{rules_hash}},
       db::Pool::Retry::kRead);
@@ -176,8 +176,8 @@ std::set<CommitId> Extractions::done(RepositoryId repository, std::span<const Co
   return out;
 }
 
-bool Extractions::store(RepositoryId repository, const CommitId& commit,
-                        std::string_view rules_hash, const Measurements& read) {
+bool ExtractionStore::store(RepositoryId repository, const CommitId& commit,
+                            std::string_view rules_hash, const Measurements& read) {
   const int32_t repo = static_cast<int32_t>(repository);
   const db::Bytes id{view_of(commit)};
   return pool_.transaction([&](db::Connection& connection) {
@@ -193,9 +193,9 @@ bool Extractions::store(RepositoryId repository, const CommitId& commit,
   });
 }
 
-std::vector<CommitFacts> Extractions::facts(RepositoryId repository,
-                                            std::span<const CommitId> commits,
-                                            std::span<const std::string> names) {
+std::vector<CommitFacts> ExtractionStore::facts(RepositoryId repository,
+                                                std::span<const CommitId> commits,
+                                                std::span<const std::string> names) {
   const int32_t repo = static_cast<int32_t>(repository);
   const std::vector<db::Bytes> ids = bytes_of(commits);
   std::optional<std::vector<std::string>> wanted;
@@ -234,9 +234,9 @@ std::vector<CommitFacts> Extractions::facts(RepositoryId repository,
   return out;
 }
 
-Page<SeriesPoint> Extractions::series(RepositoryId repository, const CommitId& commit,
-                                      std::string_view name, std::string_view split,
-                                      std::string_view source, size_t start, uint32_t limit) {
+Page<SeriesPoint> ExtractionStore::series(RepositoryId repository, const CommitId& commit,
+                                          std::string_view name, std::string_view split,
+                                          std::string_view source, size_t start, uint32_t limit) {
   const int32_t repo = static_cast<int32_t>(repository);
   const db::Rows file = pool_.run(kSelectFile,
                                   {repo, db::Bytes{view_of(commit)}, name, split,

@@ -33,9 +33,9 @@ struct SeriesPoint {
 };
 
 /// Every commit is queued by the statement that inserts it (V0010). Safe from any thread.
-class Extractions {
+class ExtractionStore {
  public:
-  explicit Extractions(db::Pool& pool) : pool_(pool) {}
+  explicit ExtractionStore(db::Pool& pool) : pool_(pool) {}
 
   /// Leases the oldest that nobody else holds, of the owner of whose commits the fewest are leased;
   /// none of `owners_not`.

@@ -42,8 +42,8 @@ void insert_series(db::Connection& connection, int32_t repo, std::string_view fi
 
 }  // namespace
 
-std::map<std::string, FileReading> MetricFiles::find(RepositoryId repository,
-                                                     std::span<const std::string> ids) {
+std::map<std::string, FileReading> MetricFileStore::find(RepositoryId repository,
+                                                         std::span<const std::string> ids) {
   std::map<std::string, FileReading> out;
   for (size_t start = 0; start < ids.size(); start += kFilesPerStatement) {
     std::vector<db::Bytes> some;
@@ -59,7 +59,7 @@ std::map<std::string, FileReading> MetricFiles::find(RepositoryId repository,
   return out;
 }
 
-void MetricFiles::store(RepositoryId repository, std::string_view id, const FileFacts& facts) {
+void MetricFileStore::store(RepositoryId repository, std::string_view id, const FileFacts& facts) {
   const int32_t repo = static_cast<int32_t>(repository);
   const std::string body = encode_file_reading(reading_of(facts));
   pool_.transaction([&](db::Connection& connection) {

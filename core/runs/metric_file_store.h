@@ -13,9 +13,9 @@
 namespace tarn::meta {
 
 /// Never changed; goes with the repository. Safe from any thread.
-class MetricFiles {
+class MetricFileStore {
  public:
-  explicit MetricFiles(db::Pool& pool) : pool_(pool) {}
+  explicit MetricFileStore(db::Pool& pool) : pool_(pool) {}
 
   /// Those of the files that are there, by id.
   std::map<std::string, FileReading> find(RepositoryId repository,

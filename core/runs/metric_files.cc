@@ -228,7 +228,7 @@ class FileReader {
 
   Engine& engine_;
   const Repository& repository_;
-  meta::MetricFiles known_files_;
+  meta::MetricFileStore known_files_;
   Measurements& into_;
   Collector collector_;
   std::map<std::string, FileReading> known_;

@@ -215,7 +215,8 @@ void leave_out_own(ListedRun& listed) {
 
 }  // namespace
 
-Runs::Creation Runs::create(RepositoryId repository, const Run& run, const RunRequestKey& request) {
+RunStore::Creation RunStore::create(RepositoryId repository, const Run& run,
+                                    const RunRequestKey& request) {
   const int32_t repo = static_cast<int32_t>(repository);
   return pool_.transaction([&](db::Connection& connection) -> Creation {
     const bool made =
@@ -237,7 +238,7 @@ Runs::Creation Runs::create(RepositoryId repository, const Run& run, const RunRe
   });
 }
 
-std::optional<Run> Runs::find(RepositoryId repository, std::string_view id) {
+std::optional<Run> RunStore::find(RepositoryId repository, std::string_view id) {
   const db::Rows rows =
       pool_.run(kSelect, {static_cast<int32_t>(repository), id}, db::Pool::Retry::kRead);
   if (rows.empty()) return std::nullopt;
@@ -246,8 +247,8 @@ std::optional<Run> Runs::find(RepositoryId repository, std::string_view id) {
   return std::move(found.front());
 }
 
-Page<Run> Runs::list(RepositoryId repository, const RunFilter& filter, const RunOrder& order,
-                     std::string_view rules_hash, std::string_view after, uint32_t limit) {
+Page<Run> RunStore::list(RepositoryId repository, const RunFilter& filter, const RunOrder& order,
+                         std::string_view rules_hash, std::string_view after, uint32_t limit) {
   std::vector<std::string> metric_names, metric_ops, metric_numbers;
   std::vector<std::string> param_names, param_ops, param_values, param_numbers;
   for (const RunCondition& condition : filter.where) {
@@ -285,8 +286,8 @@ Page<Run> Runs::list(RepositoryId repository, const RunFilter& filter, const Run
   return page;
 }
 
-std::vector<CommitId> Runs::unread_commits(RepositoryId repository, const RunFilter& filter,
-                                           std::string_view rules_hash, uint32_t limit) {
+std::vector<CommitId> RunStore::unread_commits(RepositoryId repository, const RunFilter& filter,
+                                               std::string_view rules_hash, uint32_t limit) {
   const db::Rows rows =
       pool_.run(kSelectUnread,
                 {static_cast<int32_t>(repository), filter.experiment, filter.branches,
@@ -299,9 +300,9 @@ std::vector<CommitId> Runs::unread_commits(RepositoryId repository, const RunFil
   return out;
 }
 
-std::vector<ListedRun> Runs::with_commits(RepositoryId repository, std::vector<Run> runs,
-                                          std::string_view rules_hash,
-                                          const std::vector<std::string>& names) {
+std::vector<ListedRun> RunStore::with_commits(RepositoryId repository, std::vector<Run> runs,
+                                              std::string_view rules_hash,
+                                              const std::vector<std::string>& names) {
   std::vector<ListedRun> out;
   if (runs.empty()) return out;
   std::vector<db::Bytes> commits;
@@ -337,15 +338,15 @@ std::vector<ListedRun> Runs::with_commits(RepositoryId repository, std::vector<R
   return out;
 }
 
-std::string Runs::only_branch_at(RepositoryId repository, const CommitId& commit) {
+std::string RunStore::only_branch_at(RepositoryId repository, const CommitId& commit) {
   const db::Rows rows =
       pool_.run(kSelectBranchesAt, {static_cast<int32_t>(repository), db::Bytes{view_of(commit)}},
                 db::Pool::Retry::kRead);
   return rows.size() == 1 ? std::string(rows.text(0, 0)) : std::string();
 }
 
-std::vector<std::string> Runs::branches(RepositoryId repository, std::string_view prefix,
-                                        uint32_t limit) {
+std::vector<std::string> RunStore::branches(RepositoryId repository, std::string_view prefix,
+                                            uint32_t limit) {
   const db::Rows rows = pool_.run(
       kSelectBranches, {static_cast<int32_t>(repository), prefix, static_cast<int64_t>(limit)},
       db::Pool::Retry::kRead);
@@ -354,7 +355,7 @@ std::vector<std::string> Runs::branches(RepositoryId repository, std::string_vie
   return out;
 }
 
-void Runs::add_details(RepositoryId repository, std::vector<Run>& runs) {
+void RunStore::add_details(RepositoryId repository, std::vector<Run>& runs) {
   if (runs.empty()) return;
   std::map<std::string, Run*, std::less<>> by_id;
   std::vector<std::string> ids;

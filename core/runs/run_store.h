@@ -30,9 +30,9 @@ struct RunRequestKey {
 };
 
 /// Runs are only ever added. Safe from any thread.
-class Runs {
+class RunStore {
  public:
-  explicit Runs(db::Pool& pool) : pool_(pool) {}
+  explicit RunStore(db::Pool& pool) : pool_(pool) {}
 
   enum class Outcome {
     kMade,

@@ -57,7 +57,7 @@ void check_key(const std::optional<std::string>& key) {
 }
 
 Run find_run(Engine& engine, RepositoryId repository, std::string_view id) {
-  auto run = meta::Runs(engine.pool).find(repository, id);
+  auto run = meta::RunStore(engine.pool).find(repository, id);
   if (!run) throw Error(ErrorCode::kNotFound, "run_not_found", str_cat("run ", id, ": not found"));
   return *std::move(run);
 }
@@ -65,7 +65,7 @@ Run find_run(Engine& engine, RepositoryId repository, std::string_view id) {
 std::vector<std::string> matching_branches(Engine& engine, RepositoryId repository,
                                            std::string_view pattern) {
   const Glob glob(pattern);
-  auto names = meta::Runs(engine.pool).branches(repository, glob.prefix(), kRunBranchesMax + 1);
+  auto names = meta::RunStore(engine.pool).branches(repository, glob.prefix(), kRunBranchesMax + 1);
   if (names.size() > kRunBranchesMax) {
     throw_invalid(str_cat("branch \"", pattern, "\": begins like more than ", kRunBranchesMax,
                           " branches, name more of it"));
@@ -74,7 +74,7 @@ std::vector<std::string> matching_branches(Engine& engine, RepositoryId reposito
   return names;
 }
 
-std::string branch_of(Engine& engine, meta::Runs& runs, const ResolvedRef& resolved,
+std::string branch_of(Engine& engine, meta::RunStore& runs, const ResolvedRef& resolved,
                       const std::string& given) {
   if (resolved.branch) {
     const std::string& name = resolved.branch->name.str();
@@ -135,7 +135,8 @@ std::vector<CommitId> unread_of(Engine& engine, RepositoryId repository,
   std::set<CommitId> commits;
   for (const Run& run : runs) commits.insert(run.commit);
   const std::vector<CommitId> all(commits.begin(), commits.end());
-  for (const CommitId& done : meta::Extractions(engine.pool).done(repository, all, rules_hash)) {
+  for (const CommitId& done :
+       meta::ExtractionStore(engine.pool).done(repository, all, rules_hash)) {
     commits.erase(done);
   }
   return {commits.begin(), commits.end()};
@@ -170,18 +171,18 @@ RecordedRun record_run(Engine& engine, const RepositoryName& repository,
   check_run(run);
   const Repository repo = get_repository(engine, repository);
   check_writable(repo, /*force=*/false);
-  meta::Runs runs(engine.pool);
+  meta::RunStore runs(engine.pool);
   const ResolvedRef resolved = resolve(engine, repository, recording.ref);
   run.commit = resolved.commit.id;
   check_reporter(engine, repo, run.commit, recording);
   run.branch = branch_of(engine, runs, resolved, recording.branch);
   const auto made = runs.create(repo.id, run, {recording.idempotency_key, hash_of(recording, run)});
   switch (made.outcome) {
-    case meta::Runs::Outcome::kMade:
+    case meta::RunStore::Outcome::kMade:
       return {std::move(run), true};
-    case meta::Runs::Outcome::kKnown:
+    case meta::RunStore::Outcome::kKnown:
       return {find_run(engine, repo.id, made.id), false};
-    case meta::Runs::Outcome::kOther:
+    case meta::RunStore::Outcome::kOther:
       break;
   }
   throw Error(ErrorCode::kConflict, "idempotency_key_reused",
@@ -198,7 +199,7 @@ RunList list_runs(Engine& engine, const RepositoryName& repository, const RunQue
     throw_invalid(str_cat("where: may be given at most ", kRunConditionsMax, " times"));
   }
   const RepositoryId repo = get_repository(engine, repository).id;
-  meta::Runs runs(engine.pool);
+  meta::RunStore runs(engine.pool);
   meta::RunFilter filter{.experiment = query.experiment,
                          .branches = std::nullopt,
                          .git_sha = query.git_sha,
