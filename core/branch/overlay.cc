@@ -159,14 +159,14 @@ bool RefSnapshot::open_branch(Engine& engine, const BranchName& branch, std::str
   db::Pool::Lease lease = engine.pool.lease();
   db::Connection* const connection = &*lease;
   const RepositoryId repo = repository_.id;
-  auto page = engine.staging.page(*connection, repo, branch, begin, "", "", plan.rows_hint);
+  auto page = engine.staging.page(*connection, repo, branch, begin, plan.rows_hint);
   if (!page) return false;
   const bool more_wanted = plan.reading == StagedReading::kSnapshot ||
                            (!page->complete && plan.reading == StagedReading::kAll);
   if (more_wanted || page->has_ranges) {
     // One statement does not suffice: read all of it in one snapshot, from the start.
     connection->begin_snapshot();
-    page = engine.staging.page(*connection, repo, branch, begin, "", "", plan.rows_hint);
+    page = engine.staging.page(*connection, repo, branch, begin, plan.rows_hint);
     if (!page) {
       connection->rollback();
       return false;
@@ -179,7 +179,7 @@ bool RefSnapshot::open_branch(Engine& engine, const BranchName& branch, std::str
   if (in_transaction_) {
     meta::Staging* const staging = &engine.staging;
     fetch = [staging, connection, repo, branch](std::string_view from) {
-      auto more = staging->page(*connection, repo, branch, from, "", "", kMoreRowsPerPage);
+      auto more = staging->page(*connection, repo, branch, from, kMoreRowsPerPage);
       TARN_CHECK(more.has_value());  // the snapshot still shows the branch
       return *std::move(more);
     };

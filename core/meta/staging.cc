@@ -19,7 +19,7 @@ constexpr size_t kStageLeadersMax =
 
 constexpr int64_t kRangeDeletes = 1;
 
-// Results of stage_entries and stage_entry_if.
+// Results of stage_entries_under and stage_entry_if.
 constexpr int64_t kStatusDone = 0;
 constexpr int64_t kStatusBranchGone = 1;
 constexpr int64_t kStatusWriterGone = 2;
@@ -46,21 +46,16 @@ constexpr db::Query kLookup{"staging_lookup_key", "SELECT " TARN_BRANCH_STATE R"
 // Nothing is staged (status 3: changed) under rules other than those that permitted it: a rule
 // holds for every statement that begins after it was set.
 // `hold`: also until the transaction ends, for a write that is one statement of several.
-#define TARN_IF_SETTINGS_ARE(version, hold)                                       \
-  "SELECT CASE WHEN (SELECT CASE WHEN " hold                                      \
-  " THEN hold_repository(b.repo_id) ELSE r.settings_version END FROM branches b " \
-  "JOIN repositories r USING (repo_id) WHERE b.branch_id = $2) = " version " THEN "
+constexpr db::Query kStage{"staging_insert_rows",
+                           "SELECT stage_entries_under($6, $7, $1, $2, $3, $4, $5)"};
 
-constexpr db::Query kStage{
-    "staging_insert_rows",
-    TARN_IF_SETTINGS_ARE("$6", "$7") "stage_entries($1, $2, $3, $4, $5) ELSE 3 END"};
+constexpr db::Query kStageIf{"staging_insert_row_if", R"sql(
+  SELECT CASE WHEN (
+    SELECT CASE WHEN $11 THEN hold_repository(b.repo_id) ELSE r.settings_version END
+    FROM branches b JOIN repositories r USING (repo_id) WHERE b.branch_id = $2) = $10
+  THEN stage_entry_if($1, $2, $3, $4, $5, $6, $7, $8, $9) ELSE 3 END)sql"};
 
-constexpr db::Query kStageIf{
-    "staging_insert_row_if",
-    TARN_IF_SETTINGS_ARE("$10",
-                         "$11") "stage_entry_if($1, $2, $3, $4, $5, $6, $7, $8, $9) ELSE 3 END"};
-
-// The first $6 rows of every token in the order of its index: merging them is left to the caller,
+// The first $4 rows of every token in the order of its index: merging them is left to the caller,
 // since sorting them here took two thirds of the time of a page, of one token as of several.
 // The branch's own columns come once, in a row without a key: repeating them would be half the
 // work.
@@ -71,8 +66,8 @@ constexpr db::Query kSelectPage{"staging_select_page", "SELECT " TARN_BRANCH_STA
   SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, p.key, p.kind, p.val, t.token, NULL
   FROM branches b, unnest(b.sealed || b.token) AS t(token), LATERAL (
     SELECT key, kind, val FROM staging
-    WHERE token = t.token AND key >= $3 AND key > $4 AND ($5::bytea IS NULL OR key < $5)
-    ORDER BY key LIMIT $6) p
+    WHERE token = t.token AND key >= $3
+    ORDER BY key LIMIT $4) p
   WHERE b.repo_id = $1 AND b.name = $2)sql"};
 
 constexpr db::Query kSelectRangesOfBranch{"staging_select_branch_ranges", R"sql(
@@ -428,13 +423,10 @@ Staging::StageOutcome Staging::stage_if_within(const BranchLookup& seen, const K
 
 std::optional<StagedPage> Staging::page(db::Connection& connection, RepositoryId repository,
                                         const BranchName& branch, std::string_view begin,
-                                        std::string_view after, std::string_view end,
                                         uint32_t limit) {
-  const std::optional<db::Bytes> stop =
-      end.empty() ? std::nullopt : std::optional<db::Bytes>(db::Bytes{end});
   const db::Rows rows =
       connection.run(kSelectPage, {static_cast<int32_t>(repository), branch.str(), db::Bytes{begin},
-                                   db::Bytes{after}, stop, static_cast<int64_t>(limit)});
+                                   static_cast<int64_t>(limit)});
   if (rows.empty()) return std::nullopt;
   const PageRows found = page_rows(rows, limit);
   StagedPage page;

@@ -113,11 +113,9 @@ class Staging {
   StageOutcome stage_if_within(const BranchLookup& seen, const Key& key,
                                const std::optional<Entry>& entry, const Within& within);
 
-  /// The staged rows of keys in (after, end) and >= `begin`, at most `limit`. nullopt: no such
-  /// branch.
+  /// The staged rows of keys from `begin` on, at most `limit`. nullopt: no such branch.
   std::optional<StagedPage> page(db::Connection& connection, RepositoryId repository,
-                                 const BranchName& branch, std::string_view begin,
-                                 std::string_view after, std::string_view end, uint32_t limit);
+                                 const BranchName& branch, std::string_view begin, uint32_t limit);
 
   /// Ranges of keys of the tree that these frozen tokens delete: disjoint, ascending.
   std::vector<StagedRange> delete_ranges(const std::vector<int64_t>& tokens);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
+#include "core/base/str_cat.h"
 #include "core/meta/staging.h"
 #include "core/versioning/merge.h"
 #include "tests/support/engine_fixture.h"
@@ -27,10 +28,14 @@ class StagingSql : public ::testing::Test {
 // Under a snapshot the token would be read as it was before the lock was waited for, and the write
 // would be lost.
 TEST_F(StagingSql, StagingRefusesSnapshotIsolation) {
-  const auto connection = db::Connection::open(database.url());
-  EXPECT_THROW(connection->run_script("BEGIN ISOLATION LEVEL REPEATABLE READ;"
-                                      "SELECT stage_entries(1, 1, '{}', '{}', '{}');"),
-               db::DbError);
+  for (const char* call : {"stage_entries(1, 1, '{}', '{}', '{}')",
+                           "stage_entries_under(0, false, 1, 1, '{}', '{}', '{}')"}) {
+    const auto connection = db::Connection::open(database.url());
+    EXPECT_THROW(
+        connection->run_script(str_cat("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT ", call)),
+        db::DbError)
+        << call;
+  }
 }
 
 TEST_F(StagingSql, AProcessWithoutItsWriterRowStagesNothing) {

@@ -1,7 +1,7 @@
 // No acknowledged write is ever lost, whatever else runs on the branch.
 //
-// That this test sees the protection: with the lock taken out of stage_entries (V0001) a run of 20
-// s lost 19,071 of 198,241 acknowledged writes; with it none.
+// That this test sees the protection: with the lock taken out of the function that stages, a run of
+// 20 s lost 19,071 of 198,241 acknowledged writes; with it none.
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
