@@ -157,5 +157,27 @@ TEST_F(BucketRemoval, ARootedNameStandsForItsDefaultBranch) {
   EXPECT_EQ(get_repository(*engine, rooted).bucket_kind, BucketKind::kRepository);
 }
 
+TEST_F(BucketRemoval, ListingsFollowANameToItsNextRepository) {
+  const RepositoryName name = engine.make_repository(fresh_name());
+  engine.put(name, "main", "of-the-first", "1");
+  const auto listed = [&](TestEngine& server) {
+    std::vector<std::string> paths;
+    for (const ListItem& item : list_objects(*server, name, "main", ListOptions()).items) {
+      paths.push_back(item.path);
+    }
+    return paths;
+  };
+  EXPECT_EQ(listed(other), std::vector<std::string>{"of-the-first"});
+  EXPECT_EQ(listed(other), std::vector<std::string>{"of-the-first"}) << "under the known id";
+  delete_repository(*engine, name, false);
+  EXPECT_EQ(reason_of([&] { listed(other); }), "repository_not_found");
+  create_repository(*engine,
+                    {.name = name, .storage_namespace = "local://" + name.str() + "-next"});
+  engine.put(name, "main", "of-the-next", "2");
+  EXPECT_EQ(listed(other), std::vector<std::string>{"of-the-next"});
+  EXPECT_EQ(reason_of([&] { list_objects(*other, name, "absent", ListOptions()); }),
+            "ref_not_found");
+}
+
 }  // namespace
 }  // namespace tarn::versioning

@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/branch/repositories.h"
+#include "core/meta/repositories.h"
 
 namespace tarn::versioning {
 namespace {
@@ -140,9 +141,18 @@ std::unique_ptr<RefSnapshot> RefSnapshot::open(Engine& engine, const RepositoryN
                                                std::string_view ref, std::string_view begin,
                                                ReadingPlan plan, uint32_t prefix_digits_min) {
   std::unique_ptr<RefSnapshot> out(new RefSnapshot);
-  out->repository_ = get_repository(engine, repository);
   // A full commit id is a legal branch name as well, and wins.
-  if (is_branch_name(ref) && !parse_commit_id(ref) &&
+  const bool may_be_branch = is_branch_name(ref) && !parse_commit_id(ref);
+  // Branches go in the transaction that deletes their repository: one that is found under the last
+  // known id proves that the id is still that of the name.
+  const auto known = may_be_branch ? engine.repositories.known(repository) : std::nullopt;
+  if (known) {
+    out->repository_ = *known;
+    if (out->open_branch(engine, BranchName(std::string(ref)), begin, plan)) return out;
+  }
+  out->repository_ = get_repository(engine, repository);
+  const bool looked = known && known->id == out->repository_.id;
+  if (may_be_branch && !looked &&
       out->open_branch(engine, BranchName(std::string(ref)), begin, plan)) {
     return out;
   }

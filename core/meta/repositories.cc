@@ -186,8 +186,24 @@ void lock_empty(db::Connection& connection, int32_t id) {
 
 std::optional<Repository> Repositories::find(const RepositoryName& name) {
   const db::Rows rows = pool_.run(kSelectByName, {name.str()}, db::Pool::Retry::kRead);
-  if (rows.empty()) return std::nullopt;
-  return repository_from(rows, 0);
+  if (rows.empty()) {
+    MutexLock lock(mutex_);
+    known_.erase(name);
+    return std::nullopt;
+  }
+  Repository repository = repository_from(rows, 0);
+  MutexLock lock(mutex_);
+  if (known_.size() >= kKnownNamesMax) known_.clear();
+  known_.insert_or_assign(name, repository.id);
+  by_id_.emplace(repository.id, repository);
+  return repository;
+}
+
+std::optional<Repository> Repositories::known(const RepositoryName& name) {
+  MutexLock lock(mutex_);
+  const auto at = known_.find(name);
+  if (at == known_.end()) return std::nullopt;
+  return by_id_.at(at->second);
 }
 
 Repository Repositories::get(RepositoryId id) {

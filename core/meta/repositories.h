@@ -20,6 +20,8 @@ namespace tarn::meta {
 constexpr std::chrono::seconds kRootAgeMax{1};
 /// Names whose kind is remembered.
 constexpr size_t kRootsMax = 10'000;
+/// Names whose repository is remembered.
+constexpr size_t kKnownNamesMax = 10'000;
 
 /// Safe from any thread.
 class Repositories {
@@ -27,6 +29,10 @@ class Repositories {
   explicit Repositories(db::Pool& pool) : pool_(pool) {}
 
   std::optional<Repository> find(const RepositoryName& name);
+  /// As it was last found under this name, without asking the database; it may have been deleted
+  /// since, and another may have the name. Only for callers whose next statement proves that it
+  /// exists. At most kKnownNamesMax are kept.
+  std::optional<Repository> known(const RepositoryName& name);
   /// By id, deleted ones too; cached (these facts never change).
   Repository get(RepositoryId id);
   Page<Repository> list(std::string_view prefix, std::string_view search, std::string_view after,
@@ -68,6 +74,7 @@ class Repositories {
   db::Pool& pool_;
   Mutex mutex_;
   std::map<RepositoryId, Repository> by_id_ TARN_GUARDED_BY(mutex_);
+  std::map<RepositoryName, RepositoryId> known_ TARN_GUARDED_BY(mutex_);
   struct Root {
     std::chrono::steady_clock::time_point read;
     std::optional<BranchName> branch;
