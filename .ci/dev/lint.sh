@@ -19,7 +19,7 @@ dev_lint() {
   command -v clang-tidy-14 >/dev/null || install_packages clang-tidy-14
   configure dev build
   local check
-  for check in layers formatting queries wording; do python3 "tests/tidy/$check.py" || status=1; done
+  for check in layers formatting migrations queries wording; do python3 "tests/tidy/$check.py" || status=1; done
   python3 tests/tidy/clang.py threads || status=1
   [ ${#files[@]} -eq 0 ] || python3 tests/tidy/clang.py tidy "${files[@]}" || status=1
   return $status
