@@ -69,12 +69,12 @@ TEST_F(Arguments, ReachTheCommand) {
   EXPECT_TRUE(seen.yes);
 }
 
-TEST_F(Arguments, GlobalOptionsStandAnywhere) {
+TEST_F(Arguments, GlobalOptionsMayBeAnywhere) {
   tree_.parse({"-o", "csv", "commit", "x"});
   EXPECT_EQ(output_, "csv");
 }
 
-TEST_F(Arguments, AnOptionTakesOneValueNotTheArgumentsBehindIt) {
+TEST_F(Arguments, OptionTakesOneValueOnly) {
   const CommandTree::Parsed parsed = tree_.parse({"repo", "create", "--meta", "k=v", "lake"});
   Session* const none = nullptr;
   parsed.run(*none);
@@ -92,7 +92,7 @@ TEST_F(Arguments, MistakesAreUsageErrorsThatNameTheHelp) {
   EXPECT_EQ(exit_of({}), ExitCode::kUsage);
 }
 
-TEST_F(Arguments, GroupsStandInGroups) {
+TEST_F(Arguments, GroupsCanBeNested) {
   tree_.group("repo tag", "Tags of one");
   tree_.add<Options>("repo tag create", "Make one", declare,
                      [](Session&, const Options&) { return ExitCode::kOk; });
@@ -119,7 +119,7 @@ TEST_F(Arguments, AreDescribed) {
   EXPECT_EQ(options, "--help --message= --meta= --amount= --yes ");
 }
 
-TEST_F(Arguments, HelpIsNoFailure) {
+TEST_F(Arguments, HelpSucceeds) {
   const CommandTree::Parsed parsed = tree_.parse({"repo", "create", "--help"});
   EXPECT_FALSE(parsed.run);
   EXPECT_NE(parsed.text.find("Usage: tarn repo create"), std::string::npos);

@@ -58,7 +58,7 @@ TEST(ErrorFrom, MapsStatusReasonAndWords) {
   }
 }
 
-TEST(ErrorFrom, NamesTheRequestOfAServersFault) {
+TEST(ErrorFrom, InternalErrorsNameTheRequest) {
   EXPECT_EQ(error_from(answer_of(500, json_message("internal error"), {{"X-Request-Id", "r7"}}))
                 .message(),
             "internal error (request r7)");
@@ -156,7 +156,7 @@ TEST_F(ClientTest, AsksABusyServerAgain) {
   EXPECT_EQ(calls, 3);
 }
 
-TEST_F(ClientTest, WaitsAsLongAsTheServerAsksWithinReason) {
+TEST_F(ClientTest, HonoursRetryAfterUpToALimit) {
   std::atomic<int> calls = 0;
   server_.Get("/api/v1/x", [&](const httplib::Request&, httplib::Response& response) {
     ++calls;
@@ -167,7 +167,7 @@ TEST_F(ClientTest, WaitsAsLongAsTheServerAsksWithinReason) {
   EXPECT_EQ(pauses_, (std::vector<int64_t>{2000, 5000, 1800}));
 }
 
-TEST_F(ClientTest, GivesUpWithTheLastAnswer) {
+TEST_F(ClientTest, RetriesEndWithTheLastAnswer) {
   server_.Get("/api/v1/x", [](const httplib::Request&, httplib::Response& response) {
     response.status = 503;
     response.set_content(json_message("database is away"), "application/json");
@@ -191,7 +191,7 @@ TEST_F(ClientTest, DoesNotRepeatAPostThatMayHaveBeenDone) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST_F(ClientTest, NobodyThereIsUnavailable) {
+TEST_F(ClientTest, NoServerIsUnavailable) {
   try {
     client_of("http://127.0.0.1:9").ask({.path = "/x"});
     FAIL();
@@ -235,7 +235,7 @@ void serve_with_breaks(httplib::Server& server, const std::string& body, std::at
   });
 }
 
-TEST_F(ClientTest, GoesOnWhereADownloadBrokeOff) {
+TEST_F(ClientTest, ResumesADownload) {
   std::string body(1'000'000, '.');
   for (size_t i = 0; i < body.size(); ++i) body[i] = static_cast<char>('a' + i % 23);
   std::atomic<int> breaks = 2;
@@ -261,7 +261,7 @@ TEST_F(ClientTest, DoesNotJoinTwoObjectsIntoOne) {
   EXPECT_LT(got.size(), body.size());
 }
 
-TEST_F(ClientTest, WhatASinkOrASourceThrowsComesOut) {
+TEST_F(ClientTest, ExceptionsOfSinkAndSourcePropagate) {
   server_.Get("/api/v1/x", [](const httplib::Request&, httplib::Response& response) {
     response.set_content("some bytes", "application/octet-stream");
   });
@@ -313,7 +313,7 @@ TEST_F(ClientTest, AsksPresignedUrlsWithoutKeys) {
   EXPECT_EQ(seen, "GET /bucket/key?X-Amz-Signature=a%2Fb ;PUT /bucket/key?X-Amz-Signature=a%2Fb ;");
 }
 
-TEST_F(ClientTest, ATokenStandsInForTheKeys) {
+TEST_F(ClientTest, TokenReplacesKeys) {
   std::string authorization;
   server_.Get("/api/v1/x", [&](const httplib::Request& request, httplib::Response&) {
     authorization = request.get_header_value("Authorization");

@@ -71,7 +71,7 @@ TEST_F(CompletionTest, OffersOptionsOfTheCommandAndOfAll) {
   EXPECT_EQ(offered({"branch", "create", "--", "--r"}), "");
 }
 
-TEST_F(CompletionTest, TellsWhoseValueComes) {
+TEST_F(CompletionTest, KnowsWhichOptionTakesTheValue) {
   EXPECT_EQ(value_of({"branches", "ma"}), "BRANCH||ma");
   EXPECT_EQ(value_of({"branches", "main", ""}), "FILE||");
   EXPECT_EQ(value_of({"branches", "main", "a", "b", "c"}), "FILE||c");
@@ -84,7 +84,7 @@ TEST_F(CompletionTest, TellsWhoseValueComes) {
   EXPECT_EQ(value_of({"branches", "--", "-x", "y"}), "FILE||y");
 }
 
-TEST_F(CompletionTest, RemembersWhatWasGiven) {
+TEST_F(CompletionTest, ReturnsOptionsAlreadyGiven) {
   const Completion found = after({"--repo", "lake", "branches", "--output=csv", ""});
   EXPECT_EQ(found.given, (std::vector<std::pair<std::string, std::string>>{{"--repo", "lake"},
                                                                            {"--output", "csv"}}));

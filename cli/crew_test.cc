@@ -31,7 +31,7 @@ bool eventually(const Condition& condition) {
   return condition();
 }
 
-TEST_F(CrewTest, WorksAllJobsOffAndCountsThem) {
+TEST_F(CrewTest, RunsAndCountsAllJobs) {
   std::atomic<int> ran = 0;
   Crew crew(session_, 4, "testing");
   for (int i = 0; i < 5000; ++i) {
@@ -59,7 +59,7 @@ TEST_F(CrewTest, RunsJobsAtTheSameTime) {
   EXPECT_EQ(crew.finish().done, 3u);
 }
 
-TEST_F(CrewTest, WarnsOfAFailureAndGoesOn) {
+TEST_F(CrewTest, WarnsOfAFailureAndContinues) {
   Crew crew(session_, 2, "testing");
   crew.add("a\x1b", [](Client&) -> Outcome { throw Error(ErrorCode::kNotFound, "it is gone"); });
   crew.add("b", [](Client&) -> Outcome { throw std::runtime_error("odd"); });

@@ -91,7 +91,7 @@ TEST(Output, ObjectsCarryVersionAndKind) {
   EXPECT_EQ(print(Format::kName, one).data, "v1\n");
 }
 
-TEST(Output, RemarksAreNotData) {
+TEST(Output, MessagesGoToStandardError) {
   const auto talk = [](Output& out) {
     out.remark("done");
     out.warn("careful");
@@ -101,7 +101,7 @@ TEST(Output, RemarksAreNotData) {
   EXPECT_EQ(print(Format::kJson, talk, true).talk, "careful\n");
 }
 
-TEST(Output, KeysCannotSteerTheTerminal) {
+TEST(Output, KeysCannotControlTheTerminal) {
   EXPECT_EQ(printable("a\x1b[31m\nb\x7f"), "a\\x1b[31m\\x0ab\\x7f");
   EXPECT_EQ(printable("päth"), "päth");
   EXPECT_EQ(printable_lines("a\x1b\n  ::error::b\nc::d\n"), "a\\x1b\n|   ::error::b\nc::d\n");

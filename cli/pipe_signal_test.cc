@@ -46,7 +46,7 @@ TEST_F(NoPipeSignalTest, MakesABrokenConnectionAnError) {
 }
 
 // Tried by taking the signal in any case.
-TEST_F(NoPipeSignalTest, LeavesASignalToWhoeverHeldItBackBefore) {
+TEST_F(NoPipeSignalTest, KeepsASignalThatWasAlreadyBlocked) {
   sigset_t pipe;
   sigset_t before;
   sigemptyset(&pipe);

@@ -121,7 +121,7 @@ TEST_F(SettingsTest, TakeTheFileThatIsNamed) {
   EXPECT_EQ(load({.file = (home_ / "absent.yaml").string()}).repository, Setting());
 }
 
-TEST_F(SettingsTest, NameAllThatAFileCanHold) {
+TEST_F(SettingsTest, ListEveryFileKey) {
   write(".config/tarn/config.yaml", "token: t\nrepo: lake\n");
   const Settings settings = load();
   std::string shown;
@@ -167,7 +167,7 @@ TEST_F(SettingsTest, SavingRefusesAnUnknownKey) {
   EXPECT_FALSE(fs::exists(home_ / "c.yaml"));
 }
 
-TEST_F(SettingsTest, NobodyIsAskedInCi) {
+TEST_F(SettingsTest, CiNeverPrompts) {
   const auto environment = [this](std::string_view name) -> std::optional<std::string> {
     const auto found = variables_.find(std::string(name));
     if (found == variables_.end()) return std::nullopt;

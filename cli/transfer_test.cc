@@ -117,7 +117,7 @@ TEST_F(TransferTest, APresignedUploadGoesToTheStoreAndIsLinked) {
   EXPECT_EQ(moved_, 5u);
 }
 
-TEST_F(TransferTest, AnUploadStartsOverWhenItsLinkMeetsAnother) {
+TEST_F(TransferTest, UploadStartsOverWhenItsLinkConflicts) {
   refused_links_ = 2;
   upload();
   EXPECT_EQ(links_, 3);

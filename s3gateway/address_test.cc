@@ -49,7 +49,7 @@ TEST(Address, SplitsBucketAndKeyWithoutNormalising) {
   }
 }
 
-TEST(Address, RefusesKeysThatNoKeyMayBe) {
+TEST(Address, RefusesInvalidKeys) {
   EXPECT_EQ(failure_of("/lake/main/%"), "InvalidURI");
   EXPECT_EQ(failure_of("/lake/main/%zz"), "InvalidURI");
   EXPECT_EQ(failure_of("/lake/main/a%00b"), "InvalidURI");

@@ -137,7 +137,7 @@ TEST(AmzHeaders, HaveARowForEachHeaderThatS3DocumentsForAnOperation) {
   EXPECT_GT(asked, 400u);
 }
 
-TEST(AmzHeaders, RefuseOnEveryOperationWhatIsNotServed) {
+TEST(AmzHeaders, RefuseUnservedFeaturesOnEveryOperation) {
   for (const std::string& operation : served_operations()) {
     for (const std::string name :
          {"x-amz-server-side-encryption", "x-amz-server-side-encryption-customer-key",
@@ -152,7 +152,7 @@ TEST(AmzHeaders, RefuseOnEveryOperationWhatIsNotServed) {
   EXPECT_EQ(refused("x-amz-acl", "public-read", "UploadPart"), "x-amz-acl");
 }
 
-TEST(AmzHeaders, PassWhatChangesNothing) {
+TEST(AmzHeaders, AcceptHeadersWithoutEffect) {
   for (const std::string& operation : served_operations()) {
     for (const AmzHeader& row : amz_headers()) {
       const AmzHeader* found = find_amz_header(name_in(row), operation);

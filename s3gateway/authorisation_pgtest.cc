@@ -282,7 +282,7 @@ class S3RoleMatrix : public ::testing::Test {
   std::string upload;
 };
 
-TEST_F(S3RoleMatrix, StrangersAreRefused) {
+TEST_F(S3RoleMatrix, UnsignedRequestsAreRefused) {
   for (const Row& row : rows()) {
     for (Server* server : {&first, &second}) {
       EXPECT_TRUE(is_refused(send(row, *server, /*is_signed=*/false))) << row.operation;
@@ -290,7 +290,7 @@ TEST_F(S3RoleMatrix, StrangersAreRefused) {
   }
 }
 
-TEST_F(S3RoleMatrix, WhoeverHoldsLessIsRefusedAndChangesNothing) {
+TEST_F(S3RoleMatrix, FewerPermissionsAreRefusedAndChangeNothing) {
   const std::string granted = "{policies,user_policies}";
   grant_and_wait({});
   const std::string before = testing::table_digests(first.engine.pool, granted);
@@ -307,7 +307,7 @@ TEST_F(S3RoleMatrix, WhoeverHoldsLessIsRefusedAndChangesNothing) {
   EXPECT_EQ(testing::table_digests(first.engine.pool, granted), before);
 }
 
-TEST_F(S3RoleMatrix, ExactlyWhatIsNeededIsEnoughUntilItIsTakenAway) {
+TEST_F(S3RoleMatrix, ExactPermissionsSufficeUntilRevoked) {
   for (const Row& row : rows()) {
     grant_and_wait(needs_a_policy(row) ? testing::allowing(row.needs) : Statements{});
     expect_let_in_everywhere(row, "allowed");
@@ -317,7 +317,7 @@ TEST_F(S3RoleMatrix, ExactlyWhatIsNeededIsEnoughUntilItIsTakenAway) {
   }
 }
 
-TEST_F(S3RoleMatrix, ADeletedKeyIsGoodForNothing) {
+TEST_F(S3RoleMatrix, DeletedKeyIsRefused) {
   grant_and_wait({testing::allowing_everything()});
   for (const Row& row : rows()) {
     expect_let_in_everywhere(row, "allowed everything");

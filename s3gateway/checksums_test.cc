@@ -19,7 +19,7 @@ TEST(Checksums, ReadsAndWritesTheirText) {
   EXPECT_EQ(type_of(composite), "COMPOSITE");
 }
 
-TEST(Checksums, RefusesWhatIsNoDigest) {
+TEST(Checksums, RefusesInvalidDigests) {
   for (std::string_view text :
        {"", "y/Q5Jg", "bad", "y/Q5JgAA", "y/Q5Jg==-", "y/Q5Jg==-x", "y/Q5Jg==-99999"}) {
     EXPECT_THROW(parse_checksum("crc32", text), Refusal) << text;
@@ -34,7 +34,7 @@ TEST(Checksums, KnowsTheNamesOfEachAlgorithm) {
   EXPECT_EQ(upper_name_of("crc32c"), "CRC32C");
 }
 
-TEST(Checksums, KeepsWhatTheClientSentElseCrc64Nvme) {
+TEST(Checksums, KeepsTheClientsChecksumOrCrc64Nvme) {
   sigv4::PayloadResult result;
   result.checksums = {{sigv4::ChecksumAlgorithm::kCrc64Nvme, "12345678"},
                       {sigv4::ChecksumAlgorithm::kSha1, std::string(20, 's')}};

@@ -106,7 +106,7 @@ TEST(Cors, LetsAllowedPagesReadAnswers) {
   }
 }
 
-TEST(Cors, EveryOriginIsAStar) {
+TEST(Cors, StarAllowsEveryOrigin) {
   CorsOptions all = options();
   all.allowed_origins = {"*"};
   const http::Headers answer = answer_to(all, "GET", "https://any.test");

@@ -154,7 +154,7 @@ TEST(Endpoint, NeverWritesOrDeletesAnObjectWithASubresourceInTheQuery) {
   }
 }
 
-TEST(Endpoint, LetsReadsPassOverNotesWithAValue) {
+TEST(Endpoint, ReadsIgnoreUnknownParametersWithAValue) {
   EXPECT_EQ(name_at("GET", "/lake/main/a?cache-breaker=7"), "GetObject");
   EXPECT_EQ(name_at("HEAD", "/lake?why=probe"), "HeadBucket");
 }
@@ -238,7 +238,7 @@ TEST(Endpoint, TakesTheBucketFromTheHostBelowAConfiguredOne) {
   EXPECT_EQ(std::get<ListObjectsV2>(parse_endpoint(get, hosts)).bucket, "lake");
 }
 
-TEST(Endpoint, NamesWhatItNeeds) {
+TEST(Endpoint, NamesTheRequiredPermission) {
   EXPECT_EQ(action_of(parse("GET", "/")), Action::kListRepositories);
   EXPECT_EQ(action_of(parse("GET", "/lake")), Action::kListObjects);
   EXPECT_EQ(action_of(parse("GET", "/lake/main/a")), Action::kReadObject);

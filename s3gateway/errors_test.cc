@@ -45,7 +45,7 @@ TEST(Errors, HasAnAnswerForEveryCode) {
   for (const auto& c : cases) EXPECT_EQ(told(Error(c.code, "x")), c.expected) << name_of(c.code);
 }
 
-TEST(Errors, KnowsTheReasonsS3HasACodeFor) {
+TEST(Errors, MapsReasonsToS3Codes) {
   const struct {
     ErrorCode code;
     std::string_view reason;
@@ -76,7 +76,7 @@ TEST(Errors, KnowsTheReasonsS3HasACodeFor) {
   for (const auto& c : cases) EXPECT_EQ(told(Error(c.code, c.reason, "x")), c.expected) << c.reason;
 }
 
-TEST(Errors, PassesOnWhatSignaturesWereRefusedFor) {
+TEST(Errors, SignatureErrorsKeepTheirReason) {
   using sigv4::Rejection;
   EXPECT_EQ(told(Rejection(ErrorCode::kPermissionDenied, "SignatureDoesNotMatch", "x")),
             (Told{"SignatureDoesNotMatch", 403}));
@@ -95,7 +95,7 @@ TEST(Errors, PassesOnWhatSignaturesWereRefusedFor) {
   EXPECT_EQ(answer.elements, (ErrorElements{{"StringToSign", "s"}}));
 }
 
-TEST(Errors, KeepsBackOnlyTheMessagesOfItsOwnFaults) {
+TEST(Errors, HidesOnlyMessagesOfInternalErrors) {
   EXPECT_EQ(answer_for(Error(ErrorCode::kInternal, "password is hunter2")).message.find("hunter2"),
             std::string::npos);
   EXPECT_EQ(answer_for(std::runtime_error("hunter2")).message.find("hunter2"), std::string::npos);
@@ -136,19 +136,19 @@ TEST(Errors, SaysThatTheDatabaseIsFullAndNotItsFiles) {
   EXPECT_NE(message.find("The disk of the database is full"), std::string::npos) << message;
 }
 
-TEST(Errors, SaysBesideXmlWhyBytesAreGone) {
+TEST(Errors, GoneBytesHaveAReasonHeader) {
   EXPECT_EQ(answer_for(Error(ErrorCode::kGone, "source_changed", "x")).headers.get("x-tarn-error"),
             "source_changed");
   EXPECT_EQ(answer_for(Error(ErrorCode::kGone, "x")).headers.get("x-tarn-error"), "gone");
 }
 
-TEST(Errors, TellsClientsWhenToComeBack) {
+TEST(Errors, SendsRetryAfter) {
   EXPECT_EQ(answer_for(Error(ErrorCode::kUnavailable, "x")).headers.get("retry-after"), "1");
   EXPECT_EQ(answer_for(Error(ErrorCode::kInvalidArgument, "x")).headers.find("retry-after"),
             nullptr);
 }
 
-TEST(Errors, KeepsWhatARefusalSays) {
+TEST(Errors, KeepsTheMessageOfARefusal) {
   http::Headers headers;
   headers.add("Content-Range", "bytes */0");
   const ErrorAnswer answer = answer_for(

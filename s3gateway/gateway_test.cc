@@ -25,7 +25,7 @@ TEST(Gateway, TakesSignedRequestsWhateverTheirPath) {
   EXPECT_TRUE(is_s3_request(request("GET", "/a/b/c?AWSAccessKeyId=x&Signature=y&Expires=1"), {}));
 }
 
-TEST(Gateway, TakesEverythingForItsHosts) {
+TEST(Gateway, HandlesAllRequestsForItsHosts) {
   S3Options options;
   options.hosts = {"s3.local"};
   http::Request get = request("GET", "/");

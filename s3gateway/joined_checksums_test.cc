@@ -42,7 +42,7 @@ TEST(JoinedChecksums, DigestTheDigestsOfTheParts) {
       (Checksum{"crc32", true, crc_digest(CrcKind::kCrc32, crc_of(CrcKind::kCrc32, crcs)), 3}));
 }
 
-TEST(JoinedChecksums, SayNothingWhereTheyCannot) {
+TEST(JoinedChecksums, AreAbsentWhenTheyCannotBeComputed) {
   EXPECT_EQ(join_checksums("sha256", JoinedKind::kFullObject, kParts), std::nullopt);
   EXPECT_EQ(join_checksums("sha1", JoinedKind::kComposite, kParts), std::nullopt);
   EXPECT_EQ(join_checksums("crc32", JoinedKind::kComposite, {}), std::nullopt);
@@ -51,7 +51,7 @@ TEST(JoinedChecksums, SayNothingWhereTheyCannot) {
   EXPECT_EQ(join_checksums("crc32", JoinedKind::kComposite, lacking), std::nullopt);
 }
 
-TEST(JoinedChecksums, ThatNobodyAskedForAreOfTheWholeByACrcThatAllPartsHave) {
+TEST(JoinedChecksums, DefaultIsACrcOfTheWholeThatAllPartsHave) {
   EXPECT_EQ(join_any_crc(kParts), join_checksums("crc64nvme", JoinedKind::kFullObject, kParts));
   std::vector<UploadedPart> lacking = kParts;
   lacking[1].checksums.erase(lacking[1].checksums.begin() + 1);

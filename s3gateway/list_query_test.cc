@@ -22,7 +22,7 @@ TEST(ListQuery, CapsTheNumberOfKeys) {
   EXPECT_EQ(limit_of("2147483647"), 1000u);
 }
 
-TEST(ListQuery, RefusesNumbersThatAreNone) {
+TEST(ListQuery, RefusesInvalidNumbers) {
   for (const char* text : {"blah", "-1", "2147483648", "1.5", " 1", "99999999999999999999"}) {
     EXPECT_THROW(limit_of(text), Refusal) << text;
   }
@@ -53,7 +53,7 @@ TEST(ListQuery, ContinuesWhereATokenSays) {
   EXPECT_EQ(encode_continuation("main/a").find("main"), std::string::npos) << "must look opaque";
 }
 
-TEST(ListQuery, RefusesTokensItDidNotMake) {
+TEST(ListQuery, RefusesForeignTokens) {
   for (std::string_view token : {"", "main/a", "dGFybg", "!!!", "dGFybjI6YQ"}) {
     EXPECT_THROW(decode_continuation(token), Refusal) << token;
   }

@@ -34,7 +34,7 @@ Entry full_entry() {
   return entry;
 }
 
-TEST(ObjectHeaders, ComeBackAsTheyWereSent) {
+TEST(ObjectHeaders, RoundTrip) {
   http::Headers out;
   add_object_headers(out, full_entry(), kNow, {});
   EXPECT_EQ(out.all(), (Fields{{"ETag", "\"abc\""},
@@ -64,7 +64,7 @@ TEST(ObjectHeaders, GiveWayToOverrides) {
   EXPECT_EQ(plain.get("cache-control"), "max-age=1");
 }
 
-TEST(ObjectHeaders, CannotBeBrokenByWhatWasStored) {
+TEST(ObjectHeaders, StoredValuesCannotBreakHeaders) {
   Entry entry;
   entry.etag = "a\r\nSet-Cookie: x";
   entry.content_type = "text/plain\nX: y";
@@ -87,7 +87,7 @@ TEST(ObjectHeaders, NeverDateAnObjectInTheFuture) {
   EXPECT_EQ(unchanged.get("last-modified"), "Sat, 21 Nov 2026 00:00:00 GMT");
 }
 
-TEST(ObjectHeaders, RepeatOnlyCachingFactsWhenNotModified) {
+TEST(ObjectHeaders, NotModifiedHasOnlyCachingHeaders) {
   http::Headers out;
   add_not_modified_headers(out, full_entry(), kNow);
   EXPECT_EQ(out.all(), (Fields{{"ETag", "\"abc\""},

@@ -63,7 +63,7 @@ TEST(PostForm, PutsTheFileNameIntoTheKey) {
   EXPECT_EQ(key_of("main/$filename", "a"), "main/$filename");
 }
 
-TEST(PostForm, RefusesKeysThatAreNone) {
+TEST(PostForm, RefusesInvalidKeys) {
   EXPECT_EQ(refused(str_cat(part("file", "x"), kEnd)), "InvalidArgument");
   EXPECT_EQ(refused(str_cat(part("key", ""), part("file", "x"), kEnd)), "InvalidArgument");
   EXPECT_EQ(refused(str_cat(part("file", "x"), part("key", "main/a"), kEnd)), "InvalidArgument")
@@ -78,7 +78,7 @@ TEST(PostForm, RefusesKeysThatAreNone) {
             "KeyTooLongError");
 }
 
-TEST(PostForm, RefusesFormsThatAreNone) {
+TEST(PostForm, RefusesMalformedForms) {
   EXPECT_EQ(refused(""), "MalformedPOSTRequest");
   EXPECT_EQ(refused("no form"), "MalformedPOSTRequest");
   EXPECT_EQ(refused(str_cat(part("key", "main/a"), kEnd)), "InvalidArgument") << "no file";
@@ -92,7 +92,7 @@ TEST(PostForm, RefusesFormsThatAreNone) {
   EXPECT_THROW(read_post_form(request), Refusal);
 }
 
-TEST(PostForm, AFormThatWasCutIsRefusedWhereverItWas) {
+TEST(PostForm, TruncatedFormIsRefusedAtEveryByte) {
   const std::string whole = str_cat(part("key", "main/a"), part("file", "bytes"), "--B--");
   EXPECT_EQ(refused(whole), "");
   for (size_t length = 0; length < whole.size(); ++length) {

@@ -80,7 +80,7 @@ TEST(Precondition, ReadsNoConditionOfAWriteFromAHeaderWithoutValue) {
   }
 }
 
-TEST(Precondition, WritesNothingUnderWhatIsNoEtag) {
+TEST(Precondition, InvalidEtagRefusesTheWrite) {
   const auto writes = [](const char* value) {
     http::Headers headers;
     headers.add("If-None-Match", value);

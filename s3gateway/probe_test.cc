@@ -38,7 +38,7 @@ TEST(Probe, CountsByOperationAndCode) {
   EXPECT_EQ(metric("tarn_s3_failures_total{operation=\"GetObject\"}"), 0);
 }
 
-TEST(Probe, NamesWhatItDoesNotKnowOther) {
+TEST(Probe, LabelsUnknownOperationsOther) {
   Probe::instance().answered(
       {.operation = "GET /made/up", .code = "NotImplemented", .status = 501});
   EXPECT_EQ(metric("tarn_s3_requests_total{code=\"NotImplemented\",operation=\"Other\"}"), 1);

@@ -162,7 +162,7 @@ TEST_F(PublicBuckets, EverybodyReadsAndListsTheBranch) {
 }
 
 /// Every operation of the dispatch table but the five that read the branch.
-TEST_F(PublicBuckets, NothingElseIsForEverybody) {
+TEST_F(PublicBuckets, OtherOperationsNeedASignature) {
   size_t asked = 0;
   for (const OperationRow& row : operation_table()) {
     static constexpr std::string_view kOpen[] = {"GetObject",     "HeadObject", "ListObjects",
@@ -190,7 +190,7 @@ TEST_F(PublicBuckets, NothingElseIsForEverybody) {
   EXPECT_EQ(read(there).body, "bytes");
 }
 
-TEST_F(PublicBuckets, OtherRefsOfTheRepositoryAreNotForEverybody) {
+TEST_F(PublicBuckets, OtherRefsArePrivate) {
   const RepositoryName repository(name);
   here.engine.branch(repository, "secret", "main");
   here.engine.put(repository, "secret", "a", "hidden");
@@ -206,7 +206,7 @@ TEST_F(PublicBuckets, OtherRefsOfTheRepositoryAreNotForEverybody) {
   expect(here.send(nullptr, "HEAD", at("/a?versionId=" + commit)), 403);
 }
 
-TEST_F(PublicBuckets, OtherRepositoriesAreNotForEverybody) {
+TEST_F(PublicBuckets, OtherRepositoriesArePrivate) {
   const std::string other = fresh_name();
   expect(here.send(&ann, "PUT", "/" + other), 200);
   expect(here.send(&ann, "PUT", "/" + other + "/a", {}, "hidden"), 200);
@@ -221,7 +221,7 @@ TEST_F(PublicBuckets, OtherRepositoriesAreNotForEverybody) {
   EXPECT_EQ(message(there_is.body), message(there_is_not.body));
 }
 
-TEST_F(PublicBuckets, TakingTheListBackHoldsOnEveryServerAtOnce) {
+TEST_F(PublicBuckets, MakingItPrivateTakesEffectOnEveryServerAtOnce) {
   EXPECT_EQ(read(there).body, "bytes");
   expect(acl(ann, "private"), 200);
   expect(read(there), 403, "AccessDenied");
@@ -269,7 +269,7 @@ TEST_F(PublicBuckets, ListsThatAreDisabledCannotBePut) {
   expect(here.send(&ann, "HEAD", fresh), 404);
 }
 
-TEST_F(PublicBuckets, AnObjectIsNotSaidToBePrivate) {
+TEST_F(PublicBuckets, PrivateAclOfAnObjectIsRefused) {
   for (const char* canned : {"private", "bucket-owner-full-control"}) {
     expect(here.send(&ann, "PUT", at("/b"), {{"x-amz-acl", canned}}, "x"), 501, "NotImplemented");
     expect(here.send(&ann, "POST", at("/b?uploads"), {{"x-amz-acl", canned}}), 501);
@@ -284,7 +284,7 @@ TEST_F(PublicBuckets, AnObjectIsNotSaidToBePrivate) {
   expect(here.send(&ann, "PUT", at("/a?acl"), {}, shown), 200);
 }
 
-TEST_F(PublicBuckets, WhoeverMakesOneMustBePermittedTo) {
+TEST_F(PublicBuckets, PublishingNeedsPermission) {
   using Effect = auth::Statement::Effect;
   expect(acl(ann, "private"), 200);
   const std::string where = "arn:lakefs:fs:::repository/" + name;
@@ -324,7 +324,7 @@ TEST_F(PublicBuckets, WhoeverMakesOneMustBePermittedTo) {
   expect(read(there), 403);
 }
 
-TEST_F(PublicBuckets, CreatingOneAsksTheSame) {
+TEST_F(PublicBuckets, CreatingOneNeedsTheSamePermission) {
   using Effect = auth::Statement::Effect;
   const std::string bob = "bob" + name;
   const auth::NewKey key = user(
@@ -337,7 +337,7 @@ TEST_F(PublicBuckets, CreatingOneAsksTheSame) {
   expect(here.send(nullptr, "GET", fresh), 403);
 }
 
-TEST_F(PublicBuckets, ANameThatAnotherBucketTookIsPrivate) {
+TEST_F(PublicBuckets, ReusedNameIsPrivate) {
   expect(here.send(&ann, "DELETE", at("/a")), 204);
   expect(here.send(&ann, "DELETE", at()), 204);
   expect(here.send(&ann, "PUT", at()), 200);
@@ -347,7 +347,7 @@ TEST_F(PublicBuckets, ANameThatAnotherBucketTookIsPrivate) {
 }
 
 /// The name changes hands between the look at the list and the look at the object.
-TEST_F(PublicBuckets, ABucketThatTakesTheNameDuringARequestIsNotShown) {
+TEST_F(PublicBuckets, BucketThatTakesTheNameDuringARequestIsHidden) {
   FaultPoints faults;
   Door slow(shared_url(), engine.store, clock, options(), &faults);
   EXPECT_EQ(read(slow).body, "bytes");
@@ -365,7 +365,7 @@ TEST_F(PublicBuckets, ABucketThatTakesTheNameDuringARequestIsNotShown) {
   EXPECT_EQ(response.body.find("hidden"), std::string::npos);
 }
 
-TEST_F(PublicBuckets, ASignatureThatIsWrongDoesNotBecomeNone) {
+TEST_F(PublicBuckets, WrongSignatureIsNotAnonymous) {
   auth::NewKey wrong = ann;
   wrong.secret += "x";
   expect(here.send(&wrong, "GET", at("/a")), 403, "SignatureDoesNotMatch");
@@ -383,7 +383,7 @@ TEST_F(PublicBuckets, ASignatureThatIsWrongDoesNotBecomeNone) {
   expect(here.send(&nobody, "GET", at("/a")), 403, "AccessDenied");
 }
 
-TEST_F(PublicBuckets, ThePolicyOfTheUserForUnsignedRequestsMayDeny) {
+TEST_F(PublicBuckets, AnonymousUsersPolicyCanDeny) {
   const std::string id = "all" + name;
   user(id, {statement(auth::Statement::Effect::kAllow, {"fs:ReadConfig"}, "*")});
   Door door(shared_url(), engine.store, clock, options(true, id));
@@ -395,7 +395,7 @@ TEST_F(PublicBuckets, ThePolicyOfTheUserForUnsignedRequestsMayDeny) {
   expect(door.send(nullptr, "HEAD", at()), 200);
 }
 
-TEST_F(PublicBuckets, TheOperatorMustHaveSwitchedThemOn) {
+TEST_F(PublicBuckets, AreOffByDefault) {
   Door off(shared_url(), engine.store, clock, options(/*public_buckets=*/false));
   expect(read(off), 403, "AccessDenied");
   expect(off.send(&ann, "PUT", at("?acl"), {{"x-amz-acl", "public-read"}}), 501, "NotImplemented");

@@ -163,7 +163,7 @@ TEST_F(S3Races, TagsChangeALaterObjectOfOtherBytes) {
   EXPECT_EQ(at("k"), "other");
 }
 
-TEST_F(S3Races, TagsOfWhatIsDeletedMeanwhileBringNothingBack) {
+TEST_F(S3Races, TaggingADeletedObjectDoesNotRestoreIt) {
   put("k", "bytes");
   faults.at_then_go_on({"staging_insert_row_if"}, [&] { engine.remove(repo, "main", "k"); });
   EXPECT_EQ(slow.send("PUT", path("k") + "?tagging", tagging("a", "b")).status, 404);
@@ -200,7 +200,7 @@ class BucketKindRaces : public S3Races {
   int versions = 0;
 };
 
-TEST_F(BucketKindRaces, ObjectsGoWhereTheNewKindHasThem) {
+TEST_F(BucketKindRaces, WritesFollowTheNewKind) {
   turn_into(BucketKind::kRepository);
   EXPECT_EQ(send("PUT", "/trunk/x", "plain"), 200);
   EXPECT_EQ(keys(), "x");
@@ -211,7 +211,7 @@ TEST_F(BucketKindRaces, ObjectsGoWhereTheNewKindHasThem) {
   EXPECT_EQ(send("POST", "/trunk/x?uploads"), 200);
 }
 
-TEST_F(BucketKindRaces, OnlyWhatTheNewKindMeansIsChanged) {
+TEST_F(BucketKindRaces, OnlyKeysOfTheNewKindChange) {
   const auto make = [&] {
     turn_into(BucketKind::kRooted);
     for (const char* key : {"x", "trunk/x"}) engine.put(name, "trunk", key, "bytes");

@@ -28,7 +28,7 @@ TEST(Range, SelectsOneRangeAndClipsItsEnd) {
   EXPECT_EQ(selected("bytes=-99999999999999999999", 10), "0+10");
 }
 
-TEST(Range, SaysWhenNoByteIsMeant) {
+TEST(Range, ReportsAnEmptySelection) {
   EXPECT_EQ(selected("bytes=10-", 10), "none");
   EXPECT_EQ(selected("bytes=10-20", 10), "none");
   EXPECT_EQ(selected("bytes=-0", 10), "none");
@@ -39,7 +39,7 @@ TEST(Range, SaysWhenNoByteIsMeant) {
   EXPECT_EQ(selected("bytes=-5", 0), "none");
 }
 
-TEST(Range, PassesOverWhatItCannotRead) {
+TEST(Range, IgnoresUnreadableRanges) {
   for (std::string_view header :
        {"", "bytes", "bytes=", "bytes=-", "bytes=a-b", "bytes=5-4", "bytes=1", "items=0-1",
         "bytes=0-1,3-4", "bytes=+1-2", "bytes=0x1-2"}) {

@@ -150,7 +150,7 @@ TEST_F(S3Versions, TheSettingIsShown) {
   EXPECT_THAT(here.send("GET", bucket() + "?versioning").body, HasSubstr("<Status>Suspended<"));
 }
 
-TEST_F(S3Versions, EveryWriteSaysItsVersionWhichReadsItForEver) {
+TEST_F(S3Versions, EveryWriteReturnsAReadableVersionId) {
   const std::string first = put("1", "a", {{"x-amz-meta-n", "1"}, {"x-amz-tagging", "n=1"}});
   const std::string second = put("22");
   engine.commit(repo, "main");
@@ -187,7 +187,7 @@ TEST_F(S3Versions, EveryWriteSaysItsVersionWhichReadsItForEver) {
   EXPECT_EQ(read("a", std::string(32, '0')), "NoSuchVersion");
 }
 
-TEST_F(S3Versions, ACompletedUploadIsOne) {
+TEST_F(S3Versions, CompletedUploadMakesAVersion) {
   const std::string upload =
       between(here.send("POST", path() + "?uploads").body, "<UploadId>", "</UploadId>");
   const std::string part = str_cat(path(), "?partNumber=1&uploadId=", upload);
@@ -260,7 +260,7 @@ TEST_F(S3Versions, RemovingTheLatestShowsTheOneBefore) {
   EXPECT_EQ(items(listing()), "");
 }
 
-TEST_F(S3Versions, ManyAreRemovedAndMarked) {
+TEST_F(S3Versions, DeleteObjectsRemovesVersionsAndAddsMarkers) {
   put("1", "a");
   const std::string b = put("1", "b");
   put("1", "c");
@@ -283,7 +283,7 @@ TEST_F(S3Versions, ManyAreRemovedAndMarked) {
   EXPECT_EQ(engine.keys(repo, "main"), "a c");
 }
 
-TEST_F(S3Versions, WhatWasNoVersionIsNull) {
+TEST_F(S3Versions, UnversionedObjectsHaveTheNullVersion) {
   keep("Suspended");
   EXPECT_EQ(put("0"), "");
   keep("Enabled");
@@ -296,7 +296,7 @@ TEST_F(S3Versions, WhatWasNoVersionIsNull) {
   EXPECT_EQ(here.send("GET", path()).body, "1");
 }
 
-TEST_F(S3Versions, TagsMakeOne) {
+TEST_F(S3Versions, TaggingMakesAVersion) {
   const std::string first = put("1", "a", {{"x-amz-tagging", "n=1"}});
   const std::string tags =
       "<Tagging><TagSet><Tag><Key>n</Key><Value>2</Value></Tag></TagSet></Tagging>";
@@ -327,14 +327,14 @@ TEST_F(S3Versions, AreOfOneKeyOfOneBranch) {
   EXPECT_EQ(read("a", version), "1");
 }
 
-TEST_F(S3Versions, AViewOfABranchHasThem) {
+TEST_F(S3Versions, BucketOfOneBranchHasVersions) {
   const std::string version = put("1");
   const std::string view = bucket() + ".main";
   EXPECT_EQ(here.send("GET", view + "/a?versionId=" + version).body, "1");
   EXPECT_EQ(items(here.send("GET", view + "?versions").body), str_cat("a:", version, "!"));
 }
 
-TEST_F(S3Versions, AreReadByARightOfTheirOwn) {
+TEST_F(S3Versions, ReadingNeedsASeparateRight) {
   const std::string secret = put("secret");
   const std::string open = put("open");
   const auto branch = door_of("branch", {{"fs:ReadObject", "/ref/main/object/*"},

@@ -38,7 +38,7 @@ std::string file_failure(const std::string& text) {
   });
 }
 
-TEST(ConfigFile, SetsWhatItNamesAndNothingElse) {
+TEST(ConfigFile, SetsOnlyTheNamedKeys) {
   Config config;
   apply_config_text(config,
                     "listen: 0.0.0.0:9000\n"
@@ -232,7 +232,7 @@ TEST(CheckConfig, NamesTheKeyThatIsWrong) {
   }
 }
 
-TEST(CheckConfig, KeepsWhatTheServerHoldsOutOfImports) {
+TEST(CheckConfig, ImportRootsMayNotOverlapServerData) {
   Config config;
   config.data = "/d/tarn";
   config.store_local_root = "/objects";
@@ -244,7 +244,7 @@ TEST(CheckConfig, KeepsWhatTheServerHoldsOutOfImports) {
   EXPECT_EQ(failure([&] { check_config(config); }), "");
 }
 
-TEST(CheckConfig, WantsOneStoreForTheRestAtMost) {
+TEST(CheckConfig, AllowsOneDefaultStoreAtMost) {
   Config config;
   config.store_s3.endpoint = "http://a";
   config.store_s3_stores.push_back({.name = "b", .buckets = {}, .endpoint = "http://b"});
@@ -263,7 +263,7 @@ TEST(CheckConfig, WantsOneStoreForTheRestAtMost) {
       "port, nothing behind");
 }
 
-TEST(Config, PutsWhatIsNotNamedBelowTheDataDirectory) {
+TEST(Config, DefaultPathsAreBelowTheDataDirectory) {
   Config config;
   config.data = "/d";
   EXPECT_EQ(config.local_root(), "/d/objects");

@@ -71,7 +71,7 @@ TEST_F(FirstAdmin, GivenKeysAreInNoFile) {
   EXPECT_TRUE(authenticator.check_password("AKIATESTTESTTESTTESQ", "long-enough-for-a-secret", ""));
 }
 
-TEST_F(FirstAdmin, ASetupTokenIsGoodUntilThereIsAUser) {
+TEST_F(FirstAdmin, SetupTokenIsValidUntilThereIsAUser) {
   const std::string token = make_setup_token(directory, data.path());
   EXPECT_EQ(token.size(), 64u);
   EXPECT_EQ(text_of(path("setup-token")), token + "\n");
@@ -86,7 +86,7 @@ TEST_F(FirstAdmin, ASetupTokenIsGoodUntilThereIsAUser) {
   EXPECT_NE(::access(path("setup-token").c_str(), F_OK), 0);
 }
 
-TEST_F(FirstAdmin, APrivateFileReplacesWhatOthersPutThere) {
+TEST_F(FirstAdmin, KeyFileReplacesAFileOfOthers) {
   std::ofstream(path("elsewhere")) << "kept";
   ASSERT_EQ(::symlink(path("elsewhere").c_str(), path("secret").c_str()), 0);
   write_private_file(path("secret"), "s");

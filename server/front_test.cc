@@ -141,7 +141,7 @@ TEST(Plain, LogsOutByEndingTheSessionAndDroppingTheCookie) {
   EXPECT_EQ(ended.size(), 1u) << "nobody was signed in";
 }
 
-TEST(Plain, NoPageOfAnotherOriginLogsAnybodyOut) {
+TEST(Plain, CrossOriginRequestsCannotLogOut) {
   std::vector<std::string> ended;
   const Plain plain(always_ready, [&](const std::string& token) { ended.push_back(token); });
   for (const char* method : {"GET", "POST"}) {
@@ -155,7 +155,7 @@ TEST(Plain, NoPageOfAnotherOriginLogsAnybodyOut) {
   EXPECT_TRUE(ended.empty());
 }
 
-TEST(Plain, MetricsMayHaveAnAddressOfTheirOwn) {
+TEST(Plain, MetricsCanHaveASeparateAddress) {
   const auto status = [](Plain::Serves serves, const std::string& path) {
     return Plain(always_ready, end_nothing, serves).handle(a_request("GET", path)).status;
   };
@@ -179,7 +179,7 @@ TEST(Plain, AnswersHeadWithTheLengthAlone) {
   EXPECT_EQ(response.content_length, web_page().size());
 }
 
-TEST(Plain, SaysInASentenceThatThereIsNothing) {
+TEST(Plain, UnknownPathHasAnExplanation) {
   const auto told = [](const std::string& method, const std::string& path) {
     const http::Response response =
         Plain(always_ready, end_nothing).handle(a_request(method, path));
@@ -196,7 +196,7 @@ TEST(Plain, SaysInASentenceThatThereIsNothing) {
   }
 }
 
-TEST(Plain, KnowsNothingElse) {
+TEST(Plain, RefusesOtherPaths) {
   EXPECT_EQ(status_of("GET", "/nope"), 404);
   EXPECT_EQ(status_of("POST", "/"), 404);
 }

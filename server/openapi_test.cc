@@ -96,7 +96,7 @@ TEST(OpenApi, DescribesTheBodiesThatRoutesTake) {
   }
 }
 
-TEST(OpenApi, EveryReferenceLeadsSomewhere) {
+TEST(OpenApi, EveryReferenceResolves) {
   const std::function<void(const YAML::Node&)> visit = [&](const YAML::Node& node) {
     if (node.IsMap()) {
       for (const auto& member : node) {

@@ -10,7 +10,7 @@
 namespace tarn::server {
 namespace {
 
-TEST(ReadyFile, AppearsWithTheUrlAndGoesAgain) {
+TEST(ReadyFile, HasTheUrlAndIsRemovedAtStop) {
   const std::string path = testing::TempDir() + "tarn_ready_file_test";
   remove_ready_file(path);
   write_ready_file(path, "http://127.0.0.1:1");

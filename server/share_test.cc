@@ -47,7 +47,7 @@ std::string share(const std::string& header, const std::string& value,
   return share_of(request, known(), {});
 }
 
-TEST(ShareOf, IsTheUserWhoeverDoorAndKeyTheyUse) {
+TEST(ShareOf, IsTheUserOverRestAndS3AndAnyKey) {
   EXPECT_EQ(share("Authorization", "AWS4-HMAC-SHA256 Credential=AKIA1/20261120/r/s3/aws4_request"),
             "user ann");
   EXPECT_EQ(share("Authorization", "AWS AKIA2:abc"), "user ann");
@@ -57,7 +57,7 @@ TEST(ShareOf, IsTheUserWhoeverDoorAndKeyTheyUse) {
   EXPECT_EQ(share("Cookie", "internal_auth_session=good"), "user bob");
 }
 
-TEST(ShareOf, IsTheAddressOfWhoHasNotProvenToBeTheUser) {
+TEST(ShareOf, IsTheAddressWithoutAProvenUser) {
   const std::string elsewhere = "address 203.0.113.5";
   const auto from_elsewhere = [](const std::string& header, const std::string& value,
                                  const std::string& target = "/") {
@@ -83,7 +83,7 @@ TEST(ShareOf, IsTheAddressThatATrustedProxyPassesOn) {
   EXPECT_EQ(share_of(request, known(), proxies), "user ann");
 }
 
-TEST(ShareOf, IsTheAddressOfWhoNamesNobodyKnown) {
+TEST(ShareOf, IsTheAddressForAnUnknownKey) {
   EXPECT_EQ(share("", ""), "address 192.0.2.7");
   EXPECT_EQ(share("Authorization", "AWS4-HMAC-SHA256 Credential=AKIAMADEUP/2/r/s3/a"),
             "address 192.0.2.7");
@@ -91,7 +91,7 @@ TEST(ShareOf, IsTheAddressOfWhoNamesNobodyKnown) {
   EXPECT_EQ(share("Authorization", "Basic !!"), "address 192.0.2.7");
 }
 
-TEST(ShareOf, IsNobodysForProbes) {
+TEST(ShareOf, IsEmptyForProbes) {
   EXPECT_EQ(share("", "", "/_health"), "");
   EXPECT_EQ(share("", "", "/_ready?x"), "");
   EXPECT_EQ(share("", "", "/metrics"), "");
@@ -108,7 +108,7 @@ TEST(ContendedWorkers, AreMoreWhereRequestsWaitForARemoteStore) {
   EXPECT_EQ(with_contended_workers({.workers = 2}, true).contended_workers, 1u);
 }
 
-TEST(RestRefusal, SaysWhenToComeBack) {
+TEST(RestRefusal, HasRetryAfter) {
   http::Request request;
   request.id = "r1";
   const http::Response response = rest_refusal(request, http::Overload::kShareFull);

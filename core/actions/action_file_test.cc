@@ -26,7 +26,7 @@ std::string problem(const std::string& text) {
   return "";
 }
 
-TEST(ActionFile, SaysWhatItSays) {
+TEST(ActionFile, ParsesEveryField) {
   const ActionFile file = parse_action_file(R"(
 name: Check 1.x_y-z
 description: what it is for
@@ -73,7 +73,7 @@ hooks:
   EXPECT_EQ(lua.args, R"({"deep":{"list":["a",-3]},"n":1.5,"s":"true","t":true})");
 }
 
-TEST(ActionFile, WaitsForItsEventsOnItsBranches) {
+TEST(ActionFile, MatchesEventsAndBranches) {
   const ActionFile file = parse_action_file(
       "name: aa\non:\n  pre-merge: {branches: [main, 'rel/*']}\n  post-commit:\nhooks:\n" + kHook);
   EXPECT_TRUE(file.wants(HookEvent::kPreMerge, "main"));
@@ -84,7 +84,7 @@ TEST(ActionFile, WaitsForItsEventsOnItsBranches) {
   EXPECT_TRUE(file.wants(HookEvent::kPostCommit, "any/thing"));
 }
 
-TEST(ActionFile, MayNameEveryEvent) {
+TEST(ActionFile, AcceptsEveryEvent) {
   std::string text = "name: aa\non:\n";
   for (size_t i = 0; i < kHookEventCount; ++i) {
     text += "  " + std::string(name_of(static_cast<HookEvent>(i))) + ":\n";
@@ -92,7 +92,7 @@ TEST(ActionFile, MayNameEveryEvent) {
   EXPECT_EQ(parse_action_file(text + "hooks:\n" + kHook).events.size(), 17u);
 }
 
-TEST(ActionFile, SaysWhichLineIsWrong) {
+TEST(ActionFile, ErrorsNameTheLine) {
   EXPECT_EQ(problem("name: checks\nname: x1\n"), "line 2: action: \"name\" is given twice");
   EXPECT_EQ(problem(kHead + kHook + "more: 1\n"), "line 9: action: \"more\" is not known here");
   EXPECT_EQ(problem("on:\n  pre-commit:\nhooks:\n" + kHook), "line 1: action: \"name\" is missing");
@@ -124,7 +124,7 @@ TEST(ActionFile, SaysWhichLineIsWrong) {
   EXPECT_NE(problem("- a\n"), "");
 }
 
-TEST(ActionFile, RefusesConditionsThatMeanNothing) {
+TEST(ActionFile, RefusesInvalidConditions) {
   const auto with = [](const std::string& condition) {
     return problem(kHead + "  - id: one\n    if: " + condition +
                    "\n    type: lua\n    properties: {script: a}\n");
@@ -135,7 +135,7 @@ TEST(ActionFile, RefusesConditionsThatMeanNothing) {
   EXPECT_NE(with("maybe()").find("line 6: if: "), std::string::npos);
 }
 
-TEST(ActionFile, RefusesOtherVariablesThanThoseForHooks) {
+TEST(ActionFile, RefusesVariablesWithoutTheHookPrefix) {
   const auto with = [](const std::string& url) {
     return problem(kHead + "  - id: one\n    type: webhook\n    properties:\n      url: \"" + url +
                    "\"\n");
@@ -177,7 +177,7 @@ std::string webhook_with(const std::string& properties) {
   return kHead + kHook + "      " + properties + "\n";
 }
 
-TEST(ActionFile, IsNoLargerThanItsText) {
+TEST(ActionFile, RefusesAnchorsAndAliases) {
   std::string aliases = "headers: {A: [&x \"" + std::string(60'000, 'z') + "\"";
   for (int i = 0; i < 3000; ++i) aliases += ", *x";
   EXPECT_EQ(problem(webhook_with(aliases + "]}")),
@@ -195,7 +195,7 @@ TEST(ActionFile, IsNoLargerThanItsText) {
             "line 9: hook \"one\": properties: headers: more than 100 values");
 }
 
-TEST(ActionFile, HasFewValuesThatAreNotNestedDeep) {
+TEST(ActionFile, LimitsValuesAndNesting) {
   const auto with_args = [](const std::string& args) {
     return problem(kHead + "  - id: one\n    type: lua\n    properties:\n      script: a\n" +
                    "      args: " + args + "\n");
@@ -219,7 +219,7 @@ TEST(HookDuration, IsAsInGo) {
   }
 }
 
-TEST(Variables, ArePutInAndTakenOutOfWhatIsShown) {
+TEST(Variables, AreSubstitutedAndMaskedInOutput) {
   const Environment environment = [](const std::string& name) -> std::optional<std::string> {
     if (name == "LAKEFSACTION_TOKEN") return "s3cret/value";
     if (name == "LAKEFSACTION_ONE") return "1";

@@ -18,7 +18,7 @@ std::string problem(const std::string& text) {
   return "";
 }
 
-TEST(Condition, KnowsWhetherAHookBeforeFailed) {
+TEST(Condition, SeesFailuresOfEarlierHooks) {
   EXPECT_TRUE(holds("success()", false));
   EXPECT_FALSE(holds("success()", true));
   EXPECT_FALSE(holds("failure()", false));

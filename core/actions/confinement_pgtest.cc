@@ -41,7 +41,7 @@ class Confinement : public Hooks {
   }
 };
 
-TEST_F(Confinement, VariablesAreOfTheRepositoriesThatTheConfigurationNames) {
+TEST_F(Confinement, VariablesAreLimitedToConfiguredRepositories) {
   put_action("main", "a.yaml", with_token("pre-commit", "told"));
   const auto commit = [&](Runner&) {
     const std::string message = message_of([&] { engine.commit(repo, "main"); });
@@ -105,7 +105,7 @@ TEST_F(Confinement, VariablesAreNotGivenToFilesOfAnotherRefThatIsRunByHand) {
   EXPECT_EQ(receiver.paths(), "/main");
 }
 
-TEST_F(Confinement, ScriptsReachTheirOwnRepositoryAndThoseTheyAreGiven) {
+TEST_F(Confinement, ScriptsReachOwnAndConfiguredRepositories) {
   put_action("main", "a.yaml",
              action("reach", "pre-commit: ",
                     lua("one", "local l = require('lakefs') l.get_object(args.to, 'main', 'k')") +

@@ -7,7 +7,7 @@
 namespace tarn::actions {
 namespace {
 
-TEST(Grants, GiveWhatTheTextSaysAndNothingElse) {
+TEST(Grants, GrantExactlyTheListedVariables) {
   const Grants grants("A=one,two; B = three ;C=*;");
   EXPECT_TRUE(grants.gives("A", "one"));
   EXPECT_TRUE(grants.gives("A", "two"));
@@ -21,13 +21,13 @@ TEST(Grants, GiveWhatTheTextSaysAndNothingElse) {
   EXPECT_FALSE(Grants("").gives("A", "one"));
 }
 
-TEST(Grants, OfOneNameAreAdded) {
+TEST(Grants, SeveralGrantsOfOneNameAdd) {
   const Grants grants("A=one;A=two");
   EXPECT_TRUE(grants.gives("A", "one"));
   EXPECT_TRUE(grants.gives("A", "two"));
 }
 
-TEST(Grants, RefuseTextsThatMeanNothing) {
+TEST(Grants, RefuseMalformedTexts) {
   for (const char* text : {"A", "=one", "A=", "A=one,", "A=No Name", "A=o*"}) {
     EXPECT_THROW(Grants{text}, Error) << text;
   }

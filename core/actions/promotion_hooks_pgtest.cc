@@ -58,7 +58,7 @@ class PromotionHooks : public Hooks {
   CommitId before{};
 };
 
-TEST_F(PromotionHooks, MayRefuseIt) {
+TEST_F(PromotionHooks, CanRefuseAPromotion) {
   begin_with(webhook("strict", "/strict"));
   receiver.answer("/strict", 403, 1);
   const Promotion refused = promote();
@@ -75,7 +75,7 @@ TEST_F(PromotionHooks, MayRefuseIt) {
 }
 
 // Tried without a user: the script's call was nobody's, and the service refuses those.
-TEST_F(PromotionHooks, ActForWhoBeganIt) {
+TEST_F(PromotionHooks, ActAsThePromoter) {
   begin_with(lua("look",
                  "require('lakefs').get_object(action.repository_id, action.source_ref, "
                  "'artifacts/model.pkl')"),
@@ -93,7 +93,7 @@ TEST_F(PromotionHooks, ActForWhoBeganIt) {
 }
 
 // Tried without looking at the policy in the last transaction: it was promoted.
-TEST_F(PromotionHooks, APolicySetWhileTheyRunJudgesAnew) {
+TEST_F(PromotionHooks, PolicySetWhileTheyRunJudgesAgain) {
   begin_with(webhook("slow", "/slow"));
   receiver.on_request = [&](const std::string&) { set_gate("0.9"); };
   const Promotion refused = promote();
@@ -114,7 +114,7 @@ TEST_F(PromotionHooks, APolicyRemovedWhileTheyRunPromotesNothing) {
   expect_nothing_moved();
 }
 
-TEST_F(PromotionHooks, OfARevertMayRefuseARollback) {
+TEST_F(PromotionHooks, RevertHooksCanRefuseARollback) {
   begin_with(webhook("strict", "/strict"), "pre-revert: , post-revert: ");
   const Promotion done = promote();
   ASSERT_EQ(done.state, PromotionState::kPromoted) << done.message;

@@ -17,7 +17,7 @@ using testing::Hooks;
 using testing::reason_of;
 using Json = nlohmann::json;
 
-TEST_F(Hooks, AfterAChangeAreStoredWithItAndRunWhateverEnds) {
+TEST_F(Hooks, PostHooksAreStoredWithTheChangeAndSurviveCrashes) {
   put_action("main", "a.yaml", action("after", "post-commit: ", webhook("one", "/one")));
   engine.commit(repo, "main");
   // Nothing has run yet: the server may end here.
@@ -41,7 +41,7 @@ TEST_F(Hooks, AfterAChangeAreStoredWithItAndRunWhateverEnds) {
   EXPECT_FALSE(runner.run_queued({}));
 }
 
-TEST_F(Hooks, OfOneUserDoNotKeepThoseOfAnotherWaiting) {
+TEST_F(Hooks, OneUserDoesNotBlockHooksOfAnother) {
   put_action("main", "a.yaml", action("after", "post-commit: ", webhook("one", "/ann")));
   engine.commit(repo, "main");
   engine.branch(repo, "bobs", "main");
@@ -89,7 +89,7 @@ TEST_F(Hooks, OfOneUserDoNotKeepThoseOfAnotherWaiting) {
   receiver.on_request = nullptr;
 }
 
-TEST_F(Hooks, AfterAChangeThatFailedAreNotStored) {
+TEST_F(Hooks, PostHooksOfAFailedChangeAreNotStored) {
   put_action("main", "a.yaml",
              action("both", "pre-commit: , post-commit: ", webhook("one", "/one")));
   receiver.answer("/one", 400);
@@ -97,7 +97,7 @@ TEST_F(Hooks, AfterAChangeThatFailedAreNotStored) {
   EXPECT_FALSE(runner.run_queued({}));
 }
 
-TEST_F(Hooks, AfterAChangeRunAtOneServerUntilItsLeaseEnds) {
+TEST_F(Hooks, PostHooksRunOnOneServerUntilItsLeaseEnds) {
   put_action("main", "a.yaml", action("after", "post-commit: ", webhook("one", "/one")));
   engine.commit(repo, "main");
   testing::TestEngine second{shared_url(), engine.store};
@@ -122,7 +122,7 @@ TEST_F(Hooks, AfterAChangeRunAtOneServerUntilItsLeaseEnds) {
   EXPECT_FALSE(runner.run_queued({}));
 }
 
-TEST_F(Hooks, AfterAChangeAreGivenUpWhenServerAfterServerEnds) {
+TEST_F(Hooks, PostHooksAreAbandonedAfterManyServerCrashes) {
   put_action("main", "a.yaml", action("after", "post-commit: ", webhook("one", "/one")));
   engine.commit(repo, "main");
   constexpr db::Query kKill{"test_kill_often", R"sql(
@@ -135,7 +135,7 @@ TEST_F(Hooks, AfterAChangeAreGivenUpWhenServerAfterServerEnds) {
   EXPECT_NE(newest().error.find("given up"), std::string::npos);
 }
 
-TEST_F(Hooks, ThatSetOffHooksEndSomewhere) {
+TEST_F(Hooks, TriggeredHooksHaveADepthLimit) {
   put_action("main", "a.yaml",
              action("loop", "post-create-tag: ",
                     lua("one",
@@ -155,7 +155,7 @@ TEST_F(Hooks, ThatSetOffHooksEndSomewhere) {
   EXPECT_NE(newest().error.find("deep"), std::string::npos);
 }
 
-TEST_F(Hooks, ThatAScriptSetsOffTakeNoTurnFromIt) {
+TEST_F(Hooks, TriggeredHooksTakeNoSlotFromTheirScript) {
   std::string chain = lua("one",
                           "if #action.tag_id < 3 then require('lakefs').create_tag("
                           "action.repository_id, 'main', action.tag_id .. 'x') end");

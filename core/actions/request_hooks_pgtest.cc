@@ -38,14 +38,14 @@ TEST_F(Hooks, SignRequestsAndHideSecrets) {
   EXPECT_EQ(output.find("Bearer abc"), std::string::npos) << output;
 }
 
-TEST_F(Hooks, RepeatWhatARetryMayCure) {
+TEST_F(Hooks, RetryTransientFailures) {
   put_action("main", "a.yaml", action("retry", "pre-commit: ", webhook("one", "/one")));
   receiver.answer("/one", 503, kWebhookAttemptsMax - 1);
   engine.commit(repo, "main");
   EXPECT_EQ(receiver.taken().size(), static_cast<size_t>(kWebhookAttemptsMax));
 }
 
-TEST_F(Hooks, WaitAsLongAsAReceiverAsksUnlessThatIsTooLate) {
+TEST_F(Hooks, HonourRetryAfterWithinTheTimeout) {
   const auto time_of = [&](const std::function<void()>& body) {
     const auto began = std::chrono::steady_clock::now();
     body();
@@ -68,7 +68,7 @@ TEST_F(Hooks, WaitAsLongAsAReceiverAsksUnlessThatIsTooLate) {
   EXPECT_EQ(receiver.paths(), "/one");
 }
 
-TEST_F(Hooks, GoOnlyWhereTheyMay) {
+TEST_F(Hooks, RequestsGoOnlyToAllowedTargets) {
   const http::Outbound closed{{}};
   Runner fenced{*engine, closed, {.script_program = TARN_LUA_PROGRAM, .environment = environment}};
   (*engine).hooks = &fenced;
@@ -148,7 +148,7 @@ TEST_F(Dags, ThatFailRefuseTheChange) {
   EXPECT_EQ(newest().state, HookRunState::kFailed);
 }
 
-TEST_F(Dags, MaySayMoreThanIsShownButNotWithoutEnd) {
+TEST_F(Dags, LongAnswersAreTruncatedAndThenRefused) {
   put_dag(", wait_for_dag: true");
   const auto padded = [](size_t bytes) {
     return Json{{"conf", std::string(bytes, 'x')}, {"state", "success"}}.dump();
@@ -208,7 +208,7 @@ TEST_F(ScriptRequests, GoOutWhenTheyAreOn) {
             "202\tnoted\t5\n");
 }
 
-TEST_F(ScriptRequests, GoOnlyWhereTheyMay) {
+TEST_F(ScriptRequests, GoOnlyToAllowedTargets) {
   const http::Outbound closed{{}};
   Runner fenced{*engine, closed, options(true)};
   (*engine).hooks = &fenced;

@@ -47,7 +47,7 @@ TEST_F(Hooks, RefuseACommitAndNothingChanges) {
             1u);
 }
 
-TEST_F(Hooks, TellWhatHappens) {
+TEST_F(Hooks, EventsHaveTheDocumentedContent) {
   put_action("main", "a.yaml",
              action("told", "pre-commit: , post-commit: ", webhook("one", "/one")));
   versioning::ActingUser user("ada");
@@ -188,7 +188,7 @@ TEST_F(Hooks, RefuseEveryVerb) {
             "branch_not_found");
 }
 
-TEST_F(Hooks, HearOfEveryEvent) {
+TEST_F(Hooks, EveryEventRunsHooks) {
   std::string every;
   for (size_t i = 0; i < kHookEventCount; ++i) {
     every += (i > 0 ? ", " : "") + std::string(name_of(static_cast<HookEvent>(i))) + ": ";
@@ -249,7 +249,7 @@ TEST_F(Hooks, HearOfEveryEvent) {
   EXPECT_EQ(last["post-revert"]["source_ref"], last["post-revert"]["commit_id"]);
 }
 
-TEST_F(Hooks, OfTheDestinationCannotBeReplacedByTheSource) {
+TEST_F(Hooks, SourceCannotReplaceDestinationHooks) {
   put_action("main", "gate.yaml",
              action("gate", "pre-merge: {branches: [main]}", webhook("strict", "/strict")));
   engine.commit(repo, "main");
@@ -267,7 +267,7 @@ TEST_F(Hooks, OfTheDestinationCannotBeReplacedByTheSource) {
   EXPECT_TRUE(paths == "/strict /own" || paths == "/own /strict") << paths;
 }
 
-TEST_F(Hooks, OfTheDestinationReadTheirScriptsThere) {
+TEST_F(Hooks, DestinationHooksReadScriptsFromTheDestination) {
   engine.put(repo, "main", "_lakefs_actions/scripts/gate.lua", "error('strict')");
   put_action("main", "gate.yaml",
              "name: gate\non: {pre-merge: }\nhooks:\n  - {id: script, type: lua, properties: "
@@ -282,7 +282,7 @@ TEST_F(Hooks, OfTheDestinationReadTheirScriptsThere) {
             std::string::npos);
 }
 
-TEST_F(Hooks, WithAFileThatMeansNothingFailTheOperation) {
+TEST_F(Hooks, InvalidFileFailsTheOperation) {
   put_action("main", "bad.yaml", "name: bad\non:\n  pre-push:\n");
   const std::string message = message_of([&] { engine.commit(repo, "main"); });
   EXPECT_NE(
@@ -419,7 +419,7 @@ std::map<std::string, double> statements() {
 }
 
 // Deleting a tag does: it is looked up, for the tree that it is about.
-TEST_F(Hooks, CostARepositoryWithoutThemNothing) {
+TEST_F(Hooks, RepositoryWithoutHooksRunsNoAdditionalStatement) {
   const auto change = [&](const std::string& name) {
     for (int i = 0; i < 20; ++i) engine.put(repo, "main", name + std::to_string(i), "v");
     engine.commit(repo, "main");

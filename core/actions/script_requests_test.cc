@@ -65,7 +65,7 @@ TEST_F(ScriptRequestsTest, AreCounted) {
   EXPECT_EQ(taken_, 2);
 }
 
-TEST_F(ScriptRequestsTest, ThatFailAreCountedToo) {
+TEST_F(ScriptRequestsTest, FailedOnesAreCounted) {
   const http::Outbound closed{{}};
   ScriptRequests requests(closed, Clock::now() + 20s, {.requests_max = 1});
   EXPECT_EQ(refusal(requests, {{"url", url()}}), "target_not_allowed");
@@ -73,7 +73,7 @@ TEST_F(ScriptRequestsTest, ThatFailAreCountedToo) {
   EXPECT_EQ(taken_, 0);
 }
 
-TEST_F(ScriptRequestsTest, SendAndReceiveSoManyBytes) {
+TEST_F(ScriptRequestsTest, BytesAreLimited) {
   ScriptRequests requests(outbound_, Clock::now() + 20s, {.bytes_max = 250});
   EXPECT_EQ(refusal(requests, {{"url", url()}}, std::string(50, 'b')), "");
   EXPECT_EQ(refusal(requests, {{"url", url()}}, std::string(100, 'b')), "script_requests");
@@ -98,7 +98,7 @@ TEST_F(ScriptRequestsTest, EndWithTheScript) {
   EXPECT_EQ(taken_, 1);
 }
 
-TEST_F(ScriptRequestsTest, HaveSoManyHeaders) {
+TEST_F(ScriptRequestsTest, HeadersAreLimited) {
   ScriptRequests requests(outbound_, Clock::now() + 20s, {.header_bytes_max = 10});
   EXPECT_EQ(refusal(requests, {{"url", url()}, {"headers", {{"X-A", "1234567"}}}}), "");
   EXPECT_EQ(refusal(requests, {{"url", url()}, {"headers", {{"X-A", "12345678"}}}}),
@@ -106,7 +106,7 @@ TEST_F(ScriptRequestsTest, HaveSoManyHeaders) {
   EXPECT_EQ(taken_, 1);
 }
 
-TEST_F(ScriptRequestsTest, HoldNoLineBreaks) {
+TEST_F(ScriptRequestsTest, RefuseLineBreaksInHeaders) {
   ScriptRequests requests(outbound_, Clock::now() + 20s);
   EXPECT_NE(refusal(requests, {{"url", url()}, {"headers", {{"X-A", "b\r\nX-C: d"}}}}), "");
   EXPECT_NE(refusal(requests, {{"url", url()}, {"headers", {{"X-A: b\r\nX-C", "d"}}}}), "");

@@ -86,7 +86,7 @@ TEST(ScriptSlots, OneUserLeavesASlotToOthers) {
   EXPECT_EQ(scripts.begun(4), "ann ann bob ann ");
 }
 
-TEST(ScriptSlots, TheUserWithTheFewestIsNext) {
+TEST(ScriptSlots, UserWithTheFewestRunningIsNext) {
   ScriptSlots slots(3);
   Scripts scripts(slots);
   scripts.start("ann");
@@ -104,7 +104,7 @@ TEST(ScriptSlots, TheUserWithTheFewestIsNext) {
   EXPECT_EQ(scripts.begun(6), "ann ann bob cid bob ann ");
 }
 
-TEST(ScriptSlots, OneSlotIsGivenToEverybodyInTurn) {
+TEST(ScriptSlots, SingleSlotGoesToUsersInTurn) {
   ScriptSlots slots(1);
   { const ScriptSlots::Slot slot = slots.take("ann", in(kLong)); }
   { const ScriptSlots::Slot slot = slots.take("ann", in(kLong)); }

@@ -28,7 +28,7 @@ constexpr const char* kHidden[] = {
     "\u2069",     "\u206a",     "\u206f",     "\u3164",     "\ufeff",   "\ufff9",  "\ufffb",
     "\U000e0001", "\U000e007f", "\U000e0100", "\U0001d173", "\xc2\x80", "\xc2\x9f"};
 
-TEST(AccountName, HoldsNothingThatIsNotSeen) {
+TEST(AccountName, HasNoInvisibleCharacters) {
   for (const std::string hidden : kHidden) {
     for (const std::string& name :
          {hidden, hidden + "admin", "ad" + hidden + "min", "admin" + hidden}) {
@@ -64,7 +64,7 @@ TEST(AccountName, IsInAnyScript) {
   }
 }
 
-TEST(AccountName, OfDisplayMayBeEmptyAndHoldWhatNamesMayNot) {
+TEST(AccountName, DisplayNameMayBeEmptyAndIsLessRestricted) {
   EXPECT_NO_THROW(check_display_name("user", ""));
   EXPECT_NO_THROW(check_display_name("user", "Ann (100 % of $)"));
   EXPECT_THROW(check_display_name("user", "a\nb"), Error);

@@ -52,7 +52,7 @@ TEST_F(Accounts, NamesAreChecked) {
   EXPECT_EQ(directory.users.create({"ann", clock.now(), "Ann (50 %)", "a@b"}), Outcome::kDone);
 }
 
-TEST_F(Accounts, PoliciesHoldThroughGroupsToo) {
+TEST_F(Accounts, PoliciesApplyThroughGroups) {
   directory.users.create(user("ann"));
   directory.groups.create({"team", "", clock.now()});
   directory.policies.create(policy("direct"));
@@ -127,7 +127,7 @@ TEST_F(Accounts, KeysOfAUserAreListedAndLimited) {
 }
 
 // The user's row is held until both wait for it, so neither has seen the other's key.
-TEST_F(Accounts, OfTwoKeysMadeAtOnceOneIsTheLastAllowed) {
+TEST_F(Accounts, ConcurrentKeyCreationStaysWithinTheLimit) {
   directory.users.create(user("ann"));
   for (int i = 1; i < kKeysPerUserMax; ++i) directory.credentials.create("ann", clock.now());
   std::atomic<int> made = 0;
@@ -201,7 +201,7 @@ TEST_F(Accounts, OneOfManyStartingServersMakesTheAdministrator) {
   EXPECT_EQ(directory.groups.of_user("admin", "", "", 10).items.at(0).name, kAdmins);
 }
 
-TEST_F(Accounts, BuiltInsAreMadeOnceAndStayDeleted) {
+TEST_F(Accounts, BuiltInsAreCreatedOnceAndStayDeleted) {
   EXPECT_EQ(directory.groups.list("", "", 10).items.size(), built_in_groups().size());
   EXPECT_EQ(directory.policies.list("", "", 100).items.size(), built_in_policies().size());
   directory.policies.remove("CatalogReadAll");

@@ -35,7 +35,7 @@ class Administrators : public Accounts {
   NewKey key = make_admin("ann");
 };
 
-TEST_F(Administrators, TheLastOneStays) {
+TEST_F(Administrators, LastOneCannotBeRemoved) {
   make_keyed_user("bob");  // is none
   EXPECT_TRUE(refused([&] { directory.users.remove("ann"); }));
   EXPECT_TRUE(refused([&] { directory.groups.remove_member(kAdmins, "ann"); }));
@@ -54,7 +54,7 @@ TEST_F(Administrators, OneWithoutAKeyDoesNotCount) {
   EXPECT_THROW(directory.credentials.remove("bob", other.id), Error);
 }
 
-TEST_F(Administrators, ASecondKeyMayGo) {
+TEST_F(Administrators, SecondKeyCanBeRemoved) {
   const NewKey second = *directory.credentials.create("ann", clock.now());
   EXPECT_TRUE(directory.credentials.remove("ann", second.id));
 }

@@ -18,7 +18,7 @@ int failures_until_refused(FailedLogins& logins, const std::string& key, const s
   return count;
 }
 
-TEST(FailedLogins, OfOneKeyAreFewAndComeBackOneByOne) {
+TEST(FailedLogins, AreLimitedPerKeyAndRefillSlowly) {
   FailedLogins logins;
   EXPECT_EQ(failures_until_refused(logins, "AKIA1", "a", kStart), 10);
   EXPECT_TRUE(logins.allows_another("AKIA2", "a", kStart)) << "another key";
@@ -29,7 +29,7 @@ TEST(FailedLogins, OfOneKeyAreFewAndComeBackOneByOne) {
   EXPECT_EQ(failures_until_refused(logins, "AKIA1", "a", kStart + std::chrono::hours(1)), 10);
 }
 
-TEST(FailedLogins, OfOneAddressAreLimitedWhateverTheKeys) {
+TEST(FailedLogins, AreLimitedPerAddress) {
   FailedLogins logins;
   int count = 0;
   while (count < 1000 && logins.allows_another(std::to_string(count), "a", kStart)) {
@@ -41,7 +41,7 @@ TEST(FailedLogins, OfOneAddressAreLimitedWhateverTheKeys) {
   EXPECT_TRUE(logins.allows_another("", "a", kStart + FailedLogins::kOfAddress.one_per));
 }
 
-TEST(FailedLogins, AClockThatGoesBackForgivesNothing) {
+TEST(FailedLogins, ClockStepBackKeepsFailures) {
   FailedLogins logins;
   EXPECT_EQ(failures_until_refused(logins, "AKIA1", "a", kStart), 10);
   EXPECT_FALSE(logins.allows_another("AKIA1", "a", kStart - std::chrono::hours(1)));

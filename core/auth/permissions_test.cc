@@ -77,7 +77,7 @@ TEST(Permissions, MayBeLimitedToARef) {
 
 // An alias is a ref of its own name: what may be read on a branch may not be read through an alias,
 // wherever it points, nor the other way round.
-TEST(Permissions, OfAnAliasAreThoseOfItsOwnName) {
+TEST(Permissions, AliasPermissionsUseItsName) {
   const std::string arn = "arn:lakefs:fs:::repository/data/ref/@champion";
   EXPECT_EQ(ref_arn("data", "@champion"), arn);
   EXPECT_EQ(without_ref(object_arn("data", "@champion", "a")), object_arn("data", "a"));
@@ -113,7 +113,7 @@ TEST(Permissions, MatchActionAndResourceTogether) {
   EXPECT_FALSE(p.allows(Action::kListObjects, repository_arn("data2"), kHere));
 }
 
-TEST(Permissions, ADenyWinsWhereverItStands) {
+TEST(Permissions, DenyTakesPrecedence) {
   const Statement all = allow({"*"}, {"*"});
   const Statement none = deny({"fs:DeleteObject"}, {repository_arn("data") + "/*"});
   for (const auto& policies :
@@ -223,7 +223,7 @@ Decision moved(const std::vector<Statement>& statements, const RefScope& source,
       .decide_on_source(Action::kReadObject, "data", source, destination, from);
 }
 
-TEST(Permissions, OnASourceAskForWhatIsAllowedAtTheDestination) {
+TEST(Permissions, SourceNeedsTheReadRightsOfTheDestination) {
   const auto at = [](const std::string& rest) {
     return allow({"fs:Read*"}, {repository_arn("data/") + rest});
   };
@@ -257,7 +257,7 @@ TEST(Permissions, OnASourceAskForWhatIsAllowedAtTheDestination) {
       << "main~1 can be read and dev~1 not";
 }
 
-TEST(Permissions, OnASourceOfManyRefsAskForAllOfThem) {
+TEST(Permissions, SourceOfManyRefsNeedsRightsOnAll) {
   const auto at = [](const std::string& rest) {
     return allow({"fs:Read*"}, {repository_arn("data/ref/") + rest});
   };
@@ -273,7 +273,7 @@ TEST(Permissions, OnASourceOfManyRefsAskForAllOfThem) {
   EXPECT_EQ(moved({at("*/object/a/*")}, exp, ""), Decision::kAllowed);
 }
 
-TEST(Permissions, OnASourceCountDenialsThatTheDestinationHasNot) {
+TEST(Permissions, SourceDenialsCount) {
   const Statement every = allow({"*"}, {"*"});
   const auto without = [&](const std::string& rest) {
     return std::vector<Statement>{every, deny({"fs:*"}, {repository_arn("data/") + rest})};
@@ -289,7 +289,7 @@ TEST(Permissions, OnASourceCountDenialsThatTheDestinationHasNot) {
 }
 
 // The destination may be read from another address, later.
-TEST(Permissions, OnASourceTakeConditionsAsTheyAre) {
+TEST(Permissions, SourceConditionsAreEvaluated) {
   Statement main = allow({"fs:Read*"}, {repository_arn("data/ref/main/*")});
   Statement paths = allow({"fs:Read*"}, {repository_arn("data/*")});
   for (Statement* one : {&main, &paths}) one->conditions["IpAddress"]["SourceIp"] = {"10.0.0.0/8"};
@@ -333,7 +333,7 @@ std::string complaint(const std::vector<Statement>& statements) {
   }
 }
 
-TEST(Policy, IsCheckedWithThePlaceOfWhatIsWrong) {
+TEST(Policy, ErrorsNameThePlace) {
   EXPECT_EQ(complaint({allow({"fs:Read*", "catalog:GetTable"}, {"*"})}), "");
   EXPECT_EQ(complaint({}), "policy: has no statement");
   EXPECT_EQ(complaint({allow({}, {"*"})}), "policy: statement 1: names no action");
@@ -392,7 +392,7 @@ TEST(Policy, StoredFormComesBackOrIsDataLoss) {
   }
 }
 
-TEST(Actions, AllHaveANameOfTheirOwn) {
+TEST(Actions, NamesAreUnique) {
   std::vector<std::string_view> names;
   for (size_t i = 0; i < kActionCount; ++i) names.push_back(name_of(static_cast<Action>(i)));
   std::sort(names.begin(), names.end());

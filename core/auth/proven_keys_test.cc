@@ -9,7 +9,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-TEST(ProvenKeys, AreKnownByAddressForTheirLife) {
+TEST(ProvenKeys, AreRememberedPerAddressUntilTheyExpire) {
   ProvenKeys keys;
   const Instant start{};
   keys.add("AKIA1", "192.0.2.7", start);
@@ -22,7 +22,7 @@ TEST(ProvenKeys, AreKnownByAddressForTheirLife) {
   EXPECT_TRUE(keys.contains("AKIA1", "192.0.2.7", start + ProvenKeys::kLife));
 }
 
-TEST(ProvenKeys, AreForgottenWhenTheyAreTooMany) {
+TEST(ProvenKeys, AreBounded) {
   ProvenKeys keys;
   const Instant start{};
   for (size_t i = 0; i < ProvenKeys::kKeysMax; ++i) keys.add(std::to_string(i), "a", start);

@@ -79,7 +79,7 @@ TEST_F(Sessions, EndWhenTheUserLogsOut) {
   EXPECT_TRUE(there.check_token(log_in(key)));
 }
 
-TEST_F(Sessions, AServerWhoseClockIsBehindBeginsNewOnes) {
+TEST_F(Sessions, ServerWithASlowClockStartsNewOnes) {
   const NewKey key = make_keyed_user("ann");
   clock.pass(seconds{5});
   here.end_sessions(log_in(key));
@@ -140,7 +140,7 @@ double failures_counted(const std::string& reason) {
   return at == std::string::npos ? -1 : std::stod(text.substr(at + line.size()));
 }
 
-TEST_F(Sessions, FewWrongSecretsAreTaken) {
+TEST_F(Sessions, WrongSecretsAreLimited) {
   const double wrong_before = failures_counted("wrong_secret");
   const double refused_before = failures_counted("too_many");
   const NewKey key = make_keyed_user("ann");
@@ -154,14 +154,14 @@ TEST_F(Sessions, FewWrongSecretsAreTaken) {
   EXPECT_EQ(failures_counted("too_many"), refused_before + 2);
 }
 
-TEST_F(Sessions, FailuresOfOthersAtOnesAddressKeepNobodyOut) {
+TEST_F(Sessions, FailuresOfOthersAtTheSameAddressDoNotLockOut) {
   const NewKey key = make_keyed_user("ann");
   ASSERT_EQ(attempt(key.id, key.secret), "right");
   for (int i = 0; i < 50; ++i) ASSERT_EQ(attempt(key.id, "wrong"), "wrong");
   EXPECT_EQ(attempt(key.id, key.secret), "right");
 }
 
-TEST_F(Sessions, KeysThatDoNotExistAreTriedLittle) {
+TEST_F(Sessions, UnknownKeysAreLimited) {
   make_keyed_user("ann");
   std::string last;
   int attempts = 0;
@@ -183,7 +183,7 @@ TEST_F(Sessions, ASignatureIsRememberedForItsAddress) {
   EXPECT_FALSE(there.remembered_owner(key.id, key.secret)) << "never looked up there";
 }
 
-TEST_F(Sessions, ShortSecretsAreNotChosen) {
+TEST_F(Sessions, ShortSecretsAreRefused) {
   const auto choose = [&](size_t length) {
     return directory.ensure_admin("admin", "AKIATESTTESTTESTTESQ", std::string(length, 's'),
                                   clock.now());

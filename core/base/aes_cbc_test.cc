@@ -8,7 +8,7 @@
 namespace tarn {
 namespace {
 
-TEST(AesCbc, IsAsNistWroteItDown) {
+TEST(AesCbc, MatchesTheNistVectors) {
   // SP 800-38A F.2.1, first block; PKCS #7 adds one more, so only its ciphertext is compared.
   const std::string key = *from_hex("2b7e151628aed2a6abf7158809cf4f3c");
   const std::string vector = *from_hex("000102030405060708090a0b0c0d0e0f");

@@ -44,7 +44,7 @@ class Gate {
   bool open_ = false;
 };
 
-TEST(Batcher, ALoneCallerRunsAtOnceAndAlone) {
+TEST(Batcher, SingleCallerRunsAtOnce) {
   std::vector<size_t> sizes;
   IntBatcher batcher(10, 1, [&](std::span<const int> requests) {
     sizes.push_back(requests.size());
@@ -110,7 +110,7 @@ TEST(Batcher, NoBatchIsLargerThanItsMaximum) {
   EXPECT_GE(runs, 4000 / 3);
 }
 
-TEST(Batcher, NoMoreBatchesRunThanThereMayBeLeaders) {
+TEST(Batcher, ConcurrentBatchesAreLimited) {
   std::atomic<int> running{0};
   std::atomic<int> most{0};
   IntBatcher batcher(1, 2, [&](std::span<const int> requests) {

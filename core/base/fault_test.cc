@@ -9,7 +9,7 @@
 namespace tarn {
 namespace {
 
-TEST(Fault, IsTheServersWhenItFailedOrLacksWhatItNeeds) {
+TEST(Fault, ServerFailuresAreTheServers) {
   EXPECT_TRUE(is_server_fault(std::runtime_error("x")));
   EXPECT_TRUE(is_server_fault(Error(ErrorCode::kInternal, "x")));
   EXPECT_TRUE(is_server_fault(Error(ErrorCode::kDataLoss, "x")));
@@ -17,7 +17,7 @@ TEST(Fault, IsTheServersWhenItFailedOrLacksWhatItNeeds) {
   EXPECT_TRUE(is_server_fault(Error(ErrorCode::kUnavailable, "in_doubt", "x")));
 }
 
-TEST(Fault, IsTheServersWhenTheStoreIsToBeMended) {
+TEST(Fault, StoreFailuresAreTheServers) {
   EXPECT_TRUE(is_server_fault(Error(ErrorCode::kNotFound, "bucket_not_found", "x")));
   EXPECT_TRUE(is_server_fault(Error(ErrorCode::kInvalidArgument, "store_damaged", "x")));
   EXPECT_TRUE(is_server_fault(Error(ErrorCode::kPermissionDenied, "store_denied", "x")));
@@ -25,7 +25,7 @@ TEST(Fault, IsTheServersWhenTheStoreIsToBeMended) {
   EXPECT_FALSE(is_store_fault("branch_not_found"));
 }
 
-TEST(Fault, IsTheCallersOtherwise) {
+TEST(Fault, OtherErrorsAreTheCallers) {
   for (const ErrorCode code :
        {ErrorCode::kInvalidArgument, ErrorCode::kUnauthenticated, ErrorCode::kPermissionDenied,
         ErrorCode::kNotFound, ErrorCode::kAlreadyExists, ErrorCode::kPreconditionFailed,

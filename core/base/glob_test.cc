@@ -80,7 +80,7 @@ TEST(Glob, TakesBytesThatAreNoTextAsOneCharacterEach) {
   EXPECT_FALSE(Glob("a?").matches("a\xe2\x82"));
 }
 
-TEST(Glob, KnowsTextsThatEveryMatchHolds) {
+TEST(Glob, FindsLiteralsOfEveryMatch) {
   struct Known {
     std::string pattern;
     std::string prefix;

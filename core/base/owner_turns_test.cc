@@ -50,7 +50,7 @@ TEST(OwnerTurns, OneOwnerLeavesAWorkerToOthers) {
   EXPECT_TRUE(begin());
 }
 
-TEST(OwnerTurns, ASingleWorkerServesEverybody) {
+TEST(OwnerTurns, SingleWorkerServesAllOwners) {
   OwnerTurns turns(1);
   for (int i = 0; i < 3; ++i) {
     const auto turn = turns.begin([](const std::vector<std::string>& full) {
@@ -61,7 +61,7 @@ TEST(OwnerTurns, ASingleWorkerServesEverybody) {
   }
 }
 
-TEST(OwnerTurns, WhatThrowsHoldsNothing) {
+TEST(OwnerTurns, ExceptionReleasesTheTurn) {
   OwnerTurns turns(2);
   EXPECT_THROW(turns.begin([](const std::vector<std::string>&) -> std::optional<std::string> {
     throw std::runtime_error("x");

@@ -14,7 +14,7 @@ TEST(Quantity, IsAWholeNumberWithAUnit) {
   EXPECT_EQ(parse_quantity("18446744073709551615", kUnits), UINT64_MAX);
 }
 
-TEST(Quantity, AnythingElseIsNone) {
+TEST(Quantity, RefusesOtherTexts) {
   for (const char* bad : {"", "GiB", "-1", "1.5GiB", "0x10", "1 MiB", "2gib", "+1", "1 2",
                           "18446744073709551616", "18446744073709551615KiB"}) {
     EXPECT_EQ(parse_quantity(bad, kUnits), std::nullopt) << bad;

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(CheckLocalPath, TakesAnyBytesThatAreNames) {
+TEST(CheckLocalPath, AcceptsAnyValidFileName) {
   const std::string longest_name(255, 'n');
   for (const std::string& path :
        {std::string("a"), std::string("a/b/c"), std::string("..."), std::string("a\\..\\b"),
@@ -118,7 +118,7 @@ std::pair<ErrorCode, std::string> answer_to(void (*throws)(const std::string&, i
   return {};
 }
 
-TEST(ThrowErrno, SaysWhatIsWrongWithTheStore) {
+TEST(ThrowErrno, NamesTheProblemOfTheStore) {
   constexpr ErrorCode kAgain = ErrorCode::kUnavailable;
   constexpr ErrorCode kInvalid = ErrorCode::kInvalidArgument;
   constexpr ErrorCode kDenied = ErrorCode::kPermissionDenied;

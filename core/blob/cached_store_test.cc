@@ -128,7 +128,7 @@ TEST_F(CachedStoreTest, FileOfReaderHoldsTheRange) {
   EXPECT_EQ(std::string_view(got, 50), bytes.substr(300, 50));
 }
 
-TEST_F(CachedStoreTest, WhatMayChangeOrIsLargePassesBy) {
+TEST_F(CachedStoreTest, MutableAndLargeObjectsAreNotCached) {
   const std::string large = put_new("large", 1001);
   const std::string small = put_new("small", 10);
   for (int n = 1; n <= 2; ++n) {
@@ -157,7 +157,7 @@ TEST_F(CachedStoreTest, KeepsWhatHadTheEtagThatIsAskedFor) {
   EXPECT_EQ(files().size(), 2u);
 }
 
-TEST_F(CachedStoreTest, StoresAreToldApart) {
+TEST_F(CachedStoreTest, KeysAreSeparatePerStore) {
   put_new("a", 10);
   read("a", 10);
   blob::MemoryStore other;
@@ -168,7 +168,7 @@ TEST_F(CachedStoreTest, StoresAreToldApart) {
   EXPECT_EQ(std::string_view(got, 10), "elsewhere!");
 }
 
-TEST_F(CachedStoreTest, AbsentAndShorterObjectsAreTheStoresAffair) {
+TEST_F(CachedStoreTest, AbsentAndShorterObjectsAreReadFromTheStore) {
   EXPECT_EQ(read("nothing", 10), "(absent)");
   const std::string bytes = put_new("short", 10);
   EXPECT_EQ(read("short", 20, {0, 10}), bytes);
@@ -250,7 +250,7 @@ TEST_F(CachedStoreTest, DamagedAndTruncatedFilesAreNeverServed) {
   }
 }
 
-TEST_F(CachedStoreTest, LeftoversGoAtStartAndNothingElse) {
+TEST_F(CachedStoreTest, OnlyLeftoversAreRemovedAtStart) {
   put_new("a", 10);
   read("a", 10);
   const fs::path file = files().front();

@@ -45,7 +45,7 @@ TEST(S3Answers, TakesKeysAsTheyAreFromAServerThatDoesNotEncodeThem) {
   EXPECT_FALSE(page.has_more);
 }
 
-TEST(S3Answers, RefusesWhatIsNoListing) {
+TEST(S3Answers, RefusesOtherDocumentsAsListings) {
   for (const char* xml :
        {"", "<html></html>", "<ListBucketResult>", "<Error><Code>X</Code></Error>",
         "<ListBucketResult><Contents><Size>-1</Size></Contents></ListBucketResult>",

@@ -59,7 +59,7 @@ TEST_F(S3StoreTest, PresignsForTheAddressThatClientsUse) {
   EXPECT_EQ(client_.lines(), Lines{}) << "nothing is sent";
 }
 
-TEST_F(S3StoreTest, ADirectUploadFailsWithTheAnswerThatCameLate) {
+TEST_F(S3StoreTest, DirectUploadReportsAnErrorInAnAnswerOf200) {
   client_.answer(200, error_body("InvalidPart"));
   S3Store direct = store();
   const std::vector<SentPart> parts = {{1, "e"}};
@@ -119,7 +119,7 @@ TEST_F(S3StoreTest, RefusesKeysLongerThanS3s) {
             "invalid_argument/invalid_argument");
 }
 
-TEST_F(S3StoreTest, RepeatsWhatMayPass) {
+TEST_F(S3StoreTest, RetriesTransientErrors) {
   for (const auto& [status, body] :
        std::vector<std::pair<int, std::string>>{{0, ""},
                                                 {500, ""},
@@ -164,7 +164,7 @@ TEST_F(S3StoreTest, SaysWhatToCheckWhereTheAnswerHasNoBody) {
   EXPECT_THAT(failure.message, HasSubstr("check the configured access key and secret"));
 }
 
-TEST_F(S3StoreTest, DoesNotRepeatWhatCannotPass) {
+TEST_F(S3StoreTest, DoesNotRetryPermanentErrors) {
   struct Case {
     int status;
     const char* code;
@@ -283,7 +283,7 @@ TEST_F(S3StoreTest, ReadsAWholeObjectWithItsDigestsInOneRequest) {
   EXPECT_EQ(headers_sent(1).get("x-amz-checksum-mode"), "");
 }
 
-TEST_F(S3StoreTest, ReadsNoOtherObjectAsAWhole) {
+TEST_F(S3StoreTest, WholeReadRefusesAnotherObject) {
   S3Store target = store();
   const auto opening = [&] { return target.direct()->open_whole("k", 3, "old"); };
   client_.answer(200, "abc", headers_of({{"Content-Length", "3"}, {"ETag", "\"new\""}}));

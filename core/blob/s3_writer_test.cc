@@ -14,7 +14,7 @@ namespace {
 
 using testing::put;
 
-TEST_F(S3StoreTest, LostAnswerToAPutIsFoundToBeOurOwn) {
+TEST_F(S3StoreTest, LostPutAnswerIsRecognisedAsSuccess) {
   S3Store target = store();
   const auto writer = target.create("k", 1);
   writer->write("v");
@@ -28,7 +28,7 @@ TEST_F(S3StoreTest, LostAnswerToAPutIsFoundToBeOurOwn) {
   EXPECT_TRUE(writer->finish());
 }
 
-TEST_F(S3StoreTest, ObjectThatABrokenConnectionCutShortIsMadeAnew) {
+TEST_F(S3StoreTest, ObjectCutShortByABrokenConnectionIsWrittenAgain) {
   S3Store target = store();
   const auto writer = target.create("k", 10);
   writer->write("0123456789");
@@ -82,7 +82,7 @@ TEST_F(S3StoreTest, ObjectOfAnotherWriterIsNotOurs) {
   EXPECT_EQ(headers_sent(0).get("if-none-match"), "*");
 }
 
-TEST_F(S3StoreTest, LooksFirstWhereTheServerCannotCreateExclusively) {
+TEST_F(S3StoreTest, ChecksExistenceWhereTheServerLacksIfNoneMatch) {
   S3Store target = store();
   client_.answer(501, error_body("NotImplemented"));
   client_.answer(404);
@@ -150,7 +150,7 @@ TEST_F(S3UploadTest, UploadGoneAfterALostAnswerIsLookedUp) {
   EXPECT_EQ(thrown([&] { (void)writer->finish(); }).kind, "unavailable/unavailable");
 }
 
-TEST_F(S3UploadTest, LostAnswerToTheCompletionIsFoundToBeOurOwn) {
+TEST_F(S3UploadTest, LostCompletionAnswerIsRecognisedAsSuccess) {
   const auto writer = two_parts_written();
   client_.answer(0);
   client_.answer(404, error_body("NoSuchUpload"));

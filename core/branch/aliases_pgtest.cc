@@ -85,7 +85,7 @@ class Aliases : public testing::RepositoryTest {
   std::vector<CommitId> commits;
 };
 
-TEST_F(Aliases, MeanTheirCommitWhereverARefIsMeant) {
+TEST_F(Aliases, ResolveToTheirCommitWhereverARefIsAccepted) {
   const AliasOutcome made = set("main~1");
   EXPECT_TRUE(made.changed);
   EXPECT_EQ(made.alias.commit, commits[1]);
@@ -110,7 +110,7 @@ TEST_F(Aliases, MeanTheirCommitWhereverARefIsMeant) {
   EXPECT_EQ(reason_of([&] { resolve(*engine, repo, "@champion^2"); }), "invalid_argument");
 }
 
-TEST_F(Aliases, HaveNamesOfTheirOwn) {
+TEST_F(Aliases, HaveASeparateNamespace) {
   engine.branch(repo, "champion", "main");
   create_tag(*engine, repo, TagName("challenger"), "main", false);
   set("main~2");
@@ -129,7 +129,7 @@ TEST_F(Aliases, HaveNamesOfTheirOwn) {
   EXPECT_EQ(reason_of([&] { resolve(*engine, other, "@champion"); }), "ref_not_found");
 }
 
-TEST_F(Aliases, TellWhoMovedThemWhereAndWhy) {
+TEST_F(Aliases, HistoryRecordsActorCommitAndReason) {
   set("main~2", at(std::nullopt));
   EXPECT_EQ(set("main", at(commits[0])).alias.version, 2u);
   EXPECT_FALSE(set("main").changed) << "it is there already";
@@ -198,7 +198,7 @@ TEST_F(Aliases, RefuseWhatIsNotAsExpectedAndChangeNothing) {
   EXPECT_EQ(get_alias(*engine, repo, kChampion).commit, commits[2]);
 }
 
-TEST_F(Aliases, MoveInATransactionOfTheCaller) {
+TEST_F(Aliases, MoveWithinTheCallersTransaction) {
   set("main~2");
   const std::string evidence(32, '\x07');
   const meta::AliasMove promotion{.name = kChampion,
@@ -243,7 +243,7 @@ TEST_F(Aliases, MoveInATransactionOfTheCaller) {
             "ref_not_found");
 }
 
-TEST_F(Aliases, ThatAPolicyNamesMoveByPromotionOnly) {
+TEST_F(Aliases, AliasOfAPolicyMovesByPromotionOnly) {
   const auto name_by = [&](const AliasName& alias, std::string_view policy) {
     return in_transaction([&](db::Connection& connection) {
       return meta::Aliases::set_policy(connection, id(), alias, policy);
@@ -293,7 +293,7 @@ TEST_F(Aliases, ThatAPolicyNamesMoveByPromotionOnly) {
   expect_chain(history());
 }
 
-TEST_F(Aliases, KeepTheirHistoryUntilTheirRepositoryGoes) {
+TEST_F(Aliases, HistoryIsAppendOnlyUntilTheRepositoryIsDeleted) {
   set("main");
   remove();
   for (const db::Query& query : {kDropChange, kAlterChange, kTruncateChanges}) {
@@ -311,7 +311,7 @@ TEST_F(Aliases, KeepTheirHistoryUntilTheirRepositoryGoes) {
   engine.make_repository(repo.str() + "-next");
 }
 
-TEST_F(Aliases, OfManyWhoExpectTheSameOneMovesIt) {
+TEST_F(Aliases, OneOfManyConcurrentMovesWithTheSameExpectationSucceeds) {
   constexpr int kRacers = 64;
   constexpr int kRounds = 3;
   TestEngine other(shared_url(), engine.store);
@@ -351,7 +351,7 @@ TEST_F(Aliases, OfManyWhoExpectTheSameOneMovesIt) {
   expect_chain(changes);
 }
 
-TEST_F(Aliases, ThatAllMoveAnywhereHaveAChainWithoutAGap) {
+TEST_F(Aliases, ConcurrentMovesLeaveAHistoryWithoutGaps) {
   constexpr int kThreads = 8;
   constexpr int kMoves = 25;
   TestEngine other(shared_url(), engine.store);

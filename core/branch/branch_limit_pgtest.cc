@@ -33,7 +33,7 @@ class BranchLimit : public ::testing::Test {
   }
 };
 
-TEST_F(BranchLimit, IsPerUserAndRepositoryAndSaysHowToFree) {
+TEST_F(BranchLimit, IsPerUserAndRepositoryAndTheErrorSaysHowToFreeSome) {
   const RepositoryName pond = engine.make_repository("pond");
   for (const char* name : {"a", "b", "c"}) make("mallory", lake, name);
   const auto fourth = [&] { make("mallory", lake, "d"); };
@@ -54,7 +54,7 @@ TEST_F(BranchLimit, IsPerUserAndRepositoryAndSaysHowToFree) {
   EXPECT_EQ(get_branch(*engine, lake, BranchName("main")).creator, "");
 }
 
-TEST_F(BranchLimit, HoldsForBranchesThatAreMadeAtOnce) {
+TEST_F(BranchLimit, HoldsForConcurrentCreations) {
   std::atomic<int> made = 0;
   {
     std::vector<std::jthread> threads;

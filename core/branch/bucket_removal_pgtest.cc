@@ -30,14 +30,14 @@ class BucketRemoval : public testing::RepositoryTest {
   }
 };
 
-TEST_F(BucketRemoval, TakesARepositoryThatHoldsNothing) {
+TEST_F(BucketRemoval, RemovesAnEmptyRepository) {
   const RepositoryName bucket = engine.make_repository(fresh_name());
   EXPECT_EQ(remove_empty(bucket), kDone);
   EXPECT_FALSE(exists(bucket));
   engine.make_repository(bucket.str() + "-again");
 }
 
-TEST_F(BucketRemoval, RefusesWhateverWouldBeLost) {
+TEST_F(BucketRemoval, RefusesBucketsWithContent) {
   const std::vector<std::function<void(const RepositoryName&)>> losses = {
       [&](const RepositoryName& bucket) { engine.put(bucket, "main", "a", "1"); },
       [&](const RepositoryName& bucket) {
@@ -68,7 +68,7 @@ TEST_F(BucketRemoval, RefusesWhateverWouldBeLost) {
   }
 }
 
-TEST_F(BucketRemoval, PassesOverWhatWasStagedAndDeletedAgain) {
+TEST_F(BucketRemoval, IgnoresStagedObjectsThatWereDeleted) {
   const RepositoryName bucket = engine.make_repository(fresh_name());
   engine.put(bucket, "main", "a", "1");
   engine.put(bucket, "main", "b/c", "1");
@@ -89,7 +89,7 @@ TEST_F(BucketRemoval, RefusesAReadOnlyRepository) {
 
 /// A concurrent change from another server either is seen, or is refused: never both
 /// acknowledged and lost.
-TEST_F(BucketRemoval, LosesNothingThatIsDoneMeanwhile) {
+TEST_F(BucketRemoval, LosesNoConcurrentChange) {
   using Work = std::function<void(const RepositoryName&)>;
   const std::vector<Work> works = {
       [&](const RepositoryName& bucket) { other.put(bucket, "main", "a", "1"); },

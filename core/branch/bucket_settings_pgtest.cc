@@ -55,7 +55,7 @@ TEST_F(BucketSettingsTest, OnlyTheDefaultBranchOfARootedBucketIsPublic) {
   EXPECT_FALSE(is_public(engine, RepositoryName("absent"), "main"));
 }
 
-TEST_F(BucketSettingsTest, GoWithTheRepositoryAndItsNameIsPrivateAgain) {
+TEST_F(BucketSettingsTest, AreDeletedWithTheRepository) {
   make_rooted();
   publish(rooted);
   const auto before = public_repository(*engine, rooted, BranchName("trunk"));
@@ -74,7 +74,7 @@ TEST_F(BucketSettingsTest, GoWithTheRepositoryAndItsNameIsPrivateAgain) {
   EXPECT_NE(public_repository(*engine, rooted, BranchName("trunk")), before);
 }
 
-TEST_F(BucketSettingsTest, AReadOnlyRepositoryCanBeClosedAndNotOpened) {
+TEST_F(BucketSettingsTest, ReadOnlyRepositoryCanBeMadePrivateButNotPublic) {
   RepositoryCreation creation;
   creation.name = rooted;
   creation.storage_namespace = "local://" + rooted.str();

@@ -51,7 +51,7 @@ class Expiry : public ::testing::Test {
   }
 };
 
-TEST_F(Expiry, ABranchGoesWhenItsMomentHasCome) {
+TEST_F(Expiry, BranchIsDeletedWhenItExpires) {
   const Instant later = engine.clock.now() + hours(1);
   EXPECT_EQ(create("kept", later), "done");
   EXPECT_EQ(create("over", later), "done");
@@ -65,7 +65,7 @@ TEST_F(Expiry, ABranchGoesWhenItsMomentHasCome) {
   EXPECT_EQ(branches(), "kept main");
 }
 
-TEST_F(Expiry, AMomentMustLieAheadAndNotTooFar) {
+TEST_F(Expiry, ExpiryMustBeInTheFutureAndWithinALimit) {
   const Instant now = engine.clock.now();
   EXPECT_NE(create("a", now).find("is not in the future"), std::string::npos);
   EXPECT_EQ(create("a", now + kBranchLifetimeMax + hours(1)),
@@ -73,7 +73,7 @@ TEST_F(Expiry, AMomentMustLieAheadAndNotTooFar) {
   EXPECT_EQ(branches(), "main");
 }
 
-TEST_F(Expiry, AMomentIsMovedOrTakenBack) {
+TEST_F(Expiry, ExpiryCanBeChangedOrRemoved) {
   const Instant later = engine.clock.now() + hours(1);
   const auto set = [&](const std::string& name, std::optional<Instant> expires) {
     return testing::message_of([&] {
@@ -101,7 +101,7 @@ TEST_F(Expiry, AMomentIsMovedOrTakenBack) {
 }
 
 // A server that claimed it waits for the branch, which whoever renews it holds.
-TEST_F(Expiry, ABranchThatIsRenewedWhileAServerIsAtItStays) {
+TEST_F(Expiry, BranchRenewedDuringItsDeletionStays) {
   create("dev", engine.clock.now() + hours(1));
   expire("dev");
   const BranchId dev = get_branch(*engine, repo, BranchName("dev")).id;
@@ -135,7 +135,7 @@ TEST_F(Expiry, TheDefaultBranchStays) {
   EXPECT_EQ(sweep(), 0) << "not again before the claim has ended";
 }
 
-TEST_F(Expiry, ARuleAgainstDeletionKeepsTheBranchWhileItIsThere) {
+TEST_F(Expiry, DeletionRuleKeepsTheBranch) {
   create("dev", engine.clock.now() + hours(1));
   expire("dev");
   set_branch_rules(*engine, repo,
@@ -151,7 +151,7 @@ TEST_F(Expiry, ARuleAgainstDeletionKeepsTheBranchWhileItIsThere) {
 }
 
 // Tried by leaving the claim out of the statement: several servers took the same branch.
-TEST_F(Expiry, OfSeveralServersOneDeletesABranch) {
+TEST_F(Expiry, OneOfSeveralServersDeletesABranch) {
   constexpr int kServers = 4;
   constexpr int kBranches = 40;
   for (int i = 0; i < kBranches; ++i) {
@@ -196,7 +196,7 @@ TEST_F(Expiry, IsDecidedByTheDatabasesClock) {
   EXPECT_EQ(branches(), "main");
 }
 
-TEST_F(Expiry, AServerThatDiesLeavesTheBranchToTheNext) {
+TEST_F(Expiry, AnotherServerContinuesAfterACrash) {
   create("dev", engine.clock.now() + hours(1));
   expire("dev");
   ASSERT_TRUE((*engine).branches.claim_expired(milliseconds(2'000)));
@@ -206,7 +206,7 @@ TEST_F(Expiry, AServerThatDiesLeavesTheBranchToTheNext) {
   EXPECT_EQ(branches(), "main");
 }
 
-TEST_F(Expiry, ABranchMadeAnewIsNotTheOneThatExpired) {
+TEST_F(Expiry, RecreatedBranchDoesNotInheritTheExpiry) {
   create("dev", engine.clock.now() + hours(1));
   expire("dev");
   delete_branch(*engine, repo, BranchName("dev"), false);

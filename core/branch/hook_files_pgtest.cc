@@ -131,7 +131,7 @@ TEST_F(HookFiles, AreRefusedBeforeTheBytesCome) {
       kForbidden);
 }
 
-TEST_F(HookFiles, ARightThatIsTakenBackMeanwhileIsGone) {
+TEST_F(HookFiles, RevokedRightStopsTheRequest) {
   std::optional<UploadTarget> target;
   {
     const ActingUser admin("admin");
@@ -177,7 +177,7 @@ TEST_F(HookFiles, AreMergedByThoseWhoMay) {
   expect_only_for_admin(merging("other"));
 }
 
-TEST_F(HookFiles, ThatTheDestinationHasAlreadyAreNoChange) {
+TEST_F(HookFiles, IdenticalOnesOnTheDestinationAreNoChange) {
   {
     const ActingUser admin("admin");
     engine.put(repo, "main", kFile, "name: changed");
@@ -210,7 +210,7 @@ TEST_F(HookFiles, AreBroughtByTheTreeOfACommitForThoseWhoMay) {
   });
 }
 
-TEST_F(HookFiles, OnceStagedAreCommittedByAll) {
+TEST_F(HookFiles, StagedOnesAreCommittedByAnyone) {
   {
     const ActingUser admin("admin");
     engine.put(repo, "main", kFile, "name: b");

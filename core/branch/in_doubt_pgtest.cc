@@ -71,7 +71,7 @@ TEST_F(InDoubtTest, AnObjectIsNotStagedAgainOverALaterOne) {
   EXPECT_EQ(engine.read(repo, "main", "k"), "v2");
 }
 
-TEST_F(InDoubtTest, AnObjectThatWasDeletedSinceDoesNotComeBack) {
+TEST_F(InDoubtTest, ObjectDeletedSinceStaysDeleted) {
   faults.lose_answer(kStage, [&] { engine.remove(repo, "main", "k"); });
   EXPECT_EQ(reason_of([&] { broken.put(repo, "main", "k", "v1"); }), db::kInDoubt);
   EXPECT_EQ(engine.read(repo, "main", "k"), "<absent>");
@@ -99,7 +99,7 @@ TEST_F(InDoubtTest, AConditionalObjectThatWasStagedIsFound) {
   EXPECT_EQ(engine.read(repo, "main", "k"), "v1");
 }
 
-TEST_F(InDoubtTest, AConditionThatFailsAfterwardsIsNoAnswer) {
+TEST_F(InDoubtTest, LaterConditionFailureLeavesTheWriteInDoubt) {
   faults.lose_answer(kStageIf, [&] { engine.put(repo, "main", "k", "v2"); });
   EXPECT_EQ(reason_of([&] { broken.put(repo, "main", "k", "v1", absent()); }), db::kInDoubt);
   EXPECT_EQ(engine.read(repo, "main", "k"), "v2");

@@ -65,7 +65,7 @@ class ObjectVersionRaces : public testing::RepositoryTest {
   TestEngine slow{shared_url(), engine.store, &faults};
 };
 
-TEST_F(ObjectVersionRaces, OfTwoWritersOfAKeyBothStay) {
+TEST_F(ObjectVersionRaces, BothOfTwoConcurrentWritesAreKept) {
   for (const std::string statement : {"staging_insert_row_if", "object_versions_select_newest"}) {
     std::optional<VersionId> other;
     faults.at_then_go_on({statement}, [&] { other = put(engine, "a", "other"); });
@@ -185,7 +185,7 @@ TEST_F(ObjectVersionRaces, TheNewestVersionBelowAMergedObjectIsRemoved) {
   EXPECT_EQ(engine.read(repo, "main", "a"), "merged");
 }
 
-TEST_F(ObjectVersionRaces, OfTwoRemovalsOfOneVersionOneFindsIt) {
+TEST_F(ObjectVersionRaces, OneOfTwoConcurrentRemovalsSucceeds) {
   put(engine, "a", "1");
   const auto second = put(engine, "a", "2");
   faults.at_then_go_on({"staging_insert_row_if"}, [&] { EXPECT_TRUE(drop(engine, "a", second)); });
@@ -264,7 +264,7 @@ TEST_F(ObjectVersionRaces, WritersCommittersAndRemoversAgree) {
   EXPECT_EQ(engine.read(repo, "main", "a"), latest);
 }
 
-TEST_F(ObjectVersionRaces, WithoutVersionsAWriteRunsTheStatementsOfBefore) {
+TEST_F(ObjectVersionRaces, WriteWithoutVersioningRunsNoAdditionalStatement) {
   const RepositoryName plain = engine.make_repository(fresh_name());
   set_branch_rules(*engine, plain, {}, {});  // its settings have a version
   const auto write = [&] {

@@ -82,7 +82,7 @@ TEST_F(ObjectVersions, AreNotKeptUnlessAsked) {
   EXPECT_EQ(listed(), "a=2(null)!");
 }
 
-TEST_F(ObjectVersions, EveryWriteIsOneThatReadsBack) {
+TEST_F(ObjectVersions, EveryWriteMakesAReadableVersion) {
   keep();
   const auto first = put("a", "1");
   const auto second = put("a", "2");
@@ -129,7 +129,7 @@ TEST_F(ObjectVersions, AreMadeByEveryVerbThatStages) {
   EXPECT_EQ(engine.read(repo, "main", "a"), "1");
 }
 
-TEST_F(ObjectVersions, StayWhateverTheBranchShowsLater) {
+TEST_F(ObjectVersions, StayReadableAfterLaterChanges) {
   put("a", "0");
   engine.commit(repo, "main");
   keep();
@@ -145,7 +145,7 @@ TEST_F(ObjectVersions, StayWhateverTheBranchShowsLater) {
   EXPECT_EQ(at("a", second), "2");
 }
 
-TEST_F(ObjectVersions, WhatWasThereBeforeIsTheNullVersion) {
+TEST_F(ObjectVersions, EarlierObjectsAreTheNullVersion) {
   put("a", "0");
   put("gone", "0");
   engine.commit(repo, "main");
@@ -321,7 +321,7 @@ TEST_F(ObjectVersions, KeepABucketFromBeingRemoved) {
   delete_empty_repository(*engine, get_repository(*engine, repo));
 }
 
-TEST_F(ObjectVersions, GoWithTheirBranch) {
+TEST_F(ObjectVersions, AreDeletedWithTheirBranch) {
   keep();
   engine.branch(repo, "dev", "main");
   engine.put(repo, "dev", "a", "1");

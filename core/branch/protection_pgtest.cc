@@ -218,7 +218,7 @@ TEST_F(Protection, ARuleSetWhileBytesMoveHoldsForThem) {
 
 // Writers share statements; one that began before the rule must not take another with it. The check
 // with the lookup and the one with the staged row each suffice here; tried by taking out both.
-TEST_F(Protection, NoWriteThatBeginsAfterTheRuleSucceeds) {
+TEST_F(Protection, WritesAfterTheRuleAreRefused) {
   constexpr int kWriters = 8;
   constexpr int kRounds = 20;
   for (int round = 0; round < kRounds; ++round) {
@@ -314,7 +314,7 @@ TEST_F(Protection, AClientThatKnowsOnlyPatternsKeepsTheRest) {
             std::vector<BranchRule>{{.pattern = Glob("main")}});
 }
 
-TEST_F(Protection, OfTwoRulesForOnePatternTheLaterIsKept) {
+TEST_F(Protection, LaterRuleForAPatternReplacesTheFirst) {
   protect({blocking("main", {BranchAction::kDelete}),
            {.pattern = Glob("dev")},
            blocking("main", {BranchAction::kStage})});
@@ -335,7 +335,7 @@ TEST_F(Protection, OneRuleCanBeAddedAndRemoved) {
   EXPECT_EQ(get_branch_rules(*engine, repo).value, std::vector<BranchRule>{both[1]});
 }
 
-TEST_F(Protection, RulesAddedAtOnceAreAllThere) {
+TEST_F(Protection, ConcurrentlyAddedRulesAreAllKept) {
   constexpr int kAdders = 8;
   std::vector<std::jthread> adders;
   for (int i = 0; i < kAdders; ++i) {
@@ -345,7 +345,7 @@ TEST_F(Protection, RulesAddedAtOnceAreAllThere) {
   EXPECT_EQ(get_branch_rules(*engine, repo).value.size(), static_cast<size_t>(kAdders));
 }
 
-TEST_F(Protection, ThereIsAMostOfRules) {
+TEST_F(Protection, RulesAreLimited) {
   std::vector<BranchRule> rules;
   for (size_t i = 0; i < kBranchRulesMax; ++i) {
     rules.push_back({.pattern = Glob("b" + std::to_string(i))});

@@ -156,7 +156,7 @@ TEST_F(PublicationRaces, ARuleSetBeforeTheChangeStopsEveryVerbThatChangesABranch
 }
 
 // A rule that came while the verb waited for its turn is asked before it begins.
-TEST_F(PublicationRaces, ARuleSetWhileAVerbWaitsIsAskedUnderTheLease) {
+TEST_F(PublicationRaces, RuleSetWhileAVerbWaitsIsCheckedUnderTheLease) {
   engine.put(repo, "dev", "b", "2");
   EXPECT_EQ(forbidden_at("branches_acquire_lease", BranchAction::kReset, "dev",
                          [&] { reset_branch(*slow, repo, kDev, false); }),
@@ -197,7 +197,7 @@ TEST_F(PublicationRaces, AnApprovalIsHeldUntilPublished) {
 }
 
 // The deletion waited longer than its lease lasts; another verb has the branch by then.
-TEST_F(PublicationRaces, ADeletionThatLostTheBranchSaysSo) {
+TEST_F(PublicationRaces, DeletionThatLostTheBranchFails) {
   std::optional<BranchHold> other;
   faults.at_then_go_on({"branches_begin_change"}, [&] {
     let_lease_run_out(kDev);
@@ -211,7 +211,7 @@ TEST_F(PublicationRaces, ADeletionThatLostTheBranchSaysSo) {
 
 // A server that slept past its lease changes nothing, also when nobody took the branch meanwhile:
 // its client has given up, and others have written since.
-TEST_F(PublicationRaces, NothingIsChangedUnderALeaseThatRanOut) {
+TEST_F(PublicationRaces, ExpiredLeaseChangesNothing) {
   engine.put(repo, "dev", "b", "2");
   const auto overtaken = [&](const std::string& statement, const auto& verb) {
     faults.at_then_go_on({statement}, [&] { let_lease_run_out(kDev); });
@@ -327,7 +327,7 @@ TEST_F(PublicationRaces, AConditionalWriteBesideAMergeThatAllowsThemIsCompared) 
 }
 
 // Plain writes may as well have come after the verb: they stop none.
-TEST_F(PublicationRaces, APlainWriteStopsNoMerge) {
+TEST_F(PublicationRaces, UnconditionalWriteDoesNotStopAMerge) {
   engine.put(repo, "dev", "b", "merged");
   engine.commit(repo, "dev");
   faults.at_then_go_on({"branches_publish_commit"}, [&] { engine.put(repo, "main", "b", "mine"); });
@@ -337,7 +337,7 @@ TEST_F(PublicationRaces, APlainWriteStopsNoMerge) {
   EXPECT_EQ(engine.read(repo, "main@", "b"), "merged");
 }
 
-TEST_F(PublicationRaces, FoldingBehindAChangeFailsNothing) {
+TEST_F(PublicationRaces, FailedFoldDoesNotFailTheChange) {
   for (int i = 0; i < 20; ++i) {  // as many sealed tokens as make a verb fold
     engine.put(repo, "dev", "k" + std::to_string(i), "1");
     reset_prefix(*engine, repo, kDev, "nothing/", false);
@@ -360,7 +360,7 @@ TEST_F(PublicationRaces, FoldingBehindAChangeFailsNothing) {
 }
 
 // A server that dies while it folds leaves its rows to the sweep.
-TEST_F(PublicationRaces, RowsOfAFoldThatDiedAreSwept) {
+TEST_F(PublicationRaces, RowsOfACrashedFoldAreDeleted) {
   struct Died {};
   const Branch dev = get_branch(*engine, repo, kDev);
   engine.put(repo, "dev", "b", "2");

@@ -78,7 +78,7 @@ TEST_F(Verbs, ANamespaceIsNeverUsedTwiceNorNested) {
 }
 
 // Both retire the branch's tokens.
-TEST_F(Verbs, ARepositoryGoesWhileABranchOfItIsBeingDeleted) {
+TEST_F(Verbs, RepositoryIsDeletedDuringABranchDeletion) {
   testing::FaultPoints faults;
   TestEngine other(shared_url(), engine.store, &faults);
   engine.branch(repo, "dev", "main");

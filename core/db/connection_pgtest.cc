@@ -113,7 +113,7 @@ TEST(Connection, RefusesNulInText) {
             ErrorCode::kInvalidArgument);
 }
 
-TEST(Connection, RefusesToReadWhatIsNotThere) {
+TEST(Connection, RefusesReadsOfWrongTypesAndColumns) {
   const auto c = connect();
   const Rows rows = c->run({"test_misread", "SELECT 1::int8, NULL::int8, ARRAY[1, NULL]::int8[]"});
   EXPECT_EQ(code_of([&] { (void)rows.text(0, 0); }), ErrorCode::kInternal);

@@ -41,7 +41,7 @@ class Copy : public ::testing::Test {
   const std::unique_ptr<Connection> c_ = Connection::open(url());
 };
 
-TEST_F(Copy, BringsRowsInAndOut) {
+TEST_F(Copy, CopiesRowsInAndOut) {
   const std::string binary("a\0\n\\\xff", 5);
   Connection::CopyIn in(*c_, kCopyIn);
   in.row({int32_t{1}, int64_t{-2}, Bytes{binary}});
@@ -52,12 +52,12 @@ TEST_F(Copy, BringsRowsInAndOut) {
                                  Fields{std::string("\0\0\0\2", 4), std::nullopt, ""}));
 }
 
-TEST_F(Copy, OfNothingIsFine) {
+TEST_F(Copy, MayBeEmpty) {
   Connection::CopyIn(*c_, kCopyIn).finish();
   EXPECT_THAT(all(), ElementsAre());
 }
 
-TEST_F(Copy, BringsMoreThanOnePiece) {
+TEST_F(Copy, SupportsSeveralPieces) {
   const std::string body(3000, 'x');
   Connection::CopyIn in(*c_, kCopyIn);
   for (int32_t i = 0; i < 1000; ++i) in.row({i, int64_t{i}, Bytes{body}});
@@ -122,7 +122,7 @@ TEST_F(Copy, OutStopsWithItsReader) {
   EXPECT_TRUE(c_->broken());
 }
 
-TEST_F(Copy, OutThrowsWhatTheServerFoundHalfway) {
+TEST_F(Copy, OutThrowsErrorsThatOccurMidway) {
   c_->run_script("INSERT INTO t SELECT i, i - 5, 'x' FROM generate_series(1, 10) i");
   int seen = 0;
   try {

@@ -238,7 +238,7 @@ TEST_F(Embedded, IsSeenByRootWithoutItsPrivileges) {
   }).join();
 }
 
-TEST_F(Embedded, IsNotFooledByALockFileThatNamesAnotherProcess) {
+TEST_F(Embedded, IgnoresALockFileOfAnotherProcess) {
   copy_cluster(dir_);
   const PostgresUser user = PostgresUser::find();
   const pid_t other = spawn(
@@ -284,7 +284,7 @@ TEST_F(Embedded, RefusesDataOfAnotherVersion) {
   EXPECT_THAT(refusal(), HasSubstr("holds data of PostgreSQL 14, and this program runs 15"));
 }
 
-TEST_F(Embedded, SaysWhatTheLogSaysWhenTheServerEndsAtOnce) {
+TEST_F(Embedded, FailedStartQuotesTheServerLog) {
   copy_cluster(dir_);
   std::ofstream(data() + "/postgresql.conf", std::ios::app) << "no_such_setting = 1\n";
   EXPECT_THAT(refusal(), HasSubstr("FATAL"));

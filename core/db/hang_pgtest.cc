@@ -212,7 +212,7 @@ TEST_F(HangTest, ALongStatementIsLeftAloneWhileTheDatabaseAnswers) {
   }
 }
 
-TEST_F(HangTest, ADatabaseThatRefusesIsNotTakenForOneThatHangs) {
+TEST_F(HangTest, RefusingDatabaseIsNotHung) {
   Pool pool("host=/nonexistent port=1", {});
   pool.probe();
   try {

@@ -73,7 +73,7 @@ TEST_F(Migrations, AreAppliedOnceByManyServersAtOnce) {
   EXPECT_THAT(applied(), ElementsAre("1 numbers", "2 more"));
 }
 
-TEST_F(Migrations, ThatFailLeaveTheOnesBefore) {
+TEST_F(Migrations, FailedOneKeepsTheEarlierOnes) {
   const Migration both[] = {kFirst, kBroken};
   EXPECT_THROW(migrate(*c_, both), DbError);
   EXPECT_THAT(applied(), ElementsAre("1 numbers"));
@@ -106,7 +106,7 @@ TEST_F(Migrations, RefuseAnotherHistory) {
               HasSubstr("it has migration 2 (later) where this program has 1 (numbers)"));
 }
 
-TEST_F(Migrations, WaitLongerThanAStatementMay) {
+TEST_F(Migrations, MayExceedTheStatementTimeout) {
   const auto hurried = Connection::open(database_.url() + " options='-c statement_timeout=20ms'");
   const Migration slow{1, "slow", "SELECT pg_sleep(0.1)"};
   migrate(*hurried, {&slow, 1});
@@ -132,7 +132,7 @@ TEST(EmbeddedMigrations, AreTheFilesOfTheFolder) {
   }
 }
 
-TEST(EmbeddedMigrations, AreInATestDatabase) {
+TEST(EmbeddedMigrations, AreAppliedInATestDatabase) {
   const testing::TestDatabase database;
   const auto c = Connection::open(database.url());
   const Rows rows = c->run({"test_count_migrations", "SELECT count(*) FROM schema_migrations"});

@@ -170,7 +170,7 @@ TEST_F(PoolTest, RetriesConflictingTransactionsUntilOneWins) {
   EXPECT_EQ(counter(), 1);
 }
 
-TEST_F(PoolTest, GivesUpOnAConflictThatStays) {
+TEST_F(PoolTest, RetriesOfAConflictAreBounded) {
   int runs = 0;
   try {
     pool_.transaction([&](Connection& c) {

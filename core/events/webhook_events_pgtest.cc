@@ -70,7 +70,7 @@ TEST_F(WebhookEvents, OfMlflowNameTheRunOfTheVersion) {
                                                       "tag.created " + elsewhere}));
 }
 
-TEST_F(WebhookEvents, TellOfThePullRequestThatIsMerged) {
+TEST_F(WebhookEvents, MergedPullRequestHasAnEvent) {
   engine.branch(repo, "dev", "main");
   engine.put(repo, "dev", "a", "1");
   engine.commit(repo, "dev");
@@ -91,7 +91,7 @@ TEST_F(WebhookEvents, TellOfThePullRequestThatIsMerged) {
   EXPECT_EQ(told("new_commit"), std::vector<std::string>{"branch.updated " + head(repo, "main")});
 }
 
-TEST_F(WebhookEvents, TellOfEachRefThatIsRestored) {
+TEST_F(WebhookEvents, RestoreHasAnEventForEachRef) {
   engine.branch(repo, "dev", "main");
   create_tag(*engine, repo, TagName("v1"), "main", /*force=*/false);
   set_alias(*engine, repo, {.name = AliasName("champion"), .actor = "ann"}, "main");

@@ -117,7 +117,7 @@ TEST_F(Webhooks, AreMadeChangedListedAndDeleted) {
   EXPECT_EQ(reason_of([&] { delete_webhook(*engine, repo, "deploy"); }), "webhook_not_found");
 }
 
-TEST_F(Webhooks, RefuseWhatCannotWork) {
+TEST_F(Webhooks, RefuseInvalidSettings) {
   EXPECT_NE(message_of([&] { put(hook("x", {"brunch.*"})); }).find("\"brunch.*\""),
             std::string::npos);
   EXPECT_EQ(reason_of([&] { put(hook("x", {})); }), "invalid_argument");
@@ -141,7 +141,7 @@ TEST_F(Webhooks, SecretsAreSealedForTheirWebhookOnly) {
             "data_loss");
 }
 
-TEST_F(Webhooks, AreToldOfEachRefChangeAndOnlyThen) {
+TEST_F(Webhooks, ReceiveEachRefChangeAndNothingElse) {
   make_events(1);
   engine.put(repo, "main", "a", "1");
   engine.commit(repo, "main");
@@ -170,7 +170,7 @@ TEST_F(Webhooks, AreToldOfEachRefChangeAndOnlyThen) {
   EXPECT_NE(told()[4].second.find(R"("new_commit": null)"), std::string::npos) << told()[4].second;
 }
 
-TEST_F(Webhooks, AreToldOfAliases) {
+TEST_F(Webhooks, ReceiveAliasEvents) {
   put(hook("deploy", {"alias.*"}));
   put(hook("registry", {"*"}, WebhookFormat::kMlflow));
   const AliasName champion("champion");
@@ -198,7 +198,7 @@ TEST_F(Webhooks, AreToldOfAliases) {
   EXPECT_NE(told("registry")[2].second.find(R"("action" : "deleted")"), std::string::npos);
 }
 
-TEST_F(Webhooks, OfOneRefAreToldInItsOrder) {
+TEST_F(Webhooks, EventsOfARefAreInOrder) {
   put(hook("deploy", {"branch.updated"}));
   const std::string first = head("main");
   std::vector<std::thread> threads;
@@ -241,14 +241,14 @@ TEST_F(Webhooks, ChooseEventsByPattern) {
   EXPECT_EQ(count("events"), 3) << "one event, however many are told";
 }
 
-TEST_F(Webhooks, OfAnotherRepositoryHearNothing) {
+TEST_F(Webhooks, ReceiveNoEventsOfOtherRepositories) {
   put(kDeploy);
   const RepositoryName other = engine.make_repository("other");
   engine.branch(other, "dev", "main");
   EXPECT_EQ(count("events"), 0);
 }
 
-TEST_F(Webhooks, TellMlflowWhatItKnows) {
+TEST_F(Webhooks, SendMlflowEvents) {
   put(hook("deploy", {"*"}, WebhookFormat::kMlflow));
   engine.branch(repo, "dev", "main");
   EXPECT_EQ(types(), std::vector<std::string>{}) << "a registry knows no branches";
@@ -264,7 +264,7 @@ TEST_F(Webhooks, TellMlflowWhatItKnows) {
   }
 }
 
-TEST_F(Webhooks, AreToldOfImportsThatEnd) {
+TEST_F(Webhooks, ReceiveEndsOfImports) {
   put(hook("deploy", {"import.*"}));
   const auto branch = get_branch(*engine, repo, BranchName("main"));
   const RepositoryId id = get_repository(*engine, repo).id;
@@ -285,7 +285,7 @@ TEST_F(Webhooks, AreToldOfImportsThatEnd) {
   EXPECT_NE(told()[1].second.find(R"("branch": "main")"), std::string::npos);
 }
 
-TEST_F(Webhooks, AreToldWhatOthersEmitWithTheirTransaction) {
+TEST_F(Webhooks, EventsOfARolledBackTransactionAreNotSent) {
   put(kDeploy);
   const RepositoryId id = get_repository(*engine, repo).id;
   const auto emit = [&](db::Connection& connection) {
@@ -336,7 +336,7 @@ TEST_F(Webhooks, ManyWhoClaimAtOnceStayWithinTheBound) {
   EXPECT_EQ(claimed, 2u);
 }
 
-TEST_F(Webhooks, LoseWhatTheyDoNotEndInTime) {
+TEST_F(Webhooks, ExpiredClaimsAreLost) {
   put(kDeploy);
   make_events(1);
   const auto first = outbox.claim(1, 2, 50ms).at(0);
@@ -355,7 +355,7 @@ TEST_F(Webhooks, LoseWhatTheyDoNotEndInTime) {
   EXPECT_TRUE(outbox.claim(1, 2, 30s).empty());
 }
 
-TEST_F(Webhooks, RetryDieAndAreSentAgain) {
+TEST_F(Webhooks, DeliveriesAreRetriedThenDeadThenRedelivered) {
   put(kDeploy);
   make_events(1);
   EXPECT_TRUE(outbox.end(outbox.claim(1, 2, 30s).at(0),
@@ -390,7 +390,7 @@ TEST_F(Webhooks, RetryDieAndAreSentAgain) {
   EXPECT_EQ(reason_of([&] { redeliver(*engine, repo, "audit", dead.id); }), "webhook_not_found");
 }
 
-TEST_F(Webhooks, ThatAreInactiveWait) {
+TEST_F(Webhooks, InactiveOnesKeepTheirDeliveries) {
   put(kDeploy);
   make_events(1);
   Webhook quiet = kDeploy;
@@ -401,7 +401,7 @@ TEST_F(Webhooks, ThatAreInactiveWait) {
   EXPECT_EQ(outbox.claim(1, 2, 30s).size(), 1u);
 }
 
-TEST_F(Webhooks, AreListedThePagesThrough) {
+TEST_F(Webhooks, AreListedInPages) {
   put(kDeploy);
   make_events(5);
   std::vector<std::string> seen;
@@ -416,7 +416,7 @@ TEST_F(Webhooks, AreListedThePagesThrough) {
   EXPECT_TRUE(std::is_sorted(seen.rbegin(), seen.rend()));
 }
 
-TEST_F(Webhooks, TakeTheirDeliveriesWithThem) {
+TEST_F(Webhooks, AreDeletedWithTheirDeliveries) {
   put(kDeploy);
   make_events(2);
   delete_webhook(*engine, repo, "deploy");
@@ -427,7 +427,7 @@ TEST_F(Webhooks, TakeTheirDeliveriesWithThem) {
   EXPECT_EQ(count("deliveries"), 0) << "nobody is told of a repository's end";
 }
 
-TEST_F(Webhooks, DoNotPileUpWithoutEnd) {
+TEST_F(Webhooks, PendingDeliveriesAreLimited) {
   put(kDeploy);
   make_events(6);
   const auto running = outbox.claim(1, 2, 30s).at(0);

@@ -129,7 +129,7 @@ TEST(Client, UploadsFromACallback) {
   EXPECT_EQ(client->send(request, kBodyMax).body, "3000001");
 }
 
-TEST(Client, PassesOnWhatAnUploadThrows) {
+TEST(Client, RethrowsExceptionsOfAnUpload) {
   const auto server = serve(describe);
   const auto client = Client::create({});
   ClientRequest request;
@@ -378,7 +378,7 @@ TEST(Client, MapsFailuresAndHidesTheQuery) {
   EXPECT_EQ(error_of({}, split).code(), ErrorCode::kInvalidArgument);
 }
 
-TEST(Client, GivesUpAtItsDeadlineOrWhenNothingMoves) {
+TEST(Client, EndsAtItsDeadlineOrWithoutProgress) {
   const auto server = serve([](Request&) {
     std::this_thread::sleep_for(milliseconds(3000));
     return Response{};

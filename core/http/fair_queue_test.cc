@@ -109,7 +109,7 @@ TEST_F(FairQueueTest, ProbesTakeNothingFromAShare) {
   EXPECT_EQ(start("", 20), 3) << "and they leave threads, as all do";
 }
 
-TEST_F(FairQueueTest, ARequestDoesNotPassThoseOfItsShareThatWait) {
+TEST_F(FairQueueTest, RequestsOfAShareStayInOrder) {
   EXPECT_EQ(start("a", 8), 8);
   wait("a", 1);
   finish("a");
@@ -117,7 +117,7 @@ TEST_F(FairQueueTest, ARequestDoesNotPassThoseOfItsShareThatWait) {
   EXPECT_EQ(turns(), "a");
 }
 
-TEST_F(FairQueueTest, WhoRunsFewestIsNextAndEqualsTakeTurns) {
+TEST_F(FairQueueTest, ShareWithTheFewestRunningIsNext) {
   EXPECT_EQ(start("a", 3), 3);
   wait("a", 2);
   wait("b", 4);
@@ -152,7 +152,7 @@ TEST_F(FairQueueTest, SharesThatNeverEndLeaveThreadsForOthers) {
   EXPECT_EQ(turns(), "f");
 }
 
-TEST_F(FairQueueTest, SaysWhenAnotherThreadHasWorkToo) {
+TEST_F(FairQueueTest, ReportsWorkForAnotherThread) {
   EXPECT_EQ(start("a", 8), 8);
   wait("a", 2);
   finish("a", 3);
@@ -164,7 +164,7 @@ TEST_F(FairQueueTest, SaysWhenAnotherThreadHasWorkToo) {
   EXPECT_FALSE(second->more);
 }
 
-TEST_F(FairQueueTest, WhoWaitsTooLongComesOut) {
+TEST_F(FairQueueTest, RequestsThatWaitTooLongAreRemoved) {
   EXPECT_EQ(start("a", 8), 8);
   wait("a", 2);
   now_ += milliseconds{1};
@@ -181,7 +181,7 @@ TEST_F(FairQueueTest, WhoWaitsTooLongComesOut) {
 }
 
 /// Random requests of random shares: whoever may start does, nobody is lost, shares keep order.
-TEST_F(FairQueueTest, HoldsItsRulesInAnyOrderOfEvents) {
+TEST_F(FairQueueTest, InvariantsHoldInRandomOrders) {
   std::mt19937 random(7);
   std::map<std::string, std::deque<Connection*>> expected;
   size_t waiting = 0;

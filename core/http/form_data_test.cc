@@ -104,7 +104,7 @@ TEST(FormData, ReadsTheSameHoweverTheBytesArrive) {
   }
 }
 
-TEST(FormData, SkipsPartsThatNobodyReads) {
+TEST(FormData, SkipsUnreadParts) {
   const std::string body =
       part("Content-Disposition: form-data; name=\"big\"", std::string(300'000, 'x')) +
       part("Content-Disposition: form-data; name=\"content\"", "here") + "--B--";

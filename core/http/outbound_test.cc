@@ -53,7 +53,7 @@ TEST(Outbound, SendsOneRequest) {
   EXPECT_EQ(answer.headers.get("retry-after"), "7");
 }
 
-TEST(Outbound, RefusesPrivateAddressesHoweverTheyAreSpelt) {
+TEST(Outbound, RefusesPrivateAddressesInEveryNotation) {
   std::atomic<int> requests{0};
   const auto server = serve([&](Request&) {
     ++requests;
@@ -72,7 +72,7 @@ TEST(Outbound, RefusesPrivateAddressesHoweverTheyAreSpelt) {
   EXPECT_EQ(requests, 0);
 }
 
-TEST(Outbound, JudgesTheAddressThatANameHas) {
+TEST(Outbound, ChecksTheResolvedAddress) {
   std::atomic<int> requests{0};
   const auto server = serve([&](Request& request) {
     ++requests;
@@ -131,7 +131,7 @@ TEST(Outbound, UsesNoProxyOfTheEnvironment) {
   EXPECT_EQ(proxied, 0);
 }
 
-TEST(Outbound, RefusesUrlsThatItCannotJudge) {
+TEST(Outbound, RefusesUnsupportedUrls) {
   const Outbound outbound({});
   for (const std::string url :
        {"", "/x", "x", "ftp://x.example/", "file:///etc/passwd", "gopher://x.example/",
@@ -148,7 +148,7 @@ TEST(Outbound, RefusesUrlsThatItCannotJudge) {
             "invalid_url");
 }
 
-TEST(Outbound, LetsNobodySmuggleHeaders) {
+TEST(Outbound, RefusesHeaderInjection) {
   const auto server = serve(testing::echo);
   const Outbound outbound({.allowed_targets = kLoopback});
   const std::pair<std::string, std::string> kBad[] = {{"X-A", "1\r\nX-B: 2"},
@@ -245,7 +245,7 @@ TEST(Outbound, EndsWhenItsWorkIsCancelled) {
   EXPECT_LT(std::chrono::steady_clock::now() - started, milliseconds(3'000));
 }
 
-TEST(Outbound, SaysWhenNobodyAnswers) {
+TEST(Outbound, ReportsAnUnreachableHost) {
   uint16_t port = 0;
   { port = serve(testing::echo)->port(); }
   const Outbound outbound({.allowed_targets = kLoopback});
@@ -272,7 +272,7 @@ TEST(Outbound, ChecksCertificates) {
   EXPECT_EQ(requests, 0);
 }
 
-TEST(RetryAfter, IsSecondsOrADateAndBounded) {
+TEST(RetryAfter, AcceptsSecondsAndDatesAndIsBounded) {
   const Instant now = *parse_http_date("Fri, 20 Nov 2026 08:15:42 GMT");
   const auto wished = [&](std::string_view text, int status = 503) {
     OutboundAnswer answer{.status = status};

@@ -5,7 +5,7 @@
 namespace tarn::http {
 namespace {
 
-TEST(PartialHead, HasWhatCameInWholeLines) {
+TEST(PartialHead, ReadsCompleteLines) {
   const Request request = read_partial_head(
       "\r\nPUT /b/k?a=b HTTP/1.1\r\nHost: s3.test\r\nAuthorization: \tAWS x \r\nX-Cut: not whol");
   EXPECT_EQ(request.method, "PUT");

@@ -85,7 +85,7 @@ milliseconds Relay::read_outlasts_client() {
   return outlasted;
 }
 
-TEST_F(Relay, AClientThatGoesEndsTheReadWithinASecond) {
+TEST_F(Relay, DisconnectedClientEndsTheReadWithinASecond) {
   for (const int pause_ms : {0, 50, 200}) {
     pause_ms_ = pause_ms;
     milliseconds fastest = milliseconds::max();

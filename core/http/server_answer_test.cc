@@ -137,7 +137,7 @@ TEST(Answer, RefusesControlBytesInHeaders) {
   EXPECT_EQ(name.answer.value().status, 500);
 }
 
-TEST(Answer, HidesWhatAHandlerThrows) {
+TEST(Answer, HidesExceptionsOfAHandler) {
   for (const int kind : {0, 1}) {
     const Outcome outcome = answer_of([&]() -> Response {
       if (kind == 0) throw Error(ErrorCode::kNotFound, "secret");
@@ -259,7 +259,7 @@ TEST(Answer, SmallPiecesAreNotHeldBack) {
   EXPECT_LT(fastest, milliseconds(30));
 }
 
-TEST(Answer, NeverLooksWholeWhenItsSourceFails) {
+TEST(Answer, IsVisiblyIncompleteWhenItsSourceFails) {
   const Outcome throws_late = answer_of([] {
     Response response;
     response.source = std::make_unique<PiecewiseBody>(2, "hello", true);
@@ -335,7 +335,7 @@ TEST(Answer, MayReadTheRequestWhileItIsSent) {
   EXPECT_EQ(client.read_answer().value().body, "abc");
 }
 
-TEST(Answer, ClosesWhenEitherSideSaysSo) {
+TEST(Answer, ClosesWhenEitherSideAsksForIt) {
   const auto server = serve([](Request&) { return Response{}; });
   RawClient client(server->port());
   client.send(head("GET /", "Connection: close\r\n"));

@@ -108,7 +108,7 @@ void await_queued(double count) {
   EXPECT_EQ(metric("tarn_http_queued_requests"), count);
 }
 
-TEST(Fairness, AUserWhoHoldsEveryWorkerDoesNotDelayAnother) {
+TEST(Fairness, UserWithEveryWorkerDelaysNoOther) {
   Gated gated({.workers = 8, .queued_requests_max = 400, .queued_per_share_max = 300});
   const auto hog = ask(gated.port(), 256, of("a", "GET /wait"));
   EXPECT_EQ(gated.gate.await_waiting(8), 8);
@@ -141,7 +141,7 @@ TEST(Fairness, SlowDownloadsOfOneUserDoNotBlockAnother) {
   EXPECT_EQ(other.read_answer().value().body, "xxx");
 }
 
-TEST(Fairness, AWaitingBodyIsNotAskedFor) {
+TEST(Fairness, WaitingRequestGetsNoContinue) {
   Gated gated({.workers = 1});
   const auto running = ask(gated.port(), 1, of("a", "GET /wait"));
   EXPECT_EQ(gated.gate.await_waiting(1), 1);
@@ -154,7 +154,7 @@ TEST(Fairness, AWaitingBodyIsNotAskedFor) {
   EXPECT_EQ(upload.read_answer().value().body, "PUT /up abc");
 }
 
-TEST(Fairness, WhatArrivedBehindTheHeadIsKept) {
+TEST(Fairness, BytesAfterTheHeadAreKept) {
   Gated gated({.workers = 1});
   const auto running = ask(gated.port(), 1, of("a", "GET /wait"));
   EXPECT_EQ(gated.gate.await_waiting(1), 1);
@@ -171,7 +171,7 @@ TEST(Fairness, WhatArrivedBehindTheHeadIsKept) {
   EXPECT_EQ(chunked.read_answer().value().body, "GET /4 ");
 }
 
-TEST(Fairness, AFullShareIsRefusedInTheDoorsWordsWhileOthersAreServed) {
+TEST(Fairness, FullShareIsRefusedInTheApisFormWhileOthersAreServed) {
   Gated gated({.workers = 1, .queued_requests_max = 4, .queued_per_share_max = 2});
   const double refused = metric("tarn_http_refusals_total{reason=\"share_full\"}");
   const auto running = ask(gated.port(), 1, of("a", "GET /wait"));
@@ -196,7 +196,7 @@ TEST(Fairness, AFullShareIsRefusedInTheDoorsWordsWhileOthersAreServed) {
   EXPECT_EQ(other.read_answer().value().body, "GET / ");
 }
 
-TEST(Fairness, WhatWaitsTooLongIsRefused) {
+TEST(Fairness, RequestsThatWaitTooLongAreRefused) {
   Gated gated({.workers = 1, .queue_timeout = milliseconds(200)});
   const auto running = ask(gated.port(), 1, of("a", "GET /wait"));
   EXPECT_EQ(gated.gate.await_waiting(1), 1);
@@ -208,7 +208,7 @@ TEST(Fairness, WhatWaitsTooLongIsRefused) {
   EXPECT_LT(Clock::now() - asked, milliseconds(5000));
 }
 
-TEST(Fairness, PipelinedRequestsGiveTheWorkerUp) {
+TEST(Fairness, PipelinedRequestsReleaseTheWorker) {
   std::mutex mutex;
   std::string order;
   Gate gate;
@@ -266,7 +266,7 @@ TEST(Fairness, PipelinedRequestsPassNoOtherUserWhoWaits) {
   EXPECT_EQ(order, "abca");
 }
 
-TEST(Fairness, StopEndsWhatWaits) {
+TEST(Fairness, StopEndsWaitingRequests) {
   Gated gated({.workers = 1});
   auto running = ask(gated.port(), 1, of("a", "GET /wait"));
   EXPECT_EQ(gated.gate.await_waiting(1), 1);
@@ -281,7 +281,7 @@ TEST(Fairness, StopEndsWhatWaits) {
 }
 
 /// Many users on many connections that come and go: every request is answered, none twice.
-TEST(Fairness, NobodyIsForgotten) {
+TEST(Fairness, NoRequestIsLost) {
   const auto server = serve_fairly(
       [](Request& request) {
         if (request.target.ends_with('7')) std::this_thread::sleep_for(milliseconds(2));

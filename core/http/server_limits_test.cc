@@ -96,7 +96,7 @@ TEST(Limits, RefuseLongHeadsAndTargets) {
   EXPECT_EQ(status_of(port, head("GET /", fields + "A: b\r\n")), 431);
 }
 
-TEST(Limits, TheOwnerMaySayWhatARefusedHeadIsTold) {
+TEST(Limits, OwnerChoosesTheAnswerToARefusedHead) {
   const Door door{.share_of = {},
                   .refuse = {},
                   .refuse_head = [](const Request& request, int status) -> std::optional<Response> {
@@ -126,7 +126,7 @@ TEST(Limits, TheOwnerMaySayWhatARefusedHeadIsTold) {
   EXPECT_EQ(status_of(port, head("GET /", "A: b\r\n folded\r\n")), 400) << "malformed, not asked";
 }
 
-TEST(Limits, BoundTheMemoryOfFloods) {
+TEST(Limits, MemoryOfFloodsIsBounded) {
   const auto server = serve(echo);
   RawClient line(server->port());
   RawClient fields(server->port());
@@ -307,7 +307,7 @@ TEST(Limits, AnswerBeyondTheConnectionsWith503) {
   EXPECT_EQ(status, 200);
 }
 
-TEST(Limits, QueueWhatWorkersCannotTakeAndRefuseTheRest) {
+TEST(Limits, QueueExcessRequestsAndRefuseTheRest) {
   Gate gate;
   const auto server = serve(std::ref(gate), {.workers = 2, .queued_requests_max = 3});
   std::vector<RawClient> running;
@@ -378,7 +378,7 @@ TEST(Stop, FinishesRunningDownloadsAndClosesTheRest) {
   server->stop(milliseconds(0));  // again is harmless
 }
 
-TEST(Stop, CutsWhatOutlastsTheGrace) {
+TEST(Stop, EndsRequestsAfterTheGracePeriod) {
   auto server = serve([](Request&) {
     Response response;
     response.body = std::string(64 << 20, 'x');

@@ -13,7 +13,7 @@ bool is_public_text(const std::string& text) {
   return address && is_public(*address);
 }
 
-TEST(TargetRules, KnowsWhatIsPublic) {
+TEST(TargetRules, KnowsPublicAddresses) {
   for (const char* text :
        {"8.8.8.8", "1.1.1.1", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0",
         "172.15.255.255", "172.32.0.0", "192.167.255.255", "192.169.0.0", "223.255.255.255",
@@ -23,7 +23,7 @@ TEST(TargetRules, KnowsWhatIsPublic) {
   }
 }
 
-TEST(TargetRules, KnowsWhatIsNot) {
+TEST(TargetRules, KnowsPrivateAddresses) {
   for (const char* text : {"0.0.0.0",
                            "0.1.2.3",
                            "10.0.0.1",
@@ -76,7 +76,7 @@ bool permits(const std::vector<std::string>& allowed, std::string_view host, uin
   return TargetRules(allowed).permits(host, port, *IpAddress::parse(address));
 }
 
-TEST(TargetRules, PermitsWhatIsListed) {
+TEST(TargetRules, PermitsListedTargets) {
   EXPECT_TRUE(permits({}, "x.example", 80, "8.8.8.8"));
   EXPECT_FALSE(permits({}, "x.example", 80, "10.0.0.1"));
   EXPECT_TRUE(permits({"x.example"}, "X.Example.", 80, "10.0.0.1"));

@@ -109,7 +109,7 @@ TEST_F(Import, AnEmptyListCommitsAndAnEmptySourceFails) {
   EXPECT_NE(missing.error.find("no such file or directory"), std::string::npos) << missing.error;
 }
 
-TEST_F(Import, BadSourcesAreToldApart) {
+TEST_F(Import, BadSourcesHaveDistinctErrors) {
   const auto reason = [&](const ImportRequest& request) {
     return testing::reason_of([&] { start_import(*engine, repo, BranchName("main"), request); });
   };
@@ -149,7 +149,7 @@ TEST_F(Import, CancellingBeforeItRunsLeavesTheBranchAsItWas) {
   EXPECT_THROW(cancel_import(*engine, repo, BranchName("main"), done), Error);
 }
 
-TEST_F(Import, AnotherProcessGoesOnFromTheCheckpoint) {
+TEST_F(Import, AnotherProcessResumesFromTheCheckpoint) {
   for (int i = 0; i < 50; ++i) source("set/" + std::to_string(100 + i), "x");
   const std::string id =
       start_import(*engine, repo, BranchName("main"), prefix("local:///lake/set/", "raw"));
@@ -167,7 +167,7 @@ TEST_F(Import, AnotherProcessGoesOnFromTheCheckpoint) {
   EXPECT_FALSE((*engine).jobs.finish(*job, 1, meta::JobState::kFailed));
 }
 
-TEST_F(Import, AChangedSourceIsToldAtReadAndNotAsMissing) {
+TEST_F(Import, ReadReportsAChangedSource) {
   source("set/a", "before");
   ASSERT_TRUE(run(prefix("local:///lake/set/", "raw")).completed);
   engine.store->remove("set/a");
@@ -250,7 +250,7 @@ TEST_F(Import, ASourceWithDotsBetweenSlashesIsRefused) {
 }
 
 // Lost with the answer to its COMMIT, an import is looked for, not repeated.
-TEST_F(Import, WhoseAnswerWasLostIsNotRunAgain) {
+TEST_F(Import, LostAnswerDoesNotRepeatTheImport) {
   testing::FaultPoints faults;
   TestEngine server(database.url(), engine.store, &faults);
   const std::string id = start_one();
@@ -322,7 +322,7 @@ class ImportFromAway : public Import {
 };
 
 // Tried by failing at the first error: the import ended as failed.
-TEST_F(ImportFromAway, AStoreThatIsAwayForAMomentIsAskedAgain) {
+TEST_F(ImportFromAway, UnavailableStoreIsRetried) {
   const AwayStore& store = away(1, unavailable);
   const ImportStatus status = run_away();
   EXPECT_TRUE(status.completed) << status.error;
@@ -331,7 +331,7 @@ TEST_F(ImportFromAway, AStoreThatIsAwayForAMomentIsAskedAgain) {
 }
 
 // Tried without a bound: it would have gone on until the store came back.
-TEST_F(ImportFromAway, AStoreThatStaysAwayFailsTheImportInTheEnd) {
+TEST_F(ImportFromAway, UnavailableStoreFailsTheImportAfterRetries) {
   constexpr int kAttempts = 5;  // with pauses of 15 seconds in all
   const AwayStore& store = away(kAttempts + 1, unavailable);
   EXPECT_EQ(run_away().error, "import error: the store is away");
@@ -339,7 +339,7 @@ TEST_F(ImportFromAway, AStoreThatStaysAwayFailsTheImportInTheEnd) {
 }
 
 // Tried by trying again whatever the error is.
-TEST_F(ImportFromAway, WhatWaitingDoesNotHelpIsNotTriedAgain) {
+TEST_F(ImportFromAway, PermanentErrorsAreNotRetried) {
   const AwayStore& store = away(100, Error(ErrorCode::kPermissionDenied, "not yours"));
   EXPECT_EQ(run_away().error, "import error: not yours");
   EXPECT_EQ(store.calls, 1);
@@ -347,7 +347,7 @@ TEST_F(ImportFromAway, WhatWaitingDoesNotHelpIsNotTriedAgain) {
 
 // Tried without looking at the stop: the attempts that were left followed without a pause, and the
 // import had failed.
-TEST_F(ImportFromAway, AServerThatStopsLeavesTheImportToTheNext) {
+TEST_F(ImportFromAway, AnotherServerContinuesAfterAStop) {
   const AwayStore& store = away(100, unavailable);
   const std::string id =
       start_import(*engine, repo, BranchName("main"), prefix("local:///away/set/", "raw"));
@@ -358,7 +358,7 @@ TEST_F(ImportFromAway, AServerThatStopsLeavesTheImportToTheNext) {
   EXPECT_EQ((*engine).jobs.find(id)->state, meta::JobState::kRunning) << "its lease runs out";
 }
 
-TEST_F(Import, OnRequestAnUnchangedSourceWritesNoNodeAndNoCommit) {
+TEST_F(Import, IfChangedWritesNothingForAnUnchangedSource) {
   for (int i = 0; i < 2000; ++i) source("set/" + std::to_string(10'000 + i), "x");
   engine.put(repo, "main", "other", "y");
   engine.commit(repo, "main");
@@ -382,7 +382,7 @@ TEST_F(Import, OnRequestAnUnchangedSourceWritesNoNodeAndNoCommit) {
   EXPECT_NE(written(engine), before);
 }
 
-TEST_F(Import, OnRequestEveryDifferenceIsImported) {
+TEST_F(Import, IfChangedImportsEveryDifference) {
   source("set/1", "x");
   source("set/2", "x");
   ImportRequest request = prefix("local:///lake/set/", "raw");

@@ -19,7 +19,7 @@ namespace tarn::versioning {
 namespace {
 
 // Compared by whole directories, "vic-1" read what the repository at "vic-12" keeps.
-TEST(ImportSources, ReachNoNamespace) {
+TEST(ImportSources, CannotReadANamespace) {
   const testing::TestDatabase database;
   testing::TestEngine engine{database.url()};
   const RepositoryName repo = engine.make_repository("lake");
@@ -70,7 +70,7 @@ TEST(ImportSources, ReachNoNamespace) {
 
 using GoneSources = testing::RepositoryTest;
 
-TEST_F(GoneSources, VerifyingNamesASourceThatCannotBeAsked) {
+TEST_F(GoneSources, VerificationNamesAnUnreadableSource) {
   const testing::TemporaryDirectory place;
   const std::string root = place / "photos";
   std::filesystem::create_directories(root + "/set");

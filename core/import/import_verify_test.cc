@@ -24,7 +24,7 @@ blob::BlobStat found_at(int64_t mtime_ns) {
   return {.key = "k", .size_bytes = 1, .etag = kEtag, .mtime_ns = mtime_ns, .version_id = ""};
 }
 
-TEST(ImportVerify, ComparesTimesAsFarAsBothSayThem) {
+TEST(ImportVerify, ComparesTimesAtTheCommonPrecision) {
   const struct {
     int64_t recorded;
     int64_t found;

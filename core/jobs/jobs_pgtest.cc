@@ -27,7 +27,7 @@ class JobTurns : public ::testing::Test {
   int64_t lease = 0;
 };
 
-TEST_F(JobTurns, GoToWhoHasTheFewestRunning) {
+TEST_F(JobTurns, GoToTheOwnerWithTheFewestRunning) {
   queue("ann", 4);
   queue("bob", 2);
   queue("cas");
@@ -36,7 +36,7 @@ TEST_F(JobTurns, GoToWhoHasTheFewestRunning) {
   EXPECT_EQ(order, "ann bob cas ann bob ann ann ");
 }
 
-TEST_F(JobTurns, LeasesThatRanOutDoNotCount) {
+TEST_F(JobTurns, ExpiredLeasesDoNotCount) {
   queue("ann");
   EXPECT_EQ(take({}, seconds{0}), "ann");
   queue("bob");
@@ -45,7 +45,7 @@ TEST_F(JobTurns, LeasesThatRanOutDoNotCount) {
   EXPECT_EQ(take(), "");
 }
 
-TEST_F(JobTurns, AreNotGivenToThoseLeftOut) {
+TEST_F(JobTurns, SkipExcludedOwners) {
   queue("ann");
   queue("bob");
   EXPECT_EQ(take({"ann", "cas"}), "bob");

@@ -87,7 +87,7 @@ TEST_F(StagingSql, RetiredRowsAreSweptAfterTheirGraceOnly) {
 // into the tree.
 // Each key moves from the staging area into the tree while it is read. Tried by taking the branch
 // row from one statement and the staged rows from a second: hundreds of reads found nothing.
-TEST_F(StagingSql, AKeyThatAlwaysExistsIsAlwaysFound) {
+TEST_F(StagingSql, ExistingKeyIsAlwaysFound) {
   constexpr int kRounds = 150;
   constexpr int kReaders = 3;
   const auto key_of = [](int round) { return "key" + std::to_string(round); };

@@ -32,7 +32,7 @@ TEST(Timeline, NoSequenceHandsOutNumbersAgain) {
   }
 }
 
-TEST(Timeline, TheFirstServerOnATimelineLeavesOutWhatMayHaveBeenHandedOut) {
+TEST(Timeline, FirstServerOnATimelineSkipsNumbersThatMayBeInUse) {
   const testing::TestDatabase database;
   const auto connection = db::Connection::open(database.url());
   const db::Rows before = connection->run(kNext);

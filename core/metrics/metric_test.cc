@@ -14,7 +14,7 @@ TEST(MetricOrigin, NamesAreReadAsTheyAreWritten) {
   EXPECT_EQ(parse_metric_origin(""), std::nullopt);
 }
 
-TEST(Metric, SaysWhichFileOrCheckItIsFrom) {
+TEST(Metric, ShowsItsFileOrCheck) {
   EXPECT_EQ((Metric{"loss", 1, MetricOrigin::kFile, "metrics/a.json"}).origin_text(),
             "file:metrics/a.json");
   EXPECT_EQ((Metric{"p95", 1, MetricOrigin::kCheck, "bench"}).origin_text(), "check:bench");

@@ -8,7 +8,7 @@
 namespace tarn {
 namespace {
 
-TEST(BucketSettings, ComeBackAsTheyWere) {
+TEST(BucketSettings, RoundTrip) {
   EXPECT_EQ(decode_bucket_settings(encode_bucket_settings({})), BucketSettings{});
   BucketSettings all{.tags = {{"a", "1"}, {"b", ""}},
                      .ownership = ObjectOwnership::kObjectWriter,
@@ -23,7 +23,7 @@ TEST(BucketSettings, ComeBackAsTheyWere) {
   }
 }
 
-TEST(BucketSettings, AreReadableByEverybodyOnlyWhenNothingIsAgainstIt) {
+TEST(BucketSettings, PublicReadNeedsEverySettingToAllowIt) {
   EXPECT_FALSE(BucketSettings{}.readable_by_everybody());
   BucketSettings open{.public_read = true};
   EXPECT_TRUE(open.readable_by_everybody());

@@ -97,7 +97,7 @@ TEST(Entry, EtagsAreShortWhenTheyAreDigests) {
             "abc");
 }
 
-TEST(Entry, EveryEtagReadsBackAsItWas) {
+TEST(Entry, EtagsRoundTrip) {
   std::string upper = kMd5;
   upper[1] = 'D';
   for (const std::string& etag :

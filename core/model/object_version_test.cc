@@ -15,7 +15,7 @@ TEST(VersionId, ReadsBackWhatItWrites) {
   EXPECT_NE(new_version_id(), id);
 }
 
-TEST(VersionId, TakesNothingElse) {
+TEST(VersionId, RefusesOtherTexts) {
   const std::string text = to_text(new_version_id());
   for (const std::string& other :
        {std::string(), std::string("null"), text.substr(1), text + "0", std::string(32, 'A'),

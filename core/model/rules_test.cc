@@ -22,7 +22,7 @@ std::string blocked(const BranchRule& rule) {
   return out;
 }
 
-TEST(BranchRule, BlocksWritesCommitsAndResetsUnlessItSaysWhat) {
+TEST(BranchRule, BlocksWritesCommitsAndResetsByDefault) {
   BranchRule rule{.pattern = Glob("main")};
   EXPECT_EQ(blocked(rule), "stage commit reset ");
   rule.blocked_actions.emplace();
@@ -41,7 +41,7 @@ TEST(BranchRule, PermitsEveryMergeMethodUnlessItNamesSome) {
   EXPECT_FALSE(rule.permits(MergeMethod::kSquash));
 }
 
-TEST(BranchRule, NamesAreReadAsTheyAreWritten) {
+TEST(BranchRule, ActionNamesRoundTrip) {
   for (const BranchAction action : kAllActions) {
     EXPECT_EQ(parse_branch_action(name_of(action)), action);
   }
@@ -69,7 +69,7 @@ void expect_survives(const T& value, std::string (*encode)(const T&),
   EXPECT_THROW(decode(bytes + "x"), Error);
 }
 
-TEST(Rules, SurviveTheDatabaseAndNothingCutShortPasses) {
+TEST(Rules, RoundTripAndTruncationIsRefused) {
   expect_survives<std::vector<BranchRule>>(
       {{.pattern = Glob("main")},
        {.pattern = Glob("release-{1,2}"),

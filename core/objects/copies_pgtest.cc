@@ -72,7 +72,7 @@ class Copies : public ::testing::Test {
   const std::string large = std::string(kPartBytesMin, 'a');
 };
 
-TEST_F(Copies, TheCounterSeesReadsAndWrites) {
+TEST_F(Copies, CounterCountsReadsAndWrites) {
   start_counting();
   engine.put(repo, "main", "a", "x");
   const uint64_t written = store->calls();
@@ -81,7 +81,7 @@ TEST_F(Copies, TheCounterSeesReadsAndWrites) {
   EXPECT_GT(store->calls(), written);
 }
 
-TEST_F(Copies, AndRenamesInsideARepositoryMoveNoBytes) {
+TEST_F(Copies, WithinARepositoryMoveNoBytes) {
   engine.put(repo, "main", "a", "plain");
   put_in_parts(repo, "parts");
   engine.branch(repo, "dev", "main");

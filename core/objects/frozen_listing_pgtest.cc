@@ -27,7 +27,7 @@ class Frozen : public ::testing::Test {
   RepositoryName repo = engine.make_repository("data");
 };
 
-TEST_F(Frozen, ShowsWhatABranchShowedWhenItWasOpened) {
+TEST_F(Frozen, ShowsTheBranchAtItsOpening) {
   for (const char* key : {"a/1", "a/2", "a/3", "b/1"}) put(key);
   engine.commit(repo, "main");
   put("a/22");

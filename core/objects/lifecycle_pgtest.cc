@@ -154,7 +154,7 @@ TEST_F(Lifecycle, ObjectsOfPlainBucketsStay) {
   EXPECT_EQ(engine.keys(plain, "main"), "a");
 }
 
-TEST_F(Lifecycle, FilesOfHooksStay) {
+TEST_F(Lifecycle, HookFilesAreKept) {
   engine.put(repo, "main", "_lakefs_actions/a.yaml", "name: a");
   engine.put(repo, "main", "b", "1");
   set({dated("", kPast)});
@@ -172,7 +172,7 @@ TEST_F(Lifecycle, AProtectedBranchIsLeftAlone) {
   EXPECT_EQ(keys(), "a");
 }
 
-TEST_F(Lifecycle, ALookGoesOnWhereTheTurnBeforeEnded) {
+TEST_F(Lifecycle, ScanResumesWhereTheLastTurnEnded) {
   constexpr int kObjects = 25;
   for (int i = 0; i < kObjects; ++i) {
     const std::string key = "k" + std::to_string(100 + i);
@@ -184,14 +184,14 @@ TEST_F(Lifecycle, ALookGoesOnWhereTheTurnBeforeEnded) {
   EXPECT_EQ(keys(), "z");
 }
 
-TEST_F(Lifecycle, ATurnWithoutTimeStillGetsOn) {
+TEST_F(Lifecycle, TurnWithoutTimeStillMakesProgress) {
   for (const char* key : {"a", "b", "c"}) engine.put(repo, "main", key, "x");
   set({dated("", kPast), aborting("")});
   EXPECT_EQ(scan(engine, {.time_max = std::chrono::seconds(0)}), 4) << "one object a turn";
   EXPECT_EQ(keys(), "");
 }
 
-TEST_F(Lifecycle, AServerThatStopsLeavesTheRestToOthers) {
+TEST_F(Lifecycle, OtherServersContinueAfterAStop) {
   engine.put(repo, "main", "a", "x");
   begin_upload(repo, "main", "u");
   age_uploads();
@@ -223,7 +223,7 @@ TEST_F(LifecycleRaces, AnObjectThatIsWrittenAgainIsNotDeleted) {
   }
 }
 
-TEST_F(LifecycleRaces, AnObjectWhoseTagsChangedIsJudgedAnew) {
+TEST_F(LifecycleRaces, RetaggedObjectIsEvaluatedAgain) {
   engine.put(repo, "main", "a", "1");
   LifecycleRule rule = dated("", kPast);
   rule.tags = {{"expire", "yes"}};
@@ -273,7 +273,7 @@ TEST_F(LifecycleRaces, ARepositoryThatTookTheNameKeepsItsObjects) {
   EXPECT_EQ(scan(), 0);
 }
 
-TEST_F(LifecycleRaces, TwoServersLookAtOneRepositoryInTurn) {
+TEST_F(LifecycleRaces, TwoServersScanARepositoryInTurn) {
   engine.put(repo, "main", "a", "1");
   set({dated("", kPast)});
   faults.at_then_go_on({"staging_lookup_key"}, [&] { EXPECT_EQ(scan(engine), 0); });
@@ -282,7 +282,7 @@ TEST_F(LifecycleRaces, TwoServersLookAtOneRepositoryInTurn) {
   EXPECT_EQ(keys(), "");
 }
 
-TEST_F(LifecycleRaces, ATurnThatFailsIsTakenUpAgain) {
+TEST_F(LifecycleRaces, FailedTurnIsRetried) {
   engine.put(repo, "main", "a", "1");
   set({dated("", kPast)});
   faults.at({"lifecycle_scans_finish"}, []() -> db::Fault { throw std::runtime_error("killed"); });

@@ -73,7 +73,7 @@ TEST_F(Multipart, OnePartOfAnySizeIsAnOrdinaryObject) {
   EXPECT_EQ(engine.read(repo, "main", "small"), "x");
 }
 
-TEST_F(Multipart, WrongCompletionsAreToldApartAndChangeNothing) {
+TEST_F(Multipart, WrongCompletionsHaveDistinctErrorsAndChangeNothing) {
   const MultipartUpload upload = begin("big");
   const std::string one = part(upload, 1, "small");
   const std::string two = part(upload, 2, "last");
@@ -132,7 +132,7 @@ TEST_F(Multipart, AbandonedUploadsEndAndAreSweptByServersTogether) {
   EXPECT_EQ(list_parts(*engine, kept, 0, 10).items.size(), 1u);
 }
 
-TEST_F(Multipart, AUserHasSoManyOpenOverAllRepositoriesAndDoors) {
+TEST_F(Multipart, OpenUploadsPerUserAreLimitedOverRestAndS3) {
   AssemblyOptions options{64 << 20, std::string(32, 'k'), std::chrono::hours(1), 3};
   Assembly few(engine.pool, engine.stores, engine.clock, options);
   engine.branch(repo, "dev", "main");
@@ -172,7 +172,7 @@ TEST_F(Multipart, AUserHasSoManyOpenOverAllRepositoriesAndDoors) {
   EXPECT_EQ(refused("ann"), "too_many_uploads");
 }
 
-TEST_F(Multipart, ThoseOfOneKeyListInTheOrderTheyWereMadeWhoeverMadeThem) {
+TEST_F(Multipart, UploadsOfAKeyAreListedByCreationTime) {
   const UploadTarget target = check_upload(*engine, repo, BranchName("main"), Key("k"), false, {});
   std::vector<std::string> made;
   for (const std::string user : {"ann", "bob", "cleo", "dan", "eve", "ann"}) {

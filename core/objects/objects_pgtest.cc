@@ -66,7 +66,7 @@ TEST_F(Verbs, ListingPastManyStagedDeletionsReadsOn) {
   EXPECT_FALSE(page.has_more);
 }
 
-TEST_F(Verbs, APageEndsWhereItsWorkDoes) {
+TEST_F(Verbs, ListingStopsAtTheWorkLimit) {
   for (int i = 0; i < 30; ++i) engine.put(repo, "main", "k" + std::to_string(100 + i), "x");
   engine.put(repo, "main", "z", "x");
   engine.commit(repo, "main");
@@ -118,7 +118,7 @@ TEST_F(Verbs, CopyingIsByReferenceInsideAndAcrossRepositories) {
   EXPECT_EQ(engine.store->list("", "", 1000).items.size(), before);
 }
 
-TEST_F(Verbs, OfManyThatCreateOneKeyExactlyOneDoes) {
+TEST_F(Verbs, OneOfManyConcurrentCreationsSucceeds) {
   constexpr int kRacers = 32;
   std::atomic<int> made{0}, refused{0};
   std::barrier start(kRacers);
@@ -138,7 +138,7 @@ TEST_F(Verbs, OfManyThatCreateOneKeyExactlyOneDoes) {
   EXPECT_EQ(refused, kRacers - 1);
 }
 
-TEST_F(Verbs, IfMatchReplacesOnlyWhatWasSeen) {
+TEST_F(Verbs, IfMatchReplacesOnlyTheReadObject) {
   const Entry first = engine.put(repo, "main", "a", "1");
   engine.commit(repo, "main");
   Condition match;
@@ -154,7 +154,7 @@ TEST_F(Verbs, IfMatchReplacesOnlyWhatWasSeen) {
   EXPECT_EQ(engine.read(repo, "main", "a"), "4");
 }
 
-TEST_F(Verbs, ABranchDeletedAndMadeAnewDuringAnUploadIsAnotherBranch) {
+TEST_F(Verbs, BranchRecreatedDuringAnUploadIsAnotherBranch) {
   engine.branch(repo, "dev", "main");
   const UploadTarget target = check_upload(*engine, repo, BranchName("dev"), Key("a"), false, {});
   delete_branch(*engine, repo, BranchName("dev"), false);

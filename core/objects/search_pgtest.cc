@@ -136,7 +136,7 @@ search::Query by_glob(const std::string& pattern) {
   return query;
 }
 
-TEST_F(Search, FindsWhatIsStagedAtOnceOverWhatIsCommitted) {
+TEST_F(Search, FindsStagedChangesOverCommittedOnes) {
   Entry small;
   small.size_bytes = 1;
   Entry large;
@@ -203,7 +203,7 @@ TEST_F(Search, SeesRangesOfStagedDeletionsAndResets) {
 
 // Tried by answering has_more = false where a limit is met, by leaving out each of the three limits
 // (one page was enough), and by returning what lies behind the last range looked at.
-TEST_F(Search, APageThatCostEnoughSaysWhereToGoOn) {
+TEST_F(Search, PageStopsAtTheWorkLimit) {
   stage("main", some_objects(7000));
   Changes one = {{"data/dogs/special.tar", an_entry()}, {"z/staged.tar", an_entry()}};
   stage("main", one);
@@ -235,7 +235,7 @@ TEST_F(Search, APageThatCostEnoughSaysWhereToGoOn) {
 
 // Staged objects lie in no range, so only the clock between them ends the page. Tried by not
 // looking at it (one page), and by answering has_more = false there.
-TEST_F(Search, APageOfStagedObjectsEndsByItsTime) {
+TEST_F(Search, PageOfStagedObjectsStopsAtTheTimeLimit) {
   const Changes staged = some_objects(300);
   stage("main", staged);
   Objects expected;
@@ -249,7 +249,7 @@ TEST_F(Search, APageOfStagedObjectsEndsByItsTime) {
 }
 
 // Tried by letting the summaries say yes to everything.
-TEST_F(Search, PassesOverRangesThatCannotHoldAMatch) {
+TEST_F(Search, SkipsRangesWithoutAMatch) {
   stage("main", some_objects(8000));
   stage("main", {{"data/dogs/special.tar", an_entry()}});
   engine.commit(repo, "main");
@@ -285,7 +285,7 @@ TEST_F(Search, RefsOfTheSameRangesShareTheirSummaries) {
 }
 
 // Tried by leaving the deletion out, and by storing without looking for the repository.
-TEST_F(Search, SummariesGoWithTheirRepository) {
+TEST_F(Search, SummariesAreDeletedWithTheirRepository) {
   stage("main", some_objects(3000));
   const Commit commit = engine.commit(repo, "main");
   const RepositoryId id = get_repository(*engine, repo).id;
@@ -301,7 +301,7 @@ TEST_F(Search, SummariesGoWithTheirRepository) {
   EXPECT_EQ(stored_summaries(), 0) << "stored by a search that began before";
 }
 
-TEST_F(Search, ASummaryOfAnOtherVersionIsMadeAnew) {
+TEST_F(Search, SummaryOfAnotherVersionIsReplaced) {
   stage("main", some_objects(3000));
   engine.commit(repo, "main");
   found("main", by_glob("**/special.tar"));
@@ -317,7 +317,7 @@ TEST_F(Search, ASummaryOfAnOtherVersionIsMadeAnew) {
   EXPECT_EQ(cost.summaries_made, 0u) << "the newer version stays";
 }
 
-TEST_F(Search, RefusesToLookForNothingAndInNothing) {
+TEST_F(Search, NeedsAConditionAndAScope) {
   EXPECT_THROW(found("main", search::Query()), Error);
   EXPECT_THROW(found("absent", by_glob("*")), Error);
 }

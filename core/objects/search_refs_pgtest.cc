@@ -183,7 +183,7 @@ TEST_F(SearchRefs, TakesEveryKindOfRef) {
 
 // Tried by leaving out each of the limits of refs, repositories and objects, and the position of a
 // walk that found no branch on a page of branches.
-TEST_F(SearchRefs, APageThatCostEnoughSaysWhereToGoOn) {
+TEST_F(SearchRefs, PageStopsAtTheWorkLimit) {
   for (int i = 0; i < 1010; ++i) engine.branch(RepositoryName("pond"), str_cat("b", i), "main");
   for (const char* repository : {"lake", "pond", "sea"}) fill(repository, "exp-2", 150);
   const SearchScope in = scope({"*"}, {"*p-?"});
@@ -236,7 +236,7 @@ TEST_F(SearchRefs, SortedPagesAgreeWithASortOfEverything) {
   EXPECT_GT(paused, 50);
 }
 
-TEST_F(SearchRefs, WhatDoesNotChangeIsOnOnePageWhileOthersDo) {
+TEST_F(SearchRefs, UnchangedMatchesAreOnOnePageDuringOtherChanges) {
   fill("lake", "main", 400);
   const Objects before = objects;
   RefsSearch search{
@@ -268,7 +268,7 @@ TEST_F(SearchRefs, WhatDoesNotChangeIsOnOnePageWhileOthersDo) {
 
 // All that the caller sees of a search, with names, counts and tokens, is what they would see if
 // the hidden things were not there. Tried by asking each of the four questions nowhere.
-TEST_F(SearchRefs, HiddenThingsDoNotShow) {
+TEST_F(SearchRefs, HiddenItemsDoNotAffectResults) {
   for (const char* branch : {"exp-1", "exp-2", "main"}) fill("pond", branch, 30);
   const auto transcripts = [&](const SearchScope& in) {
     transcript.clear();
@@ -311,7 +311,7 @@ TEST_F(SearchRefs, HiddenThingsDoNotShow) {
 }
 
 // A token is made up by its sender as they like.
-TEST_F(SearchRefs, ATokenOpensNothing) {
+TEST_F(SearchRefs, ForgedTokenGrantsNothing) {
   for (const char* repository : {"lake", "pond"}) {
     for (const char* branch : {"exp-1", "exp-2"}) fill(repository, branch, 20);
   }
@@ -349,7 +349,7 @@ TEST_F(SearchRefs, ATokenOpensNothing) {
   }
 }
 
-TEST_F(SearchRefs, WordsHaveRules) {
+TEST_F(SearchRefs, InvalidNamesAndPatternsAreRefused) {
   const auto refused = [](const Names& words) {
     EXPECT_THROW(searched_repositories(words), Error);
     EXPECT_THROW(searched_refs(words), Error);

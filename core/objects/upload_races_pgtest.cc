@@ -145,7 +145,7 @@ TEST_F(UploadRaces, OfCompleteAndAbortOneSucceeds) {
 }
 
 // The rules that permitted a completion hold until its transaction ends.
-TEST_F(UploadRaces, ARuleWaitsForACompletionThatItWouldForbid) {
+TEST_F(UploadRaces, NewRuleWaitsForARunningCompletion) {
   const MultipartUpload upload = begin("k");
   const std::string etag = part(upload, "parts");
   std::future<void> setting;

@@ -61,7 +61,7 @@ TEST_F(Remeasuring, RaisesTheBarTooAndTheNewestCounts) {
   EXPECT_EQ(outcome(promote({"exp-next"})), "rejected gate_failed");
 }
 
-TEST_F(Remeasuring, ByOthersCountsForNothing) {
+TEST_F(Remeasuring, RunsOfOtherUsersAreIgnored) {
   apply_policy(std::string(kPolicy) + std::string(kRemeasure));
   const CommitId winner = candidate("exp-good", "0.9");
   ASSERT_EQ(outcome(promote({"exp-good"})), "promoted");
@@ -75,7 +75,7 @@ TEST_F(Remeasuring, ByOthersCountsForNothing) {
   EXPECT_FALSE(champion_of(promotion)[0].contains("remeasured"));
 }
 
-TEST_F(Remeasuring, FromBeforeThePromotionIsOneRunAmongOthers) {
+TEST_F(Remeasuring, RunBeforeThePromotionIsOrdinary) {
   apply_policy(std::string(kPolicy) + std::string(kRemeasure));
   const CommitId winner = candidate("exp-good", "");
   log_run(winner, 0.9, "bench");

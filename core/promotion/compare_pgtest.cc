@@ -65,7 +65,7 @@ TEST_F(CompareTest, RanksAgainstTheBaseline) {
   EXPECT_TRUE(answer.comparison.warnings.empty());
 }
 
-TEST_F(CompareTest, CountsWhatChangedAndWhatWent) {
+TEST_F(CompareTest, CountsChangedAndRemovedObjects) {
   engine.put(repo, "exp-1", "data/a", "12345678");
   engine.remove(repo, "exp-1", "out/exp-1");
   engine.put(repo, "main", "more", "1");
@@ -124,7 +124,7 @@ TEST_F(CompareTest, WarnsWhenCandidatesBeginAtDifferentCommits) {
       << "what the baseline has too is nobody's stale metric";
 }
 
-TEST_F(CompareTest, APolicySaysWhatIsBetter) {
+TEST_F(CompareTest, GoalsComeFromThePolicy) {
   set_gate_policy(
       *engine, repo, "gate",
       {.document = "destination: main\nmetrics: [{name: accuracy, goal: min}]", .author = "ann"});

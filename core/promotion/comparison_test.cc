@@ -29,7 +29,7 @@ const MetricRule kAccuracy{.name = "accuracy", .goal = MetricGoal::kMax, .primar
 const MetricRule kLoss{.name = "loss", .goal = MetricGoal::kMin};
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-TEST(Compare, PutsTheBestFirstAndMeasuresTheDistance) {
+TEST(Compare, RanksAndShowsDistances) {
   const std::vector<Contestant> contestants = {
       one("worse", {metric("accuracy", 0.5), metric("loss", 0.9)}),
       one("sharp", {metric("accuracy", 0.75), metric("loss", 0.5)}),
@@ -54,7 +54,7 @@ TEST(Compare, PutsTheBestFirstAndMeasuresTheDistance) {
             std::vector<std::string>{"no value of the primary metric accuracy"});
 }
 
-TEST(Compare, SaysWhenTheWinnerPraisesItself) {
+TEST(Compare, WarnsWhenOnlyTheWinnerClaimsTheMetric) {
   const std::vector<Contestant> contestants = {
       one("a", {metric("accuracy", 1.5, MetricOrigin::kFile, "metrics/a.json")}),
       one("b", {metric("accuracy", 0.5)})};
@@ -82,7 +82,7 @@ TEST(Compare, WithoutMetricsEveryOneIsAColumnAndNobodyIsRanked) {
   EXPECT_EQ(cut.warnings.size(), 1u);
 }
 
-TEST(Compare, SaysWhichMetricNobodyHas) {
+TEST(Compare, WarnsOfAMetricWithoutValues) {
   const std::vector<Contestant> contestants = {one("a", {metric("x", 1)}), one("b", {})};
   const CommitFacts baseline = facts_of({metric("only", 1)}, {});
   std::vector<MetricRule> asked(3);

@@ -46,14 +46,14 @@ TEST_F(Contending, BranchesWithoutTheMetricLeaveRoomForThoseThatHaveIt) {
   EXPECT_FALSE(evidence_of(promotion).contains("left_out"));
 }
 
-TEST_F(Contending, WhenAllLackTheMetricTheVerdictSaysSo) {
+TEST_F(Contending, VerdictReportsThatAllLackTheMetric) {
   apply_policy();
   make_junk("mallory", 1000, "");
   make_junk("eve", 1, "");
   EXPECT_EQ(outcome(promote({"exp-*"})), "rejected metric_missing");
 }
 
-TEST_F(Contending, CreatorsTakeTurnsAndTheVerdictNamesWhoseBranchesAreLeftOut) {
+TEST_F(Contending, CreatorsTakeTurnsAndTheVerdictNamesIgnoredOnes) {
   apply_policy();
   {
     const ActingUser dana("dana");
@@ -71,7 +71,7 @@ TEST_F(Contending, CreatorsTakeTurnsAndTheVerdictNamesWhoseBranchesAreLeftOut) {
             "2 branches were not judged, since there are too many: 2 of mallory");
 }
 
-TEST_F(Contending, TheGateIsAskedTheSameWay) {
+TEST_F(Contending, GateCheckSelectsTheSameCandidates) {
   apply_policy();
   {
     const ActingUser dana("dana");
@@ -87,7 +87,7 @@ TEST_F(Contending, TheGateIsAskedTheSameWay) {
       std::vector<std::string>{"1 branch was not judged, since there are too many: 1 of mallory"});
 }
 
-TEST_F(Contending, OfEachCreatorTheBranchesThatWereStoredLastAreJudged) {
+TEST_F(Contending, NewestBranchesOfEachCreatorAreJudged) {
   apply_policy();
   make_junk("mallory", 3, "0.7");
   const CommitId late = train("exp-mallory-1", "0.8");

@@ -10,7 +10,7 @@ namespace {
 using Rows = std::vector<std::vector<double>>;
 constexpr double kMissing = -std::numeric_limits<double>::infinity();
 
-TEST(Dominance, IsByOneThatIsNowhereWorseAndSomewhereBetter) {
+TEST(Dominance, NeedsNoWorseAndOneBetterScore) {
   EXPECT_EQ(find_dominated(Rows{{1, 1}, {2, 1}, {1, 2}, {0, 3}}),
             (std::vector<bool>{true, false, false, false}));
 }
@@ -26,7 +26,7 @@ TEST(Dominance, AMissingScoreIsTheWorst) {
             (std::vector<bool>{true, false, false}));
 }
 
-TEST(Dominance, IsWhatComparingAllWithAllSays) {
+TEST(Dominance, AgreesWithComparingAllPairs) {
   Rows rows;
   unsigned random = 7;
   for (int i = 0; i < 200; ++i) {

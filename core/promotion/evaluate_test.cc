@@ -129,7 +129,7 @@ TEST(Evaluate, WithoutAChampionOnlyAbsoluteRulesHold) {
             GateOutcome::kFailed);
 }
 
-TEST(Evaluate, WhatTheChampionDoesNotHaveIsNotPassedOver) {
+TEST(Evaluate, MetricMissingOnTheChampionFails) {
   const GatePolicy policy =
       policy_of("metrics: [{name: a, goal: max, trust: [api], vs_champion: {min_delta: 0}}]");
   for (const CommitFacts& champion :
@@ -141,7 +141,7 @@ TEST(Evaluate, WhatTheChampionDoesNotHaveIsNotPassedOver) {
   }
 }
 
-TEST(Evaluate, AMissingMetricIsMissingAndNotNought) {
+TEST(Evaluate, MissingMetricIsNotZero) {
   const Verdict verdict = evaluate(policy_of("metrics: [{name: a, max: 100}]"),
                                    candidate_of({metric("A", 1)}), nullptr);
   EXPECT_EQ(said(verdict, "metrics.a"), "fail metric_missing");
@@ -183,7 +183,7 @@ TEST(Evaluate, TheFirstTrustedOriginCounts) {
   }
 }
 
-TEST(Evaluate, ValuesThatCountAsMuchMustAgree) {
+TEST(Evaluate, ValuesOfEqualRankMustAgree) {
   Metric by_ann = metric("a", 0.9, MetricOrigin::kApi, "run1");
   by_ann.reporter = "ann";
   Metric by_ben = metric("a", 0.1, MetricOrigin::kApi, "run2");
@@ -236,7 +236,7 @@ TEST(Evaluate, OnlyRequiredChecksBringMetrics) {
   EXPECT_EQ(said(evaluate(policy, candidate, nullptr), "metrics.a.min"), "fail below_min");
 }
 
-TEST(Evaluate, OfTheReportsOfACheckTheNewestCounts) {
+TEST(Evaluate, NewestReportOfACheckCounts) {
   const GatePolicy policy =
       policy_of("metrics: [{name: a, max: 100, from: 'check:bench'}]\nchecks: {required: [bench]}");
   GateCandidate candidate = candidate_of({});
@@ -350,7 +350,7 @@ TEST_F(Approvals, AreOfTheExactCommitAndOfOthersThanItsAuthorsAndPromoter) {
   EXPECT_EQ(evaluate(loose, candidate, nullptr).outcome, GateOutcome::kPassed);
 }
 
-TEST_F(Approvals, OfACommitThatIsNotFollowedAreOfThatCommit) {
+TEST_F(Approvals, PinnedCandidateKeepsItsApprovals) {
   const GatePolicy policy = policy_of("approvals: {count: 1, stale_on_new_commit: false}");
   candidate.approvals = {by("ben", policy)};
   candidate.approvals[0].commit = commit(2);
@@ -360,7 +360,7 @@ TEST_F(Approvals, OfACommitThatIsNotFollowedAreOfThatCommit) {
   EXPECT_EQ(reason(policy), "0 of 1 approvals; those of other candidates do not count");
 }
 
-TEST_F(Approvals, DieWithTheValuesThatTheySaw) {
+TEST_F(Approvals, AreVoidWhenTheValuesChange) {
   const GatePolicy policy = policy_of("metrics: [{name: a, min: 0.5}]\napprovals: {count: 1}");
   candidate.approvals = {by("ben", policy)};
   EXPECT_EQ(evaluate(policy, candidate, nullptr).outcome, GateOutcome::kPassed);
@@ -426,7 +426,7 @@ TEST(Evaluate, TheAncestorMustBeInTheHistory) {
   EXPECT_EQ(evaluate(policy, candidate, nullptr).outcome, GateOutcome::kPassed);
 }
 
-TEST(Evaluate, TheCandidateMayHaveToHaveTheDestination) {
+TEST(Evaluate, RequireUpToDateNeedsTheDestinationInTheHistory) {
   const GatePolicy policy = policy_of("require_up_to_date: true");
   GateCandidate candidate = candidate_of({});
   EXPECT_EQ(said(evaluate(policy, candidate, nullptr), "require_up_to_date"), "pass");
@@ -445,7 +445,7 @@ TEST(Evaluate, PathsMustEqualThoseOfTheAncestor) {
             "fail differs_from_ancestor");
 }
 
-TEST(Evaluate, AFailureIsWorseThanWaiting) {
+TEST(Evaluate, FailureOutranksPending) {
   const GatePolicy policy =
       policy_of("metrics: [{name: a}]\nchecks: {required: [bench]}\napprovals: {count: 1}");
   EXPECT_EQ(evaluate(policy, candidate_of({}), nullptr).outcome, GateOutcome::kFailed);

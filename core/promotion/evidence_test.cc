@@ -58,7 +58,7 @@ class EvidenceText : public ::testing::Test {
   }
 };
 
-TEST_F(EvidenceText, SaysWhatWasDecidedOn) {
+TEST_F(EvidenceText, RecordsTheInputsOfTheDecision) {
   RankedCandidate winner = judged(policy, candidate_of("exp-1", 0.8));
   winner.rank = 1;
   winner.candidate.checks = {
@@ -118,7 +118,7 @@ TEST_F(EvidenceText, KeepsWhatTheWinnerWasMeasuredWith) {
   EXPECT_TRUE(winner_metrics("").empty());
 }
 
-TEST_F(EvidenceText, SaysEachWarningOnce) {
+TEST_F(EvidenceText, ListsEachWarningOnce) {
   GateCandidate candidate = candidate_of("exp-1", 0.8);
   candidate.facts.warnings = {"metrics/a.json: line 3: is torn"};
   const Json said = json_of({judged(policy, std::move(candidate))});
@@ -127,7 +127,7 @@ TEST_F(EvidenceText, SaysEachWarningOnce) {
                   "metrics.accuracy.vs_champion.min_delta: there is no champion yet"}));
 }
 
-TEST_F(EvidenceText, NamesWhoseBranchesWereLeftOut) {
+TEST_F(EvidenceText, NamesCreatorsOfIgnoredBranches) {
   const std::vector<RankedCandidate> candidates = {judged(policy, candidate_of("exp-1", 0.9))};
   EXPECT_FALSE(json_of(candidates).contains("left_out"));
   Evidence evidence;
@@ -149,7 +149,7 @@ TEST_F(EvidenceText, NamesWhoseBranchesWereLeftOut) {
   EXPECT_TRUE(describe(many).ends_with("2 of u9 and those of 2 others")) << describe(many);
 }
 
-TEST_F(EvidenceText, SaysWhoMeasuredTheChampionAgain) {
+TEST_F(EvidenceText, RecordsWhoRemeasuredTheChampion) {
   CommitFacts champion{.commit = commit(2), .metrics = {}, .params = {}, .warnings = {}};
   champion.metrics.push_back({.name = "accuracy",
                               .value = 0.5,
@@ -170,7 +170,7 @@ TEST_F(EvidenceText, SaysWhoMeasuredTheChampionAgain) {
   EXPECT_TRUE(metrics[1]["remeasured"]["was"].is_null());
 }
 
-TEST_F(EvidenceText, SaysARefusalOfTheDestination) {
+TEST_F(EvidenceText, RecordsARefusalByTheDestination) {
   Evidence evidence;
   evidence.destination = BranchName("main");
   const std::string text = with_refusal(
@@ -179,7 +179,7 @@ TEST_F(EvidenceText, SaysARefusalOfTheDestination) {
             Json::parse(R"({"code":"destination_dirty","message":"staged"})"));
 }
 
-TEST_F(EvidenceText, HoldsNumbersAndNamesThatJsonHasNot) {
+TEST_F(EvidenceText, EncodesNonFiniteNumbersAndInvalidNames) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   GateCandidate odd = candidate_of("exp-1", std::numeric_limits<double>::quiet_NaN());
   odd.facts.metrics.push_back({.name = "loss\xff",

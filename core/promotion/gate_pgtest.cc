@@ -105,7 +105,7 @@ TEST_F(Gate, ComparesWithTheChampion) {
   EXPECT_EQ(reason_of([&] { judge({"exp-2"}, "nowhere"); }), "ref_not_found");
 }
 
-TEST_F(Gate, TheChampionIsWhereThePolicysAliasIs) {
+TEST_F(Gate, ChampionIsTheCommitOfThePolicysAlias) {
   engine.put(repo, "exp-1", "x", "1");
   engine.commit(repo, "exp-1");
   record("exp-1", {{"accuracy", 0.7}});
@@ -116,7 +116,7 @@ TEST_F(Gate, TheChampionIsWhereThePolicysAliasIs) {
   EXPECT_EQ(judge({"exp-2"}).champion->ref, "@champion");
 }
 
-TEST_F(Gate, ObjectsOfTheCandidateAndWhatItBrings) {
+TEST_F(Gate, JudgesObjectsAndChangesOfTheCandidate) {
   set("objects: {required: [model.pkl, 'config/*.json'], forbid: ['**/*.gpg'], max_total_bytes: "
       "20}");
   EXPECT_EQ(complaints("exp-1"),
@@ -149,7 +149,7 @@ TEST_F(Gate, ObjectsOfTheCandidateAndWhatItBrings) {
   EXPECT_NE(reasons.find("sub/secret.gpg"), std::string::npos) << reasons;
 }
 
-TEST_F(Gate, WhatTheDestinationChangedItselfIsNotTheCandidates) {
+TEST_F(Gate, ChangesOfTheDestinationAreNotTheCandidates) {
   engine.put(repo, "exp-1", "x", "1");
   engine.commit(repo, "exp-1");
   engine.put(repo, "main", "_lakefs_actions/check.yaml", "name: newer");
@@ -188,7 +188,7 @@ TEST_F(Gate, TheAncestorMustBeInTheHistory) {
   EXPECT_NE(message_of(absent).find("require_ancestor: \"dataset-v9\""), std::string::npos);
 }
 
-TEST_F(Gate, WarnsOfWebhooksThatWillNotBeTold) {
+TEST_F(Gate, WarnsOfMissingAndInactiveWebhooks) {
   set("after: {webhook: [deploy, absent, asleep]}");
   const auto add = [&](const std::string& name, bool active) {
     Webhook webhook;
@@ -206,7 +206,7 @@ TEST_F(Gate, WarnsOfWebhooksThatWillNotBeTold) {
                 "after.webhook: webhook \"asleep\" is inactive, it will not be told"}));
 }
 
-TEST_F(Gate, ChecksAndApprovalsAreStillWanted) {
+TEST_F(Gate, MissingChecksAndApprovalsArePending) {
   set("checks: {required: [bench]}\napprovals: {count: 1}");
   EXPECT_EQ(complaints("exp-1"), "checks.bench:check_missing approvals:approval_required ");
   EXPECT_EQ(judge({"exp-1"}).candidates[0].verdict.outcome, GateOutcome::kPending);

@@ -126,7 +126,7 @@ TEST_F(Policies, ARemovalIsAVersionWithoutADocument) {
             "invalid_argument");
 }
 
-TEST_F(Policies, BranchesKnowTheirGate) {
+TEST_F(Policies, BranchesShowTheirGate) {
   set("dogs", document("main"));
   EXPECT_EQ(gate("main"), "dogs");
   EXPECT_EQ(gate("prod"), "");
@@ -140,7 +140,7 @@ TEST_F(Policies, BranchesKnowTheirGate) {
   EXPECT_EQ(gate("main"), "cats");
 }
 
-TEST_F(Policies, WhatDoesNotFitChangesNothing) {
+TEST_F(Policies, RefusedPolicyChangesNothing) {
   set("dogs", document("main", "alias: champion"));
   const int64_t before = settings_version();
   EXPECT_EQ(set_reason("dogs", document("nowhere")), "branch_not_found");
@@ -162,7 +162,7 @@ TEST_F(Policies, WhatDoesNotFitChangesNothing) {
       << "the alias is free again";
 }
 
-TEST_F(Policies, HaveADestinationAsLongAsTheyHold) {
+TEST_F(Policies, PolicyNeedsItsBranchAndPreventsItsDeletion) {
   EXPECT_EQ(set_reason("dogs", document("later")), "branch_not_found");
   EXPECT_TRUE(list_gate_policies(*engine, repo, "", "", 10).items.empty());
   engine.branch(repo, "later", "main");
@@ -181,7 +181,7 @@ TEST_F(Policies, HaveADestinationAsLongAsTheyHold) {
 
 // Tried without the lock: a policy without a branch was left, and whoever made the branch again had
 // it unprotected.
-TEST_F(Policies, OfABranchThatIsDeletedMeanwhileAreNotSet) {
+TEST_F(Policies, PolicyOfABranchDeletedMeanwhileIsNotSet) {
   std::string reason;
   while_held({"test_delete_prod",
               "DELETE FROM branches b USING repositories r WHERE r.repo_id = b.repo_id AND "
@@ -191,7 +191,7 @@ TEST_F(Policies, OfABranchThatIsDeletedMeanwhileAreNotSet) {
   EXPECT_TRUE(list_gate_policies(*engine, repo, "", "", 10).items.empty());
 }
 
-TEST_F(Policies, ThatAreSetMeanwhileStopADeletion) {
+TEST_F(Policies, PolicySetMeanwhileStopsTheDeletion) {
   Engine& parts = *engine;
   const BranchId prod = get_branch(parts, repo, BranchName("prod")).id;
   const meta::BranchLease lease =

@@ -96,7 +96,7 @@ TEST(GatePolicy, JsonIsYaml) {
             yaml);
 }
 
-TEST(GatePolicy, DemandsByDefaultThatHooksStayAsTheyAre) {
+TEST(GatePolicy, RequiresUnchangedHooksByDefault) {
   const GatePolicy policy = parse_gate_policy("destination: main");
   EXPECT_EQ(policy.name, "");
   EXPECT_EQ(policy.objects.unchanged, std::vector<Glob>{Glob("_lakefs_actions/**")});
@@ -205,7 +205,7 @@ constexpr Refused kRefused[] = {
     {"---\nname: b", "a second document"},
 };
 
-TEST(GatePolicy, WhatItIsNotIsRefusedWithItsPlace) {
+TEST(GatePolicy, InvalidDocumentsAreRefusedWithLineAndColumn) {
   for (const Refused& row : kRefused) {
     const std::string message = failure(str_cat("destination: main\n", row.text, "\n"));
     EXPECT_NE(message.find(row.expected), std::string::npos)
@@ -222,7 +222,7 @@ TEST(GatePolicy, ADocumentOfAnotherKindIsRefused) {
   EXPECT_NE(failure(std::string("destination: a\0b", 16)), "");
 }
 
-TEST(GatePolicy, AllProblemsAreToldAtOnce) {
+TEST(GatePolicy, AllProblemsAreReportedAtOnce) {
   const std::string message = failure("destination: main\nfoo: 1\napprovals: {count: x}\nbar: 2\n");
   for (const char* part : {"2:1: ", "3:20: ", "4:1: "}) {
     EXPECT_NE(message.find(part), std::string::npos) << message;
@@ -252,7 +252,7 @@ TEST(GatePolicy, IsBounded) {
             std::string::npos);
 }
 
-TEST(GatePolicy, AnAliasBombStaysSmall) {
+TEST(GatePolicy, YamlAliasesAreRefused) {
   std::string bomb = "destination: main\na: &a [x, x]\n";
   for (char c = 'b'; c < 'z'; ++c) {
     bomb += str_cat(c, ": &", c, " [*", static_cast<char>(c - 1), ", *", static_cast<char>(c - 1),

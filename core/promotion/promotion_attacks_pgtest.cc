@@ -86,7 +86,7 @@ TEST_F(PromotionAttacks, ARunLoggedOfTheChampionDoesNotLowerTheBar) {
   EXPECT_EQ(outcome(promote({"exp-better"})), "promoted");
 }
 
-TEST_F(PromotionAttacks, AChampionWithoutTheMetricIsNotPassedOver) {
+TEST_F(PromotionAttacks, ChampionWithoutTheMetricFailsTheRule) {
   const CommitId unmeasured = head("main");
   set_alias(*engine, repo, {.name = AliasName("champion"), .actor = "ann"}, to_text(unmeasured));
   apply_policy();
@@ -106,7 +106,7 @@ TEST_F(PromotionAttacks, APolicyThatComparesNamesItsChampion) {
             "policy_invalid");
 }
 
-TEST_F(PromotionAttacks, ActionFilesStayWhateverElseMustStay) {
+TEST_F(PromotionAttacks, ActionFilesAreAlwaysUnchanged) {
   apply_policy("name: digits\ndestination: main\nobjects: {unchanged: [\"config/**\"]}\n");
   engine.branch(repo, "exp-hook", "main");
   engine.put(repo, "exp-hook", "_lakefs_actions/evil.yaml", "name: evil");
@@ -165,7 +165,7 @@ TEST_F(PromotionAttacks, TheBestEverIsBeatenIfThePolicySaysSo) {
   EXPECT_EQ(outcome(promote({"exp-next"})), "promoted");
 }
 
-TEST_F(PromotionAttacks, ATagThatIsMadeAgainIsNotTheAncestor) {
+TEST_F(PromotionAttacks, RecreatedTagIsNotTheAncestor) {
   create_tag(*engine, repo, TagName("dataset-v3"), "main", false);
   engine.branch(repo, "exp-old", "main");
   engine.put(repo, "main", "data/b", "2");
@@ -180,7 +180,7 @@ TEST_F(PromotionAttacks, ATagThatIsMadeAgainIsNotTheAncestor) {
   EXPECT_EQ(outcome(promote({"exp-old"})), "rejected gate_failed");
 }
 
-TEST_F(PromotionAttacks, HavingTheDataInTheHistoryIsNotHavingTheData) {
+TEST_F(PromotionAttacks, DataInTheHistoryIsNotDataInTheTree) {
   create_tag(*engine, repo, TagName("dataset-v3"), "main", false);
   apply_policy(std::string(kPolicy) +
                "require_ancestor: dataset-v3\n"
@@ -298,7 +298,7 @@ TEST_F(PromotionAttacks, ADryRunTriesTheMerge) {
     EXPECT_EQ(judged.verdict.outcome, GateOutcome::kFailed) << judged.candidate.ref;
 }
 
-TEST_F(PromotionAttacks, ABranchIsNotCalledLikeTheChampion) {
+TEST_F(PromotionAttacks, BranchCannotBeNamedLikeTheChampion) {
   apply_policy();
   candidate("exp-good", "0.9");
   ASSERT_EQ(outcome(promote({"exp-good"})), "promoted");

@@ -40,7 +40,7 @@ class PromotionMoves : public Promotions {
   int64_t noted() { return count("test_moves", "SELECT count(*) FROM branch_moves"); }
 };
 
-TEST_F(PromotionMoves, OfTheWinnerAreLookedAtSoon) {
+TEST_F(PromotionMoves, MoveOfTheWinnerMakesThePromotionDue) {
   apply_policy(std::string(kPolicy) + "approvals: {count: 1}\n");
   candidate("exp-a", "0.9");
   candidate("exp-b", "0.8");
@@ -58,7 +58,7 @@ TEST_F(PromotionMoves, OfTheWinnerAreLookedAtSoon) {
       work_until(id, [&](const Promotion& p) { return p.state == PromotionState::kRejected; }));
 }
 
-TEST_F(PromotionMoves, WhileTheyAreJudgedAreLookedAtSoonToo) {
+TEST_F(PromotionMoves, MoveDuringARoundMakesThePromotionDueAgain) {
   apply_policy(std::string(kPolicy) + "approvals: {count: 1}\n");
   candidate("exp-a", "0.9");
   const std::string id = create(request_of({"exp-a"}));
@@ -74,7 +74,7 @@ TEST_F(PromotionMoves, WhileTheyAreJudgedAreLookedAtSoonToo) {
   EXPECT_TRUE(work_until(id, [&](const Promotion& p) { return p.winner == newer; }));
 }
 
-TEST_F(PromotionMoves, AreNotedOnlyWhereAPromotionIsOpen) {
+TEST_F(PromotionMoves, AreRecordedOnlyWhileAPromotionIsOpen) {
   apply_policy(std::string(kPolicy) + "approvals: {count: 1}\n");
   candidate("exp-a", "0.9");
   const RepositoryName other = engine.make_repository("other");
@@ -94,7 +94,7 @@ TEST_F(PromotionMoves, AreNotedOnlyWhereAPromotionIsOpen) {
   EXPECT_EQ(noted(), 0) << "it has ended";
 }
 
-TEST_F(PromotionMoves, OfAnotherBranchChangeNothing) {
+TEST_F(PromotionMoves, MoveOfAnotherBranchChangesNothing) {
   apply_policy(std::string(kPolicy) + "approvals: {count: 1}\n");
   candidate("exp-a", "0.9");
   engine.branch(repo, "exp-aa", "main");
@@ -109,7 +109,7 @@ TEST_F(PromotionMoves, OfAnotherBranchChangeNothing) {
   EXPECT_EQ(get(id).updated, before);
 }
 
-TEST_F(PromotionMoves, AnOldCommitIsNotApproved) {
+TEST_F(PromotionMoves, OldCommitCannotBeApproved) {
   apply_policy(std::string(kPolicy) + "approvals: {count: 1}\n");
   candidate("exp-a", "0.9");
   const std::string id = create(request_of({"exp-a"}));
@@ -124,7 +124,7 @@ TEST_F(PromotionMoves, AnOldCommitIsNotApproved) {
   EXPECT_EQ(outcome(get(id)), "promoted");
 }
 
-TEST_F(PromotionMoves, AnApprovalThatOutlivesCommitsIsStillGiven) {
+TEST_F(PromotionMoves, ApprovalWithoutStaleOnNewCommitStays) {
   apply_policy(std::string(kPolicy) + "approvals: {count: 1, stale_on_new_commit: false}\n");
   const CommitId first = candidate("exp-a", "0.9");
   const std::string id = create(request_of({"exp-a"}));

@@ -25,7 +25,7 @@ void run_on_two_servers(TestEngine& one, TestEngine& other) {
   }
 }
 
-TEST_F(Promotions, OfManyRacersWithOneExpectationOneWins) {
+TEST_F(Promotions, OneOfManyConcurrentPromotionsWithAnExpectationWins) {
   constexpr int kRacers = 64;
   apply_policy();
   std::vector<std::string> ids;
@@ -81,7 +81,7 @@ TEST_F(Promotions, RacersWithoutExpectationFormAChain) {
 
 // Setting a policy and promoting lock the same rows: neither ends in a deadlock, and no
 // policy is passed by.
-TEST_F(Promotions, AndPoliciesThatChangeMeanwhileStopNothing) {
+TEST_F(Promotions, ConcurrentPolicyChangesDoNotDeadlock) {
   constexpr int kCandidates = 24;
   const auto policy_with = [](int least) {
     return "name: digits\ndestination: main\nalias: champion\nmetrics:\n  - {name: accuracy, goal: "
@@ -148,7 +148,7 @@ PromotionCheck bench_of(const CommitId& commit, CheckStatus status) {
 }
 
 // The check failed, for this very commit, before the promotion was recorded.
-TEST_F(Promotions, OfOneActorDoNotTakeEveryTurn) {
+TEST_F(Promotions, OneActorDoesNotTakeEveryWorker) {
   apply_policy(std::string(kCheckedPolicy));
   for (const char* name : {"exp-1", "exp-2", "exp-3"}) {
     candidate(name, "0.8");
@@ -191,7 +191,7 @@ TEST_F(Promotions, AFailureReportedBeforePublicationStopsIt) {
 }
 
 // The check passed before the promotion was rejected for want of it: judged again.
-TEST_F(Promotions, AReportWhileOneIsRejectedIsJudged) {
+TEST_F(Promotions, ReportDuringARejectionIsEvaluated) {
   testing::FaultPoints faults;
   TestEngine server(database.url(), engine.store, &faults);
   apply_policy(std::string(kCheckedPolicy));

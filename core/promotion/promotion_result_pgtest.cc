@@ -64,7 +64,7 @@ TEST_F(PromotionResult, OfAMergeHasTheModelThatWasMeasured) {
   EXPECT_EQ(outcome(promote({"exp-config"})), "promoted");
 }
 
-TEST_F(PromotionResult, HasNoRequiredObjectMore) {
+TEST_F(PromotionResult, HasNoAdditionalRequiredObject) {
   apply_policy(std::string(kPolicy) + "objects: {required: [\"artifacts/**\"]}\n");
   candidate("exp-one", "0.8");
   engine.branch(repo, "exp-two", "main");

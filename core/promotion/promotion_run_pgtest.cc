@@ -14,7 +14,7 @@ namespace {
 
 using testing::reason_of;
 
-TEST_F(Promotions, WhatCameOutTheSameStillBecomesTheChampion) {
+TEST_F(Promotions, IdenticalResultStillBecomesTheChampion) {
   apply_policy();
   candidate("exp-1", "0.7");
   ASSERT_EQ(outcome(promote({"exp-1"})), "promoted");
@@ -48,7 +48,7 @@ TEST_F(Promotions, WhatCameOutTheSameStillBecomesTheChampion) {
   }
 }
 
-TEST_F(Promotions, WhatTheDestinationHasAlreadyBecomesTheChampionOnce) {
+TEST_F(Promotions, CommitOfTheDestinationBecomesTheChampionOnce) {
   const CommitId earlier = train("main", "0.8");
   const CommitId latest = train("main", "0.9");
   apply_policy(R"(
@@ -91,7 +91,7 @@ TEST_F(Promotions, ATagWhoseNameIsTakenGetsASuffix) {
   EXPECT_EQ(get_tag(*engine, repo, TagName("best-2")).commit, *first.result);
 }
 
-TEST_F(Promotions, AKeyFindsThePromotionWhateverItsRefsMeanByThen) {
+TEST_F(Promotions, KeyFindsThePromotionAfterItsRefsMoved) {
   apply_policy();
   candidate("exp-0", "0.7");
   ASSERT_EQ(outcome(promote({"exp-0"})), "promoted");
@@ -130,7 +130,7 @@ TEST_F(Promotions, AKeyFindsThePromotionWhateverItsRefsMeanByThen) {
   EXPECT_EQ(reason_of([&] { create(request); }), "ref_not_found");
 }
 
-TEST_F(Promotions, TheChampionHasWhatChecksMeasuredOfItAndOfNothingElse) {
+TEST_F(Promotions, ChampionHasOnlyItsOwnCheckMetrics) {
   apply_policy(R"(
 name: digits
 destination: main
@@ -222,7 +222,7 @@ class HeldPromotions : public Promotions {
   Meanwhile meanwhile;
 };
 
-TEST_F(HeldPromotions, ThatChangeFilesOfHooksNeedTheRightOfWhoBeganThem) {
+TEST_F(HeldPromotions, ChangingHookFilesNeedsThePromotersRight) {
   apply_policy(std::string(kPolicy) + "objects: {unchanged: []}\n");
   engine.branch(repo, "exp-1", "main");
   engine.put(repo, "exp-1", "_lakefs_actions/b.yaml", "brought along");
@@ -274,7 +274,7 @@ TEST_F(HeldPromotions, AreComparedAgainWhenTheAliasMovesMeanwhile) {
   EXPECT_EQ(head("main"), before);
 }
 
-TEST_F(HeldPromotions, ThatWereTakenOverMoveNothing) {
+TEST_F(HeldPromotions, TakenOverPromotionMovesNothing) {
   apply_policy();
   candidate("exp-1", "0.8");
   const CommitId before = head("main");
@@ -296,7 +296,7 @@ TEST_F(HeldPromotions, ThatWereTakenOverMoveNothing) {
   EXPECT_EQ(list_alias_changes(*engine, repo, AliasName("champion"), "", 10).items.size(), 1u);
 }
 
-TEST_F(HeldPromotions, ThatAreCancelledMeanwhileMoveNothing) {
+TEST_F(HeldPromotions, CancelledPromotionMovesNothing) {
   apply_policy();
   candidate("exp-1", "0.8");
   const CommitId before = head("main");
@@ -328,7 +328,7 @@ TEST_F(HeldPromotions, KeepTheirLeaseWhileTheyWork) {
 }
 
 // A worker that lost the lease finds out by writing.
-TEST_F(Promotions, BelongToWhoHoldsTheirLease) {
+TEST_F(Promotions, OnlyTheLeaseHolderAdvancesThem) {
   apply_policy();
   candidate("exp-1", "0.8");
   const std::string id = create(request_of({"exp-1"}));

@@ -53,7 +53,7 @@ class PromotionVotes : public Promotions {
 
 constexpr const char* kWaiting = "awaiting_approval approval_required";
 
-TEST_F(PromotionVotes, ForOneCandidateDoNotCountForAnother) {
+TEST_F(PromotionVotes, ApprovalIsForOneCandidateOnly) {
   apply_policy(std::string(kPolicy) + "approvals: {count: 2, stale_on_new_commit: false}\n");
   engine.branch(repo, "exp-a", "main");
   const CommitId a = train("exp-a", "");
@@ -69,7 +69,7 @@ TEST_F(PromotionVotes, ForOneCandidateDoNotCountForAnother) {
   EXPECT_EQ(approve(id, "ben"), "promoted") << "both again, of exp-b";
 }
 
-TEST_F(PromotionVotes, DieWithTheValuesThatTheySaw) {
+TEST_F(PromotionVotes, AreVoidWhenTheValuesChange) {
   apply_policy(R"(
 name: digits
 destination: main
@@ -92,7 +92,7 @@ approvals: {count: 2}
   EXPECT_EQ(approve(id, "ben"), "promoted");
 }
 
-TEST_F(PromotionVotes, OfThePromoterDoNotCount) {
+TEST_F(PromotionVotes, PromoterCannotApprove) {
   apply_policy(std::string(kPolicy) + "approvals: {count: 1, not_author: false}\n");
   candidate("exp-a", "0.9");
   const std::string id = create(request_of({"exp-a"}));
@@ -101,7 +101,7 @@ TEST_F(PromotionVotes, OfThePromoterDoNotCount) {
   EXPECT_EQ(approve(id, "ann"), "promoted");
 }
 
-TEST_F(PromotionVotes, AreAskedForTheirRightsAgain) {
+TEST_F(PromotionVotes, RightsAreCheckedAgain) {
   std::string without;  // the right to approve
   std::string powerless;
   (*engine).rights = [&](const RightsQuestion& question) {
@@ -133,7 +133,7 @@ TEST_F(PromotionVotes, AreAskedForTheirRightsAgain) {
   (*engine).rights = nullptr;
 }
 
-TEST_F(PromotionVotes, AFailureStaysUntilItsReporterSaysWhyNot) {
+TEST_F(PromotionVotes, FailureStaysUntilItsReporterSupersedesIt) {
   apply_policy(std::string(kPolicy) + "checks: {required: [bench], timeout: 2h}\n");
   const CommitId commit = candidate("exp-a", "0.9");
   const std::string id = create(request_of({"exp-a"}));
@@ -157,7 +157,7 @@ TEST_F(PromotionVotes, AFailureStaysUntilItsReporterSaysWhyNot) {
   EXPECT_EQ(checks[1].supersedes, "the machine was out of memory");
 }
 
-TEST_F(PromotionVotes, AFailureIsNotTakenBackByWhoReportsAnother) {
+TEST_F(PromotionVotes, AnotherReporterCannotSupersedeAFailure) {
   apply_policy(std::string(kPolicy) + "checks: {required: [bench], timeout: 2h}\n");
   const CommitId commit = candidate("exp-a", "0.9");
   const std::string id = create(request_of({"exp-a"}));
@@ -193,7 +193,7 @@ TEST_F(PromotionVotes, ARejectionIsRemembered) {
   EXPECT_EQ(outcome(promote({"exp-a"})), "rejected gate_failed");
 }
 
-TEST_F(PromotionVotes, ARollbackWantsAsManyAsAPromotion) {
+TEST_F(PromotionVotes, RollbackNeedsAsManyApprovalsAsAPromotion) {
   apply_policy();
   candidate("exp-a", "0.9");
   const Promotion done = promote({"exp-a"});
@@ -217,7 +217,7 @@ TEST_F(PromotionVotes, ARollbackWantsAsManyAsAPromotion) {
   EXPECT_EQ(reason_of([&] { begin(); }), "not_promoted");
 }
 
-TEST_F(PromotionVotes, ARollbackIsAskedForItsRightAgain) {
+TEST_F(PromotionVotes, RollbackChecksItsRightAgain) {
   apply_policy();
   candidate("exp-a", "0.9");
   const Promotion done = promote({"exp-a"});
@@ -255,7 +255,7 @@ TEST_F(PromotionVotes, EveryCandidateIsMeasuredBeforeTheyAreRanked) {
   EXPECT_EQ(get_promotion(*engine, repo, id).winner, honest);
 }
 
-TEST_F(PromotionVotes, WhoseChecksDoNotComeIsPassedOver) {
+TEST_F(PromotionVotes, CandidateWithoutReportedChecksIsSkipped) {
   apply_policy(std::string(kMeasuredByChecks) + "checks: {required: [bench], timeout: 1s}\n");
   candidate("exp-idle", "");
   const CommitId honest = candidate("exp-honest", "");
@@ -302,7 +302,7 @@ TEST_F(PromotionVotes, TheDateOfACommitWinsNoTie) {
   EXPECT_EQ(promote({"exp-*"}).winner_ref, "exp-z-first");
 }
 
-TEST_F(PromotionVotes, RunsAreOfWhoMadeTheCommitOrMayMeasureAll) {
+TEST_F(PromotionVotes, RunsNeedAnAuthorOrTheRightOnAllBranches) {
   (*engine).rights = [](const RightsQuestion& question) {
     return question.right == Right::kCreateRun && question.all_branches && question.user == "ci";
   };
@@ -319,7 +319,7 @@ TEST_F(PromotionVotes, RunsAreOfWhoMadeTheCommitOrMayMeasureAll) {
   (*engine).rights = nullptr;
 }
 
-TEST_F(PromotionVotes, ValuesThatDifferDecideNothing) {
+TEST_F(PromotionVotes, DifferentValuesAreAmbiguous) {
   apply_policy();
   engine.branch(repo, "exp-a", "main");
   const CommitId commit = train("exp-a", "");

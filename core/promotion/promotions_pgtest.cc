@@ -55,7 +55,7 @@ TEST_F(Promotions, TheNextMustBeatTheChampion) {
   EXPECT_EQ(outcome(promote(request)), "promoted");
 }
 
-TEST_F(Promotions, RefusesWhatIsMissingTooGoodToBeTrueOrNoNumber) {
+TEST_F(Promotions, RefusesMissingImpossibleAndNonFiniteMetrics) {
   apply_policy();
   candidate("missing", "");
   candidate("cheat", "1.5");
@@ -82,7 +82,7 @@ TEST_F(Promotions, AnExpectationThatDoesNotHoldMovesNothing) {
   EXPECT_EQ(outcome(promote(request)), "promoted");
 }
 
-TEST_F(Promotions, ReplacingPathsLeavesNothingOfTheOldOnes) {
+TEST_F(Promotions, ReplacePathsRemovesOldFiles) {
   apply_policy(std::string(kPolicy) + "objects: {required: [artifacts/model.pkl]}\n");
   engine.branch(repo, "old", "main");
   engine.put(repo, "old", "metrics/part-1.json", "{\"accuracy\": 0.7}");
@@ -102,7 +102,7 @@ TEST_F(Promotions, ReplacingPathsLeavesNothingOfTheOldOnes) {
   EXPECT_EQ(engine.read(repo, "main", "artifacts/model.pkl"), "model of new0.9");
 }
 
-TEST_F(Promotions, RollbackPutsBranchAndAliasBack) {
+TEST_F(Promotions, RollbackRestoresBranchAndAlias) {
   apply_policy();
   candidate("exp-1", "0.8");
   const Promotion first = promote({"exp-1"});
@@ -128,7 +128,7 @@ TEST_F(Promotions, RollbackPutsBranchAndAliasBack) {
 }
 
 // Tried with the ordinary merge base: main was left without the model.
-TEST_F(Promotions, WhatWasTakenBackComesWholeTheNextTime) {
+TEST_F(Promotions, RolledBackChangeIsPromotedWholeAgain) {
   apply_policy(std::string(kPolicy) + "objects: {required: [artifacts/model.pkl]}\n");
   candidate("exp-1", "0.8");
   const Promotion first = promote({"exp-1"});
@@ -163,7 +163,7 @@ TEST_F(Promotions, TheResultMustHaveWhatThePolicyRequires) {
   EXPECT_EQ(head("main"), before);
 }
 
-TEST_F(Promotions, AnEarlierOneIsNotTakenBackBelowALaterOne) {
+TEST_F(Promotions, EarlierOneCannotBeRolledBackBeforeALaterOne) {
   apply_policy();
   candidate("exp-1", "0.8");
   const Promotion first = promote({"exp-1"});
@@ -207,7 +207,7 @@ TEST_F(Promotions, AFailedCheckRejects) {
 }
 
 // Tried with the time since the promotion began: the second and the third wait ended at once.
-TEST_F(Promotions, ChecksHaveTheirTimeFromWhenTheyAreWanted) {
+TEST_F(Promotions, CheckTimeoutStartsWhenTheCheckIsRequested) {
   apply_policy(std::string(kPolicy) + "checks: {required: [bench], timeout: 1s}\n");
   candidate("exp-1", "0.8");
   const auto how = [&](const std::string& id) { return outcome(get_promotion(*engine, repo, id)); };
@@ -232,7 +232,7 @@ TEST_F(Promotions, ChecksHaveTheirTimeFromWhenTheyAreWanted) {
   EXPECT_NE(get_promotion(*engine, repo, late).message.find("bench"), std::string::npos);
 }
 
-TEST_F(Promotions, AnApprovalDiesWithANewCommit) {
+TEST_F(Promotions, NewCommitVoidsApprovals) {
   apply_policy(std::string(kPolicy) + "approvals: {count: 1, not_author: true}\n");
   for (const char* user : {"dana", "olga"}) {
     engine.pool.run({"test_user", "INSERT INTO users (name, created_ms) VALUES ($1, 0)"}, {user},
@@ -305,7 +305,7 @@ TEST_F(Promotions, ADirtyDestinationIsNamed) {
   EXPECT_EQ(engine.read(repo, "main", "data/new"), "staged before the policy");
 }
 
-TEST_F(Promotions, ADryRunAndTheGateSayThatTheDestinationIsDirty) {
+TEST_F(Promotions, DryRunAndGateReportADirtyDestination) {
   candidate("exp-1", "0.8");
   candidate("exp-bad", "0.1");
   apply_policy(std::string(kPolicy) + "approvals: {count: 1}\n");
@@ -362,7 +362,7 @@ TEST_F(Promotions, ADryRunIsRefusedWhereNothingMayBePromoted) {
             "read_only_repository");
 }
 
-TEST_F(Promotions, WhatASelectionOrMethodForbidsIsNamed) {
+TEST_F(Promotions, ErrorsNameTheForbiddenSelectionOrMethod) {
   apply_policy();
   candidate("exp-1", "0.8");
   candidate("exp-2", "0.8");
@@ -373,7 +373,7 @@ TEST_F(Promotions, WhatASelectionOrMethodForbidsIsNamed) {
   EXPECT_EQ(reason_of([&] { promote({"no-such-branch"}); }), "ref_not_found");
 }
 
-TEST_F(Promotions, ItsEndsAreToldAndWhoThePolicyNamesIsToldWhateverItWants) {
+TEST_F(Promotions, EndEventsGoToSubscribersAndToThePolicysWebhooks) {
   apply_policy(std::string(kPolicy) + "after: {webhook: [deploy]}\n");
   const auto add = [&](const std::string& name, const std::string& events) {
     engine.pool.run({"test_add_webhook", R"sql(

@@ -60,7 +60,7 @@ TEST(Ranking, WithoutAPrimaryMetricTheFirstWithAGoalLeads) {
   EXPECT_EQ(order_of(policy, {sharp, low}), "low sharp");
 }
 
-TEST(Ranking, WaitsForChecksThatBringWhatItIsBy) {
+TEST(Ranking, WaitsForChecksThatMeasureItsMetrics) {
   const std::string metrics =
       "metrics: [{name: p95, goal: min, from: 'check:bench'}, {name: accuracy, goal: max, "
       "primary: true}]\nchecks: {required: [bench, lint]}\n";

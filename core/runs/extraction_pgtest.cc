@@ -72,7 +72,7 @@ class Extraction : public ::testing::Test {
   RepositoryName repo = engine.make_repository("lake");
 };
 
-TEST_F(Extraction, IsQueuedForWhoMadeTheCommit) {
+TEST_F(Extraction, IsQueuedForTheCommitsUser) {
   while (run_one_extraction(*engine, {})) {
   }
   {
@@ -120,7 +120,7 @@ TEST_F(Extraction, StagedFilesAreNotMeasured) {
   EXPECT_THAT(metrics(), ElementsAre("a=1 file:metrics/a.json"));
 }
 
-TEST_F(Extraction, TakesMoreFilesAndBareNamesWhenAsked) {
+TEST_F(Extraction, ReadsAdditionalGlobsOnRequest) {
   put("reports/r.json", R"({"f1": 0.5})");
   put("metrics/a.json", R"({"a": 1})");
   commit({{"loss", "0.7"}, {"accuracy", "1.5"}, {"optimizer", "adam"}});
@@ -166,7 +166,7 @@ TEST_F(Extraction, ReadingAheadIsBounded) {
   EXPECT_EQ(left.why, "");
 }
 
-TEST_F(Extraction, OfSeveralWhoReadOneCommitOneStores) {
+TEST_F(Extraction, ConcurrentReadersStoreACommitOnce) {
   put("metrics/a.json", R"({"a": [1, 2, 3], "b": 2})");
   const Commit made = commit({{"metric.m", "1"}, {"param.p", "2"}});
   TestEngine other(database.url(), engine.store);
@@ -185,7 +185,7 @@ TEST_F(Extraction, OfSeveralWhoReadOneCommitOneStores) {
   }
 }
 
-TEST_F(Extraction, ABadFileIsAWarningAndNothingElse) {
+TEST_F(Extraction, BadFileIsOnlyAWarning) {
   put("metrics/bad.json", R"({"a": 1, "b": )");
   put("metrics/good.json", R"({"c": 3})");
   put("metrics/x.yaml", "a: [1\nb: {");
@@ -213,7 +213,7 @@ TEST_F(Extraction, LeftoverPartsOfAnOlderJobAreLeftOut) {
   EXPECT_THAT(read.warnings, ElementsAre(older + ": is left over from an older job: left out"));
 }
 
-TEST_F(Extraction, OtherGlobsReadCommitsAnew) {
+TEST_F(Extraction, ChangedGlobsReadCommitsAgain) {
   put("metrics/a.json", R"({"a": 1})");
   put("reports/r.json", R"({"f1": 0.5})");
   commit();
@@ -312,7 +312,7 @@ TEST_F(UnchangedFiles, AreReadOnceForAllCommits) {
   EXPECT_EQ(metric_series(*engine, repo, "exp-1", "loss", "", "", 990, 100).items.size(), 10u);
 }
 
-TEST_F(UnchangedFiles, AreThoseOfOneObject) {
+TEST_F(UnchangedFiles, AreIdentifiedByTheirObject) {
   engine.put(repo, "main", "metrics/curve.csv", curve(1000));
   const CommitId first = engine.commit(repo, "main").id;
   const uint64_t once = calls_for({first}, engine);
@@ -388,7 +388,7 @@ TEST_F(UnchangedFiles, ThatCouldNotBeReadAreReadAgain) {
   EXPECT_GT(calls_for({made}, engine), 0u);
 }
 
-TEST_F(Extraction, GoesWithItsRepository) {
+TEST_F(Extraction, IsDeletedWithItsRepository) {
   put("metrics/a.json", R"({"a": [1, 2]})");
   commit({{"param.p", "1"}});
   run_all();

@@ -32,7 +32,7 @@ class ExtractionTurns : public ::testing::Test {
   int commits = 0;
 };
 
-TEST_F(ExtractionTurns, GoToWhoHasTheFewestRunning) {
+TEST_F(ExtractionTurns, GoToTheOwnerWithTheFewestRunning) {
   queue("ann", 4);
   queue("");
   queue("bob", 2);
@@ -42,7 +42,7 @@ TEST_F(ExtractionTurns, GoToWhoHasTheFewestRunning) {
   EXPECT_EQ(order, "ann  bob cas ann bob ann ann ");
 }
 
-TEST_F(ExtractionTurns, LeasesThatRanOutDoNotCount) {
+TEST_F(ExtractionTurns, ExpiredLeasesDoNotCount) {
   queue("ann");
   EXPECT_EQ(take({}, seconds{0}), "ann");
   queue("bob");
@@ -51,7 +51,7 @@ TEST_F(ExtractionTurns, LeasesThatRanOutDoNotCount) {
   EXPECT_EQ(take(), "-");
 }
 
-TEST_F(ExtractionTurns, AreNotGivenToThoseLeftOut) {
+TEST_F(ExtractionTurns, SkipExcludedOwners) {
   queue("ann");
   queue("bob");
   EXPECT_EQ(take({"ann", "cas"}), "bob");

@@ -63,7 +63,7 @@ using Ids = std::vector<std::string>;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-TEST_F(Runs, AreOfTheHeadWhateverIsStaged) {
+TEST_F(Runs, IgnoreStagedChanges) {
   engine.put(repo, "main", "a", "1");
   const Commit head = engine.commit(repo, "main");
   engine.put(repo, "main", "b", "2");
@@ -228,7 +228,7 @@ class MeasuredRuns : public Runs {
   int number_ = 0;
 };
 
-TEST_F(MeasuredRuns, AreFoundByWhatTheirCommitsMeasure) {
+TEST_F(MeasuredRuns, AreFoundByMetricsOfTheirCommits) {
   const std::string none = record_with({}, {});
   const std::string by_file = record_with({}, file("0.95"), {{"param.lr", "0.1"}});
   const std::string by_metadata =
@@ -271,7 +271,7 @@ TEST_F(MeasuredRuns, ArePagedInEveryOrder) {
   }
 }
 
-TEST_F(MeasuredRuns, AreShownWithWhatTheirCommitsMeasure) {
+TEST_F(MeasuredRuns, AreShownWithMetricsOfTheirCommits) {
   record_with(0.5, {{"metrics/a.json", R"({"accuracy": 0.4, "f1": 0.25})"}},
               {{"metric.f1", "0.5"}, {"param.lr", "0.1"}});
   RunRecording other{.experiment = "e", .ref = "main", .params = {{"lr", "7"}}, .owner = "ann"};
@@ -348,7 +348,7 @@ TEST_F(UnreadRuns, AreNamedInAWarning) {
   EXPECT_THAT(list.warnings, ::testing::IsEmpty());
 }
 
-TEST_F(Runs, OfACommitAreOfTheBranchThatItIsTheHeadOf) {
+TEST_F(Runs, RunOfACommitHasTheBranchWhoseHeadItIs) {
   engine.put(repo, "main", "a", "1");
   const std::string old = to_text(engine.commit(repo, "main").id);
   engine.branch(repo, "exp-1", "main");

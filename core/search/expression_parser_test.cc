@@ -89,7 +89,7 @@ TEST(Expression, TakesEveryKindOfCondition) {
   }
 }
 
-TEST(Expression, HoldsOnlyOfObjectsThatHaveTheField) {
+TEST(Expression, ComparesOnlyObjectsWithTheField) {
   for (const char* text :
        {"absent = 1", "absent != 1", "absent < 1", "absent = x", "absent != x", "absent ~ **",
         "has absent", "absent < 'x'", "tag.loss < 1", "bad = 3", "bad < 3", "bad > 3", "label < 3",
@@ -110,7 +110,7 @@ TEST(Expression, BindsNotBeforeAndBeforeOr) {
 }
 
 // Each with the offset and with what could stand there.
-TEST(Expression, SaysWhereAndWhatIsExpected) {
+TEST(Expression, ErrorsNamePlaceAndExpectation) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"", "expected a field, 'has', 'not' or '(', found the end at byte 0"},
       {"loss", "expected one of = != < <= > >= ~, 'in' or 'between', found the end at byte 4"},

@@ -182,7 +182,7 @@ class Writer {
   std::mt19937_64 random_;
 };
 
-TEST(Expression, MeansWhatIsWritten) {
+TEST(Expression, EvaluatesAsDocumented) {
   Writer writer(3);
   int held = 0;
   for (int i = 0; i < 4000; ++i) {
@@ -202,7 +202,7 @@ TEST(Expression, MeansWhatIsWritten) {
   EXPECT_LT(held, 30'000);
 }
 
-TEST(Expression, KnowsWhatMatchesBeginWith) {
+TEST(Expression, FindsTheCommonPrefixOfMatches) {
   const auto prefix = [](std::string_view text) { return parse_expression(text).prefix(); };
   EXPECT_EQ(prefix("path ~ data/x*"), "data/x");
   EXPECT_EQ(prefix("path = data/x"), "data/x");
@@ -215,7 +215,7 @@ TEST(Expression, KnowsWhatMatchesBeginWith) {
   EXPECT_EQ(prefix("label = data/x"), "");
 }
 
-TEST(Expression, KnowsWhetherItAsksForTags) {
+TEST(Expression, KnowsWhetherItReadsTags) {
   EXPECT_TRUE(parse_expression("size > 3 or not (a = 1 and has tag.a)").asks_for_tags());
   EXPECT_FALSE(parse_expression("size > 3 or not (a = 1 and has meta.tag)").asks_for_tags());
 }

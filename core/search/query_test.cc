@@ -81,7 +81,7 @@ TEST(Query, DemandsAKeyOrAPairOfUserMetadata) {
   EXPECT_FALSE(both.matches_entry(entry));
 }
 
-TEST(Query, TakesTheLongerPrefixOfItsTwo) {
+TEST(Query, UsesTheLongerOfTwoPrefixes) {
   Query query;
   query.glob = Glob("data/2024/*.csv");
   query.prefix = "data/";

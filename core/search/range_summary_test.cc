@@ -126,7 +126,7 @@ bool holds_match(const tree::LeafNode& range, const Query& query) {
 // Tried by leaving out in turn the last entry's path, the default content type, metadata keys and
 // object tags when the summary is made, by excluding the limits of sizes and times, and by taking
 // no notice of a `not`: each makes this test or the next one fail.
-TEST(RangeSummary, NeverPassesOverAMatch) {
+TEST(RangeSummary, NeverSkipsAMatch) {
   World world(11);
   tree::EntryMap entries;
   for (int i = 0; i < 3000; ++i) entries[world.path()] = world.entry();
@@ -160,7 +160,7 @@ TEST(RangeSummary, KnowsMatchesOfSingleEntries) {
   EXPECT_GT(held, 200);
 }
 
-TEST(RangeSummary, PassesOverNearlyAllThatCannotMatch) {
+TEST(RangeSummary, SkipsNearlyAllRangesWithoutAMatch) {
   tree::EntryMap entries = tree::numbered_entries(20000, "data/part-");
   entries["data/part-00012345"].content_type = "image/png";
   entries["data/part-00012345"].set_user_metadata({{"label", "cat"}});
@@ -181,7 +181,7 @@ TEST(RangeSummary, PassesOverNearlyAllThatCannotMatch) {
   }
 }
 
-TEST(RangeSummary, IsSmallAndComesBackAsItWas) {
+TEST(RangeSummary, IsSmallAndRoundTrips) {
   World world(13);
   tree::EntryMap random;
   tree::EntryMap plain = tree::numbered_entries(5000, "data/part-");
@@ -202,7 +202,7 @@ TEST(RangeSummary, IsSmallAndComesBackAsItWas) {
   }
 }
 
-TEST(RangeSummary, RefusesWhatItCannotHaveWritten) {
+TEST(RangeSummary, RefusesInvalidBytes) {
   const std::string bytes = RangeSummary::of(*ranges_of(tree::numbered_entries(3))[0]).encode();
   EXPECT_THROW(RangeSummary::decode(""), Error);
   EXPECT_THROW(RangeSummary::decode(bytes.substr(0, 4)), Error);

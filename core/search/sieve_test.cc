@@ -33,7 +33,7 @@ RangeSummary sample() {
   return summary_of({{"data/a.csv", entry}});
 }
 
-TEST(Sieve, PassesOverRangesThatCannotHoldAMatch) {
+TEST(Sieve, SkipsRangesWithoutAMatch) {
   const RangeSummary summary = sample();
   for (const char* text : {"size > 300KB",
                            "size < 299",
@@ -77,7 +77,7 @@ TEST(Sieve, ReadsRangesThatMayHoldAMatch) {
   }
 }
 
-TEST(Sieve, IsEmptyWhereSummariesSayNothing) {
+TEST(Sieve, IsEmptyIfSummariesCannotDecide) {
   for (const char* text : {"not k = v", "not has k", "path != data/a.csv", "has path",
                            "k = v or not has k", "not (k = v and loss < 1)", "type ~ text/*"}) {
     EXPECT_TRUE(Sieve(where(text)).empty()) << text;

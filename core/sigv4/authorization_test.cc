@@ -85,7 +85,7 @@ TEST(Authorization, Version2IsTakenApart) {
   EXPECT_EQ(query.expires_at_s, 1795162602);
 }
 
-TEST(Authorization, UnsignedAndOtherSchemesAreNone) {
+TEST(Authorization, UnsignedAndOtherSchemesAreNotSignatures) {
   EXPECT_EQ(parse_authorization(make_request("GET", "/")).mechanism, Mechanism::kNone);
   EXPECT_EQ(parse_authorization(with_header("Basic a2V5OnNlY3JldA==")).mechanism, Mechanism::kNone);
   EXPECT_EQ(parse_authorization(with_header("bearer abc.def")).mechanism, Mechanism::kNone);
@@ -276,7 +276,7 @@ TEST(Authorization, BrokenVersion2QueriesAreDenied) {
             "permission_denied SignatureDoesNotMatch");
 }
 
-TEST(Authorization, LooksSignedRoutesByTheFormAlone) {
+TEST(Authorization, RoutingToS3ChecksTheFormOnly) {
   EXPECT_TRUE(looks_signed(with_header("AWS4-HMAC-SHA256 broken")));
   EXPECT_TRUE(looks_signed(with_header("AWS x")));
   EXPECT_TRUE(looks_signed(with_query("X-Amz-Signature=1")));
@@ -287,7 +287,7 @@ TEST(Authorization, LooksSignedRoutesByTheFormAlone) {
   EXPECT_FALSE(looks_signed(make_request("GET", "/api/v1/repositories")));
 }
 
-TEST(Authorization, NamesTheKeyThatIsClaimedWithoutProof) {
+TEST(Authorization, ReturnsTheClaimedKeyWithoutVerification) {
   EXPECT_EQ(claimed_key_id(with_header("AWS4-HMAC-SHA256 Credential=AKIA1/20261120/x/s3/y, Sig")),
             "AKIA1");
   EXPECT_EQ(claimed_key_id(with_header("AWS4-HMAC-SHA256 Credential=")), "");

@@ -13,7 +13,7 @@ TEST(CanonicalPath, APlainPathHasOneForm) {
   EXPECT_THAT(canonical_paths(""), ElementsAre("/"));
 }
 
-TEST(CanonicalPath, EveryByteIsEncodedOnceAndOnlyUnreservedOnesStand) {
+TEST(CanonicalPath, EncodesReservedBytesOnce) {
   EXPECT_THAT(canonical_paths("/a%20b+c/~x-y_z.%C3%A9"),
               ElementsAre("/a%20b%2Bc/~x-y_z.%C3%A9", "/a%20b+c/~x-y_z.%C3%A9"));
   EXPECT_THAT(canonical_paths("/a'()*!$"), ElementsAre("/a%27%28%29%2A%21%24", "/a'()*!$"));
@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(
         QueryCase{"a-b=1&a%2Fb=2&a=3&A=4", {"A=4&a=3&a%2Fb=2&a-b=1"}},
         QueryCase{"p=%zz%4", {"p=%25zz%254"}}));
 
-TEST(CanonicalQuery, OnlyTheSignatureIsLeftOutOfAPresignedOne) {
+TEST(CanonicalQuery, PresignedQueryOmitsOnlyTheSignature) {
   const std::string query = "X-Amz-Signature=ff&a=1&X-Amz-Date=d";
   EXPECT_THAT(canonical_queries(query, "X-Amz-Signature"), ElementsAre("X-Amz-Date=d&a=1"));
   EXPECT_THAT(canonical_queries(query), ElementsAre("X-Amz-Date=d&X-Amz-Signature=ff&a=1"));

@@ -207,7 +207,7 @@ TEST(ChunkedBody, TrailersComeInEveryClientsForm) {
   }
 }
 
-TEST(ChunkedBody, TrailersThatWereNotAnnouncedOrAreNoneAreRefused) {
+TEST(ChunkedBody, UnannouncedAndMalformedTrailersAreRefused) {
   const std::string data = "5\r\nhello\r\n0\r\n";
   for (const std::string& lines :
        {std::string("x-amz-checksum-sha1:NhCmhg=="), std::string("x-amz-checksum-crc32"),
@@ -238,7 +238,7 @@ TEST(ChunkedBody, TheAnnouncementIsCheckedBeforeTheBody) {
   }
 }
 
-TEST(ChunkedBody, EverySignatureOfTheChainCounts) {
+TEST(ChunkedBody, EveryChunkSignatureIsVerified) {
   const auto change_signature = [](size_t which) {
     return [which](std::string& body) {
       size_t at = 0;
@@ -348,7 +348,7 @@ TEST(ChunkedBody, OnlyTheLastSignedChunkMayBeSmall) {
   EXPECT_EQ(decode(unsigned_small), "abc");
 }
 
-TEST(ChunkedBody, AFloodOfTinyChunksIsCutOff) {
+TEST(ChunkedBody, TinyChunksAreLimited) {
   const auto tiny = [](size_t count) {
     ChunkedBodyText text;
     text.chunks.assign(count, "x");

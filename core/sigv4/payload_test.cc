@@ -127,7 +127,7 @@ TEST(Payload, TrailerChecksumsAreVerified) {
   }
 }
 
-TEST(Payload, AnAnnouncedTrailerThatStaysAwayIsRefused) {
+TEST(Payload, MissingAnnouncedTrailerIsRefused) {
   http::Request request =
       chunked_put(kUnsignedTrailer, {{"hello"}, "x-amz-checksum-crc32", "NhCmhg=="});
   set_body(request, "5\r\nhello\r\n0\r\n\r\n");
@@ -218,7 +218,7 @@ TEST(Payload, ASignedHashIsComparedAtTheEnd) {
   }
 }
 
-TEST(Payload, ABodyThatMustProveItsSignatureDoesOrFails) {
+TEST(Payload, DeferredSignatureIsCheckedFirst) {
   VerifiedRequest verified;
   verified.payload = PayloadKind::kBodyHash;
   verified.deferred = {{"head\n"}, std::string(64, '0')};

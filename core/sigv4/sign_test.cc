@@ -75,7 +75,7 @@ http::Request random_request(Random& random) {
   return request;
 }
 
-TEST(Sign, WhatIsSignedVerifies) {
+TEST(Sign, SignedRequestVerifies) {
   Random random;
   for (int i = 0; i < kRounds; ++i) {
     http::Request request = random_request(random);
@@ -84,7 +84,7 @@ TEST(Sign, WhatIsSignedVerifies) {
   }
 }
 
-TEST(Sign, WhatIsPresignedVerifies) {
+TEST(Sign, PresignedRequestVerifies) {
   Random random;
   for (int i = 0; i < kRounds; ++i) {
     http::Request request = make_request("GET", random_target(random));
@@ -93,7 +93,7 @@ TEST(Sign, WhatIsPresignedVerifies) {
   }
 }
 
-TEST(Sign, WhatVersion2SignsVerifies) {
+TEST(Sign, Version2RequestVerifies) {
   Random random;
   for (int i = 0; i < kRounds; ++i) {
     http::Request header = random_request(random);

@@ -169,7 +169,7 @@ constexpr Presignable kPresignable[] = {{"PUT", "/lake/main/k?x-id=PutObject"},
                                         {"GET", "/lake/main/k?x-id=GetObject"},
                                         {"DELETE", "/lake/main/k?x-id=DeleteObject"}};
 
-TEST(Verify, NothingThatStandsForAHeaderMayBeAddedToAPresignedUrl) {
+TEST(Verify, UnsignedHeaderParametersOfAPresignedUrlAreRefused) {
   for (const Presignable& what : kPresignable) {
     http::Request v2 = make_request(what.method, what.target);
     presign_v2(v2, to_seconds(kNow) + 60);
@@ -210,7 +210,7 @@ TEST(Verify, AVersion2UrlCoversHeadersInItsQuery) {
   EXPECT_EQ(outcome_of([&] { authenticate(without); }), "SignatureDoesNotMatch");
 }
 
-TEST(Verify, AHeaderStandsBeforeItsNamesakeInTheQuery) {
+TEST(Verify, HeaderTakesPrecedenceOverTheQuery) {
   http::Request request = make_request("PUT", "/lake/main/k?content-type=text/plain");
   presign_v2(request, to_seconds(kNow) + 60);
   request.headers.add("Content-Type", "text/plain");

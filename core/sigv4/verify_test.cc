@@ -34,7 +34,7 @@ http::Request signed_get(std::string target = "/lake/main/k") {
   return request;
 }
 
-TEST(Verify, TellsWhatTheChunkChainNeeds) {
+TEST(Verify, ReturnsWhatTheChunkChainNeeds) {
   const http::Request request = signed_get();
   const VerifiedRequest out = authenticate(request);
   EXPECT_EQ(out.mechanism, Mechanism::kV4Header);
@@ -103,7 +103,7 @@ TEST(Verify, APresignedUrlLivesForItsLifetimeHoweverOld) {
   EXPECT_EQ(outcome_of([&] { authenticate(request, kNow - 15min - 1ms); }), "AccessDenied");
 }
 
-TEST(Verify, ALifetimeOfZeroIsOverAtOnce) {
+TEST(Verify, ZeroLifetimeIsExpired) {
   http::Request request = make_request("GET", "/lake/main/k");
   presign_v4(request, 3600s);
   request.target.replace(request.target.find("Expires=3600"), 12, "Expires=0");
@@ -112,7 +112,7 @@ TEST(Verify, ALifetimeOfZeroIsOverAtOnce) {
   }
 }
 
-TEST(Verify, SignersThatSendWhatTheySignAreAuthentic) {
+TEST(Verify, AcceptsOtherEncodingsOfThePathByTheSigner) {
   const std::pair<const char*, const char*> paths[] = {
       {"/a%7Eb", "/a~b"},   {"/a%7Eb", "/a%7Eb"}, {"/%c3%a9", "/%c3%a9"}, {"/%c3%a9", "/%C3%A9"},
       {"/a%2Fb", "/a%2Fb"}, {"/a%2Fb", "/a/b"},   {"/a+b", "/a+b"},       {"/a+b", "/a%2Bb"}};

@@ -38,7 +38,7 @@ TEST(EntryValue, LeavesOutDefaultsAndKnowsTimesBefore1970) {
             "3e0a0873333a2f2f622f6b121108ffffffffffffffffff0110c08faedc033002");
 }
 
-TEST(EntryValue, IsTextThatReadersTake) {
+TEST(EntryValue, ReplacesInvalidUtf8) {
   Entry entry;
   entry.etag = "\xff\xe4";
   entry.content_type = "text/\xfc";

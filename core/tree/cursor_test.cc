@@ -10,7 +10,7 @@
 namespace tarn::tree {
 namespace {
 
-TEST(FindEntry, FindsWhatIsThereAndNothingElse) {
+TEST(FindEntry, FindsExistingKeysOnly) {
   std::mt19937_64 random(1);
   EntryMap entries;
   for (uint64_t i = 0; i < 3000; ++i) entries[awkward_key(random)] = an_entry(i);
@@ -75,7 +75,7 @@ class SetFilter final : public LeafFilter {
 };
 
 // Tried by reading ahead the unwanted leaves as well (too many loads).
-TEST(Cursor, PassesOverLeavesThatAFilterDoesNotWant) {
+TEST(Cursor, SkipsLeavesThatAFilterExcludes) {
   std::mt19937_64 random(3);
   MemoryNodeStore store;
   const TreeRoot root = a_tree(store, numbered_entries(60000));

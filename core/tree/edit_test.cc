@@ -153,7 +153,7 @@ uint64_t count_ending_an_inner_node(uint64_t least) {
   }
 }
 
-TEST(Edit, ANodeOverAnOpenLeafIsOpenWhateverTheRuleSays) {
+TEST(Edit, NodeAboveAnOpenLeafStaysOpen) {
   const uint64_t count = count_ending_an_inner_node(60000);
   MemoryNodeStore store;
   EntryMap entries = numbered_entries(count);
@@ -173,7 +173,7 @@ uint64_t count_with_a_lone_last_leaf() {
   }
 }
 
-TEST(Edit, ARemainingChainOfOnlyChildrenIsNotKept) {
+TEST(Edit, ChainOfSingleChildrenCollapses) {
   const uint64_t count = count_with_a_lone_last_leaf();
   MemoryNodeStore store;
   const EntryMap entries = numbered_entries(count);

@@ -204,7 +204,7 @@ TEST(Merge, InsertionsOnBothSidesShiftBoundaries) {
   EXPECT_TRUE(merge(store, maps).conflicts.empty());
 }
 
-TEST(Merge, WhatBothSidesDidIsDone) {
+TEST(Merge, EqualChangesOfBothSidesMerge) {
   const EntryMap base = numbered_entries(20000);
   EntryMap shared = base;
   for (uint64_t i = 5000; i < 9000; ++i) {
@@ -255,7 +255,7 @@ EntryMap merge_in_scope(const Three& maps, const PathScope& scope) {
   return out;
 }
 
-TEST(Merge, AScopeLeavesEverythingElseAsTheDestinationHasIt) {
+TEST(Merge, ScopeKeepsOtherPathsOfTheDestination) {
   MemoryNodeStore store;
   Three maps{numbered_entries(20000, "a/"), {}, {}};
   maps.base.merge(numbered_entries(20000, "m/"));
@@ -303,7 +303,7 @@ TEST(Merge, AScopeDoesNotReadWhereNoPatternCanMatch) {
   EXPECT_LT(store.counts().loads, 30u) << "of about 700";
 }
 
-TEST(Merge, KeepsSoManyConflictsAndCountsAll) {
+TEST(Merge, KeepsABoundedNumberOfConflictsAndCountsAll) {
   MemoryNodeStore store;
   Three maps{numbered_entries(100), numbered_entries(100), numbered_entries(100)};
   for (uint64_t i = 0; i < 100; ++i) {

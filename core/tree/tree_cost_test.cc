@@ -196,7 +196,7 @@ TEST_F(TreeCost, MergeDropsALargeRemovalUnread) {
   EXPECT_LE(counts().leaf_loads, kFewLeaves);
 }
 
-TEST_F(TreeCost, MergePassesOverWhatBothSidesHave) {
+TEST_F(TreeCost, MergeSkipsSubtreesOfBothSides) {
   const TreeRoot shared = edit(store(), base(), spread(1000, 3)).root;
   const TreeRoot source = edit(store(), shared, {{path(17), an_entry(1)}}).root;
   const TreeRoot destination = edit(store(), shared, {{path(kEntries / 2), an_entry(2)}}).root;

@@ -85,7 +85,7 @@ class Authors : public Promotions {
   }
 };
 
-TEST_F(Authors, OfARecordedCommitItsRecorderIsOne) {
+TEST_F(Authors, RecordedCommitHasItsRecorderAsAuthor) {
   engine.branch(repo, "exp-1", "main");
   commit_as("mallory", "exp-1");
   const CommitId forged = record_as("mallory", "exp-1", "bob");
@@ -115,7 +115,7 @@ TEST_F(Authors, AreFoundByUserNotByTheNameThatTheCommitShows) {
   EXPECT_EQ(promoted_with("olga", "exp-1"), "promoted");
 }
 
-TEST_F(Authors, OfAMergeAreThoseOfBothSides) {
+TEST_F(Authors, MergeHasTheAuthorsOfBothSides) {
   engine.branch(repo, "exp-1", "main");
   engine.branch(repo, "side", "main");
   engine.put(repo, "side", "side", "1");
@@ -134,13 +134,13 @@ TEST_F(Authors, OfAMergeAreThoseOfBothSides) {
   EXPECT_EQ(promoted_with("olga", "exp-1"), "promoted");
 }
 
-TEST_F(Authors, WhoBeganThePromotionIsOne) {
+TEST_F(Authors, PromoterIsAnAuthor) {
   engine.branch(repo, "exp-1", "main");
   commit_as("bob", "exp-1");
   EXPECT_EQ(promoted_with("ci", "exp-1"), kWaiting);
 }
 
-TEST_F(Authors, OfAPickedCommitIsWhoPickedIt) {
+TEST_F(Authors, CherryPickHasItsPickerAsAuthor) {
   engine.branch(repo, "exp-1", "main");
   engine.branch(repo, "exp-2", "main");
   commit_as("mallory", "exp-1");
@@ -153,7 +153,7 @@ TEST_F(Authors, OfAPickedCommitIsWhoPickedIt) {
   EXPECT_EQ(promoted_with("mallory", "exp-2"), "promoted") << "both have looked at it";
 }
 
-TEST_F(Authors, OfAnImportIsWhoStartedIt) {
+TEST_F(Authors, ImportHasItsStarterAsAuthor) {
   engine.branch(repo, "exp-1", "main");
   ASSERT_TRUE(engine.store->create("in/a", 0)->finish());
   {
@@ -183,7 +183,7 @@ TEST_F(Authors, AreRestoredWithTheirCommits) {
   EXPECT_EQ(maker(copy, get_branch(*engine, copy, BranchName("exp-2")).head), "mallory");
 }
 
-TEST_F(Authors, OfAPullRequestsCommitsMayNotApproveIt) {
+TEST_F(Authors, CannotApproveTheirPullRequest) {
   remove_gate_policy(*engine, repo, "digits", "owner", {});
   engine.branch(repo, "dev", "main");
   commit_as("bob", "dev");
@@ -197,7 +197,7 @@ TEST_F(Authors, OfAPullRequestsCommitsMayNotApproveIt) {
   EXPECT_EQ(approve(pull, "olga"), "done");
 }
 
-TEST_F(Authors, OfAPullRequestARecorderIsOne) {
+TEST_F(Authors, RecorderIsAnAuthorOfAPullRequest) {
   remove_gate_policy(*engine, repo, "digits", "owner", {});
   engine.branch(repo, "exp-1", "main");
   commit_as("mallory", "exp-1");

@@ -49,7 +49,7 @@ class Checkout : public testing::RepositoryTest {
   }
 };
 
-TEST_F(Checkout, ThePathsBecomeTheRefsAndOthersStay) {
+TEST_F(Checkout, PathsMatchTheRefAndOthersStay) {
   put_all("main", {"code/x", "models/a", "models/b", "models/c"});
   engine.commit(repo, "main");
   engine.branch(repo, "dev", "main");
@@ -82,7 +82,7 @@ TEST_F(Checkout, ThePathsBecomeTheRefsAndOthersStay) {
   EXPECT_EQ(engine.keys(repo, "main"), "code/x models/a models/b models/c");
 }
 
-TEST_F(Checkout, WhatIsStagedOnTheOtherBranchCounts) {
+TEST_F(Checkout, IncludesStagedChangesOfTheOtherBranch) {
   put_all("main", {"a/1", "a/2", "b/1"});
   engine.commit(repo, "main");
   engine.branch(repo, "dev", "main");
@@ -125,7 +125,7 @@ TEST_F(Checkout, IsRefusedBeforeAnythingChanges) {
 }
 
 // Tried by publishing without looking at the watched ranges: the late write stayed.
-TEST_F(Checkout, AWriteThatArrivesMeanwhileIsReplacedAsWell) {
+TEST_F(Checkout, ReplacesConcurrentWrites) {
   put_all("main", {"a/1"});
   engine.commit(repo, "main");
   put_all("main", {"a/2"});
@@ -197,7 +197,7 @@ TEST_F(Checkout, ReplacesNothingThatTheUserMayNotWrite) {
   EXPECT_EQ(engine.read(repo, "main", "a/2"), "later");
 }
 
-TEST_F(Checkout, IsGivenUpWhereTooMuchIsWrittenAllTheTime) {
+TEST_F(Checkout, FailsUnderConstantWritesBeyondItsLimit) {
   put_all("main", {"a/1"});
   engine.commit(repo, "main");
   put_all("main", {"a/2"});
@@ -231,7 +231,7 @@ TEST_F(Checkout, TheOtherBranchIsReadAsOfOneMoment) {
   EXPECT_LE(sealed_tokens("main"), kSealedTokensMax + 1);
 }
 
-TEST_F(Checkout, RandomStatesEndAsAMapSays) {
+TEST_F(Checkout, RandomStatesMatchAModel) {
   constexpr int kRounds = 30;
   const std::vector<std::vector<std::string>> scopes = {{"**"},          {"a/*"},  {"b/**", "c"},
                                                         {"*/1", "a/**"}, {"c/2*"}, {"**/3"}};

@@ -27,7 +27,7 @@ TEST_F(Verbs, CommittingMovesStagedChangesIntoHistory) {
   EXPECT_EQ(uncommitted("main"), "");
 }
 
-TEST_F(Verbs, CommittingNothingOrNothingOfEffectIsRefused) {
+TEST_F(Verbs, CommitWithoutEffectIsRefused) {
   EXPECT_EQ(reason_of([&] { engine.commit(repo, "main"); }), "no_changes");
   engine.put(repo, "main", "a", "1");
   engine.commit(repo, "main");

@@ -28,7 +28,7 @@ TEST_F(Verbs, MergingJoinsBothSides) {
   EXPECT_EQ(reason_of([&] { merge("dev", "main"); }), "no_changes");
 }
 
-TEST_F(Verbs, ConflictsAreListedAndStrategiesDecideThem) {
+TEST_F(Verbs, ConflictsAreListedAndResolvedByStrategies) {
   for (const char* key : {"a", "b", "c"}) engine.put(repo, "main", key, "0");
   engine.commit(repo, "main");
   engine.branch(repo, "dev", "main");

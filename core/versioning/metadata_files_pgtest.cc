@@ -245,7 +245,7 @@ TEST_F(MetadataFiles, AreOfTheCommitsOfOneRepository) {
 }
 
 // All of them write, one file each at most; whichever is found in the end, each answer is whole.
-TEST_F(MetadataFiles, AreWholeForAllWhoAskAtOnce) {
+TEST_F(MetadataFiles, AreCompleteForConcurrentReaders) {
   stage(0, 5'000);
   engine.commit(repo, "main");
   const Hash128 root = resolve_commit(*engine, repo, "main").root.hash;

@@ -73,7 +73,7 @@ TEST_F(Move, APrefixTakesWhatIsVisibleBelowIt) {
   EXPECT_EQ(engine.read(repo, "main", "b/2"), "staged");
 }
 
-TEST_F(Move, AKeyTakesNothingElseAlong) {
+TEST_F(Move, KeyMovesAlone) {
   for (const char* key : {"a", "a/1", "ab"}) engine.put(repo, "main", key, key);
   engine.commit(repo, "main");
   EXPECT_EQ(move(of_key("a", "z")), "1");
@@ -111,7 +111,7 @@ TEST_F(Move, SourceAndDestinationMayLieInEachOther) {
   EXPECT_EQ(engine.keys(repo, "main@"), "all/a/1 all/a/a/1 all/a/a/2");
 }
 
-TEST_F(Move, WhatCannotBeMovedIsRefusedBeforeAnythingChanges) {
+TEST_F(Move, InvalidMoveIsRefusedBeforeAnyChange) {
   engine.put(repo, "main", "a/1", "1");
   engine.put(repo, "main", "a/2", "2");
   EXPECT_EQ(move(of_prefix("a/", "a/")), "invalid_argument");
@@ -218,7 +218,7 @@ TEST_F(Move, ARuleSetMeanwhileHolds) {
 // Its rows were swept, or its server's objects may have been, so nothing may refer to them. Tried
 // by leaving out in turn the look at the batch and at the server's registration: the move went
 // through.
-TEST_F(Move, WhatWasGivenUpMeanwhileIsNotPublished) {
+TEST_F(Move, CancelledMoveIsNotPublished) {
   engine.put(repo, "main", "a", "1");
   const auto move_while = [&](const std::string& script) {
     MoveRequest request = of_key("a", "b");

@@ -82,7 +82,7 @@ class Pulls : public testing::RepositoryTest {
   }
 };
 
-TEST_F(Pulls, AreMadeReadAndChanged) {
+TEST_F(Pulls, AreCreatedReadAndChanged) {
   const std::string id = open();
   PullRequest pull = get(id);
   EXPECT_EQ(pull.title, "Title");
@@ -227,7 +227,7 @@ TEST_F(Pulls, NothingIsPublishedForOneThatIsClosedMeanwhile) {
   EXPECT_EQ(get(id).merged_commit, publication.commit.id);
 }
 
-TEST_F(Pulls, AreMergedOnceHoweverManyTry) {
+TEST_F(Pulls, ConcurrentMergesMergeOnce) {
   TestEngine other(shared_url(), engine.store);
   constexpr int kMergers = 4;
   for (int round = 0; round < 5; ++round) {
@@ -352,7 +352,7 @@ TEST_F(Pulls, ApprovalsAreListedInPages) {
   EXPECT_EQ(users({.prefix = "c"}), "cid ");
 }
 
-TEST_F(Pulls, TheMostThatAMatchingRuleWantsCounts) {
+TEST_F(Pulls, HighestApprovalCountOfMatchingRulesApplies) {
   set_branch_rules(*engine, repo,
                    {{.pattern = Glob("*"), .approvals = 1},
                     {.pattern = Glob("main"), .approvals = 2},

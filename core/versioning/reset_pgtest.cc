@@ -38,7 +38,7 @@ TEST_F(Verbs, RevertUndoesAndCherryPickRepeats) {
             "merge_conflict");
 }
 
-TEST_F(Verbs, ResettingDropsWhatItNames) {
+TEST_F(Verbs, ResetDropsTheNamedPaths) {
   for (const char* key : {"bar", "foo/1", "foo/2", "foobar"}) engine.put(repo, "main", key, "1");
   reset_object(*engine, repo, BranchName("main"), Key("bar"), false);
   EXPECT_EQ(engine.keys(repo, "main"), "foo/1 foo/2 foobar");

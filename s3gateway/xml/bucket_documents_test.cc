@@ -40,7 +40,7 @@ TEST(Acl, IsWrittenAndReadBack) {
   EXPECT_EQ(parse_acl(kHead + kEverybody + kTail, kOwner), AclGrants::kPublicRead);
 }
 
-TEST(Acl, WithAnythingElseIsNoneOfTheTwo) {
+TEST(Acl, UnknownGrantsAreNeitherPrivateNorPublicRead) {
   const auto changed = [&](const std::string& from, const std::string& to) {
     std::string text = kHead + kEverybody + kTail;
     text.replace(text.find(from), from.size(), to);
@@ -66,7 +66,7 @@ TEST(Acl, WithAnythingElseIsNoneOfTheTwo) {
   EXPECT_EQ(code_of([&] { changed("<Grant>", "<Deny/><Grant>"); }), "MalformedXML");
 }
 
-TEST(OwnershipControls, AreOneRule) {
+TEST(OwnershipControls, HaveExactlyOneRule) {
   for (const ObjectOwnership ownership :
        {ObjectOwnership::kBucketOwnerEnforced, ObjectOwnership::kBucketOwnerPreferred,
         ObjectOwnership::kObjectWriter}) {

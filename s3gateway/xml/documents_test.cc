@@ -232,7 +232,7 @@ TEST(XmlDocuments, ReadCompletions) {
   EXPECT_TRUE(parse_complete("<CompleteMultipartUpload/>").parts.empty());
 }
 
-TEST(XmlDocuments, RefuseCompletionsThatSayTooLittle) {
+TEST(XmlDocuments, RefuseIncompleteCompletions) {
   for (std::string_view part :
        {"<ETag>a</ETag>", "<PartNumber>1</PartNumber>", "<PartNumber>x</PartNumber><ETag>a</ETag>",
         "<PartNumber>-1</PartNumber><ETag>a</ETag>",
@@ -332,7 +332,7 @@ TEST(XmlDocuments, WriteFactsOfBuckets) {
   EXPECT_EQ(parse_versioning_status("<VersioningConfiguration/>"), "");
 }
 
-TEST(XmlDocuments, PassOverNoElementThatAsksForMore) {
+TEST(XmlDocuments, RefuseUnknownElementsThatChangeTheMeaning) {
   const auto code = [](auto parse) {
     try {
       parse();

@@ -48,7 +48,7 @@ TEST(XmlReader, WalksElementsAndText) {
       "a= x ;");
 }
 
-TEST(XmlReader, PassesOverNamespacesPrefixesAndAttributes) {
+TEST(XmlReader, IgnoresNamespacesPrefixesAndAttributes) {
   EXPECT_EQ(read("<s:R xmlns:s=\"http://s3.amazonaws.com/doc/2006-03-01/\" v='1'><s:a n = "
                  "\"<\">x</s:a ></s:R>"),
             "a=x;");

@@ -52,7 +52,7 @@ TEST_F(AliasApi, AreSetReadListedAndRemoved) {
       << rest;
 }
 
-TEST_F(AliasApi, SayWhatIsWrong) {
+TEST_F(AliasApi, ErrorsNameTheProblem) {
   EXPECT_EQ(reason(get(here + "/aliases/champion")), "404 alias_not_found");
   EXPECT_EQ(reason(get(here + "/aliases/champion/history")), "404 alias_not_found");
   EXPECT_EQ(reason(remove()), "404 alias_not_found");
@@ -75,7 +75,7 @@ TEST_F(AliasApi, SayWhatIsWrong) {
   EXPECT_EQ(get(here + "/aliases/champion/history?after=x").status, 400);
 }
 
-TEST_F(AliasApi, AreRefsInPathsAndBodiesAndNoBranches) {
+TEST_F(AliasApi, AliasesAreRefsInPathsAndBodiesButNotBranches) {
   ASSERT_EQ(set(R"({"to":"main~1"})").status, 200);
   const std::string ref = here + "/refs/%40champion";
   EXPECT_NE(get(here + "/commits/%40champion").body.find(commits[0]), std::string::npos);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kUnauthenticated = "error authenticating request";
 
-TEST_F(ApiTest, NeedsAnAccountAlmostEverywhere) {
+TEST_F(ApiTest, NearlyAllOperationsNeedAnAccount) {
   expect_message(send({.path = "/config", .signed_in = false}), 401, kUnauthenticated);
   EXPECT_EQ(send({.path = "/healthcheck", .signed_in = false}).status, 204);
   EXPECT_EQ(send({.path = "/setup_lakefs", .signed_in = false}).status, 200);
@@ -26,7 +26,7 @@ class Unreadable final : public http::BodySource {
   }
 };
 
-TEST_F(ApiTest, ReadsNothingOfStrangers) {
+TEST_F(ApiTest, UnauthenticatedBodiesAreNotRead) {
   EXPECT_EQ(send({.path = "/repositories?amount=1001", .signed_in = false}).status, 401);
   EXPECT_EQ(send({.path = "/nope", .signed_in = false}).status, 404);
   for (const Route& route : routes()) {
@@ -40,7 +40,7 @@ TEST_F(ApiTest, ReadsNothingOfStrangers) {
   }
 }
 
-TEST_F(ApiTest, TakesLittleOfThoseWhoNeedNoAccount) {
+TEST_F(ApiTest, BodiesWithoutAnAccountAreLimited) {
   const auto login = [&](size_t bytes) {
     Sent sent{.method = "POST", .path = "/auth/login", .signed_in = false};
     sent.body =
@@ -69,7 +69,7 @@ TEST_F(ApiTest, RefusesTooManyWrongSecrets) {
             429);
 }
 
-TEST_F(ApiTest, TakesABadHeaderAsAFailureAndABadCookieAsNone) {
+TEST_F(ApiTest, BadHeaderFailsAndBadCookieIsIgnored) {
   const auto status = [&](std::string_view authorization, std::string_view cookie) {
     Sent sent{.path = "/config", .signed_in = false};
     if (!authorization.empty()) sent.headers.add("Authorization", std::string(authorization));
@@ -91,7 +91,7 @@ TEST_F(ApiTest, TakesABadHeaderAsAFailureAndABadCookieAsNone) {
   EXPECT_EQ(status("Digest x", session), 401);
 }
 
-TEST_F(ApiTest, PagesOfOtherOriginsChangeNothing) {
+TEST_F(ApiTest, CrossOriginRequestsChangeNothing) {
   const std::string session =
       "internal_auth_session=" +
       service.authenticator.issue_token(*service.authenticator.check_password(kKeyId, kSecret, "a"))
@@ -123,7 +123,7 @@ TEST_F(ApiTest, PagesOfOtherOriginsChangeNothing) {
       << "a link leads here";
 }
 
-TEST_F(ApiTest, PagesOfOtherOriginsSignNobodyIn) {
+TEST_F(ApiTest, CrossOriginRequestsCannotLogIn) {
   Sent sent{.method = "POST",
             .path = "/auth/login",
             .body = R"({"access_key_id":")" + std::string(kKeyId) + R"(","secret_access_key":")" +
@@ -136,7 +136,7 @@ TEST_F(ApiTest, PagesOfOtherOriginsSignNobodyIn) {
   EXPECT_EQ(response.headers.find("Set-Cookie"), nullptr);
 }
 
-TEST_F(ApiTest, TakesJsonByItsMediaTypeAlone) {
+TEST_F(ApiTest, AcceptsJsonOnlyWithItsMediaType) {
   const auto status = [&](const std::string& type) {
     return send({.method = "POST",
                  .path = here + "/branches",
@@ -176,7 +176,7 @@ TEST_F(ApiTest, GivesATokenAndACookieAtLogin) {
                  kUnauthenticated);
 }
 
-TEST_F(ApiTest, PutsItsIdAndItsGuardsOnEveryAnswer) {
+TEST_F(ApiTest, EveryAnswerHasRequestIdAndSecurityHeaders) {
   for (const http::Response& response :
        {get("/config"), get("/nope"), get("/repositories?amount=x")}) {
     EXPECT_EQ(response.headers.get("X-Request-Id"), "request-1");

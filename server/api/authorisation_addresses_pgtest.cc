@@ -87,7 +87,7 @@ TEST_F(Addresses, StagingOneOfAnotherStoreNeedsTheRightToImportIt) {
             kRefused);
 }
 
-TEST_F(Addresses, APathThatLeavesWhatWasGrantedIsNoAddress) {
+TEST_F(Addresses, AddressOutsideTheGrantIsRefused) {
   engine.stores.add_s3(
       {}, [this](const std::string&) { return std::make_unique<blob::MemoryStore>(); });
   const Statements may =
@@ -124,7 +124,7 @@ TEST_F(Addresses, StagingOneOfTheRepositoryNeedsTheRightToReadAllOfIt) {
   EXPECT_EQ(engine.read(data, "topic", "dir/mine/a"), "secret");
 }
 
-TEST_F(Addresses, NoneOfAnotherRepositoryIsStaged) {
+TEST_F(Addresses, AddressOfAnotherRepositoryIsRefused) {
   const RepositoryName longer = engine.make_repository("data-2");
   engine.put(longer, "main", "a", "of another");
   const std::string there =
@@ -144,7 +144,7 @@ TEST_F(Addresses, NoneOfAnotherRepositoryIsStaged) {
   EXPECT_EQ(engine.keys(data, "topic"), "dir/secret/a");
 }
 
-TEST_F(Addresses, LinkedIsOnlyWhatWasHandedOut) {
+TEST_F(Addresses, OnlyIssuedAddressesCanBeLinked) {
   for (const std::string& address :
        {secret, std::string("local:///lake/team-b/secret.csv"), std::string("local:///lake/x,y"),
         secret + ",", secret + ",forged"}) {
@@ -159,13 +159,13 @@ TEST_F(Addresses, LinkedIsOnlyWhatWasHandedOut) {
   EXPECT_EQ(link(handed, own_place()), "200");
 }
 
-TEST_F(Addresses, ATokenIsGoodForTheUserWhomItWasHandedOutTo) {
+TEST_F(Addresses, TokenIsValidForItsUserOnly) {
   const std::string handed = handed_out();
   key = key_of_bob;
   EXPECT_EQ(link(handed, {kEverything}), "400 link_address_invalid");
 }
 
-TEST_F(Addresses, ATokenIsGoodForOneRepositoryBranchAndPath) {
+TEST_F(Addresses, TokenIsValidForItsRepositoryBranchAndPathOnly) {
   const std::string elsewhere = handed_out("path=dir/other");
   EXPECT_EQ(link(elsewhere, {kEverything}), "400 link_address_invalid");
   const RepositoryName other = engine.make_repository("other");

@@ -70,7 +70,7 @@ class RoleMatrix : public Authorisation {
   Api second{second_service.context};
 };
 
-TEST_F(RoleMatrix, StrangersAreAnsweredByOpenOperationsAlone) {
+TEST_F(RoleMatrix, UnauthenticatedCallersReachOpenOperationsOnly) {
   for (const Row& row : rows()) {
     // Wrong keys at login are a 401 of their own.
     if (row.operation == "login") continue;
@@ -82,7 +82,7 @@ TEST_F(RoleMatrix, StrangersAreAnsweredByOpenOperationsAlone) {
   }
 }
 
-TEST_F(RoleMatrix, WhoeverHoldsLessIsRefusedAndChangesNothing) {
+TEST_F(RoleMatrix, FewerPermissionsAreRefusedAndChangeNothing) {
   // The policies that are tried, and when each role was granted.
   const std::string granted = "{policies,user_policies}";
   grant_and_wait({});
@@ -100,7 +100,7 @@ TEST_F(RoleMatrix, WhoeverHoldsLessIsRefusedAndChangesNothing) {
   EXPECT_EQ(testing::table_digests(engine.pool, granted), before);
 }
 
-TEST_F(RoleMatrix, ExactlyWhatIsNeededIsEnoughUntilItIsTakenAway) {
+TEST_F(RoleMatrix, ExactPermissionsSufficeUntilRevoked) {
   for (const Row& row : rows()) {
     if (is(row, kNeedsNothing)) continue;
     grant_and_wait(needs_a_policy(row) ? allowing(row) : Statements{});
@@ -111,7 +111,7 @@ TEST_F(RoleMatrix, ExactlyWhatIsNeededIsEnoughUntilItIsTakenAway) {
   }
 }
 
-TEST_F(RoleMatrix, ADeletedKeyIsGoodForNothing) {
+TEST_F(RoleMatrix, DeletedKeyIsRefused) {
   for (const Row& row : rows()) {
     if (is(row, kNeedsNothing)) continue;
     grant_and_wait({kEverything});
@@ -125,7 +125,7 @@ TEST_F(RoleMatrix, ADeletedKeyIsGoodForNothing) {
   }
 }
 
-TEST_F(Authorisation, WhoChoosesTheParentsOfACommitMustBeAllowedToMoveTheBranch) {
+TEST_F(Authorisation, ChoosingParentsOfACommitNeedsTheRightToMoveTheBranch) {
   const Row row{"commit",
                 "",
                 R"({"message":"m","parents":["main"]})",

@@ -91,7 +91,7 @@ TEST_F(Refs, AMergedPullRequestNeedsTheRightToReadItsSource) {
   expect_asks_about_source({"mergePullRequest", "", "", {}}, "secret", "target");
 }
 
-TEST_F(Refs, WhatIsPutOntoABranchNeedsTheRightToReadItsRef) {
+TEST_F(Refs, CopyingOntoABranchNeedsTheRightToReadTheSource) {
   expect_asks_about_source({"cherryPick", "", R"({"ref":"secret"})", {}}, "secret", "topic");
   expect_asks_about_source({"revertBranch", "", R"({"ref":"secret","parent_number":0})", {}},
                            "secret", "topic");

@@ -72,7 +72,7 @@ const Statements kReader = {
     allow({"fs:ReadRepository", "fs:ListBranches", "fs:ListObjects", "fs:ReadObject"},
           "repository/data*")};
 
-TEST_F(SearchRights, ASearchAsksForWhatTheListingsItStandsForAsk) {
+TEST_F(SearchRights, NeedsTheRightsOfTheEquivalentListings) {
   const Statements named = {allow({"fs:ListObjects", "fs:ReadObject"}, "repository/data*")};
   EXPECT_NE(search("repository=data&ref=exp-1&min_size=0", named).find("other/c"),
             std::string::npos);
@@ -89,7 +89,7 @@ TEST_F(SearchRights, ASearchAsksForWhatTheListingsItStandsForAsk) {
 }
 
 // Whether a repository or a ref is there is not answered to those who may not list it.
-TEST_F(SearchRights, WhatIsHiddenIsRefusedLikeWhatIsAbsent) {
+TEST_F(SearchRights, HiddenAndAbsentNamesGiveTheSameError) {
   engine.make_repository("hidden");
   Statements statements = kReader;
   statements.push_back(deny("fs:ListObjects", "repository/data/ref/exp-2"));
@@ -108,7 +108,7 @@ TEST_F(SearchRights, WhatIsHiddenIsRefusedLikeWhatIsAbsent) {
 }
 
 // Tried by asking for the repository, the branches, the ref and the object nowhere.
-TEST_F(SearchRights, NothingTellsOfWhatIsHidden) {
+TEST_F(SearchRights, HiddenItemsAreNotDisclosed) {
   Statements statements = kReader;
   for (const char* ref : {"exp-secret", "exp-0"})
     statements.push_back(deny("fs:ListObjects", str_cat("repository/data/ref/", ref)));

@@ -94,7 +94,7 @@ TEST(BlockUrl, GrantsWhatItWasMadeFor) {
   }
 }
 
-TEST(BlockUrl, TellsClientsWhenItEnds) {
+TEST(BlockUrl, ShowsItsExpiry) {
   const std::string target = block_target(kKey, a_read());
   EXPECT_NE(target.find("&X-Amz-Date=20270115T080000Z&X-Amz-Expires=900&"), std::string::npos)
       << target;
@@ -176,7 +176,7 @@ TEST(BlockUrl, IsOfOneMethod) {
   }
 }
 
-TEST(BlockUrl, Ends) {
+TEST(BlockUrl, Expires) {
   const std::string target = block_target(kKey, a_read());
   EXPECT_EQ(outcome("GET", target, kIssued + kLifetime - std::chrono::milliseconds{1}), "granted");
   EXPECT_EQ(outcome("GET", target, kIssued + kLifetime), "url_expired");

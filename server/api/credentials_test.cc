@@ -33,7 +33,7 @@ TEST(Basic, SplitsAtTheFirstColon) {
   EXPECT_EQ(pair->secret, "se:cret");
 }
 
-TEST(Basic, RefusesWhatIsNoPair) {
+TEST(Basic, RefusesTextWithoutAColon) {
   EXPECT_FALSE(parse_basic(""));
   EXPECT_FALSE(parse_basic("not base64!"));
   EXPECT_FALSE(parse_basic(to_base64("no colon")));

@@ -102,7 +102,7 @@ TEST_F(Deferral, NobodyWaitsForAnOperationWhoseServerDied) {
 
 // Twice as many ask as may wait; which of them are let in does not matter. Tried by letting all
 // wait, and by not counting those who leave: afterwards nobody could wait.
-TEST_F(Deferral, OnlySoManyMayWaitAtOnce) {
+TEST_F(Deferral, WaitingRequestsAreLimited) {
   constexpr size_t kAsking = 2 * versioning::kOperationWaitersMax;
   const std::string id = start_operation();
   std::atomic<size_t> answered{0};

@@ -13,7 +13,7 @@ TEST(Disposition, NamesTheFile) {
   EXPECT_EQ(content_disposition("attachment", ""), "attachment");
 }
 
-TEST(Disposition, SaysInUtf8WhatAsciiCannot) {
+TEST(Disposition, UsesUtf8ForNonAsciiNames) {
   EXPECT_EQ(content_disposition("inline", "d/gr\xC3\xBCn.txt"),
             "inline; filename=\"gr__n.txt\"; filename*=UTF-8''gr%C3%BCn.txt");
 }

@@ -34,7 +34,7 @@ TEST(StatusOf, SomeReasonsHaveAStatusOfTheirOwn) {
             401);
 }
 
-TEST(StatusOf, AFaultOfTheStoreIsNoneOfTheRequest) {
+TEST(StatusOf, StoreFaultsAre503) {
   for (const auto& [code, reason] : {std::pair(ErrorCode::kNotFound, "bucket_not_found"),
                                      std::pair(ErrorCode::kInvalidArgument, "store_damaged"),
                                      std::pair(ErrorCode::kPermissionDenied, "store_denied"),
@@ -83,7 +83,7 @@ TEST(FailureResponse, CutsALongMessage) {
   EXPECT_NE(response.body.find("xxxx ...\",\"code\":\"ref_not_found\""), std::string::npos);
 }
 
-TEST(FailureResponse, SaysWhenToTryAgainAndNotWhereTheDatabaseIs) {
+TEST(FailureResponse, HasRetryAfterAndHidesTheDatabaseAddress) {
   const http::Response response =
       failure_response(Error(ErrorCode::kUnavailable, "connecting to db.internal"), "r");
   EXPECT_EQ(response.headers.get("Retry-After"), "1");

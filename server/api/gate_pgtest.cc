@@ -56,7 +56,7 @@ TEST_F(GateApi, AWrongDocumentIsAnsweredWithItsPlace) {
   EXPECT_EQ(put("cats", "destination: main").status, 409);
 }
 
-TEST_F(GateApi, ADryRunSaysWhyAndChangesNothing) {
+TEST_F(GateApi, DryRunExplainsAndChangesNothing) {
   engine.branch(repo, "exp-1", "main");
   engine.put(repo, "exp-1", "metrics/m.json", R"({"accuracy": 1.5})");
   engine.commit(repo, "exp-1");

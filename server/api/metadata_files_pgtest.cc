@@ -53,7 +53,7 @@ TEST_F(MetadataFilesApi, AreLocatedAndSent) {
   }
 }
 
-TEST_F(MetadataFilesApi, RefusesWhatIsNoId) {
+TEST_F(MetadataFilesApi, RefusesInvalidIds) {
   for (const std::string& bad :
        {std::string("x"), std::string(64, 'g'), std::string(64, '0'), "../" + id, id + "0",
         std::string(32, 'a') + std::string(32, 'b')}) {

@@ -168,7 +168,7 @@ TEST_F(ApiTest, ReportsKeysItCannotDeleteOneByOne) {
   expect_message(post(path, many + "]}"), 400, "request size exceeded, max paths is set to 1000");
 }
 
-TEST_F(ApiTest, LinksAnAddressItHandedOutAndNoOther) {
+TEST_F(ApiTest, LinksOnlyIssuedAddresses) {
   const std::string path = here + "/branches/main/staging/backing?path=linked";
   const std::string handed = get(path).body;
   const std::string marker = "\"physical_address\":\"";
@@ -258,7 +258,7 @@ TEST_F(LinkRaces, ATokenIsTakenOnce) {
   EXPECT_EQ(checksum("k"), "<absent>");
 }
 
-TEST_F(LinkRaces, ATokenDiesWithItsBranch) {
+TEST_F(LinkRaces, TokenIsInvalidAfterItsBranchIsDeleted) {
   branch = "dev";
   engine.branch(repo, branch, "main");
   const std::string address = hand_out("k");
@@ -267,7 +267,7 @@ TEST_F(LinkRaces, ATokenDiesWithItsBranch) {
   EXPECT_EQ(link(service.context, "k", address), "409 link_address_used");
 }
 
-TEST_F(LinkRaces, OfTwoLinksOneStages) {
+TEST_F(LinkRaces, OneOfTwoLinksStages) {
   const std::string address = hand_out("k");
   faults.at_then_go_on({"staging_insert_rows"},
                        [&] { EXPECT_EQ(link(service.context, "k", address), "200"); });

@@ -51,7 +51,7 @@ class HeldBranch : public ApiTest {
   BranchId id{};
 };
 
-TEST_F(HeldBranch, ARequestThatPrefersNotToWaitGoesOnAndKeepsItsAnswer) {
+TEST_F(HeldBranch, AsyncRequestContinuesAndKeepsItsAnswer) {
   const http::Response deferred = commit("wait=0");
   EXPECT_EQ(deferred.status, 202);
   EXPECT_EQ(deferred.headers.get("Preference-Applied"), "respond-async");
@@ -106,7 +106,7 @@ TEST_F(HeldBranch, AFailureIsKeptAsItWouldHaveBeenAnswered) {
   }
 }
 
-TEST_F(ApiTest, OperationsAreTheirOwnersAlone) {
+TEST_F(ApiTest, OperationsAreVisibleToTheirOwnerOnly) {
   meta::Operations rows{engine.pool, engine.clock};
   const std::string id = rows.start("commit", "/x", "somebody", std::chrono::seconds{60});
   EXPECT_EQ(get("/operations/" + id).status, 404);

@@ -21,7 +21,7 @@ bool accepted(std::vector<http::Headers::Field> fields) {
   }
 }
 
-TEST(Origin, IsWhatTheBrowserSays) {
+TEST(Origin, UsesTheBrowsersHeader) {
   EXPECT_TRUE(accepted({}));
   EXPECT_TRUE(accepted({{"Sec-Fetch-Site", "same-origin"}}));
   EXPECT_TRUE(accepted({{"Sec-Fetch-Site", "none"}}));
@@ -32,7 +32,7 @@ TEST(Origin, IsWhatTheBrowserSays) {
   EXPECT_FALSE(accepted({{"Sec-Fetch-Site", "same-origin"}, {"Sec-Fetch-Site", "cross-site"}}));
 }
 
-TEST(Origin, IsThatOfTheHostWhereTheBrowserSaysNoMore) {
+TEST(Origin, FallsBackToTheHostHeader) {
   EXPECT_TRUE(accepted({{"Origin", "http://tarn.test:8000"}}));
   EXPECT_TRUE(accepted({{"Origin", "https://TARN.test:8000"}})) << "TLS may end at a proxy";
   EXPECT_TRUE(accepted({{"Sec-Fetch-Site", "same-origin"}, {"Origin", "https://public.test"}}))

@@ -141,7 +141,7 @@ TEST_F(Presign, AuthorizationHeadersOfRedirectedClientsAreIgnored) {
   }
 }
 
-TEST_F(Presign, AUrlStaysWithItsBytes) {
+TEST_F(Presign, UrlIsBoundToItsBytes) {
   const std::string url = read_url();
   engine.put(repo, "main", "a.txt", "changed");
   http::Response response = use("GET", url);
@@ -248,7 +248,7 @@ TEST_F(Presign, UrlsOfADeletedUserAreDead) {
 }
 
 // Taken out once: the ref in check_permitted.
-TEST_F(Presign, UrlsOfOneRefCanDoWhatAPolicyLimitedToItGrants) {
+TEST_F(Presign, UrlsOfARefUsePoliciesOfThatRef) {
   const auto limited_to = [&](const std::string& ref) {
     allow({{auth::Statement::Effect::kAllow,
             {"fs:ReadObject", "fs:WriteObject"},
@@ -267,7 +267,7 @@ TEST_F(Presign, UrlsOfOneRefCanDoWhatAPolicyLimitedToItGrants) {
 }
 
 // Taken out once: check_permitted in BlockDoor::answer.
-TEST_F(Presign, UrlsCanDoWhatTheirMakerStillMay) {
+TEST_F(Presign, UrlsHaveTheCurrentRightsOfTheirCreator) {
   const std::string read = read_url();
   const std::string write = member(ask_to_write(), "presigned_url");
   const auto may = [&](std::string action, std::string path) -> auth::Statement {
@@ -284,7 +284,7 @@ TEST_F(Presign, UrlsCanDoWhatTheirMakerStillMay) {
   EXPECT_EQ(use("PUT", write, "x").status, 200);
 }
 
-TEST_F(Presign, UrlsDieWithTheRepository) {
+TEST_F(Presign, UrlsAreInvalidAfterTheRepositoryIsDeleted) {
   const std::string read = read_url();
   const std::string write = member(ask_to_write(), "presigned_url");
   versioning::delete_repository(*engine, repo, true);
@@ -300,7 +300,7 @@ TEST_F(Presign, BeginWithTheConfiguredUrl) {
       << asked.headers.get("Location");
 }
 
-TEST_F(Presign, TurnedOffNothingIsOfferedAndOldUrlsAreDead) {
+TEST_F(Presign, TurnedOffOffersNoUrlsAndRefusesOldOnes) {
   const std::string url = read_url();
   const Context off = context(false);
   for (const char* path :
@@ -408,7 +408,7 @@ TEST_F(Presign, AnAbortedUploadTakesNoParts) {
   EXPECT_EQ(api("DELETE", upload_path(begun) + "?path=big", given).status, 404);
 }
 
-TEST_F(Presign, AnAddressThatWasNotHandedOutTakesNoUpload) {
+TEST_F(Presign, UploadNeedsAnIssuedAddress) {
   const http::Response begun = api("POST", "/branches/main/staging/pmpu?path=big");
   const std::string address = member(begun, "physical_address");
   for (const std::string& other :

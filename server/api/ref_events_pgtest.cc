@@ -61,7 +61,7 @@ Row moving(const Row& row) {
 
 // Every operation on refs makes events for webhooks: a new one needs nothing
 // but its row of permissions to be looked at.
-TEST_F(Authorisation, EveryOperationThatMovesARefIsTold) {
+TEST_F(Authorisation, EveryRefMoveHasAnEvent) {
   std::set<std::string_view> moved;
   int made = 0;
   for (const Row& row : rows()) {

@@ -18,7 +18,7 @@ TEST_F(ApiTest, MakesABranchWithABareIdAsTheAnswer) {
                  "source reference 'nope': not found");
 }
 
-TEST_F(ApiTest, CallsAMissingRefWhatClientsExpect) {
+TEST_F(ApiTest, MissingRefHasTheMessageThatClientsExpect) {
   expect_message(get(here + "/commits/nope"), 404, "commit not found");
   expect_message(get(here + "/commits/a%20b"), 404, "commit not found");
   expect_message(get("/repositories/absent/commits/main"), 404, "repository not found");
@@ -161,7 +161,7 @@ TEST_F(ApiTest, SummarisesADiff) {
   EXPECT_EQ(get(here + "/refs/main/diff/main/summary?type=four_dot").status, 400);
 }
 
-TEST_F(ApiTest, MergesPullRequestsAndSaysWhatIsMissing) {
+TEST_F(ApiTest, MergesPullRequestsAndReportsMissingApprovals) {
   const auto create = [&](const std::string& source, const std::string& destination) {
     return post(here + "/pulls", R"({"title":"t","source_branch":")" + source +
                                      R"(","destination_branch":")" + destination + "\"}");

@@ -28,7 +28,7 @@ std::string failure_of(Method method, std::string_view path) {
 
 std::string failure(std::string_view path) { return failure_of(Method::kGet, path); }
 
-TEST(Router, TakesValuesOutOfThePath) {
+TEST(Router, ExtractsPathParameters) {
   EXPECT_EQ(found(Method::kGet, "/repositories/lake"), "getRepository repository=lake");
   EXPECT_EQ(found(Method::kPost, "/repositories/lake/refs/dev/merge/main"),
             "mergeIntoBranch repository=lake sourceRef=dev destinationBranch=main");
@@ -42,7 +42,7 @@ TEST(Router, PrefersALiteralToAParameter) {
             "getRange repository=lake range=r");
 }
 
-TEST(Router, TakesAVerbBehindAValue) {
+TEST(Router, MatchesAVerbAfterAValue) {
   EXPECT_EQ(found(Method::kPost, "/repositories/lake/aliases/champion:set"),
             "setAlias repository=lake alias=champion");
   EXPECT_EQ(found(Method::kPost, "/repositories/lake/aliases/a%3Aset:set"),
@@ -71,7 +71,7 @@ TEST(Router, DecodesEachSegmentOnceAfterSplitting) {
             "getCommit repository=lake commitId=a+b");
 }
 
-TEST(Router, KnowsNoOtherPathAndNoOtherMethod) {
+TEST(Router, RefusesOtherPathsAndMethods) {
   for (const char* path :
        {"", "/", "/nope", "/repositories/", "/repositories/lake/", "/repositories/lake/nope",
         "//repositories", "/repositories/lake/branches/b/staging/pmpu/"}) {

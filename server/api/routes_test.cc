@@ -109,7 +109,7 @@ TEST(Routes, AskForAnAccountExceptWhereClientsHaveNone) {
   EXPECT_EQ(open, expected);
 }
 
-TEST(Routes, ServedOnesThatTakeJsonCheckItBeforeAnythingElse) {
+TEST(Routes, JsonBodiesAreCheckedFirst) {
   for (const Route& route : routes()) {
     const bool json = route.input.body == Input::Body::kJson ||
                       route.input.body == Input::Body::kOptionalJson ||
@@ -162,7 +162,7 @@ TEST(Routes, ServeEverythingThePythonClientCalls) {
   }
 }
 
-TEST(Routes, WithAnAccountDemandAPermissionExceptForFactsAnyoneMayKnow) {
+TEST(Routes, AuthenticatedRoutesNeedAPermissionExceptPublicFacts) {
   std::set<std::string_view> anyone;
   for (const Route& route : routes()) {
     if (route.access.needs_account() && route.access.demands().empty()) {

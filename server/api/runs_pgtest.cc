@@ -55,7 +55,7 @@ TEST_F(ApiTest, ListsRunsByEveryCondition) {
   }
 }
 
-TEST_F(ApiTest, ListsRunsByWhatTheirCommitsMeasure) {
+TEST_F(ApiTest, ListsRunsByMetricsOfTheirCommits) {
   const std::string runs = here + "/experiments/dogs/runs";
   post(runs, R"({"ref":"main","metrics":{"accuracy":0.9}})");
   upload("metrics/eval.json", R"({"accuracy":0.95,"loss":"NaN"})");
@@ -94,7 +94,7 @@ TEST_F(ApiTest, RecordsARunOfACommitWithItsBranch) {
   EXPECT_EQ(post(runs, R"({"commit":")" + commit + R"(","branch":"a b"})").status, 400);
 }
 
-TEST_F(ApiTest, SaysWhatACommitMeasures) {
+TEST_F(ApiTest, ShowsTheMetricsOfACommit) {
   upload("metrics/loss.csv", "step,loss\n10,0.5\n20,0.25\n");
   upload("metrics/bad.json", "{");
   upload("reports/r.json", R"({"f1":0.75})");

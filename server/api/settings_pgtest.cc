@@ -83,7 +83,7 @@ TEST_F(ApiTest, RefusesWritesToAProtectedBranchInTheWordsClientsKnow) {
   EXPECT_EQ(engine.keys(repo, "main"), "a b");
 }
 
-TEST_F(ApiTest, TagRulesAreSetWholeAndHold) {
+TEST_F(ApiTest, TagRulesAreReplacedAsAWholeAndEnforced) {
   const std::string path = here + "/settings/tag_protection";
   const auto put = [&](const std::string& body) {
     return send({.method = "PUT", .path = path, .body = body}).status;
@@ -223,7 +223,7 @@ TEST_F(ApiTest, MergesAndRemovesRepositoryMetadata) {
   EXPECT_EQ(post("/repositories/absent/metadata", R"({"metadata":{"a":"1"}})").status, 404);
 }
 
-TEST_F(ApiTest, KnowsATakenNameBeforeAnUnknownStorage) {
+TEST_F(ApiTest, TakenNameIsReportedBeforeUnknownStorage) {
   const std::string body = R"("storage_namespace":"local://other","storage_id":"x"})";
   EXPECT_EQ(post("/repositories", R"({"name":")" + repo.str() + "\"," + body).status, 409);
   expect_message(post("/repositories", R"({"name":"unused-name",)" + body), 400,

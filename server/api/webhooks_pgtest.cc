@@ -36,7 +36,7 @@ TEST_F(WebhookCalls, ShowTheSecretOnce) {
   EXPECT_EQ(get(here + "/webhooks/deploy").status, 404);
 }
 
-TEST_F(WebhookCalls, RefuseWhatIsNotPermitted) {
+TEST_F(WebhookCalls, RefuseForbiddenTargetsAndInvalidFields) {
   for (const char* url : {"http://127.0.0.1:1/", "http://localhost/", "http://169.254.169.254/",
                           "http://[::1]/", "http://10.1.2.4/"}) {
     const http::Response refused = put("deploy", with_url(url));
@@ -71,7 +71,7 @@ TEST_F(WebhookCalls, ListDeliveriesAndSendThemAgain) {
   EXPECT_EQ(get(here + "/webhooks/other/deliveries").status, 404);
 }
 
-TEST_F(WebhookCalls, PingsSayWhatCameOfThem) {
+TEST_F(WebhookCalls, PingReturnsTheResult) {
   std::string signature;
   const auto receiver = http::testing::serve([&](http::Request& request) {
     signature = request.headers.get("webhook-signature");

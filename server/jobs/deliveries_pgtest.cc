@@ -86,7 +86,7 @@ class Deliveries : public ::testing::Test {
   int branches = 0;
 };
 
-TEST_F(Deliveries, AreSignedAndToldOnce) {
+TEST_F(Deliveries, AreSignedAndSentOnce) {
   Receiver receiver([](size_t) { return 204; });
   const std::string secret = make("deploy", receiver.url());
   EXPECT_FALSE(deliver());
@@ -111,7 +111,7 @@ TEST_F(Deliveries, AreSignedAndToldOnce) {
   EXPECT_EQ(got.headers.find("x-mlflow-signature"), nullptr);
 }
 
-TEST_F(Deliveries, ToMlflowReceiversBearItsHeadersToo) {
+TEST_F(Deliveries, HaveMlflowHeadersForMlflowReceivers) {
   Receiver receiver([](size_t) { return 200; });
   const std::string secret = make("deploy", receiver.url(), WebhookFormat::kMlflow);
   versioning::create_tag(*engine, repo, TagName("v1"), "main", /*force=*/false);
@@ -126,7 +126,7 @@ TEST_F(Deliveries, ToMlflowReceiversBearItsHeadersToo) {
   EXPECT_EQ(got.headers.get("x-mlflow-delivery-id"), got.headers.get("webhook-id"));
 }
 
-TEST_F(Deliveries, AreRepeatedWithTheirIdUntilTheyDie) {
+TEST_F(Deliveries, AreRetriedWithOneIdUntilDead) {
   Receiver receiver([](size_t) { return 500; });
   make("deploy", receiver.url());
   make_event();
@@ -152,7 +152,7 @@ TEST_F(Deliveries, AreRepeatedWithTheirIdUntilTheyDie) {
   EXPECT_EQ(receiver.got().at(3).headers.get("webhook-id"), dead.id);
 }
 
-TEST_F(Deliveries, WaitAsLongAsAReceiverAsks) {
+TEST_F(Deliveries, HonourRetryAfter) {
   const auto pause_after = [&](int status, const std::string& retry_after) {
     Receiver receiver([status](size_t) { return status; }, retry_after);
     make("deploy", receiver.url());
@@ -180,7 +180,7 @@ TEST_F(Deliveries, WaitAsLongAsAReceiverAsks) {
   EXPECT_GE(pause_after(503, "1"), 10min) << "never sooner than without";
 }
 
-TEST_F(Deliveries, OfWhichTheLastFailedAreNotMadeAgainWhateverTheReceiverAsks) {
+TEST_F(Deliveries, RetryAfterDoesNotReviveADeadDelivery) {
   Receiver receiver([](size_t) { return 503; }, "0");
   make("deploy", receiver.url());
   make_event();
@@ -212,7 +212,7 @@ TEST_F(Deliveries, AreNotMadeToPrivateAddresses) {
   EXPECT_NE(refused.last_error.find("hooks.allowed_targets"), std::string::npos);
 }
 
-TEST_F(Deliveries, OfASlowReceiverHoldNoOtherBack) {
+TEST_F(Deliveries, SlowReceiverDelaysNoOther) {
   std::atomic<bool> release{false};
   Receiver slow([&](size_t) {
     while (!release) std::this_thread::sleep_for(5ms);
@@ -240,7 +240,7 @@ TEST_F(Deliveries, OfASlowReceiverHoldNoOtherBack) {
   for (std::thread& worker : workers) worker.join();
 }
 
-TEST_F(Deliveries, ThatAServerStopsGoOnElsewhereAtOnce) {
+TEST_F(Deliveries, StoppedServerReturnsItsClaims) {
   std::atomic<bool> release{false};
   Receiver slow([&](size_t number) {
     while (number == 1 && !release) std::this_thread::sleep_for(5ms);

@@ -34,7 +34,7 @@ TEST(Worker, StopsInTheMiddleOfItsPause) {
   EXPECT_LT(std::chrono::steady_clock::now() - began, 30s);
 }
 
-TEST(Worker, TellsARunToStop) {
+TEST(Worker, RequestsARunToStop) {
   std::latch ran(1);
   std::atomic<bool> told = false;
   {
@@ -50,7 +50,7 @@ TEST(Worker, TellsARunToStop) {
   EXPECT_TRUE(told);
 }
 
-TEST(Worker, GoesOnAfterAFailure) {
+TEST(Worker, ContinuesAfterAFailure) {
   std::latch second(2);
   std::atomic<int> runs = 0;
   Worker worker({.name = "test", .interval = 1ms}, [&](std::stop_token) {

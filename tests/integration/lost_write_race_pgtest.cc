@@ -107,7 +107,7 @@ class Race : public ::testing::Test {
   }
 };
 
-TEST_F(Race, NoAcknowledgedWriteIsLostBesideACommitterAndAMerger) {
+TEST_F(Race, NoAcknowledgedWriteIsLostDuringCommitsAndMerges) {
   const RaceLength length = race_length();
   one.branch(repo, "side", "main");
   std::vector<std::jthread> threads;

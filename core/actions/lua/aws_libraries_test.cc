@@ -196,7 +196,7 @@ TEST_F(AwsLibraries, DeleteAllBelowAPrefix) {
   EXPECT_FALSE(all[3].headers.get("Content-MD5").empty());
 }
 
-TEST_F(AwsLibraries, AreNotKeptBusyByListingsWithoutAnEnd) {
+TEST_F(AwsLibraries, EndlessListingsEnd) {
   int pages = 0;
   on_request = [&](const Taken& taken) -> Answer {
     if (taken.method == "POST") return {200, "<DeleteResult></DeleteResult>"};
@@ -219,7 +219,7 @@ TEST_F(AwsLibraries, AreNotKeptBusyByListingsWithoutAnEnd) {
   EXPECT_THAT(run("s3.delete_recursive('bucket', 'p/')"), HasSubstr("no end after 1 pages"));
 }
 
-TEST_F(AwsLibraries, DeleteNothingThatWasNotAskedFor) {
+TEST_F(AwsLibraries, DeleteOnlyTheRequestedKeys) {
   on_request = [](const Taken&) -> Answer { return {200, page({"other/key"}, "")}; };
   EXPECT_THAT(run("s3.delete_recursive('bucket', 'p/')"), HasSubstr("lists other keys too"));
   for (const Taken& one : taken()) EXPECT_EQ(one.method, "GET");
@@ -237,7 +237,7 @@ TEST_F(AwsLibraries, SayWhatWasNotDeleted) {
               HasSubstr("S3: DELETE s3://bucket/p/b: 200 AccessDenied: kept"));
 }
 
-TEST_F(AwsLibraries, NeverAskAboutTheBucketInsteadOfAKey) {
+TEST_F(AwsLibraries, RefuseInvalidBucketsAndKeys) {
   for (const char* call :
        {"delete_object('bucket', '')", "delete_object('bucket')", "put_object('bucket', '', 'x')",
         "get_object('bucket', '')", "delete_object('', 'k')", "put_object('a/b', 'k', 'x')",
@@ -250,7 +250,7 @@ TEST_F(AwsLibraries, NeverAskAboutTheBucketInsteadOfAKey) {
   EXPECT_TRUE(taken().empty());
 }
 
-TEST_F(AwsLibraries, LetNoArgumentBreakAHeaderOrAPath) {
+TEST_F(AwsLibraries, ArgumentsCannotBreakHeadersOrPaths) {
   EXPECT_EQ(run("s3.put_object('bucket', 'a\\r\\nX-Injected: 1\\r\\n\\r\\n?acl#f', 'x')"), "");
   const auto all = taken();
   ASSERT_EQ(all.size(), 1u);
@@ -296,7 +296,7 @@ TEST_F(AwsLibraries, ShowNoCredentials) {
   EXPECT_EQ(run("for name, value in pairs(s3) do assert(type(value) == 'function', name) end"), "");
 }
 
-TEST_F(AwsLibraries, BoundWhatFailuresSay) {
+TEST_F(AwsLibraries, ErrorTextsAreBounded) {
   on_request = [](const Taken&) -> Answer {
     return {500, failure("Internal", std::string(100'000, 'x') + "\n")};
   };
@@ -310,7 +310,7 @@ TEST_F(AwsLibraries, RefuseAnswersThatAreTooLong) {
   EXPECT_THAT(run("s3.get_object('bucket', 'k')"), HasSubstr("longer than 8388608 bytes"));
 }
 
-TEST_F(AwsLibraries, TryAgainWhatIsTurnedAwayForNow) {
+TEST_F(AwsLibraries, RetryThrottledRequests) {
   int times = 0;
   on_request = [&](const Taken&) -> Answer {
     return ++times < kAttempts ? Answer{503, failure("SlowDown", "later")} : Answer{200, "x"};
@@ -321,7 +321,7 @@ TEST_F(AwsLibraries, TryAgainWhatIsTurnedAwayForNow) {
   EXPECT_THAT(run("s3.get_object('bucket', 'k')"), HasSubstr("503 SlowDown: later"));
 }
 
-TEST_F(AwsLibraries, TakeNoOtherDocumentForAListing) {
+TEST_F(AwsLibraries, RefuseOtherDocumentsAsListings) {
   for (const char* body : {"<html><body>hello</body></html>", "", "{}", "<ListBucketResult>"}) {
     on_request = [&](const Taken&) -> Answer { return {200, body}; };
     const std::string said = run("print(#s3.list_objects('bucket').results)");

@@ -160,7 +160,7 @@ TEST_F(HiveTable, StoredInPartsIsRefused) {
   EXPECT_THAT(run(kSymlinks), HasSubstr("site=a/4.parquet is stored in several parts"));
 }
 
-TEST_F(HiveTable, ThatIsNoneIsRefused) {
+TEST_F(HiveTable, OtherTableTypesAreRefused) {
   put("_lakefs_tables/animals.yaml", "name: a\ntype: delta\npath: x\n");
   EXPECT_THAT(run(kSymlinks),
               HasSubstr("only tables of type hive have symlinks, this one is delta"));
@@ -299,7 +299,7 @@ TEST_F(DeltaTable, MayHaveLostFilesThatItNoLongerNames) {
   EXPECT_THAT(run(kDelta), HasSubstr("its log names old.parquet, which is not there"));
 }
 
-TEST_F(DeltaTable, ThatCannotBeExportedWholeIsNotExportedAtAll) {
+TEST_F(DeltaTable, IsExportedWholeOrNotAtAll) {
   entry(3, {add("a%201.parquet")});
   EXPECT_THAT(run(kDelta), HasSubstr("its log has no version 2, and checkpoints are not read"));
   entry(2, {add("a%201.parquet", R"(,"deletionVector":{"storageType":"u","pathOrInlineDv":"x"})")});

@@ -37,7 +37,7 @@ class Sandbox : public ::testing::Test {
   }
 };
 
-TEST_F(Sandbox, LetsComputationBe) {
+TEST_F(Sandbox, AllowsComputation) {
   EXPECT_EQ(confined({},
                      [] {
                        std::vector<char> bytes(1 << 20, 'x');
@@ -69,7 +69,7 @@ TEST_F(Sandbox, StartsNoProcessAndNoProgram) {
   EXPECT_EQ(confined({}, [] { return kill(getppid(), 0) < 0 ? errno : 0; }), EPERM);
 }
 
-TEST_F(Sandbox, EndsWhatComputesTooLong) {
+TEST_F(Sandbox, LimitsProcessorTime) {
   const int ended = confined({.cpu_seconds = 1}, [] {
     volatile bool forever = true;
     while (forever) {
@@ -79,7 +79,7 @@ TEST_F(Sandbox, EndsWhatComputesTooLong) {
   EXPECT_TRUE(ended == -SIGXCPU || ended == -SIGKILL) << ended;
 }
 
-TEST_F(Sandbox, GivesOnlySoMuchMemory) {
+TEST_F(Sandbox, LimitsMemory) {
   EXPECT_EQ(confined({.memory_bytes = 256u << 20},
                      [] {
                        void* got = mmap(nullptr, 512u << 20, PROT_READ | PROT_WRITE,

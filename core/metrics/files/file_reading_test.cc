@@ -21,7 +21,7 @@ FileReading a_reading() {
   return reading_of(facts);
 }
 
-TEST(FileReading, IsTheSameWhenItIsReadBack) {
+TEST(FileReading, RoundTrips) {
   const FileReading read = decode_file_reading(encode_file_reading(a_reading()));
   ASSERT_EQ(read.measured.size(), 2u);
   EXPECT_EQ(read.measured[0].name, "loss");
@@ -34,7 +34,7 @@ TEST(FileReading, IsTheSameWhenItIsReadBack) {
   EXPECT_EQ(read.warnings, std::vector<std::string>{"metrics/a.csv: line 3: makes no sense"});
 }
 
-TEST(FileReading, ThatIsCutIsRefused) {
+TEST(FileReading, TruncatedIsRefused) {
   const std::string whole = encode_file_reading(a_reading());
   for (size_t size = 0; size < whole.size(); ++size) {
     EXPECT_THROW(decode_file_reading(whole.substr(0, size)), Error) << size;

@@ -49,7 +49,7 @@ Texts values(const FileFacts& facts) {
   return out;
 }
 
-TEST(MetricFileKind, IsSaidByThePath) {
+TEST(MetricFileKind, IsDecidedByThePath) {
   const std::vector<std::pair<std::string_view, MetricFileKind>> known = {
       {"metrics/eval.json", MetricFileKind::kJson},
       {"metrics.yml", MetricFileKind::kYaml},
@@ -82,7 +82,7 @@ TEST(JsonFile, NamesNestedNumbers) {
   EXPECT_THAT(facts.warnings(), IsEmpty());
 }
 
-TEST(JsonFile, HasNumbersThatJsonHasNot) {
+TEST(JsonFile, AcceptsNanAndInfinity) {
   EXPECT_THAT(
       values(read("m.json", R"({"a": NaN, "b": Infinity, "c": -Infinity, "d": "-inf", "e": "nan",
                                         "s": "NaN \" Infinity", "f": 1})")),
@@ -108,14 +108,14 @@ TEST(JsonFile, LinesArePoints) {
               ElementsAre("loss=0.7", "accuracy=1.5"));
 }
 
-TEST(JsonFile, ABadLineCostsItselfOnly) {
+TEST(JsonFile, BadLineIsSkipped) {
   const FileFacts facts = read("m.jsonl", "{\"a\":1}\n{\"a\":2,\"b\n[x]]\n{\"a\":3}\n");
   EXPECT_THAT(curves(facts), ElementsAre("a=0:1,1:3"));
   EXPECT_THAT(facts.warnings(),
               ElementsAre("m.jsonl: line 2: ends in the middle", "m.jsonl: line 3: is not JSON"));
 }
 
-TEST(JsonFile, ABrokenDocumentCountsForNothing) {
+TEST(JsonFile, BrokenDocumentIsIgnored) {
   for (const char* text :
        {"{\"a\": 0.1, \"a\": 0.97}", "{\n\"b\": {\"a\": 1, \"a\": 2}}", "{\"a\": 0.93} garbage",
         "{\"a\": 0.93}\n]", "{\"a\": 0.93, \"b\": ", "{\"a\": 0.93,\n \"b\": "}) {
@@ -155,7 +155,7 @@ TEST(JsonFile, ANumberAtTheEndOfATornFileIsNone) {
   EXPECT_THAT(values(read("m.jsonl", "{\"a\": 1}\n{\"a\": 12")), ElementsAre("a=1"));
 }
 
-TEST(JsonFile, RefusesDepthNotMemory) {
+TEST(JsonFile, LimitsDepth) {
   const std::string deep(1'000'000, '[');
   EXPECT_THAT(read("m.json", deep).warnings(),
               ElementsAre("m.json: line 1: is nested too deep: the file counts for nothing"));
@@ -181,7 +181,7 @@ TEST(YamlFile, ReadsAsJson) {
                   "val.minus=0:-Infinity", "val.nan=0:NaN", "list=0:1,1:2", "row.f1=5:0.5,6:0.75"));
 }
 
-TEST(YamlFile, TornKeepsWhatWasBeforeAndAliasesMultiplyNothing) {
+TEST(YamlFile, TruncatedFileKeepsEarlierValuesAndAliasBombsStaySmall) {
   const FileFacts torn = read("m.yaml", "a: 1\nb: {c: 2");
   EXPECT_THAT(values(torn), ElementsAre("a=1", "b.c=2"));
   EXPECT_THAT(torn.warnings(), ElementsAre(HasSubstr("m.yaml: line ")));
@@ -197,7 +197,7 @@ TEST(YamlFile, TornKeepsWhatWasBeforeAndAliasesMultiplyNothing) {
   EXPECT_THAT(read("m.yaml", "? [a, b]\n: 1\n? {c: 2}\n: {d: 3}\ne: 4\n").warnings(), IsEmpty());
 }
 
-TEST(YamlFile, AKeyTwiceInOneMapCountsForNothing) {
+TEST(YamlFile, DuplicateKeyIsIgnored) {
   for (const auto& [text, line] : std::vector<std::pair<std::string, std::string>>{
            {"accuracy: 0.1\naccuracy: 0.97\n", "2"},
            {"loss: 1\nval:\n  a: 1\n  \"a\": 2\n", "4"},
@@ -222,7 +222,7 @@ size_t peak_memory_bytes() {
   return static_cast<size_t>(usage.ru_maxrss) * 1024;
 }
 
-TEST(YamlFile, MarksCostLittleMemory) {
+TEST(YamlFile, StructuralCharactersAreLimited) {
   // Each is what the parser needs most memory for.
   for (const char* unit : {"[", "{", "1,", "[:", "{a:", "\"\"", "'' ", "&a ", "*a ", "!a ", "? ",
                            "a #\n", "a: 1\n", "a: [1]\n"}) {
@@ -249,7 +249,7 @@ TEST(CsvFile, HasQuotesStepsTextAndHoles) {
               ElementsAre("m.csv: line 4: column \"loss\" has a cell that is no number"));
 }
 
-TEST(CsvFile, AColumnTwiceCountsForNothing) {
+TEST(CsvFile, DuplicateColumnIsIgnored) {
   for (const char* header : {"step,a,b,a", "\"a\",a", "a,step,b,step"}) {
     const FileFacts facts = read("m.csv", std::string(header) + "\n1,2,3,4\n");
     EXPECT_THAT(values(facts), IsEmpty()) << header;
@@ -278,7 +278,7 @@ TEST(CsvFile, TornAtEveryByteKeepsWholeRows) {
               ElementsAre("m.csv: line 2: has more cells than the header"));
 }
 
-TEST(MlflowFile, ADeletedRunIsToldByItsMeta) {
+TEST(MlflowFile, DeletedRunIsIgnored) {
   using Paths = std::vector<std::string>;
   EXPECT_EQ(mlflow_meta_paths("mlruns/0/abc/metrics/a"),
             (Paths{"mlruns/0/meta.yaml", "mlruns/0/abc/meta.yaml"}));
@@ -400,7 +400,7 @@ TEST(TensorBoardFile, EveryDamagedByteIsNoticed) {
   }
 }
 
-TEST(TensorBoardFile, LongRecordsArePassedOver) {
+TEST(TensorBoardFile, LongRecordsAreSkipped) {
   const std::string image(kEventBytesMax + 1, 'x');
   const FileFacts facts = read(kEventPath, record(image) + record(event(1, simple("loss", 0.5f))));
   EXPECT_THAT(curves(facts), ElementsAre("loss@validation=1:0.5"));
@@ -442,7 +442,7 @@ TEST(MetricFile, TooManyNamesAreAWarning) {
   EXPECT_EQ(facts.warnings().size(), 2u);
 }
 
-TEST(Series, AreReadAsTheyAreWritten) {
+TEST(Series, RoundTrip) {
   const std::vector<Point> points = {
       {0, 0.1}, {INT64_MAX, -0.0}, {INT64_MIN, std::nan("")}, {5, HUGE_VAL}};
   const std::vector<Point> read = decode_points(encode_points(points.data(), points.size()));

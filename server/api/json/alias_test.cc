@@ -10,7 +10,7 @@ namespace {
 const std::string kDigits(64, 'a');
 const CommitId kCommit = *parse_commit_id(kDigits);
 
-TEST(AliasBody, TellsOfAPolicyOnlyWhereThereIsOne) {
+TEST(AliasBody, ShowsThePolicyOnlyIfThereIsOne) {
   Alias alias{.name = AliasName("champion"), .commit = kCommit, .version = 3};
   EXPECT_EQ(alias_body(alias),
             "{\"commit_id\":\"" + kDigits + "\",\"id\":\"champion\",\"version\":3}\n");
@@ -20,7 +20,7 @@ TEST(AliasBody, TellsOfAPolicyOnlyWhereThereIsOne) {
                                              "\"version\":3}\n");
 }
 
-TEST(AliasChange, LeavesOutWhatThereIsNot) {
+TEST(AliasChange, OmitsAbsentFields) {
   AliasChange change{.version = 1, .to = kCommit, .actor = "ann", .reason = "first"};
   Writer first;
   write_alias_change(first, change);

@@ -7,7 +7,7 @@
 namespace tarn::api::json {
 namespace {
 
-TEST(BranchRuleBodies, KeepApartWhatIsEmptyAndWhatIsAbsent) {
+TEST(BranchRuleBodies, DistinguishEmptyFromAbsent) {
   const std::string full =
       R"([{"approvals":0,"blocked_actions":["stage","cherry_pick"],"merge_methods":["squash"],)"
       R"("pattern":"release-*"},{"blocked_actions":[],"pattern":"{a,b}"},{"pattern":"main"}])"
@@ -16,7 +16,7 @@ TEST(BranchRuleBodies, KeepApartWhatIsEmptyAndWhatIsAbsent) {
   EXPECT_EQ(branch_rules_body({}), "[]\n");
 }
 
-TEST(BranchRuleBodies, NameWhatIsWrong) {
+TEST(BranchRuleBodies, ErrorsNameTheField) {
   const auto problem = [](std::string_view body) {
     const std::string message = failure(parse_branch_rules, body);
     const std::string_view head = "request body has an error: ";

@@ -22,7 +22,7 @@ std::string failure(
   }
 }
 
-TEST(Document, RefusesWhatIsNotJson) {
+TEST(Document, RefusesInvalidJson) {
   EXPECT_EQ(failure("{"), "request body has an error: not JSON at byte 2");
   for (const char* bad : {"", "{]", "{\"a\":1,}", "{'a':1}", "nul", "1 2", "\"\xff\"", "{\"a\":01}",
                           "\"\\ud800\"", "NaN"}) {
@@ -38,7 +38,7 @@ TEST(Document, RefusesAFieldThatIsGivenTwice) {
   EXPECT_EQ(failure(R"([{"a":1},{"a":1},{"b":{"a":{"a":null}}}])"), "");
 }
 
-TEST(Document, RefusesWhatIsLongerThanAnybodyNeeds) {
+TEST(Document, LimitsItsSize) {
   const auto text_of = [](const Value& body) { static_cast<void>(body.at("a").text()); };
   const auto texts_of = [](const Value& body) { static_cast<void>(body.at("a").texts()); };
   const auto items_of = [](const Value& body) { static_cast<void>(body.at("a").items()); };

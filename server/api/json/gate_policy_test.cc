@@ -10,7 +10,7 @@
 namespace tarn::api::json {
 namespace {
 
-TEST(GatePolicyBodies, SayWhichVersionAndWhetherItHolds) {
+TEST(GatePolicyBodies, ShowTheVersionAndWhetherItIsCurrent) {
   const meta::GatePolicyVersion version{
       .name = "dogs",
       .version = 3,
@@ -62,7 +62,7 @@ TEST(CompareBodies, QuestionsAreReadStrictly) {
   }
 }
 
-TEST(CompareBodies, MissingValuesAreAbsentAndWhatIsNoNumberIsText) {
+TEST(CompareBodies, MissingValuesAreAbsentAndNonNumbersAreText) {
   versioning::CompareAnswer answer;
   answer.comparison.metrics = {{.name = "a", .goal = MetricGoal::kMax, .primary = true},
                                {.name = "b \"x\"", .split = "test"},

@@ -35,7 +35,7 @@ TEST(RunBody, IsReadInBothForms) {
   EXPECT_EQ(listed.metrics[1].split, "");
 }
 
-TEST(RunBody, IsRefusedWithWhatIsWrong) {
+TEST(RunBody, ErrorsNameTheField) {
   for (const char* body :
        {R"({})", R"({"ref":"a","commit":"b"})", R"({"commit":"main"})",
         R"({"ref":"a","metrics":{"x":"high"}})", R"({"ref":"a","metrics":{"x":true}})",
@@ -45,7 +45,7 @@ TEST(RunBody, IsRefusedWithWhatIsWrong) {
   }
 }
 
-TEST(RunBody, SaysWhatJsonHasNoNumberFor) {
+TEST(RunBody, EncodesNonFiniteNumbersAsText) {
   const tarn::Run run{
       .id = "r",
       .experiment = "e",
@@ -65,7 +65,7 @@ TEST(RunBody, SaysWhatJsonHasNoNumberFor) {
       << body;
 }
 
-TEST(CommitMetricsBody, SaysWhereEachMetricIsFrom) {
+TEST(CommitMetricsBody, ShowsTheOriginOfEachMetric) {
   CommitFacts facts;
   facts.metrics = {{"loss", std::nan(""), MetricOrigin::kFile, "metrics/a.json"}};
   facts.warnings = {"w"};

@@ -40,7 +40,7 @@ TEST(WebhookBodies, AreReadAndWrittenWhole) {
   }
 }
 
-TEST(DeliveryBodies, SayWhatIsKnown) {
+TEST(DeliveryBodies, ShowKnownFields) {
   Delivery delivery{.id = "evt_1", .type = "tag.created", .attempts = 2};
   delivery.next_attempt = from_millis(1000);
   delivery.last_status = 500;

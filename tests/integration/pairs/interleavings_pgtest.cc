@@ -92,7 +92,7 @@ std::vector<Case> cases() {
   return out;
 }
 
-TEST(Pairs, OneAfterTheOtherIsAsTheModelSays) {
+TEST(Pairs, SequentialRunsMatchTheModel) {
   std::vector<std::pair<const Verb*, const Verb*>> pairs;
   const std::string only_a = wanted("TARN_PAIR_A"), only_b = wanted("TARN_PAIR_B");
   const bool all = is_long() || !only_a.empty() || !only_b.empty();
@@ -114,7 +114,7 @@ TEST(Pairs, OneAfterTheOtherIsAsTheModelSays) {
   });
 }
 
-TEST(Pairs, SomeOrderExplainsWhatTwoVerbsDidAndSaid) {
+TEST(Pairs, EveryInterleavingIsExplainedBySomeOrder) {
   const std::vector<Case> all = cases();
   const auto begun = std::chrono::steady_clock::now();
   Mutex mutex;
@@ -176,7 +176,7 @@ std::string table_page() {
   return out.str();
 }
 
-TEST(Pairs, TablePageIsWhatTheProgramTries) {
+TEST(Pairs, TablePageMatchesTheProgram) {
   for (const auto& [verb, list] : statements()) EXPECT_FALSE(list.empty()) << verb;
   if (std::getenv("TARN_PAIRS_WRITE") != nullptr) std::ofstream(TARN_PAIRS_PAGE) << table_page();
   std::ifstream in(TARN_PAIRS_PAGE);
