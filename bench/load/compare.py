@@ -86,8 +86,8 @@ def main():
         server.start()
         rest = Rest(server)
         rest.post("/repositories", {"name": "bench", "storage_namespace": "local://bench"})
-        with ThreadPoolExecutor(THREADS) as crew:
-            list(crew.map(lambda number: make(rest, number), range(candidates)))
+        with ThreadPoolExecutor(THREADS) as pool:
+            list(pool.map(lambda number: make(rest, number), range(candidates)))
         question = {"candidates": ["exp-*"], "baseline": "main",
                     "metrics": [{"name": f"m{k:02}", "goal": "max"} for k in range(METRICS)]}
         begun = time.monotonic()

@@ -88,14 +88,14 @@ def main():
         rest = Rest(server)
         for shape in ("own", "files", "one"):
             rest("POST", "", {"name": shape, "storage_namespace": f"local://{shape}"})
-        with ThreadPoolExecutor(THREADS) as crew:
-            list(crew.map(lambda number: record_own(rest, number), range(runs)))
+        with ThreadPoolExecutor(THREADS) as pool:
+            list(pool.map(lambda number: record_own(rest, number), range(runs)))
             ask(rest, "own", runs)
-            list(crew.map(lambda thread: record_in_files(rest, thread, range(thread, runs, THREADS)), range(THREADS)))
+            list(pool.map(lambda thread: record_in_files(rest, thread, range(thread, runs, THREADS)), range(THREADS)))
             ask(rest, "files", runs)
             rest("POST", "/one/branches/main/objects", json.dumps({"m0": 0.75}).encode(), {"path": "metrics/eval.json"})
             rest("POST", "/one/branches/main/commits", {"message": "m"})
-            list(crew.map(lambda number: rest("POST", "/one/experiments/e/runs",
+            list(pool.map(lambda number: rest("POST", "/one/experiments/e/runs",
                                               {"ref": "main", "metrics": {"m1": metrics_of(number)["m1"]}}), range(runs)))
             ask(rest, "one", runs)
         server.stop()

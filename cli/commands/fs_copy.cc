@@ -90,7 +90,7 @@ ExitCode place_one(Session& session, const Ends& ends, Transform place) {
 ExitCode place_tree(Session& session, const Options& options, const Ends& ends, Transform place,
                     std::string_view kind) {
   const Uri& source = ends.source;
-  Crew crew(session, workers_of(options.how), "placing");
+  ThreadPool pool(session, workers_of(options.how), "placing");
   session.client.each(
       {.path = api_path({"repositories", source.repository, "refs", source.ref, "objects", "ls"}),
        .query = {{"prefix", source.path}}},
@@ -99,14 +99,14 @@ ExitCode place_tree(Session& session, const Options& options, const Ends& ends, 
         Uri to = ends.destination;
         from.path = item.value("path", "");
         to.path += from.path.substr(source.path.size());
-        crew.add(from.path, [&crew, place, from, to](Client& client) {
-          crew.moved(0);
+        pool.add(from.path, [&pool, place, from, to](Client& client) {
+          pool.moved(0);
           place(client, from, to);
           return Outcome::kDone;
         });
         return true;
       });
-  return print_tally(session, kind, crew.finish());
+  return print_tally(session, kind, pool.finish());
 }
 
 /// On one branch the server moves all at one moment. nullopt: it cannot, as those of lakeFS.

@@ -29,40 +29,40 @@ void declare(Command& command, Options& options) {
   declare_transfer(command, options.how);
 }
 
-void fetch(Crew& crew, const Options& options, const Uri& below, const Json& item) {
+void fetch(ThreadPool& pool, const Options& options, const Uri& below, const Json& item) {
   const std::string key = item.value("path", "");
   const uint64_t size = item.value("size_bytes", uint64_t{0});
   // A directory marker ("a/", empty) is no file; its directory comes with what is in it.
   if (key.ends_with('/') && size == 0) return;
-  crew.expect(size);
+  pool.expect(size);
   const TransferOptions& how = options.how;
   const fs::path root = options.local.empty() ? "." : options.local;
-  crew.add(key, [&crew, &how, below, key, size, target = path_below(root, below.path, key),
+  pool.add(key, [&pool, &how, below, key, size, target = path_below(root, below.path, key),
                  checksum = item.value("checksum", "")](Client& client) {
     if (!target)
       throw Error(ErrorCode::kInvalidArgument, "its name is no path below the directory");
-    const auto looked = [&](uint64_t) { crew.moved(0); };
+    const auto looked = [&](uint64_t) { pool.moved(0); };
     if (!how.all && is_same(*target, size, checksum, how.size_only, looked)) {
-      crew.moved(size);
+      pool.moved(size);
       return Outcome::kSkipped;
     }
     download_file(client, how.way(), {below.repository, below.ref, key}, *target,
-                  [&](uint64_t bytes) { crew.moved(bytes); });
+                  [&](uint64_t bytes) { pool.moved(bytes); });
     return Outcome::kDone;
   });
 }
 
 ExitCode download_tree(Session& session, const Options& options) {
   const Uri below = directory_of(session.prefix(options.source));
-  Crew crew(session, workers_of(options.how), "downloading");
+  ThreadPool pool(session, workers_of(options.how), "downloading");
   session.client.each(
       {.path = api_path({"repositories", below.repository, "refs", below.ref, "objects", "ls"}),
        .query = {{"prefix", below.path}}},
       [&](const Json& item) {
-        fetch(crew, options, below, item);
+        fetch(pool, options, below, item);
         return true;
       });
-  return print_tally(session, "Download", crew.finish());
+  return print_tally(session, "Download", pool.finish());
 }
 
 fs::path target_of(const Uri& source, const std::string& local) {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "cli/arguments.h"
-#include "cli/crew.h"
 #include "cli/session.h"
+#include "cli/thread_pool.h"
 #include "cli/transfer.h"
 
 namespace tarn::cli {

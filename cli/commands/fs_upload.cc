@@ -87,10 +87,10 @@ class TreeUpload {
         below_(std::move(below)),
         facts_(new_object(options.how)),
         files_(files_below(session, root_)),
-        crew_(session, workers_of(options.how), "uploading") {}
+        pool_(session, workers_of(options.how), "uploading") {}
 
   Tally run() {
-    for (const Found& file : files_) crew_.expect(file.size_bytes);
+    for (const Found& file : files_) pool_.expect(file.size_bytes);
     try {
       go_over_branch();
     } catch (const Error& error) {
@@ -99,7 +99,7 @@ class TreeUpload {
                   str_cat("branch '", below_.ref, "' not found: nothing was sent"));
     }
     while (next_ < files_.size()) send(files_[next_++], nullptr);
-    return crew_.finish();
+    return pool_.finish();
   }
 
  private:
@@ -126,13 +126,13 @@ class TreeUpload {
     const fs::path local = root_ / file.key;
     Uri target = below_;
     target.path += file.key;
-    crew_.add(local.string(), [this, &file, local, target, there](Client& client) {
+    pool_.add(local.string(), [this, &file, local, target, there](Client& client) {
       if (!there.is_null() && is_there(local, there)) {
-        crew_.moved(file.size_bytes);
+        pool_.moved(file.size_bytes);
         return Outcome::kSkipped;
       }
       upload_file(client, how_.way(), local.string(), target, facts_,
-                  [this](uint64_t bytes) { crew_.moved(bytes); });
+                  [this](uint64_t bytes) { pool_.moved(bytes); });
       return Outcome::kDone;
     });
   }
@@ -147,7 +147,7 @@ class TreeUpload {
       if (metadata.value(key, metadata.value(in_lower_case(key), "")) != value) return false;
     }
     return is_same(local, object.value("size_bytes", uint64_t{0}), object.value("checksum", ""),
-                   how_.size_only, [this](uint64_t) { crew_.moved(0); });
+                   how_.size_only, [this](uint64_t) { pool_.moved(0); });
   }
 
   Session& session_;
@@ -157,7 +157,7 @@ class TreeUpload {
   const NewObject facts_;
   const std::vector<Found> files_;
   size_t next_ = 0;
-  Crew crew_;  ///< last: its jobs use all of the above
+  ThreadPool pool_;  ///< last: its jobs use all of the above
 };
 
 ExitCode upload_one(Session& session, const Options& options) {

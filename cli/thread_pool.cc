@@ -1,4 +1,4 @@
-#include "cli/crew.h"
+#include "cli/thread_pool.h"
 
 #include <algorithm>
 #include <chrono>
@@ -22,14 +22,14 @@ bool is_hopeless(const Error& error) {
 
 }  // namespace
 
-Crew::Crew(Session& session, size_t workers, std::string what)
+ThreadPool::ThreadPool(Session& session, size_t workers, std::string what)
     : session_(session),
       what_(std::move(what)),
       progress_(what_, Unit::kBytes, 0, session.terminal.shows_progress) {
   for (size_t i = 0; i < workers; ++i) workers_.emplace_back([this] { work(); });
 }
 
-Crew::~Crew() {
+ThreadPool::~ThreadPool() {
   {
     const MutexLock lock(mutex_);
     stop(Error(ErrorCode::kUnavailable, kReasonInterrupted, "stopped"));
@@ -37,12 +37,12 @@ Crew::~Crew() {
   changed_.notify_all();
 }
 
-void Crew::expect(uint64_t bytes) {
+void ThreadPool::expect(uint64_t bytes) {
   const MutexLock lock(mutex_);
   progress_.expect(bytes);
 }
 
-void Crew::add(std::string name, Job job) {
+void ThreadPool::add(std::string name, Job job) {
   MutexLock lock(mutex_);
   while (!stopped_ && waiting_.size() >= kWaitingMax) {
     changed_.wait_for(lock, kLookEvery);
@@ -55,7 +55,7 @@ void Crew::add(std::string name, Job job) {
   changed_.notify_all();
 }
 
-Tally Crew::finish() {
+Tally ThreadPool::finish() {
   {
     const MutexLock lock(mutex_);
     complete_ = true;
@@ -71,13 +71,13 @@ Tally Crew::finish() {
   return tally_;
 }
 
-void Crew::moved(uint64_t bytes) {
+void ThreadPool::moved(uint64_t bytes) {
   const MutexLock lock(mutex_);
   progress_.add(bytes);
   if (stopped_) throw Error(ErrorCode::kUnavailable, kReasonInterrupted, "stopped");
 }
 
-void Crew::work() {
+void ThreadPool::work() {
   Client client(session_.settings);
   for (;;) {
     Waiting next;
@@ -98,7 +98,8 @@ void Crew::work() {
   }
 }
 
-void Crew::settle(const std::string& name, const std::optional<Error>& failure, Outcome outcome) {
+void ThreadPool::settle(const std::string& name, const std::optional<Error>& failure,
+                        Outcome outcome) {
   const MutexLock lock(mutex_);
   if (!failure) {
     ++(outcome == Outcome::kDone ? tally_.done : tally_.skipped);
@@ -113,19 +114,19 @@ void Crew::settle(const std::string& name, const std::optional<Error>& failure, 
   changed_.notify_all();
 }
 
-void Crew::look_for_interrupt() {
+void ThreadPool::look_for_interrupt() {
   if (!watch_.interrupted()) return;
   stop(Error(ErrorCode::kUnavailable, kReasonInterrupted,
              str_cat("interrupted when ", tally_.done,
                      " were done; the same command goes on with the rest")));
 }
 
-void Crew::stop(const Error& cause) {
+void ThreadPool::stop(const Error& cause) {
   if (!stopped_) stopped_ = cause;
   waiting_.clear();
 }
 
-std::string Crew::progress_label() const {
+std::string ThreadPool::progress_label() const {
   return str_cat(what_, ' ', tally_.done + tally_.skipped + tally_.failed,
                  complete_ ? str_cat(" of ", added_) : "");
 }

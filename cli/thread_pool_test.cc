@@ -1,4 +1,4 @@
-#include "cli/crew.h"
+#include "cli/thread_pool.h"
 
 #include <atomic>
 #include <csignal>
@@ -12,7 +12,7 @@
 namespace tarn::cli {
 namespace {
 
-class CrewTest : public testing::Test {
+class ThreadPoolTest : public testing::Test {
  protected:
   Settings settings_{.endpoint = {"http://127.0.0.1:9", ""}};
   Client client_{settings_};
@@ -31,40 +31,40 @@ bool eventually(const Condition& condition) {
   return condition();
 }
 
-TEST_F(CrewTest, RunsAndCountsAllJobs) {
+TEST_F(ThreadPoolTest, RunsAndCountsAllJobs) {
   std::atomic<int> ran = 0;
-  Crew crew(session_, 4, "testing");
+  ThreadPool pool(session_, 4, "testing");
   for (int i = 0; i < 5000; ++i) {
-    crew.add("job", [&ran, i](Client&) {
+    pool.add("job", [&ran, i](Client&) {
       ++ran;
       return i % 5 == 0 ? Outcome::kSkipped : Outcome::kDone;
     });
   }
-  const Tally tally = crew.finish();
+  const Tally tally = pool.finish();
   EXPECT_EQ(ran, 5000);
   EXPECT_EQ(tally.done, 4000u);
   EXPECT_EQ(tally.skipped, 1000u);
   EXPECT_EQ(tally.failed, 0u);
 }
 
-TEST_F(CrewTest, RunsJobsAtTheSameTime) {
+TEST_F(ThreadPoolTest, RunsJobsAtTheSameTime) {
   std::atomic<int> together = 0;
-  Crew crew(session_, 3, "testing");
+  ThreadPool pool(session_, 3, "testing");
   for (int i = 0; i < 3; ++i) {
-    crew.add("job", [&](Client&) {
+    pool.add("job", [&](Client&) {
       ++together;
       return eventually([&] { return together == 3; }) ? Outcome::kDone : Outcome::kSkipped;
     });
   }
-  EXPECT_EQ(crew.finish().done, 3u);
+  EXPECT_EQ(pool.finish().done, 3u);
 }
 
-TEST_F(CrewTest, WarnsOfAFailureAndContinues) {
-  Crew crew(session_, 2, "testing");
-  crew.add("a\x1b", [](Client&) -> Outcome { throw Error(ErrorCode::kNotFound, "it is gone"); });
-  crew.add("b", [](Client&) -> Outcome { throw std::runtime_error("odd"); });
-  crew.add("c", [](Client&) { return Outcome::kDone; });
-  const Tally tally = crew.finish();
+TEST_F(ThreadPoolTest, WarnsOfAFailureAndContinues) {
+  ThreadPool pool(session_, 2, "testing");
+  pool.add("a\x1b", [](Client&) -> Outcome { throw Error(ErrorCode::kNotFound, "it is gone"); });
+  pool.add("b", [](Client&) -> Outcome { throw std::runtime_error("odd"); });
+  pool.add("c", [](Client&) { return Outcome::kDone; });
+  const Tally tally = pool.finish();
   EXPECT_EQ(tally.done, 1u);
   EXPECT_EQ(tally.failed, 2u);
   EXPECT_NE(talk_.str().find("tarn: a\\x1b: it is gone\n"), std::string::npos) << talk_.str();
@@ -72,16 +72,16 @@ TEST_F(CrewTest, WarnsOfAFailureAndContinues) {
 }
 
 /// Tried with the stop in settle() left out: all jobs ran, and finish() returned.
-TEST_F(CrewTest, StopsWhenEveryJobWouldFail) {
+TEST_F(ThreadPoolTest, StopsWhenEveryJobWouldFail) {
   std::atomic<int> ran = 0;
-  Crew crew(session_, 1, "testing");
+  ThreadPool pool(session_, 1, "testing");
   const auto refuse = [&ran](Client&) -> Outcome {
     ++ran;
     throw Error(ErrorCode::kPermissionDenied, "no access");
   };
   try {
-    for (int i = 0; i < 5000; ++i) crew.add("job", refuse);
-    crew.finish();
+    for (int i = 0; i < 5000; ++i) pool.add("job", refuse);
+    pool.finish();
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.message(), "no access");
@@ -91,14 +91,14 @@ TEST_F(CrewTest, StopsWhenEveryJobWouldFail) {
 }
 
 /// Tried without the check in moved(): the job goes on until its own deadline.
-TEST_F(CrewTest, ASignalEndsJobsThatRun) {
+TEST_F(ThreadPoolTest, ASignalEndsJobsThatRun) {
   std::atomic<bool> begun = false;
   std::atomic<bool> ended = false;
-  Crew crew(session_, 1, "testing");
-  crew.add("job", [&](Client&) -> Outcome {
+  ThreadPool pool(session_, 1, "testing");
+  pool.add("job", [&](Client&) -> Outcome {
     begun = true;
     eventually([&] {
-      crew.moved(1);
+      pool.moved(1);
       return false;
     });
     ended = true;
@@ -107,7 +107,7 @@ TEST_F(CrewTest, ASignalEndsJobsThatRun) {
   ASSERT_TRUE(eventually([&] { return begun.load(); }));
   std::raise(SIGTERM);
   try {
-    crew.finish();
+    pool.finish();
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(exit_code_of(error), ExitCode::kInterrupted);

@@ -25,27 +25,27 @@ struct Tally {
   uint64_t failed = 0;
 };
 
-/// Threads that work jobs off, each with a connection of its own. A job that fails is warned of and
-/// counted; a failure that every further job would meet too (no access, no server) stops the crew,
+/// Threads that run jobs, each with a connection of its own. A job that fails is warned of and
+/// counted; a failure that every further job would meet too (no access, no server) stops the pool,
 /// and so do ^C and SIGTERM. One thread adds and finishes.
-class Crew {
+class ThreadPool {
  public:
   using Job = std::function<Outcome(Client&)>;
 
   /// `what` is for the progress line ("uploading").
-  Crew(Session& session, size_t workers, std::string what);
+  ThreadPool(Session& session, size_t workers, std::string what);
   /// Drops what was not begun, and stops what was.
-  ~Crew();
-  Crew(const Crew&) = delete;
-  Crew& operator=(const Crew&) = delete;
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
 
   /// More bytes that the jobs will move, for the progress line.
   void expect(uint64_t bytes);
-  /// `name` is what a warning says. Waits while many jobs wait. Throws what stopped the crew.
+  /// `name` is what a warning says. Waits while many jobs wait. Throws what stopped the pool.
   void add(std::string name, Job job);
-  /// Waits for all jobs. Throws what stopped the crew.
+  /// Waits for all jobs. Throws what stopped the pool.
   Tally finish();
-  /// To be called by jobs, from any thread, for each piece. Throws interrupted when the crew was
+  /// To be called by jobs, from any thread, for each piece. Throws interrupted when the pool was
   /// stopped, so that long jobs end.
   void moved(uint64_t bytes);
 
