@@ -15,8 +15,8 @@
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
-#include "core/blob/beneath.h"
 #include "core/blob/checks.h"
+#include "core/blob/confined_open.h"
 
 namespace tarn::blob {
 namespace {

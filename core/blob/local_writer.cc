@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "core/base/str_cat.h"
-#include "core/blob/beneath.h"
 #include "core/blob/checks.h"
+#include "core/blob/confined_open.h"
 #include "core/blob/local_file.h"
 #include "core/blob/store_metrics.h"
 

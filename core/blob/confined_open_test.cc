@@ -1,4 +1,4 @@
-#include "core/blob/beneath.h"
+#include "core/blob/confined_open.h"
 
 #include <cerrno>
 #include <filesystem>
