@@ -75,7 +75,7 @@ void Execution::stop() {
 
 void Execution::run_jobs(std::stop_token stop, HookNesting nesting) {
   const CancellationScope cancellable(stop);
-  const versioning::ActingUser user(options_.occasion.user);
+  const versioning::ActingUser user(options_.context.user);
   const NestedHooks inside(nesting);
   for (;;) {
     size_t index = 0;
@@ -133,7 +133,7 @@ void Execution::run_hook(Job& job, const Hook& hook, meta::HookStepOutput& step)
     return options_.read_object(job.ref, path);
   };
   const HookWork work{.repository = options_.repository,
-                      .occasion = options_.occasion,
+                      .context = options_.context,
                       .identity = identity,
                       .timeout = hook.timeout,
                       .variables = variables,

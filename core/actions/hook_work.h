@@ -47,7 +47,7 @@ class HookOutput {
 /// Everything a hook may use. Of one hook of one run.
 struct HookWork {
   const Repository& repository;
-  const versioning::HookOccasion& occasion;
+  const versioning::HookContext& context;
   const HookIdentity& identity;
   std::chrono::milliseconds timeout{};
   Variables& variables;

@@ -103,7 +103,7 @@ std::optional<ApiCall> api_call(const std::string& function, const Arguments& gi
 /// `bytes`: a good answer is an object.
 Message ask_api(const HookWork& work, ApiCall call, bool bytes) {
   if (!work.api) throw Error(ErrorCode::kUnavailable, "the server is starting or stopping");
-  call.user = work.occasion.user;
+  call.user = work.context.user;
   ApiAnswer answer = work.api(call);
   // An object's bytes stay what they are, whatever its type.
   const bool json = answer.json && !(bytes && answer.status < 300) && Json::accept(answer.body);
@@ -141,16 +141,16 @@ void run_lua(const LuaHook& hook, const HookWork& work) {
   Script script;
   script.name = hook.script_path.empty() ? work.identity.hook : hook.script_path;
   script.text = hook.script_path.empty() ? hook.script : work.read_object(hook.script_path);
-  script.action = script_action(work.occasion, work.identity, work.repository.storage_namespace);
+  script.action = script_action(work.context, work.identity, work.repository.storage_namespace);
   script.args = work.variables.resolve_json(hook.args);
-  script.username = work.occasion.user;
+  script.username = work.context.user;
   script.http = work.script_http;
   // One that a script set off runs while that one waits for it.
   HookNesting nesting = hook_nesting();
   const auto deadline = std::chrono::steady_clock::now() + work.timeout;
   std::optional<ScriptSlots::Slot> slot;
   if (!std::exchange(nesting.in_script, true)) {
-    slot.emplace(work.script_slots.take(work.occasion.user, deadline));
+    slot.emplace(work.script_slots.take(work.context.user, deadline));
   }
   const NestedHooks inside(nesting);
   ScriptRequests requests(work.outbound, deadline);

@@ -8,7 +8,7 @@ namespace tarn::actions {
 namespace {
 
 using Json = nlohmann::json;
-using versioning::HookOccasion;
+using versioning::HookContext;
 
 std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -18,27 +18,27 @@ void put(Json& to, const char* name, const std::string& value) {
   if (!value.empty()) to[name] = value;
 }
 
-Json event_of(const HookOccasion& occasion, const HookIdentity& identity) {
-  Json event{{"event_type", name_of(occasion.event)},
-             {"event_time", to_rfc3339(occasion.time)},
+Json event_of(const HookContext& context, const HookIdentity& identity) {
+  Json event{{"event_type", name_of(context.event)},
+             {"event_time", to_rfc3339(context.time)},
              {"action_name", identity.action},
              {"hook_id", identity.hook},
-             {"repository_id", occasion.repository.str()}};
-  put(event, "branch_id", occasion.branch);
-  put(event, "source_ref", occasion.source_ref);
-  put(event, "tag_id", occasion.tag);
-  put(event, "commit_id", occasion.commit);
-  put(event, "merge_source", occasion.merge_source);
-  put(event, "commit_message", occasion.message);
-  put(event, "committer", occasion.committer);
-  if (!occasion.metadata.empty()) event["commit_metadata"] = occasion.metadata;
+             {"repository_id", context.repository.str()}};
+  put(event, "branch_id", context.branch);
+  put(event, "source_ref", context.source_ref);
+  put(event, "tag_id", context.tag);
+  put(event, "commit_id", context.commit);
+  put(event, "merge_source", context.merge_source);
+  put(event, "commit_message", context.message);
+  put(event, "committer", context.committer);
+  if (!context.metadata.empty()) event["commit_metadata"] = context.metadata;
   return event;
 }
 
 }  // namespace
 
 std::string to_json(const QueuedRun& run) {
-  const HookOccasion& o = run.occasion;
+  const HookContext& o = run.context;
   return text_of({{"event", name_of(o.event)},
                   {"repository", o.repository.str()},
                   {"branch", o.branch},
@@ -60,7 +60,7 @@ QueuedRun queued_run_from(std::string_view json) {
   try {
     const Json from = Json::parse(json);
     QueuedRun run;
-    HookOccasion& o = run.occasion;
+    HookContext& o = run.context;
     const auto event = parse_hook_event(from.at("event").get<std::string>());
     if (!event) throw Error(ErrorCode::kDataLoss, "queued run of hooks: has an unknown event");
     o.event = *event;
@@ -84,21 +84,20 @@ QueuedRun queued_run_from(std::string_view json) {
   }
 }
 
-std::string event_body(const HookOccasion& occasion, const HookIdentity& identity) {
-  return text_of(event_of(occasion, identity));
+std::string event_body(const HookContext& context, const HookIdentity& identity) {
+  return text_of(event_of(context, identity));
 }
 
-std::string script_action(const HookOccasion& occasion, const HookIdentity& identity,
+std::string script_action(const HookContext& context, const HookIdentity& identity,
                           std::string_view storage_namespace) {
-  Json action = event_of(occasion, identity);
+  Json action = event_of(context, identity);
   action["run_id"] = identity.run;
   action["hook_run_id"] = identity.step;
   action["storage_namespace"] = storage_namespace;
   // As scripts of lakeFS read it, beside the event's own names. The parents are asked for.
-  action["commit"] = {{"message", occasion.message},
-                      {"committer", occasion.committer},
-                      {"metadata", Json::object()}};
-  for (const auto& [name, value] : occasion.metadata) action["commit"]["metadata"][name] = value;
+  action["commit"] = {
+      {"message", context.message}, {"committer", context.committer}, {"metadata", Json::object()}};
+  for (const auto& [name, value] : context.metadata) action["commit"]["metadata"][name] = value;
   return text_of(action);
 }
 

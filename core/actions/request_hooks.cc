@@ -142,7 +142,7 @@ void run_webhook(const WebhookHook& hook, const HookWork& work) {
     headers.set(name, work.variables.resolve(value));
   }
   const std::string secret = work.variables.resolve(hook.secret);
-  const std::string body = event_body(work.occasion, work.identity);
+  const std::string body = event_body(work.context, work.identity);
   const std::string id = str_cat(work.identity.run, "_", work.identity.step);
   const SystemClock clock;
   const http::OutboundAnswer answer = exchange_patiently(work, left, [&] {
@@ -165,7 +165,7 @@ void run_airflow(const AirflowHook& hook, const HookWork& work) {
   url += str_cat("/api/v1/dags/", percent_encode(work.variables.resolve(hook.dag_id)), "/dagRuns");
   const std::string run = str_cat("lakeFS_hook_", work.identity.hook, "_", work.identity.run);
   Json conf = Json::parse(work.variables.resolve_json(hook.dag_conf));
-  conf["lakeFS_event"] = Json::parse(event_body(work.occasion, work.identity));
+  conf["lakeFS_event"] = Json::parse(event_body(work.context, work.identity));
   http::Headers headers;
   headers.add("Content-Type", "application/json");
   headers.add("Authorization",

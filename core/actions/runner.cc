@@ -21,7 +21,7 @@ namespace {
 
 using versioning::ActionEntry;
 using versioning::ActionFiles;
-using versioning::HookOccasion;
+using versioning::HookContext;
 
 constexpr std::string_view kAbandoned = "the server that ran it ended";
 
@@ -138,37 +138,36 @@ std::vector<Runner::Action> Runner::load(const Repository& repository, const Act
 }
 
 std::vector<Runner::Action> Runner::matching(const Repository& repository,
-                                             const HookOccasion& occasion,
-                                             const ActionFiles& files) {
+                                             const HookContext& context, const ActionFiles& files) {
   std::vector<Action> actions = load(repository, files);
   std::erase_if(actions, [&](const Action& action) {
-    return !action.file->wants(occasion.event, occasion.branch);
+    return !action.file->wants(context.event, context.branch);
   });
   return actions;
 }
 
-bool Runner::wanted(const Repository& repository, const HookOccasion& occasion,
+bool Runner::wanted(const Repository& repository, const HookContext& context,
                     const ActionFiles& files) {
   std::string problem;
   try {
-    return !matching(repository, occasion, files).empty();
+    return !matching(repository, context, files).empty();
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kInvalidArgument) throw;
     problem = error.message();
   }
   // Kept as a run, so that its id leads somewhere.
   const int64_t owner = new_owner();
-  const HookRun run = begin(repository, occasion, owner);
+  const HookRun run = begin(repository, context, owner);
   finish_failed(repository.id, run, owner, problem);
   throw_aborted(run, "action_file_invalid", report({problem}));
 }
 
-HookRun Runner::begin(const Repository& repository, const HookOccasion& occasion, int64_t owner) {
+HookRun Runner::begin(const Repository& repository, const HookContext& context, int64_t owner) {
   HookRun run;
-  run.event = occasion.event;
-  run.branch = occasion.branch;
+  run.event = context.event;
+  run.branch = context.branch;
   // The commit of a merge does not exist before it.
-  if (occasion.event != HookEvent::kPreMerge) run.commit = parse_commit_id(occasion.commit);
+  if (context.event != HookEvent::kPreMerge) run.commit = parse_commit_id(context.commit);
   run.started = engine_.clock.now();
   run.id = make_descending_id(run.started);
   runs_.begin(repository.id, run, owner, kRunLease);
@@ -182,19 +181,19 @@ void Runner::finish_failed(RepositoryId repository, HookRun run, int64_t owner, 
   runs_.finish(repository, run, owner, {});
 }
 
-std::string Runner::run(const Repository& repository, const HookOccasion& occasion,
+std::string Runner::run(const Repository& repository, const HookContext& context,
                         const ActionFiles& files, const std::function<void()>& tick) {
-  const std::vector<Action> actions = matching(repository, occasion, files);
+  const std::vector<Action> actions = matching(repository, context, files);
   const int64_t owner = new_owner();
-  HookRun run = begin(repository, occasion, owner);
-  const Outcome outcome = execute(repository, occasion, actions, run, owner, tick);
+  HookRun run = begin(repository, context, owner);
+  const Outcome outcome = execute(repository, context, actions, run, owner, tick);
   if (!outcome.failures.empty()) throw_aborted(run, "hook_failed", report(outcome.failures));
   return run.id;
 }
 
-HookRun Runner::run_by_hand(const Repository& repository, const HookOccasion& occasion,
+HookRun Runner::run_by_hand(const Repository& repository, const HookContext& context,
                             const ActionFiles& files, const std::string& wanted_action) {
-  std::vector<Action> actions = matching(repository, occasion, files);
+  std::vector<Action> actions = matching(repository, context, files);
   if (!wanted_action.empty()) {
     std::erase_if(actions,
                   [&](const Action& action) { return action.file->name != wanted_action; });
@@ -202,20 +201,20 @@ HookRun Runner::run_by_hand(const Repository& repository, const HookOccasion& oc
   if (actions.empty()) {
     throw Error(ErrorCode::kNotFound, "action_not_found",
                 str_cat("running hooks: no ", wanted_action.empty() ? "action" : "such action",
-                        " waits for ", name_of(occasion.event),
-                        occasion.branch.empty() ? "" : str_cat(" of branch ", occasion.branch)));
+                        " waits for ", name_of(context.event),
+                        context.branch.empty() ? "" : str_cat(" of branch ", context.branch)));
   }
   const int64_t owner = new_owner();
-  HookRun run = begin(repository, occasion, owner);
-  execute(repository, occasion, actions, run, owner, {}, /*by_hand=*/true);
+  HookRun run = begin(repository, context, owner);
+  execute(repository, context, actions, run, owner, {}, /*by_hand=*/true);
   return run;
 }
 
 std::vector<versioning::PlannedHook> Runner::plan(const Repository& repository,
-                                                  const HookOccasion& occasion,
+                                                  const HookContext& context,
                                                   const ActionFiles& files) {
   std::vector<versioning::PlannedHook> out;
-  for (const Action& action : matching(repository, occasion, files)) {
+  for (const Action& action : matching(repository, context, files)) {
     for (const Hook& hook : action.file->hooks) {
       out.push_back({.action = action.file->name,
                      .file = action.path,
@@ -236,7 +235,7 @@ bool Runner::of_default_branch(const Repository& repository, const std::string& 
   return commit && branch && versioning::same_hook_files(engine_, commit->root, branch->root);
 }
 
-Runner::Outcome Runner::execute(const Repository& repository, const HookOccasion& occasion,
+Runner::Outcome Runner::execute(const Repository& repository, const HookContext& context,
                                 const std::vector<Action>& actions, HookRun& run, int64_t owner,
                                 const std::function<void()>& tick, bool by_hand) {
   const Api api = [this](const ApiCall& call) {
@@ -264,7 +263,7 @@ Runner::Outcome Runner::execute(const Repository& repository, const HookOccasion
   Execution execution(
       {.clock = engine_.clock,
        .repository = repository,
-       .occasion = occasion,
+       .context = context,
        .run = run.id,
        .outbound = outbound_,
        .api = api,
@@ -285,7 +284,7 @@ Runner::Outcome Runner::execute(const Repository& repository, const HookOccasion
            }});
   for (const Action& action : actions) {
     const bool of_changed_branch =
-        action.destination || (!by_hand && is_of_changed_branch(occasion.event));
+        action.destination || (!by_hand && is_of_changed_branch(context.event));
     execution.add(*action.file, action.ref, of_changed_branch);
   }
 
@@ -319,18 +318,18 @@ Runner::Outcome Runner::execute(const Repository& repository, const HookOccasion
 }
 
 void Runner::queue(db::Connection& connection, const Repository& repository,
-                   const HookOccasion& occasion, const ActionFiles& files) {
+                   const HookContext& context, const ActionFiles& files) {
   HookRun run;
-  run.event = occasion.event;
-  run.branch = occasion.branch;
-  run.commit = parse_commit_id(occasion.commit);
+  run.event = context.event;
+  run.branch = context.branch;
+  run.commit = parse_commit_id(context.commit);
   run.started = engine_.clock.now();
   run.id = make_descending_id(run.started);
   meta::HookRunStore::queue(connection, repository.id, run,
-                            to_json({.occasion = occasion,
-                                     .ref = files.ref,
-                                     .destination_ref = files.destination_ref,
-                                     .depth = hook_nesting().depth}));
+                        to_json({.context = context,
+                                 .ref = files.ref,
+                                 .destination_ref = files.destination_ref,
+                                 .depth = hook_nesting().depth}));
 }
 
 void Runner::set_commit(db::Connection& connection, RepositoryId repository, const std::string& run,
@@ -381,8 +380,7 @@ void Runner::take_up(const meta::HookRunStore::Taken& taken, int64_t owner) {
                           .destination_ref = queued.destination_ref};
   HookRun run = taken.run;
   const NestedHooks inside({.depth = queued.depth});
-  execute(repository, queued.occasion, matching(repository, queued.occasion, files), run, owner,
-          {});
+  execute(repository, queued.context, matching(repository, queued.context, files), run, owner, {});
 }
 
 bool Runner::sweep() {

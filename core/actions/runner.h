@@ -53,18 +53,17 @@ class Runner final : public versioning::Hooks {
   /// Sets the receiver of scripts' calls; empty = none, and waits for calls that run.
   void serve_calls(Api api);
 
-  bool wanted(const Repository& repository, const versioning::HookOccasion& occasion,
+  bool wanted(const Repository& repository, const versioning::HookContext& context,
               const versioning::ActionFiles& files) override;
-  std::string run(const Repository& repository, const versioning::HookOccasion& occasion,
+  std::string run(const Repository& repository, const versioning::HookContext& context,
                   const versioning::ActionFiles& files, const std::function<void()>& tick) override;
-  HookRun run_by_hand(const Repository& repository, const versioning::HookOccasion& occasion,
+  HookRun run_by_hand(const Repository& repository, const versioning::HookContext& context,
                       const versioning::ActionFiles& files, const std::string& action) override;
   std::vector<versioning::PlannedHook> plan(const Repository& repository,
-                                            const versioning::HookOccasion& occasion,
+                                            const versioning::HookContext& context,
                                             const versioning::ActionFiles& files) override;
   void queue(db::Connection& connection, const Repository& repository,
-             const versioning::HookOccasion& occasion,
-             const versioning::ActionFiles& files) override;
+             const versioning::HookContext& context, const versioning::ActionFiles& files) override;
   void set_commit(db::Connection& connection, RepositoryId repository, const std::string& run,
                   const CommitId& commit) override;
   bool run_queued(std::stop_token stop) override;
@@ -83,18 +82,17 @@ class Runner final : public versioning::Hooks {
   };
 
   std::vector<Action> load(const Repository& repository, const versioning::ActionFiles& files);
-  std::vector<Action> matching(const Repository& repository,
-                               const versioning::HookOccasion& occasion,
+  std::vector<Action> matching(const Repository& repository, const versioning::HookContext& context,
                                const versioning::ActionFiles& files);
   std::shared_ptr<const ActionFile> parse(const Repository& repository,
                                           const versioning::ActionEntry& entry);
   std::string read(const Repository& repository, const Entry& entry, uint64_t bytes_max);
   /// Runs and keeps; the lease is `owner`'s. What `tick` throws is thrown after keeping.
-  Outcome execute(const Repository& repository, const versioning::HookOccasion& occasion,
+  Outcome execute(const Repository& repository, const versioning::HookContext& context,
                   const std::vector<Action>& actions, HookRun& run, int64_t owner,
                   const std::function<void()>& tick, bool by_hand = false);
   bool of_default_branch(const Repository& repository, const std::string& ref);
-  HookRun begin(const Repository& repository, const versioning::HookOccasion& occasion,
+  HookRun begin(const Repository& repository, const versioning::HookContext& context,
                 int64_t owner);
   void finish_failed(RepositoryId repository, HookRun run, int64_t owner, std::string error);
   void take_up(const meta::HookRunStore::Taken& taken, int64_t owner);

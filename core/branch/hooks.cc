@@ -104,29 +104,29 @@ bool has_hooks(const Engine& engine, const Repository& repository) {
   return engine.hooks != nullptr && !repository.read_only;
 }
 
-HookedChange::HookedChange(Engine& engine, const Repository& repository, HookOccasion occasion,
+HookedChange::HookedChange(Engine& engine, const Repository& repository, HookContext context,
                            HookEvent after, ActionFiles files)
     : engine_(engine),
       repository_(repository),
-      occasion_(std::move(occasion)),
+      context_(std::move(context)),
       after_(after),
       files_(std::move(files)) {
-  occasion_.repository = repository.name;
-  occasion_.time = engine.clock.now();
-  occasion_.user = ActingUser::name();
+  context_.repository = repository.name;
+  context_.time = engine.clock.now();
+  context_.user = ActingUser::name();
 }
 
 void HookedChange::before(const std::function<void()>& tick) {
   if (!has_hooks(engine_, repository_) || files_.empty()) return;
   Hooks& hooks = *engine_.hooks;
-  if (hooks.wanted(repository_, occasion_, files_)) {
-    run_ = hooks.run(repository_, occasion_, files_, tick);
+  if (hooks.wanted(repository_, context_, files_)) {
+    run_ = hooks.run(repository_, context_, files_, tick);
   }
-  after_wanted_ = hooks.wanted(repository_, after_occasion(nullptr), files_);
+  after_wanted_ = hooks.wanted(repository_, after_context(nullptr), files_);
 }
 
-HookOccasion HookedChange::after_occasion(const Commit* made) const {
-  HookOccasion after = occasion_;
+HookContext HookedChange::after_context(const Commit* made) const {
+  HookContext after = context_;
   after.event = after_;
   after.time = engine_.clock.now();
   if (made != nullptr) {
@@ -143,8 +143,8 @@ void HookedChange::within(db::Connection& connection, const Commit* made) const 
   if (after_wanted_) {
     ActionFiles files = files_;
     // A branch moves on; the commit is what it showed.
-    if (made != nullptr && files.ref == occasion_.branch) files.ref = to_text(made->id);
-    engine_.hooks->queue(connection, repository_, after_occasion(made), files);
+    if (made != nullptr && files.ref == context_.branch) files.ref = to_text(made->id);
+    engine_.hooks->queue(connection, repository_, after_context(made), files);
   }
 }
 

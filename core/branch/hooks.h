@@ -45,7 +45,7 @@ class ActingUser {
 };
 
 /// An event, as hooks receive it. Empty members are left out.
-struct HookOccasion {
+struct HookContext {
   HookEvent event{};
   RepositoryName repository{};
   std::string branch{};      ///< of a merge the destination
@@ -111,24 +111,24 @@ class Hooks {
 
   /// Whether a hook waits for this. Throws precondition_failed (reason "action_file_invalid") for
   /// files that mean nothing.
-  virtual bool wanted(const Repository& repository, const HookOccasion& occasion,
+  virtual bool wanted(const Repository& repository, const HookContext& context,
                       const ActionFiles& files) = 0;
   /// Runs the hooks of an event before its change and returns the id of the run. Calls `tick` at
   /// least every few seconds; what it throws ends the run. Throws precondition_failed (reason
   /// "hook_failed") when one refuses.
-  virtual std::string run(const Repository& repository, const HookOccasion& occasion,
+  virtual std::string run(const Repository& repository, const HookContext& context,
                           const ActionFiles& files, const std::function<void()>& tick) = 0;
   /// Runs the hooks of an event that did not happen, to their end; only those of `action` unless it
   /// is "". Throws not_found (reason "action_not_found": none waits for it), invalid_argument
   /// (files).
-  virtual HookRun run_by_hand(const Repository& repository, const HookOccasion& occasion,
+  virtual HookRun run_by_hand(const Repository& repository, const HookContext& context,
                               const ActionFiles& files, const std::string& action) = 0;
   /// A dry run: the hooks that would run. Throws invalid_argument (files).
-  virtual std::vector<PlannedHook> plan(const Repository& repository, const HookOccasion& occasion,
+  virtual std::vector<PlannedHook> plan(const Repository& repository, const HookContext& context,
                                         const ActionFiles& files) = 0;
   /// The run of an event after its change is stored with the change.
   virtual void queue(db::Connection& connection, const Repository& repository,
-                     const HookOccasion& occasion, const ActionFiles& files) = 0;
+                     const HookContext& context, const ActionFiles& files) = 0;
   /// The change that a run was for has made this commit.
   virtual void set_commit(db::Connection& connection, RepositoryId repository,
                           const std::string& run, const CommitId& commit) = 0;
@@ -143,8 +143,8 @@ class Hooks {
 /// it. Does nothing without hooks, in a read-only repository, and without files. One thread.
 class HookedChange {
  public:
-  /// `occasion` has the event before the change. Time and user are filled in.
-  HookedChange(Engine& engine, const Repository& repository, HookOccasion occasion, HookEvent after,
+  /// `context` has the event before the change. Time and user are filled in.
+  HookedChange(Engine& engine, const Repository& repository, HookContext context, HookEvent after,
                ActionFiles files);
 
   void before(const std::function<void()>& tick = {});
@@ -156,11 +156,11 @@ class HookedChange {
   std::function<void(db::Connection&)> step() const;
 
  private:
-  HookOccasion after_occasion(const Commit* made) const;
+  HookContext after_context(const Commit* made) const;
 
   Engine& engine_;
   const Repository& repository_;
-  HookOccasion occasion_;
+  HookContext context_;
   const HookEvent after_;
   const ActionFiles files_;
   bool asked_ = false;

@@ -41,17 +41,17 @@ Commit make_commit(Engine& engine, const Repository& repository, const BuiltComm
 /// With the branch held, but no transaction and no connection.
 HookedChange run_hooks(Engine& engine, const Repository& repository, const BuiltCommit& built,
                        const Commit& commit, BranchHold& hold) {
-  HookOccasion occasion;
+  HookContext context;
   const CommitHooks& hooks = *built.hooks;
-  occasion.event = hooks.before;
-  occasion.branch = hooks.branch;
-  occasion.source_ref = hooks.source_ref.value_or(hooks.branch);
-  occasion.merge_source = hooks.merge_source;
-  if (hooks.before == HookEvent::kPreMerge) occasion.commit = to_text(commit.id);
-  occasion.message = commit.message;
-  occasion.committer = commit.committer;
-  occasion.metadata = commit.metadata;
-  HookedChange change(engine, repository, std::move(occasion), hooks.after, hooks.files);
+  context.event = hooks.before;
+  context.branch = hooks.branch;
+  context.source_ref = hooks.source_ref.value_or(hooks.branch);
+  context.merge_source = hooks.merge_source;
+  if (hooks.before == HookEvent::kPreMerge) context.commit = to_text(commit.id);
+  context.message = commit.message;
+  context.committer = commit.committer;
+  context.metadata = commit.metadata;
+  HookedChange change(engine, repository, std::move(context), hooks.after, hooks.files);
   change.before([&] {
     hold.keep_alive();
     if (hooks.tick) hooks.tick();

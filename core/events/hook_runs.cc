@@ -37,45 +37,45 @@ std::vector<ActionEntry> files_at(Engine& engine, const RepositoryName& reposito
 
 struct Prepared {
   Repository repository;
-  HookOccasion occasion;
+  HookContext context;
   ActionFiles files;
 };
 
 Prepared prepare(Engine& engine, const RepositoryName& repository, const HandRun& given) {
   const ResolvedRef at = resolve(engine, repository, given.ref);
-  Prepared out{.repository = at.repository, .occasion = {}, .files = {}};
+  Prepared out{.repository = at.repository, .context = {}, .files = {}};
   if (engine.hooks == nullptr) {
     throw Error(ErrorCode::kInvalidArgument, "hooks_off", "running hooks: this server runs none");
   }
   check_writable(out.repository, /*force=*/false);
   const std::string id = to_text(at.commit.id);
-  HookOccasion& occasion = out.occasion;
-  occasion.event = given.event;
-  occasion.repository = repository;
-  occasion.source_ref = id;
-  occasion.commit = id;
-  occasion.message = at.commit.message;
-  occasion.committer = at.commit.committer;
-  occasion.metadata = at.commit.metadata;
-  occasion.time = engine.clock.now();
-  occasion.user = ActingUser::name();
+  HookContext& context = out.context;
+  context.event = given.event;
+  context.repository = repository;
+  context.source_ref = id;
+  context.commit = id;
+  context.message = at.commit.message;
+  context.committer = at.commit.committer;
+  context.metadata = at.commit.metadata;
+  context.time = engine.clock.now();
+  context.user = ActingUser::name();
   out.files.ref = at.staged ? given.ref : id;
   out.files.files = files_at(engine, repository, out.files.ref);
   if (is_about_tag(given.event)) {
     if (given.tag.empty()) throw_invalid(str_cat("tag: is needed for ", name_of(given.event)));
-    occasion.tag = given.tag;
+    context.tag = given.tag;
     return out;
   }
-  occasion.branch = given.branch;
-  if (occasion.branch.empty() && at.branch && !is_about_merge(given.event)) {
-    occasion.branch = at.branch->name.str();
+  context.branch = given.branch;
+  if (context.branch.empty() && at.branch && !is_about_merge(given.event)) {
+    context.branch = at.branch->name.str();
   }
-  if (occasion.branch.empty()) {
+  if (context.branch.empty()) {
     throw_invalid(str_cat("branch: is needed for ", name_of(given.event), " of ", given.ref));
   }
   if (is_about_merge(given.event)) {
     const Branch destination = get_branch(engine, repository, parse_branch_name(given.branch));
-    occasion.merge_source = given.ref;
+    context.merge_source = given.ref;
     out.files.destination_ref = to_text(destination.head);
     out.files.destination = action_files_of(engine, destination.root);
   }
@@ -124,13 +124,13 @@ std::string get_hook_output(Engine& engine, const RepositoryName& repository,
 
 HookRun run_hooks(Engine& engine, const RepositoryName& repository, const HandRun& given) {
   const Prepared ready = prepare(engine, repository, given);
-  return engine.hooks->run_by_hand(ready.repository, ready.occasion, ready.files, given.action);
+  return engine.hooks->run_by_hand(ready.repository, ready.context, ready.files, given.action);
 }
 
 std::vector<PlannedHook> plan_hooks(Engine& engine, const RepositoryName& repository,
                                     const HandRun& given) {
   const Prepared ready = prepare(engine, repository, given);
-  std::vector<PlannedHook> plan = engine.hooks->plan(ready.repository, ready.occasion, ready.files);
+  std::vector<PlannedHook> plan = engine.hooks->plan(ready.repository, ready.context, ready.files);
   if (!given.action.empty()) {
     std::erase_if(plan, [&](const PlannedHook& hook) { return hook.action != given.action; });
   }

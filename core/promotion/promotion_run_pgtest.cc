@@ -166,25 +166,24 @@ checks: {required: [bench], timeout: 2h}
 /// Does something when the tree is built, before anything is published.
 class Meanwhile final : public Hooks {
  public:
-  bool wanted(const Repository&, const HookOccasion& occasion, const ActionFiles&) override {
-    return occasion.event == HookEvent::kPreMerge;
+  bool wanted(const Repository&, const HookContext& context, const ActionFiles&) override {
+    return context.event == HookEvent::kPreMerge;
   }
-  std::string run(const Repository&, const HookOccasion&, const ActionFiles&,
+  std::string run(const Repository&, const HookContext&, const ActionFiles&,
                   const std::function<void()>&) override {
     ++runs;
     if (auto body = std::exchange(once, nullptr)) body();
     return "run";
   }
-  HookRun run_by_hand(const Repository&, const HookOccasion&, const ActionFiles&,
+  HookRun run_by_hand(const Repository&, const HookContext&, const ActionFiles&,
                       const std::string&) override {
     return {};
   }
-  std::vector<PlannedHook> plan(const Repository&, const HookOccasion&,
+  std::vector<PlannedHook> plan(const Repository&, const HookContext&,
                                 const ActionFiles&) override {
     return {};
   }
-  void queue(db::Connection&, const Repository&, const HookOccasion&, const ActionFiles&) override {
-  }
+  void queue(db::Connection&, const Repository&, const HookContext&, const ActionFiles&) override {}
   void set_commit(db::Connection&, RepositoryId, const std::string&, const CommitId&) override {}
   bool run_queued(std::stop_token) override { return false; }
   bool sweep() override { return false; }

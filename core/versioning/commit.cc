@@ -102,7 +102,7 @@ class CommitAttempt {
   bool run_prepare() {
     if (!to_prepare_) return false;
     prepared = true;
-    engine_.hooks->run(repository_, occasion(), *to_prepare_, {});
+    engine_.hooks->run(repository_, context(), *to_prepare_, {});
     return true;
   }
 
@@ -112,12 +112,12 @@ class CommitAttempt {
   bool prepare_wanted(const std::vector<ActionEntry>& files) {
     if (files.empty()) return false;
     ActionFiles found{.files = files, .ref = branch_.name.str()};
-    if (!engine_.hooks->wanted(repository_, occasion(), found)) return false;
+    if (!engine_.hooks->wanted(repository_, context(), found)) return false;
     to_prepare_ = std::move(found);
     return true;
   }
 
-  HookOccasion occasion() const {
+  HookContext context() const {
     return {.event = HookEvent::kPrepareCommit,
             .repository = repository_.name,
             .branch = branch_.name.str(),
