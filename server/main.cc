@@ -18,7 +18,7 @@
 #include "core/meta/writer.h"
 #include "s3gateway/gateway.h"
 #include "server/api/api.h"
-#include "server/api/block_door.h"
+#include "server/api/block_handler.h"
 #include "server/backend.h"
 #include "server/command_line.h"
 #include "server/config_docs.h"
@@ -130,7 +130,7 @@ void serve(const Config& config, const CommandLine& command, const sigset_t& end
                              .external_url = config.external_url};
   api::Api rest(context);
   const HookCalls calls(backend, rest);
-  api::BlockDoor blocks(context);
+  api::BlockHandler blocks(context);
   const s3::S3Context s3{.engine = backend.engine(),
                          .authenticator = backend.authenticator(),
                          .clock = backend.clock(),

@@ -6,7 +6,7 @@
 #include "core/base/encoding.h"
 #include "core/objects/multipart.h"
 #include "server/api/api_fixture.h"
-#include "server/api/block_door.h"
+#include "server/api/block_handler.h"
 #include "server/api/block_url.h"
 
 namespace tarn::api {
@@ -63,7 +63,7 @@ class Presign : public ::testing::Test {
     http::Request request = made(method, url.substr(std::min(kBase.size(), url.size())), body);
     for (auto& [name, value] : headers) request.headers.add(name, value);
     EXPECT_TRUE(is_block_request(request)) << url;
-    return BlockDoor(context()).handle(request);
+    return BlockHandler(context()).handle(request);
   }
   static http::Request made(const std::string& method, std::string target,
                             const std::string& body) {
@@ -266,7 +266,7 @@ TEST_F(Presign, UrlsOfARefUsePoliciesOfThatRef) {
   EXPECT_EQ(use("PUT", write, "x").status, 200);
 }
 
-// Taken out once: check_permitted in BlockDoor::answer.
+// Taken out once: check_permitted in BlockHandler::answer.
 TEST_F(Presign, UrlsHaveTheCurrentRightsOfTheirCreator) {
   const std::string read = read_url();
   const std::string write = member(ask_to_write(), "presigned_url");
@@ -316,7 +316,7 @@ TEST_F(Presign, TurnedOffOffersNoUrlsAndRefusesOldOnes) {
   EXPECT_EQ(api_of(off, "PUT", uploads + "/u/parts/1?path=a", given).status, 501);
   EXPECT_EQ(api_of(off, "DELETE", uploads + "/u?path=a", given).status, 501);
   http::Request request = made("GET", url.substr(kBase.size()), "");
-  EXPECT_EQ(BlockDoor(off).handle(request).status, 403);
+  EXPECT_EQ(BlockHandler(off).handle(request).status, 403);
 }
 
 TEST_F(Presign, AnUploadInPartsIsJoinedByReference) {

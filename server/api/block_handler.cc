@@ -1,4 +1,4 @@
-#include "server/api/block_door.h"
+#include "server/api/block_handler.h"
 
 #include <chrono>
 #include <exception>
@@ -145,14 +145,14 @@ http::Response put(const Context& context, http::Request& request, const BlockGr
 
 }  // namespace
 
-BlockDoor::BlockDoor(Context context)
+BlockHandler::BlockHandler(Context context)
     : context_(std::move(context)),
       reads_("readBlock"),
       writes_("writeBlock"),
       part_writes_("writePart"),
       refusals_("refusedUrl") {}
 
-http::Response BlockDoor::answer(http::Request& request, RequestRecord& record) const {
+http::Response BlockHandler::answer(http::Request& request, RequestRecord& record) const {
   if (!context_.installation.presign) {
     refuse("url_invalid", "presigned URL: such are not served here (auth.presign is off)");
   }
@@ -179,7 +179,7 @@ http::Response BlockDoor::answer(http::Request& request, RequestRecord& record) 
   check_failed("BlockGrant::Kind", __FILE__, __LINE__);
 }
 
-http::Response BlockDoor::handle(http::Request& request) {
+http::Response BlockHandler::handle(http::Request& request) {
   RequestRecord record{.api = "blocks", .operation = "refusedUrl", .probe = &refusals_};
   http::Response response;
   try {

@@ -9,9 +9,9 @@
 namespace tarn::api {
 
 /// Safe from any thread.
-class BlockDoor {
+class BlockHandler {
  public:
-  explicit BlockDoor(Context context);
+  explicit BlockHandler(Context context);
 
   /// Answers every request of is_block_request(), failures included; never throws. Whoever asked
   /// for the URL must still exist and still be allowed what it is for. Authorization headers are
