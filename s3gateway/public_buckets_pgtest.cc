@@ -36,9 +36,9 @@ const std::string kIgnore =
 using Fields = std::vector<http::Headers::Field>;
 
 /// A server.
-struct Door {
-  Door(const std::string& database, blob::MemoryStore* store, const Clock& time, S3Options with,
-       db::Faults* faults = nullptr)
+struct TestServer {
+  TestServer(const std::string& database, blob::MemoryStore* store, const Clock& time,
+             S3Options with, db::Faults* faults = nullptr)
       : engine(database, store, faults),
         authenticator(engine.pool, time, std::string(32, 'k')),
         clock(time),
@@ -126,7 +126,7 @@ class PublicBuckets : public ::testing::Test {
           << response.body;
     }
   }
-  http::Response read(Door& door) { return door.send(nullptr, "GET", at("/a")); }
+  http::Response read(TestServer& server) { return server.send(nullptr, "GET", at("/a")); }
   http::Response acl(const auth::NewKey& key, const std::string& canned) {
     return here.send(&key, "PUT", at("?acl"), {{"x-amz-acl", canned}});
   }
@@ -135,25 +135,25 @@ class PublicBuckets : public ::testing::Test {
   RepositoryName repo = engine.make_repository(fresh_name());
   std::string name = fresh_name();
   testing::TestClock clock;
-  Door here{shared_url(), engine.store, clock, options()};
-  Door there{shared_url(), engine.store, clock, options()};
+  TestServer here{shared_url(), engine.store, clock, options()};
+  TestServer there{shared_url(), engine.store, clock, options()};
   auth::Directory directory{engine.pool, std::string(32, 'k')};
   auth::NewKey ann;
 };
 
 TEST_F(PublicBuckets, EverybodyReadsAndListsTheBranch) {
-  for (Door* door : {&here, &there}) {
-    EXPECT_EQ(read(*door).body, "bytes");
-    expect(door->send(nullptr, "HEAD", at("/a")), 200);
-    expect(door->send(nullptr, "HEAD", at()), 200);
+  for (TestServer* server : {&here, &there}) {
+    EXPECT_EQ(read(*server).body, "bytes");
+    expect(server->send(nullptr, "HEAD", at("/a")), 200);
+    expect(server->send(nullptr, "HEAD", at()), 200);
     for (const char* query : {"", "?list-type=2", "?prefix=a&delimiter=/"}) {
-      const http::Response listed = door->send(nullptr, "GET", at(query));
+      const http::Response listed = server->send(nullptr, "GET", at(query));
       expect(listed, 200);
       EXPECT_NE(listed.body.find("<Key>a</Key>"), std::string::npos);
     }
-    expect(door->send(nullptr, "GET", at("/absent")), 404, "NoSuchKey");
-    expect(door->send(nullptr, "GET", at("/a?versionId=null")), 200);
-    expect(door->send(nullptr, "GET", at("/a?response-content-type=text/html")), 400,
+    expect(server->send(nullptr, "GET", at("/absent")), 404, "NoSuchKey");
+    expect(server->send(nullptr, "GET", at("/a?versionId=null")), 200);
+    expect(server->send(nullptr, "GET", at("/a?response-content-type=text/html")), 400,
            "InvalidRequest");
   }
   const http::Response shown = here.send(&ann, "GET", at("?acl"));
@@ -349,7 +349,7 @@ TEST_F(PublicBuckets, ReusedNameIsPrivate) {
 /// The name changes hands between the look at the list and the look at the object.
 TEST_F(PublicBuckets, BucketThatTakesTheNameDuringARequestIsHidden) {
   FaultPoints faults;
-  Door slow(shared_url(), engine.store, clock, options(), &faults);
+  TestServer slow(shared_url(), engine.store, clock, options(), &faults);
   EXPECT_EQ(read(slow).body, "bytes");
   const auto take = [&] {
     versioning::delete_repository(*here.engine, RepositoryName(name), false);
@@ -386,17 +386,17 @@ TEST_F(PublicBuckets, WrongSignatureIsNotAnonymous) {
 TEST_F(PublicBuckets, AnonymousUsersPolicyCanDeny) {
   const std::string id = "all" + name;
   user(id, {statement(auth::Statement::Effect::kAllow, {"fs:ReadConfig"}, "*")});
-  Door door(shared_url(), engine.store, clock, options(true, id));
-  EXPECT_EQ(read(door).body, "bytes");
-  expect(door.send(nullptr, "PUT", at("/b"), {}, "x"), 403, "AccessDenied");
+  TestServer server(shared_url(), engine.store, clock, options(true, id));
+  EXPECT_EQ(read(server).body, "bytes");
+  expect(server.send(nullptr, "PUT", at("/b"), {}, "x"), 403, "AccessDenied");
   allow(id, {statement(auth::Statement::Effect::kDeny, {"fs:ReadObject"},
                        "arn:lakefs:fs:::repository/" + name + "/object/a")});
-  expect(read(door), 403, "AccessDenied");
-  expect(door.send(nullptr, "HEAD", at()), 200);
+  expect(read(server), 403, "AccessDenied");
+  expect(server.send(nullptr, "HEAD", at()), 200);
 }
 
 TEST_F(PublicBuckets, AreOffByDefault) {
-  Door off(shared_url(), engine.store, clock, options(/*public_buckets=*/false));
+  TestServer off(shared_url(), engine.store, clock, options(/*public_buckets=*/false));
   expect(read(off), 403, "AccessDenied");
   expect(off.send(&ann, "PUT", at("?acl"), {{"x-amz-acl", "public-read"}}), 501, "NotImplemented");
   const std::string fresh = "/" + fresh_name();

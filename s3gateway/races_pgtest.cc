@@ -18,8 +18,8 @@ using testing::FaultPoints;
 using testing::TestEngine;
 
 /// One server's gateway, open to everybody.
-struct Door {
-  explicit Door(TestEngine& with) : engine(with) {}
+struct TestServer {
+  explicit TestServer(TestEngine& with) : engine(with) {}
 
   http::Response send(const std::string& method, const std::string& target,
                       const std::string& body = "",
@@ -80,8 +80,8 @@ class S3Races : public testing::RepositoryTest {
 
   FaultPoints faults;
   TestEngine slow_engine{shared_url(), engine.store, &faults};
-  Door here{engine};
-  Door slow{slow_engine};
+  TestServer here{engine};
+  TestServer slow{slow_engine};
 };
 
 TEST_F(S3Races, ACopyIsOfTheObjectWhoseConditionsHeld) {
@@ -254,11 +254,11 @@ class S3UploadRaces : public S3Races {
   void part(const std::string& key, const std::string& id, const std::string& bytes) {
     EXPECT_EQ(here.send("PUT", path(key) + "?partNumber=1&uploadId=" + id, bytes).status, 200);
   }
-  static http::Response complete(Door& door, const std::string& target, const std::string& id,
-                                 const std::string& bytes) {
-    return door.send("POST", target + "?uploadId=" + id,
-                     "<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>" +
-                         etag(bytes) + "</ETag></Part></CompleteMultipartUpload>");
+  static http::Response complete(TestServer& server, const std::string& target,
+                                 const std::string& id, const std::string& bytes) {
+    return server.send("POST", target + "?uploadId=" + id,
+                       "<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>" +
+                           etag(bytes) + "</ETag></Part></CompleteMultipartUpload>");
   }
 };
 

@@ -21,8 +21,8 @@ using testing::TestEngine;
 using Fields = std::vector<http::Headers::Field>;
 
 /// A gateway that is open to everybody as one user.
-struct Door {
-  Door(TestEngine& with, std::string user)
+struct TestServer {
+  TestServer(TestEngine& with, std::string user)
       : engine(with), context{*engine, authenticator, engine.clock, options(std::move(user))} {}
 
   http::Response send(const std::string& method, const std::string& target,
@@ -117,9 +117,9 @@ class S3Versions : public testing::RepositoryTest {
     const std::string body = "<Delete>" + objects + "</Delete>";
     return here.send("POST", bucket() + "?delete", body, {{"Content-MD5", to_base64(md5(body))}});
   }
-  /// A door for a user who has these rights alone; resources below the repository.
-  std::unique_ptr<Door> door_of(const std::string& user,
-                                const std::vector<std::pair<std::string, std::string>>& rights) {
+  /// A server for a user who has these rights alone; resources below the repository.
+  std::unique_ptr<TestServer> server_of(
+      const std::string& user, const std::vector<std::pair<std::string, std::string>>& rights) {
     const std::string name = user + repo.str();
     directory.users.create({name, engine.clock.now(), {}, {}});
     std::vector<auth::Statement> statements;
@@ -131,11 +131,11 @@ class S3Versions : public testing::RepositoryTest {
     }
     directory.policies.create({name, engine.clock.now(), statements});
     directory.policies.attach_to_user(name, name);
-    return std::make_unique<Door>(engine, name);
+    return std::make_unique<TestServer>(engine, name);
   }
 
   auth::Directory directory{engine.pool, std::string(32, 'k')};
-  Door here{engine, "admin"};
+  TestServer here{engine, "admin"};
 };
 
 TEST_F(S3Versions, TheSettingIsShown) {
@@ -337,9 +337,9 @@ TEST_F(S3Versions, BucketOfOneBranchHasVersions) {
 TEST_F(S3Versions, ReadingNeedsASeparateRight) {
   const std::string secret = put("secret");
   const std::string open = put("open");
-  const auto branch = door_of("branch", {{"fs:ReadObject", "/ref/main/object/*"},
-                                         {"fs:WriteObject", "/ref/main/object/*"},
-                                         {"fs:ListObjects", "/ref/main"}});
+  const auto branch = server_of("branch", {{"fs:ReadObject", "/ref/main/object/*"},
+                                           {"fs:WriteObject", "/ref/main/object/*"},
+                                           {"fs:ListObjects", "/ref/main"}});
   EXPECT_EQ(branch->send("GET", path()).body, "open");
   for (const std::string& version : {secret, open}) {
     const std::string at = path() + "?versionId=" + version;
@@ -357,12 +357,12 @@ TEST_F(S3Versions, ReadingNeedsASeparateRight) {
   EXPECT_EQ(branch->send("GET", bucket() + "?list-type=2&prefix=main/").status, 200);
   EXPECT_EQ(code(branch->send("PUT", bucket() + "?versioning", "")), "AccessDenied");
 
-  const auto reader = door_of("reader", {{"fs:ReadObject", "/object/*"}, {"fs:ListObjects", ""}});
+  const auto reader = server_of("reader", {{"fs:ReadObject", "/object/*"}, {"fs:ListObjects", ""}});
   EXPECT_EQ(reader->send("GET", path() + "?versionId=" + secret).body, "secret");
   EXPECT_EQ(reader->send("GET", bucket() + "?versions&prefix=main/").status, 200);
   EXPECT_EQ(code(reader->send("DELETE", path() + "?versionId=" + secret)), "AccessDenied");
 
-  const auto remover = door_of("remover", {{"fs:DeleteObject", "/ref/main/object/*"}});
+  const auto remover = server_of("remover", {{"fs:DeleteObject", "/ref/main/object/*"}});
   EXPECT_EQ(code(remover->send("GET", path() + "?versionId=" + secret)), "AccessDenied");
   EXPECT_EQ(code(remover->send("DELETE", bucket() + "/dev/a?versionId=" + secret)), "AccessDenied");
   EXPECT_EQ(remover->send("DELETE", path() + "?versionId=" + secret).status, 204);
