@@ -9,16 +9,16 @@
 namespace tarn::s3 {
 namespace {
 
-struct Told {
+struct CodeAndStatus {
   std::string code;
   int status;
-  bool operator==(const Told&) const = default;
+  bool operator==(const CodeAndStatus&) const = default;
 };
-std::ostream& operator<<(std::ostream& out, const Told& told) {
+std::ostream& operator<<(std::ostream& out, const CodeAndStatus& told) {
   return out << told.code << ' ' << told.status;
 }
 
-Told told(const std::exception& error) {
+CodeAndStatus told(const std::exception& error) {
   const ErrorAnswer answer = answer_for(error);
   return {std::string(answer.failure.code), answer.failure.status};
 }
@@ -26,7 +26,7 @@ Told told(const std::exception& error) {
 TEST(Errors, HasAnAnswerForEveryCode) {
   const struct {
     ErrorCode code;
-    Told expected;
+    CodeAndStatus expected;
   } cases[] = {
       {ErrorCode::kInvalidArgument, {"InvalidArgument", 400}},
       {ErrorCode::kUnauthenticated, {"AccessDenied", 403}},
@@ -49,7 +49,7 @@ TEST(Errors, MapsReasonsToS3Codes) {
   const struct {
     ErrorCode code;
     std::string_view reason;
-    Told expected;
+    CodeAndStatus expected;
   } cases[] = {
       {ErrorCode::kNotFound, "branch_not_found", {"NoSuchBucket", 404}},
       {ErrorCode::kNotFound, "no_object_to_match", {"NoSuchKey", 404}},
@@ -79,17 +79,17 @@ TEST(Errors, MapsReasonsToS3Codes) {
 TEST(Errors, SignatureErrorsKeepTheirReason) {
   using sigv4::Rejection;
   EXPECT_EQ(told(Rejection(ErrorCode::kPermissionDenied, "SignatureDoesNotMatch", "x")),
-            (Told{"SignatureDoesNotMatch", 403}));
+            (CodeAndStatus{"SignatureDoesNotMatch", 403}));
   EXPECT_EQ(told(Rejection(ErrorCode::kInvalidArgument, "BadDigest", "x")),
-            (Told{"BadDigest", 400}));
+            (CodeAndStatus{"BadDigest", 400}));
   EXPECT_EQ(told(Rejection(ErrorCode::kInvalidArgument, "MissingContentLength", "x")),
-            (Told{"MissingContentLength", 411}));
+            (CodeAndStatus{"MissingContentLength", 411}));
   EXPECT_EQ(told(Rejection(ErrorCode::kInvalidArgument, "AuthorizationQueryParametersError", "x")),
-            (Told{"AuthorizationQueryParametersError", 400}));
+            (CodeAndStatus{"AuthorizationQueryParametersError", 400}));
   EXPECT_EQ(told(Rejection(ErrorCode::kPermissionDenied, "AuthorizationQueryParametersError", "x")),
-            (Told{"AuthorizationQueryParametersError", 403}));
+            (CodeAndStatus{"AuthorizationQueryParametersError", 403}));
   EXPECT_EQ(told(Rejection(ErrorCode::kUnimplemented, "NotImplemented", "x")),
-            (Told{"NotImplemented", 501}));
+            (CodeAndStatus{"NotImplemented", 501}));
   const ErrorAnswer answer = answer_for(Rejection(
       ErrorCode::kPermissionDenied, "SignatureDoesNotMatch", "x", {{"StringToSign", "s"}}));
   EXPECT_EQ(answer.elements, (ErrorElements{{"StringToSign", "s"}}));
