@@ -26,9 +26,10 @@ struct ByGeneration {
 };
 
 /// Walks from both commits at once, greatest generation first, and paints what each side reaches.
-class PaintDown {
+class MergeBaseWalk {
  public:
-  PaintDown(Engine& engine, RepositoryId repository) : engine_(engine), repository_(repository) {}
+  MergeBaseWalk(Engine& engine, RepositoryId repository)
+      : engine_(engine), repository_(repository) {}
 
   std::vector<Commit> run(const Commit& a, const Commit& b) {
     paint(a, kFromA);
@@ -82,7 +83,7 @@ class PaintDown {
 std::vector<Commit> best_common_ancestors(Engine& engine, RepositoryId repository, const Commit& a,
                                           const Commit& b) {
   if (a.id == b.id) return {a};
-  return PaintDown(engine, repository).run(a, b);
+  return MergeBaseWalk(engine, repository).run(a, b);
 }
 
 std::optional<MergeBaseTree> merge_base_tree(Engine& engine, const Repository& repository,
@@ -121,7 +122,7 @@ MergeBaseTree merge_base_to_read(Engine& engine, const Repository& repository, c
 std::vector<CommitId> commits_without(Engine& engine, RepositoryId repository, const Commit& of,
                                       const Commit& without) {
   if (of.id == without.id) return {};
-  PaintDown walk(engine, repository);
+  MergeBaseWalk walk(engine, repository);
   walk.run(of, without);
   return std::move(walk.only_from_a());
 }
