@@ -150,7 +150,7 @@ void serve(const Config& config, const CommandLine& command, const sigset_t& end
     return is_rest(request) ? rest.handle(request) : plain.handle(request);
   };
 
-  const Acquaintance known{
+  const KnownCallers known{
       .owner_of_signing_key =
           [&](std::string_view id, std::string_view address) {
             return backend.authenticator().remembered_signer(id, address);

@@ -12,7 +12,7 @@
 namespace tarn::server {
 namespace {
 
-std::optional<std::string> proven_user(const http::Request& request, const Acquaintance& known,
+std::optional<std::string> proven_user(const http::Request& request, const KnownCallers& known,
                                        std::string_view address) {
   const std::string key = sigv4::claimed_key_id(request);
   if (!key.empty()) return known.owner_of_signing_key(key, address);
@@ -23,7 +23,7 @@ std::optional<std::string> proven_user(const http::Request& request, const Acqua
 
 }  // namespace
 
-std::string share_of(const http::Request& request, const Acquaintance& known,
+std::string share_of(const http::Request& request, const KnownCallers& known,
                      std::span<const std::string> trusted_proxies) {
   const std::string address = client_of(request, trusted_proxies).address;
   if (const auto user = proven_user(request, known, address)) return str_cat("user ", *user);

@@ -1,4 +1,4 @@
-// Whose requests share the workers of the front door, and what they are told when it is full.
+// The share of workers that a request belongs to, and the refusal when its queue is full.
 #pragma once
 
 #include <functional>
@@ -12,9 +12,9 @@
 
 namespace tarn::server {
 
-/// Remembered facts about users, for questions that must not wait for the database. Each answers
+/// Cached facts about callers, for decisions that must not wait for the database. Each returns
 /// nullopt unless the credentials match what is remembered.
-struct Acquaintance {
+struct KnownCallers {
   /// The owner of a key with which a request from that address was signed lately.
   std::function<std::optional<std::string>(std::string_view access_key_id,
                                            std::string_view address)>
@@ -27,7 +27,7 @@ struct Acquaintance {
 /// "user NAME" over S3 and REST alike, or "address IP" of those who have not proven to be a user:
 /// a stranger who knows the id of a key does not share its owner's workers. "" for the probes of
 /// load balancers and monitors.
-std::string share_of(const http::Request& request, const Acquaintance& known,
+std::string share_of(const http::Request& request, const KnownCallers& known,
                      std::span<const std::string> trusted_proxies);
 
 /// Where objects lie behind HTTP, requests wait more than they compute, so that the usual few would

@@ -15,7 +15,7 @@ const std::map<std::string, std::string, std::less<>> kOwners{{"AKIA1", "ann"}, 
 
 constexpr std::string_view kAddress = "192.0.2.7";
 
-Acquaintance known() {
+KnownCallers known() {
   const auto owner = [](std::string_view id) -> std::optional<std::string> {
     const auto at = kOwners.find(id);
     if (at == kOwners.end()) return std::nullopt;
