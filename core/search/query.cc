@@ -66,7 +66,7 @@ void add_type_item(std::string_view type, std::vector<Item>& out) {
   out.push_back(type_class ? content_class_item(*type_class) : content_type_item(type));
 }
 
-Demand::Demand(const Query& query) {
+Requirement::Requirement(const Query& query) {
   size_min_bytes = query.size_min_bytes.value_or(size_min_bytes);
   size_max_bytes = query.size_max_bytes.value_or(size_max_bytes);
   if (query.modified_from) mtime_min_ms = to_millis(*query.modified_from);
@@ -83,7 +83,7 @@ Demand::Demand(const Query& query) {
   }
 }
 
-bool Demand::empty() const {
+bool Requirement::empty() const {
   return size_min_bytes == 0 && size_max_bytes == UINT64_MAX && mtime_min_ms == INT64_MIN &&
          mtime_max_ms == INT64_MAX && items.empty();
 }

@@ -55,10 +55,10 @@ struct Query {
 };
 
 /// The requirements on a range that may hold a match, computed from a query once.
-struct Demand {
-  Demand() = default;
+struct Requirement {
+  Requirement() = default;
   /// `where` aside, which is core/search/sieve.h's.
-  explicit Demand(const Query& query);
+  explicit Requirement(const Query& query);
 
   uint64_t size_min_bytes = 0;
   uint64_t size_max_bytes = UINT64_MAX;

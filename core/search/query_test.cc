@@ -28,13 +28,13 @@ Query of_pair(std::string key, std::optional<std::string> value) {
 
 TEST(Query, IsEmptyOnlyWithoutAnyCondition) {
   EXPECT_TRUE(Query().empty());
-  EXPECT_TRUE(Demand(Query()).empty());
+  EXPECT_TRUE(Requirement(Query()).empty());
   Query prefix;
   prefix.prefix = "a";
   EXPECT_FALSE(prefix.empty());
-  EXPECT_TRUE(Demand(prefix).empty());
+  EXPECT_TRUE(Requirement(prefix).empty());
   EXPECT_FALSE(of_type("text/csv").empty());
-  EXPECT_FALSE(Demand(of_type("text/csv")).empty());
+  EXPECT_FALSE(Requirement(of_type("text/csv")).empty());
 }
 
 TEST(Query, ComparesSizesInclusively) {
@@ -67,7 +67,7 @@ TEST(Query, KnowsTypesAndTheirClasses) {
   EXPECT_TRUE(of_type("application/*").matches_entry(entry_of(0, 0, "", {})));
 }
 
-TEST(Query, DemandsAKeyOrAPairOfUserMetadata) {
+TEST(Query, RequiresAKeyOrAPairOfUserMetadata) {
   const Entry entry = entry_of(0, 0, "", {{"label", "cat"}, {"empty", ""}});
   EXPECT_TRUE(of_pair("label", std::nullopt).matches_entry(entry));
   EXPECT_TRUE(of_pair("label", "cat").matches_entry(entry));

@@ -114,12 +114,14 @@ std::optional<RangeSummary> RangeSummary::decode(std::string_view bytes) {
   return out;
 }
 
-bool RangeSummary::may_meet(const Demand& demand) const {
-  if (size_max_bytes_ < demand.size_min_bytes || size_min_bytes_ > demand.size_max_bytes) {
+bool RangeSummary::may_meet(const Requirement& requirement) const {
+  if (size_max_bytes_ < requirement.size_min_bytes ||
+      size_min_bytes_ > requirement.size_max_bytes) {
     return false;
   }
-  if (mtime_max_ms_ < demand.mtime_min_ms || mtime_min_ms_ > demand.mtime_max_ms) return false;
-  return std::all_of(demand.items.begin(), demand.items.end(),
+  if (mtime_max_ms_ < requirement.mtime_min_ms || mtime_min_ms_ > requirement.mtime_max_ms)
+    return false;
+  return std::all_of(requirement.items.begin(), requirement.items.end(),
                      [&](Item item) { return filter_may_hold(filter_, item); });
 }
 

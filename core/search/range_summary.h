@@ -25,7 +25,7 @@ class RangeSummary {
   static std::optional<RangeSummary> decode(std::string_view bytes);
 
   /// false: no entry of the range can match. true says nothing.
-  bool may_meet(const Demand& demand) const;
+  bool may_meet(const Requirement& requirement) const;
 
   size_t memory_bytes() const { return sizeof *this + filter_.size(); }
   bool operator==(const RangeSummary&) const = default;

@@ -175,7 +175,7 @@ TEST(RangeSummary, SkipsNearlyAllRangesWithoutAMatch) {
   queries["pair"].metadata = {{"label", "cat"}};
   for (const auto& [name, query] : queries) {
     size_t kept = 0;
-    for (const auto& range : ranges) kept += RangeSummary::of(*range).may_meet(Demand(query));
+    for (const auto& range : ranges) kept += RangeSummary::of(*range).may_meet(Requirement(query));
     EXPECT_GE(kept, 1u) << name;
     EXPECT_LE(kept, ranges.size() / 20) << name << " of " << ranges.size();
   }

@@ -55,24 +55,24 @@ void add_condition_items(const Condition& condition, std::vector<Item>& out) {
   }
 }
 
-Demand demand_of(const Condition& condition, bool negated) {
-  Demand demand;
+Requirement requirement_of(const Condition& condition, bool negated) {
+  Requirement requirement;
   const Comparison comparison = negated ? opposite(condition.comparison) : condition.comparison;
   if (const auto* bytes = std::get_if<uint64_t>(&condition.value)) {
-    add_bounds(comparison, *bytes, demand.size_min_bytes, demand.size_max_bytes);
+    add_bounds(comparison, *bytes, requirement.size_min_bytes, requirement.size_max_bytes);
   } else if (const auto* moment = std::get_if<Instant>(&condition.value)) {
-    add_bounds(comparison, to_millis(*moment), demand.mtime_min_ms, demand.mtime_max_ms);
+    add_bounds(comparison, to_millis(*moment), requirement.mtime_min_ms, requirement.mtime_max_ms);
   } else if (!negated) {
-    add_condition_items(condition, demand.items);
+    add_condition_items(condition, requirement.items);
   }
-  return demand;
+  return requirement;
 }
 
 }  // namespace
 
 /// Of all or any of the parts; no step where a range always passes.
 std::vector<Sieve::Step> Sieve::joined(const Expression& expression, bool negated, bool all) {
-  Step out{.demand = {}, .all = all};
+  Step out{.requirement = {}, .all = all};
   for (const Expression& part : expression.parts) {
     std::vector<Step> steps = steps_of(part, negated);
     if (steps.empty() && !all) return {};
@@ -94,18 +94,19 @@ std::vector<Sieve::Step> Sieve::steps_of(const Expression& expression, bool nega
     case Expression::Kind::kCondition:
       break;
   }
-  Demand demand = demand_of(expression.condition, negated);
-  if (demand.empty()) return {};
-  return {Step{.demand = std::move(demand)}};
+  Requirement requirement = requirement_of(expression.condition, negated);
+  if (requirement.empty()) return {};
+  return {Step{.requirement = std::move(requirement)}};
 }
 
 Sieve::Sieve(const Query& query) {
   if (query.where) steps_ = steps_of(query.where->expression, false);
-  if (Demand demand(query); !demand.empty()) steps_.push_back({.demand = std::move(demand)});
+  if (Requirement requirement(query); !requirement.empty())
+    steps_.push_back({.requirement = std::move(requirement)});
 }
 
 bool Sieve::Step::passes(const RangeSummary& range) const {
-  if (parts.empty()) return range.may_meet(demand);
+  if (parts.empty()) return range.may_meet(requirement);
   const auto one = [&](const Step& part) { return part.passes(range); };
   return all ? std::all_of(parts.begin(), parts.end(), one)
              : std::any_of(parts.begin(), parts.end(), one);

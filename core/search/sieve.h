@@ -19,9 +19,9 @@ class Sieve {
   bool passes(const RangeSummary& range) const;
 
  private:
-  /// A demand, or steps of which all or one must pass.
+  /// A requirement, or steps of which all or one must pass.
   struct Step {
-    Demand demand{};
+    Requirement requirement{};
     bool all = false;  ///< of the parts
     std::vector<Step> parts{};
     bool passes(const RangeSummary& range) const;
