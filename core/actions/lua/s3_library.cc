@@ -67,7 +67,7 @@ ObjectName object_at(lua_State* state) {
   return named;
 }
 
-void demand(const AwsClient& client, const std::string& what, const AwsAnswer& answer) {
+void require_success(const AwsClient& client, const std::string& what, const AwsAnswer& answer) {
   if (answer.ok()) return;
   const blob::S3Failure failure = blob::parse_failure(answer.body);
   throw_failure(client, what, answer.status, failure.code, failure.message);
@@ -80,7 +80,7 @@ int get_object(lua_State* state) {
   const AwsAnswer answer = send(state, client, {.path = named.path()});
   const std::string code = answer.status == 404 ? blob::parse_failure(answer.body).code : "";
   const bool missing = code == "NoSuchKey" || code == "NoSuchBucket";
-  if (!missing) demand(client, named.shown("GET"), answer);
+  if (!missing) require_success(client, named.shown("GET"), answer);
   push(state, missing ? std::string_view() : std::string_view(answer.body));
   lua_pushboolean(state, missing ? 0 : 1);
   return 2;
@@ -91,13 +91,13 @@ int put_object(lua_State* state) {
   const ObjectName named = object_at(state);
   AwsRequest request{.method = "PUT", .path = named.path(), .body = text_argument(state, 3)};
   request.headers.add("content-type", "application/octet-stream");
-  demand(client, named.shown("PUT"), send(state, client, request));
+  require_success(client, named.shown("PUT"), send(state, client, request));
   return 0;
 }
 
 void delete_one(lua_State* state, const AwsClient& client, const ObjectName& named) {
-  demand(client, named.shown("DELETE"),
-         send(state, client, {.method = "DELETE", .path = named.path()}));
+  require_success(client, named.shown("DELETE"),
+                  send(state, client, {.method = "DELETE", .path = named.path()}));
 }
 
 int delete_object(lua_State* state) {
@@ -190,7 +190,7 @@ Listing list_page(lua_State* state, const AwsClient& client, const ListRequest& 
   }
   const AwsAnswer answer =
       send(state, client, {.path = str_cat("/", asked.bucket), .query = std::move(query)});
-  demand(client, str_cat("S3: listing s3://", asked.bucket, "/", asked.prefix), answer);
+  require_success(client, str_cat("S3: listing s3://", asked.bucket, "/", asked.prefix), answer);
   return parse_listing(answer.body);
 }
 
@@ -283,7 +283,7 @@ void delete_all(lua_State* state, const AwsClient& client, const std::string& bu
   request.headers.add("content-md5", to_base64(md5(request.body)));
   request.headers.add("content-type", "application/xml");
   const AwsAnswer answer = send(state, client, request);
-  demand(client, str_cat("S3: deleting in s3://", bucket), answer);
+  require_success(client, str_cat("S3: deleting in s3://", bucket), answer);
   check_deleted(client, bucket, answer.body);
 }
 
