@@ -85,7 +85,7 @@ void take_client_address(http::Request& request, std::span<const std::string> tr
   request.tls = client.tls;
 }
 
-http::Response Plain::handle(const http::Request& request) const {
+http::Response ServicePages::handle(const http::Request& request) const {
   http::Response response;
   try {
     response = answer(request);
@@ -101,7 +101,7 @@ http::Response Plain::handle(const http::Request& request) const {
   return response;
 }
 
-http::Response Plain::answer(const http::Request& request) const {
+http::Response ServicePages::answer(const http::Request& request) const {
   const std::string_view path = request.raw_path();
   const bool has_page = serves_ != Serves::kMetricsAlone;
   const bool has_metrics = serves_ != Serves::kNoMetrics;
@@ -129,7 +129,7 @@ http::Response Plain::answer(const http::Request& request) const {
 }
 
 // lakeFS's page opens it with GET, so that a page elsewhere could have a browser do that.
-http::Response Plain::log_out(const http::Request& request) const {
+http::Response ServicePages::log_out(const http::Request& request) const {
   api::check_origin(request);
   if (const auto session = api::cookie(request.headers, api::kSessionCookie)) {
     end_session_(*session);
@@ -141,7 +141,7 @@ http::Response Plain::log_out(const http::Request& request) const {
   return response;
 }
 
-http::Response Plain::health(std::string_view path) const {
+http::Response ServicePages::health(std::string_view path) const {
   if (path == "/_health") return api::text_response(200, "alive\n");
   const Readiness now = readiness_();
   return now.ready ? api::text_response(200, "ready\n" + now.notes)

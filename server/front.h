@@ -35,8 +35,8 @@ struct Readiness {
   std::string notes{};  ///< lines
 };
 
-/// Answers what belongs to neither API.
-class Plain {
+/// The pages that belong to neither API: health, metrics, the web page, logout.
+class ServicePages {
  public:
   /// Health is served in each case.
   enum class Serves {
@@ -47,9 +47,9 @@ class Plain {
 
   /// Both functions are safe from any thread. `end_session` is given the token of the browser's
   /// session.
-  Plain(std::function<Readiness()> readiness,
-        std::function<void(const std::string& token)> end_session,
-        Serves serves = Serves::kEverything)
+  ServicePages(std::function<Readiness()> readiness,
+               std::function<void(const std::string& token)> end_session,
+               Serves serves = Serves::kEverything)
       : readiness_(std::move(readiness)), end_session_(std::move(end_session)), serves_(serves) {}
   http::Response handle(const http::Request& request) const;
 

@@ -23,7 +23,7 @@ Readiness always_ready() { return {.ready = true}; }
 void end_nothing(const std::string&) {}
 
 int status_of(const std::string& method, const std::string& target, bool ready = true) {
-  return Plain([ready] { return Readiness{ready}; }, end_nothing)
+  return ServicePages([ready] { return Readiness{ready}; }, end_nothing)
       .handle(a_request(method, target))
       .status;
 }
@@ -102,8 +102,9 @@ TEST(TakeClientAddress, ReadsTheOtherHeaderWhenThereIsNoChain) {
   EXPECT_EQ(client_of("", "192.0.2.7", "192.0.2.1"), "192.0.2.1") << "from somebody else";
 }
 
-TEST(Plain, ServesThePageWithTheVersion) {
-  const http::Response response = Plain(always_ready, end_nothing).handle(a_request("GET", "/"));
+TEST(ServicePages, ServesThePageWithTheVersion) {
+  const http::Response response =
+      ServicePages(always_ready, end_nothing).handle(a_request("GET", "/"));
   EXPECT_EQ(response.status, 200);
   EXPECT_EQ(response.headers.get("Content-Type"), "text/html; charset=utf-8");
   EXPECT_EQ(response.headers.get("X-Content-Type-Options"), "nosniff");
@@ -113,76 +114,77 @@ TEST(Plain, ServesThePageWithTheVersion) {
   EXPECT_EQ(response.body.find('@'), std::string::npos) << "a placeholder was not filled in";
 }
 
-TEST(Plain, SaysWhetherItIsReady) {
+TEST(ServicePages, SaysWhetherItIsReady) {
   EXPECT_EQ(status_of("GET", "/_health", false), 200);
   EXPECT_EQ(status_of("GET", "/_ready", true), 200);
   EXPECT_EQ(status_of("GET", "/_ready", false), 503);
 }
 
-TEST(Plain, ServesMetricsAsText) {
+TEST(ServicePages, ServesMetricsAsText) {
   const http::Response response =
-      Plain(always_ready, end_nothing).handle(a_request("GET", "/metrics"));
+      ServicePages(always_ready, end_nothing).handle(a_request("GET", "/metrics"));
   EXPECT_EQ(response.status, 200);
   EXPECT_EQ(response.headers.count("Content-Type"), 1u);
 }
 
-TEST(Plain, LogsOutByEndingTheSessionAndDroppingTheCookie) {
+TEST(ServicePages, LogsOutByEndingTheSessionAndDroppingTheCookie) {
   std::vector<std::string> ended;
-  const Plain plain(always_ready, [&](const std::string& token) { ended.push_back(token); });
+  const ServicePages pages(always_ready, [&](const std::string& token) { ended.push_back(token); });
   http::Request request = a_request("GET", "/logout");
   request.headers.add("Cookie", "internal_auth_session=t1");
-  const http::Response response = plain.handle(request);
+  const http::Response response = pages.handle(request);
   EXPECT_EQ(response.status, 303);
   EXPECT_EQ(response.headers.get("Location"), "/");
   EXPECT_NE(response.headers.get("Set-Cookie").find("internal_auth_session=; Path=/; Max-Age=0"),
             std::string_view::npos);
   EXPECT_EQ(ended, std::vector<std::string>{"t1"});
-  EXPECT_EQ(plain.handle(a_request("GET", "/logout")).status, 303);
+  EXPECT_EQ(pages.handle(a_request("GET", "/logout")).status, 303);
   EXPECT_EQ(ended.size(), 1u) << "nobody was signed in";
 }
 
-TEST(Plain, CrossOriginRequestsCannotLogOut) {
+TEST(ServicePages, CrossOriginRequestsCannotLogOut) {
   std::vector<std::string> ended;
-  const Plain plain(always_ready, [&](const std::string& token) { ended.push_back(token); });
+  const ServicePages pages(always_ready, [&](const std::string& token) { ended.push_back(token); });
   for (const char* method : {"GET", "POST"}) {
     http::Request request = a_request(method, "/logout");
     request.headers.add("Cookie", "internal_auth_session=t1");
     request.headers.add("Sec-Fetch-Site", "cross-site");
-    const http::Response response = plain.handle(request);
+    const http::Response response = pages.handle(request);
     EXPECT_EQ(response.status, 403);
     EXPECT_EQ(response.headers.count("Set-Cookie"), 0u);
   }
   EXPECT_TRUE(ended.empty());
 }
 
-TEST(Plain, MetricsCanHaveASeparateAddress) {
-  const auto status = [](Plain::Serves serves, const std::string& path) {
-    return Plain(always_ready, end_nothing, serves).handle(a_request("GET", path)).status;
+TEST(ServicePages, MetricsCanHaveASeparateAddress) {
+  const auto status = [](ServicePages::Serves serves, const std::string& path) {
+    return ServicePages(always_ready, end_nothing, serves).handle(a_request("GET", path)).status;
   };
   for (const char* path : {"/metrics", "/openapi.json"}) {
-    EXPECT_EQ(status(Plain::Serves::kEverything, path), 200);
-    EXPECT_EQ(status(Plain::Serves::kNoMetrics, path), 404);
-    EXPECT_EQ(status(Plain::Serves::kMetricsAlone, path), 200);
+    EXPECT_EQ(status(ServicePages::Serves::kEverything, path), 200);
+    EXPECT_EQ(status(ServicePages::Serves::kNoMetrics, path), 404);
+    EXPECT_EQ(status(ServicePages::Serves::kMetricsAlone, path), 200);
   }
   for (const char* path : {"/", "/logout"}) {
-    EXPECT_NE(status(Plain::Serves::kNoMetrics, path), 404);
-    EXPECT_EQ(status(Plain::Serves::kMetricsAlone, path), 404);
+    EXPECT_NE(status(ServicePages::Serves::kNoMetrics, path), 404);
+    EXPECT_EQ(status(ServicePages::Serves::kMetricsAlone, path), 404);
   }
-  EXPECT_EQ(status(Plain::Serves::kNoMetrics, "/_ready"), 200);
-  EXPECT_EQ(status(Plain::Serves::kMetricsAlone, "/_ready"), 200);
+  EXPECT_EQ(status(ServicePages::Serves::kNoMetrics, "/_ready"), 200);
+  EXPECT_EQ(status(ServicePages::Serves::kMetricsAlone, "/_ready"), 200);
 }
 
-TEST(Plain, AnswersHeadWithTheLengthAlone) {
-  const http::Response response = Plain(always_ready, end_nothing).handle(a_request("HEAD", "/"));
+TEST(ServicePages, AnswersHeadWithTheLengthAlone) {
+  const http::Response response =
+      ServicePages(always_ready, end_nothing).handle(a_request("HEAD", "/"));
   EXPECT_EQ(response.status, 200);
   EXPECT_EQ(response.body, "");
   EXPECT_EQ(response.content_length, web_page().size());
 }
 
-TEST(Plain, UnknownPathHasAnExplanation) {
+TEST(ServicePages, UnknownPathHasAnExplanation) {
   const auto told = [](const std::string& method, const std::string& path) {
     const http::Response response =
-        Plain(always_ready, end_nothing).handle(a_request(method, path));
+        ServicePages(always_ready, end_nothing).handle(a_request(method, path));
     EXPECT_EQ(response.status, 404) << path;
     EXPECT_EQ(response.headers.get("Content-Type"), "text/plain; charset=utf-8") << path;
     return response.body;
@@ -196,7 +198,7 @@ TEST(Plain, UnknownPathHasAnExplanation) {
   }
 }
 
-TEST(Plain, RefusesOtherPaths) {
+TEST(ServicePages, RefusesOtherPaths) {
   EXPECT_EQ(status_of("GET", "/nope"), 404);
   EXPECT_EQ(status_of("POST", "/"), 404);
 }

@@ -139,15 +139,15 @@ void serve(const Config& config, const CommandLine& command, const sigset_t& end
   const auto end_session = [&backend](const std::string& token) {
     backend.authenticator().end_sessions(token);
   };
-  const Plain plain(
-      readiness, end_session,
-      config.metrics_listen.empty() ? Plain::Serves::kEverything : Plain::Serves::kNoMetrics);
+  const ServicePages pages(readiness, end_session,
+                           config.metrics_listen.empty() ? ServicePages::Serves::kEverything
+                                                         : ServicePages::Serves::kNoMetrics);
   const http::Handler front = [&](http::Request& request) {
     take_client_address(request, config.trusted_proxies);
     if (is_block(request, config.s3_hosts)) return blocks.handle(request);
     // A signature makes a request S3 whatever its path, so S3 is asked first.
     if (s3::is_s3_request(request, s3.options)) return s3::handle(s3, request);
-    return is_rest(request) ? rest.handle(request) : plain.handle(request);
+    return is_rest(request) ? rest.handle(request) : pages.handle(request);
   };
 
   const KnownCallers known{
@@ -198,7 +198,7 @@ void serve(const Config& config, const CommandLine& command, const sigset_t& end
     s3_server = http::Server::start(second.host, second.port, limits, s3_front, s3_door);
   }
   std::unique_ptr<http::Server> metrics_server;
-  const Plain metrics(readiness, end_session, Plain::Serves::kMetricsAlone);
+  const ServicePages metrics(readiness, end_session, ServicePages::Serves::kMetricsAlone);
   if (!config.metrics_listen.empty()) {
     const ListenAddress third = parse_listen(config.metrics_listen);
     metrics_server =
