@@ -1,4 +1,4 @@
-// The S3 door: one function from request to response.
+// The S3 API: one function from request to response.
 #pragma once
 
 #include <string>

@@ -164,7 +164,7 @@ void serve(const Config& config, const CommandLine& command, const sigset_t& end
   const auto share = [&](const http::Request& request) {
     return share_of(request, known, config.trusted_proxies);
   };
-  const http::Door door{
+  const http::AdmissionPolicy admission{
       .share_of = share,
       .refuse =
           [&](const http::Request& request, http::Overload why) {
@@ -180,7 +180,7 @@ void serve(const Config& config, const CommandLine& command, const sigset_t& end
   const http::ServerLimits limits =
       with_contended_workers(config.http, !config.s3_stores().empty());
   const ListenAddress address = parse_listen(config.listen);
-  const auto server = http::Server::start(address.host, address.port, limits, front, door);
+  const auto server = http::Server::start(address.host, address.port, limits, front, admission);
   std::unique_ptr<http::Server> s3_server;
   if (!config.s3_listen.empty()) {
     const ListenAddress second = parse_listen(config.s3_listen);
@@ -188,14 +188,14 @@ void serve(const Config& config, const CommandLine& command, const sigset_t& end
       take_client_address(request, config.trusted_proxies);
       return s3::handle(s3, request);
     };
-    const http::Door s3_door{
+    const http::AdmissionPolicy s3_admission{
         .share_of = share,
         .refuse = [&](const http::Request& request,
                       http::Overload why) { return s3::refuse(s3, request, text_of(why)); },
         .refuse_head = [&](const http::Request& request, int) -> std::optional<http::Response> {
           return s3::refuse_large_head(s3, request);
         }};
-    s3_server = http::Server::start(second.host, second.port, limits, s3_front, s3_door);
+    s3_server = http::Server::start(second.host, second.port, limits, s3_front, s3_admission);
   }
   std::unique_ptr<http::Server> metrics_server;
   const ServicePages metrics(readiness, end_session, ServicePages::Serves::kMetricsAlone);

@@ -11,7 +11,7 @@
 
 namespace tarn::http {
 
-/// A request head that follows every rule of the front door.
+/// A request head that meets every limit of the HTTP server.
 struct RequestHead {
   Request request;  ///< without body, peer and id
   bool keep_alive = false;

@@ -1,4 +1,4 @@
-// Counters of the front door, for /metrics.
+// Counters of the HTTP server, for /metrics.
 #pragma once
 
 #include <array>

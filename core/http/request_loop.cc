@@ -56,12 +56,13 @@ std::string_view why_refused(int status) {
 
 }  // namespace
 
-RequestLoop::RequestLoop(const ServerLimits& limits, const Handler& handler, const Door& door,
-                         FairQueue& queue, const std::atomic<bool>& stopping)
+RequestLoop::RequestLoop(const ServerLimits& limits, const Handler& handler,
+                         const AdmissionPolicy& admission, FairQueue& queue,
+                         const std::atomic<bool>& stopping)
     : limits_(limits),
       head_limits_{limits.head_bytes_max, limits.target_bytes_max, limits.header_fields_max},
       handler_(handler),
-      door_(door),
+      admission_(admission),
       queue_(queue),
       stopping_(stopping),
       input_(limits.head_bytes_max + kReceiveBytes),
@@ -173,12 +174,12 @@ RequestLoop::Received RequestLoop::receive_head(Connection& connection, size_t s
 RequestLoop::Next RequestLoop::refuse_head(Connection& connection) {
   const int status = connection.scanner.status();
   const std::string_view why = why_refused(status);
-  if (status == 400 || !door_.refuse_head) return refuse(connection, status, why);
+  if (status == 400 || !admission_.refuse_head) return refuse(connection, status, why);
   Request request = read_partial_head(input_.unused());
   request.id = next_request_id();
   std::optional<Response> response;
   try {
-    response = door_.refuse_head(request, status);
+    response = admission_.refuse_head(request, status);
   } catch (const std::exception& error) {
     log::error("http_refusal_failed", {{"request_id", request.id}, {"error", error.what()}});
   }
@@ -204,7 +205,7 @@ RequestHead* RequestLoop::parse(const Connection& connection) {
 }
 
 std::string RequestLoop::share_of(const Request& request) const {
-  return door_.share_of ? door_.share_of(request) : std::string();
+  return admission_.share_of ? admission_.share_of(request) : std::string();
 }
 
 RequestLoop::Next RequestLoop::answer(Connection& connection, RequestHead& head, bool& goes_on) {
@@ -245,10 +246,10 @@ RequestLoop::Next RequestLoop::refuse_request(Connection& connection, const Requ
                                               Overload why) {
   connection.held = {};
   Probe::instance().refused(why);
-  if (!door_.refuse) return refuse(connection, 503, "too many requests at once");
+  if (!admission_.refuse) return refuse(connection, 503, "too many requests at once");
   Response response;
   try {
-    response = door_.refuse(request, why);
+    response = admission_.refuse(request, why);
   } catch (const std::exception& error) {
     log::error("http_refusal_failed", {{"request_id", request.id}, {"error", error.what()}});
     response = internal_error(request.id);

@@ -21,7 +21,7 @@ namespace tarn::http {
 class RequestLoop {
  public:
   /// All references outlive the object. `stopping` makes every answer the last of its connection.
-  RequestLoop(const ServerLimits& limits, const Handler& handler, const Door& door,
+  RequestLoop(const ServerLimits& limits, const Handler& handler, const AdmissionPolicy& admission,
               FairQueue& queue, const std::atomic<bool>& stopping);
 
   /// The owner's next step with the connection. kQueued: nothing, it is the queue's.
@@ -63,7 +63,7 @@ class RequestLoop {
   const ServerLimits& limits_;
   const HeadLimits head_limits_;
   const Handler& handler_;
-  const Door& door_;
+  const AdmissionPolicy& admission_;
   FairQueue& queue_;
   const std::atomic<bool>& stopping_;
   InputBuffer input_;

@@ -34,7 +34,7 @@ constexpr milliseconds kSweepMin{10};
 // How often the overload watch and the drain look again.
 constexpr milliseconds kWatchStep{10};
 constexpr milliseconds kDrainStep{2};
-// So many looks in a row find the workers stuck before the doorkeeper helps.
+// So many looks in a row find the workers stuck before the acceptor helps.
 constexpr int kStuckLooks = 2;
 // So many quiet looks end the watch.
 constexpr int kQuietLooks = 100;
@@ -64,11 +64,11 @@ FairLimits fair_limits(const ServerLimits& limits) {
 }
 
 /// Threads: workers wait in the parking lot and serve, or queue what may not be served yet; one
-/// doorkeeper accepts, ends what is past its deadline and, while every worker is busy, reads heads
+/// acceptor accepts, ends what is past its deadline and, while every worker is busy, reads heads
 /// into the queue.
 class EpollServer final : public Server {
  public:
-  EpollServer(Listener listener, ServerLimits limits, Handler handler, Door door);
+  EpollServer(Listener listener, ServerLimits limits, Handler handler, AdmissionPolicy admission);
   ~EpollServer() override { stop(milliseconds{0}); }
 
   uint16_t port() const override { return listener_.port; }
@@ -77,7 +77,7 @@ class EpollServer final : public Server {
  private:
   void work();
   std::optional<FairQueue::Turn> next_turn();
-  void keep_door();
+  void accept_and_watch();
   bool wait_at_door();
   void accept_all();
   void admit(Accepted accepted);
@@ -92,24 +92,24 @@ class EpollServer final : public Server {
 
   const ServerLimits limits_;
   const Handler handler_;
-  const Door door_;
+  const AdmissionPolicy admission_;
   const Listener listener_;
   const uint32_t thread_count_;
-  const int wake_;  // eventfd of the doorkeeper
+  const int wake_;  // eventfd of the acceptor
   ParkingLot lot_;
   FairQueue queue_;
   std::atomic<bool> stopping_{false};
   std::atomic<uint32_t> busy_{0};
   std::atomic<uint64_t> rounds_{0};  // of serving a connection, by all workers
   std::atomic<bool> watching_{false};
-  SteadyTime accept_after_{};  // doorkeeper's
-  SteadyTime next_sweep_{};    // doorkeeper's
-  uint64_t rounds_seen_ = 0;   // doorkeeper's
-  int stuck_looks_ = 0;        // doorkeeper's
-  int quiet_looks_ = 0;        // doorkeeper's
+  SteadyTime accept_after_{};  // acceptor's
+  SteadyTime next_sweep_{};    // acceptor's
+  uint64_t rounds_seen_ = 0;   // acceptor's
+  int stuck_looks_ = 0;        // acceptor's
+  int quiet_looks_ = 0;        // acceptor's
   Mutex stop_mutex_;           // held by the one that stops; no other lock is taken before it
   bool stopped_ TARN_GUARDED_BY(stop_mutex_) = false;
-  std::jthread doorkeeper_;
+  std::jthread acceptor_;
   std::vector<std::jthread> workers_;
 };
 
@@ -119,10 +119,11 @@ int make_wake_fd() {
   return fd;
 }
 
-EpollServer::EpollServer(Listener listener, ServerLimits limits, Handler handler, Door door)
+EpollServer::EpollServer(Listener listener, ServerLimits limits, Handler handler,
+                         AdmissionPolicy admission)
     : limits_(limits),
       handler_(std::move(handler)),
-      door_(std::move(door)),
+      admission_(std::move(admission)),
       listener_(listener),
       thread_count_(fair_limits(limits).threads),
       wake_(make_wake_fd()),
@@ -130,7 +131,7 @@ EpollServer::EpollServer(Listener listener, ServerLimits limits, Handler handler
       queue_(fair_limits(limits)) {
   try {
     for (uint32_t i = 0; i < thread_count_; ++i) workers_.emplace_back([this] { work(); });
-    doorkeeper_ = std::jthread([this] { keep_door(); });
+    acceptor_ = std::jthread([this] { accept_and_watch(); });
   } catch (const std::system_error&) {
     lot_.end();  // or joining those that did start would never return
     throw Error(ErrorCode::kUnavailable, "starting a server: no thread left");
@@ -138,7 +139,7 @@ EpollServer::EpollServer(Listener listener, ServerLimits limits, Handler handler
 }
 
 void EpollServer::work() {
-  RequestLoop loop(limits_, handler_, door_, queue_, stopping_);
+  RequestLoop loop(limits_, handler_, admission_, queue_, stopping_);
   for (;;) {
     const std::optional<FairQueue::Turn> turn = next_turn();
     Connection* connection = turn ? turn->connection : nullptr;
@@ -195,8 +196,8 @@ milliseconds EpollServer::sweep_interval() const {
   return std::clamp(shortest / 4, kSweepMin, kSweepMax);
 }
 
-void EpollServer::keep_door() {
-  RequestLoop loop(limits_, handler_, door_, queue_, stopping_);
+void EpollServer::accept_and_watch() {
+  RequestLoop loop(limits_, handler_, admission_, queue_, stopping_);
   while (!stopping_) {
     try {
       if (wait_at_door()) accept_all();
@@ -304,7 +305,7 @@ void EpollServer::stop(milliseconds grace) {
   const SteadyTime until = SteadyClock::now() + grace;
   stopping_ = true;
   ::eventfd_write(wake_, 1);
-  doorkeeper_.join();
+  acceptor_.join();
   drain(until);
   lot_.end();
   workers_.clear();
@@ -329,9 +330,9 @@ void EpollServer::drain(SteadyTime until) {
 }  // namespace
 
 std::unique_ptr<Server> Server::start(const std::string& host, uint16_t port, ServerLimits limits,
-                                      Handler handler, Door door) {
+                                      Handler handler, AdmissionPolicy admission) {
   return std::make_unique<EpollServer>(listen_on(host, port), limits, std::move(handler),
-                                       std::move(door));
+                                       std::move(admission));
 }
 
 }  // namespace tarn::http

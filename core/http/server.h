@@ -1,4 +1,4 @@
-// The front door: epoll parks idle and half-read connections, a bounded pool of threads runs whole
+// The HTTP server: epoll parks idle and half-read connections, a bounded pool of threads runs whole
 // requests.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace tarn::http {
 
-/// Every limit of the front door, each with its reason. Docs: docs/configuration.md.
+/// Every limit of the HTTP server, each with its reason. Docs: docs/configuration.md.
 struct ServerLimits {
   uint32_t workers = 64;  ///< requests run at once for one share; more wait in the queue
   /// The same while requests of other shares are about; 0 = twice the processors, 4 at least.
@@ -43,9 +43,9 @@ enum class Overload {
   kWaitedTooLong,
 };
 
-/// Questions of the server about a request before its handler. Safe from any thread; quick, without
+/// Decisions about a request before its handler runs. Safe from any thread; quick, without
 /// I/O; the request has no body yet.
-struct Door {
+struct AdmissionPolicy {
   /// Requests of one name share workers and queue; one name cannot starve another. Empty function:
   /// all are one share. Names should be few: each is remembered for a second. "" is for probes:
   /// their coming is no reason to give a user fewer workers.
@@ -64,7 +64,7 @@ class Server {
   /// what it throws becomes a bare 500, so callers wrap it with their own error encoding. Throws
   /// unavailable when the address cannot be bound, naming it.
   static std::unique_ptr<Server> start(const std::string& host, uint16_t port, ServerLimits limits,
-                                       Handler handler, Door door = {});
+                                       Handler handler, AdmissionPolicy admission = {});
   virtual ~Server() = default;
   virtual uint16_t port() const = 0;
   /// Stops accepting, closes parked connections, lets running requests finish with "Connection:

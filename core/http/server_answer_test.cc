@@ -1,4 +1,4 @@
-// Tests of the front door with answers of handlers.
+// Tests of the HTTP server with answers of handlers.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <unistd.h>

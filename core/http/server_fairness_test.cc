@@ -21,7 +21,7 @@ using testing::RawClient;
 using Clock = std::chrono::steady_clock;
 
 /// Requests are whose their User header says; refusals name the reason.
-Door door() {
+AdmissionPolicy admission() {
   return {
       .share_of = [](const Request& request) { return std::string(request.headers.get("User")); },
       .refuse =
@@ -35,7 +35,7 @@ Door door() {
 }
 
 std::unique_ptr<Server> serve_fairly(Handler handler, ServerLimits limits) {
-  return Server::start("127.0.0.1", 0, limits, std::move(handler), door());
+  return Server::start("127.0.0.1", 0, limits, std::move(handler), admission());
 }
 
 std::string of(const std::string& user, std::string_view request, std::string_view headers = "") {

@@ -1,4 +1,4 @@
-// Limits, deadlines and the end of the front door.
+// Limits, deadlines and the end of the HTTP server.
 #include <atomic>
 #include <condition_variable>
 #include <fstream>
@@ -97,19 +97,20 @@ TEST(Limits, RefuseLongHeadsAndTargets) {
 }
 
 TEST(Limits, OwnerChoosesTheAnswerToARefusedHead) {
-  const Door door{.share_of = {},
-                  .refuse = {},
-                  .refuse_head = [](const Request& request, int status) -> std::optional<Response> {
-                    if (request.raw_path() == "/silent") return std::nullopt;
-                    if (request.raw_path() == "/broken") throw std::runtime_error("x");
-                    Response response;
-                    response.status = 400;
-                    response.body = str_cat(request.method, ' ', request.target.substr(0, 6), ' ',
-                                            request.headers.get("Host"), ' ', status);
-                    return response;
-                  }};
+  const AdmissionPolicy admission{
+      .share_of = {},
+      .refuse = {},
+      .refuse_head = [](const Request& request, int status) -> std::optional<Response> {
+        if (request.raw_path() == "/silent") return std::nullopt;
+        if (request.raw_path() == "/broken") throw std::runtime_error("x");
+        Response response;
+        response.status = 400;
+        response.body = str_cat(request.method, ' ', request.target.substr(0, 6), ' ',
+                                request.headers.get("Host"), ' ', status);
+        return response;
+      }};
   const auto server = Server::start(
-      "127.0.0.1", 0, {.workers = 4}, [](Request& r) { return echo(r); }, door);
+      "127.0.0.1", 0, {.workers = 4}, [](Request& r) { return echo(r); }, admission);
   const uint16_t port = server->port();
   const auto answer = [&](const std::string& text, bool to_head = false) {
     RawClient client(port);

@@ -1,4 +1,4 @@
-// The front door as a peer on the wire sees it: requests, their bodies, and where one ends.
+// The HTTP server as a peer on the wire sees it: requests, their bodies, and where one ends.
 #include "core/http/server.h"
 
 #include <atomic>

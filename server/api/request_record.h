@@ -13,7 +13,7 @@ namespace tarn::api {
 
 /// The record of one request, made when it arrives. One thread.
 struct RequestRecord {
-  std::string_view api;  ///< as the log names the door
+  std::string_view api;  ///< as the log names the API
   std::string_view operation;
   const Probe* probe;
   std::string user{};
