@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/auth/demand.h"
+#include "core/auth/permission_check.h"
 #include "core/auth/resource.h"
 #include "core/base/str_cat.h"
 #include "core/branch/bucket_settings.h"
@@ -139,14 +139,14 @@ BranchName require_publishable(Call& call, std::string_view bucket) {
   return BranchName(name.ref);
 }
 
-void demand_publication(Call& call, const RepositoryName& repository, const BranchName& branch) {
+void require_publication(Call& call, const RepositoryName& repository, const BranchName& branch) {
   const auto& peer = call.request.peer;
-  auth::demand(call.caller, auth::Action::kSetPublicAccess, auth::repository_arn(repository.str()),
-               peer);
-  auth::demand(call.caller, auth::Action::kListObjects,
-               auth::ref_arn(repository.str(), branch.str()), peer);
-  auth::demand_below(call.caller, auth::Action::kReadObject,
-                     auth::object_arn(repository.str(), branch.str(), ""), peer);
+  auth::require_permission(call.caller, auth::Action::kSetPublicAccess,
+                           auth::repository_arn(repository.str()), peer);
+  auth::require_permission(call.caller, auth::Action::kListObjects,
+                           auth::ref_arn(repository.str(), branch.str()), peer);
+  auth::require_permission_below(call.caller, auth::Action::kReadObject,
+                                 auth::object_arn(repository.str(), branch.str(), ""), peer);
 }
 
 bool everybody_may(Call& call, const Endpoint& endpoint) {

@@ -30,7 +30,7 @@ void check_object_acl(Call& call, std::string_view bucket);
 BranchName require_publishable(Call& call, std::string_view bucket);
 /// Checks the permission to make a branch public: fs:SetPublicAccess on the repository, and reading
 /// and listing every object of the branch. Throws permission_denied.
-void demand_publication(Call& call, const RepositoryName& repository, const BranchName& branch);
+void require_publication(Call& call, const RepositoryName& repository, const BranchName& branch);
 
 /// Whether an unsigned request is let in because the bucket is public-read; notes in the call which
 /// repository that was. Only reads of objects as the branch shows them, and listings of them, are.

@@ -1,6 +1,6 @@
 #include "s3gateway/authorise.h"
 
-#include "core/auth/demand.h"
+#include "core/auth/permission_check.h"
 #include "core/auth/resource.h"
 #include "core/model/commit.h"
 #include "core/model/object_version.h"
@@ -73,18 +73,20 @@ void authorise(Call& call, const Endpoint& endpoint) {
     if (call.caller.user.name.empty()) refuse_unsigned();
   }
   if (!action || std::holds_alternative<DeleteObjects>(endpoint)) return;
-  auth::demand(call.caller, *action, resource_of(call, *action, endpoint), call.request.peer);
+  auth::require_permission(call.caller, *action, resource_of(call, *action, endpoint),
+                           call.request.peer);
 }
 
 void authorise_object(Call& call, auth::Action action, std::string_view bucket,
                       std::string_view key, const std::optional<std::string>& version_id) {
-  auth::demand(call.caller, action, object_resource(call, action, bucket, key, version_id),
-               call.request.peer);
+  auth::require_permission(call.caller, action,
+                           object_resource(call, action, bucket, key, version_id),
+                           call.request.peer);
 }
 
 void authorise_versions(Call& call, const RepositoryName& repository) {
-  auth::demand(call.caller, auth::Action::kListObjects, auth::repository_arn(repository.str()),
-               call.request.peer);
+  auth::require_permission(call.caller, auth::Action::kListObjects,
+                           auth::repository_arn(repository.str()), call.request.peer);
 }
 
 }  // namespace tarn::s3

@@ -15,7 +15,7 @@
 
 namespace tarn::s3 {
 
-/// The permission an operation demands; on what, authorise.h says. Operations that are refused
+/// The permission an operation requires; on what, authorise.h says. Operations that are refused
 /// whoever asks have none.
 using auth::Action;
 constexpr std::nullopt_t kNoAction = std::nullopt;

@@ -74,8 +74,8 @@ constexpr std::string_view kHead =
 std::string permissions_of(const api::Route& route) {
   if (!route.access.needs_account()) return "none";
   std::string out;
-  for (const api::Demand& demand : route.access.demands()) {
-    out += str_cat(out.empty() ? "" : ", ", auth::name_of(demand.action));
+  for (const api::RequiredPermission& required : route.access.permissions()) {
+    out += str_cat(out.empty() ? "" : ", ", auth::name_of(required.action));
   }
   return out.empty() ? "any account" : out;
 }

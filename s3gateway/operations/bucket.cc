@@ -1,7 +1,7 @@
 // HeadBucket, CreateBucket, DeleteBucket, GetBucketLocation.
 #include <optional>
 
-#include "core/auth/demand.h"
+#include "core/auth/permission_check.h"
 #include "core/auth/resource.h"
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
@@ -61,8 +61,8 @@ void check_publishable(const Call& call) {
 
 bool may_read(const Call& call, const RepositoryName& name) {
   try {
-    auth::demand(call.caller, auth::Action::kReadRepository, auth::repository_arn(name.str()),
-                 call.request.peer);
+    auth::require_permission(call.caller, auth::Action::kReadRepository,
+                             auth::repository_arn(name.str()), call.request.peer);
     return true;
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kPermissionDenied) throw;
@@ -96,11 +96,11 @@ void create(Call& call, const RepositoryName& name, const Access& access) {
   creation.storage_namespace = str_cat(options.bucket_namespace, '/', name.str(), '-',
                                        to_hex(random_bytes(kNamespaceBytes)));
   creation.bucket_kind = options.create_bucket;
-  auth::demand(call.caller, auth::Action::kAttachStorageNamespace,
-               auth::namespace_arn(creation.storage_namespace), call.request.peer);
+  auth::require_permission(call.caller, auth::Action::kAttachStorageNamespace,
+                           auth::namespace_arn(creation.storage_namespace), call.request.peer);
   if (access.public_read) {
     check_publishable(call);
-    demand_publication(call, name, creation.default_branch);
+    require_publication(call, name, creation.default_branch);
   }
   std::optional<Repository> made;
   try {

@@ -1,7 +1,7 @@
 // Access control lists, ownership controls and the public-access block.
 #include "s3gateway/xml/bucket_access.h"
 
-#include "core/auth/demand.h"
+#include "core/auth/permission_check.h"
 #include "core/branch/bucket_settings.h"
 #include "s3gateway/access_control.h"
 #include "s3gateway/errors.h"
@@ -73,7 +73,7 @@ http::Response run(Call& call, const PutBucketAcl& endpoint) {
   }
   check_acl_permitted(versioning::get_bucket_settings(call.engine(), repository), grants);
   if (grants != AclGrants::kPublicRead) refuse_list();
-  demand_publication(call, repository, require_publishable(call, endpoint.bucket));
+  require_publication(call, repository, require_publishable(call, endpoint.bucket));
   return change(call, repository, /*force=*/false, 200, [](BucketSettings& settings) {
     check_acl_permitted(settings, AclGrants::kPublicRead);
     settings.public_read = true;

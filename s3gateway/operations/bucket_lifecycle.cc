@@ -1,5 +1,5 @@
 // GetBucketLifecycleConfiguration, PutBucketLifecycleConfiguration, DeleteBucketLifecycle.
-#include "core/auth/demand.h"
+#include "core/auth/permission_check.h"
 #include "core/auth/resource.h"
 #include "core/base/str_cat.h"
 #include "core/objects/lifecycle.h"
@@ -24,19 +24,20 @@ BucketName require_whole(Call& call, const std::string& bucket) {
 }
 
 /// Setting a rule requires the permission for its deletions and aborts.
-void demand_actions(Call& call, const BucketName& bucket, const LifecycleRule& rule) {
+void require_actions(Call& call, const BucketName& bucket, const LifecycleRule& rule) {
   const auto& peer = call.request.peer;
   const std::string repository = bucket.repository.str();
   if (!bucket.rooted()) {
-    auth::demand_on_all_objects(call.caller, auth::Action::kWriteObject, repository, peer);
+    auth::require_permission_on_all_objects(call.caller, auth::Action::kWriteObject, repository,
+                                            peer);
     return;
   }
   const std::string below = auth::object_arn(repository, bucket.ref, rule.prefix.value_or(""));
   if (rule.expires()) {
-    auth::demand_below(call.caller, auth::Action::kDeleteObject, below, peer);
+    auth::require_permission_below(call.caller, auth::Action::kDeleteObject, below, peer);
   }
   if (rule.abort_days) {
-    auth::demand_below(call.caller, auth::Action::kWriteObject, below, peer);
+    auth::require_permission_below(call.caller, auth::Action::kWriteObject, below, peer);
   }
 }
 
@@ -64,7 +65,7 @@ http::Response run(Call& call, const PutBucketLifecycleConfiguration& endpoint) 
                     "The lifecycle action Expiration is implemented for buckets that CreateBucket "
                     "made with s3.create_bucket: rooted, whose objects are those of one branch.");
     }
-    demand_actions(call, bucket, rule);
+    require_actions(call, bucket, rule);
   }
   versioning::set_lifecycle(call.engine(), bucket.repository, rules);
   return http::Response{};

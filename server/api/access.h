@@ -16,7 +16,7 @@ struct Call;
 /// The things a call is about, as policies name them; all of them are asked.
 using Resources = std::vector<std::string> (*)(const Call&);
 
-struct Demand {
+struct RequiredPermission {
   auth::Action action;
   Resources on;
 };
@@ -28,25 +28,30 @@ class Access {
   static constexpr Access open() { return Access(Kind::kOpen); }
   /// Any user with an account, whatever the policies: facts about the server and oneself.
   static constexpr Access any_account() { return Access(Kind::kAnyAccount); }
-  /// An account that meets every demand.
-  static constexpr Access of(Demand demand) { return Access({demand}, 1); }
-  static constexpr Access of(Demand first, Demand second) { return Access({first, second}, 2); }
-  static constexpr Access of(Demand first, Demand second, Demand third) {
+  /// An account that has the required permission.
+  static constexpr Access of(RequiredPermission permission) { return Access({permission}, 1); }
+  static constexpr Access of(RequiredPermission first, RequiredPermission second) {
+    return Access({first, second}, 2);
+  }
+  static constexpr Access of(RequiredPermission first, RequiredPermission second,
+                             RequiredPermission third) {
     return Access({first, second, third}, 3);
   }
 
   constexpr bool needs_account() const { return kind_ != Kind::kOpen; }
-  constexpr std::span<const Demand> demands() const { return {demands_.data(), count_}; }
+  constexpr std::span<const RequiredPermission> permissions() const {
+    return {permissions_.data(), count_};
+  }
 
  private:
-  static constexpr size_t kDemandsMax = 3;
-  enum class Kind { kOpen, kAnyAccount, kDemands };
+  static constexpr size_t kPermissionsMax = 3;
+  enum class Kind { kOpen, kAnyAccount, kPermissions };
   constexpr explicit Access(Kind kind) : kind_(kind) {}
-  constexpr Access(std::array<Demand, kDemandsMax> demands, size_t count)
-      : kind_(Kind::kDemands), demands_(demands), count_(count) {}
+  constexpr Access(std::array<RequiredPermission, kPermissionsMax> permissions, size_t count)
+      : kind_(Kind::kPermissions), permissions_(permissions), count_(count) {}
 
   Kind kind_;
-  std::array<Demand, kDemandsMax> demands_{};
+  std::array<RequiredPermission, kPermissionsMax> permissions_{};
   size_t count_ = 0;
 };
 

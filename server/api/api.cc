@@ -131,7 +131,7 @@ void demand_force(const Context& context, const Call& call) {
   const std::string resource = auth::repository_arn(call.path("repository"));
   if (call.allows(auth::Action::kUpdateRepository, resource)) return;
   if (versioning::get_repository(context.engine, call.repository()).read_only)
-    call.demand(auth::Action::kUpdateRepository, resource);
+    call.require_permission(auth::Action::kUpdateRepository, resource);
 }
 
 [[noreturn]] void throw_unknown_endpoint() {
@@ -185,8 +185,9 @@ http::Response Api::State::answer(http::Request& request, Router::Match match, s
   }
   check_parameters(route.input.parameters, request, call.query);
   if (takes_json(route.input)) call.body = read_json(route, request);
-  for (const Demand& demand : route.access.demands()) {
-    for (const std::string& resource : demand.on(call)) call.demand(demand.action, resource);
+  for (const RequiredPermission& required : route.access.permissions()) {
+    for (const std::string& resource : required.on(call))
+      call.require_permission(required.action, resource);
   }
   if (is_forced(call)) demand_force(context, call);
   if (const auto wait = preferred_wait(request); wait && may_be_deferred(route)) {

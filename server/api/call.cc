@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "core/auth/demand.h"
+#include "core/auth/permission_check.h"
 #include "core/base/error.h"
 #include "server/api/parameter.h"
 
@@ -25,16 +25,18 @@ bool Call::allows(auth::Action action, std::string_view resource) const {
   return caller.permissions->allows(action, resource, request.peer);
 }
 
-void Call::demand(auth::Action action, std::string_view resource) const {
-  auth::demand(caller, action, resource, request.peer);
+void Call::require_permission(auth::Action action, std::string_view resource) const {
+  auth::require_permission(caller, action, resource, request.peer);
 }
 
-void Call::demand_on_all_objects(auth::Action action, std::string_view repository) const {
-  auth::demand_on_all_objects(caller, action, repository, request.peer);
+void Call::require_permission_on_all_objects(auth::Action action,
+                                             std::string_view repository) const {
+  auth::require_permission_on_all_objects(caller, action, repository, request.peer);
 }
 
-void Call::demand_source(const auth::RefScope& source, std::string_view destination) const {
-  auth::demand_source(caller, path("repository"), source, destination, request.peer);
+void Call::require_permission_on_source(const auth::RefScope& source,
+                                        std::string_view destination) const {
+  auth::require_permission_on_source(caller, path("repository"), source, destination, request.peer);
 }
 
 std::string_view Call::parameter(std::string_view name) const {

@@ -64,13 +64,14 @@ struct Call {
   RepositoryName repository() const { return parse_repository_name(path("repository")); }
   BranchName branch() const { return parse_branch_name(path("branch")); }
 
-  /// Whether the caller may do this too, beside what the route demanded.
+  /// Whether the caller may do this too, in addition to the permissions of the route.
   bool allows(auth::Action action, std::string_view resource) const;
   /// Throws permission_denied unless allowed.
-  void demand(auth::Action action, std::string_view resource) const;
-  void demand_on_all_objects(auth::Action action, std::string_view repository) const;
-  /// As auth::demand_source, of refs of the repository in the path.
-  void demand_source(const auth::RefScope& source, std::string_view destination) const;
+  void require_permission(auth::Action action, std::string_view resource) const;
+  void require_permission_on_all_objects(auth::Action action, std::string_view repository) const;
+  /// As auth::require_permission_on_source, of refs of the repository in the path.
+  void require_permission_on_source(const auth::RefScope& source,
+                                    std::string_view destination) const;
 
   /// A query parameter; absent = "".
   std::string_view parameter(std::string_view name) const;

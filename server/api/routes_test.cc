@@ -165,7 +165,7 @@ TEST(Routes, ServeEverythingThePythonClientCalls) {
 TEST(Routes, AuthenticatedRoutesNeedAPermissionExceptPublicFacts) {
   std::set<std::string_view> anyone;
   for (const Route& route : routes()) {
-    if (route.access.needs_account() && route.access.demands().empty()) {
+    if (route.access.needs_account() && route.access.permissions().empty()) {
       anyone.insert(route.operation);
     }
   }

@@ -96,9 +96,9 @@ http::Response archive_prefix(const Context& context, Call& call) {
       throw_invalid(str_cat("archiving \"", prefix, "\": there are more than ", kArchiveObjectsMax,
                             " objects; take parts of the prefix"));
     }
-    call.demand(auth::Action::kReadObject,
-                auth::object_arn(repository.str(), call.path("ref"),
-                                 prefix.substr(0, folder_end) + object->name));
+    call.require_permission(auth::Action::kReadObject,
+                            auth::object_arn(repository.str(), call.path("ref"),
+                                             prefix.substr(0, folder_end) + object->name));
     return object;
   });
   if (count == 0) throw_missing(prefix);

@@ -30,7 +30,7 @@ http::Response list_branches(const Context& context, Call& call) {
 
 http::Response create_branch(const Context& context, Call& call) {
   const json::CreateBranch given = json::parse_create_branch(call.body->root());
-  call.demand_source({given.source}, given.name);
+  call.require_permission_on_source({given.source}, given.name);
   versioning::BranchCreation creation{.name = parse_branch_name(given.name),
                                       .source = given.source,
                                       .hidden = given.hidden,
@@ -80,7 +80,7 @@ http::Response reset_branch(const Context& context, Call& call) {
 }
 
 http::Response hard_reset_branch(const Context& context, Call& call) {
-  call.demand_source({call.parameter("ref")}, call.path("branch"));
+  call.require_permission_on_source({call.parameter("ref")}, call.path("branch"));
   versioning::hard_reset_branch(context.engine, call.repository(), call.branch(),
                                 call.parameter("ref"), call.flag("force"));
   return empty_response(204);
@@ -88,7 +88,7 @@ http::Response hard_reset_branch(const Context& context, Call& call) {
 
 http::Response revert_branch(const Context& context, Call& call) {
   json::Revert given = json::parse_revert(call.body->root());
-  call.demand_source({given.ref}, call.path("branch"));
+  call.require_permission_on_source({given.ref}, call.path("branch"));
   versioning::revert_branch(context.engine, call.repository(), call.branch(),
                             {.committer = call.caller.user.committer(),
                              .ref = std::move(given.ref),
@@ -101,7 +101,7 @@ http::Response revert_branch(const Context& context, Call& call) {
 
 http::Response cherry_pick(const Context& context, Call& call) {
   json::CherryPick given = json::parse_cherry_pick(call.body->root());
-  call.demand_source({given.ref}, call.path("branch"));
+  call.require_permission_on_source({given.ref}, call.path("branch"));
   const Commit made =
       versioning::cherry_pick(context.engine, call.repository(), call.branch(),
                               {.committer = call.caller.user.committer(),

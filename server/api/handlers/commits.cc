@@ -42,14 +42,14 @@ http::Response commit(const Context& context, Call& call) {
     source_tree = json::parse_metarange_id(id);
     if (!source_tree) throw_invalid("parameter \"source_metarange\" in query: is no metarange id");
     // The tree may be that of any ref.
-    call.demand_source({"", /*all_that_begin=*/true}, call.path("branch"));
+    call.require_permission_on_source({"", /*all_that_begin=*/true}, call.path("branch"));
   }
   // A caller that chooses the parents can take commits out of the branch's history.
   if (given.parents) {
-    call.demand(auth::Action::kRevertBranch,
-                auth::branch_arn(call.path("repository"), call.path("branch")));
+    call.require_permission(auth::Action::kRevertBranch,
+                            auth::branch_arn(call.path("repository"), call.path("branch")));
     for (const std::string& parent : *given.parents)
-      call.demand_source({parent}, call.path("branch"));
+      call.require_permission_on_source({parent}, call.path("branch"));
   }
   const Commit made = versioning::commit_branch(context.engine, call.repository(), call.branch(),
                                                 {.committer = call.caller.user.committer(),

@@ -10,7 +10,8 @@ namespace tarn::api {
 http::Response compare_candidates(const Context& context, Call& call) {
   const versioning::CompareQuestion question = json::parse_compare(call.body->root());
   if (question.policy) {
-    call.demand(auth::Action::kGetGatePolicy, auth::repository_arn(call.path("repository")));
+    call.require_permission(auth::Action::kGetGatePolicy,
+                            auth::repository_arn(call.path("repository")));
   }
   return json_response(200, json::compare_body(versioning::compare_candidates(
                                                    context.engine, call.repository(), question),

@@ -1,4 +1,4 @@
-#include "core/auth/demand.h"
+#include "core/auth/permission_check.h"
 #include "core/auth/resource.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
@@ -29,11 +29,12 @@ void demand_all_below(const Call& call, const versioning::ImportPath& path) {
   const std::string destination = auth::object_arn(call.path("repository"), call.path("branch"),
                                                    versioning::destination_prefix(path));
   for (const auth::Action action : {auth::Action::kWriteObject, auth::Action::kDeleteObject})
-    auth::demand_below(call.caller, action, destination, call.request.peer);
+    auth::require_permission_below(call.caller, action, destination, call.request.peer);
   // Without a slash at its end a source is every name that begins so: "in" is "in-secret/x" too.
   const std::string source = auth::namespace_arn(path.url);
-  const auto demand = path.url.ends_with('/') ? auth::demand_directory : auth::demand_below;
-  demand(call.caller, auth::Action::kImportFromStorage, source, call.request.peer);
+  const auto require = path.url.ends_with('/') ? auth::require_permission_on_directory
+                                               : auth::require_permission_below;
+  require(call.caller, auth::Action::kImportFromStorage, source, call.request.peer);
 }
 
 }  // namespace

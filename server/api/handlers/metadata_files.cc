@@ -22,11 +22,11 @@ using versioning::MetadataFile;
 /// as a whole.
 void demand_all_objects(const Call& call) {
   const std::string& repository = call.path("repository");
-  call.demand_on_all_objects(auth::Action::kReadObject, repository);
+  call.require_permission_on_all_objects(auth::Action::kReadObject, repository);
   if (call.caller.permissions->decide_on_all_objects(auth::Action::kListObjects, repository,
                                                      call.request.peer) ==
       auth::Permissions::Decision::kDenied) {
-    call.demand_on_all_objects(auth::Action::kListObjects, repository);
+    call.require_permission_on_all_objects(auth::Action::kListObjects, repository);
   }
 }
 

@@ -42,9 +42,9 @@ void set_storage_class(versioning::ObjectAttributes& attributes, std::string_vie
 /// one of any object of the repository, at whatever ref.
 void demand_right_to_bytes(const Call& call, const Repository& repository, const std::string& url) {
   if (versioning::in_own_namespace(repository, url)) {
-    call.demand_on_all_objects(auth::Action::kReadObject, repository.name.str());
+    call.require_permission_on_all_objects(auth::Action::kReadObject, repository.name.str());
   } else {
-    call.demand(auth::Action::kImportFromStorage, auth::namespace_arn(url));
+    call.require_permission(auth::Action::kImportFromStorage, auth::namespace_arn(url));
   }
 }
 
@@ -179,10 +179,10 @@ http::Response move_objects(const Context& context, Call& call) {
   // The route asked about the prefixes; a policy may say something else about what is below.
   const auto check = [&](const Key& from, const Key& to) {
     const std::string source = auth::object_arn(repository, call.path("branch"), from.str());
-    call.demand(auth::Action::kReadObject, source);
-    call.demand(auth::Action::kDeleteObject, source);
-    call.demand(auth::Action::kWriteObject,
-                auth::object_arn(repository, call.path("branch"), to.str()));
+    call.require_permission(auth::Action::kReadObject, source);
+    call.require_permission(auth::Action::kDeleteObject, source);
+    call.require_permission(auth::Action::kWriteObject,
+                            auth::object_arn(repository, call.path("branch"), to.str()));
   };
   const uint64_t moved = versioning::move_objects(context.engine, call.repository(), call.branch(),
                                                   {.source = std::move(given.source),
@@ -200,10 +200,11 @@ http::Response checkout_path(const Context& context, Call& call) {
   const auto check = [&, ref = given.ref](const Key& key, bool deleted) {
     const std::string object = auth::object_arn(repository, call.path("branch"), key.str());
     if (deleted) {
-      call.demand(auth::Action::kDeleteObject, object);
+      call.require_permission(auth::Action::kDeleteObject, object);
     } else {
-      call.demand(auth::Action::kReadObject, auth::object_arn(repository, ref, key.str()));
-      call.demand(auth::Action::kWriteObject, object);
+      call.require_permission(auth::Action::kReadObject,
+                              auth::object_arn(repository, ref, key.str()));
+      call.require_permission(auth::Action::kWriteObject, object);
     }
   };
   return json_response(200, json::checkout_body(versioning::checkout_paths(

@@ -36,8 +36,8 @@ json::Decision decision_of(const Call& call) {
 
 /// The destination is not in the path.
 void demand_on_destination(const Call& call, auth::Action action, const Promotion& promotion) {
-  call.demand(action,
-              auth::branch_arn(call.path("repository"), promotion.request.destination.str()));
+  call.require_permission(
+      action, auth::branch_arn(call.path("repository"), promotion.request.destination.str()));
 }
 
 /// The right may be one on this check alone; a right on the branch is one on all of its checks.
@@ -49,7 +49,8 @@ void demand_check(const Call& call, const Promotion& promotion) {
   const Decision on_check =
       call.caller.permissions->decide(auth::Action::kReportCheck, check, call.request.peer);
   if (on_check == Decision::kAllowed) return;
-  call.demand(auth::Action::kReportCheck, on_check == Decision::kDenied ? check : branch);
+  call.require_permission(auth::Action::kReportCheck,
+                          on_check == Decision::kDenied ? check : branch);
 }
 
 http::Response end(const Context& context, Call& call, PromotionState state, auth::Action action) {
@@ -66,9 +67,9 @@ http::Response end(const Context& context, Call& call, PromotionState state, aut
 void demand_candidates(const Call& call, const std::vector<std::string>& candidates) {
   for (const std::string& word : candidates) {
     if (versioning::is_glob_of_branches(word)) {
-      call.demand_source({Glob(word).prefix(), /*all_that_begin=*/true}, "");
+      call.require_permission_on_source({Glob(word).prefix(), /*all_that_begin=*/true}, "");
     } else {
-      call.demand_source({word}, "");
+      call.require_permission_on_source({word}, "");
     }
   }
 }
@@ -77,14 +78,16 @@ void demand_candidates(const Call& call, const std::vector<std::string>& candida
 
 http::Response create_promotion(const Context& context, Call& call) {
   json::CreatePromotion given = json::parse_create_promotion(call.body->root());
-  call.demand(auth::Action::kPromote,
-              auth::branch_arn(call.path("repository"), given.request.destination.str()));
+  call.require_permission(
+      auth::Action::kPromote,
+      auth::branch_arn(call.path("repository"), given.request.destination.str()));
   demand_candidates(call, given.request.candidates);
   // That of the policy moves with the promotion; any other is the caller's own wish.
   const std::string alias =
       versioning::wished_alias(context.engine, call.repository(), given.request);
   if (!alias.empty()) {
-    call.demand(auth::Action::kSetAlias, auth::alias_arn(call.path("repository"), alias));
+    call.require_permission(auth::Action::kSetAlias,
+                            auth::alias_arn(call.path("repository"), alias));
   }
   if (given.dry_run) {
     return json_response(200, versioning::judge_request(context.engine, call.repository(),

@@ -66,9 +66,9 @@ http::Response merge_pull_request(const Context& context, Call& call) {
   const PullRequest pull =
       versioning::get_pull_request(context.engine, call.repository(), id_of(call));
   // The branch is not in the path; merging into it takes what merging directly does.
-  call.demand(auth::Action::kCreateCommit,
-              auth::branch_arn(call.path("repository"), pull.destination.str()));
-  call.demand_source({pull.source.str()}, pull.destination.str());
+  call.require_permission(auth::Action::kCreateCommit,
+                          auth::branch_arn(call.path("repository"), pull.destination.str()));
+  call.require_permission_on_source({pull.source.str()}, pull.destination.str());
   const Commit made = versioning::merge_pull_request(context.engine, call.repository(), pull,
                                                      merge_request_of(call));
   return json_response(200, json::merge_result_body(made.id));

@@ -15,11 +15,12 @@ json::RestoreRefs allowed_restore(const Context& context, const Call& call) {
   const std::string source = versioning::dumped_repository(context.engine, given.dump).name.str();
   for (const auth::Action action : {auth::Action::kListTags, auth::Action::kListBranches,
                                     auth::Action::kListCommits, auth::Action::kListObjects}) {
-    call.demand(action, auth::repository_arn(source));
+    call.require_permission(action, auth::repository_arn(source));
   }
-  call.demand_on_all_objects(auth::Action::kReadObject, source);
+  call.require_permission_on_all_objects(auth::Action::kReadObject, source);
   for (const AliasName& alias : versioning::aliases_of_dump(context.engine, given.dump)) {
-    call.demand(auth::Action::kSetAlias, auth::alias_arn(call.path("repository"), alias.str()));
+    call.require_permission(auth::Action::kSetAlias,
+                            auth::alias_arn(call.path("repository"), alias.str()));
   }
   return given;
 }

@@ -32,7 +32,7 @@ versioning::RefsSearch search_of(const Call& call, search::Query query,
           .limit = call.amount()};
 }
 
-/// Of one ref, whose listing the route demanded.
+/// Of one ref, whose listing the route requires permission for.
 Page<versioning::ListItem> sorted(const Context& context, const Call& call, search::Query query,
                                   std::optional<search::SortOrder> sort) {
   const auto all = [](const auto&...) { return true; };

@@ -1,4 +1,4 @@
-#include "core/auth/demand.h"
+#include "core/auth/permission_check.h"
 
 #include "core/auth/resource.h"
 #include "core/base/error.h"
@@ -19,35 +19,37 @@ void check(Permissions::Decision decision, const Principal& caller, Action actio
 
 }  // namespace
 
-void demand(const Principal& caller, Action action, std::string_view resource,
-            std::string_view client_address) {
+void require_permission(const Principal& caller, Action action, std::string_view resource,
+                        std::string_view client_address) {
   check(caller.permissions->decide(action, resource, client_address), caller, action, resource);
 }
 
-void demand_on_all_objects(const Principal& caller, Action action, std::string_view repository,
-                           std::string_view client_address) {
+void require_permission_on_all_objects(const Principal& caller, Action action,
+                                       std::string_view repository,
+                                       std::string_view client_address) {
   check(caller.permissions->decide_on_all_objects(action, repository, client_address), caller,
         action, object_arn(repository, "*"));
 }
 
-void demand_below(const Principal& caller, Action action, std::string_view prefix,
-                  std::string_view client_address) {
+void require_permission_below(const Principal& caller, Action action, std::string_view prefix,
+                              std::string_view client_address) {
   check(caller.permissions->decide_below(action, prefix, client_address), caller, action,
         str_cat(prefix, "*"));
 }
 
-void demand_directory(const Principal& caller, Action action, std::string_view directory,
-                      std::string_view client_address) {
+void require_permission_on_directory(const Principal& caller, Action action,
+                                     std::string_view directory, std::string_view client_address) {
   const auto below = caller.permissions->decide_below(action, directory, client_address);
   if (below == Permissions::Decision::kNotAllowed) {
-    demand(caller, action, directory, client_address);
+    require_permission(caller, action, directory, client_address);
   } else {
     check(below, caller, action, str_cat(directory, "*"));
   }
 }
 
-void demand_source(const Principal& caller, std::string_view repository, const RefScope& source,
-                   std::string_view destination, std::string_view client_address) {
+void require_permission_on_source(const Principal& caller, std::string_view repository,
+                                  const RefScope& source, std::string_view destination,
+                                  std::string_view client_address) {
   for (const Action action : {Action::kReadObject, Action::kListObjects}) {
     check(caller.permissions->decide_on_source(action, repository, source, destination,
                                                client_address),

@@ -1,0 +1,36 @@
+// The one place where a request is allowed or refused.
+#pragma once
+
+#include <string_view>
+
+#include "core/auth/authenticator.h"
+
+namespace tarn::auth {
+
+/// Throws permission_denied (reason "insufficient_permissions") unless the caller's policies allow
+/// `action` on `resource` (core/auth/resource.h) and none denies it.
+void require_permission(const Principal& caller, Action action, std::string_view resource,
+                        std::string_view client_address);
+
+/// As require_permission, on every object of the repository at every ref.
+void require_permission_on_all_objects(const Principal& caller, Action action,
+                                       std::string_view repository,
+                                       std::string_view client_address);
+
+/// As require_permission, on everything whose name begins with `prefix`: one statement must allow
+/// it all.
+void require_permission_below(const Principal& caller, Action action, std::string_view prefix,
+                              std::string_view client_address);
+/// As require_permission, of a directory with all that is below it: allowed by its own name
+/// ("dir/") too, but nothing below it may be denied.
+void require_permission_on_directory(const Principal& caller, Action action,
+                                     std::string_view directory, std::string_view client_address);
+
+/// Of putting what the ref `source` holds onto the ref `destination` ("" = any): throws as
+/// require_permission unless the caller may list and read at the source what they may at the
+/// destination. Nothing is asked of callers whose policies say the same of all refs.
+void require_permission_on_source(const Principal& caller, std::string_view repository,
+                                  const RefScope& source, std::string_view destination,
+                                  std::string_view client_address);
+
+}  // namespace tarn::auth
