@@ -1,4 +1,4 @@
-// An answer of a tarnd, and the failure it means.
+// An answer of tarnd, and the error it stands for.
 #pragma once
 
 #include <string>

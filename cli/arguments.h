@@ -1,5 +1,5 @@
-// Declaring commands, their arguments and options. The only user of the parsing library, which is
-// slow to compile.
+// Declarations of commands, their arguments and options. The only user of the parsing library,
+// which is slow to compile.
 #pragma once
 
 #include <cstdint>

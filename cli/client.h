@@ -1,4 +1,4 @@
-// Speaking to a tarnd over its REST API.
+// A client of tarnd's REST API.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Which words can stand next on a command line, by the commands there are.
+// Completion: the words that can follow on a command line.
 #pragma once
 
 #include <string>
@@ -31,7 +31,7 @@ struct Completion {
 };
 
 /// `words` are those behind the program's name; the last is the one that is being typed, "" when
-/// nothing of it is there. Words that mean nothing are passed over.
+/// nothing of it is there. Unknown words are ignored.
 Completion complete(const CommandNote& root, const std::vector<std::string>& words);
 
 /// The script that makes a shell ask `tarn complete`. Throws a usage error for a shell other than

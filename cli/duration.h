@@ -1,4 +1,4 @@
-// Spans of time as people type them.
+// Durations as users type them.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// How a failure is told.
+// Output of an error.
 #pragma once
 
 #include <iosfwd>

@@ -1,4 +1,4 @@
-// Noticing ^C and SIGTERM while waiting for work that the server does.
+// Detection of ^C and SIGTERM while the command waits for the server.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Asking for objects, and how one is shown.
+// Requests for objects, and output of one.
 #pragma once
 
 #include "cli/client.h"

@@ -1,5 +1,5 @@
-// Asking a server that may be away for a while: restarted, failing over, or behind a proxy that
-// says so.
+// Requests to a server that may be unavailable for a while: restarting, failing over, or behind a
+// proxy that reports so.
 #pragma once
 
 #include <chrono>

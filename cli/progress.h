@@ -1,4 +1,4 @@
-// A line that tells how far a long operation is, redrawn in place on a terminal.
+// A progress line of a long operation, redrawn in place on a terminal.
 #pragma once
 
 #include <chrono>
@@ -30,7 +30,7 @@ class Progress {
   /// The total grows; what was given to the constructor counts too.
   void expect(uint64_t more) { total_ += more; }
   void rename(std::string what) { what_ = std::move(what); }
-  /// Makes room for other text; the next change draws the line anew.
+  /// Makes room for other text; the next change draws the line again.
   void wipe();
 
  private:

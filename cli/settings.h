@@ -1,4 +1,4 @@
-// Where the server is, who we are, and what is meant by default: flags over environment over file.
+// Settings: server, credentials and defaults, from flags, then the environment, then the file.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Many jobs at once: files that go up, objects that come down.
+// A thread pool for transfers of many files.
 #pragma once
 
 #include <cstdint>

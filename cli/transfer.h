@@ -1,4 +1,4 @@
-// One local file becoming an object, and the other way round, checksums verified.
+// Transfer of one file in either direction, with verified checksums.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Naming repositories, refs and objects on the command line.
+// Names of repositories, refs and objects on the command line.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// How a commit is shown.
+// Output of a commit.
 #pragma once
 
 #include <string>

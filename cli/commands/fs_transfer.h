@@ -1,5 +1,4 @@
-// Files and directories going up and coming down: what `fs upload`, `fs download` and `fs cp`
-// share.
+// Transfers of files and directories: code that `fs upload`, `fs download` and `fs cp` share.
 #pragma once
 
 #include <string>

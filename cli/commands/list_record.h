@@ -1,4 +1,4 @@
-// How a list is shown.
+// Output of a list.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// How a metric is shown.
+// Output of a metric.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Operations: requests that go on at the server while nobody waits.
+// Operations: requests that continue in the background on the server.
 #pragma once
 
 #include "cli/session.h"

@@ -1,4 +1,4 @@
-// Promotions as the command shows them, shared by the commands that make and look at them.
+// Output of promotions, shared by the commands that create and show them.
 #pragma once
 
 #include <string>

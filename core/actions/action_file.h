@@ -1,4 +1,4 @@
-// One file of `_lakefs_actions/`: which events it is for and which hooks it runs.
+// A file of `_lakefs_actions/`: its events and its hooks.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// The `if` of a hook: a small language of truth about the hooks before it.
+// The `if` of a hook: a small language of conditions on earlier hooks.
 #pragma once
 
 #include <string_view>

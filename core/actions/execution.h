@@ -1,4 +1,4 @@
-// The hooks of one run while they run.
+// Execution of the hooks of one run.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Doing what one hook asks for.
+// Execution of one hook.
 #pragma once
 
 #include <functional>

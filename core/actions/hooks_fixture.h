@@ -1,4 +1,4 @@
-// The fixture of tests of hooks: a repository whose hooks reach a receiver of the test.
+// Fixture for tests of hooks: a repository whose hooks reach a receiver in the test.
 #pragma once
 
 #include <functional>

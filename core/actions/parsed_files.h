@@ -1,4 +1,4 @@
-// Action files that were parsed, remembered up to a number of files and bytes.
+// A cache of parsed action files, bounded by files and bytes.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Runs hooks: finds what waits for an event, runs actions side by side and each one's hooks in
-// order, and keeps what they said.
+// The runner of hooks: finds the actions of an event, runs them in parallel and the hooks of each
+// in order, and stores their output.
 #pragma once
 
 #include <cstdint>

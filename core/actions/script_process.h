@@ -1,4 +1,4 @@
-// A script of a hook in a process of its own, which may do nothing but compute and ask the server.
+// The process of a hook's script, which can only compute and send requests to the server.
 #pragma once
 
 #include <chrono>

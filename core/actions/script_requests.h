@@ -1,5 +1,4 @@
-// Requests to other servers that one script sends through this one: counted, and refused past
-// their limits.
+// Requests to other servers that a script sends through this one, within limits.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Turns of the processes that run scripts.
+// Slots for processes that run scripts, shared fairly between users.
 #pragma once
 
 #include <chrono>

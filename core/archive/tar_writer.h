@@ -1,4 +1,4 @@
-// Tar as POSIX describes it: ustar headers, and pax records for what they cannot hold.
+// A tar writer: POSIX ustar headers, and pax records for values that do not fit.
 #pragma once
 
 #include "core/archive/writer.h"

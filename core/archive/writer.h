@@ -1,4 +1,4 @@
-// The framing of archives, for contents that pass by as a stream.
+// The framing of archives, for streamed contents.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Zip with stored members: nothing is compressed, so lengths are known beforehand.
+// A zip writer: members are stored uncompressed, so lengths are known in advance.
 #pragma once
 
 #include "core/archive/writer.h"

@@ -1,4 +1,4 @@
-// Puts the stores of an engine together.
+// Assembly of an engine from its stores.
 #pragma once
 
 #include <chrono>

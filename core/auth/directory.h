@@ -1,4 +1,4 @@
-// Everything about accounts that calls read and change.
+// All account rows: users, groups, policies, credentials, external principals.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Wrong secrets, counted so that nobody can try many.
+// A limit on failed logins.
 #pragma once
 
 #include <chrono>

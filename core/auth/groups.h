@@ -1,4 +1,4 @@
-// Group rows and who is in them.
+// Group rows and their members.
 #pragma once
 
 #include <cstdint>

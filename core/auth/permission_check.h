@@ -1,4 +1,4 @@
-// The one place where a request is allowed or refused.
+// Permission checks: the one place where a request is allowed or refused.
 #pragma once
 
 #include <string_view>
@@ -21,14 +21,14 @@ void require_permission_on_all_objects(const Principal& caller, Action action,
 /// it all.
 void require_permission_below(const Principal& caller, Action action, std::string_view prefix,
                               std::string_view client_address);
-/// As require_permission, of a directory with all that is below it: allowed by its own name
-/// ("dir/") too, but nothing below it may be denied.
+/// As require_permission, on a directory and everything below it: allowed by its own name ("dir/")
+/// too, but nothing below it may be denied.
 void require_permission_on_directory(const Principal& caller, Action action,
                                      std::string_view directory, std::string_view client_address);
 
-/// Of putting what the ref `source` holds onto the ref `destination` ("" = any): throws as
+/// For copying content of the ref `source` to the ref `destination` ("" = any): throws as
 /// require_permission unless the caller may list and read at the source what they may at the
-/// destination. Nothing is asked of callers whose policies say the same of all refs.
+/// destination. Callers whose policies treat all refs alike always pass.
 void require_permission_on_source(const Principal& caller, std::string_view repository,
                                   const RefScope& source, std::string_view destination,
                                   std::string_view client_address);

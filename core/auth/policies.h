@@ -1,4 +1,4 @@
-// Policy rows and whom they are attached to.
+// Policy rows and their attachments.
 #pragma once
 
 #include <cstdint>

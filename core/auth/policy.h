@@ -1,5 +1,4 @@
-// Policies: which actions on which resources are allowed or denied. Values; the language is
-// lakeFS's.
+// Policies: the actions on resources that are allowed or denied. Values; the language is lakeFS's.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// Access keys that were proven lately, with the addresses that they were proven from.
+// Access keys that were recently verified, with the client addresses.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@
 
 namespace tarn::auth {
 
-/// Safe from any thread. Holds only what was proven: strangers cannot fill it.
+/// Safe from any thread. Holds only verified keys, so unauthenticated clients cannot fill it.
 class ProvenKeys {
  public:
   static constexpr std::chrono::minutes kLife{10};  ///< after the last proof

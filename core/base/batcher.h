@@ -1,4 +1,4 @@
-// Sharing one round trip among callers that arrive together.
+// Batching: concurrent callers share one round trip.
 #pragma once
 
 #include <deque>

@@ -1,4 +1,4 @@
-// Ending work from outside: whoever runs it says under which token, loops that can run long ask.
+// Cancellation: work runs under a token, and long loops check it.
 #pragma once
 
 #include <stop_token>

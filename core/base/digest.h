@@ -22,7 +22,7 @@ class Digest {
   Digest& operator=(Digest&&) noexcept;
 
   void update(std::string_view bytes);
-  /// The raw digest (16, 20 or 32 bytes); the object then starts anew.
+  /// The raw digest (16, 20 or 32 bytes); the object is then reset.
   std::string finish();
 
  private:

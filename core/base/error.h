@@ -1,5 +1,5 @@
-// The one exception of the program. Expected outcomes (absent, conflict, lost race) are return
-// values; this is for what ends the request.
+// The one exception of the program, for failures that end the request. Expected outcomes (absent,
+// conflict, lost race) are return values.
 #pragma once
 
 #include <exception>

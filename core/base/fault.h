@@ -1,4 +1,4 @@
-// Whose fault a failure is: for the level of its line in the log.
+// Faults: whether the caller or the server caused an error, which decides its log level.
 #pragma once
 
 #include <exception>
@@ -11,9 +11,9 @@ namespace tarn {
 /// not implemented or for too much at once.
 bool is_server_fault(const std::exception& error);
 
-/// Whether a reason names a failure of an object store that its operator has to mend: the store is
-/// gone, full, damaged, or does not let the server in. Whatever the code of the error says to the
-/// caller of the store, it is no fault of the request.
+/// Whether a reason names a failure of an object store that its operator has to fix: the store is
+/// gone, full, damaged, or denies access. Whatever the code of the error says to the caller of the
+/// store, it is no fault of the request.
 bool is_store_fault(std::string_view reason);
 
 }  // namespace tarn

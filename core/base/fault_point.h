@@ -1,4 +1,4 @@
-// Named moments at which a test may kill or stop the process.
+// Fault points: named places where a test can kill or stop the process.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// Characters with which one name can be made to look like another.
+// Invisible and bidirectional characters, which make one name look like another.
 #pragma once
 
 #include <string_view>

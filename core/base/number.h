@@ -8,7 +8,7 @@
 namespace tarn {
 
 /// Decimal, with or without sign, fraction and exponent; "nan", "inf" and "infinity" in any case;
-/// blanks around are passed over. Past the greatest double is infinite, below the smallest zero.
+/// blanks around are ignored. Past the greatest double is infinite, below the smallest zero.
 /// nullopt for anything else, hexadecimal too.
 std::optional<double> parse_number(std::string_view text);
 

@@ -1,4 +1,4 @@
-// Turns of background work: one user's work does not take all workers of a kind.
+// Fair sharing of background workers between users.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Waiting that can be ended early.
+// An interruptible wait.
 #pragma once
 
 #include <chrono>

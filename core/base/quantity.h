@@ -1,4 +1,4 @@
-// Whole numbers with a unit: sizes and times as people write them.
+// Quantities: whole numbers with a unit, for sizes and times.
 #pragma once
 
 #include <cstdint>

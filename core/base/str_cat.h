@@ -1,4 +1,4 @@
-// Joining pieces of text and numbers into one string.
+// Concatenation of text and numbers.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Building and reading byte formats: varints, big-endian integers, bounds-checked reading.
+// Writers and readers of byte formats: varints, big-endian integers, bounds-checked.
 #pragma once
 
 #include <cstdint>

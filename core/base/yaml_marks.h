@@ -1,4 +1,4 @@
-// A limit on YAML before it is parsed.
+// A limit on the structural characters of YAML, checked before it is parsed.
 #pragma once
 
 #include <cstddef>

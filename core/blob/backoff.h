@@ -1,4 +1,4 @@
-// Waiting between attempts.
+// Backoff: the wait between retries.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// A store whose small objects are kept on a local disk once they were read.
+// A store that caches small objects on a local disk.
 #pragma once
 
 #include <memory>

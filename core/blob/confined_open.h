@@ -1,5 +1,4 @@
-// Opening files below a directory without ever leaving it: no "..", no symbolic link, anywhere on
-// the path.
+// Confined opening of files below a directory: no "..", no symbolic link, anywhere on the path.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +26,8 @@ Descriptor open_beneath(int root_fd, const std::string& path, int flags, unsigne
 /// The same, component by component, for kernels without openat2 (before 5.6).
 Descriptor open_by_components(int root_fd, const std::string& path, int flags, unsigned mode = 0);
 
-/// Throws what `error` (an errno) means to a reader of a store, and logs what its operator has to
-/// mend: permission_denied (reason "store_not_readable"; its own reason for a symbolic link),
+/// Throws what `error` (an errno) means to a reader of a store, and logs what the operator has to
+/// fix: permission_denied (reason "store_not_readable"; its own reason for a symbolic link),
 /// invalid_argument for a name that cannot be, else unavailable with the reason "store_full",
 /// "store_read_only", "store_out_of_descriptors" or "store_failed". `doing` reads "opening object
 /// \"a/b\"".

@@ -1,4 +1,4 @@
-// Owning a file descriptor.
+// A file descriptor with an owner.
 #pragma once
 
 #include <utility>

@@ -1,5 +1,4 @@
-// Direct access of clients to a store: URLs that carry their own permission;
-// and what such a store knows of its objects beside.
+// Direct access of clients to a store by presigned URLs, and checksums of whole objects.
 #pragma once
 
 #include <chrono>
@@ -55,7 +54,7 @@ struct StoredDigest {
   std::string text;       ///< base64, with "-N" for one over the digests of N parts
 };
 
-/// An object from its first byte to its last, with what the store told beside.
+/// A whole object, with the checksums that the store returned.
 struct WholeRead {
   std::unique_ptr<BlobReader> reader;  ///< nullptr = no such object
   std::vector<StoredDigest> digests;

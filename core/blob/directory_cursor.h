@@ -1,4 +1,4 @@
-// Going through the files below a directory in the byte order of their whole paths.
+// A cursor over the files below a directory in the byte order of their paths.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Copies of small objects in a directory of this machine.
+// A disk cache of small objects.
 #pragma once
 
 #include <chrono>

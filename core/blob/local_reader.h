@@ -1,4 +1,4 @@
-// Reading one file of a local store.
+// A reader of one file of a local store.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Writing one file of a local store.
+// A writer of one file of a local store.
 #pragma once
 
 #include <memory>

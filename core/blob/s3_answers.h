@@ -1,4 +1,4 @@
-// The XML bodies and headers that S3 answers with, as values.
+// Answers of S3 as values: XML bodies and headers.
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
-// Requests to one bucket of an S3-compatible server: addressed, signed, retried, their failures
-// explained.
+// Requests to one bucket of an S3-compatible server: addressing, signing, retries, error texts.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// Reading a range of one object of an S3-compatible store.
+// A reader of a range of one object of an S3-compatible store.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace tarn::blob {
 
-/// Streams; a connection that breaks is made anew where it broke, on the same bytes (by the ETag).
+/// Streams; a broken connection is resumed where it broke, on the same bytes (by the ETag).
 class S3Reader final : public BlobReader {
  public:
   /// nullptr = no such object. `range` is not empty. Throws as BlobStore::open.

@@ -1,4 +1,4 @@
-// Uploading one object to an S3-compatible store.
+// A writer of one object of an S3-compatible store.
 #pragma once
 
 #include <atomic>

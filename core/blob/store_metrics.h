@@ -1,4 +1,4 @@
-// How long calls to stores take.
+// Latency metrics of stores.
 #pragma once
 
 #include <chrono>

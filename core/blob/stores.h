@@ -1,4 +1,4 @@
-// Which store a URL means: namespaces of repositories and addresses of imported objects.
+// The stores by URL: namespaces of repositories and addresses of imported objects.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Reading the small XML documents of S3: elements and their text, nothing else of XML.
+// A scanner of the small XML documents of S3: elements and their text, nothing else of XML.
 #pragma once
 
 #include <string>

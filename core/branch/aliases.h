@@ -30,7 +30,7 @@ struct AliasRequest {
 };
 struct AliasOutcome {
   Alias alias;
-  bool changed = false;  ///< false: it stood there already, and its history is as it was
+  bool changed = false;  ///< false: it was there already; the history is unchanged
 };
 // Both throw: conflict (reason "destination_moved": it stands elsewhere than expected),
 // permission_denied (read-only repository; reason "protected_alias": a gate policy names it),

@@ -1,5 +1,5 @@
-// Holding a branch for a verb: first come, first served in this process, a lease in the database
-// across processes.
+// Exclusive hold of a branch for a verb: a queue in this process, a lease in the database across
+// processes.
 #pragma once
 
 #include <chrono>

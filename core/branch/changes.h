@@ -1,4 +1,4 @@
-// Sources of changes in key order, to be paged, counted or applied.
+// Streams of changes in key order, for pages, counts and edits.
 #pragma once
 
 #include <memory>

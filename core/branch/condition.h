@@ -1,4 +1,4 @@
-// Conditions on a write, decided atomically with it.
+// Conditions on a write, checked atomically with it.
 #pragma once
 
 #include <cstdint>

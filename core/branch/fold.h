@@ -1,4 +1,4 @@
-// Keeping the list of sealed tokens short.
+// Folding of sealed staging tokens, so that reads stay cheap.
 #pragma once
 
 #include "core/branch/branch_hold.h"

@@ -1,5 +1,5 @@
-// The files that say what hooks do, and who may change them. A hook acts with the rights of the
-// user who sets it off, so that changing such a file needs a right of its own.
+// Protection of the files that define hooks. A hook acts with the rights of the user who triggers
+// it, so changing such a file needs a separate right.
 #pragma once
 
 #include <cstddef>

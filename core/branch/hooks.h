@@ -1,4 +1,4 @@
-// Where verbs meet hooks: what happens, which action files are asked, and when.
+// The seam between verbs and hooks: events, action files, and when hooks run.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Versions of the objects of a branch: whether they are kept, reading, listing and removing them.
+// Verbs on the versions of a branch's objects: the setting, reading, listing and removing.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Protection of branches and tags. Every verb that changes one asks here, and only here are
-// the rules read.
+// Protection of branches and tags. Every verb that changes one checks its rules here, and nowhere
+// else.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // The frame of every verb that makes a commit: hold the branch, build a tree, publish, start over
-// when overtaken.
+// if another verb published first.
 #pragma once
 
 #include <functional>
@@ -34,7 +34,7 @@ struct CommitHooks {
 struct BuiltCommit {
   TreeRoot root;
   std::vector<CommitId> parents;
-  std::vector<CommitId> read;    ///< commits whose trees went in, beside the head
+  std::vector<CommitId> read;    ///< commits whose trees went in, in addition to the head
   std::vector<int64_t> drained;  ///< sealed tokens that are in the tree (or have no effect)
   std::string committer;
   std::string message;

@@ -1,4 +1,4 @@
-// Candidates as people name them: globs of branches, and refs.
+// Candidates as requests name them: globs of branches, and refs.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Resolving ref expressions, and verbs on branches and tags.
+// Resolution of ref expressions, and verbs on branches and tags.
 #pragma once
 
 #include <chrono>
@@ -55,9 +55,9 @@ Page<Branch> list_branches(Engine& engine, const RepositoryName& repository,
 /// repository default branch"; protected), not_found.
 void delete_branch(Engine& engine, const RepositoryName& repository, const BranchName& name,
                    bool force);
-/// Says anew when the branch is deleted by itself; nullopt = never. Throws: not_found,
-/// permission_denied (read-only; protected against deletion, for a time), invalid_argument (as
-/// create_branch), conflict (reason "branch_locked").
+/// Sets when the branch expires; nullopt = never. Throws: not_found, permission_denied (read-only;
+/// protected against deletion, for a time), invalid_argument (as create_branch), conflict (reason
+/// "branch_locked").
 Branch set_branch_expiry(Engine& engine, const RepositoryName& repository, const BranchName& name,
                          std::optional<Instant> expires, bool force);
 /// Deletes one branch that has expired, unless it is the default branch or a rule blocks its

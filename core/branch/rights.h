@@ -1,5 +1,5 @@
-// Rights of users that verbs ask for themselves: what a change turns out to need, and what work
-// that goes on after its request needs again.
+// Permission checks inside verbs: rights that depend on the change, and rights that background work
+// needs again.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Reading and changing the settings of a repository.
+// Verbs on the settings of a repository.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// The one way an entry gets into a branch's staging area.
+// Staging: the only way an entry gets into a branch's staging area.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ std::optional<Entry> visible_entry(Engine& engine, const meta::BranchLookup& see
 void check_condition(const Condition& condition, const std::optional<Entry>& current);
 
 /// Where a write goes. The id was resolved first (before the bytes moved): a branch that was
-/// deleted and made anew since is another one.
+/// deleted and created again since is another one.
 struct StageTarget {
   const RepositoryName& repository;
   const BranchName& branch;

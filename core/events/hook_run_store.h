@@ -1,4 +1,4 @@
-// Rows of runs of hooks and of what each hook said.
+// Rows of hook runs and of each hook's output.
 #pragma once
 
 #include <chrono>
@@ -28,7 +28,7 @@ class HookRunStore {
  public:
   explicit HookRunStore(db::Pool& pool) : pool_(pool) {}
 
-  /// A run that somebody waits for, under a lease.
+  /// A run that a request waits for, under a lease.
   void begin(RepositoryId repository, const HookRun& run, int64_t owner,
              std::chrono::milliseconds lease);
   /// A run after a change, in the transaction of the change. `occasion` is JSON.
@@ -57,7 +57,7 @@ class HookRunStore {
   /// Ends the run with its steps. false: the lease was lost and another has it.
   bool finish(RepositoryId repository, const HookRun& run, int64_t owner,
               const std::vector<HookStepOutput>& steps);
-  /// Runs that somebody waited for whose server is gone have failed; `error` says so.
+  /// Fails runs that a request waited for and whose server is gone; `error` says so.
   uint64_t fail_abandoned(Instant now, std::string_view error);
   /// Removes at most `limit` runs that ended before; returns how many.
   uint64_t sweep(Instant ended_before, uint32_t limit);

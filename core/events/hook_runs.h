@@ -1,4 +1,4 @@
-// Looking at runs of hooks, and running them by hand.
+// Verbs on runs of hooks: listing them, and running hooks by hand.
 #pragma once
 
 #include <optional>

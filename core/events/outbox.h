@@ -1,5 +1,4 @@
-// Events on their way to webhooks: written in the transaction of what they tell of, delivered
-// later.
+// The outbox: events for webhooks, written in the transaction of their change and delivered later.
 #pragma once
 
 #include <chrono>
@@ -43,7 +42,7 @@ struct ClaimedDelivery {
 
 /// The result of an attempt.
 struct DeliveryAttempt {
-  std::optional<int> status{};  ///< absent: nobody answered
+  std::optional<int> status{};  ///< absent: no answer
   std::string error{};          ///< "" = delivered
   /// Until the next attempt; absent = it was the last.
   std::optional<std::chrono::milliseconds> retry_after{};
@@ -58,7 +57,7 @@ class Outbox {
   /// over all servers. One that is not ended within `lease` is claimed by the next.
   std::vector<ClaimedDelivery> claim(uint32_t limit, uint32_t per_webhook,
                                      std::chrono::milliseconds lease);
-  /// false: the claim was lost, and somebody else has it.
+  /// false: the claim was lost to another server.
   bool end(const ClaimedDelivery& delivery, const DeliveryAttempt& attempt, Instant now);
 
   /// The newest first; `after`: an id, exclusive, "" = from the newest.

@@ -1,4 +1,4 @@
-// Verbs on webhooks and on what they were, or are to be, told.
+// Verbs on webhooks and their deliveries.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// One client connection between requests.
+// A client connection between requests.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Finding the end of a request head in bytes that arrive in any pieces.
+// A scanner for the end of a request head that arrives in pieces.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Received bytes that nobody has used yet.
+// A buffer of received bytes.
 #pragma once
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// Where connections wait for their next bytes without a thread.
+// Parked connections, which wait for their next bytes without a thread.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// Reading request heads and chunked bodies: the only place that knows the parsing library.
+// A parser of request heads and chunked bodies: the only place that knows the parsing library.
 #pragma once
 
 #include <cstdint>

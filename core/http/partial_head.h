@@ -1,4 +1,4 @@
-// A request head that was refused before it was parsed, read as far as it came.
+// A partial request head, refused before it was parsed.
 #pragma once
 
 #include <string_view>

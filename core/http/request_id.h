@@ -1,4 +1,4 @@
-// Names for requests, to find them in logs.
+// Request ids, for logs.
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
-// Serving the requests of one connection after the other: what a worker thread does between two
-// waits.
+// The loop of a worker thread: serves the requests of one connection until it must wait.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
-// Writing answers: the head by the rules of HTTP/1.1, the body from memory, a stream or a file.
+// A writer of responses: the head by the rules of HTTP/1.1, the body from memory, a stream or a
+// file.
 #pragma once
 
 #include <cstdint>

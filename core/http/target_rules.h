@@ -1,5 +1,5 @@
-// Which addresses a request may go to when a user named the server: public ones, and those that
-// the installation lists.
+// Rules for the addresses that requests may go to when a user named the server: public ones, and
+// those that the configuration lists.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// One exchange with a server on a leased pair of libcurl handles.
+// One request to a server, on a leased pair of libcurl handles.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// The headers that prove to a webhook's receiver who sent a message, and which one it is.
+// Signature headers of webhook messages.
 #pragma once
 
 #include <string_view>

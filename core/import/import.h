@@ -1,4 +1,4 @@
-// Importing objects by reference: a job that lists a source and commits the listing.
+// Imports of objects by reference: a job that lists a source and commits the listing.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Comparing imported objects with their sources, without reading bytes.
+// Verification of imported objects against their sources, without reading bytes.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// Branches, tags and aliases of a repository as a file beside its data, and putting them, with
-// their history, into another repository.
+// Dumps of branches, tags and aliases as a file next to the data, and restores of them, with their
+// history, into another repository.
 #pragma once
 
 #include <cstdint>

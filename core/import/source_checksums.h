@@ -1,4 +1,4 @@
-// Checksums of objects that were imported: their sources keep them.
+// Checksums of imported objects, which their sources keep.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Job rows: long work that outlives a request and, by its lease, a process.
+// Job rows: leased long work that outlives its request and its process.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Requests whose client does not wait to the end: they go on here, and what came of them is kept.
+// Runs slow requests in the background and keeps their results for later polling.
 #pragma once
 
 #include <chrono>

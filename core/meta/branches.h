@@ -17,7 +17,8 @@
 
 namespace tarn::meta {
 
-/// A branch held by a verb: nobody else publishes to it until the lease ends. `sealed` are frozen.
+/// A branch held by a verb: no other verb publishes to it until the lease ends. `sealed` are
+/// frozen.
 struct BranchLease {
   int64_t owner = 0;
   CommitId head;
@@ -80,7 +81,7 @@ class Branches {
     kTooMany,  ///< its creator has made per_user_max that still exist
   };
   struct CreateOptions {
-    std::string creator{};  ///< name of the user; "" = nobody, whom no limit holds
+    std::string creator{};  ///< name of the user; "" = no user, and no limit
     bool hidden = false;
     std::optional<Instant> expires{};
     /// Runs in the same transaction, when the branch was made.

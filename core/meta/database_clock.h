@@ -1,4 +1,5 @@
-// The database's clock, as this process knows it between two looks: the one time of all servers.
+// The database's clock, estimated by this process between two measurements: the common time of all
+// servers.
 #pragma once
 
 #include <atomic>
@@ -12,7 +13,7 @@
 
 namespace tarn::meta {
 
-/// Past this difference between a server's clock and the database's somebody should set the clock.
+/// A greater difference between a server's clock and the database's is logged as a warning.
 constexpr std::chrono::seconds kClockTolerance{5};
 
 /// Measured at the middle of a round trip and carried on by the system's uptime, so that a step of

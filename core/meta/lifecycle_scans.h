@@ -1,4 +1,5 @@
-// Rows of lifecycle scans: whose objects and uploads are to be looked at, by the database's clock.
+// Rows of lifecycle scans: the repositories whose objects and uploads are due for examination, by
+// the database's clock.
 #pragma once
 
 #include <chrono>

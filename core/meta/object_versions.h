@@ -1,4 +1,4 @@
-// The versions that were kept of the objects of a branch.
+// Rows of the object versions of a branch.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The parts of objects that were uploaded in parts.
+// Part lists of objects that were uploaded in parts.
 #pragma once
 
 #include <cstdint>

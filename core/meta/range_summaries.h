@@ -1,5 +1,4 @@
-// Range summaries in PostgreSQL behind a cache: what the searches of all refs of a repository
-// share.
+// Range summaries in PostgreSQL behind a cache, shared by the searches of all refs of a repository.
 #pragma once
 
 #include <memory>

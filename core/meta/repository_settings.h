@@ -1,4 +1,5 @@
-// Settings of repositories: one document of each kind, and what every write asks behind a cache.
+// Settings of repositories: one document of each kind, and a cache of the rules that every write
+// checks.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Facts of the installation that all its servers share.
+// Settings of the installation, shared by all its servers.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Nodes of trees that clients may ask for as files, and the files that were written of them.
+// Rows of tree nodes that clients may request as files, and of those files.
 #pragma once
 
 #include <optional>

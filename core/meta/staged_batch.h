@@ -1,4 +1,4 @@
-// Many staged changes that appear at one moment.
+// A batch of staged changes that become visible at once.
 #pragma once
 
 #include <cstdint>

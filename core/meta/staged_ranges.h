@@ -1,4 +1,4 @@
-// Which keys a set of staged ranges hides. Pure.
+// The keys that a set of staged ranges hides. Pure.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,4 @@
-// The staging area: what was written to branches and not committed. The rules of which row wins
-// live here.
+// The staging area: uncommitted changes of branches, and the rules of precedence among its rows.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// All that the metadata and the files of one commit say.
+// The measurements in the metadata and files of one commit.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// A measured number of a commit, and who says so.
+// A metric: a measured number of a commit, with its origin.
 #pragma once
 
 #include <cstdint>

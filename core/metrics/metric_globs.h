@@ -1,4 +1,4 @@
-// Which files of a repository hold metrics.
+// The globs of a repository's metric files.
 #pragma once
 
 #include <string>

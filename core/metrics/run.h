@@ -1,4 +1,4 @@
-// Runs: what somebody measured of a commit and how it was made.
+// Runs: records of how a commit was made and what was measured of it.
 #pragma once
 
 #include <map>

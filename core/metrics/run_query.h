@@ -1,4 +1,4 @@
-// Which runs are asked for, and in what order.
+// A query for runs: conditions and order.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Where an object's bytes are.
+// Addresses: the location of an object's bytes.
 #pragma once
 
 #include <array>
@@ -34,7 +34,7 @@ struct ForeignAddress {
   auto operator<=>(const ForeignAddress&) const = default;
 };
 
-/// Bytes that somebody else owns: `scheme://...` as it was imported or linked.
+/// Bytes of another owner: `scheme://...` as it was imported or linked.
 struct ExternalAddress {
   std::string url;
   auto operator<=>(const ExternalAddress&) const = default;

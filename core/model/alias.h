@@ -1,4 +1,4 @@
-// Aliases: named commits that move, and what was done to them.
+// Aliases: names of commits that move, and their history.
 #pragma once
 
 #include <cstdint>

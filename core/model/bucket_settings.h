@@ -1,5 +1,4 @@
-// Settings that S3 has for a bucket: its tags, who owns its objects, and whether everybody may read
-// it.
+// S3 settings of a bucket: tags, object ownership, public read access.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// How long garbage collection keeps what branches no longer show.
+// Retention rules of garbage collection for content that branches no longer show.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Ids of things whose lists begin with the newest.
+// Ids in descending order of time, so that lists begin with the newest.
 #pragma once
 
 #include <string>

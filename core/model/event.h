@@ -1,4 +1,4 @@
-// Events: what webhooks are told of.
+// Events that webhooks receive.
 #pragma once
 
 #include <array>

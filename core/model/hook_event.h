@@ -1,4 +1,4 @@
-// The moments at which a repository's action files run hooks.
+// The events at which action files run hooks.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Lifecycle rules of a bucket: when objects are deleted, and uploads that nobody completes aborted.
+// Lifecycle rules of a bucket: when objects are deleted and incomplete uploads aborted.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Pages of rows that are in the order of what the next page is asked for by.
+// Pages of rows in the order of their paging key.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace tarn {
 
-/// One row more than the page holds tells whether there is another page.
+/// Reading one row more than a page holds shows whether there is another page.
 inline int64_t row_limit(uint32_t limit) { return static_cast<int64_t>(limit) + 1; }
 
 /// Of what row_limit(limit) rows gave; `limit` is at least 1. `from_row` makes an item of a row,

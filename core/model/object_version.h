@@ -1,4 +1,4 @@
-// Names of the versions that a repository keeps of its objects, and whether it keeps them.
+// Version ids of objects, and the versioning setting of a repository.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Requests that go on after their client was answered 202.
+// Operations: requests that continue in the background after the answer 202.
 #pragma once
 
 #include <string>

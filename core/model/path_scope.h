@@ -1,4 +1,4 @@
-// The part of a tree's keys that an operation concerns.
+// The scope of an operation: the part of a tree's keys that it concerns.
 #pragma once
 
 #include <cstddef>

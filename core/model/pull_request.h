@@ -1,4 +1,4 @@
-// Pull requests: merges that are proposed, discussed and approved before they are made.
+// Pull requests: proposed merges that need approval.
 #pragma once
 
 #include <optional>

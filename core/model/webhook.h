@@ -1,4 +1,4 @@
-// Webhooks: servers that are told of a repository's events.
+// Webhooks: HTTP endpoints that receive a repository's events.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct Webhook {
   std::string url;
   std::vector<std::string> events{"*"};  ///< types, or patterns of them with *
   WebhookFormat format = WebhookFormat::kStandard;
-  bool active = true;  ///< false: it is told nothing, and what it was not told yet waits
+  bool active = true;  ///< false: nothing is sent, and pending deliveries wait
   std::string created_by{};
   Instant created{};
 };
@@ -48,7 +48,7 @@ struct Delivery {
   Instant created{};
   std::optional<Instant> next_attempt{};  ///< of a pending one
   std::optional<Instant> ended{};
-  std::optional<int> last_status{};  ///< absent: nobody answered
+  std::optional<int> last_status{};  ///< absent: no answer
   std::string last_error{};
 };
 

@@ -1,4 +1,4 @@
-// Uploads whose bytes clients send to the store themselves, by URLs that the store signed.
+// Direct uploads: clients send the bytes to the store, by presigned URLs.
 #pragma once
 
 #include <optional>

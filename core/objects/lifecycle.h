@@ -1,4 +1,4 @@
-// Lifecycle rules of a repository as a bucket of S3, and the job that carries them out.
+// Lifecycle rules of a repository as an S3 bucket, and the job that applies them.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Multipart uploads: parts are objects of their own, joined by reference when completed.
+// Multipart uploads: parts are separate objects, joined by reference when completed.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Moving bytes into the store at a fresh address.
+// A writer of bytes to the store at a new address.
 #pragma once
 
 #include <cstdint>

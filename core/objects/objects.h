@@ -1,4 +1,4 @@
-// Reading, listing, deleting and copying objects at refs.
+// Verbs on objects at refs: reading, listing, deleting and copying.
 #pragma once
 
 #include <memory>
@@ -103,7 +103,7 @@ struct CopySource {
   Key key;
 };
 /// Reads the source as well; throws not_found for it. A copy onto itself changes what is there and
-/// undoes no write of somebody else (change_entry).
+/// undoes no concurrent write (change_entry).
 StagedEntry copy_object(Engine& engine, const CopySource& source, const RepositoryName& repository,
                         const BranchName& branch, const Key& key, const CopyChanges& changes,
                         const WriteTerms& terms, const Condition& condition = {});

@@ -1,4 +1,4 @@
-// Finding objects of a ref by what they are.
+// Search for objects at one ref.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Where a search stands and what it found, across refs.
+// The position and the matches of a search across refs.
 #pragma once
 
 #include <compare>

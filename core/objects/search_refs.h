@@ -1,4 +1,4 @@
-// Finding objects across refs and repositories, and in another order than that of paths.
+// Search for objects across refs and repositories, and in other orders than by path.
 #pragma once
 
 #include <cstdint>

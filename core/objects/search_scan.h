@@ -1,4 +1,4 @@
-// Walking over the matches of a query at one ref, within what a page of a search may cost.
+// A scan of a query's matches at one ref, within the work limit of a page.
 #pragma once
 
 #include <chrono>
@@ -34,7 +34,7 @@ struct SearchLimits {
 /// The cost of a page so far.
 struct SearchCost {
   uint64_t ranges_seen = 0;     ///< whose summaries were looked at
-  uint64_t ranges_wanted = 0;   ///< of these: could not be passed over
+  uint64_t ranges_wanted = 0;   ///< of these: could not be skipped
   uint64_t summaries_made = 0;  ///< of these: had none yet
   uint64_t entries_seen = 0;
   uint64_t refs_seen = 0;

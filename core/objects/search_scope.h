@@ -1,4 +1,4 @@
-// The repositories and refs that a search looks into.
+// The scope of a search: its repositories and refs.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The first matches of a sorted search, out of all that are offered in any order.
+// The first matches of a sorted search, selected from all matches in any order.
 #pragma once
 
 #include <cstdint>

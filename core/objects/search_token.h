@@ -1,4 +1,4 @@
-// Where a search across refs, or a sorted one, goes on: the text that clients pass back.
+// The continuation token of a search across refs, or of a sorted one.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The refs of a search's scope, one after another.
+// A walk over the refs of a search's scope.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// Files that name the addresses of objects, directory by directory, for readers of object storage
-// that know nothing of branches (Hive's SymlinkTextInputFormat).
+// Symlink files: the addresses of objects, directory by directory, for readers of object storage
+// that do not know branches (Hive's SymlinkTextInputFormat).
 #pragma once
 
 #include <cstdint>

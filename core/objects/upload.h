@@ -1,4 +1,4 @@
-// Writing objects: bytes first, to a fresh address, then the staged entry.
+// Uploads of objects: bytes first, to a new address, then the staged entry.
 #pragma once
 
 #include <chrono>
@@ -96,10 +96,10 @@ struct ForeignBytes {
 };
 /// Stages the bytes at an address that was handed out for the target, and takes the address in the
 /// same transaction: it is staged once. Again, it succeeds with the object of the key while that
-/// has the address, whatever else the two requests say; afterwards it throws conflict (reason
-/// "link_address_used"), as when the branch was deleted and created again. Throws as
+/// has the address, even if the two requests differ otherwise; afterwards it throws conflict
+/// (reason "link_address_used"), as when the branch was deleted and created again. Throws as
 /// stage_entry_within. `sent`: the version that reads must find in the store, else they throw gone
-/// (reason "source_changed"); absent = nobody can write there any more.
+/// (reason "source_changed"); absent = no client can write there any more.
 StagedEntry stage_handed_out(Engine& engine, const UploadTarget& target, const OwnAddress& address,
                              const ForeignBytes& bytes, const ObjectAttributes& attributes,
                              const Condition& condition,

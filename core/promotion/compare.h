@@ -1,4 +1,4 @@
-// Comparing candidates of a repository with one another and with a baseline.
+// Comparison of a repository's candidates with one another and with a baseline.
 #pragma once
 
 #include <cstdint>

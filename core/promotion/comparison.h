@@ -1,5 +1,5 @@
-// Candidates side by side: metrics with their distance from a baseline, parameters that differ,
-// who is ahead.
+// A comparison of candidates: metrics with their distance from a baseline, parameters that differ,
+// the ranking.
 #pragma once
 
 #include <cstdint>
@@ -52,8 +52,8 @@ struct Comparison {
 };
 
 /// Of `metrics` name, split, goal, primary and trusted count. Without any, every metric of the
-/// commits is a column, by name, and nobody is ranked. Pure; 10,000 contestants with twenty metrics
-/// each take up to half a second, most of it for who is beaten by whom.
+/// commits is a column, by name, and no candidate is ranked. Pure; 10,000 contestants with twenty
+/// metrics each take up to half a second, most of it for who is beaten by whom.
 Comparison compare(std::span<const Contestant> contestants, const CommitFacts* baseline,
                    std::vector<MetricRule> metrics, ParamsShown params);
 

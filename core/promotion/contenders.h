@@ -1,5 +1,5 @@
-// Contenders of a gate: those of the candidates, however many branches a glob matches, that are
-// judged.
+// Contenders of a gate: the bounded number of candidates that are judged, however many branches a
+// glob matches.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Reading the values of a document strictly, collecting every complaint.
+// A strict reader of a document's values, which collects all problems.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Which of several candidates no other beats.
+// Dominance: the candidates that no other beats.
 #pragma once
 
 #include <vector>

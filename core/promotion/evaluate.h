@@ -1,4 +1,4 @@
-// Judging candidates by a gate policy: pure, the same facts always give the same verdict.
+// Evaluation of candidates by a gate policy: pure, the same facts always give the same verdict.
 #pragma once
 
 #include <cstdint>

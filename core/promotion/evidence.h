@@ -56,7 +56,7 @@ constexpr std::string_view kEvidenceVersion = "tarn/v1";
 std::string to_json(const Evidence& evidence);
 /// The same with the commit that the promotion made.
 std::string with_result(const std::string& evidence, const CommitId& result);
-/// The same of a promotion that would end so whatever its winner brings.
+/// The same for a promotion that would end so with any winner.
 std::string with_refusal(const std::string& evidence, const GateRefusal& refusal);
 /// The branches that were left out when the candidates were resolved. Throws data_loss.
 std::vector<LeftOut> left_out_of(const std::string& evidence);

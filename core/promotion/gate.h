@@ -1,4 +1,4 @@
-// Judging candidates by a gate policy: the facts that a verdict rests on, and a dry run.
+// Evaluation of candidates by a gate policy: the facts of a verdict, and a dry run.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +43,8 @@ std::optional<GateRefusal> merge_refusal(Engine& engine, const Repository& repos
                                          const GatePolicy& policy, const Commit& destination,
                                          const NamedCommit& candidate);
 
-/// Why a promotion into `destination` would end whatever the candidate brings: uncommitted changes
-/// (code "destination_dirty"). nullopt: it would not.
+/// Why a promotion into `destination` would fail with any candidate: uncommitted changes (code
+/// "destination_dirty"). nullopt: it would not.
 std::optional<GateRefusal> destination_refusal(Engine& engine, const RepositoryName& repository,
                                                const Branch& destination);
 /// That the branch has uncommitted changes, and what to do about it.

@@ -1,5 +1,4 @@
-// Candidate of a gate, as frozen facts: what was measured of it, what it changes, what was said of
-// it.
+// A candidate of a gate, as frozen facts: its metrics, its changes, its checks and approvals.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +32,7 @@ struct GateApproval {
   std::string candidate;  ///< the ref that was approved
   CommitId commit;
   std::string values{};       ///< judged_values() of what was approved
-  std::string void_reason{};  ///< why it does not count whatever it is of; "" = it may
+  std::string void_reason{};  ///< why it never counts; "" = it may
 };
 
 /// A value that does not count, and why.

@@ -1,4 +1,4 @@
-// Setting and reading the gate policies of a repository.
+// Verbs on the gate policies of a repository.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace tarn::versioning {
 struct GatePolicySetting {
   std::string document;  ///< YAML or JSON
   std::string author;    ///< name of the user
-  /// The version that must hold, 0 = none; absent = whatever does.
+  /// The version that must be current, 0 = none; absent = any.
   std::optional<int64_t> expected{};
 };
 struct GatePolicySet {

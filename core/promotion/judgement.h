@@ -1,4 +1,5 @@
-// Candidates of a promotion, judged: who may become the champion, who wins, and on what grounds.
+// Evaluation of a promotion's candidates: which may become the champion, the winner, and the
+// evidence.
 #pragma once
 
 #include <map>
@@ -49,10 +50,10 @@ struct Judgement {
   std::string evidence;                     ///< to_json
 };
 
-/// Looks at everything anew, but for what refs meant: `promotion.candidates`, once they are
-/// resolved, are the candidates of every later round. A branch that moved on is taken with its new
-/// head if the policy says that approvals are stale then, else with its old one. Changes nothing.
-/// Throws: not_found (policy, destination, a ref); invalid_argument (reason "no_candidates";
+/// Reads everything again except the resolved refs: `promotion.candidates`, once they are resolved,
+/// are the candidates of every later round. A branch that moved on is taken with its new head if
+/// the policy says that approvals are stale then, else with its old one. Changes nothing. Throws:
+/// not_found (policy, destination, a ref); invalid_argument (reason "no_candidates";
 /// "several_candidates" where there may be one; "method_refused"); resource_exhausted
 /// (kPromotionCandidatesMax).
 Judgement judge(Engine& engine, const Repository& repository, const Promotion& promotion,

@@ -1,4 +1,4 @@
-// Values of a candidate that count for a gate: those of the tree that they were measured of.
+// The metric values of a candidate that count for a gate: those measured of its tree.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Which of several values of one metric counts.
+// The choice among several values of one metric.
 #pragma once
 
 #include <span>

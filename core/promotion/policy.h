@@ -1,4 +1,4 @@
-// The gate policy: what a destination demands of a candidate before it takes it in.
+// The gate policy: the requirements of a destination on its candidates.
 #pragma once
 
 #include <array>
@@ -96,7 +96,7 @@ struct ApprovalRules {
   uint32_t count = 0;
   bool not_author = true;
   bool not_promoter = true;
-  bool sticky_reject = false;  ///< a commit that somebody rejected is not promoted later either
+  bool sticky_reject = false;  ///< a rejected commit is not promoted later either
   bool stale_on_new_commit = true;
   bool operator==(const ApprovalRules&) const = default;
 };
@@ -131,7 +131,7 @@ struct AfterPromotion {
   bool operator==(const AfterPromotion&) const = default;
 };
 
-/// Immutable once read. Absent members demand nothing, but for `objects.unchanged`.
+/// Immutable once read. Absent members require nothing, except `objects.unchanged`.
 struct GatePolicy {
   std::string name;
   BranchName destination;

@@ -1,4 +1,4 @@
-// Promotions as values: what was asked, where it stands, what was said about it.
+// Promotions as values: request, state, checks and approvals.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@
 namespace tarn {
 
 enum class PromotionState : uint8_t {
-  kDraft,             ///< nobody has looked at it yet
+  kDraft,             ///< no server has started it yet
   kComparing,         ///< candidates are evaluated and ranked
   kGatesRunning,      ///< waits for checks of the winner
   kAwaitingApproval,  ///< waits for people
   kMerging,
   kPromoted,
-  kRejected,  ///< the gate, or somebody, said no
+  kRejected,  ///< by the gate or by a user
   kFailed,
   kCancelled,
   kRolledBack,  ///< was promoted, and another promotion took it back

@@ -10,9 +10,9 @@
 
 namespace tarn::versioning {
 
-/// merge_base_tree, with what was taken back taken out of the base too: a candidate that was
-/// promoted, taken back and comes again brings all that it has, not just what is newer. As for
-/// merge_base_tree, the nodes belong to `nodes`.
+/// merge_base_tree, with rolled-back changes removed from the base too: a candidate that was
+/// promoted, rolled back and is promoted again brings all of its changes, not only the newer ones.
+/// As for merge_base_tree, the nodes belong to `nodes`.
 std::optional<MergeBaseTree> promotion_base_tree(Engine& engine, const Repository& repository,
                                                  meta::NodeWriter& nodes, const Commit& candidate,
                                                  const BranchName& destination, const Commit& head);

@@ -1,4 +1,4 @@
-// Publication of a promotion: everything that becomes true together with its commit.
+// Publication of a promotion: all changes of the transaction that publishes its commit.
 #pragma once
 
 #include <cstdint>

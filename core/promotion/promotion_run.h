@@ -16,7 +16,7 @@ constexpr std::chrono::seconds kPromotionLease{10};
 /// A promotion that waits for people or checks is looked at again after this; sooner when something
 /// is said about it, or when the branch of a candidate moves or is deleted.
 constexpr std::chrono::minutes kPromotionRevisit{10};
-/// How often candidates are compared anew because the destination or the champion moved.
+/// How often candidates are compared again because the destination or the champion moved.
 constexpr int32_t kPromotionRoundsMax = 1000;
 
 /// Takes up one promotion that is due and moves it on until it has ended or waits. Safe on any

@@ -55,18 +55,18 @@ class PromotionStore {
   /// The newest first, without their evidence.
   Page<Promotion> list(RepositoryId repository, const Filter& filter, const PageStart& start);
   std::vector<PromotionStep> steps(RepositoryId repository, std::string_view id);
-  /// The promotion that made `result` and has not been taken back.
+  /// The promotion that made `result` and has not been rolled back.
   std::optional<Promotion> find_by_result(RepositoryId repository, const CommitId& result);
 
-  /// The latest that made a commit the champion under this alias, whether it was taken back or not;
-  /// no rollbacks. By the place of their commits in the history, the latest first.
+  /// The latest that made a commit the champion under this alias, rolled back or not; no rollbacks.
+  /// By the place of their commits in the history, the latest first.
   std::vector<Promotion> promoted(RepositoryId repository, std::string_view alias, int64_t limit);
 
-  /// Of those of the commits that were rejected by somebody: who, when and why, in words.
+  /// For those of the commits that a user rejected: who, when and why, as text.
   std::map<CommitId, std::string> rejections(RepositoryId repository,
                                              std::span<const CommitId> commits);
 
-  /// A promotion of the branch that was taken back.
+  /// A promotion of the branch that was rolled back.
   struct Undone {
     CommitId winner;  ///< the candidate's commit
     CommitId result;  ///< what the promotion made
@@ -111,7 +111,7 @@ class PromotionStore {
   static void tell(db::Connection& connection, RepositoryId repository, std::string_view id,
                    const std::vector<std::string>& webhooks);
 
-  /// Ends one that is still open, whoever holds it. false: it has ended.
+  /// Ends one that is still open, whichever server holds its lease. false: it has ended.
   bool end_by_user(RepositoryId repository, std::string_view id, const PromotionStep& step);
   /// Inside the transaction that takes it back. false: it is not promoted (any more).
   static bool mark_rolled_back(db::Connection& connection, RepositoryId repository,

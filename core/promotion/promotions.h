@@ -1,4 +1,4 @@
-// Verbs on promotions. What moves them on is promotion_run.h.
+// Verbs on promotions. promotion_run.h advances them.
 #pragma once
 
 #include <chrono>
@@ -27,7 +27,7 @@ struct CreatedPromotion {
   bool existed = false;  ///< the same was asked before under this key
 };
 /// Stores it, with what its expected refs mean now; a server takes it up within kPromotionPoll. The
-/// same request under a key finds the same promotion, whatever those refs mean by then. Throws:
+/// same request under a key finds the same promotion, even if those refs have moved. Throws:
 /// invalid_argument (the request); not_found (destination, policy, an expected ref); conflict
 /// (reason "idempotency_key_reused": another request had the key).
 CreatedPromotion create_promotion(Engine& engine, const RepositoryName& repository,

@@ -1,4 +1,4 @@
-// Order of candidates: which of those that passed a gate is the best.
+// The ranking of candidates that passed a gate.
 #pragma once
 
 #include <cstddef>

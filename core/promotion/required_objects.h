@@ -1,5 +1,5 @@
-// Objects that a gate policy requires: looked for in a tree, and compared between the winner of a
-// promotion and the result.
+// Objects that a gate policy requires: finding them in a tree, and comparing the winner of a
+// promotion with the result.
 #pragma once
 
 #include <optional>
@@ -37,9 +37,8 @@ struct PromotionResult {
   bool replaced_paths = false;
 };
 /// The winner was judged, the result becomes the champion: what the policy requires must be the
-/// same in both. A policy that measures and requires no objects demands all that the winner
-/// changed. Throws precondition_failed (reason "object_missing", "not_what_was_measured",
-/// "too_large").
+/// same in both. A policy that measures and requires no objects needs all that the winner changed.
+/// Throws precondition_failed (reason "object_missing", "not_what_was_measured", "too_large").
 void check_promotion_result(Engine& engine, const GatePolicy& policy,
                             const PromotionResult& result);
 

@@ -1,4 +1,4 @@
-// Rollback: taking a promotion back, at once or when enough people have approved it.
+// Rollback of a promotion, at once or after the required approvals.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Words of a verdict: what a promotion says of a candidate.
+// The text of a verdict on a candidate.
 #pragma once
 
 #include <cstddef>

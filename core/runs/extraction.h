@@ -1,4 +1,4 @@
-// Extraction of metrics: reading them from commits' metadata and files, and asking for them.
+// Extraction of metrics from commits' metadata and files, and queries for them.
 #pragma once
 
 #include <chrono>
@@ -82,7 +82,7 @@ Page<meta::SeriesPoint> metric_series(Engine& engine, const RepositoryName& repo
 
 /// Globs of the files that hold metrics; the default unless set.
 Tagged<std::vector<std::string>> get_metric_globs(Engine& engine, const RepositoryName& repository);
-/// Commits are read anew when they are next asked for. Throws: invalid_argument, as set_tag_rules.
+/// Commits are read again when they are next asked for. Throws: invalid_argument, as set_tag_rules.
 void set_metric_globs(Engine& engine, const RepositoryName& repository,
                       const std::vector<std::string>& globs, const SettingWrite& write);
 

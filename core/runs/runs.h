@@ -1,4 +1,4 @@
-// Recording runs and asking for them.
+// Verbs on runs: recording and listing.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ constexpr uint32_t kRunBranchesMax = 10'000;
 
 struct RunRecording {
   std::string experiment;
-  std::string ref;  ///< of a branch its head is meant, whatever is staged
+  std::string ref;  ///< for a branch, its head without staged changes
   /// Where the commit was made, for a ref that is no branch, as who records it says; it may be
   /// gone.
   /// "" = the branch whose head the commit is, if it is that of exactly one.
@@ -62,7 +62,7 @@ struct RunList {
 };
 /// Conditions, order and answer know what the commits' metadata and files say, as RunCondition
 /// says. Commits that the background has not read are read here, up to kReadAheadCommitsMax and
-/// kReadAheadTimeMax; a warning tells of the rest. Throws: invalid_argument (more than
+/// kReadAheadTimeMax; a warning names the rest. Throws: invalid_argument (more than
 /// kRunConditionsMax conditions, a bad glob or one that matches more than kRunBranchesMax branches,
 /// an `after` that is no run), not_found (repository).
 RunList list_runs(Engine& engine, const RepositoryName& repository, const RunQuery& query);

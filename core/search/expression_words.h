@@ -1,4 +1,4 @@
-// The words of an expression, one after another.
+// The tokens of an expression.
 #pragma once
 
 #include <cstddef>

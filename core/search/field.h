@@ -1,4 +1,4 @@
-// Fields: what of an object a condition or an order is about.
+// Fields: the properties of an object that conditions and orders use.
 #pragma once
 
 #include <cstdint>

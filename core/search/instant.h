@@ -1,4 +1,4 @@
-// Moments as searches take them.
+// Parsing of times in searches.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// A digest of one range, to pass over it unread when it cannot hold what a search asks for.
+// A range summary: a digest that lets a search skip a range without a match.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class RangeSummary {
   /// size, of what the greatest is above it, zigzag of the least mtime, of what the greatest is
   /// above it; then the filter.
   std::string encode() const;
-  /// nullopt: another version wrote it, build it anew. Throws data_loss.
+  /// nullopt: another version wrote it, create it again. Throws data_loss.
   static std::optional<RangeSummary> decode(std::string_view bytes);
 
   /// false: no entry of the range can match. true says nothing.

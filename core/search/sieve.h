@@ -1,4 +1,4 @@
-// Which ranges a query need not read, drawn from the query once.
+// The filter of ranges that a query need not read, computed once from the query.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// The order in which a search gives its matches.
+// The order of a search's matches.
 #pragma once
 
 #include <cstdint>

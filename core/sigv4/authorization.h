@@ -1,5 +1,5 @@
-// Which of S3's authentication mechanisms a request uses, taken apart. Nothing is checked against a
-// secret here.
+// The parsed authentication of a request, by whichever of S3's mechanisms. Nothing is verified
+// here.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,4 @@
-// Reads a request's payload as the object's bytes, proving on the way everything the client said
-// about them.
+// The payload of a request as the object's bytes, verified against every claim of the client.
 #pragma once
 
 #include <cstdint>

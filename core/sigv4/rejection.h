@@ -1,4 +1,4 @@
-// Why a signed request was refused, with what S3 shows the client beside code and message.
+// The refusal of a signed request, with the details that S3 shows in addition to code and message.
 #pragma once
 
 #include <string>

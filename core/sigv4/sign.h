@@ -1,4 +1,4 @@
-// Signing requests and URLs with AWS Signature Version 4, as a client.
+// Signing of requests and URLs with AWS Signature Version 4, as a client.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Proves that a request was signed by the holder of a secret.
+// Verification of request signatures.
 #pragma once
 
 #include <chrono>

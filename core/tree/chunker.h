@@ -1,5 +1,6 @@
-// Where nodes end: content-defined boundaries that depend on the keys and weights of the current
-// node alone. docs/format/chunker.md has the rule and its constants; they are part of the format.
+// The chunker: content-defined boundaries of nodes that depend on the keys and weights of the
+// current node alone. docs/format/chunker.md has the rule and its constants; they are part of the
+// format.
 #pragma once
 
 #include <cstddef>

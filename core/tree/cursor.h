@@ -1,4 +1,4 @@
-// Walking a tree in key order.
+// A cursor over a tree in key order.
 #pragma once
 
 #include <cstdint>
@@ -42,8 +42,8 @@ class LeafFilter {
 /// time.
 class Cursor {
  public:
-  /// With a filter the cursor passes over the entries of leaves that it does not want. A leaf
-  /// without a parent is always read. The filter must outlive the cursor.
+  /// With a filter the cursor skips leaves that the filter excludes. A leaf without a parent is
+  /// always read. The filter must outlive the cursor.
   Cursor(NodeSource& source, const TreeRoot& root, LeafFilter* filter = nullptr);
   ~Cursor();
   Cursor(Cursor&&) noexcept;

@@ -1,4 +1,4 @@
-// Making trees: from sorted entries, or from a tree and sorted edits.
+// Construction of trees: from sorted entries, or from a tree and sorted edits.
 #pragma once
 
 #include <cstdint>

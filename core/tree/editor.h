@@ -1,4 +1,4 @@
-// Applying a stream of changes to a tree, copy on write.
+// The editor: applies a stream of changes to a tree, copy on write.
 #pragma once
 
 #include <cstdint>

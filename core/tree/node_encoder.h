@@ -1,4 +1,4 @@
-// Putting nodes together and naming them by their content.
+// Encoding of nodes, and their content hashes.
 #pragma once
 
 #include <cstdint>

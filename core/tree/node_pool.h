@@ -1,4 +1,4 @@
-// The nodes a walk over several trees has at hand.
+// The nodes that a walk over several trees keeps in memory.
 #pragma once
 
 #include <deque>

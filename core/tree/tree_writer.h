@@ -1,4 +1,4 @@
-// Building a tree from the left: entries and whole subtrees in, nodes out, level by level.
+// A writer of trees, from left to right: entries and whole subtrees in, nodes out, level by level.
 #pragma once
 
 #include <array>

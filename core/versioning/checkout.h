@@ -1,4 +1,4 @@
-// Some paths of a branch as another ref has them: no byte moves.
+// Checkout of paths: stages another ref's state of some paths on a branch, without moving bytes.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Committing a branch's staged changes.
+// Commits of a branch's staged changes.
 #pragma once
 
 #include <optional>
@@ -38,7 +38,7 @@ Commit commit_branch(Engine& engine, const RepositoryName& repository, const Bra
 
 /// Stores a commit that no ref reaches yet: of a tree (`given.root.hash`) and parents that the
 /// repository has. The id must be the one of these contents. Its committer is what `given` says,
-/// and the acting user is remembered beside. Throws: invalid_argument (id, generation), not_found
+/// and the acting user is stored with it. Throws: invalid_argument (id, generation), not_found
 /// (tree or a parent), already_exists, permission_denied.
 void record_commit(Engine& engine, const RepositoryName& repository, Commit given, bool force);
 

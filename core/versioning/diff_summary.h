@@ -1,4 +1,4 @@
-// How much differs between two refs, prefix by prefix.
+// A summary of the differences between two refs, prefix by prefix.
 #pragma once
 
 #include <cstdint>

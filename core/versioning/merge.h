@@ -1,4 +1,4 @@
-// Merging a ref into a branch.
+// Merges of a ref into a branch.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// Ranges and metaranges of commits as files beside the data, for readers that walk the tables of a
-// lakeFS themselves (docs/format/sstable.md).
+// Ranges and metaranges of commits as files next to the data, for clients that read lakeFS's tables
+// themselves (docs/format/sstable.md).
 #pragma once
 
 #include <cstdint>

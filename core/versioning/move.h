@@ -1,4 +1,4 @@
-// Objects under other names: no byte moves.
+// Renames of objects, without moving bytes.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Dropping staged changes; moving a branch.
+// Resets: dropping staged changes, moving a branch.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// Undoing a commit, and repeating one elsewhere.
+// Reverts and cherry-picks.
 #pragma once
 
 #include <cstdint>

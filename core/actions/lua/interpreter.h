@@ -1,4 +1,4 @@
-// Runs one script in this process, which must be one that may die.
+// The interpreter: runs one script in this process, which a script may crash.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Modules that scripts can require and that are written in Lua: the files below modules/.
+// Modules in Lua that scripts can require: the files below modules/.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// Giving up what a script's process does not need.
+// The sandbox: drops the privileges that a script's process does not need.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Between Lua's stack and C++: arguments of functions, JSON values, and errors.
+// Conversion between Lua's stack and C++: arguments of functions, JSON values, and errors.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A client for tests that sends exactly the bytes it is told to, in exactly those pieces.
+// A client for tests that sends exactly the given bytes, in exactly the given pieces.
 #pragma once
 
 #include <chrono>

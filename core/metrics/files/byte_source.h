@@ -29,7 +29,7 @@ class ByteSource {
   /// Passes over; less only at the end.
   uint64_t skip(uint64_t count);
   /// The bytes up to the next newline, without it. false: the end. Of a longer line the first
-  /// `bytes_max` bytes, with `cut` set; the rest is passed over.
+  /// `bytes_max` bytes, with `cut` set; the rest is skipped.
   bool line(std::string& out, size_t bytes_max, bool& cut);
 
   uint64_t position() const { return position_; }  ///< bytes taken so far

@@ -1,4 +1,4 @@
-// Contents of a metric file without the points of its curves, and their form in the database.
+// The contents of a metric file without the points of its curves, and their form in the database.
 #pragma once
 
 #include <cstddef>

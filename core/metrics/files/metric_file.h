@@ -1,4 +1,4 @@
-// Reading metric files as training programs write them.
+// A reader of the metric files that training programs write.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace tarn {
 constexpr size_t kMetricLineBytesMax = 1024 * 1024;
 /// Longest YAML document and longest parameter file: held in memory.
 constexpr size_t kYamlBytesMax = 1024 * 1024;
-/// Longest TensorBoard record that is looked into; longer ones (images, graphs) are passed over.
+/// Longest TensorBoard record that is parsed; longer ones (images, graphs) are skipped.
 constexpr size_t kEventBytesMax = 1024 * 1024;
 /// Deepest nesting of JSON.
 constexpr size_t kMetricDepthMax = 64;
@@ -42,8 +42,8 @@ void read_metric_file(MetricFileKind kind, ByteSource& bytes, FileFacts& facts);
 /// joined by dots; elements of arrays are points. Text that is a number is one; NaN and Infinity
 /// may stand bare.
 void read_json(ByteSource& bytes, FileFacts& facts);
-/// With a header. A column without a name is an index. Cells that are no numbers are passed over,
-/// with a warning where the column has numbers.
+/// With a header. A column without a name is an index. Cells that are no numbers are ignored, with
+/// a warning where the column has numbers.
 void read_csv(ByteSource& bytes, char delimiter, FileFacts& facts);
 /// As one value of JSON.
 void read_yaml(ByteSource& bytes, FileFacts& facts);

@@ -1,4 +1,4 @@
-// Directories that Spark wrote more than once.
+// Selection of the newest of several Spark part-file sets in one directory.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// A document of YAML (or JSON, which is YAML) as a tree that says where each thing stands.
+// A YAML document (or JSON, which is YAML) as a tree with the line and column of each node.
 #pragma once
 
 #include <cstddef>
