@@ -43,8 +43,8 @@ class FileReader {
 /// it cannot be opened; a usage error when it is longer.
 std::string read_whole_file(const std::string& path, size_t bytes_max);
 
-/// Writes beside the target and takes its name only when finished, so a broken transfer leaves
-/// nothing behind that could be taken for the file. "-" is standard output. One thread at a time.
+/// Writes to a temporary file next to the target and renames it when finished, so a broken transfer
+/// never leaves a partial file under that name. "-" is standard output. One thread at a time.
 class FileWriter {
  public:
   explicit FileWriter(std::filesystem::path target);

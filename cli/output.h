@@ -20,7 +20,7 @@ Format parse_format(std::string_view word);
 /// Those words.
 std::vector<std::string_view> format_names();
 
-/// In every JSON document, beside "kind".
+/// In every JSON document, together with "kind".
 constexpr std::string_view kApiVersion = "tarn/v1";
 
 using Cells = std::vector<std::string>;

@@ -31,8 +31,8 @@ struct Session {
   Uri object(std::string_view text) const { return object_uri(text, defaults()); }
   Uri prefix(std::string_view text) const { return prefix_uri(text, defaults()); }
 
-  /// Returns when `yes` or the person agrees. Throws a usage error that names --yes when there is
-  /// nobody to ask, and interrupted when the person declines.
+  /// Returns when `yes` is set or the user agrees. Throws a usage error that names --yes when there
+  /// is no terminal, and interrupted when the user declines.
   void confirm(std::string_view question, bool yes);
   /// One line that the person types; ask_secretly does not show it. Only if terminal.may_prompt.
   /// Throws interrupted at the end of input.

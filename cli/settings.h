@@ -60,9 +60,9 @@ struct NamedSetting {
 /// Those that a file can hold, in the order in which they are shown.
 std::vector<NamedSetting> named_settings(const Settings& settings);
 
-/// Sets keys of the file (those of named_settings), keeping the others; the file is written anew
-/// beside the old one and is readable by its owner only. An empty value removes its key. Throws a
-/// usage error, and changes nothing, for a key that is not known.
+/// Sets keys of the file (those of named_settings), keeping the others; the file is replaced by a
+/// new one that only its owner can read. An empty value removes its key. Throws a usage error, and
+/// changes nothing, for a key that is not known.
 void save_settings(const std::filesystem::path& file,
                    const std::vector<std::pair<std::string, std::string>>& values);
 

@@ -21,8 +21,8 @@ std::string promotion_in_markdown(const Json& promotion);
 std::string candidates_in_markdown(const Json& candidates);
 /// "rule: reason" of each rule that failed, one a line.
 std::string refusals_in_words(const Json& candidate);
-/// Whether no rule failed but for metrics that nobody measured, or nobody who is trusted, so that a
-/// job can measure and try again.
+/// Whether rules failed only because metrics are missing or have no trusted source, so that a job
+/// can measure and retry.
 bool lacks_metrics_only(const Json& candidate);
 
 /// The exit status of a promotion that has ended otherwise than promoted.

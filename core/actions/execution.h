@@ -45,7 +45,7 @@ struct ExecutionOptions {
   bool script_http = false;
   const Environment& environment;
   const Grants& variables;     ///< of the environment, to repositories
-  const Grants& repositories;  ///< that scripts reach, beside their own
+  const Grants& repositories;  ///< that scripts reach, in addition to their own
   /// Whether the files of hooks at a ref are those of the default branch.
   std::function<bool(const std::string& ref)> of_default_branch;
   std::function<std::string(const std::string& ref, const std::string& path)> read_object;

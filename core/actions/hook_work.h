@@ -22,7 +22,7 @@ struct ApiAnswer {
   std::string body;
 };
 struct ApiCall {
-  std::string user{};  ///< on whose behalf, with what that user may do; "" = nobody
+  std::string user{};  ///< the user whose rights the call has; "" = no user
   std::string method{};
   std::string target{};
   std::string body{};
@@ -57,7 +57,7 @@ struct HookWork {
   const std::string& script_program;
   ScriptSlots& script_slots;
   bool script_http = false;
-  const Grants& repositories;  ///< that scripts reach, beside their own
+  const Grants& repositories;  ///< that scripts reach, in addition to their own
   /// The bytes of an object where the action file lies.
   const std::function<std::string(const std::string& path)>& read_object;
 };

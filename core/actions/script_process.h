@@ -33,7 +33,7 @@ constexpr int kScriptCallsMax = 100'000;
 void run_script(const std::string& program, const Script& script, std::chrono::milliseconds timeout,
                 const std::function<void(std::string_view)>& print, const ScriptCall& call);
 
-/// The program beside the one that runs.
+/// The program in the directory of the running one.
 std::string script_program();
 
 }  // namespace tarn::actions

@@ -17,7 +17,7 @@ constexpr size_t kPrincipalBytesMax = 2048;
 struct ExternalPrincipal {
   std::string id;
   std::string user;
-  std::vector<std::map<std::string, std::string>> settings;  ///< kept for whoever logs in by it
+  std::vector<std::map<std::string, std::string>> settings;  ///< stored for logins of this identity
 };
 
 /// Safe from any thread.

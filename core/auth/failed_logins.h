@@ -18,8 +18,8 @@ struct FailureAllowance {
   std::chrono::milliseconds one_per;
 };
 
-/// Counts by address, and by access key and address together: failures of strangers elsewhere do
-/// not keep a key's owner from signing in. Safe from any thread.
+/// Counts by address, and by access key and address together: failures of others elsewhere do not
+/// keep a key's owner from signing in. Safe from any thread.
 class FailedLogins {
  public:
   static constexpr FailureAllowance kOfKey{10, std::chrono::seconds{6}};

@@ -11,7 +11,7 @@ namespace tarn::auth {
 
 struct LoginClaims {
   std::string subject;        ///< user name
-  Instant subject_created{};  ///< tells the user from another of that name
+  Instant subject_created{};  ///< distinguishes the user from a later one of that name
   std::string access_key_id;  ///< that the login was made with; "" = with none
   Instant began{};            ///< the login
   Instant issued{};           ///< this token, which may renew that login

@@ -43,7 +43,7 @@ class Permissions {
   enum class Decision {
     kAllowed,
     kNotAllowed,  ///< nothing allows it
-    kDenied,      ///< a statement denies it, whatever else allows it
+    kDenied,      ///< a statement denies it, which takes precedence
   };
   /// `client_address` is the caller's IP; where it is unknown, conditions on it never allow and
   /// always deny.

@@ -22,7 +22,7 @@ struct Statement {
   /// "fs:ReadObject", "fs:Read*", "*".
   std::vector<std::string> actions;
   /// "*" or ARNs; in the last part of an ARN '*' stands for any text and '?' for one character,
-  /// "${user}" for the name of whoever asks.
+  /// "${user}" for the name of the caller.
   std::vector<std::string> resources;
   /// Operator -> field -> values: IpAddress, NotIpAddress, StringLike, StringNotLike on SourceIp.
   /// All operators and fields must hold, for each any of its values.

@@ -17,7 +17,7 @@ std::string alias_arn(std::string_view repository, std::string_view alias);
 /// A path on one ref: ".../repository/lake/ref/main/object/dir/a". A policy on the path alone
 /// (".../repository/lake/object/dir/*") holds on every ref. `ref` as the request names it.
 std::string object_arn(std::string_view repository, std::string_view ref, std::string_view key);
-/// A path on whatever ref: a policy limited to refs does not grant it.
+/// A path on any ref: a policy limited to refs does not grant it.
 std::string object_arn(std::string_view repository, std::string_view key);
 /// The resource of a listing on one ref; a policy on the repository holds too. The '@' of an alias
 /// stands as it is.

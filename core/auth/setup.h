@@ -9,13 +9,13 @@
 namespace tarn::auth {
 
 constexpr std::string_view kAdminName = "admin";
-/// Of a secret that somebody chose: signatures that are seen permit guessing it without the server.
+/// The minimum for chosen secrets: an attacker who sees a signature can guess offline.
 constexpr size_t kSecretBytesMin = 20;
 
 /// Makes the built-in groups and policies once per installation; users there already become
 /// administrators (they could do everything before). In an installation of an earlier version,
-/// once, policies that nobody edited get what has been added since; edited and deleted ones stay as
-/// they are. Safe when several servers start at once.
+/// once, unedited policies get what has been added since; edited and deleted ones stay as they are.
+/// Safe when several servers start at once.
 void ensure_built_ins(db::Pool& pool, Instant now);
 
 /// Logs a warning for each policy with a find_denial_of_ref.

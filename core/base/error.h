@@ -12,8 +12,8 @@ namespace tarn {
 /// do not retry until the state changes; conflict = retry the whole operation on the new state;
 /// unavailable = retry the same call.
 enum class ErrorCode {
-  kInvalidArgument,   ///< The request is wrong whatever the state.
-  kUnauthenticated,   ///< Who asks is unknown or not proven.
+  kInvalidArgument,   ///< The request is wrong in any state.
+  kUnauthenticated,   ///< The caller is unknown or not verified.
   kPermissionDenied,  ///< Who asks is known and may not.
   kNotFound,
   kAlreadyExists,

@@ -11,12 +11,11 @@
 namespace tarn::blob {
 
 /// Only open_unchanging() uses the copies; all else is the inner store's. An object is fetched
-/// whole, whatever range is read first. Copies of what had an etag when it was read outlive the
-/// object, until they are the least recently read. Safe from any thread. Readers must not outlive
-/// it.
+/// whole, whatever range is read first. Copies of objects that had an etag outlive the object,
+/// until they are the least recently read. Safe from any thread. Readers must not outlive it.
 class CachedStore final : public BlobStore {
  public:
-  /// `identity` tells stores apart that share the cache: an endpoint and a bucket.
+  /// `identity` distinguishes stores that share the cache: an endpoint and a bucket.
   CachedStore(std::unique_ptr<BlobStore> store, std::shared_ptr<DiskCache> cache,
               std::string identity);
 

@@ -45,7 +45,7 @@ struct SentPart {
 struct DirectSource {
   std::string_view key;
   ByteRange range;
-  std::string_view if_etag = {};  ///< "" = whatever is there
+  std::string_view if_etag = {};  ///< "" = any
 };
 
 /// A digest of a whole object that the store keeps.

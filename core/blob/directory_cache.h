@@ -36,8 +36,8 @@ class DirectoryCache {
   };
 
   Shared find(const std::string& path);
-  /// Whether `path` still leads to the directory. One that was moved away takes files which nobody
-  /// finds again.
+  /// Whether `path` still leads to the directory. Files written to one that was moved away would be
+  /// lost.
   bool is_current(const std::string& path, const Descriptor& directory) const;
   void keep(const std::string& path, const Shared& directory);
 

@@ -57,7 +57,7 @@ class DirectoryListing {
 /// Neighbours in one directory, none of them a directory.
 struct FileRun {
   std::shared_ptr<const DirectoryListing>
-      directory;  // shared by the cursor and whoever looks at the files
+      directory;  // shared by the cursor and the reader of the files
   size_t first = 0;
   size_t end = 0;
 };

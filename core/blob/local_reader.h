@@ -11,8 +11,8 @@ namespace tarn::blob {
 
 class LocalReader final : public BlobReader {
  public:
-  /// `etag` is the file's when it was opened; when `check_etag`, the end of the range is only told
-  /// if it still is.
+  /// `etag` is the file's when it was opened; with `check_etag`, reading the end of the range fails
+  /// if it has changed.
   LocalReader(Descriptor file, BlobStat stat, ByteRange range, bool check_etag);
 
   size_t read(std::span<char> out) override;

@@ -78,8 +78,8 @@ class S3Bucket {
   /// Whether the other's objects can be named to this one's server with this one's access key.
   bool same_server(const S3Bucket& other) const;
 
-  /// Repeats what may pass (no connection, 5xx, throttling), then returns whatever the server says.
-  /// Throws unavailable when it did not pass in time.
+  /// Retries transient failures (no connection, 5xx, throttling), then returns the server's answer.
+  /// Throws unavailable when they last too long.
   S3Answer send(const S3Request& request);
   /// As send, with the body still to come when the status is 2xx; else it is in `failure.body`.
   struct Opened {

@@ -17,12 +17,12 @@ class S3Reader final : public BlobReader {
   /// nullptr = no such object. `range` is not empty. Throws as BlobStore::open.
   static std::unique_ptr<S3Reader> open(S3Bucket& bucket, std::string key, ByteRange range,
                                         std::string_view if_etag);
-  /// All `size_bytes` (not 0) of an object whose digests are wanted as well. They are asked for
-  /// without a range, because a store tells them with the whole object only.
+  /// All `size_bytes` (not 0) of an object whose digests are wanted as well. The request has no
+  /// range, because stores return digests only with whole objects.
   static std::unique_ptr<S3Reader> open_whole(S3Bucket& bucket, std::string key,
                                               uint64_t size_bytes, std::string_view if_etag);
 
-  /// Of the whole object, as the answer told when it was opened.
+  /// Digests of the whole object, from the answer that opened it.
   const std::vector<StoredDigest>& digests() const { return digests_; }
   size_t read(std::span<char> out) override;
 

@@ -12,9 +12,9 @@
 namespace tarn::blob {
 
 /// The key, after the options' prefix, is S3's own: any bytes of at most 1,024, though servers on
-/// top of a file system refuse or fold some ("a//b", "a" beside "a/b"). What a server makes of
-/// racing writers of one key is its own affair; see S3Writer. Safe from any thread. Readers and
-/// writers must not outlive it.
+/// top of a file system refuse or fold some ("a//b", "a" together with "a/b"). Racing writers of
+/// one key have no defined outcome; see S3Writer. Safe from any thread. Readers and writers must
+/// not outlive it.
 class S3Store final : public BlobStore {
  public:
   /// `client` outlives the store. Throws invalid_argument. Nothing is sent yet.

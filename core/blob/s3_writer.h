@@ -38,8 +38,8 @@ class LargeBodyLease {
 ///
 /// Creation is exclusive by If-None-Match where the server can; elsewhere the writer looks first,
 /// which is enough because keys are never used twice on purpose. Every object carries its writer's
-/// random mark, so that an answer "exists already" to a repeated request can be told from our own
-/// success.
+/// random mark, so that an answer "exists already" to a repeated request can be recognised as our
+/// own success.
 class S3Writer final : public BlobWriter {
  public:
   /// `key` is whole. `bucket` outlives the writer.

@@ -20,7 +20,7 @@ namespace tarn::versioning {
 constexpr size_t kHookFilesShownMax = 3;
 
 // All that is below kActionFilesPrefix counts: action files and the scripts that they name. The
-// user asked about is ActingUser; a server that runs no hooks asks about nobody. The checks throw
+// user is ActingUser; a server that runs no hooks checks nothing. The checks throw
 // permission_denied (reason "hooks_forbidden") with the paths and the permission that is missing.
 // None may be called inside a transaction or with a connection leased.
 

@@ -26,8 +26,8 @@ constexpr uint32_t kHookWorkers = 4;
 /// Action files that one ref may have.
 constexpr size_t kActionFilesMax = 500;
 
-/// On whose behalf this thread works: hooks that call back do so as that user. Scopes nest; without
-/// one it is nobody. One thread.
+/// The user on whose behalf this thread works: hooks call back as that user. Scopes nest; without
+/// one there is no user. One thread.
 class ActingUser {
  public:
   /// `address`: the IP that the user's request came from; "" = unknown, as of work begun by an

@@ -26,7 +26,7 @@ struct Tagged {
 };
 
 struct SettingWrite {
-  /// The etag the value must have; "" = it was never set. Absent = whatever it is. Else
+  /// The etag the value must have; "" = it was never set. Absent = any. Otherwise throws
   /// precondition_failed.
   std::optional<std::string> if_match{};
   bool force = false;  ///< also in a read-only repository

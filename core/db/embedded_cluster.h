@@ -34,8 +34,8 @@ class Cluster {
   const std::string& log_path() const { return log_path_; }
   std::string url() const;
 
-  /// Stops what still runs on the data directory and was not started by us; removes a lock file
-  /// nobody holds. Throws: unavailable when it does not stop.
+  /// Stops an orphaned server that still runs on the data directory; removes a stale lock file.
+  /// Throws: unavailable when it does not stop.
   void stop_orphans() const;
   /// Starts the server. The calling thread must live as long as it.
   pid_t launch() const;

@@ -71,10 +71,10 @@ class Pool {
 
   /// Asks the database for a sign of life, on a connection of its own. When there is none, every
   /// connection to that server is broken, and none is leased until a probe finds a server again,
-  /// trying the URL's hosts in turn. While somebody waits for an answer longer than kProbeLimit, it
-  /// also looks where a new connection leads: those to another server (the primary before a
-  /// failover, behind a balancer that keeps its sessions) are broken too. Takes kProbeLimit and the
-  /// time to connect at most.
+  /// trying the URL's hosts in turn. While an answer takes longer than kProbeLimit, it also checks
+  /// where a new connection leads: those to another server (the primary before a failover, behind a
+  /// balancer that keeps its sessions) are broken too. Takes kProbeLimit and the time to connect at
+  /// most.
   void probe();
 
   /// One statement as its own transaction. Retried once on a fresh connection when the old one
@@ -105,9 +105,8 @@ class Pool {
 
   /// Runs `look` in a transaction: whether the effect of a write whose answer was lost is there.
   /// true only when all commits that it saw have reached what synchronous_commit waits for: a row
-  /// that is seen need not have, since its server may have been told not to wait. nullopt: there is
-  /// no telling. Waits kReturnLimit at most until the database can be reached, and kDurableLimit
-  /// for each answer.
+  /// that is seen need not have, since its server may not have waited. nullopt: unknown. Waits
+  /// kReturnLimit at most until the database can be reached, and kDurableLimit for each answer.
   std::optional<bool> look_durably(const std::function<bool(Connection&)>& look) noexcept;
 
  private:

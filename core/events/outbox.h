@@ -19,9 +19,9 @@ namespace tarn::meta {
 /// Members of an event's `data`; the repository's name is added. Texts, so numbers are written out.
 using EventData = std::vector<std::pair<std::string, std::string>>;
 
-/// Tells the repository's webhooks, in a transaction of the caller; nothing is kept when none wants
-/// to know. `type` is one of kEventTypes. Changes of refs and ends of imports are told by the
-/// database itself: nobody calls this for them.
+/// Writes an event for the repository's webhooks, in a transaction of the caller; writes nothing
+/// without a subscriber. `type` is one of kEventTypes. Triggers of the database write events for
+/// changes of refs and ends of imports.
 void emit_event(db::Connection& connection, RepositoryId repository, std::string_view type,
                 const EventData& data);
 
@@ -63,8 +63,8 @@ class Outbox {
   /// The newest first; `after`: an id, exclusive, "" = from the newest.
   Page<Delivery> list(RepositoryId repository, std::string_view webhook,
                       std::optional<DeliveryState> state, std::string_view after, uint32_t limit);
-  /// Sends it again, whatever became of it, with all its attempts; its id stays. nullopt: there is
-  /// no such delivery. One that is pending is only brought forward.
+  /// Redelivers it in any state, with all attempts; its id stays. nullopt: there is no such
+  /// delivery. One that is pending is only brought forward.
   std::optional<Delivery> redeliver(RepositoryId repository, std::string_view webhook,
                                     std::string_view event);
 
@@ -73,7 +73,7 @@ class Outbox {
   uint64_t give_up_crowded(uint32_t pending_max, uint32_t rows_max, Instant now);
 
   /// Removes deliveries that ended as delivered or dead longer than these ages ago, with events
-  /// that nobody else is told of, at most `rows_max` of each; returns how many.
+  /// that no other delivery refers to, at most `rows_max` of each; returns how many.
   uint64_t sweep(std::chrono::milliseconds delivered_age, std::chrono::milliseconds dead_age,
                  uint32_t rows_max, Instant now);
 

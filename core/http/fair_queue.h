@@ -33,10 +33,10 @@ struct FairLimits {
 };
 
 /// A request starts while its share runs fewer than its allowance and fewer than there are threads
-/// free; the second keeps threads for whoever comes next, however long the running ones take. What
-/// cannot start waits under its share. A thread that comes free takes from the share that runs
-/// the fewest, in turn among equals. The share named "" makes no other one contended. Every
-/// operation takes O(log shares). Safe from any thread.
+/// free; the second keeps threads for later shares, however long the running requests take. What
+/// cannot start waits under its share. A thread that comes free takes from the share that runs the
+/// fewest, in turn among equals. The share named "" makes no other one contended. Every operation
+/// takes O(log shares). Safe from any thread.
 class FairQueue {
  public:
   explicit FairQueue(FairLimits limits) : limits_(limits) {}
@@ -51,7 +51,7 @@ class FairQueue {
 
   enum class Entry { kWaits, kShareFull, kFull };
   /// kWaits: the connection, with its request in `held`, is the queue's until it comes out of
-  /// `next`, `take_expired` or `take_all`. Whoever adds one calls `next` or wakes a thread that
+  /// `next`, `take_expired` or `take_all`. The caller then calls `next` or wakes a thread that
   /// does.
   Entry wait(std::string_view name, Connection* connection, SteadyTime now);
 

@@ -12,10 +12,10 @@
 
 namespace tarn::http {
 
-/// Owns all connections. A connection is parked (armed in epoll, nobody's) or claimed by exactly
-/// one thread, which then parks or closes it. Any number of threads wait at once; the kernel wakes
-/// one per ready connection, the latest sleeper first, so that no thread hands requests to another.
-/// Safe from any thread.
+/// Owns all connections. A connection is parked (armed in epoll, without an owner) or claimed by
+/// exactly one thread, which then parks or closes it. Any number of threads wait at once; the
+/// kernel wakes one per ready connection, the latest sleeper first, so that no thread hands
+/// requests to another. Safe from any thread.
 ///
 /// Events name a place and its generation, not a pointer: an event that was under way when its
 /// connection was closed finds another generation and is dropped.
@@ -51,7 +51,7 @@ class ParkingLot {
   std::vector<Connection*> take_expired(SteadyTime now);
   /// Parked connections that wait for a request and have no input, claimed.
   std::vector<Connection*> take_idle();
-  /// Cuts every connection, whoever uses it.
+  /// Cuts every connection, parked or claimed.
   void cut_all();
   size_t size() const { return size_.load(std::memory_order_relaxed); }
 

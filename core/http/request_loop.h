@@ -46,7 +46,7 @@ class RequestLoop {
   Next refuse_head(Connection& connection);
   Next refuse_parsed(Connection& connection);
   static void send_refusal(Connection& connection, const std::string& text);
-  /// The head that `receive_head` found; nullptr: `refuse_parsed` tells the client why not.
+  /// The head that `receive_head` found; nullptr: `refuse_parsed` sends the reason to the client.
   RequestHead* parse(const Connection& connection);
   std::string share_of(const Request& request) const;
   Next wait_in_queue(Connection& connection, RequestHead& head, const std::string& share);

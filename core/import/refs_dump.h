@@ -33,12 +33,12 @@ Repository dumped_repository(Engine& engine, std::string_view dump);
 std::vector<AliasName> aliases_of_dump(Engine& engine, std::string_view dump);
 
 /// Makes the dumped branches, tags and aliases with their whole history; that of aliases begins
-/// anew with `user`. Messages, metadata, times and parents are the dumped ones; ids of commits are
-/// new, as addresses of objects belong to the repository. No object's bytes move, but those of
-/// multipart objects, which are copied. All appears at one moment. Throws: not_found (the
-/// repository, the dump, a commit collected since), invalid_argument (reason "not_bare": it has
-/// branches, tags or commits), permission_denied (read-only; reason "protected_branch" or
-/// "protected_tag": a rule of the repository forbids one of them).
+/// with `user`. Messages, metadata, times and parents are the dumped ones; ids of commits are new,
+/// as addresses of objects belong to the repository. No object's bytes move, but those of multipart
+/// objects, which are copied. All appears at one moment. Throws: not_found (the repository, the
+/// dump, a commit collected since), invalid_argument (reason "not_bare": it has branches, tags or
+/// commits), permission_denied (read-only; reason "protected_branch" or "protected_tag": a rule of
+/// the repository forbids one of them).
 void restore_refs(Engine& engine, const RepositoryName& repository, std::string_view dump,
                   bool force, std::string_view user);
 

@@ -14,8 +14,8 @@
 
 namespace tarn::meta {
 
-/// Owners are users, named as they are now: what a deleted user began is nobody's. Safe from any
-/// thread.
+/// Owners are users by their current names: operations of a deleted user have no owner. Safe from
+/// any thread.
 class Operations {
  public:
   Operations(db::Pool& pool, const Clock& clock) : pool_(pool), clock_(clock) {}
@@ -23,7 +23,7 @@ class Operations {
   /// Stores a running operation under a lease of `ttl` and returns its id.
   std::string start(std::string_view name, std::string_view target, std::string_view owner,
                     std::chrono::milliseconds ttl);
-  /// Renews the lease; returns whether somebody asked to cancel.
+  /// Renews the lease; returns whether cancellation was requested.
   bool renew(std::string_view id, std::chrono::milliseconds ttl);
   void finish(std::string_view id, OperationState state, int status, std::string_view body);
   /// Of this owner; nullopt = none.

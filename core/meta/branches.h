@@ -39,7 +39,7 @@ struct Publication {
   std::vector<int64_t> drained;  ///< sealed tokens that are in the commit's tree now
   std::vector<CommitId> read;    ///< commits whose trees it was made from; each must still exist
   NodeWriter::Pending nodes;
-  std::string user{};      ///< who makes the commit, whatever committer it shows; "" = nobody
+  std::string user{};      ///< the acting user, who may differ from the committer; "" = none
   bool promotion = false;  ///< the one way to move a branch that a policy protects, and to obey
                            ///< no rule: any other is published under the lease's settings only
   bool clean = false;      ///< the branch must have been clean: no conditional write came since
@@ -94,8 +94,8 @@ class Branches {
     RepositoryId repository{};
     Branch branch;
   };
-  /// A branch that has expired by the database's clock and that nobody has claimed; no other caller
-  /// is given it before `claim` has passed.
+  /// Claims a branch that has expired by the database's clock; no other caller gets it before
+  /// `claim` has passed.
   std::optional<Expired> claim_expired(std::chrono::milliseconds claim);
 
   /// The default branch, in the transaction that creates the repository.

@@ -39,7 +39,7 @@ class Commits {
   /// when they say that they were made.
   std::map<CommitId, Instant> stored(RepositoryId repository, std::span<const CommitId> ids);
   /// Inserts unless it is there. For commits that no branch publishes (the first of a repository).
-  /// `user`: who makes it, whatever committer it shows; "" = nobody.
+  /// `user`: the acting user, who may differ from the committer; "" = none.
   static void insert(db::Connection& connection, RepositoryId repository, const Commit& commit,
                      std::string_view user);
   /// Until the end of the caller's transaction garbage collection cannot remove these commits.

@@ -16,7 +16,7 @@
 
 namespace tarn::meta {
 
-/// How long a name may be taken for the kind of bucket it was, after it was removed and made anew.
+/// How long the kind of a bucket's name is cached.
 constexpr std::chrono::seconds kRootAgeMax{1};
 /// Names whose kind is remembered.
 constexpr size_t kRootsMax = 10'000;

@@ -43,8 +43,8 @@ class StagedBatch {
     kLeaseLost,  ///< or the branch is gone
   };
   /// Given the rows that were staged in the watched ranges since the lease was taken, in order of
-  /// their keys, returns those that the batch needs beside its own; nullopt: it is overtaken. Runs
-  /// while nobody can stage and must not use the database.
+  /// their keys, returns those that the batch needs in addition to its own; nullopt: it must start
+  /// over. Runs while the branch accepts no staging, and must not use the database.
   using CatchUp =
       std::function<std::optional<std::vector<StagedRow>>(const std::vector<StagedRow>&)>;
   /// The lease must have been taken with `rotate`: then what the branch shows in the watched ranges

@@ -56,8 +56,8 @@ class Writer {
   /// Called twice a second.
   void raise_all_fences() noexcept;
 
-  /// A time for a new object address that is never below the published floor, whatever the clock
-  /// does.
+  /// A time for a new object address that is never below the published floor, even if the clock
+  /// steps back.
   Instant address_time() const;
 
   /// Holds the floors at what they were when it began. Cheap.

@@ -29,8 +29,7 @@ struct Metric {
   std::string split{};     ///< for example "validation"; "" = none
   Instant measured{};      ///< within an origin the newest counts
   std::string reporter{};  ///< of a run: the user who recorded it
-  /// Measured again of a champion by a user whom the policy names: it counts whatever sources a
-  /// rule trusts.
+  /// Remeasured of a champion by a user whom the policy names: it counts for any trust of a rule.
   bool remeasured = false;
   std::optional<double>
       replaced{};  ///< the value in whose place it stands; nullopt: none was there

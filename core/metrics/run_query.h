@@ -11,8 +11,8 @@ namespace tarn {
 constexpr size_t kRunConditionsMax = 32;
 
 /// (metrics|params).NAME OP VALUE: a metric or parameter of the run itself; of one that it does not
-/// name, what the metadata of its commit says, else the newest of the commit's files. One that
-/// nobody names satisfies nothing.
+/// name, what the metadata of its commit says, else the newest of the commit's files. A missing one
+/// satisfies no condition.
 struct RunCondition {
   bool of_param = false;  ///< else of a metric
   std::string name;

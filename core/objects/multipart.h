@@ -44,7 +44,7 @@ struct MultipartCreation {
   std::string checksum_type;
 };
 /// Throws resource_exhausted (reason "too_many_uploads"): the owner has
-/// AssemblyOptions::multipart_open_max of them open, in whatever repository.
+/// AssemblyOptions::multipart_open_max of them open over all repositories.
 MultipartUpload create_multipart(Engine& engine, const UploadTarget& target,
                                  const MultipartCreation& creation);
 [[noreturn]] void throw_too_many_uploads(const Engine& engine, std::string_view user);

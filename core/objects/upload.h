@@ -113,7 +113,7 @@ StagedEntry link_address(Engine& engine, const UploadTarget& target, const std::
 
 /// Streams the body to an address that was handed out and makes it durable; nothing is staged.
 /// Sending the same bytes again succeeds. Throws already_exists (reason "address_taken": it holds
-/// other bytes), unavailable (reason "address_busy": somebody is writing it now).
+/// other bytes), unavailable (reason "address_busy": another request is writing it now).
 UploadDigests fill_address(Engine& engine, const Repository& repository, const OwnAddress& address,
                            UploadBody& body, std::optional<uint64_t> size_hint);
 

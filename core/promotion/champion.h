@@ -29,8 +29,8 @@ CommitFacts champion_facts(Engine& engine, const Repository& repository, const G
 /// The values that candidates are compared with.
 struct BaselineFacts {
   CommitFacts facts;
-  /// The winner that these are the values of, when it was taken back: it may come again, for it is
-  /// not compared with itself.
+  /// The winner with these values, if it was rolled back: it may be promoted again, since it is not
+  /// compared with itself.
   std::optional<CommitId> taken_back{};
   /// For one candidate; nullptr = nothing.
   const CommitFacts* against(const CommitId& candidate) const {

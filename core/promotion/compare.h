@@ -13,7 +13,7 @@
 
 namespace tarn::versioning {
 
-/// Candidates of one comparison: all are ranked, whatever the page.
+/// Candidates of one comparison: all are ranked, on any page.
 constexpr size_t kCompareCandidatesMax = 10'000;
 /// Changed objects that one page counts, and one row of it.
 constexpr uint64_t kComparePageChangesMax = 1'000'000;

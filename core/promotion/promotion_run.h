@@ -21,7 +21,7 @@ constexpr int32_t kPromotionRoundsMax = 1000;
 
 /// Takes up one promotion that is due and moves it on until it has ended or waits. Safe on any
 /// number of servers: each step compares and sets the row, and the last one is a transaction that
-/// nobody else can have done. The workers of a process share `turns`. false: there was none.
+/// commits once. The workers of a process share `turns`. false: there was none.
 bool run_one_promotion(Engine& engine, std::stop_token stop,
                        OwnerTurns& turns = OwnerTurns::unlimited());
 

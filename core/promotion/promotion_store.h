@@ -81,8 +81,7 @@ class PromotionStore {
   /// Makes promotions due whose candidates' branches moved or were deleted: at once, or
   /// kPromotionLookPause after they were looked at.
   void note_moves();
-  /// Leases one that is due and that nobody holds, of the actor who has the fewest leased. None of
-  /// `actors_not`.
+  /// Leases a due and free one of the actor with the fewest leased; none of `actors_not`.
   std::optional<LeasedPromotion> take(int64_t owner, std::chrono::milliseconds ttl,
                                       const std::vector<std::string>& actors_not = {});
   /// false: it has ended or the lease was lost; stop.
@@ -105,9 +104,9 @@ class PromotionStore {
   static FinishOutcome finish_judged(db::Connection& connection, const LeasedPromotion& judged,
                                      int64_t owner, Instant now);
   FinishOutcome finish_judged(const LeasedPromotion& judged, int64_t owner);
-  /// Of one that ends whatever is said about it. false as renew.
+  /// Ends one regardless of later checks and approvals. false as renew.
   bool finish(RepositoryId repository, const Promotion& promotion, int64_t owner);
-  /// Inside a transaction of the caller, before finish: these webhooks are told of the end too.
+  /// Inside a transaction of the caller, before finish: these webhooks receive the end too.
   static void tell(db::Connection& connection, RepositoryId repository, std::string_view id,
                    const std::vector<std::string>& webhooks);
 

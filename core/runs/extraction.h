@@ -30,12 +30,12 @@ constexpr size_t kCommitWarningsMax = 100;
 /// Commits of one question.
 constexpr size_t kFactsCommitsMax = 1000;
 
-/// Reading one commit is tried this often before it waits for somebody to ask.
+/// Attempts to read a commit in the background; later ones are made on request.
 constexpr int kExtractionAttemptsMax = 3;
 
 struct FactsWanted {
   std::vector<std::string> names{};        ///< of metrics; empty = all
-  std::vector<std::string> extra_globs{};  ///< files to read beside those of the repository
+  std::vector<std::string> extra_globs{};  ///< files to read in addition to those of the repository
   std::vector<std::string> bare_names{};   ///< metadata keys without "metric." that are metrics
 };
 

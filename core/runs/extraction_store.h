@@ -37,8 +37,7 @@ class ExtractionStore {
  public:
   explicit ExtractionStore(db::Pool& pool) : pool_(pool) {}
 
-  /// Leases the oldest that nobody else holds, of the owner of whose commits the fewest are leased;
-  /// none of `owners_not`.
+  /// Leases the oldest free one of the owner with the fewest leased commits; none of `owners_not`.
   std::optional<QueuedExtraction> take(std::chrono::milliseconds ttl,
                                        const std::vector<std::string>& owners_not = {});
   /// Takes a queued commit off the queue, with why it could not be read as a warning.

@@ -30,8 +30,9 @@ struct PayloadChecksum {
 };
 
 struct PayloadOptions {
-  bool md5 = true;                              ///< off where no ETag is needed
-  std::vector<ChecksumAlgorithm> compute = {};  ///< beside those the client sent and CRC64NVME
+  bool md5 = true;  ///< off where no ETag is needed
+  std::vector<ChecksumAlgorithm> compute =
+      {};  ///< in addition to those of the client and CRC64NVME
   bool crc64nvme = true;
   /// Off for requests whose x-amz-checksum-* headers speak of something else than this body
   /// (CompleteMultipartUpload: of the object).

@@ -11,7 +11,7 @@
 namespace tarn::sigv4 {
 
 /// An Error of this folder. `reason()` is the S3 error code ("SignatureDoesNotMatch"). `code()`
-/// tells the status where S3's code alone does not: invalid_argument 400, permission_denied and
+/// gives the status where S3's code alone does not: invalid_argument 400, permission_denied and
 /// unauthenticated 403, unimplemented 501; "MissingContentLength" is 411.
 class Rejection final : public Error {
  public:

@@ -54,8 +54,8 @@ struct AwsAnswer {
 /// Any status. Throws what keeps the request from being sent.
 AwsAnswer send(lua_State* state, const AwsClient& client, const AwsRequest& request);
 
-/// Throws invalid_argument: "<what>: <status> <code>: <message>", with the key's parts and whatever
-/// a header could break taken out of what the service said.
+/// Throws invalid_argument: "<what>: <status> <code>: <message>", with the service's text, from
+/// which parts of the key and control characters are removed.
 [[noreturn]] void throw_failure(const AwsClient& client, std::string_view what, int status,
                                 std::string_view code, std::string_view message);
 

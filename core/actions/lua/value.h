@@ -49,7 +49,7 @@ void push_value(lua_State* state, const nlohmann::json& value);
 /// A table with a metatable made by array(), or whose keys are 1..n with n > 0, is an array.
 /// Throws invalid_argument for what JSON has not, and for tables that are nested too deeply.
 nlohmann::json json_at(lua_State* state, int index);
-/// Makes the table on top an array whatever it holds.
+/// Marks the table on top as an array, even if it is empty.
 void mark_array(lua_State* state);
 
 }  // namespace tarn::actions::lua

@@ -20,7 +20,7 @@ struct YamlNode {
   size_t line = 0;                ///< from 1
   size_t column = 0;              ///< from 1
   std::string text{};             ///< of a scalar
-  bool quoted = false;            ///< a scalar in quotes or with a tag: text whatever it looks like
+  bool quoted = false;            ///< a scalar in quotes or with a tag: always text
   std::vector<YamlNode> items{};  ///< of a list
   std::vector<std::pair<YamlNode, YamlNode>> members{};  ///< of a map, in order; keys may repeat
 
