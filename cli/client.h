@@ -76,7 +76,7 @@ class Client {
             const std::function<void(const Json&)>& page_seen = {});
 
   /// Memory is bounded by one piece. The body of an answer that is not ok() is not given to `sink`.
-  /// A body that breaks off is asked for from there, as long as its ETag stays the same. What
+  /// A body that breaks off is requested from there, as long as its ETag stays the same. What
   /// `sink` throws ends the download.
   Answer download(const Request& request, const BodySink& sink);
   /// An exception of the body's source ends the upload.

@@ -15,7 +15,7 @@ enum class ExitCode {
   kExists = 5,
   kConflict = 6,
   kDestinationMoved = 7,
-  kTimeout = 8,  ///< stopped waiting; the work goes on at the server
+  kTimeout = 8,  ///< stopped waiting; the work continues at the server
   kUnavailable = 9,
   kGateFailed = 10,
   kMetricMissing = 11,

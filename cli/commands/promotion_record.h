@@ -28,8 +28,8 @@ bool lacks_metrics_only(const Json& candidate);
 /// The exit status of a promotion that has ended otherwise than promoted.
 Error error_of_promotion(const Json& promotion);
 
-/// Asks until it has ended, also while the server is away. Throws, with the id and how to go on: a
-/// timeout; approval_required when people were waited for to the end; interrupted, and with
+/// Asks until it has ended, also while the server is away. Throws, with the id and how to continue:
+/// a timeout; approval_required when people were waited for to the end; interrupted, and with
 /// `cancel_on_interrupt` the promotion is cancelled too; what the server refuses.
 Json wait_for_promotion(Session& session, PatientClient& client, const Uri& uri, Json promotion,
                         bool cancel_on_interrupt);

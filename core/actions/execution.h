@@ -51,7 +51,7 @@ struct ExecutionOptions {
   std::function<std::string(const std::string& ref, const std::string& path)> read_object;
 };
 
-/// Actions side by side on threads of their own, at most kActionsAtOnceMax; the hooks of one in
+/// Actions in parallel on threads of their own, at most kActionsAtOnceMax; the hooks of one in
 /// order. After a failure those hooks are left out whose condition does not hold. One thread calls
 /// it: add(), wait(), then what came of it.
 class Execution {

@@ -59,7 +59,7 @@ class Authenticator {
   LoginToken issue_token(const Principal& principal);
   /// nullopt: malformed, forged, expired, or its user or key is gone, or the user logged out.
   std::optional<Principal> check_token(std::string_view token);
-  /// A token that goes on with the login of a valid one, when that is kRenewalAge old; not beyond
+  /// A token that continues with the login of a valid one, when that is kRenewalAge old; not beyond
   /// kSessionLifeMax from the login.
   std::optional<LoginToken> renewed(std::string_view token);
   /// Logs the user of a valid token out, everywhere.

@@ -10,7 +10,7 @@
 
 namespace tarn::auth {
 
-/// A policy's name, statements and patterns are bounded, since each is looked at on every request.
+/// A policy's name, statements and patterns are bounded, since each is examined on every request.
 constexpr size_t kStatementsMax = 100;
 constexpr size_t kPatternsMax = 1000;       ///< actions, resources or values of one statement
 constexpr size_t kPatternBytesMax = 2048;   ///< of one of them

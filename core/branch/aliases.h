@@ -32,7 +32,7 @@ struct AliasOutcome {
   Alias alias;
   bool changed = false;  ///< false: it was there already; the history is unchanged
 };
-// Both throw: conflict (reason "destination_moved": it stands elsewhere than expected),
+// Both throw: conflict (reason "destination_moved": it is at another commit than expected),
 // permission_denied (read-only repository; reason "protected_alias": a gate policy names it),
 // invalid_argument (a reason longer than kAliasReasonBytesMax).
 

@@ -49,7 +49,7 @@ struct HookContext {
   HookEvent event{};
   RepositoryName repository{};
   std::string branch{};      ///< of a merge the destination
-  std::string source_ref{};  ///< as the event has it: a branch, a commit or what was asked for
+  std::string source_ref{};  ///< as the event has it: a branch, a commit or what was requested
   std::string tag{};
   std::string commit{};  ///< id in hex
   std::string merge_source{};
@@ -168,7 +168,7 @@ class HookedChange {
   std::string run_;
 };
 
-/// Whether changes of the repository are looked at at all.
+/// Whether changes of the repository are checked at all.
 bool has_hooks(const Engine& engine, const Repository& repository);
 
 }  // namespace tarn::versioning

@@ -83,7 +83,7 @@ OverlayCursor frozen_view(Engine& engine, const meta::BranchLease& lease);
 enum class StagedReading {
   kFirstRows,  ///< one statement; enough for nearly every page, see StagedRows::ran_out
   kAll,        ///< in a snapshot when one statement does not suffice
-  kSnapshot,   ///< in a snapshot, which the connection goes on to show
+  kSnapshot,   ///< in a snapshot, which the connection continues to show
 };
 
 struct ReadingPlan {
@@ -95,7 +95,7 @@ struct ReadingPlan {
 /// area.
 class RefSnapshot {
  public:
-  /// `begin`: the first key that will be asked for.
+  /// `begin`: the first key that will be requested.
   static std::unique_ptr<RefSnapshot> open(Engine& engine, const RepositoryName& repository,
                                            std::string_view ref, std::string_view begin,
                                            ReadingPlan plan, uint32_t prefix_digits_min);

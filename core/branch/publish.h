@@ -25,7 +25,7 @@ struct CommitHooks {
   std::string branch;
   /// Asked before; absent = the branch's name.
   std::optional<std::string> source_ref{};
-  std::string merge_source{};  ///< of a merge: the source as it was asked for
+  std::string merge_source{};  ///< of a merge: the source as it was requested
   ActionFiles files{};
   std::function<void()> tick{};  ///< called now and then while hooks run
 };

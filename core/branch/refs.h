@@ -36,7 +36,7 @@ struct BranchCreation {
   std::string source;  ///< any ref expression that means a commit
   bool hidden = false;
   bool force = false;                ///< also in a read-only repository
-  std::optional<Instant> expires{};  ///< when the branch is deleted by itself
+  std::optional<Instant> expires{};  ///< when the branch expires
 };
 /// Longest time until a branch expires.
 constexpr std::chrono::days kBranchLifetimeMax{3660};
@@ -61,8 +61,8 @@ void delete_branch(Engine& engine, const RepositoryName& repository, const Branc
 Branch set_branch_expiry(Engine& engine, const RepositoryName& repository, const BranchName& name,
                          std::optional<Instant> expires, bool force);
 /// Deletes one branch that has expired, unless it is the default branch or a rule blocks its
-/// deletion: then it is looked at again after kExpiryClaim. Of several servers one deletes a
-/// branch. false: there was none to look at.
+/// deletion: then it is examined again after kExpiryClaim. Of several servers one deletes a
+/// branch. false: there was none to examine.
 constexpr std::chrono::minutes kExpiryClaim{5};
 bool delete_one_expired_branch(Engine& engine);
 

@@ -12,9 +12,9 @@ namespace tarn::db {
 /// thread.
 class EmbeddedPostgres {
  public:
-  /// Blocks until it answers; stops an orphan of this directory that a killed process of ours left.
-  /// Throws precondition_failed, saying what to do: no PostgreSQL 15 installed, `dir` is owned by
-  /// another tarnd, of another major version, or cannot be entered by the user that runs
+  /// Blocks until it answers; stops an orphan of this directory that a killed process of ours
+  /// left. Throws precondition_failed, saying what to do: no PostgreSQL 15 installed, `dir` is
+  /// owned by another tarnd, of another major version, or cannot be entered by the user that runs
   /// PostgreSQL.
   static std::unique_ptr<EmbeddedPostgres> start(const std::string& dir);
   /// Stops the server (fast shutdown, checkpointed).

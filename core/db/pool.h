@@ -69,12 +69,11 @@ class Pool {
   /// died in the pool are replaced.
   Lease lease();
 
-  /// Asks the database for a sign of life, on a connection of its own. When there is none, every
-  /// connection to that server is broken, and none is leased until a probe finds a server again,
-  /// trying the URL's hosts in turn. While an answer takes longer than kProbeLimit, it also checks
-  /// where a new connection leads: those to another server (the primary before a failover, behind a
-  /// balancer that keeps its sessions) are broken too. Takes kProbeLimit and the time to connect at
-  /// most.
+  /// Probes the database, on a connection of its own. Without an answer, every connection to that
+  /// server is broken, and none is leased until a probe finds a server again, trying the URL's
+  /// hosts in turn. While an answer takes longer than kProbeLimit, it also checks where a new
+  /// connection leads: those to another server (the primary before a failover, behind a balancer
+  /// that keeps its sessions) are broken too. Takes kProbeLimit and the time to connect at most.
   void probe();
 
   /// One statement as its own transaction. Retried once on a fresh connection when the old one

@@ -38,7 +38,7 @@ struct OutboundAnswer {
   int status = 0;
   Headers headers{};
   std::string body{};
-  bool cut = false;  ///< the body was longer than asked for
+  bool cut = false;  ///< the body was longer than requested
 };
 
 /// How long an answer with 429 or 503 asks to be left alone (Retry-After: seconds or a date), at
@@ -53,7 +53,7 @@ class Outbound {
   explicit Outbound(OutboundOptions options);
 
   /// Returns answers of every status, redirects too. The address is judged when it is connected to,
-  /// so that a name cannot change between being looked at and being used. Throws invalid_argument
+  /// so that a name cannot change between being examined and being used. Throws invalid_argument
   /// (reasons "target_not_allowed": names hooks.allowed_targets; "invalid_url"), unavailable
   /// (cannot be reached, no answer in time), and conflict (reason "operation_cancelled") soon after
   /// the thread's work is cancelled (core/base/cancellation.h).

@@ -48,7 +48,7 @@ class RequestBody {
   Patience patience_;
   const bool chunked_;
   uint64_t left_ = 0;             // of a Content-Length body
-  bool continue_wanted_ = false;  // the client holds the body back until it is asked for
+  bool continue_wanted_ = false;  // the client holds the body back until it is requested
   bool finished_ = false;
   bool broken_ = false;
 };

@@ -27,7 +27,7 @@ class ResponseWriter {
   explicit ResponseWriter(const ServerLimits& limits) : limits_(limits) {}
 
   enum class Result {
-    kKeep,    ///< all was sent, the connection may go on
+    kKeep,    ///< all was sent, the connection may continue
     kClose,   ///< all was sent, and the answer said "close"
     kBroken,  ///< the peer is gone or too slow, or the body ended early: cut the connection
   };

@@ -1,4 +1,4 @@
-// The job row of an import: its request and the point where a resumed run goes on.
+// The job row of an import: its request and the point where a resumed run continues.
 #pragma once
 
 #include <string>

@@ -31,10 +31,10 @@ struct ChangedSource {
 
 struct Verification {
   std::vector<ChangedSource> changed;  ///< in key order
-  uint64_t objects = 0;                ///< looked at
+  uint64_t objects = 0;                ///< examined
   uint64_t sources = 0;                ///< of them those whose bytes lie outside the repository
   bool has_more = false;
-  std::string next;  ///< the last key looked at
+  std::string next;  ///< the last key examined
 };
 
 struct VerifyOptions {

@@ -23,7 +23,7 @@ struct Job {
   BranchId branch{};
   JobState state = JobState::kQueued;
   std::string spec;        ///< bytes of the kind's own form
-  std::string checkpoint;  ///< where a resumed run goes on
+  std::string checkpoint;  ///< where a resumed run continues
   int64_t progress = 0;
   std::string result;
   std::string error;

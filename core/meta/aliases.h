@@ -13,7 +13,7 @@
 
 namespace tarn::meta {
 
-/// A change that is asked for.
+/// A change that is requested.
 struct AliasMove {
   AliasName name;
   AliasExpectation expected{};
@@ -55,7 +55,7 @@ class Aliases {
   /// "protected_alias": a policy names it and this is no promotion).
   static MoveOutcome try_move(db::Connection& connection, RepositoryId repository,
                               const AliasMove& move);
-  /// As try_move; false: it stands elsewhere.
+  /// As try_move; false: it is at another commit.
   static bool move(db::Connection& connection, RepositoryId repository, const AliasMove& move) {
     return try_move(connection, repository, move) != MoveOutcome::kElsewhere;
   }

@@ -121,7 +121,7 @@ class Branches {
   // Each of the following changes nothing and returns false when the lease was lost or ran out, or
   // (where it takes one) when the settings are no longer those of the lease.
 
-  /// When it is deleted by itself; nullopt = never.
+  /// When it expires; nullopt = never.
   [[nodiscard]] bool set_expiry(BranchId branch, int64_t owner, std::optional<Instant> expires);
 
   /// Throws what `within` throws; in doubt only when the database could not be asked what became of

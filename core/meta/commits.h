@@ -53,7 +53,7 @@ class Commits {
   using CacheKey = std::pair<RepositoryId, CommitId>;
   std::optional<Commit> cached(const CacheKey& key);
   uint64_t epoch() const;
-  /// `epoch`: when it was asked for.
+  /// `epoch`: when it was requested.
   void remember(RepositoryId repository, const Commit& commit, uint64_t epoch);
 
   db::Pool& pool_;

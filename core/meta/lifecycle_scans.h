@@ -14,11 +14,11 @@
 
 namespace tarn::meta {
 
-/// A repository that one server looks at; others leave it alone until the claim ends.
+/// A repository that one server examines; others leave it alone until the claim ends.
 struct LifecycleClaim {
   RepositoryId repository{};
   int64_t version = 0;   ///< of the rules
-  std::string position;  ///< the key behind which to go on; "" = from the beginning
+  std::string position;  ///< the key behind which to continue; "" = from the beginning
   Instant now{};         ///< of the database
 };
 

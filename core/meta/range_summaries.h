@@ -19,7 +19,7 @@ class RangeSummaries {
 
   RangeSummaries(db::Pool& pool, size_t cache_bytes) : pool_(pool), cache_(cache_bytes) {}
 
-  /// In the order asked for; nullptr = none was made yet. Reads what the cache lacks through
+  /// In the requested order; nullptr = none was made yet. Reads what the cache lacks through
   /// `connection` when there is one: a request that holds one must not lease another.
   std::vector<Summary> load(db::Connection* connection, RepositoryId repository,
                             std::span<const Nid> ranges);

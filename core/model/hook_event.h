@@ -34,7 +34,7 @@ std::string_view name_of(HookEvent event);
 std::optional<HookEvent> parse_hook_event(std::string_view name);
 /// Whether it is after the change, which hooks can then no longer refuse.
 bool is_after(HookEvent event);
-/// Whether it is about a tag, so that no branch can be asked for.
+/// Whether it is about a tag, so that no branch can be requested.
 bool is_about_tag(HookEvent event);
 /// Whether it is about a merge, so that two trees hold action files.
 bool is_about_merge(HookEvent event);

@@ -13,7 +13,7 @@ namespace tarn {
 inline int64_t row_limit(uint32_t limit) { return static_cast<int64_t>(limit) + 1; }
 
 /// Of what row_limit(limit) rows gave; `limit` is at least 1. `from_row` makes an item of a row,
-/// `next_of` (a function or a member) what to go on after.
+/// `next_of` (a function or a member) what to continue after.
 template <typename Item, typename Rows, typename FromRow, typename NextOf>
 Page<Item> page_of(const Rows& rows, uint32_t limit, const FromRow& from_row,
                    const NextOf& next_of) {

@@ -37,7 +37,7 @@ struct Branch {
   CommitId head;
   TreeRoot root;
   bool hidden = false;
-  std::optional<Instant> expires{};  ///< when it is deleted by itself
+  std::optional<Instant> expires{};  ///< when it expires
   /// The policy that protects it: it changes by promotion only. "" = none. Known where
   /// settings_version is.
   std::string gate{};

@@ -23,14 +23,14 @@ std::shared_ptr<const LifecycleRules> shown_lifecycle(Engine& engine, Repository
 
 /// Of one turn, after which others come first.
 struct LifecycleLimits {
-  uint32_t objects_max = 10'000;   ///< looked at
-  uint32_t uploads_max = 100'000;  ///< looked at; what is beyond waits for the next day
+  uint32_t objects_max = 10'000;   ///< examined
+  uint32_t uploads_max = 100'000;  ///< examined; what is beyond waits for the next day
   std::chrono::seconds time_max{10};
 };
 
 /// One turn for the repository whose rules have waited longest: aborts uploads, and stages the
 /// deletion of objects of the default branch of a rooted bucket, whose time has come by the
-/// database's clock. Each is deleted only while it is the one that was looked at and the rules are
+/// database's clock. Each is deleted only while it is the one that was examined and the rules are
 /// the same; commits keep theirs. Files of hooks stay. A branch that may not be written is looked
 /// at again after an hour. Returns whether there was one.
 bool run_one_lifecycle_scan(Engine& engine, const std::stop_token& stop,

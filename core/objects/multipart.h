@@ -25,7 +25,7 @@ struct MultipartUpload {
   Key key;
   std::string owner;
   Instant created{};
-  std::string checksum_algorithm;  ///< "" = none asked for
+  std::string checksum_algorithm;  ///< "" = none requested
   std::string checksum_type;       ///< "COMPOSITE", "FULL_OBJECT" or ""
 };
 

@@ -62,7 +62,7 @@ struct ListItem {
   std::optional<Entry> entry;
 };
 /// Byte order; one consistent state of the branch per page. `next` is the last path, or a later one
-/// where a page ended at `deletions_max`: it may have fewer items than asked for, or none. Throws
+/// where a page ended at `deletions_max`: it may have fewer items than requested, or none. Throws
 /// not_found (the ref).
 Page<ListItem> list_objects(Engine& engine, const RepositoryName& repository, std::string_view ref,
                             const ListOptions& options, uint32_t prefix_digits_min = 1);

@@ -29,7 +29,7 @@ struct SearchPage {
 };
 
 /// Byte order; one consistent state of a branch per page, with what is staged. A page with has_more
-/// may be short and even empty: the search has looked at everything up to `next`, which need not be
+/// may be short and even empty: the search has examined everything up to `next`, which need not be
 /// a match. Throws not_found (repository, ref), invalid_argument (the query asks for nothing).
 SearchPage search_objects(Engine& engine, const RepositoryName& repository, std::string_view ref,
                           const SearchOptions& options, uint32_t prefix_digits_min = 1);

@@ -26,7 +26,7 @@ struct RefsSearch {
 
 /// One consistent state of each branch per page, with what is staged. A page with has_more may be
 /// short and even empty. Of objects that do not change meanwhile each is on one page. A sorted
-/// search looks at everything before its first match, and again for each page. Throws not_found (a
+/// search examines everything before its first match, and again for each page. Throws not_found (a
 /// repository that is named; a ref that is, in such a repository), invalid_argument (the query asks
 /// for nothing; `after`).
 Page<FoundAtPlace> search_refs(Engine& engine, const SearchScope& scope, const RefsSearch& search);

@@ -20,11 +20,11 @@ constexpr uint64_t kSearchObjectsPerRequest = 2'000'000;
 constexpr uint64_t kSearchRefsPerRequest = 1'000;
 constexpr uint64_t kSearchRepositoriesPerRequest = 1'000;
 
-/// The most that one page may cost. A page that met a limit ends early and says where to go on; it
-/// may exceed the limit by what is looked at together.
+/// The most that one page may cost. A page that met a limit ends early and says where to continue;
+/// it may exceed the limit by what is examined together.
 struct SearchLimits {
   std::chrono::milliseconds time = kSearchTime;
-  uint64_t ranges = kSearchRangesPerRequest;              ///< whose summaries are looked at
+  uint64_t ranges = kSearchRangesPerRequest;              ///< whose summaries are examined
   uint64_t summaries = kSearchSummariesPerRequest;        ///< that are made and stored
   uint64_t objects = kSearchObjectsPerRequest;            ///< that are compared
   uint64_t refs = kSearchRefsPerRequest;                  ///< that are walked over
@@ -33,7 +33,7 @@ struct SearchLimits {
 
 /// The cost of a page so far.
 struct SearchCost {
-  uint64_t ranges_seen = 0;     ///< whose summaries were looked at
+  uint64_t ranges_seen = 0;     ///< whose summaries were examined
   uint64_t ranges_wanted = 0;   ///< of these: could not be skipped
   uint64_t summaries_made = 0;  ///< of these: had none yet
   uint64_t entries_seen = 0;
@@ -73,7 +73,7 @@ struct ScanPlan {
 /// How far a scan came.
 struct ScanEnd {
   bool complete = false;
-  std::string seen_through{};  ///< unless complete: everything up to here was looked at
+  std::string seen_through{};  ///< unless complete: everything up to here was examined
 };
 
 /// Gives matches to `take` in the order of their paths until it returns false, the ref is done or

@@ -21,7 +21,7 @@ constexpr size_t kSortedPlaceBytes = 16;
 /// A client may have made it up: nothing of it is shown unless the caller may know of it.
 struct SearchToken {
   uint64_t question = 0;  ///< which search it belongs to
-  Place position{};       ///< everything up to here was looked at
+  Place position{};       ///< everything up to here was examined
   bool ref_done = false;  ///< all of the position's ref, and if it has none of its repository
   // Of sorted searches.
   std::optional<SortedPlace> above{};  ///< everything up to here was given out

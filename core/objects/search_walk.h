@@ -20,7 +20,7 @@ class SearchWalk {
   struct Ref {
     RepositoryName repository;
     std::string ref;
-    std::string after{};    ///< its paths up to here were looked at
+    std::string after{};    ///< its paths up to here were examined
     bool required = false;  ///< repository and ref are named: an error when they are not there
   };
 

@@ -62,7 +62,7 @@ StagedEntry put_object(Engine& engine, const UploadTarget& target, UploadBody& b
 /// may read its object; any other is its store's.
 bool in_own_namespace(const Repository& repository, std::string_view url);
 
-/// Stages an entry whose bytes are already somewhere. The bytes are not looked at, and the caller
+/// Stages an entry whose bytes are already somewhere. The bytes are not examined, and the caller
 /// has been asked for the right to read them. `url` inside the repository's own data folder becomes
 /// an own address; anything else external. Throws invalid_argument for an address of no known
 /// store, with '.' or '..' components, or inside another repository's namespace.

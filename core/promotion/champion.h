@@ -11,7 +11,7 @@
 
 namespace tarn::versioning {
 
-/// Promotions that `baseline: best_ever` looks at, the latest.
+/// Promotions that `baseline: best_ever` examines, the latest.
 constexpr int64_t kBestEverPromotionsMax = 200;
 
 /// Where the policy's alias is; nullopt: it has none, or the alias is nowhere yet.

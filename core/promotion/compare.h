@@ -44,7 +44,7 @@ struct CompareRow {
   NamedCommit candidate;
   ComparedRow compared;
   std::optional<CommitId> ancestor{};  ///< the newest commit it shares with the baseline
-  /// Since the ancestor; absent when not asked for or there is none.
+  /// Since the ancestor; absent when not requested or there is none.
   std::optional<ObjectChanges> objects{};
 };
 

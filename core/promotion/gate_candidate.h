@@ -68,7 +68,7 @@ struct ObjectFacts {
   uint64_t differing_count = 0;
   uint64_t total_bytes = 0;
   uint64_t model_bytes = 0;  ///< of the objects that match `required`
-  /// False: there was more to look at than the limit, so nothing is known of the rest.
+  /// False: there was more to examine than the limit, so nothing is known of the rest.
   bool complete = true;
 };
 

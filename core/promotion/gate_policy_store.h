@@ -70,7 +70,7 @@ class GatePolicyStore {
   Result remove(RepositoryId repository, std::string_view name, std::string_view author, Instant at,
                 std::optional<int64_t> expected);
 
-  /// Whether this version holds, and goes on holding until the caller's transaction ends.
+  /// Whether this version holds, and keeps holding until the caller's transaction ends.
   static bool hold(db::Connection& connection, RepositoryId repository, std::string_view name,
                    int64_t version);
 

@@ -9,7 +9,7 @@
 
 namespace tarn::versioning {
 
-/// Commits of a candidate that are looked at for the one that wrote a file of metrics; an older
+/// Commits of a candidate that are examined for the one that wrote a file of metrics; an older
 /// file does not count.
 constexpr size_t kMetricFileCommitsMax = 1000;
 

@@ -61,7 +61,7 @@ struct PromotionRequest {
   std::optional<CommitId> expect_destination;
   /// Empty inside: the alias must not exist.
   std::optional<std::optional<CommitId>> expect_alias;
-  /// The refs that were asked for; "" = a commit, or nothing, was. What they meant when the
+  /// The refs that were requested; "" = a commit, or nothing, was. What they meant when the
   /// promotion was made is in expect_destination and expect_alias.
   std::string expect_destination_ref;
   std::string expect_alias_ref;
@@ -69,7 +69,7 @@ struct PromotionRequest {
 
   bool operator==(const PromotionRequest&) const = default;
 };
-/// Whether the same was asked for: refs that were given count as they were given.
+/// Whether the same was requested: refs that were given count as they were given.
 bool asks_the_same(const PromotionRequest& a, const PromotionRequest& b);
 /// Throws invalid_argument: nothing to promote, a limit passed, paths without "replace-paths" and
 /// the other way round, globs that do not parse.
@@ -84,7 +84,7 @@ struct PinnedCandidate {
   std::string ref;
   CommitId commit;
   bool is_branch = false;  ///< a branch of that name that is made later is another ref
-  Instant since{};         ///< when the promotion first looked at this commit
+  Instant since{};         ///< when the promotion first examined this commit
   bool operator==(const PinnedCandidate&) const = default;
 };
 /// As for requests.

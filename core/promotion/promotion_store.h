@@ -18,8 +18,8 @@
 
 namespace tarn::meta {
 
-/// Between two looks at a promotion because branches moved: who moves one all the time keeps no
-/// worker busy.
+/// The least time between two rounds of a promotion because branches moved: who moves one all the
+/// time keeps no worker busy.
 constexpr std::chrono::seconds kPromotionLookPause{1};
 
 /// A promotion that a worker holds.
@@ -43,7 +43,7 @@ class PromotionStore {
   /// already: that one's id.
   Created create(RepositoryId repository, const Promotion& promotion, std::string_view key);
   std::optional<Promotion> find(RepositoryId repository, std::string_view id);
-  /// The id of the promotion that the actor asked for with this key, not empty.
+  /// The id of the promotion that the actor requested with this key, not empty.
   std::optional<std::string> find_by_key(RepositoryId repository, std::string_view actor,
                                          std::string_view key);
 
@@ -79,7 +79,7 @@ class PromotionStore {
   /// The most moves that note_moves takes up in one call.
   static constexpr int64_t kMovesMax = 1000;
   /// Makes promotions due whose candidates' branches moved or were deleted: at once, or
-  /// kPromotionLookPause after they were looked at.
+  /// kPromotionLookPause after they were examined.
   void note_moves();
   /// Leases a due and free one of the actor with the fewest leased; none of `actors_not`.
   std::optional<LeasedPromotion> take(int64_t owner, std::chrono::milliseconds ttl,

@@ -21,7 +21,7 @@ void find_required(tree::NodeSource& nodes, const ObjectRules& rules, const Tree
                    ObjectFacts& facts);
 
 /// The first path that matches a pattern of `required` and has other content in the two trees.
-/// `complete` is false when there was more to look at than kGatePathsSeenMax.
+/// `complete` is false when there was more to examine than kGatePathsSeenMax.
 struct RequiredDifference {
   std::optional<std::string> path{};
   bool complete = true;

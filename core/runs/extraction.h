@@ -82,7 +82,7 @@ Page<meta::SeriesPoint> metric_series(Engine& engine, const RepositoryName& repo
 
 /// Globs of the files that hold metrics; the default unless set.
 Tagged<std::vector<std::string>> get_metric_globs(Engine& engine, const RepositoryName& repository);
-/// Commits are read again when they are next asked for. Throws: invalid_argument, as set_tag_rules.
+/// Commits are read again when they are next requested. Throws: invalid_argument, as set_tag_rules.
 void set_metric_globs(Engine& engine, const RepositoryName& repository,
                       const std::vector<std::string>& globs, const SettingWrite& write);
 

@@ -11,7 +11,7 @@
 
 namespace tarn::versioning {
 
-/// Raised when readers change, so that commits and files are read again when they are asked for.
+/// Raised when readers change, so that commits and files are read again when they are requested.
 constexpr std::string_view kReadersVersion = "4";
 
 /// Keys for which is_measured is true.

@@ -29,7 +29,7 @@ bool matches_type(std::string_view wanted, const Entry& entry);
 /// "image" of "image/*"; nullopt for a type in full.
 std::optional<std::string_view> class_of_wildcard(std::string_view type);
 
-/// One object that is compared; its metadata and tags are decoded once, when first asked for. The
+/// One object that is compared; its metadata and tags are decoded once, when first requested. The
 /// path and the entry must outlive it. One thread at a time.
 class Subject {
  public:

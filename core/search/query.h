@@ -44,7 +44,7 @@ struct Query {
   std::vector<MetadataCondition> metadata;
   std::optional<Where> where;
 
-  /// Nothing is asked for: every entry matches.
+  /// Nothing is requested: every entry matches.
   bool empty() const;
   /// The common beginning of the paths of all matches.
   const std::string& key_prefix() const;

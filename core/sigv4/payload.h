@@ -42,7 +42,7 @@ struct PayloadOptions {
 /// Results that are known after the end.
 struct PayloadResult {
   uint64_t bytes = 0;
-  std::string md5;                         ///< raw; empty when it was not asked for
+  std::string md5;                         ///< raw; empty when it was not requested
   std::string sha256;                      ///< raw; empty unless it was needed
   std::vector<PayloadChecksum> checksums;  ///< all that were computed, in the order of the enum
   std::optional<ChecksumAlgorithm>

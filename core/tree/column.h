@@ -97,7 +97,7 @@ class BytesColumnWriter {
     data_.append(value);
     ends_.push_back(data_.size());
   }
-  /// For values put together in place: append to data(), then end_value().
+  /// For values assembled in place: append to data(), then end_value().
   std::string& data() { return data_; }
   void end_value() { ends_.push_back(data_.size()); }
   void write(std::string& out) const;

@@ -24,9 +24,8 @@ enum class Verdict { kKeep, kApply };
 /// nothing).
 using Judge = std::function<Verdict(const Change&, const std::optional<Entry>& below)>;
 
-/// Walks the base tree and the changes side by side. Subtrees without a change are taken by
-/// reference as soon as the writer stands at a boundary of their level; others are opened. One use,
-/// one thread.
+/// Walks the base tree and the changes in step. Subtrees without a change are taken by reference as
+/// soon as the writer stands at a boundary of their level; others are opened. One use, one thread.
 class Editor {
  public:
   Editor(NodeSource& source, NodeSink& sink, const TreeFormat& format,

@@ -49,7 +49,7 @@ class Node {
 class NodeSource {
  public:
   virtual ~NodeSource() = default;
-  /// In the order asked for, all in as few round trips as the source can. Throws data_loss when one
+  /// In the requested order, all in as few round trips as the source can. Throws data_loss when one
   /// is missing.
   virtual std::vector<std::shared_ptr<const Node>> load(std::span<const Nid> nids) = 0;
   std::shared_ptr<const Node> load(Nid nid) { return load(std::span<const Nid>(&nid, 1))[0]; }

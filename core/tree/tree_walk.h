@@ -60,7 +60,7 @@ class TreeWalk {
     const LeafNode* leaf = nullptr;  ///< one of the two
     const InnerNode* inner = nullptr;
     uint32_t index = 0;
-    std::vector<Hash128> sorted_hashes;  ///< of an inner node's children, once asked for
+    std::vector<Hash128> sorted_hashes;  ///< of an inner node's children, once requested
   };
 
   std::shared_ptr<const Node> item_node() { return root_ ? root_ : pool_.get(item_.nid); }

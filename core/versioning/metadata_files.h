@@ -29,7 +29,7 @@ struct MetadataFile {
 
 /// The file of a range, or of the metarange that is the whole tree of a commit. It is written when
 /// there is none, in memory that does not grow with it, and kept. A range is known from when a
-/// metarange that lists it was asked for. Throws: not_found (the repository; reasons
+/// metarange that lists it was requested. Throws: not_found (the repository; reasons
 /// "metarange_not_found", "range_not_found"), invalid_argument (more than kListedRangesMax ranges),
 /// unavailable (the store fails).
 MetadataFile metadata_file(Engine& engine, const RepositoryName& repository, meta::SstableKind kind,
