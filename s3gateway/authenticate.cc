@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include "s3gateway/access_control.h"
-#include "s3gateway/errors.h"
+#include "s3gateway/operations/access_control.h"
+#include "s3gateway/wire/errors.h"
 
 namespace tarn::s3 {
 namespace {

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "core/base/str_cat.h"
-#include "s3gateway/amz_headers.h"
-#include "s3gateway/endpoint.h"
+#include "s3gateway/wire/amz_headers.h"
+#include "s3gateway/wire/endpoint.h"
 
 namespace tarn::s3 {
 namespace {

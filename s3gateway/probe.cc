@@ -1,6 +1,6 @@
 #include "s3gateway/probe.h"
 
-#include "s3gateway/endpoint.h"
+#include "s3gateway/wire/endpoint.h"
 
 namespace tarn::s3 {
 namespace {

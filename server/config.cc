@@ -13,7 +13,7 @@
 #include "core/base/quantity.h"
 #include "core/base/str_cat.h"
 #include "core/http/target_rules.h"
-#include "s3gateway/cors.h"
+#include "s3gateway/wire/cors.h"
 
 namespace tarn::server {
 namespace {

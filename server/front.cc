@@ -6,7 +6,7 @@
 #include "core/auth/permissions.h"
 #include "core/base/error.h"
 #include "core/base/metrics.h"
-#include "s3gateway/address.h"
+#include "s3gateway/wire/address.h"
 #include "server/api/block_url.h"
 #include "server/api/credentials.h"
 #include "server/api/errors.h"

@@ -1,12 +1,12 @@
 // Access control lists, ownership controls and the public-access block.
 #include "s3gateway/xml/bucket_access.h"
 
-#include "core/auth/permission_check.h"
+#include "core/auth/demand.h"
 #include "core/branch/bucket_settings.h"
-#include "s3gateway/access_control.h"
-#include "s3gateway/errors.h"
-#include "s3gateway/lookup.h"
+#include "s3gateway/operations/access_control.h"
+#include "s3gateway/operations/lookup.h"
 #include "s3gateway/operations/operations.h"
+#include "s3gateway/wire/errors.h"
 #include "s3gateway/xml/acl.h"
 #include "s3gateway/xml/bucket_configuration.h"
 

@@ -6,10 +6,10 @@
 
 #include "core/base/str_cat.h"
 #include "core/branch/object_versions.h"
-#include "s3gateway/address.h"
-#include "s3gateway/errors.h"
-#include "s3gateway/lookup.h"
+#include "s3gateway/operations/lookup.h"
 #include "s3gateway/operations/operations.h"
+#include "s3gateway/wire/address.h"
+#include "s3gateway/wire/errors.h"
 
 namespace tarn::s3 {
 namespace {

@@ -3,9 +3,9 @@
 #include "core/auth/resource.h"
 #include "core/base/str_cat.h"
 #include "core/objects/lifecycle.h"
-#include "s3gateway/errors.h"
-#include "s3gateway/lookup.h"
+#include "s3gateway/operations/lookup.h"
 #include "s3gateway/operations/operations.h"
+#include "s3gateway/wire/errors.h"
 #include "s3gateway/xml/lifecycle.h"
 
 namespace tarn::s3 {

@@ -1,9 +1,9 @@
 // GetBucketTagging, PutBucketTagging, DeleteBucketTagging.
 #include "core/branch/bucket_settings.h"
-#include "s3gateway/errors.h"
-#include "s3gateway/lookup.h"
-#include "s3gateway/object_tags.h"
+#include "s3gateway/operations/lookup.h"
 #include "s3gateway/operations/operations.h"
+#include "s3gateway/wire/errors.h"
+#include "s3gateway/wire/object_tags.h"
 #include "s3gateway/xml/tagging.h"
 
 namespace tarn::s3 {

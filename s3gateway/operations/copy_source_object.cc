@@ -1,11 +1,11 @@
 #include "s3gateway/operations/copy_source_object.h"
 
 #include "core/branch/stage.h"
-#include "s3gateway/authorise.h"
-#include "s3gateway/copy_source.h"
-#include "s3gateway/errors.h"
-#include "s3gateway/lookup.h"
-#include "s3gateway/precondition.h"
+#include "s3gateway/operations/authorise.h"
+#include "s3gateway/operations/lookup.h"
+#include "s3gateway/operations/precondition.h"
+#include "s3gateway/wire/copy_source.h"
+#include "s3gateway/wire/errors.h"
 
 namespace tarn::s3 {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "core/objects/objects.h"
-#include "s3gateway/address.h"
-#include "s3gateway/call.h"
-#include "s3gateway/lookup.h"
+#include "s3gateway/operations/call.h"
+#include "s3gateway/operations/lookup.h"
+#include "s3gateway/wire/address.h"
 
 namespace tarn::s3 {
 

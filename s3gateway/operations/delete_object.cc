@@ -1,10 +1,10 @@
 #include "core/branch/object_versions.h"
 #include "core/branch/repositories.h"
-#include "s3gateway/errors.h"
-#include "s3gateway/lookup.h"
 #include "s3gateway/operations/deletion.h"
+#include "s3gateway/operations/lookup.h"
 #include "s3gateway/operations/operations.h"
-#include "s3gateway/precondition.h"
+#include "s3gateway/operations/precondition.h"
+#include "s3gateway/wire/errors.h"
 
 namespace tarn::s3 {
 

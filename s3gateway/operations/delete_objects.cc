@@ -3,15 +3,15 @@
 #include <map>
 
 #include "core/branch/hook_files.h"
-#include "core/branch/repositories.h"
 #include "core/objects/objects.h"
-#include "s3gateway/authorise.h"
-#include "s3gateway/checksums.h"
-#include "s3gateway/errors.h"
-#include "s3gateway/lookup.h"
+#include "core/branch/repositories.h"
+#include "s3gateway/operations/authorise.h"
 #include "s3gateway/operations/deletion.h"
+#include "s3gateway/operations/lookup.h"
 #include "s3gateway/operations/operations.h"
-#include "s3gateway/precondition.h"
+#include "s3gateway/operations/precondition.h"
+#include "s3gateway/wire/checksums.h"
+#include "s3gateway/wire/errors.h"
 
 namespace tarn::s3 {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "core/branch/condition.h"
-#include "s3gateway/address.h"
-#include "s3gateway/gateway.h"
+#include "core/branch/engine.h"
+#include "s3gateway/wire/address.h"
 
 namespace tarn::s3 {
 

@@ -4,20 +4,20 @@
 #include <optional>
 
 #include "core/base/str_cat.h"
-#include "core/import/source_checksums.h"
 #include "core/objects/direct_upload.h"
 #include "core/objects/multipart.h"
 #include "core/objects/objects.h"
-#include "s3gateway/checksums.h"
-#include "s3gateway/errors.h"
-#include "s3gateway/expiration.h"
-#include "s3gateway/list_query.h"
-#include "s3gateway/lookup.h"
-#include "s3gateway/object_headers.h"
-#include "s3gateway/object_parts.h"
+#include "core/import/source_checksums.h"
+#include "s3gateway/operations/expiration.h"
+#include "s3gateway/operations/lookup.h"
+#include "s3gateway/operations/object_headers.h"
+#include "s3gateway/operations/object_parts.h"
 #include "s3gateway/operations/operations.h"
-#include "s3gateway/precondition.h"
-#include "s3gateway/range.h"
+#include "s3gateway/operations/precondition.h"
+#include "s3gateway/wire/checksums.h"
+#include "s3gateway/wire/errors.h"
+#include "s3gateway/wire/list_query.h"
+#include "s3gateway/wire/range.h"
 
 namespace tarn::s3 {
 namespace {

@@ -2,12 +2,12 @@
 
 #include "core/base/str_cat.h"
 #include "core/objects/multipart.h"
-#include "s3gateway/errors.h"
-#include "s3gateway/list_query.h"
-#include "s3gateway/lookup.h"
-#include "s3gateway/object_headers.h"
-#include "s3gateway/object_parts.h"
+#include "s3gateway/operations/lookup.h"
+#include "s3gateway/operations/object_headers.h"
+#include "s3gateway/operations/object_parts.h"
 #include "s3gateway/operations/operations.h"
+#include "s3gateway/wire/errors.h"
+#include "s3gateway/wire/list_query.h"
 #include "s3gateway/xml/object_attributes.h"
 
 namespace tarn::s3 {

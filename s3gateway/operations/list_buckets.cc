@@ -4,9 +4,9 @@
 
 #include "core/auth/resource.h"
 #include "core/branch/repositories.h"
-#include "s3gateway/errors.h"
-#include "s3gateway/list_query.h"
 #include "s3gateway/operations/operations.h"
+#include "s3gateway/wire/errors.h"
+#include "s3gateway/wire/list_query.h"
 
 namespace tarn::s3 {
 namespace {

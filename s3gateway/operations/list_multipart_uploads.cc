@@ -1,11 +1,11 @@
 #include "core/base/str_cat.h"
-#include "core/branch/repositories.h"
 #include "core/objects/multipart.h"
-#include "s3gateway/address.h"
-#include "s3gateway/checksums.h"
-#include "s3gateway/list_query.h"
-#include "s3gateway/lookup.h"
+#include "core/branch/repositories.h"
+#include "s3gateway/operations/lookup.h"
 #include "s3gateway/operations/operations.h"
+#include "s3gateway/wire/address.h"
+#include "s3gateway/wire/checksums.h"
+#include "s3gateway/wire/list_query.h"
 #include "s3gateway/xml/multipart.h"
 
 namespace tarn::s3 {

@@ -1,10 +1,10 @@
-#include "s3gateway/authorise.h"
-#include "s3gateway/errors.h"
-#include "s3gateway/listing.h"
-#include "s3gateway/lookup.h"
+#include "s3gateway/operations/authorise.h"
 #include "s3gateway/operations/listed_object.h"
+#include "s3gateway/operations/listing.h"
+#include "s3gateway/operations/lookup.h"
 #include "s3gateway/operations/operations.h"
-#include "s3gateway/version_listing.h"
+#include "s3gateway/operations/version_listing.h"
+#include "s3gateway/wire/errors.h"
 #include "s3gateway/xml/list_objects.h"
 
 namespace tarn::s3 {

@@ -1,8 +1,8 @@
 // ListObjects, ListObjectsV2.
 #include "s3gateway/xml/list_objects.h"
 
-#include "s3gateway/listing.h"
 #include "s3gateway/operations/listed_object.h"
+#include "s3gateway/operations/listing.h"
 #include "s3gateway/operations/operations.h"
 
 namespace tarn::s3 {

@@ -1,11 +1,11 @@
 #include <algorithm>
 
 #include "core/objects/multipart.h"
-#include "s3gateway/checksums.h"
-#include "s3gateway/list_query.h"
-#include "s3gateway/object_headers.h"
+#include "s3gateway/operations/object_headers.h"
 #include "s3gateway/operations/open_upload.h"
 #include "s3gateway/operations/operations.h"
+#include "s3gateway/wire/checksums.h"
+#include "s3gateway/wire/list_query.h"
 #include "s3gateway/xml/multipart.h"
 
 namespace tarn::s3 {

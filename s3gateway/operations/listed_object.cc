@@ -1,7 +1,7 @@
 #include "s3gateway/operations/listed_object.h"
 
-#include "s3gateway/checksums.h"
-#include "s3gateway/object_headers.h"
+#include "s3gateway/operations/object_headers.h"
+#include "s3gateway/wire/checksums.h"
 
 namespace tarn::s3 {
 

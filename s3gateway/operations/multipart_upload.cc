@@ -1,14 +1,14 @@
 // CreateMultipartUpload and AbortMultipartUpload.
 #include "core/base/str_cat.h"
 #include "core/objects/multipart.h"
-#include "s3gateway/access_control.h"
-#include "s3gateway/checksums.h"
-#include "s3gateway/errors.h"
-#include "s3gateway/lookup.h"
-#include "s3gateway/object_headers.h"
+#include "s3gateway/operations/access_control.h"
+#include "s3gateway/operations/lookup.h"
+#include "s3gateway/operations/object_headers.h"
 #include "s3gateway/operations/open_upload.h"
 #include "s3gateway/operations/operations.h"
-#include "s3gateway/precondition.h"
+#include "s3gateway/operations/precondition.h"
+#include "s3gateway/wire/checksums.h"
+#include "s3gateway/wire/errors.h"
 #include "s3gateway/xml/multipart.h"
 
 namespace tarn::s3 {

@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "core/objects/multipart.h"
-#include "s3gateway/address.h"
-#include "s3gateway/call.h"
+#include "s3gateway/operations/call.h"
+#include "s3gateway/wire/address.h"
 
 namespace tarn::s3 {
 

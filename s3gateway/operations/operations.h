@@ -3,8 +3,8 @@
 #pragma once
 
 #include "core/http/message.h"
-#include "s3gateway/call.h"
-#include "s3gateway/endpoint.h"
+#include "s3gateway/operations/call.h"
+#include "s3gateway/wire/endpoint.h"
 
 namespace tarn::s3 {
 

@@ -3,12 +3,12 @@
 
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
-#include "s3gateway/amz_headers.h"
-#include "s3gateway/errors.h"
 #include "s3gateway/operations/operations.h"
 #include "s3gateway/operations/upload_limits.h"
-#include "s3gateway/post_form.h"
-#include "s3gateway/post_policy.h"
+#include "s3gateway/wire/amz_headers.h"
+#include "s3gateway/wire/errors.h"
+#include "s3gateway/wire/post_form.h"
+#include "s3gateway/wire/post_policy.h"
 #include "s3gateway/xml/post_response.h"
 #include "s3gateway/xml/tagging.h"
 

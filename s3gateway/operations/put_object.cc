@@ -1,13 +1,13 @@
 #include "core/base/str_cat.h"
-#include "s3gateway/access_control.h"
-#include "s3gateway/checksums.h"
-#include "s3gateway/errors.h"
-#include "s3gateway/expiration.h"
-#include "s3gateway/lookup.h"
-#include "s3gateway/object_headers.h"
+#include "s3gateway/operations/access_control.h"
+#include "s3gateway/operations/expiration.h"
+#include "s3gateway/operations/lookup.h"
+#include "s3gateway/operations/object_headers.h"
 #include "s3gateway/operations/operations.h"
+#include "s3gateway/operations/precondition.h"
 #include "s3gateway/operations/upload_limits.h"
-#include "s3gateway/precondition.h"
+#include "s3gateway/wire/checksums.h"
+#include "s3gateway/wire/errors.h"
 
 namespace tarn::s3 {
 namespace {

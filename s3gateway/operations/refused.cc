@@ -1,6 +1,6 @@
 // Operations of S3 that this server does not have.
-#include "s3gateway/errors.h"
 #include "s3gateway/operations/operations.h"
+#include "s3gateway/wire/errors.h"
 
 namespace tarn::s3 {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "s3gateway/call.h"
+#include "s3gateway/operations/call.h"
 
 namespace tarn::s3 {
 

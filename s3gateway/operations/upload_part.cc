@@ -1,14 +1,14 @@
 // UploadPart and UploadPartCopy.
 #include "core/base/str_cat.h"
-#include "s3gateway/checksums.h"
-#include "s3gateway/errors.h"
-#include "s3gateway/list_query.h"
-#include "s3gateway/object_headers.h"
 #include "s3gateway/operations/copy_source_object.h"
+#include "s3gateway/operations/object_headers.h"
 #include "s3gateway/operations/open_upload.h"
 #include "s3gateway/operations/operations.h"
 #include "s3gateway/operations/upload_limits.h"
-#include "s3gateway/range.h"
+#include "s3gateway/wire/checksums.h"
+#include "s3gateway/wire/errors.h"
+#include "s3gateway/wire/list_query.h"
+#include "s3gateway/wire/range.h"
 #include "s3gateway/xml/copy.h"
 
 namespace tarn::s3 {

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "core/http/message.h"
-#include "s3gateway/errors.h"
+#include "s3gateway/wire/errors.h"
 #include "s3gateway/xml/reader.h"
 #include "s3gateway/xml/writer.h"
 

@@ -1,7 +1,7 @@
 #include "s3gateway/xml/bucket_configuration.h"
 
 #include "core/base/str_cat.h"
-#include "s3gateway/errors.h"
+#include "s3gateway/wire/errors.h"
 #include "s3gateway/xml/reader.h"
 #include "s3gateway/xml/writer.h"
 

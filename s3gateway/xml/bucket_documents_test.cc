@@ -1,7 +1,7 @@
 // Access control lists, ownership controls and public-access blocks, as they are read and written.
 #include <gtest/gtest.h>
 
-#include "s3gateway/errors.h"
+#include "s3gateway/wire/errors.h"
 #include "s3gateway/xml/acl.h"
 #include "s3gateway/xml/bucket_access.h"
 

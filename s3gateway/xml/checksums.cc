@@ -1,6 +1,6 @@
 #include "s3gateway/xml/checksums.h"
 
-#include "s3gateway/checksums.h"
+#include "s3gateway/wire/checksums.h"
 
 namespace tarn::s3::xml {
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/encoding.h"
-#include "s3gateway/errors.h"
+#include "s3gateway/wire/errors.h"
 #include "s3gateway/xml/bucket_configuration.h"
 #include "s3gateway/xml/copy.h"
 #include "s3gateway/xml/delete_objects.h"

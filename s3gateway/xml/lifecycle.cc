@@ -8,8 +8,8 @@
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
 #include "core/model/names.h"
-#include "s3gateway/errors.h"
-#include "s3gateway/object_tags.h"
+#include "s3gateway/wire/errors.h"
+#include "s3gateway/wire/object_tags.h"
 #include "s3gateway/xml/reader.h"
 #include "s3gateway/xml/writer.h"
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/str_cat.h"
-#include "s3gateway/errors.h"
+#include "s3gateway/wire/errors.h"
 
 namespace tarn::s3::xml {
 namespace {

@@ -2,9 +2,9 @@
 
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
-#include "s3gateway/checksums.h"
-#include "s3gateway/errors.h"
-#include "s3gateway/range.h"
+#include "s3gateway/wire/checksums.h"
+#include "s3gateway/wire/errors.h"
+#include "s3gateway/wire/range.h"
 #include "s3gateway/xml/checksums.h"
 #include "s3gateway/xml/reader.h"
 #include "s3gateway/xml/writer.h"

@@ -2,7 +2,7 @@
 
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
-#include "s3gateway/errors.h"
+#include "s3gateway/wire/errors.h"
 
 namespace tarn::s3::xml {
 namespace {

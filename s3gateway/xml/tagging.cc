@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "s3gateway/errors.h"
+#include "s3gateway/wire/errors.h"
 #include "s3gateway/xml/reader.h"
 #include "s3gateway/xml/writer.h"
 

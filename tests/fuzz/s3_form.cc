@@ -6,9 +6,9 @@
 
 #include "core/base/encoding.h"
 #include "core/base/error.h"
-#include "s3gateway/errors.h"
-#include "s3gateway/post_form.h"
-#include "s3gateway/post_policy.h"
+#include "s3gateway/wire/errors.h"
+#include "s3gateway/wire/post_form.h"
+#include "s3gateway/wire/post_policy.h"
 #include "tests/fuzz/piecewise_source.h"
 #include "tests/fuzz/require.h"
 

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <variant>
 
-#include "s3gateway/range.h"
+#include "s3gateway/wire/range.h"
 #include "tests/fuzz/require.h"
 
 namespace s3 = tarn::s3;

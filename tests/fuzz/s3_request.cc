@@ -6,9 +6,9 @@
 
 #include "core/base/encoding.h"
 #include "core/base/error.h"
-#include "s3gateway/address.h"
-#include "s3gateway/endpoint.h"
 #include "s3gateway/gateway.h"
+#include "s3gateway/wire/address.h"
+#include "s3gateway/wire/endpoint.h"
 #include "tests/fuzz/request_text.h"
 #include "tests/fuzz/require.h"
 

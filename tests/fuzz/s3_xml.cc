@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "core/base/error.h"
-#include "s3gateway/errors.h"
+#include "s3gateway/wire/errors.h"
 #include "s3gateway/xml/acl.h"
 #include "s3gateway/xml/bucket_access.h"
 #include "s3gateway/xml/bucket_configuration.h"

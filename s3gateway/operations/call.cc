@@ -1,0 +1,123 @@
+#include "s3gateway/operations/call.h"
+
+#include "core/base/encoding.h"
+#include "core/base/str_cat.h"
+#include "core/branch/repositories.h"
+#include "s3gateway/wire/address.h"
+#include "s3gateway/wire/checksums.h"
+#include "s3gateway/wire/errors.h"
+
+namespace tarn::s3 {
+namespace {
+
+constexpr size_t kDrainBytes = 64 * 1024;
+
+sigv4::PayloadOptions options_for(const http::Headers& headers,
+                                  const std::vector<sigv4::ChecksumAlgorithm>& keep) {
+  sigv4::PayloadOptions options = payload_options(headers);
+  options.compute = keep;
+  if (!keep.empty()) options.crc64nvme = false;
+  return options;
+}
+
+}  // namespace
+
+std::optional<BucketName> find_bucket(Call& call, std::string_view bucket) {
+  if (const auto at = call.buckets.find(bucket); at != call.buckets.end()) return at->second;
+  std::optional<BucketName> name = parse_bucket(bucket);
+  if (name && !name->rooted()) {
+    if (const auto branch = versioning::bucket_root(call.engine(), name->repository)) {
+      name->ref = branch->str();
+    }
+  }
+  return call.buckets.emplace(bucket, std::move(name)).first->second;
+}
+
+BucketName require_bucket(Call& call, std::string_view bucket) {
+  std::optional<BucketName> name = find_bucket(call, bucket);
+  if (!name) {
+    throw Refusal(failure::kNoSuchBucket,
+                  "The specified bucket does not exist: no repository can have this name.",
+                  {{"BucketName", std::string(bucket)}});
+  }
+  return std::move(*name);
+}
+
+Location locate(Call& call, std::string_view bucket, std::string_view key) {
+  return locate(require_bucket(call, bucket), key);
+}
+
+PayloadBody::PayloadBody(Call& call, std::vector<sigv4::ChecksumAlgorithm> keep)
+    : call_(call), keep_(std::move(keep)) {
+  call.payload = sigv4::verified_payload(call.request, call.verified,
+                                         options_for(call.request.headers, keep_));
+}
+
+size_t PayloadBody::read(std::span<char> out) {
+  const size_t count = call_.payload->read(out);
+  if (count == 0) call_.payload_ended = true;
+  return count;
+}
+
+versioning::UploadDigests PayloadBody::digests() {
+  const sigv4::PayloadResult& result = call_.payload->result();
+  versioning::UploadDigests out{to_hex(result.md5), kept_checksums(result)};
+  for (sigv4::ChecksumAlgorithm algorithm : keep_) {
+    const std::string* digest = result.checksum(algorithm);
+    if (digest && algorithm != result.declared) {
+      out.checksums.push_back({std::string(sigv4::name_of(algorithm)), false, *digest, 0});
+    }
+  }
+  return out;
+}
+
+void drain_payload(Call& call) {
+  if (call.payload_ended) return;
+  if (!call.payload) call.payload = sigv4::verified_payload(call.request, call.verified, {});
+  std::string ignored(kDrainBytes, '\0');
+  while (call.payload->read(ignored) > 0) {
+  }
+  call.payload_ended = true;
+}
+
+std::string read_document(Call& call, size_t bytes_max) {
+  const auto too_large = [bytes_max] {
+    return Refusal(
+        failure::kEntityTooLarge,
+        str_cat("The document in the request's body is larger than ", bytes_max, " bytes."));
+  };
+  if (call.read_ahead) {
+    if (call.read_ahead->size() > bytes_max) throw too_large();
+    return std::move(*call.read_ahead);
+  }
+  sigv4::PayloadOptions options;
+  options.md5 = options.crc64nvme = false;
+  call.request.body->end_by(std::chrono::steady_clock::now() + http::kDocumentTimeMax);
+  const auto payload = sigv4::verified_payload(call.request, call.verified, options);
+  if (payload->length().value_or(0) > bytes_max) throw too_large();
+  return http::read_all(*payload, bytes_max);
+}
+
+std::string object_url(const Call& call, std::string_view bucket, std::string_view key) {
+  const std::string_view host = call.request.headers.get("host");
+  const std::string in_host = subdomain_of(host, call.context.options.hosts).value_or("");
+  std::string url = str_cat(call.request.tls ? "https://" : "http://", host, '/');
+  if (in_host.empty()) url += str_cat(percent_encode(bucket), '/');
+  return url + percent_encode(key, /*keep_slash=*/true);
+}
+
+http::Response xml_response(int status, std::string document) {
+  http::Response response;
+  response.status = status;
+  response.headers.add("Content-Type", "application/xml");
+  response.body = std::move(document);
+  return response;
+}
+
+http::Response no_content() {
+  http::Response response;
+  response.status = 204;
+  return response;
+}
+
+}  // namespace tarn::s3

@@ -1,0 +1,209 @@
+#include "s3gateway/operations/lookup.h"
+
+#include "core/base/str_cat.h"
+#include "core/branch/object_versions.h"
+#include "core/branch/repositories.h"
+#include "s3gateway/wire/errors.h"
+
+namespace tarn::s3 {
+namespace {
+
+constexpr std::string_view kNullVersion = "null";
+
+[[noreturn]] void refuse_no_key(const Location& location) {
+  throw Refusal(failure::kNoSuchKey, "The specified key does not exist.",
+                {{"Key", location.rooted ? location.path
+                                         : str_cat(location.ref, location.has_path ? "/" : "",
+                                                   location.path)}});
+}
+
+/// To S3, text that does not parse as a ref is the first segment of a key that does not exist.
+bool means_absent(const Error& error) {
+  return error.reason() == "ref_not_found" || error.reason() == "invalid_argument";
+}
+
+std::optional<versioning::FoundObject> find_at(versioning::Engine& engine,
+                                               const RepositoryName& repository,
+                                               std::string_view ref, const Key& key) {
+  try {
+    return versioning::find_object(engine, repository, ref, key, kCommitDigitsMin);
+  } catch (const Error& error) {
+    if (!means_absent(error)) throw;
+    versioning::get_repository(engine, repository);  // throws when that is what is missing
+    return std::nullopt;
+  }
+}
+
+[[noreturn]] void refuse_no_version(const Location& location, std::string_view version_id) {
+  throw Refusal(
+      failure::kNoSuchVersion,
+      "The version named by versionId does not exist, or the commit does not hold this key.",
+      {{"Key", location.path}, {"VersionId", std::string(version_id)}});
+}
+
+VersionedObject require_at_commit(versioning::Engine& engine, const Location& location,
+                                  const CommitId& commit) {
+  const std::string text = to_text(commit);
+  auto found = find_at(engine, location.repository, text, require_key(engine, location));
+  if (!found) refuse_no_version(location, text);
+  found->commit = commit;
+  return {*std::move(found), text};
+}
+
+/// `id` absent: the null version.
+VersionedObject require_version(versioning::Engine& engine, const Location& location,
+                                const std::optional<VersionId>& id) {
+  const Key key = require_key(engine, location);
+  const std::string text = id ? to_text(*id) : std::string(kNullVersion);
+  const Repository repository = versioning::get_repository(engine, location.repository);
+  if (!is_branch_name(location.ref)) refuse_no_version(location, text);
+  auto found =
+      versioning::find_version(engine, location.repository, BranchName(location.ref), key, id);
+  if (!found) refuse_no_version(location, text);
+  if (!found->entry) {
+    http::Headers headers;
+    headers.add("x-amz-delete-marker", "true");
+    add_version_header(headers, text);
+    throw Refusal(failure::kMethodNotAllowed,
+                  "The specified method is not allowed against this resource: the version is a "
+                  "delete marker.",
+                  {{"Key", location.path}, {"VersionId", text}}, std::move(headers));
+  }
+  VersionedObject out;
+  out.repository = repository;
+  out.entry = *std::move(found->entry);
+  out.versioning = Versioning::kEnabled;
+  out.version_id = text;
+  return out;
+}
+
+[[noreturn]] void refuse_version_id(const std::string& version_id) {
+  throw Refusal(
+      failure::kInvalidArgument,
+      "Invalid version id specified: it must be \"null\", the id of a version or the full "
+      "id of a commit.",
+      {{"ArgumentName", "versionId"}, {"ArgumentValue", version_id}});
+}
+
+/// Whether what is absent at a location may have versions.
+Versioning versioning_at(versioning::Engine& engine, const Location& location) {
+  return is_branch_name(location.ref) ? versioning::get_versioning(engine, location.repository)
+                                      : Versioning::kOff;
+}
+
+/// Looks at an object whose version another write may overtake.
+constexpr int kLooksMax = 10;
+
+}  // namespace
+
+std::optional<versioning::ResolvedRef> find_ref(versioning::Engine& engine,
+                                                const RepositoryName& repository,
+                                                std::string_view ref) {
+  try {
+    return versioning::resolve(engine, repository, ref, kCommitDigitsMin);
+  } catch (const Error& error) {
+    if (!means_absent(error)) throw;
+    versioning::get_repository(engine, repository);
+    return std::nullopt;
+  }
+}
+
+void require_existing(versioning::Engine& engine, const BucketName& bucket) {
+  versioning::get_repository(engine, bucket.repository);
+  if (bucket.rooted() && !find_ref(engine, bucket.repository, bucket.ref)) {
+    throw Refusal(failure::kNoSuchBucket, str_cat("Repository \"", bucket.repository.str(),
+                                                  "\" has no ref \"", bucket.ref, "\"."));
+  }
+}
+
+VersionedObject require_object(versioning::Engine& engine, const Location& location,
+                               const std::optional<std::string>& version_id) {
+  if (location.path.empty()) {
+    versioning::get_repository(engine, location.repository);
+    refuse_no_key(location);
+  }
+  const bool null_asked = version_id == kNullVersion;
+  if (version_id && !version_id->empty() && !null_asked) {
+    if (const auto commit = parse_commit_id(*version_id)) {
+      return require_at_commit(engine, location, *commit);
+    }
+    const auto id = parse_version_id(*version_id);
+    if (!id) refuse_version_id(*version_id);
+    return require_version(engine, location, id);
+  }
+  const Key key = require_key(engine, location);
+  auto found = find_at(engine, location.repository, location.ref, key);
+  if (null_asked &&
+      (found ? found->versioning : versioning_at(engine, location)) != Versioning::kOff) {
+    return require_version(engine, location, std::nullopt);
+  }
+  if (!found && location.rooted) require_existing(engine, {location.repository, location.ref});
+  if (!found) refuse_no_key(location);
+  if (found->commit) return {*found, to_text(*found->commit)};
+  if (found->versioning == Versioning::kOff) return {*std::move(found), ""};
+  for (int look = 0; look < kLooksMax; ++look) {
+    const auto version = versioning::version_shown(engine, found->branch, key, found->entry);
+    if (version) return {*std::move(found), to_text(*version)};
+    // The null version, or one that was written since.
+    auto again = find_at(engine, location.repository, location.ref, key);
+    if (!again) refuse_no_key(location);
+    if (again->entry == found->entry) return {*std::move(found), std::string(kNullVersion)};
+    found = std::move(again);
+  }
+  return {*std::move(found), ""};  // rather none than a wrong one
+}
+
+void add_version_header(http::Headers& headers, std::string_view version_id) {
+  if (!version_id.empty()) headers.add("x-amz-version-id", std::string(version_id));
+}
+
+void add_version_header(http::Headers& headers, const std::optional<VersionId>& version) {
+  if (version) add_version_header(headers, to_text(*version));
+}
+
+void refuse_no_branch(versioning::Engine& engine, const Location& location) {
+  if (find_ref(engine, location.repository, location.ref)) {
+    throw Refusal(
+        failure::kMethodNotAllowed,
+        str_cat(
+            "\"", location.ref, "\" in repository \"", location.repository.str(),
+            "\" is a tag, an alias, a commit or an expression and read-only. Write to a branch."));
+  }
+  throw Refusal(failure::kNoSuchBucket,
+                str_cat("Branch \"", location.ref, "\" does not exist in repository \"",
+                        location.repository.str(), "\". Create it before writing to it."),
+                {{"BucketName", location.repository.str()}});
+}
+
+BranchName require_branch_name(versioning::Engine& engine, const Location& location) {
+  if (!is_branch_name(location.ref)) refuse_no_branch(engine, location);
+  return BranchName(location.ref);
+}
+
+Key require_key(versioning::Engine& engine, const Location& location) {
+  try {
+    if (!location.path.empty()) return parse_key(location.path);
+  } catch (const Error&) {
+    versioning::get_repository(engine, location.repository);
+    throw;
+  }
+  versioning::get_repository(engine, location.repository);
+  throw Refusal(failure::kInvalidArgument, "The key must be <branch>/<path>.",
+                {{"ArgumentName", "Key"}, {"ArgumentValue", location.ref}});
+}
+
+versioning::WriteTerms terms_of(const Location& location) {
+  if (!location.bare) return false;
+  return versioning::WriteTerms(location.rooted ? location.ref : std::string());
+}
+
+versioning::UploadTarget check_upload(versioning::Engine& engine, const Location& location,
+                                      const versioning::Condition& condition) {
+  const Key key = require_key(engine, location);
+  return on_branch(engine, location, [&](const BranchName& branch) {
+    return versioning::check_upload(engine, location.repository, branch, key, terms_of(location),
+                                    condition);
+  });
+}
+
+}  // namespace tarn::s3

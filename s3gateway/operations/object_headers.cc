@@ -1,0 +1,124 @@
+#include "s3gateway/operations/object_headers.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/base/str_cat.h"
+#include "core/sigv4/payload.h"
+#include "s3gateway/wire/errors.h"
+#include "s3gateway/wire/object_tags.h"
+#include "s3gateway/wire/user_metadata.h"
+
+namespace tarn::s3 {
+namespace {
+
+struct StoredHeader {
+  std::string_view name;
+  ExtraTag tag;
+};
+constexpr std::array kStoredHeaders{
+    StoredHeader{"Cache-Control", ExtraTag::kCacheControl},
+    StoredHeader{"Content-Disposition", ExtraTag::kContentDisposition},
+    StoredHeader{"Content-Encoding", ExtraTag::kContentEncoding},
+    StoredHeader{"Content-Language", ExtraTag::kContentLanguage},
+    StoredHeader{"Expires", ExtraTag::kExpires},
+};
+
+constexpr std::array<std::string_view, 13> kStorageClasses{
+    "STANDARD",        "REDUCED_REDUNDANCY", "STANDARD_IA", "ONEZONE_IA", "INTELLIGENT_TIERING",
+    "GLACIER",         "DEEP_ARCHIVE",       "OUTPOSTS",    "GLACIER_IR", "SNOW",
+    "EXPRESS_ONEZONE", "FSX_OPENZFS",        "FSX_ONTAP"};
+
+void parse_storage_class(const http::Headers& headers, Entry& entry) {
+  const std::string* name = headers.find("x-amz-storage-class");
+  if (!name || *name == kStandardStorageClass) return;
+  if (std::find(kStorageClasses.begin(), kStorageClasses.end(), *name) == kStorageClasses.end()) {
+    throw Refusal(failure::kInvalidStorageClass,
+                  "The storage class you specified is not valid. Leave x-amz-storage-class out, or "
+                  "use one of S3's names, for example STANDARD.",
+                  {{"StorageClassRequested", *name}});
+  }
+  entry.set_extra(ExtraTag::kStorageClass, *name);
+}
+
+/// REST clients may store an ETag or a content type of any characters; what would break the
+/// answer's head is replaced.
+std::string shown(std::string value) {
+  for (char& c : value) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '_';
+  }
+  return value;
+}
+
+const std::string* override_of(const HeaderOverrides& overrides, std::string_view name) {
+  for (const auto& [header, value] : overrides) {
+    if (header == name) return &value;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+versioning::ObjectAttributes parse_object_attributes(const http::Headers& headers) {
+  Entry entry;  // keeps the extras in the order they need
+  for (const StoredHeader& stored : kStoredHeaders) {
+    const std::string* value = headers.find(stored.name);
+    if (!value) continue;
+    entry.set_extra(stored.tag, stored.tag == ExtraTag::kContentEncoding
+                                    ? sigv4::stored_content_encoding(*value)
+                                    : *value);
+  }
+  parse_storage_class(headers, entry);
+  if (const std::string* tagging = headers.find("x-amz-tagging")) {
+    entry.set_object_tags(parse_tagging_header(*tagging));
+  }
+  versioning::ObjectAttributes out;
+  const std::string_view type = headers.get("content-type");
+  out.content_type = std::string(type.empty() ? kDefaultContentType : type);
+  out.user_metadata = parse_user_metadata(headers);
+  out.extras = std::move(entry.extras);
+  return out;
+}
+
+std::string quoted(std::string_view etag) { return shown(str_cat('"', etag, '"')); }
+
+void add_not_modified_headers(http::Headers& headers, const Entry& entry, Instant now) {
+  headers.add("ETag", quoted(entry.etag));
+  headers.add("Last-Modified", to_http_date(std::min(entry.mtime, now)));
+  for (const StoredHeader& stored : kStoredHeaders) {
+    if (stored.tag != ExtraTag::kCacheControl && stored.tag != ExtraTag::kExpires) continue;
+    if (const std::string* value = entry.extra(stored.tag)) {
+      headers.add(std::string(stored.name), *value);
+    }
+  }
+}
+
+void add_object_headers(http::Headers& headers, const Entry& entry, Instant now,
+                        const HeaderOverrides& overrides) {
+  headers.add("ETag", quoted(entry.etag));
+  headers.add("Last-Modified", to_http_date(std::min(entry.mtime, now)));
+  headers.add("Accept-Ranges", "bytes");
+  const std::string* type = override_of(overrides, "Content-Type");
+  if (!type && !entry.content_type.empty()) type = &entry.content_type;
+  headers.add("Content-Type", shown(type ? *type : std::string(kDefaultContentType)));
+  if (entry.extras.empty() && overrides.empty()) return;
+  for (const StoredHeader& stored : kStoredHeaders) {
+    const std::string* value = override_of(overrides, stored.name);
+    if (!value) value = entry.extra(stored.tag);
+    if (value) headers.add(std::string(stored.name), shown(*value));
+  }
+  if (const std::string* name = entry.extra(ExtraTag::kStorageClass)) {
+    headers.add("x-amz-storage-class", *name);
+  }
+  if (entry.extra(ExtraTag::kObjectTags)) {
+    headers.add("x-amz-tagging-count", std::to_string(entry.object_tags().size()));
+  }
+  if (entry.extra(ExtraTag::kUserMetadata)) add_user_metadata(headers, entry.user_metadata());
+}
+
+std::string_view storage_class_of(const Entry& entry) {
+  const std::string* name = entry.extra(ExtraTag::kStorageClass);
+  return name ? std::string_view(*name) : kStandardStorageClass;
+}
+
+}  // namespace tarn::s3

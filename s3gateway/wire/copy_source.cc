@@ -1,0 +1,56 @@
+#include "s3gateway/wire/copy_source.h"
+
+#include "core/base/encoding.h"
+#include "s3gateway/wire/address.h"
+#include "s3gateway/wire/errors.h"
+
+namespace tarn::s3 {
+namespace {
+
+constexpr std::string_view kVersionQuery = "?versionId=";
+
+[[noreturn]] void refuse() {
+  throw Refusal(failure::kInvalidArgument,
+                "The header x-amz-copy-source must be \"bucket/key\", percent-encoded, optionally "
+                "followed by \"?versionId=\" and a version.",
+                {{"ArgumentName", "x-amz-copy-source"}});
+}
+
+std::string decode(std::string_view text) {
+  std::optional<std::string> out = percent_decode(text);
+  if (!out) refuse();
+  check_key_bytes(*out);
+  return std::move(*out);
+}
+
+}  // namespace
+
+CopySourceHeader parse_copy_source(std::string_view header) {
+  CopySourceHeader out;
+  if (const size_t query = header.find(kVersionQuery); query != std::string_view::npos) {
+    out.version_id = decode(header.substr(query + kVersionQuery.size()));
+    if (out.version_id->empty()) {
+      throw Refusal(failure::kInvalidArgument, "Version id cannot be the empty string",
+                    {{"ArgumentName", "x-amz-copy-source"}});
+    }
+    header = header.substr(0, query);
+  }
+  if (header.starts_with('/')) header.remove_prefix(1);
+  size_t slash = header.find('/');
+  std::string whole;
+  if (slash == std::string_view::npos) {
+    // Some clients encode the whole header, its first slash included.
+    whole = decode(header);
+    slash = whole.find('/');
+    if (slash == std::string::npos) refuse();
+    out.bucket = whole.substr(0, slash);
+    out.key = whole.substr(slash + 1);
+  } else {
+    out.bucket = std::string(header.substr(0, slash));
+    out.key = decode(header.substr(slash + 1));
+  }
+  if (out.bucket.empty() || out.key.empty()) refuse();
+  return out;
+}
+
+}  // namespace tarn::s3
