@@ -10,7 +10,7 @@
 #include "core/base/fault.h"
 #include "core/base/log.h"
 #include "core/base/str_cat.h"
-#include "core/branch/hooks.h"
+#include "core/base/text.h"
 #include "core/sigv4/authorization.h"
 #include "core/branch/hooks.h"
 #include "s3gateway/authenticate.h"
@@ -239,8 +239,7 @@ http::Response refused(const S3Context& context, const http::Request& request,
 bool is_form_post(const http::Request& request, std::string_view path) {
   constexpr std::string_view kForm = "multipart/form-data";
   const std::string_view type = request.headers.get("content-type");
-  if (request.method != "POST" || type.size() < kForm.size() ||
-      !http::equal_ignoring_case(type.substr(0, kForm.size()), kForm) || path.size() < 2) {
+  if (request.method != "POST" || !starts_with_ignoring_case(type, kForm) || path.size() < 2) {
     return false;
   }
   // "/bucket" or "/bucket/"

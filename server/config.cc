@@ -12,17 +12,12 @@
 #include "core/base/error.h"
 #include "core/base/quantity.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 #include "core/http/target_rules.h"
 #include "s3gateway/wire/cors.h"
 
 namespace tarn::server {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
 
 constexpr std::array<Unit, 5> kSizes = {
     Unit{"", 1}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", uint64_t{1} << 40}};
@@ -84,9 +79,7 @@ struct Setter {
 struct Printer {
   std::string operator()(const std::string* value) const { return *value; }
   std::string operator()(const std::vector<std::string>* value) const {
-    std::string out;
-    for (const std::string& item : *value) out += (out.empty() ? "" : ",") + item;
-    return out;
+    return joined(*value, ",");
   }
   std::string operator()(const bool* value) const { return *value ? "true" : "false"; }
   std::string operator()(const uint32_t* value) const { return size(*value); }
@@ -107,9 +100,7 @@ struct Printer {
 void check_one_of(std::string_view key, std::string_view value,
                   std::initializer_list<std::string_view> allowed) {
   if (std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return;
-  std::string names;
-  for (std::string_view name : allowed) names += (names.empty() ? "" : ", ") + std::string(name);
-  refuse(key, str_cat("must be one of ", names));
+  refuse(key, str_cat("must be one of ", joined(allowed, ", ")));
 }
 
 /// Refuses the key with what `read` throws.

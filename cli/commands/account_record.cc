@@ -5,23 +5,16 @@
 #include "cli/commands/list_record.h"
 #include "cli/exit_code.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 
 namespace tarn::cli {
 namespace {
 
-std::string joined(const Json& words) {
-  std::string out;
-  for (const Json& word : words) {
-    out += str_cat(out.empty() ? "" : ", ", word.get<std::string>());
-  }
-  return out;
-}
-
 /// "allow fs:ReadObject, fs:ListObjects on *"
 std::string in_words(const Json& statement) {
-  std::string out =
-      str_cat(statement.value("effect", ""), ' ', joined(statement.value("action", Json::array())),
-              " on ", statement.value("resource", ""));
+  std::string out = str_cat(statement.value("effect", ""), ' ',
+                            joined(statement.value("action", std::vector<std::string>{}), ", "),
+                            " on ", statement.value("resource", ""));
   if (statement.contains("condition")) out += str_cat(" if ", statement["condition"].dump());
   return out;
 }

@@ -9,6 +9,7 @@
 #include "cli/exit_code.h"
 #include "cli/session.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 
 namespace tarn::cli {
 namespace {
@@ -103,12 +104,7 @@ std::string objects_text(const Json& row) {
 }
 
 std::string warnings_text(const Json& row) {
-  std::string text;
-  if (row.contains("warnings")) {
-    for (const Json& warning : row["warnings"])
-      text += str_cat(text.empty() ? "" : "; ", warning.get<std::string>());
-  }
-  return text;
+  return joined(row.value("warnings", std::vector<std::string>{}), "; ");
 }
 
 /// The rows, the baseline first.

@@ -11,6 +11,7 @@
 #include "cli/local_file.h"
 #include "cli/object_record.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 
 namespace tarn::cli {
 namespace {
@@ -38,12 +39,6 @@ NewObject new_object(const TransferOptions& options) {
     facts.metadata.emplace_back(key, value.get<std::string>());
   }
   return facts;
-}
-
-std::string in_lower_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
 }
 
 /// A file below the directory that goes up.
@@ -144,7 +139,7 @@ class TreeUpload {
     const Json metadata = object.value("metadata", Json::object());
     for (const auto& [key, value] : facts_.metadata) {
       // Keys that travelled as header names came through in lower case.
-      if (metadata.value(key, metadata.value(in_lower_case(key), "")) != value) return false;
+      if (metadata.value(key, metadata.value(lower(key), "")) != value) return false;
     }
     return is_same(local, object.value("size_bytes", uint64_t{0}), object.value("checksum", ""),
                    how_.size_only, [this](uint64_t) { pool_.moved(0); });

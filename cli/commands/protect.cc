@@ -8,6 +8,7 @@
 #include "cli/exit_code.h"
 #include "cli/session.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 
 namespace tarn::cli {
 namespace {
@@ -46,13 +47,7 @@ bool change(Client& client, const std::string& path, const std::function<bool(Js
   }
 }
 
-std::string joined(const Json& rule, const char* member, const char* otherwise) {
-  if (!rule.contains(member)) return otherwise;
-  std::string all;
-  for (const Json& name : rule[member])
-    all += str_cat(all.empty() ? "" : " ", name.get<std::string>());
-  return all;
-}
+using Words = std::vector<std::string>;
 
 struct List {
   std::string repository;
@@ -72,10 +67,10 @@ ExitCode list_branches(Session& session, const List& options) {
   ListWriter rows =
       session.out.list("BranchRuleList", {"pattern", "blocks", "merges by", "approvals"});
   for (const Json& rule : rules) {
-    rows.add(rule,
-             {rule.value("pattern", ""), joined(rule, "blocked_actions", "stage commit reset"),
-              joined(rule, "merge_methods", "merge squash"),
-              std::to_string(rule.value("approvals", int64_t{0}))});
+    rows.add(rule, {rule.value("pattern", ""),
+                    joined(rule.value("blocked_actions", Words{"stage", "commit", "reset"}), " "),
+                    joined(rule.value("merge_methods", Words{"merge", "squash"}), " "),
+                    std::to_string(rule.value("approvals", int64_t{0}))});
   }
   rows.finish();
   return ExitCode::kOk;

@@ -6,6 +6,7 @@
 #include "cli/exit_code.h"
 #include "cli/session.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 
 namespace tarn::cli {
 namespace {
@@ -16,10 +17,8 @@ std::string webhook_path(const Uri& uri, std::string_view verb = "") {
   return str_cat(api_path({"repositories", uri.repository, "webhooks", uri.ref}), verb);
 }
 
-std::string joined(const Json& texts) {
-  std::string all;
-  for (const Json& text : texts) all += str_cat(all.empty() ? "" : " ", text.get<std::string>());
-  return all;
+std::string events_of(const Json& webhook) {
+  return joined(webhook.value("events", std::vector<std::string>{}), " ");
 }
 
 void print_webhook(Session& session, const Uri& uri, Json webhook) {
@@ -27,7 +26,7 @@ void print_webhook(Session& session, const Uri& uri, Json webhook) {
   std::vector<std::pair<std::string, std::string>> lines = {
       {"webhook", to_string(uri)},
       {"url", webhook.value("url", "")},
-      {"events", joined(webhook["events"])},
+      {"events", events_of(webhook)},
       {"format", webhook.value("format", "")},
       {"active", webhook.value("active", false) ? "yes" : "no"},
       {"made by", webhook.value("created_by", "")}};
@@ -98,7 +97,7 @@ ExitCode list(Session& session, const List& options) {
              "WebhookList", {"name", "active", "format", "events", "url"},
              [](const Json& item) -> Cells {
                return {item.value("id", ""), item.value("active", false) ? "yes" : "no",
-                       item.value("format", ""), joined(item["events"]), item.value("url", "")};
+                       item.value("format", ""), events_of(item), item.value("url", "")};
              });
   return ExitCode::kOk;
 }

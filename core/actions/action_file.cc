@@ -11,6 +11,7 @@
 #include "core/actions/yaml_json.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 
 namespace tarn::actions {
 namespace {
@@ -23,21 +24,16 @@ constexpr size_t kNameBytesMax = 256;
 }
 [[noreturn]] void fail(const YAML::Node& node, std::string_view why) { fail(node.Mark(), why); }
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 bool is_action_name(std::string_view text) {
-  const auto inside = [](char c) {
-    return is_letter(c) || is_digit(c) || c == '-' || c == '.' || c == ' ';
-  };
-  return text.size() >= 2 && text.size() <= kNameBytesMax &&
-         (is_letter(text[0]) || is_digit(text[0])) && std::all_of(text.begin(), text.end(), inside);
+  const auto inside = [](char c) { return is_word(c) || c == '-' || c == '.' || c == ' '; };
+  return text.size() >= 2 && text.size() <= kNameBytesMax && is_word(text[0]) &&
+         std::all_of(text.begin(), text.end(), inside);
 }
 
 bool is_hook_id(std::string_view text) {
-  const auto inside = [](char c) { return is_letter(c) || is_digit(c) || c == '-'; };
-  return text.size() >= 2 && text.size() <= kNameBytesMax && is_letter(text[0]) &&
-         std::all_of(text.begin(), text.end(), inside);
+  const auto inside = [](char c) { return is_word(c) || c == '-'; };
+  return text.size() >= 2 && text.size() <= kNameBytesMax && is_word(text[0]) &&
+         !is_digit(text[0]) && std::all_of(text.begin(), text.end(), inside);
 }
 
 std::string quoted(std::string_view text) { return str_cat("\"", text, "\""); }

@@ -8,17 +8,13 @@
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 
 namespace tarn::actions {
 namespace {
 
 /// nil is the first.
 using Value = std::variant<std::monostate, bool, double, std::string>;
-
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '.';
-}
 
 /// Evaluates while it reads. `failed` absent: only the form is checked.
 class Reader {
@@ -110,7 +106,7 @@ class Reader {
     skip_blanks();
     const size_t begin = at_;
     if (at_ < text_.size() && text_[at_] == '-') ++at_;
-    while (at_ < text_.size() && is_word(text_[at_])) ++at_;
+    while (at_ < text_.size() && (is_word(text_[at_]) || text_[at_] == '.')) ++at_;
     return text_.substr(begin, at_ - begin);
   }
 

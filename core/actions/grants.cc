@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 #include "core/model/names.h"
 
 namespace tarn::actions {
@@ -9,18 +10,12 @@ namespace {
 
 constexpr std::string_view kEvery = "*";
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
 /// Calls `take` with each piece between separators.
 template <typename Take>
 void split(std::string_view text, char separator, Take take) {
   for (;;) {
     const size_t at = text.find(separator);
-    take(trimmed(text.substr(0, at)));
+    take(trimmed(text.substr(0, at), " "));
     if (at == std::string_view::npos) return;
     text.remove_prefix(at + 1);
   }
@@ -32,7 +27,7 @@ Grants::Grants(std::string_view text) {
   split(text, ';', [this](std::string_view piece) {
     if (piece.empty()) return;
     const size_t equals = piece.find('=');
-    const std::string_view name = trimmed(piece.substr(0, equals));
+    const std::string_view name = trimmed(piece.substr(0, equals), " ");
     if (equals == std::string_view::npos || name.empty()) {
       throw_invalid(str_cat("\"", piece, "\": NAME=REPOSITORY,REPOSITORY or NAME=* was expected"));
     }

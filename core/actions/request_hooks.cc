@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/pause.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 #include "core/http/webhook_headers.h"
 
 namespace tarn::actions {
@@ -32,9 +33,8 @@ constexpr std::string_view kHidden[] = {"authorization", "proxy-authorization", 
 }
 
 bool is_hidden(std::string_view name) {
-  return std::any_of(std::begin(kHidden), std::end(kHidden), [name](std::string_view hidden) {
-    return http::equal_ignoring_case(name, hidden);
-  });
+  return std::any_of(std::begin(kHidden), std::end(kHidden),
+                     [name](std::string_view hidden) { return equal_ignoring_case(name, hidden); });
 }
 
 std::string shown(const http::OutboundAnswer& answer) {

@@ -8,6 +8,7 @@
 #include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 
 namespace tarn::actions {
 namespace {
@@ -19,12 +20,6 @@ constexpr std::string_view kMask = "*****";
 /// Shorter values are no secrets, and taking them out would spoil every text.
 constexpr size_t kMaskedBytesMin = 3;
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
 /// Calls `text` with the pieces between references and `variable` with the names.
 template <typename OnText, typename OnVariable>
 void split(std::string_view text, OnText&& on_text, OnVariable&& on_variable) {
@@ -34,7 +29,7 @@ void split(std::string_view text, OnText&& on_text, OnVariable&& on_variable) {
     if (open == std::string_view::npos) return;
     const size_t close = text.find(kClose, open);
     if (close == std::string_view::npos) throw_invalid("a \"{{\" is not closed");
-    const std::string_view inside = trimmed(text.substr(open + 2, close - open - 2));
+    const std::string_view inside = trimmed(text.substr(open + 2, close - open - 2), " ");
     if (!inside.starts_with(kSpace)) {
       throw_invalid(str_cat("\"{{ ", inside, " }}\": only {{ ENV.NAME }} means something"));
     }

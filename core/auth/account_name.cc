@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/hidden_characters.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 
 namespace tarn::auth {
 namespace {
@@ -20,11 +21,7 @@ void check_text(std::string_view what, std::string_view name) {
     fail(what, str_cat("must not be longer than ", kAccountNameBytesMax, " bytes"));
   }
   if (!is_utf8(name)) fail(what, "must be UTF-8");
-  for (const char c : name) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      fail(what, "must not hold control characters");
-    }
-  }
+  if (has_control(name)) fail(what, "must not hold control characters");
   if (holds_hidden_characters(name)) {
     fail(what, "must not hold characters that are invisible or change the direction of writing");
   }

@@ -7,6 +7,7 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "core/base/text.h"
 #include "core/base/time.h"
 
 namespace tarn::log {
@@ -51,7 +52,7 @@ void append_escaped(std::string& out, std::string_view value) {
     if (c == '"' || c == '\\') {
       out.push_back('\\');
       out.push_back(c);
-    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+    } else if (is_control(c)) {
       out += "\\u00";
       out.push_back(kHex[static_cast<unsigned char>(c) >> 4]);
       out.push_back(kHex[static_cast<unsigned char>(c) & 15]);

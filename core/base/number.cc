@@ -1,29 +1,17 @@
 #include "core/base/number.h"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
+
+#include "core/base/text.h"
 
 namespace tarn {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r\n";
 constexpr size_t kNumberBytesMax = 1024;
-
-std::string_view trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) + 1 - first);
-}
-
-bool is_word(std::string_view text, std::string_view word) {
-  return text.size() == word.size() &&
-         std::equal(text.begin(), text.end(), word.begin(), [](char a, char b) {
-           return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b;
-         });
-}
 
 /// Of digits that are out of range: whether the number is too great rather than too small.
 bool is_great(std::string_view digits) {
@@ -35,15 +23,15 @@ bool is_great(std::string_view digits) {
 }  // namespace
 
 std::optional<double> parse_number(std::string_view text) {
-  text = trimmed(text);
+  text = trimmed(text, kBlanks);
   if (text.empty() || text.size() > kNumberBytesMax) return std::nullopt;
   const bool negative = text.front() == '-';
   if (negative || text.front() == '+') text.remove_prefix(1);
   if (text.empty()) return std::nullopt;
   double value = 0;
-  if (is_word(text, "nan")) {
+  if (equal_ignoring_case(text, "nan")) {
     value = std::numeric_limits<double>::quiet_NaN();
-  } else if (is_word(text, "inf") || is_word(text, "infinity")) {
+  } else if (equal_ignoring_case(text, "inf") || equal_ignoring_case(text, "infinity")) {
     value = std::numeric_limits<double>::infinity();
   } else {
     if ((text.front() < '0' || text.front() > '9') && text.front() != '.') return std::nullopt;

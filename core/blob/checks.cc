@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 
 namespace tarn::blob {
 namespace {
@@ -15,7 +16,7 @@ std::string shown(std::string_view key) {
   std::string out = "\"";
   for (const char c : key.substr(0, kShownBytesMax)) {
     const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) {
+    if (is_control(c)) {
       out += str_cat("\\x", kDigits[byte >> 4], kDigits[byte & 15]);
     } else {
       out.push_back(c);

@@ -7,9 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
-#include "core/branch/changes.h"
-#include "core/branch/hooks.h"
-#include "core/branch/overlay.h"
+#include "core/base/text.h"
 #include "core/meta/branches.h"
 #include "core/meta/node_store.h"
 #include "core/tree/cursor.h"
@@ -28,10 +26,8 @@ class Concerned {
   }
   void refuse_unless_allowed(Engine& engine, const RepositoryName& repository) const {
     if (paths_.empty() || may_change_hook_files(engine, repository)) return;
-    std::string names;
-    for (const std::string& path : paths_) names += str_cat(names.empty() ? "" : ", ", path);
     throw Error(ErrorCode::kPermissionDenied, "hooks_forbidden",
-                str_cat("changing ", names, more_ ? " and more" : "",
+                str_cat("changing ", joined(paths_, ", "), more_ ? " and more" : "",
                         ": hooks run with the rights of others, so that changing their files needs "
                         "the permission fs:WriteHooks on arn:lakefs:fs:::repository/",
                         repository.str()));

@@ -14,6 +14,7 @@
 
 #include "core/base/log.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 #include "core/db/connection_state.h"
 
 namespace tarn::db {
@@ -74,12 +75,6 @@ std::vector<std::string> pieces_of(std::string_view list) {
     out.emplace_back(list.substr(start, comma - start));
     start = comma + 1;
   }
-  return out;
-}
-
-std::string joined(const std::vector<std::string>& pieces) {
-  std::string out;
-  for (const std::string& piece : pieces) out += str_cat(out.empty() ? "" : ",", piece);
   return out;
 }
 
@@ -183,7 +178,7 @@ class Keywords {
       shift_ = first % hosts_;
       std::rotate(pieces.begin(), pieces.begin() + static_cast<ptrdiff_t>(shift_), pieces.end());
     }
-    return joined(pieces);
+    return joined(pieces, ",");
   }
 
   std::vector<std::pair<std::string, std::string>> pairs_;

@@ -4,18 +4,13 @@
 #include <cstring>
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 
 namespace tarn::http {
 namespace {
 
 constexpr size_t kReadBytes = 64 * 1024;
 constexpr size_t kBoundaryCharsMax = 70;  // RFC 2046 section 5.1.1
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
 
 [[noreturn]] void fail(std::string_view why) {
   throw Error(ErrorCode::kInvalidArgument, "malformed_form",

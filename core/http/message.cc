@@ -7,13 +7,12 @@
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 
 namespace tarn::http {
 namespace {
 
 constexpr size_t kFirstReadBytes = 4 * 1024;  // most bodies read whole are small JSON
-
-char to_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
 
 class StringBody final : public BodySource {
  public:
@@ -32,12 +31,6 @@ class StringBody final : public BodySource {
 };
 
 }  // namespace
-
-bool equal_ignoring_case(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) {
-           return to_lower(x) == to_lower(y);
-         });
-}
 
 void Headers::set(std::string_view name, std::string value) {
   remove(name);

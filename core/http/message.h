@@ -37,8 +37,6 @@ class Headers {
   std::vector<Field> fields_;
 };
 
-bool equal_ignoring_case(std::string_view a, std::string_view b);
-
 /// A body read piece by piece. One thread at a time.
 class BodySource {
  public:

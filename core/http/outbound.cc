@@ -11,6 +11,7 @@
 #include "core/base/cancellation.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 #include "core/http/transfer.h"
 
 namespace tarn::http {
@@ -61,14 +62,6 @@ Target target_of(const std::string& url) {
   Target target{.host = part(CURLUPART_HOST)};
   std::from_chars(port.data(), port.data() + port.size(), target.port);
   return target;
-}
-
-bool is_token(std::string_view text) {
-  constexpr std::string_view kSymbols = "!#$%&'*+-.^_`|~";
-  return !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           kSymbols.find(c) != std::string_view::npos;
-  });
 }
 
 void check_head(const OutboundRequest& request) {

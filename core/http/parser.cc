@@ -10,6 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 
 namespace tarn::http {
 
@@ -27,8 +28,6 @@ constexpr uint64_t kChunkBytesMax = uint64_t{1} << 43;  // above any object, far
 constexpr size_t kLastChunkBytes = 5;
 
 std::string_view view_of(BeastView text) { return {text.data(), text.size()}; }
-
-bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
 bool is_target_char(char c) {
   const auto byte = static_cast<unsigned char>(c);

@@ -11,6 +11,7 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 #include "core/base/time.h"
 
 namespace tarn::http {
@@ -21,16 +22,7 @@ constexpr size_t kScratchBytes = 256 * 1024;
 constexpr uint64_t kSmallFileBytesMax = 64 * 1024;
 constexpr std::string_view kServerName = "Tarn";
 
-bool is_token_char(char c) {
-  const bool alphanumeric =
-      (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-  return alphanumeric || (c != '\0' && std::strchr("!#$%&'*+-.^_`|~", c) != nullptr);
-}
-
-bool is_value_char(char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  return (byte >= 0x20 && byte != 0x7f) || c == '\t';
-}
+bool is_value_char(char c) { return !is_control(c) || c == '\t'; }
 
 /// Every control byte is refused, not only line breaks: whatever a client managed to store ends
 /// here.
@@ -39,8 +31,7 @@ void check_headers(const Response& response) {
     throw Error(ErrorCode::kInternal, str_cat("answering with status ", response.status));
   }
   for (const auto& [name, value] : response.headers.all()) {
-    if (name.empty() || !std::all_of(name.begin(), name.end(), is_token_char) ||
-        !std::all_of(value.begin(), value.end(), is_value_char)) {
+    if (!is_token(name) || !std::all_of(value.begin(), value.end(), is_value_char)) {
       throw Error(ErrorCode::kInternal,
                   str_cat("answering with header \"", name, "\": forbidden character"));
     }

@@ -10,6 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 #include "core/http/message.h"
 
 namespace tarn::http {
@@ -85,14 +86,6 @@ std::optional<Number> number(std::string_view text, Number max) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value > max) return std::nullopt;
   return value;
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
 }
 
 bool is_host_name(std::string_view text) {

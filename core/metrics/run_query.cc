@@ -3,7 +3,9 @@
 #include "core/base/error.h"
 #include "core/base/number.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 #include "core/metrics/metric.h"
+#include "core/base/number.h"
 
 namespace tarn {
 namespace {
@@ -11,12 +13,6 @@ namespace {
 constexpr std::string_view kMetrics = "metrics.";
 constexpr std::string_view kParams = "params.";
 constexpr std::string_view kOperatorCharacters = "<>=!";
-
-std::string_view trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(' ');
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(' ') + 1 - first);
-}
 
 [[noreturn]] void throw_condition(std::string_view text, std::string_view why) {
   throw_invalid(str_cat("where \"", text, "\": ", why));
@@ -33,7 +29,7 @@ bool is_operator(std::string_view text) {
 
 RunCondition parse_run_condition(std::string_view text) {
   RunCondition out;
-  std::string_view rest = trimmed(text);
+  std::string_view rest = trimmed(text, " ");
   out.of_param = rest.starts_with(kParams);
   if (!out.of_param && !rest.starts_with(kMetrics)) {
     throw_condition(text, "must begin with \"metrics.\" or \"params.\"");
@@ -44,9 +40,9 @@ RunCondition parse_run_condition(std::string_view text) {
     throw_condition(text, "has none of the operators > >= < <= = !=");
   }
   const size_t behind = std::min(rest.find_first_not_of(kOperatorCharacters, op), rest.size());
-  out.name = trimmed(rest.substr(0, op));
+  out.name = trimmed(rest.substr(0, op), " ");
   out.op = rest.substr(op, behind - op);
-  out.value = trimmed(rest.substr(behind));
+  out.value = trimmed(rest.substr(behind), " ");
   if (out.name.empty() || out.name.size() > kMetricNameBytesMax) {
     throw_condition(text, str_cat("the name must have 1 to ", kMetricNameBytesMax, " bytes"));
   }

@@ -4,15 +4,12 @@
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 
 namespace tarn {
 namespace {
 
 constexpr size_t kAliasNameBytesMax = 255;
-
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/hidden_characters.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 
 namespace tarn {
 namespace {
@@ -13,7 +14,6 @@ namespace {
 constexpr size_t kRefNameBytesMax = 255;
 
 bool is_lower_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
-bool is_word(char c) { return is_lower_or_digit(c) || (c >= 'A' && c <= 'Z') || c == '_'; }
 
 }  // namespace
 
@@ -32,7 +32,7 @@ bool is_tag_name(std::string_view text) {
   if (text.empty() || text.size() > kRefNameBytesMax || !is_utf8(text)) return false;
   for (char c : text) {
     // '~', '@' and '$' are ref modifiers: a tag holding one could be made and never read.
-    if (static_cast<unsigned char>(c) <= 0x20 || c == 0x7f) return false;
+    if (is_control(c) || c == ' ') return false;
     if (std::string_view("/^:?*[\\~@$").find(c) != std::string_view::npos) return false;
   }
   return text.find("..") == std::string_view::npos && text.back() != '.' &&

@@ -5,6 +5,8 @@
 #include "core/base/error.h"
 #include "core/base/number.h"
 #include "core/base/quantity.h"
+#include "core/base/text.h"
+#include "core/base/number.h"
 
 namespace tarn {
 namespace {
@@ -16,12 +18,6 @@ constexpr Unit kCounts[] = {{"", 1}};
 constexpr Unit kSizes[] = {
     {"", 1}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", uint64_t{1} << 40}};
 constexpr Unit kTimes[] = {{"s", 1000}, {"m", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}};
-
-std::string joined(const std::vector<std::string_view>& names) {
-  std::string out;
-  for (const std::string_view name : names) out += str_cat(out.empty() ? "" : ", ", name);
-  return out;
-}
 
 std::string shown(const YamlNode& node) {
   switch (node.kind) {
@@ -35,11 +31,6 @@ std::string shown(const YamlNode& node) {
       return "a map";
   }
   check_failed("YamlNode::Kind", __FILE__, __LINE__);
-}
-
-bool has_control(std::string_view text) {
-  return std::any_of(text.begin(), text.end(),
-                     [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
 }
 
 bool is_plain(const YamlNode& node) { return node.kind == YamlNode::Kind::kScalar && !node.quoted; }
@@ -71,14 +62,14 @@ DocumentReader::Members DocumentReader::members_of(const YamlNode& node, const s
                                                    const std::vector<std::string_view>& known) {
   Members out;
   if (node.kind != YamlNode::Kind::kMap) {
-    expected(node, path, str_cat("a map with some of: ", joined(known)));
+    expected(node, path, str_cat("a map with some of: ", joined(known, ", ")));
     return out;
   }
   for (const auto& [key, value] : node.members) {
     const auto at = std::find(known.begin(), known.end(), key.text);
     if (key.kind != YamlNode::Kind::kScalar || at == known.end()) {
       complain(key, path,
-               str_cat("unknown key ", shown(key), ", expected some of: ", joined(known)));
+               str_cat("unknown key ", shown(key), ", expected some of: ", joined(known, ", ")));
     } else if (!out.emplace(*at, &value).second) {
       complain(key, path, str_cat("key ", shown(key), " is given twice"));
     }

@@ -10,7 +10,9 @@
 #include "core/base/error.h"
 #include "core/base/number.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 #include "core/promotion/metric_choice.h"
+#include "core/base/number.h"
 
 namespace tarn {
 namespace {
@@ -25,9 +27,9 @@ std::string id_of(const MetricRule& rule) {
   return str_cat("metrics.", rule.name, rule.split.empty() ? "" : "@", rule.split);
 }
 
-std::string joined(const std::vector<std::string>& items, uint64_t count) {
-  std::string out;
-  for (const std::string& item : items) out += str_cat(out.empty() ? "" : ", ", item);
+/// The first of `count` items.
+std::string first_of(const std::vector<std::string>& items, uint64_t count) {
+  std::string out = joined(items, ", ");
   if (count > items.size()) out += str_cat(" and ", count - items.size(), " more");
   return out;
 }
@@ -136,7 +138,7 @@ class Judge {
     if (policy_.unchanged_since.ref.empty()) return;
     judge_paths("unchanged_since", candidate_.objects.differing_count, "differs_from_ancestor",
                 str_cat("differs from ", policy_.unchanged_since.ref, " in ",
-                        joined(candidate_.objects.differing, candidate_.objects.differing_count)),
+                        first_of(candidate_.objects.differing, candidate_.objects.differing_count)),
                 "equals " + policy_.unchanged_since.ref);
   }
 
@@ -269,22 +271,22 @@ class Judge {
     }
     if (!rules.unchanged.empty()) {
       judge_paths("objects.unchanged", facts.changed_count, "object_changed",
-                  str_cat("would change ", joined(facts.changed, facts.changed_count)),
+                  str_cat("would change ", first_of(facts.changed, facts.changed_count)),
                   "touches none of them");
     }
     if (!rules.forbid.empty()) {
       judge_paths("objects.forbid", facts.forbidden_count, "object_forbidden",
-                  str_cat("would bring ", joined(facts.forbidden, facts.forbidden_count)),
+                  str_cat("would bring ", first_of(facts.forbidden, facts.forbidden_count)),
                   "brings none of them");
     }
     if (!rules.keep.empty()) {
       judge_paths("objects.keep", facts.removed_kept_count, "object_removed",
-                  str_cat("would remove ", joined({facts.first_kept}, facts.removed_kept_count)),
+                  str_cat("would remove ", first_of({facts.first_kept}, facts.removed_kept_count)),
                   "removes none of them");
     }
     if (facts.removed_count > 0) {
       verdict_.warnings.push_back(
-          str_cat("would remove ", joined(facts.removed, facts.removed_count)));
+          str_cat("would remove ", first_of(facts.removed, facts.removed_count)));
     }
     if (rules.max_total_bytes) {
       judge_bound("objects.max_total_bytes", facts.total_bytes <= *rules.max_total_bytes,

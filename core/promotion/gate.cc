@@ -5,11 +5,8 @@
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
-#include "core/branch/changes.h"
-#include "core/branch/history.h"
-#include "core/branch/refs.h"
-#include "core/branch/repositories.h"
-#include "core/events/webhook_store.h"
+#include "core/base/text.h"
+#include "core/promotion/ranking.h"
 #include "core/meta/commits.h"
 #include "core/meta/node_store.h"
 #include "core/meta/writer.h"
@@ -47,14 +44,6 @@ bool matches_any(const std::vector<Glob>& patterns, const std::string& path) {
                      [&](const Glob& pattern) { return pattern.matches(path); });
 }
 
-std::string lower_case(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
-}
-
 /// As it would be named on a disk that it is downloaded to: without ".", ".." and empty segments,
 /// in lower case.
 std::string normalized(std::string_view path) {
@@ -71,7 +60,7 @@ std::string normalized(std::string_view path) {
   }
   std::string out;
   for (const std::string_view segment : segments)
-    out += str_cat(out.empty() ? "" : "/", lower_case(segment));
+    out += str_cat(out.empty() ? "" : "/", lower(segment));
   return out;
 }
 
@@ -79,7 +68,7 @@ bool is_forbidden(const ObjectRules& rules, const std::string& path) {
   if (matches_any(rules.forbid, path)) return true;
   const std::string plain = normalized(path);
   return std::any_of(rules.forbid.begin(), rules.forbid.end(), [&](const Glob& pattern) {
-    return pattern.matches(plain) || Glob(lower_case(pattern.pattern())).matches(plain);
+    return pattern.matches(plain) || Glob(lower(pattern.pattern())).matches(plain);
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include "core/base/enum_names.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 
 namespace tarn {
 namespace {
@@ -19,10 +20,6 @@ constexpr std::array<std::string_view, kChampionBounds> kBounds = {"min_delta",
                                                                    "max_relative_decrease"};
 constexpr std::array<std::string_view, 3> kBaselines = {"last", "best_ever", "none"};
 constexpr size_t kShortDigits = 12;
-
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
 
 void replace_all(std::string& text, std::string_view what, std::string_view with) {
   for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at)) {

@@ -9,6 +9,8 @@
 #include "core/base/number.h"
 #include "core/base/quantity.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
+#include "core/base/number.h"
 #include "core/search/expression.h"
 #include "core/search/expression_words.h"
 #include "core/search/instant.h"
@@ -35,12 +37,6 @@ struct Problem {
   size_t at;
   std::string why;
 };
-
-bool equal_ignoring_case(std::string_view word, std::string_view lower) {
-  return std::equal(word.begin(), word.end(), lower.begin(), lower.end(), [](char a, char b) {
-    return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b;
-  });
-}
 
 std::optional<Comparison> comparison_of(std::string_view text) {
   if (text == "=") return Comparison::kEqual;

@@ -6,6 +6,7 @@
 
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 #include "core/sigv4/canonical.h"
 #include "core/sigv4/rejection.h"
 
@@ -55,7 +56,7 @@ size_t count_parameter(std::string_view raw_query, std::string_view name) {
 
 bool has_scheme(std::string_view value, std::string_view scheme) {
   return value.size() > scheme.size() && value[scheme.size()] == ' ' &&
-         http::equal_ignoring_case(value.substr(0, scheme.size()), scheme);
+         starts_with_ignoring_case(value, scheme);
 }
 
 /// The S3 part of an Authorization header.
@@ -146,18 +147,11 @@ void parse_credential(std::string_view text, std::string_view s3_code, Authoriza
   out.scope = {std::string(parts[1]), std::string(parts[2]), std::string(parts[3])};
 }
 
-bool is_header_name(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
-           std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
-  });
-}
-
 void parse_signed_headers(std::string_view text, std::string_view s3_code, Authorization& out) {
   for (bool more = true; more;) {
     const size_t end = text.find(';');
     const std::string_view name = text.substr(0, end);
-    if (!is_header_name(name) ||
+    if (!is_token(name) || lower(name) != name ||
         (!out.signed_headers.empty() && name <= out.signed_headers.back())) {
       refuse(s3_code, "reading the signed headers: expected lower-case names, sorted, each once");
     }

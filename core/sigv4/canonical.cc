@@ -5,6 +5,7 @@
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 
 namespace tarn::sigv4 {
 namespace {
@@ -92,20 +93,6 @@ void append_collapsed(std::string& out, std::string_view value) {
 
 }  // namespace
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  return text;
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
-}
-
 std::vector<std::pair<std::string_view, std::string_view>> raw_query_pairs(
     std::string_view raw_query) {
   std::vector<std::pair<std::string_view, std::string_view>> out;
@@ -135,9 +122,9 @@ std::string decoded(std::string_view text) {
 
 bool is_parameter(std::string_view raw_name, std::string_view name) {
   if (raw_name.find('%') == std::string_view::npos) {
-    return http::equal_ignoring_case(raw_name, name);
+    return equal_ignoring_case(raw_name, name);
   }
-  return http::equal_ignoring_case(decoded(raw_name), name);
+  return equal_ignoring_case(decoded(raw_name), name);
 }
 
 std::optional<std::string> query_value(std::string_view raw_query, std::string_view name) {
@@ -169,7 +156,7 @@ std::vector<std::string> canonical_queries(std::string_view raw_query, std::stri
 std::optional<std::string> canonical_header(const http::Headers& headers, std::string_view name) {
   std::optional<std::string> out;
   for (const auto& [field, value] : headers.all()) {
-    if (!http::equal_ignoring_case(field, name)) continue;
+    if (!equal_ignoring_case(field, name)) continue;
     if (out) {
       out->push_back(',');
     } else {
@@ -198,15 +185,6 @@ bool same_signature(std::string_view a, std::string_view b) {
   const auto left = from_hex(a);
   const auto right = from_hex(b);
   return left && right && constant_time_equal(*left, *right);
-}
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string out;
-  for (const std::string& name : names) {
-    if (!out.empty()) out.push_back(';');
-    out.append(name);
-  }
-  return out;
 }
 
 }  // namespace tarn::sigv4

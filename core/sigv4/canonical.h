@@ -12,10 +12,6 @@
 
 namespace tarn::sigv4 {
 
-/// Text without blanks and tabs around it.
-std::string_view trimmed(std::string_view text);
-std::string lower(std::string_view text);
-
 /// Query components in order of arrival, undecoded; a missing '=' is an empty value; empty
 /// components are left out.
 std::vector<std::pair<std::string_view, std::string_view>> raw_query_pairs(
@@ -56,8 +52,5 @@ std::string string_to_sign(std::string_view timestamp, std::string_view scope,
 std::string signature_of(std::string_view key, std::string_view text);
 /// Compares hex signatures (case of the digits ignored) without a data-dependent branch.
 bool same_signature(std::string_view a, std::string_view b);
-
-/// `names` joined by semicolons.
-std::string joined(const std::vector<std::string>& names);
 
 }  // namespace tarn::sigv4

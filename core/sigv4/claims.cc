@@ -5,6 +5,7 @@
 
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 #include "core/sigv4/canonical.h"
 
 namespace tarn::sigv4 {
@@ -98,7 +99,7 @@ std::string_view name_of(ChecksumAlgorithm algorithm) {
 
 std::optional<ChecksumAlgorithm> parse_checksum_algorithm(std::string_view name) {
   for (const AlgorithmFacts& facts : kAlgorithms) {
-    if (http::equal_ignoring_case(name, facts.name)) return facts.algorithm;
+    if (equal_ignoring_case(name, facts.name)) return facts.algorithm;
   }
   return std::nullopt;
 }

@@ -7,6 +7,7 @@
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 #include "core/sigv4/canonical.h"
 #include "core/sigv4/chunked_body.h"
 #include "core/sigv4/claims.h"
@@ -232,7 +233,7 @@ std::string stored_content_encoding(std::string_view value) {
   for (std::string_view rest = value; !rest.empty();) {
     const std::string_view element = rest.substr(0, rest.find(','));
     rest.remove_prefix(std::min(element.size() + 1, rest.size()));
-    if (http::equal_ignoring_case(trimmed(element), "aws-chunked")) {
+    if (equal_ignoring_case(trimmed(element), "aws-chunked")) {
       changed = true;
     } else {
       out.append(out.empty() ? "" : ", ").append(trimmed(element));

@@ -7,6 +7,7 @@
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 #include "core/sigv4/canonical.h"
 #include "core/sigv4/payload.h"
 #include "core/sigv4/testing/signed_requests.h"
@@ -162,12 +163,12 @@ void sign_without_header(http::Request& request) {
     lines += str_cat(name, ':', *canonical_header(request.headers, name), '\n');
   }
   const std::string canonical =
-      canonical_head("PUT", target.path, target.query, lines, joined(names)) +
+      canonical_head("PUT", target.path, target.query, lines, joined(names, ";")) +
       to_hex(sha256("hello"));
   const std::string scope = "20261120/us-east-1/s3/aws4_request";
   request.headers.set("Authorization",
                       str_cat("AWS4-HMAC-SHA256 Credential=", kKey.id, '/', scope,
-                              ", SignedHeaders=", joined(names), ", Signature=",
+                              ", SignedHeaders=", joined(names, ";"), ", Signature=",
                               signature_of(signing_key(kKey.secret, "20261120", "us-east-1", "s3"),
                                            string_to_sign("20261120T081542Z", scope, canonical))));
 }

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 #include "core/sigv4/canonical.h"
 #include "core/sigv4/signature_v2.h"
 #include "core/sigv4/verify.h"
@@ -35,11 +36,9 @@ void hoist_query_headers(http::Request& request) {
     std::string value(trimmed(decoded(raw_value)));
     // A decoded value may hold what a header line cannot; it must not reach an answer's header
     // later.
-    const auto is_control = [](char c) {
-      return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f;
-    };
-    if (std::any_of(value.begin(), value.end(), is_control) ||
-        std::any_of(name.begin(), name.end(), is_control)) {
+    const auto breaks = [](char c) { return is_control(c) && c != '\t'; };
+    if (std::any_of(value.begin(), value.end(), breaks) ||
+        std::any_of(name.begin(), name.end(), breaks)) {
       throw Rejection(
           ErrorCode::kInvalidArgument, "InvalidArgument",
           "reading the query: a parameter that stands for a header holds control characters");

@@ -8,6 +8,7 @@
 #include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 #include "core/sigv4/canonical.h"
 
 namespace tarn::sigv4 {
@@ -76,10 +77,10 @@ void sign(http::Headers& headers, const SigningTarget& target, const AccessKey& 
     lines.append(name).append(":").append(*canonical_header(headers, name)).append("\n");
   }
   const std::string signature =
-      signature_for(target, target.query, key, timestamp, lines, joined(names), payload_hash);
+      signature_for(target, target.query, key, timestamp, lines, joined(names, ";"), payload_hash);
   headers.set("Authorization",
               str_cat("AWS4-HMAC-SHA256 Credential=", key.id, '/', scope_text(timestamp, target),
-                      ", SignedHeaders=", joined(names), ", Signature=", signature));
+                      ", SignedHeaders=", joined(names, ";"), ", Signature=", signature));
 }
 
 std::string presign_query(std::string_view host, const SigningTarget& target, const AccessKey& key,

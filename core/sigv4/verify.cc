@@ -6,6 +6,7 @@
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 #include "core/sigv4/canonical.h"
 #include "core/sigv4/sign.h"
 #include "core/sigv4/signature_v2.h"
@@ -174,12 +175,10 @@ void require_signed_headers(const Authorization& authorization, const http::Requ
   if (missing.empty()) return;
   std::sort(missing.begin(), missing.end());
   missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
-  std::string names;
-  for (const std::string& name : missing) names.append(names.empty() ? "" : ", ").append(name);
   deny(
       "checking the signed headers: There were headers present in the request which were not "
       "signed",
-      {{"HeadersNotSigned", std::move(names)}});
+      {{"HeadersNotSigned", joined(missing, ", ")}});
 }
 
 void check_region(const Authorization& authorization, const VerifyRules& rules) {
@@ -228,7 +227,7 @@ template <typename Accepts>
 bool any_canonical_head(const Authorization& authorization, const http::Request& request,
                         Accepts&& accepts) {
   const bool presigned = authorization.mechanism == Mechanism::kV4Query;
-  const std::string names = joined(authorization.signed_headers);
+  const std::string names = joined(authorization.signed_headers, ";");
   const auto paths = canonical_paths(request.raw_path());
   const auto queries =
       canonical_queries(request.raw_query(), presigned ? "X-Amz-Signature" : std::string_view());

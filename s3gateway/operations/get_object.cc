@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 #include "core/objects/direct_upload.h"
 #include "core/objects/multipart.h"
 #include "core/objects/objects.h"
@@ -114,10 +115,7 @@ Selection select_part(Call& call, const Entry& entry, const std::string& text) {
 /// Values from the query become headers: they must not be able to end one.
 void check_overrides(const HeaderOverrides& overrides) {
   for (const auto& [header, value] : overrides) {
-    const bool clean = std::all_of(value.begin(), value.end(), [](char c) {
-      return static_cast<unsigned char>(c) >= 0x20 && c != 0x7f;
-    });
-    if (clean) continue;
+    if (!has_control(value)) continue;
     throw Refusal(failure::kInvalidArgument,
                   str_cat("The override of ", header, " must not hold control characters."));
   }
@@ -136,7 +134,7 @@ http::Response not_modified(const Call& call, const Entry& entry) {
 }
 
 bool shows_checksums(const Call& call) {
-  return http::equal_ignoring_case(call.request.headers.get("x-amz-checksum-mode"), "ENABLED");
+  return equal_ignoring_case(call.request.headers.get("x-amz-checksum-mode"), "ENABLED");
 }
 
 /// Opens what is selected. Checksums that only the source of the object knows go to `headers`.

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 #include "core/objects/multipart.h"
 #include "s3gateway/operations/lookup.h"
 #include "s3gateway/operations/object_headers.h"
@@ -46,7 +47,7 @@ std::optional<xml::ObjectAttributesResult::Parts> parts_page(Call& call, const E
 std::vector<std::string> asked_for(const http::Headers& headers) {
   std::vector<std::string> out;
   for (const auto& [name, value] : headers.all()) {
-    if (!http::equal_ignoring_case(name, "x-amz-object-attributes")) continue;
+    if (!equal_ignoring_case(name, "x-amz-object-attributes")) continue;
     std::string word;
     for (char c : value + ",") {
       if (c != ',' && c != ' ' && c != '\t') {

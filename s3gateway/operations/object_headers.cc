@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 #include "core/sigv4/payload.h"
 #include "s3gateway/wire/errors.h"
 #include "s3gateway/wire/object_tags.h"
@@ -45,7 +46,7 @@ void parse_storage_class(const http::Headers& headers, Entry& entry) {
 /// answer's head is replaced.
 std::string shown(std::string value) {
   for (char& c : value) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '_';
+    if (is_control(c)) c = '_';
   }
   return value;
 }

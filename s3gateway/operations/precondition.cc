@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 #include "s3gateway/wire/errors.h"
 #include "s3gateway/wire/range.h"
 
@@ -12,13 +13,6 @@ namespace tarn::s3 {
 namespace {
 
 constexpr std::string_view kAny = "*";
-
-std::string_view trimmed(std::string_view text) {
-  const auto blank = [](char c) { return c == ' ' || c == '\t'; };
-  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
-  return text;
-}
 
 /// Takes the next etag from the front of `list`, unquoted and without W/; nullopt at the end.
 std::optional<std::string_view> next_etag(std::string_view& list) {

@@ -1,21 +1,12 @@
 #include "s3gateway/wire/address.h"
 
-#include <algorithm>
-
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 #include "s3gateway/wire/errors.h"
 
 namespace tarn::s3 {
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
-}
 
 std::string decode_key(std::string_view raw) {
   std::optional<std::string> key = percent_decode(raw);

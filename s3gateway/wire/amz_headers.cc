@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 #include "s3gateway/wire/errors.h"
 
 namespace tarn::s3 {
@@ -99,13 +100,8 @@ constexpr AmzHeader kRows[] = {
 
 constexpr std::string_view kPrefix = "x-amz-";
 
-bool starts_with_ignoring_case(std::string_view text, std::string_view prefix) {
-  return text.size() >= prefix.size() &&
-         http::equal_ignoring_case(text.substr(0, prefix.size()), prefix);
-}
-
 bool fits(const AmzHeader& row, std::string_view name) {
-  if (!row.name.ends_with('*')) return http::equal_ignoring_case(row.name, name);
+  if (!row.name.ends_with('*')) return equal_ignoring_case(row.name, name);
   return starts_with_ignoring_case(name, row.name.substr(0, row.name.size() - 1));
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 #include "s3gateway/wire/errors.h"
 
 namespace tarn::s3 {
@@ -13,21 +14,14 @@ constexpr std::array<std::string_view, 5> kMethods = {"GET", "HEAD", "PUT", "POS
 /// Names in one Access-Control-Request-Headers; browsers send a dozen at most.
 constexpr size_t kRequestedHeadersMax = 100;
 
-std::string_view trimmed(std::string_view text) {
-  while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
-  while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
-  return text;
-}
-
 /// Case does not count; `pattern` may hold one "*".
 bool matches(std::string_view pattern, std::string_view text) {
   const size_t star = pattern.find('*');
-  if (star == std::string_view::npos) return http::equal_ignoring_case(pattern, text);
+  if (star == std::string_view::npos) return equal_ignoring_case(pattern, text);
   const std::string_view before = pattern.substr(0, star);
   const std::string_view after = pattern.substr(star + 1);
-  return text.size() >= before.size() + after.size() &&
-         http::equal_ignoring_case(before, text.substr(0, before.size())) &&
-         http::equal_ignoring_case(after, text.substr(text.size() - after.size()));
+  return text.size() >= before.size() + after.size() && starts_with_ignoring_case(text, before) &&
+         equal_ignoring_case(after, text.substr(text.size() - after.size()));
 }
 
 bool matches_any(const std::vector<std::string>& patterns, std::string_view text) {
@@ -38,19 +32,6 @@ bool matches_any(const std::vector<std::string>& patterns, std::string_view text
 bool takes_every_origin(const CorsOptions& options) {
   const auto& origins = options.allowed_origins;
   return std::find(origins.begin(), origins.end(), "*") != origins.end();
-}
-
-bool is_token(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
-  });
-}
-
-std::string joined(const std::vector<std::string>& items) {
-  std::string out;
-  for (const std::string& item : items) out += str_cat(out.empty() ? "" : ", ", item);
-  return out;
 }
 
 [[noreturn]] void forbid(std::string_view why) {
@@ -72,14 +53,14 @@ std::string allowed_request_headers(const CorsOptions& options, std::string_view
     }
     names.emplace_back(name);
   }
-  return joined(names);
+  return joined(names, ", ");
 }
 
 /// Those of an answer that the origin may read.
 void add_origin(const CorsOptions& options, std::string_view origin, http::Headers& out) {
   out.add("Access-Control-Allow-Origin", takes_every_origin(options) ? "*" : std::string(origin));
   if (!options.exposed_headers.empty()) {
-    out.add("Access-Control-Expose-Headers", joined(options.exposed_headers));
+    out.add("Access-Control-Expose-Headers", joined(options.exposed_headers, ", "));
   }
 }
 
@@ -135,7 +116,7 @@ http::Response answer_preflight(const CorsOptions& options, const http::Headers&
   const std::string headers =
       allowed_request_headers(options, request.get("access-control-request-headers"));
   add_origin(options, *origin, response.headers);
-  response.headers.add("Access-Control-Allow-Methods", joined(options.allowed_methods));
+  response.headers.add("Access-Control-Allow-Methods", joined(options.allowed_methods, ", "));
   if (!headers.empty()) response.headers.add("Access-Control-Allow-Headers", headers);
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options.max_age).count();
   response.headers.add("Access-Control-Max-Age", std::to_string(seconds));

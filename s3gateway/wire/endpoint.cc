@@ -6,6 +6,7 @@
 #include <array>
 
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 #include "s3gateway/wire/address.h"
 #include "s3gateway/wire/errors.h"
 
@@ -119,9 +120,8 @@ bool is_copy(const Parts& in) {
   constexpr std::string_view kHeader = "x-amz-copy-source";
   const auto& pairs = in.query.all();
   return in.request.headers.find(kHeader) != nullptr ||
-         std::any_of(pairs.begin(), pairs.end(), [&](const auto& pair) {
-           return http::equal_ignoring_case(pair.first, kHeader);
-         });
+         std::any_of(pairs.begin(), pairs.end(),
+                     [&](const auto& pair) { return equal_ignoring_case(pair.first, kHeader); });
 }
 
 Endpoint put_object(Parts& in) {
@@ -335,13 +335,12 @@ bool is_subresource(std::string_view name) {
 /// Names that say nothing about the operation: signatures, hoisted headers, and notes of SDKs.
 bool is_universal(std::string_view name) {
   constexpr std::string_view kAmzPrefix = "x-amz-";
-  if (name.size() > kAmzPrefix.size() &&
-      http::equal_ignoring_case(name.substr(0, kAmzPrefix.size()), kAmzPrefix)) {
+  if (name.size() > kAmzPrefix.size() && starts_with_ignoring_case(name, kAmzPrefix)) {
     return true;
   }
   return name == "x-id" || name == "metadata" || name == "AWSAccessKeyId" || name == "Signature" ||
-         name == "Expires" || http::equal_ignoring_case(name, "content-md5") ||
-         http::equal_ignoring_case(name, "content-type");
+         name == "Expires" || equal_ignoring_case(name, "content-md5") ||
+         equal_ignoring_case(name, "content-type");
 }
 
 bool takes(const Row& row, std::string_view name) {

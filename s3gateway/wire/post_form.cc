@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 #include "core/http/form_data.h"
 #include "s3gateway/wire/address.h"
 #include "s3gateway/wire/errors.h"
@@ -70,7 +71,7 @@ class FieldReader {
   /// The part of the file.
   http::FormPart read_to_file(http::Headers& fields) {
     while (auto part = form_.next_part()) {
-      if (http::equal_ignoring_case(part->name, kFile)) return *std::move(part);
+      if (equal_ignoring_case(part->name, kFile)) return *std::move(part);
       add(fields, std::move(part->name));
     }
     throw Refusal(failure::kInvalidArgument,
@@ -110,11 +111,10 @@ class FieldReader {
   }
 
   static void check_value(std::string_view name, std::string_view value) {
-    const auto same = [&](std::string_view text) { return http::equal_ignoring_case(name, text); };
+    const auto same = [&](std::string_view text) { return equal_ignoring_case(name, text); };
     if (std::any_of(kTexts.begin(), kTexts.end(), same)) return;
-    const bool fits = std::none_of(value.begin(), value.end(), [](char c) {
-      return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f;
-    });
+    const bool fits =
+        std::none_of(value.begin(), value.end(), [](char c) { return is_control(c) && c != '\t'; });
     if (!fits) throw bad_field(name, "holds control characters.");
   }
 

@@ -6,6 +6,7 @@
 
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 #include "s3gateway/wire/errors.h"
 #include "s3gateway/wire/json_reader.h"
 
@@ -68,11 +69,11 @@ void read_operation(JsonReader& in, PostPolicy& out) {
   in.enter_array();
   require_item(in);
   const std::string operation = in.string();
-  if (http::equal_ignoring_case(operation, "content-length-range")) return read_range(in, out);
+  if (equal_ignoring_case(operation, "content-length-range")) return read_range(in, out);
   Condition condition;
-  if (http::equal_ignoring_case(operation, "starts-with")) {
+  if (equal_ignoring_case(operation, "starts-with")) {
     condition.match = Match::kPrefix;
-  } else if (!http::equal_ignoring_case(operation, "eq")) {
+  } else if (!equal_ignoring_case(operation, "eq")) {
     in.fail("has a condition other than eq, starts-with and content-length-range");
   }
   require_item(in);
@@ -98,14 +99,14 @@ void read_conditions(JsonReader& in, PostPolicy& out) {
 }
 
 bool needs_no_condition(std::string_view name) {
-  const auto same = [&](std::string_view other) { return http::equal_ignoring_case(name, other); };
+  const auto same = [&](std::string_view other) { return equal_ignoring_case(name, other); };
   return std::any_of(kUncovered.begin(), kUncovered.end(), same) ||
-         http::equal_ignoring_case(name.substr(0, kIgnoredPrefix.size()), kIgnoredPrefix);
+         starts_with_ignoring_case(name, kIgnoredPrefix);
 }
 
 bool covers(const PostPolicy& policy, std::string_view name) {
   return std::any_of(policy.conditions.begin(), policy.conditions.end(),
-                     [&](const Condition& c) { return http::equal_ignoring_case(c.field, name); });
+                     [&](const Condition& c) { return equal_ignoring_case(c.field, name); });
 }
 
 std::string text_of(const Condition& condition) {
@@ -150,8 +151,8 @@ void check_post_policy(const PostPolicy& policy, const http::Headers& fields,
                        std::string_view bucket, std::string_view key, Instant now) {
   if (now >= policy.expires) deny("Policy expired.");
   for (const Condition& condition : policy.conditions) {
-    const bool of_bucket = http::equal_ignoring_case(condition.field, kBucket);
-    const bool of_key = http::equal_ignoring_case(condition.field, kKey);
+    const bool of_bucket = equal_ignoring_case(condition.field, kBucket);
+    const bool of_key = equal_ignoring_case(condition.field, kKey);
     const std::string_view value = of_bucket ? bucket : of_key ? key : fields.get(condition.field);
     const bool holds = condition.match == Match::kEqual ? value == condition.value
                                                         : value.starts_with(condition.value);

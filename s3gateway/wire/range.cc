@@ -3,18 +3,12 @@
 #include <algorithm>
 #include <charconv>
 
-#include "core/http/message.h"
+#include "core/base/text.h"
 
 namespace tarn::s3 {
 namespace {
 
 constexpr std::string_view kBytesUnit = "bytes=";
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
 
 /// As parse_decimal, but a number too large to hold is the largest there is: it lies beyond every
 /// object all the same.
@@ -41,8 +35,7 @@ std::optional<uint64_t> parse_decimal(std::string_view text) {
 }
 
 RangeOutcome select_range(std::string_view header, uint64_t size_bytes) {
-  if (header.size() < kBytesUnit.size() ||
-      !http::equal_ignoring_case(header.substr(0, kBytesUnit.size()), kBytesUnit)) {
+  if (!starts_with_ignoring_case(header, kBytesUnit)) {
     return WholeObject{};
   }
   const std::string_view spec = trimmed(header.substr(kBytesUnit.size()));

@@ -5,6 +5,7 @@
 
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 #include "s3gateway/wire/errors.h"
 
 namespace tarn::s3 {
@@ -16,23 +17,8 @@ constexpr std::string_view kInternalPrefix = "::lakefs::";
 constexpr std::string_view kWordOpen = "=?";
 constexpr std::string_view kWordClose = "?=";
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
-}
-
 bool is_printable_ascii(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
-}
-
-bool is_header_name(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
-           std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
-  });
 }
 
 std::optional<std::string> decode_q(std::string_view text) {
@@ -109,8 +95,7 @@ Metadata parse_user_metadata(const http::Headers& headers) {
   Metadata out;
   size_t bytes = 0;
   for (const auto& [name, value] : headers.all()) {
-    if (name.size() <= kPrefix.size() ||
-        !http::equal_ignoring_case(std::string_view(name).substr(0, kPrefix.size()), kPrefix)) {
+    if (name.size() <= kPrefix.size() || !starts_with_ignoring_case(name, kPrefix)) {
       continue;
     }
     const std::string short_name = lower(std::string_view(name).substr(kPrefix.size()));
@@ -138,7 +123,7 @@ void add_user_metadata(http::Headers& headers, const Metadata& metadata) {
   for (const auto& [name, value] : metadata) {
     if (name.starts_with(kInternalPrefix)) continue;
     std::string header = lower(without_prefix(name));
-    if (!is_header_name(header) || !shown.insert(header).second) {
+    if (!is_token(header) || !shown.insert(header).second) {
       ++missing;
       continue;
     }

@@ -3,7 +3,7 @@
 #include <array>
 #include <optional>
 
-#include "core/http/message.h"
+#include "core/base/text.h"
 #include "s3gateway/wire/errors.h"
 #include "s3gateway/xml/reader.h"
 #include "s3gateway/xml/writer.h"
@@ -28,8 +28,8 @@ constexpr std::array kMembers{
 
 bool parse_boolean(Reader& in) {
   const std::string word = in.text();
-  if (http::equal_ignoring_case(word, "true")) return true;
-  if (!http::equal_ignoring_case(word, "false")) in.fail("has something other than true or false");
+  if (equal_ignoring_case(word, "true")) return true;
+  if (!equal_ignoring_case(word, "false")) in.fail("has something other than true or false");
   return false;
 }
 

@@ -12,9 +12,10 @@
 #include "core/auth/resource.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 #include "core/branch/hooks.h"
-#include "core/branch/repositories.h"
 #include "core/jobs/operation_runner.h"
+#include "core/branch/repositories.h"
 #include "server/api/credentials.h"
 #include "server/api/errors.h"
 #include "server/api/json/limits.h"
@@ -36,7 +37,7 @@ using std::string_view_literals::operator""sv;
 bool is_json(std::string_view content_type) {
   std::string_view type = content_type.substr(0, content_type.find(';'));
   while (type.ends_with(' ') || type.ends_with('\t')) type.remove_suffix(1);
-  return http::equal_ignoring_case(type, "application/json");
+  return equal_ignoring_case(type, "application/json");
 }
 
 /// Refuses a request for what its headers are, before anything of it is read.

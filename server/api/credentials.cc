@@ -3,16 +3,11 @@
 #include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 #include "core/base/time.h"
 
 namespace tarn::api {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
-}
 
 /// An Authorization header in its two parts; both empty unless it has them.
 struct SchemeAndValue {
@@ -22,14 +17,14 @@ struct SchemeAndValue {
 SchemeAndValue split(std::string_view header) {
   const size_t space = header.find(' ');
   if (space == std::string_view::npos) return {};
-  return {header.substr(0, space), trimmed(header.substr(space))};
+  return {header.substr(0, space), trimmed(header.substr(space), " ")};
 }
 
 std::optional<auth::Principal> caller_of_header(auth::Authenticator& authenticator,
                                                 std::string_view header, std::string_view address) {
   const auto [scheme, value] = split(header);
-  if (http::equal_ignoring_case(scheme, "Bearer")) return authenticator.check_token(value);
-  if (!http::equal_ignoring_case(scheme, "Basic")) return std::nullopt;
+  if (equal_ignoring_case(scheme, "Bearer")) return authenticator.check_token(value);
+  if (!equal_ignoring_case(scheme, "Basic")) return std::nullopt;
   const std::optional<KeyPair> pair = parse_basic(value);
   if (!pair) return std::nullopt;
   return authenticator.check_password(pair->id, pair->secret, address);
@@ -57,11 +52,11 @@ std::string session_cookie(const auth::LoginToken& token, bool tls) {
 
 std::optional<std::string> cookie(const http::Headers& headers, std::string_view name) {
   for (const auto& [field, value] : headers.all()) {
-    if (!http::equal_ignoring_case(field, "Cookie")) continue;
+    if (!equal_ignoring_case(field, "Cookie")) continue;
     std::string_view rest = value;
     while (!rest.empty()) {
       const size_t end = rest.find(';');
-      const std::string_view pair = trimmed(rest.substr(0, end));
+      const std::string_view pair = trimmed(rest.substr(0, end), " ");
       const size_t equals = pair.find('=');
       if (equals != std::string_view::npos && pair.substr(0, equals) == name) {
         return std::string(pair.substr(equals + 1));
@@ -75,9 +70,8 @@ std::optional<std::string> cookie(const http::Headers& headers, std::string_view
 ClaimedCredentials claimed_credentials(const http::Request& request) {
   if (const std::string* header = request.headers.find("Authorization")) {
     const auto [scheme, value] = split(*header);
-    if (http::equal_ignoring_case(scheme, "Bearer"))
-      return {.pair = {}, .token = std::string(value)};
-    if (!http::equal_ignoring_case(scheme, "Basic")) return {};
+    if (equal_ignoring_case(scheme, "Bearer")) return {.pair = {}, .token = std::string(value)};
+    if (!equal_ignoring_case(scheme, "Basic")) return {};
     return {.pair = parse_basic(value).value_or(KeyPair{}), .token = ""};
   }
   return {.pair = {}, .token = cookie(request.headers, kSessionCookie).value_or("")};

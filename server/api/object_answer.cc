@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 #include "core/objects/objects.h"
 #include "server/api/disposition.h"
 #include "server/api/errors.h"
@@ -27,11 +28,9 @@ constexpr std::array<std::string_view, 16> kInlineTypes = {
 
 /// Entries may come from places that check less than this API does; no header may be split by one.
 std::string_view safe_type(const Entry& entry) {
-  const bool printable =
-      std::all_of(entry.content_type.begin(), entry.content_type.end(),
-                  [](char c) { return static_cast<unsigned char>(c) >= 0x20 && c != 0x7f; });
-  return entry.content_type.empty() || !printable ? json::kDefaultContentType
-                                                  : std::string_view(entry.content_type);
+  return entry.content_type.empty() || has_control(entry.content_type)
+             ? json::kDefaultContentType
+             : std::string_view(entry.content_type);
 }
 
 void add_guards(http::Response& response) {

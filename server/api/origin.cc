@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 
 namespace tarn::api {
 namespace {
@@ -17,14 +18,14 @@ std::string_view host_of(std::string_view origin) {
 bool is_from_here(const http::Request& request) {
   bool says_site = false;
   for (const auto& [name, value] : request.headers.all()) {
-    if (!http::equal_ignoring_case(name, "Sec-Fetch-Site")) continue;
+    if (!equal_ignoring_case(name, "Sec-Fetch-Site")) continue;
     if (value != "same-origin" && value != "none") return false;
     says_site = true;
   }
   const std::string* origin = request.headers.find("Origin");
   if (says_site || origin == nullptr) return true;
   const std::string_view host = host_of(*origin);
-  return !host.empty() && http::equal_ignoring_case(host, request.headers.get("Host"));
+  return !host.empty() && equal_ignoring_case(host, request.headers.get("Host"));
 }
 
 }  // namespace

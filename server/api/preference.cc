@@ -4,16 +4,12 @@
 #include <charconv>
 #include <string_view>
 
+#include "core/base/text.h"
+
 namespace tarn::api {
 namespace {
 
 using std::chrono::seconds;
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
 
 std::optional<seconds> wait_of(std::string_view preference) {
   constexpr std::string_view kWait = "wait=";
@@ -32,11 +28,11 @@ std::optional<seconds> wait_of(std::string_view preference) {
 std::optional<seconds> preferred_wait(const http::Request& request) {
   std::optional<seconds> found;
   for (const auto& [name, value] : request.headers.all()) {
-    if (!http::equal_ignoring_case(name, "Prefer")) continue;
+    if (!equal_ignoring_case(name, "Prefer")) continue;
     std::string_view left = value;
     for (;;) {
       const size_t comma = left.find(',');
-      const std::optional<seconds> wait = wait_of(trimmed(left.substr(0, comma)));
+      const std::optional<seconds> wait = wait_of(trimmed(left.substr(0, comma), " "));
       // "respond-async, wait=5" waits.
       if (wait && (!found || *wait > *found)) found = wait;
       if (comma == std::string_view::npos) break;

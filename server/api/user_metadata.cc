@@ -1,22 +1,14 @@
 #include "server/api/user_metadata.h"
 
-#include <algorithm>
 #include <string>
 
 #include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 
 namespace tarn::api {
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return out;
-}
 
 std::string to_utf8(std::string_view value) {
   if (is_utf8(value)) return std::string(value);

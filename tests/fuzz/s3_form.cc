@@ -6,6 +6,7 @@
 
 #include "core/base/encoding.h"
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "s3gateway/wire/errors.h"
 #include "s3gateway/wire/post_form.h"
 #include "s3gateway/wire/post_policy.h"
@@ -56,7 +57,7 @@ void read_policy(std::string_view document) {
     s3::check_post_policy(policy, fields, "lake", "main/a", policy.expires - std::chrono::hours{1});
     const bool covered = std::any_of(
         policy.conditions.begin(), policy.conditions.end(),
-        [](const auto& c) { return tarn::http::equal_ignoring_case(c.field, kUncoveredField); });
+        [](const auto& c) { return tarn::equal_ignoring_case(c.field, kUncoveredField); });
     require(covered, "a field without a condition is refused");
   } catch (const s3::Refusal& refusal) {
     const std::string_view code = refusal.failure().code;

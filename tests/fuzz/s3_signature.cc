@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "core/sigv4/authorization.h"
 #include "core/sigv4/canonical.h"
 #include "core/sigv4/sign.h"
@@ -32,8 +33,8 @@ void check_claim(tarn::http::Request request) {
 }
 
 bool claims_something(std::string_view query) {
-  const std::string lower = sigv4::lower(sigv4::decoded(query));
-  return lower.find("x-amz-") != std::string::npos || lower.find("awsaccess") != std::string::npos;
+  const std::string text = tarn::lower(sigv4::decoded(query));
+  return text.find("x-amz-") != std::string::npos || text.find("awsaccess") != std::string::npos;
 }
 
 void require_verified(const tarn::http::Request& request, const char* promise) {

@@ -12,6 +12,7 @@
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/mutex.h"
+#include "core/base/text.h"
 #include "core/http/server.h"
 #include "core/sigv4/sign.h"
 
@@ -94,7 +95,7 @@ std::string failure(const std::string& code, const std::string& message) {
 std::string signature_of(const std::string& service, const auto& taken) {
   http::Headers headers;
   for (const auto& [name, value] : taken.headers.all()) {
-    if (!http::equal_ignoring_case(name, "Authorization")) headers.add(name, value);
+    if (!equal_ignoring_case(name, "Authorization")) headers.add(name, value);
   }
   sigv4::sign(headers,
               {.method = taken.method,

@@ -5,6 +5,7 @@
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 #include "core/sigv4/canonical.h"
 #include "core/sigv4/signature_v2.h"
 
@@ -141,13 +142,13 @@ void sign_by_hand(http::Request& request, const std::vector<std::string>& names,
   }
   const std::string scope = "20261120/us-east-1/s3/aws4_request";
   const std::string canonical =
-      str_cat(canonical_head(request.method, path, query, lines, joined(names)), payload);
+      str_cat(canonical_head(request.method, path, query, lines, joined(names, ";")), payload);
   const std::string signature =
       signature_of(signing_key(kKey.secret, "20261120", "us-east-1", "s3"),
                    string_to_sign("20261120T081542Z", scope, canonical));
   request.headers.set("Authorization",
                       str_cat("AWS4-HMAC-SHA256 Credential=", kKey.id, '/', scope,
-                              ",SignedHeaders=", joined(names), ",Signature=", signature));
+                              ",SignedHeaders=", joined(names, ";"), ",Signature=", signature));
 }
 
 http::Request dated(std::string target, std::string body) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/text.h"
 #include "server/api/json/moment.h"
 #include "server/api/json/path_scope.h"
 
@@ -12,11 +13,6 @@ namespace {
 constexpr int64_t kObjectBytesMax = int64_t{1} << 50;
 /// Longer values cannot be sent back as header fields.
 constexpr size_t kContentTypeBytesMax = 1024;
-
-bool has_control(std::string_view text) {
-  return std::any_of(text.begin(), text.end(),
-                     [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
-}
 
 StagedBytes staged_bytes(const Value& body, std::string_view metadata_name) {
   StagedBytes out;
