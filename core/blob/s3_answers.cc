@@ -7,31 +7,22 @@
 #include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
-#include "core/blob/xml_scanner.h"
+#include "core/xml/reader.h"
 
 namespace tarn::blob {
 namespace {
-
-using Path = std::vector<std::string_view>;
 
 [[noreturn]] void fail(std::string_view why) {
   throw Error(ErrorCode::kUnavailable, str_cat("reading the store's XML answer: ", why));
 }
 
-/// Calls visit(path, text) at the end of every element. The outermost must be `root`.
+/// Calls `visit(in, name)` in every child of the root, which must be `root`.
 template <typename Visit>
-void for_each_end(std::string_view xml, std::string_view root, const Visit& visit) {
-  XmlScanner scanner(xml);
-  bool seen = false;
-  while (true) {
-    const XmlScanner::Event event = scanner.next();
-    if (event == XmlScanner::Event::kDone) break;
-    if (scanner.path().front() != root)
-      fail(str_cat("it is a ", scanner.path().front(), ", no ", root));
-    seen = true;
-    if (event == XmlScanner::Event::kEnd) visit(scanner.path(), scanner.text());
-  }
-  if (!seen) fail("it is empty");
+void for_each_child(std::string_view xml, std::string_view root, const Visit& visit) {
+  XmlReader in(xml, &fail);
+  in.enter_root(root);
+  while (const auto name = in.next_child()) visit(in, *name);
+  in.finish();
 }
 
 uint64_t parse_size(std::string_view text) {
@@ -55,33 +46,67 @@ std::string decoded(const std::string& text, bool url_encoded) {
   return std::move(*plain);
 }
 
-void set_field(BlobStat& item, std::string_view name, const std::string& text) {
-  if (name == "Key") {
-    item.key = text;
-  } else if (name == "Size") {
-    item.size_bytes = parse_size(text);
-  } else if (name == "ETag") {
-    item.etag = unquoted_etag(text);
-  } else if (name == "LastModified") {
-    item.mtime_ns = to_millis(parse_time(text)) * 1'000'000;
+BlobStat read_object(XmlReader& in) {
+  BlobStat item;
+  while (const auto name = in.next_child()) {
+    if (*name == "Key") {
+      item.key = in.text();
+    } else if (*name == "Size") {
+      item.size_bytes = parse_size(in.text());
+    } else if (*name == "ETag") {
+      item.etag = unquoted_etag(in.text());
+    } else if (*name == "LastModified") {
+      item.mtime_ns = to_millis(parse_time(in.text())) * 1'000'000;
+    } else {
+      in.skip();
+    }
   }
+  return item;
+}
+
+S3Upload read_upload(XmlReader& in) {
+  S3Upload item;
+  while (const auto name = in.next_child()) {
+    if (*name == "Key") {
+      item.key = in.text();
+    } else if (*name == "UploadId") {
+      item.id = in.text();
+    } else if (*name == "Initiated") {
+      item.begun = parse_time(in.text());
+    } else {
+      in.skip();
+    }
+  }
+  return item;
+}
+
+/// The text of the last child of the root with this name; "" without one.
+std::string text_of(std::string_view xml, std::string_view root, std::string_view wanted) {
+  std::string text;
+  for_each_child(xml, root, [&](XmlReader& in, std::string_view name) {
+    if (name == wanted) {
+      text = in.text();
+    } else {
+      in.skip();
+    }
+  });
+  return text;
 }
 
 }  // namespace
 
 ListPage parse_list_objects(std::string_view xml) {
   ListPage page;
-  BlobStat item;
   bool url_encoded = false;
-  for_each_end(xml, "ListBucketResult", [&](const Path& path, const std::string& text) {
-    if (path.size() == 2 && path[1] == "Contents") {
-      page.items.push_back(std::exchange(item, {}));
-    } else if (path.size() == 2 && path[1] == "IsTruncated") {
-      page.has_more = text == "true";
-    } else if (path.size() == 2 && path[1] == "EncodingType") {
-      url_encoded = text == "url";  // may come before or after the keys
-    } else if (path.size() == 3 && path[1] == "Contents") {
-      set_field(item, path[2], text);
+  for_each_child(xml, "ListBucketResult", [&](XmlReader& in, std::string_view name) {
+    if (name == "Contents") {
+      page.items.push_back(read_object(in));
+    } else if (name == "IsTruncated") {
+      page.has_more = in.text() == "true";
+    } else if (name == "EncodingType") {
+      url_encoded = in.text() == "url";  // may come before or after the keys
+    } else {
+      in.skip();
     }
   });
   for (BlobStat& one : page.items) one.key = decoded(one.key, url_encoded);
@@ -91,10 +116,14 @@ ListPage parse_list_objects(std::string_view xml) {
 S3Failure parse_failure(std::string_view xml) {
   S3Failure failure;
   try {
-    for_each_end(xml, "Error", [&](const Path& path, const std::string& text) {
-      if (path.size() != 2) return;
-      if (path[1] == "Code") failure.code = text;
-      if (path[1] == "Message") failure.message = text;
+    for_each_child(xml, "Error", [&](XmlReader& in, std::string_view name) {
+      if (name == "Code") {
+        failure.code = in.text();
+      } else if (name == "Message") {
+        failure.message = in.text();
+      } else {
+        in.skip();
+      }
     });
   } catch (const Error&) {
     return {};
@@ -103,40 +132,33 @@ S3Failure parse_failure(std::string_view xml) {
 }
 
 std::string parse_upload_id(std::string_view xml) {
-  std::string id;
-  for_each_end(xml, "InitiateMultipartUploadResult",
-               [&](const Path& path, const std::string& text) {
-                 if (path.size() == 2 && path[1] == "UploadId") id = text;
-               });
+  std::string id = text_of(xml, "InitiateMultipartUploadResult", "UploadId");
   if (id.empty()) fail("it holds no UploadId");
   return id;
 }
 
 std::string parse_copied_part(std::string_view xml) {
-  std::string etag;
-  for_each_end(xml, "CopyPartResult", [&](const Path& path, const std::string& text) {
-    if (path.size() == 2 && path[1] == "ETag") etag = unquoted_etag(text);
-  });
+  std::string etag = unquoted_etag(text_of(xml, "CopyPartResult", "ETag"));
   if (etag.empty()) fail("it holds no ETag");
   return etag;
 }
 
 S3UploadPage parse_list_uploads(std::string_view xml) {
   S3UploadPage page;
-  S3Upload item;
   bool url_encoded = false;
-  for_each_end(xml, "ListMultipartUploadsResult", [&](const Path& path, const std::string& text) {
-    const std::string_view name = path.back();
-    if (path.size() == 2) {
-      if (name == "Upload") page.items.push_back(std::exchange(item, {}));
-      if (name == "IsTruncated") page.has_more = text == "true";
-      if (name == "NextKeyMarker") page.next_key = text;
-      if (name == "NextUploadIdMarker") page.next_id = text;
-      if (name == "EncodingType") url_encoded = text == "url";
-    } else if (path.size() == 3 && path[1] == "Upload") {
-      if (name == "Key") item.key = text;
-      if (name == "UploadId") item.id = text;
-      if (name == "Initiated") item.begun = parse_time(text);
+  for_each_child(xml, "ListMultipartUploadsResult", [&](XmlReader& in, std::string_view name) {
+    if (name == "Upload") {
+      page.items.push_back(read_upload(in));
+    } else if (name == "IsTruncated") {
+      page.has_more = in.text() == "true";
+    } else if (name == "NextKeyMarker") {
+      page.next_key = in.text();
+    } else if (name == "NextUploadIdMarker") {
+      page.next_id = in.text();
+    } else if (name == "EncodingType") {
+      url_encoded = in.text() == "url";
+    } else {
+      in.skip();
     }
   });
   for (S3Upload& one : page.items) one.key = decoded(one.key, url_encoded);

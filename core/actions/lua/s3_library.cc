@@ -14,7 +14,7 @@
 #include "core/base/str_cat.h"
 #include "core/base/time.h"
 #include "core/blob/s3_answers.h"
-#include "core/blob/xml_scanner.h"
+#include "core/xml/reader.h"
 
 namespace tarn::actions::lua {
 namespace {
@@ -126,48 +126,54 @@ std::string decoded(std::string text, bool url_encoded) {
   return *std::move(plain);
 }
 
-void set_field(Listed& item, std::string_view name, const std::string& text) {
-  if (name == "Key" || name == "Prefix") item.key = text;
-  if (name == "ETag") item.etag = text;
-  if (name == "Size") std::from_chars(text.data(), text.data() + text.size(), item.size);
-  if (name == "LastModified") {
-    const auto time = parse_rfc3339(text);
-    // Whole seconds, as scripts of lakeFS see it.
-    item.last_modified = time ? to_rfc3339(*time).substr(0, 19) + "Z" : text;
+[[noreturn]] void fail(std::string_view why) {
+  throw Error(ErrorCode::kUnavailable, str_cat("S3: reading the XML answer: ", why));
+}
+
+/// Contents or CommonPrefixes.
+Listed read_listed(XmlReader& in, bool prefix) {
+  Listed item;
+  item.prefix = prefix;
+  while (const auto name = in.next_child()) {
+    if (*name == "Key" || *name == "Prefix") {
+      item.key = in.text();
+    } else if (*name == "ETag") {
+      item.etag = in.text();
+    } else if (*name == "Size") {
+      const std::string text = in.text();
+      std::from_chars(text.data(), text.data() + text.size(), item.size);
+    } else if (*name == "LastModified") {
+      const std::string text = in.text();
+      const auto time = parse_rfc3339(text);
+      // Whole seconds, as scripts of lakeFS see it.
+      item.last_modified = time ? to_rfc3339(*time).substr(0, 19) + "Z" : text;
+    } else {
+      in.skip();
+    }
   }
+  return item;
 }
 
 /// By key. Throws unavailable for what is no listing.
 Listing parse_listing(const std::string& xml) {
   Listing listing;
-  Listed item;
   bool url_encoded = false;
-  bool seen = false;
-  blob::XmlScanner scanner(xml);
-  for (;;) {
-    const auto event = scanner.next();
-    const bool done = event == blob::XmlScanner::Event::kDone;
-    const auto& path = scanner.path();
-    if (done ? !seen : path.front() != "ListBucketResult") {
-      throw_invalid("S3: the answer is no listing");
-    }
-    if (done) break;
-    seen = true;
-    if (event != blob::XmlScanner::Event::kEnd || path.size() < 2) continue;
-    const bool prefix = path[1] == "CommonPrefixes";
-    if (path.size() == 3 && (prefix || path[1] == "Contents")) {
-      set_field(item, path[2], scanner.text());
-    } else if (path.size() == 2 && (prefix || path[1] == "Contents")) {
-      item.prefix = prefix;
-      listing.items.push_back(std::exchange(item, {}));
-    } else if (path[1] == "IsTruncated") {
-      listing.truncated = scanner.text() == "true";
-    } else if (path[1] == "NextContinuationToken") {
-      listing.next = scanner.text();
-    } else if (path[1] == "EncodingType") {
-      url_encoded = scanner.text() == "url";
+  XmlReader in(xml, &fail);
+  in.enter_root("ListBucketResult");
+  while (const auto name = in.next_child()) {
+    if (*name == "Contents" || *name == "CommonPrefixes") {
+      listing.items.push_back(read_listed(in, *name == "CommonPrefixes"));
+    } else if (*name == "IsTruncated") {
+      listing.truncated = in.text() == "true";
+    } else if (*name == "NextContinuationToken") {
+      listing.next = in.text();
+    } else if (*name == "EncodingType") {
+      url_encoded = in.text() == "url";
+    } else {
+      in.skip();
     }
   }
+  in.finish();
   for (Listed& one : listing.items) one.key = decoded(std::move(one.key), url_encoded);
   std::sort(listing.items.begin(), listing.items.end(),
             [](const Listed& a, const Listed& b) { return a.key < b.key; });
@@ -243,28 +249,30 @@ std::string escaped(std::string_view text) {
 
 /// Throws with the first object that the server did not delete.
 void check_deleted(const AwsClient& client, const std::string& bucket, const std::string& xml) {
-  std::string key;
-  std::string code;
-  std::string message;
-  bool seen = false;
-  blob::XmlScanner scanner(xml);
-  for (;;) {
-    const auto event = scanner.next();
-    const bool done = event == blob::XmlScanner::Event::kDone;
-    const auto& path = scanner.path();
-    if (done ? !seen : path.front() != "DeleteResult") {
-      throw_invalid("S3: the answer is no result of a deletion");
+  XmlReader in(xml, &fail);
+  in.enter_root("DeleteResult");
+  while (const auto child = in.next_child()) {
+    if (*child != "Error") {
+      in.skip();
+      continue;
     }
-    if (done) return;
-    seen = true;
-    if (event != blob::XmlScanner::Event::kEnd || path.size() < 2 || path[1] != "Error") continue;
-    if (path.size() == 2) {
-      throw_failure(client, ObjectName{bucket, key}.shown("DELETE"), 200, code, message);
+    std::string key;
+    std::string code;
+    std::string message;
+    while (const auto name = in.next_child()) {
+      if (*name == "Key") {
+        key = in.text();
+      } else if (*name == "Code") {
+        code = in.text();
+      } else if (*name == "Message") {
+        message = in.text();
+      } else {
+        in.skip();
+      }
     }
-    if (path[2] == "Key") key = scanner.text();
-    if (path[2] == "Code") code = scanner.text();
-    if (path[2] == "Message") message = scanner.text();
+    throw_failure(client, ObjectName{bucket, key}.shown("DELETE"), 200, code, message);
   }
+  in.finish();
 }
 
 void delete_all(lua_State* state, const AwsClient& client, const std::string& bucket,

@@ -1,25 +1,27 @@
-#include "s3gateway/xml/reader.h"
+#include "core/xml/reader.h"
 
 #include <random>
 
 #include <gtest/gtest.h>
 
-#include "s3gateway/wire/errors.h"
+#include "core/base/error.h"
 
-namespace tarn::s3::xml {
+namespace tarn {
 namespace {
 
+void fail(std::string_view why) { throw_invalid(std::string(why)); }
+
 /// "<a>x<b>y</b></a>" as "a(b=y)"; throws what the reader throws.
-std::string outline(Reader& in) {
+std::string outline(XmlReader& in) {
   std::string out;
   while (const auto child = in.next_child()) {
     out += std::string(*child);
     // A copy of the reader looks ahead: leaves are read as text, others as elements.
-    Reader probe = in;
+    XmlReader probe = in;
     bool leaf = true;
     try {
       probe.text();
-    } catch (const Refusal&) {
+    } catch (const Error&) {
       leaf = false;
     }
     if (leaf) {
@@ -32,7 +34,7 @@ std::string outline(Reader& in) {
 }
 
 std::string read(std::string_view document) {
-  Reader in(document);
+  XmlReader in(document, &fail);
   in.enter_root("R");
   std::string out = outline(in);
   in.finish();
@@ -60,6 +62,22 @@ TEST(XmlReader, DecodesReferencesAndCdata) {
   EXPECT_EQ(read("<R><a>x<![CDATA[<&]]>y<!-- c -->z</a></R>"), "a=x<&yz;");
 }
 
+TEST(XmlReader, ReadsControlCharactersOfKeys) {
+  EXPECT_EQ(read("<R><a>&#1;&#xD;\x02</a></R>"), "a=\x01\r\x02;");
+}
+
+TEST(XmlReader, SaysWhereADocumentIsWrong) {
+  XmlReader in("<R><a>&nbsp;</a></R>", &fail);
+  in.enter_root("R");
+  ASSERT_EQ(in.next_child(), "a");
+  try {
+    in.text();
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.message(), "at byte 6 it uses an unknown entity");
+  }
+}
+
 TEST(XmlReader, RefusesWhatIsNotWellFormed) {
   for (std::string_view document : {
            "",
@@ -78,8 +96,18 @@ TEST(XmlReader, RefusesWhatIsNotWellFormed) {
            "<R><a>&#0;</a></R>",
            "<R><a>&#xD800;</a></R>",
            "<R><a>&#x110000;</a></R>",
+           "<R><a>&;</a></R>",
            "<R><a>&#;</a></R>",
            "<R><a>&#x;</a></R>",
+           "<R><a>&#xg;</a></R>",
+           "<R><a>&#-1;</a></R>",
+           "<R><a>&#99999999999;</a></R>",
+           "<R><a>&amp</a></R>",
+           "<R></R></R>",
+           "</R>",
+           "<>",
+           "</>",
+           "<?xml",
            "<R><a><![CDATA[x</a></R>",
            "<R><!-- x</R>",
            "<R><a>\xff</a></R>",
@@ -91,7 +119,7 @@ TEST(XmlReader, RefusesWhatIsNotWellFormed) {
            "< R></R>",
            "<R><a>x</a>",
        }) {
-    EXPECT_THROW(read(document), Refusal) << document;
+    EXPECT_THROW(read(document), Error) << document;
   }
 }
 
@@ -106,32 +134,32 @@ TEST(XmlReader, RefusesDoctypesAndWithThemEntityBombs) {
     try {
       read(document);
       ADD_FAILURE() << document;
-    } catch (const Refusal& refusal) {
-      EXPECT_NE(refusal.message().find("DOCTYPE"), std::string::npos) << refusal.message();
+    } catch (const Error& error) {
+      EXPECT_NE(error.message().find("DOCTYPE"), std::string::npos) << error.message();
     }
   }
 }
 
 TEST(XmlReader, RefusesDeepNesting) {
   std::string open = "<R>", close = "</R>";
-  for (uint32_t depth = 1; depth < kDepthMax; ++depth) {
+  for (uint32_t depth = 1; depth < XmlReader::kDepthMax; ++depth) {
     open += "<a>";
     close = "</a>" + close;
   }
   EXPECT_NO_THROW(read(open + close));
-  EXPECT_THROW(read(open + "<a></a>" + close), Refusal);
+  EXPECT_THROW(read(open + "<a></a>" + close), Error);
   std::string bomb = "<R>";
   for (int i = 0; i < 100000; ++i) bomb += "<a>";
-  Reader in(bomb);
+  XmlReader in(bomb, &fail);
   in.enter_root("R");
   ASSERT_TRUE(in.next_child());
-  EXPECT_THROW(in.skip(), Refusal);
+  EXPECT_THROW(in.skip(), Error);
 }
 
 TEST(XmlReader, SkipsWholeElements) {
   const std::string document =
       "<R><a><b>&amp;<c/><![CDATA[</a>]]></b><!-- </a> --></a><d>x</d></R>";
-  Reader in(document);
+  XmlReader in(document, &fail);
   in.enter_root("R");
   ASSERT_EQ(in.next_child(), "a");
   in.skip();
@@ -146,7 +174,7 @@ TEST(XmlReader, SurvivesEveryCutAndManyChangedBytes) {
       "<?xml version=\"1.0\"?><R xmlns='u'><a>&#65;x</a><!-- c "
       "--><b><c>y</c><d/></b><![CDATA[]]></R>";
   for (size_t cut = 0; cut < document.size(); ++cut) {
-    EXPECT_THROW(read(std::string_view(document).substr(0, cut)), Refusal) << cut;
+    EXPECT_THROW(read(std::string_view(document).substr(0, cut)), Error) << cut;
   }
   constexpr std::string_view kBytes = "<>/&;!-[]?='\"aR#x \xC3";
   std::mt19937 random(20261121);
@@ -157,10 +185,10 @@ TEST(XmlReader, SurvivesEveryCutAndManyChangedBytes) {
     }
     try {
       read(changed);
-    } catch (const Refusal&) {
+    } catch (const Error&) {
     }
   }
 }
 
 }  // namespace
-}  // namespace tarn::s3::xml
+}  // namespace tarn
