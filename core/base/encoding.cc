@@ -197,4 +197,21 @@ bool is_utf8(std::string_view bytes) {
   return true;
 }
 
+void append_utf8(std::string& out, uint32_t code) {
+  const auto push = [&out](uint32_t byte) { out.push_back(static_cast<char>(byte)); };
+  if (code < 0x80) return push(code);
+  if (code < 0x800) {
+    push(0xc0 | (code >> 6));
+  } else {
+    if (code < 0x10000) {
+      push(0xe0 | (code >> 12));
+    } else {
+      push(0xf0 | (code >> 18));
+      push(0x80 | ((code >> 12) & 0x3f));
+    }
+    push(0x80 | ((code >> 6) & 0x3f));
+  }
+  push(0x80 | (code & 0x3f));
+}
+
 }  // namespace tarn

@@ -1,6 +1,7 @@
 // Text forms of bytes: hex, base64, base32hex, percent-encoding.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,5 +36,7 @@ std::optional<std::string> form_decode(std::string_view text);
 
 /// Whether `bytes` is well-formed UTF-8 (no surrogates, no overlong forms).
 bool is_utf8(std::string_view bytes);
+/// Appends a code point, which must be at most 0x10ffff and no surrogate.
+void append_utf8(std::string& out, uint32_t code);
 
 }  // namespace tarn

@@ -127,5 +127,16 @@ TEST(Utf8, RefusesOverlongSurrogateTruncatedAndStrayBytes) {
   }
 }
 
+TEST(Utf8, AppendsCodePointsOfEveryLength) {
+  std::string out = "x";
+  for (const uint32_t code : {0x0u, 0x7fu, 0x80u, 0x7ffu, 0x800u, 0xffffu, 0x10000u, 0x10ffffu}) {
+    append_utf8(out, code);
+  }
+  EXPECT_EQ(out, std::string("x\0\x7f\xc2\x80\xdf\xbf\xe0\xa0\x80\xef\xbf\xbf"
+                             "\xf0\x90\x80\x80\xf4\x8f\xbf\xbf",
+                             21));
+  EXPECT_TRUE(is_utf8(out));
+}
+
 }  // namespace
 }  // namespace tarn

@@ -20,25 +20,6 @@ bool is_name_char(char c) {
   return is_word(c) || c == '-' || c == '.' || c == ':' || static_cast<unsigned char>(c) >= 0x80;
 }
 
-void append_utf8(std::string& out, uint32_t code) {
-  const auto push = [&out](uint32_t byte) { out.push_back(static_cast<char>(byte)); };
-  if (code < 0x80) {
-    push(code);
-  } else if (code < 0x800) {
-    push(0xC0 | (code >> 6));
-    push(0x80 | (code & 0x3F));
-  } else if (code < 0x10000) {
-    push(0xE0 | (code >> 12));
-    push(0x80 | ((code >> 6) & 0x3F));
-    push(0x80 | (code & 0x3F));
-  } else {
-    push(0xF0 | (code >> 18));
-    push(0x80 | ((code >> 12) & 0x3F));
-    push(0x80 | ((code >> 6) & 0x3F));
-    push(0x80 | (code & 0x3F));
-  }
-}
-
 /// Of "#65" or "#x41"; 0 = not one.
 uint32_t code_point(std::string_view text) {
   const bool hex = text.starts_with("#x");

@@ -13,27 +13,6 @@ namespace {
 
 bool is_surrogate(uint32_t code) { return code >= 0xd800 && code < 0xe000; }
 
-void append_utf8(std::string& out, uint32_t code) {
-  const auto tail = [&](int shift) {
-    out.push_back(static_cast<char>(0x80 | ((code >> shift) & 0x3f)));
-  };
-  if (code < 0x80) {
-    out.push_back(static_cast<char>(code));
-  } else if (code < 0x800) {
-    out.push_back(static_cast<char>(0xc0 | (code >> 6)));
-    tail(0);
-  } else if (code < 0x10000) {
-    out.push_back(static_cast<char>(0xe0 | (code >> 12)));
-    tail(6);
-    tail(0);
-  } else {
-    out.push_back(static_cast<char>(0xf0 | (code >> 18)));
-    tail(12);
-    tail(6);
-    tail(0);
-  }
-}
-
 }  // namespace
 
 JsonReader::JsonReader(std::string_view text) : text_(text) {

@@ -1,4 +1,6 @@
-// Reads the one JSON document of S3's API, the policy of an upload form: a bounded pull parser.
+// A reader of the one JSON document of S3's API, the policy of an upload form: a bounded pull
+// parser. JSON libraries refuse the escapes "\$" and "\v" that S3 describes for it, and keep one
+// of two members of one name, where a policy must be refused.
 #pragma once
 
 #include <array>

@@ -13,15 +13,7 @@ namespace {
 std::string to_utf8(std::string_view value) {
   if (is_utf8(value)) return std::string(value);
   std::string out;
-  for (char c : value) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x80) {
-      out.push_back(c);
-    } else {
-      out.push_back(static_cast<char>(0xc0 | (byte >> 6)));
-      out.push_back(static_cast<char>(0x80 | (byte & 0x3f)));
-    }
-  }
+  for (const char c : value) append_utf8(out, static_cast<unsigned char>(c));  // Latin-1
   return out;
 }
 
