@@ -14,8 +14,8 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "core/blob/memory_store.h"
 #include "tests/support/blob_objects.h"
+#include "tests/support/memory_store_fixture.h"
 #include "tests/support/temporary_directory.h"
 
 namespace tarn::testing {

@@ -1,7 +1,7 @@
 // The contract on the stores that need nothing but memory and a directory.
 #include "core/blob/local_store.h"
-#include "core/blob/memory_store.h"
 #include "tests/contract/blob_store_contract.h"
+#include "tests/support/memory_store_fixture.h"
 #include "tests/support/temporary_directory.h"
 
 namespace tarn::testing {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "core/blob/memory_store.h"
+#include "tests/support/memory_store_fixture.h"
 
 namespace tarn::blob {
 namespace {

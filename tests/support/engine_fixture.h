@@ -7,7 +7,6 @@
 
 #include "core/assembly/assembly.h"
 #include "core/base/time.h"
-#include "core/blob/memory_store.h"
 #include "core/blob/stores.h"
 #include "core/branch/refs.h"
 #include "core/branch/repositories.h"
@@ -15,6 +14,11 @@
 #include "core/objects/objects.h"
 #include "core/objects/upload.h"
 #include "core/versioning/commit.h"
+#include "core/objects/objects.h"
+#include "core/branch/refs.h"
+#include "core/branch/repositories.h"
+#include "core/objects/upload.h"
+#include "tests/support/memory_store_fixture.h"
 #include "tests/support/postgres_test.h"
 
 namespace tarn::testing {
