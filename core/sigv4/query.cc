@@ -1,8 +1,7 @@
-// The parameters of a signed query besides its signature, and those that may be logged.
+// The parameters of a signed query besides its signature.
 #include <algorithm>
 #include <array>
 
-#include "core/base/str_cat.h"
 #include "core/base/text.h"
 #include "core/sigv4/canonical.h"
 #include "core/sigv4/signature_v2.h"
@@ -15,12 +14,10 @@ namespace {
 constexpr std::array<std::string_view, 8> kSignatureParameters = {
     "x-amz-algorithm",     "x-amz-credential", "x-amz-date",           "x-amz-expires",
     "x-amz-signedheaders", "x-amz-signature",  "x-amz-security-token", "x-amz-content-sha256"};
-constexpr std::array<std::string_view, 5> kUnloggedParameters = {
-    "x-amz-signature", "signature", "x-amz-security-token", "x-amz-credential", "awsaccesskeyid"};
 
-template <typename Names>
-bool contains(const Names& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
+bool is_signature_parameter(std::string_view name) {
+  return std::find(kSignatureParameters.begin(), kSignatureParameters.end(), name) !=
+         kSignatureParameters.end();
 }
 
 }  // namespace
@@ -31,7 +28,7 @@ void hoist_query_headers(http::Request& request) {
   for (const auto& [raw_name, raw_value] : raw_query_pairs(request.raw_query())) {
     std::string name = lower(decoded(raw_name));
     const bool stands_for_header = (v2 ? v2_signs_as_header(name) : name.starts_with("x-amz-")) &&
-                                   !contains(kSignatureParameters, name);
+                                   !is_signature_parameter(name);
     if (!stands_for_header || request.headers.find(name) != nullptr) continue;
     std::string value(trimmed(decoded(raw_value)));
     // A decoded value may hold what a header line cannot; it must not reach an answer's header
@@ -46,22 +43,6 @@ void hoist_query_headers(http::Request& request) {
     found.add(std::move(name), std::move(value));
   }
   for (const auto& [name, value] : found.all()) request.headers.add(name, value);
-}
-
-std::string redacted_query(std::string_view raw_query) {
-  std::string out;
-  while (!raw_query.empty()) {
-    const std::string_view component = raw_query.substr(0, raw_query.find('&'));
-    raw_query.remove_prefix(component.size());
-    const std::string_view name = component.substr(0, component.find('='));
-    out.append(contains(kUnloggedParameters, lower(decoded(name))) ? str_cat(name, "=-")
-                                                                   : std::string(component));
-    if (!raw_query.empty()) {
-      out.push_back('&');
-      raw_query.remove_prefix(1);
-    }
-  }
-  return out;
 }
 
 }  // namespace tarn::sigv4

@@ -85,8 +85,4 @@ bool proves_request(const VerifiedRequest& verified, std::string_view body_sha25
 /// kV2Query.
 void hoist_query_headers(http::Request& request);
 
-/// The query with the values of X-Amz-Signature, Signature, X-Amz-Security-Token, X-Amz-Credential
-/// and AWSAccessKeyId replaced by "-": what may be logged.
-std::string redacted_query(std::string_view raw_query);
-
 }  // namespace tarn::sigv4

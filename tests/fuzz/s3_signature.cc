@@ -54,8 +54,6 @@ void check_signing(const tarn::http::Request& head) {
   request = testing::make_request(head.method, head.target);
   testing::presign_v4(request, std::chrono::seconds{60});
   require_verified(request, "verify(presign(request)) holds");
-  require(sigv4::redacted_query(request.raw_query()).find("X-Amz-Signature=-") != std::string::npos,
-          "a signature is not logged");
 }
 
 }  // namespace
