@@ -71,6 +71,20 @@ versioning::UploadDigests PayloadBody::digests() {
   return out;
 }
 
+void check_upload_length(const Call& call, std::optional<uint64_t> length) {
+  if (!call.request.content_length && !call.request.chunked) {
+    throw Refusal(failure::kMissingContentLength,
+                  "You must provide the Content-Length HTTP header.");
+  }
+  if (length.value_or(0) > kSinglePutBytesMax) {
+    throw Refusal(
+        failure::kEntityTooLarge,
+        "Your proposed upload exceeds the maximum allowed size of 5 GiB. Use a multipart upload.",
+        {{"ProposedSize", std::to_string(*length)},
+         {"MaxSizeAllowed", std::to_string(kSinglePutBytesMax)}});
+  }
+}
+
 void drain_payload(Call& call) {
   if (call.payload_ended) return;
   if (!call.payload) call.payload = sigv4::verified_payload(call.request, call.verified, {});

@@ -66,6 +66,11 @@ class PayloadBody final : public versioning::UploadBody {
   std::vector<sigv4::ChecksumAlgorithm> keep_;
 };
 
+/// Source: S3's limit for one PUT or part.
+constexpr uint64_t kSinglePutBytesMax = 5ULL * 1024 * 1024 * 1024;
+/// Throws MissingContentLength (neither a length nor HTTP chunks), EntityTooLarge.
+void check_upload_length(const Call& call, std::optional<uint64_t> length);
+
 /// Reads and drops what is left of the body, so that a signature that covers it is proven. Throws
 /// Rejection when it is wrong.
 void drain_payload(Call& call);

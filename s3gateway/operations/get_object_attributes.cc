@@ -5,7 +5,6 @@
 #include "core/objects/multipart.h"
 #include "s3gateway/operations/lookup.h"
 #include "s3gateway/operations/object_headers.h"
-#include "s3gateway/operations/object_parts.h"
 #include "s3gateway/operations/operations.h"
 #include "s3gateway/wire/errors.h"
 #include "s3gateway/wire/list_query.h"

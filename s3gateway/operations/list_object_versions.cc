@@ -1,5 +1,4 @@
 #include "s3gateway/operations/authorise.h"
-#include "s3gateway/operations/listed_object.h"
 #include "s3gateway/operations/listing.h"
 #include "s3gateway/operations/lookup.h"
 #include "s3gateway/operations/operations.h"

@@ -1,7 +1,6 @@
 // ListObjects, ListObjectsV2.
 #include "s3gateway/xml/list_objects.h"
 
-#include "s3gateway/operations/listed_object.h"
 #include "s3gateway/operations/listing.h"
 #include "s3gateway/operations/operations.h"
 

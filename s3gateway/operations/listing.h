@@ -10,6 +10,7 @@
 #include "s3gateway/operations/branch_order.h"
 #include "s3gateway/wire/address.h"
 #include "s3gateway/wire/list_query.h"
+#include "s3gateway/xml/list_objects.h"
 
 namespace tarn::s3 {
 
@@ -29,6 +30,9 @@ struct KeyPage {
 /// A ref that does not exist has no keys. Throws NoSuchBucket for a repository, or the ref of a
 /// rooted bucket, that does not exist.
 KeyPage list_keys(versioning::Engine& engine, const BucketName& bucket, const ListQuery& query);
+
+/// An object as the three listings show it.
+xml::ListedObject listed_object(std::string key, const Entry& entry);
 
 /// Branches looked into for one page: empty ones cost a query each and yield nothing.
 constexpr uint32_t kBranchesPerPage = 1000;

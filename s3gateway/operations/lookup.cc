@@ -153,6 +153,18 @@ VersionedObject require_object(versioning::Engine& engine, const Location& locat
   return {*std::move(found), ""};  // rather none than a wrong one
 }
 
+std::vector<versioning::UploadedPart> object_parts(versioning::Engine& engine, const Entry& entry) {
+  std::vector<versioning::UploadedPart> out = versioning::parts_of(engine, entry);
+  if (!out.empty() || !entry.etag.ends_with("-1")) return out;
+  versioning::UploadedPart only{1, entry.size_bytes, entry.etag, entry.mtime, {}};
+  for (const Checksum& checksum : entry.checksums()) {
+    // A composite one is a digest of the part's, which nobody kept.
+    if (!checksum.composite) only.checksums.push_back(checksum);
+  }
+  out.push_back(std::move(only));
+  return out;
+}
+
 void add_version_header(http::Headers& headers, std::string_view version_id) {
   if (!version_id.empty()) headers.add("x-amz-version-id", std::string(version_id));
 }

@@ -5,9 +5,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/branch/engine.h"
+#include "core/objects/multipart.h"
 #include "core/objects/objects.h"
 #include "core/branch/refs.h"
 #include "core/objects/upload.h"
@@ -37,6 +39,11 @@ struct VersionedObject : versioning::FoundObject {
 /// MethodNotAllowed (a delete marker), InvalidArgument (what is no version id), NoSuchBucket.
 VersionedObject require_object(versioning::Engine& engine, const Location& location,
                                const std::optional<std::string>& version_id);
+
+/// The parts that an object was uploaded in: as versioning::parts_of, and the one part of a
+/// multipart upload of one, which has no list but an ETag that tells. Empty for an object of a
+/// single PUT.
+std::vector<versioning::UploadedPart> object_parts(versioning::Engine& engine, const Entry& entry);
 
 /// x-amz-version-id; "" = none.
 void add_version_header(http::Headers& headers, std::string_view version_id);

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/encoding.h"
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
 #include "core/sigv4/payload.h"
+#include "core/versioning/lifecycle.h"
 #include "s3gateway/wire/errors.h"
 #include "s3gateway/wire/object_tags.h"
 #include "s3gateway/wire/user_metadata.h"
@@ -115,6 +117,17 @@ void add_object_headers(http::Headers& headers, const Entry& entry, Instant now,
     headers.add("x-amz-tagging-count", std::to_string(entry.object_tags().size()));
   }
   if (entry.extra(ExtraTag::kUserMetadata)) add_user_metadata(headers, entry.user_metadata());
+}
+
+void add_expiration(const Call& call, const Location& location, RepositoryId repository,
+                    const Entry& entry, http::Headers& headers) {
+  if (!location.bare || !location.rooted) return;
+  const auto rules = versioning::shown_lifecycle(call.engine(), repository);
+  const auto expiry = expiry_of(*rules, location.path, entry);
+  if (!expiry) return;
+  headers.add("x-amz-expiration",
+              str_cat("expiry-date=\"", to_http_date(expiry->at), "\", rule-id=\"",
+                      percent_encode(expiry->rule->id), "\""));
 }
 
 std::string_view storage_class_of(const Entry& entry) {

@@ -9,7 +9,9 @@
 #include "core/base/time.h"
 #include "core/http/message.h"
 #include "core/model/entry.h"
+#include "core/model/repository.h"
 #include "core/objects/upload.h"
+#include "s3gateway/operations/call.h"
 
 namespace tarn::s3 {
 
@@ -32,6 +34,11 @@ void add_object_headers(http::Headers& headers, const Entry& entry, Instant now,
                         const HeaderOverrides& overrides);
 /// The headers that a 304 repeats.
 void add_not_modified_headers(http::Headers& headers, const Entry& entry, Instant now);
+
+/// x-amz-expiration, when a lifecycle rule takes the object at the location, which is of
+/// `repository`. The rules may be a second old.
+void add_expiration(const Call& call, const Location& location, RepositoryId repository,
+                    const Entry& entry, http::Headers& headers);
 
 /// "STANDARD" or what was stored.
 std::string_view storage_class_of(const Entry& entry);

@@ -4,7 +4,6 @@
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
 #include "s3gateway/operations/operations.h"
-#include "s3gateway/operations/upload_limits.h"
 #include "s3gateway/wire/amz_headers.h"
 #include "s3gateway/wire/errors.h"
 #include "s3gateway/wire/post_form.h"

@@ -1,11 +1,9 @@
 #include "core/base/str_cat.h"
 #include "s3gateway/operations/access_control.h"
-#include "s3gateway/operations/expiration.h"
 #include "s3gateway/operations/lookup.h"
 #include "s3gateway/operations/object_headers.h"
 #include "s3gateway/operations/operations.h"
 #include "s3gateway/operations/precondition.h"
-#include "s3gateway/operations/upload_limits.h"
 #include "s3gateway/wire/checksums.h"
 #include "s3gateway/wire/errors.h"
 
@@ -33,20 +31,6 @@ http::Response put_marker(Call& call, const Location& location) {
 }
 
 }  // namespace
-
-void check_upload_length(const Call& call, std::optional<uint64_t> length) {
-  if (!call.request.content_length && !call.request.chunked) {
-    throw Refusal(failure::kMissingContentLength,
-                  "You must provide the Content-Length HTTP header.");
-  }
-  if (length.value_or(0) > kSinglePutBytesMax) {
-    throw Refusal(
-        failure::kEntityTooLarge,
-        "Your proposed upload exceeds the maximum allowed size of 5 GiB. Use a multipart upload.",
-        {{"ProposedSize", std::to_string(*length)},
-         {"MaxSizeAllowed", std::to_string(kSinglePutBytesMax)}});
-  }
-}
 
 http::Response run(Call& call, const PutObject& endpoint) {
   const http::Headers& headers = call.request.headers;

@@ -4,7 +4,6 @@
 #include "s3gateway/operations/object_headers.h"
 #include "s3gateway/operations/open_upload.h"
 #include "s3gateway/operations/operations.h"
-#include "s3gateway/operations/upload_limits.h"
 #include "s3gateway/wire/checksums.h"
 #include "s3gateway/wire/errors.h"
 #include "s3gateway/wire/list_query.h"
