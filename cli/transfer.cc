@@ -8,6 +8,7 @@
 #include "cli/object_record.h"
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 
 namespace tarn::cli {
 namespace {
@@ -17,10 +18,7 @@ constexpr size_t kMd5HexLength = 32;
 /// A presigned upload starts over when another request took its address.
 constexpr int kLinkAttempts = 3;
 
-bool is_md5(std::string_view text) {
-  return text.size() == kMd5HexLength &&
-         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
+bool is_md5(std::string_view text) { return text.size() == kMd5HexLength && is_lower_hex(text); }
 
 void check_md5(std::string_view what, const std::string& expected, const std::string& actual) {
   if (!is_md5(expected) || expected == actual) return;

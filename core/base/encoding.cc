@@ -3,6 +3,8 @@
 #include <array>
 #include <cstdint>
 
+#include "core/base/text.h"
+
 namespace tarn {
 namespace {
 
@@ -141,9 +143,8 @@ std::string percent_encode(std::string_view bytes, bool keep_slash) {
   std::string out;
   out.reserve(bytes.size());
   for (char c : bytes) {
-    const bool unreserved = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-                            (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' ||
-                            c == '~' || (keep_slash && c == '/');
+    const bool unreserved =
+        is_word(c) || c == '-' || c == '.' || c == '~' || (keep_slash && c == '/');
     if (unreserved) {
       out.push_back(c);
     } else {

@@ -17,6 +17,8 @@ constexpr bool is_word(char c) { return is_letter(c) || is_digit(c) || c == '_';
 constexpr bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
 bool has_control(std::string_view text);
+/// Whether all characters are digits or letters from a to f; true for "".
+bool is_lower_hex(std::string_view text);
 /// A token as methods and names of HTTP headers are. Source: RFC 9110, section 5.6.2.
 bool is_token(std::string_view text);
 

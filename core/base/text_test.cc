@@ -35,6 +35,12 @@ TEST(Text, ClassesHoldAsciiCharactersOnly) {
             "!#$%&'*+-." + kDigits + kUpper + "^_`" + kLower + "|~");
 }
 
+TEST(Text, LowerHexHasNoUpperCase) {
+  EXPECT_EQ(all_of([](char c) { return is_lower_hex({&c, 1}); }), kDigits + "abcdef");
+  EXPECT_TRUE(is_lower_hex(""));
+  EXPECT_FALSE(is_lower_hex("0g"));
+}
+
 TEST(Text, TokensAreNeverEmpty) {
   EXPECT_TRUE(is_token("X-Amz-Date"));
   EXPECT_FALSE(is_token(""));

@@ -1,14 +1,9 @@
 #include "core/branch/refs.h"
 
-#include <algorithm>
-
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/str_cat.h"
-#include "core/branch/branch_hold.h"
-#include "core/branch/hooks.h"
-#include "core/branch/protection.h"
-#include "core/branch/repositories.h"
+#include "core/base/text.h"
 #include "core/meta/aliases.h"
 #include "core/meta/branches.h"
 #include "core/meta/commits.h"
@@ -20,11 +15,6 @@ namespace {
 
 /// How often the deletion of a tag starts over because the tag was deleted and created meanwhile.
 constexpr int kTagDeletionAttemptsMax = 5;
-
-bool is_hex(std::string_view text) {
-  return std::all_of(text.begin(), text.end(),
-                     [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
-}
 
 [[noreturn]] void throw_ref_not_found(std::string_view ref) {
   throw Error(ErrorCode::kNotFound, "ref_not_found",
@@ -61,7 +51,7 @@ std::optional<ResolvedRef> find_base(Engine& engine, const Repository& repositor
       return out;
     }
   }
-  if (base.size() >= prefix_digits_min && base.size() <= 64 && is_hex(base)) {
+  if (base.size() >= prefix_digits_min && base.size() <= 64 && is_lower_hex(base)) {
     if (const auto id = engine.commits.find_by_prefix(repository.id, base)) {
       out.commit = engine.commits.get(repository.id, *id);
       return out;

@@ -36,9 +36,8 @@ bool is_target_char(char c) {
 
 // The characters of reg-name, IP literals and ports. Source: RFC 3986, section 3.2.
 bool is_host_char(char c) {
-  const bool alphanumeric =
-      (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-  return alphanumeric || (c != '\0' && std::strchr("-._~:[]%!$&'()*+,;=", c) != nullptr);
+  constexpr std::string_view kSymbols = "-.~:[]%!$&'()*+,;=";
+  return is_word(c) || kSymbols.find(c) != std::string_view::npos;
 }
 
 }  // namespace
@@ -104,7 +103,6 @@ std::optional<HeadRefusal> refusal_of_framing(RequestHead& head) {
   }
   if (lengths == 1) {
     const std::string_view text = request.headers.get("Content-Length");
-    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
     if (!std::all_of(text.begin(), text.end(), is_digit)) {
       return HeadRefusal{400, "bad Content-Length"};
     }

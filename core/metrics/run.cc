@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/glob.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 #include "core/metrics/metric.h"
 #include "core/model/pull_request.h"
 
@@ -47,10 +48,8 @@ std::string parse_run_id(std::string_view text) {
 
 std::string parse_experiment_name(std::string_view text) {
   const bool legal = !text.empty() && text.size() <= kExperimentBytesMax &&
-                     std::all_of(text.begin(), text.end(), [](char c) {
-                       return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                              (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
-                     });
+                     std::all_of(text.begin(), text.end(),
+                                 [](char c) { return is_word(c) || c == '.' || c == '-'; });
   if (!legal) {
     throw_invalid(str_cat("experiment: must be 1 to ", kExperimentBytesMax,
                           " letters, digits, '.', '_' or '-'"));

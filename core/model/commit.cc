@@ -5,6 +5,7 @@
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "core/base/wire.h"
 
 namespace tarn {
@@ -40,10 +41,7 @@ Hash128 hash128_from_bytes(std::string_view bytes) {
 }
 
 std::optional<CommitId> parse_commit_id(std::string_view text) {
-  if (text.size() != 64) return std::nullopt;
-  for (char c : text) {
-    if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) return std::nullopt;
-  }
+  if (text.size() != 64 || !is_lower_hex(text)) return std::nullopt;
   return commit_id_from_bytes(*from_hex(text));
 }
 

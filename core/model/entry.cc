@@ -5,6 +5,7 @@
 
 #include "core/base/encoding.h"
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "core/base/wire.h"
 
 namespace tarn {
@@ -22,11 +23,6 @@ constexpr uint8_t kAddressOwn = 0;
 constexpr uint8_t kAddressPartList = 1;
 constexpr uint8_t kAddressForeign = 2;
 constexpr uint8_t kAddressExternal = 3;
-
-bool is_lower_hex(std::string_view text) {
-  return std::all_of(text.begin(), text.end(),
-                     [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
-}
 
 /// The part count of "md5hex-N" with N written canonically, or 0.
 uint32_t parts_of_etag(std::string_view etag) {

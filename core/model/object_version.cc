@@ -1,11 +1,11 @@
 #include "core/model/object_version.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
+#include "core/base/text.h"
 
 namespace tarn {
 
@@ -14,11 +14,7 @@ VersionId new_version_id() { return version_id_from_bytes(random_bytes(VersionId
 std::string to_text(const VersionId& id) { return to_hex(view_of(id)); }
 
 std::optional<VersionId> parse_version_id(std::string_view text) {
-  const bool canonical = text.size() == 2 * VersionId{}.bytes.size() &&
-                         std::all_of(text.begin(), text.end(), [](char c) {
-                           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-                         });
-  if (!canonical) return std::nullopt;
+  if (text.size() != 2 * VersionId{}.bytes.size() || !is_lower_hex(text)) return std::nullopt;
   return version_id_from_bytes(*from_hex(text));
 }
 

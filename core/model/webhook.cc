@@ -8,6 +8,7 @@
 #include "core/base/enum_names.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 
 namespace tarn {
 namespace {
@@ -21,10 +22,7 @@ constexpr size_t kKeyBytesMade = 32;
 constexpr size_t kWebhookKeyBytesMax = 64;
 constexpr size_t kNameBytesMax = 64;
 
-bool is_name_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '.' || c == '-';
-}
+bool is_name_character(char c) { return is_word(c) || c == '.' || c == '-'; }
 
 }  // namespace
 

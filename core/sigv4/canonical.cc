@@ -13,9 +13,6 @@ namespace {
 constexpr std::string_view kAlgorithm = "AWS4-HMAC-SHA256";
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
-bool is_alphanumeric(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
 
 /// The byte that starts at `at` ("%41" or a plain one); moves `at` to its last character.
 char byte_at(std::string_view text, size_t& at, bool& escaped) {
@@ -38,7 +35,7 @@ std::string recoded_path(std::string_view raw_path, bool keep_escaped_slash) {
     const char byte = byte_at(raw_path, i, escaped);
     if (byte == '/') {
       out.append(escaped && keep_escaped_slash ? "%2F" : "/");
-    } else if (is_alphanumeric(byte)) {
+    } else if (is_letter(byte) || is_digit(byte)) {
       out.push_back(byte);  // most bytes of most paths
     } else {
       out.append(percent_encode({&byte, 1}));

@@ -38,8 +38,7 @@ bool is_v4(Mechanism mechanism) {
 }
 
 bool is_sha256_hex(std::string_view text) {
-  return text.size() == kSha256HexChars &&
-         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  return text.size() == kSha256HexChars && is_lower_hex(text);
 }
 
 PayloadKind kind_of(std::string_view literal) {

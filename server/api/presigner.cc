@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 #include "core/objects/direct_upload.h"
 #include "core/objects/objects.h"
 
@@ -15,8 +16,7 @@ Instant whole_seconds(Instant t) { return std::chrono::floor<std::chrono::second
 
 bool is_host(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-           c == '-' || c == '_' || c == ':' || c == '[' || c == ']';
+    return is_word(c) || c == '.' || c == '-' || c == ':' || c == '[' || c == ']';
   });
 }
 

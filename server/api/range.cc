@@ -4,13 +4,14 @@
 #include <charconv>
 #include <optional>
 
+#include "core/base/text.h"
+
 namespace tarn::api {
 namespace {
 
 /// Digits only; a number too large for 64 bits is as good as the greatest.
 std::optional<uint64_t> parse_position(std::string_view text) {
-  if (text.empty() ||
-      !std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; })) {
+  if (text.empty() || !std::all_of(text.begin(), text.end(), is_digit)) {
     return std::nullopt;
   }
   uint64_t value = 0;

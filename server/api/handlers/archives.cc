@@ -5,6 +5,7 @@
 #include "core/auth/resource.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 #include "core/objects/frozen_listing.h"
 #include "server/api/archive_body.h"
 #include "server/api/handlers/handlers.h"
@@ -31,9 +32,7 @@ std::string file_name(const Call& call, std::string_view folder) {
   std::string name = str_cat(call.path("repository"), "-", call.path("ref"));
   if (!folder.empty()) name += str_cat("-", folder);
   for (char& c : name) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '-' || c == '.' || c == '_';
-    if (!plain) c = '_';
+    if (!is_word(c) && c != '-' && c != '.') c = '_';
   }
   return name + (format_of(call) == archive::Format::kZip ? ".zip" : ".tar");
 }
