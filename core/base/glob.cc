@@ -17,12 +17,16 @@ constexpr uint32_t kBadByte = 0x110000;
 /// Takes the first character off `text`, which is not empty.
 uint32_t take_character(std::string_view& text) {
   const auto lead = static_cast<uint8_t>(text.front());
-  const size_t length = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+  if (lead < 0x80) {
+    text.remove_prefix(1);
+    return lead;
+  }
+  const size_t length = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
   if (length > text.size() || !is_utf8(text.substr(0, length))) {
     text.remove_prefix(1);
     return kBadByte + lead;
   }
-  uint32_t character = length == 1 ? lead : lead & (0x7fu >> length);
+  uint32_t character = lead & (0x7fu >> length);
   for (size_t i = 1; i < length; ++i) {
     character = (character << 6) | (static_cast<uint8_t>(text[i]) & 0x3fu);
   }
@@ -256,10 +260,11 @@ bool Glob::matches(std::string_view text) const {
   // All states that the text so far can have led to, each once: no choice is ever tried again.
   std::vector<uint32_t> at;
   std::vector<uint32_t> next;
+  std::vector<uint32_t> open;
   std::vector<size_t> reached(steps_.size(), 0);
   size_t round = 1;
   const auto enter = [&](std::vector<uint32_t>& states, uint32_t state) {
-    std::vector<uint32_t> open = {state};
+    open.push_back(state);
     while (!open.empty()) {
       const uint32_t one = open.back();
       open.pop_back();
