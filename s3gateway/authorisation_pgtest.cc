@@ -13,7 +13,6 @@
 #include "core/objects/multipart.h"
 #include "core/sigv4/canonical.h"
 #include "core/sigv4/sign.h"
-#include "core/objects/multipart.h"
 #include "s3gateway/gateway.h"
 #include "s3gateway/wire/endpoint.h"
 #include "tests/support/engine_fixture.h"

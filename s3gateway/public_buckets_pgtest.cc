@@ -11,7 +11,6 @@
 #include "core/base/str_cat.h"
 #include "core/objects/objects.h"
 #include "core/sigv4/sign.h"
-#include "core/objects/objects.h"
 #include "s3gateway/gateway.h"
 #include "s3gateway/wire/endpoint.h"
 #include "tests/support/engine_fixture.h"

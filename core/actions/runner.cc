@@ -326,10 +326,10 @@ void Runner::queue(db::Connection& connection, const Repository& repository,
   run.started = engine_.clock.now();
   run.id = make_descending_id(run.started);
   meta::HookRunStore::queue(connection, repository.id, run,
-                        to_json({.context = context,
-                                 .ref = files.ref,
-                                 .destination_ref = files.destination_ref,
-                                 .depth = hook_nesting().depth}));
+                            to_json({.context = context,
+                                     .ref = files.ref,
+                                     .destination_ref = files.destination_ref,
+                                     .depth = hook_nesting().depth}));
 }
 
 void Runner::set_commit(db::Connection& connection, RepositoryId repository, const std::string& run,

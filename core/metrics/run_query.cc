@@ -5,7 +5,6 @@
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
 #include "core/metrics/metric.h"
-#include "core/base/number.h"
 
 namespace tarn {
 namespace {

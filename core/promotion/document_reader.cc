@@ -6,7 +6,6 @@
 #include "core/base/number.h"
 #include "core/base/quantity.h"
 #include "core/base/text.h"
-#include "core/base/number.h"
 
 namespace tarn {
 namespace {

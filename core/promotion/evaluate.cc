@@ -12,7 +12,6 @@
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
 #include "core/promotion/metric_choice.h"
-#include "core/base/number.h"
 
 namespace tarn {
 namespace {

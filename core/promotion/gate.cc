@@ -6,7 +6,6 @@
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
-#include "core/promotion/ranking.h"
 #include "core/meta/commits.h"
 #include "core/meta/node_store.h"
 #include "core/meta/writer.h"

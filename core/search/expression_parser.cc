@@ -10,7 +10,6 @@
 #include "core/base/quantity.h"
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
-#include "core/base/number.h"
 #include "core/search/expression.h"
 #include "core/search/expression_words.h"
 #include "core/search/instant.h"

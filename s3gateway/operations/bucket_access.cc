@@ -1,7 +1,7 @@
 // Access control lists, ownership controls and the public-access block.
 #include "s3gateway/xml/bucket_access.h"
 
-#include "core/auth/demand.h"
+#include "core/auth/permission_check.h"
 #include "core/branch/bucket_settings.h"
 #include "s3gateway/operations/access_control.h"
 #include "s3gateway/operations/lookup.h"

@@ -11,7 +11,6 @@
 #include "core/objects/upload.h"
 #include "core/sigv4/payload.h"
 #include "core/sigv4/verify.h"
-#include "core/objects/upload.h"
 #include "s3gateway/operations/context.h"
 #include "s3gateway/wire/address.h"
 

@@ -6,8 +6,8 @@
 
 #include "core/auth/authenticator.h"
 #include "core/base/time.h"
+#include "core/branch/engine.h"
 #include "core/model/repository.h"
-#include "core/versioning/engine.h"
 #include "s3gateway/wire/cors.h"
 
 namespace tarn::s3 {

@@ -1,6 +1,6 @@
 #include "core/base/str_cat.h"
-#include "core/objects/part_digests.h"
 #include "core/branch/stage.h"
+#include "core/objects/part_digests.h"
 #include "s3gateway/operations/access_control.h"
 #include "s3gateway/operations/copy_source_object.h"
 #include "s3gateway/operations/lookup.h"

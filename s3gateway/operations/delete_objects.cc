@@ -3,8 +3,8 @@
 #include <map>
 
 #include "core/branch/hook_files.h"
-#include "core/objects/objects.h"
 #include "core/branch/repositories.h"
+#include "core/objects/objects.h"
 #include "s3gateway/operations/authorise.h"
 #include "s3gateway/operations/deletion.h"
 #include "s3gateway/operations/lookup.h"

@@ -5,10 +5,10 @@
 
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
+#include "core/import/source_checksums.h"
 #include "core/objects/direct_upload.h"
 #include "core/objects/multipart.h"
 #include "core/objects/objects.h"
-#include "core/import/source_checksums.h"
 #include "s3gateway/operations/lookup.h"
 #include "s3gateway/operations/object_headers.h"
 #include "s3gateway/operations/operations.h"

@@ -1,6 +1,6 @@
 #include "core/base/str_cat.h"
-#include "core/objects/multipart.h"
 #include "core/branch/repositories.h"
+#include "core/objects/multipart.h"
 #include "s3gateway/operations/lookup.h"
 #include "s3gateway/operations/operations.h"
 #include "s3gateway/wire/address.h"

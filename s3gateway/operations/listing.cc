@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "core/base/str_cat.h"
-#include "core/objects/objects.h"
 #include "core/branch/refs.h"
 #include "core/branch/repositories.h"
+#include "core/objects/objects.h"
 #include "s3gateway/operations/lookup.h"
 #include "s3gateway/operations/object_headers.h"
 #include "s3gateway/wire/checksums.h"

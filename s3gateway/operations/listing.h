@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/branch/engine.h"
 #include "core/model/entry.h"
-#include "core/versioning/engine.h"
 #include "s3gateway/operations/branch_order.h"
 #include "s3gateway/wire/address.h"
 #include "s3gateway/wire/list_query.h"

@@ -9,9 +9,9 @@
 
 #include "core/base/error.h"
 #include "core/branch/engine.h"
+#include "core/branch/refs.h"
 #include "core/objects/multipart.h"
 #include "core/objects/objects.h"
-#include "core/branch/refs.h"
 #include "core/objects/upload.h"
 #include "s3gateway/wire/address.h"
 

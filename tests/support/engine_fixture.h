@@ -14,10 +14,6 @@
 #include "core/objects/objects.h"
 #include "core/objects/upload.h"
 #include "core/versioning/commit.h"
-#include "core/objects/objects.h"
-#include "core/branch/refs.h"
-#include "core/branch/repositories.h"
-#include "core/objects/upload.h"
 #include "tests/support/memory_store_fixture.h"
 #include "tests/support/postgres_test.h"
 
