@@ -1,5 +1,5 @@
 // Every operation asked in every role, on two servers: allowed only where it must be, and with no
-// effect where it is refused. A route without a row in operation_permissions.cc fails.
+// effect where it is refused. A route without a row in operation_permissions_fixture.cc fails.
 #include <set>
 
 #include <gtest/gtest.h>

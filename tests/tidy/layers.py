@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[2]
 INCLUDE = re.compile(r'^\s*#include\s+([<"])([^>"]+)[>"]')
 SOURCES = ("core", "server", "s3gateway", "cli", "tests", "bench")
 # Tests stand beside the code and may use the test support and what stands above it.
-TEST_FILE = re.compile(r"(_test|_pgtest)\.cc$|/testing/|_fixture\.h$")
+TEST_FILE = re.compile(r"(_test|_pgtest)\.cc$|/testing/|_fixture\.(h|cc)$")
 
 
 def read_rules():

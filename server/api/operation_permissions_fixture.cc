@@ -1,6 +1,6 @@
-#include <map>
-
 #include "server/api/operation_permissions_fixture.h"
+
+#include <map>
 
 namespace tarn::api {
 
