@@ -3,7 +3,14 @@
 #include "core/auth/resource.h"
 #include "core/objects/search_scope.h"
 #include "server/api/call.h"
+#include "server/api/json/account.h"
+#include "server/api/json/group.h"
+#include "server/api/json/import.h"
 #include "server/api/json/object.h"
+#include "server/api/json/policy.h"
+#include "server/api/json/presigned.h"
+#include "server/api/json/ref.h"
+#include "server/api/json/repository.h"
 
 namespace tarn::api {
 namespace {
@@ -16,10 +23,6 @@ using auth::repository_arn;
 using auth::tag_arn;
 
 const std::string& repository(const Call& call) { return call.path("repository"); }
-
-std::string body_text(const Call& call, std::string_view name) {
-  return call.body->root().at(name).text();
-}
 
 /// The ref or branch that the path names.
 std::string_view ref_of(const Call& call) {
@@ -34,12 +37,9 @@ std::string object_at(const Call& call, std::string_view path) {
   return object_arn(repository(call), ref_of(call), path);
 }
 
-std::vector<std::string> import_fields(const Call& call, std::string_view field,
-                                       std::string (*arn)(const Call&, std::string_view)) {
+std::vector<std::string> objects_at(const Call& call, const std::vector<std::string>& paths) {
   std::vector<std::string> out;
-  for (const json::Value& path : call.body->root().at("paths").items()) {
-    out.push_back(arn(call, path.at(field).text()));
-  }
+  for (const std::string& path : paths) out.push_back(object_at(call, path));
   return out;
 }
 
@@ -118,63 +118,60 @@ std::vector<std::string> on_external_principal(const Call& call) {
   return {auth::external_principal_arn(call.parameter("principalId"))};
 }
 std::vector<std::string> on_new_repository(const Call& call) {
-  return {repository_arn(body_text(call, "name"))};
+  return {repository_arn(call.body_as<json::CreateRepository>().name.str())};
 }
 std::vector<std::string> on_new_namespace(const Call& call) {
-  return {namespace_arn(body_text(call, "storage_namespace"))};
+  return {namespace_arn(call.body_as<json::CreateRepository>().storage_namespace)};
 }
 std::vector<std::string> on_new_branch(const Call& call) {
-  return {branch_arn(repository(call), body_text(call, "name"))};
+  return {branch_arn(repository(call), call.body_as<json::CreateBranch>().name)};
 }
 std::vector<std::string> on_new_tag(const Call& call) {
-  return {tag_arn(repository(call), body_text(call, "id"))};
+  return {tag_arn(repository(call), call.body_as<json::CreateTag>().id)};
 }
 std::vector<std::string> on_new_user(const Call& call) {
-  return {auth::user_arn(body_text(call, "id"))};
+  return {auth::user_arn(call.body_as<json::CreateUser>().id)};
 }
 std::vector<std::string> on_new_group(const Call& call) {
-  return {auth::group_arn(body_text(call, "id"))};
+  return {auth::group_arn(call.body_as<json::CreateGroup>().id)};
 }
 std::vector<std::string> on_new_policy(const Call& call) {
-  return {auth::policy_arn(body_text(call, "id"))};
+  return {auth::policy_arn(call.body_as<auth::Policy>().name)};
 }
 std::vector<std::string> on_listed_objects(const Call& call) {
-  std::vector<std::string> out;
-  for (const std::string& path : call.body->root().at("paths").texts()) {
-    out.push_back(object_at(call, path));
-  }
-  return out;
+  return objects_at(call, call.body_as<std::vector<std::string>>());
 }
 std::vector<std::string> on_archived_objects(const Call& call) {
+  return objects_at(call, call.body_as<json::ArchivePaths>().paths);
+}
+std::vector<std::string> on_source_object(const Call& call) {
+  const auto& copy = call.body_as<json::CopyObject>();
+  const std::string_view ref = copy.src_ref.empty() ? ref_of(call) : copy.src_ref;
+  return {object_arn(repository(call), ref, copy.src_path)};
+}
+std::vector<std::string> on_part_source(const Call& call) {
+  const auto& copy = call.body_as<json::CopyPart>();
+  return {object_arn(copy.repository, copy.ref, copy.path)};
+}
+std::vector<std::string> on_moved_source(const Call& call) {
+  return {object_at(call, call.body_as<json::MoveObjects>().source)};
+}
+std::vector<std::string> on_moved_destination(const Call& call) {
+  return {object_at(call, call.body_as<json::MoveObjects>().destination)};
+}
+std::vector<std::string> on_import_sources(const Call& call) {
   std::vector<std::string> out;
-  for (const std::string& path : json::parse_archive_paths(call.body->root()).paths) {
-    out.push_back(object_at(call, path));
+  for (const auto& path : call.body_as<json::StartImport>().paths) {
+    out.push_back(namespace_arn(path.url));
   }
   return out;
 }
-std::vector<std::string> on_source_object(const Call& call) {
-  const std::string ref = call.body->root().text_or_empty("src_ref");
-  return {object_arn(repository(call), ref.empty() ? ref_of(call) : std::string_view(ref),
-                     body_text(call, "src_path"))};
-}
-std::vector<std::string> on_part_source(const Call& call) {
-  const json::Value source = call.body->root().at("copy_source");
-  return {object_arn(source.at("repository").text(), source.at("ref").text(),
-                     source.at("path").text())};
-}
-std::vector<std::string> on_moved_source(const Call& call) {
-  return {object_at(call, json::parse_move_objects(call.body->root()).source)};
-}
-std::vector<std::string> on_moved_destination(const Call& call) {
-  return {object_at(call, json::parse_move_objects(call.body->root()).destination)};
-}
-std::vector<std::string> on_import_sources(const Call& call) {
-  return import_fields(call, "path",
-                       [](const Call&, std::string_view path) { return namespace_arn(path); });
-}
 std::vector<std::string> on_import_destinations(const Call& call) {
-  return import_fields(call, "destination",
-                       [](const Call& c, std::string_view path) { return object_at(c, path); });
+  std::vector<std::string> out;
+  for (const auto& path : call.body_as<json::StartImport>().paths) {
+    out.push_back(object_at(call, path.destination));
+  }
+  return out;
 }
 
 }  // namespace tarn::api

@@ -48,11 +48,6 @@ void check_headers(const Route& route, const http::Request& request) {
   if (changes && authorizations == 0) check_origin(request);
 }
 
-bool takes_json(const Input& input) {
-  return input.body == Input::Body::kJson || input.body == Input::Body::kOptionalJson ||
-         input.body == Input::Body::kLongJson;
-}
-
 size_t body_bytes_max(const Route& route) {
   if (!route.access.needs_account()) return json::kOpenBodyBytesMax;
   const bool is_long = route.input.body == Input::Body::kLongJson;
@@ -71,10 +66,7 @@ std::optional<json::Document> read_json(const Route& route, http::Request& reque
     throw_invalid("request body has an error: header Content-Type must be application/json");
   }
   const bool is_long = input.body == Input::Body::kLongJson;
-  json::Document document =
-      json::Document::parse(body, is_long ? json::kArchiveValuesMax : json::kValuesMax);
-  if (input.check_body != nullptr) input.check_body(document.root());
-  return document;
+  return json::Document::parse(body, is_long ? json::kArchiveValuesMax : json::kValuesMax);
 }
 
 std::string_view path_of(const http::Request& request) {
@@ -116,11 +108,11 @@ bool may_be_deferred(const Route& route) {
 }
 
 /// Whether the request is to be done on a repository that is read-only too.
-bool is_forced(const Call& call) {
+bool is_forced(const Call& call, const std::optional<json::Document>& document) {
   if (!call.has_path("repository")) return false;
   if (call.flag("force")) return true;
-  if (!call.body || call.body->root().is_array()) return false;
-  const json::Value body = call.body->root();
+  if (!document || document->root().is_array()) return false;
+  const json::Value body = document->root();
   if (body.flag("force")) return true;
   // Of an import.
   const auto commit = body.find("commit");
@@ -176,7 +168,7 @@ http::Response Api::State::answer(http::Request& request, Router::Match match, s
             .route = route,
             .path_values = std::move(match.values),
             .query = http::Query::parse(request.raw_query()),
-            .body = std::nullopt,
+            .body = {},
             .caller = {}};
   check_headers(route, request);
   // Before anything else: a request without valid credentials is not read, and learns nothing.
@@ -185,12 +177,13 @@ http::Response Api::State::answer(http::Request& request, Router::Match match, s
     user = call.caller.user.name;
   }
   check_parameters(route.input.parameters, request, call.query);
-  if (takes_json(route.input)) call.body = read_json(route, request);
-  for (const RequiredPermission& required : route.access.permissions()) {
-    for (const std::string& resource : required.on(call))
-      call.require_permission(required.action, resource);
+  std::optional<json::Document> document;
+  if (route.handler.takes_json()) document = read_json(route, request);
+  if (document) call.body = route.handler.parse(document->root());
+  for (const Demand& demand : route.access.demands()) {
+    for (const std::string& resource : demand.on(call)) call.demand(demand.action, resource);
   }
-  if (is_forced(call)) demand_force(context, call);
+  if (is_forced(call, document)) demand_force(context, call);
   if (const auto wait = preferred_wait(request); wait && may_be_deferred(route)) {
     return run_or_defer(std::move(call), *wait);
   }

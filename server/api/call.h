@@ -1,6 +1,7 @@
 // One API call as a handler sees it, and what handlers work with.
 #pragma once
 
+#include <any>
 #include <array>
 #include <optional>
 #include <string>
@@ -8,11 +9,11 @@
 
 #include "core/auth/authenticator.h"
 #include "core/auth/directory.h"
+#include "core/base/error.h"
 #include "core/http/message.h"
 #include "core/http/outbound.h"
 #include "core/model/names.h"
 #include "server/api/json/configuration.h"
-#include "server/api/json/document.h"
 
 namespace tarn::versioning {
 struct Engine;
@@ -54,8 +55,8 @@ struct Call {
   const Route& route;
   PathValues path_values;
   http::Query query;
-  std::optional<json::Document> body;  ///< of routes that take JSON, when one was sent
-  auth::Principal caller;              ///< without a user for routes that need no account
+  std::any body;           ///< of routes that take JSON: the parsed value; empty = none was sent
+  auth::Principal caller;  ///< without a user for routes that need no account
 
   /// A value of the path; the name must be one of the route's.
   const std::string& path(std::string_view name) const;
@@ -77,6 +78,13 @@ struct Call {
   std::string_view parameter(std::string_view name) const;
   bool flag(std::string_view name) const;  ///< absent = false
   uint32_t amount() const;
+  /// The body, which the route's handler must parse into a T.
+  template <typename T>
+  const T& body_as() const {
+    const T* parsed = std::any_cast<T>(&body);
+    TARN_CHECK(parsed != nullptr);
+    return *parsed;
+  }
   /// The parameter `path` as a key.
   Key key() const { return parse_key(parameter("path")); }
 };

@@ -1,13 +1,17 @@
 // One row of the table of operations. Reading the table is reading the API.
 #pragma once
 
+#include <any>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 #include "core/http/message.h"
 #include "server/api/access.h"
 #include "server/api/call.h"
+#include "server/api/json/document.h"
 #include "server/api/parameter.h"
 
 namespace tarn::api {
@@ -27,19 +31,58 @@ struct Input {
     kStream,
   };
   Body body = Body::kNone;
-  /// Parses the JSON body and throws invalid_argument when it is not what the handler will want.
-  void (*check_body)(const json::Value& body) = nullptr;
   Parameters parameters{};
 };
 
 using HandlerFunction = http::Response (*)(const Context&, Call&);
+
+/// A handler that takes a JSON body, and the parser of that body.
+struct JsonHandler {
+  std::any (*parse)(const json::Value& body);  ///< throws invalid_argument
+  HandlerFunction run;                         ///< consumes the call's body
+};
+
+template <auto parse>
+using Parsed = std::invoke_result_t<decltype(parse), const json::Value&>;
+
+/// The JsonHandler of `run`, which gets the result of `parse`, or a default value when the body
+/// was left out.
+template <auto parse, http::Response (*run)(const Context&, Call&, Parsed<parse>)>
+constexpr JsonHandler json_handler{
+    .parse = [](const json::Value& body) -> std::any { return parse(body); },
+    .run =
+        [](const Context& context, Call& call) {
+          if constexpr (std::is_default_constructible_v<Parsed<parse>>) {
+            if (!call.body.has_value()) return run(context, call, {});
+          }
+          return run(context, call, std::any_cast<Parsed<parse>>(std::move(call.body)));
+        }};
+
+/// The handler of a route.
+class Handler {
+ public:
+  constexpr Handler(HandlerFunction plain) : plain_(plain) {}
+  constexpr Handler(JsonHandler (*json)()) : json_(json) {}
+
+  bool takes_json() const { return json_ != nullptr; }
+  /// Throws invalid_argument. Requires takes_json().
+  std::any parse(const json::Value& body) const { return json_().parse(body); }
+  http::Response operator()(const Context& context, Call& call) const {
+    return (takes_json() ? json_().run : plain_)(context, call);
+  }
+  bool operator==(const Handler&) const = default;
+
+ private:
+  HandlerFunction plain_ = nullptr;
+  JsonHandler (*json_)() = nullptr;
+};
 
 struct Route {
   Method method;
   std::string_view pattern;    ///< below kBasePath, for example "/repositories/{repository}"
   std::string_view operation;  ///< the id of the public description
   Access access;               ///< has no default: a route without one does not compile
-  HandlerFunction handler;
+  Handler handler;
   Input input{};
   /// The message that clients expect when a ref of the path is not found; "" = the verb's own
   /// message.

@@ -6,29 +6,6 @@
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 #include "server/api/handlers/handlers.h"
-#include "server/api/json/account.h"
-#include "server/api/json/alias.h"
-#include "server/api/json/branch_rule.h"
-#include "server/api/json/collection_rules.h"
-#include "server/api/json/commit.h"
-#include "server/api/json/compare.h"
-#include "server/api/json/credentials.h"
-#include "server/api/json/gate_policy.h"
-#include "server/api/json/group.h"
-#include "server/api/json/hook_run.h"
-#include "server/api/json/import.h"
-#include "server/api/json/merge.h"
-#include "server/api/json/object.h"
-#include "server/api/json/policy.h"
-#include "server/api/json/presigned.h"
-#include "server/api/json/promotion.h"
-#include "server/api/json/pull_request.h"
-#include "server/api/json/ref.h"
-#include "server/api/json/refs_dump.h"
-#include "server/api/json/repository.h"
-#include "server/api/json/run.h"
-#include "server/api/json/tag_rule.h"
-#include "server/api/json/webhook.h"
 #include "server/api/route.h"
 
 namespace tarn::api {
@@ -92,50 +69,39 @@ constexpr Parameter kVersion{"version", Kind::kSize};
 constexpr Parameter kMetric{"metric", Kind::kRequired};
 constexpr Parameter kRange{"Range", Kind::kRange};
 
-template <typename... Given>
-constexpr Parameters parameters(Given... given) {
-  return {.list = {given...}, .count = sizeof...(given)};
+template <Input::Body body, typename... Given>
+constexpr Input reads(Given... given) {
+  return {.body = body, .parameters = {.list = {given...}, .count = sizeof...(given)}};
 }
 
 /// The route reads these parameters and no body.
 template <typename... Given>
 constexpr Input takes(Given... given) {
-  return {.body = Input::Body::kNone, .check_body = nullptr, .parameters = parameters(given...)};
+  return reads<Input::Body::kNone>(given...);
 }
 
-/// The route reads a JSON body that `parse` accepts.
-template <auto parse, typename... Given>
+/// The route reads a JSON body, which its handler parses.
+template <typename... Given>
 constexpr Input takes_json(Given... given) {
-  return {.body = Input::Body::kJson,
-          .check_body = [](const json::Value& body) { static_cast<void>(parse(body)); },
-          .parameters = parameters(given...)};
+  return reads<Input::Body::kJson>(given...);
 }
 
 /// As takes_json; the body may be left out.
-template <auto parse, typename... Given>
+template <typename... Given>
 constexpr Input may_take_json(Given... given) {
-  Input input = takes_json<parse>(given...);
-  input.body = Input::Body::kOptionalJson;
-  return input;
+  return reads<Input::Body::kOptionalJson>(given...);
 }
 
 /// As takes_json, of a body that may be long.
-template <auto parse, typename... Given>
+template <typename... Given>
 constexpr Input takes_long_json(Given... given) {
-  Input input = takes_json<parse>(given...);
-  input.body = Input::Body::kLongJson;
-  return input;
+  return reads<Input::Body::kLongJson>(given...);
 }
 
 /// The route streams its body.
 template <typename... Given>
 constexpr Input takes_stream(Given... given) {
-  return {.body = Input::Body::kStream, .check_body = nullptr, .parameters = parameters(given...)};
-}
-
-template <void (*check)(const json::Value&)>
-constexpr Input takes_checked_json() {
-  return {.body = Input::Body::kJson, .check_body = check, .parameters = {}};
+  return reads<Input::Body::kStream>(given...);
 }
 
 #define TARN_REPO "/repositories/{repository}"
@@ -157,26 +123,26 @@ constexpr std::string_view kNoOtherCollector =
 
 // clang-format off
 constexpr Route kRoutes[] = {
-    {kPost, "/setup_comm_prefs", "setupCommPrefs", open(), setup_comm_prefs, takes_checked_json<json::check_communication_preferences>()},
+    {kPost, "/setup_comm_prefs", "setupCommPrefs", open(), setup_comm_prefs, takes_json()},
     {kGet, "/setup_lakefs", "getSetupState", open(), get_setup_state},
-    {kPost, "/setup_lakefs", "setup", open(), setup, takes_json<json::parse_setup>()},
+    {kPost, "/setup_lakefs", "setup", open(), setup, takes_json()},
     {kGet, "/user", "getCurrentUser", any_account(), get_current_user},
-    {kPost, "/auth/login", "login", open(), login, takes_json<json::parse_login>()},
+    {kPost, "/auth/login", "login", open(), login, takes_json()},
     {kPost, "/auth/external/principal/login", "externalPrincipalLogin", open(), not_implemented},
     {kPost, "/sts/login", "stsLogin", open(), not_implemented},
     {kGet, "/auth/capabilities", "getAuthCapabilities", open(), get_auth_capabilities},
     {kGet, "/auth/users", "listUsers", needs(kListUsers, on_everything), list_users, takes(kAmount)},
-    {kPost, "/auth/users", "createUser", needs(kCreateUser, on_new_user), create_user, takes_json<json::parse_create_user>()},
+    {kPost, "/auth/users", "createUser", needs(kCreateUser, on_new_user), create_user, takes_json()},
     {kGet, TARN_USER, "getUser", needs(kReadUser, on_user), get_user},
     {kDelete, TARN_USER, "deleteUser", needs(kDeleteUser, on_user), delete_user},
     {kGet, "/auth/groups", "listGroups", needs(kListGroups, on_everything), list_groups, takes(kAmount)},
-    {kPost, "/auth/groups", "createGroup", needs(kCreateGroup, on_new_group), create_group, takes_json<json::parse_create_group>()},
+    {kPost, "/auth/groups", "createGroup", needs(kCreateGroup, on_new_group), create_group, takes_json()},
     {kGet, TARN_GROUP, "getGroup", needs(kReadGroup, on_group), get_group},
     {kDelete, TARN_GROUP, "deleteGroup", needs(kDeleteGroup, on_group), delete_group},
     {kGet, "/auth/policies", "listPolicies", needs(kListPolicies, on_everything), list_policies, takes(kAmount)},
-    {kPost, "/auth/policies", "createPolicy", needs(kCreatePolicy, on_new_policy), create_policy, takes_json<json::parse_policy>()},
+    {kPost, "/auth/policies", "createPolicy", needs(kCreatePolicy, on_new_policy), create_policy, takes_json()},
     {kGet, "/auth/policies/{policyId}", "getPolicy", needs(kReadPolicy, on_policy), get_policy},
-    {kPut, "/auth/policies/{policyId}", "updatePolicy", needs(kUpdatePolicy, on_policy), update_policy, takes_json<json::parse_policy>()},
+    {kPut, "/auth/policies/{policyId}", "updatePolicy", needs(kUpdatePolicy, on_policy), update_policy, takes_json()},
     {kDelete, "/auth/policies/{policyId}", "deletePolicy", needs(kDeletePolicy, on_policy), delete_policy},
     {kGet, TARN_GROUP "/members", "listGroupMembers", needs(kReadGroup, on_group), list_group_members, takes(kAmount)},
     {kPut, TARN_GROUP "/members/{userId}", "addGroupMembership", needs(kAddGroupMember, on_group), add_group_member},
@@ -189,52 +155,52 @@ constexpr Route kRoutes[] = {
     {kGet, TARN_USER "/policies", "listUserPolicies", needs(kReadUser, on_user), list_user_policies, takes(kAmount, kEffective)},
     {kPut, TARN_USER "/policies/{policyId}", "attachPolicyToUser", needs(kAttachPolicy, on_user), attach_policy_to_user},
     {kDelete, TARN_USER "/policies/{policyId}", "detachPolicyFromUser", needs(kDetachPolicy, on_user), detach_policy_from_user},
-    {kPost, TARN_USER "/external/principals", "createUserExternalPrincipal", needs(kCreateExternalPrincipal, on_user), create_external_principal, may_take_json<json::parse_principal_settings>(kPrincipalId)},
+    {kPost, TARN_USER "/external/principals", "createUserExternalPrincipal", needs(kCreateExternalPrincipal, on_user), create_external_principal, may_take_json(kPrincipalId)},
     {kDelete, TARN_USER "/external/principals", "deleteUserExternalPrincipal", needs(kDeleteExternalPrincipal, on_user), delete_external_principal, takes(kPrincipalId)},
     {kGet, TARN_USER "/external/principals/ls", "listUserExternalPrincipals", needs(kReadExternalPrincipal, on_user), list_external_principals, takes(kAmount)},
     {kGet, "/auth/external/principals", "getExternalPrincipal", needs(kReadExternalPrincipal, on_external_principal), get_external_principal, takes(kPrincipalId)},
     {kGet, TARN_GROUP "/policies", "listGroupPolicies", needs(kReadGroup, on_group), list_group_policies, takes(kAmount)},
     {kPut, TARN_GROUP "/policies/{policyId}", "attachPolicyToGroup", needs(kAttachPolicy, on_group), attach_policy_to_group},
     {kDelete, TARN_GROUP "/policies/{policyId}", "detachPolicyFromGroup", needs(kDetachPolicy, on_group), detach_policy_from_group},
-    {kPost, TARN_GROUP "/acl", "setGroupACL", needs(kAttachPolicy, on_group), set_group_acl, takes_json<json::parse_acl>()},
+    {kPost, TARN_GROUP "/acl", "setGroupACL", needs(kAttachPolicy, on_group), set_group_acl, takes_json()},
     {kGet, TARN_GROUP "/acl", "getGroupACL", needs(kReadGroup, on_group), get_group_acl},
 
     {kGet, "/repositories", "listRepositories", needs(kListRepositories, on_everything), list_repositories, takes(kAmount)},
-    {kPost, "/repositories", "createRepository", Access::of({kCreateRepository, on_new_repository}, {kAttachStorageNamespace, on_new_namespace}), create_repository, takes_json<json::parse_create_repository>(kBare)},
+    {kPost, "/repositories", "createRepository", Access::of({kCreateRepository, on_new_repository}, {kAttachStorageNamespace, on_new_namespace}), create_repository, takes_json(kBare)},
     {kGet, TARN_REPO, "getRepository", needs(kReadRepository, on_repository), get_repository},
     {kDelete, TARN_REPO, "deleteRepository", needs(kDeleteRepository, on_repository), delete_repository, takes(kForce)},
     {kGet, TARN_REPO "/metadata", "getRepositoryMetadata", needs(kReadRepository, on_repository), get_repository_metadata},
-    {kPost, TARN_REPO "/metadata", "setRepositoryMetadata", needs(kUpdateRepository, on_repository), set_repository_metadata, takes_json<json::parse_set_metadata>()},
-    {kDelete, TARN_REPO "/metadata", "deleteRepositoryMetadata", needs(kUpdateRepository, on_repository), delete_repository_metadata, takes_json<json::parse_metadata_keys>()},
+    {kPost, TARN_REPO "/metadata", "setRepositoryMetadata", needs(kUpdateRepository, on_repository), set_repository_metadata, takes_json()},
+    {kDelete, TARN_REPO "/metadata", "deleteRepositoryMetadata", needs(kUpdateRepository, on_repository), delete_repository_metadata, takes_json()},
     {kGet, TARN_REPO "/settings/gc_rules", "getGCRules", needs(kGetCollectionRules, on_repository), get_collection_rules},
-    {kPut, TARN_REPO "/settings/gc_rules", "setGCRules", needs(kSetCollectionRules, on_repository), set_collection_rules, takes_json<json::parse_collection_rules>()},
+    {kPut, TARN_REPO "/settings/gc_rules", "setGCRules", needs(kSetCollectionRules, on_repository), set_collection_rules, takes_json()},
     {kDelete, TARN_REPO "/settings/gc_rules", "deleteGCRules", needs(kSetCollectionRules, on_repository), remove_collection_rules},
     {kGet, TARN_REPO "/settings/branch_protection", "getBranchProtectionRules", needs(kGetProtectionRules, on_repository), get_protection_rules},
-    {kPut, TARN_REPO "/settings/branch_protection", "setBranchProtectionRules", needs(kSetProtectionRules, on_repository), set_protection_rules, takes_json<json::parse_branch_rules>()},
+    {kPut, TARN_REPO "/settings/branch_protection", "setBranchProtectionRules", needs(kSetProtectionRules, on_repository), set_protection_rules, takes_json()},
     {kPut, TARN_REPO "/refs/dump", "dumpRefs", kToDumpRefs, dump_refs},
-    {kPut, TARN_REPO "/refs/restore", "restoreRefs", kToRestoreRefs, restore_refs, takes_json<json::parse_refs_restore>()},
+    {kPut, TARN_REPO "/refs/restore", "restoreRefs", kToRestoreRefs, restore_refs, takes_json()},
     {kPost, TARN_REPO "/dump", "dumpSubmit", kToDumpRefs, start_dump},
     {kGet, TARN_REPO "/dump", "dumpStatus", kToDumpRefs, dump_status, takes(kTaskId)},
-    {kPost, TARN_REPO "/restore", "restoreSubmit", kToRestoreRefs, start_restore, takes_json<json::parse_refs_restore>()},
+    {kPost, TARN_REPO "/restore", "restoreSubmit", kToRestoreRefs, start_restore, takes_json()},
     {kGet, TARN_REPO "/restore", "restoreStatus", kToRestoreRefs, restore_status, takes(kTaskId)},
 
     {kGet, TARN_REPO "/tags", "listTags", needs(kListTags, on_repository), list_tags, takes(kAmount)},
-    {kPost, TARN_REPO "/tags", "createTag", needs(kCreateTag, on_new_tag), create_tag, takes_json<json::parse_create_tag>()},
+    {kPost, TARN_REPO "/tags", "createTag", needs(kCreateTag, on_new_tag), create_tag, takes_json()},
     {kGet, TARN_REPO "/tags/{tag}", "getTag", needs(kReadTag, on_tag), get_tag},
     {kDelete, TARN_REPO "/tags/{tag}", "deleteTag", needs(kDeleteTag, on_tag), delete_tag, takes(kForce)},
     {kGet, TARN_REPO "/branches", "listBranches", needs(kListBranches, on_repository), list_branches, takes(kAmount, kShowHidden)},
-    {kPost, TARN_REPO "/branches", "createBranch", needs(kCreateBranch, on_new_branch), create_branch, takes_json<json::parse_create_branch>()},
+    {kPost, TARN_REPO "/branches", "createBranch", needs(kCreateBranch, on_new_branch), create_branch, takes_json()},
     {kGet, TARN_REF "/commits", "logCommits", needs(kReadBranch, on_ref), log_commits, takes(kAmount, kLimit, kFirstParent, kSince), "ref: not found"},
-    {kPost, TARN_BRANCH "/commits", "commit", needs(kCreateCommit, on_branch), commit, takes_json<json::parse_create_commit>()},
-    {kPost, TARN_REPO "/commits", "CreateCommitRecord", Access::of({kCreateCommit, on_repository}, {kUpdateRepository, on_repository}), record_commit, takes_json<json::parse_commit_record>()},
+    {kPost, TARN_BRANCH "/commits", "commit", needs(kCreateCommit, on_branch), commit, takes_json()},
+    {kPost, TARN_REPO "/commits", "CreateCommitRecord", Access::of({kCreateCommit, on_repository}, {kUpdateRepository, on_repository}), record_commit, takes_json()},
     {kGet, TARN_BRANCH, "getBranch", needs(kReadBranch, on_branch), get_branch},
     {kDelete, TARN_BRANCH, "deleteBranch", needs(kDeleteBranch, on_branch), delete_branch, takes(kForce)},
-    {kPut, TARN_BRANCH, "resetBranch", needs(kRevertBranch, on_branch), reset_branch, takes_json<json::parse_reset_branch>()},
-    {kPut, TARN_BRANCH "/expiry", "setBranchExpiry", Access::of({kCreateBranch, on_branch}, {kDeleteBranch, on_branch}), set_branch_expiry, takes_json<json::parse_branch_expiry>(kForce)},
+    {kPut, TARN_BRANCH, "resetBranch", needs(kRevertBranch, on_branch), reset_branch, takes_json()},
+    {kPut, TARN_BRANCH "/expiry", "setBranchExpiry", Access::of({kCreateBranch, on_branch}, {kDeleteBranch, on_branch}), set_branch_expiry, takes_json(kForce)},
     {kPut, TARN_BRANCH "/hard_reset", "hardResetBranch", needs(kRevertBranch, on_branch), hard_reset_branch, takes(kRef, kForce)},
-    {kPost, TARN_BRANCH "/revert", "revertBranch", needs(kRevertBranch, on_branch), revert_branch, takes_json<json::parse_revert>()},
-    {kPost, TARN_BRANCH "/cherry-pick", "cherryPick", Access::of({kCreateCommit, on_branch}, {kReadCommit, on_repository}), cherry_pick, takes_json<json::parse_cherry_pick>()},
-    {kPost, TARN_REPO "/refs/{sourceRef}/merge/{destinationBranch}", "mergeIntoBranch", needs(kCreateCommit, on_destination_branch), merge_into_branch, may_take_json<json::parse_merge>()},
+    {kPost, TARN_BRANCH "/revert", "revertBranch", needs(kRevertBranch, on_branch), revert_branch, takes_json()},
+    {kPost, TARN_BRANCH "/cherry-pick", "cherryPick", Access::of({kCreateCommit, on_branch}, {kReadCommit, on_repository}), cherry_pick, takes_json()},
+    {kPost, TARN_REPO "/refs/{sourceRef}/merge/{destinationBranch}", "mergeIntoBranch", needs(kCreateCommit, on_destination_branch), merge_into_branch, may_take_json()},
     {kGet, TARN_REPO "/refs/{sourceRef}/merge/{destinationBranch}", "findMergeBase", needs(kListCommits, on_repository), find_merge_base},
     {kGet, TARN_BRANCH "/diff", "diffBranch", needs(kListObjects, on_listed_branch), diff_branch, takes(kAmount)},
     {kGet, TARN_REPO "/refs/{leftRef}/diff/{rightRef}", "diffRefs", needs(kListObjects, on_compared_refs), diff_refs, takes(kAmount, kDiffType, kRightStats)},
@@ -243,23 +209,23 @@ constexpr Route kRoutes[] = {
     {kGet, TARN_REF "/objects", "getObject", needs(kReadObject, on_object), get_object, takes(kPath, kPresign, kRange)},
     {kHead, TARN_REF "/objects", "headObject", needs(kReadObject, on_object), head_object, takes(kPath, kRange)},
     {kPost, TARN_BRANCH "/staging/pmpu", "createPresignMultipartUpload", needs(kWriteObject, on_object), create_presigned_upload, takes(kPath, kParts)},
-    {kPut, TARN_UPLOAD, "completePresignMultipartUpload", needs(kWriteObject, on_object), complete_presigned_upload, takes_json<json::parse_complete_upload>(kPath)},
-    {kDelete, TARN_UPLOAD, "abortPresignMultipartUpload", needs(kWriteObject, on_object), abort_presigned_upload, takes_json<json::parse_upload_address>(kPath)},
-    {kPut, TARN_UPLOAD "/parts/{partNumber}", "uploadPart", needs(kWriteObject, on_object), presign_part, takes_json<json::parse_upload_address>(kPath)},
-    {kPut, TARN_UPLOAD "/parts/{partNumber}/copy", "uploadPartCopy", Access::of({kWriteObject, on_object}, {kReadObject, on_part_source}), copy_presigned_part, takes_json<json::parse_copy_part>(kPath)},
+    {kPut, TARN_UPLOAD, "completePresignMultipartUpload", needs(kWriteObject, on_object), complete_presigned_upload, takes_json(kPath)},
+    {kDelete, TARN_UPLOAD, "abortPresignMultipartUpload", needs(kWriteObject, on_object), abort_presigned_upload, takes_json(kPath)},
+    {kPut, TARN_UPLOAD "/parts/{partNumber}", "uploadPart", needs(kWriteObject, on_object), presign_part, takes_json(kPath)},
+    {kPut, TARN_UPLOAD "/parts/{partNumber}/copy", "uploadPartCopy", Access::of({kWriteObject, on_object}, {kReadObject, on_part_source}), copy_presigned_part, takes_json(kPath)},
     {kGet, TARN_BRANCH "/staging/backing", "getPhysicalAddress", needs(kWriteObject, on_object), get_physical_address, takes(kPath, kPresign)},
-    {kPut, TARN_BRANCH "/staging/backing", "linkPhysicalAddress", needs(kWriteObject, on_object), link_physical_address, takes_json<json::parse_link_address>(kPath)},
+    {kPut, TARN_BRANCH "/staging/backing", "linkPhysicalAddress", needs(kWriteObject, on_object), link_physical_address, takes_json(kPath)},
     {kGet, TARN_BRANCH "/import", "importStatus", needs(kReadBranch, on_branch), import_status, takes(kId)},
-    {kPost, TARN_BRANCH "/import", "importStart", Access::of({kWriteObject, on_import_destinations}, {kCreateCommit, on_branch}, {kImportFromStorage, on_import_sources}), start_import, takes_json<json::parse_start_import>()},
+    {kPost, TARN_BRANCH "/import", "importStart", Access::of({kWriteObject, on_import_destinations}, {kCreateCommit, on_branch}, {kImportFromStorage, on_import_sources}), start_import, takes_json()},
     {kDelete, TARN_BRANCH "/import", "importCancel", needs(kImportCancel, on_branch), cancel_import, takes(kId)},
     {kGet, TARN_BRANCH "/objects/stage_allowed", "uploadObjectPreflight", needs(kWriteObject, on_object), allow_upload, takes(kPath)},
-    {kPut, TARN_BRANCH "/objects", "stageObject", needs(kWriteObject, on_object), stage_object, takes_json<json::parse_stage_object>(kPath)},
+    {kPut, TARN_BRANCH "/objects", "stageObject", needs(kWriteObject, on_object), stage_object, takes_json(kPath)},
     {kPost, TARN_BRANCH "/objects", "uploadObject", needs(kWriteObject, on_object), upload_object, takes_stream(kPath, kForce)},
     {kDelete, TARN_BRANCH "/objects", "deleteObject", needs(kDeleteObject, on_object), delete_object, takes(kPath, kForce, kNoTombstone)},
-    {kPost, TARN_BRANCH "/objects/delete", "deleteObjects", needs(kDeleteObject, on_listed_objects), delete_objects, takes_json<json::parse_path_list>(kForce, kNoTombstone)},
-    {kPost, TARN_BRANCH "/objects/copy", "copyObject", Access::of({kReadObject, on_source_object}, {kWriteObject, on_destination_object}), copy_object, takes_json<json::parse_copy_object>(kDestPath)},
+    {kPost, TARN_BRANCH "/objects/delete", "deleteObjects", needs(kDeleteObject, on_listed_objects), delete_objects, takes_json(kForce, kNoTombstone)},
+    {kPost, TARN_BRANCH "/objects/copy", "copyObject", Access::of({kReadObject, on_source_object}, {kWriteObject, on_destination_object}), copy_object, takes_json(kDestPath)},
     {kGet, TARN_REF "/objects/stat", "statObject", needs(kReadObject, on_object), stat_object, takes(kPath, kUserMetadata, kPresign)},
-    {kPut, TARN_BRANCH "/objects/stat/user_metadata", "updateObjectUserMetadata", needs(kWriteObject, on_object), update_user_metadata, takes_json<json::parse_user_metadata>(kPath)},
+    {kPut, TARN_BRANCH "/objects/stat/user_metadata", "updateObjectUserMetadata", needs(kWriteObject, on_object), update_user_metadata, takes_json(kPath)},
     {kGet, TARN_REF "/objects/underlyingProperties", "getUnderlyingProperties", needs(kReadObject, on_object), get_underlying_properties, takes(kPath)},
     {kGet, TARN_REF "/objects/ls", "listObjects", needs(kListObjects, on_listed_ref), list_objects, takes(kAmount, kUserMetadata, kPresign)},
     {kPost, TARN_REPO "/refs/{branch}/symlink", "createSymlinkFile", Access::of({kListObjects, on_repository}, {kWriteObject, on_repository}), create_symlinks},
@@ -273,7 +239,7 @@ constexpr Route kRoutes[] = {
     {kGet, TARN_REPO "/metadata/range/{range}", "getRange", Access::of({kListObjects, on_repository}, {kReadRepository, on_repository}), get_range},
     {kGet, TARN_REPO "/gc/rules/set_allowed", "setGarbageCollectionRulesPreflight", needs(kSetCollectionRules, on_repository), allow_settings},
     {kGet, TARN_REPO "/gc/rules", "internalGetGarbageCollectionRules", needs(kGetCollectionRules, on_repository), get_collection_rules},
-    {kPost, TARN_REPO "/gc/rules", "internalSetGarbageCollectionRules", needs(kSetCollectionRules, on_repository), set_collection_rules, takes_json<json::parse_collection_rules>()},
+    {kPost, TARN_REPO "/gc/rules", "internalSetGarbageCollectionRules", needs(kSetCollectionRules, on_repository), set_collection_rules, takes_json()},
     {kDelete, TARN_REPO "/gc/rules", "internalDeleteGarbageCollectionRules", needs(kSetCollectionRules, on_repository), remove_collection_rules},
     {kPost, TARN_REPO "/gc/prepare_commits", "prepareGarbageCollectionCommits", needs(kPrepareCollection, on_repository), not_implemented, {}, {}, kNoOtherCollector},
     {kPost, TARN_REPO "/gc/prepare_commits/async", "prepareGarbageCollectionCommitsAsync", needs(kPrepareCollection, on_repository), not_implemented, {}, {}, kNoOtherCollector},
@@ -281,20 +247,20 @@ constexpr Route kRoutes[] = {
     {kPost, TARN_REPO "/gc/prepare_uncommited", "prepareGarbageCollectionUncommitted", needs(kPrepareUncommittedCollection, on_repository), not_implemented, {}, {}, kNoOtherCollector},
     {kGet, TARN_REPO "/branch_protection/set_allowed", "createBranchProtectionRulePreflight", needs(kSetProtectionRules, on_repository), allow_settings},
     {kGet, TARN_REPO "/branch_protection", "internalGetBranchProtectionRules", needs(kGetProtectionRules, on_repository), get_protection_rules},
-    {kPost, TARN_REPO "/branch_protection", "internalCreateBranchProtectionRule", needs(kSetProtectionRules, on_repository), add_protection_rule, takes_json<json::parse_rule_pattern>()},
-    {kDelete, TARN_REPO "/branch_protection", "internalDeleteBranchProtectionRule", needs(kSetProtectionRules, on_repository), remove_protection_rule, takes_json<json::parse_rule_pattern>()},
+    {kPost, TARN_REPO "/branch_protection", "internalCreateBranchProtectionRule", needs(kSetProtectionRules, on_repository), add_protection_rule, takes_json()},
+    {kDelete, TARN_REPO "/branch_protection", "internalDeleteBranchProtectionRule", needs(kSetProtectionRules, on_repository), remove_protection_rule, takes_json()},
     {kGet, TARN_REPO "/pulls", "listPullRequests", needs(kListPullRequests, on_repository), list_pull_requests, takes(kAmount, kStatus)},
-    {kPost, TARN_REPO "/pulls", "createPullRequest", needs(kWritePullRequest, on_repository), create_pull_request, takes_json<json::parse_create_pull_request>()},
+    {kPost, TARN_REPO "/pulls", "createPullRequest", needs(kWritePullRequest, on_repository), create_pull_request, takes_json()},
     {kGet, TARN_PULL, "getPullRequest", needs(kReadPullRequest, on_repository), get_pull_request},
-    {kPatch, TARN_PULL, "updatePullRequest", needs(kWritePullRequest, on_repository), update_pull_request, takes_json<json::parse_update_pull_request>()},
-    {kPut, TARN_PULL "/merge", "mergePullRequest", needs(kWritePullRequest, on_repository), merge_pull_request, may_take_json<json::parse_merge>()},
+    {kPatch, TARN_PULL, "updatePullRequest", needs(kWritePullRequest, on_repository), update_pull_request, takes_json()},
+    {kPut, TARN_PULL "/merge", "mergePullRequest", needs(kWritePullRequest, on_repository), merge_pull_request, may_take_json()},
 
     {kGet, "/healthcheck", "healthCheck", open(), health_check},
     {kGet, "/config", "getConfig", any_account(), get_config},
     {kGet, "/config/version", "getLakeFSVersion", any_account(), get_version},
     {kGet, "/config/storage", "getStorageConfig", any_account(), get_storage_config},
     {kGet, "/config/garbage-collection", "getGarbageCollectionConfig", any_account(), get_collection_config},
-    {kPost, "/statistics", "postStatsEvents", any_account(), post_statistics, takes_checked_json<json::check_statistics>()},
+    {kPost, "/statistics", "postStatsEvents", any_account(), post_statistics, takes_json()},
     {kGet, "/usage-report/summary", "getUsageReportSummary", any_account(), get_usage_report},
     {kGet, "/oidc/callback", "oauthCallback", open(), not_implemented},
 
@@ -302,40 +268,40 @@ constexpr Route kRoutes[] = {
     {kGet, "/operations", "listOperations", any_account(), list_operations, takes(kAmount)},
     {kGet, "/operations/{operation}", "getOperation", any_account(), get_operation},
     {kDelete, "/operations/{operation}", "cancelOperation", any_account(), cancel_operation},
-    {kPost, TARN_REPO "/actions/runs", "runHooks", needs(kRunAction, on_repository), run_hooks, takes_json<json::parse_run_hooks>()},
+    {kPost, TARN_REPO "/actions/runs", "runHooks", needs(kRunAction, on_repository), run_hooks, takes_json()},
     {kGet, TARN_REF "/import/verify", "verifyImport", needs(kListObjects, on_listed_ref), verify_import, takes(kAmount)},
     {kGet, TARN_REPO "/settings/tag_protection", "getTagProtectionRules", needs(kGetProtectionRules, on_repository), get_tag_rules},
-    {kPut, TARN_REPO "/settings/tag_protection", "setTagProtectionRules", needs(kSetProtectionRules, on_repository), set_tag_rules, takes_json<json::parse_tag_rules>()},
+    {kPut, TARN_REPO "/settings/tag_protection", "setTagProtectionRules", needs(kSetProtectionRules, on_repository), set_tag_rules, takes_json()},
     {kGet, TARN_REPO "/refs/{sourceRef}/merge/{destinationBranch}/conflicts", "listMergeConflicts", needs(kListObjects, on_merged_refs), list_conflicts, takes(kAmount)},
     {kGet, TARN_REPO "/refs/{leftRef}/diff/{rightRef}/summary", "summariseDiff", needs(kListObjects, on_compared_refs), summarise_diff, takes(kDiffType)},
-    {kPost, TARN_BRANCH "/objects/move", "moveObjects", Access::of({kReadObject, on_moved_source}, {kDeleteObject, on_moved_source}, {kWriteObject, on_moved_destination}), move_objects, takes_json<json::parse_move_objects>()},
+    {kPost, TARN_BRANCH "/objects/move", "moveObjects", Access::of({kReadObject, on_moved_source}, {kDeleteObject, on_moved_source}, {kWriteObject, on_moved_destination}), move_objects, takes_json()},
     {kGet, TARN_REPO "/webhooks", "listWebhooks", needs(kReadWebhook, on_repository), list_webhooks, takes(kAmount)},
     {kGet, TARN_WEBHOOK, "getWebhook", needs(kReadWebhook, on_repository), get_webhook},
-    {kPut, TARN_WEBHOOK, "putWebhook", needs(kWriteWebhook, on_repository), put_webhook, takes_json<json::parse_put_webhook>()},
+    {kPut, TARN_WEBHOOK, "putWebhook", needs(kWriteWebhook, on_repository), put_webhook, takes_json()},
     {kDelete, TARN_WEBHOOK, "deleteWebhook", needs(kWriteWebhook, on_repository), delete_webhook},
     {kPost, TARN_WEBHOOK ":ping", "pingWebhook", needs(kWriteWebhook, on_repository), ping_webhook},
     {kGet, TARN_WEBHOOK "/deliveries", "listWebhookDeliveries", needs(kReadWebhook, on_repository), list_deliveries, takes(kAmount)},
     {kPost, TARN_WEBHOOK "/deliveries/{delivery}:redeliver", "redeliverWebhookEvent", needs(kWriteWebhook, on_repository), redeliver_event},
     {kGet, TARN_PULL "/approvals", "listPullRequestApprovals", needs(kReadPullRequest, on_repository), list_approvals, takes(kAmount)},
-    {kPost, TARN_PULL "/approvals", "approvePullRequest", needs(kWritePullRequest, on_repository), approve_pull_request, may_take_json<json::parse_approve>()},
+    {kPost, TARN_PULL "/approvals", "approvePullRequest", needs(kWritePullRequest, on_repository), approve_pull_request, may_take_json()},
     {kDelete, TARN_PULL "/approvals", "withdrawPullRequestApproval", needs(kWritePullRequest, on_repository), withdraw_approval},
     {kGet, TARN_REF "/objects/search", "searchObjects", needs(kListObjects, on_listed_ref), search_objects, takes(kAmount, kUserMetadata, kPresign, kGlob, kMinSize, kMaxSize, kModifiedAfter, kModifiedBefore, kWhere, kSort)},
     {kGet, "/objects/search", "searchRefs", kToSearchRefs, search_refs, takes(kSearchedRepository, kRef, kAmount, kUserMetadata, kPresign, kGlob, kMinSize, kMaxSize, kModifiedAfter, kModifiedBefore, kWhere, kSort)},
     {kGet, TARN_REF "/objects/archive", "archivePrefix", needs(kListObjects, on_listed_ref), archive_prefix, takes(kFormat)},
-    {kPost, TARN_REF "/objects/archive", "archivePaths", needs(kReadObject, on_archived_objects), archive_paths, takes_long_json<json::parse_archive_paths>(kFormat)},
-    {kPost, TARN_BRANCH "/checkout-path", "checkoutPath", needs(kListObjects, on_repository), checkout_path, takes_json<json::parse_checkout_path>()},
+    {kPost, TARN_REF "/objects/archive", "archivePaths", needs(kReadObject, on_archived_objects), archive_paths, takes_long_json(kFormat)},
+    {kPost, TARN_BRANCH "/checkout-path", "checkoutPath", needs(kListObjects, on_repository), checkout_path, takes_json()},
     {kGet, TARN_REPO "/promotions", "listPromotions", needs(kReadPromotion, on_repository), list_promotions, takes(kAmount, kOpen)},
-    {kPost, TARN_REPO "/promotions", "createPromotion", needs(kReadPromotion, on_repository), create_promotion, takes_json<json::parse_create_promotion>()},
+    {kPost, TARN_REPO "/promotions", "createPromotion", needs(kReadPromotion, on_repository), create_promotion, takes_json()},
     {kGet, TARN_PROMOTION, "getPromotion", needs(kReadPromotion, on_repository), get_promotion, takes(kWait, kSeen)},
-    {kPost, TARN_PROMOTION "/checks/{check}", "reportCheck", needs(kReadPromotion, on_repository), report_check, takes_json<json::parse_report_check>()},
-    {kPost, TARN_PROMOTION ":approve", "approvePromotion", needs(kReadPromotion, on_repository), approve_promotion, may_take_json<json::parse_decision>()},
-    {kPost, TARN_PROMOTION ":reject", "rejectPromotion", needs(kReadPromotion, on_repository), reject_promotion, may_take_json<json::parse_decision>()},
-    {kPost, TARN_PROMOTION ":cancel", "cancelPromotion", needs(kReadPromotion, on_repository), cancel_promotion, may_take_json<json::parse_decision>()},
-    {kPost, TARN_PROMOTION ":rollback", "rollBackPromotion", needs(kReadPromotion, on_repository), roll_back_promotion, may_take_json<json::parse_decision>()},
+    {kPost, TARN_PROMOTION "/checks/{check}", "reportCheck", needs(kReadPromotion, on_repository), report_check, takes_json()},
+    {kPost, TARN_PROMOTION ":approve", "approvePromotion", needs(kReadPromotion, on_repository), approve_promotion, may_take_json()},
+    {kPost, TARN_PROMOTION ":reject", "rejectPromotion", needs(kReadPromotion, on_repository), reject_promotion, may_take_json()},
+    {kPost, TARN_PROMOTION ":cancel", "cancelPromotion", needs(kReadPromotion, on_repository), cancel_promotion, may_take_json()},
+    {kPost, TARN_PROMOTION ":rollback", "rollBackPromotion", needs(kReadPromotion, on_repository), roll_back_promotion, may_take_json()},
     {kGet, TARN_REPO "/aliases", "listAliases", needs(kListTags, on_repository), list_aliases, takes(kAmount)},
     {kGet, TARN_ALIAS, "getAlias", needs(kReadTag, on_alias), get_alias},
     {kGet, TARN_ALIAS "/history", "listAliasChanges", needs(kReadTag, on_alias), list_alias_changes, takes(kAmount)},
-    {kPost, TARN_ALIAS ":set", "setAlias", Access::of({kSetAlias, on_alias}, {kReadCommit, on_repository}), set_alias, takes_json<json::parse_set_alias>()},
+    {kPost, TARN_ALIAS ":set", "setAlias", Access::of({kSetAlias, on_alias}, {kReadCommit, on_repository}), set_alias, takes_json()},
     {kDelete, TARN_ALIAS, "removeAlias", needs(kSetAlias, on_alias), remove_alias},
 
     {kGet, TARN_REPO "/policies", "listGatePolicies", needs(kGetGatePolicy, on_repository), list_gate_policies, takes(kAmount)},
@@ -343,16 +309,16 @@ constexpr Route kRoutes[] = {
     {kPut, TARN_GATE, "setGatePolicy", needs(kSetGatePolicy, on_repository), set_gate_policy, takes_stream()},
     {kDelete, TARN_GATE, "removeGatePolicy", needs(kSetGatePolicy, on_repository), remove_gate_policy},
     {kGet, TARN_GATE "/versions", "listGatePolicyVersions", needs(kGetGatePolicy, on_repository), list_gate_policy_versions, takes(kAmount)},
-    {kPost, TARN_GATE ":evaluate", "evaluateGatePolicy", kToJudge, evaluate_gate_policy, takes_json<json::parse_evaluate_gate>()},
-    {kPost, TARN_REPO "/compare", "compareCandidates", kToCompare, compare_candidates, takes_json<json::parse_compare>()},
+    {kPost, TARN_GATE ":evaluate", "evaluateGatePolicy", kToJudge, evaluate_gate_policy, takes_json()},
+    {kPost, TARN_REPO "/compare", "compareCandidates", kToCompare, compare_candidates, takes_json()},
 
-    {kPost, TARN_REPO "/experiments/{experiment}/runs", "recordRun", needs(kCreateRun, on_repository), record_run, takes_json<json::parse_record_run>()},
+    {kPost, TARN_REPO "/experiments/{experiment}/runs", "recordRun", needs(kCreateRun, on_repository), record_run, takes_json()},
     {kGet, TARN_REPO "/runs", "listExperimentRuns", needs(kListRuns, on_repository), list_experiment_runs, takes(kAmount)},
     {kGet, TARN_REPO "/runs/{run}", "getExperimentRun", needs(kReadRun, on_repository), get_experiment_run},
     {kGet, TARN_REPO "/commits/{commitId}/metrics", "getCommitMetrics", needs(kReadRun, on_repository), get_commit_metrics},
     {kGet, TARN_REPO "/commits/{commitId}/series", "getMetricSeries", needs(kReadRun, on_repository), get_metric_series, takes(kAmount, kMetric)},
     {kGet, TARN_REPO "/settings/metric_files", "getMetricFiles", needs(kReadRepository, on_repository), get_metric_files},
-    {kPut, TARN_REPO "/settings/metric_files", "setMetricFiles", needs(kUpdateRepository, on_repository), set_metric_files, takes_json<json::parse_metric_globs>()},
+    {kPut, TARN_REPO "/settings/metric_files", "setMetricFiles", needs(kUpdateRepository, on_repository), set_metric_files, takes_json()},
 };
 // clang-format on
 

@@ -30,8 +30,7 @@ void check_setup_token(const Context& context, const Call& call) {
 
 }  // namespace
 
-http::Response setup(const Context& context, Call& call) {
-  const json::Setup given = json::parse_setup(call.body->root());
+http::Response setup(const Context& context, Call& call, json::Setup given) {
   // Without a token there is a user, or the first start makes one.
   if (!context.setup_token.empty() && !context.directory.has_users()) {
     check_setup_token(context, call);
@@ -42,17 +41,20 @@ http::Response setup(const Context& context, Call& call) {
   throw Error(ErrorCode::kAlreadyExists, "already_initialized",
               "this installation is already initialized");
 }
+JsonHandler setup() { return json_handler<json::parse_setup, setup>; }
 
-http::Response setup_comm_prefs(const Context& context, Call&) {
+http::Response setup_comm_prefs(const Context& context, Call&, json::Checked) {
   if (!context.directory.has_users()) {
     throw Error(ErrorCode::kPreconditionFailed, "not_initialized",
                 "this installation is not initialized yet");
   }
   return empty_response(200);
 }
+JsonHandler setup_comm_prefs() {
+  return json_handler<json::check_communication_preferences, setup_comm_prefs>;
+}
 
-http::Response login(const Context& context, Call& call) {
-  const json::Login given = json::parse_login(call.body->root());
+http::Response login(const Context& context, Call& call, json::Login given) {
   const auto caller = context.authenticator.check_password(
       given.access_key_id, given.secret_access_key, call.request.peer);
   if (!caller) throw_unauthenticated();
@@ -61,6 +63,7 @@ http::Response login(const Context& context, Call& call) {
   response.headers.add("Set-Cookie", session_cookie(token, call.request.tls));
   return response;
 }
+JsonHandler login() { return json_handler<json::parse_login, login>; }
 
 http::Response get_current_user(const Context&, Call& call) {
   return json_response(200, json::current_user_body(call.caller.user));

@@ -45,8 +45,7 @@ http::Response get_hook_output(const Context& context, Call& call) {
   return response;
 }
 
-http::Response run_hooks(const Context& context, Call& call) {
-  const json::RunHooks given = json::parse_run_hooks(call.body->root());
+http::Response run_hooks(const Context& context, Call& call, json::RunHooks given) {
   if (given.dry_run) {
     return json_response(
         200, json::plan_body(versioning::plan_hooks(context.engine, call.repository(), given.run)));
@@ -54,5 +53,6 @@ http::Response run_hooks(const Context& context, Call& call) {
   return json_response(201, json::hook_run_body(versioning::run_hooks(
                                 context.engine, call.repository(), given.run)));
 }
+JsonHandler run_hooks() { return json_handler<json::parse_run_hooks, run_hooks>; }
 
 }  // namespace tarn::api

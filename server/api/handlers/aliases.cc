@@ -47,9 +47,8 @@ http::Response list_alias_changes(const Context& context, Call& call) {
   return json_response(200, json::list_of(page, kBytesPerChange, json::write_alias_change));
 }
 
-http::Response set_alias(const Context& context, Call& call) {
-  const json::SetAlias given = json::parse_set_alias(call.body->root());
-  call.require_permission_on_source({given.to}, str_cat("@", call.path("alias")));
+http::Response set_alias(const Context& context, Call& call, json::SetAlias given) {
+  call.demand_source({given.to}, str_cat("@", call.path("alias")));
   const versioning::AliasOutcome outcome = versioning::set_alias(context.engine, call.repository(),
                                                                  {.name = alias_of(call),
                                                                   .expected = given.expected,
@@ -58,6 +57,7 @@ http::Response set_alias(const Context& context, Call& call) {
                                                                  given.to);
   return json_response(200, json::set_alias_body(outcome.alias, outcome.changed));
 }
+JsonHandler set_alias() { return json_handler<json::parse_set_alias, set_alias>; }
 
 http::Response remove_alias(const Context& context, Call& call) {
   versioning::remove_alias(context.engine, call.repository(),

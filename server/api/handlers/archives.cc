@@ -108,8 +108,7 @@ http::Response archive_prefix(const Context& context, Call& call) {
                 next);
 }
 
-http::Response archive_paths(const Context& context, Call& call) {
-  const json::ArchivePaths wanted = json::parse_archive_paths(call.body->root());
+http::Response archive_paths(const Context& context, Call& call, json::ArchivePaths wanted) {
   std::vector<Key> keys;
   keys.reserve(wanted.paths.size());
   for (const std::string& path : wanted.paths) keys.push_back(parse_key(path));
@@ -132,5 +131,6 @@ http::Response archive_paths(const Context& context, Call& call) {
   const uint64_t length = check(format_of(call), from_first());
   return answer(context, call, found.repository, "", length, from_first());
 }
+JsonHandler archive_paths() { return json_handler<json::parse_archive_paths, archive_paths>; }
 
 }  // namespace tarn::api

@@ -28,9 +28,8 @@ http::Response list_branches(const Context& context, Call& call) {
   return json_response(200, json::list_of(page, kBytesPerRef, json::write_branch));
 }
 
-http::Response create_branch(const Context& context, Call& call) {
-  const json::CreateBranch given = json::parse_create_branch(call.body->root());
-  call.require_permission_on_source({given.source}, given.name);
+http::Response create_branch(const Context& context, Call& call, json::CreateBranch given) {
+  call.demand_source({given.source}, given.name);
   versioning::BranchCreation creation{.name = parse_branch_name(given.name),
                                       .source = given.source,
                                       .hidden = given.hidden,
@@ -40,19 +39,23 @@ http::Response create_branch(const Context& context, Call& call) {
   // The one answer that is no JSON: clients take the bare commit id.
   return text_response(201, to_text(made.head));
 }
+JsonHandler create_branch() { return json_handler<json::parse_create_branch, create_branch>; }
 
 http::Response get_branch(const Context& context, Call& call) {
   return json_response(200, json::branch_body(versioning::get_branch(
                                 context.engine, call.repository(), call.branch())));
 }
 
-http::Response set_branch_expiry(const Context& context, Call& call) {
-  const auto given = json::parse_branch_expiry(call.body->root());
+http::Response set_branch_expiry(const Context& context, Call& call,
+                                 std::optional<json::Deadline> given) {
   std::optional<Instant> expires;
   if (given) expires = given->from(context.clock.now());
   return json_response(
       200, json::branch_body(versioning::set_branch_expiry(
                context.engine, call.repository(), call.branch(), expires, call.flag("force"))));
+}
+JsonHandler set_branch_expiry() {
+  return json_handler<json::parse_branch_expiry, set_branch_expiry>;
 }
 
 http::Response delete_branch(const Context& context, Call& call) {
@@ -60,8 +63,7 @@ http::Response delete_branch(const Context& context, Call& call) {
   return empty_response(204);
 }
 
-http::Response reset_branch(const Context& context, Call& call) {
-  const json::ResetBranch given = json::parse_reset_branch(call.body->root());
+http::Response reset_branch(const Context& context, Call& call, json::ResetBranch given) {
   const RepositoryName repository = call.repository();
   const BranchName branch = call.branch();
   switch (given.kind) {
@@ -78,6 +80,7 @@ http::Response reset_branch(const Context& context, Call& call) {
   }
   return empty_response(204);
 }
+JsonHandler reset_branch() { return json_handler<json::parse_reset_branch, reset_branch>; }
 
 http::Response hard_reset_branch(const Context& context, Call& call) {
   call.require_permission_on_source({call.parameter("ref")}, call.path("branch"));
@@ -86,9 +89,8 @@ http::Response hard_reset_branch(const Context& context, Call& call) {
   return empty_response(204);
 }
 
-http::Response revert_branch(const Context& context, Call& call) {
-  json::Revert given = json::parse_revert(call.body->root());
-  call.require_permission_on_source({given.ref}, call.path("branch"));
+http::Response revert_branch(const Context& context, Call& call, json::Revert given) {
+  call.demand_source({given.ref}, call.path("branch"));
   versioning::revert_branch(context.engine, call.repository(), call.branch(),
                             {.committer = call.caller.user.committer(),
                              .ref = std::move(given.ref),
@@ -98,10 +100,10 @@ http::Response revert_branch(const Context& context, Call& call) {
                              .force = given.force});
   return empty_response(204);
 }
+JsonHandler revert_branch() { return json_handler<json::parse_revert, revert_branch>; }
 
-http::Response cherry_pick(const Context& context, Call& call) {
-  json::CherryPick given = json::parse_cherry_pick(call.body->root());
-  call.require_permission_on_source({given.ref}, call.path("branch"));
+http::Response cherry_pick(const Context& context, Call& call, json::CherryPick given) {
+  call.demand_source({given.ref}, call.path("branch"));
   const Commit made =
       versioning::cherry_pick(context.engine, call.repository(), call.branch(),
                               {.committer = call.caller.user.committer(),
@@ -111,6 +113,7 @@ http::Response cherry_pick(const Context& context, Call& call) {
                                .force = given.force});
   return json_response(201, json::commit_body(made));
 }
+JsonHandler cherry_pick() { return json_handler<json::parse_cherry_pick, cherry_pick>; }
 
 http::Response diff_branch(const Context& context, Call& call) {
   const Page<Change> page =

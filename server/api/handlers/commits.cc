@@ -35,8 +35,7 @@ versioning::LogOptions log_options(const Call& call) {
 
 }  // namespace
 
-http::Response commit(const Context& context, Call& call) {
-  json::CreateCommit given = json::parse_create_commit(call.body->root());
+http::Response commit(const Context& context, Call& call, json::CreateCommit given) {
   std::optional<Hash128> source_tree;
   if (const std::string_view id = call.parameter("source_metarange"); !id.empty()) {
     source_tree = json::parse_metarange_id(id);
@@ -62,6 +61,7 @@ http::Response commit(const Context& context, Call& call) {
                                                  .parents = std::move(given.parents)});
   return json_response(201, json::commit_body(made));
 }
+JsonHandler commit() { return json_handler<json::parse_create_commit, commit>; }
 
 http::Response get_commit(const Context& context, Call& call) {
   const std::string& ref = call.path("commitId");
@@ -78,11 +78,11 @@ http::Response log_commits(const Context& context, Call& call) {
   return json_response(200, json::list_of(page, kBytesPerCommit, json::write_commit));
 }
 
-http::Response record_commit(const Context& context, Call& call) {
-  json::CommitRecord given = json::parse_commit_record(call.body->root());
+http::Response record_commit(const Context& context, Call& call, json::CommitRecord given) {
   versioning::record_commit(context.engine, call.repository(), std::move(given.commit),
                             given.force);
   return empty_response(204);
 }
+JsonHandler record_commit() { return json_handler<json::parse_commit_record, record_commit>; }
 
 }  // namespace tarn::api

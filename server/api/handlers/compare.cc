@@ -7,8 +7,8 @@
 
 namespace tarn::api {
 
-http::Response compare_candidates(const Context& context, Call& call) {
-  const versioning::CompareQuestion question = json::parse_compare(call.body->root());
+http::Response compare_candidates(const Context& context, Call& call,
+                                  versioning::CompareQuestion question) {
   if (question.policy) {
     call.require_permission(auth::Action::kGetGatePolicy,
                             auth::repository_arn(call.path("repository")));
@@ -17,5 +17,6 @@ http::Response compare_candidates(const Context& context, Call& call) {
                                                    context.engine, call.repository(), question),
                                                question.after));
 }
+JsonHandler compare_candidates() { return json_handler<json::parse_compare, compare_candidates>; }
 
 }  // namespace tarn::api

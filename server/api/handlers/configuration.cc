@@ -2,6 +2,7 @@
 
 #include "core/base/str_cat.h"
 #include "server/api/handlers/handlers.h"
+#include "server/api/json/account.h"
 #include "server/api/response.h"
 
 namespace tarn::api {
@@ -24,9 +25,10 @@ http::Response get_collection_config(const Context& context, Call&) {
 
 http::Response health_check(const Context&, Call&) { return empty_response(204); }
 
-http::Response post_statistics(const Context&, Call&) {
+http::Response post_statistics(const Context&, Call&, json::Checked) {
   return empty_response(204);  // clients insist on sending them; nothing is kept
 }
+JsonHandler post_statistics() { return json_handler<json::check_statistics, post_statistics>; }
 
 http::Response get_usage_report(const Context& context, Call& call) {
   if (call.request.headers.get("Accept") == "text/plain") {

@@ -47,12 +47,15 @@ http::Response delete_credentials(const Context& context, Call& call) {
   return empty_response(204);
 }
 
-http::Response create_external_principal(const Context& context, Call& call) {
-  auth::ExternalPrincipal principal{
-      std::string(call.parameter("principalId")), call.path("userId"), {}};
-  if (call.body) principal.settings = json::parse_principal_settings(call.body->root());
+http::Response create_external_principal(const Context& context, Call& call,
+                                         std::vector<std::map<std::string, std::string>> settings) {
+  const auth::ExternalPrincipal principal{std::string(call.parameter("principalId")),
+                                          call.path("userId"), std::move(settings)};
   expect_done(context.directory.external_principals.create(principal));
   return empty_response(201);
+}
+JsonHandler create_external_principal() {
+  return json_handler<json::parse_principal_settings, create_external_principal>;
 }
 
 http::Response delete_external_principal(const Context& context, Call& call) {

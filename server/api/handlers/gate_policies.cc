@@ -76,14 +76,16 @@ http::Response remove_gate_policy(const Context& context, Call& call) {
   return empty_response(204);
 }
 
-http::Response evaluate_gate_policy(const Context& context, Call& call) {
-  json::EvaluateGate given = json::parse_evaluate_gate(call.body->root());
+http::Response evaluate_gate_policy(const Context& context, Call& call, json::EvaluateGate given) {
   return json_response(200, json::gate_answer_body(versioning::evaluate_gate(
                                 context.engine, call.repository(),
                                 {.policy = call.path("policy"),
                                  .version = given.version,
                                  .candidates = std::move(given.candidates),
                                  .champion = std::move(given.champion)})));
+}
+JsonHandler evaluate_gate_policy() {
+  return json_handler<json::parse_evaluate_gate, evaluate_gate_policy>;
 }
 
 }  // namespace tarn::api

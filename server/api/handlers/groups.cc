@@ -26,12 +26,12 @@ http::Response list_groups(const Context& context, Call& call) {
                          kBytesPerGroup, json::write_group));
 }
 
-http::Response create_group(const Context& context, Call& call) {
-  json::CreateGroup given = json::parse_create_group(call.body->root());
+http::Response create_group(const Context& context, Call& call, json::CreateGroup given) {
   const auth::Group group{std::move(given.id), std::move(given.description), context.clock.now()};
   expect_done(context.directory.groups.create(group));
   return json_response(201, json::group_body(group));
 }
+JsonHandler create_group() { return json_handler<json::parse_create_group, create_group>; }
 
 http::Response get_group(const Context& context, Call& call) {
   return json_response(200, json::group_body(require_group(context, call)));
@@ -88,8 +88,7 @@ http::Response detach_policy_from_group(const Context& context, Call& call) {
   return empty_response(204);
 }
 
-http::Response set_group_acl(const Context& context, Call& call) {
-  const std::string level = json::parse_acl(call.body->root());
+http::Response set_group_acl(const Context& context, Call& call, std::string level) {
   const std::vector<std::string> policies = auth::policies_of_level(level);
   if (policies.empty()) {
     throw_invalid("permission: must be one of Read, Write, Super, Admin");
@@ -98,6 +97,7 @@ http::Response set_group_acl(const Context& context, Call& call) {
   context.authenticator.forget();
   return empty_response(201);
 }
+JsonHandler set_group_acl() { return json_handler<json::parse_acl, set_group_acl>; }
 
 http::Response get_group_acl(const Context& context, Call& call) {
   require_group(context, call);

@@ -39,8 +39,7 @@ void demand_all_below(const Call& call, const versioning::ImportPath& path) {
 
 }  // namespace
 
-http::Response start_import(const Context& context, Call& call) {
-  json::StartImport given = json::parse_start_import(call.body->root());
+http::Response start_import(const Context& context, Call& call, json::StartImport given) {
   for (const versioning::ImportPath& path : given.paths) demand_all_below(call, path);
   const std::string id =
       versioning::start_import(context.engine, call.repository(), call.branch(),
@@ -56,6 +55,7 @@ http::Response start_import(const Context& context, Call& call) {
                                idempotency_key(call));
   return json_response(202, json::id_body(id));
 }
+JsonHandler start_import() { return json_handler<json::parse_start_import, start_import>; }
 
 http::Response import_status(const Context& context, Call& call) {
   return json_response(

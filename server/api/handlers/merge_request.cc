@@ -1,12 +1,8 @@
 #include "server/api/handlers/merge_request.h"
 
-#include "server/api/json/merge.h"
-
 namespace tarn::api {
 
-versioning::MergeRequest merge_request_of(const Call& call) {
-  json::Merge given;
-  if (call.body) given = json::parse_merge(call.body->root());
+versioning::MergeRequest merge_request_of(const Call& call, json::Merge given) {
   return {.committer = call.caller.user.committer(),
           .message = std::move(given.message),
           .metadata = std::move(given.metadata),

@@ -3,10 +3,11 @@
 
 #include "core/versioning/merge.h"
 #include "server/api/call.h"
+#include "server/api/json/merge.h"
 
 namespace tarn::api {
 
-/// Of the call's body, which may be absent, and its caller. Throws invalid_argument (the strategy).
-versioning::MergeRequest merge_request_of(const Call& call);
+/// Of the body and the caller. Throws invalid_argument (the strategy).
+versioning::MergeRequest merge_request_of(const Call& call, json::Merge given);
 
 }  // namespace tarn::api

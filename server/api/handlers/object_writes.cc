@@ -107,8 +107,7 @@ http::Response allow_upload(const Context& context, Call& call) {
   return empty_response(204);
 }
 
-http::Response stage_object(const Context& context, Call& call) {
-  json::StagedBytes given = json::parse_stage_object(call.body->root());
+http::Response stage_object(const Context& context, Call& call, json::StagedBytes given) {
   check_user_metadata(given.metadata);
   const versioning::UploadTarget target = versioning::check_upload(
       context.engine, call.repository(), call.branch(), call.key(), given.force, {});
@@ -121,6 +120,7 @@ http::Response stage_object(const Context& context, Call& call) {
       {});
   return object_response(201, context, target, entry);
 }
+JsonHandler stage_object() { return json_handler<json::parse_stage_object, stage_object>; }
 
 http::Response delete_object(const Context& context, Call& call) {
   versioning::delete_object(context.engine, call.repository(), call.branch(), call.key(),
@@ -128,8 +128,7 @@ http::Response delete_object(const Context& context, Call& call) {
   return empty_response(204);
 }
 
-http::Response delete_objects(const Context& context, Call& call) {
-  const std::vector<std::string> paths = json::parse_path_list(call.body->root());
+http::Response delete_objects(const Context& context, Call& call, std::vector<std::string> paths) {
   if (paths.size() > versioning::kDeleteObjectsMax) {
     throw_invalid("request size exceeded, max paths is set to 1000");
   }
@@ -154,9 +153,9 @@ http::Response delete_objects(const Context& context, Call& call) {
   }
   return json_response(200, json::object_failures_body(failures));
 }
+JsonHandler delete_objects() { return json_handler<json::parse_path_list, delete_objects>; }
 
-http::Response copy_object(const Context& context, Call& call) {
-  const json::CopyObject given = json::parse_copy_object(call.body->root());
+http::Response copy_object(const Context& context, Call& call, json::CopyObject given) {
   const RepositoryName repository = call.repository();
   const BranchName branch = call.branch();
   const Key destination = parse_key(call.parameter("dest_path"));
@@ -172,9 +171,9 @@ http::Response copy_object(const Context& context, Call& call) {
       .key = destination};
   return object_response(201, context, target, entry);
 }
+JsonHandler copy_object() { return json_handler<json::parse_copy_object, copy_object>; }
 
-http::Response move_objects(const Context& context, Call& call) {
-  json::MoveObjects given = json::parse_move_objects(call.body->root());
+http::Response move_objects(const Context& context, Call& call, json::MoveObjects given) {
   const std::string& repository = call.path("repository");
   // The route asked about the prefixes; a policy may say something else about what is below.
   const auto check = [&](const Key& from, const Key& to) {
@@ -193,9 +192,9 @@ http::Response move_objects(const Context& context, Call& call) {
                                                    .check = check});
   return json_response(200, json::moved_body(moved));
 }
+JsonHandler move_objects() { return json_handler<json::parse_move_objects, move_objects>; }
 
-http::Response checkout_path(const Context& context, Call& call) {
-  json::CheckoutPath given = json::parse_checkout_path(call.body->root());
+http::Response checkout_path(const Context& context, Call& call, json::CheckoutPath given) {
   const std::string& repository = call.path("repository");
   const auto check = [&, ref = given.ref](const Key& key, bool deleted) {
     const std::string object = auth::object_arn(repository, call.path("branch"), key.str());
@@ -214,13 +213,16 @@ http::Response checkout_path(const Context& context, Call& call) {
                                  .force = given.force,
                                  .check = check})));
 }
+JsonHandler checkout_path() { return json_handler<json::parse_checkout_path, checkout_path>; }
 
-http::Response update_user_metadata(const Context& context, Call& call) {
-  const Metadata metadata = json::parse_user_metadata(call.body->root());
+http::Response update_user_metadata(const Context& context, Call& call, Metadata metadata) {
   check_user_metadata(metadata);
   versioning::update_user_metadata(context.engine, call.repository(), call.branch(), call.key(),
                                    metadata, false);
   return empty_response(204);
+}
+JsonHandler update_user_metadata() {
+  return json_handler<json::parse_user_metadata, update_user_metadata>;
 }
 
 }  // namespace tarn::api

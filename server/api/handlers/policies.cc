@@ -15,20 +15,19 @@ http::Response list_policies(const Context& context, Call& call) {
                          kBytesPerPolicy, json::write_policy));
 }
 
-http::Response create_policy(const Context& context, Call& call) {
-  auth::Policy policy = json::parse_policy(call.body->root());
+http::Response create_policy(const Context& context, Call& call, auth::Policy policy) {
   policy.created = context.clock.now();
   expect_done(context.directory.policies.create(policy));
   return json_response(201, json::policy_body(policy));
 }
+JsonHandler create_policy() { return json_handler<json::parse_policy, create_policy>; }
 
 http::Response get_policy(const Context& context, Call& call) {
   return json_response(200, json::policy_body(expect_found(
                                 context.directory.policies.find(call.path("policyId")), "policy")));
 }
 
-http::Response update_policy(const Context& context, Call& call) {
-  const auth::Policy given = json::parse_policy(call.body->root());
+http::Response update_policy(const Context& context, Call& call, auth::Policy given) {
   if (given.name != call.path("policyId")) {
     throw_invalid("id: is another policy's than the one of the path");
   }
@@ -37,6 +36,7 @@ http::Response update_policy(const Context& context, Call& call) {
   context.authenticator.forget();
   return json_response(200, json::policy_body(policy));
 }
+JsonHandler update_policy() { return json_handler<json::parse_policy, update_policy>; }
 
 http::Response delete_policy(const Context& context, Call& call) {
   expect_removed(context.directory.policies.remove(call.path("policyId")), "policy");

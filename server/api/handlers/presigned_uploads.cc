@@ -143,16 +143,15 @@ http::Response create_presigned_upload(const Context& context, Call& call) {
   return json_response(201, json::presigned_upload_body(out));
 }
 
-http::Response presign_part(const Context& context, Call& call) {
-  const OpenUpload upload =
-      open_upload(context, call, json::parse_upload_address(call.body->root()));
+http::Response presign_part(const Context& context, Call& call, std::string address) {
+  const OpenUpload upload = open_upload(context, call, address);
   if (upload.object.access == nullptr) kept_upload(context, upload);  // throws when it has ended
   return json_response(
       200, json::upload_to_body(part_url(Presigner(context, call), upload, part_number(call))));
 }
+JsonHandler presign_part() { return json_handler<json::parse_upload_address, presign_part>; }
 
-http::Response copy_presigned_part(const Context& context, Call& call) {
-  const json::CopyPart given = json::parse_copy_part(call.body->root());
+http::Response copy_presigned_part(const Context& context, Call& call, json::CopyPart given) {
   const OpenUpload upload = open_upload(context, call, given.physical_address);
   const uint32_t number = part_number(call);
   const auto held = versioning::hold_sources(context.engine);
@@ -170,9 +169,12 @@ http::Response copy_presigned_part(const Context& context, Call& call) {
   response.headers.add("ETag", str_cat('"', etag, '"'));
   return response;
 }
+JsonHandler copy_presigned_part() {
+  return json_handler<json::parse_copy_part, copy_presigned_part>;
+}
 
-http::Response complete_presigned_upload(const Context& context, Call& call) {
-  json::CompleteUpload given = json::parse_complete_upload(call.body->root());
+http::Response complete_presigned_upload(const Context& context, Call& call,
+                                         json::CompleteUpload given) {
   check_user_metadata(given.metadata);
   const OpenUpload upload = open_upload(context, call, given.physical_address);
   const Entry entry = complete(context, upload, std::move(given));
@@ -182,10 +184,12 @@ http::Response complete_presigned_upload(const Context& context, Call& call) {
                                           .physical_address = versioning::physical_address(
                                               context.engine, upload.target.repository, entry)}));
 }
+JsonHandler complete_presigned_upload() {
+  return json_handler<json::parse_complete_upload, complete_presigned_upload>;
+}
 
-http::Response abort_presigned_upload(const Context& context, Call& call) {
-  const OpenUpload upload =
-      open_upload(context, call, json::parse_upload_address(call.body->root()));
+http::Response abort_presigned_upload(const Context& context, Call& call, std::string address) {
+  const OpenUpload upload = open_upload(context, call, address);
   if (upload.object.access != nullptr) {
     versioning::abort_direct_upload(context.engine, upload.target, upload.address, upload.object,
                                     upload.id);
@@ -193,6 +197,9 @@ http::Response abort_presigned_upload(const Context& context, Call& call) {
     versioning::abort_multipart(context.engine, kept_upload(context, upload));
   }
   return empty_response(204);
+}
+JsonHandler abort_presigned_upload() {
+  return json_handler<json::parse_upload_address, abort_presigned_upload>;
 }
 
 }  // namespace tarn::api

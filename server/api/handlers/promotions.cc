@@ -30,10 +30,6 @@ http::Response answer(const Context& context, Call& call, int status, const Prom
                                                .logged_digest = std::move(record.logged_digest)}));
 }
 
-json::Decision decision_of(const Call& call) {
-  return call.body ? json::parse_decision(call.body->root()) : json::Decision{};
-}
-
 /// The destination is not in the path.
 void demand_on_destination(const Call& call, auth::Action action, const Promotion& promotion) {
   call.require_permission(
@@ -53,12 +49,13 @@ void demand_check(const Call& call, const Promotion& promotion) {
                           on_check == Decision::kDenied ? check : branch);
 }
 
-http::Response end(const Context& context, Call& call, PromotionState state, auth::Action action) {
+http::Response end(const Context& context, Call& call, PromotionState state, auth::Action action,
+                   const json::Decision& decision) {
   const std::string id = id_of(call);
   demand_on_destination(call, action,
                         versioning::get_promotion(context.engine, call.repository(), id));
   versioning::end_promotion(context.engine, call.repository(), id, state, call.caller.user.name,
-                            decision_of(call).reason);
+                            decision.reason);
   return answer(context, call, 200,
                 versioning::get_promotion(context.engine, call.repository(), id));
 }
@@ -76,11 +73,9 @@ void demand_candidates(const Call& call, const std::vector<std::string>& candida
 
 }  // namespace
 
-http::Response create_promotion(const Context& context, Call& call) {
-  json::CreatePromotion given = json::parse_create_promotion(call.body->root());
-  call.require_permission(
-      auth::Action::kPromote,
-      auth::branch_arn(call.path("repository"), given.request.destination.str()));
+http::Response create_promotion(const Context& context, Call& call, json::CreatePromotion given) {
+  call.demand(auth::Action::kPromote,
+              auth::branch_arn(call.path("repository"), given.request.destination.str()));
   demand_candidates(call, given.request.candidates);
   // That of the policy moves with the promotion; any other is the caller's own wish.
   const std::string alias =
@@ -100,6 +95,9 @@ http::Response create_promotion(const Context& context, Call& call) {
                                     .address = call.request.peer,
                                     .idempotency_key = std::move(given.idempotency_key)});
   return answer(context, call, made.existed ? 200 : 202, made.promotion);
+}
+JsonHandler create_promotion() {
+  return json_handler<json::parse_create_promotion, create_promotion>;
 }
 
 http::Response list_promotions(const Context& context, Call& call) {
@@ -122,45 +120,50 @@ http::Response get_promotion(const Context& context, Call& call) {
       versioning::wait_for_promotion(context.engine, call.repository(), id_of(call), seen, wait));
 }
 
-http::Response report_check(const Context& context, Call& call) {
+http::Response report_check(const Context& context, Call& call, PromotionCheck check) {
   const std::string id = id_of(call);
   demand_check(call, versioning::get_promotion(context.engine, call.repository(), id));
-  PromotionCheck check = json::parse_report_check(call.body->root());
   check.name = call.path("check");
   check.reporter = call.caller.user.name;
   versioning::report_check(context.engine, call.repository(), id, check);
   return answer(context, call, 200,
                 versioning::get_promotion(context.engine, call.repository(), id));
 }
+JsonHandler report_check() { return json_handler<json::parse_report_check, report_check>; }
 
-http::Response approve_promotion(const Context& context, Call& call) {
+http::Response approve_promotion(const Context& context, Call& call, json::Decision decision) {
   const std::string id = id_of(call);
   demand_on_destination(call, auth::Action::kApprovePromotion,
                         versioning::get_promotion(context.engine, call.repository(), id));
-  const json::Decision decision = decision_of(call);
   versioning::approve_promotion(context.engine, call.repository(), id,
                                 {call.caller.user.name, call.request.peer}, decision.reason,
                                 decision.commit);
   return answer(context, call, 200,
                 versioning::get_promotion(context.engine, call.repository(), id));
 }
+JsonHandler approve_promotion() { return json_handler<json::parse_decision, approve_promotion>; }
 
-http::Response reject_promotion(const Context& context, Call& call) {
-  return end(context, call, PromotionState::kRejected, auth::Action::kApprovePromotion);
+http::Response reject_promotion(const Context& context, Call& call, json::Decision decision) {
+  return end(context, call, PromotionState::kRejected, auth::Action::kApprovePromotion, decision);
 }
+JsonHandler reject_promotion() { return json_handler<json::parse_decision, reject_promotion>; }
 
-http::Response cancel_promotion(const Context& context, Call& call) {
-  return end(context, call, PromotionState::kCancelled, auth::Action::kPromote);
+http::Response cancel_promotion(const Context& context, Call& call, json::Decision decision) {
+  return end(context, call, PromotionState::kCancelled, auth::Action::kPromote, decision);
 }
+JsonHandler cancel_promotion() { return json_handler<json::parse_decision, cancel_promotion>; }
 
-http::Response roll_back_promotion(const Context& context, Call& call) {
+http::Response roll_back_promotion(const Context& context, Call& call, json::Decision decision) {
   const std::string id = id_of(call);
   demand_on_destination(call, auth::Action::kRollBack,
                         versioning::get_promotion(context.engine, call.repository(), id));
-  const Promotion made = versioning::roll_back_promotion(context.engine, call.repository(), id,
-                                                         {call.caller.user.name, call.request.peer},
-                                                         decision_of(call).reason);
+  const Promotion made =
+      versioning::roll_back_promotion(context.engine, call.repository(), id,
+                                      {call.caller.user.name, call.request.peer}, decision.reason);
   return answer(context, call, has_ended(made.state) ? 200 : 202, made);
+}
+JsonHandler roll_back_promotion() {
+  return json_handler<json::parse_decision, roll_back_promotion>;
 }
 
 }  // namespace tarn::api

@@ -36,8 +36,8 @@ http::Response list_pull_requests(const Context& context, Call& call) {
   return json_response(200, json::list_of(page, kBytesPerPull, json::write_pull_request));
 }
 
-http::Response create_pull_request(const Context& context, Call& call) {
-  json::CreatePullRequest given = json::parse_create_pull_request(call.body->root());
+http::Response create_pull_request(const Context& context, Call& call,
+                                   json::CreatePullRequest given) {
   const PullRequest made =
       versioning::create_pull_request(context.engine, call.repository(),
                                       {.title = std::move(given.title),
@@ -47,22 +47,28 @@ http::Response create_pull_request(const Context& context, Call& call) {
                                        .destination = parse_branch_name(given.destination)});
   return json_response(201, json::new_pull_request_body(made));
 }
+JsonHandler create_pull_request() {
+  return json_handler<json::parse_create_pull_request, create_pull_request>;
+}
 
 http::Response get_pull_request(const Context& context, Call& call) {
   return json_response(200, json::pull_request_body(versioning::get_pull_request(
                                 context.engine, call.repository(), id_of(call))));
 }
 
-http::Response update_pull_request(const Context& context, Call& call) {
-  json::UpdatePullRequest given = json::parse_update_pull_request(call.body->root());
+http::Response update_pull_request(const Context& context, Call& call,
+                                   json::UpdatePullRequest given) {
   versioning::update_pull_request(context.engine, call.repository(), id_of(call),
                                   {.title = std::move(given.title),
                                    .description = std::move(given.description),
                                    .status = given.status});
   return empty_response(204);
 }
+JsonHandler update_pull_request() {
+  return json_handler<json::parse_update_pull_request, update_pull_request>;
+}
 
-http::Response merge_pull_request(const Context& context, Call& call) {
+http::Response merge_pull_request(const Context& context, Call& call, json::Merge given) {
   const PullRequest pull =
       versioning::get_pull_request(context.engine, call.repository(), id_of(call));
   // The branch is not in the path; merging into it takes what merging directly does.
@@ -70,9 +76,10 @@ http::Response merge_pull_request(const Context& context, Call& call) {
                           auth::branch_arn(call.path("repository"), pull.destination.str()));
   call.require_permission_on_source({pull.source.str()}, pull.destination.str());
   const Commit made = versioning::merge_pull_request(context.engine, call.repository(), pull,
-                                                     merge_request_of(call));
+                                                     merge_request_of(call, std::move(given)));
   return json_response(200, json::merge_result_body(made.id));
 }
+JsonHandler merge_pull_request() { return json_handler<json::parse_merge, merge_pull_request>; }
 
 http::Response list_approvals(const Context& context, Call& call) {
   const Page<Approval> page =
@@ -80,12 +87,14 @@ http::Response list_approvals(const Context& context, Call& call) {
   return json_response(200, json::list_of(page, kBytesPerApproval, json::write_approval));
 }
 
-http::Response approve_pull_request(const Context& context, Call& call) {
-  std::optional<CommitId> expected;
-  if (call.body) expected = json::parse_approve(call.body->root());
+http::Response approve_pull_request(const Context& context, Call& call,
+                                    std::optional<CommitId> expected) {
   const Approval made = versioning::approve_pull_request(
       context.engine, call.repository(), id_of(call), call.caller.user.name, expected);
   return json_response(201, json::approval_body(made));
+}
+JsonHandler approve_pull_request() {
+  return json_handler<json::parse_approve, approve_pull_request>;
 }
 
 http::Response withdraw_approval(const Context& context, Call& call) {

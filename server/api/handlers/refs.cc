@@ -51,11 +51,11 @@ http::Response summarise_diff(const Context& context, Call& call) {
                std::string(call.parameter("prefix")), std::string(call.parameter("delimiter")))));
 }
 
-http::Response merge_into_branch(const Context& context, Call& call) {
-  call.require_permission_on_source({call.path("sourceRef")}, call.path("destinationBranch"));
+http::Response merge_into_branch(const Context& context, Call& call, json::Merge given) {
+  call.demand_source({call.path("sourceRef")}, call.path("destinationBranch"));
   const auto outcome = versioning::merge_into(
       context.engine, call.repository(), call.path("sourceRef"),
-      parse_branch_name(call.path("destinationBranch")), merge_request_of(call));
+      parse_branch_name(call.path("destinationBranch")), merge_request_of(call, std::move(given)));
   if (const auto* made = std::get_if<Commit>(&outcome)) {
     return json_response(200, json::merge_result_body(made->id));
   }
@@ -64,6 +64,7 @@ http::Response merge_into_branch(const Context& context, Call& call) {
                                                        .all = conflicts_url(call),
                                                        .request_id = call.request.id}));
 }
+JsonHandler merge_into_branch() { return json_handler<json::parse_merge, merge_into_branch>; }
 
 http::Response list_conflicts(const Context& context, Call& call) {
   const Page<MergeConflict> page =

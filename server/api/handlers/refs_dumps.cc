@@ -10,8 +10,7 @@ namespace {
 
 /// The caller must be allowed to read all of what was dumped, whoever dumped it, and to set its
 /// aliases.
-json::RestoreRefs allowed_restore(const Context& context, const Call& call) {
-  json::RestoreRefs given = json::parse_refs_restore(call.body->root());
+void demand_restore(const Context& context, const Call& call, const json::RestoreRefs& given) {
   const std::string source = versioning::dumped_repository(context.engine, given.dump).name.str();
   for (const auth::Action action : {auth::Action::kListTags, auth::Action::kListBranches,
                                     auth::Action::kListCommits, auth::Action::kListObjects}) {
@@ -22,7 +21,6 @@ json::RestoreRefs allowed_restore(const Context& context, const Call& call) {
     call.require_permission(auth::Action::kSetAlias,
                             auth::alias_arn(call.path("repository"), alias.str()));
   }
-  return given;
 }
 
 http::Response task_status(const Context& context, Call& call, versioning::RefsTask task) {
@@ -38,12 +36,13 @@ http::Response dump_refs(const Context& context, Call& call) {
       201, json::refs_dump_body(versioning::dump_refs(context.engine, call.repository())));
 }
 
-http::Response restore_refs(const Context& context, Call& call) {
-  const json::RestoreRefs given = allowed_restore(context, call);
+http::Response restore_refs(const Context& context, Call& call, json::RestoreRefs given) {
+  demand_restore(context, call, given);
   versioning::restore_refs(context.engine, call.repository(), given.dump, given.force,
                            call.caller.user.name);
   return empty_response(200);
 }
+JsonHandler restore_refs() { return json_handler<json::parse_refs_restore, restore_refs>; }
 
 http::Response start_dump(const Context& context, Call& call) {
   return json_response(202, json::id_body(versioning::start_dump(context.engine, call.repository(),
@@ -54,12 +53,13 @@ http::Response dump_status(const Context& context, Call& call) {
   return task_status(context, call, versioning::RefsTask::kDump);
 }
 
-http::Response start_restore(const Context& context, Call& call) {
-  const json::RestoreRefs given = allowed_restore(context, call);
+http::Response start_restore(const Context& context, Call& call, json::RestoreRefs given) {
+  demand_restore(context, call, given);
   return json_response(
       202, json::id_body(versioning::start_restore(context.engine, call.repository(), given.dump,
                                                    given.force, call.caller.user.name)));
 }
+JsonHandler start_restore() { return json_handler<json::parse_refs_restore, start_restore>; }
 
 http::Response restore_status(const Context& context, Call& call) {
   return task_status(context, call, versioning::RefsTask::kRestore);

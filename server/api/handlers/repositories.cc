@@ -36,8 +36,7 @@ http::Response list_repositories(const Context& context, Call& call) {
   return json_response(200, json::list_of(page, kBytesPerRepository, json::write_repository));
 }
 
-http::Response create_repository(const Context& context, Call& call) {
-  const json::CreateRepository given = json::parse_create_repository(call.body->root());
+http::Response create_repository(const Context& context, Call& call, json::CreateRepository given) {
   check_storage_id(context.engine, given);
   versioning::RepositoryCreation creation{.name = given.name,
                                           .storage_namespace = given.storage_namespace,
@@ -49,6 +48,9 @@ http::Response create_repository(const Context& context, Call& call) {
   if (given.sample_data && !creation.bare)
     add_sample_data(context.engine, made, call.caller.user.committer());
   return json_response(201, json::repository_body(made));
+}
+JsonHandler create_repository() {
+  return json_handler<json::parse_create_repository, create_repository>;
 }
 
 http::Response get_repository(const Context& context, Call& call) {
@@ -67,16 +69,21 @@ http::Response get_repository_metadata(const Context& context, Call& call) {
   return json_response(200, std::move(out).take());
 }
 
-http::Response set_repository_metadata(const Context& context, Call& call) {
-  versioning::set_repository_metadata(context.engine, call.repository(),
-                                      json::parse_set_metadata(call.body->root()));
+http::Response set_repository_metadata(const Context& context, Call& call, Metadata metadata) {
+  versioning::set_repository_metadata(context.engine, call.repository(), metadata);
   return empty_response(204);
 }
+JsonHandler set_repository_metadata() {
+  return json_handler<json::parse_set_metadata, set_repository_metadata>;
+}
 
-http::Response delete_repository_metadata(const Context& context, Call& call) {
-  versioning::delete_repository_metadata(context.engine, call.repository(),
-                                         json::parse_metadata_keys(call.body->root()));
+http::Response delete_repository_metadata(const Context& context, Call& call,
+                                          std::vector<std::string> keys) {
+  versioning::delete_repository_metadata(context.engine, call.repository(), keys);
   return empty_response(204);
+}
+JsonHandler delete_repository_metadata() {
+  return json_handler<json::parse_metadata_keys, delete_repository_metadata>;
 }
 
 }  // namespace tarn::api

@@ -27,8 +27,7 @@ size_t index_from(std::string_view after) {
 
 }  // namespace
 
-http::Response record_run(const Context& context, Call& call) {
-  json::RecordRun given = json::parse_record_run(call.body->root());
+http::Response record_run(const Context& context, Call& call, json::RecordRun given) {
   const versioning::RecordedRun recorded =
       versioning::record_run(context.engine, call.repository(),
                              {.experiment = call.path("experiment"),
@@ -43,6 +42,7 @@ http::Response record_run(const Context& context, Call& call) {
                               .idempotency_key = std::move(given.idempotency_key)});
   return json_response(recorded.made ? 201 : 200, json::run_body(recorded.run));
 }
+JsonHandler record_run() { return json_handler<json::parse_record_run, record_run>; }
 
 http::Response list_experiment_runs(const Context& context, Call& call) {
   versioning::RunQuery query{.experiment = std::string(call.parameter("experiment")),
@@ -87,10 +87,11 @@ http::Response get_metric_files(const Context& context, Call& call) {
   return json_response(200, json::metric_globs_body(globs.value));
 }
 
-http::Response set_metric_files(const Context& context, Call& call) {
-  versioning::set_metric_globs(context.engine, call.repository(),
-                               json::parse_metric_globs(call.body->root()), {});
+http::Response set_metric_files(const Context& context, Call& call,
+                                std::vector<std::string> globs) {
+  versioning::set_metric_globs(context.engine, call.repository(), globs, {});
   return empty_response(204);
 }
+JsonHandler set_metric_files() { return json_handler<json::parse_metric_globs, set_metric_files>; }
 
 }  // namespace tarn::api

@@ -33,22 +33,29 @@ http::Response get_protection_rules(const Context& context, Call& call) {
   return tagged_response(json::branch_rules_body(rules.value), std::move(rules.etag));
 }
 
-http::Response set_protection_rules(const Context& context, Call& call) {
-  versioning::set_branch_rules(context.engine, call.repository(),
-                               json::parse_branch_rules(call.body->root()), write_of(call));
+http::Response set_protection_rules(const Context& context, Call& call,
+                                    std::vector<BranchRule> rules) {
+  versioning::set_branch_rules(context.engine, call.repository(), rules, write_of(call));
   return empty_response(204);
 }
-
-http::Response add_protection_rule(const Context& context, Call& call) {
-  versioning::add_branch_rule(context.engine, call.repository(),
-                              json::parse_rule_pattern(call.body->root()));
-  return empty_response(204);
+JsonHandler set_protection_rules() {
+  return json_handler<json::parse_branch_rules, set_protection_rules>;
 }
 
-http::Response remove_protection_rule(const Context& context, Call& call) {
-  versioning::remove_branch_rule(context.engine, call.repository(),
-                                 json::parse_rule_pattern(call.body->root()).pattern());
+http::Response add_protection_rule(const Context& context, Call& call, Glob pattern) {
+  versioning::add_branch_rule(context.engine, call.repository(), pattern);
   return empty_response(204);
+}
+JsonHandler add_protection_rule() {
+  return json_handler<json::parse_rule_pattern, add_protection_rule>;
+}
+
+http::Response remove_protection_rule(const Context& context, Call& call, Glob pattern) {
+  versioning::remove_branch_rule(context.engine, call.repository(), pattern.pattern());
+  return empty_response(204);
+}
+JsonHandler remove_protection_rule() {
+  return json_handler<json::parse_rule_pattern, remove_protection_rule>;
 }
 
 http::Response get_tag_rules(const Context& context, Call& call) {
@@ -56,11 +63,11 @@ http::Response get_tag_rules(const Context& context, Call& call) {
   return tagged_response(json::tag_rules_body(rules.value), std::move(rules.etag));
 }
 
-http::Response set_tag_rules(const Context& context, Call& call) {
-  versioning::set_tag_rules(context.engine, call.repository(),
-                            json::parse_tag_rules(call.body->root()), write_of(call));
+http::Response set_tag_rules(const Context& context, Call& call, std::vector<TagRule> rules) {
+  versioning::set_tag_rules(context.engine, call.repository(), rules, write_of(call));
   return empty_response(204);
 }
+JsonHandler set_tag_rules() { return json_handler<json::parse_tag_rules, set_tag_rules>; }
 
 http::Response get_collection_rules(const Context& context, Call& call) {
   const auto rules = versioning::get_collection_rules(context.engine, call.repository());
@@ -68,10 +75,12 @@ http::Response get_collection_rules(const Context& context, Call& call) {
   return json_response(200, json::collection_rules_body(*rules));
 }
 
-http::Response set_collection_rules(const Context& context, Call& call) {
-  versioning::set_collection_rules(context.engine, call.repository(),
-                                   json::parse_collection_rules(call.body->root()));
+http::Response set_collection_rules(const Context& context, Call& call, CollectionRules rules) {
+  versioning::set_collection_rules(context.engine, call.repository(), rules);
   return empty_response(204);
+}
+JsonHandler set_collection_rules() {
+  return json_handler<json::parse_collection_rules, set_collection_rules>;
 }
 
 http::Response remove_collection_rules(const Context& context, Call& call) {

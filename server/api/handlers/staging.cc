@@ -18,9 +18,8 @@ http::Response get_physical_address(const Context& context, Call& call) {
   return json_response(200, json::staging_location_body(address.text, url));
 }
 
-http::Response link_physical_address(const Context& context, Call& call) {
+http::Response link_physical_address(const Context& context, Call& call, json::StagedBytes given) {
   const versioning::Condition condition = write_condition(call.request.headers);
-  json::StagedBytes given = json::parse_link_address(call.body->root());
   check_user_metadata(given.metadata);
   const versioning::UploadTarget target = versioning::check_upload(
       context.engine, call.repository(), call.branch(), call.key(), given.force, {});
@@ -36,6 +35,9 @@ http::Response link_physical_address(const Context& context, Call& call) {
   return json_response(200, json::object_body({.path = target.key.str(),
                                                .entry = entry,
                                                .physical_address = given.physical_address}));
+}
+JsonHandler link_physical_address() {
+  return json_handler<json::parse_link_address, link_physical_address>;
 }
 
 }  // namespace tarn::api

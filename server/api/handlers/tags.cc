@@ -18,13 +18,13 @@ http::Response list_tags(const Context& context, Call& call) {
   return json_response(200, json::list_of(page, kBytesPerRef, json::write_tag));
 }
 
-http::Response create_tag(const Context& context, Call& call) {
-  const json::CreateTag given = json::parse_create_tag(call.body->root());
-  call.require_permission_on_source({given.ref}, given.id);
+http::Response create_tag(const Context& context, Call& call, json::CreateTag given) {
+  call.demand_source({given.ref}, given.id);
   const Tag made = versioning::create_tag(context.engine, call.repository(),
                                           parse_new_tag_name(given.id), given.ref, given.force);
   return json_response(201, json::tag_body(made));
 }
+JsonHandler create_tag() { return json_handler<json::parse_create_tag, create_tag>; }
 
 http::Response get_tag(const Context& context, Call& call) {
   return json_response(200, json::tag_body(versioning::get_tag(context.engine, call.repository(),

@@ -25,13 +25,13 @@ http::Response list_users(const Context& context, Call& call) {
                          kBytesPerUser, json::write_user));
 }
 
-http::Response create_user(const Context& context, Call& call) {
-  const json::CreateUser given = json::parse_create_user(call.body->root());
+http::Response create_user(const Context& context, Call& call, json::CreateUser given) {
   if (given.invite) throw Error(ErrorCode::kUnimplemented, "Not Implemented");
   const auth::User user{given.id, context.clock.now(), {}, {}};
   expect_done(context.directory.users.create(user));
   return json_response(201, json::user_body(user));
 }
+JsonHandler create_user() { return json_handler<json::parse_create_user, create_user>; }
 
 http::Response get_user(const Context& context, Call& call) {
   return json_response(200, json::user_body(expect_found(

@@ -80,8 +80,7 @@ http::Response get_webhook(const Context& context, Call& call) {
                                 context.engine, call.repository(), name_in(call))));
 }
 
-http::Response put_webhook(const Context& context, Call& call) {
-  json::PutWebhook given = json::parse_put_webhook(call.body->root());
+http::Response put_webhook(const Context& context, Call& call, json::PutWebhook given) {
   given.webhook.name = name_in(call);
   given.webhook.created_by = call.caller.user.name;
   context.outbound.check(given.webhook.url);
@@ -90,6 +89,7 @@ http::Response put_webhook(const Context& context, Call& call) {
                               std::move(given.webhook), given.secret);
   return json_response(put.made ? 201 : 200, json::webhook_body(put.webhook, put.secret));
 }
+JsonHandler put_webhook() { return json_handler<json::parse_put_webhook, put_webhook>; }
 
 http::Response delete_webhook(const Context& context, Call& call) {
   versioning::delete_webhook(context.engine, call.repository(), name_in(call));

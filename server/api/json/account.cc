@@ -31,9 +31,10 @@ void check_contact(const Value& body) {
 
 }  // namespace
 
-void check_communication_preferences(const Value& body) {
+Checked check_communication_preferences(const Value& body) {
   check_contact(body);
   for (const std::string_view name : {"featureUpdates", "securityUpdates"}) body.at(name);
+  return {};
 }
 
 Setup parse_setup(const Value& body) {
@@ -52,13 +53,14 @@ CreateUser parse_create_user(const Value& body) {
   return {.id = body.at("id").text(), .invite = body.flag("invite_user")};
 }
 
-void check_statistics(const Value& body) {
+Checked check_statistics(const Value& body) {
   for (const Value& event : body.at("events").items()) {
     for (const std::string_view name : {"class", "name"}) {
       if (event.at(name).text().empty()) event.at(name).fail("is required");
     }
     event.at("count").integer(0, INT64_MAX);
   }
+  return {};
 }
 
 std::string login_body(const auth::LoginToken& token) {

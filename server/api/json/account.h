@@ -9,13 +9,16 @@
 
 namespace tarn::api::json {
 
+/// Of a body whose shape alone is checked.
+struct Checked {};
+
 struct Login {
   std::string access_key_id;
   std::string secret_access_key;
 };
 Login parse_login(const Value& body);
-/// CommPrefsInput: only its shape is checked.
-void check_communication_preferences(const Value& body);
+/// CommPrefsInput.
+Checked check_communication_preferences(const Value& body);
 /// Setup: the first user, with keys of its own when both are given.
 struct Setup {
   std::string username;
@@ -28,8 +31,8 @@ struct CreateUser {
   bool invite = false;
 };
 CreateUser parse_create_user(const Value& body);
-/// StatsEventsList: only its shape is checked.
-void check_statistics(const Value& body);
+/// StatsEventsList.
+Checked check_statistics(const Value& body);
 
 std::string login_body(const auth::LoginToken& token);
 std::string user_body(const auth::User& user);
