@@ -1,14 +1,93 @@
+#include <span>
+
 #include "core/base/str_cat.h"
+#include "core/model/hook_run.h"
 #include "core/events/hook_runs.h"
 #include "server/api/handlers/handlers.h"
-#include "server/api/json/hook_run.h"
 #include "server/api/json/list.h"
+#include "server/api/json/writer.h"
 #include "server/api/response.h"
 
 namespace tarn::api {
 namespace {
 
+using json::Value;
+using json::Writer;
+
 constexpr size_t kBytesPerRun = 300;
+
+void write_hook_run(Writer& out, const HookRun& run) {
+  out.begin_object();
+  out.text("branch", run.branch);
+  out.text("commit_id", run.commit ? to_text(*run.commit) : "");
+  if (run.ended) out.text("end_time", to_rfc3339(*run.ended));
+  if (!run.error.empty()) out.text("error", run.error);
+  out.text("event_type", name_of(run.event));
+  out.text("run_id", run.id);
+  out.text("start_time", to_rfc3339(run.started));
+  out.text("status", run.state == HookRunState::kCompleted ? "completed" : "failed");
+  out.end_object();
+}
+
+std::string hook_run_body(const HookRun& run) {
+  Writer out;
+  write_hook_run(out, run);
+  return std::move(out).take();
+}
+
+/// Clients know completed and failed alone: a step that never started is failed, with "skipped".
+void write_hook_step(Writer& out, const HookStep& step) {
+  out.begin_object();
+  out.text("action", step.action);
+  out.text("end_time", to_rfc3339(step.ended));
+  out.text("hook_id", step.hook);
+  out.text("hook_run_id", step.id);
+  if (step.status == HookStatus::kSkipped) out.boolean("skipped", true);
+  out.text("start_time", to_rfc3339(step.started));
+  out.text("status", step.status == HookStatus::kCompleted ? "completed" : "failed");
+  out.end_object();
+}
+
+struct RunHooks {
+  versioning::HandRun run;
+  bool dry_run = false;
+};
+
+RunHooks parse_run_hooks(const Value& body) {
+  RunHooks out;
+  out.run.ref = body.at("ref").text();
+  const Value event = body.at("event");
+  const auto known = parse_hook_event(event.text());
+  if (!known) event.fail("must be an event such as pre-commit");
+  out.run.event = *known;
+  out.run.branch = body.text_or_empty("branch");
+  out.run.tag = body.text_or_empty("tag");
+  out.run.action = body.text_or_empty("action");
+  out.dry_run = body.flag("dry_run");
+  return out;
+}
+
+/// {"dry_run": true, "hooks": [...]}
+std::string plan_body(std::span<const versioning::PlannedHook> plan) {
+  Writer out;
+  out.begin_object();
+  out.boolean("dry_run", true);
+  out.key("hooks");
+  out.begin_array();
+  for (const versioning::PlannedHook& hook : plan) {
+    out.begin_object();
+    out.text("action", hook.action);
+    out.text("file", hook.file);
+    out.text("hook_id", hook.hook);
+    out.text("if", hook.condition);
+    out.text("ref", hook.ref);
+    out.text("type", hook.type);
+    out.end_object();
+  }
+  out.end_array();
+  out.end_object();
+  return std::move(out).take();
+}
 
 }  // namespace
 
@@ -19,11 +98,11 @@ http::Response list_runs(const Context& context, Call& call) {
                                   .commit = std::string(call.parameter("commit")),
                                   .after = std::string(call.parameter("after")),
                                   .limit = call.amount()});
-  return json_response(200, json::list_of(page, kBytesPerRun, json::write_hook_run));
+  return json_response(200, json::list_of(page, kBytesPerRun, write_hook_run));
 }
 
 http::Response get_run(const Context& context, Call& call) {
-  return json_response(200, json::hook_run_body(versioning::get_hook_run(
+  return json_response(200, hook_run_body(versioning::get_hook_run(
                                 context.engine, call.repository(), call.path("run_id"))));
 }
 
@@ -31,7 +110,7 @@ http::Response list_run_hooks(const Context& context, Call& call) {
   const Page<HookStep> page =
       versioning::list_hook_steps(context.engine, call.repository(), call.path("run_id"),
                                   call.parameter("after"), call.amount());
-  return json_response(200, json::list_of(page, kBytesPerRun, json::write_hook_step));
+  return json_response(200, json::list_of(page, kBytesPerRun, write_hook_step));
 }
 
 http::Response get_hook_output(const Context& context, Call& call) {
@@ -45,14 +124,14 @@ http::Response get_hook_output(const Context& context, Call& call) {
   return response;
 }
 
-http::Response run_hooks(const Context& context, Call& call, json::RunHooks given) {
+http::Response run_hooks(const Context& context, Call& call, RunHooks given) {
   if (given.dry_run) {
     return json_response(
-        200, json::plan_body(versioning::plan_hooks(context.engine, call.repository(), given.run)));
+        200, plan_body(versioning::plan_hooks(context.engine, call.repository(), given.run)));
   }
-  return json_response(201, json::hook_run_body(versioning::run_hooks(
-                                context.engine, call.repository(), given.run)));
+  return json_response(
+      201, hook_run_body(versioning::run_hooks(context.engine, call.repository(), given.run)));
 }
-JsonHandler run_hooks() { return json_handler<json::parse_run_hooks, run_hooks>; }
+JsonHandler run_hooks() { return json_handler<parse_run_hooks, run_hooks>; }
 
 }  // namespace tarn::api
