@@ -25,8 +25,8 @@ def read_rules():
 
 
 def folder_of(path, folders):
-    """The longest folder of the rules that the file lies in."""
-    inside = [f for f in folders if path.startswith(f + "/")]
+    """The longest folder of the rules that the file lies in; a file with a row of its own is one."""
+    inside = [f for f in folders if path == f or path.startswith(f + "/")]
     return max(inside, key=len) if inside else None
 
 
@@ -41,10 +41,10 @@ def check(path, folders, libraries):
             continue  # generated
         if quoted:
             target = folder_of(name, folders)
-            allowed = [folder, *folders.get(folder, [])]
+            allowed = list(folders.get(folder, []))
             if TEST_FILE.search(path):
                 allowed += ["tests", "core"]
-            if target and not any(name.startswith(a + "/") for a in allowed):
+            if target not in (None, folder) and not any(name.startswith(a + "/") for a in allowed):
                 yield f"{path}:{number}: {folder} may not include {target} ({name})"
         for library, users in libraries.items():
             matches = name.startswith(library) if library.endswith("/") else name == library
