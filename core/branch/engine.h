@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/base/time.h"
+#include "core/base/waiter_limit.h"
 #include "core/branch/rights.h"
 
 namespace tarn::db {
@@ -63,6 +64,7 @@ struct Engine {
   meta::Sstables& sstables;
   meta::Writer& writer;
   BranchQueues& queues;  ///< first come, first served per branch inside this process
+  WaiterLimit& waiters;  ///< of requests that wait for promotions
   /// Authenticates the tokens of handed-out physical addresses; 32 bytes.
   std::string link_key;
   // Set once, before anything runs.

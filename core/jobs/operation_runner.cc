@@ -45,28 +45,6 @@ struct OperationRunner::Running {
   std::atomic<bool> finished = false;     ///< its thread does nothing more
 };
 
-/// One of the requests that may wait; `admitted` false: there are too many.
-class OperationRunner::Waiter {
- public:
-  explicit Waiter(OperationRunner& runner) : runner_(runner) {
-    MutexLock lock(runner_.mutex_);
-    admitted = runner_.waiters_ < kOperationWaitersMax;
-    if (admitted) ++runner_.waiters_;
-  }
-  ~Waiter() {
-    if (!admitted) return;
-    MutexLock lock(runner_.mutex_);
-    --runner_.waiters_;
-  }
-  Waiter(const Waiter&) = delete;
-  Waiter& operator=(const Waiter&) = delete;
-
-  bool admitted = false;
-
- private:
-  OperationRunner& runner_;
-};
-
 OperationRunner::OperationRunner(db::Pool& pool, const Clock& clock)
     : rows_(std::make_unique<meta::Operations>(pool, clock)),
       renewer_([this](std::stop_token stop) {
@@ -111,7 +89,7 @@ std::string OperationRunner::run(OperationWork work, seconds wait) {
                         running->finished = true;
                       })});
   }
-  const Waiter waiter(*this);
+  const WaiterLimit::Waiter waiter(waiters_);
   if (!waiter.admitted) wait = seconds{0};
   {
     MutexLock lock(running->mutex);
@@ -202,7 +180,7 @@ void OperationRunner::renew_leases() {
 
 std::optional<Operation> OperationRunner::wait_for(std::string_view owner, std::string_view id,
                                                    seconds wait) {
-  const Waiter waiter(*this);
+  const WaiterLimit::Waiter waiter(waiters_);
   const auto deadline = SteadyClock::now() + (waiter.admitted ? wait : seconds{0});
   for (;;) {
     std::optional<Operation> found = rows_->find(owner, id);

@@ -15,6 +15,7 @@
 
 #include "core/base/mutex.h"
 #include "core/base/time.h"
+#include "core/base/waiter_limit.h"
 #include "core/model/operation.h"
 #include "core/model/page.h"
 
@@ -75,7 +76,6 @@ class OperationRunner {
 
  private:
   struct Running;
-  class Waiter;
   struct Slot {
     std::shared_ptr<Running> running;  // with its thread and with who waits for it
     std::jthread thread;
@@ -88,7 +88,7 @@ class OperationRunner {
   const std::unique_ptr<meta::Operations> rows_;
   Mutex mutex_;
   std::list<Slot> slots_ TARN_GUARDED_BY(mutex_);
-  size_t waiters_ TARN_GUARDED_BY(mutex_) = 0;
+  WaiterLimit waiters_{kOperationWaitersMax};
   std::jthread renewer_;
 };
 

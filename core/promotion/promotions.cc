@@ -1,7 +1,6 @@
 #include "core/promotion/promotions.h"
 
 #include <algorithm>
-#include <atomic>
 
 #include "core/base/cancellation.h"
 #include "core/base/error.h"
@@ -23,22 +22,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kWaitPoll{100};
 
-std::atomic<size_t> waiters{0};
-
-/// One of the requests that may wait.
-class Waiter {
- public:
-  Waiter() : admitted(waiters.fetch_add(1) < kPromotionWaitersMax) {}
-  ~Waiter() { waiters.fetch_sub(1); }
-  Waiter(const Waiter&) = delete;
-  Waiter& operator=(const Waiter&) = delete;
-
-  const bool admitted;
-};
-
-meta::PromotionStore rows(Engine& engine) {
-  return meta::PromotionStore(engine.pool, engine.clock);
-}
+meta::PromotionStore rows(Engine& engine) { return meta::PromotionStore(engine.pool, engine.clock); }
 
 Repository writable(Engine& engine, const RepositoryName& name) {
   Repository repository = get_repository(engine, name);
@@ -132,7 +116,7 @@ Promotion wait_for_promotion(Engine& engine, const RepositoryName& repository, s
   const RepositoryId repo = get_repository(engine, repository).id;
   Promotion out = find_promotion(engine, repo, id);
   const Instant known = seen.value_or(out.updated);
-  const Waiter waiter;
+  const WaiterLimit::Waiter waiter(engine.waiters);
   if (!waiter.admitted) return out;
   const auto deadline = std::chrono::steady_clock::now() +
                         std::min<std::chrono::milliseconds>(wait, kPromotionWaitMax);
