@@ -22,13 +22,8 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr seconds kLease{15};
 constexpr seconds kRenewEvery{1};
 constexpr milliseconds kPoll{100};
-/// An answer that cannot be stored at once is tried again, after 1, 2, 4 ... seconds.
+/// A result that cannot be stored at once is tried again, after 1, 2, 4 ... seconds.
 constexpr int kStoreAttemptsMax = 5;
-
-OperationState state_of(const KeptAnswer& answer) {
-  if (answer.cancelled) return OperationState::kCancelled;
-  return answer.status < 400 ? OperationState::kDone : OperationState::kFailed;
-}
 
 }  // namespace
 
@@ -108,7 +103,7 @@ std::string OperationRunner::run(OperationWork work, seconds wait) {
     running->id = id;
     ended = running->ended;
   }
-  if (ended) keep_answer(*running);  // it ended while its row was made
+  if (ended) keep_result(*running);  // it ended while its row was made
   return id;
 }
 
@@ -128,10 +123,10 @@ void OperationRunner::run_to_end(Running& running) {
     named = !running.id.empty();
   }
   running.changed.notify_all();
-  if (named) keep_answer(running);
+  if (named) keep_result(running);
 }
 
-void OperationRunner::keep_answer(Running& running) {
+void OperationRunner::keep_result(Running& running) {
   std::string id;
   std::exception_ptr thrown;
   {
@@ -139,10 +134,10 @@ void OperationRunner::keep_answer(Running& running) {
     id = running.id;
     thrown = running.thrown;
   }
-  const KeptAnswer answer = running.work.answer(thrown);
+  const OperationResult result = running.work.result(thrown);
   for (int attempt = 1;; ++attempt) {
     try {
-      rows_->finish(id, state_of(answer), answer.status, answer.body);
+      rows_->finish(id, result.state, result.code, result.document);
       break;
     } catch (const std::exception& error) {
       log::warn("operation_not_stored",
@@ -152,7 +147,7 @@ void OperationRunner::keep_answer(Running& running) {
     }
   }
   log::info("operation_ended",
-            {{"operation", id}, {"name", running.work.name}, {"status", answer.status}});
+            {{"operation", id}, {"name", running.work.name}, {"status", result.code}});
 }
 
 void OperationRunner::renew_leases() {

@@ -36,20 +36,21 @@ constexpr size_t kOperationsPerOwnerMax = 8;
 /// holds a thread of the server.
 constexpr size_t kOperationWaitersMax = 16;
 
-/// The answer that the client would have got.
-struct KeptAnswer {
-  int status = 0;
-  std::string body;
-  bool cancelled = false;
+/// The kept result of an operation. Code and document belong to the caller; the runner stores them
+/// unread.
+struct OperationResult {
+  OperationState state = OperationState::kDone;  ///< a terminal state
+  int code = 0;
+  std::string document;
 };
 
 struct OperationWork {
-  std::string name;    ///< the operation id of the API's description
-  std::string target;  ///< the request's path
+  std::string name;
+  std::string target;  ///< of the operation, as its caller names it
   std::string owner;   ///< user
   std::function<void()> run;
-  /// After `run`: the answer to keep; `thrown` is what it threw, or null.
-  std::function<KeptAnswer(const std::exception_ptr& thrown)> answer;
+  /// After `run`: the result to keep; `thrown` is what it threw, or null.
+  std::function<OperationResult(const std::exception_ptr& thrown)> result;
 };
 
 /// Safe from any thread.
@@ -82,7 +83,7 @@ class OperationRunner {
   };
 
   void run_to_end(Running& running);
-  void keep_answer(Running& running);
+  void keep_result(Running& running);
   void renew_leases();
 
   const std::unique_ptr<meta::Operations> rows_;

@@ -223,15 +223,16 @@ http::Response Api::State::run_or_defer(Call call, std::chrono::seconds wait) {
   const auto response = std::make_shared<http::Response>();
   const Route* route = &call.route;
   const auto kept_answer = [response, kept, route](const std::exception_ptr& thrown) {
-    versioning::KeptAnswer answer;
+    bool cancelled = false;
     if (thrown) {
       const Error error = as_clients_read_it(thrown, route);
       *response = failure_response(error, kept->id);
-      answer.cancelled = error.reason() == "operation_cancelled";
+      cancelled = error.reason() == "operation_cancelled";
     }
-    answer.status = response->status;
-    answer.body = response->body;
-    return answer;
+    const OperationState state = cancelled                ? OperationState::kCancelled
+                                 : response->status < 400 ? OperationState::kDone
+                                                          : OperationState::kFailed;
+    return versioning::OperationResult{state, response->status, response->body};
   };
   const std::string id = context.operations.run(
       {.name = std::string(route->operation),
@@ -242,7 +243,7 @@ http::Response Api::State::run_or_defer(Call call, std::chrono::seconds wait) {
              const versioning::ActingUser user(deferred->caller.user.name, kept->peer);
              *response = deferred->route.handler(context, *deferred);
            },
-       .answer = kept_answer},
+       .result = kept_answer},
       wait);
   if (!id.empty()) return deferred_response(owner, id);
   response->headers.add("Preference-Applied", "wait=" + std::to_string(wait.count()));

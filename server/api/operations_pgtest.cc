@@ -149,7 +149,7 @@ TEST_F(ApiTest, TheNumberOfRunningOperationsIsBounded) {
           [end = all_may_end.get_token()] {
             while (!end.stop_requested()) throw_if_cancelled(), pause(end, std::chrono::seconds{1});
           },
-      .answer = [](const std::exception_ptr&) { return versioning::KeptAnswer{}; }};
+      .result = [](const std::exception_ptr&) { return versioning::OperationResult{}; }};
   const auto refused = [&](const std::string& owner) {
     try {
       forever.owner = owner;
