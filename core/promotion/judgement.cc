@@ -283,8 +283,8 @@ std::string lost_right(Engine& engine, const RepositoryName& repository, const P
                  " on '", branch, "'");
 }
 
-std::string judge_request(Engine& engine, const RepositoryName& repository,
-                          const PromotionRequest& request, std::string_view user) {
+PromotionPreview judge_request(Engine& engine, const RepositoryName& repository,
+                               const PromotionRequest& request, std::string_view user) {
   check_promotion_request(request);
   Promotion promotion;
   promotion.request = request;
@@ -294,8 +294,8 @@ std::string judge_request(Engine& engine, const RepositoryName& repository,
   check_writable(repo, /*force=*/false);
   RefusedCandidates refused;
   for (;;) {
-    const Judgement judgement = judge(engine, repo, promotion, {}, {}, refused);
-    if (!judgement.winner) return judgement.evidence;
+    Judgement judgement = judge(engine, repo, promotion, {}, {}, refused);
+    if (!judgement.winner) return {std::move(judgement.evidence), std::nullopt};
     const GateCandidate& winner = judgement.candidates[*judgement.winner].candidate;
     const CommitId& commit = winner.facts.commit;
     const auto refusal =
@@ -304,8 +304,8 @@ std::string judge_request(Engine& engine, const RepositoryName& repository,
             : merge_refusal(engine, repo, judgement.policy, judgement.head,
                             {.ref = winner.ref, .commit = engine.commits.get(repo.id, commit)});
     if (!refusal) {
-      const auto ends = destination_refusal(engine, repository, judgement.destination);
-      return ends ? with_refusal(judgement.evidence, *ends) : judgement.evidence;
+      return {std::move(judgement.evidence),
+              destination_refusal(engine, repository, judgement.destination)};
     }
     refused.insert_or_assign(winner.ref, Refused{commit, *refusal});
   }

@@ -69,9 +69,14 @@ std::vector<GateApproval> votes_of(Engine& engine, const RepositoryName& reposit
 std::string lost_right(Engine& engine, const RepositoryName& repository, const Promotion& promotion,
                        Right right, std::string_view permission);
 
+/// A dry run of a promotion.
+struct PromotionPreview {
+  std::string evidence;                ///< to_json
+  std::optional<GateRefusal> refusal;  ///< of the destination, whatever the winner brings
+};
 /// The evidence that the request would have now, with the refusal that would end it; the merge is
 /// tried too. Nothing is stored, nothing moves. Throws as create_promotion.
-std::string judge_request(Engine& engine, const RepositoryName& repository,
-                          const PromotionRequest& request, std::string_view user);
+PromotionPreview judge_request(Engine& engine, const RepositoryName& repository,
+                               const PromotionRequest& request, std::string_view user);
 
 }  // namespace tarn::versioning

@@ -288,7 +288,7 @@ TEST_F(PromotionAttacks, ADryRunTriesTheMerge) {
   request.committer = "dana";
   request.metadata["metric.accuracy"] = "0.99";
   commit_branch(*engine, repo, BranchName("exp-more"), request);
-  const std::string evidence = judge_request(*engine, repo, request_of({"exp-*"}), "ci");
+  const std::string evidence = judge_request(*engine, repo, request_of({"exp-*"}), "ci").evidence;
   EXPECT_NE(evidence.find("\"merge_conflict\""), std::string::npos) << evidence;
   EXPECT_NE(evidence.find("\"not_what_was_measured\""), std::string::npos) << evidence;
   EXPECT_NE(evidence.find("\"winner\":null"), std::string::npos) << evidence;

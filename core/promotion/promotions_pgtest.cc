@@ -1,13 +1,11 @@
 // Promotions end to end in one process: judged, merged, recorded, taken back; and what refuses.
 #include <set>
 
-#include <nlohmann/json.hpp>
-
 #include "core/branch/aliases.h"
-#include "core/branch/settings.h"
 #include "core/promotion/gate.h"
 #include "core/promotion/judgement.h"
 #include "core/promotion/promotions_fixture.h"
+#include "core/branch/settings.h"
 
 namespace tarn::versioning {
 namespace {
@@ -313,12 +311,12 @@ TEST_F(Promotions, DryRunAndGateReportADirtyDestination) {
     PromotionRequest request = request_of({name});
     request.method = method;
     if (method == PromotionMethod::kReplacePaths) request.paths = {"artifacts/**"};
-    return nlohmann::json::parse(judge_request(*engine, repo, request, "ci"));
+    return judge_request(*engine, repo, request, "ci").refusal;
   };
   const auto gate = [&](const std::string& name) {
     return evaluate_gate(*engine, repo, {.policy = "digits", .candidates = {name}}).refusal;
   };
-  EXPECT_FALSE(dry_run("exp-1", PromotionMethod::kMerge).contains("refusal"));
+  EXPECT_FALSE(dry_run("exp-1", PromotionMethod::kMerge));
   EXPECT_FALSE(gate("exp-1"));
   remove_gate_policy(*engine, repo, "digits", "owner", std::nullopt);
   engine.put(repo, "main", "data/new", "staged before the policy");
@@ -327,15 +325,15 @@ TEST_F(Promotions, DryRunAndGateReportADirtyDestination) {
   ASSERT_EQ(outcome(real), "failed destination_dirty");
   for (const PromotionMethod method :
        {PromotionMethod::kMerge, PromotionMethod::kSquash, PromotionMethod::kReplacePaths}) {
-    const auto evidence = dry_run("exp-1", method);
-    ASSERT_TRUE(evidence.contains("refusal"));
-    EXPECT_EQ(evidence["refusal"]["code"], real.code);
-    EXPECT_EQ(evidence["refusal"]["message"], real.message);
+    const auto refusal = dry_run("exp-1", method);
+    ASSERT_TRUE(refusal);
+    EXPECT_EQ(refusal->code, real.code);
+    EXPECT_EQ(refusal->reason, real.message);
   }
   ASSERT_TRUE(gate("exp-1"));
   EXPECT_EQ(gate("exp-1")->code, real.code);
   // One whom the gate refuses does not come as far.
-  EXPECT_FALSE(dry_run("exp-bad", PromotionMethod::kMerge).contains("refusal"));
+  EXPECT_FALSE(dry_run("exp-bad", PromotionMethod::kMerge));
   EXPECT_FALSE(gate("exp-bad"));
 }
 
@@ -347,8 +345,7 @@ TEST_F(Promotions, RulesOfTheRepositoryDoNotHoldForPromotionsNorForDryRuns) {
                       BranchAction::kStage, BranchAction::kCommit, BranchAction::kMerge}};
   rule.approvals = 1;
   set_branch_rules(*engine, repo, {rule}, {});
-  const std::string evidence = judge_request(*engine, repo, request_of({"exp-1"}), "ci");
-  EXPECT_FALSE(nlohmann::json::parse(evidence).contains("refusal"));
+  EXPECT_FALSE(judge_request(*engine, repo, request_of({"exp-1"}), "ci").refusal);
   EXPECT_EQ(outcome(promote({"exp-1"})), "promoted");
 }
 

@@ -85,8 +85,9 @@ http::Response create_promotion(const Context& context, Call& call, json::Create
                             auth::alias_arn(call.path("repository"), alias));
   }
   if (given.dry_run) {
-    return json_response(200, versioning::judge_request(context.engine, call.repository(),
-                                                        given.request, call.caller.user.name));
+    return json_response(
+        200, json::promotion_preview_body(versioning::judge_request(
+                 context.engine, call.repository(), given.request, call.caller.user.name)));
   }
   const versioning::CreatedPromotion made =
       versioning::create_promotion(context.engine, call.repository(),

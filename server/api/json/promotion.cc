@@ -196,6 +196,10 @@ std::string promotion_body(const Promotion& promotion, const PromotionDetails& d
   return std::move(out).take();
 }
 
+std::string promotion_preview_body(const versioning::PromotionPreview& preview) {
+  return preview.refusal ? with_refusal(preview.evidence, *preview.refusal) : preview.evidence;
+}
+
 CreatePromotion parse_create_promotion(const Value& body) {
   refuse_unknown(body, {"candidates", "destination", "policy", "alias", "paths", "method", "select",
                         "expect", "reason", "idempotency_key", "dry_run"});

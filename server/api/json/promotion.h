@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/promotion/promotion.h"
+#include "core/promotion/judgement.h"
 #include "server/api/json/document.h"
 #include "server/api/json/writer.h"
 
@@ -23,6 +24,9 @@ struct PromotionDetails {
 /// Without evidence and details.
 void write_promotion(Writer& out, const Promotion& promotion);
 std::string promotion_body(const Promotion& promotion, const PromotionDetails& details);
+
+/// The evidence, with the refusal if there is one.
+std::string promotion_preview_body(const versioning::PromotionPreview& preview);
 
 struct CreatePromotion {
   PromotionRequest request;
