@@ -118,17 +118,18 @@ std::optional<PullRequest> PullRequests::find(RepositoryId repository, std::stri
   return pull_from(rows, 0);
 }
 
-Page<PullRequest> PullRequests::list(RepositoryId repository, Filter filter,
+Page<PullRequest> PullRequests::list(RepositoryId repository, PullRequestFilter filter,
                                      const PageStart& start) {
   const int32_t repo = static_cast<int32_t>(repository);
   const int64_t rows_max = row_limit(start.limit);
   const db::Rows rows =
-      filter == Filter::kOpen
+      filter == PullRequestFilter::kOpen
           ? pool_.run(kSelectOpenPage, {repo, start.after, start.prefix, rows_max},
                       db::Pool::Retry::kRead)
-          : pool_.run(kSelectPage,
-                      {repo, start.after, start.prefix, rows_max, filter == Filter::kAll},
-                      db::Pool::Retry::kRead);
+          : pool_.run(
+                kSelectPage,
+                {repo, start.after, start.prefix, rows_max, filter == PullRequestFilter::kAll},
+                db::Pool::Retry::kRead);
   return page_of<PullRequest>(rows, start.limit, pull_from, &PullRequest::id);
 }
 

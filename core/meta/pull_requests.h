@@ -12,20 +12,6 @@
 
 namespace tarn::meta {
 
-/// Changes to make; absent members stay as they are.
-struct PullRequestChange {
-  std::optional<std::string> title{};
-  std::optional<std::string> description{};
-  std::optional<PullRequestStatus> status{};  ///< open or closed
-};
-
-/// Where a page of a listing starts.
-struct PageStart {
-  std::string prefix{};
-  std::string after{};
-  uint32_t limit = kPageItemsMax;
-};
-
 /// A merge says with its commit that it completed a pull request: see Branches::publish. Safe from
 /// any thread.
 class PullRequests {
@@ -34,8 +20,7 @@ class PullRequests {
 
   void create(RepositoryId repository, const PullRequest& pull);
   std::optional<PullRequest> find(RepositoryId repository, std::string_view id);
-  enum class Filter { kAll, kOpen, kNotOpen };
-  Page<PullRequest> list(RepositoryId repository, Filter filter, const PageStart& start);
+  Page<PullRequest> list(RepositoryId repository, PullRequestFilter filter, const PageStart& start);
   /// `now`: when it was closed, if it is. false: there is none, or its status would change and it
   /// is merged.
   bool update(RepositoryId repository, std::string_view id, const PullRequestChange& change,

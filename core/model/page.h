@@ -10,6 +10,13 @@ namespace tarn {
 /// Items a page may hold, everywhere.
 constexpr uint32_t kPageItemsMax = 1000;
 
+/// Where a page of a listing starts.
+struct PageStart {
+  std::string prefix{};
+  std::string after{};
+  uint32_t limit = kPageItemsMax;
+};
+
 /// Items in order; `next` (meaningful only when `has_more`) is what to pass as `after` for the next
 /// page.
 template <typename Item>

@@ -31,6 +31,15 @@ struct PullRequest {
   std::optional<CommitId> merged_commit{};
 };
 
+/// Changes to make; absent members stay as they are.
+struct PullRequestChange {
+  std::optional<std::string> title{};
+  std::optional<std::string> description{};
+  std::optional<PullRequestStatus> status{};  ///< open or closed
+};
+
+enum class PullRequestFilter { kAll, kOpen, kNotOpen };
+
 /// One user's approval of what the source's head was.
 struct Approval {
   std::string user;

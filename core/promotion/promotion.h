@@ -91,6 +91,13 @@ struct PinnedCandidate {
 std::string to_json(const std::vector<PinnedCandidate>& candidates);
 std::vector<PinnedCandidate> pinned_candidates_from_json(std::string_view text);
 
+/// The promotions of a listing.
+struct PromotionFilter {
+  std::string destination{};  ///< "" = all
+  std::string alias{};        ///< "" = all
+  bool open_only = false;
+};
+
 struct Promotion {
   std::string id;  ///< 20 characters of base32hex; falls with time
   PromotionState state = PromotionState::kDraft;

@@ -328,8 +328,8 @@ std::vector<PromotionStore::Undone> PromotionStore::undone(RepositoryId reposito
   return out;
 }
 
-Page<Promotion> PromotionStore::list(RepositoryId repository, const Filter& filter,
-                                     const PageStart& start) {
+Page<Promotion> Promotions::list(RepositoryId repository, const PromotionFilter& filter,
+                                 const PageStart& start) {
   const db::Rows rows =
       pool_.run(kSelectPage,
                 {static_cast<int32_t>(repository), start.after, row_limit(start.limit),

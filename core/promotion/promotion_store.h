@@ -47,13 +47,9 @@ class PromotionStore {
   std::optional<std::string> find_by_key(RepositoryId repository, std::string_view actor,
                                          std::string_view key);
 
-  struct Filter {
-    std::string destination{};  ///< "" = all
-    std::string alias{};        ///< "" = all
-    bool open_only = false;
-  };
   /// The newest first, without their evidence.
-  Page<Promotion> list(RepositoryId repository, const Filter& filter, const PageStart& start);
+  Page<Promotion> list(RepositoryId repository, const PromotionFilter& filter,
+                       const PageStart& start);
   std::vector<PromotionStep> steps(RepositoryId repository, std::string_view id);
   /// The promotion that made `result` and has not been rolled back.
   std::optional<Promotion> find_by_result(RepositoryId repository, const CommitId& result);

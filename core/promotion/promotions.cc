@@ -12,9 +12,12 @@
 #include "core/meta/aliases.h"
 #include "core/meta/branches.h"
 #include "core/meta/commits.h"
-#include "core/promotion/evidence.h"
+#include "core/promotion/promotion_store.h"
+#include "core/branch/ref_globs.h"
 #include "core/promotion/gate_policies.h"
 #include "core/promotion/judgement.h"
+#include "core/branch/refs.h"
+#include "core/branch/repositories.h"
 #include "core/promotion/rollback.h"
 
 namespace tarn::versioning {
@@ -130,8 +133,7 @@ Promotion wait_for_promotion(Engine& engine, const RepositoryName& repository, s
 }
 
 Page<Promotion> list_promotions(Engine& engine, const RepositoryName& repository,
-                                const meta::PromotionStore::Filter& filter,
-                                const meta::PageStart& start) {
+                                const PromotionFilter& filter, const PageStart& start) {
   return rows(engine).list(get_repository(engine, repository).id, filter, start);
 }
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/branch/engine.h"
+#include "core/promotion/promotion.h"
 #include "core/model/page.h"
 #include "core/promotion/promotion.h"
 #include "core/promotion/promotion_store.h"
@@ -46,8 +46,7 @@ Promotion wait_for_promotion(Engine& engine, const RepositoryName& repository, s
 
 /// The newest first, without evidence.
 Page<Promotion> list_promotions(Engine& engine, const RepositoryName& repository,
-                                const meta::PromotionStore::Filter& filter,
-                                const meta::PageStart& start);
+                                const PromotionFilter& filter, const PageStart& start);
 
 /// Its history, and the reports and approvals about it.
 struct PromotionRecord {

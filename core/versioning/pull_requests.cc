@@ -6,6 +6,7 @@
 #include "core/branch/repositories.h"
 #include "core/meta/branches.h"
 #include "core/meta/commits.h"
+#include "core/meta/pull_requests.h"
 #include "core/versioning/authors.h"
 
 namespace tarn::versioning {
@@ -129,13 +130,12 @@ PullRequest get_pull_request(Engine& engine, const RepositoryName& repository,
 }
 
 Page<PullRequest> list_pull_requests(Engine& engine, const RepositoryName& repository,
-                                     meta::PullRequests::Filter filter,
-                                     const meta::PageStart& start) {
+                                     PullRequestFilter filter, const PageStart& start) {
   return engine.pull_requests.list(get_repository(engine, repository).id, filter, start);
 }
 
 void update_pull_request(Engine& engine, const RepositoryName& repository, std::string_view id,
-                         const meta::PullRequestChange& change) {
+                         const PullRequestChange& change) {
   if (change.title) check_title(*change.title);
   if (change.description) check_description(*change.description);
   const Repository repo = get_writable(engine, repository);
@@ -185,7 +185,7 @@ Approval approve_pull_request(Engine& engine, const RepositoryName& repository, 
 }
 
 Page<Approval> list_approvals(Engine& engine, const RepositoryName& repository, std::string_view id,
-                              const meta::PageStart& start) {
+                              const PageStart& start) {
   const Repository repo = get_repository(engine, repository);
   return engine.pull_requests.approvals(repo.id, find_pull(engine, repo.id, id), start);
 }

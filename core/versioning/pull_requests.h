@@ -5,8 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include "core/branch/engine.h"
-#include "core/meta/pull_requests.h"
 #include "core/model/page.h"
 #include "core/model/pull_request.h"
 #include "core/versioning/merge.h"
@@ -32,13 +30,12 @@ PullRequest get_pull_request(Engine& engine, const RepositoryName& repository, s
 
 /// The newest first.
 Page<PullRequest> list_pull_requests(Engine& engine, const RepositoryName& repository,
-                                     meta::PullRequests::Filter filter,
-                                     const meta::PageStart& start);
+                                     PullRequestFilter filter, const PageStart& start);
 
 /// Throws: invalid_argument (as creating; reason "pull_request_merged": neither closed nor opened
 /// any more).
 void update_pull_request(Engine& engine, const RepositoryName& repository, std::string_view id,
-                         const meta::PullRequestChange& change);
+                         const PullRequestChange& change);
 
 /// merge_into from the source to the destination, with a message and metadata that name the pull
 /// request unless `request` says other. In one transaction with the commit it becomes merged, so
@@ -57,7 +54,7 @@ Approval approve_pull_request(Engine& engine, const RepositoryName& repository, 
 
 /// By user name, those that hold no more too.
 Page<Approval> list_approvals(Engine& engine, const RepositoryName& repository, std::string_view id,
-                              const meta::PageStart& start);
+                              const PageStart& start);
 
 /// Throws: not_found "approval not found".
 void withdraw_approval(Engine& engine, const RepositoryName& repository, std::string_view id,

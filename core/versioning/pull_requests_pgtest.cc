@@ -9,6 +9,7 @@
 #include "core/branch/settings.h"
 #include "core/meta/branches.h"
 #include "core/meta/commits.h"
+#include "core/meta/pull_requests.h"
 #include "core/meta/writer.h"
 #include "core/versioning/pull_requests.h"
 #include "tests/support/repository_test.h"
@@ -73,7 +74,7 @@ class Pulls : public testing::RepositoryTest {
     set_branch_rules(*engine, repo, {{.pattern = Glob("ma*"), .approvals = count}}, {});
   }
   /// The ids of a listing, and whether more follow.
-  std::vector<std::string> ids(PullRequests::Filter filter, const meta::PageStart& start = {}) {
+  std::vector<std::string> ids(PullRequestFilter filter, const PageStart& start = {}) {
     std::vector<std::string> out;
     const auto page = list_pull_requests(*engine, repo, filter, start);
     for (const PullRequest& pull : page.items) out.push_back(pull.id);
@@ -136,7 +137,7 @@ TEST_F(Pulls, AreListedNewestFirstInPages) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));  // ids differ in their time
   }
   using Ids = std::vector<std::string>;
-  using enum PullRequests::Filter;
+  using enum PullRequestFilter;
   EXPECT_EQ(ids(kAll), made);
   EXPECT_EQ(ids(kAll, {.after = made[0], .limit = 2}), (Ids{made[1], made[2], "..."}));
   EXPECT_EQ(ids(kAll, {.prefix = made[3]}), Ids{made[3]});
@@ -340,7 +341,7 @@ TEST_F(Pulls, ApprovalsEndWithTheirUserOrWhenWithdrawn) {
 TEST_F(Pulls, ApprovalsAreListedInPages) {
   const std::string id = open();
   for (const char* user : {"cid", "ben"}) EXPECT_EQ(approve(id, user), "done");
-  const auto users = [&](const meta::PageStart& start) {
+  const auto users = [&](const PageStart& start) {
     std::string out;
     const auto page = list_approvals(*engine, repo, id, start);
     for (const Approval& approval : page.items) out += approval.user + " ";

@@ -16,13 +16,13 @@ constexpr size_t kBytesPerApproval = 200;
 
 std::string id_of(const Call& call) { return parse_pull_request_id(call.path("pull_request")); }
 
-meta::PullRequests::Filter filter_of(std::string_view status) {
-  if (status == "open") return meta::PullRequests::Filter::kOpen;
-  if (status == "closed") return meta::PullRequests::Filter::kNotOpen;
-  return meta::PullRequests::Filter::kAll;
+PullRequestFilter filter_of(std::string_view status) {
+  if (status == "open") return PullRequestFilter::kOpen;
+  if (status == "closed") return PullRequestFilter::kNotOpen;
+  return PullRequestFilter::kAll;
 }
 
-meta::PageStart page_of(const Call& call) {
+PageStart page_of(const Call& call) {
   return {.prefix = std::string(call.parameter("prefix")),
           .after = std::string(call.parameter("after")),
           .limit = call.amount()};
