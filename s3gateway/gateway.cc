@@ -1,17 +1,12 @@
 #include "s3gateway/gateway.h"
 
-#include <chrono>
-#include <memory>
-#include <span>
 #include <utility>
 
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/fault.h"
-#include "core/base/log.h"
 #include "core/base/str_cat.h"
-#include "core/base/text.h"
-#include "core/branch/hooks.h"
+#include "core/http/access_log.h"
 #include "core/sigv4/authorization.h"
 #include "s3gateway/authenticate.h"
 #include "s3gateway/operations/access_control.h"
@@ -29,8 +24,6 @@
 namespace tarn::s3 {
 namespace {
 
-using SteadyClock = std::chrono::steady_clock;
-
 /// Bodies read before the operation because the signature covers them: documents, never objects.
 constexpr size_t kReadAheadBytesMax = 4 * 1024 * 1024;
 constexpr size_t kHostIdBytes = 18;
@@ -46,15 +39,6 @@ constexpr bool streams_body() {
     return false;
   }
 }
-
-/// The facts of a request for its log line.
-struct Outcome {
-  std::string_view operation = kUnparsed;
-  std::string user;
-  std::string_view failure;  ///< S3 code; "" = none
-  std::string cause;         ///< what went wrong, for the log
-  bool server_fault = false;
-};
 
 void check_expected_owner(const S3Context& context, const http::Request& request) {
   const std::string* owner = request.headers.find("x-amz-expected-bucket-owner");
@@ -89,9 +73,10 @@ std::string bucket_in_host(const S3Context& context, const http::Request& reques
   return subdomain_of(request.headers.get("host"), context.options.hosts).value_or("");
 }
 
-http::Response answer(const S3Context& context, http::Request& request, Outcome& outcome) {
+http::Response answer(const S3Context& context, http::Request& request,
+                      http::AccessRecord& record) {
   Endpoint endpoint = parse_endpoint(request, context.options.hosts);
-  outcome.operation = name_of(endpoint);
+  record.operation = name_of(endpoint);
   std::optional<PostForm> form;
   if (auto* post = std::get_if<PostObject>(&endpoint)) {
     form = read_post_form(request);
@@ -103,13 +88,13 @@ http::Response answer(const S3Context& context, http::Request& request, Outcome&
   } else if (!std::holds_alternative<CorsPreflight>(endpoint)) {
     caller = authenticate(context, request, bucket_in_host(context, request));
   }
-  outcome.user = caller.principal.user.name;
+  record.user = caller.principal.user.name;
   Call call{context, request, std::move(caller.principal), std::move(caller.verified),
             form ? &*form : nullptr};
   check_expected_owner(context, request);
   authorise(call, endpoint);
   if (action_of(endpoint)) {
-    check_amz_headers(request.headers, outcome.operation,
+    check_amz_headers(request.headers, record.operation,
                       request.method == "GET" || request.method == "HEAD");
   }
   const versioning::ActingUser user(call.caller.user.name, request.peer);
@@ -132,7 +117,8 @@ bool looks_like_rest_endpoint(const http::Request& request, const Failure& failu
          (path == kRestPath || path.starts_with("/api/"));
 }
 
-http::Response failed(const http::Request& request, const std::exception& error, Outcome& outcome) {
+http::Response failed(const http::Request& request, const std::exception& error,
+                      http::AccessRecord& record) {
   ErrorAnswer answer = answer_for(error);
   if (looks_like_rest_endpoint(request, answer.failure)) {
     answer.failure = failure::kPossibleApiEndpoint;
@@ -144,10 +130,10 @@ http::Response failed(const http::Request& request, const std::exception& error,
       request.raw_path().starts_with(kMinioPath)) {
     answer.message += ": this server is Tarn, not MinIO, and has nothing below /minio.";
   }
-  outcome.failure = answer.failure.code;
-  outcome.cause = error.what();
-  outcome.server_fault = answer.failure.status >= 500 &&
-                         answer.failure.code != failure::kSlowDown.code && is_server_fault(error);
+  record.code = answer.failure.code;
+  record.error = error.what();
+  record.server_fault = answer.failure.status >= 500 &&
+                        answer.failure.code != failure::kSlowDown.code && is_server_fault(error);
   http::Response response;
   response.status = answer.failure.status;
   response.headers = std::move(answer.headers);
@@ -171,68 +157,27 @@ void add_common_headers(const S3Context& context, const http::Request& request,
   add_cors_headers(context.options.cors, request, response.headers);
 }
 
-uint64_t announced_bytes(const http::Request& request, const http::Response& response) {
-  if (request.method == "HEAD" || response.status == 204 || response.status == 304) return 0;
-  if (response.file) return response.file->length;
-  return response.source ? response.content_length.value_or(0) : response.body.size();
-}
-
-void write_log(const S3Context& context, const http::Request& request,
-               const http::Response& response, const Outcome& outcome,
-               std::chrono::duration<double> taken, uint64_t received_bytes) {
-  const log::Level level = outcome.server_fault ? log::Level::kError : log::Level::kInfo;
-  if (!log::enabled(level)) return;
-  const std::string bucket = bucket_in_host(context, request);
-  const log::Field id{"request_id", request.id};
-  const log::Field api{"api", "s3"};
-  const log::Field operation{"operation", outcome.operation};
-  const log::Field user{"user", outcome.user};
-  const log::Field method{"method", request.method};
+void finish(const S3Context& context, const http::Request& request, http::Response& response,
+            http::AccessRecord& record) {
+  add_common_headers(context, request, response);
+  Probe::instance().answered({.operation = record.operation,
+                              .code = record.code,
+                              .status = response.status,
+                              .seconds = record.seconds(),
+                              .received_bytes = *record.received_bytes,
+                              .sent_bytes = http::announced_bytes(request, response)});
   // As in path style, whatever the style was: the bucket belongs to what was asked.
-  const log::Field path{"path", bucket.empty() ? std::string(request.raw_path())
-                                               : str_cat("/", bucket, request.raw_path())};
-  const log::Field status{"status", response.status};
-  const log::Field received{"received_bytes", received_bytes};
-  const log::Field sent{"sent_bytes", announced_bytes(request, response)};
-  const log::Field duration{"duration_ms", taken.count() * 1000};
-  if (outcome.failure.empty()) {
-    log::write(level, "request",
-               {id, api, operation, user, method, path, status, received, sent, duration});
-  } else {
-    log::write(level, "request",
-               {id, api, operation, user, method, path, status, received, sent, duration,
-                log::Field{"code", outcome.failure}, log::Field{"error", outcome.cause}});
-  }
+  const std::string bucket = bucket_in_host(context, request);
+  if (!bucket.empty()) record.path = str_cat("/", bucket, request.raw_path());
+  record.write_log(request, response);
 }
-
-/// Counts what is read of a body. The count outlives the request, whoever keeps the body.
-class CountedBody final : public http::BodySource {
- public:
-  CountedBody(std::unique_ptr<http::BodySource> body, std::shared_ptr<uint64_t> count)
-      : body_(std::move(body)), count_(std::move(count)) {}
-  size_t read(std::span<char> out) override {
-    const size_t bytes = body_->read(out);
-    *count_ += bytes;
-    return bytes;
-  }
-  void end_by(std::chrono::steady_clock::time_point deadline) override { body_->end_by(deadline); }
-
- private:
-  std::unique_ptr<http::BodySource> body_;
-  std::shared_ptr<uint64_t> count_;
-};
 
 /// The answer to a request that no operation sees.
 http::Response refused(const S3Context& context, const http::Request& request,
                        const Refusal& refusal) {
-  Outcome outcome;
-  http::Response response = failed(request, refusal, outcome);
-  add_common_headers(context, request, response);
-  Probe::instance().answered({.operation = outcome.operation,
-                              .code = outcome.failure,
-                              .status = response.status,
-                              .sent_bytes = announced_bytes(request, response)});
-  write_log(context, request, response, outcome, {}, 0);
+  http::AccessRecord record{.api = "s3", .operation = kUnparsed};
+  http::Response response = failed(request, refusal, record);
+  finish(context, request, response, record);
   return response;
 }
 
@@ -260,25 +205,15 @@ bool is_s3_request(const http::Request& request, const S3Options& options) {
 }
 
 http::Response handle(const S3Context& context, http::Request& request) {
-  const SteadyClock::time_point start = SteadyClock::now();
-  const auto received = std::make_shared<uint64_t>(0);
-  request.body = std::make_unique<CountedBody>(std::move(request.body), received);
-  Outcome outcome;
+  http::AccessRecord record{.api = "s3", .operation = kUnparsed};
+  record.count_body(request);
   http::Response response;
   try {
-    response = answer(context, request, outcome);
+    response = answer(context, request, record);
   } catch (const std::exception& error) {
-    response = failed(request, error, outcome);
+    response = failed(request, error, record);
   }
-  add_common_headers(context, request, response);
-  const std::chrono::duration<double> taken = SteadyClock::now() - start;
-  Probe::instance().answered({.operation = outcome.operation,
-                              .code = outcome.failure,
-                              .status = response.status,
-                              .seconds = taken.count(),
-                              .received_bytes = *received,
-                              .sent_bytes = announced_bytes(request, response)});
-  write_log(context, request, response, outcome, taken, *received);
+  finish(context, request, response, record);
   return response;
 }
 
@@ -295,6 +230,7 @@ http::Response refuse_large_head(const S3Context& context, const http::Request& 
   http::Request known;
   known.method = request.method;
   known.id = request.id;
+  known.peer = request.peer;
   return refused(context, known,
                  Refusal(failure::kRequestHeaderSectionTooLarge,
                          "The request line and the headers are larger than this server reads: send "

@@ -263,15 +263,17 @@ Api::Api(Context context) : state_(std::make_unique<State>(std::move(context))) 
 Api::~Api() = default;
 
 http::Response Api::handle(http::Request& request) {
-  RequestRecord record{.api = "rest", .operation = "unknown", .probe = &state_->unknown};
+  RequestRecord record{.access = {.api = "rest", .operation = "unknown"},
+                       .probe = &state_->unknown};
+  record.access.count_body(request);
   const Route* route = nullptr;
   http::Response response;
   try {
     Router::Match match = state_->match(request);
     route = match.route;
-    record.operation = route->operation;
+    record.access.operation = route->operation;
     record.probe = &state_->probe_of(*route);
-    response = state_->answer(request, std::move(match), record.user);
+    response = state_->answer(request, std::move(match), record.access.user);
   } catch (const std::exception&) {
     response = record.failed(as_clients_read_it(std::current_exception(), route), request);
   }

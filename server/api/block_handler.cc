@@ -158,29 +158,30 @@ http::Response BlockHandler::answer(http::Request& request, RequestRecord& recor
   }
   const BlockGrant grant = open_block_request(context_.block_key, request, context_.clock.now());
   const auth::Principal holder = holder_of(context_.authenticator, grant);
-  record.user = holder.user.name;
+  record.access.user = holder.user.name;
   check_permitted(holder, grant, request.peer);
   const Repository repository =
       versioning::get_repository(context_.engine, parse_repository_name(grant.repository));
   switch (grant.kind) {
     case Kind::kRead:
       record.probe = &reads_;
-      record.operation = "readBlock";
+      record.access.operation = "readBlock";
       return read(context_, request, grant, repository);
     case Kind::kWrite:
       record.probe = &writes_;
-      record.operation = "writeBlock";
+      record.access.operation = "writeBlock";
       return put(context_, request, grant, repository);
     case Kind::kWritePart:
       record.probe = &part_writes_;
-      record.operation = "writePart";
+      record.access.operation = "writePart";
       return put(context_, request, grant, repository);
   }
   check_failed("BlockGrant::Kind", __FILE__, __LINE__);
 }
 
-http::Response BlockHandler::handle(http::Request& request) {
-  RequestRecord record{.api = "blocks", .operation = "refusedUrl", .probe = &refusals_};
+http::Response BlockDoor::handle(http::Request& request) {
+  RequestRecord record{.access = {.api = "blocks", .operation = "refusedUrl"}, .probe = &refusals_};
+  record.access.count_body(request);
   http::Response response;
   try {
     response = answer(request, record);

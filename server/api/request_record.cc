@@ -1,16 +1,15 @@
 #include "server/api/request_record.h"
 
 #include "core/base/fault.h"
-#include "core/base/log.h"
 #include "server/api/errors.h"
 
 namespace tarn::api {
 
 http::Response RequestRecord::failed(const Error& failure, const http::Request& request) {
-  error = failure.reason();
-  server_fault = is_server_fault(failure);
+  access.code = failure.reason();
+  access.server_fault = is_server_fault(failure);
   http::Response response = failure_response(failure, request.id);
-  if (response.status >= 500 && response.status != 501) detail = failure.message();
+  if (response.status >= 500 && response.status != 501) access.error = failure.message();
   return response;
 }
 
@@ -23,21 +22,8 @@ void RequestRecord::finish(const http::Request& request, http::Response& respons
     if (!response.content_length) response.content_length = response.body.size();
     response.body.clear();
   }
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - began;
-  probe->count(response.status, elapsed.count());
-  const log::Level level = server_fault ? log::Level::kError : log::Level::kInfo;
-  if (!log::enabled(level)) return;
-  log::write(level, "request",
-             {{"request_id", request.id},
-              {"api", api},
-              {"operation", operation},
-              {"user", user},
-              {"method", request.method},
-              {"path", request.raw_path()},
-              {"status", response.status},
-              {"code", error},
-              {"error", detail},
-              {"duration_ms", elapsed.count() * 1000}});
+  probe->count(response.status, access.seconds());
+  access.write_log(request, response);
 }
 
 }  // namespace tarn::api

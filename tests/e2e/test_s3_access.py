@@ -222,6 +222,8 @@ def test_logs_say_who_did_what_and_hold_no_signatures(scratch_dir):
     assert ("PutObject", "admin", "/lake/main/a", 200, 5, 0) in kept
     assert ("GetObject", "admin", "/lake/main/a", 200, 0, 5) in kept
     assert ("GetObject", "admin", "/lake/main/in-host", 200, 0, 3) in kept
-    assert all(line["request_id"] for line in told)
+    assert all(line["request_id"] and line["address"] == "127.0.0.1" for line in told)
+    rest = [line for line in lines if line.get("api") == "rest"]
+    assert rest and all(line.keys() == told[0].keys() for line in rest)
     for secret in secrets:
         assert secret and secret not in text

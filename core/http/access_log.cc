@@ -1,0 +1,62 @@
+#include "core/http/access_log.h"
+
+#include <span>
+#include <utility>
+
+#include "core/base/log.h"
+
+namespace tarn::http {
+namespace {
+
+class CountedBody final : public BodySource {
+ public:
+  CountedBody(std::unique_ptr<BodySource> body, std::shared_ptr<uint64_t> count)
+      : body_(std::move(body)), count_(std::move(count)) {}
+  size_t read(std::span<char> out) override {
+    const size_t bytes = body_->read(out);
+    *count_ += bytes;
+    return bytes;
+  }
+  void end_by(std::chrono::steady_clock::time_point deadline) override { body_->end_by(deadline); }
+
+ private:
+  std::unique_ptr<BodySource> body_;
+  std::shared_ptr<uint64_t> count_;
+};
+
+}  // namespace
+
+void AccessRecord::count_body(Request& request) const {
+  request.body = std::make_unique<CountedBody>(std::move(request.body), received_bytes);
+}
+
+double AccessRecord::seconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+}
+
+void AccessRecord::write_log(const Request& request, const Response& response) const {
+  const log::Level level = server_fault ? log::Level::kError : log::Level::kInfo;
+  if (!log::enabled(level)) return;
+  log::write(level, "request",
+             {{"request_id", request.id},
+              {"api", api},
+              {"operation", operation},
+              {"user", user},
+              {"address", request.peer},
+              {"method", request.method},
+              {"path", path.empty() ? request.raw_path() : std::string_view(path)},
+              {"status", response.status},
+              {"code", code},
+              {"error", error},
+              {"received_bytes", *received_bytes},
+              {"sent_bytes", announced_bytes(request, response)},
+              {"duration_ms", seconds() * 1000}});
+}
+
+uint64_t announced_bytes(const Request& request, const Response& response) {
+  if (request.method == "HEAD" || response.status == 204 || response.status == 304) return 0;
+  if (response.file) return response.file->length;
+  return response.source ? response.content_length.value_or(0) : response.body.size();
+}
+
+}  // namespace tarn::http

@@ -1,0 +1,37 @@
+// The access log: one line for each finished request, the same for every API.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/http/message.h"
+
+namespace tarn::http {
+
+/// The record of one request, made when it arrives. One thread.
+struct AccessRecord {
+  std::string_view api;        ///< rest, blocks or s3
+  std::string_view operation;  ///< as far as it is known
+  std::string user{};          ///< "" = not authenticated
+  std::string path{};          ///< "" = that of the request
+  std::string_view code{};     ///< of a failure
+  std::string error{};         ///< the cause of a failure; clients may be told less
+  bool server_fault = false;   ///< the line is an error
+  std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
+  /// Shared with the body, which may outlive the request.
+  std::shared_ptr<uint64_t> received_bytes = std::make_shared<uint64_t>(0);
+
+  /// Counts what is read of the body from now on.
+  void count_body(Request& request) const;
+  double seconds() const;
+  /// Writes the line. The response must be complete.
+  void write_log(const Request& request, const Response& response) const;
+};
+
+/// The bytes of the body that the response announces: a download that breaks off counts whole.
+uint64_t announced_bytes(const Request& request, const Response& response);
+
+}  // namespace tarn::http
