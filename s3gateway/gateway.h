@@ -20,7 +20,7 @@ http::Response handle(const S3Context& context, http::Request& request);
 http::Response refuse(const S3Context& context, const http::Request& request, std::string_view why);
 
 /// RequestHeaderSectionTooLarge, for a head that was not read to its end. Nothing in `request` is
-/// checked, so only its method and id are used.
+/// checked, so only its method, id and peer are used.
 http::Response refuse_large_head(const S3Context& context, const http::Request& request);
 
 }  // namespace tarn::s3

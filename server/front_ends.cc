@@ -1,0 +1,156 @@
+#include "server/front_ends.h"
+
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "core/base/str_cat.h"
+
+namespace tarn::server {
+namespace {
+
+constexpr uint32_t kMetricsWorkers = 2;
+
+BucketKind created_bucket_of(const Config& config) {
+  if (config.s3_create_bucket == "off") return BucketKind::kNone;
+  return config.s3_create_bucket == "rooted" ? BucketKind::kRooted : BucketKind::kRepository;
+}
+
+s3::S3Options s3_options(const Config& config) {
+  return {.region = config.s3_region,
+          .hosts = config.s3_hosts,
+          .allow_v2 = config.s3_signature_v2,
+          .redirect = config.auth_presign == "on",
+          .create_bucket = created_bucket_of(config),
+          .bucket_namespace = config.s3_bucket_namespace,
+          .anonymous_user = config.s3_anonymous,
+          .public_buckets = config.s3_public_buckets,
+          .cors = {.allowed_origins = config.s3_cors_allowed_origins,
+                   .allowed_methods = config.s3_cors_allowed_methods,
+                   .allowed_headers = config.s3_cors_allowed_headers,
+                   .exposed_headers = config.s3_cors_exposed_headers,
+                   .max_age = config.s3_cors_max_age}};
+}
+
+Acquaintance remembered_by(auth::Authenticator& authenticator) {
+  return {.owner_of_signing_key =
+              [&](std::string_view id, std::string_view address) {
+                return authenticator.remembered_signer(id, address);
+              },
+          .owner_of_pair =
+              [&](std::string_view id, std::string_view secret) {
+                return authenticator.remembered_owner(id, secret);
+              },
+          .user_in_token = [&](std::string_view token) { return authenticator.user_in(token); }};
+}
+
+Plain plain(Backend& backend, Plain::Serves serves) {
+  return Plain(
+      [&backend] { return backend.readiness(); },
+      [&backend](const std::string& token) { backend.authenticator().end_sessions(token); },
+      serves);
+}
+
+}  // namespace
+
+FrontEnds::FrontEnds(const Config& config, Backend& backend, std::string setup_token)
+    : config_(config),
+      operations_(backend.engine().pool, backend.clock()),
+      context_{.engine = backend.engine(),
+               .authenticator = backend.authenticator(),
+               .directory = backend.directory(),
+               .clock = backend.clock(),
+               .operations = operations_,
+               .outbound = backend.outbound(),
+               .installation = installation_of(config, backend.installation_id()),
+               .upload_bytes_max = config.upload_bytes_max,
+               .setup_token = std::move(setup_token),
+               .webhook_key = backend.webhook_key(),
+               .block_key = backend.block_key(),
+               .external_url = config.external_url},
+      rest_(context_),
+      calls_(backend, rest_),
+      blocks_(context_),
+      s3_{.engine = backend.engine(),
+          .authenticator = backend.authenticator(),
+          .clock = backend.clock(),
+          .options = s3_options(config)},
+      known_(remembered_by(backend.authenticator())),
+      plain_(plain(backend, config.metrics_listen.empty() ? Plain::Serves::kEverything
+                                                          : Plain::Serves::kNoMetrics)),
+      metrics_(plain(backend, Plain::Serves::kMetricsAlone)) {
+  const http::ServerLimits limits =
+      with_contended_workers(config.http, !config.s3_stores().empty());
+  const auto listen = [](const std::string& at, const http::ServerLimits& with,
+                         http::Handler handler, http::Door door) {
+    const ListenAddress address = parse_listen(at);
+    return http::Server::start(address.host, address.port, with, std::move(handler),
+                               std::move(door));
+  };
+  server_ = listen(
+      config.listen, limits, [this](http::Request& request) { return handle(request); }, door());
+  if (!config.s3_listen.empty()) {
+    s3_server_ = listen(
+        config.s3_listen, limits, [this](http::Request& request) { return handle_s3(request); },
+        s3_door());
+  }
+  if (!config.metrics_listen.empty()) {
+    metrics_server_ =
+        listen(config.metrics_listen, {.workers = kMetricsWorkers},
+               [this](http::Request& request) { return metrics_.handle(request); }, {});
+  }
+}
+
+std::string FrontEnds::url() const {
+  return str_cat("http://", parse_listen(config_.listen).host, ":", server_->port());
+}
+
+void FrontEnds::stop(std::chrono::milliseconds drain) {
+  if (metrics_server_) metrics_server_->stop(drain);
+  if (s3_server_) s3_server_->stop(drain);
+  server_->stop(drain);
+}
+
+http::Response FrontEnds::handle(http::Request& request) {
+  take_client_address(request, config_.trusted_proxies);
+  if (is_block(request, config_.s3_hosts)) return blocks_.handle(request);
+  // A signature makes a request S3 whatever its path, so S3 is asked first.
+  if (s3::is_s3_request(request, s3_.options)) return s3::handle(s3_, request);
+  return is_rest(request) ? rest_.handle(request) : plain_.handle(request);
+}
+
+http::Response FrontEnds::handle_s3(http::Request& request) {
+  take_client_address(request, config_.trusted_proxies);
+  return s3::handle(s3_, request);
+}
+
+http::Door FrontEnds::door() const {
+  return {
+      .share_of = [this](const http::Request& request) { return share(request); },
+      .refuse =
+          [this](const http::Request& request, http::Overload why) {
+            return s3::is_s3_request(request, s3_.options) ? s3::refuse(s3_, request, text_of(why))
+                                                           : rest_refusal(request, why);
+          },
+      // The sign of an S3 request may be in the part that was not read: only REST is certain.
+      .refuse_head = [this](const http::Request& request, int) -> std::optional<http::Response> {
+        if (is_rest(request) && !s3::is_s3_request(request, s3_.options)) return std::nullopt;
+        return s3::refuse_large_head(s3_, request);
+      }};
+}
+
+http::Door FrontEnds::s3_door() const {
+  return {
+      .share_of = [this](const http::Request& request) { return share(request); },
+      .refuse = [this](const http::Request& request,
+                       http::Overload why) { return s3::refuse(s3_, request, text_of(why)); },
+      .refuse_head = [this](const http::Request& request, int) -> std::optional<http::Response> {
+        return s3::refuse_large_head(s3_, request);
+      }};
+}
+
+std::string FrontEnds::share(const http::Request& request) const {
+  return share_of(request, known_, config_.trusted_proxies);
+}
+
+}  // namespace tarn::server

@@ -1,0 +1,56 @@
+// The front ends of the server: REST, S3, presigned URLs, health and metrics, each on its ports.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "core/http/server.h"
+#include "core/versioning/operation_runner.h"
+#include "s3gateway/gateway.h"
+#include "server/api/api.h"
+#include "server/api/block_door.h"
+#include "server/backend.h"
+#include "server/config.h"
+#include "server/front.h"
+#include "server/hook_calls.h"
+#include "server/share.h"
+
+namespace tarn::server {
+
+/// Serves from its construction on. `config` and `backend` outlive it. Safe from any thread.
+class FrontEnds {
+ public:
+  /// `setup_token`: see api::Context. Throws unavailable: an address cannot be bound.
+  FrontEnds(const Config& config, Backend& backend, std::string setup_token);
+  FrontEnds(const FrontEnds&) = delete;
+  FrontEnds& operator=(const FrontEnds&) = delete;
+
+  /// Of the port that serves everything.
+  std::string url() const;
+  /// Lets running requests finish for at most `drain` per port.
+  void stop(std::chrono::milliseconds drain);
+
+ private:
+  http::Response handle(http::Request& request);
+  http::Response handle_s3(http::Request& request);
+  http::Door door() const;
+  http::Door s3_door() const;
+  std::string share(const http::Request& request) const;
+
+  const Config& config_;
+  versioning::OperationRunner operations_;
+  const api::Context context_;
+  api::Api rest_;
+  const HookCalls calls_;
+  api::BlockDoor blocks_;
+  const s3::S3Context s3_;
+  const Acquaintance known_;
+  const Plain plain_;
+  const Plain metrics_;
+  std::unique_ptr<http::Server> server_;
+  std::unique_ptr<http::Server> s3_server_;       ///< nullptr = S3 has no port of its own
+  std::unique_ptr<http::Server> metrics_server_;  ///< nullptr = metrics have no port of their own
+};
+
+}  // namespace tarn::server
