@@ -40,11 +40,9 @@ http::Response get_credentials(const Context& context, Call& call) {
 }
 
 http::Response delete_credentials(const Context& context, Call& call) {
-  expect_removed(
-      context.directory.credentials.remove(call.path("userId"), call.path("accessKeyId")),
+  return revoked(
+      context, context.directory.credentials.remove(call.path("userId"), call.path("accessKeyId")),
       "credentials");
-  context.authenticator.forget();
-  return empty_response(204);
 }
 
 http::Response create_external_principal(const Context& context, Call& call,

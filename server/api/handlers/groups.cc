@@ -38,9 +38,7 @@ http::Response get_group(const Context& context, Call& call) {
 }
 
 http::Response delete_group(const Context& context, Call& call) {
-  expect_removed(context.directory.groups.remove(call.path("groupId")), "group");
-  context.authenticator.forget();
-  return empty_response(204);
+  return revoked(context, context.directory.groups.remove(call.path("groupId")), "group");
 }
 
 http::Response list_group_members(const Context& context, Call& call) {
@@ -52,16 +50,14 @@ http::Response list_group_members(const Context& context, Call& call) {
 }
 
 http::Response add_group_member(const Context& context, Call& call) {
-  expect_done(context.directory.groups.add_member(call.path("groupId"), call.path("userId")));
-  context.authenticator.forget();
-  return empty_response(201);
+  return granted(context,
+                 context.directory.groups.add_member(call.path("groupId"), call.path("userId")));
 }
 
 http::Response remove_group_member(const Context& context, Call& call) {
-  expect_removed(context.directory.groups.remove_member(call.path("groupId"), call.path("userId")),
+  return revoked(context,
+                 context.directory.groups.remove_member(call.path("groupId"), call.path("userId")),
                  "group membership");
-  context.authenticator.forget();
-  return empty_response(204);
 }
 
 http::Response list_group_policies(const Context& context, Call& call) {
@@ -74,18 +70,15 @@ http::Response list_group_policies(const Context& context, Call& call) {
 }
 
 http::Response attach_policy_to_group(const Context& context, Call& call) {
-  expect_done(
-      context.directory.policies.attach_to_group(call.path("groupId"), call.path("policyId")));
-  context.authenticator.forget();
-  return empty_response(201);
+  return granted(context, context.directory.policies.attach_to_group(call.path("groupId"),
+                                                                     call.path("policyId")));
 }
 
 http::Response detach_policy_from_group(const Context& context, Call& call) {
-  expect_removed(
+  return revoked(
+      context,
       context.directory.policies.detach_from_group(call.path("groupId"), call.path("policyId")),
       "policy");
-  context.authenticator.forget();
-  return empty_response(204);
 }
 
 http::Response set_group_acl(const Context& context, Call& call, std::string level) {
@@ -93,9 +86,7 @@ http::Response set_group_acl(const Context& context, Call& call, std::string lev
   if (policies.empty()) {
     throw_invalid("permission: must be one of Read, Write, Super, Admin");
   }
-  expect_done(context.directory.policies.set_of_group(call.path("groupId"), policies));
-  context.authenticator.forget();
-  return empty_response(201);
+  return granted(context, context.directory.policies.set_of_group(call.path("groupId"), policies));
 }
 JsonHandler set_group_acl() { return json_handler<json::parse_acl, set_group_acl>; }
 

@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "server/api/response.h"
 
 namespace tarn::api {
 
@@ -23,6 +24,18 @@ void expect_done(auth::Outcome outcome) {
 
 void throw_missing(std::string_view what) {
   throw Error(ErrorCode::kNotFound, str_cat(what, " not found"));
+}
+
+http::Response granted(const Context& context, auth::Outcome outcome) {
+  expect_done(outcome);
+  context.authenticator.forget();
+  return empty_response(201);
+}
+
+http::Response revoked(const Context& context, bool removed, std::string_view what) {
+  expect_removed(removed, what);
+  context.authenticator.forget();
+  return empty_response(204);
 }
 
 }  // namespace tarn::api

@@ -1,4 +1,4 @@
-// Results of the directory of accounts, as errors that clients know.
+// Results of the directory of accounts, as answers that clients know.
 #pragma once
 
 #include <optional>
@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "core/auth/users.h"
+#include "core/http/message.h"
+#include "server/api/call.h"
 
 namespace tarn::api {
 
@@ -23,5 +25,10 @@ T expect_found(std::optional<T> found, std::string_view what) {
 inline void expect_removed(bool removed, std::string_view what) {
   if (!removed) throw_missing(what);
 }
+
+/// 201 and 204 to a change of what accounts may do, which takes effect at once on this server.
+/// Throw as expect_done and expect_removed.
+http::Response granted(const Context& context, auth::Outcome outcome);
+http::Response revoked(const Context& context, bool removed, std::string_view what);
 
 }  // namespace tarn::api

@@ -39,9 +39,7 @@ http::Response update_policy(const Context& context, Call& call, auth::Policy gi
 JsonHandler update_policy() { return json_handler<json::parse_policy, update_policy>; }
 
 http::Response delete_policy(const Context& context, Call& call) {
-  expect_removed(context.directory.policies.remove(call.path("policyId")), "policy");
-  context.authenticator.forget();
-  return empty_response(204);
+  return revoked(context, context.directory.policies.remove(call.path("policyId")), "policy");
 }
 
 }  // namespace tarn::api

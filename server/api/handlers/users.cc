@@ -39,9 +39,7 @@ http::Response get_user(const Context& context, Call& call) {
 }
 
 http::Response delete_user(const Context& context, Call& call) {
-  expect_removed(context.directory.users.remove(call.path("userId")), "user");
-  context.authenticator.forget();
-  return empty_response(204);
+  return revoked(context, context.directory.users.remove(call.path("userId")), "user");
 }
 
 http::Response list_user_groups(const Context& context, Call& call) {
@@ -63,18 +61,15 @@ http::Response list_user_policies(const Context& context, Call& call) {
 }
 
 http::Response attach_policy_to_user(const Context& context, Call& call) {
-  expect_done(
-      context.directory.policies.attach_to_user(call.path("userId"), call.path("policyId")));
-  context.authenticator.forget();
-  return empty_response(201);
+  return granted(context, context.directory.policies.attach_to_user(call.path("userId"),
+                                                                    call.path("policyId")));
 }
 
 http::Response detach_policy_from_user(const Context& context, Call& call) {
-  expect_removed(
+  return revoked(
+      context,
       context.directory.policies.detach_from_user(call.path("userId"), call.path("policyId")),
       "policy");
-  context.authenticator.forget();
-  return empty_response(204);
 }
 
 }  // namespace tarn::api
