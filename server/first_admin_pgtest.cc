@@ -52,7 +52,7 @@ TEST_F(FirstAdmin, GeneratedKeysAreInAFileOfTheOwnersAlone) {
   make_admin(directory, clock.now(), data.path());
   EXPECT_EQ(mode_of(path("admin-credentials")), 0600u);
   const std::string text = text_of(path("admin-credentials"));
-  const std::string id = directory.credentials.list("admin", "", "", 10).items.at(0).id;
+  const std::string id = directory.credentials.list("admin", {}).items.at(0).id;
   const std::string secret = authenticator.find_key(id)->secret;
   EXPECT_EQ(text,
             "credentials:\n  access_key_id: " + id + "\n  secret_access_key: " + secret + "\n");

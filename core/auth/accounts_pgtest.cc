@@ -23,15 +23,15 @@ TEST_F(Accounts, UsersAreListedInOrderAndPaged) {
     EXPECT_EQ(directory.users.create(user(name)), Outcome::kDone);
   }
   EXPECT_EQ(directory.users.create(user("bob")), Outcome::kExists);
-  const Page<User> first = directory.users.list("", "", 2);
+  const Page<User> first = directory.users.list({.limit = 2});
   ASSERT_EQ(first.items.size(), 2u);
   EXPECT_EQ(first.items[0].name, "alf");
   EXPECT_TRUE(first.has_more);
-  const Page<User> second = directory.users.list("", first.next, 2);
+  const Page<User> second = directory.users.list({.after = first.next, .limit = 2});
   ASSERT_EQ(second.items.size(), 2u);
   EXPECT_EQ(second.items[0].name, "bob");
   EXPECT_FALSE(second.has_more);
-  EXPECT_EQ(directory.users.list("a", "alf", 10).items.size(), 1u);
+  EXPECT_EQ(directory.users.list({.prefix = "a", .after = "alf"}).items.size(), 1u);
   EXPECT_TRUE(directory.users.remove("bob"));
   EXPECT_FALSE(directory.users.remove("bob"));
   EXPECT_FALSE(directory.users.find("bob"));
@@ -67,18 +67,17 @@ TEST_F(Accounts, PoliciesApplyThroughGroups) {
   EXPECT_EQ(directory.groups.add_member("team", "nobody"), Outcome::kNoUser);
   EXPECT_EQ(directory.groups.add_member("nothing", "ann"), Outcome::kNoGroup);
 
-  EXPECT_THAT(names(directory.policies.of_user("ann", false, "", "", 10)), ElementsAre("direct"));
-  EXPECT_THAT(names(directory.policies.of_user("ann", true, "", "", 10)),
-              ElementsAre("direct", "shared"));
-  EXPECT_THAT(names(directory.policies.of_group("team", "", "", 10)), ElementsAre("shared"));
-  EXPECT_EQ(directory.groups.of_user("ann", "", "", 10).items.at(0).name, "team");
-  EXPECT_EQ(directory.users.members("team", "", "", 10).items.at(0).name, "ann");
+  EXPECT_THAT(names(directory.policies.of_user("ann", false, {})), ElementsAre("direct"));
+  EXPECT_THAT(names(directory.policies.of_user("ann", true, {})), ElementsAre("direct", "shared"));
+  EXPECT_THAT(names(directory.policies.of_group("team", {})), ElementsAre("shared"));
+  EXPECT_EQ(directory.groups.of_user("ann", {}).items.at(0).name, "team");
+  EXPECT_EQ(directory.users.members("team", {}).items.at(0).name, "ann");
 
   EXPECT_TRUE(directory.groups.remove_member("team", "ann"));
   EXPECT_FALSE(directory.groups.remove_member("team", "ann"));
-  EXPECT_THAT(names(directory.policies.of_user("ann", true, "", "", 10)), ElementsAre("direct"));
+  EXPECT_THAT(names(directory.policies.of_user("ann", true, {})), ElementsAre("direct"));
   EXPECT_TRUE(directory.policies.remove("direct"));
-  EXPECT_THAT(names(directory.policies.of_user("ann", true, "", "", 10)), IsEmpty());
+  EXPECT_THAT(names(directory.policies.of_user("ann", true, {})), IsEmpty());
 }
 
 TEST_F(Accounts, PoliciesAreReplacedWhole) {
@@ -117,7 +116,7 @@ TEST_F(Accounts, KeysOfAUserAreListedAndLimited) {
     EXPECT_TRUE(directory.credentials.create("ann", clock.now()));
   }
   EXPECT_THROW(directory.credentials.create("ann", clock.now()), Error);
-  const Page<KeyRow> page = directory.credentials.list("ann", "", "", 10);
+  const Page<KeyRow> page = directory.credentials.list("ann", {});
   EXPECT_EQ(page.items.size(), 10u);
   EXPECT_TRUE(page.has_more);
   EXPECT_TRUE(directory.credentials.find("ann", page.items[0].id));
@@ -181,7 +180,7 @@ TEST_F(Accounts, ExternalPrincipalsStandForOneUser) {
   EXPECT_THROW(directory.external_principals.create({"", "ann", {}}), Error);
   EXPECT_EQ(directory.external_principals.find(id)->user, "ann");
   EXPECT_EQ(directory.external_principals.find(id)->settings.at(0).at("k"), "v");
-  EXPECT_EQ(directory.external_principals.list("ann", "", "", 10).items.size(), 1u);
+  EXPECT_EQ(directory.external_principals.list("ann", {}).items.size(), 1u);
   EXPECT_FALSE(directory.external_principals.remove("bob", id));
   EXPECT_TRUE(directory.external_principals.remove("ann", id));
 }
@@ -197,13 +196,13 @@ TEST_F(Accounts, OneOfManyStartingServersMakesTheAdministrator) {
   }
   for (std::thread& server : servers) server.join();
   EXPECT_EQ(made, 1);
-  EXPECT_EQ(directory.users.list("", "", 10).items.size(), 1u);
-  EXPECT_EQ(directory.groups.of_user("admin", "", "", 10).items.at(0).name, kAdmins);
+  EXPECT_EQ(directory.users.list({}).items.size(), 1u);
+  EXPECT_EQ(directory.groups.of_user("admin", {}).items.at(0).name, kAdmins);
 }
 
-TEST_F(Accounts, BuiltInsAreCreatedOnceAndStayDeleted) {
-  EXPECT_EQ(directory.groups.list("", "", 10).items.size(), built_in_groups().size());
-  EXPECT_EQ(directory.policies.list("", "", 100).items.size(), built_in_policies().size());
+TEST_F(Accounts, BuiltInsAreMadeOnceAndStayDeleted) {
+  EXPECT_EQ(directory.groups.list({}).items.size(), built_in_groups().size());
+  EXPECT_EQ(directory.policies.list({}).items.size(), built_in_policies().size());
   directory.policies.remove("CatalogReadAll");
   ensure_built_ins(pool, clock.now());
   EXPECT_FALSE(directory.policies.find("CatalogReadAll"));
@@ -277,21 +276,21 @@ TEST_F(Accounts, UsersFromBeforePoliciesBecomeAdministrators) {
            db::Pool::Retry::kWrite);
   directory.users.create(user("old"));
   ensure_built_ins(pool, clock.now());
-  EXPECT_EQ(directory.groups.of_user("old", "", "", 10).items.at(0).name, kAdmins);
+  EXPECT_EQ(directory.groups.of_user("old", {}).items.at(0).name, kAdmins);
 }
 
 TEST_F(Accounts, AccessLevelsAreSetsOfPolicies) {
   directory.groups.create({"team", "", clock.now()});
   for (const char* level : {"Read", "Write", "Super", "Admin"}) {
     EXPECT_EQ(directory.policies.set_of_group("team", policies_of_level(level)), Outcome::kDone);
-    EXPECT_EQ(level_of_policies(names(directory.policies.of_group("team", "", "", 100))), level);
+    EXPECT_EQ(level_of_policies(names(directory.policies.of_group("team", {}))), level);
   }
   EXPECT_EQ(directory.policies.set_of_group("none", policies_of_level("Read")), Outcome::kNoGroup);
   EXPECT_EQ(level_of_policies({}), "");
   EXPECT_EQ(level_of_policies({"AuthFullAccess"}), std::nullopt);
   directory.policies.remove("FSReadAll");
   EXPECT_THROW(directory.policies.set_of_group("team", policies_of_level("Read")), Error);
-  EXPECT_EQ(level_of_policies(names(directory.policies.of_group("team", "", "", 100))), "Admin")
+  EXPECT_EQ(level_of_policies(names(directory.policies.of_group("team", {}))), "Admin")
       << "a change that fails changes nothing";
 }
 

@@ -27,7 +27,7 @@ class Administrators : public Accounts {
     } catch (const Error& error) {
       EXPECT_EQ(error.reason(), "last_administrator");
       EXPECT_TRUE(here.find_key(key.id));
-      EXPECT_EQ(directory.users.members(kAdmins, "", "", 10).items.size(), 1u);
+      EXPECT_EQ(directory.users.members(kAdmins, {}).items.size(), 1u);
       return true;
     }
   }

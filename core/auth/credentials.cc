@@ -78,11 +78,11 @@ std::optional<KeyRow> Credentials::find(std::string_view user, std::string_view 
   return key_from(rows, 0);
 }
 
-Page<KeyRow> Credentials::list(std::string_view user, std::string_view prefix,
-                               std::string_view after, uint32_t limit) {
+Page<KeyRow> Credentials::list(std::string_view user, const PageStart& start) {
   return page_of<KeyRow>(
-      pool_.run(kSelectPage, {after, prefix, row_limit(limit), user}, db::Pool::Retry::kRead),
-      limit, key_from, id_of_key);
+      pool_.run(kSelectPage, {start.after, start.prefix, row_limit(start.limit), user},
+                db::Pool::Retry::kRead),
+      start.limit, key_from, id_of_key);
 }
 
 std::optional<NewKey> Credentials::create(std::string_view user, Instant now) {

@@ -40,8 +40,7 @@ class Credentials {
       : pool_(pool), master_key_(std::move(master_key)) {}
 
   std::optional<KeyRow> find(std::string_view user, std::string_view access_key_id);
-  Page<KeyRow> list(std::string_view user, std::string_view prefix, std::string_view after,
-                    uint32_t limit);
+  Page<KeyRow> list(std::string_view user, const PageStart& start);
   /// nullopt = no such user. Throws invalid_argument past kKeysPerUserMax.
   std::optional<NewKey> create(std::string_view user, Instant now);
   /// false = the user has no such key. Throws conflict for the last administrator

@@ -71,11 +71,11 @@ std::optional<ExternalPrincipal> ExternalPrincipals::find(std::string_view id) {
   return principal_from(rows, 0);
 }
 
-Page<ExternalPrincipal> ExternalPrincipals::list(std::string_view user, std::string_view prefix,
-                                                 std::string_view after, uint32_t limit) {
+Page<ExternalPrincipal> ExternalPrincipals::list(std::string_view user, const PageStart& start) {
   return page_of<ExternalPrincipal>(
-      pool_.run(kSelectPage, {after, prefix, row_limit(limit), user}, db::Pool::Retry::kRead),
-      limit, principal_from, id_of_principal);
+      pool_.run(kSelectPage, {start.after, start.prefix, row_limit(start.limit), user},
+                db::Pool::Retry::kRead),
+      start.limit, principal_from, id_of_principal);
 }
 
 Outcome ExternalPrincipals::create(const ExternalPrincipal& principal) {

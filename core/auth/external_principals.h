@@ -26,8 +26,7 @@ class ExternalPrincipals {
   explicit ExternalPrincipals(db::Pool& pool) : pool_(pool) {}
 
   std::optional<ExternalPrincipal> find(std::string_view id);
-  Page<ExternalPrincipal> list(std::string_view user, std::string_view prefix,
-                               std::string_view after, uint32_t limit);
+  Page<ExternalPrincipal> list(std::string_view user, const PageStart& start);
   /// kDone, kExists or kNoUser. Throws invalid_argument for an id that is empty or too long.
   Outcome create(const ExternalPrincipal& principal);
   /// false = the user has no such principal.

@@ -48,17 +48,17 @@ std::optional<Group> Groups::find(std::string_view name) {
   return group_from(rows, 0);
 }
 
-Page<Group> Groups::list(std::string_view prefix, std::string_view after, uint32_t limit) {
-  return page_of<Group>(
-      pool_.run(kSelectPage, {after, prefix, row_limit(limit)}, db::Pool::Retry::kRead), limit,
-      group_from, name_of_group);
+Page<Group> Groups::list(const PageStart& start) {
+  return page_of<Group>(pool_.run(kSelectPage, {start.after, start.prefix, row_limit(start.limit)},
+                                  db::Pool::Retry::kRead),
+                        start.limit, group_from, name_of_group);
 }
 
-Page<Group> Groups::of_user(std::string_view user, std::string_view prefix, std::string_view after,
-                            uint32_t limit) {
+Page<Group> Groups::of_user(std::string_view user, const PageStart& start) {
   return page_of<Group>(
-      pool_.run(kSelectOfUser, {after, prefix, row_limit(limit), user}, db::Pool::Retry::kRead),
-      limit, group_from, name_of_group);
+      pool_.run(kSelectOfUser, {start.after, start.prefix, row_limit(start.limit), user},
+                db::Pool::Retry::kRead),
+      start.limit, group_from, name_of_group);
 }
 
 Outcome Groups::create(const Group& group) {

@@ -22,9 +22,8 @@ class Groups {
   explicit Groups(db::Pool& pool) : pool_(pool) {}
 
   std::optional<Group> find(std::string_view name);
-  Page<Group> list(std::string_view prefix, std::string_view after, uint32_t limit);
-  Page<Group> of_user(std::string_view user, std::string_view prefix, std::string_view after,
-                      uint32_t limit);
+  Page<Group> list(const PageStart& start);
+  Page<Group> of_user(std::string_view user, const PageStart& start);
   /// kDone or kExists. Throws invalid_argument for the name.
   Outcome create(const Group& group);
   /// With its memberships. false = there was none. Throws conflict for the last administrator

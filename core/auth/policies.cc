@@ -80,25 +80,24 @@ std::optional<Policy> Policies::find(std::string_view name) {
   return policy_from(rows, 0);
 }
 
-Page<Policy> Policies::list(std::string_view prefix, std::string_view after, uint32_t limit) {
-  return page_of<Policy>(
-      pool_.run(kSelectPage, {after, prefix, row_limit(limit)}, db::Pool::Retry::kRead), limit,
-      policy_from, name_of_policy);
+Page<Policy> Policies::list(const PageStart& start) {
+  return page_of<Policy>(pool_.run(kSelectPage, {start.after, start.prefix, row_limit(start.limit)},
+                                   db::Pool::Retry::kRead),
+                         start.limit, policy_from, name_of_policy);
 }
 
-Page<Policy> Policies::of_user(std::string_view user, bool effective, std::string_view prefix,
-                               std::string_view after, uint32_t limit) {
+Page<Policy> Policies::of_user(std::string_view user, bool effective, const PageStart& start) {
   return page_of<Policy>(
-      pool_.run(kSelectOfUser, {after, prefix, row_limit(limit), user, effective},
+      pool_.run(kSelectOfUser, {start.after, start.prefix, row_limit(start.limit), user, effective},
                 db::Pool::Retry::kRead),
-      limit, policy_from, name_of_policy);
+      start.limit, policy_from, name_of_policy);
 }
 
-Page<Policy> Policies::of_group(std::string_view group, std::string_view prefix,
-                                std::string_view after, uint32_t limit) {
+Page<Policy> Policies::of_group(std::string_view group, const PageStart& start) {
   return page_of<Policy>(
-      pool_.run(kSelectOfGroup, {after, prefix, row_limit(limit), group}, db::Pool::Retry::kRead),
-      limit, policy_from, name_of_policy);
+      pool_.run(kSelectOfGroup, {start.after, start.prefix, row_limit(start.limit), group},
+                db::Pool::Retry::kRead),
+      start.limit, policy_from, name_of_policy);
 }
 
 Outcome Policies::create(const Policy& policy) {

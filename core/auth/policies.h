@@ -17,12 +17,10 @@ class Policies {
   explicit Policies(db::Pool& pool) : pool_(pool) {}
 
   std::optional<Policy> find(std::string_view name);
-  Page<Policy> list(std::string_view prefix, std::string_view after, uint32_t limit);
+  Page<Policy> list(const PageStart& start);
   /// Attached to the user; with `effective` those of the user's groups too.
-  Page<Policy> of_user(std::string_view user, bool effective, std::string_view prefix,
-                       std::string_view after, uint32_t limit);
-  Page<Policy> of_group(std::string_view group, std::string_view prefix, std::string_view after,
-                        uint32_t limit);
+  Page<Policy> of_user(std::string_view user, bool effective, const PageStart& start);
+  Page<Policy> of_group(std::string_view group, const PageStart& start);
   /// kDone or kExists. Throws invalid_argument for the name or a statement.
   Outcome create(const Policy& policy);
   /// Replaces the statements; nullopt = there is none. Throws invalid_argument.

@@ -98,7 +98,7 @@ void warn_of_denials_of_refs(db::Pool& pool) {
   Policies policies(pool);
   Page<Policy> page;
   do {
-    page = policies.list("", page.next, kPageItemsMax);
+    page = policies.list({.after = page.next});
     for (const Policy& policy : page.items) {
       for (const Statement& statement : policy.statements) {
         const std::string* denied = find_denial_of_ref(statement);

@@ -43,19 +43,21 @@ std::optional<User> Users::find(std::string_view name) {
   return user_from(rows, 0);
 }
 
-Page<User> Users::list(std::string_view prefix, std::string_view after, uint32_t limit) {
-  const db::Rows rows =
-      pool_.run(kSelectPage, {after, prefix, row_limit(limit)}, db::Pool::Retry::kRead);
+Page<User> Users::list(const PageStart& start) {
+  const db::Rows rows = pool_.run(kSelectPage, {start.after, start.prefix, row_limit(start.limit)},
+                                  db::Pool::Retry::kRead);
   return page_of<User>(
-      rows, limit, [](const db::Rows& r, size_t row) { return user_from(r, row); }, name_of_user);
+      rows, start.limit, [](const db::Rows& r, size_t row) { return user_from(r, row); },
+      name_of_user);
 }
 
-Page<User> Users::members(std::string_view group, std::string_view prefix, std::string_view after,
-                          uint32_t limit) {
+Page<User> Users::members(std::string_view group, const PageStart& start) {
   const db::Rows rows =
-      pool_.run(kSelectMembers, {after, prefix, row_limit(limit), group}, db::Pool::Retry::kRead);
+      pool_.run(kSelectMembers, {start.after, start.prefix, row_limit(start.limit), group},
+                db::Pool::Retry::kRead);
   return page_of<User>(
-      rows, limit, [](const db::Rows& r, size_t row) { return user_from(r, row); }, name_of_user);
+      rows, start.limit, [](const db::Rows& r, size_t row) { return user_from(r, row); },
+      name_of_user);
 }
 
 Outcome Users::create(const User& user) {

@@ -35,9 +35,8 @@ class Users {
   explicit Users(db::Pool& pool) : pool_(pool) {}
 
   std::optional<User> find(std::string_view name);
-  Page<User> list(std::string_view prefix, std::string_view after, uint32_t limit);
-  Page<User> members(std::string_view group, std::string_view prefix, std::string_view after,
-                     uint32_t limit);
+  Page<User> list(const PageStart& start);
+  Page<User> members(std::string_view group, const PageStart& start);
   /// kDone or kExists. Throws invalid_argument for the name, the friendly name and the email.
   Outcome create(const User& user);
   /// With the user's keys, memberships and policies. false = there was none. Throws conflict for

@@ -50,4 +50,10 @@ bool Call::flag(std::string_view name) const {
 
 uint32_t Call::amount() const { return parse_amount(parameter("amount")).value_or(kAmountDefault); }
 
+PageStart Call::page() const {
+  return {.prefix = std::string(parameter("prefix")),
+          .after = std::string(parameter("after")),
+          .limit = amount()};
+}
+
 }  // namespace tarn::api

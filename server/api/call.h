@@ -13,6 +13,7 @@
 #include "core/http/message.h"
 #include "core/http/outbound.h"
 #include "core/model/names.h"
+#include "core/model/page.h"
 #include "server/api/json/configuration.h"
 
 namespace tarn::versioning {
@@ -78,6 +79,8 @@ struct Call {
   std::string_view parameter(std::string_view name) const;
   bool flag(std::string_view name) const;  ///< absent = false
   uint32_t amount() const;
+  /// The parameters prefix, after and amount.
+  PageStart page() const;
   /// The body, which the route's handler must parse into a T.
   template <typename T>
   const T& body_as() const {

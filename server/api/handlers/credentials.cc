@@ -19,10 +19,9 @@ void require_user(const Context& context, const Call& call) {
 
 http::Response list_user_credentials(const Context& context, Call& call) {
   require_user(context, call);
-  return json_response(200, json::list_of(context.directory.credentials.list(
-                                              call.path("userId"), call.parameter("prefix"),
-                                              call.parameter("after"), call.amount()),
-                                          kBytesPerKey, json::write_key));
+  return json_response(
+      200, json::list_of(context.directory.credentials.list(call.path("userId"), call.page()),
+                         kBytesPerKey, json::write_key));
 }
 
 http::Response create_credentials(const Context& context, Call& call) {
@@ -66,8 +65,7 @@ http::Response delete_external_principal(const Context& context, Call& call) {
 http::Response list_external_principals(const Context& context, Call& call) {
   require_user(context, call);
   return json_response(200, json::list_of(context.directory.external_principals.list(
-                                              call.path("userId"), call.parameter("prefix"),
-                                              call.parameter("after"), call.amount()),
+                                              call.path("userId"), call.page()),
                                           kBytesPerKey, json::write_principal));
 }
 

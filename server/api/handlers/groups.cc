@@ -20,10 +20,8 @@ auth::Group require_group(const Context& context, const Call& call) {
 }  // namespace
 
 http::Response list_groups(const Context& context, Call& call) {
-  return json_response(
-      200, json::list_of(context.directory.groups.list(call.parameter("prefix"),
-                                                       call.parameter("after"), call.amount()),
-                         kBytesPerGroup, json::write_group));
+  return json_response(200, json::list_of(context.directory.groups.list(call.page()),
+                                          kBytesPerGroup, json::write_group));
 }
 
 http::Response create_group(const Context& context, Call& call, json::CreateGroup given) {
@@ -43,10 +41,9 @@ http::Response delete_group(const Context& context, Call& call) {
 
 http::Response list_group_members(const Context& context, Call& call) {
   require_group(context, call);
-  return json_response(200, json::list_of(context.directory.users.members(
-                                              call.path("groupId"), call.parameter("prefix"),
-                                              call.parameter("after"), call.amount()),
-                                          kBytesPerGroup, json::write_user));
+  return json_response(
+      200, json::list_of(context.directory.users.members(call.path("groupId"), call.page()),
+                         kBytesPerGroup, json::write_user));
 }
 
 http::Response add_group_member(const Context& context, Call& call) {
@@ -63,10 +60,9 @@ http::Response remove_group_member(const Context& context, Call& call) {
 http::Response list_group_policies(const Context& context, Call& call) {
   constexpr size_t kBytesPerPolicy = 256;
   require_group(context, call);
-  return json_response(200, json::list_of(context.directory.policies.of_group(
-                                              call.path("groupId"), call.parameter("prefix"),
-                                              call.parameter("after"), call.amount()),
-                                          kBytesPerPolicy, json::write_policy));
+  return json_response(
+      200, json::list_of(context.directory.policies.of_group(call.path("groupId"), call.page()),
+                         kBytesPerPolicy, json::write_policy));
 }
 
 http::Response attach_policy_to_group(const Context& context, Call& call) {
@@ -94,7 +90,7 @@ http::Response get_group_acl(const Context& context, Call& call) {
   require_group(context, call);
   std::vector<std::string> names;
   for (const auth::Policy& policy :
-       context.directory.policies.of_group(call.path("groupId"), "", "", kPageItemsMax).items) {
+       context.directory.policies.of_group(call.path("groupId"), {}).items) {
     names.push_back(policy.name);
   }
   if (const auto level = auth::level_of_policies(std::move(names))) {

@@ -9,10 +9,8 @@ namespace tarn::api {
 
 http::Response list_policies(const Context& context, Call& call) {
   constexpr size_t kBytesPerPolicy = 256;
-  return json_response(
-      200, json::list_of(context.directory.policies.list(call.parameter("prefix"),
-                                                         call.parameter("after"), call.amount()),
-                         kBytesPerPolicy, json::write_policy));
+  return json_response(200, json::list_of(context.directory.policies.list(call.page()),
+                                          kBytesPerPolicy, json::write_policy));
 }
 
 http::Response create_policy(const Context& context, Call& call, auth::Policy policy) {

@@ -22,17 +22,11 @@ PullRequestFilter filter_of(std::string_view status) {
   return PullRequestFilter::kAll;
 }
 
-PageStart page_of(const Call& call) {
-  return {.prefix = std::string(call.parameter("prefix")),
-          .after = std::string(call.parameter("after")),
-          .limit = call.amount()};
-}
-
 }  // namespace
 
 http::Response list_pull_requests(const Context& context, Call& call) {
   const Page<PullRequest> page = versioning::list_pull_requests(
-      context.engine, call.repository(), filter_of(call.parameter("status")), page_of(call));
+      context.engine, call.repository(), filter_of(call.parameter("status")), call.page());
   return json_response(200, json::list_of(page, kBytesPerPull, json::write_pull_request));
 }
 
@@ -83,7 +77,7 @@ JsonHandler merge_pull_request() { return json_handler<json::parse_merge, merge_
 
 http::Response list_approvals(const Context& context, Call& call) {
   const Page<Approval> page =
-      versioning::list_approvals(context.engine, call.repository(), id_of(call), page_of(call));
+      versioning::list_approvals(context.engine, call.repository(), id_of(call), call.page());
   return json_response(200, json::list_of(page, kBytesPerApproval, json::write_approval));
 }
 

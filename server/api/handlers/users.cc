@@ -19,10 +19,8 @@ void require_user(const Context& context, const Call& call) {
 }  // namespace
 
 http::Response list_users(const Context& context, Call& call) {
-  return json_response(
-      200, json::list_of(context.directory.users.list(call.parameter("prefix"),
-                                                      call.parameter("after"), call.amount()),
-                         kBytesPerUser, json::write_user));
+  return json_response(200, json::list_of(context.directory.users.list(call.page()), kBytesPerUser,
+                                          json::write_user));
 }
 
 http::Response create_user(const Context& context, Call& call, json::CreateUser given) {
@@ -44,19 +42,17 @@ http::Response delete_user(const Context& context, Call& call) {
 
 http::Response list_user_groups(const Context& context, Call& call) {
   require_user(context, call);
-  return json_response(200, json::list_of(context.directory.groups.of_user(
-                                              call.path("userId"), call.parameter("prefix"),
-                                              call.parameter("after"), call.amount()),
-                                          kBytesPerUser, json::write_group));
+  return json_response(
+      200, json::list_of(context.directory.groups.of_user(call.path("userId"), call.page()),
+                         kBytesPerUser, json::write_group));
 }
 
 http::Response list_user_policies(const Context& context, Call& call) {
   constexpr size_t kBytesPerPolicy = 256;
   require_user(context, call);
   return json_response(
-      200, json::list_of(context.directory.policies.of_user(
-                             call.path("userId"), call.flag("effective"), call.parameter("prefix"),
-                             call.parameter("after"), call.amount()),
+      200, json::list_of(context.directory.policies.of_user(call.path("userId"),
+                                                            call.flag("effective"), call.page()),
                          kBytesPerPolicy, json::write_policy));
 }
 
