@@ -17,7 +17,6 @@
 namespace tarn::versioning {
 namespace {
 
-using meta::PullRequests;
 using testing::reason_of;
 using testing::TestEngine;
 
