@@ -6,10 +6,10 @@
 #include <string>
 
 #include "core/http/server.h"
-#include "core/versioning/operation_runner.h"
+#include "core/jobs/operation_runner.h"
 #include "s3gateway/gateway.h"
 #include "server/api/api.h"
-#include "server/api/block_door.h"
+#include "server/api/block_handler.h"
 #include "server/backend.h"
 #include "server/config.h"
 #include "server/front.h"
@@ -43,7 +43,7 @@ class FrontEnds {
   const api::Context context_;
   api::Api rest_;
   const HookCalls calls_;
-  api::BlockDoor blocks_;
+  api::BlockHandler blocks_;
   const s3::S3Context s3_;
   const Acquaintance known_;
   const Plain plain_;

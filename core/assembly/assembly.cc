@@ -24,9 +24,7 @@
 #include "core/meta/tags.h"
 #include "core/meta/uploads.h"
 #include "core/meta/writer.h"
-#include "core/branch/branch_hold.h"
 #include "core/promotion/promotions.h"
-#include "core/events/webhooks.h"
 
 namespace tarn::versioning {
 namespace {
@@ -59,14 +57,32 @@ struct Assembly::Parts {
         part_lists(pool),
         jobs(pool, clock),
         pull_requests(pool),
-        gate_policies(pool),
-        engine{clock,         pool,          stores,
-               repositories,  settings,      branches,
-               tags,          aliases,       commits,
-               nodes,         summaries,     staging,
-               uploads,       part_lists,    jobs,
-               pull_requests, gate_policies, writer,
-               queues,        waiters,       std::move(options.link_key)} {
+        versions(pool),
+        lifecycle_scans(pool),
+        sstables(pool),
+        engine{clock,
+               pool,
+               stores,
+               repositories,
+               settings,
+               branches,
+               tags,
+               aliases,
+               commits,
+               nodes,
+               summaries,
+               staging,
+               uploads,
+               part_lists,
+               jobs,
+               pull_requests,
+               versions,
+               lifecycle_scans,
+               sstables,
+               writer,
+               queues,
+               waiters,
+               std::move(options.link_key)} {
     writer.register_process();
   }
 

@@ -12,12 +12,9 @@
 #include "core/meta/aliases.h"
 #include "core/meta/branches.h"
 #include "core/meta/commits.h"
-#include "core/promotion/promotion_store.h"
-#include "core/branch/ref_globs.h"
 #include "core/promotion/gate_policies.h"
 #include "core/promotion/judgement.h"
-#include "core/branch/refs.h"
-#include "core/branch/repositories.h"
+#include "core/promotion/promotion_store.h"
 #include "core/promotion/rollback.h"
 
 namespace tarn::versioning {
@@ -25,7 +22,9 @@ namespace {
 
 constexpr std::chrono::milliseconds kWaitPoll{100};
 
-meta::PromotionStore rows(Engine& engine) { return meta::PromotionStore(engine.pool, engine.clock); }
+meta::PromotionStore rows(Engine& engine) {
+  return meta::PromotionStore(engine.pool, engine.clock);
+}
 
 Repository writable(Engine& engine, const RepositoryName& name) {
   Repository repository = get_repository(engine, name);

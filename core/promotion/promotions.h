@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "core/promotion/promotion.h"
 #include "core/model/page.h"
 #include "core/promotion/promotion.h"
 #include "core/promotion/promotion_store.h"

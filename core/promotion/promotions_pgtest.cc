@@ -2,10 +2,10 @@
 #include <set>
 
 #include "core/branch/aliases.h"
+#include "core/branch/settings.h"
 #include "core/promotion/gate.h"
 #include "core/promotion/judgement.h"
 #include "core/promotion/promotions_fixture.h"
-#include "core/branch/settings.h"
 
 namespace tarn::versioning {
 namespace {

@@ -180,8 +180,9 @@ http::Response Api::State::answer(http::Request& request, Router::Match match, s
   std::optional<json::Document> document;
   if (route.handler.takes_json()) document = read_json(route, request);
   if (document) call.body = route.handler.parse(document->root());
-  for (const Demand& demand : route.access.demands()) {
-    for (const std::string& resource : demand.on(call)) call.demand(demand.action, resource);
+  for (const RequiredPermission& required : route.access.permissions()) {
+    for (const std::string& resource : required.on(call))
+      call.require_permission(required.action, resource);
   }
   if (is_forced(call, document)) demand_force(context, call);
   if (const auto wait = preferred_wait(request); wait && may_be_deferred(route)) {

@@ -179,7 +179,7 @@ http::Response BlockHandler::answer(http::Request& request, RequestRecord& recor
   check_failed("BlockGrant::Kind", __FILE__, __LINE__);
 }
 
-http::Response BlockDoor::handle(http::Request& request) {
+http::Response BlockHandler::handle(http::Request& request) {
   RequestRecord record{.access = {.api = "blocks", .operation = "refusedUrl"}, .probe = &refusals_};
   record.access.count_body(request);
   http::Response response;

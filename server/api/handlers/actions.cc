@@ -1,8 +1,8 @@
 #include <span>
 
 #include "core/base/str_cat.h"
-#include "core/model/hook_run.h"
 #include "core/events/hook_runs.h"
+#include "core/model/hook_run.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/list.h"
 #include "server/api/json/writer.h"

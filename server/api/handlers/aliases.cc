@@ -48,7 +48,7 @@ http::Response list_alias_changes(const Context& context, Call& call) {
 }
 
 http::Response set_alias(const Context& context, Call& call, json::SetAlias given) {
-  call.demand_source({given.to}, str_cat("@", call.path("alias")));
+  call.require_permission_on_source({given.to}, str_cat("@", call.path("alias")));
   const versioning::AliasOutcome outcome = versioning::set_alias(context.engine, call.repository(),
                                                                  {.name = alias_of(call),
                                                                   .expected = given.expected,

@@ -29,7 +29,7 @@ http::Response list_branches(const Context& context, Call& call) {
 }
 
 http::Response create_branch(const Context& context, Call& call, json::CreateBranch given) {
-  call.demand_source({given.source}, given.name);
+  call.require_permission_on_source({given.source}, given.name);
   versioning::BranchCreation creation{.name = parse_branch_name(given.name),
                                       .source = given.source,
                                       .hidden = given.hidden,
@@ -90,7 +90,7 @@ http::Response hard_reset_branch(const Context& context, Call& call) {
 }
 
 http::Response revert_branch(const Context& context, Call& call, json::Revert given) {
-  call.demand_source({given.ref}, call.path("branch"));
+  call.require_permission_on_source({given.ref}, call.path("branch"));
   versioning::revert_branch(context.engine, call.repository(), call.branch(),
                             {.committer = call.caller.user.committer(),
                              .ref = std::move(given.ref),
@@ -103,7 +103,7 @@ http::Response revert_branch(const Context& context, Call& call, json::Revert gi
 JsonHandler revert_branch() { return json_handler<json::parse_revert, revert_branch>; }
 
 http::Response cherry_pick(const Context& context, Call& call, json::CherryPick given) {
-  call.demand_source({given.ref}, call.path("branch"));
+  call.require_permission_on_source({given.ref}, call.path("branch"));
   const Commit made =
       versioning::cherry_pick(context.engine, call.repository(), call.branch(),
                               {.committer = call.caller.user.committer(),

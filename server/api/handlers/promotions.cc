@@ -74,8 +74,9 @@ void demand_candidates(const Call& call, const std::vector<std::string>& candida
 }  // namespace
 
 http::Response create_promotion(const Context& context, Call& call, json::CreatePromotion given) {
-  call.demand(auth::Action::kPromote,
-              auth::branch_arn(call.path("repository"), given.request.destination.str()));
+  call.require_permission(
+      auth::Action::kPromote,
+      auth::branch_arn(call.path("repository"), given.request.destination.str()));
   demand_candidates(call, given.request.candidates);
   // That of the policy moves with the promotion; any other is the caller's own wish.
   const std::string alias =

@@ -52,7 +52,7 @@ http::Response summarise_diff(const Context& context, Call& call) {
 }
 
 http::Response merge_into_branch(const Context& context, Call& call, json::Merge given) {
-  call.demand_source({call.path("sourceRef")}, call.path("destinationBranch"));
+  call.require_permission_on_source({call.path("sourceRef")}, call.path("destinationBranch"));
   const auto outcome = versioning::merge_into(
       context.engine, call.repository(), call.path("sourceRef"),
       parse_branch_name(call.path("destinationBranch")), merge_request_of(call, std::move(given)));

@@ -19,7 +19,7 @@ http::Response list_tags(const Context& context, Call& call) {
 }
 
 http::Response create_tag(const Context& context, Call& call, json::CreateTag given) {
-  call.demand_source({given.ref}, given.id);
+  call.require_permission_on_source({given.ref}, given.id);
   const Tag made = versioning::create_tag(context.engine, call.repository(),
                                           parse_new_tag_name(given.id), given.ref, given.force);
   return json_response(201, json::tag_body(made));

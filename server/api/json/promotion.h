@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/promotion/promotion.h"
 #include "core/promotion/judgement.h"
+#include "core/promotion/promotion.h"
 #include "server/api/json/document.h"
 #include "server/api/json/writer.h"
 
