@@ -36,7 +36,7 @@ Json last_change(Client& client, const Uri& uri, const Json& item, bool first_pa
 
 ExitCode run(Session& session, const Options& options) {
   Uri uri = session.prefix(options.prefix);
-  // All lines from one state, whatever is committed meanwhile.
+  // All lines from one state, despite concurrent commits.
   uri.ref = get_commit_id(session.client, uri.repository, uri.ref);
   Request listing{
       .path = api_path({"repositories", uri.repository, "refs", uri.ref, "objects", "ls"}),

@@ -72,7 +72,7 @@ std::vector<Found> files_below(Session& session, const fs::path& root) {
   return files;
 }
 
-/// Files of one directory on their way, beside what the branch has already.
+/// The upload of one directory's files, without those that the branch has already.
 class TreeUpload {
  public:
   TreeUpload(Session& session, const Options& options, Uri below)

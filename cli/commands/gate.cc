@@ -33,8 +33,8 @@ void declare_check(Command& command, Check& options) {
             "write outputs, summary and annotations for GitHub Actions");
 }
 
-/// Of all candidates together: a failure counts more than waiting. Only missing metrics are told
-/// apart from other failures, so that a job can measure and try again.
+/// The status for all candidates: a failure outranks waiting. Missing metrics have a status of
+/// their own, so that a job can measure and retry.
 ExitCode exit_code_of(const Json& answer) {
   bool failed = false;
   bool only_missing = true;

@@ -21,7 +21,7 @@
 namespace tarn::cli {
 namespace {
 
-/// Of an idempotency key that nobody named.
+/// Random bytes of a generated idempotency key.
 constexpr size_t kKeyBytes = 16;
 constexpr std::string_view kIdHelp = "tarn://repository/id, or an id in --repo";
 

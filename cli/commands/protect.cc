@@ -13,7 +13,7 @@
 namespace tarn::cli {
 namespace {
 
-/// How often a change starts over when somebody else changed the rules meanwhile.
+/// Retries of a change when the rules changed concurrently.
 constexpr int kAttempts = 5;
 constexpr int64_t kNotGiven = -1;
 
@@ -29,8 +29,8 @@ Json::iterator find_rule(Json& rules, const std::string& pattern) {
                       [&](const Json& rule) { return rule.value("pattern", "") == pattern; });
 }
 
-/// Reads the rules, lets `edit` change them, and writes them if nobody else did meanwhile. Returns
-/// what `edit` did: whether there was anything to change.
+/// Reads the rules, lets `edit` change them, and writes them if they have not changed meanwhile.
+/// Returns whether `edit` changed anything.
 bool change(Client& client, const std::string& path, const std::function<bool(Json&)>& edit) {
   for (int attempt = 1;; ++attempt) {
     const Answer found = client.ask({.path = path});

@@ -105,7 +105,7 @@ Message ask_api(const HookWork& work, ApiCall call, bool bytes) {
   if (!work.api) throw Error(ErrorCode::kUnavailable, "the server is starting or stopping");
   call.user = work.context.user;
   ApiAnswer answer = work.api(call);
-  // An object's bytes stay what they are, whatever its type.
+  // An object's bytes are not converted, for any content type.
   const bool json = answer.json && !(bytes && answer.status < 300) && Json::accept(answer.body);
   return {Message::Kind::kAnswer, Json{{"status", answer.status}, {"json", json}}.dump(),
           std::move(answer.body)};

@@ -309,7 +309,7 @@ Runner::Outcome Runner::execute(const Repository& repository, const HookContext&
       outcome.failures.empty() && !stopped ? HookRunState::kCompleted : HookRunState::kFailed;
   run.ended = engine_.clock.now();
   if (stopped) {
-    // A run after a change is begun again elsewhere; one that somebody waited for has ended.
+    // A run after a change starts again on another server; one in a request has ended.
     if (!is_after(run.event)) runs_.finish(repository.id, run, owner, outcome.steps);
     std::rethrow_exception(stopped);
   }

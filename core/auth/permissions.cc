@@ -295,7 +295,7 @@ Permissions::Decision Permissions::decide_below(Action action, std::string_view 
 Permissions::Rests Permissions::Rule::rests_at(std::string_view repository,
                                                const RefScope& scope) const {
   Rests out = rests(ref_arn(repository, scope.ref));
-  // A '*' takes whatever a name goes on with; all else may match some of the names only.
+  // A '*' matches every continuation of a name; all else may match only some of the names.
   if (scope.all_that_begin)
     std::erase_if(out, [](std::string_view rest) { return !rest.starts_with('*'); });
   out.merge(rests(repository_arn(repository)));

@@ -53,7 +53,7 @@ const Policy& built_in_policy(const std::vector<Policy>& policies, std::string_v
   return *at;
 }
 
-/// Updates policies of earlier versions to today's text, unless somebody edited them.
+/// Updates unedited policies of earlier versions to today's text.
 void supersede_policies(db::Connection& connection) {
   const std::vector<Policy> policies = built_in_policies();
   for (const Policy& old : superseded_policies()) {

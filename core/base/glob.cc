@@ -197,7 +197,7 @@ class GlobCompiler {
     for (const uint32_t end : ends) glob_.steps_[end] = {Kind::kSplit, here(), here()};
   }
 
-  /// The characters that come first whatever follows.
+  /// The characters that every match begins with.
   void find_prefix() {
     std::string_view left = whole_;
     while (glob_.after_prefix_ < glob_.steps_.size() &&

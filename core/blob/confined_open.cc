@@ -54,7 +54,7 @@ void name_symlink(int directory_fd, const char* name) {
 
 constexpr std::string_view kDamaged = "store_damaged";
 
-/// A failure that the store's operator has to mend.
+/// A failure that the store's operator has to fix.
 struct Fault {
   ErrorCode code;
   std::string_view reason;

@@ -108,7 +108,7 @@ std::unique_ptr<BlobWriter> LocalStore::create(std::string_view key, std::option
   std::string path = checked_path(key);
   check_writable(str_cat("creating object ", shown(key)));
   const auto [directory_path, name] = split(path);
-  constexpr int kTriesMax = 2;  // the second in a directory made anew
+  constexpr int kTriesMax = 2;  // the second in a directory created again
   for (int attempt = 1;; ++attempt) {
     DirectoryCache::Shared directory = directories_.get(directory_path);
     constexpr int kFlags = O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC;

@@ -23,7 +23,7 @@ constexpr size_t kRunFilesMax = 512;
 // Each holds a directory open.
 constexpr size_t kRunsAheadMax = 64;
 
-/// Files whose stats somebody is to fetch.
+/// Files whose stats are to be fetched.
 struct Batch {
   enum class State { kQueued, kTaken, kDone };
 

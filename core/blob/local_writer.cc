@@ -66,7 +66,7 @@ bool LocalWriter::finish() {
   if (::fchmod(file_.get(), kFinishedMode) != 0 || ::fsync(file_.get()) != 0 ||
       ::fsync(directory_->get()) != 0) {
     const int error = errno;
-    unlink();  // after a failed sync nobody knows what is on the disk
+    unlink();  // after a failed sync the state of the disk is unknown
     throw_write_errno(str_cat("making object ", shown(key_), " durable"), error);
   }
   file_.reset();

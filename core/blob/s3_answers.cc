@@ -38,7 +38,7 @@ Instant parse_time(std::string_view text) {
   return *time;
 }
 
-// With encoding-type=url a literal '+' comes as %2B whatever the server makes of a blank.
+// With encoding-type=url a literal '+' comes as %2B, however the server encodes a blank.
 std::string decoded(const std::string& text, bool url_encoded) {
   if (!url_encoded) return text;
   auto plain = form_decode(text);

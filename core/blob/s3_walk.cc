@@ -17,13 +17,12 @@ constexpr size_t kPagesAheadMax = 4;
 /// Pages from one thread to another. Safe from both.
 class PageQueue {
  public:
-  /// Waits for room. false = nobody wants more.
+  /// Waits for room. false = no more pages are wanted.
   bool push(ListPage page) {
     MutexLock lock(mutex_);
     pages_.push_back(std::move(page));
     changed_.notify_all();
-    // No deadline: the visit, which empties the queue, may take its time, and closes it whatever
-    // happens.
+    // No deadline: the visit, which empties the queue, may be slow, and closes it in any case.
     while (pages_.size() > kPagesAheadMax && !closed_) changed_.wait(lock);
     return !closed_;
   }

@@ -29,7 +29,7 @@ constexpr uint64_t kLargeBodyBytesMax = 256 * 1024 * 1024;
 std::atomic<uint64_t> large_body_bytes = 0;
 // Objects of our own mark with too few bytes, which a broken connection leaves on some servers.
 constexpr int kBrokenFoundMax = 3;
-// Of tidying up after a failure, which somebody waits to hear of.
+// Limits cleaning up after a failure, since the caller waits for the error.
 constexpr std::chrono::seconds kAbortDeadline{5};
 
 /// Small pages would make filling 64 MiB for the first time cost 40 ms; huge ones, where the system

@@ -69,7 +69,7 @@ void BranchQueues::release_abandoned(meta::Branches& branches, std::optional<Bra
       abandoned_.erase(first, last);
     }
   }
-  // Owners are never used again, so this ends no lease that somebody holds.
+  // Owners are never used again, so this ends no other lease.
   while (!taken.empty() && branches.release(taken.begin()->first, taken.begin()->second)) {
     taken.erase(taken.begin());
   }

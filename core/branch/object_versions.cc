@@ -11,7 +11,7 @@
 namespace tarn::versioning {
 namespace {
 
-// Each round somebody else's write got in between.
+// In each round another write came in between.
 constexpr int kRoundsMax = 100;
 
 using Rows = std::vector<meta::ObjectVersionRow>;

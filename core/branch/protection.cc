@@ -50,7 +50,7 @@ std::optional<BranchRule> find_rule(Engine& engine, RepositoryId repository, con
   return std::nullopt;
 }
 
-/// A policy's branch changes by promotion only, whatever the rules permit.
+/// A policy's branch changes by promotion only, even if the rules permit more.
 void check_gate(const Branch& branch, BranchAction action) {
   if (branch.gate.empty()) return;
   throw_protected(str_cat(refusal_of(action), ": \"", branch.name.str(),

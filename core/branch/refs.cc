@@ -151,7 +151,7 @@ HookedChange creation_hooks(Engine& engine, const Repository& repository,
   return change;
 }
 
-/// The hooks of an event of a tag; they are told the commit as the source too.
+/// The hooks of an event of a tag; they get the commit as the source too.
 HookedChange tag_hooks(Engine& engine, const Repository& repository, const TagName& tag,
                        const Commit& commit, HookEvent before, HookEvent after) {
   ActionFiles files;
@@ -314,7 +314,7 @@ bool delete_one_expired_branch(Engine& engine) {
     log::info("expired_branch_deleted", {{"branch", name}});
   } catch (const Error& error) {
     // Protected, refused by a hook, held by another verb, or gone: the claim's end is the next try.
-    // Not for the log's reader to mend, as everything else is.
+    // These are no faults of the server; the job loop logs everything else as an error.
     if (error.code() != ErrorCode::kPermissionDenied && error.code() != ErrorCode::kConflict &&
         error.code() != ErrorCode::kPreconditionFailed && error.code() != ErrorCode::kNotFound) {
       throw;

@@ -17,7 +17,7 @@
 namespace tarn::versioning {
 namespace {
 
-// Each round somebody else's write, or a change of the rules, got in between; a key contended for
+// In each round another write, or a change of the rules, came in between; a key contended for
 // longer than this is not worth waiting for.
 constexpr int kRoundsMax = 100;
 
@@ -137,7 +137,7 @@ bool stage_under_rules(Engine& engine, const StageTarget& target, const Key& key
   throw_contended();
 }
 
-/// Stages over what is there until nobody writes between the look and the write.
+/// Stages over the current entry, again until no write comes between the read and the write.
 std::optional<VersionId> stage_under_condition(Engine& engine, const StageTarget& target,
                                                const Key& key, const std::optional<Entry>& entry,
                                                const Condition& condition,

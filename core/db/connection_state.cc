@@ -16,7 +16,7 @@
 namespace tarn::db {
 namespace {
 
-/// Raised by hold_repository of the schema, in whatever statement names a deleted repository.
+/// Raised by hold_repository of the schema, in any statement that names a deleted repository.
 constexpr std::string_view kRepositoryGoneState = "TN404";
 
 constexpr size_t kQueuedBytesMax = 256 * 1024;
@@ -37,7 +37,8 @@ bool is_last_word(const PGresult* result) {
 }
 
 /// The server's own view of a prepared statement no longer fits this connection: a migration
-/// changed its columns, or a pooler gave us another server session. A new connection prepares anew.
+/// changed its columns, or a pooler gave us another server session. A new connection prepares
+/// again.
 bool is_stale_statement(std::string_view sqlstate) {
   return sqlstate == "0A000" || sqlstate == "26000" || sqlstate == "42P05";
 }
@@ -176,7 +177,7 @@ void Connection::State::fail(const PGresult* result, std::string_view doing, boo
       no_answer         ? str_cat("the database did not answer for ", answer_limit.count(), " ms")
       : primary.empty() ? first_line(PQerrorMessage(conn))
                         : std::string(primary);
-  // The detail quotes values of the row: not for whoever sees the message.
+  // The detail quotes values of the row, which must not be in the message.
   log::debug("sql_failed", {{"query", doing},
                             {"sqlstate", sqlstate},
                             {"detail", field_of(result, PG_DIAG_MESSAGE_DETAIL)}});

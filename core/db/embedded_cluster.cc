@@ -118,8 +118,8 @@ void write_readable(const std::string& path, const std::string& text) {
   }
 }
 
-/// The rules of who may connect, whatever the data directory was made with: only processes of our
-/// own user, as the kernel tells the server who they are.
+/// The rules for connections, which replace those of the data directory: only processes of our own
+/// user, as the kernel tells the server who they are.
 struct AccessFiles {
   std::string hba;
   std::string ident;
@@ -315,7 +315,7 @@ void Cluster::stop_orphans() const {
       }
     }
   }
-  // The process number in a lock file left over may belong to somebody else by now; PostgreSQL
+  // The process number in a lock file left over may belong to another process by now; PostgreSQL
   // would refuse to start.
   std::error_code ignored;
   fs::remove(str_cat(data_, "/postmaster.pid"), ignored);

@@ -124,7 +124,7 @@ std::unique_ptr<Connection> Pool::connect() {
     --open_;
     refused_until_ = Clock::now() + kRefusedPause;
     if (!hangs_) refusal_ = error.message();
-    returned_.notify_all();  // whoever waits for a connection fails now too
+    returned_.notify_all();  // waiting callers fail now too
     throw;
   }
 }

@@ -154,7 +154,7 @@ void Outbound::check(const std::string& url) const {
   try {
     transfer.run_to_head();
   } catch (const Error& error) {
-    // Nothing was connected to, or the name is not known: that is for whoever sends to report.
+    // No connection, or an unknown name: the caller reports that.
     if (error.code() != ErrorCode::kUnavailable) throw;
   }
 }

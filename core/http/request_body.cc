@@ -136,8 +136,7 @@ size_t RequestBody::read_chunked(std::span<char> out) {
 
 bool RequestBody::can_be_skipped() const {
   if (finished_) return true;
-  // A client that was never asked for its body may send it or not: what follows cannot be told
-  // apart.
+  // A client that got no 100 Continue may send its body or not: the next bytes are ambiguous.
   if (broken_ || continue_wanted_) return false;
   return chunked_ || left_ <= limits_.drain_unread_bytes_max;
 }

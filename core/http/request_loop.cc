@@ -18,8 +18,8 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr size_t kReceiveBytes = 64 * 1024;
 // Queued heads wait in memory, so little more than the head is received.
 constexpr size_t kCollectBytes = 4 * 1024;
-// A client that is told "no" in the middle of an upload gets this long to notice; without it the
-// kernel's reset would destroy the answer before it is read.
+// A client that is refused during an upload gets this long to notice; without it the kernel's reset
+// would destroy the answer before it is read.
 constexpr std::chrono::milliseconds kLingerTime{2'000};
 constexpr uint64_t kLingerBytesMax = 64 * 1024 * 1024;
 constexpr size_t kLingerStepBytes = 1024 * 1024;

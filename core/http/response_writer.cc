@@ -23,8 +23,8 @@ constexpr std::string_view kServerName = "Tarn";
 
 bool is_value_char(char c) { return !is_control(c) || c == '\t'; }
 
-/// Every control byte is refused, not only line breaks: whatever a client managed to store ends
-/// here.
+/// Every control byte is refused, not only line breaks: the last check of values that clients
+/// stored.
 void check_headers(const Response& response) {
   if (response.status < 200 || response.status > 999) {
     throw Error(ErrorCode::kInternal, str_cat("answering with status ", response.status));

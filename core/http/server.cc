@@ -270,7 +270,7 @@ void EpollServer::end_expired(RequestLoop& loop) {
 
 /// Called once a step while all workers are busy. Workers that finish a connection each between two
 /// looks are only short of processors: what waits in the kernel gets its turn at once. Otherwise
-/// they are stuck in long requests, and connections wait for which nobody reads.
+/// they are stuck in long requests, and connections wait without a reader.
 void EpollServer::watch_overload(RequestLoop& loop) {
   const uint64_t rounds = rounds_.load(std::memory_order_relaxed);
   const uint64_t finished = rounds - std::exchange(rounds_seen_, rounds);
@@ -319,7 +319,7 @@ void EpollServer::drain(SteadyTime until) {
     for (Connection* connection : lot_.take_idle()) close(*connection);
     for (Connection* connection : lot_.take_expired(now)) close(*connection);
     if (now >= until) {
-      // First, so that no thread that comes free runs one of them for nobody.
+      // First, so that no free thread runs one of them in vain.
       for (Connection* connection : queue_.take_all()) close(*connection);
       if (!std::exchange(cut, true)) lot_.cut_all();
     }

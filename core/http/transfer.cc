@@ -16,7 +16,7 @@ namespace {
 
 constexpr long kTransferBufferBytes =
     512 * 1024;  // uploads take half as long as with the default of 64 KiB
-// A body that nobody reads is held up to here; then the socket is left unread.
+// An unread body is buffered up to here; then the socket is left unread.
 constexpr size_t kEarlyBytesMax = 512 * 1024;
 constexpr long kConnectionAgeMaxSeconds = 60;  // servers end idle connections at about that time
 constexpr int kPollMilliseconds = 1'000;       // libcurl looks at its deadlines at least so often
@@ -177,8 +177,8 @@ void Transfer::set_headers() {
     }
     append(value.empty() ? str_cat(name, ";") : str_cat(name, ": ", value));
   }
-  // Headers that libcurl would add by itself. Waiting for "100 Continue" costs a second where
-  // nobody answers it.
+  // Headers that libcurl would add by itself. Waiting for "100 Continue" costs a second on servers
+  // that do not answer it.
   append("Expect:");
   for (const char* name : {"Accept", "Content-Type"}) {
     if (request_.headers.find(name) == nullptr) append(str_cat(name, ":"));

@@ -170,7 +170,7 @@ class ImportRun {
     note_import(*commit);
   }
 
-  /// The import has happened, whatever becomes of this.
+  /// The import has happened, even if this fails.
   void note_import(const Commit& commit) {
     try {
       engine_.repositories.set_metadata(

@@ -37,7 +37,7 @@ void NodeStore::remember(Nid nid, std::shared_ptr<const tree::Node> node) {
 }
 
 std::vector<std::shared_ptr<const tree::Node>> NodeStore::load(std::span<const Nid> nids) {
-  throw_if_cancelled();  // whatever walks trees for long passes here
+  throw_if_cancelled();  // every long walk over trees passes here
   return load_with(
       [this](std::span<const int64_t> missing) {
         return pool_.run(kSelectNodes, {missing}, db::Pool::Retry::kRead);

@@ -165,8 +165,8 @@ std::optional<int32_t> remove_row(db::Connection& connection, const RepositoryNa
   return id;
 }
 
-/// Proves that nothing would be lost with the repository, and keeps it so for the transaction:
-/// the first commit's row goes, so nobody can make a branch or a tag any more.
+/// Proves that nothing would be lost with the repository, and keeps it so for the transaction: the
+/// first commit's row is deleted, so no branch or tag can be created any more.
 void lock_empty(db::Connection& connection, int32_t id) {
   connection.run(kLockRepository, {id});
   const db::Rows branches = connection.run(kSelectOnlyBranch, {id});
@@ -265,7 +265,7 @@ bool Repositories::remove_empty(const Repository& repository, Instant now) {
   const bool done = pool_.transaction([&](db::Connection& connection) {
     lock_empty(connection, id);
     const std::optional<int32_t> removed = remove_row(connection, repository.name, now);
-    if (removed && *removed != id) throw_not_empty();  // made anew meanwhile: undo
+    if (removed && *removed != id) throw_not_empty();  // created again meanwhile: undo
     return removed.has_value();
   });
   forget_root(repository.name);

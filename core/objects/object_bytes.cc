@@ -62,7 +62,7 @@ class PartsReader final : public blob::BlobReader {
     skip_ = range.offset;
     while (at_ < parts_->size() && skip_ >= (*parts_)[at_].size_bytes)
       skip_ -= (*parts_)[at_++].size_bytes;
-    open_part();  // bytes that are missing are told before the answer begins
+    open_part();  // missing bytes are reported before the answer begins
   }
 
   size_t read(std::span<char> out) override {
@@ -108,7 +108,7 @@ std::unique_ptr<blob::BlobReader> open_object(Engine& engine, const Repository& 
   }
   // An object that was imported, or linked after its client had sent it to the store, must still be
   // the same; "" in its source version means the entry's own etag. A copy of a linked one that was
-  // read while it was the same stays good: nobody but its client writes there, to destroy it.
+  // read while it was the same stays valid: only its own client could overwrite the bytes.
   const std::string url = physical_address(engine, repository, entry);
   const auto version = entry.source_version();
   std::string etag;

@@ -12,7 +12,7 @@
 namespace tarn::versioning {
 namespace {
 
-/// Branches of a glob that have no commit of their own are nobody's candidates, however many.
+/// Branches of a glob that have no commit of their own are no candidates, however many.
 void drop_idle(Engine& engine, const Repository& repository, const Commit& head,
                std::vector<NamedCommit>& found) {
   std::map<CommitId, bool> idle;
@@ -23,7 +23,7 @@ void drop_idle(Engine& engine, const Repository& repository, const Commit& head,
   });
 }
 
-/// Whether a rule of the policy fails for want of a value, whatever checks report.
+/// Whether a rule of the policy fails for a missing value, with any reports of checks.
 bool lacks_metric(const GatePolicy& policy, const CommitFacts& facts) {
   const GateCandidate unchecked{.ref = "", .facts = facts};
   return std::any_of(policy.metrics.begin(), policy.metrics.end(), [&](const MetricRule& rule) {

@@ -171,8 +171,7 @@ std::optional<Commit> commit_of_policy(Engine& engine, const Repository& reposit
   }
 }
 
-/// Warnings: whoever is to be told of a promotion may be made later than the policy, and is missed
-/// only then.
+/// Missing webhooks are warnings: they may be created later than the policy.
 std::vector<std::string> webhooks_not_there(Engine& engine, RepositoryId repository,
                                             const GatePolicy& policy) {
   std::vector<std::string> out;

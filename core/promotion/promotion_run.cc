@@ -118,7 +118,7 @@ class PromotionRun {
 
   bool advance() {
     if (promotion_.undoes) return take_back();
-    // One that waits keeps its state while it is looked at, so that nobody sees it go back.
+    // One that waits keeps its state during a round, so that readers do not see it go back.
     if (promotion_.state == PromotionState::kDraft) {
       promotion_.state = PromotionState::kComparing;
       if (!begin_round()) return kLeave;

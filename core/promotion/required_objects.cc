@@ -81,7 +81,7 @@ bool is_required(const ObjectRules& rules, const std::string& path) {
                           : ""));
 }
 
-/// Without required objects: whatever the winner itself has changed.
+/// Without required objects: all changes of the winner itself.
 void check_own_changes(Engine& engine, const GatePolicy& policy, const PromotionResult& result) {
   const bool brings_nothing = result.base && *result.base == result.winner;
   if (brings_nothing) {

@@ -40,7 +40,7 @@ constexpr db::Query kSelectDone{"extractions_select_done", R"sql(
   SELECT commit_id FROM extractions
   WHERE repo_id = $1 AND commit_id = ANY ($2) AND state = 'done' AND rules_hash = $3)sql"};
 
-// Not for commits that are gone: what is stored for them nobody would remove.
+// Not for deleted commits: their rows would never be removed.
 constexpr db::Query kInsert{"extractions_insert_row", R"sql(
   INSERT INTO extractions (repo_id, commit_id)
   SELECT repo_id, commit_id FROM commits WHERE repo_id = $1 AND commit_id = $2

@@ -151,7 +151,7 @@ std::vector<std::string> v2_strings_to_sign(const Authorization& authorization,
                                             std::string_view bucket_from_host) {
   const std::string bucket = bucket_from_host.empty() ? "" : str_cat('/', bucket_from_host);
   Fields fields = fields_of_headers(request.headers);
-  // There is no text without these: whatever is obeyed as a header must have been signed.
+  // These are always part of the text: a parameter that is used as a header must have been signed.
   if (authorization.mechanism == Mechanism::kV2Query) {
     fields.merge(fields_of_query(request.raw_query()));
   }

@@ -34,7 +34,7 @@ struct Cursor::State {
 
   const LeafNode& leaf() const { return static_cast<const LeafNode&>(*path.back().node); }
 
-  /// The first child at `index` or behind it that is not passed over.
+  /// The first child at `index` or after it that is not skipped.
   uint32_t next_child(const Node& parent, uint32_t index) {
     if (filter == nullptr || parent.level() != 1 || index >= parent.count()) return index;
     return filter->next_wanted(static_cast<const InnerNode&>(parent), index);

@@ -14,7 +14,7 @@ bool same(const std::optional<Entry>& a, const std::optional<Entry>& b) {
   return a.has_value() == b.has_value() && (!a || same_content(*a, *b));
 }
 
-/// Decides key by key, and remembers what nobody could decide.
+/// Decides key by key, and collects the conflicts.
 class MergeJudge {
  public:
   explicit MergeJudge(const MergeInput& input) : input_(input) {}

@@ -61,7 +61,7 @@ void TreeWriter::close_inner(size_t level, bool by_rule) {
   const EncodedNode node = here.encoder.encode();
   const Hash128 hash = hash_of(format_, node);
   const Nid nid = store(static_cast<uint8_t>(level), hash, node);
-  // A node above an open child is open too, whatever the rule says about its last key.
+  // A node above an open child is open too, even if the rule would end it at its last key.
   const bool closed = by_rule && !here.encoder.last_child_open();
   here.emitted = true;
   push(level + 1, {here.encoder.last_key(), nid, hash, node.entries, node.object_bytes, closed},

@@ -61,7 +61,7 @@ std::vector<int64_t> all_tokens(const meta::BranchLease& lease) {
   return tokens;
 }
 
-/// Walks staged keys beside the keys that a merge changes; both come in order.
+/// Walks staged keys and the keys that a merge changes in step; both are in order.
 class StagedOverlap {
  public:
   StagedOverlap(Engine& engine, BranchHold& hold)

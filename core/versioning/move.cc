@@ -49,8 +49,8 @@ class MoveAttempt {
                   str_cat("moving \"", request_.source, "\": no object is there: not found"));
     }
     batch_.delete_range(source_);
-    // Without this a move starves under steady writes. Whether a destination was taken meanwhile
-    // could not be told there, nor whether an object is new and counts.
+    // Without this a move starves under steady writes. It could not tell whether a destination was
+    // taken meanwhile, nor whether an object is new and counts.
     meta::StagedBatch::CatchUp catch_up;
     if (contended_ && request_.overwrite) {
       catch_up = [this](const std::vector<meta::StagedRow>& later) { return moved_too(later); };

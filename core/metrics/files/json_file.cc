@@ -33,7 +33,7 @@ class Input {
     held_.reset();
   }
   uint64_t line() const { return line_; }
-  /// The parser was told that there is no more.
+  /// The parser got the end of the input.
   bool ended() const { return ended_; }
   void end() { ended_ = true; }
 
