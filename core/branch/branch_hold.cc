@@ -80,7 +80,7 @@ void BranchQueues::release_abandoned(meta::Branches& branches, std::optional<Bra
 BranchHold::BranchHold(Engine& engine, const Branch& branch, bool rotate,
                        const BranchPermit& permit)
     : engine_(engine), branch_(branch.id) {
-  const auto deadline = SteadyClock::now() + kBranchWaitMax;
+  const auto deadline = SteadyClock::now() + branch_wait_max();
   if (!engine_.queues.enter(branch_, deadline)) {
     throw_if_cancelled();
     throw_locked();
@@ -128,7 +128,7 @@ void BranchHold::acquire(bool rotate, SteadyClock::time_point deadline) {
 
 meta::Branches::Acquired BranchHold::ask(int64_t owner, bool rotate) {
   try {
-    return engine_.branches.acquire(branch_, owner, kBranchLease, rotate);
+    return engine_.branches.acquire(branch_, owner, branch_lease(), rotate);
   } catch (const db::DbError&) {
     engine_.queues.abandon(branch_, owner);  // it may have been given to us
     throw;
@@ -146,8 +146,8 @@ void BranchHold::leave() noexcept {
 
 void BranchHold::keep_alive() {
   throw_if_cancelled();
-  if (SteadyClock::now() - renewed_ < kBranchLease / 3) return;
-  if (!engine_.branches.renew(branch_, lease_.owner, kBranchLease)) {
+  if (SteadyClock::now() - renewed_ < branch_lease() / 3) return;
+  if (!engine_.branches.renew(branch_, lease_.owner, branch_lease())) {
     throw Error(ErrorCode::kConflict, "branch_locked",
                 "the branch was taken over while this operation ran, try again");
   }

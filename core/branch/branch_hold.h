@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 
+#include "core/base/lease.h"
 #include "core/base/mutex.h"
 #include "core/branch/engine.h"
 #include "core/meta/branches.h"
@@ -15,11 +16,10 @@
 namespace tarn::versioning {
 
 /// A lease not renewed for this long may be taken over: the work is then lost, never data.
-constexpr std::chrono::seconds kBranchLease{30};
+inline std::chrono::milliseconds branch_lease() { return lease_time(); }
 /// How long a verb waits for its turn before it answers that the branch is locked. Longer than the
 /// lease, so that verbs outlast a server that was killed.
-constexpr std::chrono::seconds kBranchWaitMax{45};
-static_assert(kBranchWaitMax > kBranchLease);
+inline std::chrono::milliseconds branch_wait_max() { return branch_lease() + branch_lease() / 2; }
 
 /// Turns per branch. Safe from any thread.
 class BranchQueues {

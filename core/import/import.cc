@@ -4,6 +4,7 @@
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
+#include "core/base/lease.h"
 #include "core/base/log.h"
 #include "core/base/pause.h"
 #include "core/base/str_cat.h"
@@ -26,7 +27,6 @@ namespace tarn::versioning {
 namespace {
 
 constexpr std::string_view kKind = "import";
-constexpr std::chrono::seconds kJobLease{30};
 constexpr std::chrono::milliseconds kReportEvery{500};
 // A tree is finished and remembered this often, so that another process goes on from there.
 constexpr uint64_t kObjectsPerCheckpoint = 200'000;
@@ -163,7 +163,7 @@ class ImportRun {
                                   .ref = to_text(hold.lease().head)};
           }
           reported_ = std::chrono::steady_clock::now();
-          if (!engine_.jobs.report(job_, owner_, kJobLease)) throw Stopped{};
+          if (!engine_.jobs.report(job_, owner_, lease_time())) throw Stopped{};
           return built;
         });
     if (!commit) return end_without_commit(head, kUnchanged);
@@ -209,7 +209,7 @@ class ImportRun {
 
   void report() {
     reported_ = std::chrono::steady_clock::now();
-    if (stop_.stop_requested() || !engine_.jobs.report(job_, owner_, kJobLease)) throw Stopped{};
+    if (stop_.stop_requested() || !engine_.jobs.report(job_, owner_, lease_time())) throw Stopped{};
   }
 
   Engine& engine_;
@@ -326,7 +326,7 @@ bool run_one_import(Engine& engine, std::stop_token stop, OwnerTurns& turns) {
   std::optional<meta::Job> job;
   const auto turn =
       turns.begin([&](const std::vector<std::string>& full) -> std::optional<std::string> {
-        job = engine.jobs.take(kKind, owner, kJobLease, full);
+        job = engine.jobs.take(kKind, owner, lease_time(), full);
         if (!job) return std::nullopt;
         return job->owner;
       });

@@ -10,6 +10,7 @@
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
+#include "core/base/lease.h"
 #include "core/base/log.h"
 #include "core/base/str_cat.h"
 #include "core/blob/stores.h"
@@ -38,7 +39,6 @@ constexpr size_t kIdDigits = 32;
 constexpr uint64_t kDumpBytesMax = uint64_t{1} << 30;
 constexpr std::string_view kDumpKind = "refs_dump";
 constexpr std::string_view kRestoreKind = "refs_restore";
-constexpr std::chrono::seconds kJobLease{30};
 constexpr int kPublishAttemptsMax = 5;
 
 // One statement, so of one moment.
@@ -360,11 +360,11 @@ void run_task(Engine& engine, meta::Job& job, int64_t owner, const std::stop_tok
   RestoreSteps steps;
   steps.on_commit = [&] {
     ++job.progress;
-    if (std::chrono::steady_clock::now() - reported < kJobLease / 6 && !stop.stop_requested()) {
+    if (std::chrono::steady_clock::now() - reported < lease_time() / 6 && !stop.stop_requested()) {
       return;
     }
     reported = std::chrono::steady_clock::now();
-    if (stop.stop_requested() || !engine.jobs.report(job, owner, kJobLease)) throw Stopped{};
+    if (stop.stop_requested() || !engine.jobs.report(job, owner, lease_time())) throw Stopped{};
   };
   // Else a process that died in between would leave a job that starts over and finds the repository
   // bare no more.
@@ -436,8 +436,8 @@ RefsTaskStatus refs_task_status(Engine& engine, const RepositoryName& repository
 
 bool run_one_refs_task(Engine& engine, std::stop_token stop) {
   const int64_t owner = static_cast<int64_t>(random_u64() >> 1);
-  auto job = engine.jobs.take(kDumpKind, owner, kJobLease);
-  if (!job) job = engine.jobs.take(kRestoreKind, owner, kJobLease);
+  auto job = engine.jobs.take(kDumpKind, owner, lease_time());
+  if (!job) job = engine.jobs.take(kRestoreKind, owner, lease_time());
   if (!job) return false;
   try {
     const ActingUser user(job->owner);

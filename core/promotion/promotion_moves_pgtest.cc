@@ -66,7 +66,7 @@ TEST_F(PromotionMoves, MoveDuringARoundMakesThePromotionDueAgain) {
   meta::PromotionStore rows((*engine).pool, (*engine).clock);
   engine.pool.run({"test_due", "UPDATE promotions SET due_at = clock_timestamp()"}, {},
                   db::Pool::Retry::kWrite);
-  const auto leased = rows.take(1, kPromotionLease);
+  const auto leased = rows.take(1, promotion_lease());
   ASSERT_TRUE(leased);
   const CommitId newer = train("exp-a", "0.95");
   note_branch_moves(*engine);

@@ -160,7 +160,7 @@ TEST_F(Promotions, OneActorDoesNotTakeEveryWorker) {
   meta::PromotionStore rows(engine.pool, engine.clock);
   const auto actor_of_next = [&](const std::vector<std::string>& actors_not = {}) {
     static int64_t owner = 0;
-    const auto leased = rows.take(++owner, kPromotionLease, actors_not);
+    const auto leased = rows.take(++owner, promotion_lease(), actors_not);
     return leased ? leased->promotion.actor : "";
   };
   EXPECT_EQ(actor_of_next(), "ci");

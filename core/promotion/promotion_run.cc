@@ -34,7 +34,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::chrono::seconds kRenewEvery{2};
 constexpr size_t kConflictsShownMax = 20;
 /// Names that are tried for a tag: the template's, and with the suffixes -2, -3 ...
 constexpr int32_t kTagNumberMax = 100;
@@ -53,10 +52,10 @@ class LeaseKeeper {
       : thread_([&rows, repository = leased.repository, id = leased.promotion.id,
                  owner](std::stop_token stop) {
           while (!stop.stop_requested()) {
-            pause(stop, kRenewEvery);
+            pause(stop, promotion_lease() / 5);
             if (stop.stop_requested()) return;
             try {
-              if (!rows.renew(repository, id, owner, kPromotionLease)) return;
+              if (!rows.renew(repository, id, owner, promotion_lease())) return;
             } catch (const Error& error) {
               log::warn("promotion lease was not renewed", {{"error", error.message()}});
             }
@@ -453,7 +452,7 @@ bool run_one_promotion(Engine& engine, std::stop_token stop, OwnerTurns& turns) 
   std::optional<meta::LeasedPromotion> leased;
   const auto turn =
       turns.begin([&](const std::vector<std::string>& full) -> std::optional<std::string> {
-        leased = rows.take(owner, kPromotionLease, full);
+        leased = rows.take(owner, promotion_lease(), full);
         if (!leased) return std::nullopt;
         return leased->promotion.actor;
       });

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <stop_token>
 
+#include "core/base/lease.h"
 #include "core/base/owner_turns.h"
 #include "core/branch/engine.h"
 
@@ -12,8 +13,8 @@ namespace tarn::versioning {
 /// How long a promotion may wait for a server to notice it.
 constexpr std::chrono::milliseconds kPromotionPoll{100};
 /// A promotion whose server died is taken up by another after this.
-constexpr std::chrono::seconds kPromotionLease{10};
-/// A promotion that waits for people or checks is examined again after this; sooner when something
+inline std::chrono::milliseconds promotion_lease() { return lease_time() / 3; }
+/// A promotion that waits for people or checks is looked at again after this; sooner when something
 /// is said about it, or when the branch of a candidate moves or is deleted.
 constexpr std::chrono::minutes kPromotionRevisit{10};
 /// How often candidates are compared again because the destination or the champion moved.

@@ -316,7 +316,7 @@ TEST_F(HeldPromotions, KeepTheirLeaseWhileTheyWork) {
   int64_t to = 0;
   meanwhile.once = [&] {
     from = lease_until();
-    const auto deadline = std::chrono::steady_clock::now() + kPromotionLease;
+    const auto deadline = std::chrono::steady_clock::now() + promotion_lease();
     do {
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
       to = lease_until();
@@ -335,16 +335,16 @@ TEST_F(Promotions, OnlyTheLeaseHolderAdvancesThem) {
   auto late = rows.take(1, std::chrono::milliseconds(1));
   ASSERT_TRUE(late);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  const auto next = rows.take(2, kPromotionLease);
+  const auto next = rows.take(2, promotion_lease());
   ASSERT_TRUE(next);
-  EXPECT_FALSE(rows.take(3, kPromotionLease)) << "it is held";
+  EXPECT_FALSE(rows.take(3, promotion_lease())) << "it is held";
   late->promotion.state = PromotionState::kFailed;
-  EXPECT_FALSE(rows.renew(late->repository, id, 1, kPromotionLease));
+  EXPECT_FALSE(rows.renew(late->repository, id, 1, promotion_lease()));
   EXPECT_FALSE(rows.store(late->repository, late->promotion, 1));
-  EXPECT_FALSE(rows.wait(*late, 1, kPromotionLease));
+  EXPECT_FALSE(rows.wait(*late, 1, promotion_lease()));
   EXPECT_FALSE(rows.finish(late->repository, late->promotion, 1));
   EXPECT_EQ(outcome(get_promotion(*engine, repo, id)), "draft");
-  EXPECT_TRUE(rows.renew(next->repository, id, 2, kPromotionLease));
+  EXPECT_TRUE(rows.renew(next->repository, id, 2, promotion_lease()));
 }
 
 }  // namespace

@@ -1,0 +1,28 @@
+#include "core/base/lease.h"
+
+#include <cstdlib>
+#include <string_view>
+
+#include "core/base/quantity.h"
+
+namespace tarn {
+namespace {
+
+constexpr std::chrono::seconds kLease{30};
+constexpr Unit kSeconds[] = {{"", 1}};
+
+std::chrono::seconds read_environment() {
+  const char* const text = std::getenv("TARN_LEASE_SECONDS");
+  const std::chrono::seconds shortened{
+      text == nullptr ? 0 : parse_quantity(text, kSeconds).value_or(0)};
+  return shortened.count() >= 1 && shortened < kLease ? shortened : kLease;
+}
+
+}  // namespace
+
+std::chrono::milliseconds lease_time() {
+  static const std::chrono::milliseconds value = read_environment();
+  return value;
+}
+
+}  // namespace tarn
