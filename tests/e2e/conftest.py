@@ -170,7 +170,8 @@ def start_tarnd(scratch_dir, database):
     made = []
 
     def start(fault=None):
-        environment = {"TARN_STORE_LOCAL_ROOT": database.directory / "objects", "TARN_AUTH_MASTER_KEY": "a5" * 32}
+        environment = {"TARN_STORE_LOCAL_ROOT": database.directory / "objects", "TARN_AUTH_MASTER_KEY": "a5" * 32,
+                       **servers.SHORT_LEASE}
         if fault:
             environment["TARN_FAULT_POINT"] = fault
         server = servers.Tarnd(scratch_dir / f"tarnd-{len(made)}", arguments=["--database", database.url()],

@@ -40,13 +40,12 @@ OBJECT_CLIENTS = 8
 VERB_CLIENTS = 2  # of each arena
 NAME_CLIENTS = 2
 ROUND_SECONDS = 16
-ROUND_SECONDS_LONG = 48  # the lease of the server that was killed ends within it, so that clients, not leases, fill the time
-LEASE_SECONDS = 30
-SETTLE_SECONDS = LEASE_SECONDS + 15
+ROUND_SECONDS_LONG = 48
+SETTLE_SECONDS = servers.LEASE_SECONDS + 15
 BRANCH_WAIT_SECONDS = 60
 CLOCK_SHIFTS = (0, 240)
 STOP_SECONDS = 2
-STOP_SECONDS_LONG = LEASE_SECONDS + 3
+STOP_SECONDS_LONG = servers.LEASE_SECONDS + 3
 SHOWN_OPERATIONS_MAX = 40
 UNDECIDED_SHARE_MAX = 0.2
 ASKED = []  # histories for verdict_of
@@ -70,7 +69,7 @@ class Chaos:
         self.database.start()
         clock = ShiftedClock(directory)
         shared = {"TARN_STORE_LOCAL_ROOT": directory / "objects", "TARN_AUTH_MASTER_KEY": "a5" * 32,
-                  "TARN_STORE_LOCAL_IMPORT_ROOTS": self.imports}
+                  "TARN_STORE_LOCAL_IMPORT_ROOTS": self.imports, **servers.SHORT_LEASE}
         self.imports.mkdir()
         for number, shift in enumerate(CLOCK_SHIFTS):
             ready = directory / f"proxy-{number}"
@@ -175,7 +174,7 @@ class Histories:
         self.arenas = [Arena(self.recorder, REPOSITORY, "hot", 0.6), Arena(self.recorder, REPOSITORY, "calm", 0.25)]
         self.names = Names(self.recorder, REPOSITORY)
         self.wires = Wires(self.chaos.servers, timeout=20)
-        self.patient = Wires(self.chaos.servers, timeout=LEASE_SECONDS + 20)
+        self.patient = Wires(self.chaos.servers, timeout=servers.LEASE_SECONDS + 20)
         self.must("POST", "/repositories", {"name": REPOSITORY, "storage_namespace": f"local://{REPOSITORY}"})
         for arena in self.arenas:
             self.must("POST", f"/repositories/{REPOSITORY}/branches", {"name": arena.branch, "source": "main"})
@@ -190,7 +189,7 @@ class Histories:
         deadline = time.monotonic() + SETTLE_SECONDS
         while True:
             try:
-                wire = Wire(self.chaos.servers[0], LEASE_SECONDS)
+                wire = Wire(self.chaos.servers[0], servers.LEASE_SECONDS + 20)
                 answer = wire.rest(method, path, document=document)
                 wire.close()
                 assert answer.status < 300, f"{method} {path}: {answer.status} {answer.reason}"

@@ -192,7 +192,7 @@ def test_killing_tarnd_or_postgresql_loses_no_acknowledged_write(scratch_dir, lo
     seed = int(os.environ.get("TARN_TEST_SEED", random.randrange(10**6)))
     print(f"seed {seed}")
     chance = random.Random(seed)
-    server = servers.Tarnd(scratch_dir / "tarnd").start()
+    server = servers.Tarnd(scratch_dir / "tarnd", environment=servers.SHORT_LEASE).start()
     try:
         source = server.import_root / "set"
         source.mkdir()

@@ -18,7 +18,6 @@ import servers
 POINTS = ["promotion.comparing", "promotion.compared", "promotion.merging", "promotion.alias_moved",
           "promotion.before_record", "promotion.before_commit", "promotion.promoted"]
 AFTER_THE_COMMIT = {"promotion.promoted"}
-# The lease of a branch whose server was killed, twice.
 END_SECONDS_MAX = 60
 # After its database was killed a server also waits for what it had sent there.
 END_AFTER_POSTGRES_SECONDS_MAX = 120
@@ -60,7 +59,7 @@ class Repo:
     def must(self, server, method, path, **options):
         answer = clients.Rest(server)(method, path, **options)
         deadline = time.monotonic() + AWAY_SECONDS_MAX
-        # Its database was killed a moment ago, or a server whose lease of the branch (30 s) is as long as verbs wait.
+        # Its database was killed a moment ago, or a server whose lease of the branch has not expired.
         while answer.status_code in (423, 503) and time.monotonic() < deadline:
             time.sleep(0.2)
             answer = clients.Rest(server)(method, path, **options)
@@ -147,7 +146,7 @@ def test_tarnd_is_killed_and_another_takes_over(start_tarnd, database, name, poi
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("point", POINTS)
 def test_postgresql_is_killed_while_tarnd_stands_there(scratch_dir, initialised_data, name, point):
-    server = servers.Tarnd(scratch_dir / "tarnd", environment={"TARN_FAULT_POINT": f"{point}=stop"})
+    server = servers.Tarnd(scratch_dir / "tarnd", environment={"TARN_FAULT_POINT": f"{point}=stop", **servers.SHORT_LEASE})
     server.copy_data_of(initialised_data).start()
     try:
         repo = Repo(server, name)
@@ -169,7 +168,8 @@ def test_postgresql_is_killed_while_tarnd_stands_there(scratch_dir, initialised_
 @pytest.mark.timeout(300)
 def test_a_restarted_tarnd_goes_on(scratch_dir, initialised_data, name):
     """With its own PostgreSQL, which it finds again."""
-    server = servers.Tarnd(scratch_dir / "tarnd", environment={"TARN_FAULT_POINT": "promotion.before_commit=kill"})
+    server = servers.Tarnd(scratch_dir / "tarnd", environment={
+        "TARN_FAULT_POINT": "promotion.before_commit=kill", **servers.SHORT_LEASE})
     server.copy_data_of(initialised_data).start()
     repo = Repo(server, name)
     repo.begin(server)
@@ -206,7 +206,7 @@ def test_a_rollback_is_whole_or_nothing(start_tarnd, scratch_dir, initialised_da
     if how == "kill":
         server = start_tarnd(f"{point}=kill")
     else:
-        server = servers.Tarnd(scratch_dir / "tarnd", environment={"TARN_FAULT_POINT": f"{point}=stop"})
+        server = servers.Tarnd(scratch_dir / "tarnd", environment={"TARN_FAULT_POINT": f"{point}=stop", **servers.SHORT_LEASE})
         server.copy_data_of(initialised_data).start()
     try:
         repo = Repo(server, name)

@@ -15,6 +15,9 @@ START_SECONDS = 60
 STOP_SECONDS = 40
 POLL_SECONDS = 0.02
 SERVER_PORTS = range(20_000, 32_000)
+# Of servers that tests kill: the next one waits until the leases of the dead one have expired. 30 s unless set.
+LEASE_SECONDS = 6
+SHORT_LEASE = {"TARN_LEASE_SECONDS": LEASE_SECONDS}
 ROOT = Path(__file__).resolve().parents[2]
 
 
