@@ -41,36 +41,6 @@ constexpr std::string_view kDumpKind = "refs_dump";
 constexpr std::string_view kRestoreKind = "refs_restore";
 constexpr int kPublishAttemptsMax = 5;
 
-// One statement, so of one moment.
-constexpr db::Query kSelectRefs{"refs_dump_select_refs", R"sql(
-  SELECT 0 AS kind, name, head, hidden FROM branches WHERE repo_id = $1
-  UNION ALL SELECT 1, name, commit_id, false FROM tags WHERE repo_id = $1
-  UNION ALL SELECT 2, name, commit_id, false FROM aliases WHERE repo_id = $1 AND commit_id IS NOT NULL
-  ORDER BY kind, name LIMIT $2)sql"};
-
-// Two restores of one repository wait for each other here.
-constexpr db::Query kLockRepository{"refs_dump_lock_repository", R"sql(
-  SELECT writer_lives($2), settings_version FROM repositories WHERE repo_id = $1 AND deleted_ms IS NULL FOR UPDATE)sql"};
-
-constexpr db::Query kSettingsVersion{"refs_dump_settings_version", R"sql(
-  SELECT settings_version FROM repositories WHERE repo_id = $1)sql"};
-
-constexpr db::Query kIsBare{"refs_dump_is_bare", R"sql(
-  SELECT NOT EXISTS (SELECT 1 FROM branches WHERE repo_id = $1)
-     AND NOT EXISTS (SELECT 1 FROM tags WHERE repo_id = $1)
-     AND NOT EXISTS (SELECT 1 FROM commits WHERE repo_id = $1))sql"};
-
-// Without the locks of names that create_branch takes: no other verb creates a ref while the
-// repository's row is locked, and a lock for each of many refs would fill the server's table of
-// locks.
-constexpr db::Query kInsertBranch{"refs_dump_insert_branch", R"sql(
-  INSERT INTO branches (repo_id, name, head, root_nid, root_hash, token, hidden)
-  SELECT $1, $2, commit_id, root_nid, root_hash, nextval('staging_tokens'), $4
-  FROM commits WHERE repo_id = $1 AND commit_id = $3)sql"};
-
-constexpr db::Query kInsertTag{"refs_dump_insert_tag", R"sql(
-  INSERT INTO tags (repo_id, name, commit_id) VALUES ($1, $2, $3))sql"};
-
 /// "<repository's id>-<32 hex digits>"
 struct DumpId {
   RepositoryId repository{};

@@ -24,7 +24,7 @@ http::Response list_groups(const Context& context, Call& call) {
                                           kBytesPerGroup, json::write_group));
 }
 
-http::Response create_group(const Context& context, Call& call, json::CreateGroup given) {
+http::Response create_group(const Context& context, Call&, json::CreateGroup given) {
   const auth::Group group{std::move(given.id), std::move(given.description), context.clock.now()};
   expect_done(context.directory.groups.create(group));
   return json_response(201, json::group_body(group));

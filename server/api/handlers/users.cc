@@ -23,7 +23,7 @@ http::Response list_users(const Context& context, Call& call) {
                                           json::write_user));
 }
 
-http::Response create_user(const Context& context, Call& call, json::CreateUser given) {
+http::Response create_user(const Context& context, Call&, json::CreateUser given) {
   if (given.invite) throw Error(ErrorCode::kUnimplemented, "Not Implemented");
   const auth::User user{given.id, context.clock.now(), {}, {}};
   expect_done(context.directory.users.create(user));
