@@ -6,6 +6,7 @@
 #include "core/auth/permissions.h"
 #include "core/base/error.h"
 #include "core/base/metrics.h"
+#include "core/base/reasons.h"
 #include "s3gateway/wire/address.h"
 #include "server/api/block_url.h"
 #include "server/api/credentials.h"
@@ -122,7 +123,7 @@ http::Response ServicePages::answer(const http::Request& request) const {
   }
   if (is_rest(request)) {  // at an address that serves metrics alone
     return api::failure_response(
-        Error(ErrorCode::kNotFound, "unknown_endpoint", "there is nothing at this address"),
+        Error(ErrorCode::kNotFound, reason::kUnknownEndpoint, "there is nothing at this address"),
         request.id);
   }
   return api::text_response(404, std::string(hint_for(path)));

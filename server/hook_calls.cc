@@ -5,6 +5,7 @@
 #include "core/actions/lua/channel.h"
 #include "core/actions/runner.h"
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/http/request_id.h"
 
@@ -13,7 +14,7 @@ namespace {
 
 std::string bytes_of(const http::FileSlice& file) {
   if (file.length > actions::kMessageBytesMax) {
-    throw Error(ErrorCode::kResourceExhausted, "object_too_large",
+    throw Error(ErrorCode::kResourceExhausted, reason::kObjectTooLarge,
                 str_cat("the object is longer than ", actions::kMessageBytesMax, " bytes"));
   }
   std::string out(file.length, '\0');

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/sigv4/authorization.h"
 #include "server/api/credentials.h"
@@ -54,7 +55,7 @@ std::string_view text_of(http::Overload why) {
 
 http::Response rest_refusal(const http::Request& request, http::Overload why) {
   return api::failure_response(
-      Error(ErrorCode::kUnavailable, "overloaded", std::string(text_of(why))), request.id);
+      Error(ErrorCode::kUnavailable, reason::kOverloaded, std::string(text_of(why))), request.id);
 }
 
 }  // namespace tarn::server

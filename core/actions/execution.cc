@@ -9,6 +9,7 @@
 #include "core/actions/runner.h"
 #include "core/base/cancellation.h"
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::actions {
@@ -48,7 +49,7 @@ void Execution::add(const ActionFile& action, const std::string& ref, bool of_ch
 void Execution::wait(const std::function<void()>& tick) {
   HookNesting nesting = hook_nesting();
   if (++nesting.depth > kHookDepthMax) {
-    throw Error(ErrorCode::kPreconditionFailed, "hooks_too_deep",
+    throw Error(ErrorCode::kPreconditionFailed, reason::kHooksTooDeep,
                 str_cat("running hooks: hooks that set off hooks, ", kHookDepthMax, " deep"));
   }
   for (size_t i = 0; i < std::min(jobs_.size(), kActionsAtOnceMax); ++i) {

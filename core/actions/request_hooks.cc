@@ -8,6 +8,7 @@
 #include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/pause.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
 #include "core/http/webhook_headers.h"
@@ -29,7 +30,7 @@ constexpr std::string_view kHidden[] = {"authorization", "proxy-authorization", 
                                         "set-cookie", "x-api-key"};
 
 [[noreturn]] void fail(std::string why) {
-  throw Error(ErrorCode::kPreconditionFailed, "hook_failed", std::move(why));
+  throw Error(ErrorCode::kPreconditionFailed, reason::kHookFailed, std::move(why));
 }
 
 bool is_hidden(std::string_view name) {

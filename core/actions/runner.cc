@@ -7,6 +7,7 @@
 #include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/branch/hook_files.h"
 #include "core/branch/refs.h"
@@ -199,7 +200,7 @@ HookRun Runner::run_by_hand(const Repository& repository, const HookContext& con
                   [&](const Action& action) { return action.file->name != wanted_action; });
   }
   if (actions.empty()) {
-    throw Error(ErrorCode::kNotFound, "action_not_found",
+    throw Error(ErrorCode::kNotFound, reason::kActionNotFound,
                 str_cat("running hooks: no ", wanted_action.empty() ? "action" : "such action",
                         " waits for ", name_of(context.event),
                         context.branch.empty() ? "" : str_cat(" of branch ", context.branch)));
@@ -297,7 +298,7 @@ Runner::Outcome Runner::execute(const Repository& repository, const HookContext&
       if (std::chrono::steady_clock::now() - renewed < kRunLease / 3) return;
       renewed = std::chrono::steady_clock::now();
       if (!runs_.renew(repository.id, run.id, owner, kRunLease)) {
-        throw Error(ErrorCode::kConflict, "run_lost", "the run was taken over");
+        throw Error(ErrorCode::kConflict, reason::kRunLost, "the run was taken over");
       }
     });
   } catch (...) {
@@ -353,7 +354,7 @@ bool Runner::run_queued(std::stop_token stop) {
   } catch (const Error& error) {
     if (stop.stop_requested()) {
       runs_.give_back(taken->repository, taken->run.id, owner);
-    } else if (error.reason() != "run_lost") {
+    } else if (error.reason() != reason::kRunLost) {
       finish_failed(taken->repository, taken->run, owner, error.message());
     }
   }

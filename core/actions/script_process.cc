@@ -19,6 +19,7 @@
 
 #include "core/base/cancellation.h"
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::actions {
@@ -75,7 +76,7 @@ class Child {
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&files);
     if (failed != 0) {
-      throw Error(ErrorCode::kUnavailable, "script_not_started",
+      throw Error(ErrorCode::kUnavailable, reason::kScriptNotStarted,
                   str_cat("starting ", program, ": ", std::strerror(failed)));
     }
   }
@@ -131,7 +132,7 @@ void run_script(const std::string& program, const Script& script, std::chrono::m
   const Clock::time_point deadline = Clock::now() + timeout;
   int pair[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
-    throw Error(ErrorCode::kUnavailable, "script_not_started",
+    throw Error(ErrorCode::kUnavailable, reason::kScriptNotStarted,
                 str_cat("making a socket: ", std::strerror(errno)));
   }
   const Descriptor ours(pair[0]);
@@ -154,10 +155,11 @@ void run_script(const std::string& program, const Script& script, std::chrono::m
     const std::string why = child.end();
     throw_if_cancelled();
     if (Clock::now() >= deadline) {
-      throw Error(ErrorCode::kResourceExhausted, "script_timeout",
+      throw Error(ErrorCode::kResourceExhausted, reason::kScriptTimeout,
                   str_cat("the script ran longer than ", timeout.count(), " ms"));
     }
-    throw Error(ErrorCode::kUnavailable, "script_died", str_cat("the script's process ", why));
+    throw Error(ErrorCode::kUnavailable, reason::kScriptDied,
+                str_cat("the script's process ", why));
   };
 
   if (!channel.send(start_of(script))) gone();
@@ -184,7 +186,8 @@ void run_script(const std::string& program, const Script& script, std::chrono::m
         if (!message->bytes.empty()) throw_invalid(message->bytes);
         return;
       default:
-        throw Error(ErrorCode::kUnavailable, "script_died", "the script's process talks nonsense");
+        throw Error(ErrorCode::kUnavailable, reason::kScriptDied,
+                    "the script's process talks nonsense");
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::actions {
@@ -13,7 +14,7 @@ namespace {
 using Json = nlohmann::json;
 
 [[noreturn]] void refuse(std::string why) {
-  throw Error(ErrorCode::kResourceExhausted, "script_requests", std::move(why));
+  throw Error(ErrorCode::kResourceExhausted, reason::kScriptRequests, std::move(why));
 }
 
 std::string text_of(const Json& given, const char* name) {

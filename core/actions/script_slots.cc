@@ -4,6 +4,7 @@
 
 #include "core/base/cancellation.h"
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 
 namespace tarn::actions {
 namespace {
@@ -45,7 +46,7 @@ ScriptSlots::Slot ScriptSlots::take(const std::string& user,
     const auto now = std::chrono::steady_clock::now();
     if (now >= deadline) {
       leave();
-      throw Error(ErrorCode::kResourceExhausted, "script_timeout",
+      throw Error(ErrorCode::kResourceExhausted, reason::kScriptTimeout,
                   "the script's time passed while it waited for other scripts to end");
     }
     if (cancellation_token().stop_requested()) {

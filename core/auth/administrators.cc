@@ -2,6 +2,7 @@
 
 #include "core/auth/built_in.h"
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/db/pool.h"
 
@@ -27,7 +28,7 @@ bool remove_but_the_last_administrator(db::Pool& pool,
     const bool had = has_administrator(connection);
     const bool removed = remove(connection);
     if (had && !has_administrator(connection)) {
-      throw Error(ErrorCode::kConflict, "last_administrator",
+      throw Error(ErrorCode::kConflict, reason::kLastAdministrator,
                   str_cat("nobody could administer this installation any more: give another member "
                           "of group ",
                           kAdmins, " an access key first"));

@@ -12,6 +12,7 @@
 #include "core/base/log.h"
 #include "core/base/metrics.h"
 #include "core/base/mutex.h"
+#include "core/base/reasons.h"
 #include "core/db/pool.h"
 
 namespace tarn::auth {
@@ -52,7 +53,7 @@ metrics::Counter& login_failures(std::string_view why) {
 }
 
 [[noreturn]] void throw_too_many_failures() {
-  throw Error(ErrorCode::kResourceExhausted, "too_many_failures",
+  throw Error(ErrorCode::kResourceExhausted, reason::kTooManyFailures,
               "too many wrong secrets came from this address: check the access key, and try again "
               "in a minute");
 }

@@ -4,6 +4,7 @@
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/db/pool.h"
 #include "core/model/listing.h"
@@ -95,7 +96,7 @@ std::optional<NewKey> Credentials::create(std::string_view user, Instant now) {
         connection.run(kInsertKey, {static_cast<int32_t>(found.integer(0, 0)), key.id,
                                     db::Bytes{sealed}, to_millis(now), kKeysPerUserMax});
     if (made.affected() == 1) return true;
-    throw Error(ErrorCode::kInvalidArgument, "too_many_credentials",
+    throw Error(ErrorCode::kInvalidArgument, reason::kTooManyCredentials,
                 str_cat("user has ", kKeysPerUserMax,
                         " access keys, which is the most: delete one that is not used any more"));
   });

@@ -2,6 +2,7 @@
 
 #include "core/auth/resource.h"
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::auth {
@@ -11,7 +12,7 @@ void check(Permissions::Decision decision, const Principal& caller, Action actio
            std::string_view resource) {
   if (decision == Permissions::Decision::kAllowed) return;
   const bool denied = decision == Permissions::Decision::kDenied;
-  throw Error(ErrorCode::kPermissionDenied, "insufficient_permissions",
+  throw Error(ErrorCode::kPermissionDenied, reason::kInsufficientPermissions,
               str_cat("insufficient permissions: user \"", caller.user.name,
                       "\": ", denied ? "a policy denies " : "no policy allows ", name_of(action),
                       " on ", resource));

@@ -1,6 +1,7 @@
 #include "core/auth/policies.h"
 
 #include "core/auth/account_name.h"
+#include "core/base/reasons.h"
 #include "core/db/pool.h"
 #include "core/model/listing.h"
 
@@ -150,7 +151,7 @@ Outcome Policies::set_of_group(std::string_view group, const std::vector<std::st
     const db::Rows filled = connection.run(kFillGroup, {id, policies});
     // The transaction ends without effect when this throws.
     if (filled.affected() != policies.size()) {
-      throw Error(ErrorCode::kNotFound, "policy_not_found",
+      throw Error(ErrorCode::kNotFound, reason::kPolicyNotFound,
                   "policy not found: one of the built-in policies was deleted");
     }
     return Outcome::kDone;

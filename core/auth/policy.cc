@@ -7,6 +7,7 @@
 #include "core/auth/permissions.h"
 #include "core/auth/resource.h"
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/base/wire.h"
 
@@ -21,7 +22,7 @@ constexpr std::string_view kCatalogService = "catalog:";
 constexpr uint8_t kVersion = 1;
 
 [[noreturn]] void fail(size_t statement, std::string_view why) {
-  throw Error(ErrorCode::kInvalidArgument, "invalid_policy",
+  throw Error(ErrorCode::kInvalidArgument, reason::kInvalidPolicy,
               str_cat("policy: statement ", statement + 1, ": ", why));
 }
 
@@ -132,10 +133,10 @@ const std::string* find_denial_of_ref(const Statement& statement) {
 
 void check_statements(const std::vector<Statement>& statements) {
   if (statements.empty()) {
-    throw Error(ErrorCode::kInvalidArgument, "invalid_policy", "policy: has no statement");
+    throw Error(ErrorCode::kInvalidArgument, reason::kInvalidPolicy, "policy: has no statement");
   }
   if (statements.size() > kStatementsMax) {
-    throw Error(ErrorCode::kInvalidArgument, "invalid_policy",
+    throw Error(ErrorCode::kInvalidArgument, reason::kInvalidPolicy,
                 str_cat("policy: has more than ", kStatementsMax, " statements"));
   }
   for (size_t i = 0; i < statements.size(); ++i) {
@@ -165,7 +166,7 @@ void check_statements(const std::vector<Statement>& statements) {
     }
   }
   if (encode_statements(statements).size() > kPolicyBytesMax) {
-    throw Error(ErrorCode::kInvalidArgument, "invalid_policy",
+    throw Error(ErrorCode::kInvalidArgument, reason::kInvalidPolicy,
                 str_cat("policy: is larger than ", kPolicyBytesMax, " bytes"));
   }
 }

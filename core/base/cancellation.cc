@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 
 namespace tarn {
 namespace {
@@ -20,7 +21,7 @@ std::stop_token cancellation_token() { return current; }
 
 void throw_if_cancelled() {
   if (current.stop_requested()) {
-    throw Error(ErrorCode::kConflict, "operation_cancelled",
+    throw Error(ErrorCode::kConflict, reason::kOperationCancelled,
                 "the operation was cancelled, nothing of it took effect");
   }
 }

@@ -5,17 +5,18 @@
 #include <string_view>
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 
 namespace tarn {
 namespace {
 
 /// Reasons of unavailable: others of the same caller, or the caller's connection, are in the way.
 constexpr std::array<std::string_view, 6> kReasonsOfCallers = {
-    "address_busy",   "address_taken", "body_too_slow",
-    "bucket_changed", "overloaded",    "too_many_operations"};
+    reason::kAddressBusy,   reason::kAddressTaken, reason::kBodyTooSlow,
+    reason::kBucketChanged, reason::kOverloaded,   reason::kTooManyOperations};
 
 constexpr std::string_view kStoreFaultPrefix = "store_";
-constexpr std::string_view kStoreGone = "bucket_not_found";
+constexpr std::string_view kStoreGone = reason::kBucketNotFound;
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 #include "core/blob/checks.h"
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
 
@@ -45,7 +46,7 @@ void check_list_limit(uint32_t limit) {
 }
 
 void throw_source_changed(std::string_view key, std::string_view why) {
-  throw Error(ErrorCode::kGone, "source_changed",
+  throw Error(ErrorCode::kGone, reason::kSourceChanged,
               str_cat("reading object ", shown(key), ": ", why));
 }
 

@@ -12,6 +12,7 @@
 
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/blob/checks.h"
 
@@ -52,7 +53,7 @@ void name_symlink(int directory_fd, const char* name) {
   errno = is_link ? ELOOP : ENOTDIR;
 }
 
-constexpr std::string_view kDamaged = "store_damaged";
+constexpr std::string_view kDamaged = reason::kStoreDamaged;
 
 /// A failure that the store's operator has to fix.
 struct Fault {
@@ -74,18 +75,18 @@ struct Fault {
       throw_invalid(str_cat(doing, ": ", std::generic_category().message(error)));
     case ENOSPC:
     case EDQUOT:
-      throw_fault(doing, error, {kAgain, "store_full", "the object store is full"});
+      throw_fault(doing, error, {kAgain, reason::kStoreFull, "the object store is full"});
     case EROFS:
-      throw_fault(doing, error, {kAgain, "store_read_only", "the object store is read-only"});
+      throw_fault(doing, error, {kAgain, reason::kStoreReadOnly, "the object store is read-only"});
     case EMFILE:
     case ENFILE:
       throw_fault(doing, error,
-                  {kAgain, "store_out_of_descriptors",
+                  {kAgain, reason::kStoreOutOfDescriptors,
                    "the server has too many files open (raise the limit of open files)"});
     default:
-      throw_fault(
-          doing, error,
-          {kAgain, "store_failed", "the object store failed (the server's log has the cause)"});
+      throw_fault(doing, error,
+                  {kAgain, reason::kStoreFailed,
+                   "the object store failed (the server's log has the cause)"});
   }
 }
 
@@ -142,7 +143,7 @@ void throw_errno(const std::string& doing, int error) {
     case EPERM:
       throw_fault(
           doing, error,
-          {ErrorCode::kPermissionDenied, "store_not_readable", "the server may not read it"});
+          {ErrorCode::kPermissionDenied, reason::kStoreNotReadable, "the server may not read it"});
     case ELOOP:
       throw Error(ErrorCode::kPermissionDenied, str_cat(doing, ": a symbolic link is on the path"));
     default:
@@ -155,7 +156,7 @@ void throw_write_errno(const std::string& doing, int error) {
     case EACCES:
     case EPERM:
       throw_fault(doing, error,
-                  {ErrorCode::kUnavailable, "store_not_writable",
+                  {ErrorCode::kUnavailable, reason::kStoreNotWritable,
                    "the server may not write to the object store"});
     case ENOTDIR:
       throw_damaged(doing, "a file has the name of one of the object store's directories");

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/blob/checks.h"
 #include "core/blob/confined_open.h"
@@ -19,7 +20,8 @@ Descriptor make_directory(int parent_fd, const std::string& name, const std::str
   const std::string doing = str_cat("making directory ", shown(path));
   if (::mkdirat(parent_fd, name.c_str(), kDirectoryMode) != 0 && errno != EEXIST) {
     if (errno == ENOENT) {
-      throw Error(ErrorCode::kNotFound, "bucket_not_found", str_cat(doing, ": its parent is gone"));
+      throw Error(ErrorCode::kNotFound, reason::kBucketNotFound,
+                  str_cat(doing, ": its parent is gone"));
     }
     throw_write_errno(doing, errno);
   }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/blob/checks.h"
 #include "core/blob/confined_open.h"
@@ -99,7 +100,7 @@ void DirectoryListing::add_name(const char* name, unsigned char type) {
   text_.append(text);
   if (type == DT_DIR) text_.push_back('/');
   if (text_.size() >= std::numeric_limits<uint32_t>::max()) {
-    throw Error(ErrorCode::kResourceExhausted, "directory_too_large",
+    throw Error(ErrorCode::kResourceExhausted, reason::kDirectoryTooLarge,
                 str_cat("reading directory ", shown(key_), ": its names are longer than 4 GiB"));
   }
   names_.push_back({static_cast<uint32_t>(begin), static_cast<uint32_t>(text_.size() - begin)});
@@ -166,7 +167,7 @@ DirectoryCursor::DirectoryCursor(int root_fd, std::string_view prefix, std::stri
 
 void DirectoryCursor::enter(Descriptor directory, std::string key) {
   if (frames_.size() == kDepthMax || key.size() > kPathBytesMax) {
-    throw Error(ErrorCode::kResourceExhausted, "directory_too_deep",
+    throw Error(ErrorCode::kResourceExhausted, reason::kDirectoryTooDeep,
                 str_cat("opening directory ", shown(key), ": it is more than ", kDepthMax,
                         " levels or ", kPathBytesMax, " bytes below the root"));
   }

@@ -12,6 +12,7 @@
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/blob/checks.h"
 #include "core/blob/confined_open.h"
@@ -66,7 +67,7 @@ std::unique_ptr<LocalStore> LocalStore::open(const std::string& root, LocalMode 
   }
   Descriptor directory(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!directory && (errno == ENOENT || errno == ENOTDIR)) {
-    throw Error(ErrorCode::kNotFound, "bucket_not_found",
+    throw Error(ErrorCode::kNotFound, reason::kBucketNotFound,
                 str_cat(doing, ": there is no such directory"));
   }
   if (!directory) throw_errno(doing, errno);
@@ -97,7 +98,7 @@ void LocalStore::fail(const std::string& doing, int error) const {
 void LocalStore::check_root_exists() const {
   struct stat status {};
   if (::fstat(directory_.get(), &status) == 0 && status.st_nlink > 0) return;
-  throw Error(ErrorCode::kNotFound, "bucket_not_found",
+  throw Error(ErrorCode::kNotFound, reason::kBucketNotFound,
               str_cat("reading the store's directory ", shown(root_),
                       ": it was removed (put it back and restart the server)"));
 }

@@ -11,6 +11,7 @@
 #include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/base/time.h"
 #include "core/blob/backoff.h"
@@ -294,7 +295,7 @@ void S3Bucket::throw_answer(const S3Request& request, const S3Answer& answer) co
         str_cat(" (the bucket is in region ", region, ", configured is ", options_.region, ")");
   }
   if (failure.code == "NoSuchBucket")
-    throw Error(ErrorCode::kNotFound, "bucket_not_found", message);
+    throw Error(ErrorCode::kNotFound, reason::kBucketNotFound, message);
   const ErrorCode code = code_of(answer.status, failure.code);
   if (code == ErrorCode::kPermissionDenied) throw Error(code, "store_denied", message);
   throw Error(code, message);
@@ -313,7 +314,7 @@ void S3Bucket::check_bucket_exists() {
   const S3Answer answer = send(request);
   if (answer.ok()) return;
   if (answer.status != 404) throw_answer(request, answer);
-  throw Error(ErrorCode::kNotFound, "bucket_not_found",
+  throw Error(ErrorCode::kNotFound, reason::kBucketNotFound,
               str_cat(subject(request), ": there is no such bucket (", kBucketAdvice, ")"));
 }
 

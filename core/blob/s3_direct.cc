@@ -5,6 +5,7 @@
 
 #include "core/base/encoding.h"
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/blob/checks.h"
 #include "core/blob/s3_answers.h"
@@ -19,8 +20,8 @@ std::string_view reason_of(std::string_view s3_code) {
     std::string_view s3_code;
     std::string_view reason;
   };
-  constexpr std::array<Reason, 3> kReasons = {{{"InvalidPart", "invalid_part"},
-                                               {"InvalidPartOrder", "invalid_part_order"},
+  constexpr std::array<Reason, 3> kReasons = {{{"InvalidPart", reason::kInvalidPart},
+                                               {"InvalidPartOrder", reason::kInvalidPartOrder},
                                                {"EntityTooSmall", "entity_too_small"}}};
   for (const Reason& one : kReasons) {
     if (one.s3_code == s3_code) return one.reason;
@@ -29,7 +30,7 @@ std::string_view reason_of(std::string_view s3_code) {
 }
 
 [[noreturn]] void throw_no_upload(std::string_view key) {
-  throw Error(ErrorCode::kNotFound, "no_such_upload",
+  throw Error(ErrorCode::kNotFound, reason::kNoSuchUpload,
               str_cat("upload of object ", shown(key), ": does not exist or has ended"));
 }
 
@@ -38,7 +39,7 @@ std::string completion_of(std::span<const SentPart> parts) {
   for (const SentPart& part : parts) {
     // Only what needs no escaping is an ETag that a store could have given.
     if (part.etag.find_first_of("<>&\"") != std::string::npos) {
-      throw Error(ErrorCode::kInvalidArgument, "invalid_part",
+      throw Error(ErrorCode::kInvalidArgument, reason::kInvalidPart,
                   str_cat("part ", part.number, ": its ETag is none of the store's"));
     }
     body += str_cat("<Part><PartNumber>", part.number, "</PartNumber><ETag>\"", part.etag,

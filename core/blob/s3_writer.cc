@@ -12,6 +12,7 @@
 #include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/blob/checks.h"
 #include "core/blob/s3_answers.h"
@@ -180,7 +181,7 @@ void S3Writer::start_part() {
   if (exists_) return;
   if (parts_begun_ == kS3PartsMax) {
     throw Error(
-        ErrorCode::kResourceExhausted, "object_too_large",
+        ErrorCode::kResourceExhausted, reason::kObjectTooLarge,
         str_cat("writing object ", shown(key_), ": it has more than ", kS3PartsMax, " parts"));
   }
   while (parts_.size() >= bucket_.options().parts_in_flight) collect_oldest_part();

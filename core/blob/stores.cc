@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::blob {
@@ -105,7 +106,7 @@ Located Stores::locate(std::string_view url) {
       return {store.get(), std::string(path.substr(directory.size() + 1))};
     }
   }
-  throw Error(ErrorCode::kPermissionDenied, "forbidden_path",
+  throw Error(ErrorCode::kPermissionDenied, reason::kForbiddenPath,
               str_cat("storage address \"", url,
                       "\": forbidden: the path is not below store.local.import_roots"));
 }

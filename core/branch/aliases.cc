@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/branch/refs.h"
 #include "core/branch/repositories.h"
@@ -15,7 +16,7 @@ namespace tarn::versioning {
 namespace {
 
 [[noreturn]] void throw_no_alias(const AliasName& name) {
-  throw Error(ErrorCode::kNotFound, "alias_not_found",
+  throw Error(ErrorCode::kNotFound, reason::kAliasNotFound,
               str_cat("alias @", name.str(), ": alias not found"));
 }
 
@@ -35,7 +36,7 @@ uint64_t version_after(std::string_view after) {
   const std::string expected = request.expected.commit
                                    ? str_cat("commit ", to_text(*request.expected.commit))
                                    : "no such alias";
-  throw Error(ErrorCode::kConflict, "destination_moved",
+  throw Error(ErrorCode::kConflict, reason::kDestinationMoved,
               str_cat("alias @", request.name.str(), " ", place, " and ", expected,
                       " was expected: look at it and try again"));
 }

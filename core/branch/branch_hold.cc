@@ -6,6 +6,7 @@
 #include "core/base/cancellation.h"
 #include "core/base/digest.h"
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 
 namespace tarn::versioning {
 namespace {
@@ -18,7 +19,8 @@ constexpr milliseconds kPollFirst{5};
 constexpr milliseconds kPollMax{200};
 
 [[noreturn]] void throw_locked() {
-  throw Error(ErrorCode::kConflict, "branch_locked", "branch is currently locked, try again later");
+  throw Error(ErrorCode::kConflict, reason::kBranchLocked,
+              "branch is currently locked, try again later");
 }
 
 int64_t new_owner() { return static_cast<int64_t>(random_u64() >> 1); }
@@ -115,7 +117,7 @@ void BranchHold::acquire(bool rotate, SteadyClock::time_point deadline) {
         renewed_ = SteadyClock::now();
         return;
       case meta::Branches::Acquired::Outcome::kBranchGone:
-        throw Error(ErrorCode::kNotFound, "branch_not_found", "branch not found");
+        throw Error(ErrorCode::kNotFound, reason::kBranchNotFound, "branch not found");
       case meta::Branches::Acquired::Outcome::kLeased:
         break;
     }
@@ -148,7 +150,7 @@ void BranchHold::keep_alive() {
   throw_if_cancelled();
   if (SteadyClock::now() - renewed_ < branch_lease() / 3) return;
   if (!engine_.branches.renew(branch_, lease_.owner, branch_lease())) {
-    throw Error(ErrorCode::kConflict, "branch_locked",
+    throw Error(ErrorCode::kConflict, reason::kBranchLocked,
                 "the branch was taken over while this operation ran, try again");
   }
   renewed_ = SteadyClock::now();

@@ -1,6 +1,7 @@
 #include "core/branch/bucket_settings.h"
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/branch/repositories.h"
 #include "core/meta/repositories.h"
 #include "core/meta/repository_settings.h"
@@ -36,7 +37,7 @@ void change_bucket_settings(Engine& engine, const Repository& repository, bool f
         change(settings);
         return settings == BucketSettings{} ? std::nullopt : Body(encode_bucket_settings(settings));
       });
-  if (!done) throw Error(ErrorCode::kNotFound, "repository_not_found", "repository not found");
+  if (!done) throw Error(ErrorCode::kNotFound, reason::kRepositoryNotFound, "repository not found");
 }
 
 std::optional<RepositoryId> public_repository(Engine& engine, const RepositoryName& repository,

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/meta/commits.h"
 #include "core/tree/merge.h"
@@ -112,7 +113,7 @@ MergeBaseTree merge_base_to_read(Engine& engine, const Repository& repository, c
   meta::NodeWriter nodes(engine.pool, engine.nodes, repository.id);
   auto base = merge_base_tree(engine, repository, nodes, a, b);
   if (!base) {
-    throw Error(ErrorCode::kInvalidArgument, "no_merge_base",
+    throw Error(ErrorCode::kInvalidArgument, reason::kNoMergeBase,
                 str_cat("comparing commits ", to_text(a.id), " and ", to_text(b.id),
                         ": no common ancestor"));
   }

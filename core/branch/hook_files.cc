@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
 #include "core/meta/branches.h"
@@ -26,7 +27,7 @@ class Concerned {
   }
   void refuse_unless_allowed(Engine& engine, const RepositoryName& repository) const {
     if (paths_.empty() || may_change_hook_files(engine, repository)) return;
-    throw Error(ErrorCode::kPermissionDenied, "hooks_forbidden",
+    throw Error(ErrorCode::kPermissionDenied, reason::kHooksForbidden,
                 str_cat("changing ", joined(paths_, ", "), more_ ? " and more" : "",
                         ": hooks run with the rights of others, so that changing their files needs "
                         "the permission fs:WriteHooks on arn:lakefs:fs:::repository/",

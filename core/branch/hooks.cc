@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/meta/node_store.h"
 #include "core/tree/cursor.h"
@@ -28,7 +29,7 @@ bool is_action_file(std::string_view key) {
 }
 
 [[noreturn]] void throw_too_many() {
-  throw Error(ErrorCode::kPreconditionFailed, "action_file_invalid",
+  throw Error(ErrorCode::kPreconditionFailed, reason::kActionFileInvalid,
               str_cat("reading ", kActionFilesPrefix, ": more than ", kActionFilesMax, " files"));
 }
 

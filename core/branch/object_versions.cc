@@ -1,6 +1,7 @@
 #include "core/branch/object_versions.h"
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/branch/repositories.h"
 #include "core/branch/stage.h"
@@ -122,7 +123,7 @@ void set_versioning(Engine& engine, const RepositoryName& repository, Versioning
   const Repository repo = get_repository(engine, repository);
   check_writable(repo, /*force=*/false);
   if (!engine.settings.set_versioning(repo.id, versioning)) {
-    throw Error(ErrorCode::kNotFound, "repository_not_found", "repository not found");
+    throw Error(ErrorCode::kNotFound, reason::kRepositoryNotFound, "repository not found");
   }
 }
 
@@ -184,13 +185,13 @@ std::optional<ObjectVersion> remove_version(Engine& engine, const RepositoryName
       case meta::Staging::StageOutcome::kDone:
         return std::move(removal.removed);
       case meta::Staging::StageOutcome::kBranchGone:
-        throw Error(ErrorCode::kNotFound, "branch_not_found",
+        throw Error(ErrorCode::kNotFound, reason::kBranchNotFound,
                     str_cat("branch '", branch.str(), "' not found"));
       case meta::Staging::StageOutcome::kChanged:
         break;
     }
   }
-  throw Error(ErrorCode::kConflict, "too_many_attempts", "Too many attempts, try again later");
+  throw Error(ErrorCode::kConflict, reason::kTooManyAttempts, "Too many attempts, try again later");
 }
 
 }  // namespace tarn::versioning

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/meta/pull_requests.h"
 #include "core/meta/repository_settings.h"
@@ -12,7 +13,7 @@ namespace tarn::versioning {
 namespace {
 
 [[noreturn]] void throw_protected(std::string message) {
-  throw Error(ErrorCode::kPermissionDenied, "protected_branch", std::move(message));
+  throw Error(ErrorCode::kPermissionDenied, reason::kProtectedBranch, std::move(message));
 }
 
 /// Clients match the first two and "protected branch" in all.
@@ -75,7 +76,7 @@ void check_tag(const std::vector<TagRule>& rules, const TagName& tag, std::strin
                bool TagRule::*may) {
   for (const TagRule& rule : rules) {
     if (rule.*may || !rule.pattern.matches(tag.str())) continue;
-    throw Error(ErrorCode::kPermissionDenied, "protected_tag",
+    throw Error(ErrorCode::kPermissionDenied, reason::kProtectedTag,
                 str_cat("cannot ", verb, " protected tag \"", tag.str(), "\": rule \"",
                         rule.pattern.pattern(), "\" of the repository forbids it"));
   }
@@ -131,7 +132,7 @@ namespace {
 void require_approvals(uint32_t wanted, uint32_t held, const Branch& destination,
                        const CommitId& source) {
   if (held >= wanted) return;
-  throw Error(ErrorCode::kPermissionDenied, "approval_required",
+  throw Error(ErrorCode::kPermissionDenied, reason::kApprovalRequired,
               str_cat("cannot merge into protected branch: ", wanted - held, " of ", wanted,
                       " approvals are missing: an open pull request from a branch with head ",
                       to_text(source), " into \"", destination.name.str(), "\" must have them"));

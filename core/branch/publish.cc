@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/branch/hook_files.h"
 #include "core/branch/staged_edits.h"
 #include "core/meta/commits.h"
@@ -60,7 +61,7 @@ HookedChange run_hooks(Engine& engine, const Repository& repository, const Built
 }
 
 [[noreturn]] void throw_overtaken() {
-  throw Error(ErrorCode::kConflict, "branch_locked", "Too many attempts, try again later");
+  throw Error(ErrorCode::kConflict, reason::kBranchLocked, "Too many attempts, try again later");
 }
 
 }  // namespace
@@ -108,9 +109,9 @@ std::optional<Commit> build_and_publish(
         return publication.commit;
       case meta::PublishOutcome::kBranchGone:
         hold.ended();
-        throw Error(ErrorCode::kNotFound, "branch_not_found", "branch not found");
+        throw Error(ErrorCode::kNotFound, reason::kBranchNotFound, "branch not found");
       case meta::PublishOutcome::kReadGone:
-        throw Error(ErrorCode::kNotFound, "commit_not_found", "commit not found");
+        throw Error(ErrorCode::kNotFound, reason::kCommitNotFound, "commit not found");
       case meta::PublishOutcome::kWriterGone:
         engine.writer.heartbeat();
         break;
@@ -125,7 +126,8 @@ std::vector<int64_t> require_clean(Engine& engine, BranchHold& hold) {
   const meta::BranchLease& lease = hold.lease();
   if (lease.sealed.empty()) return {};
   if (has_effect(engine, lease.sealed, lease.has_ranges, lease.root)) {
-    throw Error(ErrorCode::kInvalidArgument, "dirty_branch", "uncommitted changes (dirty branch)");
+    throw Error(ErrorCode::kInvalidArgument, reason::kDirtyBranch,
+                "uncommitted changes (dirty branch)");
   }
   return lease.sealed;
 }

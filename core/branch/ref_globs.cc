@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/glob.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/branch/refs.h"
 #include "core/meta/branches.h"
@@ -63,7 +64,7 @@ class Finder {
       }
     } while (page.has_more);
     if (!found) {
-      throw Error(ErrorCode::kNotFound, "candidate_not_found",
+      throw Error(ErrorCode::kNotFound, reason::kCandidateNotFound,
                   str_cat("candidates: no branch matches \"", glob.pattern(), "\""));
     }
   }
@@ -76,7 +77,7 @@ class Finder {
   }
 
   [[noreturn]] static void refuse(size_t most, std::string_view what) {
-    throw Error(ErrorCode::kInvalidArgument, "too_many_candidates",
+    throw Error(ErrorCode::kInvalidArgument, reason::kTooManyCandidates,
                 str_cat("candidates: there are more than ", most, " ", what,
                         ", name them by a longer pattern"));
   }

@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
 #include "core/meta/aliases.h"
@@ -17,7 +18,7 @@ namespace {
 constexpr int kTagDeletionAttemptsMax = 5;
 
 [[noreturn]] void throw_ref_not_found(std::string_view ref) {
-  throw Error(ErrorCode::kNotFound, "ref_not_found",
+  throw Error(ErrorCode::kNotFound, reason::kRefNotFound,
               str_cat("get commit by ref ", ref, ": not found"));
 }
 
@@ -95,7 +96,7 @@ void check_expiry(Engine& engine, const Repository& repository, const BranchName
 void remove_branch(Engine& engine, const Repository& repository, const Branch& branch,
                    bool only_expired) {
   if (branch.name == repository.default_branch) {
-    throw Error(ErrorCode::kPermissionDenied, "default_branch",
+    throw Error(ErrorCode::kPermissionDenied, reason::kDefaultBranch,
                 "cannot delete repository default branch");
   }
   const BranchPermit permit = permit_of(engine, repository.id, BranchAction::kDelete);
@@ -114,7 +115,7 @@ void remove_branch(Engine& engine, const Repository& repository, const Branch& b
                       HookEvent::kPostDeleteBranch, std::move(files));
   change.before([&hold] { hold.keep_alive(); });
   if (!engine.branches.remove(branch.id, hold.lease(), only_expired, change.step())) {
-    throw Error(ErrorCode::kConflict, "branch_locked",
+    throw Error(ErrorCode::kConflict, reason::kBranchLocked,
                 only_expired
                     ? "it expires later by now, or was taken over meanwhile"
                     : "the branch was taken over by another operation, or other rules were "
@@ -202,13 +203,13 @@ namespace {
 void check_no_alias_has_name(Engine& engine, const Repository& repository,
                              const std::string& name) {
   if (!is_alias_name(name) || !engine.aliases.find(repository.id, AliasName(name))) return;
-  throw Error(ErrorCode::kConflict, "alias_has_name",
+  throw Error(ErrorCode::kConflict, reason::kAliasHasName,
               str_cat("'", name, "': an alias has this name, take another"));
 }
 
 [[noreturn]] void throw_too_many_branches(const Engine& engine, const RepositoryName& repository) {
   throw Error(
-      ErrorCode::kResourceExhausted, "too_many_branches",
+      ErrorCode::kResourceExhausted, reason::kTooManyBranches,
       str_cat(
           "user \"", ActingUser::name(), "\" has made ", engine.branches.per_user_max(),
           " branches of repository \"", repository.str(),
@@ -229,7 +230,7 @@ Branch create_branch(Engine& engine, const RepositoryName& repository,
     source = resolve_commit(engine, repository, creation.source);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kNotFound) throw;
-    throw Error(ErrorCode::kNotFound, "ref_not_found",
+    throw Error(ErrorCode::kNotFound, reason::kRefNotFound,
                 str_cat("source reference '", creation.source, "': not found"));
   }
   HookedChange change = creation_hooks(engine, repo, creation, source);
@@ -266,7 +267,7 @@ Branch create_branch(Engine& engine, const RepositoryName& repository,
 Branch get_branch(Engine& engine, const RepositoryName& repository, const BranchName& name) {
   const Repository repo = get_repository(engine, repository);
   auto branch = engine.branches.find(repo.id, name);
-  if (!branch) throw Error(ErrorCode::kNotFound, "branch_not_found", "branch not found");
+  if (!branch) throw Error(ErrorCode::kNotFound, reason::kBranchNotFound, "branch not found");
   return *std::move(branch);
 }
 
@@ -297,7 +298,7 @@ Branch set_branch_expiry(Engine& engine, const RepositoryName& repository, const
   {
     const BranchHold hold(engine, branch, /*rotate=*/false, permit);
     if (!engine.branches.set_expiry(branch.id, hold.lease().owner, expires)) {
-      throw Error(ErrorCode::kConflict, "branch_locked",
+      throw Error(ErrorCode::kConflict, reason::kBranchLocked,
                   str_cat("branch \"", name.str(), "\": was taken over meanwhile, try again"));
     }
   }
@@ -356,7 +357,7 @@ Tag create_tag(Engine& engine, const RepositoryName& repository, const TagName& 
 Tag get_tag(Engine& engine, const RepositoryName& repository, const TagName& name) {
   const Repository repo = get_repository(engine, repository);
   const auto tag = engine.tags.find(repo.id, name);
-  if (!tag) throw Error(ErrorCode::kNotFound, "tag_not_found", "tag not found");
+  if (!tag) throw Error(ErrorCode::kNotFound, reason::kTagNotFound, "tag not found");
   return *tag;
 }
 
@@ -378,7 +379,7 @@ void delete_tag(Engine& engine, const RepositoryName& repository, const TagName&
     }
     if (engine.tags.remove(repo.id, tag, change ? change->step() : nullptr)) return;
   }
-  throw Error(ErrorCode::kConflict, "too_many_attempts",
+  throw Error(ErrorCode::kConflict, reason::kTooManyAttempts,
               str_cat("tag \"", name.str(),
                       "\": was deleted and created again and again meanwhile, try again later"));
 }

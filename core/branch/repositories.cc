@@ -2,6 +2,7 @@
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/blob/stores.h"
 #include "core/db/pool.h"
@@ -19,7 +20,7 @@ constexpr std::string_view kMarkerKey = "_tarn/repository";
 
 [[noreturn]] void throw_namespace_in_use(std::string_view url, bool bare = false) {
   throw Error(
-      ErrorCode::kInvalidArgument, "namespace_in_use",
+      ErrorCode::kInvalidArgument, reason::kNamespaceInUse,
       str_cat("failed to create repository: \"", url, "\": storage namespace already in use",
               bare ? "; give the bare repository a namespace of its own, a restore brings no bytes"
                      " and reads objects where they are"
@@ -36,9 +37,9 @@ void mark_namespace(Engine& engine, const Repository& repository) {
     writer->write(repository.name.str());
     if (!writer->finish()) throw_namespace_in_use(repository.storage_namespace);
   } catch (const Error& error) {
-    if (error.reason() == "namespace_in_use" || error.code() == ErrorCode::kUnavailable) throw;
+    if (error.reason() == reason::kNamespaceInUse || error.code() == ErrorCode::kUnavailable) throw;
     throw Error(
-        ErrorCode::kInvalidArgument, "namespace_not_writable",
+        ErrorCode::kInvalidArgument, reason::kNamespaceNotWritable,
         str_cat("failed to create repository: failed to access storage: ", error.message()));
   }
 }
@@ -47,7 +48,7 @@ void mark_namespace(Engine& engine, const Repository& repository) {
 
 void check_writable(const Repository& repository, bool force) {
   if (repository.read_only && !force) {
-    throw Error(ErrorCode::kPermissionDenied, "read_only_repository", "read-only repository");
+    throw Error(ErrorCode::kPermissionDenied, reason::kReadOnlyRepository, "read-only repository");
   }
 }
 
@@ -86,7 +87,7 @@ Repository create_repository(Engine& engine, const RepositoryCreation& creation)
 Repository get_repository(Engine& engine, const RepositoryName& name) {
   auto repository = engine.repositories.find(name);
   if (!repository)
-    throw Error(ErrorCode::kNotFound, "repository_not_found", "repository not found");
+    throw Error(ErrorCode::kNotFound, reason::kRepositoryNotFound, "repository not found");
   return *std::move(repository);
 }
 
@@ -119,14 +120,14 @@ Page<Repository> list_repositories(Engine& engine, std::string_view prefix, std:
 void delete_repository(Engine& engine, const RepositoryName& name, bool force) {
   check_writable(get_repository(engine, name), force);
   if (!engine.repositories.remove(name, engine.clock.now())) {
-    throw Error(ErrorCode::kNotFound, "repository_not_found", "repository not found");
+    throw Error(ErrorCode::kNotFound, reason::kRepositoryNotFound, "repository not found");
   }
 }
 
 void delete_empty_repository(Engine& engine, const Repository& repository) {
   check_writable(repository, /*force=*/false);
   if (!engine.repositories.remove_empty(repository, engine.clock.now())) {
-    throw Error(ErrorCode::kNotFound, "repository_not_found", "repository not found");
+    throw Error(ErrorCode::kNotFound, reason::kRepositoryNotFound, "repository not found");
   }
 }
 

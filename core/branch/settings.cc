@@ -5,6 +5,7 @@
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/branch/repositories.h"
 #include "core/meta/repository_settings.h"
@@ -31,7 +32,7 @@ void update(Engine& engine, const RepositoryName& repository, SettingKind kind,
     check_etag(write, present);
     return change(present);
   });
-  if (!done) throw Error(ErrorCode::kNotFound, "repository_not_found", "repository not found");
+  if (!done) throw Error(ErrorCode::kNotFound, reason::kRepositoryNotFound, "repository not found");
 }
 
 template <typename Value>

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/branch/hook_files.h"
 #include "core/branch/protection.h"
@@ -22,12 +23,12 @@ namespace {
 constexpr int kRoundsMax = 100;
 
 [[noreturn]] void throw_branch_gone(const BranchName& branch) {
-  throw Error(ErrorCode::kNotFound, "branch_not_found",
+  throw Error(ErrorCode::kNotFound, reason::kBranchNotFound,
               str_cat("branch '", branch.str(), "' not found"));
 }
 
 [[noreturn]] void throw_contended() {
-  throw Error(ErrorCode::kConflict, "too_many_attempts", "Too many attempts, try again later");
+  throw Error(ErrorCode::kConflict, reason::kTooManyAttempts, "Too many attempts, try again later");
 }
 
 /// As Repositories::bucket_root; "" = none.
@@ -55,7 +56,7 @@ std::optional<Entry> visible_entry(Engine& engine, const meta::BranchLookup& see
 
 void check_condition(const Condition& condition, const std::optional<Entry>& current) {
   if (condition.needs_object() && !current) {
-    throw Error(ErrorCode::kNotFound, "no_object_to_match", "not found");
+    throw Error(ErrorCode::kNotFound, reason::kNoObjectToMatch, "not found");
   }
   const bool holds =
       !(condition.if_absent && current) &&
@@ -69,7 +70,7 @@ void check_condition(const Condition& condition, const std::optional<Entry>& cur
               condition.if_absent ? "path already exists" : "Precondition failed");
 }
 
-void throw_no_object() { throw Error(ErrorCode::kNotFound, "object_not_found", "not found"); }
+void throw_no_object() { throw Error(ErrorCode::kNotFound, reason::kObjectNotFound, "not found"); }
 
 meta::BranchLookup lookup_branch(Engine& engine, const RepositoryName& repository,
                                  const BranchName& branch, const Key& key) {
@@ -84,7 +85,7 @@ meta::BranchLookup lookup_branch(Engine& engine, const RepositoryName& repositor
 void check_bucket(Engine& engine, const Repository& repository, const WriteTerms& terms) {
   if (!terms.bucket_root || *terms.bucket_root == root_of(repository)) return;
   engine.repositories.forget_root(repository.name);
-  throw Error(ErrorCode::kUnavailable, "bucket_changed",
+  throw Error(ErrorCode::kUnavailable, reason::kBucketChanged,
               str_cat("repository \"", repository.name.str(),
                       "\" was removed and made anew as another kind of bucket, try again"));
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/db/faults.h"
 
 namespace tarn::db {
@@ -27,10 +28,10 @@ struct Query {
 };
 
 /// The reason of errors after which the caller looks before it repeats what it did.
-constexpr std::string_view kInDoubt = "in_doubt";
+constexpr std::string_view kInDoubt = reason::kInDoubt;
 
 /// The reason of errors of a statement that found no room on the database's disk.
-constexpr std::string_view kDatabaseFull = "database_full";
+constexpr std::string_view kDatabaseFull = reason::kDatabaseFull;
 /// Its SQLSTATE.
 constexpr std::string_view kDiskFullState = "53100";
 

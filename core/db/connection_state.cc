@@ -11,6 +11,7 @@
 
 #include "core/base/fault_point.h"
 #include "core/base/log.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::db {
@@ -171,7 +172,7 @@ void Connection::State::fail(const PGresult* result, std::string_view doing, boo
   if (gone || stale) broken = true;
   const std::string_view primary = field_of(result, PG_DIAG_MESSAGE_PRIMARY);
   if (sqlstate == kRepositoryGoneState) {
-    throw Error(ErrorCode::kNotFound, "repository_not_found", std::string(primary));
+    throw Error(ErrorCode::kNotFound, reason::kRepositoryNotFound, std::string(primary));
   }
   const std::string why =
       no_answer         ? str_cat("the database did not answer for ", answer_limit.count(), " ms")

@@ -1,6 +1,7 @@
 #include "core/events/hook_runs.h"
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/branch/refs.h"
 #include "core/branch/repositories.h"
@@ -11,7 +12,7 @@ namespace tarn::versioning {
 namespace {
 
 [[noreturn]] void throw_not_found() {
-  throw Error(ErrorCode::kNotFound, "run_not_found", "not found");
+  throw Error(ErrorCode::kNotFound, reason::kRunNotFound, "not found");
 }
 
 meta::HookRunStore runs_of(Engine& engine) { return meta::HookRunStore(engine.pool); }
@@ -45,7 +46,8 @@ Prepared prepare(Engine& engine, const RepositoryName& repository, const HandRun
   const ResolvedRef at = resolve(engine, repository, given.ref);
   Prepared out{.repository = at.repository, .context = {}, .files = {}};
   if (engine.hooks == nullptr) {
-    throw Error(ErrorCode::kInvalidArgument, "hooks_off", "running hooks: this server runs none");
+    throw Error(ErrorCode::kInvalidArgument, reason::kHooksOff,
+                "running hooks: this server runs none");
   }
   check_writable(out.repository, /*force=*/false);
   const std::string id = to_text(at.commit.id);

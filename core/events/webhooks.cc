@@ -4,6 +4,7 @@
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/branch/repositories.h"
 #include "core/model/event.h"
@@ -19,7 +20,7 @@ constexpr uint32_t kPendingMax = 100'000;
 constexpr uint32_t kSweepRowsMax = 10'000;
 
 [[noreturn]] void throw_webhook_not_found() {
-  throw Error(ErrorCode::kNotFound, "webhook_not_found", "webhook not found");
+  throw Error(ErrorCode::kNotFound, reason::kWebhookNotFound, "webhook not found");
 }
 
 Webhook find_webhook(Engine& engine, RepositoryId repository, std::string_view name) {
@@ -66,7 +67,7 @@ WebhookPut put_webhook(Engine& engine, const std::string& seal_key,
     case meta::WebhookStore::PutOutcome::kTooMany:
       break;
   }
-  throw Error(ErrorCode::kInvalidArgument, "too_many_webhooks",
+  throw Error(ErrorCode::kInvalidArgument, reason::kTooManyWebhooks,
               str_cat("repository has ", kWebhooksMax,
                       " webhooks, which is the most: delete one that is not used any more"));
 }
@@ -114,7 +115,7 @@ Delivery redeliver(Engine& engine, const RepositoryName& repository, std::string
   const RepositoryId id = get_repository(engine, repository).id;
   find_webhook(engine, id, webhook);
   const auto again = meta::Outbox(engine.pool).redeliver(id, webhook, delivery);
-  if (!again) throw Error(ErrorCode::kNotFound, "delivery_not_found", "delivery not found");
+  if (!again) throw Error(ErrorCode::kNotFound, reason::kDeliveryNotFound, "delivery not found");
   return *again;
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/text.h"
 
 namespace tarn::http {
@@ -13,7 +14,7 @@ constexpr size_t kReadBytes = 64 * 1024;
 constexpr size_t kBoundaryCharsMax = 70;  // RFC 2046 section 5.1.1
 
 [[noreturn]] void fail(std::string_view why) {
-  throw Error(ErrorCode::kInvalidArgument, "malformed_form",
+  throw Error(ErrorCode::kInvalidArgument, reason::kMalformedForm,
               "reading the multipart form: " + std::string(why));
 }
 

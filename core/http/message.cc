@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
 
@@ -75,7 +76,7 @@ std::string read_all(BodySource& body, size_t limit_bytes) {
     all.resize(had + count);
     if (count == 0) return all;
     if (all.size() > limit_bytes) {
-      throw Error(ErrorCode::kResourceExhausted, "body_too_large",
+      throw Error(ErrorCode::kResourceExhausted, reason::kBodyTooLarge,
                   str_cat("reading a body: longer than ", limit_bytes, " bytes"));
     }
   }

@@ -10,6 +10,7 @@
 
 #include "core/base/cancellation.h"
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
 #include "core/http/transfer.h"
@@ -25,7 +26,7 @@ constexpr std::string_view kOurHeaders[] = {
     "Host",           "Upgrade",           "TE",         "Trailer"};
 
 [[noreturn]] void refuse_url(std::string_view why) {
-  throw Error(ErrorCode::kInvalidArgument, "invalid_url", str_cat("url: ", why));
+  throw Error(ErrorCode::kInvalidArgument, reason::kInvalidUrl, str_cat("url: ", why));
 }
 
 struct Target {
@@ -87,7 +88,7 @@ TransferFence fence_for(const TargetRules& rules, const OutboundOptions& options
   fence.judge = [&rules, target](const sockaddr& to) {
     const auto address = IpAddress::of(to);
     if (address && rules.permits(target.host, target.port, *address)) return;
-    throw Error(ErrorCode::kInvalidArgument, "target_not_allowed",
+    throw Error(ErrorCode::kInvalidArgument, reason::kTargetNotAllowed,
                 str_cat("host \"", target.host, "\" is at ", address ? address->text() : "no IP",
                         ", which is not a public address; an administrator can permit it in "
                         "hooks.allowed_targets"));

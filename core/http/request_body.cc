@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 
 namespace tarn::http {
 namespace {
@@ -58,7 +59,7 @@ std::unique_ptr<BodySource> RequestBody::handle() {
 size_t RequestBody::read(std::span<char> out) {
   if (finished_ || out.empty()) return 0;
   if (broken_) {
-    throw Error(ErrorCode::kInvalidArgument, "body_incomplete",
+    throw Error(ErrorCode::kInvalidArgument, reason::kBodyIncomplete,
                 "reading a request body: already broken off");
   }
   broken_ = true;  // until this read is known to be good
@@ -75,7 +76,7 @@ void RequestBody::ask_to_continue() {
 }
 
 void RequestBody::fail_closed() {
-  throw Error(ErrorCode::kInvalidArgument, "body_incomplete",
+  throw Error(ErrorCode::kInvalidArgument, reason::kBodyIncomplete,
               "reading a request body: the client closed the connection before its end");
 }
 
@@ -91,7 +92,7 @@ void RequestBody::receive(std::span<char> out, size_t& count, bool may_wait) {
     }
     if (!may_wait) return;
     if (!patience_.wait_readable(socket_)) {
-      throw Error(ErrorCode::kUnavailable, "body_too_slow",
+      throw Error(ErrorCode::kUnavailable, reason::kBodyTooSlow,
                   "reading a request body: the client is too slow");
     }
   }

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
 
@@ -213,7 +214,7 @@ size_t Transfer::on_header_line(std::string_view line) {
   head_bytes_ += taken;
   if (head_bytes_ > kHeadBytesMax) {
     return guarded(0, [&]() -> size_t {
-      throw Error(ErrorCode::kResourceExhausted, "head_too_large",
+      throw Error(ErrorCode::kResourceExhausted, reason::kHeadTooLarge,
                   str_cat(subject(), ": head of the answer longer than ", kHeadBytesMax, " bytes"));
     });
   }
@@ -257,7 +258,7 @@ size_t Transfer::on_body(std::string_view bytes) {
 size_t Transfer::on_body_whole(std::string_view bytes) {
   return guarded(0, [&] {
     if (bytes.size() > body_bytes_max_ - body_.size()) {
-      throw Error(ErrorCode::kResourceExhausted, "body_too_large",
+      throw Error(ErrorCode::kResourceExhausted, reason::kBodyTooLarge,
                   str_cat(subject(), ": answer longer than ", body_bytes_max_, " bytes"));
     }
     body_.append(bytes);
@@ -300,7 +301,8 @@ void Transfer::wait() {
   const int wait_ms = fence_ != nullptr ? kFencedPollMilliseconds : kPollMilliseconds;
   curl_multi_poll(multi_of(handles_), nullptr, 0, wait_ms, &ready);
   if (fence_ != nullptr && fence_->stop.stop_requested()) {
-    throw Error(ErrorCode::kConflict, "operation_cancelled", str_cat(subject(), ": cancelled"));
+    throw Error(ErrorCode::kConflict, reason::kOperationCancelled,
+                str_cat(subject(), ": cancelled"));
   }
 }
 

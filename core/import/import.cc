@@ -7,6 +7,7 @@
 #include "core/base/lease.h"
 #include "core/base/log.h"
 #include "core/base/pause.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/blob/stores.h"
 #include "core/branch/hook_files.h"
@@ -100,7 +101,7 @@ class ImportRun {
 
   Branch current_branch() {
     auto branch = engine_.branches.find_by_id(job_.branch);
-    if (!branch) throw Error(ErrorCode::kNotFound, "branch_not_found", "branch not found");
+    if (!branch) throw Error(ErrorCode::kNotFound, reason::kBranchNotFound, "branch not found");
     return *std::move(branch);
   }
 
@@ -222,7 +223,7 @@ class ImportRun {
 };
 
 [[noreturn]] void refuse_source(const ImportPath& path, std::string_view namespace_url) {
-  throw Error(ErrorCode::kInvalidArgument, "invalid_import_source",
+  throw Error(ErrorCode::kInvalidArgument, reason::kInvalidImportSource,
               str_cat("import path (", path.url, ") in repository namespace (", namespace_url,
                       ") is prohibited: invalid import source"));
 }
@@ -259,7 +260,7 @@ meta::Job get_job(Engine& engine, const RepositoryName& repository, const Branch
   const Branch target = get_branch(engine, repository, branch);
   const auto job = engine.jobs.find(id);
   if (!job || job->branch != target.id || job->kind != kKind) {
-    throw Error(ErrorCode::kNotFound, "import_not_found", "not found");
+    throw Error(ErrorCode::kNotFound, reason::kImportNotFound, "not found");
   }
   return *job;
 }
@@ -283,7 +284,7 @@ std::string start_import(Engine& engine, const RepositoryName& repository, const
   if (!idempotency_key.empty()) {
     const auto job = engine.jobs.find(id);
     if (job && job->spec != spec) {
-      throw Error(ErrorCode::kConflict, "idempotency_key_reused",
+      throw Error(ErrorCode::kConflict, reason::kIdempotencyKeyReused,
                   str_cat("this Idempotency-Key came with another import before (", id,
                           "): use a new key for a new request"));
     }
@@ -318,7 +319,7 @@ void cancel_import(Engine& engine, const RepositoryName& repository, const Branc
                    std::string_view id) {
   const meta::Job job = get_job(engine, repository, branch, id);
   if (!engine.jobs.cancel(job.id))
-    throw Error(ErrorCode::kConflict, "import_ended", "conflict found");
+    throw Error(ErrorCode::kConflict, reason::kImportEnded, "conflict found");
 }
 
 bool run_one_import(Engine& engine, std::stop_token stop, OwnerTurns& turns) {

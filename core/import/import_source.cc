@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/import/import_job.h"
 
@@ -56,7 +57,7 @@ void ImportSource::list(const std::string& after) {
   if (path_.kind == ImportPath::Kind::kObject) {
     auto stat = at_.store->stat(at_.key);
     if (!stat) {
-      throw Error(ErrorCode::kNotFound, "import_source_empty",
+      throw Error(ErrorCode::kNotFound, reason::kImportSourceEmpty,
                   str_cat("error on ingest: ", path_.url, ": no such file or directory"));
     }
     if (after.empty()) batch.push_back(*std::move(stat));
@@ -106,7 +107,7 @@ std::optional<tree::Edit> ImportSource::next() {
       exhausted_ = true;
       if (returned_ == 0 && from_start_) {
         // Replacing the destination by nothing is never what a mistyped source meant.
-        throw Error(ErrorCode::kNotFound, "import_source_empty",
+        throw Error(ErrorCode::kNotFound, reason::kImportSourceEmpty,
                     str_cat("error on ingest: ", path_.url,
                             ": no such file or directory, or nothing below it"));
       }

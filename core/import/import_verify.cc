@@ -9,6 +9,7 @@
 #include "core/base/cancellation.h"
 #include "core/base/error.h"
 #include "core/base/mutex.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/blob/stores.h"
 #include "core/objects/objects.h"
@@ -36,7 +37,7 @@ namespace {
 
 /// Not unavailable: asking again changes nothing.
 [[noreturn]] void throw_source_closed(const std::string& url, const Error& error) {
-  throw Error(ErrorCode::kPreconditionFailed, "source_not_readable",
+  throw Error(ErrorCode::kPreconditionFailed, reason::kSourceNotReadable,
               str_cat("verifying the source ", url, ": ", error.message(),
                       "; the objects that were imported from there cannot be read until the "
                       "server can read it again"));

@@ -12,6 +12,7 @@
 #include "core/base/error.h"
 #include "core/base/lease.h"
 #include "core/base/log.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/blob/stores.h"
 #include "core/branch/hook_files.h"
@@ -48,7 +49,7 @@ struct DumpId {
 };
 
 [[noreturn]] void throw_no_dump(std::string_view dump) {
-  throw Error(ErrorCode::kNotFound, "dump_not_found",
+  throw Error(ErrorCode::kNotFound, reason::kDumpNotFound,
               str_cat("dump of refs \"", dump, "\": not found"));
 }
 
@@ -133,7 +134,7 @@ class RestoreRun {
     for (int attempt = 0; attempt < kPublishAttemptsMax; ++attempt) {
       if (publish(check_rules())) return;
     }
-    throw Error(ErrorCode::kConflict, "too_many_attempts",
+    throw Error(ErrorCode::kConflict, reason::kTooManyAttempts,
                 "restoring refs: rules of the repository changed again and again, try again later");
   }
 
@@ -163,7 +164,7 @@ class RestoreRun {
       auto commit = engine_.commits.find(source_.id, id);
       if (!commit) {
         throw Error(
-            ErrorCode::kNotFound, "commit_not_found",
+            ErrorCode::kNotFound, reason::kCommitNotFound,
             str_cat("restoring refs: commit ", to_text(id), " was collected since: not found"));
       }
       if (found.size() == kRestoredCommitsMax) {
@@ -240,10 +241,10 @@ class RestoreRun {
     return engine_.pool.transaction([&](db::Connection& connection) {
       const auto locked = meta::RefsDumpStore::lock(connection, target_.id, engine_.writer.id());
       if (!locked) {
-        throw Error(ErrorCode::kNotFound, "repository_not_found", "repository not found");
+        throw Error(ErrorCode::kNotFound, reason::kRepositoryNotFound, "repository not found");
       }
       if (!locked->writer_lives) {
-        throw Error(ErrorCode::kUnavailable, "writer_lost",
+        throw Error(ErrorCode::kUnavailable, reason::kWriterLost,
                     "restoring refs: this server lost its registration in the database, try again");
       }
       if (locked->settings_version != settings_version) return false;
@@ -264,7 +265,7 @@ class RestoreRun {
  public:
   static void require_bare(bool is_bare) {
     if (is_bare) return;
-    throw Error(ErrorCode::kInvalidArgument, "not_bare",
+    throw Error(ErrorCode::kInvalidArgument, reason::kNotBare,
                 "restoring refs: the repository is not bare; create one with bare=true");
   }
 
@@ -312,7 +313,7 @@ std::string dump_of(Engine& engine, const Repository& repository) {
   const auto writer = at.store->create(at.key, bytes.size());
   writer->write(bytes);
   if (!writer->finish()) {
-    throw Error(ErrorCode::kUnavailable, "address_taken", "dumping refs: try again");
+    throw Error(ErrorCode::kUnavailable, reason::kAddressTaken, "dumping refs: try again");
   }
   return str_cat(static_cast<int32_t>(repository.id), "-", digits);
 }
@@ -393,7 +394,7 @@ RefsTaskStatus refs_task_status(Engine& engine, const RepositoryName& repository
   const auto job = engine.jobs.find(id);
   if (!job || job->repository != repo.id ||
       job->kind != (task == RefsTask::kDump ? kDumpKind : kRestoreKind)) {
-    throw Error(ErrorCode::kNotFound, "task_not_found", "task not found");
+    throw Error(ErrorCode::kNotFound, reason::kTaskNotFound, "task not found");
   }
   RefsTaskStatus status;
   status.id = job->id;

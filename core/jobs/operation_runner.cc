@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/pause.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/jobs/operations.h"
 
@@ -66,7 +67,7 @@ std::string OperationRunner::run(OperationWork work, seconds wait) {
     MutexLock lock(mutex_);
     slots_.remove_if([](const Slot& slot) { return slot.running->finished.load(); });
     if (slots_.size() >= kOperationsRunningMax) {
-      throw Error(ErrorCode::kUnavailable, "too_many_operations",
+      throw Error(ErrorCode::kUnavailable, reason::kTooManyOperations,
                   "too many operations are running, try again later");
     }
     const auto of_owner = [&](const Slot& slot) {
@@ -74,7 +75,7 @@ std::string OperationRunner::run(OperationWork work, seconds wait) {
     };
     if (std::count_if(slots_.begin(), slots_.end(), of_owner) >=
         static_cast<std::ptrdiff_t>(kOperationsPerOwnerMax)) {
-      throw Error(ErrorCode::kUnavailable, "too_many_operations",
+      throw Error(ErrorCode::kUnavailable, reason::kTooManyOperations,
                   str_cat(kOperationsPerOwnerMax,
                           " operations of this user are running, which is the most: try again when "
                           "one has ended"));

@@ -1,5 +1,6 @@
 #include "core/meta/aliases.h"
 
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/meta/commit_column.h"
 #include "core/model/listing.h"
@@ -122,11 +123,11 @@ Aliases::MoveOutcome Aliases::try_move(db::Connection& connection, RepositoryId 
     case MoveStatus::kElsewhere:
       return MoveOutcome::kElsewhere;
     case MoveStatus::kCommitGone:
-      throw Error(ErrorCode::kNotFound, "ref_not_found",
+      throw Error(ErrorCode::kNotFound, reason::kRefNotFound,
                   str_cat("moving alias @", move.name.str(), ": commit ", to_text(*move.to),
                           ": not found"));
     case MoveStatus::kProtected:
-      throw Error(ErrorCode::kPermissionDenied, "protected_alias",
+      throw Error(ErrorCode::kPermissionDenied, reason::kProtectedAlias,
                   str_cat("alias @", move.name.str(),
                           " belongs to a gate policy and moves by promotion only: use `tarn "
                           "promote`, or `tarn promote rollback @",

@@ -1,6 +1,7 @@
 #include "core/meta/branches.h"
 
 #include "core/base/log.h"
+#include "core/base/reasons.h"
 #include "core/meta/commits.h"
 #include "core/model/listing.h"
 
@@ -14,7 +15,7 @@ constexpr std::string_view kStateChanged = "TN003";
 constexpr std::string_view kStateGated = "TN010";
 
 [[noreturn]] void throw_gated() {
-  throw Error(ErrorCode::kPermissionDenied, "protected_branch",
+  throw Error(ErrorCode::kPermissionDenied, reason::kProtectedBranch,
               "cannot write to protected branch: a policy that was set meanwhile lets it change by "
               "promotion only; use: tarn promote");
 }

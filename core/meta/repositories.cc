@@ -1,5 +1,6 @@
 #include "core/meta/repositories.h"
 
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/meta/commits.h"
 #include "core/model/listing.h"
@@ -150,7 +151,7 @@ Repository repository_from(const db::Rows& rows, size_t row) {
 }
 
 [[noreturn]] void throw_not_empty() {
-  throw Error(ErrorCode::kConflict, "repository_not_empty",
+  throw Error(ErrorCode::kConflict, reason::kRepositoryNotEmpty,
               "repository not empty: it holds objects, versions of objects, commits, tags, aliases "
               "or more than one branch");
 }

@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/base/reasons.h"
 
 namespace tarn::meta {
 namespace {
@@ -141,7 +142,7 @@ StagedBatch::Outcome StagedBatch::publish(BranchId branch, const BranchLease& le
       return Outcome::kOvertaken;
     }
     if (!connection.run(kWriterLives, {writer_.id()}).boolean(0, 0)) {
-      throw Error(ErrorCode::kUnavailable, "writer_lost",
+      throw Error(ErrorCode::kUnavailable, reason::kWriterLost,
                   "staging a change: this server lost its registration in the database, try again");
     }
     if (!catch_up_with(connection, lease.token, watched, catch_up)) return Outcome::kOvertaken;
@@ -152,7 +153,7 @@ StagedBatch::Outcome StagedBatch::publish(BranchId branch, const BranchLease& le
       return Outcome::kLeaseLost;
     }
     if (connection.run(kUnretire, {token_}).affected() != 1) {
-      throw Error(ErrorCode::kUnavailable, "batch_expired",
+      throw Error(ErrorCode::kUnavailable, reason::kBatchExpired,
                   "staging a change: it took longer than an hour and was given up, try again");
     }
     return Outcome::kDone;

@@ -4,6 +4,7 @@
 #include <set>
 #include <span>
 
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/meta/staged_ranges.h"
 
@@ -358,7 +359,7 @@ int64_t Staging::staged(const Arrays& rows, bool proves, const Stage& stage) {
       return kStatusDone;
     }
   }
-  throw Error(ErrorCode::kUnavailable, "writer_lost",
+  throw Error(ErrorCode::kUnavailable, reason::kWriterLost,
               "staging a change: this server lost its registration in the database, try again");
 }
 

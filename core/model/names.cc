@@ -5,6 +5,7 @@
 #include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/hidden_characters.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
 
@@ -79,16 +80,16 @@ TagName parse_new_tag_name(std::string_view text) {
 Key parse_key(std::string_view text) {
   if (text.empty()) throw_invalid("argument path: missing path: required value: validation error");
   if (text.size() > kKeyBytesMax) {
-    throw Error(ErrorCode::kInvalidArgument, "key_too_long",
+    throw Error(ErrorCode::kInvalidArgument, reason::kKeyTooLong,
                 str_cat("argument path: invalid value: validation error: ", text.size(),
                         " is above maximum length (", kKeyBytesMax, ")"));
   }
   if (text.find('\0') != std::string_view::npos) {
-    throw Error(ErrorCode::kInvalidArgument, "invalid_key",
+    throw Error(ErrorCode::kInvalidArgument, reason::kInvalidKey,
                 "argument path: invalid value: validation error: holds a NUL byte");
   }
   if (!is_utf8(text)) {
-    throw Error(ErrorCode::kInvalidArgument, "invalid_key",
+    throw Error(ErrorCode::kInvalidArgument, reason::kInvalidKey,
                 "argument path: invalid value: validation error: is not UTF-8");
   }
   return Key(std::string(text));

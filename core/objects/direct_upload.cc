@@ -1,6 +1,7 @@
 #include "core/objects/direct_upload.h"
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/blob/stores.h"
 #include "core/meta/uploads.h"
@@ -28,7 +29,7 @@ std::string recorded_etag(const Entry& entry) {
 std::string read_range(Engine& engine, const FoundObject& source, blob::ByteRange range) {
   if (range.length > kCopiedPartBytesMax) {
     throw Error(
-        ErrorCode::kInvalidArgument, "part_too_large",
+        ErrorCode::kInvalidArgument, reason::kPartTooLarge,
         str_cat("copying a part: the store cannot copy this source by itself, so a part may "
                 "have at most ",
                 kCopiedPartBytesMax, " bytes; name a smaller range"));
@@ -99,7 +100,8 @@ void abort_direct_upload(Engine& engine, const UploadTarget& target, const OwnAd
   object.access->abort_upload(object.key, std::string(upload_id));
   // The store tells nothing of an upload that has ended.
   if (!engine.uploads.remove_links(target.branch.id, target.key, address)) {
-    throw Error(ErrorCode::kNotFound, "no_such_upload", "the upload does not exist or has ended");
+    throw Error(ErrorCode::kNotFound, reason::kNoSuchUpload,
+                "the upload does not exist or has ended");
   }
 }
 
@@ -113,7 +115,7 @@ Entry complete_direct_upload(Engine& engine, const UploadTarget& target, const O
     at.store->direct()->complete_upload(at.key, upload_id, parts);
     stat = at.store->stat(at.key);
   } catch (const Error& error) {
-    if (error.reason() != "no_such_upload") throw;
+    if (error.reason() != reason::kNoSuchUpload) throw;
     stat = at.store->stat(at.key);
     if (!was_completed(stat, parts)) throw;
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::versioning {
@@ -21,7 +22,7 @@ StagedRows read_rows(StagedRows rows, std::string_view prefix) {
     if (!row->key.starts_with(prefix)) break;
     if (all.rows.size() == kFrozenRowsMax) {
       throw Error(
-          ErrorCode::kPreconditionFailed, "too_much_staged",
+          ErrorCode::kPreconditionFailed, reason::kTooMuchStaged,
           str_cat("reading what is below \"", prefix, "\" at one moment: there are more than ",
                   kFrozenRowsMax, " uncommitted changes; commit them and name the commit"));
     }

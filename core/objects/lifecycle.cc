@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/branch/protection.h"
 #include "core/branch/repositories.h"
@@ -173,7 +174,7 @@ void set_lifecycle(Engine& engine, const RepositoryName& repository, const Lifec
                                if (rules.empty()) return std::nullopt;
                                return encode_lifecycle(rules);
                              });
-  if (!done) throw Error(ErrorCode::kNotFound, "repository_not_found", "repository not found");
+  if (!done) throw Error(ErrorCode::kNotFound, reason::kRepositoryNotFound, "repository not found");
 }
 
 std::shared_ptr<const LifecycleRules> shown_lifecycle(Engine& engine, RepositoryId repository) {

@@ -5,6 +5,7 @@
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/branch/object_versions.h"
 #include "core/branch/repositories.h"
@@ -23,7 +24,7 @@ namespace tarn::versioning {
 namespace {
 
 constexpr size_t kMd5Bytes = 16;
-constexpr std::string_view kNoSuchUpload = "no_such_upload";
+constexpr std::string_view kNoSuchUpload = reason::kNoSuchUpload;
 
 [[noreturn]] void throw_no_upload() {
   throw Error(ErrorCode::kNotFound, kNoSuchUpload,
@@ -53,7 +54,7 @@ UploadedPart part_from(uint32_t number, const meta::StoredPart& stored) {
 
 void check_part_number(uint32_t number) {
   if (number < 1 || number > kPartNumberMax) {
-    refuse_parts("invalid_part_number",
+    refuse_parts(reason::kInvalidPartNumber,
                  str_cat("part number ", number, ": must be between 1 and ", kPartNumberMax));
   }
 }
@@ -70,12 +71,12 @@ UploadedPart keep_part(Engine& engine, const MultipartUpload& upload, uint32_t n
 meta::PartList chosen_parts(const std::vector<meta::NumberedPart>& stored,
                             const Completion& completion) {
   if (completion.parts.empty())
-    refuse_parts("malformed_parts", "completing the upload: no parts were named");
+    refuse_parts(reason::kMalformedParts, "completing the upload: no parts were named");
   meta::PartList out;
   uint32_t previous = 0;
   for (const CompletedPart& wanted : completion.parts) {
     if (wanted.number <= previous) {
-      refuse_parts("invalid_part_order",
+      refuse_parts(reason::kInvalidPartOrder,
                    "completing the upload: the parts are not in ascending order");
     }
     previous = wanted.number;
@@ -83,7 +84,7 @@ meta::PartList chosen_parts(const std::vector<meta::NumberedPart>& stored,
         stored.begin(), stored.end(), wanted.number,
         [](const meta::NumberedPart& part, uint32_t number) { return part.number < number; });
     if (at == stored.end() || at->number != wanted.number || to_hex(at->part.md5) != wanted.etag) {
-      refuse_parts("invalid_part",
+      refuse_parts(reason::kInvalidPart,
                    str_cat("part ", wanted.number, ": was not uploaded or its ETag differs"));
     }
     for (const Checksum& sum : wanted.checksums) {
@@ -92,7 +93,7 @@ meta::PartList chosen_parts(const std::vector<meta::NumberedPart>& stored,
         return c.algorithm == sum.algorithm;
       });
       if (known && std::find(have.begin(), have.end(), sum) == have.end()) {
-        refuse_parts("invalid_part",
+        refuse_parts(reason::kInvalidPart,
                      str_cat("part ", wanted.number, ": its ", sum.algorithm, " checksum differs"));
       }
     }
@@ -100,7 +101,7 @@ meta::PartList chosen_parts(const std::vector<meta::NumberedPart>& stored,
   }
   for (size_t i = 0; i + 1 < out.size(); ++i) {
     if (out[i].size_bytes < kPartBytesMin) {
-      refuse_parts("entity_too_small",
+      refuse_parts(reason::kEntityTooSmall,
                    str_cat("part ", completion.parts[i].number, ": is smaller than 5 MiB"));
     }
   }
@@ -152,7 +153,7 @@ std::optional<meta::StoredPart> referenced_part(Engine& engine, const MultipartU
 }  // namespace
 
 void throw_too_many_uploads(const Engine& engine, std::string_view user) {
-  throw Error(ErrorCode::kResourceExhausted, "too_many_uploads",
+  throw Error(ErrorCode::kResourceExhausted, reason::kTooManyUploads,
               str_cat("user \"", user, "\" has ", engine.uploads.open_max(),
                       " multipart uploads open, the most that upload.multipart_open_max allows: "
                       "complete or abort some of them first"));
@@ -259,7 +260,7 @@ Entry joined_entry(Engine& engine, const MultipartUpload& upload, const Completi
     md5s += part.md5;
   }
   if (completion.object_bytes && *completion.object_bytes != entry.size_bytes) {
-    refuse_parts("size_mismatch",
+    refuse_parts(reason::kSizeMismatch,
                  str_cat("completing the upload: the parts hold ", entry.size_bytes, " bytes, not ",
                          *completion.object_bytes));
   }
@@ -306,7 +307,7 @@ StagedEntry complete_once(Engine& engine, const MultipartUpload& upload,
 bool may_have_ended(Engine& engine, const MultipartUpload& upload, const Error& error) {
   if (error.reason() == kNoSuchUpload) return true;
   const bool condition_failed =
-      error.code() == ErrorCode::kPreconditionFailed || error.reason() == "no_object_to_match";
+      error.code() == ErrorCode::kPreconditionFailed || error.reason() == reason::kNoObjectToMatch;
   return condition_failed && !engine.uploads.find_multipart(upload.upload_id);
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/blob/stores.h"
 #include "core/meta/part_lists.h"
@@ -15,7 +16,7 @@ namespace tarn::versioning {
 namespace {
 
 [[noreturn]] void throw_bytes_missing() {
-  throw Error(ErrorCode::kGone, "bytes_missing", "No data");
+  throw Error(ErrorCode::kGone, reason::kBytesMissing, "No data");
 }
 
 class EmptyReader final : public blob::BlobReader {

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/blob/stores.h"
 #include "core/meta/writer.h"
@@ -42,7 +43,7 @@ WrittenObject write_object(Engine& engine, const Repository& repository,
   const OwnAddress address = new_own_address(engine.writer.address_time());
   const auto written = write_at(engine, repository, address, read, size_hint);
   if (!written) {
-    throw Error(ErrorCode::kUnavailable, "address_taken",
+    throw Error(ErrorCode::kUnavailable, reason::kAddressTaken,
                 "storing the object: its fresh address was taken, try again");
   }
   return {address, *written};

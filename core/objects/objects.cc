@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/blob/stores.h"
 #include "core/branch/overlay.h"
@@ -91,7 +92,7 @@ std::optional<FoundObject> find_object(Engine& engine, const RepositoryName& rep
   try {
     resolved = resolve(engine, repository, ref, prefix_digits_min);
   } catch (const Error& error) {
-    if (error.reason() == "ref_not_found") return std::nullopt;
+    if (error.reason() == reason::kRefNotFound) return std::nullopt;
     throw;
   }
   if (resolved.staged) {

@@ -5,6 +5,7 @@
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/blob/stores.h"
 #include "core/branch/repositories.h"
@@ -55,7 +56,7 @@ std::string create_symlinks(Engine& engine, const RepositoryName& repository, st
     const auto writer = at.store->create(at.key, text.size());
     writer->write(text);
     if (!writer->finish()) {
-      throw Error(ErrorCode::kUnavailable, "address_taken", "symlinks: try again");
+      throw Error(ErrorCode::kUnavailable, reason::kAddressTaken, "symlinks: try again");
     }
   }
   return folder;

@@ -3,6 +3,7 @@
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/blob/stores.h"
 #include "core/branch/hook_files.h"
@@ -44,7 +45,7 @@ std::string link_token(const Engine& engine, RepositoryId repository, std::strin
 }
 
 [[noreturn]] void throw_link_invalid(std::string_view why) {
-  throw Error(ErrorCode::kInvalidArgument, "link_address_invalid",
+  throw Error(ErrorCode::kInvalidArgument, reason::kLinkAddressInvalid,
               str_cat("link address invalid: ", why));
 }
 
@@ -207,7 +208,7 @@ bool is_md5(std::string_view text) {
 
 [[noreturn]] void throw_differs(std::string_view what, std::string_view said,
                                 std::string_view stored) {
-  throw Error(ErrorCode::kInvalidArgument, "link_address_differs",
+  throw Error(ErrorCode::kInvalidArgument, reason::kLinkAddressDiffers,
               str_cat("link address: ", what, " is said to be ", said, ", and is ", stored));
 }
 
@@ -220,7 +221,7 @@ std::optional<SourceVersion> sent_version(Engine& engine, const Repository& repo
       engine.stores.locate(str_cat(repository.storage_namespace, "/", relative_path(address)));
   const auto stat = at.store->stat(at.key);
   if (!stat) {
-    throw Error(ErrorCode::kInvalidArgument, "link_address_empty",
+    throw Error(ErrorCode::kInvalidArgument, reason::kLinkAddressEmpty,
                 "link address: the store holds no object there; send its bytes first");
   }
   if (stat->size_bytes != said.size_bytes) {
@@ -260,7 +261,7 @@ OwnAddress own_handed_out_address(Engine& engine, const UploadTarget& target,
   const auto own = parse_relative_path(*relative);
   if (!own) throw_link_invalid("malformed address");
   if (created_at(*own) + kHandedOutLifetime < engine.clock.now()) {
-    throw Error(ErrorCode::kInvalidArgument, "link_address_expired", "link address expired");
+    throw Error(ErrorCode::kInvalidArgument, reason::kLinkAddressExpired, "link address expired");
   }
   return *own;
 }
@@ -275,11 +276,11 @@ UploadDigests fill_address(Engine& engine, const Repository& repository, const O
   if (written) return digests;
   const auto stored = md5_of_stored(engine, repository, address);
   if (!stored) {
-    throw Error(ErrorCode::kUnavailable, "address_busy",
+    throw Error(ErrorCode::kUnavailable, reason::kAddressBusy,
                 "storing the object: its address is being written by another request, try again");
   }
   if (*stored != digests.etag) {
-    throw Error(ErrorCode::kAlreadyExists, "address_taken",
+    throw Error(ErrorCode::kAlreadyExists, reason::kAddressTaken,
                 "storing the object: its address holds other bytes already; ask for a new one");
   }
   return digests;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/branch/object_versions.h"
 #include "core/branch/overlay.h"
@@ -205,7 +206,7 @@ VersionPage list_versions(Engine& engine, const RepositoryName& repository,
       RefSnapshot::open(engine, repository, branch.str(), std::max(options.prefix, after),
                         {StagedReading::kSnapshot, kStagedRowsHint}, 64);
   if (snapshot->connection() == nullptr) {
-    throw Error(ErrorCode::kNotFound, "branch_not_found",
+    throw Error(ErrorCode::kNotFound, reason::kBranchNotFound,
                 str_cat("branch '", branch.str(), "' not found"));
   }
   return Listing(*snapshot, options).run();

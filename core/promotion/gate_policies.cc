@@ -4,6 +4,7 @@
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/branch/refs.h"
 #include "core/branch/repositories.h"
@@ -15,13 +16,13 @@ using meta::GatePolicyStore;
 using Outcome = GatePolicyStore::Outcome;
 
 [[noreturn]] void throw_absent(std::string_view name) {
-  throw Error(ErrorCode::kNotFound, "policy_not_found",
+  throw Error(ErrorCode::kNotFound, reason::kPolicyNotFound,
               str_cat("policy \"", name, "\": not found"));
 }
 
 void check_name(std::string_view name) {
   if (is_policy_name(name)) return;
-  throw Error(ErrorCode::kInvalidArgument, "policy_invalid",
+  throw Error(ErrorCode::kInvalidArgument, reason::kPolicyInvalid,
               str_cat("policy name \"", name,
                       "\": must be letters, digits, underscores, hyphens and dots, at most ",
                       kPolicyNameBytesMax, ", the first no hyphen or dot"));
@@ -36,22 +37,22 @@ void check_outcome(const GatePolicyStore::Result& result, std::string_view name,
     case Outcome::kUnchanged:
       return;
     case Outcome::kRepositoryGone:
-      throw Error(ErrorCode::kNotFound, "repository_not_found", "repository not found");
+      throw Error(ErrorCode::kNotFound, reason::kRepositoryNotFound, "repository not found");
     case Outcome::kBranchGone:
-      throw Error(ErrorCode::kNotFound, "branch_not_found",
+      throw Error(ErrorCode::kNotFound, reason::kBranchNotFound,
                   str_cat(doing, "destination \"", policy.destination.str(),
                           "\": branch not found, make it first"));
     case Outcome::kDestinationTaken:
-      throw Error(ErrorCode::kConflict, "destination_has_policy",
+      throw Error(ErrorCode::kConflict, reason::kDestinationHasPolicy,
                   str_cat(doing, "branch \"", policy.destination.str(),
                           "\" is the destination of policy \"", result.other,
                           "\" already, change or remove that"));
     case Outcome::kAliasTaken:
-      throw Error(ErrorCode::kConflict, "alias_has_policy",
+      throw Error(ErrorCode::kConflict, reason::kAliasHasPolicy,
                   str_cat(doing, "alias \"", policy.alias, "\" belongs to policy \"", result.other,
                           "\" already, change or remove that"));
     case Outcome::kMoved:
-      throw Error(ErrorCode::kPreconditionFailed, "policy_moved",
+      throw Error(ErrorCode::kPreconditionFailed, reason::kPolicyMoved,
                   str_cat(doing, "its version is ", result.version,
                           " by now, look at it before changing it"));
     case Outcome::kAbsent:
@@ -91,7 +92,7 @@ GatePolicySet set_gate_policy(Engine& engine, const RepositoryName& repository,
   check_name(name);
   const GatePolicy policy = parse_gate_policy(setting.document);
   if (!policy.name.empty() && policy.name != name) {
-    throw Error(ErrorCode::kInvalidArgument, "policy_invalid",
+    throw Error(ErrorCode::kInvalidArgument, reason::kPolicyInvalid,
                 str_cat("policy \"", name, "\": its document has the name \"", policy.name, "\""));
   }
   const Repository repo = get_writable(engine, repository);

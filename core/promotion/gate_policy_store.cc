@@ -1,6 +1,7 @@
 #include "core/promotion/gate_policy_store.h"
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/meta/aliases.h"
 #include "core/meta/commit_column.h"
@@ -145,7 +146,7 @@ GatePolicyStore::Result GatePolicyStore::set(RepositoryId repository, const Sett
     connection.run(kUpdateGates, {repo, setting.name, setting.destination.str()});
     Aliases::clear_policy(connection, repository, setting.name);
     if (alias && !Aliases::set_policy(connection, repository, AliasName(*alias), setting.name)) {
-      throw Error(ErrorCode::kConflict, "alias_has_policy",
+      throw Error(ErrorCode::kConflict, reason::kAliasHasPolicy,
                   str_cat("alias \"", *alias, "\": belongs to another policy already"));
     }
     connection.run(kBumpSettings, {repo});

@@ -5,6 +5,7 @@
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/branch/ref_globs.h"
 #include "core/branch/refs.h"
@@ -67,11 +68,11 @@ std::vector<Pinned> find_pinned(Engine& engine, const Repository& repository,
 
 void check_count(const PromotionRequest& request, const std::vector<Pinned>& candidates) {
   if (candidates.empty()) {
-    throw Error(ErrorCode::kInvalidArgument, "no_candidates",
+    throw Error(ErrorCode::kInvalidArgument, reason::kNoCandidates,
                 "candidates: no branch matches, there is nothing to promote");
   }
   if (request.select != PromotionSelect::kOnly || candidates.size() == 1) return;
-  throw Error(ErrorCode::kInvalidArgument, "several_candidates",
+  throw Error(ErrorCode::kInvalidArgument, reason::kSeveralCandidates,
               str_cat("candidates: are ", candidates.size(),
                       ", and \"select\" is \"only\": name one, or let it be \"best\""));
 }
@@ -79,7 +80,7 @@ void check_count(const PromotionRequest& request, const std::vector<Pinned>& can
 void check_method(const GatePolicy& policy, const PromotionRequest& request) {
   if (!policy.permits(request.method)) {
     throw Error(
-        ErrorCode::kInvalidArgument, "method_refused",
+        ErrorCode::kInvalidArgument, reason::kMethodRefused,
         str_cat("method: policy \"", policy.name, "\" does not permit ", name_of(request.method)));
   }
   for (const std::string& path : request.paths) {
@@ -89,7 +90,7 @@ void check_method(const GatePolicy& policy, const PromotionRequest& request) {
     std::string known;
     for (const std::string& one : policy.paths) known += str_cat(known.empty() ? "" : ", ", one);
     throw Error(
-        ErrorCode::kInvalidArgument, "paths_refused",
+        ErrorCode::kInvalidArgument, reason::kPathsRefused,
         str_cat("paths: policy \"", policy.name, "\" lets ", known, " be replaced, not ", path));
   }
 }
@@ -144,13 +145,13 @@ meta::GatePolicyVersion policy_of_promotion(Engine& engine, const Repository& re
   if (name.empty()) {
     auto found = meta::GatePolicyStore(engine.pool).find_by_destination(repository.id, destination);
     if (found) return *std::move(found);
-    throw Error(ErrorCode::kNotFound, "policy_not_found",
+    throw Error(ErrorCode::kNotFound, reason::kPolicyNotFound,
                 str_cat("branch '", destination.str(),
                         "': has no gate policy, set one: tarn policy apply -f FILE"));
   }
   auto version = get_gate_policy(engine, repository.name, name);
   if (version.body->destination == destination) return version;
-  throw Error(ErrorCode::kInvalidArgument, "policy_of_another_branch",
+  throw Error(ErrorCode::kInvalidArgument, reason::kPolicyOfAnotherBranch,
               str_cat("policy \"", name, "\": is the gate of '", version.body->destination.str(),
                       "', not of '", destination.str(), "'"));
 }

@@ -5,6 +5,7 @@
 
 #include "core/base/encoding.h"
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/model/alias.h"
 #include "core/model/ref_expression.h"
@@ -14,7 +15,7 @@
 namespace tarn {
 namespace {
 
-constexpr std::string_view kReason = "policy_invalid";
+constexpr std::string_view kReason = reason::kPolicyInvalid;
 constexpr std::string_view kUnchangedDefault = "_lakefs_actions/**";
 constexpr std::chrono::hours kCheckTimeoutDefault{1};
 

@@ -3,6 +3,7 @@
 #include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/base/fault_point.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/meta/aliases.h"
 #include "core/meta/branches.h"
@@ -18,7 +19,7 @@ void require_policy(db::Connection& connection, const PromotionPublication& publ
   if (meta::GatePolicyStore::hold(connection, publication.repository.id, policy.name,
                                   policy.version))
     return;
-  throw Error(ErrorCode::kConflict, "destination_moved",
+  throw Error(ErrorCode::kConflict, reason::kDestinationMoved,
               str_cat("policy \"", policy.name, "\" is no longer version ", policy.version,
                       ", by which the candidates were judged"));
 }
@@ -47,7 +48,7 @@ void move_alias(db::Connection& connection, const PromotionPublication& publicat
   move.evidence = sha256(done.evidence);
   move.at = now;
   if (meta::Aliases::move(connection, publication.repository.id, move)) return;
-  throw Error(ErrorCode::kConflict, "destination_moved",
+  throw Error(ErrorCode::kConflict, reason::kDestinationMoved,
               str_cat("@", done.alias, " was moved meanwhile"));
 }
 
@@ -56,7 +57,7 @@ void make_tag(db::Connection& connection, const PromotionPublication& publicatio
   const auto outcome =
       meta::Tags::create(connection, publication.repository.id, TagName(tag), made.id);
   if (outcome == meta::Tags::CreateOutcome::kDone) return;
-  throw Error(ErrorCode::kAlreadyExists, "tag_exists",
+  throw Error(ErrorCode::kAlreadyExists, reason::kTagExists,
               str_cat("tag '", tag,
                       "': the name is taken; let the policy's template name {short} "
                       "or {time}"));
@@ -115,10 +116,10 @@ void publish_promotion(db::Connection& connection, const PromotionPublication& p
     case FinishOutcome::kDone:
       break;
     case FinishOutcome::kTaken:
-      throw Error(ErrorCode::kConflict, "promotion_taken",
+      throw Error(ErrorCode::kConflict, reason::kPromotionTaken,
                   str_cat("promotion ", done.id, ": was ended or taken over meanwhile"));
     case FinishOutcome::kSaidMore:
-      throw Error(ErrorCode::kConflict, "promotion_judged_anew",
+      throw Error(ErrorCode::kConflict, reason::kPromotionJudgedAnew,
                   "a check or an approval came while the winner was merged");
   }
   // Behind the record, which says whose run the tag's commit has.

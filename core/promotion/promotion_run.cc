@@ -9,6 +9,7 @@
 #include "core/base/fault_point.h"
 #include "core/base/log.h"
 #include "core/base/pause.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/branch/history.h"
 #include "core/branch/hooks.h"
@@ -109,7 +110,8 @@ class PromotionRun {
       case ErrorCode::kPreconditionFailed:
         return true;
       case ErrorCode::kConflict:
-        return error.reason() != "branch_locked" && error.reason() != "operation_cancelled";
+        return error.reason() != reason::kBranchLocked &&
+               error.reason() != reason::kOperationCancelled;
       default:
         return false;
     }
@@ -154,7 +156,7 @@ class PromotionRun {
                            rows_.approvals(repository_.id, promotion_.id), owner_))
         return kLeave;
     } catch (const Error& error) {
-      if (error.reason() != "promotion_taken") throw;
+      if (error.reason() != reason::kPromotionTaken) throw;
       // Somebody ended it, or said more: then it is looked at again.
     }
     rows_.wait(leased_, owner_, kPromotionRevisit);
@@ -363,13 +365,14 @@ class PromotionRun {
 
   bool failed_to_merge(const RankedCandidate& winner, const Error& error) {
     const PromotionRequest& asked = promotion_.request;
-    if (error.reason() == "promotion_taken") return kLeave;
+    if (error.reason() == reason::kPromotionTaken) return kLeave;
     // With an expectation the next round says what moved; without, the candidates are compared with
     // the new champion.
-    if (error.reason() == "destination_moved" || error.reason() == "promotion_judged_anew") {
+    if (error.reason() == reason::kDestinationMoved ||
+        error.reason() == reason::kPromotionJudgedAnew) {
       return judge_again("destination_moved", error.message());
     }
-    if (error.reason() == "tag_exists" && tag_number_ < kTagNumberMax) {
+    if (error.reason() == reason::kTagExists && tag_number_ < kTagNumberMax) {
       ++tag_number_;
       return kAgain;
     }
@@ -378,14 +381,14 @@ class PromotionRun {
           winner,
           {.rule = "merge", .code = std::string(error.reason()), .reason = error.message()});
     }
-    if (error.reason() == "no_changes") {
+    if (error.reason() == reason::kNoChanges) {
       return end({PromotionState::kFailed, "no_changes",
                   str_cat("'", asked.destination.str(), "' has everything that '",
                           promotion_.winner_ref, "' would bring",
                           promotion_.alias.empty() ? "" : str_cat(", and is @", promotion_.alias),
                           " already: there is nothing to promote")});
     }
-    if (error.reason() == "dirty_branch") {
+    if (error.reason() == reason::kDirtyBranch) {
       GateRefusal dirty = dirty_refusal(asked.destination);
       return end({PromotionState::kFailed, std::move(dirty.code), std::move(dirty.reason)});
     }

@@ -1,6 +1,7 @@
 #include "core/promotion/promotion_terms.h"
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/promotion/promotion_base.h"
 #include "core/promotion/required_objects.h"
@@ -11,7 +12,7 @@ void PromotionTerms::check_source(const meta::BranchLease& destination, const Co
   winner_ = winner;
   const CommitId& judged = publication_.judgement.destination.head;
   if (destination.head == judged) return;
-  throw Error(ErrorCode::kConflict, "destination_moved",
+  throw Error(ErrorCode::kConflict, reason::kDestinationMoved,
               str_cat("the head of '", publication_.judgement.destination.name.str(), "' is ",
                       to_text(destination.head), " by now, not ", to_text(judged)));
 }

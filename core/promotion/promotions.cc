@@ -5,6 +5,7 @@
 #include "core/base/cancellation.h"
 #include "core/base/error.h"
 #include "core/base/pause.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/branch/ref_globs.h"
 #include "core/branch/refs.h"
@@ -35,14 +36,14 @@ Repository writable(Engine& engine, const RepositoryName& name) {
 Promotion find_promotion(Engine& engine, RepositoryId repository, std::string_view id) {
   auto found = rows(engine).find(repository, id);
   if (!found) {
-    throw Error(ErrorCode::kNotFound, "promotion_not_found",
+    throw Error(ErrorCode::kNotFound, reason::kPromotionNotFound,
                 str_cat("promotion ", id, ": not found"));
   }
   return *std::move(found);
 }
 
 [[noreturn]] void throw_ended(const Promotion& promotion) {
-  throw Error(ErrorCode::kConflict, "promotion_ended",
+  throw Error(ErrorCode::kConflict, reason::kPromotionEnded,
               str_cat("promotion ", promotion.id, ": has ended, it is ", name_of(promotion.state)));
 }
 
@@ -57,7 +58,7 @@ CreatedPromotion existing_promotion(Engine& engine, RepositoryId repository, std
                                     const PromotionCreation& creation) {
   CreatedPromotion out{find_promotion(engine, repository, id), true};
   if (asks_the_same(out.promotion.request, creation.request)) return out;
-  throw Error(ErrorCode::kConflict, "idempotency_key_reused",
+  throw Error(ErrorCode::kConflict, reason::kIdempotencyKeyReused,
               str_cat("idempotency_key: \"", creation.idempotency_key,
                       "\" was given with another request, that of promotion ", id));
 }
@@ -162,13 +163,13 @@ void report_check(Engine& engine, const RepositoryName& repository, std::string_
     case Outcome::kEnded:
       throw_ended(find_promotion(engine, repo.id, id));
     case Outcome::kFailureStands:
-      throw Error(ErrorCode::kConflict, "check_failed_already",
+      throw Error(ErrorCode::kConflict, reason::kCheckFailedAlready,
                   str_cat("check ", check.name,
                           ": a failure of this commit was reported; only its "
                           "reporter may report otherwise, with \"supersedes\": why it does not "
                           "stand"));
     case Outcome::kTooMany:
-      throw Error(ErrorCode::kResourceExhausted, "too_many_checks",
+      throw Error(ErrorCode::kResourceExhausted, reason::kTooManyChecks,
                   str_cat("promotion ", promotion.id, ": has ", kPromotionChecksMax,
                           " reports of checks already"));
   }
@@ -188,7 +189,7 @@ void require_unmoved(Engine& engine, const Repository& repository, const Promoti
   const auto branch = engine.branches.find(repository.id, BranchName(pinned->ref));
   if (branch && branch->head == *promotion.winner) return;
   rows(engine).wake(repository.id, promotion.id);
-  throw Error(ErrorCode::kConflict, "winner_moved",
+  throw Error(ErrorCode::kConflict, reason::kWinnerMoved,
               str_cat("promotion ", promotion.id, ": branch '", pinned->ref, "' ",
                       branch ? str_cat("has the head ", to_text(branch->head)) : "was deleted",
                       " by now, look at it first"));
@@ -204,11 +205,11 @@ void approve_promotion(Engine& engine, const RepositoryName& repository, std::st
   const Promotion promotion = find_promotion(engine, repo.id, id);
   if (has_ended(promotion.state)) throw_ended(promotion);
   if (!promotion.winner) {
-    throw Error(ErrorCode::kConflict, "no_winner",
+    throw Error(ErrorCode::kConflict, reason::kNoWinner,
                 str_cat("promotion ", id, ": no candidate was chosen yet, approve it later"));
   }
   if (expected && *expected != *promotion.winner) {
-    throw Error(ErrorCode::kConflict, "winner_moved",
+    throw Error(ErrorCode::kConflict, reason::kWinnerMoved,
                 str_cat("promotion ", id, ": its winner is ", to_text(*promotion.winner),
                         " by now, look at it first"));
   }

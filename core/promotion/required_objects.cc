@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/branch/changes.h"
 #include "core/meta/node_store.h"
@@ -72,7 +73,7 @@ bool is_required(const ObjectRules& rules, const std::string& path) {
 }
 
 [[noreturn]] void throw_not_measured(const GatePolicy& policy, std::string_view what) {
-  throw Error(ErrorCode::kPreconditionFailed, "not_what_was_measured",
+  throw Error(ErrorCode::kPreconditionFailed, reason::kNotWhatWasMeasured,
               str_cat("after the promotion '", policy.destination.str(), "' would not have ", what,
                       " as the candidate was measured with: merge '", policy.destination.str(),
                       "' into the candidate and measure again, or replace these paths",
@@ -137,7 +138,7 @@ void check_promotion_result(Engine& engine, const GatePolicy& policy,
   ObjectFacts facts;
   find_required(engine.nodes, policy.objects, result.tree, facts);
   if (!facts.missing.empty()) {
-    throw Error(ErrorCode::kPreconditionFailed, "object_missing",
+    throw Error(ErrorCode::kPreconditionFailed, reason::kObjectMissing,
                 str_cat("after the merge '", policy.destination.str(), "' would lack ",
                         facts.missing.front(), ", which the policy requires"));
   }
@@ -145,7 +146,7 @@ void check_promotion_result(Engine& engine, const GatePolicy& policy,
     const uint64_t bytes = tree::count_range(engine.nodes, result.tree, "", "").bytes;
     if (bytes > *policy.objects.max_total_bytes) {
       throw Error(
-          ErrorCode::kPreconditionFailed, "too_large",
+          ErrorCode::kPreconditionFailed, reason::kTooLarge,
           str_cat("after the merge '", policy.destination.str(), "' would have ", bytes,
                   " bytes, and the policy wants at most ", *policy.objects.max_total_bytes));
     }

@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/fault_point.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/branch/refs.h"
 #include "core/branch/repositories.h"
@@ -44,11 +45,11 @@ Promotion rollback_of(Engine& engine, const Promotion& promotion, const Approver
 Promotion promotion_to_undo(Engine& engine, const Repository& repository, std::string_view id) {
   auto found = meta::PromotionStore(engine.pool, engine.clock).find(repository.id, id);
   if (!found) {
-    throw Error(ErrorCode::kNotFound, "promotion_not_found",
+    throw Error(ErrorCode::kNotFound, reason::kPromotionNotFound,
                 str_cat("promotion ", id, ": not found"));
   }
   if (found->state == PromotionState::kPromoted && !found->undoes) return *std::move(found);
-  throw Error(ErrorCode::kConflict, "not_promoted",
+  throw Error(ErrorCode::kConflict, reason::kNotPromoted,
               str_cat("promotion ", id, ": is ", name_of(found->state),
                       found->undoes ? " and a rollback itself" : "",
                       ", there is nothing to take back; an earlier one is taken back by its id"));
@@ -73,7 +74,7 @@ void take_back(Engine& engine, const Repository& repository, const Promotion& pr
                              .at = now};
     if (!meta::PromotionStore::mark_rolled_back(connection, repository.id, promotion.id,
                                                 rollback.id, step)) {
-      throw Error(ErrorCode::kConflict, "not_promoted",
+      throw Error(ErrorCode::kConflict, reason::kNotPromoted,
                   str_cat("promotion ", promotion.id, ": was taken back meanwhile"));
     }
     record(connection);
@@ -88,7 +89,7 @@ void take_back(Engine& engine, const Repository& repository, const Promotion& pr
     move.promotion = rollback.id;
     move.at = now;
     if (!meta::Aliases::move(connection, repository.id, move)) {
-      throw Error(ErrorCode::kConflict, "destination_moved",
+      throw Error(ErrorCode::kConflict, reason::kDestinationMoved,
                   str_cat("alias @", promotion.alias, ": was moved since promotion ", promotion.id,
                           ", take back the later promotion first"));
     }
@@ -96,8 +97,8 @@ void take_back(Engine& engine, const Repository& repository, const Promotion& pr
   try {
     revert_promotion(engine, repository, destination, promoted, terms);
   } catch (const Error& error) {
-    if (error.reason() != "dirty_branch") throw;
-    throw Error(ErrorCode::kConflict, "destination_dirty",
+    if (error.reason() != reason::kDirtyBranch) throw;
+    throw Error(ErrorCode::kConflict, reason::kDestinationDirty,
                 str_cat("branch '", destination.name.str(),
                         "' has staged changes: reset or commit them first"));
   }
@@ -160,7 +161,7 @@ bool advance_rollback(Engine& engine, const Repository& repository, meta::Leased
   if (const std::string problem =
           lost_right(engine, repository.name, rollback, Right::kRollBack, "fs:RollBack");
       !problem.empty()) {
-    throw Error(ErrorCode::kPermissionDenied, "promoter_lost_right", problem);
+    throw Error(ErrorCode::kPermissionDenied, reason::kPromoterLostRight, problem);
   }
   // Until it is published the caller's still waits.
   meta::LeasedPromotion done = leased;
@@ -170,7 +171,7 @@ bool advance_rollback(Engine& engine, const Repository& repository, meta::Leased
   take_back(engine, repository, promotion, done.promotion, [&](db::Connection& connection) {
     if (meta::PromotionStore::finish_judged(connection, done, owner, engine.clock.now()) !=
         meta::PromotionStore::FinishOutcome::kDone) {
-      throw Error(ErrorCode::kConflict, "promotion_taken",
+      throw Error(ErrorCode::kConflict, reason::kPromotionTaken,
                   str_cat("promotion ", rollback.id, ": was ended, or more was said of it"));
     }
   });

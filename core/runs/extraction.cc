@@ -8,6 +8,7 @@
 #include "core/base/glob.h"
 #include "core/base/log.h"
 #include "core/base/number.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/branch/refs.h"
 #include "core/branch/repositories.h"
@@ -148,7 +149,7 @@ Page<meta::SeriesPoint> metric_series(Engine& engine, const RepositoryName& repo
   auto page = meta::ExtractionStore(engine.pool)
                   .series(resolved.repository.id, commit, name, split, source, start, limit);
   if (page.items.empty() && start == 0) {
-    throw Error(ErrorCode::kNotFound, "series_not_found",
+    throw Error(ErrorCode::kNotFound, reason::kSeriesNotFound,
                 str_cat("metric \"", name, "\" of commit ", to_text(commit),
                         ": no file has a curve of it"));
   }

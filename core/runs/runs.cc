@@ -8,6 +8,7 @@
 #include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/glob.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/base/wire.h"
 #include "core/branch/history.h"
@@ -58,7 +59,8 @@ void check_key(const std::optional<std::string>& key) {
 
 Run find_run(Engine& engine, RepositoryId repository, std::string_view id) {
   auto run = meta::RunStore(engine.pool).find(repository, id);
-  if (!run) throw Error(ErrorCode::kNotFound, "run_not_found", str_cat("run ", id, ": not found"));
+  if (!run)
+    throw Error(ErrorCode::kNotFound, reason::kRunNotFound, str_cat("run ", id, ": not found"));
   return *std::move(run);
 }
 
@@ -112,7 +114,7 @@ void check_reporter(Engine& engine, const Repository& repository, const CommitId
                      .all_branches = true})) {
     return;
   }
-  throw Error(ErrorCode::kPermissionDenied, "not_author",
+  throw Error(ErrorCode::kPermissionDenied, reason::kNotAuthor,
               str_cat("run of commit ", to_text(commit), ": ",
                       maker == makers.end() ? "it is not known who" : maker->second,
                       " made it; runs of the commits of others need the permission fs:CreateRun on "
@@ -185,7 +187,7 @@ RecordedRun record_run(Engine& engine, const RepositoryName& repository,
     case meta::RunStore::Outcome::kOther:
       break;
   }
-  throw Error(ErrorCode::kConflict, "idempotency_key_reused",
+  throw Error(ErrorCode::kConflict, reason::kIdempotencyKeyReused,
               str_cat("idempotency_key \"", *recording.idempotency_key, "\": run ", made.id,
                       " of another request has it, take another key"));
 }

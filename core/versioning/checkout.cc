@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/branch/branch_hold.h"
 #include "core/branch/fold.h"
@@ -212,7 +213,7 @@ CheckoutCounts checkout_paths(Engine& engine, const RepositoryName& repository,
     CheckoutAttempt trying(engine, repository, target, permit, source, request, contended);
     if (const auto counts = trying.run()) return *counts;
   }
-  throw Error(ErrorCode::kConflict, "too_many_attempts", "Too many attempts, try again later");
+  throw Error(ErrorCode::kConflict, reason::kTooManyAttempts, "Too many attempts, try again later");
 }
 
 }  // namespace tarn::versioning

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/branch/hooks.h"
 #include "core/branch/protection.h"
@@ -21,7 +22,7 @@ namespace tarn::versioning {
 namespace {
 
 [[noreturn]] void throw_no_tree(std::string_view field) {
-  throw Error(ErrorCode::kNotFound, "metarange_not_found",
+  throw Error(ErrorCode::kNotFound, reason::kMetarangeNotFound,
               str_cat(field, ": no commit of the repository has it: not found"));
 }
 
@@ -163,7 +164,7 @@ Commit commit_branch(Engine& engine, const RepositoryName& repository, const Bra
   };
   auto commit = build_once();
   if (!commit && attempt.run_prepare()) commit = build_once();
-  if (!commit) throw Error(ErrorCode::kInvalidArgument, "no_changes", "commit: no changes");
+  if (!commit) throw Error(ErrorCode::kInvalidArgument, reason::kNoChanges, "commit: no changes");
   return *commit;
 }
 
@@ -178,7 +179,7 @@ void record_commit(Engine& engine, const RepositoryName& repository, Commit give
   for (const CommitId& id : given.parents) {
     const auto parent = engine.commits.find(repo.id, id);
     if (!parent) {
-      throw Error(ErrorCode::kNotFound, "commit_not_found",
+      throw Error(ErrorCode::kNotFound, reason::kCommitNotFound,
                   str_cat("parents: commit ", to_text(id), ": not found"));
     }
     generation = std::max(generation, parent->generation + 1);
@@ -203,7 +204,7 @@ void record_commit(Engine& engine, const RepositoryName& repository, Commit give
   engine.pool.transaction([&](db::Connection& connection) {
     meta::Repositories::hold(connection, repo.id);
     if (!meta::Commits::hold(connection, repo.id, held)) {
-      throw Error(ErrorCode::kNotFound, "commit_not_found", "commit not found");
+      throw Error(ErrorCode::kNotFound, reason::kCommitNotFound, "commit not found");
     }
     meta::Commits::insert(connection, repo.id, given, ActingUser::name());
   });

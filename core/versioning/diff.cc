@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/branch/changes.h"
 #include "core/branch/history.h"
 #include "core/branch/overlay.h"
@@ -62,7 +63,8 @@ Page<Change> diff_to_staged(Engine& engine, const RepositoryName& repository,
   const auto snapshot = RefSnapshot::open(
       engine, repository, right, options.prefix,
       {StagedReading::kAll, std::max(options.limit + 1, kStagedRowsHintMin)}, kNoCommitPrefix);
-  if (snapshot->commit()) throw Error(ErrorCode::kNotFound, "branch_not_found", "branch not found");
+  if (snapshot->commit())
+    throw Error(ErrorCode::kNotFound, reason::kBranchNotFound, "branch not found");
   const auto changes = staged_changes(snapshot->nodes(), left.value_or(snapshot->root()),
                                       snapshot->root(), snapshot->take_rows());
   return collect(*changes, options);

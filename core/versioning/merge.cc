@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/branch/changes.h"
 #include "core/branch/history.h"
@@ -85,7 +86,7 @@ class StagedOverlap {
     if (count_ == 0) return;
     std::string message = str_cat("merging: ", count_, " staged paths are changed by the merge: ");
     for (const std::string& key : overlaps_) message += key + " ";
-    throw Error(ErrorCode::kConflict, "staged_overlap", message);
+    throw Error(ErrorCode::kConflict, reason::kStagedOverlap, message);
   }
 
  private:
@@ -118,7 +119,7 @@ class MergeAttempt {
     const Commit head = engine_.commits.get(repository_.id, hold.lease().head);
     const auto base = terms_.base(nodes, source_, head);
     if (!base) {
-      throw Error(ErrorCode::kInvalidArgument, "no_merge_base",
+      throw Error(ErrorCode::kInvalidArgument, reason::kNoMergeBase,
                   str_cat("merging '", source_ref_, "' into '", destination_.name.str(),
                           "': no common ancestor"));
     }
@@ -148,7 +149,7 @@ class MergeAttempt {
         request_.paths ? merged.result.changed_anything()
                        : !(source_.root == base->root) || is_emptied_since_first(*base);
     if (!source_changed && !request_.allow_empty && !request_.force) {
-      throw Error(ErrorCode::kInvalidArgument, "no_changes",
+      throw Error(ErrorCode::kInvalidArgument, reason::kNoChanges,
                   str_cat("update branch ", destination_.name.str(), ": no changes"));
     }
     terms_.check_result(merged.result.root);
@@ -292,7 +293,7 @@ MergeBase find_merge_base(Engine& engine, const RepositoryName& repository,
   const Commit destination = resolve_commit(engine, repository, destination_ref);
   const std::vector<Commit> bases = best_common_ancestors(engine, repo.id, source, destination);
   if (bases.empty()) {
-    throw Error(ErrorCode::kInvalidArgument, "no_merge_base",
+    throw Error(ErrorCode::kInvalidArgument, reason::kNoMergeBase,
                 "finding the merge base: no common ancestor");
   }
   return {source.id, destination.id, bases[0].id};

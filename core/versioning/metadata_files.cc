@@ -12,6 +12,7 @@
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/branch/repositories.h"
 #include "core/meta/commits.h"
@@ -181,7 +182,7 @@ std::string write_file(Engine& engine, const Repository& repository, SstableKind
   }
   table.finish();
   if (!blob->finish()) {
-    throw Error(ErrorCode::kUnavailable, "address_taken", "writing metadata: try again");
+    throw Error(ErrorCode::kUnavailable, reason::kAddressTaken, "writing metadata: try again");
   }
   return file;
 }
@@ -216,7 +217,7 @@ MetadataFile metadata_file(Engine& engine, const RepositoryName& repository, Sst
   const auto found = find_node(engine, repo, kind, hash);
   if (!found) {
     const bool range = kind == SstableKind::kRange;
-    throw Error(ErrorCode::kNotFound, range ? "range_not_found" : "metarange_not_found",
+    throw Error(ErrorCode::kNotFound, range ? reason::kRangeNotFound : reason::kMetarangeNotFound,
                 str_cat(range ? "range " : "metarange ", metadata_id(hash), ": not found"));
   }
   if (auto file = find_file(engine, repo, found->file)) return *std::move(file);
@@ -224,7 +225,7 @@ MetadataFile metadata_file(Engine& engine, const RepositoryName& repository, Sst
   engine.sstables.set_file(repo.id, kind, hash, written);
   auto file = find_file(engine, repo, written);
   if (!file) {
-    throw Error(ErrorCode::kUnavailable, "bytes_missing", "reading metadata: it was removed");
+    throw Error(ErrorCode::kUnavailable, reason::kBytesMissing, "reading metadata: it was removed");
   }
   return *std::move(file);
 }

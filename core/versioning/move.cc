@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/branch/branch_hold.h"
 #include "core/branch/fold.h"
@@ -45,7 +46,7 @@ class MoveAttempt {
       move(cursor.key(), cursor.entry());
     }
     if (moved_ == 0) {
-      throw Error(ErrorCode::kNotFound, "object_not_found",
+      throw Error(ErrorCode::kNotFound, reason::kObjectNotFound,
                   str_cat("moving \"", request_.source, "\": no object is there: not found"));
     }
     batch_.delete_range(source_);
@@ -159,7 +160,7 @@ uint64_t move_objects(Engine& engine, const RepositoryName& repository, const Br
             MoveAttempt(engine, repository, target, permit, request, contended).run())
       return *moved;
   }
-  throw Error(ErrorCode::kConflict, "too_many_attempts", "Too many attempts, try again later");
+  throw Error(ErrorCode::kConflict, reason::kTooManyAttempts, "Too many attempts, try again later");
 }
 
 }  // namespace tarn::versioning

@@ -1,6 +1,7 @@
 #include "core/versioning/pull_requests.h"
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/branch/refs.h"
 #include "core/branch/repositories.h"
@@ -31,7 +32,7 @@ void check_description(std::string_view description) {
 PullRequest find_pull(Engine& engine, RepositoryId repository, std::string_view id) {
   auto pull = engine.pull_requests.find(repository, id);
   if (!pull) {
-    throw Error(ErrorCode::kNotFound, "pull_request_not_found", "pull request not found");
+    throw Error(ErrorCode::kNotFound, reason::kPullRequestNotFound, "pull request not found");
   }
   return *std::move(pull);
 }
@@ -43,7 +44,7 @@ void check_no_author(Engine& engine, const Repository& repository, const PullReq
   const auto authors = authors_of(engine, repository.id, engine.commits.get(repository.id, head),
                                   engine.commits.get(repository.id, destination));
   if (!authors.contains(std::string(user))) return;
-  throw Error(ErrorCode::kPermissionDenied, "own_commits",
+  throw Error(ErrorCode::kPermissionDenied, reason::kOwnCommits,
               str_cat("approving pull request ", pull.id, ": '", pull.source.str(),
                       "' has commits of yours that '", pull.destination.str(),
                       "' has not, somebody else must approve them"));
@@ -67,12 +68,12 @@ std::string merge_message(const PullRequest& pull) {
   for (size_t i = 0; i < conflicts.first.size() && i < kConflictsShownMax; ++i) {
     message += str_cat(" ", conflicts.first[i].key.str());
   }
-  throw Error(ErrorCode::kConflict, "merge_conflict", message);
+  throw Error(ErrorCode::kConflict, reason::kMergeConflict, message);
 }
 
 void check_open(const PullRequest& pull) {
   if (pull.status == PullRequestStatus::kOpen) return;
-  throw Error(ErrorCode::kInvalidArgument, "pull_request_not_open",
+  throw Error(ErrorCode::kInvalidArgument, reason::kPullRequestNotOpen,
               str_cat("pull request ", pull.id, ": is ", name_of(pull.status), ", not open"));
 }
 
@@ -91,7 +92,7 @@ class PullRequestTerms final : public MergeRules {
         [this, rules = MergeRules::publishing()](db::Connection& connection, const Commit& commit) {
           if (rules) rules(connection, commit);
           if (meta::PullRequests::mark_merged(connection, repository_.id, id_, commit)) return;
-          throw Error(ErrorCode::kInvalidArgument, "pull_request_not_open",
+          throw Error(ErrorCode::kInvalidArgument, reason::kPullRequestNotOpen,
                       str_cat("pull request ", id_, ": is not open"));
         };
   }
@@ -141,7 +142,7 @@ void update_pull_request(Engine& engine, const RepositoryName& repository, std::
   const Repository repo = get_writable(engine, repository);
   if (engine.pull_requests.update(repo.id, id, change, engine.clock.now())) return;
   find_pull(engine, repo.id, id);
-  throw Error(ErrorCode::kInvalidArgument, "pull_request_merged",
+  throw Error(ErrorCode::kInvalidArgument, reason::kPullRequestMerged,
               "status: the pull request is merged and can neither be closed nor opened");
 }
 
@@ -166,13 +167,13 @@ Approval approve_pull_request(Engine& engine, const RepositoryName& repository, 
   const PullRequest pull = find_pull(engine, repo.id, id);
   check_open(pull);
   if (pull.author == user) {
-    throw Error(ErrorCode::kPermissionDenied, "own_pull_request",
+    throw Error(ErrorCode::kPermissionDenied, reason::kOwnPullRequest,
                 str_cat("approving pull request ", pull.id,
                         ": its author may not approve it, somebody else must"));
   }
   const CommitId head = get_branch(engine, repository, pull.source).head;
   if (expected && *expected != head) {
-    throw Error(ErrorCode::kConflict, "source_moved",
+    throw Error(ErrorCode::kConflict, reason::kSourceMoved,
                 str_cat("approving pull request ", pull.id, ": the head of '", pull.source.str(),
                         "' is ", to_text(head), " by now, look at it first"));
   }
@@ -194,7 +195,7 @@ void withdraw_approval(Engine& engine, const RepositoryName& repository, std::st
                        std::string_view user) {
   const Repository repo = get_writable(engine, repository);
   if (!engine.pull_requests.withdraw(repo.id, find_pull(engine, repo.id, id), user)) {
-    throw Error(ErrorCode::kNotFound, "approval_not_found", "approval not found");
+    throw Error(ErrorCode::kNotFound, reason::kApprovalNotFound, "approval not found");
   }
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/branch/branch_hold.h"
 #include "core/branch/fold.h"
 #include "core/branch/hook_files.h"
@@ -20,7 +21,7 @@ namespace tarn::versioning {
 namespace {
 
 [[noreturn]] void throw_taken_over() {
-  throw Error(ErrorCode::kConflict, "branch_locked",
+  throw Error(ErrorCode::kConflict, reason::kBranchLocked,
               "the branch was taken over by another operation, other rules were set, or files of "
               "hooks were staged, while this one ran: nothing was reset, try again");
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/branch/protection.h"
 #include "core/branch/publish.h"
@@ -33,14 +34,14 @@ struct Transplant {
 
 [[noreturn]] void throw_conflicts(const tree::MergeResult& merged, bool name_paths) {
   if (!name_paths) {
-    throw Error(ErrorCode::kConflict, "merge_conflict", "update branch: conflict found");
+    throw Error(ErrorCode::kConflict, reason::kMergeConflict, "update branch: conflict found");
   }
   std::string message = str_cat("taking back the promotion: ", merged.conflict_count,
                                 " of its paths were changed since:");
   for (const MergeConflict& conflict : merged.conflicts) {
     message += str_cat(" \"", conflict.key.str(), "\"");
   }
-  throw Error(ErrorCode::kConflict, "merge_conflict", message);
+  throw Error(ErrorCode::kConflict, reason::kMergeConflict, message);
 }
 
 /// Merges base..source into the branch as a commit with one parent.
@@ -80,7 +81,8 @@ Commit transplant(Engine& engine, const Repository& repository, const Branch& br
         }
         return built;
       });
-  if (!commit) throw Error(ErrorCode::kInvalidArgument, "no_changes", "update branch: no changes");
+  if (!commit)
+    throw Error(ErrorCode::kInvalidArgument, reason::kNoChanges, "update branch: no changes");
   return *commit;
 }
 
@@ -108,7 +110,7 @@ Commit revert_branch(Engine& engine, const RepositoryName& repository, const Bra
     throw_invalid("argument parentNumber: must not be negative: invalid value: validation error");
   }
   if (undone.parents.size() > 1 && request.parent_number == 0) {
-    throw Error(ErrorCode::kConflict, "parent_number_required",
+    throw Error(ErrorCode::kConflict, reason::kParentNumberRequired,
                 "must specify 1-based parent number for reverting merge commit");
   }
   if (static_cast<size_t>(request.parent_number) > std::max<size_t>(undone.parents.size(), 1)) {

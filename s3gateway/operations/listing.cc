@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/branch/refs.h"
 #include "core/branch/repositories.h"
@@ -50,7 +51,7 @@ std::optional<Page<ListItem>> list_ref(Engine& engine, const RepositoryName& rep
   try {
     return versioning::list_objects(engine, repository, ref, options, kCommitDigitsMin);
   } catch (const Error& error) {
-    if (error.reason() != "ref_not_found" && error.reason() != "branch_not_found" &&
+    if (error.reason() != reason::kRefNotFound && error.reason() != reason::kBranchNotFound &&
         error.reason() != "invalid_argument") {
       throw;
     }

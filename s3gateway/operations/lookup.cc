@@ -1,5 +1,6 @@
 #include "s3gateway/operations/lookup.h"
 
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/branch/object_versions.h"
 #include "core/branch/repositories.h"
@@ -19,7 +20,7 @@ constexpr std::string_view kNullVersion = "null";
 
 /// To S3, text that does not parse as a ref is the first segment of a key that does not exist.
 bool means_absent(const Error& error) {
-  return error.reason() == "ref_not_found" || error.reason() == "invalid_argument";
+  return error.reason() == reason::kRefNotFound || error.reason() == "invalid_argument";
 }
 
 std::optional<versioning::FoundObject> find_at(versioning::Engine& engine,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/branch/engine.h"
 #include "core/branch/refs.h"
 #include "core/objects/multipart.h"
@@ -78,7 +79,7 @@ auto on_branch(versioning::Engine& engine, const Location& location, Verb verb) 
   try {
     return verb(branch);
   } catch (const Error& error) {
-    if (error.reason() != "branch_not_found") throw;
+    if (error.reason() != reason::kBranchNotFound) throw;
   }
   refuse_no_branch(engine, location);
 }

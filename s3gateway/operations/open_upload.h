@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/reasons.h"
 #include "core/objects/multipart.h"
 #include "s3gateway/operations/call.h"
 #include "s3gateway/wire/address.h"
@@ -11,7 +12,7 @@
 namespace tarn::s3 {
 
 /// Reason of the Error that says NoSuchUpload.
-constexpr std::string_view kNoSuchUploadReason = "no_such_upload";
+constexpr std::string_view kNoSuchUploadReason = reason::kNoSuchUpload;
 
 /// Throws NoSuchUpload for an id that is unknown, ended, or of another bucket, branch or key.
 versioning::MultipartUpload open_upload(Call& call, const Location& location,

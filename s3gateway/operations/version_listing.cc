@@ -1,5 +1,6 @@
 #include "s3gateway/operations/version_listing.h"
 
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/branch/refs.h"
 #include "s3gateway/operations/listing.h"
@@ -44,7 +45,7 @@ VersionPage list_branch(Engine& engine, const RepositoryName& repository,
     page = versioning::list_versions(engine, repository, BranchName(branch.name), options);
   } catch (const Error& error) {
     // As a plain listing below a ref that does not exist.
-    if (error.reason() != "ref_not_found" && error.reason() != "branch_not_found") throw;
+    if (error.reason() != reason::kRefNotFound && error.reason() != reason::kBranchNotFound) throw;
     return {};
   }
   for (versioning::VersionItem& item : page.items) item.path = branch.root + item.path;

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/base/fault.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/sigv4/rejection.h"
 
@@ -38,27 +39,27 @@ struct ReasonRow {
   Failure failure;
 };
 constexpr std::array kReasons{
-    ReasonRow{"bad_digest", kBadDigest},
-    ReasonRow{"body_incomplete", kIncompleteBody},
-    ReasonRow{"body_too_large", kEntityTooLarge},
-    ReasonRow{"body_too_slow", kRequestTimeout},
-    ReasonRow{"branch_not_found", kNoSuchBucket},
-    ReasonRow{"entity_too_small", kEntityTooSmall},
-    ReasonRow{"invalid_key", kInvalidUri},
-    ReasonRow{"invalid_part", kInvalidPart},
-    ReasonRow{"invalid_part_order", kInvalidPartOrder},
-    ReasonRow{"key_too_long", kKeyTooLong},
-    ReasonRow{"malformed_form", kMalformedPostRequest},
-    ReasonRow{"malformed_parts", kMalformedXml},
-    ReasonRow{"no_object_to_match", kNoSuchKey},
-    ReasonRow{"no_such_upload", kNoSuchUpload},
-    ReasonRow{"object_not_found", kNoSuchKey},
-    ReasonRow{"read_only_repository", kAccessDenied},
-    ReasonRow{"repository_not_empty", kBucketNotEmpty},
-    ReasonRow{"size_mismatch", kInvalidRequest},
-    ReasonRow{"source_changed", kSourceChanged},
+    ReasonRow{reason::kBadDigest, kBadDigest},
+    ReasonRow{reason::kBodyIncomplete, kIncompleteBody},
+    ReasonRow{reason::kBodyTooLarge, kEntityTooLarge},
+    ReasonRow{reason::kBodyTooSlow, kRequestTimeout},
+    ReasonRow{reason::kBranchNotFound, kNoSuchBucket},
+    ReasonRow{reason::kEntityTooSmall, kEntityTooSmall},
+    ReasonRow{reason::kInvalidKey, kInvalidUri},
+    ReasonRow{reason::kInvalidPart, kInvalidPart},
+    ReasonRow{reason::kInvalidPartOrder, kInvalidPartOrder},
+    ReasonRow{reason::kKeyTooLong, kKeyTooLong},
+    ReasonRow{reason::kMalformedForm, kMalformedPostRequest},
+    ReasonRow{reason::kMalformedParts, kMalformedXml},
+    ReasonRow{reason::kNoObjectToMatch, kNoSuchKey},
+    ReasonRow{reason::kNoSuchUpload, kNoSuchUpload},
+    ReasonRow{reason::kObjectNotFound, kNoSuchKey},
+    ReasonRow{reason::kReadOnlyRepository, kAccessDenied},
+    ReasonRow{reason::kRepositoryNotEmpty, kBucketNotEmpty},
+    ReasonRow{reason::kSizeMismatch, kInvalidRequest},
+    ReasonRow{reason::kSourceChanged, kSourceChanged},
     // Nothing that trying again would change.
-    ReasonRow{"too_many_uploads", kInvalidRequest},
+    ReasonRow{reason::kTooManyUploads, kInvalidRequest},
 };
 
 /// S3's own sentence for a failure. Clients show it, and suites compare it.
@@ -196,21 +197,22 @@ ErrorAnswer answer_for_error(const Error& error) {
   }
   // S3's sentence says it all.
   for (const std::string_view reason :
-       {"repository_not_found", "object_not_found", "no_object_to_match"}) {
+       {reason::kRepositoryNotFound, reason::kObjectNotFound, reason::kNoObjectToMatch}) {
     if (error.reason() == reason) answer.message.clear();
   }
-  if (error.reason() == "in_doubt") {
+  if (error.reason() == reason::kInDoubt) {
     answer.message = "The change may or may not have been made. Look before you repeat it.";
   }
-  if (error.reason() == "database_full") {
+  if (error.reason() == reason::kDatabaseFull) {
     answer.message = "The disk of the database is full: its operator has to make room.";
   }
   if (answer.failure.status == kServiceUnavailable.status) answer.headers.add("Retry-After", "1");
   if (error.code() == ErrorCode::kGone) {
     // 410 is not a status of S3: tools that know Tarn can tell the two causes apart without parsing
     // XML.
-    answer.headers.add("X-Tarn-Error",
-                       std::string(error.reason() == "source_changed" ? "source_changed" : "gone"));
+    answer.headers.add(
+        "X-Tarn-Error",
+        std::string(error.reason() == reason::kSourceChanged ? reason::kSourceChanged : "gone"));
   }
   return answer;
 }

@@ -11,6 +11,7 @@
 
 #include "core/auth/resource.h"
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
 #include "core/branch/hooks.h"
@@ -83,7 +84,7 @@ Error as_clients_read_it(const std::exception_ptr& thrown, const Route* route) {
   try {
     std::rethrow_exception(thrown);
   } catch (const Error& error) {
-    if (error.reason() == "ref_not_found" && route != nullptr && !route->missing_ref.empty()) {
+    if (error.reason() == reason::kRefNotFound && route != nullptr && !route->missing_ref.empty()) {
       return Error(error.code(), error.reason(), std::string(route->missing_ref));
     }
     return error;
@@ -128,7 +129,7 @@ void demand_force(const Context& context, const Call& call) {
 }
 
 [[noreturn]] void throw_unknown_endpoint() {
-  throw Error(ErrorCode::kNotFound, "unknown_endpoint", "invalid API endpoint");
+  throw Error(ErrorCode::kNotFound, reason::kUnknownEndpoint, "invalid API endpoint");
 }
 
 }  // namespace
@@ -228,7 +229,7 @@ http::Response Api::State::run_or_defer(Call call, std::chrono::seconds wait) {
     if (thrown) {
       const Error error = as_clients_read_it(thrown, route);
       *response = failure_response(error, kept->id);
-      cancelled = error.reason() == "operation_cancelled";
+      cancelled = error.reason() == reason::kOperationCancelled;
     }
     const OperationState state = cancelled                ? OperationState::kCancelled
                                  : response->status < 400 ? OperationState::kDone

@@ -8,6 +8,7 @@
 #include "core/auth/resource.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/branch/repositories.h"
 #include "core/objects/multipart.h"
@@ -40,7 +41,7 @@ auth::Principal holder_of(auth::Authenticator& authenticator, const BlockGrant& 
   // A user made anew under an old name is another user. URLs tell whole seconds.
   if (!holder || holder->user.name != grant.user ||
       grant.issued + std::chrono::seconds{1} <= holder->user.created) {
-    refuse("url_revoked", "presigned URL: the access key or user that asked for it is gone");
+    refuse(reason::kUrlRevoked, "presigned URL: the access key or user that asked for it is gone");
   }
   return *std::move(holder);
 }
@@ -52,8 +53,8 @@ void check_permitted(const auth::Principal& holder, const BlockGrant& grant,
   const std::string& ref = grant.kind == Kind::kRead ? grant.ref : grant.branch;
   const std::string object = auth::object_arn(grant.repository, ref, grant.path);
   if (holder.permissions->allows(action, object, client_address)) return;
-  refuse("url_not_permitted", str_cat("presigned URL: user ", holder.user.name, " may not ",
-                                      auth::name_of(action), " on ", object, " any more"));
+  refuse(reason::kUrlNotPermitted, str_cat("presigned URL: user ", holder.user.name, " may not ",
+                                           auth::name_of(action), " on ", object, " any more"));
 }
 
 std::string md5_header(std::string_view md5_hex) {
@@ -91,7 +92,7 @@ class PutBody final : public versioning::UploadBody {
     ended_ = true;
     digests_ = body_->digests();
     if (!expected_md5_.empty() && md5_header(digests_.etag) != expected_md5_) {
-      throw Error(ErrorCode::kInvalidArgument, "bad_digest",
+      throw Error(ErrorCode::kInvalidArgument, reason::kBadDigest,
                   "header Content-MD5: the bytes that came have another digest");
     }
   }
@@ -126,7 +127,7 @@ versioning::UploadDigests write(const Context& context, const BlockGrant& grant,
                        ? parse_relative_path(std::string_view(grant.address).substr(below.size()))
                        : std::nullopt;
   // The repository's name means another one by now.
-  if (!own) refuse("url_invalid", "presigned URL: its address is not of this repository");
+  if (!own) refuse(reason::kUrlInvalid, "presigned URL: its address is not of this repository");
   return versioning::fill_address(context.engine, repository, *own, body, size);
 }
 
@@ -154,7 +155,7 @@ BlockHandler::BlockHandler(Context context)
 
 http::Response BlockHandler::answer(http::Request& request, RequestRecord& record) const {
   if (!context_.installation.presign) {
-    refuse("url_invalid", "presigned URL: such are not served here (auth.presign is off)");
+    refuse(reason::kUrlInvalid, "presigned URL: such are not served here (auth.presign is off)");
   }
   const BlockGrant grant = open_block_request(context_.block_key, request, context_.clock.now());
   const auth::Principal holder = holder_of(context_.authenticator, grant);

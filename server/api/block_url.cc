@@ -9,6 +9,7 @@
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::api {
@@ -30,7 +31,7 @@ using Pairs = std::vector<std::pair<std::string, std::string>>;
 }
 
 [[noreturn]] void refuse_invalid() {
-  refuse("url_invalid", "it was not signed by this server, or was changed since");
+  refuse(reason::kUrlInvalid, "it was not signed by this server, or was changed since");
 }
 
 /// Lower-case hex. Lengths stand before the texts, so that no two grants read the same.
@@ -148,9 +149,9 @@ BlockGrant open_block_request(std::string_view key, const http::Request& request
   if (!constant_time_equal(signature, signature_of(key, *address, pairs))) refuse_invalid();
   BlockGrant grant = grant_from(*std::move(address), pairs);
   if (now >= grant.issued + grant.lifetime)
-    refuse("url_expired", "it has expired; ask for a new one");
+    refuse(reason::kUrlExpired, "it has expired; ask for a new one");
   if (!allows_method(grant.kind, request.method)) {
-    refuse("url_method", str_cat("it was not made for ", request.method));
+    refuse(reason::kUrlMethod, str_cat("it was not made for ", request.method));
   }
   return grant;
 }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/base/fault.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "server/api/json/error.h"
 #include "server/api/response.h"
@@ -50,11 +51,11 @@ int status_of_code(ErrorCode code) {
 /// log.
 std::string_view message_of(const Error& error) {
   if (error.code() == ErrorCode::kInternal) return "internal error";
-  if (error.reason() == "in_doubt") {
+  if (error.reason() == reason::kInDoubt) {
     return "the database did not answer: the change may or may not have been made, look before "
            "repeating it";
   }
-  if (error.reason() == "database_full") {
+  if (error.reason() == reason::kDatabaseFull) {
     return "the disk of the database is full: its operator has to make room";
   }
   if (error.reason() == name_of(ErrorCode::kUnavailable))
@@ -77,12 +78,12 @@ struct ReasonStatus {
 };
 /// Reasons that clients must see under another status than their code's.
 constexpr std::array kReasons = {
-    ReasonStatus{"branch_locked", 423, true}, ReasonStatus{"body_too_large", 413},
-    ReasonStatus{"range_not_satisfiable", 416},
+    ReasonStatus{reason::kBranchLocked, 423, true}, ReasonStatus{reason::kBodyTooLarge, 413},
+    ReasonStatus{reason::kRangeNotSatisfiable, 416},
     // Clients take 403 for a protected or read-only thing, never for a missing permission.
-    ReasonStatus{"insufficient_permissions", 401}, ReasonStatus{"no_merge_base", 400},
-    ReasonStatus{"too_many_branches", 429},  // no Retry-After: waiting alone changes nothing
-    ReasonStatus{"too_many_uploads", 429},   // likewise
+    ReasonStatus{reason::kInsufficientPermissions, 401}, ReasonStatus{reason::kNoMergeBase, 400},
+    ReasonStatus{reason::kTooManyBranches, 429},  // no Retry-After: waiting alone changes nothing
+    ReasonStatus{reason::kTooManyUploads, 429},   // likewise
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
 #include "core/objects/objects.h"
@@ -55,7 +56,7 @@ void add_object_headers(http::Response& response, std::string_view path, const E
 }
 
 http::Response unsatisfiable(const http::Request& request, const Entry& entry, bool with_size) {
-  const Error error(ErrorCode::kInvalidArgument, "range_not_satisfiable",
+  const Error error(ErrorCode::kInvalidArgument, reason::kRangeNotSatisfiable,
                     "Requested Range Not Satisfiable");
   http::Response response = failure_response(error, request.id);
   response.headers.add("ETag", quoted_etag(entry));

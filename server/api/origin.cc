@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/text.h"
 
 namespace tarn::api {
@@ -32,7 +33,7 @@ bool is_from_here(const http::Request& request) {
 
 void check_origin(const http::Request& request) {
   if (is_from_here(request)) return;
-  throw Error(ErrorCode::kPermissionDenied, "cross_origin",
+  throw Error(ErrorCode::kPermissionDenied, reason::kCrossOrigin,
               "a page of another origin may not change anything: sign in on this server's own "
               "page, or send the key in the header Authorization; a proxy must pass Host on");
 }

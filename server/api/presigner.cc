@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
 #include "core/objects/direct_upload.h"
@@ -55,7 +56,7 @@ std::string block_address(std::string_view url) {
 Presigner::Presigner(const Context& context, const Call& call)
     : context_(context), call_(call), issued_(whole_seconds(context.clock.now())) {
   if (!context.installation.presign) {
-    throw Error(ErrorCode::kInvalidArgument, "presign_unsupported",
+    throw Error(ErrorCode::kInvalidArgument, reason::kPresignUnsupported,
                 "presigned URL: operation not supported by this server (auth.presign is off)");
   }
 }

@@ -5,6 +5,7 @@
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/http/form_data.h"
 
@@ -12,7 +13,7 @@ namespace tarn::api {
 namespace {
 
 [[noreturn]] void throw_too_large(uint64_t bytes_max) {
-  throw Error(ErrorCode::kResourceExhausted, "body_too_large",
+  throw Error(ErrorCode::kResourceExhausted, reason::kBodyTooLarge,
               str_cat("uploading an object: it is larger than the limit of ", bytes_max, " bytes"));
 }
 

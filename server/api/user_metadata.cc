@@ -4,6 +4,7 @@
 
 #include "core/base/encoding.h"
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
 
@@ -40,7 +41,7 @@ void check_user_metadata(const Metadata& metadata) {
   for (const auto& [name, value] : metadata) bytes += name.size() + value.size();
   if (bytes > kUserMetadataBytesMax) {
     throw Error(
-        ErrorCode::kInvalidArgument, "metadata_too_large",
+        ErrorCode::kInvalidArgument, reason::kMetadataTooLarge,
         str_cat("user metadata of ", bytes, " bytes: the limit is ", kUserMetadataBytesMax));
   }
 }

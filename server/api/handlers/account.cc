@@ -4,6 +4,7 @@
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "server/api/credentials.h"
 #include "server/api/handlers/handlers.h"
@@ -22,7 +23,7 @@ namespace {
 void check_setup_token(const Context& context, const Call& call) {
   const std::string token = claimed_credentials(call.request).token;
   if (constant_time_equal(token, context.setup_token)) return;
-  throw Error(ErrorCode::kUnauthenticated, "setup_token_needed",
+  throw Error(ErrorCode::kUnauthenticated, reason::kSetupTokenNeeded,
               "making the first administrator needs the setup token: send the header "
               "\"Authorization: Bearer TOKEN\", with the token from the file setup-token in the "
               "server's data directory or from TARN_SETUP_TOKEN");
@@ -38,14 +39,14 @@ http::Response setup(const Context& context, Call& call, json::Setup given) {
                                                      given.secret_access_key, context.clock.now());
     if (made) return json_response(200, json::new_key_body(*made));
   }
-  throw Error(ErrorCode::kAlreadyExists, "already_initialized",
+  throw Error(ErrorCode::kAlreadyExists, reason::kAlreadyInitialized,
               "this installation is already initialized");
 }
 JsonHandler setup() { return json_handler<json::parse_setup, setup>; }
 
 http::Response setup_comm_prefs(const Context& context, Call&, json::Checked) {
   if (!context.directory.has_users()) {
-    throw Error(ErrorCode::kPreconditionFailed, "not_initialized",
+    throw Error(ErrorCode::kPreconditionFailed, reason::kNotInitialized,
                 "this installation is not initialized yet");
   }
   return empty_response(200);

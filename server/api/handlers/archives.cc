@@ -4,6 +4,7 @@
 
 #include "core/auth/resource.h"
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
 #include "core/objects/frozen_listing.h"
@@ -20,7 +21,7 @@ constexpr uint64_t kArchiveObjectsMax = 2'000'000;
 constexpr std::string_view kMissingSuffix = ".missing";
 
 [[noreturn]] void throw_missing(std::string_view path) {
-  throw Error(ErrorCode::kNotFound, "object_not_found", str_cat("\"", path, "\": not found"));
+  throw Error(ErrorCode::kNotFound, reason::kObjectNotFound, str_cat("\"", path, "\": not found"));
 }
 
 archive::Format format_of(const Call& call) {
@@ -45,7 +46,7 @@ uint64_t check(archive::Format format, const ArchivedObjects& objects) {
   while (const auto object = objects()) {
     if (!archive::is_safe_name(object->name) ||
         (object->name.ends_with('/') && object->entry.size_bytes > 0)) {
-      throw Error(ErrorCode::kInvalidArgument, "unsafe_name",
+      throw Error(ErrorCode::kInvalidArgument, reason::kUnsafeName,
                   str_cat("archiving \"", object->name,
                           "\": no file can safely have this name where it is unpacked; name the "
                           "paths that are wanted instead of a prefix with it"));

@@ -2,6 +2,7 @@
 
 #include "core/auth/resource.h"
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/branch/refs.h"
 #include "core/versioning/commit.h"
 #include "core/versioning/log.h"
@@ -67,7 +68,7 @@ http::Response get_commit(const Context& context, Call& call) {
   const std::string& ref = call.path("commitId");
   // Text that can be no ref means no commit here; other calls refuse it.
   if (ref.find(' ') != std::string::npos)
-    throw Error(ErrorCode::kNotFound, "ref_not_found", "commit not found");
+    throw Error(ErrorCode::kNotFound, reason::kRefNotFound, "commit not found");
   const Commit found = versioning::resolve_commit(context.engine, call.repository(), ref);
   return json_response(200, json::commit_body(found));
 }

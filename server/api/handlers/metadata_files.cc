@@ -2,6 +2,7 @@
 
 #include "core/auth/resource.h"
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/blob/direct_access.h"
 #include "server/api/handlers/handlers.h"
@@ -79,7 +80,7 @@ http::Response get_metadata_object(const Context& context, Call& call) {
   const blob::ByteRange all{.offset = 0, .length = file.size_bytes};
   auto reader = file.at.store->open_unchanging(file.at.key, file.size_bytes, all, "");
   if (!reader) {
-    throw Error(ErrorCode::kUnavailable, "bytes_missing", "reading metadata: it was removed");
+    throw Error(ErrorCode::kUnavailable, reason::kBytesMissing, "reading metadata: it was removed");
   }
   http::Response response;
   response.headers.add("Content-Type", "application/octet-stream");

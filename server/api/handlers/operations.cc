@@ -1,4 +1,5 @@
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/jobs/operation_runner.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/list.h"
@@ -12,7 +13,7 @@ namespace {
 constexpr size_t kBytesPerOperation = 400;
 
 [[noreturn]] void throw_no_operation() {
-  throw Error(ErrorCode::kNotFound, "operation_not_found", "operation not found");
+  throw Error(ErrorCode::kNotFound, reason::kOperationNotFound, "operation not found");
 }
 
 }  // namespace
@@ -37,7 +38,7 @@ http::Response cancel_operation(const Context& context, Call& call) {
   const bool asked = context.operations.request_cancel(owner, id);
   const auto found = context.operations.wait_for(owner, id, {});
   if (!found) throw_no_operation();
-  if (!asked) throw Error(ErrorCode::kConflict, "operation_ended", "the operation has ended");
+  if (!asked) throw Error(ErrorCode::kConflict, reason::kOperationEnded, "the operation has ended");
   return json_response(202, json::operation_body(*found));
 }
 

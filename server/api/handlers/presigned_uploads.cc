@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/objects/direct_upload.h"
 #include "core/objects/multipart.h"
@@ -20,7 +21,7 @@ namespace {
 
 void check_offered(const Context& context) {
   if (context.installation.presign) return;
-  throw Error(ErrorCode::kUnimplemented, "presign_unsupported",
+  throw Error(ErrorCode::kUnimplemented, reason::kPresignUnsupported,
               "presign multipart upload API is not supported");
 }
 
@@ -103,7 +104,7 @@ Entry complete(const Context& context, const OpenUpload& upload, json::CompleteU
   try {
     kept = kept_upload(context, upload);
   } catch (const Error& error) {
-    if (error.reason() != "no_such_upload") throw;
+    if (error.reason() != reason::kNoSuchUpload) throw;
     auto entry = versioning::completed_before(context.engine, target.repository.name,
                                               target.branch.name, target.key, completion.parts);
     if (!entry) throw;
@@ -116,7 +117,7 @@ blob::ByteRange copied_range(const json::CopyPart& given, const Entry& entry) {
   const RequestedRange range = parse_range(given.range, entry.size_bytes);
   if (const auto* part = std::get_if<blob::ByteRange>(&range)) return *part;
   if (std::holds_alternative<WholeObject>(range)) return {0, entry.size_bytes};
-  throw Error(ErrorCode::kInvalidArgument, "range_not_satisfiable",
+  throw Error(ErrorCode::kInvalidArgument, reason::kRangeNotSatisfiable,
               "request body has an error: /copy_source/range: is no range of the source");
 }
 
