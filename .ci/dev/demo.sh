@@ -2,6 +2,9 @@
 source .ci/dev/build.sh
 source .ci/dev/python.sh
 
+# Of tests/requirements.txt, those that tests/demo imports.
+DEMO_PACKAGES=(lakefs lakefs-sdk boto3 s3fs requests scikit-learn pillow)
+
 dev_demo() {
   local options=()
   case "${1:-}" in
@@ -20,7 +23,7 @@ TEXT
       ;;
   esac
   build_programs
-  ensure_python
+  ensure_python "${DEMO_PACKAGES[@]}"
   [ ${#options[@]} -eq 0 ] || ensure_versitygw
   "$PYTHON" tests/demo/digits_demo.py --directory "$(scratch_dir "demo${1:+-s3}")" "${options[@]}"
 }

@@ -1,11 +1,15 @@
 # Requirements of tests and the demo besides the programs: a Python environment with real clients, and a real S3 server.
 
-# ensure_python: sets PYTHON to an interpreter that has tests/requirements.txt. Keyed by that file and the
-# interpreter, so a change makes a new environment and another checkout shares it.
+# ensure_python [PACKAGE...]: sets PYTHON to an interpreter that has tests/requirements.txt, or these packages in the
+# versions that it names. Keyed by that file and the interpreter, so a change makes a new environment and another checkout
+# shares it.
 ensure_python() {
-  local key dir
-  key=$( (cat tests/requirements.txt; python3 --version; command -v python3) | sha256sum | cut -c1-16)
-  dir=$TARN_CACHE/python-$key
+  local dir wanted=(-r tests/requirements.txt)
+  dir=$(python_directory)
+  if [ $# -gt 0 ] && [ ! -f "$dir/.complete" ]; then
+    dir=$(python_directory "$@")
+    mapfile -t wanted < <(printf '^%s==\n' "$@" | grep -f - tests/requirements.txt)
+  fi
   PYTHON=$dir/bin/python
   export PYTHON
   [ -f "$dir/.complete" ] && return
@@ -13,8 +17,14 @@ ensure_python() {
   # Chained: callers that ask "if ensure_python" switch set -e off.
   rm -rf "$dir" && mkdir -p "$TARN_CACHE" &&
     python3 -m venv "$dir" >&2 &&
-    "$dir/bin/pip" install --quiet --disable-pip-version-check -r tests/requirements.txt >&2 &&
+    "$dir/bin/pip" install --quiet --disable-pip-version-check "${wanted[@]}" >&2 &&
     touch "$dir/.complete"
+}
+
+python_directory() {
+  local key
+  key=$( (cat tests/requirements.txt; python3 --version; command -v python3; [ $# = 0 ] || echo "$@") | sha256sum | cut -c1-16)
+  echo "$TARN_CACHE/python-$key"
 }
 
 VERSITYGW_VERSION=v1.8.0
