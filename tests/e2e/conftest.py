@@ -114,11 +114,14 @@ def initialised_data(session_scratch):
 
 
 @pytest.fixture(scope="session")
-def tarn(session_scratch, pytestconfig):
+def tarn(session_scratch, initialised_data, pytestconfig):
     """A tarnd as it comes: embedded PostgreSQL, objects in a local directory. With --servers N, N that take turns."""
     count = pytestconfig.getoption("--servers")
     place = session_scratch / "tarnd"
-    server = servers.Tarnd(place) if count == 1 else servers.Tarnds(place, count)
+    if count == 1:
+        server = servers.Tarnd(place).copy_data_of(initialised_data)
+    else:
+        server = servers.Tarnds(place, count)
     server.start()
     yield server
     server.stop()
@@ -133,10 +136,11 @@ def versitygw(session_scratch):
 
 
 @pytest.fixture(scope="session")
-def tarn_s3(session_scratch, versitygw):
+def tarn_s3(session_scratch, initialised_data, versitygw):
     """A tarnd whose objects live in versitygw, in the bucket "lake"."""
     clients.boto3_client(versitygw).create_bucket(Bucket="lake")
-    server = servers.Tarnd(session_scratch / "tarnd-s3", environment=versitygw.tarnd_environment()).start()
+    server = servers.Tarnd(session_scratch / "tarnd-s3", environment=versitygw.tarnd_environment())
+    server.copy_data_of(initialised_data).start()
     yield server
     server.stop()
 

@@ -177,8 +177,8 @@ def test_a_loader_reads_shards_in_order(tarn, put, repo, tmp_path):
     assert [(s["__key__"], s["bin"], s["cls"]) for s in samples] == expected
 
 
-def test_a_failure_in_the_middle_breaks_the_connection(scratch_dir):
-    server = servers.Tarnd(scratch_dir).start()
+def test_a_failure_in_the_middle_breaks_the_connection(scratch_dir, initialised_data):
+    server = servers.Tarnd(scratch_dir).copy_data_of(initialised_data).start()
     s3, rest = clients.boto3_client(server), clients.Rest(server)
     assert rest("POST", "/repositories", json={"name": "torn", "storage_namespace": "local://torn"}).status_code == 201
     for n in range(3):
@@ -205,9 +205,9 @@ def rss_bytes(pid):
         return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmRSS"))
 
 
-def test_memory_is_bounded_and_a_client_that_leaves_is_let_go(scratch_dir, long_tests):
+def test_memory_is_bounded_and_a_client_that_leaves_is_let_go(scratch_dir, initialised_data, long_tests):
     """2 GiB when long, else 256 MiB: one object named over and over."""
-    server = servers.Tarnd(scratch_dir).start()
+    server = servers.Tarnd(scratch_dir).copy_data_of(initialised_data).start()
     s3, rest = clients.boto3_client(server), clients.Rest(server)
     assert rest("POST", "/repositories", json={"name": "big", "storage_namespace": "local://big"}).status_code == 201
     block = random.Random(1).randbytes(32 * MIB)

@@ -22,9 +22,9 @@ DEVELOPERS = ["FSReadWriteAll", "RepoManagementReadAll", "PRReadWriteAll", "Auth
 
 
 @pytest.fixture(scope="module")
-def hooked(session_scratch):
+def hooked(session_scratch, initialised_data):
     server = servers.Tarnd(session_scratch / "tarnd-hook-rights", environment={
-        "TARN_HOOKS_ALLOWED_TARGETS": "127.0.0.1", "LAKEFSACTION_TOKEN": "hook-secret"}).start()
+        "TARN_HOOKS_ALLOWED_TARGETS": "127.0.0.1", "LAKEFSACTION_TOKEN": "hook-secret"}).copy_data_of(initialised_data).start()
     yield server
     server.stop()
 

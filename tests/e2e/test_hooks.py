@@ -61,11 +61,11 @@ def receiver():
 
 
 @pytest.fixture(scope="module")
-def hooked(session_scratch):
+def hooked(session_scratch, initialised_data):
     """A server whose hooks may reach this machine and have a secret."""
     server = servers.Tarnd(session_scratch / "tarnd-hooks", environment={
         "TARN_HOOKS_ALLOWED_TARGETS": "127.0.0.1", "LAKEFSACTION_TOKEN": "hook-secret",
-        "TARN_HOOKS_VARIABLES": "LAKEFSACTION_TOKEN=*"}).start()
+        "TARN_HOOKS_VARIABLES": "LAKEFSACTION_TOKEN=*"}).copy_data_of(initialised_data).start()
     yield server
     server.stop()
 
@@ -225,9 +225,9 @@ def hooked_run_end(server, repo, event):
     return next(run.end_time for run in runs if run.event_type == event)
 
 
-def test_hooks_after_a_change_outlive_a_kill(session_scratch, receiver, name):
+def test_hooks_after_a_change_outlive_a_kill(session_scratch, initialised_data, receiver, name):
     server = servers.Tarnd(session_scratch / "tarnd-killed", environment={
-        "TARN_HOOKS_ALLOWED_TARGETS": "127.0.0.1"}).start()
+        "TARN_HOOKS_ALLOWED_TARGETS": "127.0.0.1"}).copy_data_of(initialised_data).start()
     try:
         lake = lakefs.repository(name, client=clients.lakefs_client(server)).create(storage_namespace=f"local://{name}")
         put(lake, action("after", ["post-commit"], webhook("tell", receiver.url("/tell"))))

@@ -162,11 +162,11 @@ def test_a_source_that_is_gone_is_named(tarn_s3, versitygw, name, tmp_path):
     assert [item["problem"] for item in found["results"]] == ["changed"]
 
 
-def test_a_source_that_does_not_let_the_server_in_is_named(tarn_s3, versitygw, name, scratch_dir, tmp_path):
+def test_a_source_that_does_not_let_the_server_in_is_named(tarn_s3, versitygw, name, scratch_dir, initialised_data, tmp_path):
     """A key that was changed at the store: it is the server's, and none of the caller's."""
     bucket = clients.boto3_client(versitygw)
     bucket.put_object(Bucket="lake", Key=f"{name}/in/a", Body=b"x")
-    server = servers.Tarnd(scratch_dir / "tarnd", environment=versitygw.tarnd_environment()).start()
+    server = servers.Tarnd(scratch_dir / "tarnd", environment=versitygw.tarnd_environment()).copy_data_of(initialised_data).start()
     try:
         rest = clients.Rest(server)
         lakefs.repository(name, client=clients.lakefs_client(server)).create(storage_namespace=f"s3://lake/{name}/ns")

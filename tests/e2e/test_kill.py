@@ -188,11 +188,11 @@ def wait_until_it_writes(server, repo):
 
 
 @pytest.mark.timeout(1800)
-def test_killing_tarnd_or_postgresql_loses_no_acknowledged_write(scratch_dir, long_tests):
+def test_killing_tarnd_or_postgresql_loses_no_acknowledged_write(scratch_dir, initialised_data, long_tests):
     seed = int(os.environ.get("TARN_TEST_SEED", random.randrange(10**6)))
     print(f"seed {seed}")
     chance = random.Random(seed)
-    server = servers.Tarnd(scratch_dir / "tarnd", environment=servers.SHORT_LEASE).start()
+    server = servers.Tarnd(scratch_dir / "tarnd", environment=servers.SHORT_LEASE).copy_data_of(initialised_data).start()
     try:
         source = server.import_root / "set"
         source.mkdir()

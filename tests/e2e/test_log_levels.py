@@ -17,8 +17,8 @@ def level_of(server, request_id):
     return re.search(r" (debug|info|warn|error) ", lines[0]).group(1)
 
 
-def test_what_the_caller_brought_about_is_no_error_of_the_server(scratch_dir):
-    server = servers.Tarnd(scratch_dir / "tarnd").start()
+def test_what_the_caller_brought_about_is_no_error_of_the_server(scratch_dir, initialised_data):
+    server = servers.Tarnd(scratch_dir / "tarnd").copy_data_of(initialised_data).start()
     try:
         rest(server, "POST", "/repositories", json={"name": "lake", "storage_namespace": "local://lake"})
         statuses = []
@@ -46,8 +46,8 @@ def failed(ask):
     return answer
 
 
-def test_what_the_server_lacks_is_its_error(scratch_dir):
-    server = servers.Tarnd(scratch_dir / "tarnd").start()
+def test_what_the_server_lacks_is_its_error(scratch_dir, initialised_data):
+    server = servers.Tarnd(scratch_dir / "tarnd").copy_data_of(initialised_data).start()
     try:
         rest(server, "POST", "/repositories", json={"name": "lake", "storage_namespace": "local://lake"})
         basic = base64.b64encode(f"{server.access_key}:{server.secret_key}".encode()).decode()

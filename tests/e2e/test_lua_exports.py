@@ -30,7 +30,7 @@ def moto(session_scratch):
 
 
 @pytest.fixture(scope="module")
-def exporting(session_scratch, versitygw, moto):
+def exporting(session_scratch, initialised_data, versitygw, moto):
     """A server with its objects in versitygw, in the bucket "exports", whose scripts may send requests here."""
     clients.boto3_client(versitygw).create_bucket(Bucket="exports")
     server = servers.Tarnd(session_scratch / "tarnd-exports", environment={
@@ -38,7 +38,7 @@ def exporting(session_scratch, versitygw, moto):
         "LAKEFSACTION_AWS_ACCESS_KEY_ID": versitygw.access_key, SECRET: versitygw.secret_key,
         "LAKEFSACTION_S3_ENDPOINT": versitygw.url, "LAKEFSACTION_GLUE_ENDPOINT": moto.url,
         "TARN_HOOKS_VARIABLES": f"LAKEFSACTION_AWS_ACCESS_KEY_ID=*;{SECRET}=*;LAKEFSACTION_S3_ENDPOINT=*;"
-                                "LAKEFSACTION_GLUE_ENDPOINT=*"}).start()
+                                "LAKEFSACTION_GLUE_ENDPOINT=*"}).copy_data_of(initialised_data).start()
     yield server
     server.stop()
 
@@ -232,9 +232,9 @@ def test_failures_show_no_credentials(exporting, lake, versitygw):
         assert hidden not in log
 
 
-def test_a_script_reaches_no_address_that_is_not_allowed(session_scratch, versitygw, name):
+def test_a_script_reaches_no_address_that_is_not_allowed(session_scratch, initialised_data, versitygw, name):
     server = servers.Tarnd(session_scratch / "tarnd-fenced", environment={
-        "TARN_HOOKS_ALLOWED_TARGETS": "", "TARN_HOOKS_LUA_HTTP": "true"}).start()
+        "TARN_HOOKS_ALLOWED_TARGETS": "", "TARN_HOOKS_LUA_HTTP": "true"}).copy_data_of(initialised_data).start()
     try:
         lake = lakefs.repository(name, client=clients.lakefs_client(server)).create(storage_namespace=f"local://{name}")
         for endpoint in (versitygw.url, versitygw.url.replace("127.0.0.1", "localhost"), "http://169.254.169.254",

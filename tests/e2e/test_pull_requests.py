@@ -193,12 +193,12 @@ def make_pulls(rest, destination):
 
 
 @pytest.mark.timeout(1800)
-def test_a_kill_leaves_each_one_open_or_merged_by_a_commit_of_the_destination(scratch_dir, long_tests):
+def test_a_kill_leaves_each_one_open_or_merged_by_a_commit_of_the_destination(scratch_dir, initialised_data, long_tests):
     """Tried by marking after publishing, in a statement of its own: one was open though merged."""
     seed = int(os.environ.get("TARN_TEST_SEED", random.randrange(10**6)))
     print(f"seed {seed}")
     chance = random.Random(seed)
-    server = servers.Tarnd(scratch_dir / "tarnd").start()
+    server = servers.Tarnd(scratch_dir / "tarnd").copy_data_of(initialised_data).start()
     try:
         rest = clients.Rest(server)
         assert rest("POST", "/repositories", json={"name": "kill", "storage_namespace": "local://kill"}).ok

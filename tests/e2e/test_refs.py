@@ -160,9 +160,9 @@ def test_dumped_refs_are_restored_in_a_bare_repository(tarn, lake, client):
 
 
 @pytest.mark.timeout(600)
-def test_a_restore_that_was_killed_is_done_all_the_same(scratch_dir, long_tests):
+def test_a_restore_that_was_killed_is_done_all_the_same(scratch_dir, initialised_data, long_tests):
     """The job starts over once its lease has expired, however far it had come; it never shows half of the refs."""
-    server = servers.Tarnd(scratch_dir / "tarnd", environment=servers.SHORT_LEASE).start()
+    server = servers.Tarnd(scratch_dir / "tarnd", environment=servers.SHORT_LEASE).copy_data_of(initialised_data).start()
     try:
         source = server.import_root / "set"
         source.mkdir()

@@ -25,10 +25,10 @@ def repo(repo):
 
 
 @contextlib.contextmanager
-def server_with(scratch_dir, **settings):
+def server_with(scratch_dir, initialised_data, **settings):
     """A server with these settings and a repository "lake" that holds main/a."""
     environment = {f"TARN_{name}": value for name, value in settings.items()}
-    server = servers.Tarnd(scratch_dir / "tarnd", environment=environment).start()
+    server = servers.Tarnd(scratch_dir / "tarnd", environment=environment).copy_data_of(initialised_data).start()
     try:
         s3_requests.rest(server, "POST", "/repositories", json={
             "name": "lake", "storage_namespace": "local://lake", "default_branch": "main"})
@@ -43,8 +43,8 @@ def preflight(server, target, origin=ORIGIN, method="PUT", headers="content-type
         "Origin": origin, "Access-Control-Request-Method": method, "Access-Control-Request-Headers": headers, **more})
 
 
-def test_pages_of_allowed_origins(scratch_dir):
-    with server_with(scratch_dir, S3_CORS_ALLOWED_ORIGINS="https://app.test,https://*.lake.test") as server:
+def test_pages_of_allowed_origins(scratch_dir, initialised_data):
+    with server_with(scratch_dir, initialised_data, S3_CORS_ALLOWED_ORIGINS="https://app.test,https://*.lake.test") as server:
         s3 = clients.boto3_client(server, signature_version="s3v4")
         url = s3.generate_presigned_url("put_object", Params={"Bucket": "lake", "Key": "main/b"})
         target = url.removeprefix(server.url)
@@ -85,8 +85,8 @@ def code_of(call, **arguments):
     return caught.value.response["Error"]["Code"]
 
 
-def test_unsigned_requests_act_as_a_user(scratch_dir):
-    with server_with(scratch_dir, S3_ANONYMOUS="public", S3_HOSTS="localhost") as server:
+def test_unsigned_requests_act_as_a_user(scratch_dir, initialised_data):
+    with server_with(scratch_dir, initialised_data, S3_ANONYMOUS="public", S3_HOSTS="localhost") as server:
         rest = clients.Rest(server)
         anonymous = boto3.client("s3", endpoint_url=server.url.replace("127.0.0.1", "localhost"),
                                  region_name="us-east-1",
@@ -124,8 +124,8 @@ def test_unsigned_requests_act_as_a_user(scratch_dir):
         assert requests.get(f"{server.url}/lake/main/a", timeout=60).status_code == 404
 
 
-def test_version_2_can_be_switched_off(scratch_dir):
-    with server_with(scratch_dir, S3_SIGNATURE_V2="false") as server:
+def test_version_2_can_be_switched_off(scratch_dir, initialised_data):
+    with server_with(scratch_dir, initialised_data, S3_SIGNATURE_V2="false") as server:
         old = clients.boto3_client(server, signature_version="s3")
         assert code_of(old.get_object, Bucket="lake", Key="main/a") == "InvalidRequest"
         url = old.generate_presigned_url("get_object", Params={"Bucket": "lake", "Key": "main/a"})
@@ -193,8 +193,8 @@ def test_temporary_credentials_are_refused(tarn, repo):
     assert "InvalidToken" in requests.post(form["url"], data=form["fields"], files={"file": b"x"}, timeout=60).text
 
 
-def test_logs_say_who_did_what_and_hold_no_signatures(scratch_dir):
-    with server_with(scratch_dir, LOG_LEVEL="debug", LOG_FORMAT="json", S3_HOSTS="s3.test") as server:
+def test_logs_say_who_did_what_and_hold_no_signatures(scratch_dir, initialised_data):
+    with server_with(scratch_dir, initialised_data, LOG_LEVEL="debug", LOG_FORMAT="json", S3_HOSTS="s3.test") as server:
         signed(server, "PUT", "/main/in-host", {"Host": "lake.s3.test"}, b"abc")
         assert signed(server, "GET", "/main/in-host", {"Host": "lake.s3.test"}).body == b"abc"
         secrets = [server.secret_key]

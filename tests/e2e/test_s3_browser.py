@@ -60,9 +60,9 @@ def shown_by_browser(url, profile):
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium here; apt-get install chromium")
-def test_a_page_of_another_origin_uses_presigned_urls(scratch_dir, site):
+def test_a_page_of_another_origin_uses_presigned_urls(scratch_dir, initialised_data, site):
     directory, origin = site
-    server = servers.Tarnd(scratch_dir / "tarnd", environment={"TARN_S3_CORS_ALLOWED_ORIGINS": origin}).start()
+    server = servers.Tarnd(scratch_dir / "tarnd", environment={"TARN_S3_CORS_ALLOWED_ORIGINS": origin}).copy_data_of(initialised_data).start()
     try:
         s3_requests.rest(server, "POST", "/repositories", json={
             "name": "lake", "storage_namespace": "local://lake", "default_branch": "main"})

@@ -88,8 +88,8 @@ def test_an_object_changed_at_its_source_is_gone(tarn, repo):
     assert (answer.status, answer.headers["x-tarn-error"]) == (410, "gone") and answer.code == "ObjectBytesMissing"
 
 
-def test_a_bucket_may_stand_in_the_host(scratch_dir):
-    server = servers.Tarnd(scratch_dir / "tarnd", environment={"TARN_S3_HOSTS": "s3.test,deeper.s3.test"}).start()
+def test_a_bucket_may_stand_in_the_host(scratch_dir, initialised_data):
+    server = servers.Tarnd(scratch_dir / "tarnd", environment={"TARN_S3_HOSTS": "s3.test,deeper.s3.test"}).copy_data_of(initialised_data).start()
     try:
         s3_requests.rest(server, "POST", "/repositories", json={
             "name": "lake", "storage_namespace": "local://lake", "default_branch": "main"})

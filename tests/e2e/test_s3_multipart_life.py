@@ -32,8 +32,8 @@ def complete(s3, bucket, key, upload, etags):
         "Parts": [{"PartNumber": n, "ETag": etag} for n, etag in enumerate(etags, 1)]})
 
 
-def test_an_upload_lives_through_kills_commits_and_merges(scratch_dir):
-    server = servers.Tarnd(scratch_dir).start()
+def test_an_upload_lives_through_kills_commits_and_merges(scratch_dir, initialised_data):
+    server = servers.Tarnd(scratch_dir).copy_data_of(initialised_data).start()
     make_repository(server, "lives", "local://lives")
     rest = clients.Rest(server)
     assert rest("POST", "/repositories/lives/branches", json={"name": "dev", "source": "main"}).status_code == 201

@@ -255,8 +255,8 @@ def test_a_form_writes_to_branches_only(tarn, s3, repo):
     assert send(s3.generate_presigned_post(repo, "main/"), b"").status_code == 204, "the directory is there already"
 
 
-def test_every_style_of_address(scratch_dir):
-    server = servers.Tarnd(scratch_dir / "tarnd", environment={"TARN_S3_HOSTS": "s3.test"}).start()
+def test_every_style_of_address(scratch_dir, initialised_data):
+    server = servers.Tarnd(scratch_dir / "tarnd", environment={"TARN_S3_HOSTS": "s3.test"}).copy_data_of(initialised_data).start()
     try:
         s3_requests.rest(server, "POST", "/repositories", json={
             "name": "lake", "storage_namespace": "local://lake", "default_branch": "main"})

@@ -90,12 +90,12 @@ def test_a_download_in_a_browser(server, s3, bucket):
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
 
 
-def test_everybody_gets_the_bytes_from_here(scratch_dir, versitygw):
+def test_everybody_gets_the_bytes_from_here(scratch_dir, initialised_data, versitygw):
     """A URL of the store would be good after the bucket was closed."""
     clients.boto3_client(versitygw).create_bucket(Bucket="publics")
     server = servers.Tarnd(scratch_dir / "tarnd", environment=versitygw.tarnd_environment() | {
         "TARN_S3_CREATE_BUCKET": "rooted", "TARN_S3_PUBLIC_BUCKETS": "true", "TARN_S3_HOSTS": "localhost",
-        "TARN_S3_BUCKET_NAMESPACE": "s3://publics/buckets"}).start()
+        "TARN_S3_BUCKET_NAMESPACE": "s3://publics/buckets"}).copy_data_of(initialised_data).start()
     try:
         s3 = clients.boto3_client(server)
         s3.create_bucket(Bucket="open", ACL="public-read")

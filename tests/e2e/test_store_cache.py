@@ -10,10 +10,10 @@ SIZE = 300_000
 
 
 @pytest.fixture
-def cached(scratch_dir, versitygw, name):
+def cached(scratch_dir, initialised_data, versitygw, name):
     clients.boto3_client(versitygw).create_bucket(Bucket=name)
     environment = {**versitygw.tarnd_environment(), "TARN_STORE_CACHE_DIRECTORY": scratch_dir / "copies"}
-    server = servers.Tarnd(scratch_dir / "tarnd", environment=environment).start()
+    server = servers.Tarnd(scratch_dir / "tarnd", environment=environment).copy_data_of(initialised_data).start()
     yield server
     if server.alive():
         server.stop()

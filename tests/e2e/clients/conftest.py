@@ -22,11 +22,14 @@ def ends():
 
 
 @pytest.fixture(scope="session")
-def tarn(session_scratch, pytestconfig):
+def tarn(session_scratch, initialised_data, pytestconfig):
     """As everywhere, but CreateBucket makes repositories."""
     making = {"TARN_S3_CREATE_BUCKET": "repository"}
     place, count = session_scratch / "tarnd-clients", pytestconfig.getoption("--servers")
-    server = servers.Tarnd(place, environment=making) if count == 1 else servers.Tarnds(place, count, environment=making)
+    if count == 1:
+        server = servers.Tarnd(place, environment=making).copy_data_of(initialised_data)
+    else:
+        server = servers.Tarnds(place, count, environment=making)
     server.start()
     yield server
     server.stop()
