@@ -13,6 +13,7 @@
 #include "core/meta/aliases.h"
 #include "core/meta/branches.h"
 #include "core/meta/commits.h"
+#include "core/promotion/evidence.h"
 #include "core/promotion/gate_policies.h"
 #include "core/promotion/judgement.h"
 #include "core/promotion/promotion_store.h"

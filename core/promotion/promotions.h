@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/branch/engine.h"
 #include "core/model/page.h"
 #include "core/promotion/promotion.h"
 #include "core/promotion/promotion_store.h"

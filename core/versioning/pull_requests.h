@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/branch/engine.h"
 #include "core/model/page.h"
 #include "core/model/pull_request.h"
 #include "core/versioning/merge.h"
