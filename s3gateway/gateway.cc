@@ -6,6 +6,7 @@
 #include "core/base/encoding.h"
 #include "core/base/fault.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 #include "core/branch/hooks.h"
 #include "core/http/access_log.h"
 #include "core/sigv4/authorization.h"

@@ -32,7 +32,7 @@ s3::S3Options s3_options(const Config& config) {
                    .max_age = config.s3_cors_max_age}};
 }
 
-Acquaintance remembered_by(auth::Authenticator& authenticator) {
+KnownCallers remembered_by(auth::Authenticator& authenticator) {
   return {.owner_of_signing_key =
               [&](std::string_view id, std::string_view address) {
                 return authenticator.remembered_signer(id, address);
@@ -44,8 +44,8 @@ Acquaintance remembered_by(auth::Authenticator& authenticator) {
           .user_in_token = [&](std::string_view token) { return authenticator.user_in(token); }};
 }
 
-Plain plain(Backend& backend, Plain::Serves serves) {
-  return Plain(
+ServicePages service_pages(Backend& backend, ServicePages::Serves serves) {
+  return ServicePages(
       [&backend] { return backend.readiness(); },
       [&backend](const std::string& token) { backend.authenticator().end_sessions(token); },
       serves);
@@ -76,23 +76,25 @@ FrontEnds::FrontEnds(const Config& config, Backend& backend, std::string setup_t
           .clock = backend.clock(),
           .options = s3_options(config)},
       known_(remembered_by(backend.authenticator())),
-      plain_(plain(backend, config.metrics_listen.empty() ? Plain::Serves::kEverything
-                                                          : Plain::Serves::kNoMetrics)),
-      metrics_(plain(backend, Plain::Serves::kMetricsAlone)) {
+      pages_(service_pages(backend, config.metrics_listen.empty()
+                                        ? ServicePages::Serves::kEverything
+                                        : ServicePages::Serves::kNoMetrics)),
+      metrics_(service_pages(backend, ServicePages::Serves::kMetricsAlone)) {
   const http::ServerLimits limits =
       with_contended_workers(config.http, !config.s3_stores().empty());
   const auto listen = [](const std::string& at, const http::ServerLimits& with,
-                         http::Handler handler, http::Door door) {
+                         http::Handler handler, http::AdmissionPolicy admission) {
     const ListenAddress address = parse_listen(at);
     return http::Server::start(address.host, address.port, with, std::move(handler),
-                               std::move(door));
+                               std::move(admission));
   };
   server_ = listen(
-      config.listen, limits, [this](http::Request& request) { return handle(request); }, door());
+      config.listen, limits, [this](http::Request& request) { return handle(request); },
+      admission());
   if (!config.s3_listen.empty()) {
     s3_server_ = listen(
         config.s3_listen, limits, [this](http::Request& request) { return handle_s3(request); },
-        s3_door());
+        s3_admission());
   }
   if (!config.metrics_listen.empty()) {
     metrics_server_ =
@@ -116,7 +118,7 @@ http::Response FrontEnds::handle(http::Request& request) {
   if (is_block(request, config_.s3_hosts)) return blocks_.handle(request);
   // A signature makes a request S3 whatever its path, so S3 is asked first.
   if (s3::is_s3_request(request, s3_.options)) return s3::handle(s3_, request);
-  return is_rest(request) ? rest_.handle(request) : plain_.handle(request);
+  return is_rest(request) ? rest_.handle(request) : pages_.handle(request);
 }
 
 http::Response FrontEnds::handle_s3(http::Request& request) {
@@ -124,7 +126,7 @@ http::Response FrontEnds::handle_s3(http::Request& request) {
   return s3::handle(s3_, request);
 }
 
-http::Door FrontEnds::door() const {
+http::AdmissionPolicy FrontEnds::admission() const {
   return {
       .share_of = [this](const http::Request& request) { return share(request); },
       .refuse =
@@ -139,7 +141,7 @@ http::Door FrontEnds::door() const {
       }};
 }
 
-http::Door FrontEnds::s3_door() const {
+http::AdmissionPolicy FrontEnds::s3_admission() const {
   return {
       .share_of = [this](const http::Request& request) { return share(request); },
       .refuse = [this](const http::Request& request,

@@ -34,8 +34,8 @@ class FrontEnds {
  private:
   http::Response handle(http::Request& request);
   http::Response handle_s3(http::Request& request);
-  http::Door door() const;
-  http::Door s3_door() const;
+  http::AdmissionPolicy admission() const;
+  http::AdmissionPolicy s3_admission() const;
   std::string share(const http::Request& request) const;
 
   const Config& config_;
@@ -45,9 +45,9 @@ class FrontEnds {
   const HookCalls calls_;
   api::BlockHandler blocks_;
   const s3::S3Context s3_;
-  const Acquaintance known_;
-  const Plain plain_;
-  const Plain metrics_;
+  const KnownCallers known_;
+  const ServicePages pages_;
+  const ServicePages metrics_;
   std::unique_ptr<http::Server> server_;
   std::unique_ptr<http::Server> s3_server_;       ///< nullptr = S3 has no port of its own
   std::unique_ptr<http::Server> metrics_server_;  ///< nullptr = metrics have no port of their own

@@ -121,7 +121,7 @@ bool is_forced(const Call& call, const std::optional<json::Document>& document) 
 }
 
 /// A repository is read-only by the word of those who may change it.
-void demand_force(const Context& context, const Call& call) {
+void require_force(const Context& context, const Call& call) {
   const std::string resource = auth::repository_arn(call.path("repository"));
   if (call.allows(auth::Action::kUpdateRepository, resource)) return;
   if (versioning::get_repository(context.engine, call.repository()).read_only)
@@ -185,7 +185,7 @@ http::Response Api::State::answer(http::Request& request, Router::Match match, s
     for (const std::string& resource : required.on(call))
       call.require_permission(required.action, resource);
   }
-  if (is_forced(call, document)) demand_force(context, call);
+  if (is_forced(call, document)) require_force(context, call);
   if (const auto wait = preferred_wait(request); wait && may_be_deferred(route)) {
     return run_or_defer(std::move(call), *wait);
   }
