@@ -328,7 +328,7 @@ std::vector<PromotionStore::Undone> PromotionStore::undone(RepositoryId reposito
   return out;
 }
 
-Page<Promotion> Promotions::list(RepositoryId repository, const PromotionFilter& filter,
+Page<Promotion> PromotionStore::list(RepositoryId repository, const PromotionFilter& filter,
                                  const PageStart& start) {
   const db::Rows rows =
       pool_.run(kSelectPage,
