@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "server/api/json/codec_fixture.h"
+#include "server/api/json/compare.h"
 
 namespace tarn::api::json {
 namespace {
