@@ -91,9 +91,7 @@ class PullRequestTerms final : public MergeRules {
     return
         [this, rules = MergeRules::publishing()](db::Connection& connection, const Commit& commit) {
           if (rules) rules(connection, commit);
-          if (meta::PullRequests::mark_merged(connection, repository_.id, id_, commit)) return;
-          throw Error(ErrorCode::kInvalidArgument, reason::kPullRequestNotOpen,
-                      str_cat("pull request ", id_, ": is not open"));
+          mark_merged(connection, repository_.id, id_, commit);
         };
   }
 
@@ -197,6 +195,13 @@ void withdraw_approval(Engine& engine, const RepositoryName& repository, std::st
   if (!engine.pull_requests.withdraw(repo.id, find_pull(engine, repo.id, id), user)) {
     throw Error(ErrorCode::kNotFound, reason::kApprovalNotFound, "approval not found");
   }
+}
+
+void mark_merged(db::Connection& connection, RepositoryId repository, std::string_view id,
+                 const Commit& commit) {
+  if (meta::PullRequests::mark_merged(connection, repository, id, commit)) return;
+  throw Error(ErrorCode::kInvalidArgument, reason::kPullRequestNotOpen,
+              str_cat("pull request ", id, ": is not open"));
 }
 
 }  // namespace tarn::versioning

@@ -61,4 +61,9 @@ Page<Approval> list_approvals(Engine& engine, const RepositoryName& repository, 
 void withdraw_approval(Engine& engine, const RepositoryName& repository, std::string_view id,
                        std::string_view user);
 
+/// In the transaction that publishes the merge. Throws invalid_argument, reason
+/// "pull_request_not_open".
+void mark_merged(db::Connection& connection, RepositoryId repository, std::string_view id,
+                 const Commit& commit);
+
 }  // namespace tarn::versioning
