@@ -28,7 +28,7 @@ class ExtractionTurns : public ::testing::Test {
 
   testing::TestDatabase database;
   db::Pool pool{database.url(), {}};
-  Extractions extractions{pool};
+  ExtractionStore extractions{pool};
   int commits = 0;
 };
 
