@@ -329,7 +329,7 @@ std::vector<PromotionStore::Undone> PromotionStore::undone(RepositoryId reposito
 }
 
 Page<Promotion> PromotionStore::list(RepositoryId repository, const PromotionFilter& filter,
-                                 const PageStart& start) {
+                                     const PageStart& start) {
   const db::Rows rows =
       pool_.run(kSelectPage,
                 {static_cast<int32_t>(repository), start.after, row_limit(start.limit),
