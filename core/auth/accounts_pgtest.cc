@@ -116,7 +116,7 @@ TEST_F(Accounts, KeysOfAUserAreListedAndLimited) {
     EXPECT_TRUE(directory.credentials.create("ann", clock.now()));
   }
   EXPECT_THROW(directory.credentials.create("ann", clock.now()), Error);
-  const Page<KeyRow> page = directory.credentials.list("ann", {});
+  const Page<KeyRow> page = directory.credentials.list("ann", {.limit = 10});
   EXPECT_EQ(page.items.size(), 10u);
   EXPECT_TRUE(page.has_more);
   EXPECT_TRUE(directory.credentials.find("ann", page.items[0].id));
