@@ -212,5 +212,27 @@ TEST_F(Promotions, ReportDuringARejectionIsEvaluated) {
   EXPECT_EQ(outcome(get_promotion(*engine, repo, id)), "promoted");
 }
 
+// Without an alias only the head says that another promotion came in between.
+TEST_F(Promotions, AVerdictHoldsForTheHeadThatItWasGivenFor) {
+  testing::FaultPoints faults;
+  TestEngine server(database.url(), engine.store, &faults);
+  apply_policy(R"(
+destination: main
+require_up_to_date: true
+metrics:
+  - {name: accuracy, goal: max, min: 0.6, primary: true}
+tie_break: [created_at]
+)");
+  candidate("exp-1", "0.8");
+  candidate("exp-2", "0.9");
+  const std::string late = create(request_of({"exp-1"}));
+  faults.at_then_go_on({"branches_acquire_lease", false},
+                       [&] { EXPECT_EQ(outcome(promote({"exp-2"})), "promoted"); });
+  while (run_one_promotion(*server, {})) {
+  }
+  EXPECT_EQ(faults.unreached(), 0u);
+  EXPECT_EQ(outcome(get_promotion(*engine, repo, late)), "rejected gate_failed");
+}
+
 }  // namespace
 }  // namespace tarn::versioning
