@@ -14,7 +14,7 @@ namespace tarn::versioning {
 constexpr std::chrono::milliseconds kPromotionPoll{100};
 /// A promotion whose server died is taken up by another after this.
 inline std::chrono::milliseconds promotion_lease() { return lease_time() / 3; }
-/// A promotion that waits for people or checks is looked at again after this; sooner when something
+/// A promotion that waits for people or checks is examined again after this; sooner when something
 /// is said about it, or when the branch of a candidate moves or is deleted.
 constexpr std::chrono::minutes kPromotionRevisit{10};
 /// How often candidates are compared again because the destination or the champion moved.
