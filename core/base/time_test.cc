@@ -20,6 +20,8 @@ TEST(Time, WritesEveryForm) {
 TEST(Time, WritesDaysBefore1970AndLeapDays) {
   EXPECT_EQ(to_rfc3339(from_millis(-1)), "1969-12-31T23:59:59.999Z");
   EXPECT_EQ(to_rfc3339(*parse_rfc3339("2024-02-29")), "2024-02-29T00:00:00.000Z");
+  EXPECT_EQ(to_rfc3339(from_millis(253402300800000)), "10000-01-01T00:00:00.000Z");
+  EXPECT_EQ(to_iso_basic(from_millis(-62198755200000)), "-10101T000000Z");
   EXPECT_EQ(to_seconds(from_millis(-1)), -1);
   EXPECT_EQ(to_seconds(from_millis(1999)), 1);
   EXPECT_EQ(to_millis(kNow), 1795162542605);
