@@ -1,6 +1,9 @@
 #include "core/base/log.h"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
+#include <charconv>
 #include <chrono>
 #include <memory>
 
@@ -48,23 +51,29 @@ std::string_view name_of(Level level) {
 /// JSON's escapes; the text form uses them too, so that a value never breaks a line.
 void append_escaped(std::string& out, std::string_view value) {
   constexpr std::string_view kHex = "0123456789abcdef";
-  for (char c : value) {
-    if (c == '"' || c == '\\') {
-      out.push_back('\\');
-      out.push_back(c);
-    } else if (is_control(c)) {
-      out += "\\u00";
+  size_t plain = 0;  // where the characters begin that need no escape
+  for (size_t i = 0; i < value.size(); ++i) {
+    const char c = value[i];
+    if (c != '"' && c != '\\' && !is_control(c)) continue;
+    out.append(value.substr(plain, i - plain));
+    plain = i + 1;
+    out.push_back('\\');
+    if (is_control(c)) {
+      out += "u00";
       out.push_back(kHex[static_cast<unsigned char>(c) >> 4]);
       out.push_back(kHex[static_cast<unsigned char>(c) & 15]);
     } else {
       out.push_back(c);
     }
   }
+  out.append(value.substr(plain));
 }
 
 bool needs_quotes(std::string_view value) {
-  return value.empty() || value.find_first_of(" \"=\\") != std::string_view::npos ||
-         value.find_first_of(std::string_view("\0\t\n\r", 4)) != std::string_view::npos;
+  return value.empty() || std::any_of(value.begin(), value.end(), [](char c) {
+           return c == ' ' || c == '"' || c == '=' || c == '\\' || c == '\0' || c == '\t' ||
+                  c == '\n' || c == '\r';
+         });
 }
 
 std::string text_line(Level level, std::string_view event, std::initializer_list<Field> fields) {
@@ -103,6 +112,14 @@ std::string json_line(Level level, std::string_view event, std::initializer_list
 }
 
 }  // namespace
+
+Field::Field(std::string_view k, double v) : key(k), is_number(true) {
+  std::array<char, 400> digits;  // enough for the largest double
+  const auto end =
+      std::to_chars(digits.data(), digits.data() + digits.size(), v, std::chars_format::fixed, 3)
+          .ptr;
+  value.assign(digits.data(), end);
+}
 
 void configure(Level least, Format format) {
   state().least = least;

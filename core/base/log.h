@@ -24,8 +24,10 @@ struct Field {
   Field(std::string_view k, const std::string& v) : key(k), value(v) {}
   Field(std::string_view k, const char* v) : key(k), value(v) {}
   template <typename T>
-  requires std::is_arithmetic_v<T> Field(std::string_view k, T v)
+  requires std::is_integral_v<T> Field(std::string_view k, T v)
       : key(k), value(std::to_string(v)), is_number(true) {}
+  /// Written with three decimals.
+  Field(std::string_view k, double v);
 };
 
 /// Called once, before the first line and before threads start.

@@ -223,6 +223,7 @@ def test_logs_say_who_did_what_and_hold_no_signatures(scratch_dir, initialised_d
     assert ("GetObject", "admin", "/lake/main/a", 200, 0, 5) in kept
     assert ("GetObject", "admin", "/lake/main/in-host", 200, 0, 3) in kept
     assert all(line["request_id"] and line["address"] == "127.0.0.1" for line in told)
+    assert all(0 < line["duration_ms"] < 60_000 and round(line["duration_ms"], 3) == line["duration_ms"] for line in told)
     rest = [line for line in lines if line.get("api") == "rest"]
     assert rest and all(line.keys() == told[0].keys() for line in rest)
     for secret in secrets:
