@@ -1,11 +1,21 @@
 #include "core/base/text.h"
 
 #include <algorithm>
+#include <array>
 
 namespace tarn {
 namespace {
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+constexpr std::array<bool, 256> kTokenChars = [] {
+  std::array<bool, 256> out{};
+  for (const char c : std::string_view("!#$%&'*+-.^_`|~0123456789")) {
+    out[static_cast<unsigned char>(c)] = true;
+  }
+  for (char c = 'a'; c <= 'z'; ++c) {
+    out[static_cast<unsigned char>(c)] = out[static_cast<unsigned char>(c - 'a' + 'A')] = true;
+  }
+  return out;
+}();
 
 }  // namespace
 
@@ -14,13 +24,13 @@ bool has_control(std::string_view text) {
 }
 
 bool is_lower_hex(std::string_view text) {
-  return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); });
 }
 
 bool is_token(std::string_view text) {
-  constexpr std::string_view kSymbols = "!#$%&'*+-.^_`|~";
-  return !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
-    return is_letter(c) || is_digit(c) || kSymbols.find(c) != std::string_view::npos;
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return kTokenChars[static_cast<unsigned char>(c)];
   });
 }
 
@@ -37,8 +47,12 @@ std::string lower(std::string_view text) {
 }
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return lower(x) == lower(y); });
+  if (a.size() != b.size()) return false;
+  // Most names that are compared differ in their first character.
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i] != b[i] && lower(a[i]) != lower(b[i])) return false;
+  }
+  return true;
 }
 
 bool starts_with_ignoring_case(std::string_view text, std::string_view prefix) {

@@ -11,6 +11,7 @@ namespace tarn {
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+constexpr bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 /// A letter, a digit or an underscore.
 constexpr bool is_word(char c) { return is_letter(c) || is_digit(c) || c == '_'; }
 /// 0x00 to 0x1f and 0x7f: tabs and line breaks are among them.
@@ -26,6 +27,7 @@ bool is_token(std::string_view text);
 /// section 5.6.3). Formats with another white space name it in `blanks`.
 std::string_view trimmed(std::string_view text, std::string_view blanks = " \t");
 
+constexpr char lower(char c) { return is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c; }
 std::string lower(std::string_view text);
 bool equal_ignoring_case(std::string_view a, std::string_view b);
 bool starts_with_ignoring_case(std::string_view text, std::string_view prefix);

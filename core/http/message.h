@@ -23,6 +23,7 @@ class Headers {
   void add(std::string name, std::string value) {
     fields_.emplace_back(std::move(name), std::move(value));
   }
+  void reserve(size_t fields) { fields_.reserve(fields); }
   /// Replaces every field of that name.
   void set(std::string_view name, std::string value);
   void remove(std::string_view name);

@@ -26,6 +26,7 @@ constexpr uint64_t kChunkBytesMax = uint64_t{1} << 43;  // above any object, far
 // "0 CR LF CR LF": what follows a chunk is never shorter, and the library asserts that it is not
 // given less.
 constexpr size_t kLastChunkBytes = 5;
+constexpr size_t kUsualFields = 16;  // of the clients in use; more only cost a reallocation
 
 std::string_view view_of(BeastView text) { return {text.data(), text.size()}; }
 
@@ -177,6 +178,7 @@ std::variant<RequestHead, HeadRefusal> Parser::start(std::string_view bytes,
   machine_ = std::make_unique<Machine>();
   machine_->header_limit(std::numeric_limits<std::uint32_t>::max());  // HeadScanner has limited it
   machine_->body_limit(boost::none);
+  machine_->head.request.headers.reserve(kUsualFields);
   error_code ec;
   const size_t used = machine_->put(boost::asio::buffer(bytes.data(), bytes.size()), ec);
   RequestHead& head = machine_->head;

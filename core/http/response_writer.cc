@@ -21,7 +21,9 @@ constexpr size_t kScratchBytes = 256 * 1024;
 constexpr uint64_t kSmallFileBytesMax = 64 * 1024;
 constexpr std::string_view kServerName = "Tarn";
 
-bool is_value_char(char c) { return !is_control(c) || c == '\t'; }
+bool is_value(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return !is_control(c) || c == '\t'; });
+}
 
 /// Every control byte is refused, not only line breaks: the last check of values that clients
 /// stored.
@@ -30,7 +32,7 @@ void check_headers(const Response& response) {
     throw Error(ErrorCode::kInternal, str_cat("answering with status ", response.status));
   }
   for (const auto& [name, value] : response.headers.all()) {
-    if (!is_token(name) || !std::all_of(value.begin(), value.end(), is_value_char)) {
+    if (!is_token(name) || !is_value(value)) {
       throw Error(ErrorCode::kInternal,
                   str_cat("answering with header \"", name, "\": forbidden character"));
     }

@@ -151,7 +151,7 @@ void parse_signed_headers(std::string_view text, std::string_view s3_code, Autho
   for (bool more = true; more;) {
     const size_t end = text.find(';');
     const std::string_view name = text.substr(0, end);
-    if (!is_token(name) || lower(name) != name ||
+    if (!is_token(name) || std::any_of(name.begin(), name.end(), is_upper) ||
         (!out.signed_headers.empty() && name <= out.signed_headers.back())) {
       refuse(s3_code, "reading the signed headers: expected lower-case names, sorted, each once");
     }

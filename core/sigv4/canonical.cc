@@ -31,12 +31,14 @@ std::string recoded_path(std::string_view raw_path, bool keep_escaped_slash) {
   std::string out;
   out.reserve(raw_path.size());
   for (size_t i = 0; i < raw_path.size(); ++i) {
+    if (is_letter(raw_path[i]) || is_digit(raw_path[i])) {
+      out.push_back(raw_path[i]);  // most bytes of most paths
+      continue;
+    }
     bool escaped = false;
     const char byte = byte_at(raw_path, i, escaped);
     if (byte == '/') {
       out.append(escaped && keep_escaped_slash ? "%2F" : "/");
-    } else if (is_letter(byte) || is_digit(byte)) {
-      out.push_back(byte);  // most bytes of most paths
     } else {
       out.append(percent_encode({&byte, 1}));
     }
@@ -135,7 +137,9 @@ std::vector<std::string> canonical_paths(std::string_view raw_path) {
   if (raw_path.empty()) raw_path = "/";
   std::vector<std::string> out{recoded_path(raw_path, true)};
   add_once(out, std::string(raw_path));
-  add_once(out, recoded_path(raw_path, false));
+  if (raw_path.find('%') != std::string_view::npos) {
+    add_once(out, recoded_path(raw_path, false));
+  }
   return out;
 }
 

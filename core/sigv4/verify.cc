@@ -167,8 +167,9 @@ void require_signed_headers(const Authorization& authorization, const http::Requ
   std::vector<std::string> missing;
   if (!is_signed(authorization, "host")) missing.push_back("host");
   for (const auto& field : request.headers.all()) {
+    if (!starts_with_ignoring_case(field.first, "x-amz-")) continue;
     std::string name = lower(field.first);
-    if (!name.starts_with("x-amz-") || name == kContentSha256) continue;
+    if (name == kContentSha256) continue;
     if (!is_signed(authorization, name)) missing.push_back(std::move(name));
   }
   if (missing.empty()) return;
