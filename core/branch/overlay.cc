@@ -124,6 +124,8 @@ const std::string& OverlayCursor::key() const {
 
 Entry OverlayCursor::entry() const { return on_row_ ? *rows_.current()->entry : tree_.entry(); }
 
+Entry OverlayCursor::take_entry() { return on_row_ ? rows_.take_entry() : tree_.entry(); }
+
 void OverlayCursor::next() {
   if (on_row_) {
     rows_.next();

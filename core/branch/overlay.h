@@ -31,6 +31,8 @@ class StagedRows {
   void seek(std::string_view key);
   /// nullptr = no more.
   const meta::StagedRow* current();
+  /// Of the current row, which has one. It moves out.
+  Entry take_entry() { return *std::move(page_.rows[at_].entry); }
   void next() { ++at_; }
   const std::vector<meta::StagedRange>& deletes() const { return page_.deletes; }
   /// More rows were needed than were read and there is nothing to fetch them with: start over with
@@ -62,6 +64,8 @@ class OverlayCursor {
   const std::optional<std::string>& stopped_at() const { return stopped_at_; }
   const std::string& key() const;
   Entry entry() const;
+  /// The same, once for each position: a staged row's entry moves out.
+  Entry take_entry();
   void next();
 
  private:

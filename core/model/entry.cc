@@ -43,13 +43,26 @@ std::string read_etag(WireReader& in) {
       return to_hex(in.take(kMd5Bytes));
     case kEtagMd5Parts: {
       std::string text = to_hex(in.take(kMd5Bytes));
-      return text + "-" + std::to_string(in.varint());
+      return text.append("-").append(std::to_string(in.varint()));
     }
     case kEtagText:
       return std::string(in.bytes());
     default:
       in.fail("has an unknown etag kind");
   }
+}
+
+std::vector<Extra> read_extras(WireReader& in) {
+  std::vector<Extra> out;
+  if (!in.done()) out.reserve(2);  // as many as most entries have
+  while (!in.done()) {
+    const uint64_t tag = in.varint();
+    if (tag > UINT32_MAX || (!out.empty() && tag <= out.back().tag)) {
+      in.fail("has extras out of order");
+    }
+    out.push_back({static_cast<uint32_t>(tag), std::string(in.bytes())});
+  }
+  return out;
 }
 
 std::string encode_pairs(const Metadata& pairs) {
@@ -128,6 +141,7 @@ std::vector<Checksum> Entry::checksums() const {
   const std::string* bytes = extra(ExtraTag::kChecksums);
   if (!bytes) return out;
   WireReader in(*bytes, "entry checksums");
+  out.reserve(1);  // most objects have one
   while (!in.done()) {
     Checksum sum;
     sum.algorithm = std::string(in.bytes());
@@ -195,6 +209,18 @@ void put_etag(std::string& out, std::string_view etag) {
     out.push_back(static_cast<char>(kEtagText));
     put_bytes(out, etag);
   }
+}
+
+std::string decode_etag(std::string_view bytes) {
+  WireReader in(bytes, "etag");
+  std::string out = read_etag(in);
+  in.expect_end();
+  return out;
+}
+
+std::vector<Extra> decode_extras(std::string_view bytes) {
+  WireReader in(bytes, "entry extras");
+  return read_extras(in);
 }
 
 std::string encode_address(const Address& address) {
@@ -267,16 +293,7 @@ Entry decode_entry(std::string_view bytes) {
   entry.etag = read_etag(in);
   entry.address = decode_address(in.bytes());
   entry.content_type = std::string(in.bytes());
-  while (!in.done()) {
-    Extra extra;
-    const uint64_t tag = in.varint();
-    if (tag > UINT32_MAX || (!entry.extras.empty() && tag <= entry.extras.back().tag)) {
-      in.fail("has extras out of order");
-    }
-    extra.tag = static_cast<uint32_t>(tag);
-    extra.value = std::string(in.bytes());
-    entry.extras.push_back(std::move(extra));
-  }
+  entry.extras = read_extras(in);
   return entry;
 }
 

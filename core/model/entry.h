@@ -95,6 +95,8 @@ Entry decode_entry(std::string_view bytes);
 /// The fields of one entry in their byte forms, shared by encode_entry and the leaf columns of the
 /// tree.
 void put_etag(std::string& out, std::string_view etag);
+std::string decode_etag(std::string_view bytes);
+std::vector<Extra> decode_extras(std::string_view bytes);
 std::string encode_address(const Address& address);
 Address decode_address(std::string_view bytes);
 

@@ -61,7 +61,7 @@ Page<ListItem> fill_page(OverlayCursor& cursor, const ListOptions& options) {
                             ? std::string::npos
                             : cursor.key().find(options.delimiter, options.prefix.size());
     if (fold == std::string::npos) {
-      page.items.push_back({cursor.key(), cursor.entry()});
+      page.items.push_back({cursor.key(), cursor.take_entry()});
       cursor.next();
       continue;
     }

@@ -1,5 +1,6 @@
 #include "core/tree/entry_fields.h"
 
+#include "core/base/str_cat.h"
 #include "core/base/wire.h"
 
 namespace tarn::tree {
@@ -20,22 +21,18 @@ bool same_content(const EntryFields& a, const EntryFields& b) {
 }
 
 Entry to_entry(const EntryFields& fields) {
-  // Through the one codec of entries, rather than a second reader of its forms.
-  std::string bytes;
-  put_varint(bytes, fields.size_bytes);
-  put_u64be(bytes, static_cast<uint64_t>(fields.mtime_ms));
-  bytes.append(fields.etag);
+  Entry entry;
+  entry.size_bytes = fields.size_bytes;
+  entry.mtime = from_millis(fields.mtime_ms);
+  entry.etag = decode_etag(fields.etag);
   if (fields.external) {
-    put_varint(bytes, url_bytes(fields) + 1);
-    bytes.append(encode_address(ExternalAddress{}));
-    bytes.append(fields.address_head);
-    bytes.append(fields.address_tail);
+    entry.address = ExternalAddress{str_cat(fields.address_head, fields.address_tail)};
   } else {
-    put_bytes(bytes, fields.address_tail);
+    entry.address = decode_address(fields.address_tail);
   }
-  put_bytes(bytes, fields.content_type);
-  bytes.append(fields.extras);
-  return decode_entry(bytes);
+  entry.content_type = std::string(fields.content_type);
+  entry.extras = decode_extras(fields.extras);
+  return entry;
 }
 
 size_t extra_bytes(const EntryFields& fields) {

@@ -5,6 +5,13 @@
 namespace tarn::s3::xml {
 namespace {
 
+constexpr size_t kObjectBytes = 400;  // of the element of one object with a key of usual length
+
+Writer writer_for(std::string_view root, const Listing& listing, size_t objects) {
+  const size_t names = objects + listing.common_prefixes.size();
+  return Writer(root, Writer::Root::kS3Namespace, Writer::kUsualBytes + names * kObjectBytes);
+}
+
 /// Writes names as the listing's encoding wants them.
 class Names {
  public:
@@ -71,7 +78,7 @@ void write_limits(Writer& out, const Listing& listing) {
 
 std::string to_xml(const ListObjectsV1Result& result) {
   const Listing& listing = result.listing;
-  Writer out("ListBucketResult");
+  Writer out = writer_for("ListBucketResult", listing, listing.objects.size());
   Names names(out, listing);
   write_head(out, listing);
   names.write("Marker", result.marker);
@@ -84,7 +91,7 @@ std::string to_xml(const ListObjectsV1Result& result) {
 
 std::string to_xml(const ListObjectsV2Result& result) {
   const Listing& listing = result.listing;
-  Writer out("ListBucketResult");
+  Writer out = writer_for("ListBucketResult", listing, listing.objects.size());
   write_head(out, listing);
   if (result.start_after) Names(out, listing).write("StartAfter", *result.start_after);
   if (result.continuation_token) out.element("ContinuationToken", *result.continuation_token);
@@ -100,7 +107,7 @@ std::string to_xml(const ListObjectsV2Result& result) {
 
 std::string to_xml(const ListVersionsResult& result) {
   const Listing& listing = result.listing;
-  Writer out("ListVersionsResult");
+  Writer out = writer_for("ListVersionsResult", listing, result.versions.size());
   Names names(out, listing);
   write_head(out, listing);
   names.write("KeyMarker", result.key_marker);

@@ -8,7 +8,6 @@ namespace {
 
 constexpr std::string_view kDeclaration = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
 constexpr std::string_view kNamespace = " xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"";
-constexpr size_t kUsualBytes = 1024;
 
 /// Bytes that cannot stand for themselves in text.
 constexpr std::array<bool, 256> make_special_table() {
@@ -47,8 +46,8 @@ void append_escaped(std::string& out, std::string_view text) {
   out.append(text, plain, text.size() - plain);
 }
 
-Writer::Writer(std::string_view root, Root kind) : root_(root) {
-  out_.reserve(kUsualBytes);
+Writer::Writer(std::string_view root, Root kind, size_t expected_bytes) : root_(root) {
+  out_.reserve(expected_bytes);
   out_.append(kDeclaration).append("<").append(root);
   if (kind == Root::kS3Namespace) out_.append(kNamespace);
   out_.push_back('>');

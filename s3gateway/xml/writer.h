@@ -14,9 +14,11 @@ namespace tarn::s3::xml {
 class Writer {
  public:
   enum class Root { kS3Namespace, kBare };
+  static constexpr size_t kUsualBytes = 1024;
 
-  /// Writes the declaration and opens the root element.
-  explicit Writer(std::string_view root, Root kind = Root::kS3Namespace);
+  /// Writes the declaration and opens the root element. `expected_bytes`: of the whole document.
+  explicit Writer(std::string_view root, Root kind = Root::kS3Namespace,
+                  size_t expected_bytes = kUsualBytes);
 
   void open(std::string_view name);
   void close(std::string_view name);
