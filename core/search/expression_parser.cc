@@ -1,7 +1,11 @@
 // The grammar is in docs/search.md.
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "core/base/encoding.h"
@@ -11,11 +15,100 @@
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
 #include "core/search/expression.h"
-#include "core/search/expression_words.h"
 #include "core/search/instant.h"
 
 namespace tarn::search {
 namespace {
+
+struct Word {
+  enum class Kind : uint8_t {
+    kPlain,     ///< a name, a keyword or a value without quotes
+    kQuoted,    ///< `text` is what the quotes hold, unescaped
+    kOperator,  ///< of the bytes = ! < > ~, whether there is one or not; == is =
+    kOpen,
+    kClose,
+    kComma,
+    kEnd,
+    kUnclosed,  ///< quotes that do not end
+  };
+  Kind kind = Kind::kEnd;
+  std::string text{};
+  size_t at = 0;   ///< offset of its first byte
+  size_t end = 0;  ///< and of the one behind its last
+};
+
+/// Reads front to back. One thread at a time.
+class ExpressionWords {
+ public:
+  explicit ExpressionWords(std::string_view text) : text_(text) { next(); }
+
+  const Word& current() const { return current_; }
+  void next();
+  /// As it was written, for messages.
+  std::string_view written(const Word& word) const {
+    return text_.substr(word.at, word.end - word.at);
+  }
+
+ private:
+  void read_quoted(char quote);
+  void read_operator();
+  void finish(Word::Kind kind, std::string text);
+
+  std::string_view text_;
+  size_t position_ = 0;
+  Word current_;
+};
+
+constexpr std::string_view kBlanks = " \t\r\n";
+constexpr std::string_view kOperatorBytes = "=!<>~";
+/// Bytes that end a word without quotes.
+constexpr std::string_view kEndsPlain = " \t\r\n=!<>~(),\"'";
+
+void ExpressionWords::finish(Word::Kind kind, std::string text) {
+  current_.kind = kind;
+  current_.text = std::move(text);
+  current_.end = position_;
+}
+
+void ExpressionWords::next() {
+  position_ = std::min(text_.find_first_not_of(kBlanks, position_), text_.size());
+  current_.at = position_;
+  if (position_ == text_.size()) return finish(Word::Kind::kEnd, "");
+  const char first = text_[position_];
+  if (first == '"' || first == '\'') return read_quoted(first);
+  if (kOperatorBytes.find(first) != std::string_view::npos) return read_operator();
+  if (first == '(' || first == ')' || first == ',') {
+    ++position_;
+    return finish(first == '('   ? Word::Kind::kOpen
+                  : first == ')' ? Word::Kind::kClose
+                                 : Word::Kind::kComma,
+                  "");
+  }
+  position_ = std::min(text_.find_first_of(kEndsPlain, position_), text_.size());
+  finish(Word::Kind::kPlain, std::string(text_.substr(current_.at, position_ - current_.at)));
+}
+
+void ExpressionWords::read_quoted(char quote) {
+  std::string out;
+  for (++position_; position_ < text_.size(); ++position_) {
+    const char c = text_[position_];
+    if (c == quote) {
+      ++position_;
+      return finish(Word::Kind::kQuoted, std::move(out));
+    }
+    if (c == '\\' && position_ + 1 < text_.size()) ++position_;
+    out.push_back(text_[position_]);
+  }
+  finish(Word::Kind::kUnclosed, "");
+}
+
+void ExpressionWords::read_operator() {
+  const size_t end = std::min(text_.find_first_not_of(kOperatorBytes, position_), text_.size());
+  position_ = end;
+  std::string text(text_.substr(current_.at, end - current_.at));
+  if (text == "==") text = "=";
+  finish(Word::Kind::kOperator, std::move(text));
+}
 
 using Kind = Expression::Kind;
 
