@@ -1,9 +1,8 @@
-#include "core/archive/tar_writer.h"
-
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 
+#include "core/archive/writer.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::archive {
@@ -79,6 +78,18 @@ bool is_ascii(std::string_view text) {
                      [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
+/// A tar writer: POSIX ustar headers, and pax records for values that do not fit.
+class TarWriter final : public Writer {
+ public:
+  std::string begin(const Member& member) override;
+  void content(std::string_view) override {}
+  std::string end() override;
+  std::string finish() override;
+
+ private:
+  uint64_t size_bytes_ = 0;  // of the member that is open
+};
+
 }  // namespace
 
 std::string TarWriter::begin(const Member& member) {
@@ -108,5 +119,7 @@ std::string TarWriter::begin(const Member& member) {
 std::string TarWriter::end() { return padding(size_bytes_); }
 
 std::string TarWriter::finish() { return std::string(2 * kBlockBytes, '\0'); }
+
+std::unique_ptr<Writer> make_tar_writer() { return std::make_unique<TarWriter>(); }
 
 }  // namespace tarn::archive

@@ -1,7 +1,5 @@
 #include "core/archive/writer.h"
 
-#include "core/archive/tar_writer.h"
-#include "core/archive/zip_writer.h"
 #include "core/base/error.h"
 
 namespace tarn::archive {
@@ -17,9 +15,9 @@ bool begins_with_drive(std::string_view name) {
 std::unique_ptr<Writer> make_writer(Format format) {
   switch (format) {
     case Format::kTar:
-      return std::make_unique<TarWriter>();
+      return make_tar_writer();
     case Format::kZip:
-      return std::make_unique<ZipWriter>();
+      return make_zip_writer();
   }
   check_failed("archive::Format", __FILE__, __LINE__);
 }

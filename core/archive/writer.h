@@ -39,6 +39,8 @@ class Writer {
   virtual std::string finish() = 0;
 };
 
+std::unique_ptr<Writer> make_tar_writer();
+std::unique_ptr<Writer> make_zip_writer();
 std::unique_ptr<Writer> make_writer(Format format);
 
 /// Whether unpacking the name stays below the directory it is unpacked in, on every system: no

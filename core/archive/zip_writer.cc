@@ -1,8 +1,8 @@
-#include "core/archive/zip_writer.h"
-
 #include <algorithm>
 #include <chrono>
 
+#include "core/archive/writer.h"
+#include "core/base/crc.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 
@@ -82,6 +82,25 @@ std::string large_extra(std::initializer_list<uint64_t> values) {
 }
 
 uint64_t flags_of(bool crc_behind) { return kFlagUtf8 | (crc_behind ? kFlagCrcBehind : 0); }
+
+/// A zip writer: members are stored uncompressed, so lengths are known in advance.
+class ZipWriter final : public Writer {
+ public:
+  std::string begin(const Member& member) override;
+  void content(std::string_view bytes) override;
+  std::string end() override;
+  std::string finish() override;
+
+ private:
+  void add_to_directory(uint32_t crc32);
+
+  Member member_;               // the one that is open
+  std::optional<Crc> running_;  // of a content whose CRC is not known
+  uint64_t member_offset_ = 0;  // where its header begins
+  uint64_t offset_ = 0;         // bytes of the archive so far
+  uint64_t members_ = 0;
+  std::string directory_;
+};
 
 }  // namespace
 
@@ -200,5 +219,7 @@ std::string ZipWriter::finish() {
       .u16(0);
   return out.take();
 }
+
+std::unique_ptr<Writer> make_zip_writer() { return std::make_unique<ZipWriter>(); }
 
 }  // namespace tarn::archive
