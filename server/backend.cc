@@ -25,7 +25,6 @@
 #include "core/db/embedded.h"
 #include "core/db/migrations.h"
 #include "core/db/pool.h"
-#include "core/db/pooler.h"
 #include "core/db/startup.h"
 #include "core/http/client.h"
 #include "core/meta/commits.h"

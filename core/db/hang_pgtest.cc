@@ -14,7 +14,7 @@
 
 #include "core/base/str_cat.h"
 #include "core/db/pool.h"
-#include "core/db/pooler.h"
+#include "core/db/startup.h"
 #include "tests/support/postgres_test.h"
 
 namespace tarn::db {

@@ -1,4 +1,4 @@
-// Wait for a database that is starting or recovering.
+// Checks of a database when a server starts: that it accepts connections, and its pooler.
 #pragma once
 
 #include <chrono>
@@ -13,5 +13,10 @@ constexpr std::chrono::seconds kStartupWaitMax{120};
 /// down, at the latest after `wait_max`; logs that it waits. Returns at once for every other state,
 /// such as a port where nothing listens: connecting reports those.
 void wait_while_starting(const std::string& url, std::chrono::milliseconds wait_max);
+
+/// Throws precondition_failed, saying what to set, when a pooler gives the statements of one
+/// connection to several sessions of the server and does not keep what was prepared. Throws
+/// unavailable.
+void check_pooler(const std::string& url);
 
 }  // namespace tarn::db
