@@ -2,7 +2,6 @@
 
 #include "core/base/error.h"
 #include "core/tree/key_section.h"
-#include "core/tree/node_header.h"
 #include "core/tree/node_layout.h"
 
 namespace tarn::tree {

@@ -1,7 +1,6 @@
 #include "core/tree/leaf_node.h"
 
 #include "core/base/error.h"
-#include "core/tree/node_header.h"
 #include "core/tree/node_layout.h"
 
 namespace tarn::tree {

@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "core/tree/change_window.h"
-#include "core/tree/node_pool.h"
 #include "core/tree/tree_walk.h"
 
 namespace tarn::tree {

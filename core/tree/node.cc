@@ -4,7 +4,6 @@
 #include "core/tree/chunker.h"
 #include "core/tree/inner_node.h"
 #include "core/tree/leaf_node.h"
-#include "core/tree/node_header.h"
 #include "core/tree/node_layout.h"
 
 namespace tarn::tree {

@@ -8,7 +8,6 @@
 #include "core/base/wire.h"
 #include "core/tree/body.h"
 #include "core/tree/inner_node.h"
-#include "core/tree/node_header.h"
 #include "core/tree/node_layout.h"
 
 namespace tarn::tree {

@@ -4,7 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
+
+#include "core/tree/column.h"
 
 namespace tarn::tree {
 
@@ -23,5 +26,17 @@ constexpr char kAddressExternal = 3;
 /// Highest level a node may claim. A level has at most half the nodes of the one below: enough for
 /// 2^32 leaves.
 constexpr uint8_t kLevelMax = 32;
+
+struct NodeHeader {
+  uint8_t level = 0;
+  uint8_t flags = 0;
+  uint32_t count = 0;
+  uint64_t entries = 0;
+  uint64_t object_bytes = 0;
+};
+
+void put_node_header(std::string& out, const NodeHeader& header);
+/// Throws data_loss.
+NodeHeader read_node_header(NodeReader& in);
 
 }  // namespace tarn::tree
