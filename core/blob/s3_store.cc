@@ -1,9 +1,12 @@
 #include "core/blob/s3_store.h"
 
+#include <array>
 #include <charconv>
 #include <utility>
 
+#include "core/base/encoding.h"
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/blob/checks.h"
 #include "core/blob/s3_answers.h"
@@ -12,6 +15,40 @@
 
 namespace tarn::blob {
 namespace {
+
+/// The store's error about the parts, as our own error.
+std::string_view reason_of(std::string_view s3_code) {
+  struct Reason {
+    std::string_view s3_code;
+    std::string_view reason;
+  };
+  constexpr std::array<Reason, 3> kReasons = {{{"InvalidPart", reason::kInvalidPart},
+                                               {"InvalidPartOrder", reason::kInvalidPartOrder},
+                                               {"EntityTooSmall", "entity_too_small"}}};
+  for (const Reason& one : kReasons) {
+    if (one.s3_code == s3_code) return one.reason;
+  }
+  return "";
+}
+
+[[noreturn]] void throw_no_upload(std::string_view key) {
+  throw Error(ErrorCode::kNotFound, reason::kNoSuchUpload,
+              str_cat("upload of object ", shown(key), ": does not exist or has ended"));
+}
+
+std::string completion_of(std::span<const SentPart> parts) {
+  std::string body = "<CompleteMultipartUpload>";
+  for (const SentPart& part : parts) {
+    // Only what needs no escaping is an ETag that a store could have given.
+    if (part.etag.find_first_of("<>&\"") != std::string::npos) {
+      throw Error(ErrorCode::kInvalidArgument, reason::kInvalidPart,
+                  str_cat("part ", part.number, ": its ETag is none of the store's"));
+    }
+    body += str_cat("<Part><PartNumber>", part.number, "</PartNumber><ETag>\"", part.etag,
+                    "\"</ETag></Part>");
+  }
+  return body + "</CompleteMultipartUpload>";
+}
 
 BlobStat stat_from_headers(std::string_view key, const http::Headers& headers) {
   BlobStat stat{
@@ -31,6 +68,120 @@ BlobStat stat_from_headers(std::string_view key, const http::Headers& headers) {
 }
 
 }  // namespace
+
+S3Request S3Direct::part_request(std::string_view operation, const DirectPart& part) const {
+  return {.operation = operation,
+          .method = "PUT",
+          .key = bucket_.whole_key(part.key),
+          .query = {{"partNumber", std::to_string(part.number)},
+                    {"uploadId", std::string(part.upload_id)}}};
+}
+
+std::string S3Direct::url_to_read(const DirectRead& read, const UrlTerms& terms) const {
+  S3Request request{.operation = "get", .key = bucket_.whole_key(read.key)};
+  if (!read.content_type.empty())
+    request.query.emplace_back("response-content-type", read.content_type);
+  if (!read.version_id.empty()) request.query.emplace_back("versionId", read.version_id);
+  return bucket_.presigned_url(request, terms);
+}
+
+std::string S3Direct::url_to_write(std::string_view key, const UrlTerms& terms) const {
+  return bucket_.presigned_url({.operation = "put", .method = "PUT", .key = bucket_.whole_key(key)},
+                               terms);
+}
+
+std::string S3Direct::url_to_write_part(const DirectPart& part, const UrlTerms& terms) const {
+  return bucket_.presigned_url(part_request("upload_part", part), terms);
+}
+
+std::vector<StoredDigest> S3Direct::digests(std::string_view key, std::string_view if_etag) {
+  S3Request request{.operation = "head", .method = "HEAD", .key = bucket_.whole_key(key)};
+  request.headers.add("x-amz-checksum-mode", "ENABLED");
+  const S3Answer answer = bucket_.send(request);
+  if (!answer.ok() || unquoted_etag(answer.headers.get("ETag")) != if_etag) return {};
+  return stored_digests(answer.headers);
+}
+
+WholeRead S3Direct::open_whole(std::string_view key, uint64_t size_bytes,
+                               std::string_view if_etag) {
+  auto reader = S3Reader::open_whole(bucket_, bucket_.whole_key(key), size_bytes, if_etag);
+  if (!reader) return {};
+  std::vector<StoredDigest> digests = reader->digests();
+  return {std::move(reader), std::move(digests)};
+}
+
+std::string S3Direct::begin_upload(std::string_view key) {
+  const S3Request request{.operation = "create_upload",
+                          .method = "POST",
+                          .key = bucket_.whole_key(key),
+                          .query = {{"uploads", ""}}};
+  const S3Answer answer = bucket_.send(request);
+  if (!answer.ok()) bucket_.throw_answer(request, answer);
+  return parse_upload_id(answer.body);
+}
+
+std::string S3Direct::put_part(const DirectPart& part, std::string_view bytes) {
+  S3Request request = part_request("upload_part", part);
+  request.body = bytes;
+  const S3Answer answer = bucket_.send(request);
+  if (parse_failure(answer.body).code == "NoSuchUpload") throw_no_upload(part.key);
+  if (!answer.ok()) bucket_.throw_answer(request, answer);
+  return unquoted_etag(answer.headers.get("ETag"));
+}
+
+std::optional<std::string> S3Direct::copy_part(const DirectPart& part, const DirectAccess& from,
+                                               const DirectSource& source) {
+  const auto* origin = dynamic_cast<const S3Direct*>(&from);
+  if (origin == nullptr || !bucket_.same_server(origin->bucket_)) return std::nullopt;
+  S3Request request = part_request("copy_part", part);
+  request.headers.add(
+      "x-amz-copy-source",
+      str_cat("/", percent_encode(origin->bucket_.options().bucket), "/",
+              percent_encode(origin->bucket_.whole_key(source.key), /*keep_slash=*/true)));
+  request.headers.add(
+      "x-amz-copy-source-range",
+      str_cat("bytes=", source.range.offset, "-", source.range.offset + source.range.length - 1));
+  if (!source.if_etag.empty())
+    request.headers.add("x-amz-copy-source-if-match", quoted_etag(source.if_etag));
+  S3Answer answer = bucket_.send(request);
+  const S3Failure failure = parse_failure(answer.body);
+  if (answer.status == 412) throw_source_changed(source.key, "its etag differs");
+  if (failure.code == "NoSuchUpload") throw_no_upload(part.key);
+  // The status was sent before the work was done. Source: AWS S3 UploadPartCopy.
+  if (answer.ok() && !failure.code.empty()) answer.status = 500;
+  if (!answer.ok()) bucket_.throw_answer(request, answer);
+  return parse_copied_part(answer.body);
+}
+
+void S3Direct::complete_upload(std::string_view key, std::string_view upload_id,
+                               std::span<const SentPart> parts) {
+  const std::string body = completion_of(parts);
+  S3Request request{.operation = "complete_upload",
+                    .method = "POST",
+                    .key = bucket_.whole_key(key),
+                    .query = {{"uploadId", std::string(upload_id)}},
+                    .body = body};
+  request.headers.add("Content-Type", "application/xml");
+  S3Answer answer = bucket_.send(request);
+  const S3Failure failure = parse_failure(answer.body);
+  if (failure.code == "NoSuchUpload") throw_no_upload(key);
+  if (const std::string_view reason = reason_of(failure.code); !reason.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, reason,
+                str_cat("completing the upload: ", failure.message));
+  }
+  // The status was sent before the work was done. Source: AWS S3 CompleteMultipartUpload.
+  if (answer.ok() && !failure.code.empty()) answer.status = 500;
+  if (!answer.ok()) bucket_.throw_answer(request, answer);
+}
+
+void S3Direct::abort_upload(std::string_view key, std::string_view upload_id) {
+  const S3Request request{.operation = "abort_upload",
+                          .method = "DELETE",
+                          .key = bucket_.whole_key(key),
+                          .query = {{"uploadId", std::string(upload_id)}}};
+  const S3Answer answer = bucket_.send(request);
+  if (!answer.ok() && answer.status != 404) bucket_.throw_answer(request, answer);
+}
 
 std::unique_ptr<BlobWriter> S3Store::create(std::string_view key,
                                             std::optional<uint64_t> size_hint) {
