@@ -21,6 +21,14 @@ using boost::system::error_code;
 
 namespace {
 
+/// The text up to the separator, which is taken from `rest` too; all of it when there is none.
+std::string_view take_until(std::string_view& rest, std::string_view separator) {
+  const size_t at = rest.find(separator);
+  const std::string_view taken = rest.substr(0, at);
+  rest.remove_prefix(at == std::string_view::npos ? rest.size() : at + separator.size());
+  return taken;
+}
+
 constexpr uint64_t kContentLengthMax = std::numeric_limits<int64_t>::max();
 constexpr uint64_t kChunkBytesMax = uint64_t{1} << 43;  // above any object, far from overflow
 // "0 CR LF CR LF": what follows a chunk is never shorter, and the library asserts that it is not
@@ -217,6 +225,22 @@ Parser::Decoded Parser::decode_chunks(std::string_view in, std::span<char> out) 
   done.produced = machine_->produced;
   done.finished = machine_->is_done();
   return done;
+}
+
+Request read_partial_head(std::string_view bytes) {
+  while (bytes.starts_with("\r\n")) bytes.remove_prefix(2);
+  Request request;
+  std::string_view first = take_until(bytes, "\r\n");
+  request.method = take_until(first, " ");
+  request.target = take_until(first, " ");
+  while (bytes.find("\r\n") != std::string_view::npos) {
+    std::string_view line = take_until(bytes, "\r\n");
+    if (line.empty()) break;
+    const std::string_view name = take_until(line, ":");
+    request.headers.add(std::string(name), std::string(trimmed(line)));
+  }
+  request.body = empty_body();
+  return request;
 }
 
 }  // namespace tarn::http

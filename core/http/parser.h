@@ -50,4 +50,8 @@ class Parser {
   std::unique_ptr<Machine> machine_;
 };
 
+/// Method, target and header fields of the whole lines in `bytes`; a request line that is cut gives
+/// what there is of it. Checks nothing and has no body: good only for choosing how to say no.
+Request read_partial_head(std::string_view bytes);
+
 }  // namespace tarn::http

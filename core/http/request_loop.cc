@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/base/log.h"
-#include "core/http/partial_head.h"
+#include "core/http/parser.h"
 #include "core/http/probe.h"
 #include "core/http/request_body.h"
 #include "core/http/request_id.h"

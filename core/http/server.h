@@ -52,8 +52,8 @@ struct AdmissionPolicy {
   std::function<std::string(const Request&)> share_of;
   /// The answer to a request that is refused; the connection then ends. Empty function: a bare 503.
   std::function<Response(const Request&, Overload)> refuse;
-  /// The answer to a head beyond a limit, 414 or 431; the request is what partial_head.h makes of
-  /// it. Empty function or nullopt: that status with a line of text.
+  /// The answer to a head beyond a limit, 414 or 431; the request is that of
+  /// read_partial_head. Empty function or nullopt: that status with a line of text.
   std::function<std::optional<Response>(const Request&, int status)> refuse_head{};
 };
 
