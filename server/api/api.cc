@@ -23,7 +23,6 @@
 #include "server/api/json/operation.h"
 #include "server/api/origin.h"
 #include "server/api/preference.h"
-#include "server/api/probe.h"
 #include "server/api/request_record.h"
 #include "server/api/response.h"
 #include "server/api/route.h"

@@ -3,7 +3,6 @@
 
 #include "core/http/message.h"
 #include "server/api/call.h"
-#include "server/api/probe.h"
 #include "server/api/request_record.h"
 
 namespace tarn::api {

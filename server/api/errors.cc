@@ -6,7 +6,7 @@
 #include "core/base/fault.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
-#include "server/api/json/error.h"
+#include "server/api/json/writer.h"
 #include "server/api/response.h"
 
 namespace tarn::api {
@@ -102,10 +102,13 @@ FailureStatus status_of(const Error& error) {
 
 http::Response failure_response(const Error& error, std::string_view request_id) {
   const FailureStatus found = status_of(error);
-  http::Response response =
-      json_response(found.status, json::failure_body({.message = shortened(message_of(error)),
-                                                      .code = error.reason(),
-                                                      .request_id = request_id}));
+  json::Writer body;
+  body.begin_object();
+  body.text("message", shortened(message_of(error)));
+  body.text("code", error.reason());
+  body.text("request_id", request_id);
+  body.end_object();
+  http::Response response = json_response(found.status, std::move(body).take());
   response.headers.add("X-Tarn-Error", std::string(error.reason()));
   if (found.retry_after_seconds) {
     response.headers.add("Retry-After", std::to_string(*found.retry_after_seconds));

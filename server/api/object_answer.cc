@@ -5,12 +5,12 @@
 #include <optional>
 #include <string_view>
 
+#include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
 #include "core/objects/objects.h"
-#include "server/api/disposition.h"
 #include "server/api/errors.h"
 #include "server/api/json/object.h"
 #include "server/api/object_body.h"
@@ -67,6 +67,19 @@ http::Response unsatisfiable(const http::Request& request, const Entry& entry, b
 }
 
 }  // namespace
+
+std::string content_disposition(std::string_view kind, std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  if (name.empty()) return std::string(kind);
+  std::string ascii(name);
+  for (char& c : ascii) {
+    const bool plain = c >= 0x20 && c < 0x7f && c != '"' && c != '\\' && c != '%';
+    if (!plain) c = '_';
+  }
+  std::string out = str_cat(kind, "; filename=\"", ascii, '"');
+  if (ascii != name && is_utf8(name)) out += str_cat("; filename*=UTF-8''", percent_encode(name));
+  return out;
+}
 
 std::string quoted_etag(const Entry& entry) { return str_cat('"', entry.etag, '"'); }
 

@@ -10,6 +10,11 @@
 
 namespace tarn::api {
 
+/// `kind` ("inline", "attachment") with the last segment of `path` as the file's name, in ASCII
+/// and, where that loses something, in UTF-8 too. Source: RFC 6266. A path that ends in a slash
+/// names no file.
+std::string content_disposition(std::string_view kind, std::string_view path);
+
 std::string quoted_etag(const Entry& entry);
 
 /// Answers GET or HEAD for an entry of the repository, which is found at `path`: 200, 206, or 416

@@ -1,4 +1,4 @@
-#include "server/api/disposition.h"
+#include "server/api/object_answer.h"
 
 #include <gtest/gtest.h>
 
