@@ -7,8 +7,8 @@
 
 #include "core/base/error.h"
 #include "server/command_line.h"
-#include "server/config_docs.h"
 #include "server/config_file.h"
+#include "server/generated_docs.h"
 
 namespace tarn::server {
 namespace {

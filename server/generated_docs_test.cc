@@ -1,13 +1,13 @@
 // The committed texts that are generated from tables in the code.
+#include "server/generated_docs.h"
+
 #include <fstream>
 #include <set>
 #include <sstream>
 
 #include <gtest/gtest.h>
 
-#include "server/config_docs.h"
 #include "server/config_file.h"
-#include "server/rest_table.h"
 
 namespace tarn::server {
 namespace {

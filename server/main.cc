@@ -15,13 +15,12 @@
 #include "core/meta/writer.h"
 #include "server/backend.h"
 #include "server/command_line.h"
-#include "server/config_docs.h"
 #include "server/first_admin.h"
 #include "server/front_ends.h"
+#include "server/generated_docs.h"
 #include "server/jobs/background.h"
 #include "server/privileges.h"
 #include "server/ready_file.h"
-#include "server/rest_table.h"
 #include "server/web_page.h"
 
 namespace tarn::server {

@@ -1,4 +1,4 @@
-// The texts about the configuration that are generated from the table of its keys.
+// Texts that are generated from tables: pages of docs/, the sample of the configuration.
 #pragma once
 
 #include <string>
@@ -13,5 +13,7 @@ std::string configuration_page();
 std::string sample_file();
 /// The values in force, one "key: value" a line, without secrets.
 std::string effective_text(Config config);
+/// docs/rest-compatibility.md, from the table of routes.
+std::string rest_table_page();
 
 }  // namespace tarn::server
