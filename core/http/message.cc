@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include <unistd.h>
 
+#include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
@@ -29,6 +31,67 @@ class StringBody final : public BodySource {
  private:
   std::string bytes_;
   size_t given_ = 0;
+};
+
+std::string decode(std::string_view raw) {
+  std::optional<std::string> text = form_decode(raw);
+  if (!text) throw_invalid(str_cat("decoding query parameter \"", raw, "\": bad percent-encoding"));
+  return std::move(*text);
+}
+
+// In ascending order. Source: the IANA registry of HTTP status codes.
+constexpr std::pair<int, std::string_view> kPhrases[] = {
+    {100, "Continue"},
+    {101, "Switching Protocols"},
+    {200, "OK"},
+    {201, "Created"},
+    {202, "Accepted"},
+    {203, "Non-Authoritative Information"},
+    {204, "No Content"},
+    {205, "Reset Content"},
+    {206, "Partial Content"},
+    {207, "Multi-Status"},
+    {300, "Multiple Choices"},
+    {301, "Moved Permanently"},
+    {302, "Found"},
+    {303, "See Other"},
+    {304, "Not Modified"},
+    {307, "Temporary Redirect"},
+    {308, "Permanent Redirect"},
+    {400, "Bad Request"},
+    {401, "Unauthorized"},
+    {402, "Payment Required"},
+    {403, "Forbidden"},
+    {404, "Not Found"},
+    {405, "Method Not Allowed"},
+    {406, "Not Acceptable"},
+    {407, "Proxy Authentication Required"},
+    {408, "Request Timeout"},
+    {409, "Conflict"},
+    {410, "Gone"},
+    {411, "Length Required"},
+    {412, "Precondition Failed"},
+    {413, "Content Too Large"},
+    {414, "URI Too Long"},
+    {415, "Unsupported Media Type"},
+    {416, "Range Not Satisfiable"},
+    {417, "Expectation Failed"},
+    {421, "Misdirected Request"},
+    {422, "Unprocessable Content"},
+    {423, "Locked"},
+    {424, "Failed Dependency"},
+    {426, "Upgrade Required"},
+    {428, "Precondition Required"},
+    {429, "Too Many Requests"},
+    {431, "Request Header Fields Too Large"},
+    {451, "Unavailable For Legal Reasons"},
+    {500, "Internal Server Error"},
+    {501, "Not Implemented"},
+    {502, "Bad Gateway"},
+    {503, "Service Unavailable"},
+    {504, "Gateway Timeout"},
+    {505, "HTTP Version Not Supported"},
+    {507, "Insufficient Storage"},
 };
 
 }  // namespace
@@ -108,6 +171,43 @@ FileSlice& FileSlice::operator=(FileSlice&& other) noexcept {
   std::swap(offset, other.offset);
   std::swap(length, other.length);
   return *this;
+}
+
+Query Query::parse(std::string_view raw) {
+  Query query;
+  while (!raw.empty()) {
+    const size_t end = raw.find('&');
+    const std::string_view pair = raw.substr(0, end);
+    raw = end == std::string_view::npos ? std::string_view() : raw.substr(end + 1);
+    if (pair.empty()) continue;
+    // Only the first '=' separates: continuation tokens end in '='.
+    const size_t equals = pair.find('=');
+    query.pairs_.emplace_back(
+        decode(pair.substr(0, equals)),
+        equals == std::string_view::npos ? std::string() : decode(pair.substr(equals + 1)));
+  }
+  return query;
+}
+
+const std::string* Query::find(std::string_view name) const {
+  for (const auto& [key, value] : pairs_) {
+    if (key == name) return &value;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> Query::values(std::string_view name) const {
+  std::vector<std::string> found;
+  for (const auto& [key, value] : pairs_) {
+    if (key == name) found.push_back(value);
+  }
+  return found;
+}
+
+std::string_view reason_phrase(int status) {
+  const auto* found = std::lower_bound(std::begin(kPhrases), std::end(kPhrases), status,
+                                       [](const auto& entry, int s) { return entry.first < s; });
+  return found != std::end(kPhrases) && found->first == status ? found->second : "Unknown";
 }
 
 }  // namespace tarn::http
