@@ -10,11 +10,11 @@
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
+#include "core/http/range.h"
 #include "core/objects/objects.h"
 #include "server/api/errors.h"
 #include "server/api/json/object.h"
 #include "server/api/object_body.h"
-#include "server/api/range.h"
 #include "server/api/response.h"
 
 namespace tarn::api {
@@ -86,15 +86,20 @@ std::string quoted_etag(const Entry& entry) { return str_cat('"', entry.etag, '"
 http::Response object_answer(versioning::Engine& engine, const http::Request& request,
                              const Repository& repository, std::string_view path,
                              const Entry& entry) {
-  const RequestedRange wanted = parse_range(request.headers.get("Range"), entry.size_bytes);
+  const http::RequestedRange wanted =
+      http::parse_range(request.headers.get("Range"), entry.size_bytes);
   const bool is_head = request.method == "HEAD";
-  if (std::holds_alternative<MalformedRange>(wanted)) return unsatisfiable(request, entry, false);
-  if (std::holds_alternative<BehindEnd>(wanted)) return unsatisfiable(request, entry, !is_head);
+  if (std::holds_alternative<http::MalformedRange>(wanted)) {
+    return unsatisfiable(request, entry, false);
+  }
+  if (std::holds_alternative<http::RangeBehindEnd>(wanted)) {
+    return unsatisfiable(request, entry, !is_head);
+  }
 
   http::Response response;
   blob::ByteRange range{.offset = 0, .length = entry.size_bytes};
-  if (const auto* part = std::get_if<blob::ByteRange>(&wanted)) {
-    range = *part;
+  if (const auto* part = std::get_if<http::ByteRange>(&wanted)) {
+    range = {.offset = part->offset, .length = part->length};
     response.status = 206;
     response.headers.add("Content-Range",
                          str_cat("bytes ", range.offset, "-", range.offset + range.length - 1, "/",

@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
+#include "core/http/range.h"
 #include "core/objects/direct_upload.h"
 #include "core/objects/multipart.h"
 #include "server/api/handlers/handlers.h"
@@ -12,7 +13,6 @@
 #include "server/api/json/presigned.h"
 #include "server/api/parameter.h"
 #include "server/api/presigner.h"
-#include "server/api/range.h"
 #include "server/api/response.h"
 #include "server/api/user_metadata.h"
 
@@ -114,9 +114,9 @@ Entry complete(const Context& context, const OpenUpload& upload, json::CompleteU
 }
 
 blob::ByteRange copied_range(const json::CopyPart& given, const Entry& entry) {
-  const RequestedRange range = parse_range(given.range, entry.size_bytes);
-  if (const auto* part = std::get_if<blob::ByteRange>(&range)) return *part;
-  if (std::holds_alternative<WholeObject>(range)) return {0, entry.size_bytes};
+  const http::RequestedRange range = http::parse_range(given.range, entry.size_bytes);
+  if (const auto* part = std::get_if<http::ByteRange>(&range)) return {part->offset, part->length};
+  if (std::holds_alternative<http::WholeContent>(range)) return {0, entry.size_bytes};
   throw Error(ErrorCode::kInvalidArgument, reason::kRangeNotSatisfiable,
               "request body has an error: /copy_source/range: is no range of the source");
 }

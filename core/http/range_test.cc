@@ -1,4 +1,4 @@
-#include "server/api/range.h"
+#include "core/http/range.h"
 
 #include <string>
 
@@ -6,14 +6,14 @@
 
 #include "core/base/str_cat.h"
 
-namespace tarn::api {
+namespace tarn::http {
 namespace {
 
 std::string text_of(const RequestedRange& range) {
-  if (std::holds_alternative<WholeObject>(range)) return "whole";
-  if (std::holds_alternative<BehindEnd>(range)) return "behind";
+  if (std::holds_alternative<WholeContent>(range)) return "whole";
+  if (std::holds_alternative<RangeBehindEnd>(range)) return "behind";
   if (std::holds_alternative<MalformedRange>(range)) return "malformed";
-  const auto& bytes = std::get<blob::ByteRange>(range);
+  const auto& bytes = std::get<ByteRange>(range);
   return str_cat(bytes.offset, "+", bytes.length);
 }
 
@@ -54,4 +54,4 @@ TEST(Range, FollowsTheTableOfObservedAnswers) {
 }
 
 }  // namespace
-}  // namespace tarn::api
+}  // namespace tarn::http
