@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "s3gateway/xml/owner.h"
+#include "s3gateway/xml/elements.h"
 
 namespace tarn::s3::xml {
 

@@ -1,9 +1,11 @@
-// The Owner element that several documents share.
+// Elements that several documents share: Owner, Checksum.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "core/model/entry.h"
 #include "s3gateway/xml/writer.h"
 
 namespace tarn::s3::xml {
@@ -19,5 +21,9 @@ inline void write_owner(Writer& out, std::string_view element, const Owner& owne
   out.element("DisplayName", owner.display_name);
   out.close(element);
 }
+
+/// ChecksumCRC32 and so on, in the order given; then ChecksumType when there is any and
+/// `with_type`.
+void write_checksums(Writer& out, const std::vector<Checksum>& checksums, bool with_type);
 
 }  // namespace tarn::s3::xml

@@ -1,4 +1,4 @@
-#include "s3gateway/xml/checksums.h"
+#include "s3gateway/xml/elements.h"
 
 #include "s3gateway/wire/checksums.h"
 
