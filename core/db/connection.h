@@ -215,11 +215,6 @@ class Connection {
     std::string buffer_;
     bool done_ = false;
   };
-  /// COPY (...) TO STDOUT BINARY: calls `row` with the fields of each row (nullopt = NULL), views
-  /// valid in the call. When `row` throws, the connection is broken: the rest of the answer is not
-  /// worth reading.
-  void copy_out(const std::string& sql,
-                const std::function<void(std::span<const std::optional<std::string_view>>)>& row);
 
  private:
   Connection();

@@ -69,8 +69,6 @@ struct Connection::State {
   Result next_result();
   /// The last result of one statement; null when the connection broke before its end.
   Result last_result();
-  /// The next piece of a COPY to us: its length, or negative at its end and when it broke.
-  int next_piece(char** piece);
   /// Sends what libpq has queued. false: the connection broke.
   bool flush();
   /// Waits for the socket; false: not before `deadline`, and the connection is broken.

@@ -140,20 +140,6 @@ TEST_F(HangTest, EndsTheEndOfACopyToTheServer) {
       [&](Connection& c) { copy.emplace(c, "COPY hanging (n) FROM STDIN BINARY"); });
 }
 
-TEST_F(HangTest, EndsACopyFromTheServer) {
-  const auto connection = Connection::open(url(), {.answer_limit = kLimit});
-  const int64_t pid = connection->run(kPid).integer(0, 0);
-  std::optional<Stopped> stopped;
-  try {
-    connection->copy_out("COPY (SELECT generate_series(1, 5000000)) TO STDOUT BINARY", [&](auto) {
-      if (!stopped) stopped.emplace(pid);
-    });
-    ADD_FAILURE() << "an answer";
-  } catch (const DbError& error) {
-    EXPECT_EQ(error.sqlstate(), kStateNoAnswer);
-  }
-}
-
 TEST_F(HangTest, InterruptingEndsAWait) {
   const auto connection = Connection::open(url());
   std::jthread other([&] {
