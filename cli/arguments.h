@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "cli/exit_code.h"
@@ -79,14 +80,22 @@ class CommandTree {
   Command root();
   /// A group that only holds commands: "repo", or "auth users" in a group.
   void group(std::string_view name, const std::string& help);
-  /// `path` is "commit", "repo create" or longer; the groups in it must be there already.
-  template <typename Options>
-  void add(std::string_view path, const std::string& help, void (*declare)(Command&, Options&),
-           ExitCode (*run)(Session&, const Options&)) {
+  /// `path` is "commit", "repo create" or longer; the groups in it must be there already. `run`
+  /// takes (Session&, const Options&), after Options::declare(Command&) has said what fills the
+  /// options, and returns the exit status, or nothing, which is success.
+  template <typename Options, typename Function>
+  void add(std::string_view path, const std::string& help, Function run) {
     auto options = std::make_shared<Options>();
-    Command command =
-        add(path, help, [options, run](Session& session) { return run(session, *options); });
-    declare(command, *options);
+    Command command = add(
+        path, help, Run([options, run](Session& session) {
+          if constexpr (std::is_void_v<std::invoke_result_t<Function, Session&, const Options&>>) {
+            run(session, *options);
+            return ExitCode::kOk;
+          } else {
+            return run(session, *options);
+          }
+        }));
+    if constexpr (requires { options->declare(command); }) options->declare(command);
   }
   /// For a command that needs more than the session.
   Command add(std::string_view path, const std::string& help, Run run);

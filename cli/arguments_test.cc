@@ -13,28 +13,28 @@ struct Options {
   std::vector<std::string> metadata;
   int64_t amount = 0;
   bool yes = false;
+
+  void declare(Command& command) {
+    command.argument("NAME", name, "n")
+        .option("-m,--message", message, "m")
+        .option("--meta", metadata, "m")
+        .option("-n,--amount", amount, "n")
+        .flag("-y,--yes", yes, "y");
+  }
 };
 
 Options seen;
-
-void declare(Command& command, Options& options) {
-  command.argument("NAME", options.name, "n")
-      .option("-m,--message", options.message, "m")
-      .option("--meta", options.metadata, "m")
-      .option("-n,--amount", options.amount, "n")
-      .flag("-y,--yes", options.yes, "y");
-}
 
 class Arguments : public testing::Test {
  protected:
   Arguments() {
     tree_.root().option("-o,--output", output_, "format");
     tree_.group("repo", "Repositories");
-    tree_.add<Options>("repo create", "Make one", declare, [](Session&, const Options& options) {
+    tree_.add<Options>("repo create", "Make one", [](Session&, const Options& options) {
       seen = options;
       return ExitCode::kOk;
     });
-    tree_.add<Options>("commit", "Commit", declare,
+    tree_.add<Options>("commit", "Commit",
                        [](Session&, const Options&) { return ExitCode::kConflict; });
   }
 
@@ -94,7 +94,7 @@ TEST_F(Arguments, MistakesAreUsageErrorsThatNameTheHelp) {
 
 TEST_F(Arguments, GroupsCanBeNested) {
   tree_.group("repo tag", "Tags of one");
-  tree_.add<Options>("repo tag create", "Make one", declare,
+  tree_.add<Options>("repo tag create", "Make one",
                      [](Session&, const Options&) { return ExitCode::kOk; });
   EXPECT_EQ(tree_.parse({"repo", "tag", "create", "v1"}).name, "tarn repo tag create");
   EXPECT_EQ(exit_of({"repo", "tag"}), ExitCode::kUsage);

@@ -224,6 +224,24 @@ std::string api_path(std::initializer_list<std::string_view> segments) {
   return path;
 }
 
+Request post_request(std::string path) {
+  return {.method = Method::kPost, .path = std::move(path)};
+}
+
+Request post_request(std::string path, const Json& body) {
+  return {.method = Method::kPost, .path = std::move(path), .json = body.dump()};
+}
+
+Request put_request(std::string path) { return {.method = Method::kPut, .path = std::move(path)}; }
+
+Request put_request(std::string path, const Json& body) {
+  return {.method = Method::kPut, .path = std::move(path), .json = body.dump()};
+}
+
+Request delete_request(std::string path) {
+  return {.method = Method::kDelete, .path = std::move(path)};
+}
+
 struct Client::State {
   State(const Settings& settings, Patience how_long)
       : endpoint(split_endpoint(settings.endpoint.value)),

@@ -35,6 +35,12 @@ struct Request {
 /// empty one.
 std::string api_path(std::initializer_list<std::string_view> segments);
 
+Request post_request(std::string path);
+Request post_request(std::string path, const Json& body);
+Request put_request(std::string path);
+Request put_request(std::string path, const Json& body);
+Request delete_request(std::string path);
+
 /// Gives the next piece of a body, "" at its end.
 using BodySource = std::function<std::string_view()>;
 /// Takes the next piece of a body.

@@ -13,14 +13,14 @@ struct Options {
   std::string message;
   std::vector<std::string> more;
   bool yes = false;
-};
 
-void declare(Command& command, Options& options) {
-  command.argument("BRANCH", options.branch, "which")
-      .arguments("FILE", options.more, "and more")
-      .option("-m,--message", options.message, "why")
-      .flag("-y,--yes", options.yes, "do not ask");
-}
+  void declare(Command& command) {
+    command.argument("BRANCH", branch, "which")
+        .arguments("FILE", more, "and more")
+        .option("-m,--message", message, "why")
+        .flag("-y,--yes", yes, "do not ask");
+  }
+};
 
 class CompletionTest : public testing::Test {
  protected:
@@ -28,8 +28,7 @@ class CompletionTest : public testing::Test {
     tree_.root().option("-o,--output", text_, "format").option("--repo", text_, "repository");
     tree_.group("branch", "Branches");
     for (const char* path : {"branch create", "branch delete", "branches"}) {
-      tree_.add<Options>(path, "help", declare,
-                         [](Session&, const Options&) { return ExitCode::kOk; });
+      tree_.add<Options>(path, "help", [](Session&, const Options&) { return ExitCode::kOk; });
     }
     tree_.add("secret", "For programs", [](Session&) { return ExitCode::kOk; }).hidden();
   }

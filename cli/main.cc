@@ -8,7 +8,7 @@
 
 #include "cli/arguments.h"
 #include "cli/commands/commands.h"
-#include "cli/failure.h"
+#include "cli/output.h"
 #include "cli/session.h"
 #include "core/base/str_cat.h"
 

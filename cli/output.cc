@@ -251,4 +251,17 @@ std::string time_in_words(int64_t unix_seconds) {
   return text.substr(0, 19);
 }
 
+void print_failure(std::ostream& talk, const Error& error, bool json) {
+  if (!json) {
+    talk << "tarn: " << printable_lines(error.message()) << std::endl;
+    return;
+  }
+  const nlohmann::json fields{{"apiVersion", kApiVersion},
+                              {"kind", "Error"},
+                              {"code", error.reason()},
+                              {"message", error.message()},
+                              {"exitCode", static_cast<int>(exit_code_of(error))}};
+  talk << fields.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << std::endl;
+}
+
 }  // namespace tarn::cli

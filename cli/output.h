@@ -10,6 +10,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "core/base/error.h"
+
 namespace tarn::cli {
 
 enum class Format { kTable, kJson, kJsonLines, kCsv, kMarkdown, kName };
@@ -87,5 +89,8 @@ std::string markdown_cell(std::string_view text);
 std::string size_in_words(uint64_t bytes);
 /// "2026-11-20 08:15:42" in UTC.
 std::string time_in_words(int64_t unix_seconds);
+
+/// "tarn: message" for people; with `json` one object of kind Error, with the exit status in it.
+void print_failure(std::ostream& talk, const Error& error, bool json);
 
 }  // namespace tarn::cli

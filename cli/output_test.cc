@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/exit_code.h"
-#include "cli/failure.h"
 #include "cli/progress.h"
 
 namespace tarn::cli {

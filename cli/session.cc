@@ -70,4 +70,14 @@ Json metadata_from(const std::vector<std::string>& words) {
   return map;
 }
 
+void print_list(Session& session, const Request& request, std::string kind, Cells columns,
+                const std::function<Cells(const Json&)>& cells) {
+  ListWriter rows = session.out.list(std::move(kind), std::move(columns));
+  session.client.each(request, [&](const Json& item) {
+    rows.add(item, cells(item));
+    return true;
+  });
+  rows.finish();
+}
+
 }  // namespace tarn::cli

@@ -1,6 +1,7 @@
 // The context of every command: the server, the output, and the terminal, if there is one.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -42,5 +43,9 @@ struct Session {
 
 /// "key=value" words as a map. Throws a usage error for a word without '='.
 Json metadata_from(const std::vector<std::string>& words);
+
+/// Prints all pages of the list that `request` asks for; `cells` gives one item's column values.
+void print_list(Session& session, const Request& request, std::string kind, Cells columns,
+                const std::function<Cells(const Json&)>& cells);
 
 }  // namespace tarn::cli

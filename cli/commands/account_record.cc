@@ -2,8 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/commands/list_record.h"
-#include "cli/exit_code.h"
+#include "cli/session.h"
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
 
@@ -45,8 +44,7 @@ void print_account(Output& out, std::string_view kind, Json record) {
 }
 
 void create_account(Session& session, const Creation& creation, const Json& body) {
-  const Answer answer =
-      session.client.ask({.method = Method::kPost, .path = creation.path, .json = body.dump()});
+  const Answer answer = session.client.ask(post_request(creation.path, body));
   if (answer.ok()) {
     Json made = Json::parse(answer.body);
     made["changed"] = true;
@@ -61,12 +59,12 @@ void create_account(Session& session, const Creation& creation, const Json& body
 
 void delete_account(Session& session, const std::string& path, const std::string& what, bool yes) {
   session.confirm(str_cat("Delete ", what, "?"), yes);
-  session.client.call({.method = Method::kDelete, .path = path});
+  session.client.call(delete_request(path));
   session.out.remark(str_cat("deleted ", what));
 }
 
 void attach(Session& session, std::string_view kind, const std::string& path, const Pairs& fields) {
-  const Answer answer = session.client.ask({.method = Method::kPut, .path = path});
+  const Answer answer = session.client.ask(put_request(path));
   if (!answer.ok() && error_from(answer).code() != ErrorCode::kAlreadyExists) {
     throw error_from(answer);
   }

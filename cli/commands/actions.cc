@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/list_record.h"
 #include "cli/exit_code.h"
 #include "cli/local_file.h"
 #include "cli/session.h"
@@ -26,19 +25,19 @@ struct Run {
   std::string tag;
   std::string action;
   bool dry_run = false;
-};
 
-void declare_run(Command& command, Run& options) {
-  command
-      .argument("REF", options.ref,
-                "tarn://repository/ref, or a ref in --repo: where the action files are")
-      .argument("EVENT", options.event, "pre-commit, post-merge and the like")
-      .option("--on", options.branch,
-              "the event's branch, when it is not REF; of a merge the destination")
-      .option("--tag", options.tag, "of an event about a tag")
-      .option("--action", options.action, "only the action of this name")
-      .flag("--dry-run", options.dry_run, "say what would run, and run nothing");
-}
+  void declare(Command& command) {
+    command
+        .argument("REF", ref,
+                  "tarn://repository/ref, or a ref in --repo: where the action files are")
+        .argument("EVENT", event, "pre-commit, post-merge and the like")
+        .option("--on", branch,
+                "the event's branch, when it is not REF; of a merge the destination")
+        .option("--tag", tag, "of an event about a tag")
+        .option("--action", action, "only the action of this name")
+        .flag("--dry-run", dry_run, "say what would run, and run nothing");
+  }
+};
 
 void print_plan(Session& session, const Json& plan) {
   ListWriter rows = session.out.list("HookPlan", {"action", "hook", "type", "if", "file", "at"});
@@ -100,8 +99,7 @@ ExitCode run(Session& session, const Run& options) {
   if (!options.branch.empty()) body["branch"] = options.branch;
   if (!options.tag.empty()) body["tag"] = options.tag;
   if (!options.action.empty()) body["action"] = options.action;
-  Json made = session.client.call(
-      {.method = Method::kPost, .path = runs_path(at.repository), .json = body.dump()});
+  Json made = session.client.call(post_request(runs_path(at.repository), body));
   if (options.dry_run) {
     print_plan(session, made);
     return ExitCode::kOk;
@@ -114,15 +112,15 @@ struct List {
   std::string repository;
   std::string branch;
   std::string commit;
+
+  void declare(Command& command) {
+    command.optional_argument("REPOSITORY", repository, "tarn://NAME or NAME; default --repo")
+        .option("--of-branch", branch, "only runs of events of this branch")
+        .option("--of-commit", commit, "only runs of events of this commit");
+  }
 };
 
-void declare_list(Command& command, List& options) {
-  command.optional_argument("REPOSITORY", options.repository, "tarn://NAME or NAME; default --repo")
-      .option("--of-branch", options.branch, "only runs of events of this branch")
-      .option("--of-commit", options.commit, "only runs of events of this commit");
-}
-
-ExitCode list(Session& session, const List& options) {
+void list(Session& session, const List& options) {
   const Uri uri = session.repository(options.repository);
   Request request{.path = runs_path(uri.repository)};
   if (!options.branch.empty()) request.query.emplace_back("branch", options.branch);
@@ -134,34 +132,32 @@ ExitCode list(Session& session, const List& options) {
                        item.value("branch", ""),     item.value("status", ""),
                        item.value("start_time", ""), item.value("commit_id", "")};
              });
-  return ExitCode::kOk;
 }
 
 struct Describe {
   std::string run;
+
+  void declare(Command& command) {
+    command.argument("RUN", run, "tarn://repository/run, or the id of a run in --repo");
+  }
 };
 
-void declare_describe(Command& command, Describe& options) {
-  command.argument("RUN", options.run, "tarn://repository/run, or the id of a run in --repo");
-}
-
-ExitCode describe(Session& session, const Describe& options) {
+void describe(Session& session, const Describe& options) {
   const Uri uri = session.ref(options.run);
   Json run = session.client.call(
       {.path = api_path({"repositories", uri.repository, "actions", "runs", uri.ref})});
   print_run(session, uri, std::move(run));
-  return ExitCode::kOk;
 }
 
 struct Validate {
   std::string file;
+
+  void declare(Command& command) {
+    command.argument("FILE", file, "an action file on this machine; - is standard input");
+  }
 };
 
-void declare_validate(Command& command, Validate& options) {
-  command.argument("FILE", options.file, "an action file on this machine; - is standard input");
-}
-
-ExitCode validate(Session& session, const Validate& options) {
+void validate(Session& session, const Validate& options) {
   FileReader reader(options.file);
   std::string text;
   while (text.size() <= actions::kActionFileBytesMax) {
@@ -183,19 +179,16 @@ ExitCode validate(Session& session, const Validate& options) {
     throw Error(error.code(), "action_file_invalid",
                 str_cat("checking ", options.file, ": ", error.message()));
   }
-  return ExitCode::kOk;
 }
 
 }  // namespace
 
 void add_actions_commands(CommandTree& tree) {
   tree.group("actions", "Hooks: what ran, and running them by hand");
-  tree.add<Run>("actions run", "Run the hooks of an event, or say which would run", declare_run,
-                run);
-  tree.add<List>("actions list", "List runs of hooks, the newest first", declare_list, list);
-  tree.add<Describe>("actions describe", "Show a run and what each hook said", declare_describe,
-                     describe);
-  tree.add<Validate>("actions validate", "Check an action file", declare_validate, validate);
+  tree.add<Run>("actions run", "Run the hooks of an event, or say which would run", run);
+  tree.add<List>("actions list", "List runs of hooks, the newest first", list);
+  tree.add<Describe>("actions describe", "Show a run and what each hook said", describe);
+  tree.add<Validate>("actions validate", "Check an action file", validate);
 }
 
 }  // namespace tarn::cli

@@ -3,7 +3,6 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/commit_record.h"
-#include "cli/commands/list_record.h"
 #include "cli/exit_code.h"
 #include "cli/session.h"
 #include "core/base/str_cat.h"
@@ -48,19 +47,19 @@ struct Set {
   std::string expect;
   bool create = false;
   std::string reason;
+
+  void declare(Command& command) {
+    command.argument("ALIAS", alias, std::string(kAliasHelp))
+        .optional_argument("REF", ref,
+                           "what it means from now on: branch, tag, commit, @alias or expression; "
+                           "default --branch")
+        .option("--expect", expect, "only if it is at this commit now")
+        .flag("--create", create, "only if there is no such alias yet")
+        .option("-m,--reason", reason, "why, for its history");
+  }
 };
 
-void declare_set(Command& command, Set& options) {
-  command.argument("ALIAS", options.alias, std::string(kAliasHelp))
-      .optional_argument("REF", options.ref,
-                         "what it means from now on: branch, tag, commit, @alias or expression; "
-                         "default --branch")
-      .option("--expect", options.expect, "only if it is at this commit now")
-      .flag("--create", options.create, "only if there is no such alias yet")
-      .option("-m,--reason", options.reason, "why, for its history");
-}
-
-ExitCode set(Session& session, const Set& options) {
+void set(Session& session, const Set& options) {
   if (options.create && !options.expect.empty()) {
     throw usage_error("setting an alias: --create and --expect exclude each other");
   }
@@ -71,38 +70,21 @@ ExitCode set(Session& session, const Set& options) {
   if (options.create || !options.expect.empty()) {
     body["expect"] = commit_id_or_none(session.client, uri.repository, options.expect);
   }
-  print_alias(
-      session.out, uri,
-      session.client.call(
-          {.method = Method::kPost, .path = alias_path(uri) + ":set", .json = body.dump()}));
-  return ExitCode::kOk;
+  print_alias(session.out, uri, session.client.call(post_request(alias_path(uri) + ":set", body)));
 }
 
 struct Target {
   std::string alias;
+
+  void declare(Command& command) { command.argument("ALIAS", alias, std::string(kAliasHelp)); }
 };
 
-void declare_target(Command& command, Target& options) {
-  command.argument("ALIAS", options.alias, std::string(kAliasHelp));
-}
-
-ExitCode show(Session& session, const Target& options) {
+void show(Session& session, const Target& options) {
   const Uri uri = alias_uri(session, options.alias);
   print_alias(session.out, uri, session.client.call({.path = alias_path(uri)}));
-  return ExitCode::kOk;
 }
 
-struct List {
-  std::string repository;
-  std::string prefix;
-};
-
-void declare_list(Command& command, List& options) {
-  command.optional_argument("REPOSITORY", options.repository, "tarn://NAME or NAME; default --repo")
-      .option("--prefix", options.prefix, "only names that begin so");
-}
-
-ExitCode list(Session& session, const List& options) {
+void list(Session& session, const NamesInRepository& options) {
   const Uri uri = session.repository(options.repository);
   const Request request{.path = api_path({"repositories", uri.repository, "aliases"}),
                         .query = {{"prefix", options.prefix}}};
@@ -111,14 +93,13 @@ ExitCode list(Session& session, const List& options) {
                return {item.value("id", ""), item.value("commit_id", ""),
                        std::to_string(item.value("version", 0)), item.value("policy", "")};
              });
-  return ExitCode::kOk;
 }
 
 std::string short_commit(const Json& item, const char* field) {
   return item.value(field, "-").substr(0, kCommitDigitsShown);
 }
 
-ExitCode log(Session& session, const Target& options) {
+void log(Session& session, const Target& options) {
   const Uri uri = alias_uri(session, options.alias);
   print_list(session, {.path = alias_path(uri) + "/history"}, "AliasHistory",
              {"version", "time", "actor", "from", "to", "reason", "promotion", "evidence"},
@@ -132,7 +113,6 @@ ExitCode log(Session& session, const Target& options) {
                        item.value("promotion_id", ""),
                        item.value("evidence", "").substr(0, kCommitDigitsShown)};
              });
-  return ExitCode::kOk;
 }
 
 struct Remove {
@@ -140,16 +120,16 @@ struct Remove {
   std::string expect;
   std::string reason;
   bool yes = false;
+
+  void declare(Command& command) {
+    command.argument("ALIAS", alias, std::string(kAliasHelp))
+        .option("--expect", expect, "only if it is at this commit now")
+        .option("-m,--reason", reason, "why, for its history")
+        .flag("-y,--yes", yes, "do not ask");
+  }
 };
 
-void declare_remove(Command& command, Remove& options) {
-  command.argument("ALIAS", options.alias, std::string(kAliasHelp))
-      .option("--expect", options.expect, "only if it is at this commit now")
-      .option("-m,--reason", options.reason, "why, for its history")
-      .flag("-y,--yes", options.yes, "do not ask");
-}
-
-ExitCode remove(Session& session, const Remove& options) {
+void remove(Session& session, const Remove& options) {
   const Uri uri = alias_uri(session, options.alias);
   session.confirm(str_cat("Remove alias ", to_string(uri), "?"), options.yes);
   session.client.call(
@@ -158,20 +138,17 @@ ExitCode remove(Session& session, const Remove& options) {
        .query = {{"expect", commit_id_or_none(session.client, uri.repository, options.expect)},
                  {"reason", options.reason}}});
   session.out.remark(str_cat("removed ", to_string(uri)));
-  return ExitCode::kOk;
 }
 
 }  // namespace
 
 void add_alias_commands(CommandTree& tree) {
   tree.group("alias", "Aliases: names of commits that move, read as @NAME");
-  tree.add<Set>("alias set", "Make an alias, or move it to another commit", declare_set, set);
-  tree.add<Target>("alias show", "Show an alias", declare_target, show);
-  tree.add<List>("alias ls", "List aliases", declare_list, list);
-  tree.add<Target>("alias log", "Who moved it when, from where to where, and why", declare_target,
-                   log);
-  tree.add<Remove>("alias rm", "Remove an alias; its history and its commit stay", declare_remove,
-                   remove);
+  tree.add<Set>("alias set", "Make an alias, or move it to another commit", set);
+  tree.add<Target>("alias show", "Show an alias", show);
+  tree.add<NamesInRepository>("alias ls", "List aliases", list);
+  tree.add<Target>("alias log", "Who moved it when, from where to where, and why", log);
+  tree.add<Remove>("alias rm", "Remove an alias; its history and its commit stay", remove);
 }
 
 }  // namespace tarn::cli

@@ -12,15 +12,13 @@ struct Options {
   std::string prefix;
   bool recursive = false;
   bool first_parent = false;
-};
 
-void declare(Command& command, Options& options) {
-  command
-      .optional_argument("PREFIX", options.prefix,
-                         "tarn://repository/ref/path, or a path in --branch")
-      .flag("-r,--recursive", options.recursive, "everything below, not one level")
-      .flag("--first-parent", options.first_parent, "leave out what merges brought");
-}
+  void declare(Command& command) {
+    command.optional_argument("PREFIX", prefix, "tarn://repository/ref/path, or a path in --branch")
+        .flag("-r,--recursive", recursive, "everything below, not one level")
+        .flag("--first-parent", first_parent, "leave out what merges brought");
+  }
+};
 
 /// The newest commit that changed the object, or anything below the prefix; null if none did.
 Json last_change(Client& client, const Uri& uri, const Json& item, bool first_parent) {
@@ -34,7 +32,7 @@ Json last_change(Client& client, const Uri& uri, const Json& item, bool first_pa
   return commits.at("results").empty() ? Json() : commits["results"][0];
 }
 
-ExitCode run(Session& session, const Options& options) {
+void run(Session& session, const Options& options) {
   Uri uri = session.prefix(options.prefix);
   // All lines from one state, despite concurrent commits.
   uri.ref = get_commit_id(session.client, uri.repository, uri.ref);
@@ -53,13 +51,12 @@ ExitCode run(Session& session, const Options& options) {
     return true;
   });
   rows.finish();
-  return ExitCode::kOk;
 }
 
 }  // namespace
 
 void add_annotate_command(CommandTree& tree) {
-  tree.add<Options>("annotate", "Show the last commit that changed each path", declare, run);
+  tree.add<Options>("annotate", "Show the last commit that changed each path", run);
 }
 
 }  // namespace tarn::cli

@@ -4,18 +4,14 @@
 #include "cli/commands/account_record.h"
 #include "cli/commands/commands.h"
 #include "cli/exit_code.h"
-#include "core/base/str_cat.h"
 
 namespace tarn::cli {
 namespace {
 
 struct None {};
 
-void declare_none(Command&, None&) {}
-
-ExitCode whoami(Session& session, const None&) {
+void whoami(Session& session, const None&) {
   print_account(session.out, "User", session.client.call({.path = "/user"}).at("user"));
-  return ExitCode::kOk;
 }
 
 struct Keys {
@@ -26,7 +22,7 @@ struct Keys {
 /// Throws when the server does not know them.
 Json exchange(Client& client, const Keys& keys) {
   const Json body{{"access_key_id", keys.access_key}, {"secret_access_key", keys.secret_key}};
-  return client.call({.method = Method::kPost, .path = "/auth/login", .json = body.dump()});
+  return client.call(post_request("/auth/login", body));
 }
 
 /// A key that is only in the file is what a login replaces.
@@ -34,7 +30,7 @@ std::string given(const Session& session, const Setting& setting) {
   return setting.origin == session.settings.file.string() ? "" : setting.value;
 }
 
-ExitCode login(Session& session, const None&) {
+void login(Session& session, const None&) {
   Keys keys{given(session, session.settings.access_key),
             given(session, session.settings.secret_key)};
   const bool complete = !keys.access_key.empty() && !keys.secret_key.empty();
@@ -51,27 +47,24 @@ ExitCode login(Session& session, const None&) {
   session.out.object("Login",
                      {{"endpoint", endpoint}, {"access_key", keys.access_key}, {"file", file}},
                      {{"access key", keys.access_key}, {"endpoint", endpoint}, {"kept in", file}});
-  return ExitCode::kOk;
 }
 
-ExitCode token(Session& session, const None&) {
+void token(Session& session, const None&) {
   const Json answer = exchange(
       session.client, {session.settings.access_key.value, session.settings.secret_key.value});
   session.out.object("Token", answer,
                      {{"token", answer.value("token", "")},
                       {"until", time_in_words(answer.value("token_expiration", int64_t{0}))}});
-  return ExitCode::kOk;
 }
 
 }  // namespace
 
 void add_auth_commands(CommandTree& tree) {
   tree.group("auth", "Who you are; users, groups, policies and access keys");
-  tree.add<None>("auth whoami", "Show whom the server takes you for", declare_none, whoami);
-  tree.add<None>("auth login", "Check keys and keep them in the configuration file", declare_none,
-                 login);
+  tree.add<None>("auth whoami", "Show whom the server takes you for", whoami);
+  tree.add<None>("auth login", "Check keys and keep them in the configuration file", login);
   tree.add<None>("auth token", "Trade the keys for a token that ends by itself (TARN_TOKEN)",
-                 declare_none, token);
+                 token);
   add_auth_user_commands(tree);
   add_auth_group_commands(tree);
   add_auth_policy_commands(tree);

@@ -10,11 +10,11 @@ namespace {
 
 struct Options {
   std::string user;
-};
 
-void declare(Command& command, Options& options) {
-  command.optional_argument("USER", options.user, "whose; default: your own");
-}
+  void declare(Command& command) {
+    command.optional_argument("USER", user, "whose; default: your own");
+  }
+};
 
 std::string user_or_self(Session& session, const std::string& user) {
   return user.empty() ? current_user(session.client) : user;
@@ -24,15 +24,14 @@ std::string keys_path(std::string_view user) {
   return api_path({"auth", "users", user, "credentials"});
 }
 
-ExitCode list(Session& session, const Options& options) {
+void list(Session& session, const Options& options) {
   print_accounts(session, {.path = keys_path(user_or_self(session, options.user))}, "credentials",
                  "access_key_id");
-  return ExitCode::kOk;
 }
 
-ExitCode create(Session& session, const Options& options) {
+void create(Session& session, const Options& options) {
   const std::string user = user_or_self(session, options.user);
-  Json made = session.client.call({.method = Method::kPost, .path = keys_path(user)});
+  Json made = session.client.call(post_request(keys_path(user)));
   const std::vector<std::pair<std::string, std::string>> lines{
       {"access key", made.value("access_key_id", "")},
       {"secret key", made.value("secret_access_key", "")},
@@ -41,36 +40,33 @@ ExitCode create(Session& session, const Options& options) {
   made["changed"] = true;
   session.out.object("Credentials", std::move(made), lines);
   session.out.remark("the secret key cannot be shown again");
-  return ExitCode::kOk;
 }
 
 struct Delete {
   std::string key;
   std::string user;
   bool yes = false;
+
+  void declare(Command& command) {
+    command.argument("KEY", key, "an access key")
+        .optional_argument("USER", user, "whose; default: your own")
+        .flag("-y,--yes", yes, "do not ask");
+  }
 };
 
-void declare_delete(Command& command, Delete& options) {
-  command.argument("KEY", options.key, "an access key")
-      .optional_argument("USER", options.user, "whose; default: your own")
-      .flag("-y,--yes", options.yes, "do not ask");
-}
-
-ExitCode remove(Session& session, const Delete& options) {
+void remove(Session& session, const Delete& options) {
   const std::string user = user_or_self(session, options.user);
   delete_account(session, keys_path(user) + api_path({options.key}),
                  str_cat("access key \"", options.key, "\" of user \"", user, '"'), options.yes);
-  return ExitCode::kOk;
 }
 
 }  // namespace
 
 void add_auth_credential_commands(CommandTree& tree) {
   tree.group("auth credentials", "Access keys of users");
-  tree.add<Options>("auth credentials list", "List access keys", declare, list);
-  tree.add<Options>("auth credentials create", "Make an access key and its secret", declare,
-                    create);
-  tree.add<Delete>("auth credentials delete", "Delete an access key", declare_delete, remove);
+  tree.add<Options>("auth credentials list", "List access keys", list);
+  tree.add<Options>("auth credentials create", "Make an access key and its secret", create);
+  tree.add<Delete>("auth credentials delete", "Delete an access key", remove);
 }
 
 }  // namespace tarn::cli

@@ -16,48 +16,39 @@ constexpr size_t kDocumentBytesMax = 1 << 20;
 
 std::string policy_path(std::string_view policy) { return api_path({"auth", "policies", policy}); }
 
-struct List {
-  std::string prefix;
-};
-
-void declare_list(Command& command, List& options) {
-  command.option("--prefix", options.prefix, "only names that begin so");
-}
-
-ExitCode list(Session& session, const List& options) {
+void list(Session& session, const Names& options) {
   print_policies(session, {.path = kPolicies, .query = {{"prefix", options.prefix}}});
-  return ExitCode::kOk;
 }
 
 struct One {
   std::string policy;
+
+  void declare(Command& command) { command.argument("POLICY", policy, "which"); }
 };
 
-void declare_one(Command& command, One& options) {
-  command.argument("POLICY", options.policy, "which");
-}
-
-ExitCode show(Session& session, const One& options) {
+void show(Session& session, const One& options) {
   print_account(session.out, "Policy", session.client.call({.path = policy_path(options.policy)}));
-  return ExitCode::kOk;
 }
 
 struct Write {
   std::string policy;
   std::string file;
-  bool if_not_exists = false;
+
+  void declare(Command& command) {
+    command.argument("POLICY", policy, "its name")
+        .argument("FILE", file,
+                  "JSON as `auth policies show -o json` prints it; '-' for standard input");
+  }
 };
 
-void declare_update(Command& command, Write& options) {
-  command.argument("POLICY", options.policy, "its name")
-      .argument("FILE", options.file,
-                "JSON as `auth policies show -o json` prints it; '-' for standard input");
-}
+struct Create : Write {
+  bool if_not_exists = false;
 
-void declare_create(Command& command, Write& options) {
-  declare_update(command, options);
-  command.flag("--if-not-exists", options.if_not_exists, "one that is there already is fine");
-}
+  void declare(Command& command) {
+    Write::declare(command);
+    command.flag("--if-not-exists", if_not_exists, "one that is there already is fine");
+  }
+};
 
 /// {"id", "statement"}; the file may hold the statements alone.
 Json policy_of(const Write& options) {
@@ -73,48 +64,43 @@ Json policy_of(const Write& options) {
   return {{"id", options.policy}, {"statement", *statement}};
 }
 
-ExitCode create(Session& session, const Write& options) {
+void create(Session& session, const Create& options) {
   create_account(session, {"Policy", kPolicies, options.policy, options.if_not_exists},
                  policy_of(options));
-  return ExitCode::kOk;
 }
 
-ExitCode update(Session& session, const Write& options) {
-  Json policy = session.client.call({.method = Method::kPut,
-                                     .path = policy_path(options.policy),
-                                     .json = policy_of(options).dump()});
+void update(Session& session, const Write& options) {
+  Json policy = session.client.call(put_request(policy_path(options.policy), policy_of(options)));
   policy["changed"] = true;
   print_account(session.out, "Policy", std::move(policy));
-  return ExitCode::kOk;
 }
 
 struct Delete {
   std::string policy;
   bool yes = false;
+
+  void declare(Command& command) {
+    command.argument("POLICY", policy, "which").flag("-y,--yes", yes, "do not ask");
+  }
 };
 
-void declare_delete(Command& command, Delete& options) {
-  command.argument("POLICY", options.policy, "which").flag("-y,--yes", options.yes, "do not ask");
-}
-
-ExitCode remove(Session& session, const Delete& options) {
+void remove(Session& session, const Delete& options) {
   delete_account(session, policy_path(options.policy),
                  str_cat("policy \"", options.policy, "\" and take it from all who have it"),
                  options.yes);
-  return ExitCode::kOk;
 }
 
 struct Holder {
   std::string policy;
   std::string user;
   std::string group;
-};
 
-void declare_holder(Command& command, Holder& options) {
-  command.argument("POLICY", options.policy, "which")
-      .option("--user", options.user, "of this user")
-      .option("--group", options.group, "of this group");
-}
+  void declare(Command& command) {
+    command.argument("POLICY", policy, "which")
+        .option("--user", user, "of this user")
+        .option("--group", group, "of this group");
+  }
+};
 
 /// "users" or "groups", and the name.
 std::string holder_path(const Holder& options) {
@@ -125,34 +111,30 @@ std::string holder_path(const Holder& options) {
              : api_path({"auth", "users", options.user, "policies", options.policy});
 }
 
-ExitCode attach_to(Session& session, const Holder& options) {
+void attach_to(Session& session, const Holder& options) {
   attach(session, "PolicyAttachment", holder_path(options),
          {{"policy", options.policy},
           options.user.empty() ? std::pair<std::string, std::string>{"group", options.group}
                                : std::pair<std::string, std::string>{"user", options.user}});
-  return ExitCode::kOk;
 }
 
-ExitCode detach(Session& session, const Holder& options) {
-  session.client.call({.method = Method::kDelete, .path = holder_path(options)});
+void detach(Session& session, const Holder& options) {
+  session.client.call(delete_request(holder_path(options)));
   session.out.remark(str_cat("took policy \"", options.policy, "\" from \"",
                              options.user.empty() ? options.group : options.user, '"'));
-  return ExitCode::kOk;
 }
 
 }  // namespace
 
 void add_auth_policy_commands(CommandTree& tree) {
   tree.group("auth policies", "What users and groups may do");
-  tree.add<List>("auth policies list", "List policies", declare_list, list);
-  tree.add<One>("auth policies show", "Show a policy", declare_one, show);
-  tree.add<Write>("auth policies create", "Make a policy", declare_create, create);
-  tree.add<Write>("auth policies update", "Replace what a policy says", declare_update, update);
-  tree.add<Holder>("auth policies attach", "Give a policy to a user or a group", declare_holder,
-                   attach_to);
-  tree.add<Holder>("auth policies detach", "Take a policy from a user or a group", declare_holder,
-                   detach);
-  tree.add<Delete>("auth policies delete", "Delete a policy", declare_delete, remove);
+  tree.add<Names>("auth policies list", "List policies", list);
+  tree.add<One>("auth policies show", "Show a policy", show);
+  tree.add<Create>("auth policies create", "Make a policy", create);
+  tree.add<Write>("auth policies update", "Replace what a policy says", update);
+  tree.add<Holder>("auth policies attach", "Give a policy to a user or a group", attach_to);
+  tree.add<Holder>("auth policies detach", "Take a policy from a user or a group", detach);
+  tree.add<Delete>("auth policies delete", "Delete a policy", remove);
 }
 
 }  // namespace tarn::cli

@@ -5,7 +5,6 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/commit_record.h"
-#include "cli/commands/list_record.h"
 #include "cli/session.h"
 #include "core/base/str_cat.h"
 
@@ -38,23 +37,22 @@ struct Create {
   bool reset_if_exists = false;
   bool hidden = false;
   std::string expires;
+
+  void declare(Command& command) {
+    command.argument("BRANCH", branch, "tarn://repository/branch, or a name in --repo")
+        .option("-s,--source", source, "where it starts: branch, tag, commit or expression (main)")
+        .flag("--if-not-exists", if_not_exists,
+              "one that is there already is fine, wherever it stands")
+        .flag("--reset-if-exists", reset_if_exists,
+              "one that is there already is moved to the source, and expires as asked")
+        .flag("--hidden", hidden, "leave it out of lists")
+        .option("--expires", expires,
+                "when the server deletes it: after 72h (s, m, h, d) or at 2026-11-20T08:00:00Z");
+  }
 };
 
-void declare_create(Command& command, Create& options) {
-  command.argument("BRANCH", options.branch, "tarn://repository/branch, or a name in --repo")
-      .option("-s,--source", options.source,
-              "where it starts: branch, tag, commit or expression (main)")
-      .flag("--if-not-exists", options.if_not_exists,
-            "one that is there already is fine, wherever it stands")
-      .flag("--reset-if-exists", options.reset_if_exists,
-            "one that is there already is moved to the source, and expires as asked")
-      .flag("--hidden", options.hidden, "leave it out of lists")
-      .option("--expires", options.expires,
-              "when the server deletes it: after 72h (s, m, h, d) or at 2026-11-20T08:00:00Z");
-}
-
 void reset_uncommitted(Client& client, const Uri& uri, const Json& body) {
-  client.call({.method = Method::kPut, .path = branch_path(uri), .json = body.dump()});
+  client.call(put_request(branch_path(uri), body));
 }
 
 void move_to(Client& client, const Uri& uri, const std::string& source) {
@@ -64,48 +62,44 @@ void move_to(Client& client, const Uri& uri, const std::string& source) {
                .query = {{"ref", source}}});
 }
 
-ExitCode create(Session& session, const Create& options) {
+void create(Session& session, const Create& options) {
   const Uri uri = session.ref(options.branch);
   const Uri source = ref_uri(options.source, {uri.repository, ""});
   need_same_repository(uri, source);
   Json body{{"name", uri.ref}, {"source", source.ref}, {"hidden", options.hidden}};
   if (!options.expires.empty()) body["expires"] = options.expires;
-  const Answer answer =
-      session.client.ask({.method = Method::kPost,
-                          .path = api_path({"repositories", uri.repository, "branches"}),
-                          .json = body.dump()});
+  const Answer answer = session.client.ask(
+      post_request(api_path({"repositories", uri.repository, "branches"}), body));
   if (answer.ok()) {
     print_branch(session.out, uri, answer.body, "created");
-    return ExitCode::kOk;
+    return;
   }
   const Error error = error_from(answer);
   const bool exists = error.code() == ErrorCode::kAlreadyExists;
   if (!exists || (!options.if_not_exists && !options.reset_if_exists)) throw error;
   if (options.reset_if_exists) move_to(session.client, uri, source.ref);
   if (options.reset_if_exists && !options.expires.empty()) {
-    session.client.call({.method = Method::kPut,
-                         .path = branch_path(uri) + "/expiry",
-                         .json = Json{{"expires", options.expires}}.dump()});
+    session.client.call(
+        put_request(branch_path(uri) + "/expiry", Json{{"expires", options.expires}}));
   }
   const Json branch = session.client.call({.path = branch_path(uri)});
   print_branch(session.out, uri, branch.value("commit_id", ""),
                options.reset_if_exists ? "reset" : "unchanged", branch.value("expires", ""));
-  return ExitCode::kOk;
 }
 
 struct List {
   std::string repository;
   std::string prefix;
   bool all = false;
+
+  void declare(Command& command) {
+    command.optional_argument("REPOSITORY", repository, "tarn://NAME or NAME; default --repo")
+        .option("--prefix", prefix, "only names that begin so")
+        .flag("-a,--all", all, "hidden ones too");
+  }
 };
 
-void declare_list(Command& command, List& options) {
-  command.optional_argument("REPOSITORY", options.repository, "tarn://NAME or NAME; default --repo")
-      .option("--prefix", options.prefix, "only names that begin so")
-      .flag("-a,--all", options.all, "hidden ones too");
-}
-
-ExitCode list(Session& session, const List& options) {
+void list(Session& session, const List& options) {
   const Uri uri = session.repository(options.repository);
   const Request request{
       .path = api_path({"repositories", uri.repository, "branches"}),
@@ -113,43 +107,39 @@ ExitCode list(Session& session, const List& options) {
   print_list(session, request, "BranchList", {"branch", "commit"}, [](const Json& item) -> Cells {
     return {item.value("id", ""), item.value("commit_id", "")};
   });
-  return ExitCode::kOk;
 }
 
 struct Show {
   std::string branch;
+
+  void declare(Command& command) {
+    command.optional_argument("BRANCH", branch, "tarn://repository/branch, or a name in --repo");
+  }
 };
 
-void declare_show(Command& command, Show& options) {
-  command.optional_argument("BRANCH", options.branch,
-                            "tarn://repository/branch, or a name in --repo");
-}
-
-ExitCode show(Session& session, const Show& options) {
+void show(Session& session, const Show& options) {
   const Uri uri = session.ref(options.branch);
   const Json branch = session.client.call({.path = branch_path(uri)});
   print_branch(session.out, uri, branch.value("commit_id", ""), nullptr,
                branch.value("expires", ""));
-  return ExitCode::kOk;
 }
 
 struct Delete {
   std::string branch;
   bool yes = false;
+
+  void declare(Command& command) {
+    command.argument("BRANCH", branch, "tarn://repository/branch, or a name in --repo")
+        .flag("-y,--yes", yes, "do not ask");
+  }
 };
 
-void declare_delete(Command& command, Delete& options) {
-  command.argument("BRANCH", options.branch, "tarn://repository/branch, or a name in --repo")
-      .flag("-y,--yes", options.yes, "do not ask");
-}
-
-ExitCode remove(Session& session, const Delete& options) {
+void remove(Session& session, const Delete& options) {
   const Uri uri = session.ref(options.branch);
   session.confirm(str_cat("Delete branch ", to_string(uri), " and its uncommitted changes?"),
                   options.yes);
-  session.client.call({.method = Method::kDelete, .path = branch_path(uri)});
+  session.client.call(delete_request(branch_path(uri)));
   session.out.remark(str_cat("deleted ", to_string(uri)));
-  return ExitCode::kOk;
 }
 
 struct Reset {
@@ -158,19 +148,19 @@ struct Reset {
   std::string object;
   std::string prefix;
   bool yes = false;
+
+  void declare(Command& command) {
+    command.optional_argument("BRANCH", branch, "tarn://repository/branch, or a name in --repo")
+        .option(
+            "--to", to,
+            "also move the branch to this commit, branch or tag; commits behind it leave its log")
+        .option("--object", object, "only this path")
+        .option("--prefix", prefix, "only paths that begin so")
+        .flag("-y,--yes", yes, "do not ask");
+  }
 };
 
-void declare_reset(Command& command, Reset& options) {
-  command
-      .optional_argument("BRANCH", options.branch, "tarn://repository/branch, or a name in --repo")
-      .option("--to", options.to,
-              "also move the branch to this commit, branch or tag; commits behind it leave its log")
-      .option("--object", options.object, "only this path")
-      .option("--prefix", options.prefix, "only paths that begin so")
-      .flag("-y,--yes", options.yes, "do not ask");
-}
-
-ExitCode move_away(Session& session, const Uri& uri, const Reset& options) {
+void move_away(Session& session, const Uri& uri, const Reset& options) {
   const Uri to = ref_uri(options.to, {uri.repository, ""});
   need_same_repository(uri, to);
   session.confirm(
@@ -180,10 +170,9 @@ ExitCode move_away(Session& session, const Uri& uri, const Reset& options) {
   const std::string commit = get_commit_id(session.client, uri.repository, to.ref);
   move_to(session.client, uri, commit);
   print_branch(session.out, uri, commit, "reset");
-  return ExitCode::kOk;
 }
 
-ExitCode reset(Session& session, const Reset& options) {
+void reset(Session& session, const Reset& options) {
   const Uri uri = session.ref(options.branch);
   const auto given = {!options.to.empty(), !options.object.empty(), !options.prefix.empty()};
   if (std::count(given.begin(), given.end(), true) > 1) {
@@ -196,19 +185,18 @@ ExitCode reset(Session& session, const Reset& options) {
   session.confirm(str_cat("Drop uncommitted changes of ", to_string(uri), "?"), options.yes);
   reset_uncommitted(session.client, uri, body);
   session.out.remark(str_cat("uncommitted changes of ", to_string(uri), " dropped"));
-  return ExitCode::kOk;
 }
 
 }  // namespace
 
 void add_branch_commands(CommandTree& tree) {
   tree.group("branch", "Branches");
-  tree.add<Create>("branch create", "Make a branch; no bytes are copied", declare_create, create);
-  tree.add<List>("branch list", "List branches", declare_list, list);
-  tree.add<Show>("branch show", "Show a branch", declare_show, show);
-  tree.add<Delete>("branch delete", "Delete a branch; its commits stay", declare_delete, remove);
+  tree.add<Create>("branch create", "Make a branch; no bytes are copied", create);
+  tree.add<List>("branch list", "List branches", list);
+  tree.add<Show>("branch show", "Show a branch", show);
+  tree.add<Delete>("branch delete", "Delete a branch; its commits stay", remove);
   tree.add<Reset>("branch reset", "Drop uncommitted changes, or move a branch to another commit",
-                  declare_reset, reset);
+                  reset);
 }
 
 }  // namespace tarn::cli

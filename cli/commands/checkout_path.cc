@@ -10,15 +10,15 @@ namespace {
 struct Options {
   std::string ref;
   std::vector<std::string> globs;
+
+  void declare(Command& command) {
+    command.argument("REF", ref, "tarn://repository/ref, or a ref in --repo")
+        .arguments("GLOB", globs,
+                   "paths to take, as \"models/**\"; those that the ref lacks are deleted");
+  }
 };
 
-void declare(Command& command, Options& options) {
-  command.argument("REF", options.ref, "tarn://repository/ref, or a ref in --repo")
-      .arguments("GLOB", options.globs,
-                 "paths to take, as \"models/**\"; those that the ref lacks are deleted");
-}
-
-ExitCode run(Session& session, const Options& options) {
+void run(Session& session, const Options& options) {
   const Uri source = session.ref(options.ref);
   const Uri branch = ref_uri("", {source.repository, session.settings.branch.value});
   const Answer answer = session.client.ask(
@@ -32,15 +32,13 @@ ExitCode run(Session& session, const Options& options) {
                      {{"written", counts.at("written").dump()},
                       {"deleted", counts.at("deleted").dump()},
                       {"unchanged", counts.at("unchanged").dump()}});
-  return ExitCode::kOk;
 }
 
 }  // namespace
 
 void add_checkout_path_command(CommandTree& tree) {
   tree.add<Options>("checkout-path",
-                    "Stage on --branch what another ref has at some paths; no bytes move", declare,
-                    run);
+                    "Stage on --branch what another ref has at some paths; no bytes move", run);
 }
 
 }  // namespace tarn::cli

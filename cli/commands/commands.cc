@@ -1,6 +1,23 @@
 #include "cli/commands/commands.h"
 
 namespace tarn::cli {
+namespace {
+
+constexpr const char* kRepositoryHelp = "tarn://NAME or NAME; default --repo";
+constexpr const char* kPrefixHelp = "only names that begin so";
+
+}  // namespace
+
+void InRepository::declare(Command& command) {
+  command.optional_argument("REPOSITORY", repository, kRepositoryHelp);
+}
+
+void Names::declare(Command& command) { command.option("--prefix", prefix, kPrefixHelp); }
+
+void NamesInRepository::declare(Command& command) {
+  command.optional_argument("REPOSITORY", repository, kRepositoryHelp)
+      .option("--prefix", prefix, kPrefixHelp);
+}
 
 void add_commands(CommandTree& tree) {
   add_repo_commands(tree);

@@ -1,11 +1,32 @@
-// One function per noun (or verb that stands alone): it declares its commands in the tree.
+// The commands, one function per noun (or verb that stands alone), and options that several take.
 #pragma once
+
+#include <string>
 
 #include "cli/arguments.h"
 
 namespace tarn::cli {
 
-/// All of the below, in the order in which help lists them.
+struct InRepository {
+  std::string repository;
+
+  void declare(Command& command);
+};
+
+struct Names {
+  std::string prefix;
+
+  void declare(Command& command);
+};
+
+struct NamesInRepository {
+  std::string repository;
+  std::string prefix;
+
+  void declare(Command& command);
+};
+
+/// Declares all of the below, in the order in which help lists them.
 void add_commands(CommandTree& tree);
 
 void add_repo_commands(CommandTree& tree);

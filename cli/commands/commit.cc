@@ -17,19 +17,18 @@ struct Options {
   bool allow_empty = false;
   bool require_changes = false;
   bool async = false;
+
+  void declare(Command& command) {
+    command.optional_argument("BRANCH", branch, "tarn://repository/branch, or a name in --repo")
+        .option("-m,--message", message, "what changed and why")
+        .option("--meta", metadata, "key=value to keep with the commit; again for more")
+        .flag("--allow-empty", allow_empty, "commit even without changes")
+        .flag("--require-changes", require_changes, "fail when there are none")
+        .flag("--async", async, "do not wait: print the operation when it takes longer");
+  }
 };
 
-void declare(Command& command, Options& options) {
-  command
-      .optional_argument("BRANCH", options.branch, "tarn://repository/branch, or a name in --repo")
-      .option("-m,--message", options.message, "what changed and why")
-      .option("--meta", options.metadata, "key=value to keep with the commit; again for more")
-      .flag("--allow-empty", options.allow_empty, "commit even without changes")
-      .flag("--require-changes", options.require_changes, "fail when there are none")
-      .flag("--async", options.async, "do not wait: print the operation when it takes longer");
-}
-
-ExitCode run(Session& session, const Options& options) {
+void run(Session& session, const Options& options) {
   const Uri uri = session.ref(options.branch);
   if (options.message.empty()) throw usage_error("committing: -m MESSAGE is needed");
   const Json body{{"message", options.message},
@@ -40,7 +39,7 @@ ExitCode run(Session& session, const Options& options) {
        .path = api_path({"repositories", uri.repository, "branches", uri.ref, "commits"}),
        .headers = options.async ? no_wait() : Pairs{},
        .json = body.dump()});
-  if (print_when_deferred(session, answer)) return ExitCode::kOk;
+  if (print_when_deferred(session, answer)) return;
   if (says_no_changes(answer) && !options.require_changes && !options.metadata.empty()) {
     throw Error(ErrorCode::kConflict,
                 str_cat("nothing to commit on ", to_string(uri),
@@ -48,17 +47,16 @@ ExitCode run(Session& session, const Options& options) {
   }
   if (says_no_changes(answer) && !options.require_changes) {
     print_no_changes(session.out, "Commit", str_cat("nothing to commit on ", to_string(uri)));
-    return ExitCode::kOk;
+    return;
   }
   if (!answer.ok()) throw error_from(answer);
   print_commit(session.out, "Commit", Json::parse(answer.body));
-  return ExitCode::kOk;
 }
 
 }  // namespace
 
 void add_commit_command(CommandTree& tree) {
-  tree.add<Options>("commit", "Commit a branch's changes", declare, run);
+  tree.add<Options>("commit", "Commit a branch's changes", run);
 }
 
 }  // namespace tarn::cli

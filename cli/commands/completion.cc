@@ -204,22 +204,18 @@ ExitCode print_words(Session& session, const CommandNote& root, const Words& opt
 
 struct Script {
   std::string shell;
+
+  void declare(Command& command) { command.argument("SHELL", shell, "bash, zsh or fish"); }
 };
 
-void declare(Command& command, Script& options) {
-  command.argument("SHELL", options.shell, "bash, zsh or fish");
-}
-
-ExitCode run(Session& session, const Script& options) {
+void run(Session& session, const Script& options) {
   session.out.data() << completion_script(options.shell);
-  return ExitCode::kOk;
 }
 
 }  // namespace
 
 void add_completion_command(CommandTree& tree) {
-  tree.add<Script>("completion", "Print what makes a shell complete this command's words", declare,
-                   run);
+  tree.add<Script>("completion", "Print what makes a shell complete this command's words", run);
   const auto words = std::make_shared<Words>();
   tree.add("complete", "What the shells ask",
            [&tree, words](Session& session) {

@@ -10,9 +10,7 @@ namespace {
 
 struct Show {};
 
-void declare_show(Command&, Show&) {}
-
-ExitCode show(Session& session, const Show&) {
+void show(Session& session, const Show&) {
   ListWriter rows = session.out.list("Config", {"key", "value", "from"});
   const auto add = [&](std::string_view key, const std::string& value, const std::string& from) {
     rows.add({{"key", key}, {"value", value}, {"from", from}}, {std::string(key), value, from});
@@ -23,33 +21,30 @@ ExitCode show(Session& session, const Show&) {
   }
   add("file", session.settings.file.string(), "");
   rows.finish();
-  return ExitCode::kOk;
 }
 
 struct Set {
   std::string key;
   std::string value;
+
+  void declare(Command& command) {
+    command.argument("KEY", key, "one of those that `config show` shows")
+        .optional_argument("VALUE", value, "left out: the key is removed");
+  }
 };
 
-void declare_set(Command& command, Set& options) {
-  command.argument("KEY", options.key, "one of those that `config show` shows")
-      .optional_argument("VALUE", options.value, "left out: the key is removed");
-}
-
-ExitCode set(Session& session, const Set& options) {
+void set(Session& session, const Set& options) {
   save_settings(session.settings.file, {{options.key, options.value}});
   session.out.remark(str_cat(options.value.empty() ? "removed " : "set ", options.key, " in ",
                              session.settings.file.string()));
-  return ExitCode::kOk;
 }
 
 }  // namespace
 
 void add_config_commands(CommandTree& tree) {
   tree.group("config", "What this command remembers");
-  tree.add<Show>("config show", "Show the settings in force and where each comes from",
-                 declare_show, show);
-  tree.add<Set>("config set", "Keep a setting in the configuration file", declare_set, set);
+  tree.add<Show>("config show", "Show the settings in force and where each comes from", show);
+  tree.add<Set>("config set", "Keep a setting in the configuration file", set);
 }
 
 }  // namespace tarn::cli

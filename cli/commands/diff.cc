@@ -15,19 +15,16 @@ struct Options {
   std::string prefix;
   bool two_dot = false;
   bool exit_code = false;
-};
 
-void declare(Command& command, Options& options) {
-  command
-      .optional_argument("LEFT", options.left,
-                         "a ref; alone: the uncommitted changes of this branch")
-      .optional_argument("RIGHT", options.right, "what merging RIGHT into LEFT would change")
-      .option("--prefix", options.prefix, "only paths that begin so")
-      .flag("--two-dot", options.two_dot,
-            "compare the two as they are, not since their common ancestor")
-      .flag("--exit-code", options.exit_code,
-            "1 when there are differences, 128 for what is otherwise 1");
-}
+  void declare(Command& command) {
+    command.optional_argument("LEFT", left, "a ref; alone: the uncommitted changes of this branch")
+        .optional_argument("RIGHT", right, "what merging RIGHT into LEFT would change")
+        .option("--prefix", prefix, "only paths that begin so")
+        .flag("--two-dot", two_dot, "compare the two as they are, not since their common ancestor")
+        .flag("--exit-code", exit_code,
+              "1 when there are differences, 128 for what is otherwise 1");
+  }
+};
 
 Request request_for(const Session& session, const Options& options) {
   const Uri left = session.ref(options.left);
@@ -72,8 +69,7 @@ ExitCode run(Session& session, const Options& options) {
 }  // namespace
 
 void add_diff_command(CommandTree& tree) {
-  tree.add<Options>("diff", "Show uncommitted changes, or the difference of two refs", declare,
-                    run);
+  tree.add<Options>("diff", "Show uncommitted changes, or the difference of two refs", run);
 }
 
 }  // namespace tarn::cli

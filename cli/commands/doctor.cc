@@ -28,16 +28,16 @@ constexpr int kRangeNotSatisfiable = 416;
 struct Options {
   std::string repository;
   bool write = false;
-};
 
-void declare(Command& command, Options& options) {
-  command
-      .optional_argument(
-          "REPOSITORY", options.repository,
-          "tarn://NAME or NAME whose store to try; default --repo, or the first one there is")
-      .flag("--write", options.write,
-            "also write, read and delete a small object, on a hidden branch of its own");
-}
+  void declare(Command& command) {
+    command
+        .optional_argument(
+            "REPOSITORY", repository,
+            "tarn://NAME or NAME whose store to try; default --repo, or the first one there is")
+        .flag("--write", write,
+              "also write, read and delete a small object, on a hidden branch of its own");
+  }
+};
 
 enum class State { kFine, kBad, kUnknown };
 
@@ -215,10 +215,8 @@ Finding Examination::store_writes() {
   if (repository_.empty()) return unknown("no repository to try");
   const std::string name = str_cat("tarn-doctor-", to_hex(random_bytes(kProbeNameBytes)));
   const std::string branches = api_path({"repositories", repository_, "branches"});
-  const Answer made =
-      client_.ask({.method = Method::kPost,
-                   .path = branches,
-                   .json = Json{{"name", name}, {"source", branch_}, {"hidden", true}}.dump()});
+  const Answer made = client_.ask(
+      post_request(branches, Json{{"name", name}, {"source", branch_}, {"hidden", true}}));
   if (!made.ok()) return bad(error_from(made), "ask for a policy that allows making branches");
   const Uri object{repository_, name, "tarn-doctor"};
   const Request request{.method = Method::kPost,
@@ -241,7 +239,7 @@ Finding Examination::store_writes() {
                   "on the server: look at its log, and whether the store has room and lets "
                   "its keys write");
   }
-  client_.ask({.method = Method::kDelete, .path = str_cat(branches, '/', name)});
+  client_.ask(delete_request(str_cat(branches, '/', name)));
   return *finding;
 }
 
@@ -301,8 +299,7 @@ ExitCode run(Session& session, const Options& options) {
 }  // namespace
 
 void add_doctor_command(CommandTree& tree) {
-  tree.add<Options>("doctor", "Check server, clock, credentials, permissions and store", declare,
-                    run);
+  tree.add<Options>("doctor", "Check server, clock, credentials, permissions and store", run);
 }
 
 }  // namespace tarn::cli

@@ -34,25 +34,26 @@ struct Log {
   std::string ci_url;
   std::string user;
   std::string key;
-};
 
-void declare_log(Command& command, Log& options) {
-  command
-      .option("--ref", options.ref,
-              "the branch (its head, whatever is staged), tag or commit that was measured; default "
-              "--branch")
-      .option("--of-branch", options.branch,
-              "the branch that a commit was made on; default: the one whose head it is")
-      .option("--experiment", options.experiment, "the runs it belongs with; default: default")
-      .option("--param", options.params, "name=value; again for more")
-      .option("--metric", options.metrics, "name=number or name@split=number; again for more")
-      .option("--artifact", options.artifacts, "a pattern over paths of the commit; again for more")
-      .option("--git-sha", options.git_sha, "the commit of the source code")
-      .option("--ci-url", options.ci_url, "the page of the CI job")
-      .option("--user", options.user, "who started it")
-      .option("--idempotency-key", options.key,
-              "the same key and request again give the same run, e.g. the id of the CI job");
-}
+  void declare(Command& command) {
+    command
+        .option(
+            "--ref", ref,
+            "the branch (its head, whatever is staged), tag or commit that was measured; default "
+            "--branch")
+        .option("--of-branch", branch,
+                "the branch that a commit was made on; default: the one whose head it is")
+        .option("--experiment", experiment, "the runs it belongs with; default: default")
+        .option("--param", params, "name=value; again for more")
+        .option("--metric", metrics, "name=number or name@split=number; again for more")
+        .option("--artifact", artifacts, "a pattern over paths of the commit; again for more")
+        .option("--git-sha", git_sha, "the commit of the source code")
+        .option("--ci-url", ci_url, "the page of the CI job")
+        .option("--user", user, "who started it")
+        .option("--idempotency-key", key,
+                "the same key and request again give the same run, e.g. the id of the CI job");
+  }
+};
 
 Json metrics_from(const std::vector<std::string>& words) {
   Json metrics = Json::array();
@@ -70,7 +71,7 @@ Json metrics_from(const std::vector<std::string>& words) {
   return metrics;
 }
 
-ExitCode log(Session& session, const Log& options) {
+void log(Session& session, const Log& options) {
   const Uri uri = session.ref(options.ref);
   Json body{{"ref", uri.ref},
             {"params", metadata_from(options.params)},
@@ -94,7 +95,6 @@ ExitCode log(Session& session, const Log& options) {
       {"experiment", run.value("experiment", "")},
       {"commit", run.value("commit_id", "")}};
   session.out.object("Run", std::move(run), lines);
-  return ExitCode::kOk;
 }
 
 struct List {
@@ -107,22 +107,23 @@ struct List {
   std::string metrics;
   std::string params = "changed";
   int64_t amount = kRunsShown;
-};
 
-void declare_list(Command& command, List& options) {
-  command.optional_argument("REPOSITORY", options.repository, "tarn://NAME or NAME; default --repo")
-      .option("-r", options.repository, "the same")
-      .option("--experiment", options.experiment, "runs of this one only")
-      .option("--of-branch", options.branch, "runs of branches like this: 'exp-*'")
-      .option("--where", options.where,
-              "'metrics.NAME > VALUE' or 'params.NAME = VALUE', of the run or else of its commit; "
-              "again for more, all must hold")
-      .option("--sort", options.sort, "a metric or created, with a - in front for descending")
-      .option("--git-sha", options.git_sha, "runs of this commit of the source code")
-      .option("--metrics", options.metrics, "columns: names with commas between; default all")
-      .option("--params", options.params, "columns: changed (the default), all or none")
-      .option("-n,--amount", options.amount, "at most so many");
-}
+  void declare(Command& command) {
+    command.optional_argument("REPOSITORY", repository, "tarn://NAME or NAME; default --repo")
+        .option("-r", repository, "the same")
+        .option("--experiment", experiment, "runs of this one only")
+        .option("--of-branch", branch, "runs of branches like this: 'exp-*'")
+        .option(
+            "--where", where,
+            "'metrics.NAME > VALUE' or 'params.NAME = VALUE', of the run or else of its commit; "
+            "again for more, all must hold")
+        .option("--sort", sort, "a metric or created, with a - in front for descending")
+        .option("--git-sha", git_sha, "runs of this commit of the source code")
+        .option("--metrics", metrics, "columns: names with commas between; default all")
+        .option("--params", params, "columns: changed (the default), all or none")
+        .option("-n,--amount", amount, "at most so many");
+  }
+};
 
 std::string order_of(const std::string& sort) {
   const bool descending = sort.starts_with('-');
@@ -202,7 +203,7 @@ std::vector<std::string> param_columns(const std::vector<Json>& runs, const std:
   return {names.begin(), names.end()};
 }
 
-ExitCode list(Session& session, const List& options) {
+void list(Session& session, const List& options) {
   if (options.amount < 1 || options.amount > kRunsMax) {
     throw usage_error(str_cat("listing runs: --amount must be 1 to ", kRunsMax));
   }
@@ -243,21 +244,20 @@ ExitCode list(Session& session, const List& options) {
   }
   rows.finish();
   for (const std::string& warning : warnings) session.out.warn(str_cat("warning: ", warning));
-  return ExitCode::kOk;
 }
 
 struct Metrics {
   std::string ref;
   std::vector<std::string> bare;
+
+  void declare(Command& command) {
+    command.argument("REF", ref, "tarn://repository/ref, or a ref in --repo")
+        .option("--bare", bare,
+                "a metadata key that is a metric without \"metric.\" in front; again for more");
+  }
 };
 
-void declare_metrics(Command& command, Metrics& options) {
-  command.argument("REF", options.ref, "tarn://repository/ref, or a ref in --repo")
-      .option("--bare", options.bare,
-              "a metadata key that is a metric without \"metric.\" in front; again for more");
-}
-
-ExitCode metrics(Session& session, const Metrics& options) {
+void metrics(Session& session, const Metrics& options) {
   const Uri uri = session.ref(options.ref);
   Request request{.path =
                       api_path({"repositories", uri.repository, "commits", uri.ref, "metrics"})};
@@ -272,45 +272,41 @@ ExitCode metrics(Session& session, const Metrics& options) {
   for (const Json& warning : facts["warnings"]) {
     session.out.warn(str_cat("warning: ", warning.get<std::string>()));
   }
-  return ExitCode::kOk;
 }
 
 struct Files {
   std::string repository;
   std::vector<std::string> set;
+
+  void declare(Command& command) {
+    command.optional_argument("REPOSITORY", repository, "tarn://NAME or NAME; default --repo")
+        .option(
+            "--set", set,
+            "replace the patterns by this one; again for more. Who may read runs sees the numbers "
+            "in these files");
+  }
 };
 
-void declare_files(Command& command, Files& options) {
-  command.optional_argument("REPOSITORY", options.repository, "tarn://NAME or NAME; default --repo")
-      .option(
-          "--set", options.set,
-          "replace the patterns by this one; again for more. Who may read runs sees the numbers "
-          "in these files");
-}
-
-ExitCode files(Session& session, const Files& options) {
+void files(Session& session, const Files& options) {
   const Uri uri = session.repository(options.repository);
   const std::string path = api_path({"repositories", uri.repository, "settings", "metric_files"});
   if (!options.set.empty()) {
-    session.client.call(
-        {.method = Method::kPut, .path = path, .json = Json{{"globs", options.set}}.dump()});
+    session.client.call(put_request(path, Json{{"globs", options.set}}));
   }
   const Json now = session.client.call({.path = path});
   ListWriter rows = session.out.list("MetricFileList", {"pattern"});
   for (const Json& glob : now["globs"]) rows.add(glob, {glob.get<std::string>()});
   rows.finish();
-  return ExitCode::kOk;
 }
 
 }  // namespace
 
 void add_exp_commands(CommandTree& tree) {
   tree.group("exp", "Experiments: runs and what commits measure");
-  tree.add<Log>("exp log", "Record what was measured of a commit", declare_log, log);
-  tree.add<List>("exp ls", "List runs, the newest first", declare_list, list);
-  tree.add<Metrics>("exp metrics", "Show what runs, metadata and files say of a commit",
-                    declare_metrics, metrics);
-  tree.add<Files>("exp files", "Show or set which files hold metrics", declare_files, files);
+  tree.add<Log>("exp log", "Record what was measured of a commit", log);
+  tree.add<List>("exp ls", "List runs, the newest first", list);
+  tree.add<Metrics>("exp metrics", "Show what runs, metadata and files say of a commit", metrics);
+  tree.add<Files>("exp files", "Show or set which files hold metrics", files);
 }
 
 }  // namespace tarn::cli

@@ -25,22 +25,22 @@ struct Compare {
   std::string params = "changed";
   bool no_objects = false;
   bool markdown = false;
-};
 
-void declare_compare(Command& command, Compare& options) {
-  command
-      .arguments("CANDIDATE", options.candidates,
-                 "a branch, a glob of branches such as 'exp-*', or another ref in --repo")
-      .option("--baseline", options.baseline, "the ref to compare with, such as @champion")
-      .option("--metrics", options.metrics,
-              "columns, such as accuracy:max,loss:min; the first ranks; default: those of the "
-              "policy, or all")
-      .option("--policy", options.policy,
-              "a gate policy that says what is better where --metrics does not")
-      .option("--params", options.params, "changed (the default), all or none")
-      .flag("--no-objects", options.no_objects, "do not count changed objects")
-      .flag("--md", options.markdown, "the same as -o md");
-}
+  void declare(Command& command) {
+    command
+        .arguments("CANDIDATE", candidates,
+                   "a branch, a glob of branches such as 'exp-*', or another ref in --repo")
+        .option("--baseline", baseline, "the ref to compare with, such as @champion")
+        .option("--metrics", metrics,
+                "columns, such as accuracy:max,loss:min; the first ranks; default: those of the "
+                "policy, or all")
+        .option("--policy", policy,
+                "a gate policy that says what is better where --metrics does not")
+        .option("--params", params, "changed (the default), all or none")
+        .flag("--no-objects", no_objects, "do not count changed objects")
+        .flag("--md", markdown, "the same as -o md");
+  }
+};
 
 /// "accuracy:max" is a name with a goal; a name may hold colons itself.
 Json metric_from(std::string_view word, bool first) {
@@ -156,15 +156,14 @@ template <typename Each>
 void each_page(Session& session, Json body, const Each& each) {
   const std::string path = api_path({"repositories", session.repository("").repository, "compare"});
   for (;;) {
-    const Json answer =
-        session.client.call({.method = Method::kPost, .path = path, .json = body.dump()});
+    const Json answer = session.client.call(post_request(path, body));
     each(answer);
     if (!answer["pagination"].value("has_more", false)) return;
     body["after"] = answer["pagination"].value("next_offset", "");
   }
 }
 
-ExitCode compare(Session& session, const Compare& options) {
+void compare(Session& session, const Compare& options) {
   Json body{{"candidates", options.candidates},
             {"params", options.params},
             {"objects", !options.no_objects}};
@@ -184,7 +183,7 @@ ExitCode compare(Session& session, const Compare& options) {
     });
     whole.erase("pagination");
     out.object("Comparison", std::move(whole), {});
-    return ExitCode::kOk;
+    return;
   }
   std::unique_ptr<Table> table;
   each_page(session, std::move(body), [&](const Json& answer) {
@@ -195,14 +194,13 @@ ExitCode compare(Session& session, const Compare& options) {
     for (const Json& row : answer["results"]) table->add(row);
   });
   table->finish();
-  return ExitCode::kOk;
 }
 
 }  // namespace
 
 void add_exp_compare_command(CommandTree& tree) {
   tree.add<Compare>("exp compare", "Compare candidates with one another and with a baseline",
-                    declare_compare, compare);
+                    compare);
 }
 
 }  // namespace tarn::cli

@@ -20,16 +20,14 @@ std::string objects_path(const Uri& uri) {
 struct Listing {
   std::string prefix;
   bool recursive = false;
+
+  void declare(Command& command) {
+    command.optional_argument("PREFIX", prefix, "tarn://repository/ref/path, or a path in --branch")
+        .flag("-r,--recursive", recursive, "everything below, not one level");
+  }
 };
 
-void declare_ls(Command& command, Listing& options) {
-  command
-      .optional_argument("PREFIX", options.prefix,
-                         "tarn://repository/ref/path, or a path in --branch")
-      .flag("-r,--recursive", options.recursive, "everything below, not one level");
-}
-
-ExitCode ls(Session& session, const Listing& options) {
+void ls(Session& session, const Listing& options) {
   const Uri uri = session.prefix(options.prefix);
   ListWriter rows = session.out.list("ObjectList", {"path", "size", "modified", "type"});
   Request request{
@@ -45,29 +43,26 @@ ExitCode ls(Session& session, const Listing& options) {
     return true;
   });
   rows.finish();
-  return ExitCode::kOk;
 }
 
 struct One {
   std::string object;
+
+  void declare(Command& command) {
+    command.argument("OBJECT", object, "tarn://repository/ref/path, or a path in --branch");
+  }
 };
 
-void declare_one(Command& command, One& options) {
-  command.argument("OBJECT", options.object, "tarn://repository/ref/path, or a path in --branch");
-}
-
-ExitCode stat(Session& session, const One& options) {
+void stat(Session& session, const One& options) {
   const Uri uri = session.object(options.object);
   print_object(session.out, uri, stat_object(session.client, uri));
-  return ExitCode::kOk;
 }
 
-ExitCode cat(Session& session, const One& options) {
+void cat(Session& session, const One& options) {
   download_file(session.client, Way::kServer, session.object(options.object), "-", [](uint64_t) {});
-  return ExitCode::kOk;
 }
 
-ExitCode presign(Session& session, const One& options) {
+void presign(Session& session, const One& options) {
   const Uri uri = session.object(options.object);
   const Json stats = stat_object(session.client, uri, true);
   const std::string url = stats.value("physical_address", "");
@@ -85,23 +80,21 @@ ExitCode presign(Session& session, const One& options) {
     session.out.object("PresignedUrl", std::move(fields), {{"url", url}});
   }
   if (expiry > 0) session.out.remark(str_cat("anybody may read it until ", time_in_words(expiry)));
-  return ExitCode::kOk;
 }
 
 struct MetadataOptions {
   std::string object;
   std::vector<std::string> pairs;
   bool clear = false;
+
+  void declare(Command& command) {
+    command.argument("OBJECT", object, "tarn://repository/branch/path, or a path in --branch")
+        .option("--meta", pairs, "key=value to keep instead of all that is there; again for more")
+        .flag("--clear", clear, "keep nothing");
+  }
 };
 
-void declare_metadata(Command& command, MetadataOptions& options) {
-  command.argument("OBJECT", options.object, "tarn://repository/branch/path, or a path in --branch")
-      .option("--meta", options.pairs,
-              "key=value to keep instead of all that is there; again for more")
-      .flag("--clear", options.clear, "keep nothing");
-}
-
-ExitCode metadata(Session& session, const MetadataOptions& options) {
+void metadata(Session& session, const MetadataOptions& options) {
   const Uri uri = session.object(options.object);
   if (options.clear && !options.pairs.empty())
     throw usage_error("changing metadata: --meta and --clear exclude each other");
@@ -116,24 +109,22 @@ ExitCode metadata(Session& session, const MetadataOptions& options) {
   std::vector<std::pair<std::string, std::string>> lines;
   for (const auto& [key, value] : pairs.items()) lines.emplace_back(key, value.get<std::string>());
   session.out.object("Metadata", {{"path", uri.path}, {"metadata", pairs}}, lines);
-  return ExitCode::kOk;
 }
 
 struct Remove {
   std::string object;
   bool recursive = false;
-};
 
-void declare_rm(Command& command, Remove& options) {
-  command.argument("OBJECT", options.object, "tarn://repository/branch/path, or a path in --branch")
-      .flag("-r,--recursive", options.recursive, "everything whose path begins so");
-}
+  void declare(Command& command) {
+    command.argument("OBJECT", object, "tarn://repository/branch/path, or a path in --branch")
+        .flag("-r,--recursive", recursive, "everything whose path begins so");
+  }
+};
 
 /// Returns how many failed, each with a warning.
 size_t delete_batch(Session& session, const Uri& uri, const Json& paths) {
-  const Json answer = session.client.call({.method = Method::kPost,
-                                           .path = objects_path(uri) + "/delete",
-                                           .json = Json{{"paths", paths}}.dump()});
+  const Json answer =
+      session.client.call(post_request(objects_path(uri) + "/delete", Json{{"paths", paths}}));
   const Json errors = answer.value("errors", Json::array());
   for (const Json& error : errors) {
     session.out.warn(str_cat("tarn: deleting \"", error.value("path", ""),
@@ -181,19 +172,18 @@ ExitCode rm(Session& session, const Remove& options) {
 
 void add_fs_commands(CommandTree& tree) {
   tree.group("fs", "Objects on a branch, tag or commit");
-  tree.add<Listing>("fs ls", "List objects", declare_ls, ls);
-  tree.add<One>("fs stat", "Show what is known of an object", declare_one, stat);
-  tree.add<One>("fs cat", "Print an object", declare_one, cat);
+  tree.add<Listing>("fs ls", "List objects", ls);
+  tree.add<One>("fs stat", "Show what is known of an object", stat);
+  tree.add<One>("fs cat", "Print an object", cat);
   tree.add<One>("fs presign", "Print a URL with which anybody may read an object for a while",
-                declare_one, presign);
-  tree.add<MetadataOptions>("fs metadata", "Show an object's metadata, or replace it",
-                            declare_metadata, metadata);
+                presign);
+  tree.add<MetadataOptions>("fs metadata", "Show an object's metadata, or replace it", metadata);
   add_fs_copy_commands(tree);
   add_fs_stage_command(tree);
   add_fs_upload_command(tree);
   add_fs_download_command(tree);
   add_fs_archive_command(tree);
-  tree.add<Remove>("fs rm", "Delete objects from a branch; commits keep them", declare_rm, rm);
+  tree.add<Remove>("fs rm", "Delete objects from a branch; commits keep them", rm);
 }
 
 }  // namespace tarn::cli

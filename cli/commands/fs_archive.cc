@@ -23,22 +23,22 @@ struct Options {
   std::string format = "tar";
   std::string paths_from;
   std::string missing = "fail";
-};
 
-void declare(Command& command, Options& options) {
-  command
-      .argument("PREFIX", options.source,
-                "tarn://repository/ref/path, or a path in --branch; everything below it")
-      .optional_argument("FILE", options.file,
-                         "where to put it; '-', the default, is standard output")
-      .option("--format", options.format, "tar or zip (tar)")
-      .option("--paths-from", options.paths_from,
-              "instead of everything: what this file ('-' = standard input) lists, a path below "
-              "PREFIX a line, in its order")
-      .option("--missing", options.missing,
-              "with --paths-from, for a path that is not there: fail, or mark it by an empty file "
-              "<path>.missing (fail)");
-}
+  void declare(Command& command) {
+    command
+        .argument("PREFIX", source,
+                  "tarn://repository/ref/path, or a path in --branch; everything below it")
+        .optional_argument("FILE", file, "where to put it; '-', the default, is standard output")
+        .option("--format", format, "tar or zip (tar)")
+        .option("--paths-from", paths_from,
+                "instead of everything: what this file ('-' = standard input) lists, a path below "
+                "PREFIX a line, in its order")
+        .option(
+            "--missing", missing,
+            "with --paths-from, for a path that is not there: fail, or mark it by an empty file "
+            "<path>.missing (fail)");
+  }
+};
 
 Json read_paths(const std::string& list, const std::string& prefix) {
   const std::string text = read_whole_file(list, kListBytesMax);
@@ -71,7 +71,7 @@ Request request_for(const Uri& uri, const Options& options) {
   return request;
 }
 
-ExitCode run(Session& session, const Options& options) {
+void run(Session& session, const Options& options) {
   const Uri uri = session.prefix(options.source);
   const Request request = request_for(uri, options);
   const bool to_output = options.file == "-";
@@ -84,17 +84,15 @@ ExitCode run(Session& session, const Options& options) {
   progress.wipe();
   if (!answer.ok()) throw error_from(answer);
   file.finish();
-  if (to_output) return ExitCode::kOk;
+  if (to_output) return;
   session.out.object("Archive", {{"file", options.file}, {"size_bytes", file.written_bytes()}},
                      {{"file", options.file}, {"size", size_in_words(file.written_bytes())}});
-  return ExitCode::kOk;
 }
 
 }  // namespace
 
 void add_fs_archive_command(CommandTree& tree) {
-  tree.add<Options>("fs archive", "Fetch many objects of one state as one tar or zip", declare,
-                    run);
+  tree.add<Options>("fs archive", "Fetch many objects of one state as one tar or zip", run);
 }
 
 }  // namespace tarn::cli

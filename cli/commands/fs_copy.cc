@@ -19,23 +19,26 @@ struct Options {
   TransferOptions how;
 };
 
-void declare_copy(Command& command, Options& options) {
-  command
-      .argument("FROM", options.source,
-                "tarn://repository/ref/path, or a local file; '-' for standard input")
-      .argument("TO", options.destination,
-                "as FROM, on a branch; ending in '/': below it, with the same name");
-  declare_transfer(command, options.how);
-  declare_new_object(command, options.how);
-}
+struct Copy : Options {
+  void declare(Command& command) {
+    command
+        .argument("FROM", source,
+                  "tarn://repository/ref/path, or a local file; '-' for standard input")
+        .argument("TO", destination,
+                  "as FROM, on a branch; ending in '/': below it, with the same name");
+    declare_transfer(command, how);
+    declare_new_object(command, how);
+  }
+};
 
-void declare_move(Command& command, Options& options) {
-  command.argument("OBJECT", options.source, "tarn://repository/branch/path")
-      .argument("TARGET", options.destination,
-                "as OBJECT; ending in '/': below it, with the same name")
-      .flag("-r,--recursive", options.how.recursive, "everything below")
-      .option("-p,--parallel", options.how.parallel, "with -r: so many at once (8)");
-}
+struct Move : Options {
+  void declare(Command& command) {
+    command.argument("OBJECT", source, "tarn://repository/branch/path")
+        .argument("TARGET", destination, "as OBJECT; ending in '/': below it, with the same name")
+        .flag("-r,--recursive", how.recursive, "everything below")
+        .option("-p,--parallel", how.parallel, "with -r: so many at once (8)");
+  }
+};
 
 bool is_uri(std::string_view text) { return text.find("://") != std::string_view::npos; }
 
@@ -114,10 +117,9 @@ std::optional<uint64_t> move_at_once(Client& client, const Ends& ends, bool tree
   const Uri& branch = ends.source;
   const Json body{{tree ? "src_prefix" : "src_path", ends.source.path},
                   {tree ? "dest_prefix" : "dest_path", ends.destination.path}};
-  const Answer answer = client.ask({.method = Method::kPost,
-                                    .path = api_path({"repositories", branch.repository, "branches",
-                                                      branch.ref, "objects", "move"}),
-                                    .json = body.dump()});
+  const Answer answer = client.ask(post_request(
+      api_path({"repositories", branch.repository, "branches", branch.ref, "objects", "move"}),
+      body));
   if (!answer.ok() && answer.reason().empty()) return std::nullopt;
   if (!answer.ok()) throw error_from(answer);
   return Json::parse(answer.body).at("moved").get<uint64_t>();
@@ -154,10 +156,9 @@ ExitCode move(Session& session, const Options& options) {
 }  // namespace
 
 void add_fs_copy_commands(CommandTree& tree) {
-  tree.add<Options>("fs cp",
-                    "Copy objects by reference, or files to and from a branch with their bytes",
-                    declare_copy, copy);
-  tree.add<Options>("fs mv", "Move objects by reference; no bytes move", declare_move, move);
+  tree.add<Copy>("fs cp",
+                 "Copy objects by reference, or files to and from a branch with their bytes", copy);
+  tree.add<Move>("fs mv", "Move objects by reference; no bytes move", move);
 }
 
 }  // namespace tarn::cli

@@ -19,15 +19,15 @@ struct Options {
   std::string source;
   std::string local;
   TransferOptions how;
-};
 
-void declare(Command& command, Options& options) {
-  command.argument("OBJECT", options.source, "tarn://repository/ref/path, or a path in --branch")
-      .optional_argument(
-          "LOCAL", options.local,
-          "file, directory, or '-' for standard output; default: the same name here");
-  declare_transfer(command, options.how);
-}
+  void declare(Command& command) {
+    command.argument("OBJECT", source, "tarn://repository/ref/path, or a path in --branch")
+        .optional_argument(
+            "LOCAL", local,
+            "file, directory, or '-' for standard output; default: the same name here");
+    declare_transfer(command, how);
+  }
+};
 
 void fetch(ThreadPool& pool, const Options& options, const Uri& below, const Json& item) {
   const std::string key = item.value("path", "");
@@ -99,7 +99,7 @@ ExitCode download(Session& session, const std::string& source, const std::string
 }
 
 void add_fs_download_command(CommandTree& tree) {
-  tree.add<Options>("fs download", "Fetch an object, or everything below a prefix", declare, run);
+  tree.add<Options>("fs download", "Fetch an object, or everything below a prefix", run);
 }
 
 }  // namespace tarn::cli

@@ -19,19 +19,19 @@ struct Options {
   std::vector<std::string> metadata;
   int64_t size = kNotGiven;
   int64_t mtime = kNotGiven;
+
+  void declare(Command& command) {
+    command.argument("OBJECT", object, "tarn://repository/branch/path, or a path in --branch")
+        .option("--location", location, "where its bytes are: s3://bucket/key")
+        .option("--size", size, "in bytes")
+        .option("--checksum", checksum, "MD5 in hex, or the ETag that the store gives")
+        .option("--content-type", content_type, "(application/octet-stream)")
+        .option("--mtime", mtime, "when it was changed, in seconds since 1970 (now)")
+        .option("--meta", metadata, "key=value to keep with the object; again for more");
+  }
 };
 
-void declare(Command& command, Options& options) {
-  command.argument("OBJECT", options.object, "tarn://repository/branch/path, or a path in --branch")
-      .option("--location", options.location, "where its bytes are: s3://bucket/key")
-      .option("--size", options.size, "in bytes")
-      .option("--checksum", options.checksum, "MD5 in hex, or the ETag that the store gives")
-      .option("--content-type", options.content_type, "(application/octet-stream)")
-      .option("--mtime", options.mtime, "when it was changed, in seconds since 1970 (now)")
-      .option("--meta", options.metadata, "key=value to keep with the object; again for more");
-}
-
-ExitCode run(Session& session, const Options& options) {
+void run(Session& session, const Options& options) {
   const Uri uri = session.object(options.object);
   if (options.location.empty() || options.checksum.empty() || options.size < 0) {
     throw usage_error(str_cat("staging ", to_string(uri),
@@ -49,14 +49,12 @@ ExitCode run(Session& session, const Options& options) {
        .query = {{"path", uri.path}},
        .json = body.dump()});
   print_object(session.out, uri, stats);
-  return ExitCode::kOk;
 }
 
 }  // namespace
 
 void add_fs_stage_command(CommandTree& tree) {
-  tree.add<Options>("fs stage", "Name bytes that are in the store already; none are read", declare,
-                    run);
+  tree.add<Options>("fs stage", "Name bytes that are in the store already; none are read", run);
 }
 
 }  // namespace tarn::cli

@@ -22,15 +22,15 @@ struct Options {
   std::string local;
   std::string target;
   TransferOptions how;
-};
 
-void declare(Command& command, Options& options) {
-  command.argument("LOCAL", options.local, "a file, '-' for standard input, or with -r a directory")
-      .argument("TARGET", options.target,
-                "tarn://repository/branch/path; ending in '/': below it, with the same name");
-  declare_transfer(command, options.how);
-  declare_new_object(command, options.how);
-}
+  void declare(Command& command) {
+    command.argument("LOCAL", local, "a file, '-' for standard input, or with -r a directory")
+        .argument("TARGET", target,
+                  "tarn://repository/branch/path; ending in '/': below it, with the same name");
+    declare_transfer(command, how);
+    declare_new_object(command, how);
+  }
+};
 
 NewObject new_object(const TransferOptions& options) {
   NewObject facts{options.content_type, {}, options.no_clobber};
@@ -189,7 +189,7 @@ ExitCode upload(Session& session, const std::string& local, const std::string& t
 }
 
 void add_fs_upload_command(CommandTree& tree) {
-  tree.add<Options>("fs upload", "Write a local file, or a directory, to a branch", declare, run);
+  tree.add<Options>("fs upload", "Write a local file, or a directory, to a branch", run);
 }
 
 }  // namespace tarn::cli

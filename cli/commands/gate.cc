@@ -19,19 +19,17 @@ struct Check {
   std::string champion;
   bool all = false;
   bool github = false;
-};
 
-void declare_check(Command& command, Check& options) {
-  command
-      .arguments("CANDIDATE", options.candidates,
-                 "a branch, a glob of branches such as 'exp-*', or another ref in --repo")
-      .option("--policy", options.policy, "the policy that judges: a name")
-      .option("--champion", options.champion,
-              "the ref to compare with; default: the policy's alias")
-      .flag("--all", options.all, "show the rules that hold too")
-      .flag("--github", options.github,
-            "write outputs, summary and annotations for GitHub Actions");
-}
+  void declare(Command& command) {
+    command
+        .arguments("CANDIDATE", candidates,
+                   "a branch, a glob of branches such as 'exp-*', or another ref in --repo")
+        .option("--policy", policy, "the policy that judges: a name")
+        .option("--champion", champion, "the ref to compare with; default: the policy's alias")
+        .flag("--all", all, "show the rules that hold too")
+        .flag("--github", github, "write outputs, summary and annotations for GitHub Actions");
+  }
+};
 
 /// The status for all candidates: a failure outranks waiting. Missing metrics have a status of
 /// their own, so that a job can measure and retry.
@@ -107,10 +105,8 @@ ExitCode check(Session& session, const Check& options) {
   const std::string repository = session.repository("").repository;
   Json body{{"candidates", options.candidates}};
   if (!options.champion.empty()) body["champion"] = options.champion;
-  Json answer = session.client.call(
-      {.method = Method::kPost,
-       .path = api_path({"repositories", repository, "policies", options.policy}) + ":evaluate",
-       .json = body.dump()});
+  Json answer = session.client.call(post_request(
+      api_path({"repositories", repository, "policies", options.policy}) + ":evaluate", body));
   const Json refusal = answer.value("refusal", Json::object());
   const ExitCode code =
       refusal.empty() ? exit_code_of(answer) : cli::exit_code_of(error_of_refusal(refusal));
@@ -131,7 +127,7 @@ void add_gate_commands(CommandTree& tree) {
   tree.add<Check>("gate check",
                   "Judge candidates without promoting any: 0 all pass, 10 failed, 11 a metric is "
                   "missing, 12 checks or approvals are wanted",
-                  declare_check, check);
+                  check);
 }
 
 }  // namespace tarn::cli

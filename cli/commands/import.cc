@@ -32,29 +32,27 @@ struct Options {
   bool cancel = false;
   bool if_changed = false;
   std::string key;
-};
 
-void declare(Command& command, Options& options) {
-  command
-      .optional_argument("STORAGE", options.source,
-                         "s3://bucket/prefix or local:///directory; its bytes stay there")
-      .optional_argument("TARGET", options.target,
-                         "tarn://repository/branch/path, or a path in --branch")
-      .option("-m,--message", options.message, "of the commit")
-      .option("--meta", options.metadata, "key=value to keep with the commit; again for more")
-      .flag("--object", options.single, "STORAGE is one object, not a prefix")
-      .flag("--no-wait", options.no_wait,
-            "return once the server has taken the job, and print its id")
-      .option("--timeout", options.timeout, "stop waiting after 90s, 30m or 2h; the import goes on")
-      .flag("--if-changed", options.if_changed,
-            "no commit when the branch has these very objects already")
-      .option("--idempotency-key", options.key,
-              "repeating the command under its key waits for the first import, starts no other")
-      .option("--resume", options.resume,
-              "instead of starting one, wait for the import with this id on TARGET")
-      .flag("--cancel-on-interrupt", options.cancel,
-            "^C and SIGTERM cancel the import; without it they only stop the wait");
-}
+  void declare(Command& command) {
+    command
+        .optional_argument("STORAGE", source,
+                           "s3://bucket/prefix or local:///directory; its bytes stay there")
+        .optional_argument("TARGET", target, "tarn://repository/branch/path, or a path in --branch")
+        .option("-m,--message", message, "of the commit")
+        .option("--meta", metadata, "key=value to keep with the commit; again for more")
+        .flag("--object", single, "STORAGE is one object, not a prefix")
+        .flag("--no-wait", no_wait, "return once the server has taken the job, and print its id")
+        .option("--timeout", timeout, "stop waiting after 90s, 30m or 2h; the import goes on")
+        .flag("--if-changed", if_changed,
+              "no commit when the branch has these very objects already")
+        .option("--idempotency-key", key,
+                "repeating the command under its key waits for the first import, starts no other")
+        .option("--resume", resume,
+                "instead of starting one, wait for the import with this id on TARGET")
+        .flag("--cancel-on-interrupt", cancel,
+              "^C and SIGTERM cancel the import; without it they only stop the wait");
+  }
+};
 
 std::string import_path(const Uri& target) {
   return api_path({"repositories", target.repository, "branches", target.ref, "import"});
@@ -132,7 +130,7 @@ void print_status(Output& out, const std::string& id, Json status) {
              {{"commit", commit}, {"objects", objects}, {"import", id}});
 }
 
-ExitCode run(Session& session, const Options& options) {
+void run(Session& session, const Options& options) {
   const bool resumes = !options.resume.empty();
   if (options.source.empty() && !resumes) throw usage_error("importing: STORAGE is needed");
   if (resumes && !options.target.empty())
@@ -142,20 +140,19 @@ ExitCode run(Session& session, const Options& options) {
   const std::string id = resumes ? options.resume : start(session, target, options);
   if (options.no_wait) {
     session.out.object("Import", {{"id", id}, {"completed", false}}, {{"import", id}});
-    return ExitCode::kOk;
+    return;
   }
   print_status(session.out, id, wait_for(session, target, id, options));
-  return ExitCode::kOk;
 }
 
 struct Verify {
   std::string prefix;
-};
 
-void declare_verify(Command& command, Verify& options) {
-  command.optional_argument("PREFIX", options.prefix,
-                            "tarn://repository/ref/path, or a path in --branch");
-}
+  void declare(Command& command) {
+    command.optional_argument("PREFIX", prefix,
+                              "tarn://repository/ref/path, or a path in --branch");
+  }
+};
 
 ExitCode verify(Session& session, const Verify& options) {
   const Uri uri = session.prefix(options.prefix);
@@ -178,10 +175,9 @@ ExitCode verify(Session& session, const Verify& options) {
 }  // namespace
 
 void add_import_commands(CommandTree& tree) {
-  tree.add<Options>("import", "Bring existing objects into a branch without copying them", declare,
-                    run);
+  tree.add<Options>("import", "Bring existing objects into a branch without copying them", run);
   tree.add<Verify>("import-verify", "List imported objects whose source changed or is gone",
-                   declare_verify, verify);
+                   verify);
 }
 
 }  // namespace tarn::cli

@@ -4,7 +4,6 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/commit_record.h"
 #include "cli/session.h"
-#include "core/base/str_cat.h"
 
 namespace tarn::cli {
 namespace {
@@ -18,19 +17,18 @@ struct Options {
   std::string stop_at;
   std::vector<std::string> prefixes;
   std::vector<std::string> objects;
-};
 
-void declare(Command& command, Options& options) {
-  command.optional_argument("REF", options.ref, "tarn://repository/ref, or a ref in --repo")
-      .option("-n,--amount", options.amount, "at most so many")
-      .option("--since", options.since, "not older: 2026-11-20 or 2026-11-20T08:00:00Z")
-      .option("--prefix", options.prefixes,
-              "only commits that changed something below; again for more")
-      .option("--object", options.objects, "only commits that changed this path; again for more")
-      .option("--stop-at", options.stop_at, "the last commit to show: an id, a branch or a tag")
-      .flag("--first-parent", options.first_parent, "leave out what merges brought")
-      .flag("--no-merges", options.no_merges, "leave out merge commits themselves");
-}
+  void declare(Command& command) {
+    command.optional_argument("REF", ref, "tarn://repository/ref, or a ref in --repo")
+        .option("-n,--amount", amount, "at most so many")
+        .option("--since", since, "not older: 2026-11-20 or 2026-11-20T08:00:00Z")
+        .option("--prefix", prefixes, "only commits that changed something below; again for more")
+        .option("--object", objects, "only commits that changed this path; again for more")
+        .option("--stop-at", stop_at, "the last commit to show: an id, a branch or a tag")
+        .flag("--first-parent", first_parent, "leave out what merges brought")
+        .flag("--no-merges", no_merges, "leave out merge commits themselves");
+  }
+};
 
 Request request_for(const Uri& uri, const Options& options) {
   Request request{.path = api_path({"repositories", uri.repository, "refs", uri.ref, "commits"})};
@@ -42,7 +40,7 @@ Request request_for(const Uri& uri, const Options& options) {
   return request;
 }
 
-ExitCode run(Session& session, const Options& options) {
+void run(Session& session, const Options& options) {
   const Uri uri = session.ref(options.ref);
   if (options.amount < 0) throw usage_error("showing a log: --amount cannot be negative");
   ListWriter rows = session.out.list("CommitList", {"commit", "date", "committer", "message"});
@@ -53,13 +51,12 @@ ExitCode run(Session& session, const Options& options) {
     return --left != 0;
   });
   rows.finish();
-  return ExitCode::kOk;
 }
 
 }  // namespace
 
 void add_log_command(CommandTree& tree) {
-  tree.add<Options>("log", "Show the history of a ref", declare, run);
+  tree.add<Options>("log", "Show the history of a ref", run);
 }
 
 }  // namespace tarn::cli

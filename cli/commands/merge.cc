@@ -27,26 +27,24 @@ struct Options {
   std::vector<std::string> take_destination;
   std::vector<std::string> paths;
   bool async = false;
-};
 
-void declare(Command& command, Options& options) {
-  command.argument("SOURCE", options.source, "tarn://repository/ref, or a ref in --repo")
-      .optional_argument("DESTINATION", options.destination,
-                         "the branch that changes; default --branch")
-      .option("-m,--message", options.message, "of the merge commit")
-      .option("--meta", options.metadata, "key=value to keep with the commit; again for more")
-      .option("--strategy", options.strategy,
-              "source-wins or dest-wins: who is right where both changed")
-      .flag("--squash", options.squash, "one commit without the source as a parent")
-      .flag("--allow-empty", options.allow_empty, "commit even without changes")
-      .flag("--require-changes", options.require_changes, "fail when there are none")
-      .option("--take-source", options.take_source,
-              "glob of paths where the source is right in a conflict; again for more")
-      .option("--take-dest", options.take_destination,
-              "glob of paths where the destination is right; again for more")
-      .option("--path", options.paths, "merge only what matches this glob; again for more")
-      .flag("--async", options.async, "do not wait: print the operation when it takes longer");
-}
+  void declare(Command& command) {
+    command.argument("SOURCE", source, "tarn://repository/ref, or a ref in --repo")
+        .optional_argument("DESTINATION", destination, "the branch that changes; default --branch")
+        .option("-m,--message", message, "of the merge commit")
+        .option("--meta", metadata, "key=value to keep with the commit; again for more")
+        .option("--strategy", strategy, "source-wins or dest-wins: who is right where both changed")
+        .flag("--squash", squash, "one commit without the source as a parent")
+        .flag("--allow-empty", allow_empty, "commit even without changes")
+        .flag("--require-changes", require_changes, "fail when there are none")
+        .option("--take-source", take_source,
+                "glob of paths where the source is right in a conflict; again for more")
+        .option("--take-dest", take_destination,
+                "glob of paths where the destination is right; again for more")
+        .option("--path", paths, "merge only what matches this glob; again for more")
+        .flag("--async", async, "do not wait: print the operation when it takes longer");
+  }
+};
 
 Json body_of(const Options& options) {
   Json body{{"metadata", metadata_from(options.metadata)},
@@ -114,7 +112,7 @@ ExitCode run(Session& session, const Options& options) {
 }  // namespace
 
 void add_merge_command(CommandTree& tree) {
-  tree.add<Options>("merge", "Merge a ref into a branch", declare, run);
+  tree.add<Options>("merge", "Merge a ref into a branch", run);
 }
 
 }  // namespace tarn::cli

@@ -11,14 +11,14 @@ namespace {
 struct Options {
   std::string source;
   std::string destination;
+
+  void declare(Command& command) {
+    command.argument("SOURCE", source, "tarn://repository/ref, or a ref in --repo")
+        .optional_argument("DESTINATION", destination, "another; default --branch");
+  }
 };
 
-void declare(Command& command, Options& options) {
-  command.argument("SOURCE", options.source, "tarn://repository/ref, or a ref in --repo")
-      .optional_argument("DESTINATION", options.destination, "another; default --branch");
-}
-
-ExitCode run(Session& session, const Options& options) {
+void run(Session& session, const Options& options) {
   const Uri source = session.ref(options.source);
   const Uri destination =
       ref_uri(options.destination, {source.repository, session.settings.branch.value});
@@ -30,14 +30,12 @@ ExitCode run(Session& session, const Options& options) {
                      {{"base", found.value("base_commit_id", "")},
                       {"source", found.value("source_commit_id", "")},
                       {"destination", found.value("destination_commit_id", "")}});
-  return ExitCode::kOk;
 }
 
 }  // namespace
 
 void add_merge_base_command(CommandTree& tree) {
-  tree.add<Options>("find-merge-base", "Show the commit from which a merge would compare", declare,
-                    run);
+  tree.add<Options>("find-merge-base", "Show the commit from which a merge would compare", run);
 }
 
 }  // namespace tarn::cli

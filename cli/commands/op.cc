@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/list_record.h"
 #include "cli/commands/operation.h"
 #include "cli/duration.h"
 #include "cli/exit_code.h"
@@ -48,41 +47,38 @@ Error error_of(const Json& operation) {
 }
 
 struct List {};
-void declare_list(Command&, List&) {}
-
-ExitCode list(Session& session, const List&) {
+void list(Session& session, const List&) {
   print_list(session, {.path = "/operations"}, "Operation",
              {"operation", "state", "request", "since"}, [](const Json& item) -> Cells {
                return {item.value("id", ""), item.value("state", ""),
                        str_cat(item.value("operation", ""), ' ', item.value("target", "")),
                        item.value("created", "")};
              });
-  return ExitCode::kOk;
 }
 
 struct Target {
   std::string id;
-};
-void declare_target(Command& command, Target& options) {
-  command.argument("ID", options.id, "as 202 answers and `op list` show it");
-}
 
-ExitCode show(Session& session, const Target& options) {
+  void declare(Command& command) {
+    command.argument("ID", id, "as 202 answers and `op list` show it");
+  }
+};
+
+void show(Session& session, const Target& options) {
   print_operation(session, session.client.call({.path = operation_path(options.id)}));
-  return ExitCode::kOk;
 }
 
 struct Wait {
   std::string id;
   std::string timeout;
-};
-void declare_wait(Command& command, Wait& options) {
-  command.argument("ID", options.id, "as 202 answers and `op list` show it")
-      .option("--timeout", options.timeout,
-              "stop waiting after 90s, 30m or 2h; the operation goes on");
-}
 
-ExitCode wait(Session& session, const Wait& options) {
+  void declare(Command& command) {
+    command.argument("ID", id, "as 202 answers and `op list` show it")
+        .option("--timeout", timeout, "stop waiting after 90s, 30m or 2h; the operation goes on");
+  }
+};
+
+void wait(Session& session, const Wait& options) {
   const bool limited = !options.timeout.empty();
   const auto deadline =
       SteadyClock::now() + (limited ? parse_duration(options.timeout) : std::chrono::hours{0});
@@ -98,7 +94,7 @@ ExitCode wait(Session& session, const Wait& options) {
     if (has_ended(operation)) {
       if (operation.value("state", "") != "done") throw error_of(operation);
       print_operation(session, operation);
-      return ExitCode::kOk;
+      return;
     }
     if (limited && SteadyClock::now() >= deadline) {
       throw Error(ErrorCode::kUnavailable, kReasonTimeout,
@@ -109,10 +105,8 @@ ExitCode wait(Session& session, const Wait& options) {
   }
 }
 
-ExitCode cancel(Session& session, const Target& options) {
-  print_operation(session, session.client.call(
-                               {.method = Method::kDelete, .path = operation_path(options.id)}));
-  return ExitCode::kOk;
+void cancel(Session& session, const Target& options) {
+  print_operation(session, session.client.call(delete_request(operation_path(options.id))));
 }
 
 }  // namespace
@@ -127,11 +121,10 @@ bool print_when_deferred(Session& session, const Answer& answer) {
 
 void add_op_commands(CommandTree& tree) {
   tree.group("op", "Requests that go on at the server");
-  tree.add<List>("op list", "List your operations, the newest first", declare_list, list);
-  tree.add<Target>("op show", "Show an operation and its result", declare_target, show);
-  tree.add<Wait>("op wait", "Wait for an operation; fails as its request would have", declare_wait,
-                 wait);
-  tree.add<Target>("op cancel", "Ask an operation to stop", declare_target, cancel);
+  tree.add<List>("op list", "List your operations, the newest first", list);
+  tree.add<Target>("op show", "Show an operation and its result", show);
+  tree.add<Wait>("op wait", "Wait for an operation; fails as its request would have", wait);
+  tree.add<Target>("op cancel", "Ask an operation to stop", cancel);
 }
 
 }  // namespace tarn::cli

@@ -3,7 +3,6 @@
 #include <yaml-cpp/yaml.h>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/list_record.h"
 #include "cli/exit_code.h"
 #include "cli/local_file.h"
 #include "cli/session.h"
@@ -59,18 +58,18 @@ struct Apply {
   std::string policy;
   std::string file;
   int64_t expect = -1;
+
+  void declare(Command& command) {
+    command
+        .optional_argument("POLICY", policy,
+                           str_cat(kNameHelp, "; default: the name in the document"))
+        .option("-f,--file", file, "the document, YAML or JSON; '-' for standard input")
+        .option("--expect", expect,
+                "the version that must hold, 0 for none; refused when it is another by now");
+  }
 };
 
-void declare_apply(Command& command, Apply& options) {
-  command
-      .optional_argument("POLICY", options.policy,
-                         str_cat(kNameHelp, "; default: the name in the document"))
-      .option("-f,--file", options.file, "the document, YAML or JSON; '-' for standard input")
-      .option("--expect", options.expect,
-              "the version that must hold, 0 for none; refused when it is another by now");
-}
-
-ExitCode apply(Session& session, const Apply& options) {
+void apply(Session& session, const Apply& options) {
   if (options.file.empty()) throw usage_error("setting a policy: name its file with -f");
   const std::string document = read_whole_file(options.file, kDocumentBytesMax);
   const Uri uri = options.policy.empty()
@@ -100,20 +99,19 @@ ExitCode apply(Session& session, const Apply& options) {
       {"digest", set.value("digest", "")},
       {"changed", changed}};
   session.out.object("GatePolicy", std::move(set), lines);
-  return ExitCode::kOk;
 }
 
 struct Show {
   std::string policy;
   int64_t version = 0;
+
+  void declare(Command& command) {
+    command.argument("POLICY", policy, std::string(kNameHelp))
+        .option("--version", version, "an older version; default: the one that holds");
+  }
 };
 
-void declare_show(Command& command, Show& options) {
-  command.argument("POLICY", options.policy, std::string(kNameHelp))
-      .option("--version", options.version, "an older version; default: the one that holds");
-}
-
-ExitCode show(Session& session, const Show& options) {
+void show(Session& session, const Show& options) {
   Request request{.path = policy_path(session.ref(options.policy))};
   if (options.version != 0) request.query.emplace_back("version", std::to_string(options.version));
   Json policy = session.client.call(request);
@@ -123,7 +121,7 @@ ExitCode show(Session& session, const Show& options) {
         "version ", policy.value("version", int64_t{0}), " by ", policy.value("author", ""), " at ",
         policy.value("creation_date", ""), policy.value("removed", false) ? ": removed" : ""));
     session.out.data() << policy.value("document", "");
-    return ExitCode::kOk;
+    return;
   }
   const std::vector<std::pair<std::string, std::string>> lines = {
       {"policy", policy.value("name", "")},
@@ -131,70 +129,54 @@ ExitCode show(Session& session, const Show& options) {
       {"destination", state_of(policy)},
       {"digest", policy.value("digest", "")}};
   session.out.object("GatePolicy", std::move(policy), lines);
-  return ExitCode::kOk;
 }
 
-struct List {
-  std::string repository;
-};
-
-void declare_list(Command& command, List& options) {
-  command.optional_argument("REPOSITORY", options.repository,
-                            "tarn://NAME or NAME; default --repo");
-}
-
-ExitCode list(Session& session, const List& options) {
+void list(Session& session, const InRepository& options) {
   const Uri uri = session.repository(options.repository);
   print_list(session, {.path = api_path({"repositories", uri.repository, "policies"})},
              "GatePolicyList", kColumns, cells_of);
-  return ExitCode::kOk;
 }
 
 struct Target {
   std::string policy;
+
+  void declare(Command& command) { command.argument("POLICY", policy, std::string(kNameHelp)); }
 };
 
-void declare_target(Command& command, Target& options) {
-  command.argument("POLICY", options.policy, std::string(kNameHelp));
-}
-
-ExitCode log(Session& session, const Target& options) {
+void log(Session& session, const Target& options) {
   const Uri uri = session.ref(options.policy);
   print_list(session,
              {.path = api_path({"repositories", uri.repository, "policies", uri.ref, "versions"})},
              "GatePolicyList", kColumns, cells_of);
-  return ExitCode::kOk;
 }
 
 struct Remove {
   std::string policy;
   bool yes = false;
+
+  void declare(Command& command) {
+    command.argument("POLICY", policy, std::string(kNameHelp)).flag("-y,--yes", yes, "do not ask");
+  }
 };
 
-void declare_remove(Command& command, Remove& options) {
-  command.argument("POLICY", options.policy, std::string(kNameHelp))
-      .flag("-y,--yes", options.yes, "do not ask");
-}
-
-ExitCode remove(Session& session, const Remove& options) {
+void remove(Session& session, const Remove& options) {
   const Uri uri = session.ref(options.policy);
   session.confirm(
       str_cat("remove policy ", to_string(uri), ", so that its destination has no gate?"),
       options.yes);
-  session.client.call({.method = Method::kDelete, .path = policy_path(uri)});
+  session.client.call(delete_request(policy_path(uri)));
   session.out.remark(str_cat("removed policy ", to_string(uri), "; its versions stay"));
-  return ExitCode::kOk;
 }
 
 }  // namespace
 
 void add_policy_commands(CommandTree& tree) {
   tree.group("policy", "Gate policies: what a branch demands of a candidate");
-  tree.add<Apply>("policy apply", "Set a policy from its document", declare_apply, apply);
-  tree.add<Show>("policy show", "Print a policy's document", declare_show, show);
-  tree.add<List>("policy ls", "List the policies that hold", declare_list, list);
-  tree.add<Target>("policy log", "List a policy's versions, the newest first", declare_target, log);
-  tree.add<Remove>("policy rm", "Remove a policy; its versions stay", declare_remove, remove);
+  tree.add<Apply>("policy apply", "Set a policy from its document", apply);
+  tree.add<Show>("policy show", "Print a policy's document", show);
+  tree.add<InRepository>("policy ls", "List the policies that hold", list);
+  tree.add<Target>("policy log", "List a policy's versions, the newest first", log);
+  tree.add<Remove>("policy rm", "Remove a policy; its versions stay", remove);
 }
 
 }  // namespace tarn::cli

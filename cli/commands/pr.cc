@@ -3,7 +3,6 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/commit_record.h"
-#include "cli/commands/list_record.h"
 #include "cli/exit_code.h"
 #include "cli/session.h"
 #include "core/base/str_cat.h"
@@ -16,6 +15,7 @@ constexpr std::string_view kIdHelp = "tarn://repository/id, or an id in --repo";
 std::string pull_path(const Uri& uri) {
   return api_path({"repositories", uri.repository, "pulls", uri.ref});
 }
+
 std::string pull_path(const Uri& uri, std::string_view below) {
   return api_path({"repositories", uri.repository, "pulls", uri.ref, below});
 }
@@ -57,17 +57,16 @@ struct Create {
   std::string destination;
   std::string title;
   std::string description;
+
+  void declare(Command& command) {
+    command.argument("SOURCE", source, "tarn://repository/branch, or a branch in --repo")
+        .optional_argument("DESTINATION", destination, "the branch to merge into; default --branch")
+        .option("-t,--title", title, "what it is about")
+        .option("-d,--description", description, "more about it");
+  }
 };
 
-void declare_create(Command& command, Create& options) {
-  command.argument("SOURCE", options.source, "tarn://repository/branch, or a branch in --repo")
-      .optional_argument("DESTINATION", options.destination,
-                         "the branch to merge into; default --branch")
-      .option("-t,--title", options.title, "what it is about")
-      .option("-d,--description", options.description, "more about it");
-}
-
-ExitCode create(Session& session, const Create& options) {
+void create(Session& session, const Create& options) {
   const Uri source = session.ref(options.source);
   const Uri destination =
       ref_uri(options.destination, {source.repository, session.settings.branch.value});
@@ -77,25 +76,22 @@ ExitCode create(Session& session, const Create& options) {
                   {"description", options.description},
                   {"source_branch", source.ref},
                   {"destination_branch", destination.ref}};
-  const Json made =
-      session.client.call({.method = Method::kPost,
-                           .path = api_path({"repositories", source.repository, "pulls"}),
-                           .json = body.dump()});
+  const Json made = session.client.call(
+      post_request(api_path({"repositories", source.repository, "pulls"}), body));
   print_pull(session, {source.repository, made.value("id", ""), ""});
-  return ExitCode::kOk;
 }
 
 struct List {
   std::string repository;
   std::string status = "open";
+
+  void declare(Command& command) {
+    command.optional_argument("REPOSITORY", repository, "tarn://NAME or NAME; default --repo")
+        .option("--status", status, "open (the default), closed (merged too) or all");
+  }
 };
 
-void declare_list(Command& command, List& options) {
-  command.optional_argument("REPOSITORY", options.repository, "tarn://NAME or NAME; default --repo")
-      .option("--status", options.status, "open (the default), closed (merged too) or all");
-}
-
-ExitCode list(Session& session, const List& options) {
+void list(Session& session, const List& options) {
   const Uri uri = session.repository(options.repository);
   const Request request{.path = api_path({"repositories", uri.repository, "pulls"}),
                         .query = {{"status", options.status}}};
@@ -109,55 +105,48 @@ ExitCode list(Session& session, const List& options) {
                        item.value("author", ""),
                        item.value("title", "")};
              });
-  return ExitCode::kOk;
 }
 
 struct Target {
   std::string id;
+
+  void declare(Command& command) { command.argument("ID", id, std::string(kIdHelp)); }
 };
 
-void declare_target(Command& command, Target& options) {
-  command.argument("ID", options.id, std::string(kIdHelp));
-}
+void show(Session& session, const Target& options) { print_pull(session, session.ref(options.id)); }
 
-ExitCode show(Session& session, const Target& options) {
-  print_pull(session, session.ref(options.id));
-  return ExitCode::kOk;
-}
-
-ExitCode change(Session& session, const std::string& id, const Json& body) {
+void change(Session& session, const std::string& id, const Json& body) {
   const Uri uri = session.ref(id);
   session.client.call({.method = Method::kPatch, .path = pull_path(uri), .json = body.dump()});
   print_pull(session, uri);
-  return ExitCode::kOk;
 }
 
-ExitCode close(Session& session, const Target& options) {
-  return change(session, options.id, {{"status", "closed"}});
+void close(Session& session, const Target& options) {
+  change(session, options.id, {{"status", "closed"}});
 }
 
-ExitCode reopen(Session& session, const Target& options) {
-  return change(session, options.id, {{"status", "open"}});
+void reopen(Session& session, const Target& options) {
+  change(session, options.id, {{"status", "open"}});
 }
 
 struct Update {
   std::string id;
   std::string title;
   std::string description;
+
+  void declare(Command& command) {
+    command.argument("ID", id, std::string(kIdHelp))
+        .option("-t,--title", title, "the new title")
+        .option("-d,--description", description, "the new description");
+  }
 };
 
-void declare_update(Command& command, Update& options) {
-  command.argument("ID", options.id, std::string(kIdHelp))
-      .option("-t,--title", options.title, "the new title")
-      .option("-d,--description", options.description, "the new description");
-}
-
-ExitCode update(Session& session, const Update& options) {
+void update(Session& session, const Update& options) {
   Json body = Json::object();
   if (!options.title.empty()) body["title"] = options.title;
   if (!options.description.empty()) body["description"] = options.description;
   if (body.empty()) throw usage_error("changing a pull request: give --title or --description");
-  return change(session, options.id, body);
+  change(session, options.id, body);
 }
 
 struct Merge {
@@ -166,73 +155,67 @@ struct Merge {
   std::vector<std::string> metadata;
   std::string strategy;
   bool squash = false;
+
+  void declare(Command& command) {
+    command.argument("ID", id, std::string(kIdHelp))
+        .option("-m,--message", message, "of the commit; default: title and description")
+        .option("--meta", metadata, "key=value to keep with the commit; again for more")
+        .option("--strategy", strategy, "source-wins or dest-wins: who is right where both changed")
+        .flag("--squash", squash, "one commit without the source as a parent");
+  }
 };
 
-void declare_merge(Command& command, Merge& options) {
-  command.argument("ID", options.id, std::string(kIdHelp))
-      .option("-m,--message", options.message, "of the commit; default: title and description")
-      .option("--meta", options.metadata, "key=value to keep with the commit; again for more")
-      .option("--strategy", options.strategy,
-              "source-wins or dest-wins: who is right where both changed")
-      .flag("--squash", options.squash, "one commit without the source as a parent");
-}
-
-ExitCode merge(Session& session, const Merge& options) {
+void merge(Session& session, const Merge& options) {
   const Uri uri = session.ref(options.id);
   Json body{{"metadata", metadata_from(options.metadata)}, {"squash_merge", options.squash}};
   if (!options.message.empty()) body["message"] = options.message;
   if (!options.strategy.empty()) body["strategy"] = options.strategy;
-  const Json made = session.client.call(
-      {.method = Method::kPut, .path = pull_path(uri, "merge"), .json = body.dump()});
+  const Json made = session.client.call(put_request(pull_path(uri, "merge"), body));
   const std::string commit = made.value("reference", "");
   session.out.object("Merge", {{"reference", commit}, {"changed", true}}, {{"commit", commit}});
-  return ExitCode::kOk;
 }
 
 struct Approve {
   std::string id;
   std::string commit;
+
+  void declare(Command& command) {
+    command.argument("ID", id, std::string(kIdHelp))
+        .option("--commit", commit,
+                "the source's head that was looked at; refused when it has moved since");
+  }
 };
 
-void declare_approve(Command& command, Approve& options) {
-  command.argument("ID", options.id, std::string(kIdHelp))
-      .option("--commit", options.commit,
-              "the source's head that was looked at; refused when it has moved since");
-}
-
-ExitCode approve(Session& session, const Approve& options) {
+void approve(Session& session, const Approve& options) {
   const Uri uri = session.ref(options.id);
   Json body = Json::object();
   if (!options.commit.empty()) {
     body["commit_id"] = get_commit_id(session.client, uri.repository, options.commit);
   }
-  Json made = session.client.call(
-      {.method = Method::kPost, .path = pull_path(uri, "approvals"), .json = body.dump()});
+  Json made = session.client.call(post_request(pull_path(uri, "approvals"), body));
   const std::string commit = made.value("commit_id", "");
   session.out.object("Approval", std::move(made), {{"commit", commit}});
-  return ExitCode::kOk;
 }
 
-ExitCode unapprove(Session& session, const Target& options) {
+void unapprove(Session& session, const Target& options) {
   const Uri uri = session.ref(options.id);
-  session.client.call({.method = Method::kDelete, .path = pull_path(uri, "approvals")});
+  session.client.call(delete_request(pull_path(uri, "approvals")));
   session.out.remark(str_cat("withdrew your approval of ", to_string(uri)));
-  return ExitCode::kOk;
 }
 
 }  // namespace
 
 void add_pr_commands(CommandTree& tree) {
   tree.group("pr", "Pull requests");
-  tree.add<Create>("pr create", "Propose a merge", declare_create, create);
-  tree.add<List>("pr list", "List pull requests, the newest first", declare_list, list);
-  tree.add<Target>("pr show", "Show a pull request and who approved it", declare_target, show);
-  tree.add<Update>("pr update", "Change title or description", declare_update, update);
-  tree.add<Target>("pr close", "Close a pull request without merging it", declare_target, close);
-  tree.add<Target>("pr reopen", "Open a closed pull request again", declare_target, reopen);
-  tree.add<Merge>("pr merge", "Merge the source into the destination", declare_merge, merge);
-  tree.add<Approve>("pr approve", "Approve the source as it is now", declare_approve, approve);
-  tree.add<Target>("pr unapprove", "Withdraw your approval", declare_target, unapprove);
+  tree.add<Create>("pr create", "Propose a merge", create);
+  tree.add<List>("pr list", "List pull requests, the newest first", list);
+  tree.add<Target>("pr show", "Show a pull request and who approved it", show);
+  tree.add<Update>("pr update", "Change title or description", update);
+  tree.add<Target>("pr close", "Close a pull request without merging it", close);
+  tree.add<Target>("pr reopen", "Open a closed pull request again", reopen);
+  tree.add<Merge>("pr merge", "Merge the source into the destination", merge);
+  tree.add<Approve>("pr approve", "Approve the source as it is now", approve);
+  tree.add<Target>("pr unapprove", "Withdraw your approval", unapprove);
 }
 
 }  // namespace tarn::cli

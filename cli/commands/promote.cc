@@ -8,7 +8,6 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/commit_record.h"
-#include "cli/commands/list_record.h"
 #include "cli/commands/promotion_record.h"
 #include "cli/duration.h"
 #include "cli/exit_code.h"
@@ -47,32 +46,31 @@ struct Promote {
   bool cancel_on_interrupt = false;
   bool dry_run = false;
   bool github = false;
-};
 
-void declare_promote(Command& command, Promote& options) {
-  command
-      .optional_arguments("CANDIDATE", options.candidates,
-                          "refs, or globs of branches ('exp-*'), of --repo or as tarn://")
-      .option("--to", options.destination, "the branch that changes; default --branch")
-      .option("--policy", options.policy, "default: the policy that protects the branch")
-      .option("--alias", options.alias, "moved with it; default: the policy's")
-      .option("--method", options.method, "merge (the default), squash or replace-paths")
-      .option("--select", options.select, "best (the default) or only: there may be one candidate")
-      .option("--path", options.paths, "for replace-paths: a glob; again for more")
-      .option("--expect-destination", options.expect_destination,
-              "fail unless the branch's head is this commit, or what a ref means at first")
-      .option("--expect-alias", options.expect_alias,
-              "the same of the alias; 'none': fail unless there is none")
-      .option("-m,--message", options.message, "why, for the record")
-      .option("--idempotency-key", options.key, "asking again with it finds the same promotion")
-      .flag("--dry-run", options.dry_run, "judge only: nothing is stored, nothing moves")
-      .flag("--wait", options.wait, "until it has ended; the exit status tells how")
-      .option("--timeout", options.timeout, "stop waiting after 90s, 30m or 2h; it goes on")
-      .flag("--cancel-on-interrupt", options.cancel_on_interrupt,
-            "cancel the promotion when the waiting is interrupted; else it goes on")
-      .flag("--github", options.github,
-            "write outputs, summary and annotations for GitHub Actions");
-}
+  void declare(Command& command) {
+    command
+        .optional_arguments("CANDIDATE", candidates,
+                            "refs, or globs of branches ('exp-*'), of --repo or as tarn://")
+        .option("--to", destination, "the branch that changes; default --branch")
+        .option("--policy", policy, "default: the policy that protects the branch")
+        .option("--alias", alias, "moved with it; default: the policy's")
+        .option("--method", method, "merge (the default), squash or replace-paths")
+        .option("--select", select, "best (the default) or only: there may be one candidate")
+        .option("--path", paths, "for replace-paths: a glob; again for more")
+        .option("--expect-destination", expect_destination,
+                "fail unless the branch's head is this commit, or what a ref means at first")
+        .option("--expect-alias", expect_alias,
+                "the same of the alias; 'none': fail unless there is none")
+        .option("-m,--message", message, "why, for the record")
+        .option("--idempotency-key", key, "asking again with it finds the same promotion")
+        .flag("--dry-run", dry_run, "judge only: nothing is stored, nothing moves")
+        .flag("--wait", wait, "until it has ended; the exit status tells how")
+        .option("--timeout", timeout, "stop waiting after 90s, 30m or 2h; it goes on")
+        .flag("--cancel-on-interrupt", cancel_on_interrupt,
+              "cancel the promotion when the waiting is interrupted; else it goes on")
+        .flag("--github", github, "write outputs, summary and annotations for GitHub Actions");
+  }
+};
 
 /// The candidates in one repository, without their URI.
 std::string take_repository(Session& session, std::vector<std::string>& candidates) {
@@ -137,6 +135,7 @@ ExitCode finish(Session& session, const Uri& uri, const Json& promotion, const G
   const Error error = error_of_promotion(promotion);
   github.complain(std::cerr, error.message());
   throw Error(error);
+  return ExitCode::kOk;
 }
 
 /// Why a candidate's rules do not hold, or not yet.
@@ -259,28 +258,28 @@ Uri promotion_uri(Session& session, const std::string& text) {
 
 struct Target {
   std::string id;
-};
-void declare_target(Command& command, Target& options) {
-  command.argument("ID", options.id, str_cat(kIdHelp, ", or @alias: what put it where it is"));
-}
 
-ExitCode show(Session& session, const Target& options) {
+  void declare(Command& command) {
+    command.argument("ID", id, str_cat(kIdHelp, ", or @alias: what put it where it is"));
+  }
+};
+
+void show(Session& session, const Target& options) {
   const Uri uri = promotion_uri(session, options.id);
   print_promotion(session, uri, session.client.call({.path = promotion_path(uri)}));
-  return ExitCode::kOk;
 }
 
 struct EvidenceOptions {
   std::string id;
   bool verify = false;
-};
-void declare_evidence(Command& command, EvidenceOptions& options) {
-  command.argument("ID", options.id, str_cat(kIdHelp, ", or @alias: what put it where it is"))
-      .flag("--verify", options.verify,
-            "compare its SHA-256 with the one in the history of the alias");
-}
 
-ExitCode evidence(Session& session, const EvidenceOptions& options) {
+  void declare(Command& command) {
+    command.argument("ID", id, str_cat(kIdHelp, ", or @alias: what put it where it is"))
+        .flag("--verify", verify, "compare its SHA-256 with the one in the history of the alias");
+  }
+};
+
+void evidence(Session& session, const EvidenceOptions& options) {
   const Uri uri = promotion_uri(session, options.id);
   const Answer answer = session.client.ask({.path = promotion_path(uri)});
   if (!answer.ok()) throw error_from(answer);
@@ -292,11 +291,10 @@ ExitCode evidence(Session& session, const EvidenceOptions& options) {
   }
   if (!options.verify) {
     session.out.data() << promotion["evidence"].dump(2) << '\n';
-    return ExitCode::kOk;
+    return;
   }
   session.out.data() << "SHA-256 " << verified_evidence(session, uri, answer.body)
                      << " is in the history of @" << promotion.value("alias", "") << '\n';
-  return ExitCode::kOk;
 }
 
 struct List {
@@ -304,15 +302,16 @@ struct List {
   std::string destination;
   std::string alias;
   bool open = false;
-};
-void declare_list(Command& command, List& options) {
-  command.optional_argument("REPOSITORY", options.repository, "tarn://NAME or NAME; default --repo")
-      .option("--to", options.destination, "only those to this branch")
-      .option("--alias", options.alias, "only those of this alias")
-      .flag("--open", options.open, "only those that have not ended");
-}
 
-ExitCode list(Session& session, const List& options) {
+  void declare(Command& command) {
+    command.optional_argument("REPOSITORY", repository, "tarn://NAME or NAME; default --repo")
+        .option("--to", destination, "only those to this branch")
+        .option("--alias", alias, "only those of this alias")
+        .flag("--open", open, "only those that have not ended");
+  }
+};
+
+void list(Session& session, const List& options) {
   const Uri uri = session.repository(options.repository);
   Pairs query;
   if (!options.destination.empty()) query.emplace_back("destination", options.destination);
@@ -328,20 +327,19 @@ ExitCode list(Session& session, const List& options) {
             item.value("alias", ""),       item.value("actor", ""),
             item.value("created_at", "")};
       });
-  return ExitCode::kOk;
 }
 
 struct Wait {
   std::string id;
   std::string timeout;
   bool github = false;
+
+  void declare(Command& command) {
+    command.argument("ID", id, std::string(kIdHelp))
+        .option("--timeout", timeout, "stop waiting after 90s, 30m or 2h; it goes on")
+        .flag("--github", github, "write outputs, summary and annotations for GitHub Actions");
+  }
 };
-void declare_wait(Command& command, Wait& options) {
-  command.argument("ID", options.id, std::string(kIdHelp))
-      .option("--timeout", options.timeout, "stop waiting after 90s, 30m or 2h; it goes on")
-      .flag("--github", options.github,
-            "write outputs, summary and annotations for GitHub Actions");
-}
 
 ExitCode wait(Session& session, const Wait& options) {
   const Uri uri = session.ref(options.id);
@@ -358,39 +356,34 @@ struct Decide {
   std::string id;
   std::string message;
   std::string commit;
-};
-void declare_approve(Command& command, Decide& options) {
-  command.argument("ID", options.id, std::string(kIdHelp))
-      .option("-m,--message", options.message, "why, for the record")
-      .option("--commit", options.commit,
-              "the winner's commit that was looked at; refused when it is another by now");
-}
-void declare_end(Command& command, Decide& options) {
-  command.argument("ID", options.id, std::string(kIdHelp))
-      .option("-m,--message", options.message, "why, for the record");
-}
 
-ExitCode decide(Session& session, const Decide& options, std::string_view verb) {
+  void declare(Command& command) {
+    command.argument("ID", id, std::string(kIdHelp))
+        .option("-m,--message", message, "why, for the record");
+  }
+};
+
+struct Approve : Decide {
+  void declare(Command& command) {
+    Decide::declare(command);
+    command.option("--commit", commit,
+                   "the winner's commit that was looked at; refused when it is another by now");
+  }
+};
+
+void decide(Session& session, const Decide& options, std::string_view verb) {
   const Uri uri = session.ref(options.id);
   Json body{{"reason", options.message}};
   if (!options.commit.empty())
     body["commit"] = get_commit_id(session.client, uri.repository, options.commit);
-  print_promotion(
-      session, uri,
-      session.client.call(
-          {.method = Method::kPost, .path = promotion_path(uri, verb), .json = body.dump()}));
-  return ExitCode::kOk;
+  print_promotion(session, uri, session.client.call(post_request(promotion_path(uri, verb), body)));
 }
 
-ExitCode approve(Session& session, const Decide& options) {
-  return decide(session, options, "approve");
-}
-ExitCode reject(Session& session, const Decide& options) {
-  return decide(session, options, "reject");
-}
-ExitCode cancel(Session& session, const Decide& options) {
-  return decide(session, options, "cancel");
-}
+void approve(Session& session, const Decide& options) { decide(session, options, "approve"); }
+
+void reject(Session& session, const Decide& options) { decide(session, options, "reject"); }
+
+void cancel(Session& session, const Decide& options) { decide(session, options, "cancel"); }
 
 struct Check {
   std::string id;
@@ -400,17 +393,18 @@ struct Check {
   std::string url;
   std::vector<std::string> metrics;
   std::string supersedes;
+
+  void declare(Command& command) {
+    command.argument("ID", id, std::string(kIdHelp))
+        .argument("NAME", name, "of the check, as the policy names it")
+        .option("--commit", commit, "that was checked; it counts for no other")
+        .option("--status", status, "success (the default), failure or pending")
+        .option("--url", url, "where to read more")
+        .option("--metric", metrics, "name=value that was measured; again for more")
+        .option("--supersedes", supersedes,
+                "why the failure that you reported before does not stand");
+  }
 };
-void declare_check(Command& command, Check& options) {
-  command.argument("ID", options.id, std::string(kIdHelp))
-      .argument("NAME", options.name, "of the check, as the policy names it")
-      .option("--commit", options.commit, "that was checked; it counts for no other")
-      .option("--status", options.status, "success (the default), failure or pending")
-      .option("--url", options.url, "where to read more")
-      .option("--metric", options.metrics, "name=value that was measured; again for more")
-      .option("--supersedes", options.supersedes,
-              "why the failure that you reported before does not stand");
-}
 
 /// Numbers by name, each name once.
 Json numbers_from(const std::vector<std::string>& metrics) {
@@ -435,7 +429,7 @@ Json numbers_from(const std::vector<std::string>& metrics) {
   return out;
 }
 
-ExitCode check(Session& session, const Check& options) {
+void check(Session& session, const Check& options) {
   const Uri uri = session.ref(options.id);
   if (options.commit.empty()) {
     throw usage_error("reporting a check: say with --commit which commit was checked");
@@ -447,52 +441,43 @@ ExitCode check(Session& session, const Check& options) {
   if (!options.supersedes.empty()) body["supersedes"] = options.supersedes;
   const std::string path =
       api_path({"repositories", uri.repository, "promotions", uri.ref, "checks", options.name});
-  print_promotion(
-      session, uri,
-      session.client.call({.method = Method::kPost, .path = path, .json = body.dump()}));
-  return ExitCode::kOk;
+  print_promotion(session, uri, session.client.call(post_request(path, body)));
 }
 
 struct Rollback {
   std::string target;
   std::string message;
   bool to_previous = false;
-};
-void declare_rollback(Command& command, Rollback& options) {
-  command
-      .argument("TARGET", options.target, "@alias: its latest promotion; or the id of a promotion")
-      .option("-m,--message", options.message, "why, for the record")
-      .flag("--to-previous", options.to_previous,
-            "to where the alias was before; what rollback always does");
-}
 
-ExitCode rollback(Session& session, const Rollback& options) {
+  void declare(Command& command) {
+    command.argument("TARGET", target, "@alias: its latest promotion; or the id of a promotion")
+        .option("-m,--message", message, "why, for the record")
+        .flag("--to-previous", to_previous,
+              "to where the alias was before; what rollback always does");
+  }
+};
+
+void rollback(Session& session, const Rollback& options) {
   const Uri uri = promotion_uri(session, options.target);
-  const Json made = session.client.call({.method = Method::kPost,
-                                         .path = promotion_path(uri, "rollback"),
-                                         .json = Json{{"reason", options.message}}.dump()});
+  const Json made = session.client.call(
+      post_request(promotion_path(uri, "rollback"), Json{{"reason", options.message}}));
   print_promotion(session, {uri.repository, made.value("id", ""), ""}, made);
-  return ExitCode::kOk;
 }
 
 }  // namespace
 
 void add_promote_commands(CommandTree& tree) {
-  tree.add<Promote>("promote", "Make the best candidate the champion, through the gate",
-                    declare_promote, promote);
-  tree.add<Target>("promote show", "Show a promotion", declare_target, show);
-  tree.add<List>("promote ls", "List promotions, the newest first", declare_list, list);
-  tree.add<Wait>("promote wait", "Wait for a promotion; the exit status tells how it ended",
-                 declare_wait, wait);
-  tree.add<EvidenceOptions>("promote evidence", "Print what it was decided on", declare_evidence,
-                            evidence);
-  tree.add<Check>("promote check", "Report what a check found about a commit", declare_check,
-                  check);
-  tree.add<Decide>("promote approve", "Approve the winner", declare_approve, approve);
-  tree.add<Decide>("promote reject", "Say no: nothing moves", declare_end, reject);
-  tree.add<Decide>("promote cancel", "Stop one that has not ended", declare_end, cancel);
+  tree.add<Promote>("promote", "Make the best candidate the champion, through the gate", promote);
+  tree.add<Target>("promote show", "Show a promotion", show);
+  tree.add<List>("promote ls", "List promotions, the newest first", list);
+  tree.add<Wait>("promote wait", "Wait for a promotion; the exit status tells how it ended", wait);
+  tree.add<EvidenceOptions>("promote evidence", "Print what it was decided on", evidence);
+  tree.add<Check>("promote check", "Report what a check found about a commit", check);
+  tree.add<Approve>("promote approve", "Approve the winner", approve);
+  tree.add<Decide>("promote reject", "Say no: nothing moves", reject);
+  tree.add<Decide>("promote cancel", "Stop one that has not ended", cancel);
   tree.add<Rollback>("promote rollback", "Take a promotion back: branch and alias as before",
-                     declare_rollback, rollback);
+                     rollback);
 }
 
 }  // namespace tarn::cli

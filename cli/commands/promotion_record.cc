@@ -79,7 +79,7 @@ std::string how_to_wait_on(const Uri& uri) {
   };
   if (!cancel) throw interrupted(str_cat("the waiting was interrupted; ", how_to_wait_on(uri)));
   try {
-    session.client.call({.method = Method::kPost, .path = promotion_path(uri, "cancel")});
+    session.client.call(post_request(promotion_path(uri, "cancel")));
   } catch (const Error& error) {
     throw Error(error.code(), error.reason(),
                 str_cat("promotion ", uri.ref, ": was not cancelled: ", error.message(),

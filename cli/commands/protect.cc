@@ -49,20 +49,11 @@ bool change(Client& client, const std::string& path, const std::function<bool(Js
 
 using Words = std::vector<std::string>;
 
-struct List {
-  std::string repository;
-};
-
-void declare_list(Command& command, List& options) {
-  command.optional_argument("REPOSITORY", options.repository,
-                            "tarn://NAME or NAME; default --repo");
-}
-
-Json rules_of(Session& session, const List& options, std::string_view which) {
+Json rules_of(Session& session, const InRepository& options, std::string_view which) {
   return session.client.call({.path = rules_path(session.repository(options.repository), which)});
 }
 
-ExitCode list_branches(Session& session, const List& options) {
+void list_branches(Session& session, const InRepository& options) {
   const Json rules = rules_of(session, options, kBranches);
   ListWriter rows =
       session.out.list("BranchRuleList", {"pattern", "blocks", "merges by", "approvals"});
@@ -73,10 +64,9 @@ ExitCode list_branches(Session& session, const List& options) {
                     std::to_string(rule.value("approvals", int64_t{0}))});
   }
   rows.finish();
-  return ExitCode::kOk;
 }
 
-ExitCode list_tags(Session& session, const List& options) {
+void list_tags(Session& session, const InRepository& options) {
   const Json rules = rules_of(session, options, kTags);
   ListWriter rows = session.out.list("TagRuleList", {"pattern", "create", "delete"});
   for (const Json& rule : rules) {
@@ -84,8 +74,9 @@ ExitCode list_tags(Session& session, const List& options) {
                     rule.value("delete", true) ? "yes" : "no"});
   }
   rows.finish();
-  return ExitCode::kOk;
 }
+
+constexpr const char* kPatternHelp = "of names: main, release-*, v?";
 
 struct BranchRule {
   std::string pattern;
@@ -93,37 +84,36 @@ struct BranchRule {
   std::vector<std::string> blocked;
   std::vector<std::string> methods;
   int64_t approvals = kNotGiven;
+
+  void declare(Command& command) {
+    command.argument("PATTERN", pattern, kPatternHelp)
+        .optional_argument("REPOSITORY", repository, "tarn://NAME or NAME; default --repo")
+        .option(
+            "--block", blocked,
+            "stage, commit, merge, delete, revert, cherry_pick, reset, import or restore; again "
+            "for more (stage, commit and reset)")
+        .option("--merge-by", methods, "merge or squash: the only way; again for more")
+        .option("--approvals", approvals, "how many a merge needs (0)");
+  }
 };
-
-constexpr const char* kPatternHelp = "of names: main, release-*, v?";
-
-void declare_add_branch(Command& command, BranchRule& options) {
-  command.argument("PATTERN", options.pattern, kPatternHelp)
-      .optional_argument("REPOSITORY", options.repository, "tarn://NAME or NAME; default --repo")
-      .option("--block", options.blocked,
-              "stage, commit, merge, delete, revert, cherry_pick, reset, import or restore; again "
-              "for more (stage, commit and reset)")
-      .option("--merge-by", options.methods, "merge or squash: the only way; again for more")
-      .option("--approvals", options.approvals, "how many a merge needs (0)");
-}
 
 struct TagRule {
   std::string pattern;
   std::string repository;
   bool no_create = false;
   bool no_delete = false;
+
+  void declare(Command& command) {
+    command.argument("PATTERN", pattern, kPatternHelp)
+        .optional_argument("REPOSITORY", repository, "tarn://NAME or NAME; default --repo")
+        .flag("--no-create", no_create, "no such tag may be made")
+        .flag("--no-delete", no_delete, "no such tag may be deleted or moved");
+  }
 };
 
-void declare_add_tag(Command& command, TagRule& options) {
-  command.argument("PATTERN", options.pattern, kPatternHelp)
-      .optional_argument("REPOSITORY", options.repository, "tarn://NAME or NAME; default --repo")
-      .flag("--no-create", options.no_create, "no such tag may be made")
-      .flag("--no-delete", options.no_delete, "no such tag may be deleted or moved");
-}
-
 /// A rule of the same pattern is replaced, but for members that the new one does not name.
-ExitCode add_rule(Session& session, const std::string& repository, std::string_view which,
-                  std::string_view kind, const Json& rule) {
+void add_rule(Session& session, const std::string& repository, std::string_view which,
+              std::string_view kind, const Json& rule) {
   const Uri uri = session.repository(repository);
   const std::string pattern = rule.at("pattern").get<std::string>();
   Json result;
@@ -141,36 +131,35 @@ ExitCode add_rule(Session& session, const std::string& repository, std::string_v
   });
   result["changed"] = changed;
   session.out.object(kind, result, {{"pattern", pattern}, {"repository", to_string(uri)}});
-  return ExitCode::kOk;
 }
 
-ExitCode add_branch_rule(Session& session, const BranchRule& options) {
+void add_branch_rule(Session& session, const BranchRule& options) {
   Json rule{{"pattern", options.pattern}};
   if (!options.blocked.empty()) rule["blocked_actions"] = options.blocked;
   if (!options.methods.empty()) rule["merge_methods"] = options.methods;
   if (options.approvals != kNotGiven) rule["approvals"] = options.approvals;
-  return add_rule(session, options.repository, kBranches, "BranchRule", rule);
+  add_rule(session, options.repository, kBranches, "BranchRule", rule);
 }
 
-ExitCode add_tag_rule(Session& session, const TagRule& options) {
+void add_tag_rule(Session& session, const TagRule& options) {
   if (!options.no_create && !options.no_delete)
     throw usage_error("protecting tags: --no-create, --no-delete or both are needed");
   const Json rule{
       {"pattern", options.pattern}, {"create", !options.no_create}, {"delete", !options.no_delete}};
-  return add_rule(session, options.repository, kTags, "TagRule", rule);
+  add_rule(session, options.repository, kTags, "TagRule", rule);
 }
 
 struct Delete {
   std::string pattern;
   std::string repository;
+
+  void declare(Command& command) {
+    command.argument("PATTERN", pattern, "as it is listed")
+        .optional_argument("REPOSITORY", repository, "tarn://NAME or NAME; default --repo");
+  }
 };
 
-void declare_delete(Command& command, Delete& options) {
-  command.argument("PATTERN", options.pattern, "as it is listed")
-      .optional_argument("REPOSITORY", options.repository, "tarn://NAME or NAME; default --repo");
-}
-
-ExitCode delete_rule(Session& session, const Delete& options, std::string_view which) {
+void delete_rule(Session& session, const Delete& options, std::string_view which) {
   const Uri uri = session.repository(options.repository);
   change(session.client, rules_path(uri, which), [&](Json& rules) {
     const auto there = find_rule(rules, options.pattern);
@@ -182,30 +171,27 @@ ExitCode delete_rule(Session& session, const Delete& options, std::string_view w
     return true;
   });
   session.out.remark(str_cat("deleted the rule for ", options.pattern));
-  return ExitCode::kOk;
 }
 
-ExitCode delete_branch_rule(Session& session, const Delete& options) {
-  return delete_rule(session, options, kBranches);
+void delete_branch_rule(Session& session, const Delete& options) {
+  delete_rule(session, options, kBranches);
 }
 
-ExitCode delete_tag_rule(Session& session, const Delete& options) {
-  return delete_rule(session, options, kTags);
+void delete_tag_rule(Session& session, const Delete& options) {
+  delete_rule(session, options, kTags);
 }
 
 }  // namespace
 
 void add_protect_commands(CommandTree& tree) {
   tree.group("branch-protect", "Rules about what may happen to branches");
-  tree.add<List>("branch-protect list", "List the rules", declare_list, list_branches);
-  tree.add<BranchRule>("branch-protect add", "Protect branches, or change how", declare_add_branch,
-                       add_branch_rule);
-  tree.add<Delete>("branch-protect delete", "Drop a rule", declare_delete, delete_branch_rule);
+  tree.add<InRepository>("branch-protect list", "List the rules", list_branches);
+  tree.add<BranchRule>("branch-protect add", "Protect branches, or change how", add_branch_rule);
+  tree.add<Delete>("branch-protect delete", "Drop a rule", delete_branch_rule);
   tree.group("tag-protect", "Rules about what may happen to tags");
-  tree.add<List>("tag-protect list", "List the rules", declare_list, list_tags);
-  tree.add<TagRule>("tag-protect add", "Protect tags, or change how", declare_add_tag,
-                    add_tag_rule);
-  tree.add<Delete>("tag-protect delete", "Drop a rule", declare_delete, delete_tag_rule);
+  tree.add<InRepository>("tag-protect list", "List the rules", list_tags);
+  tree.add<TagRule>("tag-protect add", "Protect tags, or change how", add_tag_rule);
+  tree.add<Delete>("tag-protect delete", "Drop a rule", delete_tag_rule);
 }
 
 }  // namespace tarn::cli

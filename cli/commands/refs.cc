@@ -25,26 +25,24 @@ constexpr const char* kIds[] = {"commits_meta_range_id", "tags_meta_range_id",
 
 struct Dump {
   std::string repository;
-};
 
-void declare_dump(Command& command, Dump& options) {
-  command.optional_argument("REPOSITORY", options.repository,
-                            "tarn://NAME or NAME; default --repo");
-}
+  void declare(Command& command) {
+    command.optional_argument("REPOSITORY", repository, "tarn://NAME or NAME; default --repo");
+  }
+};
 
 struct Restore {
   std::string file;
   std::string repository;
   bool force = false;
-};
 
-void declare_restore(Command& command, Restore& options) {
-  command
-      .argument("FILE", options.file, "what `tarn refs dump -o json` printed; '-': standard input")
-      .optional_argument("REPOSITORY", options.repository,
-                         "a bare one, tarn://NAME or NAME; default --repo")
-      .flag("--force", options.force, "also into a read-only repository");
-}
+  void declare(Command& command) {
+    command.argument("FILE", file, "what `tarn refs dump -o json` printed; '-': standard input")
+        .optional_argument("REPOSITORY", repository,
+                           "a bare one, tarn://NAME or NAME; default --repo")
+        .flag("--force", force, "also into a read-only repository");
+  }
+};
 
 /// Starts a task at `path` and waits for its end. Throws interrupted; the task goes on then.
 Json run_task(Session& session, const std::string& path, const std::string& body) {
@@ -63,14 +61,13 @@ Json run_task(Session& session, const std::string& path, const std::string& body
   }
 }
 
-ExitCode dump(Session& session, const Dump& options) {
+void dump(Session& session, const Dump& options) {
   const Uri uri = session.repository(options.repository);
   const Json refs =
       run_task(session, api_path({"repositories", uri.repository, "dump"}), "").at("refs");
   std::vector<std::pair<std::string, std::string>> lines;
   for (const char* id : kIds) lines.emplace_back(id, refs.value(id, ""));
   session.out.object("RefsDump", refs, lines);
-  return ExitCode::kOk;
 }
 
 Json read_dump(const std::string& file) {
@@ -86,25 +83,23 @@ Json read_dump(const std::string& file) {
   return refs;
 }
 
-ExitCode restore(Session& session, const Restore& options) {
+void restore(Session& session, const Restore& options) {
   const Uri uri = session.repository(options.repository);
   Json body = read_dump(options.file);
   if (options.force) body["force"] = true;
   run_task(session, api_path({"repositories", uri.repository, "restore"}), body.dump());
   session.out.object("RefsRestore", {{"repository", uri.repository}, {"changed", true}},
                      {{"restored", to_string(uri)}});
-  return ExitCode::kOk;
 }
 
 }  // namespace
 
 void add_refs_commands(CommandTree& tree) {
   tree.group("refs", "All branches, tags and commits of a repository at once");
-  tree.add<Dump>("refs dump", "Keep them as they are now, and print under which ids", declare_dump,
-                 dump);
+  tree.add<Dump>("refs dump", "Keep them as they are now, and print under which ids", dump);
   tree.add<Restore>("refs restore",
                     "Bring the branches, tags and history of a dump into a bare repository",
-                    declare_restore, restore);
+                    restore);
 }
 
 }  // namespace tarn::cli

@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/list_record.h"
 #include "cli/session.h"
 #include "core/base/str_cat.h"
 
@@ -35,20 +34,19 @@ struct Create {
   bool if_not_exists = false;
   bool read_only = false;
   bool bare = false;
-};
 
-void declare_create(Command& command, Create& options) {
-  command
-      .argument("REPOSITORY", options.repository,
-                "tarn://NAME or NAME: lower case, digits and hyphens")
-      .optional_argument("STORAGE", options.storage,
-                         "where its objects go: s3://bucket/prefix, local://dir; default: the "
-                         "server's, by its name")
-      .option("--default-branch", options.default_branch, "first branch (main)")
-      .flag("--if-not-exists", options.if_not_exists, "one that is there already is fine")
-      .flag("--read-only", options.read_only, "refuse every change")
-      .flag("--bare", options.bare, "without a branch or commit: to restore a dump into");
-}
+  void declare(Command& command) {
+    command
+        .argument("REPOSITORY", repository, "tarn://NAME or NAME: lower case, digits and hyphens")
+        .optional_argument("STORAGE", storage,
+                           "where its objects go: s3://bucket/prefix, local://dir; default: the "
+                           "server's, by its name")
+        .option("--default-branch", default_branch, "first branch (main)")
+        .flag("--if-not-exists", if_not_exists, "one that is there already is fine")
+        .flag("--read-only", read_only, "refuse every change")
+        .flag("--bare", bare, "without a branch or commit: to restore a dump into");
+  }
+};
 
 /// The server's prefix ("local://", "s3://bucket/") with the name behind it.
 std::string default_storage(Client& client, const std::string& name) {
@@ -60,7 +58,7 @@ std::string default_storage(Client& client, const std::string& name) {
   return str_cat(prefix, prefix.ends_with('/') ? "" : "/", name);
 }
 
-ExitCode create(Session& session, const Create& options) {
+void create(Session& session, const Create& options) {
   const std::string name = session.repository(options.repository).repository;
   const std::string storage =
       options.storage.empty() ? default_storage(session.client, name) : options.storage;
@@ -74,58 +72,47 @@ ExitCode create(Session& session, const Create& options) {
   constexpr int kStatusConflict = 409;
   if (answer.status == kStatusConflict && options.if_not_exists) {
     print_repository(session.out, get_repository(session.client, name), false);
-    return ExitCode::kOk;
+    return;
   }
   if (!answer.ok()) throw error_from(answer);
   print_repository(session.out, Json::parse(answer.body), true);
-  return ExitCode::kOk;
 }
 
-struct List {
-  std::string prefix;
-};
-
-void declare_list(Command& command, List& options) {
-  command.option("--prefix", options.prefix, "only names that begin so");
-}
-
-ExitCode list(Session& session, const List& options) {
+void list(Session& session, const Names& options) {
   print_list(session, {.path = "/repositories", .query = {{"prefix", options.prefix}}},
              "RepositoryList", {"repository", "created", "default branch", "storage"},
              [](const Json& item) -> Cells {
                return {item.value("id", ""), time_in_words(item.value("creation_date", int64_t{0})),
                        item.value("default_branch", ""), item.value("storage_namespace", "")};
              });
-  return ExitCode::kOk;
 }
 
 struct Show {
   std::string repository;
+
+  void declare(Command& command) {
+    command.optional_argument("REPOSITORY", repository, "tarn://NAME or NAME");
+  }
 };
 
-void declare_show(Command& command, Show& options) {
-  command.optional_argument("REPOSITORY", options.repository, "tarn://NAME or NAME");
-}
-
-ExitCode show(Session& session, const Show& options) {
+void show(Session& session, const Show& options) {
   const std::string name = session.repository(options.repository).repository;
   print_repository(session.out, get_repository(session.client, name), std::nullopt);
-  return ExitCode::kOk;
 }
 
 struct Delete {
   std::string repository;
   bool yes = false;
   bool force = false;
+
+  void declare(Command& command) {
+    command.argument("REPOSITORY", repository, "tarn://NAME or NAME")
+        .flag("-y,--yes", yes, "do not ask")
+        .flag("--force", force, "also a read-only one");
+  }
 };
 
-void declare_delete(Command& command, Delete& options) {
-  command.argument("REPOSITORY", options.repository, "tarn://NAME or NAME")
-      .flag("-y,--yes", options.yes, "do not ask")
-      .flag("--force", options.force, "also a read-only one");
-}
-
-ExitCode remove(Session& session, const Delete& options) {
+void remove(Session& session, const Delete& options) {
   const Uri uri = session.repository(options.repository);
   session.confirm(
       str_cat("Delete repository ", uri.repository, " with all its branches, tags and commits?"),
@@ -134,17 +121,16 @@ ExitCode remove(Session& session, const Delete& options) {
                        .path = api_path({"repositories", uri.repository}),
                        .query = {{"force", options.force ? "true" : "false"}}});
   session.out.remark(str_cat("deleted ", to_string(uri), "; its objects stay in the store"));
-  return ExitCode::kOk;
 }
 
 }  // namespace
 
 void add_repo_commands(CommandTree& tree) {
   tree.group("repo", "Repositories");
-  tree.add<Create>("repo create", "Make a repository", declare_create, create);
-  tree.add<List>("repo list", "List repositories", declare_list, list);
-  tree.add<Show>("repo show", "Show one repository", declare_show, show);
-  tree.add<Delete>("repo delete", "Delete a repository; its objects stay", declare_delete, remove);
+  tree.add<Create>("repo create", "Make a repository", create);
+  tree.add<Names>("repo list", "List repositories", list);
+  tree.add<Show>("repo show", "Show one repository", show);
+  tree.add<Delete>("repo delete", "Delete a repository; its objects stay", remove);
 }
 
 }  // namespace tarn::cli

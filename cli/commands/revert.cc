@@ -17,15 +17,15 @@ struct Options {
   std::string message;
   int64_t parent = 0;
   bool require_changes = false;
-};
 
-void declare(Command& command, Options& options) {
-  command.argument("COMMIT", options.commit, "tarn://repository/ref, or a ref in --repo")
-      .optional_argument("BRANCH", options.branch, "the branch that changes; default --branch")
-      .option("-m,--message", options.message, "instead of the usual one")
-      .option("--parent", options.parent, "of a merge commit: relative to which parent, from 1")
-      .flag("--require-changes", options.require_changes, "fail when nothing changes");
-}
+  void declare(Command& command) {
+    command.argument("COMMIT", commit, "tarn://repository/ref, or a ref in --repo")
+        .optional_argument("BRANCH", branch, "the branch that changes; default --branch")
+        .option("-m,--message", message, "instead of the usual one")
+        .option("--parent", parent, "of a merge commit: relative to which parent, from 1")
+        .flag("--require-changes", require_changes, "fail when nothing changes");
+  }
+};
 
 struct Targets {
   Uri commit;
@@ -45,31 +45,28 @@ std::optional<Answer> ask(Session& session, std::string_view verb, const Targets
                           const Options& options, Json body) {
   body["ref"] = targets.commit.ref;
   if (!options.message.empty()) body["commit_overrides"] = {{"message", options.message}};
-  const Answer answer = session.client.ask(
-      {.method = Method::kPost,
-       .path = str_cat(
-           api_path({"repositories", targets.branch.repository, "branches", targets.branch.ref}),
-           '/', verb),
-       .json = body.dump()});
+  const Answer answer = session.client.ask(post_request(
+      str_cat(api_path({"repositories", targets.branch.repository, "branches", targets.branch.ref}),
+              '/', verb),
+      body));
   if (says_no_changes(answer) && !options.require_changes) return std::nullopt;
   if (!answer.ok()) throw error_from(answer);
   return answer;
 }
 
-ExitCode revert(Session& session, const Options& options) {
+void revert(Session& session, const Options& options) {
   const Targets targets = targets_of(session, options);
   if (!ask(session, "revert", targets, options, {{"parent_number", options.parent}})) {
     print_no_changes(session.out, "Revert",
                      str_cat("nothing to undo on ", to_string(targets.branch)));
-    return ExitCode::kOk;
+    return;
   }
   // The answer names no commit; one that came right behind would be shown instead.
   print_commit(session.out, "Revert",
                get_commit(session.client, targets.branch.repository, targets.branch.ref));
-  return ExitCode::kOk;
 }
 
-ExitCode cherry_pick(Session& session, const Options& options) {
+void cherry_pick(Session& session, const Options& options) {
   const Targets targets = targets_of(session, options);
   Json body = Json::object();
   if (options.parent != 0) body["parent_number"] = options.parent;
@@ -78,17 +75,16 @@ ExitCode cherry_pick(Session& session, const Options& options) {
   if (!answer) {
     print_no_changes(session.out, "CherryPick",
                      str_cat(to_string(targets.branch), " already has these changes"));
-    return ExitCode::kOk;
+    return;
   }
   print_commit(session.out, "CherryPick", Json::parse(answer->body));
-  return ExitCode::kOk;
 }
 
 }  // namespace
 
 void add_revert_commands(CommandTree& tree) {
-  tree.add<Options>("revert", "Undo a commit by a new one", declare, revert);
-  tree.add<Options>("cherry-pick", "Repeat a commit on a branch", declare, cherry_pick);
+  tree.add<Options>("revert", "Undo a commit by a new one", revert);
+  tree.add<Options>("cherry-pick", "Repeat a commit on a branch", cherry_pick);
 }
 
 }  // namespace tarn::cli

@@ -3,7 +3,6 @@
 
 #include "cli/commands/commands.h"
 #include "cli/session.h"
-#include "core/base/str_cat.h"
 
 namespace tarn::cli {
 namespace {
@@ -20,28 +19,27 @@ struct Options {
   std::string where;
   std::string sort;
   int64_t amount = 0;
-};
 
-void declare(Command& command, Options& options) {
-  command
-      .optional_argument(
-          "PREFIX", options.ref,
-          "tarn://repository/ref or tarn://repository/ref/path to search below; repository and "
-          "ref may be patterns: 'tarn://*/exp-*'")
-      .option("--glob", options.glob, "a pattern over the whole path: 'data/**/*.png'")
-      .option("--min-size", options.min_size, "in bytes, inclusive")
-      .option("--max-size", options.max_size, "in bytes, inclusive")
-      .option("--modified-after", options.modified_after,
-              "at or after: 2026-11-20, 2026-11-20T08:00:00Z or seconds since 1970")
-      .option("--modified-before", options.modified_before, "before, as above")
-      .option("--content-type", options.content_type, "text/csv or image/*")
-      .option("--metadata", options.metadata, "key or key=value; again for more")
-      .option("--where", options.where,
-              "conditions: 'loss < 0.02 and (tag.stage = prod or size > 1MiB)'")
-      .option("--sort", options.sort,
-              "path, size, modified, or the key of a number; then desc: 'loss desc'")
-      .option("-n,--amount", options.amount, "at most so many");
-}
+  void declare(Command& command) {
+    command
+        .optional_argument(
+            "PREFIX", ref,
+            "tarn://repository/ref or tarn://repository/ref/path to search below; repository and "
+            "ref may be patterns: 'tarn://*/exp-*'")
+        .option("--glob", glob, "a pattern over the whole path: 'data/**/*.png'")
+        .option("--min-size", min_size, "in bytes, inclusive")
+        .option("--max-size", max_size, "in bytes, inclusive")
+        .option("--modified-after", modified_after,
+                "at or after: 2026-11-20, 2026-11-20T08:00:00Z or seconds since 1970")
+        .option("--modified-before", modified_before, "before, as above")
+        .option("--content-type", content_type, "text/csv or image/*")
+        .option("--metadata", metadata, "key or key=value; again for more")
+        .option("--where", where, "conditions: 'loss < 0.02 and (tag.stage = prod or size > 1MiB)'")
+        .option("--sort", sort,
+                "path, size, modified, or the key of a number; then desc: 'loss desc'")
+        .option("-n,--amount", amount, "at most so many");
+  }
+};
 
 bool is_pattern(std::string_view word) {
   return word.find_first_of("*?[{") != std::string_view::npos;
@@ -74,7 +72,7 @@ Request request_for(const Uri& uri, const Options& options) {
   return request;
 }
 
-ExitCode run(Session& session, const Options& options) {
+void run(Session& session, const Options& options) {
   const Uri uri = session.prefix(options.ref);
   if (options.amount < 0) throw usage_error("searching: --amount cannot be negative");
   ListWriter rows = session.out.list("ObjectList", {"path", "size", "modified", "content type"});
@@ -89,14 +87,12 @@ ExitCode run(Session& session, const Options& options) {
     return --left != 0;
   });
   rows.finish();
-  return ExitCode::kOk;
 }
 
 }  // namespace
 
 void add_search_command(CommandTree& tree) {
-  tree.add<Options>("search", "Find objects by path, size, time, type, metadata and tags", declare,
-                    run);
+  tree.add<Options>("search", "Find objects by path, size, time, type, metadata and tags", run);
 }
 
 }  // namespace tarn::cli

@@ -9,13 +9,13 @@ namespace {
 
 struct Options {
   bool server = false;
+
+  void declare(Command& command) {
+    command.flag("--server", server, "ask the server for its version too");
+  }
 };
 
-void declare(Command& command, Options& options) {
-  command.flag("--server", options.server, "ask the server for its version too");
-}
-
-ExitCode run(Session& session, const Options& options) {
+void run(Session& session, const Options& options) {
   Json fields{{"version", TARN_VERSION}};
   std::vector<std::pair<std::string, std::string>> lines{{"tarn", TARN_VERSION}};
   if (options.server) {
@@ -26,13 +26,10 @@ ExitCode run(Session& session, const Options& options) {
     lines.emplace_back("tarnd", version);
   }
   session.out.object("Version", std::move(fields), lines);
-  return ExitCode::kOk;
 }
 
 }  // namespace
 
-void add_version_command(CommandTree& tree) {
-  tree.add<Options>("version", "Show versions", declare, run);
-}
+void add_version_command(CommandTree& tree) { tree.add<Options>("version", "Show versions", run); }
 
 }  // namespace tarn::cli

@@ -2,7 +2,6 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/list_record.h"
 #include "cli/exit_code.h"
 #include "cli/session.h"
 #include "core/base/str_cat.h"
@@ -43,55 +42,40 @@ struct Set {
   std::string format;
   std::string secret;
   bool inactive = false;
+
+  void declare(Command& command) {
+    command.argument("NAME", name, std::string(kNameHelp))
+        .argument("URL", url, "where the events are sent, http or https")
+        .option("--event", events,
+                "a type of event, with * for any characters; again for more; default all")
+        .option("--format", format, "standard (the default) or mlflow")
+        .option("--secret", secret,
+                "whsec_ and 24 to 64 bytes in base64; default: made when the webhook is")
+        .flag("--inactive", inactive, "tell it nothing for now");
+  }
 };
 
-void declare_set(Command& command, Set& options) {
-  command.argument("NAME", options.name, std::string(kNameHelp))
-      .argument("URL", options.url, "where the events are sent, http or https")
-      .option("--event", options.events,
-              "a type of event, with * for any characters; again for more; default all")
-      .option("--format", options.format, "standard (the default) or mlflow")
-      .option("--secret", options.secret,
-              "whsec_ and 24 to 64 bytes in base64; default: made when the webhook is")
-      .flag("--inactive", options.inactive, "tell it nothing for now");
-}
-
-ExitCode set(Session& session, const Set& options) {
+void set(Session& session, const Set& options) {
   const Uri uri = session.ref(options.name);
   Json body{{"url", options.url}, {"active", !options.inactive}};
   if (!options.events.empty()) body["events"] = options.events;
   if (!options.format.empty()) body["format"] = options.format;
   if (!options.secret.empty()) body["secret"] = options.secret;
-  print_webhook(session, uri,
-                session.client.call(
-                    {.method = Method::kPut, .path = webhook_path(uri), .json = body.dump()}));
-  return ExitCode::kOk;
+  print_webhook(session, uri, session.client.call(put_request(webhook_path(uri), body)));
 }
 
 struct Target {
   std::string name;
+
+  void declare(Command& command) { command.argument("NAME", name, std::string(kNameHelp)); }
 };
 
-void declare_target(Command& command, Target& options) {
-  command.argument("NAME", options.name, std::string(kNameHelp));
-}
-
-ExitCode show(Session& session, const Target& options) {
+void show(Session& session, const Target& options) {
   const Uri uri = session.ref(options.name);
   print_webhook(session, uri, session.client.call({.path = webhook_path(uri)}));
-  return ExitCode::kOk;
 }
 
-struct List {
-  std::string repository;
-};
-
-void declare_list(Command& command, List& options) {
-  command.optional_argument("REPOSITORY", options.repository,
-                            "tarn://NAME or NAME; default --repo");
-}
-
-ExitCode list(Session& session, const List& options) {
+void list(Session& session, const InRepository& options) {
   const Uri uri = session.repository(options.repository);
   print_list(session, {.path = api_path({"repositories", uri.repository, "webhooks"})},
              "WebhookList", {"name", "active", "format", "events", "url"},
@@ -99,19 +83,17 @@ ExitCode list(Session& session, const List& options) {
                return {item.value("id", ""), item.value("active", false) ? "yes" : "no",
                        item.value("format", ""), events_of(item), item.value("url", "")};
              });
-  return ExitCode::kOk;
 }
 
-ExitCode remove(Session& session, const Target& options) {
+void remove(Session& session, const Target& options) {
   const Uri uri = session.ref(options.name);
-  session.client.call({.method = Method::kDelete, .path = webhook_path(uri)});
+  session.client.call(delete_request(webhook_path(uri)));
   session.out.remark(str_cat("deleted webhook ", to_string(uri)));
-  return ExitCode::kOk;
 }
 
 ExitCode ping(Session& session, const Target& options) {
   const Uri uri = session.ref(options.name);
-  Json result = session.client.call({.method = Method::kPost, .path = webhook_path(uri, ":ping")});
+  Json result = session.client.call(post_request(webhook_path(uri, ":ping")));
   const bool delivered = result.value("delivered", false);
   const std::string status =
       result.contains("status") ? std::to_string(result["status"].get<int>()) : "none";
@@ -127,14 +109,14 @@ ExitCode ping(Session& session, const Target& options) {
 struct Deliveries {
   std::string name;
   std::string state;
+
+  void declare(Command& command) {
+    command.argument("NAME", name, std::string(kNameHelp))
+        .option("--state", state, "pending, delivered or dead; default all");
+  }
 };
 
-void declare_deliveries(Command& command, Deliveries& options) {
-  command.argument("NAME", options.name, std::string(kNameHelp))
-      .option("--state", options.state, "pending, delivered or dead; default all");
-}
-
-ExitCode deliveries(Session& session, const Deliveries& options) {
+void deliveries(Session& session, const Deliveries& options) {
   const Uri uri = session.ref(options.name);
   Request request{.path = webhook_path(uri, "/deliveries")};
   if (!options.state.empty()) request.query = {{"state", options.state}};
@@ -150,22 +132,21 @@ ExitCode deliveries(Session& session, const Deliveries& options) {
                 item.value("creation_date", ""),
                 item.value("last_error", "")};
       });
-  return ExitCode::kOk;
 }
 
 struct Redeliver {
   std::string name;
   std::vector<std::string> ids;
   bool dead = false;
+
+  void declare(Command& command) {
+    command.argument("NAME", name, std::string(kNameHelp))
+        .optional_arguments("ID", ids, "deliveries, as tarn webhook deliveries lists them")
+        .flag("--dead", dead, "all that are dead");
+  }
 };
 
-void declare_redeliver(Command& command, Redeliver& options) {
-  command.argument("NAME", options.name, std::string(kNameHelp))
-      .optional_arguments("ID", options.ids, "deliveries, as tarn webhook deliveries lists them")
-      .flag("--dead", options.dead, "all that are dead");
-}
-
-ExitCode redeliver(Session& session, const Redeliver& options) {
+void redeliver(Session& session, const Redeliver& options) {
   const Uri uri = session.ref(options.name);
   std::vector<std::string> ids = options.ids;
   if (options.dead) {
@@ -181,27 +162,24 @@ ExitCode redeliver(Session& session, const Redeliver& options) {
     const std::string path =
         str_cat(api_path({"repositories", uri.repository, "webhooks", uri.ref, "deliveries", id}),
                 ":redeliver");
-    session.client.call({.method = Method::kPost, .path = path});
+    session.client.call(post_request(path));
   }
   session.out.object("Redelivery", {{"count", ids.size()}, {"changed", !ids.empty()}},
                      {{"deliveries to be sent again", std::to_string(ids.size())}});
-  return ExitCode::kOk;
 }
 
 }  // namespace
 
 void add_webhook_commands(CommandTree& tree) {
   tree.group("webhook", "Servers that are told what happens in a repository");
-  tree.add<Set>("webhook set", "Make or change a webhook", declare_set, set);
-  tree.add<Target>("webhook show", "Show a webhook", declare_target, show);
-  tree.add<List>("webhook ls", "List webhooks", declare_list, list);
-  tree.add<Target>("webhook rm", "Delete a webhook and what it was not told yet", declare_target,
-                   remove);
-  tree.add<Target>("webhook ping", "Send a test message now", declare_target, ping);
+  tree.add<Set>("webhook set", "Make or change a webhook", set);
+  tree.add<Target>("webhook show", "Show a webhook", show);
+  tree.add<InRepository>("webhook ls", "List webhooks", list);
+  tree.add<Target>("webhook rm", "Delete a webhook and what it was not told yet", remove);
+  tree.add<Target>("webhook ping", "Send a test message now", ping);
   tree.add<Deliveries>("webhook deliveries", "List what a webhook was told, the newest first",
-                       declare_deliveries, deliveries);
-  tree.add<Redeliver>("webhook redeliver", "Send events again, with their ids", declare_redeliver,
-                      redeliver);
+                       deliveries);
+  tree.add<Redeliver>("webhook redeliver", "Send events again, with their ids", redeliver);
 }
 
 }  // namespace tarn::cli
