@@ -13,7 +13,7 @@ namespace tarn::log {
 enum class Level { kDebug, kInfo, kWarn, kError };
 enum class Format { kText, kJson };
 
-/// One key and its value. Keys come from log_keys.h. Values are never secrets, signatures or
+/// One key and its value. Keys are snake_case words. Values are never secrets, signatures or
 /// bodies.
 struct Field {
   std::string_view key;
