@@ -19,7 +19,8 @@ http::Response get_setup_state(const Context& context, Call&) {
 
 namespace {
 
-/// The first administrator may do everything, so that the operator decides who makes that user.
+/// The first administrator has every permission, so only the operator, who has the token, may
+/// create that user.
 void check_setup_token(const Context& context, const Call& call) {
   const std::string token = claimed_credentials(call.request).token;
   if (constant_time_equal(token, context.setup_token)) return;
@@ -32,7 +33,7 @@ void check_setup_token(const Context& context, const Call& call) {
 }  // namespace
 
 http::Response setup(const Context& context, Call& call, json::Setup given) {
-  // Without a token there is a user, or the first start makes one.
+  // Without a setup token a user already exists, or the first start creates one.
   if (!context.setup_token.empty() && !context.directory.has_users()) {
     check_setup_token(context, call);
     const auto made = context.directory.ensure_admin(given.username, given.access_key_id,

@@ -35,7 +35,7 @@ std::string hook_run_body(const HookRun& run) {
   return std::move(out).take();
 }
 
-/// Clients know completed and failed alone: a step that never started is failed, with "skipped".
+/// Clients know only completed and failed: a step that never started is failed, with "skipped".
 void write_hook_step(Writer& out, const HookStep& step) {
   out.begin_object();
   out.text("action", step.action);
@@ -119,7 +119,7 @@ http::Response get_hook_output(const Context& context, Call& call) {
   response.body =
       versioning::get_hook_output(context.engine, call.repository(), call.path("run_id"), step);
   response.headers.add("Content-Type", "application/octet-stream");
-  // The id is one of ours, or there would be no output.
+  // The header needs no escaping: output exists only for ids of our own.
   response.headers.add("Content-Disposition", str_cat("attachment; filename=", step, ".log"));
   return response;
 }

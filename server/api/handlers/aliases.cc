@@ -15,7 +15,7 @@ constexpr size_t kBytesPerChange = 400;
 
 AliasName alias_of(const Call& call) { return parse_alias_name(call.path("alias")); }
 
-/// The parameter `expect`: a commit's id; absent or empty = wherever it is.
+/// The parameter `expect`: a commit id; absent or empty = any position.
 AliasExpectation expectation_of(const Call& call) {
   const std::string_view text = call.parameter("expect");
   if (text.empty()) return {};

@@ -16,7 +16,8 @@
 namespace tarn::api {
 namespace {
 
-/// Objects of an archive of a prefix: all are asked about before the first byte.
+/// Maximum number of objects in an archive of a prefix: permissions for all are checked before the
+/// first byte.
 constexpr uint64_t kArchiveObjectsMax = 2'000'000;
 constexpr std::string_view kMissingSuffix = ".missing";
 
@@ -28,7 +29,7 @@ archive::Format format_of(const Call& call) {
   return call.parameter("format") == "zip" ? archive::Format::kZip : archive::Format::kTar;
 }
 
-/// Only letters that need no quoting, whatever the ref is called.
+/// A file name of characters that need no quoting, for any ref.
 std::string file_name(const Call& call, std::string_view folder) {
   std::string name = str_cat(call.path("repository"), "-", call.path("ref"));
   if (!folder.empty()) name += str_cat("-", folder);
@@ -38,8 +39,8 @@ std::string file_name(const Call& call, std::string_view folder) {
   return name + (format_of(call) == archive::Format::kZip ? ".zip" : ".tar");
 }
 
-/// Goes over all objects without reading them: refuses what cannot be unpacked safely, and returns
-/// how long the archive will be.
+/// Iterates over all objects without reading them: rejects names that cannot be unpacked safely,
+/// and returns the length of the archive.
 uint64_t check(archive::Format format, const ArchivedObjects& objects) {
   const auto writer = archive::make_writer(format);
   uint64_t length = 0;
@@ -77,13 +78,13 @@ http::Response answer(const Context& context, const Call& call, const Repository
 http::Response archive_prefix(const Context& context, Call& call) {
   const RepositoryName repository = call.repository();
   const std::string prefix(call.parameter("prefix"));
-  // Names begin behind the last folder of the prefix.
+  // Member names begin after the last folder of the prefix.
   const size_t folder_end = prefix.rfind('/') + 1;
   const std::shared_ptr<versioning::FrozenListing> listing =
       versioning::FrozenListing::open(context.engine, repository, call.path("ref"), prefix);
   const auto next = [listing, folder_end]() -> std::optional<ArchivedObject> {
     auto item = listing->next();
-    // The marker of the folder itself has no name.
+    // Skip the folder's own marker, which would have an empty name.
     if (item && item->path.size() == folder_end) item = listing->next();
     if (!item) return std::nullopt;
     return ArchivedObject{item->path.substr(folder_end), *std::move(item->entry)};

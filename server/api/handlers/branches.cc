@@ -36,7 +36,7 @@ http::Response create_branch(const Context& context, Call& call, json::CreateBra
                                       .force = given.force};
   if (given.expires) creation.expires = given.expires->from(context.clock.now());
   const Branch made = versioning::create_branch(context.engine, call.repository(), creation);
-  // The one answer that is no JSON: clients take the bare commit id.
+  // The only response that is not JSON: clients expect the bare commit id.
   return text_response(201, to_text(made.head));
 }
 JsonHandler create_branch() { return json_handler<json::parse_create_branch, create_branch>; }

@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kBytesPerCommit = 480;
 
-/// Clients send empty values for filters they do not use.
+/// The values of a parameter without empty ones, which clients send for filters they do not use.
 std::vector<std::string> given_values(const http::Query& query, std::string_view name) {
   std::vector<std::string> values = query.values(name);
   std::erase(values, std::string());
@@ -41,10 +41,10 @@ http::Response commit(const Context& context, Call& call, json::CreateCommit giv
   if (const std::string_view id = call.parameter("source_metarange"); !id.empty()) {
     source_tree = json::parse_metarange_id(id);
     if (!source_tree) throw_invalid("parameter \"source_metarange\" in query: is no metarange id");
-    // The tree may be that of any ref.
+    // The tree may come from any ref.
     call.require_permission_on_source({"", /*all_that_begin=*/true}, call.path("branch"));
   }
-  // A caller that chooses the parents can take commits out of the branch's history.
+  // A caller that chooses the parents can remove commits from the branch's history.
   if (given.parents) {
     call.require_permission(auth::Action::kRevertBranch,
                             auth::branch_arn(call.path("repository"), call.path("branch")));
@@ -66,7 +66,8 @@ JsonHandler commit() { return json_handler<json::parse_create_commit, commit>; }
 
 http::Response get_commit(const Context& context, Call& call) {
   const std::string& ref = call.path("commitId");
-  // Text that can be no ref means no commit here; other calls refuse it.
+  // Text that cannot be a ref is reported as an unknown commit here; other calls report it as
+  // invalid.
   if (ref.find(' ') != std::string::npos)
     throw Error(ErrorCode::kNotFound, reason::kRefNotFound, "commit not found");
   const Commit found = versioning::resolve_commit(context.engine, call.repository(), ref);

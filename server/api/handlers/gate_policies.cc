@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kBytesPerPolicy = 2048;
 constexpr std::string_view kNoPolicy = "0";
 
-/// Which version the caller has seen: its number, or 0 for none; absent = the caller does not mind.
+/// The version that the caller expects: its number, or 0 for none; absent = any version.
 std::optional<int64_t> expected_version(const Call& call) {
   const std::string* text = call.request.headers.find("If-Match");
   if (text == nullptr) return std::nullopt;

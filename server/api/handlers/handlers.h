@@ -1,5 +1,5 @@
-// The handlers of all operations that are served, by resource. Each reads its parameters, calls one
-// verb of core/versioning and encodes the result; the table in routes.cc says what was checked
+// The handlers of all implemented operations, by resource. Each reads its parameters, calls one
+// verb of core/versioning and encodes the result; the table in routes.cc says which checks run
 // before. A JsonHandler takes a JSON body.
 #pragma once
 

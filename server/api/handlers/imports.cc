@@ -21,16 +21,16 @@ std::string_view idempotency_key(const Call& call) {
   return key;
 }
 
-/// The route asked about the names in the request. An import of a prefix puts all that the source
-/// has below it in place of all that is below the destination, and a policy may say something else
-/// of parts of either. Which keys these are is known only when the job runs.
+/// Checks all keys below the prefixes. The route has checked the names in the request, but an
+/// import of a prefix replaces everything below the destination by everything below the source, and
+/// a policy may deny parts of either. The affected keys are known only when the job runs.
 void demand_all_below(const Call& call, const versioning::ImportPath& path) {
   if (path.kind != versioning::ImportPath::Kind::kPrefix) return;
   const std::string destination = auth::object_arn(call.path("repository"), call.path("branch"),
                                                    versioning::destination_prefix(path));
   for (const auth::Action action : {auth::Action::kWriteObject, auth::Action::kDeleteObject})
     auth::require_permission_below(call.caller, action, destination, call.request.peer);
-  // Without a slash at its end a source is every name that begins so: "in" is "in-secret/x" too.
+  // A source without a final slash matches every name with this prefix: "in" also "in-secret/x".
   const std::string source = auth::namespace_arn(path.url);
   const auto require = path.url.ends_with('/') ? auth::require_permission_on_directory
                                                : auth::require_permission_below;

@@ -7,7 +7,7 @@
 
 namespace tarn::api {
 
-/// Of the body and the caller. Throws invalid_argument (the strategy).
+/// Combines the body and the caller. Throws invalid_argument (the strategy).
 versioning::MergeRequest merge_request_of(const Call& call, json::Merge given);
 
 }  // namespace tarn::api

@@ -18,8 +18,8 @@ namespace {
 using meta::SstableKind;
 using versioning::MetadataFile;
 
-/// The files name every path of a commit, and the same range stands in commits of many refs: they
-/// are for those who may list and read everything. The route has asked about listing the repository
+/// Requires permission to list and read everything: the files name every path of a commit, and the
+/// same range occurs in commits of many refs. The route has checked the listing of the repository
 /// as a whole.
 void demand_all_objects(const Call& call) {
   const std::string& repository = call.path("repository");

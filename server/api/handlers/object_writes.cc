@@ -16,7 +16,7 @@
 namespace tarn::api {
 namespace {
 
-/// A storage class is one word of the store.
+/// Storage classes are single words.
 constexpr size_t kStorageClassBytesMax = 64;
 
 http::Response object_response(int status, const Context& context,
@@ -38,8 +38,8 @@ void set_storage_class(versioning::ObjectAttributes& attributes, std::string_vie
       {.tag = static_cast<uint32_t>(ExtraTag::kStorageClass), .value = std::string(storage_class)});
 }
 
-/// Staging an address must not show bytes that the caller may not read. An own address may be the
-/// one of any object of the repository, at whatever ref.
+/// Staging an address must not reveal bytes that the caller may not read. An own address may belong
+/// to any object of the repository, at any ref.
 void demand_right_to_bytes(const Call& call, const Repository& repository, const std::string& url) {
   if (versioning::in_own_namespace(repository, url)) {
     call.require_permission_on_all_objects(auth::Action::kReadObject, repository.name.str());
@@ -52,8 +52,7 @@ std::string type_or_default(std::string type) {
   return type.empty() ? std::string(json::kDefaultContentType) : std::move(type);
 }
 
-/// The paths that can be keys; the others become failures. Empty ones name nothing and are left
-/// out.
+/// The valid keys among the paths; invalid ones become failures. Empty paths are ignored.
 std::vector<Key> keys_of(const std::vector<std::string>& paths,
                          std::vector<json::ObjectFailure>& failures) {
   std::vector<Key> keys;
@@ -71,7 +70,8 @@ std::vector<Key> keys_of(const std::vector<std::string>& paths,
   return keys;
 }
 
-/// Files of hooks that the caller may not delete become failures; the other keys are deleted.
+/// Turns files of hooks that the caller may not delete into failures and removes them from the
+/// keys.
 void take_out_hook_files(const Context& context, const RepositoryName& repository,
                          std::vector<Key>& keys, std::vector<json::ObjectFailure>& failures) {
   std::erase_if(keys, [&](const Key& key) {
@@ -145,7 +145,7 @@ http::Response delete_objects(const Context& context, Call& call, std::vector<st
       }
     }
   } catch (const Error& error) {
-    // Read-only or protected: reported path by path, as clients expect.
+    // A read-only or protected branch is reported path by path, as clients expect.
     if (error.code() != ErrorCode::kPermissionDenied) throw;
     for (const Key& key : keys) {
       failures.push_back({.path = key.str(), .status = 403, .message = error.message()});
@@ -175,7 +175,7 @@ JsonHandler copy_object() { return json_handler<json::parse_copy_object, copy_ob
 
 http::Response move_objects(const Context& context, Call& call, json::MoveObjects given) {
   const std::string& repository = call.path("repository");
-  // The route asked about the prefixes; a policy may say something else about what is below.
+  // The route has checked the prefixes; a policy may deny keys below them.
   const auto check = [&](const Key& from, const Key& to) {
     const std::string source = auth::object_arn(repository, call.path("branch"), from.str());
     call.require_permission(auth::Action::kReadObject, source);

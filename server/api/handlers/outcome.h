@@ -1,4 +1,4 @@
-// Results of the directory of accounts, as answers that clients know.
+// Responses for results of the account directory.
 #pragma once
 
 #include <optional>
@@ -26,8 +26,8 @@ inline void expect_removed(bool removed, std::string_view what) {
   if (!removed) throw_missing(what);
 }
 
-/// 201 and 204 to a change of what accounts may do, which takes effect at once on this server.
-/// Throw as expect_done and expect_removed.
+/// 201 and 204 for changes of permissions, which take effect on this server immediately. Throw as
+/// expect_done and expect_removed.
 http::Response granted(const Context& context, auth::Outcome outcome);
 http::Response revoked(const Context& context, bool removed, std::string_view what);
 

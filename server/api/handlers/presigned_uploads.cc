@@ -1,5 +1,5 @@
-// Uploads in parts that clients send to URLs. Where the store signs URLs the upload is the store's
-// own, else one of ours as over S3.
+// Multipart uploads to presigned URLs. Where the store signs URLs, the upload is the store's own;
+// otherwise it is ours, as over S3.
 #include <charconv>
 
 #include "core/base/error.h"
@@ -39,7 +39,7 @@ uint32_t part_number(const Call& call) {
   return number;
 }
 
-/// An upload that a client goes on with: where it goes to and who keeps its parts.
+/// An upload in progress: its target and the store or server that keeps its parts.
 struct OpenUpload {
   versioning::UploadTarget target;
   OwnAddress address;

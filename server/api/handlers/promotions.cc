@@ -30,13 +30,13 @@ http::Response answer(const Context& context, Call& call, int status, const Prom
                                                .logged_digest = std::move(record.logged_digest)}));
 }
 
-/// The destination is not in the path.
+/// Checks the permission on the destination, which is not in the path.
 void demand_on_destination(const Call& call, auth::Action action, const Promotion& promotion) {
   call.require_permission(
       action, auth::branch_arn(call.path("repository"), promotion.request.destination.str()));
 }
 
-/// The right may be one on this check alone; a right on the branch is one on all of its checks.
+/// Accepts a permission on this check alone; a permission on the branch covers all its checks.
 void demand_check(const Call& call, const Promotion& promotion) {
   const std::string branch =
       auth::branch_arn(call.path("repository"), promotion.request.destination.str());
@@ -60,7 +60,8 @@ http::Response end(const Context& context, Call& call, PromotionState state, aut
                 versioning::get_promotion(context.engine, call.repository(), id));
 }
 
-/// The winner is found later, and the gate's policy may have an alias and a tag follow it.
+/// Requires permission to read every candidate: the winner is not known yet, and the gate's policy
+/// may move an alias and a tag to it.
 void demand_candidates(const Call& call, const std::vector<std::string>& candidates) {
   for (const std::string& word : candidates) {
     if (versioning::is_glob_of_branches(word)) {
@@ -78,7 +79,8 @@ http::Response create_promotion(const Context& context, Call& call, json::Create
       auth::Action::kPromote,
       auth::branch_arn(call.path("repository"), given.request.destination.str()));
   demand_candidates(call, given.request.candidates);
-  // That of the policy moves with the promotion; any other is the caller's own wish.
+  // The policy's alias moves with the promotion; any other alias is the caller's choice and needs
+  // permission.
   const std::string alias =
       versioning::wished_alias(context.engine, call.repository(), given.request);
   if (!alias.empty()) {

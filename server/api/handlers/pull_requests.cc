@@ -65,7 +65,7 @@ JsonHandler update_pull_request() {
 http::Response merge_pull_request(const Context& context, Call& call, json::Merge given) {
   const PullRequest pull =
       versioning::get_pull_request(context.engine, call.repository(), id_of(call));
-  // The branch is not in the path; merging into it takes what merging directly does.
+  // The branch is not in the path; this merge needs the same permission as a direct one.
   call.require_permission(auth::Action::kCreateCommit,
                           auth::branch_arn(call.path("repository"), pull.destination.str()));
   call.require_permission_on_source({pull.source.str()}, pull.destination.str());

@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kBytesPerChange = 120;
 constexpr size_t kBytesPerConflict = 480;
 
-/// Where all conflicts of the merge can be paged through.
+/// The URL of the paged list of all conflicts of the merge.
 std::string conflicts_url(const Call& call) {
   return str_cat(kBasePath, "/repositories/", percent_encode(call.path("repository")), "/refs/",
                  percent_encode(call.path("sourceRef")), "/merge/",

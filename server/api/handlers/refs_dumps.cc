@@ -31,7 +31,7 @@ struct RestoreRefs {
   bool force = false;
 };
 
-/// RefsRestore. The three ids must be those of one dump.
+/// RefsRestore. The three ids must belong to one dump.
 RestoreRefs parse_refs_restore(const Value& body) {
   RestoreRefs out{.dump = "", .force = body.flag("force")};
   for (const Part& part : kParts) {
@@ -69,7 +69,7 @@ std::string refs_task_body(const versioning::RefsTaskStatus& status) {
   return std::move(out).take();
 }
 
-/// The caller must be allowed to read all of what was dumped, whoever dumped it, and to set its
+/// The caller needs permission to read everything in the dump, whoever created it, and to set its
 /// aliases.
 void demand_restore(const Context& context, const Call& call, const RestoreRefs& given) {
   const std::string source = versioning::dumped_repository(context.engine, given.dump).name.str();

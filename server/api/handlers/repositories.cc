@@ -18,7 +18,7 @@ bool exists(versioning::Engine& engine, const RepositoryName& name) {
   return !found.items.empty() && found.items[0].name == name;
 }
 
-/// A taken name is reported before an unknown storage, as clients that create "if absent" expect.
+/// Reports a name that exists before an unknown storage, as clients that create "if absent" expect.
 void check_storage_id(versioning::Engine& engine, const json::CreateRepository& given) {
   if (given.storage_id.empty() || exists(engine, given.name)) return;
   throw_invalid("storage id: invalid value: validation error");

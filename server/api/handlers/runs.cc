@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kBytesPerPoint = 60;
 
-/// The number of the point behind which a page ends.
+/// Index of the first point of the page.
 size_t index_from(std::string_view after) {
   size_t index = 0;
   const auto [end, error] = std::from_chars(after.data(), after.data() + after.size(), index);

@@ -18,7 +18,7 @@ bool asks_for_tags(const search::Query& query, const std::optional<search::SortO
          (sort && sort->field.kind == search::Field::Kind::kTag);
 }
 
-/// As the ref is walked anyway.
+/// Whether the order is that of the keys, in which the ref is scanned anyway.
 bool is_by_path(const std::optional<search::SortOrder>& sort) {
   return !sort || (sort->field.kind == search::Field::Kind::kPath && !sort->descending);
 }
@@ -32,7 +32,7 @@ versioning::RefsSearch search_of(const Call& call, search::Query query,
           .limit = call.amount()};
 }
 
-/// Of one ref, whose listing the route requires permission for.
+/// Searches one ref; the route has checked the permission to list it.
 Page<versioning::ListItem> sorted(const Context& context, const Call& call, search::Query query,
                                   std::optional<search::SortOrder> sort) {
   const auto all = [](const auto&...) { return true; };

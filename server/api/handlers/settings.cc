@@ -11,7 +11,7 @@
 namespace tarn::api {
 namespace {
 
-/// The bare etag, as clients send it back; an empty one says that nothing was ever set.
+/// Sets the etag without quotes, as clients send it back; "" means the setting was never changed.
 http::Response tagged_response(std::string body, std::string etag) {
   http::Response response = json_response(200, std::move(body));
   response.headers.add("ETag", std::move(etag));

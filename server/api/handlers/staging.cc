@@ -31,7 +31,7 @@ http::Response link_physical_address(const Context& context, Call& call, json::S
        .user_metadata = std::move(given.metadata),
        .extras = {}},
       condition);
-  // The address goes back as it came, token included.
+  // The address is returned as it was sent, token included.
   return json_response(200, json::object_body({.path = target.key.str(),
                                                .entry = entry,
                                                .physical_address = given.physical_address}));
