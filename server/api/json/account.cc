@@ -21,7 +21,7 @@ Login parse_login(const Value& body) {
 
 namespace {
 
-/// Optional facts about users, which are checked and not stored.
+/// Optional contact details of users: validated, not stored.
 void check_contact(const Value& body) {
   for (const std::string_view name : {"firstName", "lastName", "email", "companyName", "country"}) {
     body.find_text(name);

@@ -1,4 +1,4 @@
-// Bodies about users, logins and first setup.
+// JSON bodies of users, logins and first setup.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace tarn::api::json {
 
-/// Of a body whose shape alone is checked.
+/// A body that is validated and not used.
 struct Checked {};
 
 struct Login {

@@ -1,4 +1,4 @@
-// Bodies about aliases and their history.
+// JSON bodies of aliases and their history.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ struct SetAlias {
   AliasExpectation expected;
   std::string reason;
 };
-/// "expect": a commit's id, "" = there must be no such alias, absent = wherever it is.
+/// "expect": a commit id, "" = the alias must not exist, absent = any position.
 SetAlias parse_set_alias(const Value& body);
 
 }  // namespace tarn::api::json

@@ -17,7 +17,7 @@ void write_names(Writer& out, std::string_view member, const std::optional<std::
   out.end_array();
 }
 
-/// nullopt: the member is absent.
+/// nullopt if the member is absent.
 template <typename Name>
 std::optional<std::set<Name>> parse_names(const Value& rule, std::string_view member,
                                           std::optional<Name> (*parse)(std::string_view)) {

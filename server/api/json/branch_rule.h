@@ -1,4 +1,4 @@
-// Bodies about rules that protect branches.
+// JSON bodies of branch protection rules.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace tarn::api::json {
 
-/// Members that the client never named are left out.
+/// Writes only the members that a client has set.
 std::string branch_rules_body(const std::vector<BranchRule>& rules);
-/// An array of rules. Throws invalid_argument, also for a pattern no rule may have.
+/// An array of rules. Throws invalid_argument, also for an illegal pattern.
 std::vector<BranchRule> parse_branch_rules(const Value& body);
 
 /// The member `pattern` of a rule.

@@ -1,4 +1,4 @@
-// Bodies about how long garbage collection keeps things.
+// JSON bodies of the retention rules of garbage collection.
 #pragma once
 
 #include <string>

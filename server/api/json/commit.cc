@@ -8,7 +8,7 @@
 namespace tarn::api::json {
 namespace {
 
-/// How commits are encoded; clients accept 0 and 1.
+/// Version of the encoding of commits; clients accept 0 and 1.
 constexpr int64_t kCommitVersion = 1;
 
 int32_t parent_number_of(const Value& value) {

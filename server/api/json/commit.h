@@ -1,4 +1,4 @@
-// Bodies about commits: making, reverting, picking, showing.
+// JSON bodies of commits: creating, reverting, cherry-picking, showing.
 #pragma once
 
 #include <optional>
@@ -13,12 +13,13 @@
 namespace tarn::api::json {
 
 void write_commit(Writer& out, const Commit& commit);
-/// The member "metadata" of a request that makes a commit; what only the server may say is refused.
+/// The member "metadata" of a request that makes a commit. Rejects keys that only the server may
+/// set.
 Metadata commit_metadata(const Value& body);
 std::string commit_body(const Commit& commit);
-/// Id of a tree as clients see it: 64 hex digits, "" for the empty tree.
+/// The id of a tree in the API: 64 hex digits, "" for the empty tree.
 std::string metarange_id(const TreeRoot& root);
-/// The hash in such an id; nullopt when the text is none. "" is the empty tree.
+/// The hash in such an id; nullopt if the text is not one. "" is the empty tree.
 std::optional<Hash128> parse_metarange_id(std::string_view text);
 
 struct CreateCommit {
@@ -54,7 +55,7 @@ struct CherryPick {
 CherryPick parse_cherry_pick(const Value& body);
 
 struct CommitRecord {
-  Commit commit;  ///< its root has a hash only
+  Commit commit;  ///< its root has only a hash
   bool force = false;
 };
 /// CommitRecordCreation.

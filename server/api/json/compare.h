@@ -1,4 +1,4 @@
-// Bodies of comparisons.
+// JSON bodies of comparisons.
 #pragma once
 
 #include <string>

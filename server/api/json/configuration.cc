@@ -5,14 +5,14 @@
 namespace tarn::api::json {
 namespace {
 
-/// The release of the wire format that is served: clients choose by it what they ask for, and some
-/// read nothing but three numbers.
+/// The lakeFS release whose wire format is served. Clients choose features by it, and some parse
+/// only three numbers.
 constexpr std::string_view kWireVersion = "1.88.0";
 
 void write_version(Writer& out, const Installation& installation) {
   out.begin_object();
   out.text("version", kWireVersion);
-  out.text("version_context", "lakeFS");  // any other word makes lakectl warn on every command
+  out.text("version_context", "lakeFS");  // lakectl warns on every command for any other value
   out.text("tarn_version", installation.version);
   out.end_object();
 }

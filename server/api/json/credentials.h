@@ -1,4 +1,4 @@
-// Bodies about access keys and external principals.
+// JSON bodies of access keys and external principals.
 #pragma once
 
 #include <map>
@@ -12,12 +12,12 @@
 
 namespace tarn::api::json {
 
-/// The settings of a principal: objects of texts.
+/// The settings of a principal: objects whose values are strings.
 std::vector<std::map<std::string, std::string>> parse_principal_settings(const Value& body);
 
 void write_key(Writer& out, const auth::KeyRow& key);
 std::string key_body(const auth::KeyRow& key);
-/// The one answer that holds the secret.
+/// The only response that contains the secret.
 std::string new_key_body(const auth::NewKey& key);
 void write_principal(Writer& out, const auth::ExternalPrincipal& principal);
 std::string principal_body(const auth::ExternalPrincipal& principal);

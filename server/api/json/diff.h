@@ -1,4 +1,4 @@
-// Items of a diff.
+// JSON items of a diff.
 #pragma once
 
 #include "core/model/change.h"
@@ -7,9 +7,10 @@
 
 namespace tarn::api::json {
 
-/// `with_right` adds the right side's checksum, time, type and metadata where there is one.
+/// `with_right` adds the right side's checksum, time, type and metadata if that side has the
+/// object.
 void write_change(Writer& out, const Change& change, bool with_right);
-/// Tarn's own: totals, and those of each prefix.
+/// An extension of Tarn: totals, overall and per prefix.
 std::string diff_summary_body(const versioning::DiffSummary& summary);
 
 }  // namespace tarn::api::json

@@ -20,7 +20,7 @@ const Node& node_of(const void* node) { return *static_cast<const Node*>(node); 
   throw_invalid(str_cat("request body has an error: ", pointer.empty() ? "/" : pointer, ": ", why));
 }
 
-/// RFC 6901: '~' and '/' in a member name.
+/// Escapes a member name for a JSON pointer (RFC 6901: '~' and '/').
 std::string member_pointer(const std::string& parent, std::string_view name) {
   std::string out = parent + "/";
   for (char c : name) {
@@ -59,8 +59,8 @@ struct Document::State {
 
 namespace {
 
-/// Goes over a body without keeping it, and throws when it is no JSON, has too many values, or a
-/// name twice in one object: a parser would keep the last, and another program the first.
+/// A SAX pass that validates a body without storing it. It throws if the body is not JSON, has too
+/// many values, or repeats a name in an object: parsers disagree about which of the two counts.
 class Check : public nlohmann::json_sax<Node> {
  public:
   explicit Check(size_t values_max) : values_max_(values_max) {}
@@ -105,8 +105,8 @@ class Check : public nlohmann::json_sax<Node> {
   }
 
   const size_t values_max_;
-  std::vector<std::set<std::string>> names_;  // of the objects that are open
-  std::string field_;                         // the outermost object's, as a pointer
+  std::vector<std::set<std::string>> names_;  // of the open objects
+  std::string field_;                         // of the outermost object, as a pointer
   size_t values_ = 0;
 };
 
@@ -140,7 +140,7 @@ Document Document::parse(std::string_view body, size_t values_max) {
     throw_invalid(str_cat("request body has an error: nested deeper than ", kDepthMax, " levels"));
   }
   auto state = std::make_unique<State>();
-  // Two passes: the parser's own callback looks at all earlier elements of an array at the end of
+  // Two passes: the parser's own callback rescans all earlier elements of an array at the end of
   // each, which took minutes for a body of five megabytes.
   Check check(values_max);
   Node::sax_parse(body.begin(), body.end(), &check);

@@ -1,4 +1,5 @@
-// Strict reading of JSON request bodies. Every complaint names the JSON pointer of what is wrong.
+// A strict reader of JSON request bodies. Every error names the JSON pointer of the offending
+// value.
 #pragma once
 
 #include <cstdint>
@@ -21,28 +22,28 @@ class Value {
   /// Text without NUL (the database holds none), of at most kTextBytesMax.
   std::string text() const;
   bool boolean() const;
-  /// A whole number that fits; 1.0 is none.
+  /// An integer in range; 1.0 is rejected.
   int64_t integer() const;
   int64_t integer(int64_t least, int64_t most) const;
-  /// Any number; not a text that looks like one.
+  /// Any number; a string that looks like one is rejected.
   double number() const;
-  /// An object of texts, of at most kMapBytesMax in all.
+  /// An object whose values are strings, at most kMapBytesMax in all.
   std::map<std::string, std::string> text_map() const;
   /// Arrays have at most kItemsMax elements.
   std::vector<std::string> texts(size_t items_max = kItemsMax) const;
   std::vector<Value> items() const;
   bool is_array() const;
-  /// Text, or a number or boolean as JSON writes it.
+  /// A string, or a number or boolean as JSON writes it.
   std::string scalar_text() const;
   /// The members of an object, by name.
   std::vector<std::pair<std::string, Value>> members() const;
 
-  /// A member that must be there and not null. Throws also when this is no object.
+  /// A required member. Throws if it is absent or null, or if this is no object.
   Value at(std::string_view name) const;
-  /// nullopt: absent or null.
+  /// nullopt if absent or null.
   std::optional<Value> find(std::string_view name) const;
 
-  // Optional members with what absence means.
+  // Optional members, with a default for absent ones.
   std::string text_or_empty(std::string_view name) const;
   std::optional<std::string> find_text(std::string_view name) const;
   bool flag(std::string_view name) const;  ///< absent = false
@@ -77,7 +78,7 @@ class Document {
   std::unique_ptr<State> state_;
 };
 
-/// The greatest nesting of arrays and objects in `body`, text outside strings only; linear, no
+/// The greatest nesting of arrays and objects in `body`, ignoring brackets in strings; linear, no
 /// recursion. Stops counting past `limit`.
 size_t nesting_depth(std::string_view body, size_t limit);
 

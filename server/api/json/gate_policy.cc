@@ -6,7 +6,7 @@
 namespace tarn::api::json {
 namespace {
 
-/// Words of one request: each may be a glob.
+/// Candidates of one request; each may be a glob.
 constexpr size_t kCandidateWordsMax = 1000;
 
 void write_members(Writer& out, const meta::GatePolicyVersion& version) {

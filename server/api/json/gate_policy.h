@@ -1,4 +1,4 @@
-// Bodies about gate policies and their verdicts.
+// JSON bodies of gate policies and their verdicts.
 #pragma once
 
 #include <string>

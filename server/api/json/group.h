@@ -1,4 +1,4 @@
-// Bodies about groups and their access levels.
+// JSON bodies of groups and their access levels.
 #pragma once
 
 #include <string>
@@ -15,13 +15,13 @@ struct CreateGroup {
   std::string description;
 };
 CreateGroup parse_create_group(const Value& body);
-/// ACL: the access level; not checked.
+/// ACL: the access level; not validated.
 std::string parse_acl(const Value& body);
 
 void write_group(Writer& out, const auth::Group& group);
 std::string group_body(const auth::Group& group);
 std::string acl_body(std::string_view level);
-/// The 404 of a group whose policies are no access level.
+/// The 404 for a group whose policies match no access level.
 std::string no_acl_body(std::string_view request_id);
 
 }  // namespace tarn::api::json

@@ -1,4 +1,4 @@
-// Bodies about imports.
+// JSON bodies of imports.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ struct StartImport {
 };
 StartImport parse_start_import(const Value& body);
 
-/// {"id": ...}: imports and other tasks.
+/// {"id": ...}: for imports and other tasks.
 std::string id_body(std::string_view id);
 std::string import_status_body(const versioning::ImportStatus& status);
 std::string verification_body(const versioning::Verification& verification);

@@ -1,4 +1,4 @@
-// The envelope of every listing.
+// The JSON envelope of every listing.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Bodies about merges.
+// JSON bodies of merges.
 #pragma once
 
 #include <optional>
@@ -31,10 +31,10 @@ std::string merge_result_body(const CommitId& reference);
 
 struct ConflictReport {
   const versioning::MergeConflicts& conflicts;
-  std::string all;  ///< path of the listing that has all of them
+  std::string all;  ///< path of the listing of all conflicts
   std::string request_id;
 };
-/// lakeFS's {"reference": ""} with what Tarn adds.
+/// lakeFS's {"reference": ""} with Tarn's additional members.
 std::string merge_conflict_body(const ConflictReport& report);
 /// One item of that listing.
 void write_conflict(Writer& out, const MergeConflict& conflict);

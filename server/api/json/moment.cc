@@ -9,10 +9,10 @@ namespace {
 constexpr int64_t kSecondsMin = -62'135'596'800;  // 0001-01-01
 constexpr int64_t kSecondsMax = 253'402'300'799;  // 9999-12-31
 
-/// More would overflow once it is added to a moment; about 3000 years.
+/// About 3000 years; a larger delay would overflow when added to a time.
 constexpr int64_t kDelaySecondsMax = 100'000'000'000;
 
-/// 0: there is no such unit.
+/// 0 for an unknown unit.
 int64_t seconds_of_unit(char unit) {
   switch (unit) {
     case 's':

@@ -1,4 +1,4 @@
-// Times in JSON.
+// Times in JSON bodies.
 #pragma once
 
 #include <chrono>
@@ -12,14 +12,14 @@ namespace tarn::api::json {
 /// Whole seconds since the epoch, years 1 to 9999; throws invalid_argument outside.
 Instant instant_of(const Value& seconds);
 
-/// A moment that may be given as a time from now.
+/// A time that may be relative to now.
 struct Deadline {
-  std::optional<Instant> at{};  ///< absent: `after` counts
+  std::optional<Instant> at{};  ///< absent: use `after`
   std::chrono::seconds after{};
 
   Instant from(Instant now) const { return at ? *at : now + after; }
 };
-/// Text: a time as in RFC 3339, or a whole number with its unit, for example "72h" (s, m, h or d).
+/// A string: a time as in RFC 3339, or an integer with a unit (s, m, h or d), for example "72h".
 /// Throws invalid_argument.
 Deadline parse_deadline(const Value& text);
 

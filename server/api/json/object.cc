@@ -9,9 +9,9 @@
 namespace tarn::api::json {
 namespace {
 
-/// A pebibyte: beyond what any store holds in one object, and safe in signed arithmetic.
+/// A pebibyte: more than any store accepts for one object, and safe in signed arithmetic.
 constexpr int64_t kObjectBytesMax = int64_t{1} << 50;
-/// Longer values cannot be sent back as header fields.
+/// Longer values do not fit into a response header.
 constexpr size_t kContentTypeBytesMax = 1024;
 
 StagedBytes staged_bytes(const Value& body, std::string_view metadata_name) {
@@ -104,7 +104,7 @@ ArchivePaths parse_archive_paths(const Value& body) {
 }
 
 CopyObject parse_copy_object(const Value& body) {
-  body.flag("shallow");  // copies are by reference either way; its type is still checked
+  body.flag("shallow");  // copies are by reference either way; validates its type
   return {.src_path = body.at("src_path").text(),
           .src_ref = body.text_or_empty("src_ref"),
           .force = body.flag("force")};
@@ -112,8 +112,7 @@ CopyObject parse_copy_object(const Value& body) {
 
 MoveObjects parse_move_objects(const Value& body) {
   for (const char* name : {"src_path", "dest_path", "src_prefix", "dest_prefix"}) {
-    if (const auto given = body.find(name))
-      given->text();  // a wrong type is told before a wrong choice
+    if (const auto given = body.find(name)) given->text();  // validates the type before the value
   }
   const bool overwrite = !body.find("overwrite") || body.flag("overwrite");
   const bool force = body.flag("force");
@@ -175,7 +174,7 @@ StagedBytes parse_link_address(const Value& body) {
   StagedBytes out = staged_bytes(body, "user_metadata");
   const Value staging = body.at("staging");
   out.physical_address = staging.at("physical_address").text();
-  // Fields that the answer with the address may have held: checked, and not used.
+  // Fields that clients send back from the response with the address: validated, not used.
   staging.find_text("presigned_url");
   if (const std::optional<Value> expiry = staging.find("presigned_url_expiry")) expiry->integer();
   return out;

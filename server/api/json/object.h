@@ -1,4 +1,4 @@
-// Bodies about objects.
+// JSON bodies of objects.
 #pragma once
 
 #include <optional>
@@ -14,10 +14,10 @@
 
 namespace tarn::api::json {
 
-/// Stored for objects whose uploader named no type.
+/// The content type of objects that were uploaded without one.
 constexpr std::string_view kDefaultContentType = "application/octet-stream";
 
-/// An object as an answer shows it.
+/// An object as responses show it.
 struct ObjectView {
   std::string_view path;
   const Entry& entry;
@@ -25,19 +25,19 @@ struct ObjectView {
   std::optional<Instant> address_expiry{};  ///< of an address that is a presigned URL
   enum class UserMetadata { kAlways, kWhenAny, kEmpty, kNever };
   UserMetadata user_metadata = UserMetadata::kAlways;
-  // Where it was found, of a search that asked several; "" = not shown.
+  // The location of a search result if the search covers several refs; "" = omitted.
   std::string_view repository{};
   std::string_view ref{};
 };
 void write_object(Writer& out, const ObjectView& view);
 std::string object_body(const ObjectView& view);
-/// A folded prefix in a listing.
+/// A common prefix in a listing with a delimiter.
 void write_common_prefix(Writer& out, std::string_view path);
 
 /// PathList.
 std::vector<std::string> parse_path_list(const Value& body);
 
-/// Tarn's own: {paths, missing}.
+/// An extension of Tarn: {paths, missing}.
 struct ArchivePaths {
   std::vector<std::string> paths;
   bool mark_missing = false;
@@ -51,7 +51,7 @@ struct CopyObject {
 };
 CopyObject parse_copy_object(const Value& body);
 
-/// Tarn's own: {src_path, dest_path} or {src_prefix, dest_prefix}.
+/// An extension of Tarn: {src_path, dest_path} or {src_prefix, dest_prefix}.
 struct MoveObjects {
   std::string source;
   std::string destination;
@@ -62,7 +62,7 @@ struct MoveObjects {
 MoveObjects parse_move_objects(const Value& body);
 std::string moved_body(uint64_t objects);
 
-/// Tarn's own: {ref, paths}.
+/// An extension of Tarn: {ref, paths}.
 struct CheckoutPath {
   std::string ref;
   PathScope paths;
@@ -73,14 +73,14 @@ std::string checkout_body(const versioning::CheckoutCounts& counts);
 /// StorageURI.
 std::string storage_uri_body(std::string_view location);
 
-/// Attributes of bytes that are in the store already (stage and link).
+/// Attributes of bytes that are already in the store (stage and link).
 struct StagedBytes {
   std::string physical_address;
-  std::string checksum;  ///< without quotes and blanks
+  std::string checksum;  ///< without quotes and spaces
   uint64_t size_bytes = 0;
   std::optional<Instant> mtime;
   Metadata metadata;
-  std::string content_type;  ///< "" = not given
+  std::string content_type;  ///< "" = absent
   bool force = false;
 };
 /// ObjectStageCreation.
@@ -88,9 +88,9 @@ StagedBytes parse_stage_object(const Value& body);
 /// StagingMetadata.
 StagedBytes parse_link_address(const Value& body);
 
-/// A checksum or ETag without quotes and blanks; must not be empty.
+/// A checksum or ETag without quotes and spaces; must not be empty.
 std::string bare_checksum(const Value& value);
-/// The member content_type, "" = not given.
+/// The member content_type, "" = absent.
 std::string content_type_of(const Value& body);
 
 /// UpdateObjectUserMetadata.

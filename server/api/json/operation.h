@@ -1,4 +1,4 @@
-// Bodies about operations.
+// JSON bodies of background operations.
 #pragma once
 
 #include <string>

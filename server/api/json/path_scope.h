@@ -1,4 +1,4 @@
-// Patterns of names and paths in bodies.
+// Patterns of names and paths in JSON bodies.
 #pragma once
 
 #include "core/model/path_scope.h"

@@ -12,7 +12,7 @@ std::string format_resources(const std::vector<std::string>& resources) {
   for (const std::string& resource : resources) out.text(resource);
   out.end_array();
   std::string text = std::move(out).take();
-  text.pop_back();  // the line's end
+  text.pop_back();  // the newline
   return text;
 }
 

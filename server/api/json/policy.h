@@ -1,4 +1,4 @@
-// Bodies about policies.
+// JSON bodies of access policies.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@
 
 namespace tarn::api::json {
 
-/// Only the shape; core/auth checks what the statements say.
+/// Checks the shape only; core/auth validates the statements.
 auth::Policy parse_policy(const Value& body);
-/// A statement's resource as the wire has it: one pattern, or a JSON array of patterns in a string.
+/// A statement's resource in the wire format: one pattern, or a JSON array of patterns in a string.
 std::vector<std::string> parse_resources(std::string_view text);
 
 void write_policy(Writer& out, const auth::Policy& policy);

@@ -1,4 +1,4 @@
-// Bodies about URLs that carry a permission, and about uploads in parts that go through them.
+// JSON bodies of presigned URLs and of multipart uploads through them.
 #pragma once
 
 #include <optional>
@@ -38,7 +38,7 @@ struct CopyPart {
   std::string repository;
   std::string ref;
   std::string path;
-  std::string range;  ///< as the header Range; "" = the whole object
+  std::string range;  ///< as the Range header; "" = the whole object
 };
 CopyPart parse_copy_part(const Value& body);
 
@@ -51,7 +51,7 @@ struct CompleteUpload {
   std::string physical_address;
   std::vector<Part> parts;  ///< ascending, at least one
   Metadata metadata;
-  std::string content_type;  ///< "" = not given
+  std::string content_type;  ///< "" = absent
 };
 CompleteUpload parse_complete_upload(const Value& body);
 

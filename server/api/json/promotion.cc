@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kBytesPerStep = 200;
 
-/// Words for what JSON has no numbers for.
+/// Strings for values that JSON numbers cannot represent.
 std::string text_of(double value) {
   if (std::isnan(value)) return "\"NaN\"";
   if (std::isinf(value)) return value > 0 ? "\"Infinity\"" : "\"-Infinity\"";
@@ -39,7 +39,7 @@ void read_word(const Value& body, std::string_view name,
   out = *parsed;
 }
 
-/// A word that means nothing here, such as a misspelled "dry_run", would change what happens.
+/// Rejects unknown members: ignoring one, such as a misspelled "dry_run", would change the outcome.
 void refuse_unknown(const Value& body, std::initializer_list<std::string_view> known) {
   for (const auto& [name, value] : body.members()) {
     if (std::find(known.begin(), known.end(), name) == known.end())
@@ -137,7 +137,8 @@ void write_check(Writer& out, const PromotionCheck& check, const Promotion& prom
   out.end_object();
 }
 
-/// As far as the record says; the policy and the rights of the user may void it.
+/// Whether the approval counts according to the record; the policy and the user's permissions may
+/// still void it.
 bool counts(const PromotionApproval& approval, const Promotion& promotion,
             const std::string& values) {
   return promotion.winner && *promotion.winner == approval.commit &&

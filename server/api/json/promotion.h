@@ -1,4 +1,4 @@
-// Bodies about promotions.
+// JSON bodies of promotions.
 #pragma once
 
 #include <optional>
@@ -12,20 +12,20 @@
 
 namespace tarn::api::json {
 
-/// The history of a promotion, with its reports and approvals.
+/// The history of a promotion, its reports and its approvals.
 struct PromotionDetails {
   std::vector<PromotionStep> steps;
   std::vector<PromotionCheck> checks;
   std::vector<PromotionApproval> approvals;
-  /// Of the evidence, from the history of the alias; 32 bytes.
+  /// Digest of the evidence as stored in the alias's history; 32 bytes.
   std::optional<std::string> logged_digest;
 };
 
-/// Without evidence and details.
+/// Omits evidence and details.
 void write_promotion(Writer& out, const Promotion& promotion);
 std::string promotion_body(const Promotion& promotion, const PromotionDetails& details);
 
-/// The evidence, with the refusal if there is one.
+/// The evidence, and the refusal if there is one.
 std::string promotion_preview_body(const versioning::PromotionPreview& preview);
 
 struct CreatePromotion {
@@ -33,15 +33,15 @@ struct CreatePromotion {
   std::string idempotency_key;
   bool dry_run = false;
 };
-/// Throws invalid_argument for what is no promotion: see check_promotion_request.
+/// Throws invalid_argument for an invalid request: see check_promotion_request.
 CreatePromotion parse_create_promotion(const Value& body);
 
-/// {"commit", "status", "url", "metrics"}; name, reporter and time are the caller's to set.
+/// {"commit", "status", "url", "metrics"}; the caller sets name, reporter and time.
 PromotionCheck parse_report_check(const Value& body);
 
 struct Decision {
   std::string reason;
-  std::optional<CommitId> commit;  ///< what was looked at
+  std::optional<CommitId> commit;  ///< the commit that was reviewed
 };
 /// {"reason", "commit"}, both optional.
 Decision parse_decision(const Value& body);

@@ -1,4 +1,4 @@
-// Bodies about pull requests and approvals.
+// JSON bodies of pull requests and approvals.
 #pragma once
 
 #include <optional>
@@ -31,10 +31,10 @@ struct UpdatePullRequest {
   std::optional<std::string> description;
   std::optional<PullRequestStatus> status;
 };
-/// Throws invalid_argument, also for the status "merged", which only merging gives.
+/// Throws invalid_argument, also for the status "merged", which only a merge can set.
 UpdatePullRequest parse_update_pull_request(const Value& body);
 
-/// {"commit_id": ...}: what the user has looked at; absent = whatever the head is.
+/// {"commit_id": ...}: the commit that the user reviewed; absent = the current head.
 std::optional<CommitId> parse_approve(const Value& body);
 
 }  // namespace tarn::api::json

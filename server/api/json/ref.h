@@ -1,4 +1,4 @@
-// Bodies about branches, tags and merge bases.
+// JSON bodies of branches, tags and merge bases.
 #pragma once
 
 #include <optional>
@@ -25,7 +25,7 @@ struct CreateBranch {
 };
 CreateBranch parse_create_branch(const Value& body);
 
-/// When the branch is deleted by itself; nullopt = never.
+/// The time when the branch is deleted automatically; nullopt = never.
 std::optional<Deadline> parse_branch_expiry(const Value& body);
 
 struct CreateTag {

@@ -17,7 +17,7 @@ void write_repository(Writer& out, const Repository& repository) {
   out.text("default_branch", repository.default_branch.str());
   out.text("id", repository.name.str());
   out.boolean("read_only", repository.read_only);
-  out.text("storage_id", "");  // readers look their storage up by it, so it is never left out
+  out.text("storage_id", "");  // readers use it to find their storage, so it is never omitted
   out.text("storage_namespace", repository.storage_namespace);
   out.end_object();
 }

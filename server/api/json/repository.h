@@ -1,4 +1,4 @@
-// Bodies about repositories.
+// JSON bodies of repositories.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ struct CreateRepository {
   bool sample_data = false;
   bool read_only = false;
 };
-/// Throws invalid_argument, also for a name or a namespace scheme no repository may have.
+/// Throws invalid_argument, also for an illegal name or namespace scheme.
 CreateRepository parse_create_repository(const Value& body);
 
 /// RepositoryMetadataSet.

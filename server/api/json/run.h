@@ -1,4 +1,4 @@
-// Bodies about runs and what commits measure.
+// JSON bodies of runs and metrics of commits.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@
 namespace tarn::api::json {
 
 struct RecordRun {
-  std::string ref;  ///< or a commit's full id
+  std::string ref;  ///< a full commit id is accepted too
   std::string branch{};
   std::map<std::string, std::string> params;
   std::vector<RunMetric> metrics;
@@ -24,18 +24,17 @@ struct RecordRun {
   RunSource source;
   std::optional<std::string> idempotency_key;
 };
-/// {"ref" or "commit", "branch", "params": {name: text, number or boolean}, "metrics": {name:
-/// number} or
-/// [{"name", "value", "split"}], "artifacts": [glob], "source": {"git_sha", "ci_url", "user"},
-/// "idempotency_key"}. Numbers may be texts: NaN and Infinity have no other form.
+/// {"ref" or "commit", "branch", "params": {name: string, number or boolean}, "metrics": {name:
+/// number} or [{"name", "value", "split"}], "artifacts": [glob], "source": {"git_sha", "ci_url",
+/// "user"}, "idempotency_key"}. Numbers may be strings, the only form of NaN and Infinity.
 RecordRun parse_record_run(const Value& body);
 
 std::string run_body(const Run& run);
-/// Runs with "commit_metrics" and "commit_params", and "warnings" beside them.
+/// Runs, with "commit_metrics", "commit_params" and "warnings".
 std::string run_list_body(const versioning::RunList& list);
 
 std::string commit_facts_body(const CommitFacts& facts);
-/// One point of a curve, `index` counted from 0.
+/// One point of a series; `index` starts at 0.
 void write_series_point(Writer& out, size_t index, const Point& point);
 
 /// {"globs": [...]}

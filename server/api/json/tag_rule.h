@@ -1,4 +1,4 @@
-// Bodies about rules that protect tags.
+// JSON bodies of tag protection rules.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 namespace tarn::api::json {
 
 std::string tag_rules_body(const std::vector<TagRule>& rules);
-/// An array of rules; `create` and `delete` are true unless they are given. Throws
-/// invalid_argument, also for a pattern no rule may have.
+/// An array of rules; `create` and `delete` default to true. Throws invalid_argument, also for an
+/// illegal pattern.
 std::vector<TagRule> parse_tag_rules(const Value& body);
 
 }  // namespace tarn::api::json

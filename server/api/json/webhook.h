@@ -1,4 +1,4 @@
-// Bodies about webhooks and their deliveries.
+// JSON bodies of webhooks and their deliveries.
 #pragma once
 
 #include <optional>
@@ -11,17 +11,17 @@
 namespace tarn::api::json {
 
 void write_webhook(Writer& out, const Webhook& webhook);
-/// With the secret where it is shown.
+/// Includes the secret if given.
 std::string webhook_body(const Webhook& webhook, const std::optional<std::string>& secret = {});
 
 void write_delivery(Writer& out, const Delivery& delivery);
 std::string delivery_body(const Delivery& delivery);
 
-/// The result of a ping; `status` is absent without an answer.
+/// The result of a ping; `status` is absent without a response.
 struct PingResult {
   std::string id;
   std::optional<int> status{};
-  std::string error{};  ///< "" = it was taken
+  std::string error{};  ///< "" = the endpoint accepted it
   std::chrono::milliseconds took{};
 };
 std::string ping_body(const PingResult& result);

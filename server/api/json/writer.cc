@@ -11,14 +11,14 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD
 
-/// Bytes that go out as they are inside a string: printable ASCII but the quote and the backslash.
+/// Bytes that a string contains unescaped: printable ASCII except the quote and the backslash.
 constexpr std::array<bool, 256> kPlain = [] {
   std::array<bool, 256> plain{};
   for (size_t c = 0x20; c < 0x7f; ++c) plain[c] = c != '"' && c != '\\';
   return plain;
 }();
 
-/// Length of the well-formed UTF-8 sequence at the front of `bytes`, 0 = there is none. Source:
+/// Length of the well-formed UTF-8 sequence at the start of `bytes`, 0 = there is none. Source:
 /// Unicode 15, table 3-7.
 size_t utf8_length(std::string_view bytes) {
   const auto at = [&](size_t i) {

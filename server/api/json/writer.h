@@ -1,4 +1,4 @@
-// Writing JSON answers: straight into one string, no document in between.
+// A writer of JSON responses, straight into one string.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace tarn::api::json {
 
-/// Appends values in order and puts the commas. Bytes that are not UTF-8 become U+FFFD. One thread
-/// at a time.
+/// Appends values in order and inserts the commas. Bytes that are not UTF-8 become U+FFFD. One
+/// thread at a time.
 class Writer {
  public:
   explicit Writer(size_t expected_bytes = 512) { out_.reserve(expected_bytes); }
@@ -19,9 +19,9 @@ class Writer {
   void end_object() { close('}'); }
   void begin_array() { open('['); }
   void end_array() { close(']'); }
-  /// `name` is one of ours: plain ASCII, written as it is.
+  /// Writes `name` unescaped: it must be a plain ASCII literal.
   void key(std::string_view name);
-  /// A key that is somebody's text.
+  /// A key that comes from a user, escaped.
   void named(std::string_view name);
 
   void text(std::string_view value);
@@ -32,16 +32,16 @@ class Writer {
   void text(std::string_view name, std::string_view value) { key(name), text(value); }
   void number(std::string_view name, int64_t value) { key(name), number(value); }
   void boolean(std::string_view name, bool value) { key(name), boolean(value); }
-  /// Values that JSON has no number for are strings: "NaN", "Infinity", "-Infinity".
+  /// NaN and infinities, which JSON lacks, become "NaN", "Infinity" and "-Infinity".
   void real(std::string_view name, double value);
   void texts(std::string_view name, const std::vector<std::string>& values);
-  /// A value that is JSON already.
+  /// Appends a value that is already JSON.
   void document(std::string_view name, std::string_view json) { key(name), raw(json); }
   void text_map(std::string_view name, const std::map<std::string, std::string>& pairs);
-  /// The members of `pairs`, as one object without a name.
+  /// Writes the members of `pairs` as one object without a name.
   void text_map(const std::map<std::string, std::string>& pairs);
 
-  /// The document, ended with a newline; the writer is spent.
+  /// Returns the document, with a final newline; the writer must not be used afterwards.
   std::string take() &&;
 
  private:
