@@ -1,4 +1,4 @@
-// The access that a route requires. Every route states it: there is no default.
+// The permissions that a route requires. Every route declares them; there is no default.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace tarn::api {
 
 struct Call;
 
-/// The things a call is about, as policies name them; all of them are asked.
+/// Extracts the ARNs of the resources that a call affects. The permission is required on each.
 using Resources = std::vector<std::string> (*)(const Call&);
 
 struct RequiredPermission {
@@ -24,11 +24,11 @@ struct RequiredPermission {
 /// Immutable.
 class Access {
  public:
-  /// For calls that have no account yet: logging in, health.
+  /// No account: login, health.
   static constexpr Access open() { return Access(Kind::kOpen); }
-  /// Any user with an account, whatever the policies: facts about the server and oneself.
+  /// Any account, whatever its policies: facts about the server and about the caller.
   static constexpr Access any_account() { return Access(Kind::kAnyAccount); }
-  /// An account that has the required permission.
+  /// An account with the given permissions.
   static constexpr Access of(RequiredPermission permission) { return Access({permission}, 1); }
   static constexpr Access of(RequiredPermission first, RequiredPermission second) {
     return Access({first, second}, 2);
@@ -55,15 +55,16 @@ class Access {
   size_t count_ = 0;
 };
 
-// Where the names come from: values of the path, parameters, members of the body.
+// Resource extractors. They read values of the path, query parameters and members of the body.
 std::vector<std::string> on_everything(const Call& call);
 std::vector<std::string> on_repository(const Call& call);
 std::vector<std::string> on_listed_ref(const Call& call);     ///< {ref}, or its repository
 std::vector<std::string> on_listed_branch(const Call& call);  ///< {branch}, or its repository
-// Of a search of several refs; what globs find is asked for one after another.
+// Searches of several refs. Each repository and ref that a glob matches is checked separately
+// later.
 std::vector<std::string> on_repository_globs(const Call& call);  ///< everything, if there is one
-std::vector<std::string> on_branch_globs(const Call& call);      ///< repositories that are named
-std::vector<std::string> on_named_refs(const Call& call);        ///< of these repositories
+std::vector<std::string> on_branch_globs(const Call& call);      ///< the named repositories
+std::vector<std::string> on_named_refs(const Call& call);        ///< refs that are named
 std::vector<std::string> on_compared_refs(const Call& call);     ///< {leftRef} and {rightRef}
 std::vector<std::string> on_merged_refs(const Call& call);  ///< {sourceRef}, {destinationBranch}
 std::vector<std::string> on_branch(const Call& call);

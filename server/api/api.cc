@@ -33,14 +33,15 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-/// A page of another origin may send any other type without asking this server first.
+/// Content types of JSON requests. A page of another origin can send any other type without a CORS
+/// preflight request.
 bool is_json(std::string_view content_type) {
   std::string_view type = content_type.substr(0, content_type.find(';'));
   while (type.ends_with(' ') || type.ends_with('\t')) type.remove_suffix(1);
   return equal_ignoring_case(type, "application/json");
 }
 
-/// Refuses a request for what its headers are, before anything of it is read.
+/// Rejects a request because of its headers, before its body is read.
 void check_headers(const Route& route, const http::Request& request) {
   const size_t authorizations = request.headers.count("Authorization");
   if (authorizations > 1) throw_invalid("header Authorization: is given twice");
@@ -92,8 +93,9 @@ Error as_clients_read_it(const std::exception_ptr& thrown, const Route* route) {
   }
 }
 
-/// Operations on repositories whose answer is a JSON document and whose request was read whole;
-/// answers about accounts may hold secrets, which are not kept.
+/// Whether a request may continue in the background: an operation on a repository with a JSON
+/// answer and a body that was read completely. Answers about accounts are excluded because they may
+/// hold secrets, which must not be stored.
 bool may_be_deferred(const Route& route) {
   constexpr std::array kLongReads = {"diffRefs"sv,      "diffBranch"sv,        "logCommits"sv,
                                      "listObjects"sv,   "findMergeBase"sv,     "verifyImport"sv,
@@ -107,19 +109,19 @@ bool may_be_deferred(const Route& route) {
          std::find(kLongReads.begin(), kLongReads.end(), route.operation) != kLongReads.end();
 }
 
-/// Whether the request is to be done on a repository that is read-only too.
+/// Whether the request sets `force`, which permits changes of a read-only repository.
 bool is_forced(const Call& call, const std::optional<json::Document>& document) {
   if (!call.has_path("repository")) return false;
   if (call.flag("force")) return true;
   if (!document || document->root().is_array()) return false;
   const json::Value body = document->root();
   if (body.flag("force")) return true;
-  // Of an import.
+  // Imports carry it in their commit.
   const auto commit = body.find("commit");
   return call.route.operation == "importStart" && commit && commit->flag("force");
 }
 
-/// A repository is read-only by the word of those who may change it.
+/// `force` needs the permission to change the repository's read-only flag.
 void require_force(const Context& context, const Call& call) {
   const std::string resource = auth::repository_arn(call.path("repository"));
   if (call.allows(auth::Action::kUpdateRepository, resource)) return;
@@ -171,7 +173,8 @@ http::Response Api::State::answer(http::Request& request, Router::Match match, s
             .body = {},
             .caller = {}};
   check_headers(route, request);
-  // Before anything else: a request without valid credentials is not read, and learns nothing.
+  // Authentication comes first: a request without valid credentials is not read and gets no
+  // information.
   if (route.access.needs_account()) {
     call.caller = authenticate(context.authenticator, request);
     user = call.caller.user.name;
@@ -194,7 +197,7 @@ http::Response Api::State::answer(http::Request& request, Router::Match match, s
   return response;
 }
 
-/// A browser that is in use stays signed in.
+/// Extends the session cookie of an active browser.
 void Api::State::renew_session(const http::Request& request, http::Response& response) {
   if (request.headers.count("Authorization") > 0) return;
   const std::optional<std::string> session = cookie(request.headers, kSessionCookie);
@@ -205,7 +208,7 @@ void Api::State::renew_session(const http::Request& request, http::Response& res
 }
 
 http::Response Api::State::run_or_defer(Call call, std::chrono::seconds wait) {
-  // Outlives the connection's own request, whose body was read.
+  // A copy that outlives the connection's request, whose body has been read.
   const auto kept = std::make_shared<http::Request>();
   kept->method = call.request.method;
   kept->target = call.request.target;

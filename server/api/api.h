@@ -1,4 +1,4 @@
-// The REST API: from a request to its answer.
+// The REST API: handles requests below /api.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ class Api {
   explicit Api(Context context);
   ~Api();
 
-  /// Never throws: failures are answers.
+  /// Never throws: failures become error responses.
   http::Response handle(http::Request& request);
 
  private:

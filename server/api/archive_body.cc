@@ -11,7 +11,7 @@
 namespace tarn::api {
 namespace {
 
-/// Of the whole content, when it was kept with the object.
+/// The CRC-32 of the whole content, if it was stored with the object.
 std::optional<uint32_t> known_crc32(const Entry& entry) {
   for (const Checksum& checksum : entry.checksums()) {
     if (checksum.algorithm == "crc32" && !checksum.composite) {

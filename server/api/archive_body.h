@@ -1,4 +1,4 @@
-// Many objects as the body of one answer.
+// A response body that streams many objects as one archive.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +15,23 @@
 
 namespace tarn::api {
 
-/// An object and the name it has in the archive.
+/// An object and its name in the archive.
 struct ArchivedObject {
   std::string name;
   Entry entry;
 };
 
-/// The members, in order; nullopt = the end.
+/// An iterator over the members, in order; nullopt = the end.
 using ArchivedObjects = std::function<std::optional<ArchivedObject>()>;
 
 archive::Member member_of(const ArchivedObject& object);
 
-/// Objects one after another, each opened when it is reached; memory does not grow with their size.
-/// Errors are thrown by read(), so that the answer has no end. One thread at a time.
+/// Streams objects one after another and opens each when it is reached; memory does not grow with
+/// their size. read() throws errors, which cuts the response short. One thread at a time.
 class ArchiveBody final : public http::BodySource {
  public:
-  /// Opens the first object, so that bytes that are missing there are told before the answer
-  /// begins. Throws what versioning::open_object does.
+  /// Opens the first object, so that its missing bytes are reported before the response begins.
+  /// Throws what versioning::open_object does.
   ArchiveBody(versioning::Engine& engine, Repository repository, archive::Format format,
               ArchivedObjects objects);
   size_t read(std::span<char> out) override;
@@ -44,10 +44,10 @@ class ArchiveBody final : public http::BodySource {
   const Repository repository_;
   const std::unique_ptr<archive::Writer> writer_;
   const ArchivedObjects objects_;
-  std::string framing_;  // to be sent before anything else
-  size_t framed_ = 0;    // bytes of it that were
+  std::string framing_;  // header or padding that is sent next
+  size_t framed_ = 0;    // bytes of framing_ that were sent
   std::string name_;     // of the object that is open
-  uint64_t left_ = 0;    // bytes of it
+  uint64_t left_ = 0;    // bytes left to read of it
   bool finished_ = false;
   std::unique_ptr<blob::BlobReader> reader_;
 };

@@ -30,7 +30,7 @@ constexpr size_t kMd5HexChars = 32;
   throw Error(ErrorCode::kPermissionDenied, reason, std::move(message));
 }
 
-/// The user that the URL was made for, as they are now.
+/// The current state of the user for whom the URL was made.
 auth::Principal holder_of(auth::Authenticator& authenticator, const BlockGrant& grant) {
   std::optional<auth::Principal> holder;
   if (grant.access_key_id.empty()) {
@@ -38,7 +38,7 @@ auth::Principal holder_of(auth::Authenticator& authenticator, const BlockGrant& 
   } else if (auto key = authenticator.find_key(grant.access_key_id)) {
     holder = std::move(key->principal);
   }
-  // A user made anew under an old name is another user. URLs tell whole seconds.
+  // A user who was deleted and created again is another user. URLs have whole seconds.
   if (!holder || holder->user.name != grant.user ||
       grant.issued + std::chrono::seconds{1} <= holder->user.created) {
     refuse(reason::kUrlRevoked, "presigned URL: the access key or user that asked for it is gone");
@@ -66,15 +66,15 @@ http::Response read(const Context& context, const http::Request& request, const 
   const Entry entry = decode_entry(grant.entry);
   if (request.headers.get("If-None-Match") == quoted_etag(entry)) return empty_response(304);
   http::Response response = object_answer(context.engine, request, repository, grant.path, entry);
-  // Of the body as a whole: a range has another.
+  // The stored ETag covers the whole body; a range has a different MD5.
   if (response.status == 200 && entry.etag.size() == kMd5HexChars) {
     response.headers.add("Content-MD5", md5_header(entry.etag));
   }
   return response;
 }
 
-/// The bytes of a PUT. A Content-MD5 that is not theirs makes the end of them an error, so that
-/// nothing is kept.
+/// The body of a PUT. Reading its end fails if Content-MD5 does not match, so that nothing is
+/// stored.
 class PutBody final : public versioning::UploadBody {
  public:
   PutBody(std::unique_ptr<versioning::UploadBody> body, std::string expected_md5)
@@ -103,7 +103,7 @@ class PutBody final : public versioning::UploadBody {
   bool ended_ = false;
 };
 
-/// Framed payloads of S3 clients would be kept with their frames.
+/// Rejects the framed payloads of S3 clients: they would be stored with their frames.
 void check_plain(const http::Headers& headers) {
   if (headers.get("x-amz-content-sha256").starts_with("STREAMING-")) {
     throw Error(ErrorCode::kUnimplemented,
@@ -126,7 +126,7 @@ versioning::UploadDigests write(const Context& context, const BlockGrant& grant,
   const auto own = grant.address.starts_with(below)
                        ? parse_relative_path(std::string_view(grant.address).substr(below.size()))
                        : std::nullopt;
-  // The repository's name means another one by now.
+  // The name now belongs to another repository.
   if (!own) refuse(reason::kUrlInvalid, "presigned URL: its address is not of this repository");
   return versioning::fill_address(context.engine, repository, *own, body, size);
 }

@@ -1,4 +1,4 @@
-// Serves the URLs of block_url.h.
+// A handler for the presigned URLs of block_url.h.
 #pragma once
 
 #include "core/http/message.h"
@@ -12,9 +12,9 @@ class BlockHandler {
  public:
   explicit BlockHandler(Context context);
 
-  /// Answers every request of is_block_request(), failures included; never throws. Whoever asked
-  /// for the URL must still exist and still be allowed what it is for. Authorization headers are
-  /// not looked at: clients that follow a redirect send theirs along.
+  /// Answers every request of is_block_request(), failures included; never throws. The user who
+  /// requested the URL must still exist and still have the permission. Ignores Authorization
+  /// headers: clients that follow a redirect send theirs along.
   http::Response handle(http::Request& request);
 
  private:

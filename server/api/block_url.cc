@@ -34,7 +34,7 @@ using Pairs = std::vector<std::pair<std::string, std::string>>;
   refuse(reason::kUrlInvalid, "it was not signed by this server, or was changed since");
 }
 
-/// Lower-case hex. Lengths stand before the texts, so that no two grants read the same.
+/// Lower-case hex. Each text has its length in front, so that no two grants have the same input.
 std::string signature_of(std::string_view key, std::string_view address, Pairs pairs) {
   TARN_CHECK(key.size() == kKeyBytes);
   std::sort(pairs.begin(), pairs.end());
@@ -50,7 +50,7 @@ Pairs pairs_of(const BlockGrant& grant) {
   const auto add = [&out](std::string_view name, std::string value) {
     out.emplace_back(name, std::move(value));
   };
-  // Clients look into a URL for these names to know when it ends.
+  // Clients read these parameters to learn when the URL expires.
   add("X-Amz-Algorithm", std::string(kAlgorithm));
   add("X-Amz-Credential", grant.access_key_id);
   add("X-Amz-Date", to_iso_basic(grant.issued));
@@ -89,7 +89,7 @@ uint64_t number_of(const Pairs& pairs, std::string_view name) {
   return value;
 }
 
-/// Of parameters that are known to be ours.
+/// Reads parameters whose signature was verified.
 BlockGrant grant_from(std::string address, const Pairs& pairs) {
   BlockGrant grant;
   const std::string kind_name = text_of(pairs, "X-Tarn-Grant");

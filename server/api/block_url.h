@@ -1,4 +1,4 @@
-// URLs of our own that carry a permission: how clients reach bytes whose store signs no URLs.
+// Presigned URLs of this server, for clients of stores that sign no URLs themselves.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@
 
 namespace tarn::api {
 
-/// The grant of a URL: what its holder may do, and on whose behalf. All of it stands in the URL,
+/// The permission that a URL carries, and the user on whose behalf. The URL holds all of it,
 /// readable and authenticated.
 struct BlockGrant {
   enum class Kind {
@@ -21,11 +21,11 @@ struct BlockGrant {
   };
   Kind kind = Kind::kRead;
   std::string address{};        ///< of the bytes, without its scheme: "lake/data/<20>/<20>"
-  std::string access_key_id{};  ///< who asked for the URL; "" = whoever `user` names
+  std::string access_key_id{};  ///< key of the requester; "" = any key of `user`
   std::string user{};
   std::string repository{};
   std::string branch{};  ///< of writes
-  std::string ref{};     ///< of reads: through which the bytes were asked for
+  std::string ref{};     ///< of reads: the ref in the request for the URL
   std::string path{};
   std::string entry{};      ///< of reads: see encode_entry
   uint64_t bytes_max = 0;   ///< of writes
@@ -37,16 +37,15 @@ struct BlockGrant {
   bool operator==(const BlockGrant&) const = default;
 };
 
-/// Whether the request is for such a URL, valid or not.
+/// Whether the request is for a presigned URL, valid or not.
 bool is_block_request(const http::Request& request);
 
-/// Path and query. `key` is 32 bytes.
+/// Path and query of the presigned URL. `key` has 32 bytes.
 std::string block_target(std::string_view key, const BlockGrant& grant);
 
-/// The grant in the URL of this request, if it allows the request's method now. Percent-encoding
-/// and the order of parameters may have been changed on the way, nothing else. Throws
-/// permission_denied (reasons "url_invalid", "url_expired", "url_method"), invalid_argument for bad
-/// percent-encoding.
+/// The grant in the URL of this request, if it permits the request's method now. Accepts other
+/// percent-encoding and another order of parameters, no other change. Throws permission_denied
+/// (reasons "url_invalid", "url_expired", "url_method"), invalid_argument for bad percent-encoding.
 BlockGrant open_block_request(std::string_view key, const http::Request& request, Instant now);
 
 }  // namespace tarn::api

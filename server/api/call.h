@@ -1,4 +1,4 @@
-// One API call as a handler sees it, and what handlers work with.
+// An API call as a handler sees it, and the services that handlers use.
 #pragma once
 
 #include <any>
@@ -25,7 +25,7 @@ namespace tarn::api {
 
 struct Route;
 
-/// The context of every handler; all members outlive the API.
+/// The services of every handler; all members outlive the API.
 struct Context {
   versioning::Engine& engine;
   auth::Authenticator& authenticator;
@@ -34,15 +34,15 @@ struct Context {
   versioning::OperationRunner& operations;
   const http::Outbound& outbound;  ///< sends to servers that users named
   json::Installation installation;
-  uint64_t upload_bytes_max = UINT64_MAX;  ///< of one object
+  uint64_t upload_bytes_max = UINT64_MAX;  ///< maximum of one object
   std::string
-      setup_token{};  ///< with which POST /setup_lakefs makes the first user; "" = with none
+      setup_token{};  ///< required by POST /setup_lakefs to create the first user; "" = no token
   std::string webhook_key{};   ///< seals the secrets of webhooks; 32 bytes
-  std::string block_key{};     ///< authenticates URLs of our own (block_url.h); 32 bytes
-  std::string external_url{};  ///< "https://lake.example.com" that such begin with; "" = as asked
+  std::string block_key{};     ///< authenticates presigned URLs (block_url.h); 32 bytes
+  std::string external_url{};  ///< their prefix: "https://lake.example.com"; "" = the request's
 };
 
-/// The decoded values of a pattern's {names}, in order.
+/// The decoded values of the {names} in a route's pattern, in order.
 struct PathValues {
   static constexpr size_t kMax = 4;
   std::array<std::string_view, kMax> names{};
@@ -50,28 +50,28 @@ struct PathValues {
   size_t count = 0;
 };
 
-/// One request, routed. One thread at a time.
+/// A routed request. One thread at a time.
 struct Call {
   http::Request& request;
   const Route& route;
   PathValues path_values;
   http::Query query;
-  std::any body;           ///< of routes that take JSON: the parsed value; empty = none was sent
+  std::any body;           ///< the parsed JSON of routes that take it; empty = none was sent
   auth::Principal caller;  ///< without a user for routes that need no account
 
-  /// A value of the path; the name must be one of the route's.
+  /// A value of the path; the route's pattern must contain the name.
   const std::string& path(std::string_view name) const;
   bool has_path(std::string_view name) const;
-  /// Throw invalid_argument when the path holds no legal name.
+  /// Throw invalid_argument if the path value is no legal name.
   RepositoryName repository() const { return parse_repository_name(path("repository")); }
   BranchName branch() const { return parse_branch_name(path("branch")); }
 
-  /// Whether the caller may do this too, in addition to the permissions of the route.
+  /// Whether the caller has this permission too, in addition to those of the route.
   bool allows(auth::Action action, std::string_view resource) const;
   /// Throws permission_denied unless allowed.
   void require_permission(auth::Action action, std::string_view resource) const;
   void require_permission_on_all_objects(auth::Action action, std::string_view repository) const;
-  /// As auth::require_permission_on_source, of refs of the repository in the path.
+  /// As auth::require_permission_on_source, for refs of the repository in the path.
   void require_permission_on_source(const auth::RefScope& source,
                                     std::string_view destination) const;
 
@@ -81,7 +81,7 @@ struct Call {
   uint32_t amount() const;
   /// The parameters prefix, after and amount.
   PageStart page() const;
-  /// The body, which the route's handler must parse into a T.
+  /// The parsed body. T must be the type that the route parses.
   template <typename T>
   const T& body_as() const {
     const T* parsed = std::any_cast<T>(&body);

@@ -1,4 +1,4 @@
-// Conditional writes over REST.
+// The write condition of a REST request.
 #pragma once
 
 #include "core/branch/condition.h"
@@ -6,8 +6,8 @@
 
 namespace tarn::api {
 
-/// Only `If-None-Match: *` is served. Throws unimplemented "Not Implemented" for anything else, as
-/// clients expect.
+/// Accepts `If-None-Match: *` only. Throws unimplemented "Not Implemented" for any other condition,
+/// as clients expect.
 versioning::Condition write_condition(const http::Headers& headers);
 
 }  // namespace tarn::api

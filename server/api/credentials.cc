@@ -9,7 +9,7 @@
 namespace tarn::api {
 namespace {
 
-/// An Authorization header in its two parts; both empty unless it has them.
+/// The two parts of an Authorization header; both empty if it has no such form.
 struct SchemeAndValue {
   std::string_view scheme;
   std::string_view value;

@@ -13,28 +13,29 @@ namespace tarn::api {
 /// Holds a login token.
 constexpr std::string_view kSessionCookie = "internal_auth_session";
 
-/// Bearer token, then key pair (Basic), then session cookie. A bad Authorization header fails at
-/// once; a bad cookie counts as none. Throws unauthenticated "error authenticating request".
+/// Tries the bearer token, then the key pair (Basic), then the session cookie. A bad Authorization
+/// header fails at once; a bad cookie is ignored. Throws unauthenticated "error authenticating
+/// request".
 auth::Principal authenticate(auth::Authenticator& authenticator, const http::Request& request);
 
-/// The value of a Set-Cookie header that makes the token a browser's session.
+/// The Set-Cookie value that starts a browser session with the token.
 std::string session_cookie(const auth::LoginToken& token, bool tls);
 
-/// The value of the first cookie of that name, or nullopt.
+/// The value of the first cookie with that name, or nullopt.
 std::optional<std::string> cookie(const http::Headers& headers, std::string_view name);
 
 struct KeyPair {
   std::string id;
   std::string secret;
 };
-/// The user that a request claims, unproven; both empty when it claims none.
+/// The user that a request claims to be, not verified; both empty without a claim.
 struct ClaimedCredentials {
   KeyPair pair;
   std::string token;
 };
 ClaimedCredentials claimed_credentials(const http::Request& request);
 
-/// The value of an Authorization header without its scheme; nullopt unless base64 of "id:secret".
+/// Parses an Authorization header's value without its scheme; nullopt unless base64 of "id:secret".
 std::optional<KeyPair> parse_basic(std::string_view encoded);
 
 [[noreturn]] void throw_unauthenticated();

@@ -12,7 +12,7 @@
 namespace tarn::api {
 namespace {
 
-/// A client that retries at once after an overload only adds to it.
+/// Delays the retry: clients that retry at once would add to an overload.
 constexpr int kRetryAfterSeconds = 1;
 
 int status_of_code(ErrorCode code) {
@@ -47,8 +47,7 @@ int status_of_code(ErrorCode code) {
   check_failed("ErrorCode", __FILE__, __LINE__);
 }
 
-/// The message for a client: the insides of the server (SQL, addresses of its database) stay in the
-/// log.
+/// The message for a client. Server internals (SQL, database addresses) stay in the log.
 std::string_view message_of(const Error& error) {
   if (error.code() == ErrorCode::kInternal) return "internal error";
   if (error.reason() == reason::kInDoubt) {
@@ -63,7 +62,7 @@ std::string_view message_of(const Error& error) {
   return error.message();
 }
 
-/// Messages may quote what was sent, which may be long. Whole hook reports fit.
+/// Messages may quote long input. Whole reports of hooks fit.
 constexpr size_t kMessageBytesMax = 8 * 1024;
 
 std::string shortened(std::string_view message) {
@@ -76,11 +75,11 @@ struct ReasonStatus {
   int status;
   bool retry = false;
 };
-/// Reasons that clients must see under another status than their code's.
+/// Reasons whose status differs from that of their code.
 constexpr std::array kReasons = {
     ReasonStatus{reason::kBranchLocked, 423, true}, ReasonStatus{reason::kBodyTooLarge, 413},
     ReasonStatus{reason::kRangeNotSatisfiable, 416},
-    // Clients take 403 for a protected or read-only thing, never for a missing permission.
+    // Clients expect 403 for a protected or read-only resource, never for a missing permission.
     ReasonStatus{reason::kInsufficientPermissions, 401}, ReasonStatus{reason::kNoMergeBase, 400},
     ReasonStatus{reason::kTooManyBranches, 429},  // no Retry-After: waiting alone changes nothing
     ReasonStatus{reason::kTooManyUploads, 429},   // likewise

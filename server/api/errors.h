@@ -1,4 +1,4 @@
-// Errors as REST answers.
+// REST responses for errors.
 #pragma once
 
 #include <optional>
@@ -14,11 +14,11 @@ struct FailureStatus {
   std::optional<int> retry_after_seconds;
 };
 
-/// By code, unless the reason has a status of its own.
+/// The status of the error's reason if it has its own, else of its code.
 FailureStatus status_of(const Error& error);
 
-/// The whole answer; `request_id` goes into the body. Messages of internal and of plain
-/// unavailable errors stay in the log.
+/// The complete response; `request_id` goes into the body. Messages of internal and of unavailable
+/// errors without a reason stay in the log.
 http::Response failure_response(const Error& error, std::string_view request_id);
 
 }  // namespace tarn::api

@@ -20,14 +20,16 @@
 namespace tarn::api {
 namespace {
 
-/// Types that a browser may show in the page's origin. Anything else is offered as a download: a
-/// page, a drawing or a script would run there, and a PDF cannot be shown in a sandbox.
+/// Content types that a browser may display in the page's origin. All others are offered as a
+/// download: an HTML page or an SVG would run scripts there, and a PDF cannot be shown in a
+/// sandbox.
 constexpr std::array<std::string_view, 16> kInlineTypes = {
     "application/json", "audio/mpeg", "audio/wav", "audio/webm", "image/avif", "image/bmp",
     "image/gif",        "image/jpeg", "image/png", "image/tiff", "image/webp", "text/csv",
     "text/markdown",    "text/plain", "video/mp4", "video/webm"};
 
-/// Entries may come from places that check less than this API does; no header may be split by one.
+/// The content type, replaced if it could split a header: some sources of entries check less than
+/// this API does.
 std::string_view safe_type(const Entry& entry) {
   return entry.content_type.empty() || has_control(entry.content_type)
              ? json::kDefaultContentType

@@ -1,4 +1,4 @@
-// The answer that is an object: headers, the range asked for, its bytes.
+// The response that contains an object: headers, the requested range, the bytes.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@ std::string content_disposition(std::string_view kind, std::string_view path);
 
 std::string quoted_etag(const Entry& entry);
 
-/// Answers GET or HEAD for an entry of the repository, which is found at `path`: 200, 206, or 416
-/// for a range that cannot be had. Throws what versioning::open_object does.
+/// Answers GET or HEAD for an entry of the repository at `path`: 200, 206, or 416 for an
+/// unsatisfiable range. Throws what versioning::open_object does.
 http::Response object_answer(versioning::Engine& engine, const http::Request& request,
                              const Repository& repository, std::string_view path,
                              const Entry& entry);

@@ -1,4 +1,4 @@
-// Sending an object's bytes.
+// The bytes of an object as a response body.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace tarn::api {
 
-/// Makes the bytes of `range` the body of `response`: as a file slice when the store has a file,
-/// else as a stream.
+/// Makes the bytes of `range` the body of `response`: a file slice if the store has a file, else a
+/// stream.
 void send_object(std::unique_ptr<blob::BlobReader> reader, blob::ByteRange range,
                  http::Response& response);
 

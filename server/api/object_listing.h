@@ -1,4 +1,4 @@
-// Objects as listings and searches show them.
+// Objects in listings and search results.
 #pragma once
 
 #include <optional>
@@ -12,20 +12,20 @@
 
 namespace tarn::api {
 
-/// Where the bytes are, or a URL to read them.
+/// The address of the bytes, or a URL to read them.
 struct ShownAddress {
   std::string text;
   std::optional<Instant> expiry;
 };
-/// `presigner`: nullptr = no URL is asked for, or the caller may not read the object.
+/// `presigner`: nullptr = no URL was requested, or the caller may not read the object.
 ShownAddress shown_address(const Context& context, const Presigner* presigner,
                            const Repository& repository, std::string_view path, const Entry& entry);
 
-/// Of the repository and the ref in the path.
+/// Lists objects of the repository and ref in the path.
 http::Response object_listing(const Context& context, const Call& call,
                               const std::optional<Presigner>& presigner,
                               const Page<versioning::ListItem>& page);
-/// Each with its repository and ref; the caller may read them all.
+/// Shows each object with its repository and ref. The caller must be allowed to read all of them.
 http::Response found_listing(const Context& context, const Call& call,
                              const Page<versioning::FoundAtPlace>& page);
 

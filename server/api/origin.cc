@@ -9,7 +9,7 @@
 namespace tarn::api {
 namespace {
 
-/// "https://host:port" without its scheme; "" for an origin that has no host ("null").
+/// Host and port of "https://host:port"; "" for an origin without a host ("null").
 std::string_view host_of(std::string_view origin) {
   constexpr std::string_view kMark = "://";
   const size_t at = origin.find(kMark);

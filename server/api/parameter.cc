@@ -25,7 +25,7 @@ constexpr uint32_t kPartCountMax = 10'000;
   throw_invalid(str_cat("parameter \"", name, "\" in ", place, " has an error: ", why));
 }
 
-/// ^bytes=((\d*-\d*,? ?)+)$
+/// Matches ^bytes=((\d*-\d*,? ?)+)$.
 bool is_byte_ranges(std::string_view text) {
   constexpr std::string_view kUnit = "bytes=";
   if (!text.starts_with(kUnit)) return false;
@@ -45,7 +45,7 @@ bool is_byte_ranges(std::string_view text) {
   return true;
 }
 
-/// The error in `value`, or "".
+/// A description of the error in `value`, or "".
 std::string complaint(Parameter::Kind kind, std::string_view value) {
   using Kind = Parameter::Kind;
   switch (kind) {

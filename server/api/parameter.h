@@ -1,5 +1,4 @@
-// Query parameters and conditional headers that a route accepts: their rules, checked before
-// anything else.
+// Rules for the query parameters and conditional headers of a route, checked before anything else.
 #pragma once
 
 #include <array>
@@ -15,14 +14,14 @@ namespace tarn::api {
 struct Parameter {
   enum class Kind {
     kAmount,      ///< -1..1000; absent, 0 and -1 mean kAmountDefault
-    kBoolean,     ///< any of the spellings clients send; absent or empty = false
-    kRequired,    ///< must be there and not empty
-    kMoment,      ///< RFC 3339 and its near relatives
+    kBoolean,     ///< the spellings of parse_boolean; absent or empty = false
+    kRequired,    ///< must be present and not empty
+    kMoment,      ///< RFC 3339 and similar forms
     kInstant,     ///< the same, or seconds since 1970
     kSize,        ///< a number of bytes
     kGlob,        ///< a pattern over paths
-    kExpression,  ///< conditions of a search
-    kSort,        ///< the order of a search
+    kExpression,  ///< a search expression
+    kSort,        ///< a sort order of a search
     kDiffType,    ///< two_dot or three_dot
     kState,       ///< open, closed or all
     kPartCount,   ///< 0..10000; absent or empty = 0
@@ -38,7 +37,7 @@ constexpr uint32_t kAmountDefault = 100;
 
 constexpr std::chrono::seconds kWaitMax{60};
 
-/// Of one route; a fixed array so that the table of routes is a constant.
+/// The parameters of one route; a fixed array so that the table of routes is a constant.
 struct Parameters {
   std::array<Parameter, 12> list{};
   size_t count = 0;
@@ -49,15 +48,15 @@ struct Parameters {
 void check_parameters(const Parameters& parameters, const http::Request& request,
                       const http::Query& query);
 
-/// "1", "t", "true" ... in the spellings that Go and Python write; nullopt otherwise.
+/// "1", "t", "true" ... in the spellings of Go and Python; nullopt otherwise.
 std::optional<bool> parse_boolean(std::string_view text);
-/// As Kind::kAmount; nullopt when out of range or no number.
+/// As Kind::kAmount; nullopt if out of range or no number.
 std::optional<uint32_t> parse_amount(std::string_view text);
-/// As Kind::kPartCount; nullopt when out of range or no number.
+/// As Kind::kPartCount; nullopt if out of range or no number.
 std::optional<uint32_t> parse_part_count(std::string_view text);
-/// As Kind::kSize; nullopt when empty or no such number.
+/// As Kind::kSize; nullopt if empty or no such number.
 std::optional<uint64_t> parse_size(std::string_view text);
-/// As Kind::kWait; nullopt when empty or no such number.
+/// As Kind::kWait; nullopt if empty or no such number.
 std::optional<std::chrono::seconds> parse_wait(std::string_view text);
 
 }  // namespace tarn::api

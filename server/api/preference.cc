@@ -33,7 +33,7 @@ std::optional<seconds> preferred_wait(const http::Request& request) {
     for (;;) {
       const size_t comma = left.find(',');
       const std::optional<seconds> wait = wait_of(trimmed(left.substr(0, comma), " "));
-      // "respond-async, wait=5" waits.
+      // "respond-async, wait=5" waits 5 seconds.
       if (wait && (!found || *wait > *found)) found = wait;
       if (comma == std::string_view::npos) break;
       left.remove_prefix(comma + 1);

@@ -1,4 +1,5 @@
-// The preference of a request (RFC 7240) not to wait for its answer.
+// The Prefer header (RFC 7240): how long a client waits before a request continues in the
+// background.
 #pragma once
 
 #include <chrono>
@@ -8,11 +9,11 @@
 
 namespace tarn::api {
 
-/// The longest wait that a preference gets.
+/// The maximum wait, whatever the client prefers.
 constexpr std::chrono::seconds kPreferredWaitMax{60};
 
 /// The wait of `Prefer: wait=N` or `Prefer: respond-async` (no wait), at most kPreferredWaitMax;
-/// nullopt when the request prefers nothing of the kind.
+/// nullopt without such a preference.
 std::optional<std::chrono::seconds> preferred_wait(const http::Request& request);
 
 }  // namespace tarn::api

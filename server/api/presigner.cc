@@ -12,7 +12,7 @@
 namespace tarn::api {
 namespace {
 
-/// URLs tell whole seconds.
+/// Presigned URLs have whole seconds.
 Instant whole_seconds(Instant t) { return std::chrono::floor<std::chrono::seconds>(t); }
 
 bool is_host(std::string_view text) {
@@ -21,7 +21,7 @@ bool is_host(std::string_view text) {
   });
 }
 
-/// The address by which the client reached us; behind a proxy the setting replaces it.
+/// The server's address as the client used it, or the configured one (behind a proxy).
 std::string base_url(const Context& context, const http::Request& request) {
   if (!context.external_url.empty()) return context.external_url;
   const std::string_view host = request.headers.get("Host");
@@ -32,7 +32,7 @@ std::string base_url(const Context& context, const http::Request& request) {
   return str_cat(request.tls ? "https://" : "http://", host);
 }
 
-/// All that reading the bytes takes.
+/// The members that reading the bytes needs.
 Entry readable_part(const Entry& entry) {
   Entry out;
   out.size_bytes = entry.size_bytes;

@@ -1,4 +1,4 @@
-// URLs with which clients read and write objects past the API.
+// Presigned URLs, with which clients read and write objects without the API.
 #pragma once
 
 #include <chrono>
@@ -15,13 +15,14 @@ namespace tarn::api {
 
 constexpr std::chrono::minutes kPresignLifetime{15};
 
-/// For one call: the store's own URLs where it signs them, else ours. What the caller may do is
-/// checked before; our URLs check it again when they are used. Call and context outlive it.
+/// Makes URLs for one call: the store's own where it signs them, else ours. The caller's
+/// permissions must have been checked; our URLs check them again when used. Call and context
+/// outlive it.
 class Presigner {
  public:
-  /// Throws invalid_argument (reason "presign_unsupported") where it is turned off.
+  /// Throws invalid_argument (reason "presign_unsupported") if presigned URLs are disabled.
   Presigner(const Context& context, const Call& call);
-  /// nullopt unless the call says presign=true.
+  /// nullopt unless the call has presign=true.
   static std::optional<Presigner> asked_for(const Context& context, const Call& call);
 
   Instant expiry() const { return issued_ + kPresignLifetime; }
@@ -30,7 +31,7 @@ class Presigner {
   std::string read_url(const Repository& repository, std::string_view path,
                        const Entry& entry) const;
   std::string write_url(const versioning::HandedOutAddress& address) const;
-  /// A part of an upload that this server keeps.
+  /// The URL of a part of an upload that this server keeps.
   std::string part_url(const Repository& repository, const OwnAddress& address,
                        std::string_view upload_id, uint32_t number) const;
 
@@ -44,7 +45,7 @@ class Presigner {
   const Instant issued_;
 };
 
-/// The part of an address that a URL shows: all but the scheme.
+/// The address in a URL's path: everything but the scheme.
 std::string block_address(std::string_view url);
 
 }  // namespace tarn::api

@@ -15,7 +15,7 @@ http::Response RequestRecord::failed(const Error& failure, const http::Request& 
 
 void RequestRecord::finish(const http::Request& request, http::Response& response) const {
   response.headers.add("X-Content-Type-Options", "nosniff");
-  // No page of another origin may show or run what the visitor's cookie reads.
+  // Keeps pages of other origins from embedding data that is read with the visitor's cookie.
   response.headers.add("Cross-Origin-Resource-Policy", "same-origin");
   response.headers.add("X-Request-Id", request.id);
   if (request.method == "HEAD") {

@@ -1,4 +1,4 @@
-// The end of every request under /api and /_blocks: common headers, counters, its line in the log.
+// The end of every request below /api and /_blocks: common headers, counters, log line.
 #pragma once
 
 #include <array>
@@ -37,9 +37,9 @@ struct RequestRecord {
   http::AccessRecord access;
   const Probe* probe;
 
-  /// The answer to a request that failed, which is noted.
+  /// The response for a failed request; remembers the failure for the log.
   http::Response failed(const Error& failure, const http::Request& request);
-  /// Completes the answer, counts it and writes the line.
+  /// Completes the response, counts it and writes the log line.
   void finish(const http::Request& request, http::Response& response) const;
 };
 

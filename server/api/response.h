@@ -1,4 +1,4 @@
-// Making answers.
+// Constructors of responses.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace tarn::api {
 
 http::Response json_response(int status, std::string body);
 http::Response text_response(int status, std::string body);
-/// A status without a body, for example 204.
+/// A response without a body, for example 204.
 http::Response empty_response(int status);
 
 }  // namespace tarn::api

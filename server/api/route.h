@@ -1,4 +1,4 @@
-// One row of the table of operations. Reading the table is reading the API.
+// A row of the table of operations.
 #pragma once
 
 #include <any>
@@ -20,8 +20,8 @@ enum class Method { kGet, kHead, kPost, kPut, kDelete, kPatch };
 std::string_view name_of(Method method);
 std::optional<Method> parse_method(std::string_view text);
 
-/// The parameters and the body of a route; checked once the caller is authenticated, before their
-/// rights.
+/// The parameters and the body of a route. They are validated after authentication and before the
+/// check of permissions.
 struct Input {
   enum class Body {
     kNone,
@@ -45,8 +45,8 @@ struct JsonHandler {
 template <auto parse>
 using Parsed = std::invoke_result_t<decltype(parse), const json::Value&>;
 
-/// The JsonHandler of `run`, which gets the result of `parse`, or a default value when the body
-/// was left out.
+/// The JsonHandler of `run`, which receives the result of `parse`, or a default value without a
+/// body.
 template <auto parse, http::Response (*run)(const Context&, Call&, Parsed<parse>)>
 constexpr JsonHandler json_handler{
     .parse = [](const json::Value& body) -> std::any { return parse(body); },
@@ -80,23 +80,23 @@ class Handler {
 struct Route {
   Method method;
   std::string_view pattern;    ///< below kBasePath, for example "/repositories/{repository}"
-  std::string_view operation;  ///< the id of the public description
-  Access access;               ///< has no default: a route without one does not compile
+  std::string_view operation;  ///< operationId of docs/api/openapi.yaml
+  Access access;               ///< no default: a route without it does not compile
   Handler handler;
   Input input{};
-  /// The message that clients expect when a ref of the path is not found; "" = the verb's own
+  /// The message that clients expect if a ref of the path is not found; "" = the verb's own
   /// message.
   std::string_view missing_ref{};
-  /// Of an operation that is not served: what to do instead, "" = nothing.
+  /// Alternative to an operation that is not served; "" = there is none.
   std::string_view instead{};
 };
 
 constexpr std::string_view kBasePath = "/api/v1";
 
-/// Every operation, served or answered 501.
+/// All operations, both served and answered with 501.
 std::span<const Route> routes();
 
-/// Answers 501: the operation is known and not served.
+/// Answers 501: a known operation that is not served.
 http::Response not_implemented(const Context& context, Call& call);
 
 }  // namespace tarn::api

@@ -19,7 +19,7 @@ std::string_view verb_of(std::string_view parameter) {
   return parameter.substr(parameter.find('}') + 1);
 }
 
-/// Cuts the first segment off "/a/b"; nullopt at the end.
+/// Removes the first segment of "/a/b"; nullopt at the end.
 std::optional<std::string_view> next_segment(std::string_view& path) {
   if (path.empty() || path[0] != '/') return std::nullopt;
   const size_t end = path.find('/', 1);
@@ -45,7 +45,7 @@ std::string decode_value(std::string_view name, std::string_view raw) {
 struct Router::Node {
   using Named = std::vector<std::pair<std::string_view, std::unique_ptr<Node>>>;
   Named literals;
-  Named verbs;  ///< behind a parameter, with their colons
+  Named verbs;  ///< after a parameter, with their colons
   std::unique_ptr<Node> parameter;
   std::array<const Route*, kMethods> routes{};
 
@@ -61,7 +61,7 @@ struct Router::Node {
   }
 
   Node* literal(std::string_view segment) const { return find(literals, segment); }
-  /// The node of a value with a verb behind it, which is cut off.
+  /// The node of a parameter with a verb; removes the verb from `segment`.
   Node* verb(std::string_view& segment) const {
     const size_t colon = segment.rfind(':');
     if (colon == std::string_view::npos) return nullptr;

@@ -1,4 +1,4 @@
-// Finding the route of a path: a tree of segments, built once.
+// The lookup of a route by its path: a tree of segments, built once.
 #pragma once
 
 #include <array>
@@ -15,18 +15,19 @@ namespace tarn::api {
 /// Immutable after construction.
 class Router {
  public:
-  /// The routes outlive the router. Two routes of one method and shape are a programmer's error.
+  /// The routes outlive the router. Two routes of the same method and shape are a programming
+  /// error.
   explicit Router(std::span<const Route> routes);
   ~Router();
 
   struct Match {
-    const Route* route = nullptr;  ///< null = no such endpoint
+    const Route* route = nullptr;  ///< nullptr = no such endpoint
     PathValues values;
   };
   /// `path` is raw, below kBasePath. Each segment is decoded once, after splitting. A literal
-  /// segment wins over a parameter; "{name}:verb" takes a value with ":verb" behind it, a colon
-  /// that is percent-encoded belongs to the value. Throws invalid_argument: a parameter that is
-  /// empty, badly encoded, not UTF-8, or holds a NUL.
+  /// segment wins over a parameter; "{name}:verb" matches a value followed by ":verb", and a
+  /// percent-encoded colon belongs to the value. Throws invalid_argument for a parameter that is
+  /// empty, badly encoded, not UTF-8, or contains NUL.
   Match find(Method method, std::string_view path) const;
 
  private:

@@ -1,6 +1,6 @@
 // The table of all operations of the lakeFS wire format, in the order of its public description,
-// and behind them Tarn's own: which are served, by what, and what is checked before. Rows with
-// not_implemented are answered 501.
+// followed by Tarn's own: handler, permissions and input of each. Rows with not_implemented are
+// answered with 501.
 #include <array>
 
 #include "core/base/error.h"
@@ -14,7 +14,7 @@ namespace {
 using enum Method;
 using enum auth::Action;
 
-// The access that the caller needs.
+// Required access.
 constexpr Access open() { return Access::open(); }
 constexpr Access any_account() { return Access::any_account(); }
 constexpr Access needs(auth::Action action, Resources on) { return Access::of({action, on}); }
@@ -30,7 +30,7 @@ constexpr Access kToCompare = Access::of({kReadRun, on_repository}, {kReadCommit
 constexpr Access kToRestoreRefs = Access::of(
     {kCreateTag, on_repository}, {kCreateBranch, on_repository}, {kCreateCommit, on_repository});
 
-// Parameters that have rules; the others are any text.
+// Parameters with rules; all others are free text.
 using Kind = Parameter::Kind;
 constexpr Parameter kAmount{"amount", Kind::kAmount};
 constexpr Parameter kPath{"path", Kind::kRequired};
@@ -74,31 +74,31 @@ constexpr Input reads(Given... given) {
   return {.body = body, .parameters = {.list = {given...}, .count = sizeof...(given)}};
 }
 
-/// The route reads these parameters and no body.
+/// Query parameters only, no body.
 template <typename... Given>
 constexpr Input takes(Given... given) {
   return reads<Input::Body::kNone>(given...);
 }
 
-/// The route reads a JSON body, which its handler parses.
+/// A JSON body, which the route's handler parses.
 template <typename... Given>
 constexpr Input takes_json(Given... given) {
   return reads<Input::Body::kJson>(given...);
 }
 
-/// As takes_json; the body may be left out.
+/// As takes_json; the body is optional.
 template <typename... Given>
 constexpr Input may_take_json(Given... given) {
   return reads<Input::Body::kOptionalJson>(given...);
 }
 
-/// As takes_json, of a body that may be long.
+/// As takes_json, for bodies that may be long.
 template <typename... Given>
 constexpr Input takes_long_json(Given... given) {
   return reads<Input::Body::kLongJson>(given...);
 }
 
-/// The route streams its body.
+/// A streamed body.
 template <typename... Given>
 constexpr Input takes_stream(Given... given) {
   return reads<Input::Body::kStream>(given...);
@@ -264,7 +264,7 @@ constexpr Route kRoutes[] = {
     {kGet, "/usage-report/summary", "getUsageReportSummary", any_account(), get_usage_report},
     {kGet, "/oidc/callback", "oauthCallback", open(), not_implemented},
 
-    // Tarn's own.
+    // Extensions of Tarn.
     {kGet, "/operations", "listOperations", any_account(), list_operations, takes(kAmount)},
     {kGet, "/operations/{operation}", "getOperation", any_account(), get_operation},
     {kDelete, "/operations/{operation}", "cancelOperation", any_account(), cancel_operation},

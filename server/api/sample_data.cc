@@ -51,7 +51,7 @@ class SampleBody final : public versioning::UploadBody {
 
 void add_sample_data(versioning::Engine& engine, const Repository& repository,
                      const std::string& committer) {
-  // A read-only repository gets its samples too: nobody could add them later.
+  // Writes to read-only repositories too: nobody could add the samples later.
   constexpr bool kForce = true;
   for (const Sample& sample : kSamples) {
     const versioning::UploadTarget target =

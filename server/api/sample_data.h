@@ -1,4 +1,4 @@
-// The objects of a repository created with sample data.
+// Sample data for a new repository.
 #pragma once
 
 #include <string>

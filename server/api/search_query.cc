@@ -15,7 +15,7 @@
 namespace tarn::api {
 namespace {
 
-/// Of metadata=key and metadata=key=value.
+/// Parses metadata=key and metadata=key=value.
 std::vector<search::MetadataCondition> metadata_conditions(const http::Query& parameters) {
   std::vector<search::MetadataCondition> out;
   for (const std::string& text : parameters.values("metadata")) {

@@ -1,4 +1,4 @@
-// The query in the parameters of a search.
+// The search query in a request's parameters.
 #pragma once
 
 #include "core/http/message.h"
@@ -7,11 +7,11 @@
 
 namespace tarn::api {
 
-/// Of parameters that were checked with the table of routes. Throws invalid_argument that names
+/// The parameters must have passed the route's checks. Throws invalid_argument that names
 /// `metadata`.
 search::Query search_query_of(const http::Query& parameters);
 
-/// Names what a search asks for and where: pages of one search have the same.
+/// A hash of the query and its scope, equal for all pages of one search.
 uint64_t question_of(const Call& call);
 
 }  // namespace tarn::api

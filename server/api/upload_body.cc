@@ -17,7 +17,7 @@ namespace {
               str_cat("uploading an object: it is larger than the limit of ", bytes_max, " bytes"));
 }
 
-/// The MD5 of what passes, and its length against the limit.
+/// Computes the MD5 of the bytes that pass and enforces the length limit.
 class Meter {
  public:
   explicit Meter(uint64_t bytes_max) : bytes_max_(bytes_max) {}
@@ -65,7 +65,8 @@ class FormUpload final : public versioning::UploadBody {
   size_t read(std::span<char> out) override {
     const size_t count = form_.read(out);
     meter_.pass(out.first(count));
-    // A form cut short after this part was not sent whole: the client does not count on it.
+    // Read the rest of the form: a form that is cut short after this part is an incomplete upload,
+    // which its client expects to fail.
     if (count == 0) skip_rest();
     return count;
   }

@@ -10,19 +10,19 @@
 
 namespace tarn::api {
 
-/// An object's bytes with the type its uploader gave ("" = none) and the size where it is known
-/// before.
+/// The bytes of an object, the content type that the client sent ("" = none) and the size if it is
+/// known in advance.
 struct IncomingObject {
   std::unique_ptr<versioning::UploadBody> body;
   std::string content_type;
   std::optional<uint64_t> size_bytes;
 };
 
-/// Begins reading: a form (up to its part `content`) or the raw body, by Content-Type. The request
+/// Starts reading: a form (up to its part `content`) or the raw body, by Content-Type. The request
 /// outlives the result. Throws invalid_argument: a form without such a part; resource_exhausted
 /// (reason "body_too_large"), here or while reading: more than `bytes_max`.
 IncomingObject open_upload(http::Request& request, uint64_t bytes_max);
-/// As open_upload, always the raw body.
+/// As open_upload, but always reads the raw body.
 IncomingObject open_raw_upload(http::Request& request, uint64_t bytes_max);
 
 }  // namespace tarn::api
