@@ -138,17 +138,17 @@ std::unique_ptr<blob::Stores> open_stores(const Config& config, http::Client& cl
 /// How often a look at readiness writes a file.
 constexpr std::chrono::seconds kStoreTrialInterval{5};
 constexpr size_t kStoreTrialBytes = 4096;
-/// One segment of PostgreSQL's log: without room for the next it cannot go on.
+/// One WAL segment: PostgreSQL stops if it cannot allocate the next.
 constexpr uint64_t kDatabaseRoomBytesMin = 16 * 1024 * 1024;
 constexpr size_t kIdBytes = 16;
 
-/// A key of its own for each use, so that one leak is not all.
+/// A separate key for each use, so that one leaked key does not expose the others.
 std::string derived_key(const std::string& master_key, std::string_view use) {
   return hmac_sha256(master_key, use);
 }
 
-/// Closed to others, except that root's embedded database runs as another user, who passes
-/// through it. What is secret in it has modes of its own.
+/// The directory has mode 0700, except that root's embedded database runs as another user, who must
+/// be able to traverse it. Secret files in it have their own modes.
 void make_data_directory(const std::string& path, bool database_in_it) {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -190,7 +190,7 @@ auth::Action action_of(versioning::Right right) {
   check_failed("Right", __FILE__, __LINE__);
 }
 
-/// The schema is brought up to date before anything of the program reads it.
+/// Migrates the schema before the program reads anything from it.
 std::string migrated(const std::string& url) {
   db::wait_while_starting(url, db::kStartupWaitMax);
   db::check_pooler(url);
@@ -235,7 +235,8 @@ struct Backend::Parts {
     };
   }
 
-  /// A standby that followed asynchronously may lack commits that this server has read.
+  /// Checks for a failover: a standby that replicated asynchronously may lack commits that this
+  /// server has read.
   void enter_timeline(db::Connection& connection) {
     meta::enter_timeline(connection);
     if (meta::Commits* const known = commits) known->forget_all();
@@ -256,8 +257,7 @@ struct Backend::Parts {
     return found->permissions->allows(action_of(question.right), resource, question.address);
   }
 
-  /// Throws when the store is not there, or cannot be written to; that is tried every
-  /// kStoreTrialInterval.
+  /// Throws if the store is missing or cannot be written to; tests that every kStoreTrialInterval.
   void check_store() {
     if (!stores->has_type("local")) return;
     blob::BlobStore& store = *stores->locate("local://readiness").store;
@@ -268,7 +268,7 @@ struct Backend::Parts {
       last_trial = now;
       trial_failure.reset();
       try {
-        // Never finished, so that nothing is left of it.
+        // Never finished, so it leaves nothing in the store.
         store.create(str_cat("readiness-", to_hex(random_bytes(8))), kStoreTrialBytes)
             ->write(std::string(kStoreTrialBytes, '\0'));
       } catch (const Error& error) {
@@ -278,8 +278,8 @@ struct Backend::Parts {
     if (trial_failure) throw *trial_failure;
   }
 
-  /// Throws unavailable (reason database_full) when our own database is about to stop. Its writes
-  /// fail one by one before that, as they happen to need new pages.
+  /// Throws unavailable (reason database_full) if the disk of the embedded database is almost full.
+  /// Some writes already fail before that, when they need new pages.
   void check_database_room() const {
     if (!postgres) return;
     std::error_code error;
@@ -296,7 +296,7 @@ struct Backend::Parts {
   SystemClock wall;
   std::string master_key;
   std::unique_ptr<db::EmbeddedPostgres> postgres;
-  std::atomic<meta::Commits*> commits = nullptr;  // of the assembly, while there is one
+  std::atomic<meta::Commits*> commits = nullptr;  // of the assembly, while it exists
   db::Pool pool;
   meta::Settings settings;
   std::string installation_id;
@@ -346,7 +346,7 @@ Readiness Backend::readiness() {
   try {
     parts_->check_store();
     parts_->check_database_room();
-    // A key nobody has: the question needs the database, its answer does not matter.
+    // A key that does not exist: the lookup needs the database, its result does not matter.
     parts_->authenticator.find_key("-readiness-");
     out.ready = true;
   } catch (const Error& error) {

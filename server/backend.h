@@ -1,4 +1,4 @@
-// Everything behind the APIs: the database, the stores, the engine and the accounts.
+// The services below the APIs: database, stores, engine and accounts.
 #pragma once
 
 #include <memory>
@@ -23,11 +23,11 @@ class Runner;
 
 namespace tarn::server {
 
-/// Safe from any thread once made.
+/// Safe from any thread after construction.
 class Backend {
  public:
-  /// Starts the embedded database when none is configured, brings the schema up to date, opens the
-  /// stores. Must be called on a thread that outlives the result. Throws what its parts throw.
+  /// Starts the embedded database if none is configured, migrates the schema and opens the stores.
+  /// Must be called on a thread that outlives the result. Throws what its parts throw.
   explicit Backend(const Config& config);
   /// Stops the embedded database.
   ~Backend();
@@ -39,16 +39,16 @@ class Backend {
   /// Sends to servers that users named.
   const http::Outbound& outbound() const;
   actions::Runner& hooks();
-  /// Seals the secrets of webhooks.
+  /// The key that seals the secrets of webhooks.
   std::string webhook_key() const;
-  /// Authenticates URLs of our own.
+  /// The key that authenticates presigned URLs.
   std::string block_key() const;
-  /// Made when the database was; the same for all servers on it.
+  /// Generated with the database; the same for all servers that use it.
   std::string installation_id() const;
   const Clock& clock() const;
-  /// Whether the database answers and the store can be written to.
+  /// Whether the database answers and the store accepts writes.
   Readiness readiness();
-  /// Looks at the database's clock again, which is this program's.
+  /// Measures the database's clock again, which the server uses as its own.
   void measure_clock();
 
  private:
@@ -56,7 +56,7 @@ class Backend {
   std::unique_ptr<Parts> parts_;
 };
 
-/// Facts that clients may know.
+/// Facts that clients may see.
 api::json::Installation installation_of(const Config& config, std::string id);
 
 }  // namespace tarn::server

@@ -1,4 +1,4 @@
-// The command line of tarnd, and the whole configuration read in the right order.
+// The command line of tarnd, and the configuration from all its sources.
 #pragma once
 
 #include <optional>
@@ -18,16 +18,16 @@ struct CommandLine {
   std::string ready_file;
 };
 
-/// The command to run, or the status to exit with at once (help was asked for, or a flag is wrong;
-/// the text is printed).
+/// The command to run, or the exit status if there is none (help was requested, or a flag is wrong;
+/// the text has been printed).
 struct ParsedCommandLine {
   CommandLine command;
   std::optional<int> exit_status;
 };
 ParsedCommandLine parse_command_line(int argc, const char* const* argv);
 
-/// Defaults, then the file, then the environment, then flags; checked. Throws invalid_argument,
-/// not_found.
+/// Applies defaults, the file, the environment and the flags, in this order, and validates the
+/// result. Throws invalid_argument, not_found.
 Config read_config(const CommandLine& command, const Environment& variable);
 
 }  // namespace tarn::server

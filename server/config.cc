@@ -23,7 +23,7 @@ constexpr std::array<Unit, 5> kSizes = {
     Unit{"", 1}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", uint64_t{1} << 40}};
 constexpr std::array<Unit, 4> kTimes = {
     Unit{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}};
-/// A day: beyond it a timeout is a mistake.
+/// A day: a longer timeout is a mistake.
 constexpr uint64_t kTimeMsMax = 86'400'000;
 
 std::vector<std::string> parse_list(std::string_view text) {
@@ -44,7 +44,7 @@ uint64_t parse_size(std::string_view text, uint64_t most) {
   return *value;
 }
 
-/// From here on sizes are shown with their unit; smaller numbers may be counts.
+/// Numbers from here on are shown with a unit; smaller ones may be counts.
 constexpr uint64_t kShownWithUnitMin = uint64_t{1} << 20;
 
 /// The largest unit that divides `value`.
@@ -103,7 +103,7 @@ void check_one_of(std::string_view key, std::string_view value,
   refuse(key, str_cat("must be one of ", joined(allowed, ", ")));
 }
 
-/// Refuses the key with what `read` throws.
+/// Adds the key's name to what `read` throws.
 template <typename Read>
 void check_readable(std::string_view key, Read&& read) {
   try {
@@ -124,7 +124,7 @@ bool is_normal_directory(std::string_view path) {
          (std::string(path) + "/").find("/../") == std::string::npos;
 }
 
-/// Whether one of two directories lies in the other, or they are one. They need not exist.
+/// Whether one directory contains the other or both are the same. They need not exist.
 bool overlap(const std::string& one, const std::string& other) {
   const auto with_slash = [](const std::string& path) {
     std::error_code unreadable;
@@ -139,7 +139,7 @@ bool overlap(const std::string& one, const std::string& other) {
   return a.starts_with(b) || b.starts_with(a);
 }
 
-/// A scheme, a host and maybe a port: what a path is put behind.
+/// Checks a URL prefix: scheme, host and optional port, no path.
 void check_origin(std::string_view key, std::string_view url) {
   for (const std::string_view scheme : {"http://", "https://"}) {
     if (!url.starts_with(scheme)) continue;
@@ -186,7 +186,7 @@ void check_s3_store(std::string_view key, const S3StoreConfig& store) {
   }
 }
 
-/// Fewer would push each other out while they are read.
+/// With fewer, cached objects would evict each other while they are read.
 constexpr uint64_t kCachedObjectsMin = 4;
 
 void check_stores(const Config& config) {

@@ -1,4 +1,4 @@
-// The configuration of tarnd: one struct, one table of its keys, and where their values come from.
+// The configuration of tarnd: its values, the table of its keys, and the readers of its sources.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@ namespace tarn::server {
 /// One S3-compatible store.
 struct S3StoreConfig {
   std::string name{};
-  std::vector<std::string> buckets{};  ///< empty = every bucket no other store names
+  std::vector<std::string> buckets{};  ///< empty = all buckets that no other store has
   std::string endpoint{};              ///< "" = none (the unnamed store only)
   std::string presign_endpoint{};      ///< "" = endpoint
   std::string region = "us-east-1";
@@ -86,57 +86,57 @@ struct Config {
   S3StoreConfig store_s3;
   std::vector<S3StoreConfig> store_s3_stores;
 
-  // The key whose value other keys default to.
+  // Values with a default that depends on another key.
   std::string local_root() const;       ///< store.local.root, or <data>/objects
   std::string master_key_file() const;  ///< auth.master_key_file, or <data>/master.key
-  /// store.s3, when it has an endpoint, and store.s3_stores.
+  /// store.s3, if it has an endpoint, and store.s3_stores.
   std::vector<S3StoreConfig> s3_stores() const;
 };
 
-/// A place in a Config.
+/// A pointer to a value in a Config.
 using ConfigValue = std::variant<std::string*, std::vector<std::string>*, bool*, uint32_t*,
                                  uint64_t*, std::chrono::milliseconds*>;
 
-/// One key: its path in the file ("store.local.root"), its place and what it means.
+/// One key: its path in the file ("store.local.root"), its value and its description.
 struct ConfigKey {
   std::string_view path;
   ConfigValue (*value)(Config&);
   std::string_view meaning;
-  std::string_view default_text{};  ///< shown where the default is derived from another key
+  std::string_view default_text{};  ///< shown if the default depends on another key
   bool secret = false;              ///< never shown
 };
 
-/// All keys but store.s3_stores, in the order of the documentation.
+/// All keys except store.s3_stores, in the order of the documentation.
 std::span<const ConfigKey> config_keys();
 const ConfigKey* find_config_key(std::string_view path);
 
 /// "TARN_STORE_LOCAL_ROOT" for "store.local.root".
 std::string environment_name(std::string_view path);
 
-/// Sets a value from text: lists by commas, sizes with KiB, MiB, GiB or TiB, times with ms, s, m or
-/// h, booleans as true or false. Throws invalid_argument saying what was expected (the caller says
-/// where).
+/// Parses a value: lists with commas, sizes with KiB, MiB, GiB or TiB, times with ms, s, m or h,
+/// booleans as true or false. Throws invalid_argument with the expected form (the caller adds the
+/// key).
 void set_config_value(ConfigValue value, std::string_view text);
-/// The value as set_config_value reads it.
+/// The value in the form that set_config_value parses.
 std::string config_text(ConfigValue value);
 
-/// Reads every key that `variable` knows; empty values count too. Throws invalid_argument naming
-/// the variable.
+/// Reads every key for which `variable` has a value, including empty ones. Throws invalid_argument
+/// naming the variable.
 using Environment = std::function<std::optional<std::string>(const std::string& name)>;
 void apply_environment(Config& config, const Environment& variable);
 
-/// Those of `names` (of environment variables) that look like a key of one of the sections and are
-/// none: misspelt, most likely.
+/// The names among `names` (of environment variables) that look like keys of a section but are not,
+/// and are therefore probably misspelled.
 std::vector<std::string> misspelt_variables(std::span<const std::string> names);
 
-/// Throws invalid_argument naming the key and what is wrong with its value, alone or with others.
+/// Throws invalid_argument naming the key and the problem with its value, alone or in combination.
 void check_config(const Config& config);
 
 struct ListenAddress {
   std::string host;
   uint16_t port = 0;
 };
-/// "127.0.0.1:8000", "[::1]:0", ":8000" (every address). Throws invalid_argument.
+/// Parses "127.0.0.1:8000", "[::1]:0", ":8000" (all addresses). Throws invalid_argument.
 ListenAddress parse_listen(std::string_view text);
 
 }  // namespace tarn::server

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kStoresKey = "store.s3_stores";
 
-/// Walks one file.
+/// Reads one file.
 class FileReader {
  public:
   FileReader(Config& config, const std::string& name) : config_(config), name_(name) {}
@@ -49,7 +49,7 @@ class FileReader {
 
   template <typename Visit>
   void for_each_member(const YAML::Node& section, const Visit& visit) {
-    if (section.IsNull()) return;  // a section whose every line is a comment
+    if (section.IsNull()) return;  // all lines of the section are comments
     if (!section.IsMap()) fail(section, "expected keys with values");
     std::set<std::string> seen;
     for (const auto& member : section) {
@@ -61,7 +61,7 @@ class FileReader {
     }
   }
 
-  /// Complaints name the line of the key: that of a missing value is the next one's.
+  /// Errors name the line of the key: the node of a missing value is on the next one.
   void set(ConfigValue place, const std::string& path, const YAML::Node& key,
            const YAML::Node& value) {
     try {

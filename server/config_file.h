@@ -1,4 +1,4 @@
-// The YAML file.
+// The YAML configuration file.
 #pragma once
 
 #include <string>
@@ -7,12 +7,12 @@
 
 namespace tarn::server {
 
-/// Sets every key that the text names; what it does not name stays. `name` is the file's, for
-/// messages. Throws invalid_argument "<name>:<line>: ..." for bad YAML, an unknown or repeated key,
-/// or a bad value.
+/// Sets every key in the text; the others keep their values. `name` is the file's, for messages.
+/// Throws invalid_argument "<name>:<line>: ..." for bad YAML, an unknown or repeated key, or a bad
+/// value.
 void apply_config_text(Config& config, const std::string& text, const std::string& name);
 
-/// As above. Throws not_found when the file cannot be read.
+/// As above. Throws not_found if the file cannot be read.
 void apply_config_file(Config& config, const std::string& path);
 
 }  // namespace tarn::server

@@ -1,5 +1,4 @@
-// The keys of the configuration, in the order of the documentation. Reading kKeys is reading what
-// can be configured.
+// The table of configuration keys, in the order of the documentation.
 #include "server/config.h"
 
 namespace tarn::server {

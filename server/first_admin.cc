@@ -33,7 +33,7 @@ void write_private_file(const std::string& path, std::string_view text) {
   const auto fail = [&](int error) {
     throw Error(ErrorCode::kUnavailable, str_cat("writing ", path, ": ", std::strerror(error)));
   };
-  // A file that others made there, or linked elsewhere, is not written to.
+  // Replace the file rather than write to it: another user may have created or linked it.
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) fail(errno);
   const int fd =
       ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kPrivate);
@@ -56,7 +56,7 @@ void make_admin(auth::Directory& directory, Instant now, const std::string& data
             << "\n  secret access key: " << made->secret << std::endl;
   const std::string path = str_cat(data, "/admin-credentials");
   try {
-    // The form that lakectl and tarn read.
+    // The format that lakectl and tarn read.
     write_private_file(path, str_cat("credentials:\n  access_key_id: ", made->id,
                                      "\n  secret_access_key: ", made->secret, "\n"));
     std::cout << "They are also in " << path << ", which only its owner may read." << std::endl;

@@ -28,7 +28,7 @@ http::Response page() {
   return response;
 }
 
-/// A sentence for the person who reads the answer of a program that asked at a wrong address.
+/// A hint for users of clients that are configured with a wrong URL.
 std::string_view hint_for(std::string_view path) {
   if (path.starts_with("/minio/")) {
     return "This server is Tarn, not MinIO: it has nothing below /minio. /_health and /_ready say "
@@ -63,7 +63,8 @@ Client client_of(const http::Request& request, std::span<const std::string> trus
   if (const std::string* scheme = request.headers.find("X-Forwarded-Proto")) {
     client.tls = *scheme == "https";
   }
-  // Each proxy appends whom it was asked by, so only what trusted ones appended can be believed.
+  // Every proxy appends the address of its client; only entries that trusted proxies appended are
+  // reliable.
   std::string_view chain = request.headers.get("X-Forwarded-For");
   while (!chain.empty()) {
     const size_t comma = chain.rfind(',');
@@ -112,7 +113,7 @@ http::Response ServicePages::answer(const http::Request& request) const {
     if (path == "/_health" || path == "/_ready") return health(path);
     if (has_metrics && path == "/openapi.json") {
       http::Response response = api::json_response(200, openapi_json());
-      response.headers.add("Access-Control-Allow-Origin", "*");  // for viewers of such files
+      response.headers.add("Access-Control-Allow-Origin", "*");  // for viewers of OpenAPI files
       return response;
     }
     if (has_metrics && path == "/metrics") {
@@ -121,7 +122,7 @@ http::Response ServicePages::answer(const http::Request& request) const {
       return response;
     }
   }
-  if (is_rest(request)) {  // at an address that serves metrics alone
+  if (is_rest(request)) {  // on an address that serves only metrics
     return api::failure_response(
         Error(ErrorCode::kNotFound, reason::kUnknownEndpoint, "there is nothing at this address"),
         request.id);
@@ -129,7 +130,7 @@ http::Response ServicePages::answer(const http::Request& request) const {
   return api::text_response(404, std::string(hint_for(path)));
 }
 
-// lakeFS's page opens it with GET, so that a page elsewhere could have a browser do that.
+// GET would let pages of other origins end the session, but lakeFS's web page uses it.
 http::Response ServicePages::log_out(const http::Request& request) const {
   api::check_origin(request);
   if (const auto session = api::cookie(request.headers, api::kSessionCookie)) {

@@ -1,4 +1,4 @@
-// The front of one port: besides S3 and REST, health, metrics, the description of the API, the web
+// The pages and checks of one port besides S3 and REST: health, metrics, OpenAPI description, web
 // page.
 #pragma once
 
@@ -11,41 +11,41 @@
 
 namespace tarn::server {
 
-/// Whether the path is the REST API's: /api/v1 and what is below it.
+/// Whether the path belongs to the REST API: /api/v1 and below.
 bool is_rest(const http::Request& request);
 
-/// Whether the request is for a URL of our own that carries a permission. No repository can have
-/// the name of its path; behind a bucket that the host names, the path is a key.
+/// Whether the request is for a presigned URL of ours. No repository can have its first path
+/// segment as a name; behind a bucket in the host name, the path is a key.
 bool is_block(const http::Request& request, std::span<const std::string> s3_hosts);
 
 struct Client {
   std::string address;
   bool tls = false;
 };
-/// The address that a request came from. Where a proxy that is trusted (addresses or CIDR blocks)
-/// passed it on: the last address of X-Forwarded-For that is no such proxy, else X-Real-IP.
-/// X-Forwarded-Proto says whether the client came by TLS. Headers of anybody else are ignored.
+/// The client's address. If a trusted proxy (address or CIDR block) forwarded the request: the last
+/// address of X-Forwarded-For that is not such a proxy, else X-Real-IP. X-Forwarded-Proto says
+/// whether the client used TLS. These headers are ignored from all other peers.
 Client client_of(const http::Request& request, std::span<const std::string> trusted_proxies);
-/// Makes `request.peer` and `request.tls` the client's.
+/// Replaces `request.peer` and `request.tls` by the client's.
 void take_client_address(http::Request& request, std::span<const std::string> trusted_proxies);
 
-/// Whether requests could be served now, and what an operator should know.
+/// Whether the server can handle requests, and notes for the operator.
 struct Readiness {
   bool ready = false;
   std::string notes{};  ///< lines
 };
 
-/// The pages that belong to neither API: health, metrics, the web page, logout.
+/// Pages outside both APIs: health, metrics, the web page, logout.
 class ServicePages {
  public:
-  /// Health is served in each case.
+  /// All of them include health.
   enum class Serves {
     kEverything,
-    kNoMetrics,     ///< nor the description of the API: another address has both
-    kMetricsAlone,  ///< with that description
+    kNoMetrics,     ///< without the OpenAPI description, which another address has
+    kMetricsAlone,  ///< with the OpenAPI description
   };
 
-  /// Both functions are safe from any thread. `end_session` is given the token of the browser's
+  /// Both functions are safe from any thread. `end_session` receives the token of the browser's
   /// session.
   ServicePages(std::function<Readiness()> readiness,
                std::function<void(const std::string& token)> end_session,

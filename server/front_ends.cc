@@ -116,7 +116,7 @@ void FrontEnds::stop(std::chrono::milliseconds drain) {
 http::Response FrontEnds::handle(http::Request& request) {
   take_client_address(request, config_.trusted_proxies);
   if (is_block(request, config_.s3_hosts)) return blocks_.handle(request);
-  // A signature makes a request S3 whatever its path, so S3 is asked first.
+  // S3 comes first: a signature makes a request S3 whatever its path.
   if (s3::is_s3_request(request, s3_.options)) return s3::handle(s3_, request);
   return is_rest(request) ? rest_.handle(request) : pages_.handle(request);
 }
@@ -134,7 +134,8 @@ http::AdmissionPolicy FrontEnds::admission() const {
             return s3::is_s3_request(request, s3_.options) ? s3::refuse(s3_, request, text_of(why))
                                                            : rest_refusal(request, why);
           },
-      // The sign of an S3 request may be in the part that was not read: only REST is certain.
+      // Without the whole head only REST requests are certain: the signature may be in the unread
+      // part.
       .refuse_head = [this](const http::Request& request, int) -> std::optional<http::Response> {
         if (is_rest(request) && !s3::is_s3_request(request, s3_.options)) return std::nullopt;
         return s3::refuse_large_head(s3_, request);

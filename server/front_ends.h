@@ -1,4 +1,4 @@
-// The front ends of the server: REST, S3, presigned URLs, health and metrics, each on its ports.
+// The front ends of the server (REST, S3, presigned URLs, health and metrics), each on its ports.
 #pragma once
 
 #include <chrono>
@@ -18,17 +18,17 @@
 
 namespace tarn::server {
 
-/// Serves from its construction on. `config` and `backend` outlive it. Safe from any thread.
+/// Serves from construction on. `config` and `backend` outlive it. Safe from any thread.
 class FrontEnds {
  public:
-  /// `setup_token`: see api::Context. Throws unavailable: an address cannot be bound.
+  /// `setup_token`: see api::Context. Throws unavailable if an address cannot be bound.
   FrontEnds(const Config& config, Backend& backend, std::string setup_token);
   FrontEnds(const FrontEnds&) = delete;
   FrontEnds& operator=(const FrontEnds&) = delete;
 
-  /// Of the port that serves everything.
+  /// The URL of the main port.
   std::string url() const;
-  /// Lets running requests finish for at most `drain` per port.
+  /// Waits at most `drain` per port for running requests.
   void stop(std::chrono::milliseconds drain);
 
  private:
@@ -49,8 +49,8 @@ class FrontEnds {
   const ServicePages pages_;
   const ServicePages metrics_;
   std::unique_ptr<http::Server> server_;
-  std::unique_ptr<http::Server> s3_server_;       ///< nullptr = S3 has no port of its own
-  std::unique_ptr<http::Server> metrics_server_;  ///< nullptr = metrics have no port of their own
+  std::unique_ptr<http::Server> s3_server_;       ///< nullptr = S3 has no separate port
+  std::unique_ptr<http::Server> metrics_server_;  ///< nullptr = metrics have no separate port
 };
 
 }  // namespace tarn::server

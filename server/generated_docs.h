@@ -11,7 +11,7 @@ namespace tarn::server {
 std::string configuration_page();
 /// server/tarn.sample.yaml: every key as a comment with its default.
 std::string sample_file();
-/// The values in force, one "key: value" a line, without secrets.
+/// The effective values, one "key: value" per line, without secrets.
 std::string effective_text(Config config);
 /// docs/rest-compatibility.md, from the table of routes.
 std::string rest_table_page();

@@ -28,7 +28,8 @@ std::string bytes_of(const http::FileSlice& file) {
   return out;
 }
 
-/// As a client would: a token of the user's, so that the user's policies decide at each call.
+/// Sends the call as a client would, with a token of the user, so that the user's policies apply to
+/// it.
 actions::ApiAnswer answer(Backend& backend, api::Api& rest, const actions::ApiCall& call) {
   http::Request request;
   request.method = call.method;

@@ -1,4 +1,4 @@
-// Calls of hook scripts to the service: requests to its own API, as the user they act for.
+// Calls of hook scripts to the server's own API, on behalf of a user.
 #pragma once
 
 #include "server/api/api.h"
@@ -6,7 +6,7 @@
 
 namespace tarn::server {
 
-/// While it lives, scripts' calls reach the API. Both outlive it.
+/// Connects scripts' calls to the API during its lifetime. Both arguments outlive it.
 class HookCalls {
  public:
   HookCalls(Backend& backend, api::Api& rest);

@@ -1,4 +1,4 @@
-// tarnd: reads the configuration, puts the parts together, serves until it is told to stop.
+// tarnd: reads the configuration, creates the server's parts, serves until a signal arrives.
 #include <chrono>
 #include <cstdlib>
 #include <exception>
@@ -26,7 +26,7 @@
 namespace tarn::server {
 namespace {
 
-/// Running requests get this long to finish when the server stops.
+/// Maximum time for running requests when the server stops.
 constexpr std::chrono::milliseconds kDrain{30'000};
 
 std::optional<std::string> environment(const std::string& name) {
@@ -34,7 +34,7 @@ std::optional<std::string> environment(const std::string& name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-/// Unknown variables are a warning, not an error: orchestrators add variables too.
+/// Only warns: orchestrators add variables too.
 void warn_of_misspelt_variables() {
   std::vector<std::string> names;
   for (char** variable = environ; *variable != nullptr; ++variable) {
@@ -46,7 +46,8 @@ void warn_of_misspelt_variables() {
   }
 }
 
-/// Before any thread starts: all inherit the mask, and only wait_for_signal() takes these.
+/// Must run before any thread starts: all threads inherit the mask, and only wait_for_signal()
+/// receives these signals.
 sigset_t block_signals() {
   sigset_t ends;
   sigemptyset(&ends);
@@ -65,7 +66,7 @@ void configure_log(const Config& config) {
   log::configure(level, config.log_format == "json" ? log::Format::kJson : log::Format::kText);
 }
 
-/// Serves until a signal comes.
+/// Serves until a signal arrives.
 void serve(const Config& config, const CommandLine& command, const sigset_t& ends) {
   Backend backend(config);
   if (config.auth_setup == "start") {
@@ -95,7 +96,7 @@ void serve(const Config& config, const CommandLine& command, const sigset_t& end
   front_ends.stop(kDrain);
 }
 
-/// Runs the commands that only print; false = serve.
+/// Runs the commands that only print; returns false if the server should start.
 bool print_only(CommandLine::Mode mode) {
   switch (mode) {
     case CommandLine::Mode::kVersion:

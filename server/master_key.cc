@@ -23,8 +23,8 @@ constexpr mode_t kKeyMode = 0600;
   throw Error(ErrorCode::kUnavailable, str_cat(doing, ": ", std::strerror(error)));
 }
 
-/// Under a name of its own first, then linked: the file is complete from its first moment, and
-/// whoever comes second finds it there.
+/// Writes a temporary file and links it to its final name: the file is complete from the start, and
+/// a concurrent second server uses the first one's key.
 void make_key_file(const std::string& path) {
   const std::string doing = str_cat("making the master key file ", path);
   const std::string unfinished = str_cat(path, ".", to_hex(random_bytes(8)));

@@ -1,4 +1,4 @@
-// The key that seals what is secret in the database.
+// The master key, which seals the secrets in the database.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace tarn::server {
 
-/// 32 bytes: auth.master_key, or the key file, which is made (mode 0600, durable) when absent. Safe
-/// when several servers start at once over one directory. Throws precondition_failed for a file
-/// that holds no key, unavailable.
+/// 32 bytes: auth.master_key, or the key file, which is created (mode 0600, durable) if absent.
+/// Safe when several servers start at once on one directory. Throws precondition_failed for a file
+/// without a key, unavailable.
 std::string load_master_key(const Config& config);
 
 }  // namespace tarn::server

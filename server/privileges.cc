@@ -24,7 +24,7 @@ constexpr mode_t kPrivate = 0700;
   throw Error(ErrorCode::kPreconditionFailed, str_cat("giving up privileges: ", why));
 }
 
-/// Of those that the process has; the rest is chosen when the caller applies it.
+/// Selects `kept`, as far as the process has them; capng_apply takes effect later.
 void choose_capabilities(std::initializer_list<unsigned> kept) {
   if (capng_get_caps_process() != 0) refuse("the capabilities of the process cannot be read");
   std::vector<unsigned> held;
@@ -38,7 +38,7 @@ void choose_capabilities(std::initializer_list<unsigned> kept) {
   }
 }
 
-/// Leaves a directory that exists to its owner: its content would have to change hands too.
+/// Does not change the owner of an existing directory: its content would need the same change.
 void give_data_directory(const std::string& path, const passwd& account) {
   std::filesystem::create_directories(std::filesystem::absolute(path).parent_path());
   if (mkdir(path.c_str(), kPrivate) == 0) {

@@ -1,4 +1,4 @@
-// Privileges that the process gives up before it does anything.
+// The server drops its privileges at startup.
 #pragma once
 
 #include <string>
@@ -7,11 +7,12 @@
 
 namespace tarn::server {
 
-/// Before any thread starts. With `run_as`, root becomes that account, which gets the data
-/// directory when there is none yet; everybody keeps no capability but CAP_NET_BIND_SERVICE, and
-/// root without `run_as` those that its embedded database needs, which runs as another account. No
-/// program that is started later gains rights by its file. Throws precondition_failed: no such
-/// account, started by another user than root, or a data directory of another account.
+/// Must run before any thread starts. With `run_as`, root switches to that account, which owns the
+/// data directory if it is created here. The process keeps only CAP_NET_BIND_SERVICE; root without
+/// `run_as` also keeps the capabilities that its embedded database, which runs as another account,
+/// needs. Programs started later cannot gain privileges through their files. Throws
+/// precondition_failed: no such account, not started as root, or a data directory of another
+/// account.
 void give_up_privileges(const Config& config);
 
 }  // namespace tarn::server

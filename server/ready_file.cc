@@ -9,7 +9,7 @@
 namespace tarn::server {
 
 void remove_ready_file(const std::string& path) {
-  std::error_code ignored;  // absent is fine; anything else shows when it is written
+  std::error_code ignored;  // absent is fine; other errors appear when it is written
   std::filesystem::remove(path, ignored);
 }
 

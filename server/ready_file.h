@@ -1,13 +1,13 @@
-// The file that tells a script the server is up.
+// The file that signals to scripts that the server is ready.
 #pragma once
 
 #include <string>
 
 namespace tarn::server {
 
-/// Gone at once, whether it was there or not.
+/// Removes the file if it exists.
 void remove_ready_file(const std::string& path);
-/// Appears complete: one line with the URL. Throws unavailable.
+/// Creates the file atomically: one line with the URL. Throws unavailable.
 void write_ready_file(const std::string& path, const std::string& url);
 
 }  // namespace tarn::server

@@ -1,4 +1,4 @@
-// The share of workers that a request belongs to, and the refusal when its queue is full.
+// The share of workers that a request belongs to, and the refusal if its queue is full.
 #pragma once
 
 #include <functional>
@@ -13,9 +13,9 @@
 namespace tarn::server {
 
 /// Cached facts about callers, for decisions that must not wait for the database. Each returns
-/// nullopt unless the credentials match what is remembered.
+/// nullopt unless the credentials match a cached entry.
 struct KnownCallers {
-  /// The owner of a key with which a request from that address was signed lately.
+  /// The owner of a key that recently signed a request from that address.
   std::function<std::optional<std::string>(std::string_view access_key_id,
                                            std::string_view address)>
       owner_of_signing_key;
@@ -24,20 +24,19 @@ struct KnownCallers {
   std::function<std::optional<std::string>(std::string_view token)> user_in_token;
 };
 
-/// "user NAME" over S3 and REST alike, or "address IP" of those who have not proven to be a user:
-/// a stranger who knows the id of a key does not share its owner's workers. "" for the probes of
-/// load balancers and monitors.
+/// "user NAME" over both S3 and REST, or "address IP" for unproven callers: knowing the id of a key
+/// does not give access to its owner's share. "" for the probes of load balancers and monitors.
 std::string share_of(const http::Request& request, const KnownCallers& known,
                      std::span<const std::string> trusted_proxies);
 
-/// Where objects lie behind HTTP, requests wait more than they compute, so that the usual few would
-/// leave the processors idle; unless the configuration says how many.
+/// Sets `contended_workers`, unless configured, to a quarter of the workers: with remote stores,
+/// requests wait more than they compute, and the usual number would leave processors idle.
 http::ServerLimits with_contended_workers(http::ServerLimits limits, bool has_remote_store);
 
-/// Says what to do about it.
+/// A message that tells the client what to do about the overload.
 std::string_view text_of(http::Overload why);
 
-/// REST's answer; S3's is s3::refuse.
+/// The refusal over REST; S3 uses s3::refuse.
 http::Response rest_refusal(const http::Request& request, http::Overload why);
 
 }  // namespace tarn::server

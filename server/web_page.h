@@ -1,11 +1,11 @@
-// The page at "/".
+// The web page at "/".
 #pragma once
 
 #include <string_view>
 
 namespace tarn::server {
 
-/// web/index.html with the version filled in; part of the binary.
+/// web/index.html with the version filled in, embedded in the binary.
 std::string_view web_page();
 
 /// For example "0.1.0".

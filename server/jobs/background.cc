@@ -14,25 +14,25 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// How long a queued import may wait for a server to notice it.
+/// Maximum delay before a server notices a queued import.
 constexpr std::chrono::milliseconds kImportPoll = 250ms;
 constexpr std::chrono::milliseconds kRefsTaskPoll = 250ms;
-/// How long hooks after a change may wait for a server to notice them.
+/// Maximum delay before a server notices hooks to run after a change.
 constexpr std::chrono::milliseconds kHookPoll = 250ms;
 constexpr std::chrono::milliseconds kDeliveryPoll = 1s;
 constexpr std::chrono::milliseconds kSweepInterval = 60s;
-/// Promotions that one server moves on at once.
+/// Promotions that one server advances concurrently.
 constexpr uint32_t kPromotionWorkers = 4;
-/// Commits whose metrics one server reads at once: one of a user, so that another's is read at
-/// once.
+/// Commits whose metrics one server reads concurrently, at most one per user, so that users do not
+/// wait for each other.
 constexpr uint32_t kExtractionWorkers = 2;
-/// Somebody waits for them: a database that comes back is noticed soon.
+/// Short, because users wait for promotions: the server retries soon after the database is back.
 constexpr std::chrono::milliseconds kPromotionFailurePause = 3s;
-/// How long a branch may outlive its expiry.
+/// Maximum delay before an expired branch is deleted.
 constexpr std::chrono::milliseconds kExpiryPoll = 5s;
-/// How long new lifecycle rules may wait for a server to notice them.
+/// Maximum delay before a server notices new lifecycle rules.
 constexpr std::chrono::milliseconds kLifecyclePoll = 1s;
-/// How long a commit may wait for a server to read its metrics.
+/// Maximum delay before a server reads the metrics of a commit.
 constexpr std::chrono::milliseconds kExtractionPoll = 500ms;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Everything a server does besides answering requests.
+// The background loops of a server.
 #pragma once
 
 #include <chrono>
@@ -17,15 +17,15 @@ class Assembly;
 namespace tarn::jobs {
 
 struct BackgroundOptions {
-  uint32_t import_workers = 3;                   ///< imports run at once
-  std::chrono::milliseconds heartbeat_interval;  ///< of this process's writer row
+  uint32_t import_workers = 3;                   ///< concurrent imports
+  std::chrono::milliseconds heartbeat_interval;  ///< of this process's row in `writers`
   DeliveryOptions deliveries{};
   std::function<void()> measure_clock{};  ///< called with every heartbeat
 };
 
 /// Starts the loops: imports, the writer's heartbeat, deletion of expired branches, lifecycle
-/// rules, sweeping of what is left behind, deliveries to webhooks. They stop when the result is
-/// destroyed; `assembly` and `outbound` outlive it.
+/// rules, cleanup of expired rows, deliveries to webhooks. They stop when the result is destroyed;
+/// `assembly` and `outbound` outlive it.
 std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& assembly,
                                                       const http::Outbound& outbound,
                                                       const BackgroundOptions& options);

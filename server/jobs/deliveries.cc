@@ -15,10 +15,10 @@
 namespace tarn::jobs {
 namespace {
 
-/// A delivery is somebody else's when this much more than its timeout has passed.
+/// Added to the timeout of a delivery: after that another server may claim it.
 constexpr std::chrono::milliseconds kLeaseMargin{5'000};
 constexpr size_t kErrorBytesMax = 500;
-/// Of the answer only the beginning is looked at, for the error.
+/// The beginning of the response, for the error message.
 constexpr size_t kAnswerBytesMax = 200;
 
 void count(std::string_view outcome) {
@@ -29,7 +29,7 @@ void count(std::string_view outcome) {
 
 bool is_success(int status) { return status >= 200 && status < 300; }
 
-/// Text for the database: valid, without NUL, not long.
+/// Text that the database accepts: valid UTF-8, no NUL, truncated.
 std::string plain(std::string_view text) {
   std::string out;
   for (const char c : text.substr(0, kErrorBytesMax)) {
@@ -56,7 +56,7 @@ http::OutboundRequest request_of(const meta::ClaimedDelivery& delivery,
   return request;
 }
 
-/// `retry_after`: what the receiver asks for, if it does.
+/// `retry_after`: the delay that the receiver requests, if it does.
 meta::DeliveryAttempt attempt(const meta::ClaimedDelivery& delivery, const http::Outbound& outbound,
                               const DeliveryOptions& options, Instant now) {
   try {
@@ -91,9 +91,10 @@ bool deliver_one(versioning::Engine& engine, const http::Outbound& outbound,
   meta::DeliveryAttempt made = attempt(delivery, outbound, options, engine.clock.now());
   if (!made.error.empty()) {
     if (stop.stop_requested()) {
-      made.retry_after = std::chrono::milliseconds(0);  // another server may go on at once
+      made.retry_after = std::chrono::milliseconds(0);  // another server may retry at once
     } else if (delivery.attempts < options.attempts_max) {
-      // Never sooner than without its wish: its attempts would be used up at once.
+      // The receiver can lengthen the pause, not shorten it: that would use up the attempts at
+      // once.
       made.retry_after = std::max(retry_pause(delivery.attempts, options.retry_first),
                                   made.retry_after.value_or(std::chrono::milliseconds(0)));
     } else {

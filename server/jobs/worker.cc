@@ -9,7 +9,7 @@
 namespace tarn::jobs {
 std::chrono::milliseconds failure_pause(uint32_t failures, std::chrono::milliseconds most) {
   constexpr std::chrono::milliseconds kFirst{1000};
-  constexpr uint32_t kDoublingsMax = 5;  // beyond the maximum anyway
+  constexpr uint32_t kDoublingsMax = 5;  // more would exceed the maximum anyway
   return std::min(kFirst * (1u << std::min(failures - 1, kDoublingsMax)), most);
 }
 

@@ -10,20 +10,20 @@
 namespace tarn::jobs {
 
 struct WorkerOptions {
-  std::string name;                      ///< in the log
-  std::chrono::milliseconds interval{};  ///< between two runs that found nothing to do
-  /// After failures in a row; shorter where people wait.
+  std::string name;                      ///< for the log
+  std::chrono::milliseconds interval{};  ///< pause after a run that found no work
+  /// Maximum pause after consecutive failures; shorter where users wait.
   std::chrono::milliseconds failure_pause_max{30'000};
 };
 
-/// Calls `run` on a thread of its own until it is destroyed. `run` returns whether it did any work:
-/// then it is called again at once, else after the interval. What it throws is logged and waited
-/// out, longer each time in a row.
+/// Calls `run` on its own thread until destruction. `run` returns whether it did work: if so, it is
+/// called again at once, else after the interval. Exceptions are logged and followed by a pause,
+/// longer after each consecutive one.
 class Worker {
  public:
   using Run = std::function<bool(std::stop_token)>;
   Worker(WorkerOptions options, Run run);
-  /// Asks the run to stop and waits for it.
+  /// Requests the run to stop and waits for it.
   ~Worker() = default;
 
  private:
@@ -31,7 +31,7 @@ class Worker {
   std::jthread thread_;
 };
 
-/// Pause after `failures` failed runs in a row: doubles from one second up to `most`.
+/// Pause after `failures` consecutive failed runs: doubles from one second up to `most`.
 std::chrono::milliseconds failure_pause(uint32_t failures, std::chrono::milliseconds most);
 
 }  // namespace tarn::jobs
