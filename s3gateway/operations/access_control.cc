@@ -37,8 +37,8 @@ bool is_public(AclGrants grants) {
   return grants == AclGrants::kPublicRead || grants == AclGrants::kPublic;
 }
 
-/// The bucket whose branch an operation reads for everybody; nullptr: not such an operation. Every
-/// other operation, those that are added later as well, needs a signature.
+/// The bucket of an operation that anonymous users may run on a public bucket; nullptr for all
+/// other operations, future ones included, which need a signature.
 const std::string* bucket_read(const Endpoint& endpoint) {
   if (const auto* read = std::get_if<GetObject>(&endpoint)) {
     return read->version_id.value_or(std::string(kCurrentVersion)) == kCurrentVersion

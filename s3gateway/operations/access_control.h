@@ -1,4 +1,4 @@
-// Access control lists as requests put them, and what a public-read bucket lets everybody do.
+// Access control lists in requests, and the anonymous access to public-read buckets.
 #pragma once
 
 #include <string_view>
@@ -10,36 +10,38 @@
 
 namespace tarn::s3 {
 
-/// The list that x-amz-acl stands for. Throws InvalidArgument for what is no canned list.
+/// The grants of an x-amz-acl value. Throws InvalidArgument for an unknown canned ACL.
 xml::AclGrants canned_acl(std::string_view name);
 
-/// The list that a request puts, by x-amz-acl or by its document. Throws MissingSecurityHeader when
-/// there is neither, InvalidRequest when there are both.
+/// The ACL of a request, from x-amz-acl or the document. Throws MissingSecurityHeader for neither,
+/// InvalidRequest for both.
 xml::AclGrants requested_acl(Call& call);
 
-/// Throws, for a list that lets others in: AccessControlListNotSupported where lists are disabled,
-/// AccessDenied where the public-access block says so.
+/// Throws for an ACL that grants access to others: AccessControlListNotSupported if ACLs are
+/// disabled, AccessDenied if the public-access block forbids it.
 void check_acl_permitted(const BucketSettings& settings, xml::AclGrants grants);
 
-/// Of an upload or a copy, whose x-amz-acl must say what is so anyway: throws as
-/// check_acl_permitted, and NotImplemented.
+/// Checks the ACL of an upload or a copy, which may only request the access that applies anyway:
+/// throws as check_acl_permitted, and NotImplemented.
 void check_object_acl(Call& call, std::string_view bucket);
 
-/// The branch that everybody reads when the bucket is made public. Throws NotImplemented, saying
-/// why, unless it is a bucket that can be.
+/// The branch that becomes public together with the bucket. Throws NotImplemented, with the reason,
+/// if the bucket cannot be made public.
 BranchName require_publishable(Call& call, std::string_view bucket);
 /// Checks the permission to make a branch public: fs:SetPublicAccess on the repository, and reading
 /// and listing every object of the branch. Throws permission_denied.
 void require_publication(Call& call, const RepositoryName& repository, const BranchName& branch);
 
-/// Whether an unsigned request is let in because the bucket is public-read; notes in the call which
-/// repository that was. Only reads of objects as the branch shows them, and listings of them, are.
+/// Whether an unsigned request is permitted because the bucket is public-read; records that
+/// repository in the call. Permits only reads and listings of objects in the branch's current
+/// state.
 bool everybody_may(Call& call, const Endpoint& endpoint);
-/// Once an answer is made for everybody: throws AccessDenied unless the bucket is still that
-/// repository and public, so that no answer is of one that took its name meanwhile.
+/// Must be called after an anonymous response was made: throws AccessDenied unless the bucket is
+/// still the same repository and public. So the response cannot come from a repository that has
+/// taken over the name.
 void confirm_public(Call& call, const Endpoint& endpoint);
 
-/// Answers an unsigned request that is not let in.
+/// Rejects an unsigned request that is not permitted.
 [[noreturn]] void refuse_unsigned();
 
 }  // namespace tarn::s3

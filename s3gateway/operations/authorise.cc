@@ -10,14 +10,14 @@
 namespace tarn::s3 {
 namespace {
 
-/// Asked on a name that can be no repository: nothing is granted on it that exists.
+/// A bucket name that no repository can have is used as it is: no policy grants anything on it.
 Location location_of(Call& call, std::string_view bucket, std::string_view key) {
   std::optional<BucketName> name = find_bucket(call, bucket);
   return locate(name ? std::move(*name) : BucketName{RepositoryName(std::string(bucket)), ""}, key);
 }
 
-/// A version is read by a right of its own, as a commit is. Deleting or tagging one changes the
-/// branch.
+/// Reading a version needs permission on the version, as reading a commit does. Deleting or tagging
+/// one changes the branch and needs permission on the branch.
 std::string object_resource(Call& call, auth::Action action, std::string_view bucket,
                             std::string_view key, const std::optional<std::string>& version_id) {
   const Location at = location_of(call, bucket, key);
@@ -27,14 +27,14 @@ std::string object_resource(Call& call, auth::Action action, std::string_view bu
   return auth::object_arn(at.repository.str(), names_ref ? *version_id : at.ref, at.path);
 }
 
-/// Listings of one ref are about that ref, those over several about the repository.
+/// Listings of one ref need permission on the ref, listings over several on the repository.
 std::string listed_resource(Call& call, std::string_view bucket, std::string_view prefix) {
   const Location at = location_of(call, bucket, prefix);
   return at.has_path ? auth::ref_arn(at.repository.str(), at.ref)
                      : auth::repository_arn(at.repository.str());
 }
 
-/// Of requests that nobody ever signs, preflights, nothing is asked.
+/// Whether the request is anonymous. Preflights, which are never signed, do not count.
 bool is_unsigned(const Call& call, const Endpoint& endpoint) {
   return call.context.options.public_buckets &&
          call.verified.mechanism == sigv4::Mechanism::kNone &&
@@ -64,7 +64,7 @@ std::string resource_of(Call& call, auth::Action action, const Endpoint& endpoin
 void authorise(Call& call, const Endpoint& endpoint) {
   const std::optional<auth::Action> action = action_of(endpoint);
   if (is_unsigned(call, endpoint)) {
-    // A policy of the user for unsigned requests comes first, above all one that denies.
+    // The policies of the anonymous user come first, in particular those that deny.
     const bool undecided =
         action && call.caller.permissions->decide(*action, resource_of(call, *action, endpoint),
                                                   call.request.peer) ==

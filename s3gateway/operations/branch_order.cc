@@ -7,7 +7,7 @@
 namespace tarn::s3 {
 namespace {
 
-/// Whether keys of branch `a` come before those of branch `b`.
+/// Whether keys of branch `a` sort before those of branch `b`.
 bool before(const std::string& a, const std::string& b) { return a + "/" < b + "/"; }
 
 }  // namespace
@@ -21,9 +21,9 @@ BranchOrder::BranchOrder(BranchPages pages, std::string prefix, std::string afte
   hold_back_names_inside(scanned_);
 }
 
-/// A name greater than `key` also has keys greater than it. What the scan from `key` on misses are
-/// names that begin `key` itself: the branch it lies in, and those whose next byte in `key` is less
-/// than '/'.
+/// A name greater than `key` also has keys greater than it. The scan from `key` on misses only
+/// names that are prefixes of `key`: the branch that contains it, and names whose next byte in
+/// `key` is less than '/'.
 void BranchOrder::hold_back_names_inside(std::string_view key) {
   for (size_t length = 1; length <= key.size(); ++length) {
     const std::string_view name = key.substr(0, length);

@@ -1,4 +1,4 @@
-// Branch names in the order of the keys that begin with them.
+// An iterator over branches in the order of their keys in a bucket.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@
 
 namespace tarn::s3 {
 
-/// Names that start with `prefix`, in byte order, after `after`: what the database gives.
+/// Names that start with `prefix`, in byte order, after `after`, as the database returns them.
 using BranchPages = std::function<Page<std::string>(std::string_view prefix, std::string_view after,
                                                     uint32_t limit)>;
 
-/// Gives the branches whose keys `name/...` may come after `after`, in the byte order of "name/".
-/// That is not the order of the names: "a-b/" comes before "a/", because '-' is less than '/'.
-/// Names that begin others are held back until those are through, so memory is the depth of such
-/// nesting, not the number of branches. One thread at a time.
+/// Returns the branches whose keys `name/...` may come after `after`, in the byte order of "name/".
+/// This differs from the order of the names: "a-b/" comes before "a/", because '-' is less than
+/// '/'. Names that are prefixes of others are held back until those are done, so memory grows with
+/// the depth of such nesting, not with the number of branches. One thread at a time.
 class BranchOrder {
  public:
-  /// `after` is a key, exclusive; the branch it lies in is given too. `page_size` is what is
-  /// fetched at once.
+  /// `after` is a key, exclusive; the branch that contains it is returned too. `page_size` is the
+  /// number of names per fetch.
   BranchOrder(BranchPages pages, std::string prefix, std::string after, uint32_t page_size);
 
   std::optional<std::string> next();

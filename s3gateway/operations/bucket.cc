@@ -19,7 +19,8 @@
 namespace tarn::s3 {
 namespace {
 
-/// Random bytes in a namespace's name: a bucket made again after its removal gets another one.
+/// Random bytes in the name of a namespace, so that a bucket that is created again gets another
+/// one.
 constexpr size_t kNamespaceBytes = 10;
 
 /// The access that a creation requests.
@@ -49,7 +50,7 @@ Access requested_access(const http::Headers& headers) {
   return out;
 }
 
-/// Throws unless a bucket that is about to be made may be public.
+/// Throws unless a bucket to be created may be public.
 void check_publishable(const Call& call) {
   const S3Options& options = call.context.options;
   if (options.public_buckets && options.create_bucket == BucketKind::kRooted) return;
@@ -84,7 +85,7 @@ bool may_read(const Call& call, const RepositoryName& name) {
 }
 
 bool exists(Call& call, const RepositoryName& name) {
-  // A page rather than a lookup, because here absence is no error.
+  // Lists instead of looking up, because a missing repository is no error here.
   const auto page = versioning::list_repositories(call.engine(), name.str(), "", "", 1, {});
   return !page.items.empty() && page.items[0].name == name;
 }
@@ -110,7 +111,7 @@ void create(Call& call, const RepositoryName& name, const Access& access) {
     throw;
   }
   if (!access.public_read && !access.ownership) return;
-  // A server that dies before this leaves a private bucket, which nobody was told of.
+  // If the server dies before this, the bucket stays private, and the client got no success.
   versioning::change_bucket_settings(call.engine(), *made, /*force=*/false,
                                      [&](BucketSettings& settings) {
                                        settings.public_read = access.public_read;
@@ -134,7 +135,7 @@ http::Response run(Call& call, const GetBucketLocation& endpoint) {
 }
 
 http::Response run(Call& call, const CreateBucket& endpoint) {
-  // All buckets are in one region, whichever the document asks for.
+  // All buckets are in the same region, whatever the document requests.
   xml::check_creation(read_document(call, xml::kConfigurationDocumentBytesMax));
   const std::optional<BucketName> name = parse_bucket(endpoint.bucket);
   const bool taken = name && exists(call, name->repository);
@@ -162,7 +163,7 @@ http::Response run(Call& call, const DeleteBucket& endpoint) {
   const BucketName bucket = require_bucket(call, endpoint.bucket);
   require_existing(call.engine(), bucket);
   const Repository repository = versioning::get_repository(call.engine(), bucket.repository);
-  // "repository.ref" is a view of one ref; only the bare name is the bucket that was made.
+  // "repository.ref" is a view of one ref; only the bare name is the bucket itself.
   const bool whole = endpoint.bucket == bucket.repository.str();
   if (!whole || repository.bucket_kind == BucketKind::kNone) {
     throw Refusal(

@@ -23,14 +23,14 @@ xml::Owner owner_of(const Call& call) {
   return {call.context.options.owner_id, call.context.options.owner_name};
 }
 
-/// The repository of a bucket that exists.
+/// The repository of an existing bucket.
 RepositoryName require_repository(Call& call, const std::string& bucket) {
   const BucketName name = require_bucket(call, bucket);
   require_existing(call.engine(), name);
   return name.repository;
 }
 
-/// Whether the list of the repository is that of this bucket: the bare name of a rooted one.
+/// Whether the bucket has an ACL: only the bare name of a rooted bucket does.
 bool has_list(const BucketName& name) { return name.bare && name.rooted(); }
 
 http::Response change(Call& call, const RepositoryName& repository, bool force, int status,
@@ -67,7 +67,7 @@ http::Response run(Call& call, const PutBucketAcl& endpoint) {
   const AclGrants grants = requested_acl(call);
   if (grants == AclGrants::kOwner) {
     if (!has_list(require_bucket(call, endpoint.bucket))) return http::Response{};
-    // Closing a bucket must always be possible.
+    // Making a bucket private must always be possible, so read-only repositories permit it.
     return change(call, repository, /*force=*/true, 200,
                   [](BucketSettings& settings) { settings.public_read = false; });
   }
@@ -91,7 +91,7 @@ http::Response run(Call& call, const PutObjectAcl& endpoint) {
   check_object_acl(call, endpoint.bucket);
   const RepositoryName repository = require_bucket(call, endpoint.bucket).repository;
   check_acl_permitted(versioning::get_bucket_settings(call.engine(), repository), grants);
-  // Only the list that is shown, for it cannot be changed.
+  // Only the current ACL is accepted, because it cannot be changed.
   const bool shown = grants == (shows_everybody(call, endpoint.bucket) ? AclGrants::kPublicRead
                                                                        : AclGrants::kOwner);
   if (!shown) refuse_list();
@@ -142,7 +142,7 @@ http::Response run(Call& call, const PutPublicAccessBlock& endpoint) {
   const PublicAccessBlock block =
       xml::parse_public_access_block(read_document(call, xml::kConfigurationDocumentBytesMax));
   const RepositoryName repository = require_repository(call, endpoint.bucket);
-  // As with closing: a read-only repository can be shut as well.
+  // Blocking public access must always be possible, so read-only repositories permit it.
   return change(call, repository, /*force=*/block.ignore_public_acls, 200,
                 [&](BucketSettings& settings) { settings.public_access_block = block; });
 }

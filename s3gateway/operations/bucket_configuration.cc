@@ -1,4 +1,4 @@
-// Versioning, and the configurations that a repository never has.
+// Versioning, and the bucket configurations that are not supported.
 #include "s3gateway/xml/bucket_configuration.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ constexpr std::array kNotConfigured{
                   "object lock configuration"},
 };
 
-/// Configurations that are shown empty.
+/// Configurations that always appear empty.
 struct Empty {
   std::string_view operation;
   std::string_view root;

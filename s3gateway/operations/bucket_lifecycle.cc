@@ -13,7 +13,7 @@ namespace {
 
 constexpr Failure kNoSuchLifecycle{"NoSuchLifecycleConfiguration", 404};
 
-/// The bucket whose rules they are: the repository by its bare name.
+/// The bucket that lifecycle rules belong to: the repository by its bare name.
 BucketName require_whole(Call& call, const std::string& bucket) {
   const BucketName name = require_bucket(call, bucket);
   require_existing(call.engine(), name);
@@ -23,7 +23,7 @@ BucketName require_whole(Call& call, const std::string& bucket) {
                         name.repository.str(), '.'));
 }
 
-/// Setting a rule requires the permission for its deletions and aborts.
+/// Requires the permissions for the deletions and aborts that the rule causes.
 void require_actions(Call& call, const BucketName& bucket, const LifecycleRule& rule) {
   const auto& peer = call.request.peer;
   const std::string repository = bucket.repository.str();

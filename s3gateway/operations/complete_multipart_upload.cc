@@ -29,7 +29,7 @@ std::optional<uint64_t> announced_bytes(const http::Headers& headers) {
   return bytes;
 }
 
-/// x-amz-checksum-type must be that of the upload; without one, the parts are joined as a whole.
+/// x-amz-checksum-type must equal the upload's type, or FULL_OBJECT if that has none.
 void check_type(const versioning::MultipartUpload& upload, const std::string& type) {
   if (type.empty()) return;
   const std::string_view agreed =
@@ -40,7 +40,7 @@ void check_type(const versioning::MultipartUpload& upload, const std::string& ty
                         " checksum mode. The complete request must use the same checksum mode."));
 }
 
-/// The object's checksum, made from those of its parts, compared with the client's.
+/// The object's checksum, joined from those of its parts and compared with the client's.
 std::vector<Checksum> settled_checksums(const versioning::MultipartUpload& upload,
                                         const std::vector<Checksum>& given,
                                         std::span<const versioning::UploadedPart> parts) {
@@ -101,7 +101,7 @@ CompletionRequest read_completion(Call& call) {
   out.completion.condition = write_condition(headers);
   out.checksums = checksum_headers(headers);
   out.completion.object_bytes = announced_bytes(headers);
-  // The checksum headers are about the object, not about the document in the body.
+  // The checksum headers describe the object, not the document in the body.
   for (const Checksum& checksum : out.checksums) headers.remove(header_of(checksum.algorithm));
   xml::CompleteRequest document =
       xml::parse_complete(read_document(call, xml::kCompleteDocumentBytesMax));

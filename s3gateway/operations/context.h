@@ -27,7 +27,7 @@ struct S3Options {
   std::string owner_name = "tarn";
 };
 
-/// Made once; all members outlive it. Safe from any thread.
+/// Created once; all members outlive it. Safe from any thread.
 struct S3Context {
   versioning::Engine& engine;
   auth::Authenticator& authenticator;

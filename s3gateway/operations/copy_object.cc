@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kReadBytes = 256 * 1024;
 
-/// COPY (the default) or REPLACE.
+/// Whether a directive is REPLACE rather than COPY (the default).
 bool replaces(const http::Headers& headers, std::string_view header) {
   const std::string_view directive = headers.get(header);
   if (directive.empty() || directive == "COPY") return false;
@@ -49,7 +49,7 @@ const std::string& value_of(const std::vector<Extra>& extras, ExtraTag tag) {
   return kNone;
 }
 
-/// The differences of the copy from its source.
+/// The attributes that the copy does not take from its source.
 versioning::CopyChanges changes_for(const Directives& directives, const http::Headers& headers,
                                     const Entry& source) {
   versioning::CopyChanges out;
@@ -68,8 +68,8 @@ versioning::CopyChanges changes_for(const Directives& directives, const http::He
   return out;
 }
 
-/// The checksum that x-amz-checksum-algorithm asks for: the source's own, else computed from its
-/// bytes. nullopt: no checksum is asked for.
+/// The checksum that x-amz-checksum-algorithm requests: the source's own, else computed from its
+/// bytes. nullopt if none is requested.
 std::optional<Checksum> asked_checksum(Call& call, const versioning::FoundObject& source) {
   const std::string_view name = call.request.headers.get("x-amz-checksum-algorithm");
   if (name.empty()) return std::nullopt;
@@ -87,7 +87,7 @@ std::optional<Checksum> asked_checksum(Call& call, const versioning::FoundObject
   return digests.checksum();
 }
 
-/// A target that takes no write is named before a source that is not there.
+/// Reports a target that rejects writes before a missing source.
 SourceObject require_source(Call& call, const Location& target,
                             const versioning::Condition& condition) {
   try {
@@ -113,7 +113,7 @@ void refuse_idle_copy(const Directives& directives) {
       "attributes.");
 }
 
-/// Changes what is there, and undoes no write of somebody else.
+/// Changes the attributes of the current object; never undoes a concurrent write.
 StagedEntry copy_onto_itself(Call& call, const SourceObject& source, const Location& at,
                              const Key& key, const Directives& directives,
                              const versioning::Condition& condition) {

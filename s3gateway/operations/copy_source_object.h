@@ -1,4 +1,4 @@
-// The object that a copy reads.
+// The source object of a copy.
 #pragma once
 
 #include <optional>
@@ -17,10 +17,10 @@ struct SourceObject {
   VersionedObject found;
 };
 
-/// Of x-amz-copy-source, its conditions met. Throws InvalidArgument, NoSuchKey, NoSuchVersion,
-/// NoSuchBucket, PreconditionFailed, AccessDenied (another owner expected).
+/// The object in x-amz-copy-source, with its conditions checked. Throws InvalidArgument, NoSuchKey,
+/// NoSuchVersion, NoSuchBucket, PreconditionFailed, AccessDenied (another owner expected).
 SourceObject require_copy_source(Call& call);
-/// Throws PreconditionFailed unless the request's conditions on its source hold for `source`.
+/// Throws PreconditionFailed unless the request's conditions on its source hold.
 void check_source_conditions(const Call& call, const Entry& source);
 
 }  // namespace tarn::s3

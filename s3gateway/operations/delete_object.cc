@@ -23,7 +23,7 @@ void check_deletable_version(const std::optional<std::string>& version_id) {
 DeletionOutcome delete_at(versioning::Engine& engine, const Location& location,
                           const std::optional<std::string>& version_id,
                           const versioning::Condition& condition) {
-  // A key without a path: the ref itself is no object.
+  // The key names only a ref, which is not an object.
   if (!location.has_path) {
     versioning::get_repository(engine, location.repository);
     return {};

@@ -18,8 +18,8 @@ namespace {
 
 using Object = xml::DeleteRequest::Object;
 
-/// Deletes the objects of one request, each with its own outcome; those of one branch without
-/// condition or version together, where each deletion is no version of its own.
+/// Deletes the objects of one request and keeps a result for each. Deletes keys of one branch in
+/// batches, unless they have conditions or versions, or the repository keeps versions.
 class Deletion {
  public:
   Deletion(Call& call, const std::string& bucket, const xml::DeleteRequest& request)
@@ -50,7 +50,7 @@ class Deletion {
  private:
   using Members = std::vector<size_t>;
 
-  /// Runs `verb`; a failure of the client's making becomes the outcome of all `members`.
+  /// Runs `verb`; an error becomes the result of all `members`.
   template <typename Verb>
   void attempt(const Members& members, Verb verb) {
     try {
@@ -83,7 +83,8 @@ class Deletion {
 
   Location location_of(size_t i) { return locate(call_, bucket_, request_.objects[i].key); }
 
-  /// false, and nothing was done: each deletion is a version of its own.
+  /// Returns false and does nothing if the repository keeps versions: each deletion is then a
+  /// version of its own.
   bool delete_batch(const Members& members) {
     std::vector<Key> keys;
     keys.reserve(members.size());
@@ -121,7 +122,7 @@ class Deletion {
   std::map<std::string, Members> batches_;  // by ref
 };
 
-/// A list that was damaged on its way would delete other objects.
+/// Requires a digest: a damaged list would delete other objects.
 void require_digest(const http::Headers& headers) {
   if (headers.find("content-md5") || has_checksum_header(headers) ||
       headers.find("x-amz-trailer")) {

@@ -10,19 +10,19 @@
 
 namespace tarn::s3 {
 
-/// Throws MethodNotAllowed for a commit id, InvalidArgument for what is no version id.
+/// Throws MethodNotAllowed for a commit id, InvalidArgument for an invalid version id.
 void check_deletable_version(const std::optional<std::string>& version_id);
 
-/// The outcome of the deletion of a key.
+/// The result of deleting a key.
 struct DeletionOutcome {
   bool marker = false;     ///< it made, or removed, a delete marker
   std::string version_id;  ///< of that marker, or of the version that was removed; "" = none
 };
 
-/// Deletes one key, or the version `version_id` of it ("null": the null version, or what the branch
-/// holds where versions were never kept). A ref without path, and the marker "branch/", are left as
-/// they are without complaint, as is a version that is not there. Throws as
-/// versioning::delete_object, MethodNotAllowed for a read-only ref.
+/// Deletes one key, or its version `version_id` ("null": the null version, or the branch's current
+/// state if versions were never kept). Succeeds without change for a ref without path, for the
+/// marker "branch/" and for a missing version. Throws as versioning::delete_object,
+/// MethodNotAllowed for a read-only ref.
 DeletionOutcome delete_at(versioning::Engine& engine, const Location& location,
                           const std::optional<std::string>& version_id,
                           const versioning::Condition& condition);

@@ -1,4 +1,4 @@
-// GetObject and HeadObject: one path, so that they cannot differ.
+// GetObject and HeadObject, which share all code so that their headers cannot differ.
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -21,10 +21,10 @@
 namespace tarn::s3 {
 namespace {
 
-/// Bytes up to here are read into the answer: one write with the head beats a second system call
-/// for the file.
+/// Maximum size of bytes that are read into the response: one write together with the head is
+/// faster than a second system call for the file.
 constexpr uint64_t kInlineBytesMax = 64 * 1024;
-/// The token in User-Agent of clients that may be redirected to the store for the bytes.
+/// The token in the User-Agent of clients that accept redirects to the store.
 constexpr std::string_view kRedirectWord = "s3RedirectionSupport";
 constexpr std::chrono::minutes kRedirectLifetime{15};
 constexpr std::string_view kEmptyMd5 = "d41d8cd98f00b204e9800998ecf8427e";
@@ -56,7 +56,7 @@ class ObjectSource final : public http::BodySource {
                 std::move(headers));
 }
 
-/// If-Range keeps a Range only while the object is the one it was made for.
+/// Whether the Range applies: If-Range restricts it to an unchanged object.
 bool range_applies(const http::Headers& headers, const Entry& entry) {
   const std::string_view condition = headers.get("if-range");
   if (condition.empty()) return true;
@@ -110,7 +110,7 @@ Selection select_part(Call& call, const Entry& entry, const std::string& text) {
   return out;
 }
 
-/// Values from the query become headers: they must not be able to end one.
+/// Values from the query become headers, so they must not contain line ends.
 void check_overrides(const HeaderOverrides& overrides) {
   for (const auto& [header, value] : overrides) {
     if (!has_control(value)) continue;
@@ -135,7 +135,7 @@ bool shows_checksums(const Call& call) {
   return equal_ignoring_case(call.request.headers.get("x-amz-checksum-mode"), "ENABLED");
 }
 
-/// Opens what is selected. Checksums that only the source of the object knows go to `headers`.
+/// Opens the selected bytes. Adds checksums that only the object's source knows to `headers`.
 std::unique_ptr<blob::BlobReader> open_selected(Call& call, const versioning::FoundObject& found,
                                                 const Selection& selection,
                                                 http::Headers& headers) {
@@ -185,8 +185,7 @@ http::Response object_response(Call& call, const ObjectRead& read, const Version
     headers.add("x-amz-mp-parts-count", std::to_string(*selection.parts_count));
   }
   if (shows_checksums(call)) {
-    // Clients read with this mode as a matter of course: only HEAD may cost a further request to a
-    // source.
+    // Clients set this mode on every read, so only HEAD makes an extra request to the source.
     const bool asks_source = call.request.method == "HEAD" && selection.whole;
     const std::vector<Checksum> own = entry.checksums();
     if (asks_source) {
@@ -200,7 +199,8 @@ http::Response object_response(Call& call, const ObjectRead& read, const Version
   return response;
 }
 
-/// "ref/" of a ref that exists: an empty directory object, dated by the ref's commit.
+/// The marker "ref/" of an existing ref: an empty directory object with the time of the ref's
+/// commit.
 http::Response directory_marker(Call& call, const Location& location, bool head) {
   const auto ref = find_ref(call.engine(), location.repository, location.ref);
   if (!ref) {
@@ -218,11 +218,12 @@ http::Response directory_marker(Call& call, const Location& location, bool head)
   return response;
 }
 
-/// Where the client gets the bytes by itself; nullopt = here. An imported object without a version
-/// is read here, which notices when it is another by now.
+/// A redirect to the store's own URL; nullopt if this server sends the bytes. Imported objects
+/// without a version are never redirected, because only this server notices when their source
+/// changes.
 std::optional<http::Response> redirect(const Call& call, const ObjectRead& read,
                                        const versioning::FoundObject& found) {
-  // A URL of the store outlives the grant that everybody reads by.
+  // The store's URL would remain valid after the bucket stops being public.
   if (!call.context.options.redirect || call.public_repository || read.part_number ||
       !read.overrides.empty() ||
       call.request.headers.get("user-agent").find(kRedirectWord) == std::string_view::npos) {
@@ -272,7 +273,7 @@ http::Response read_object(Call& call, const ObjectRead& read, bool head) {
   if (head) {
     response.content_length = selection.range.length;
   } else {
-    // Stored bytes are their writer's, and browsers must not run them in this origin.
+    // Browsers must not run uploaded bytes in this origin.
     response.headers.add("X-Content-Type-Options", "nosniff");
     response.headers.add("Content-Security-Policy", "default-src 'none'; sandbox");
     attach_bytes(call, found, selection, response);

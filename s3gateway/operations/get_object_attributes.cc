@@ -42,7 +42,7 @@ std::optional<xml::ObjectAttributesResult::Parts> parts_page(Call& call, const E
   return out;
 }
 
-/// Names in x-amz-object-attributes, which may be split over several headers.
+/// The names in x-amz-object-attributes, which may be spread over several headers.
 std::vector<std::string> asked_for(const http::Headers& headers) {
   std::vector<std::string> out;
   for (const auto& [name, value] : headers.all()) {

@@ -19,7 +19,7 @@ std::optional<CrcKind> crc_kind(std::string_view algorithm) {
   return std::nullopt;
 }
 
-/// The raw digest of all the parts' digests behind one another.
+/// The raw digest of the concatenated digests of all parts.
 std::string digest_of(std::string_view algorithm, std::string_view digests) {
   if (const auto kind = crc_kind(algorithm)) return crc_digest(*kind, crc_of(*kind, digests));
   return algorithm == "sha1" ? sha1(digests) : sha256(digests);

@@ -1,4 +1,4 @@
-// The checksum of an object from those of its parts.
+// The checksum of an object, joined from those of its parts.
 #pragma once
 
 #include <optional>
@@ -10,20 +10,21 @@
 
 namespace tarn::s3 {
 
-/// Composite: the digest over the parts' digests. Full: the CRC of the bytes, merged from the
-/// parts' CRCs.
+/// Composite: the digest of the parts' digests. Full: the CRC of the bytes, merged from the parts'
+/// CRCs.
 enum class JoinedKind { kComposite, kFullObject };
 
-/// nullopt when a part lacks a digest of this algorithm, or there are none, or a digest that is no
-/// CRC is to be merged.
+/// nullopt if a part lacks a digest of this algorithm, if there are no parts, or if the digests to
+/// merge are not CRCs.
 std::optional<Checksum> join_checksums(std::string_view algorithm, JoinedKind kind,
                                        std::span<const versioning::UploadedPart> parts);
 
-/// A checksum of the whole object that nobody asked for: of the first CRC that every part has.
+/// A checksum of the whole object, made without a request for one, of the first CRC that every part
+/// has.
 std::optional<Checksum> join_any_crc(std::span<const versioning::UploadedPart> parts);
 
-/// Whether a client's checksum of the whole object is the joined one. Some clients leave the "-N"
-/// off a composite one.
+/// Whether a client's checksum of the whole object equals the joined one. Some clients omit the
+/// "-N" of a composite one.
 bool agrees(const Checksum& given, const Checksum& joined);
 
 }  // namespace tarn::s3

@@ -26,7 +26,7 @@ http::Response run(Call& call, const ListBuckets& endpoint) {
   result.prefix = endpoint.prefix;
   std::string after;
   if (endpoint.continuation_token) after = decode_continuation(*endpoint.continuation_token);
-  // All buckets are in one region: asking for another's gives none.
+  // All buckets are in one region, so a listing of another region is empty.
   bool more = !endpoint.bucket_region || *endpoint.bucket_region == options.region;
   while (more && result.buckets.size() < limit) {
     const uint64_t wanted = std::min<uint64_t>(limit - result.buckets.size(), kPageItemsMax);

@@ -11,16 +11,15 @@
 namespace tarn::s3 {
 namespace {
 
-/// Greater than every byte of UTF-8: skips what lies below a common prefix.
+/// Greater than every byte of UTF-8: skips all keys below a common prefix.
 constexpr char kPastEveryKey = '\xff';
-/// Greater than every upload id: a key marker alone skips all uploads of its key.
+/// Greater than every upload id: a key marker without an upload id skips all uploads of its key.
 constexpr std::string_view kPastEveryId = "\x7f";
 
-/// Collects one page, folding keys at the delimiter.
+/// Collects one page and groups keys at the delimiter.
 class UploadPages {
  public:
-  /// `root` ("main/") stands before the keys of a rooted bucket in the store, and not in what
-  /// clients see.
+  /// `root` ("main/") precedes the keys of a rooted bucket in the store; clients do not see it.
   UploadPages(Call& call, const BucketName& bucket, const ListQuery& query)
       : call_(call),
         repository_(bucket.repository),
@@ -43,7 +42,7 @@ class UploadPages {
         const std::string key = key_of(upload);
         after = {root_ + key, upload.upload_id};
         if (!add(upload, key, out)) break;
-        // The rest of a group that goes on is not read.
+        // Skip the other uploads of the group.
         if (const auto group = group_of(key)) after = {root_ + *group + kPastEveryKey, ""};
       }
     }
@@ -61,7 +60,7 @@ class UploadPages {
     return key.substr(0, at + query_.delimiter.size());
   }
 
-  /// False when the page is full: it is then marked as truncated.
+  /// False if the page is full; marks it as truncated.
   bool add(const versioning::MultipartUpload& upload, const std::string& key,
            xml::ListMultipartUploadsResult& out) {
     const auto group = group_of(key);
@@ -106,7 +105,7 @@ http::Response run(Call& call, const ListMultipartUploads& endpoint) {
   result.prefix = query.prefix;
   result.delimiter = query.delimiter;
   result.key_marker = query.after;
-  // Without a key marker the upload id marker means nothing.
+  // Without a key marker the upload id marker is ignored.
   result.upload_id_marker = query.after.empty() ? "" : endpoint.upload_id_marker.value_or("");
   result.url_encoding = query.url_encoding;
   result.max_uploads = query.limit;

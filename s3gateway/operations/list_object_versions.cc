@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kNullVersion = "null";
 
-/// A version id marker only ever continues behind the key it goes with.
+/// A version id marker requires the key marker that it belongs to.
 void check_markers(const ListObjectVersions& endpoint) {
   const std::string marker = endpoint.version_id_marker.value_or("");
   if (marker.empty()) return;
@@ -25,8 +25,8 @@ void check_markers(const ListObjectVersions& endpoint) {
                 {{"ArgumentName", "version-id-marker"}, {"ArgumentValue", marker}});
 }
 
-/// A branch's state has the version "null" where no versions were kept; what a tag or a commit
-/// holds has the commit's id, as its reads say.
+/// The version id of objects at a ref without versions: "null" on a branch, the commit's id on a
+/// tag or a commit, as in their reads.
 std::string version_shown(Call& call, const BucketName& bucket, const std::string& prefix) {
   const Location listed = locate(bucket, prefix);
   if (!listed.has_path) return std::string(kNullVersion);
@@ -48,7 +48,7 @@ xml::ListVersionsResult result_for(Call& call, const ListObjectVersions& endpoin
   return result;
 }
 
-/// Each key once, as a plain listing has it.
+/// Lists every key once, as a plain listing does.
 xml::ListVersionsResult list_states(Call& call, const BucketName& bucket, const ListQuery& query,
                                     xml::ListVersionsResult result) {
   KeyPage page = list_keys(call.engine(), bucket, query);

@@ -41,7 +41,7 @@ http::Response run(Call& call, const ListObjects& endpoint) {
   result.listing = listing_of(endpoint.bucket, query, page);
   result.listing.owner = owner_of(call);
   result.marker = query.after;
-  // Without a delimiter clients go on behind the last key; a page may also end without one.
+  // Without a delimiter clients continue after the last key, but a page may also end between keys.
   const bool ends_in_key = !result.listing.objects.empty() && query.delimiter.empty();
   if (page.truncated && !ends_in_key) result.next_marker = page.next;
   return xml_response(200, to_xml(result));

@@ -15,7 +15,7 @@
 namespace tarn::s3 {
 namespace {
 
-/// Greater than every byte of UTF-8: appended to a prefix it is greater than every key below it.
+/// Greater than every byte of UTF-8: a prefix followed by it is greater than every key below it.
 constexpr char kPastEveryKey = '\xff';
 
 using versioning::Engine;
@@ -44,7 +44,7 @@ BranchOrder branches_of(Engine& engine, const RepositoryName& repository, const 
 
 namespace {
 
-/// nullopt: there is no such ref.
+/// nullopt if the ref does not exist.
 std::optional<Page<ListItem>> list_ref(Engine& engine, const RepositoryName& repository,
                                        std::string_view ref,
                                        const versioning::ListOptions& options) {
@@ -60,7 +60,7 @@ std::optional<Page<ListItem>> list_ref(Engine& engine, const RepositoryName& rep
   }
 }
 
-/// Keys of one ref, shown with `root` before them.
+/// Keys of one ref, each with `root` prepended.
 KeyPage list_inside(Engine& engine, const RepositoryName& repository, const std::string& ref,
                     const std::string& root, const ListQuery& query) {
   KeyPage out;
@@ -97,7 +97,7 @@ KeyPage list_rooted(Engine& engine, const BucketName& bucket, const ListQuery& q
   return out;
 }
 
-/// Drops what goes beyond the limit and says so.
+/// Removes keys beyond the limit and marks the page as truncated.
 void cut(KeyPage& page, uint32_t limit) {
   if (page.keys.size() <= limit) return;
   page.keys.resize(limit);
@@ -119,7 +119,7 @@ KeyPage list_branch_names(Engine& engine, const RepositoryName& repository,
   return out;
 }
 
-/// The keys of all branches, one branch after the other, grouped by any delimiter.
+/// The keys of all branches, one branch after another, grouped by an arbitrary delimiter.
 class RootKeys {
  public:
   RootKeys(Engine& engine, const RepositoryName& repository, const ListQuery& query)
@@ -131,7 +131,8 @@ class RootKeys {
       const auto branch = branches.next();
       if (!branch) break;
       if (visited == kBranchesPerPage) {
-        // "main0" is past every key below "main/" and before every branch that is still to come.
+        // "main0" is greater than every key below "main/" and less than those of all further
+        // branches.
         out_.truncated = true;
         out_.next = last_branch_ + static_cast<char>('/' + 1);
         break;
@@ -176,7 +177,7 @@ class RootKeys {
       const bool shown =
           *group == query_.after || (!out_.keys.empty() && out_.keys.back().key == *group);
       if (!shown) out_.keys.push_back({*group, std::nullopt});
-      // A group that ends inside "branch/" holds the whole branch.
+      // A group that ends inside "branch/" contains the whole branch.
       after = group->size() > root.size()
                   ? std::optional<std::string>(group->substr(root.size()) + kPastEveryKey)
                   : std::nullopt;

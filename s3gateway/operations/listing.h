@@ -1,4 +1,4 @@
-// Keys of a bucket in S3's order: inside one ref, or over the branches of a repository.
+// A listing of a bucket's keys in S3's order: of one ref, or over the branches of a repository.
 #pragma once
 
 #include <optional>
@@ -25,21 +25,23 @@ struct KeyPage {
   std::string next;  ///< when truncated: continue after this key
 };
 
-/// A prefix that reaches into a ref lists that ref (branch, tag, commit, expression); one that does
-/// not lists the branches: with delimiter "/" their names as common prefixes, else all their keys.
-/// A ref that does not exist has no keys. Throws NoSuchBucket for a repository, or the ref of a
-/// rooted bucket, that does not exist.
+/// A prefix that extends into a ref lists that ref (branch, tag, commit, expression). A shorter one
+/// lists the branches: with delimiter "/" their names as common prefixes, else all their keys. A
+/// ref that does not exist has no keys. Throws NoSuchBucket if the repository, or the ref of a
+/// rooted bucket, does not exist.
 KeyPage list_keys(versioning::Engine& engine, const BucketName& bucket, const ListQuery& query);
 
-/// An object as the three listings show it.
+/// An object in the form of the three listings.
 xml::ListedObject listed_object(std::string key, const Entry& entry);
 
-/// Branches looked into for one page: empty ones cost a query each and yield nothing.
+/// Maximum number of branches to query for one page: empty ones cost a query each and yield
+/// nothing.
 constexpr uint32_t kBranchesPerPage = 1000;
-/// The branches that a listing over several has to look into.
+/// The branches to query in a listing over several.
 BranchOrder branches_of(versioning::Engine& engine, const RepositoryName& repository,
                         const ListQuery& query);
-/// The position of `after` below `root` ("main/"): nullopt when every key below comes before it.
+/// The position of `after` below `root` ("main/"); nullopt if `after` is greater than every key
+/// below it.
 std::optional<std::string> after_below(const std::string& root, const std::string& after);
 
 }  // namespace tarn::s3

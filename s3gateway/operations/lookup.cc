@@ -18,7 +18,7 @@ constexpr std::string_view kNullVersion = "null";
                                                    location.path)}});
 }
 
-/// To S3, text that does not parse as a ref is the first segment of a key that does not exist.
+/// Over S3, text that does not parse as a ref is the first segment of a key that does not exist.
 bool means_absent(const Error& error) {
   return error.reason() == reason::kRefNotFound || error.reason() == "invalid_argument";
 }
@@ -86,13 +86,14 @@ VersionedObject require_version(versioning::Engine& engine, const Location& loca
       {{"ArgumentName", "versionId"}, {"ArgumentValue", version_id}});
 }
 
-/// Whether what is absent at a location may have versions.
+/// Whether the location's ref keeps versions, for objects that were not found.
 Versioning versioning_at(versioning::Engine& engine, const Location& location) {
   return is_branch_name(location.ref) ? versioning::get_versioning(engine, location.repository)
                                       : Versioning::kOff;
 }
 
-/// Looks at an object whose version another write may overtake.
+/// Maximum number of attempts to read an object together with its version, which concurrent writes
+/// can change.
 constexpr int kLooksMax = 10;
 
 }  // namespace
@@ -145,7 +146,7 @@ VersionedObject require_object(versioning::Engine& engine, const Location& locat
   for (int look = 0; look < kLooksMax; ++look) {
     const auto version = versioning::version_shown(engine, found->branch, key, found->entry);
     if (version) return {*std::move(found), to_text(*version)};
-    // The null version, or one that was written since.
+    // Either the null version, or one that was written in the meantime.
     auto again = find_at(engine, location.repository, location.ref, key);
     if (!again) refuse_no_key(location);
     if (again->entry == found->entry) return {*std::move(found), std::string(kNullVersion)};
@@ -159,7 +160,7 @@ std::vector<versioning::UploadedPart> object_parts(versioning::Engine& engine, c
   if (!out.empty() || !entry.etag.ends_with("-1")) return out;
   versioning::UploadedPart only{1, entry.size_bytes, entry.etag, entry.mtime, {}};
   for (const Checksum& checksum : entry.checksums()) {
-    // A composite one is a digest of the part's, which nobody kept.
+    // A composite checksum is a digest of the part's digest, which is not stored.
     if (!checksum.composite) only.checksums.push_back(checksum);
   }
   out.push_back(std::move(only));

@@ -18,8 +18,8 @@ constexpr std::string_view kComposite = "COMPOSITE";
 constexpr std::string_view kFullObject = "FULL_OBJECT";
 constexpr std::string_view kIfInitiatedTime = "x-amz-if-match-initiated-time";
 
-/// Algorithm and type of the object's checksum. Digests of the SHA family cannot be merged, and
-/// CRC64NVME always is.
+/// Chooses algorithm and type of the object's checksum. SHA digests cannot be merged, CRC64NVME
+/// always is.
 void choose_checksum(const http::Headers& headers, versioning::MultipartCreation& creation) {
   const std::string_view name = headers.get("x-amz-checksum-algorithm");
   const std::string_view type = headers.get("x-amz-checksum-type");

@@ -44,8 +44,8 @@ void parse_storage_class(const http::Headers& headers, Entry& entry) {
   entry.set_extra(ExtraTag::kStorageClass, *name);
 }
 
-/// REST clients may store an ETag or a content type of any characters; what would break the
-/// answer's head is replaced.
+/// The value with control characters replaced: REST clients may store any characters in an ETag or
+/// a content type, and some would break the response's head.
 std::string shown(std::string value) {
   for (char& c : value) {
     if (is_control(c)) c = '_';

@@ -1,4 +1,4 @@
-// An object's attributes between request headers, entries and response headers.
+// Conversion of an object's attributes between request headers, entries and response headers.
 #pragma once
 
 #include <string>
@@ -24,23 +24,23 @@ constexpr std::string_view kStandardStorageClass = "STANDARD";
 /// MetadataTooLarge, InvalidArgument.
 versioning::ObjectAttributes parse_object_attributes(const http::Headers& headers);
 
-/// "abc" with its quotes; control characters, which no header can hold, become "_".
+/// "abc" in quotes; control characters, which headers cannot contain, become "_".
 std::string quoted(std::string_view etag);
 
-/// ETag, Last-Modified (never in the future), Accept-Ranges, Content-Type, the stored headers and
-/// user metadata. Not Content-Length. `overrides` replace stored headers.
+/// Adds ETag, Last-Modified (never in the future), Accept-Ranges, Content-Type, the stored headers
+/// and user metadata, but not Content-Length. `overrides` replace stored headers.
 using HeaderOverrides = std::vector<std::pair<std::string_view, std::string>>;
 void add_object_headers(http::Headers& headers, const Entry& entry, Instant now,
                         const HeaderOverrides& overrides);
-/// The headers that a 304 repeats.
+/// Adds the headers that a 304 repeats.
 void add_not_modified_headers(http::Headers& headers, const Entry& entry, Instant now);
 
-/// x-amz-expiration, when a lifecycle rule takes the object at the location, which is of
-/// `repository`. The rules may be a second old.
+/// Adds x-amz-expiration if a lifecycle rule of `repository` will delete the object at the
+/// location. The rules may be one second old.
 void add_expiration(const Call& call, const Location& location, RepositoryId repository,
                     const Entry& entry, http::Headers& headers);
 
-/// "STANDARD" or what was stored.
+/// "STANDARD" or the stored class.
 std::string_view storage_class_of(const Entry& entry);
 
 }  // namespace tarn::s3

@@ -10,8 +10,8 @@
 namespace tarn::s3 {
 namespace {
 
-/// Tags are part of a version, which is never changed: they are put on what the branch shows, which
-/// makes a version.
+/// Tags belong to a version, and versions never change: tags can be set on the branch's current
+/// state only, which creates a version.
 void check_taggable(const std::optional<std::string>& version_id) {
   check_deletable_version(version_id);
   if (!version_id || !parse_version_id(*version_id)) return;

@@ -1,4 +1,4 @@
-// The multipart upload that a request is about.
+// The multipart upload that a request refers to.
 #pragma once
 
 #include <string>
@@ -11,10 +11,11 @@
 
 namespace tarn::s3 {
 
-/// Reason of the Error that says NoSuchUpload.
+/// Reason of the Error for NoSuchUpload.
 constexpr std::string_view kNoSuchUploadReason = reason::kNoSuchUpload;
 
-/// Throws NoSuchUpload for an id that is unknown, ended, or of another bucket, branch or key.
+/// Throws NoSuchUpload for an id that is unknown, completed, aborted, or of another bucket, branch
+/// or key.
 versioning::MultipartUpload open_upload(Call& call, const Location& location,
                                         std::string_view upload_id);
 

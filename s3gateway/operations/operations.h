@@ -1,5 +1,5 @@
-// One function per operation of S3's API, each in a file of its verb. They throw what answer_for
-// understands.
+// One function per operation of S3's API, each in a file named after it. They throw the errors that
+// answer_for maps.
 #pragma once
 
 #include "core/http/message.h"

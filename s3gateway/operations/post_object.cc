@@ -1,4 +1,5 @@
-// An upload form of a browser: proven and permitted by its policy, then a PUT like any other.
+// PostObject: a browser's upload form, verified and permitted by its policy, then stored like a
+// PUT.
 #include <algorithm>
 
 #include "core/base/encoding.h"
@@ -14,7 +15,8 @@
 namespace tarn::s3 {
 namespace {
 
-/// The file, whose length nobody announced, held to the length it may have.
+/// The file of a form, whose length is not announced; enforces the permitted length while it is
+/// read.
 class MeasuredFile final : public http::BodySource {
  public:
   MeasuredFile(std::unique_ptr<http::BodySource> file, uint64_t bytes_min, uint64_t bytes_max)
@@ -44,7 +46,7 @@ class MeasuredFile final : public http::BodySource {
   uint64_t bytes_ = 0;
 };
 
-/// The answer to the client on success.
+/// The response on success, as the form requests it.
 struct SuccessAction {
   int status = 204;
   std::string redirect;  ///< "" = none
@@ -69,7 +71,7 @@ SuccessAction success_action(const http::Headers& fields, bool has_policy) {
   return out;
 }
 
-/// The fields as the headers of a PUT.
+/// Converts form fields to the headers of a PUT.
 http::Headers headers_of(const http::Headers& fields) {
   http::Headers out = fields;
   if (const std::string* acl = fields.find("acl")) out.set("x-amz-acl", *acl);
@@ -88,7 +90,7 @@ http::Response answer(const Call& call, const PostObject& endpoint, const Succes
   const std::string etag(stored.headers.get("ETag"));
   const std::string location = object_url(call, endpoint.bucket, endpoint.key);
   if (!action.redirect.empty()) {
-    // A fragment stays behind the query.
+    // The fragment must stay after the query.
     const size_t end = std::min(action.redirect.find('#'), action.redirect.size());
     const std::string_view page = std::string_view(action.redirect).substr(0, end);
     const char mark = page.find('?') == std::string_view::npos ? '?' : '&';

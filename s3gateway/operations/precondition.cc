@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kAny = "*";
 
-/// Takes the next etag from the front of `list`, unquoted and without W/; nullopt at the end.
+/// Removes the next etag from the start of `list`, without quotes and W/; nullopt at the end.
 std::optional<std::string_view> next_etag(std::string_view& list) {
   while (!list.empty() && (list.front() == ' ' || list.front() == '\t' || list.front() == ',')) {
     list.remove_prefix(1);
@@ -33,7 +33,7 @@ bool is_hex_or_dash(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || c == '-';
 }
 
-/// Quoted text, or the digits of an ETag without its quotes, and nothing else between the commas.
+/// Whether the list contains only ETags: quoted text, or hex digits without quotes.
 bool holds_etags_only(std::string_view list) {
   while (true) {
     list = trimmed(list);
@@ -125,7 +125,7 @@ versioning::Condition write_condition(const http::Headers& headers) {
   }
   if (const std::string* list = given("if-none-match")) {
     out.if_absent = trimmed(*list) == kAny;
-    // Every object differs from what is no ETag: the write would go ahead under no condition.
+    // Every object differs from a value that is not an ETag, so the write would be unconditional.
     if (!out.if_absent && !holds_etags_only(*list)) {
       throw Refusal(failure::kNotImplemented,
                     "A header you provided implies functionality that is not implemented: "

@@ -1,4 +1,4 @@
-// If-Match and its relatives, on reads, copies and writes.
+// If-Match and related conditions of reads, copies and writes.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace tarn::s3 {
 
-/// The conditions of a read as sent; "" = absent.
+/// The conditions of a read as received; "" = absent.
 struct ReadConditions {
   std::string_view if_match = {};
   std::string_view if_none_match = {};
@@ -30,24 +30,22 @@ ReadConditions copy_source_conditions(const http::Headers& headers);
 
 enum class ReadVerdict { kProceed, kNotModified, kFailed };
 
-/// If-Match, or without it If-Unmodified-Since, then If-None-Match, or without it
-/// If-Modified-Since. Dates compare in whole seconds; unreadable ones do not count. Source: RFC
-/// 9110 section 13.2.2.
+/// Evaluates If-Match, or without it If-Unmodified-Since, then If-None-Match, or without it
+/// If-Modified-Since. Dates compare in whole seconds; unreadable ones are ignored. Source: RFC 9110
+/// section 13.2.2.
 ReadVerdict evaluate(const ReadConditions& conditions, std::string_view etag, Instant modified);
 
-/// Whether a list such as `"a", W/"b", c` or `*` names the unquoted `etag`.
+/// Whether a list such as `"a", W/"b", c` or `*` contains the unquoted `etag`.
 bool etag_listed(std::string_view list, std::string_view etag);
 
-/// If-Match and If-None-Match of a write; without a value they are no condition. Throws
-/// InvalidArgument for a list without an etag in it, NotImplemented for an If-None-Match that holds
-/// anything else.
+/// If-Match and If-None-Match of a write; empty values are ignored. Throws InvalidArgument for a
+/// list without ETags, NotImplemented for an If-None-Match with anything but ETags.
 versioning::Condition write_condition(const http::Headers& headers);
-/// Those of a deletion, which may also name the size and the time of what is to go:
-/// x-amz-if-match-size and x-amz-if-match-last-modified-time. Throws InvalidArgument for texts that
-/// are no number and no time.
+/// The conditions of a deletion, which also include the object's size and time: x-amz-if-match-size
+/// and x-amz-if-match-last-modified-time. Throws InvalidArgument for an invalid number or time.
 versioning::Condition deletion_condition(const http::Headers& headers);
-/// A condition that holds a time, an HTTP date or ISO 8601; nullopt when it is absent. Throws
-/// InvalidArgument for other texts.
+/// The time in a condition, an HTTP date or ISO 8601; nullopt if absent. Throws InvalidArgument for
+/// other text.
 std::optional<Instant> time_condition(const http::Headers& headers, std::string_view name);
 
 constexpr std::string_view kIfMatchSize = "x-amz-if-match-size";

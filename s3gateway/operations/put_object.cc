@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::string_view kEmptyMd5 = "d41d8cd98f00b204e9800998ecf8427e";
 
-/// PUT of "branch/": clients make directories so. The branch is there already, so nothing is done.
+/// PUT of "branch/", with which clients create directories. The branch exists already, so nothing
+/// is done.
 http::Response put_marker(Call& call, const Location& location) {
   on_branch(call.engine(), location, [&](const BranchName& branch) {
     return versioning::get_branch(call.engine(), location.repository, branch);
@@ -41,8 +42,8 @@ http::Response run(Call& call, const PutObject& endpoint) {
   const versioning::ObjectAttributes attributes = parse_object_attributes(headers);
   PayloadBody body(call);
   check_upload_length(call, body.length());
-  // Everything that can refuse comes before the first byte of the body is read: the client then
-  // sends none.
+  // All checks come before the first byte of the body is read, so that a client that waits for 100
+  // Continue sends none.
   const versioning::UploadTarget target = check_upload(call.engine(), location, condition);
   const StagedEntry entry =
       versioning::put_object(call.engine(), target, body, body.length(), attributes, condition);

@@ -1,4 +1,4 @@
-// Operations of S3 that this server does not have.
+// Operations of S3 that this server does not support.
 #include "s3gateway/operations/operations.h"
 #include "s3gateway/wire/errors.h"
 

@@ -13,15 +13,14 @@
 namespace tarn::s3 {
 namespace {
 
-/// Keeps the digest that the upload was created for, so that completing it can join them.
+/// Keeps the digest of the upload's algorithm, which the completion joins.
 std::vector<sigv4::ChecksumAlgorithm> algorithms_of(const versioning::MultipartUpload& upload) {
   const auto algorithm = sigv4::parse_checksum_algorithm(upload.checksum_algorithm);
   if (!algorithm) return {};
   return {*algorithm};
 }
 
-/// A part with another checksum than the upload was created for could not be checked at its
-/// completion.
+/// A part must have the checksum algorithm of its upload, or the completion could not check it.
 void check_part_algorithm(const versioning::MultipartUpload& upload, const http::Headers& headers) {
   if (upload.checksum_algorithm.empty()) return;
   for (const Checksum& checksum : checksum_headers(headers)) {
@@ -65,7 +64,7 @@ uint32_t check_part_number(const std::string& text) {
 
 versioning::MultipartUpload open_upload(Call& call, const Location& location,
                                         std::string_view upload_id) {
-  // A key that cannot name an object cannot have an upload either.
+  // A key that no object can have cannot have an upload either.
   if (!is_branch_name(location.ref) || location.path.empty() || upload_id.empty()) {
     throw Error(ErrorCode::kNotFound, kNoSuchUploadReason, "nothing can be uploaded there");
   }

@@ -13,8 +13,8 @@ namespace {
 using versioning::Engine;
 using versioning::VersionPage;
 
-/// The branch whose keys the prefix reaches into, with "branch/" before every key; nullopt:
-/// several.
+/// The branch that the prefix extends into, with "branch/" as the root of its keys; nullopt for a
+/// listing over several branches.
 struct ListedBranch {
   std::string name;
   std::string root;
@@ -32,7 +32,7 @@ VersionPage list_branch(Engine& engine, const RepositoryName& repository,
                         const std::string& version_marker) {
   const auto after = after_below(branch.root, query.after);
   if (!after) return {};
-  // The marker is of a key in the branch where the last page ended.
+  // The marker belongs to a key of the branch where the last page ended.
   const bool marked = query.after.starts_with(branch.root) && !parse_commit_id(version_marker);
   versioning::VersionListOptions options{.prefix = query.prefix.size() > branch.root.size()
                                                        ? query.prefix.substr(branch.root.size())
@@ -44,7 +44,7 @@ VersionPage list_branch(Engine& engine, const RepositoryName& repository,
   try {
     page = versioning::list_versions(engine, repository, BranchName(branch.name), options);
   } catch (const Error& error) {
-    // As a plain listing below a ref that does not exist.
+    // Empty, as a plain listing below a ref that does not exist.
     if (error.reason() != reason::kRefNotFound && error.reason() != reason::kBranchNotFound) throw;
     return {};
   }
@@ -58,7 +58,7 @@ VersionPage list_branch(Engine& engine, const RepositoryName& repository,
 bool lists_versions(Engine& engine, const BucketName& bucket, const ListQuery& query) {
   require_existing(engine, bucket);
   const auto branch = listed_branch(bucket, query.prefix);
-  // The names of branches have no versions.
+  // With delimiter "/" the listing consists of branch names, which have no versions.
   if (!branch && query.delimiter == "/") return false;
   if (branch) {
     if (!is_branch_name(branch->name)) return false;
@@ -88,7 +88,7 @@ VersionPage list_versions(Engine& engine, const BucketName& bucket, const ListQu
     const ListedBranch branch{*name, *name + "/"};
     last_branch = *name;
     if (rest.limit == 0) {
-      // Whether anything follows.
+      // Checks whether more versions follow.
       ListQuery probe = query;
       probe.limit = 1;
       if (list_branch(engine, bucket.repository, branch, probe, version_marker).items.empty()) {
@@ -108,7 +108,7 @@ VersionPage list_versions(Engine& engine, const BucketName& bucket, const ListQu
       return out;
     }
   }
-  // "main0" is past every key below "main/" and before every branch that is still to come.
+  // "main0" is greater than every key below "main/" and less than those of all further branches.
   out.has_more = true;
   out.next = {last_branch + static_cast<char>('/' + 1), ""};
   return out;

@@ -1,4 +1,4 @@
-// Versions of the objects of a bucket in S3's order: of one branch, or of all branches.
+// A listing of object versions in S3's order: of one branch, or over all branches.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace tarn::s3 {
 
-/// Whether the listing is one of branches that may have versions: else each key is listed once, as
-/// it is at the ref. Throws NoSuchBucket.
+/// Whether the listing covers branches that may have versions; otherwise each key is listed once,
+/// in its state at the ref. Throws NoSuchBucket.
 bool lists_versions(versioning::Engine& engine, const BucketName& bucket, const ListQuery& query);
 
-/// Paths in the page are keys of the bucket. `version_marker` is what the last page said, "" =
-/// none. Throws NotImplemented for a delimiter over several branches, NoSuchBucket.
+/// Paths in the page are keys of the bucket. `version_marker` comes from the last page, "" = none.
+/// Throws NotImplemented for a delimiter over several branches, NoSuchBucket.
 versioning::VersionPage list_versions(versioning::Engine& engine, const BucketName& bucket,
                                       const ListQuery& query, const std::string& version_marker);
 
