@@ -79,7 +79,7 @@ std::optional<BucketName> parse_bucket(std::string_view bucket) {
     return out;
   }
   out.ref = std::string(bucket.substr(dot + 1));
-  // Modifiers such as "~1" have no place in a bucket's name.
+  // Bucket names cannot contain modifiers such as "~1".
   if (!is_branch_name(out.ref) && !is_tag_name(out.ref)) return std::nullopt;
   return out;
 }

@@ -1,5 +1,4 @@
-// The table of x-amz-* request headers: which are obeyed, which change nothing here, which are
-// refused. Pure, no state.
+// The table of x-amz-* request headers: supported, without effect here, or refused. Pure, no state.
 #pragma once
 
 #include <span>
@@ -11,28 +10,28 @@ namespace tarn::s3 {
 
 enum class HeaderUse {
   kObeyed,
-  kAccepted,  ///< what it asks for is so anyway, or is a note that asks for nothing
-  kRefused,   ///< 501, for the client counts on it
+  kAccepted,  ///< requests the behaviour that applies anyway, or is informational
+  kRefused,   ///< 501, because the client relies on it
 };
 
 struct AmzHeader {
-  std::string_view name;  ///< in lower case; with '*' at its end, all names that begin so
+  std::string_view name;  ///< lower case; a '*' at the end matches all names with that prefix
   HeaderUse use;
-  std::string_view operations;  ///< between blanks; "" = all
-  std::string_view note;  ///< for docs/s3-compatibility.md; of a refused one, what it asks for
-  std::string_view harmless = "";  ///< values of a refused header that are accepted, between blanks
+  std::string_view operations;  ///< separated by spaces; "" = all
+  std::string_view note;        ///< for docs/s3-compatibility.md; of a refused header: the feature
+  std::string_view harmless = "";  ///< accepted values of a refused header, separated by spaces
 };
 
-/// All rows; the first that fits counts.
+/// All rows; the first match counts.
 std::span<const AmzHeader> amz_headers();
 
-/// How `operation` treats the header `name`, of any case. nullptr: S3 has no such header, or has it
-/// for other operations only.
+/// The treatment of the header `name`, in any case, by `operation`. nullptr: S3 has no such header,
+/// or only for other operations.
 const AmzHeader* find_amz_header(std::string_view name, std::string_view operation);
 
-/// Throws NotImplemented, naming the header, for one that is refused. One that S3 does not know is
-/// passed over when the operation only reads, and refused otherwise: it may say what is to be
-/// written or removed. Headers that S3 has for other operations are passed over, as S3 does.
+/// Throws NotImplemented, naming the header, for refused headers. Headers unknown to S3 are ignored
+/// by reads and refused by other operations, because they may change the data that is written or
+/// removed. Headers that S3 defines for other operations are ignored, as in S3.
 void check_amz_headers(const http::Headers& headers, std::string_view operation, bool reads);
 
 }  // namespace tarn::s3

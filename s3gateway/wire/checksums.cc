@@ -77,7 +77,7 @@ Checksum parse_checksum(std::string_view algorithm, std::string_view text) {
   const Names* names = names_of(algorithm);
   Checksum out;
   out.algorithm = std::string(algorithm);
-  // '-' is no character of base64.
+  // base64 does not contain '-'.
   const size_t dash = text.find('-');
   std::optional<std::string> digest = from_base64(text.substr(0, dash));
   std::optional<uint64_t> parts = 0;

@@ -39,7 +39,7 @@ CopySourceHeader parse_copy_source(std::string_view header) {
   size_t slash = header.find('/');
   std::string whole;
   if (slash == std::string_view::npos) {
-    // Some clients encode the whole header, its first slash included.
+    // Some clients encode the whole header, including its first slash.
     whole = decode(header);
     slash = whole.find('/');
     if (slash == std::string::npos) refuse();

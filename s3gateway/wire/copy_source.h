@@ -14,10 +14,9 @@ struct CopySourceHeader {
   bool operator==(const CopySourceHeader&) const = default;
 };
 
-/// "[/]bucket/key[?versionId=id]". The query is split off before the key is decoded, so a key that
-/// holds an encoded
-/// "?versionId=" survives; a plus is a plus. Throws InvalidArgument, or InvalidURI for bytes no key
-/// may have.
+/// Parses "[/]bucket/key[?versionId=id]". The query is split off before the key is decoded, so an
+/// encoded "?versionId=" remains part of the key; a plus stays a plus. Throws InvalidArgument, or
+/// InvalidURI for bytes that no key may have.
 CopySourceHeader parse_copy_source(std::string_view header);
 
 }  // namespace tarn::s3

@@ -11,10 +11,10 @@ namespace tarn::s3 {
 namespace {
 
 constexpr std::array<std::string_view, 5> kMethods = {"GET", "HEAD", "PUT", "POST", "DELETE"};
-/// Names in one Access-Control-Request-Headers; browsers send a dozen at most.
+/// Maximum number of names in Access-Control-Request-Headers; browsers send a dozen at most.
 constexpr size_t kRequestedHeadersMax = 100;
 
-/// Case does not count; `pattern` may hold one "*".
+/// Ignores case; `pattern` may contain one "*".
 bool matches(std::string_view pattern, std::string_view text) {
   const size_t star = pattern.find('*');
   if (star == std::string_view::npos) return equal_ignoring_case(pattern, text);
@@ -38,7 +38,7 @@ bool takes_every_origin(const CorsOptions& options) {
   throw Refusal(failure::kAccessForbidden, str_cat("CORSResponse: ", why));
 }
 
-/// The requested names, each of which must be allowed; what they match is echoed, so they must be
+/// The requested header names, all of which must be allowed. They are echoed, so they must be
 /// tokens.
 std::string allowed_request_headers(const CorsOptions& options, std::string_view requested) {
   std::vector<std::string> names;
@@ -56,7 +56,7 @@ std::string allowed_request_headers(const CorsOptions& options, std::string_view
   return joined(names, ", ");
 }
 
-/// Those of an answer that the origin may read.
+/// Adds the response headers that let the origin read the response.
 void add_origin(const CorsOptions& options, std::string_view origin, http::Headers& out) {
   out.add("Access-Control-Allow-Origin", takes_every_origin(options) ? "*" : std::string(origin));
   if (!options.exposed_headers.empty()) {
@@ -128,7 +128,7 @@ http::Response answer_preflight(const CorsOptions& options, const http::Headers&
 void add_cors_headers(const CorsOptions& options, const http::Request& request,
                       http::Headers& response) {
   if (options.allowed_origins.empty() || request.method == "OPTIONS") return;
-  // Caches must not give one origin the answer of another.
+  // Caches must not serve one origin the response for another.
   if (!takes_every_origin(options)) response.add("Vary", "Origin");
   const std::string* origin = request.headers.find("origin");
   if (origin && is_allowed(options, *origin, request.method)) {

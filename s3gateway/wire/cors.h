@@ -1,4 +1,4 @@
-// Which pages of other origins may use the gateway from a browser.
+// CORS: access to the gateway from web pages of other origins.
 #pragma once
 
 #include <chrono>
@@ -11,27 +11,27 @@
 
 namespace tarn::s3 {
 
-/// One rule for all buckets. Origins and headers may hold one "*" for any text. Cookies are never
-/// allowed: signatures say who asks.
+/// One rule for all buckets. Origins and headers may contain one "*" for any text. Cookies are
+/// never allowed: requests are authenticated by signatures.
 struct CorsOptions {
   std::vector<std::string> allowed_origins{};  ///< "https://*.example.com"; empty = CORS is off
   std::vector<std::string> allowed_methods{};
   std::vector<std::string> allowed_headers{};
   std::vector<std::string> exposed_headers{};
-  std::chrono::milliseconds max_age{0};  ///< how long browsers keep the answer to a preflight
+  std::chrono::milliseconds max_age{0};  ///< how long browsers cache the response to a preflight
 };
 
-/// The error in an entry of each list; nullopt for a good one. Whatever passes can stand in a
-/// header of an answer.
+/// The error in an entry of each list; nullopt for a valid one. Valid entries are safe in response
+/// headers.
 std::optional<std::string> check_cors_origin(std::string_view origin);
 std::optional<std::string> check_cors_method(std::string_view method);
 std::optional<std::string> check_cors_header(std::string_view header, bool wildcard);
 
-/// The answer to a preflight, which nobody signs and which tells nothing but these options. Throws
-/// BadRequest (no preflight), AccessForbidden.
+/// The response to a preflight, which is unsigned and reveals only these options. Throws BadRequest
+/// (no preflight), AccessForbidden.
 http::Response answer_preflight(const CorsOptions& options, const http::Headers& request);
 
-/// Adds to the answer of any other request, failures included, what lets its page read it.
+/// Adds the CORS headers to the response of any other request, failures included.
 void add_cors_headers(const CorsOptions& options, const http::Request& request,
                       http::Headers& response);
 

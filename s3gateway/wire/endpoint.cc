@@ -1,5 +1,4 @@
-// The dispatch table: method, level and sub-resource to operation. Reading kRows is reading the
-// API.
+// The dispatch table: method, level and sub-resource to operation.
 #include "s3gateway/wire/endpoint.h"
 
 #include <algorithm>
@@ -15,7 +14,7 @@ namespace {
 
 enum class Level { kService, kBucket, kObject };
 
-/// The input from which a maker makes its operation.
+/// The parts of a request from which an operation is made.
 struct Parts {
   const http::Request& request;
   RequestAddress address;
@@ -37,7 +36,7 @@ struct Row {
   std::string_view subresource;
   std::string_view operation;
   Make make;
-  std::string_view parameters = "";  ///< query names it takes, between blanks
+  std::string_view parameters = "";  ///< query parameters of the operation, separated by spaces
 };
 
 struct Override {
@@ -198,7 +197,7 @@ constexpr auto kService = Level::kService;
 constexpr auto kBucket = Level::kBucket;
 constexpr auto kObject = Level::kObject;
 
-// The most frequent first: the search is linear.
+// The most frequent operations first: the search is linear.
 constexpr Row kRows[] = {
     {"GET", kObject, "", "GetObject", &read_object<GetObject>, kReadParameters},
     {"HEAD", kObject, "", "HeadObject", &read_object<HeadObject>, kReadParameters},
@@ -332,7 +331,7 @@ bool is_subresource(std::string_view name) {
   });
 }
 
-/// Names that say nothing about the operation: signatures, hoisted headers, and notes of SDKs.
+/// Parameters that do not affect the operation: signatures, hoisted headers, and SDK identifiers.
 bool is_universal(std::string_view name) {
   constexpr std::string_view kAmzPrefix = "x-amz-";
   if (name.size() > kAmzPrefix.size() && starts_with_ignoring_case(name, kAmzPrefix)) {
@@ -350,7 +349,7 @@ bool takes(const Row& row, std::string_view name) {
          row.parameters[at + name.size()] == ' ';
 }
 
-/// The one sub-resource of a query, "" for none.
+/// The sub-resource in a query, "" for none.
 std::string_view subresource_of(const http::Query& query) {
   std::string_view found;
   for (const auto& pair : query.all()) {
@@ -372,14 +371,13 @@ const Row* find_row(std::string_view method, Level level, std::string_view subre
   return nullptr;
 }
 
-/// The first query name that the operation cannot have meant; nullptr when there is none.
+/// The first query parameter that does not belong to the operation; nullptr if there is none.
 const std::string* stray_name(const Row& row, const http::Query& query, bool reading) {
   for (const auto& [name, value] : query.all()) {
     if (name == row.subresource || is_universal(name) || (!name.empty() && takes(row, name))) {
       continue;
     }
-    // A name without value looks like a sub-resource; with one it is a note such as a cache
-    // breaker.
+    // A parameter without value looks like a sub-resource; one with a value may be a cache breaker.
     if (reading && !value.empty()) continue;
     return &name;
   }
@@ -471,7 +469,7 @@ std::vector<OperationRow> operation_table() {
   constexpr std::string_view kWithSource = "with x-amz-copy-source";
   for (const Row& row : kRows) {
     add(row, row.operation, row.make == &list_objects ? "list-type=2" : "");
-    // Told apart by a header or a parameter, so they share a row.
+    // These operations differ only by a header or a parameter, so they share a row.
     if (row.make == &put_object) add(row, CopyObject::kName, kWithSource);
     if (row.make == &upload_part) add(row, UploadPartCopy::kName, kWithSource);
     if (row.make == &list_objects) add(row, ListObjects::kName, "");

@@ -1,5 +1,5 @@
-// A request as a value: which operation of S3's API, on what, with which parameters. Pure parsing,
-// no state.
+// A parsed request: the operation of S3's API, its target and its parameters. Pure parsing, no
+// state.
 #pragma once
 
 #include <optional>
@@ -15,13 +15,13 @@
 
 namespace tarn::s3 {
 
-/// The permission an operation requires; on what, authorise.h says. Operations that are refused
-/// whoever asks have none.
+/// The permission that an operation requires; authorise.h defines the resource. Operations that are
+/// always refused have none.
 using auth::Action;
 constexpr std::nullopt_t kNoAction = std::nullopt;
 
 // One struct per operation. Parameters are text as received (decoded); the operation checks them,
-// because a client that is not authenticated is told nothing but that.
+// because an unauthenticated client must not learn anything else.
 
 struct ListBuckets {
   static constexpr std::string_view kName = "ListBuckets";
@@ -61,14 +61,13 @@ struct PutBucketVersioning {
   static constexpr Action kAction = Action::kUpdateRepository;
   std::string bucket;
 };
-/// A configuration that no repository has: answered with S3's "not configured", or with the fixed
-/// value.
+/// A configuration that no repository has: the response is S3's "not configured", or a fixed value.
 struct GetBucketConfiguration {
   static constexpr Action kAction = Action::kReadRepository;
   std::string_view operation;  ///< "GetBucketPolicy" ...
   std::string bucket;
 };
-/// The parameters of operations on a bucket's configurations; their documents are in the body.
+/// Parameters of the operations on a bucket's configurations; the documents are in the body.
 struct OfBucket {
   std::string bucket;
 };
@@ -181,7 +180,7 @@ struct ObjectRead {
   std::optional<std::string> version_id;
   std::optional<std::string> part_number;
   std::vector<std::pair<std::string_view, std::string>>
-      overrides;  ///< header name, value of response-*
+      overrides;  ///< header and the value of its response-* parameter
 };
 struct GetObject : ObjectRead {
   static constexpr std::string_view kName = "GetObject";
@@ -299,14 +298,14 @@ struct PutObjectAcl {
   std::string key;
   std::optional<std::string> version_id;
 };
-/// Named in S3's API and not served (501), or a query that names no sub-resource we know.
+/// An operation of S3 that is not supported (501), or a query without a known sub-resource.
 struct Unsupported {
   static constexpr std::nullopt_t kAction = kNoAction;
   std::string_view operation;  ///< "SelectObjectContent", or "UnknownSubresource"
-  std::string detail;          ///< what was asked for, for the message
+  std::string detail;          ///< the requested feature, for the message
 };
-/// A browser's form upload: signed inside the form, so the form is read up to its file before
-/// anything is checked. The key comes out of it too.
+/// A browser's form upload. The signature is inside the form, so the form is read up to its file
+/// before anything is checked. The key comes from the form too.
 struct PostObject {
   static constexpr std::string_view kName = "PostObject";
   static constexpr Action kAction = Action::kWriteObject;
@@ -314,8 +313,8 @@ struct PostObject {
   std::string bucket;
   std::string key;
 };
-/// Whether a page of another origin may send a request; asked by browsers, without a signature and
-/// with that request's query.
+/// A preflight: a browser asks whether a page of another origin may send a request. Unsigned, with
+/// the query of that request.
 struct CorsPreflight {
   static constexpr std::string_view kName = "CorsPreflight";
   static constexpr std::nullopt_t kAction = kNoAction;
@@ -338,20 +337,19 @@ using Endpoint = std::variant<
     GetObjectAttributes, GetObjectTagging, PutObjectTagging, DeleteObjectTagging, GetObjectAcl,
     PutObjectAcl, PostObject, CorsPreflight, Unsupported, NoSuchMethod>;
 
-/// Default deny: a query name that is not listed for the operation makes the request Unsupported,
-/// never the plain operation; only reads pass over names with a value that mean nothing to them.
-/// Throws Refusal: InvalidURI, InvalidArgument (two sub-resources at once, an undecodable query, an
-/// unknown list-type).
+/// A query parameter that is not listed for the operation makes the request Unsupported, never the
+/// plain operation; reads ignore unknown parameters that have a value. Throws Refusal: InvalidURI,
+/// InvalidArgument (two sub-resources at once, an undecodable query, an unknown list-type).
 Endpoint parse_endpoint(const http::Request& request, std::span<const std::string> hosts);
 
 std::optional<Action> action_of(const Endpoint& endpoint);
-/// S3's name of the operation; from a closed set, fit for metrics.
+/// S3's name of the operation, from a closed set that is suitable for metrics.
 std::string_view name_of(const Endpoint& endpoint);
-/// "" where the operation has none.
+/// "" if the operation has none.
 std::string_view bucket_of(const Endpoint& endpoint);
 std::string_view key_of(const Endpoint& endpoint);
 
-/// How an operation is served, for docs/s3-compatibility.md.
+/// Level of support for an operation, for docs/s3-compatibility.md.
 enum class Support { kServed, kFixedAnswer, kRefused };
 struct OperationRow {
   std::string_view operation;
@@ -359,9 +357,9 @@ struct OperationRow {
   std::string_view level;        ///< "service", "bucket" or "object"
   std::string_view subresource;  ///< "" = none
   Support support;
-  std::string_view condition;  ///< what else tells it from its neighbours; "" = nothing
+  std::string_view condition;  ///< the distinction from other operations of the row; "" = none
 };
-/// Every operation the dispatch knows, in its order.
+/// All operations, in the order of the dispatch table.
 std::vector<OperationRow> operation_table();
 
 }  // namespace tarn::s3

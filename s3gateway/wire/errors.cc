@@ -13,7 +13,7 @@ namespace {
 
 using namespace failure;
 
-/// Codes that core/sigv4 throws by name.
+/// Errors that core/sigv4 throws with the S3 code as reason.
 constexpr std::array kSignatureFailures{
     kAccessDenied,
     kAuthorizationHeaderMalformed,
@@ -33,7 +33,7 @@ constexpr std::array kSignatureFailures{
     kSha256Mismatch,
 };
 
-/// Reasons of our own errors that S3 has a code for.
+/// Reasons of our errors with an S3 code.
 struct ReasonRow {
   std::string_view reason;
   Failure failure;
@@ -58,15 +58,15 @@ constexpr std::array kReasons{
     ReasonRow{reason::kRepositoryNotEmpty, kBucketNotEmpty},
     ReasonRow{reason::kSizeMismatch, kInvalidRequest},
     ReasonRow{reason::kSourceChanged, kSourceChanged},
-    // Nothing that trying again would change.
+    // Retrying does not help, so this is not SlowDown.
     ReasonRow{reason::kTooManyUploads, kInvalidRequest},
 };
 
-/// S3's own sentence for a failure. Clients show it, and suites compare it.
+/// S3's own sentence for a failure. Clients show it, and test suites compare it.
 struct StandardText {
   Failure failure;
   std::string_view text;
-  bool alone = false;  ///< ours would only say the same
+  bool alone = false;  ///< our message would only repeat it
 };
 constexpr std::array kStandardTexts{
     StandardText{kAccessDenied, "Access Denied"},
@@ -95,7 +95,7 @@ constexpr std::array kStandardTexts{
                  true},
 };
 
-/// The standard sentence with what `message` adds to it.
+/// The standard sentence, followed by `message`.
 std::string with_standard_text(const Failure& failure, std::string message) {
   const auto row =
       std::find_if(kStandardTexts.begin(), kStandardTexts.end(),
@@ -105,7 +105,7 @@ std::string with_standard_text(const Failure& failure, std::string message) {
   return str_cat(row->text, row->text.ends_with('.') ? " " : ": ", message);
 }
 
-/// Messages of core/sigv4 about a body say first what was done when it was refused.
+/// Removes the prefix that names the failed action from messages of core/sigv4 about a body.
 std::string without_lead(std::string message) {
   constexpr std::string_view kLead = "checking the payload: ";
   if (!message.starts_with(kLead)) return message;
@@ -147,7 +147,7 @@ Failure failure_of(ErrorCode code) {
       return kAccessDenied;
     case ErrorCode::kPermissionDenied:
       return kAccessDenied;
-    // Keys and refs are looked up as values; what is reported as an error is a repository or a
+    // Lookups of keys and refs return values, so a not-found error is about a repository or a
     // branch.
     case ErrorCode::kNotFound:
       return kNoSuchBucket;
@@ -183,7 +183,7 @@ Failure failure_of(const Error& error) {
 Failure failure_of(const sigv4::Rejection& rejection) {
   for (const Failure& known : kSignatureFailures) {
     if (known.code != rejection.reason()) continue;
-    // X-Amz-Expires out of range has a 400 code, and public S3 suites expect 403.
+    // X-Amz-Expires out of range has a code with status 400, but public S3 suites expect 403.
     const bool forbidden = rejection.code() == ErrorCode::kPermissionDenied;
     return {known.code, forbidden ? 403 : known.status};
   }
@@ -195,7 +195,7 @@ ErrorAnswer answer_for_error(const Error& error) {
   if (answer.failure.status == kInternalError.status) {
     answer.message = "The server's log has the cause under this request id.";
   }
-  // S3's sentence says it all.
+  // S3's sentence suffices.
   for (const std::string_view reason :
        {reason::kRepositoryNotFound, reason::kObjectNotFound, reason::kNoObjectToMatch}) {
     if (error.reason() == reason) answer.message.clear();
@@ -208,8 +208,8 @@ ErrorAnswer answer_for_error(const Error& error) {
   }
   if (answer.failure.status == kServiceUnavailable.status) answer.headers.add("Retry-After", "1");
   if (error.code() == ErrorCode::kGone) {
-    // 410 is not a status of S3: tools that know Tarn can tell the two causes apart without parsing
-    // XML.
+    // S3 does not use status 410. The header lets tools that know Tarn distinguish the two causes
+    // without parsing XML.
     answer.headers.add(
         "X-Tarn-Error",
         std::string(error.reason() == reason::kSourceChanged ? reason::kSourceChanged : "gone"));

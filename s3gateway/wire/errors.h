@@ -1,5 +1,4 @@
-// Errors as S3 clients see them: codes, statuses, and the mapping of our own errors
-// to them.
+// S3 error codes and statuses, and the mapping of our errors to them.
 #pragma once
 
 #include <string>
@@ -12,7 +11,7 @@
 
 namespace tarn::s3 {
 
-/// One of S3's error codes and the status it goes out with.
+/// An S3 error code and its HTTP status.
 struct Failure {
   std::string_view code;
   int status;
@@ -76,15 +75,15 @@ inline constexpr Failure kSignatureDoesNotMatch{"SignatureDoesNotMatch", 403};
 inline constexpr Failure kSlowDown{"SlowDown", 503};
 inline constexpr Failure kSourceChanged{"SourceChanged", 410};
 inline constexpr Failure kSha256Mismatch{"XAmzContentSHA256Mismatch", 400};
-/// lakeFS's code for an endpoint URL that ends in its REST base path; its tests look for it.
+/// lakeFS's code for an endpoint URL that ends in its REST base path; its tests expect it.
 inline constexpr Failure kPossibleApiEndpoint{"ErrNoSuchBucketPossibleAPIEndpoint", 404};
 }  // namespace failure
 
-/// Further elements of the error document, in order.
+/// Additional elements of the error document, in order.
 using ErrorElements = std::vector<std::pair<std::string_view, std::string>>;
 
-/// A refusal with an S3 code of its own. The message is a sentence for the client: what is wrong
-/// and what to do.
+/// An error with its own S3 code. The message is a sentence for the client: the problem and the
+/// remedy.
 class Refusal final : public Error {
  public:
   Refusal(const Failure& failure, std::string message, ErrorElements elements = {},
@@ -100,7 +99,7 @@ class Refusal final : public Error {
   http::Headers headers_;
 };
 
-/// The answer to the client.
+/// The response for an error.
 struct ErrorAnswer {
   Failure failure = failure::kInternalError;
   std::string message;
@@ -108,10 +107,10 @@ struct ErrorAnswer {
   http::Headers headers;
 };
 
-/// Of anything that an operation threw. Only the message of what is our fault (500) is kept back.
+/// The response for an exception of an operation. Messages of internal errors (500) are hidden.
 ErrorAnswer answer_for(const std::exception& error);
 
-/// An operation that is named in S3's API and not served here: 501.
+/// Throws 501 for an operation of S3 that is not supported.
 [[noreturn]] void refuse_unsupported(std::string_view what);
 
 }  // namespace tarn::s3

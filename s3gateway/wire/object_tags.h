@@ -1,4 +1,4 @@
-// Tags of objects and buckets: their rules, and the x-amz-tagging header.
+// Tags of objects and buckets: their limits, and the x-amz-tagging header.
 #pragma once
 
 #include <string>
@@ -14,12 +14,12 @@ constexpr size_t kBucketTagsMax = 50;  ///< of a bucket
 constexpr size_t kTagKeyCharactersMax = 128;
 constexpr size_t kTagValueCharactersMax = 256;
 
-/// Characters of a text, not bytes.
+/// Number of characters, not bytes.
 size_t characters_of(std::string_view utf8);
 
 /// Throws InvalidTag.
 void check_tags(const Metadata& tags, size_t tags_max = kTagsMax);
-/// "key=value&key2=value2", form-encoded. Throws InvalidArgument when it does not decode,
+/// Parses "key=value&key2=value2", form-encoded. Throws InvalidArgument for bad encoding,
 /// InvalidTag.
 Metadata parse_tagging_header(std::string_view header);
 

@@ -17,7 +17,7 @@ constexpr size_t kReadBytes = 4 * 1024;
 constexpr std::string_view kFile = "file";
 constexpr std::string_view kKey = "key";
 constexpr std::string_view kFileName = "${filename}";
-/// Fields that are text of their own; the others stand for headers.
+/// Fields whose values are not header values.
 constexpr std::array<std::string_view, 3> kTexts = {kKey, "policy", "tagging"};
 
 Refusal bad_field(std::string_view name, std::string_view why) {
@@ -26,7 +26,7 @@ Refusal bad_field(std::string_view name, std::string_view why) {
           {{"ArgumentName", std::string(name)}}};
 }
 
-/// Owns the form from its file on.
+/// Owns the form while its file is read.
 class FormFile final : public http::BodySource {
  public:
   FormFile(std::unique_ptr<http::BodySource> source, std::string_view boundary)
@@ -37,7 +37,8 @@ class FormFile final : public http::BodySource {
   size_t read(std::span<char> out) override {
     if (ended_ || out.empty()) return 0;
     const size_t count = form_.read(out);
-    // A form that was cut short was not sent whole: the browser tells its user so.
+    // Read the rest: a truncated form is an incomplete upload, and the browser reports it as
+    // failed.
     if (count == 0) read_rest();
     return count;
   }
@@ -63,12 +64,12 @@ class FormFile final : public http::BodySource {
   bool ended_ = false;
 };
 
-/// Takes the fields before the file.
+/// Reads the fields before the file.
 class FieldReader {
  public:
   explicit FieldReader(http::FormDataReader& form) : form_(form) {}
 
-  /// The part of the file.
+  /// Adds the fields up to the file and returns the file's part.
   http::FormPart read_to_file(http::Headers& fields) {
     while (auto part = form_.next_part()) {
       if (equal_ignoring_case(part->name, kFile)) return *std::move(part);
@@ -122,7 +123,7 @@ class FieldReader {
   size_t bytes_ = 0;
 };
 
-/// With ${filename} replaced by the file's name, of which browsers may send the whole path.
+/// Replaces ${filename} by the file's name without its directories, which some browsers send.
 std::string key_of_form(const http::Headers& fields, const http::FormPart& file) {
   std::string key(fields.get(kKey));
   const std::string name = file.file_name.value_or("");
@@ -147,7 +148,7 @@ PostForm read_post_form(http::Request& request) {
                   "Bucket POST must be of the enclosure-type multipart/form-data.",
                   {{"Condition", "Bucket POST must be of the enclosure-type multipart/form-data"}});
   }
-  // The fields are read of anybody: what they hold proves who sends them.
+  // The fields come from an unauthenticated client: the signature is one of them.
   http::BodySource& body = *request.body;
   body.end_by(std::chrono::steady_clock::now() + http::kDocumentTimeMax);
   auto file = std::make_unique<FormFile>(std::move(request.body), *boundary);

@@ -1,4 +1,4 @@
-// A browser's upload form: its fields, and behind them its file as a stream.
+// A browser's upload form: its fields, followed by its file as a stream.
 #pragma once
 
 #include <memory>
@@ -8,25 +8,25 @@
 
 namespace tarn::s3 {
 
-/// Names and values of the fields before the file together. Source: S3's limit.
+/// Total size of the names and values before the file. Source: S3's limit.
 constexpr size_t kFormFieldsBytesMax = 20 * 1024;
-/// Fields before the file: no form needs more, and each is compared with every other.
+/// Fields before the file: each is compared with every other, and no form needs more.
 constexpr size_t kFormFieldsMax = 256;
-/// Limit of the data behind the file, which is not read.
+/// Limit of the ignored data after the file.
 constexpr size_t kAfterFileBytesMax = 20 * 1024;
 
 struct PostForm {
-  http::Headers fields;  ///< those before the file; none occurs twice
+  http::Headers fields;  ///< the fields before the file; no duplicates
   std::string key;       ///< the field "key" with ${filename} replaced
-  /// The file's bytes. The read that meets their end has read the form to its last boundary. Throws
-  /// as read_post_form does.
+  /// The file's bytes. The final read also reads the form to its last boundary. Throws as
+  /// read_post_form does.
   std::unique_ptr<http::BodySource> file;
 };
 
-/// Reads a request's body, which becomes empty, up to the first byte of the file. Throws
+/// Reads the body up to the first byte of the file and leaves `request` with an empty one. Throws
 /// PreconditionFailed (no form), MalformedPOSTRequest, MaxPostPreDataLengthExceeded,
-/// InvalidArgument (no file, no key, a field that occurs twice or holds control characters),
-/// InvalidURI and KeyTooLongError (a key that can be none), and what the source throws.
+/// InvalidArgument (no file, no key, a field that is repeated or contains control characters),
+/// InvalidURI and KeyTooLongError (an invalid key), and what the source throws.
 PostForm read_post_form(http::Request& request);
 
 }  // namespace tarn::s3

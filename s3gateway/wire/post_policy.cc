@@ -193,7 +193,7 @@ using Match = PostPolicy::Match;
 constexpr std::string_view kBucket = "bucket";
 constexpr std::string_view kKey = "key";
 constexpr std::string_view kIgnoredPrefix = "x-ignore-";
-/// Fields that say who signs, and what is signed.
+/// Fields of the signature, which conditions need not cover.
 constexpr std::array<std::string_view, 4> kUncovered = {"policy", "AWSAccessKeyId", "signature",
                                                         "x-amz-signature"};
 
@@ -201,8 +201,8 @@ constexpr std::array<std::string_view, 4> kUncovered = {"policy", "AWSAccessKeyI
   throw Refusal(failure::kAccessDenied, str_cat("Invalid according to Policy: ", why));
 }
 
-/// "2026-11-20T08:15:42.000Z", the fraction optional: anything looser might mean another time than
-/// its author thinks.
+/// "2026-11-20T08:15:42.000Z", the fraction optional. Looser forms could be read as another time
+/// than the author meant.
 std::optional<Instant> parse_expiration(std::string_view text) {
   constexpr size_t kTimeAt = 10;
   if (text.size() <= kTimeAt || text[kTimeAt] != 'T' || !text.ends_with('Z')) return std::nullopt;

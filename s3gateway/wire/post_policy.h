@@ -1,4 +1,4 @@
-// The policy of an upload form: the signed document and its comparison with the form.
+// The policy of an upload form: the signed document, and its comparison with the form.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace tarn::s3 {
 
-/// More conditions than any form has fields for.
+/// More conditions than a form can have fields.
 constexpr size_t kPolicyConditionsMax = 256;
 
 struct PostPolicy {
   enum class Match { kEqual, kPrefix };
   struct Condition {
-    std::string field;  ///< as written; names compare without case
+    std::string field;  ///< as written; names are compared without case
     Match match = Match::kEqual;
     std::string value;
   };
@@ -29,13 +29,13 @@ struct PostPolicy {
   uint64_t file_bytes_max = std::numeric_limits<uint64_t>::max();
 };
 
-/// Of the field "policy" as sent. Throws InvalidPolicyDocument for what is no strict base64 of
-/// exactly this document: names that are unknown or occur twice are refused.
+/// Parses the field "policy". Throws InvalidPolicyDocument unless it is strict base64 of exactly
+/// this document: unknown and repeated names are rejected.
 PostPolicy parse_post_policy(std::string_view base64);
 
-/// Compares with the form: every condition must hold, and every field must be in one, `bucket` (the
-/// addressed one) and `key` (the one that will be written, whatever the fields say) included.
-/// Sizes are not compared. Throws AccessDenied, naming the field.
+/// Compares the policy with the form: every condition must hold, and every field must be covered by
+/// one, including `bucket` (the addressed one) and `key` (the key to be written, whatever the
+/// fields say). Does not compare sizes. Throws AccessDenied, naming the field.
 void check_post_policy(const PostPolicy& policy, const http::Headers& fields,
                        std::string_view bucket, std::string_view key, Instant now);
 

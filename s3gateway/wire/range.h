@@ -11,17 +11,17 @@
 namespace tarn::s3 {
 
 struct WholeObject {};
-/// No byte of the object is asked for: 416.
+/// The range contains no byte of the object: 416.
 struct UnsatisfiableRange {};
 using RangeOutcome = std::variant<WholeObject, blob::ByteRange, UnsatisfiableRange>;
 
-/// `header` is the value of Range, "" when absent. One `bytes=` range is honoured, its end clipped;
-/// several ranges, other units and what does not parse mean the whole object. Source: RFC 9110
-/// section 14.
+/// `header` is the value of Range, "" if absent. Supports one `bytes=` range and clamps its end;
+/// several ranges, other units and invalid values mean the whole object. Source: RFC 9110 section
+/// 14.
 RangeOutcome select_range(std::string_view header, uint64_t size_bytes);
 
-/// x-amz-copy-source-range: only `bytes=first-last`, both ends inside the source. nullopt:
-/// malformed. A range outside the source is returned as it is; the caller compares.
+/// Parses x-amz-copy-source-range: only `bytes=first-last`. nullopt if malformed. A range outside
+/// the source is returned unchanged; the caller checks it.
 std::optional<blob::ByteRange> parse_copy_range(std::string_view header);
 
 /// Decimal digits only; nullopt for anything else and for overflow.

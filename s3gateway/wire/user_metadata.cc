@@ -24,21 +24,21 @@ bool is_printable_ascii(std::string_view text) {
 std::optional<std::string> decode_q(std::string_view text) {
   std::string percent(text);
   for (char& c : percent) {
-    if (c == '%') return std::nullopt;  // would be taken for an escape below
+    if (c == '%') return std::nullopt;  // would be decoded as an escape below
     if (c == '=') c = '%';
     if (c == '_') c = ' ';
   }
   return percent_decode(percent);
 }
 
-/// Names that were stored over S3 have no upper case, and are never cut.
+/// Removes lakeFS's prefix. Names stored over S3 are lower case, so they never match it.
 std::string_view without_prefix(std::string_view name) {
   if (name.starts_with(kLakeFsPrefix)) name.remove_prefix(kLakeFsPrefix.size());
   return name;
 }
 
-/// The word at the front of `text`, which begins with "=?"; sets `length`. nullopt when it is none
-/// of UTF-8.
+/// Decodes the encoded word at the start of `text`, which begins with "=?", and sets `length`.
+/// nullopt unless it is UTF-8.
 std::optional<std::string> decode_word(std::string_view text, size_t& length) {
   const size_t charset_end = text.find('?', kWordOpen.size());
   if (charset_end == std::string_view::npos || charset_end + 2 >= text.size()) return std::nullopt;
@@ -64,7 +64,7 @@ std::optional<std::string> decode_word(std::string_view text, size_t& length) {
 }  // namespace
 
 std::string encode_words(std::string_view text) {
-  // Text that looks like a word must be wrapped too, or reading it back would unwrap it.
+  // Text that looks like an encoded word must be encoded, or decoding would change it.
   if (is_printable_ascii(text) && text.find(kWordOpen) == std::string_view::npos) {
     return std::string(text);
   }
@@ -80,7 +80,7 @@ std::string decode_words(std::string_view text) {
     if (open == std::string_view::npos) break;
     const std::string_view between = text.substr(0, open);
     const auto word = decode_word(text.substr(open), length);
-    // Blanks between two words only separate them.
+    // Whitespace between two encoded words is only a separator.
     const bool separator =
         after_word && word && between.find_first_not_of(" \t") == std::string_view::npos;
     if (!separator) out.append(between);
