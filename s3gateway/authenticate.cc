@@ -16,8 +16,8 @@ auth::AccessKey require_key(const S3Context& context, const sigv4::Authorization
                 {{"AWSAccessKeyId", authorization.access_key_id}});
 }
 
-/// The caller of an unsigned request. Without a user for those, it is a caller who may do
-/// nothing, and whom authorise lets read public buckets.
+/// The caller of an unsigned request. Without a user for such requests the caller has no
+/// permissions; authorise may still let it read public buckets.
 Caller anonymous(const S3Context& context) {
   if (context.options.anonymous_user.empty()) {
     if (!context.options.public_buckets) refuse_unsigned();
@@ -40,7 +40,7 @@ Caller authenticate(const S3Context& context, http::Request& request,
   const sigv4::Authorization authorization = sigv4::parse_authorization(request);
   if (authorization.mechanism == sigv4::Mechanism::kNone) return anonymous(context);
   auth::AccessKey key = require_key(context, authorization);
-  // Clients are often set up with a region of their own choosing, so any is taken.
+  // Any region is accepted: clients are often configured with one of their own.
   const sigv4::VerifyRules rules{context.options.allow_v2, {}, bucket_in_host};
   Caller caller{std::move(key.principal),
                 sigv4::verify(authorization, request, key.secret, rules, context.clock.now())};

@@ -1,4 +1,4 @@
-// The signer of a request.
+// Authentication of S3 requests by their signatures.
 #pragma once
 
 #include "core/auth/authenticator.h"
@@ -14,14 +14,14 @@ struct Caller {
   sigv4::VerifiedRequest verified;
 };
 
-/// Headers that a presigned URL carries in its query are added to the request. `bucket_in_host` is
-/// the bucket that the Host names, "" for path style. Throws AccessDenied (no signature),
+/// Adds headers that a presigned URL carries in its query to the request. `bucket_in_host` is the
+/// bucket in the Host header, "" for path style. Throws AccessDenied (no signature),
 /// InvalidAccessKeyId, and what core/sigv4 throws.
 Caller authenticate(const S3Context& context, http::Request& request,
                     std::string_view bucket_in_host);
 
-/// Of a form, whose policy is signed; whether it permits this form is not looked at. `request` must
-/// not be signed itself. Throws as authenticate does.
+/// Authenticates a form by its signed policy, but does not check that the policy permits the form.
+/// `request` itself must be unsigned. Throws as authenticate does.
 Caller authenticate_form(const S3Context& context, const http::Request& request,
                          const PostForm& form);
 

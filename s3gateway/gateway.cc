@@ -26,7 +26,8 @@
 namespace tarn::s3 {
 namespace {
 
-/// Bodies read before the operation because the signature covers them: documents, never objects.
+/// Limit for bodies that are read before the operation because the signature covers them: XML
+/// documents, never objects.
 constexpr size_t kReadAheadBytesMax = 4 * 1024 * 1024;
 constexpr size_t kHostIdBytes = 18;
 constexpr std::string_view kRestPath = "/api";
@@ -49,14 +50,14 @@ void check_expected_owner(const S3Context& context, const http::Request& request
                 "Access Denied: the bucket has another owner than x-amz-expected-bucket-owner.");
 }
 
-/// A signature that covers the body is proven only when that has been read, and until then nothing
-/// about stored state may be told.
+/// Runs an operation. A signature that covers the body is verified only at the end of the body;
+/// until then no response may reveal stored state.
 template <typename T>
 http::Response run_proven(Call& call, const T& endpoint) {
   if (call.verified.proven()) return run(call, endpoint);
   if constexpr (streams_body<T>()) {
-    // The bytes go to the store as they come; the read that meets their end throws unless the
-    // signature is right. Any other refusal is told only after reading on to that end.
+    // The bytes go to the store as they arrive; the final read throws if the signature is wrong.
+    // Any other refusal is reported only after the whole body has been read.
     try {
       return run(call, endpoint);
     } catch (const sigv4::Rejection&) {
@@ -84,7 +85,7 @@ http::Response answer(const S3Context& context, http::Request& request,
     form = read_post_form(request);
     post->key = form->key;
   }
-  Caller caller;  // of a preflight, which nobody signs
+  Caller caller;  // empty for preflights, which are never signed
   if (form) {
     caller = authenticate_form(context, request, *form);
   } else if (!std::holds_alternative<CorsPreflight>(endpoint)) {
@@ -106,13 +107,13 @@ http::Response answer(const S3Context& context, http::Request& request,
   return response;
 }
 
-/// Names this process, so that support can tell which of several servers answered.
+/// Identifies this process, so that support can tell which of several servers answered.
 const std::string& host_id() {
   static const std::string kId = to_base64(random_bytes(kHostIdBytes));
   return kId;
 }
 
-/// A signed request below the REST API's path: the endpoint URL was meant to end before it.
+/// Whether the client's endpoint URL wrongly ends in the REST API's path.
 bool looks_like_rest_endpoint(const http::Request& request, const Failure& failure) {
   const std::string_view path = request.raw_path();
   return failure.code == failure::kNoSuchBucket.code &&
@@ -168,13 +169,13 @@ void finish(const S3Context& context, const http::Request& request, http::Respon
                               .seconds = record.seconds(),
                               .received_bytes = *record.received_bytes,
                               .sent_bytes = http::announced_bytes(request, response)});
-  // As in path style, whatever the style was: the bucket belongs to what was asked.
+  // Logs host-style requests as path-style ones, so that the path contains the bucket.
   const std::string bucket = bucket_in_host(context, request);
   if (!bucket.empty()) record.path = str_cat("/", bucket, request.raw_path());
   record.write_log(request, response);
 }
 
-/// The answer to a request that no operation sees.
+/// The response to a request that no operation handles.
 http::Response refused(const S3Context& context, const http::Request& request,
                        const Refusal& refusal) {
   http::AccessRecord record{.api = "s3", .operation = kUnparsed};

@@ -16,11 +16,12 @@ bool is_s3_request(const http::Request& request, const S3Options& options);
 /// Answers every request, failures included; never throws. Writes one log line and counts.
 http::Response handle(const S3Context& context, http::Request& request);
 
-/// SlowDown, for a request that is not served. `why` is a sentence without its full stop.
+/// SlowDown, for a request that the server rejects unread. `why` is a sentence without its full
+/// stop.
 http::Response refuse(const S3Context& context, const http::Request& request, std::string_view why);
 
-/// RequestHeaderSectionTooLarge, for a head that was not read to its end. Nothing in `request` is
-/// checked, so only its method, id and peer are used.
+/// RequestHeaderSectionTooLarge, for a request head that exceeds the limit. Uses only the method,
+/// id and peer of `request`, because nothing else has been validated.
 http::Response refuse_large_head(const S3Context& context, const http::Request& request);
 
 }  // namespace tarn::s3

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kServerErrorMin = 500;
 constexpr std::string_view kOther = "Other";
-/// The code of what did not fail.
+/// The code of successful requests.
 constexpr std::string_view kNoFailure = "OK";
 
 metrics::Counter& requests(std::string_view operation, std::string_view code) {

@@ -9,18 +9,18 @@
 
 namespace tarn::s3 {
 
-/// The outcome of a request.
+/// The result of a request.
 struct Answered {
-  std::string_view operation;  ///< one of operation_table(), or it is counted as "Other"
+  std::string_view operation;  ///< one of operation_table(), else counted as "Other"
   std::string_view code;       ///< S3's error code, "" = none
   int status = 0;
   double seconds = 0;
   uint64_t received_bytes = 0;  ///< of the request's body
-  uint64_t sent_bytes = 0;      ///< of the answer's body, as announced
+  uint64_t sent_bytes = 0;      ///< announced length of the response's body
 };
 
-/// One for the process. No label tells users, buckets or keys: their number has no limit. Safe from
-/// any thread.
+/// One for the process. No label contains users, buckets or keys: their number has no limit. Safe
+/// from any thread.
 class Probe {
  public:
   static const Probe& instance();
@@ -39,7 +39,7 @@ class Probe {
   Probe();
   static Meters make(std::string_view operation);
 
-  std::map<std::string_view, Meters> operations_;  // keys are literals
+  std::map<std::string_view, Meters> operations_;  // keys are string literals
   Meters other_;
 };
 

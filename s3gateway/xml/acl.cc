@@ -18,11 +18,11 @@ constexpr std::string_view kAllUsers = "http://acs.amazonaws.com/groups/global/A
 constexpr std::string_view kAuthenticatedUsers =
     "http://acs.amazonaws.com/groups/global/AuthenticatedUsers";
 
-/// Who a Grant names, and what they get.
+/// The grantee of a Grant, and the permission.
 struct Grant {
   std::string id;
   std::string group;
-  bool others = false;  ///< an address, or something that S3 does not know
+  bool others = false;  ///< an email address, or an unknown grantee
   std::string permission;
 };
 
@@ -116,7 +116,7 @@ AclGrants parse_acl(std::string_view document, const Owner& owner) {
   }
   in.finish();
   if (most == AclGrants::kPublic) return most;
-  // A list without the owner's grant would take access away that cannot be taken away.
+  // A list without the owner's grant would remove access that the owner always has.
   return other || owned == 0
              ? (most == AclGrants::kPublicRead ? AclGrants::kPublic : AclGrants::kOther)
              : most;

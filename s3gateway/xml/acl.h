@@ -1,4 +1,4 @@
-// Access control lists: who has access to a bucket or an object.
+// The XML of access control lists.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace tarn::s3::xml {
 
-/// Grants of a list, as far as they differ here.
+/// The meaning of a list, as far as this server distinguishes.
 enum class AclGrants {
-  kOwner,       ///< the owner has full control, and nobody else is named
-  kPublicRead,  ///< and everybody may read
+  kOwner,       ///< the owner has full control, nobody else has access
+  kPublicRead,  ///< as kOwner, and everybody may read
   kPublic,      ///< everybody, or every account, has other permissions
   kOther,       ///< anything else
 };

@@ -1,4 +1,4 @@
-// Ownership controls and the public-access block of a bucket.
+// The XML of ownership controls and of the public-access block.
 #pragma once
 
 #include <string>
@@ -12,12 +12,12 @@ namespace tarn::s3::xml {
 ObjectOwnership parse_ownership(std::string_view word);
 
 /// https://docs.aws.amazon.com/AmazonS3/latest/API/API_PutBucketOwnershipControls.html
-/// Throws MalformedXML, also for no rule and for several.
+/// Throws MalformedXML, also unless there is exactly one rule.
 ObjectOwnership parse_ownership_controls(std::string_view document);
 std::string ownership_controls_to_xml(ObjectOwnership ownership);
 
 /// https://docs.aws.amazon.com/AmazonS3/latest/API/API_PutPublicAccessBlock.html
-/// Absent elements are false. Throws MalformedXML; InvalidRequest when nothing is named.
+/// Absent elements are false. Throws MalformedXML; InvalidRequest if all are absent.
 PublicAccessBlock parse_public_access_block(std::string_view document);
 std::string public_access_block_to_xml(const PublicAccessBlock& block);
 

@@ -13,7 +13,7 @@ constexpr std::string_view kUnnamedRegion = "us-east-1";
 }  // namespace
 
 std::string location_to_xml(std::string_view region) {
-  // The root element is the value itself, so this one document has text in its root.
+  // The root element itself contains the text, unlike in all other documents.
   std::string out = Writer("LocationConstraint").finish();
   if (region == kUnnamedRegion) return out;
   std::string text;

@@ -1,4 +1,4 @@
-// Small documents about buckets: location, versioning, and configurations nobody can set.
+// The XML of small bucket configurations: location, versioning, unsupported ones.
 #pragma once
 
 #include <optional>
@@ -20,7 +20,7 @@ std::string location_to_xml(std::string_view region);
 void check_creation(std::string_view document);
 
 /// https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetBucketVersioning.html
-/// Without Status where it was never set.
+/// Omits Status if versioning was never configured.
 std::string versioning_to_xml(Versioning versioning);
 /// The Status of a VersioningConfiguration: "Enabled", "Suspended" or "". Throws MalformedXML.
 std::string parse_versioning_status(std::string_view document);

@@ -1,4 +1,4 @@
-// Answers of CopyObject and UploadPartCopy.
+// The XML responses of CopyObject and UploadPartCopy.
 #pragma once
 
 #include <string>

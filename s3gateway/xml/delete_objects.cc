@@ -23,7 +23,7 @@ DeleteRequest::Object parse_object(Reader& in) {
     } else if (*child == "LastModifiedTime") {
       out.modified = in.text();
     } else {
-      // A condition that is not understood must not be passed over.
+      // An unknown condition must not be ignored.
       in.fail(str_cat("has an Object with an unknown element ", *child));
     }
   }

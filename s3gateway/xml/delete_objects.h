@@ -1,4 +1,4 @@
-// Request and answer of DeleteObjects.
+// The XML request and response of DeleteObjects.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct DeleteRequest {
   struct Object {
     std::string key;
     std::optional<std::string> version_id;
-    // Conditions as they were sent.
+    // Conditions as received.
     std::optional<std::string> etag;  ///< may be quoted
     std::optional<std::string> size;
     std::optional<std::string> modified;
@@ -32,7 +32,7 @@ struct DeleteResult {
   struct Deleted {
     std::string key;
     std::optional<std::string> version_id;
-    bool delete_marker = false;       ///< one was made or removed
+    bool delete_marker = false;       ///< a delete marker was created or removed
     std::string marker_version_id{};  ///< its version
   };
   struct Failed {

@@ -1,4 +1,4 @@
-// The error document.
+// The XML error document.
 #pragma once
 
 #include <string>

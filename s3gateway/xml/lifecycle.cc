@@ -16,7 +16,7 @@
 namespace tarn::s3::xml {
 namespace {
 
-constexpr size_t kIdBytes = 12;  ///< random, of a rule that came without an id
+constexpr size_t kIdBytes = 12;  ///< random part of a generated rule id
 constexpr uint64_t kDaysMax = std::numeric_limits<int32_t>::max();
 /// S3's largest object: 50 TiB.
 constexpr uint64_t kSizeMax = 50ULL << 40;
@@ -30,7 +30,7 @@ constexpr int64_t kDayMillis = 24 * 60 * 60 * int64_t{1000};
   throw Refusal(failure::kInvalidRequest, std::move(message));
 }
 
-/// Absent for what is no number without sign.
+/// nullopt unless `text` is a number without sign.
 std::optional<uint64_t> number_of(std::string_view text) {
   uint64_t out = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
@@ -88,7 +88,7 @@ void add_tag(Reader& in, LifecycleRule& rule) {
   }
 }
 
-/// One part of a filter; false: no such part.
+/// Reads one element of a filter; false if it is none.
 bool add_predicate(Reader& in, std::string_view name, LifecycleRule& rule) {
   if (name == "Prefix" && !rule.prefix) {
     rule.prefix = in.text();
@@ -200,7 +200,7 @@ LifecycleRule parse_rule(Reader& in) {
   return rule;
 }
 
-/// Ids that the client left out are made; the others must differ.
+/// Generates missing ids and rejects duplicates.
 void settle_ids(LifecycleRules& rules) {
   std::set<std::string_view> ids;
   for (LifecycleRule& rule : rules) {

@@ -1,4 +1,4 @@
-// Answer of ListBuckets.
+// The XML response of ListBuckets.
 #pragma once
 
 #include <string>
@@ -16,9 +16,9 @@ struct ListAllMyBucketsResult {
     Instant created{};
   };
   std::vector<Bucket> buckets;
-  std::string region;  ///< of every bucket
+  std::string region;  ///< region of every bucket
   Owner owner;
-  std::string continuation_token;  ///< "" = that was all
+  std::string continuation_token;  ///< "" = last page
   std::string prefix;
 };
 std::string to_xml(const ListAllMyBucketsResult& result);

@@ -39,7 +39,7 @@ void write_common_prefixes(Writer& out, const Listing& listing) {
   }
 }
 
-/// The elements between Key (and VersionId) and the end of an entry.
+/// Writes the elements between Key (and VersionId) and the end of an entry.
 void write_facts(Writer& out, const Listing& listing, const ListedObject& object) {
   out.element("LastModified", object.modified);
   out.etag(object.etag);

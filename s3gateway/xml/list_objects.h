@@ -1,4 +1,5 @@
-// Answers of ListObjects, ListObjectsV2 and ListObjectVersions, which differ in their heads.
+// The XML responses of ListObjects, ListObjectsV2 and ListObjectVersions, which differ in their
+// heads.
 #pragma once
 
 #include <cstdint>
@@ -21,24 +22,24 @@ struct ListedObject {
   std::string checksum_type;
 };
 
-/// The common part of the three. Names are percent-encoded on the way out when `url_encoding`.
+/// The part that the three have in common. Names are percent-encoded if `url_encoding`.
 struct Listing {
   std::string bucket;
   std::string prefix;
-  std::string delimiter;  ///< "" = left out
+  std::string delimiter;  ///< "" = omitted
   bool url_encoding = false;
   uint64_t max_keys = 0;
   bool truncated = false;
   std::vector<ListedObject> objects;
   std::vector<std::string> common_prefixes;
-  std::optional<Owner> owner;  ///< of every object, when it is to be shown
+  std::optional<Owner> owner;  ///< of every object; absent = omitted
 };
 
 /// https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjects.html
 struct ListObjectsV1Result {
   Listing listing;
   std::string marker;
-  std::string next_marker;  ///< "" = left out
+  std::string next_marker;  ///< "" = omitted
 };
 std::string to_xml(const ListObjectsV1Result& result);
 
@@ -47,7 +48,7 @@ struct ListObjectsV2Result {
   Listing listing;
   std::optional<std::string> continuation_token;
   std::optional<std::string> start_after;
-  std::string next_continuation_token;  ///< "" = left out
+  std::string next_continuation_token;  ///< "" = omitted
 };
 std::string to_xml(const ListObjectsV2Result& result);
 
@@ -63,8 +64,8 @@ struct ListVersionsResult {
   std::vector<ListedVersion> versions;
   std::string key_marker;
   std::string version_id_marker;
-  std::string next_key_marker;         ///< "" = left out
-  std::string next_version_id_marker;  ///< "" = left out
+  std::string next_key_marker;         ///< "" = omitted
+  std::string next_version_id_marker;  ///< "" = omitted
 };
 std::string to_xml(const ListVersionsResult& result);
 

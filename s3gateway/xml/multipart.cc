@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kAlgorithms[] = {"crc32", "crc32c", "crc64nvme", "sha1", "sha256"};
 constexpr std::string_view kStandardClass = "STANDARD";
 
-/// The algorithm of a ChecksumXXX element; "" when it is none.
+/// The algorithm of a ChecksumXXX element; "" if it is another element.
 std::string_view algorithm_of(std::string_view element) {
   for (std::string_view algorithm : kAlgorithms) {
     if (element_of(algorithm) == element) return algorithm;

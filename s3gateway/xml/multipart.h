@@ -1,4 +1,4 @@
-// Documents of multipart uploads.
+// The XML of multipart uploads.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace tarn::s3::xml {
 
-/// 10,000 parts with a checksum each are some 3 MB.
+/// 10,000 parts with a checksum each take about 3 MB.
 constexpr size_t kCompleteDocumentBytesMax = 4 * 1024 * 1024;
 constexpr size_t kCompletePartsMax = 10'000;
 
@@ -34,7 +34,7 @@ struct CompleteRequest {
   };
   std::vector<Part> parts;  ///< in the order of the document; may be empty
 };
-/// Throws MalformedXML; InvalidRequest for a checksum that is none.
+/// Throws MalformedXML; InvalidRequest for an invalid checksum.
 CompleteRequest parse_complete(std::string_view document);
 
 struct CompleteMultipartUploadResult {

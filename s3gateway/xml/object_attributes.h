@@ -1,4 +1,4 @@
-// Answer of GetObjectAttributes.
+// The XML response of GetObjectAttributes.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace tarn::s3::xml {
 
 /// https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetObjectAttributes.html
-/// Absent members were not asked for.
+/// Absent members were not requested.
 struct ObjectAttributesResult {
   struct Part {
     uint32_t number = 0;
@@ -26,7 +26,7 @@ struct ObjectAttributesResult {
     bool truncated = false;
     std::vector<Part> parts;
   };
-  std::optional<std::string> etag;  ///< unquoted, and shown so
+  std::optional<std::string> etag;  ///< unquoted, also in the document
   std::vector<Checksum> checksums;
   std::optional<Parts> parts;
   std::optional<std::string> storage_class;

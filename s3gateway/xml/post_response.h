@@ -1,4 +1,4 @@
-// The answer to a form upload that asks for one.
+// The XML response to a form upload that requests one.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Reader of the XML documents in S3 requests.
+// A reader of the XML documents in S3 requests.
 #pragma once
 
 #include <string_view>

@@ -9,7 +9,7 @@ namespace {
 constexpr std::string_view kDeclaration = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
 constexpr std::string_view kNamespace = " xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"";
 
-/// Bytes that cannot stand for themselves in text.
+/// Bytes that must be escaped in text.
 constexpr std::array<bool, 256> make_special_table() {
   std::array<bool, 256> special{};
   for (size_t c = 0; c < 0x20; ++c) special[c] = c != '\t' && c != '\n';

@@ -1,4 +1,5 @@
-// Builds an XML document: compact, UTF-8, no prefixes, because clients exist that scan it as text.
+// A writer of XML documents: compact, UTF-8, no namespace prefixes, because some clients scan them
+// as text.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 
 namespace tarn::s3::xml {
 
-/// One document. Names come from the code, never from requests; texts are escaped. One thread at a
+/// One document. Names come from the code, never from requests; text is escaped. One thread at a
 /// time.
 class Writer {
  public:
@@ -36,13 +37,13 @@ class Writer {
   /// An element with attributes given as literal text, for the grants of an ACL.
   void open_with(std::string_view name, std::string_view attributes);
 
-  /// Closes the root and gives the document away.
+  /// Closes the root and returns the document.
   std::string finish();
 
  private:
   std::string root_;
   std::string out_;
-  int64_t time_s_ = -1;  // listings repeat times: the text of the last one is kept
+  int64_t time_s_ = -1;  // cached: consecutive items of a listing often have the same time
   std::string time_text_;
 };
 
