@@ -38,7 +38,7 @@ bool is_hook_id(std::string_view text) {
 
 std::string quoted(std::string_view text) { return str_cat("\"", text, "\""); }
 
-/// A mapping whose keys must all be asked for: what is left at the end is unknown.
+/// A mapping whose keys must all be read with take(): the others are reported as unknown.
 class Map {
  public:
   Map(const YAML::Node& node, std::string what) : node_(node), what_(std::move(what)) {
@@ -76,7 +76,7 @@ class Map {
     return text;
   }
 
-  /// A text in which variables may stand.
+  /// A string that may contain variables.
   std::string text_of(const YAML::Node& node, std::string_view key) {
     if (!node.IsScalar()) fail(node, str_cat(what_, ": ", quoted(key), " must be a text"));
     check_variables(node);
@@ -120,7 +120,7 @@ class Map {
   std::set<std::string> asked_;
 };
 
-/// Names that may repeat, each with a text; `what` is for messages.
+/// Pairs of name and text; names may repeat. `what` is for messages.
 class Pairs {
  public:
   explicit Pairs(std::string what) : what_(std::move(what)) {}
@@ -142,7 +142,7 @@ class Pairs {
   size_t bytes_ = 0;
 };
 
-/// A mapping from names to a text or a list of texts.
+/// A mapping from names to a string or a list of strings.
 std::vector<std::pair<std::string, std::string>> pairs_of(Map& of, const std::string& key) {
   const YAML::Node node = of.take(key);
   if (!node.IsDefined() || node.IsNull()) return {};
@@ -158,7 +158,7 @@ std::vector<std::pair<std::string, std::string>> pairs_of(Map& of, const std::st
   return out.take();
 }
 
-/// A mapping of any values as JSON.
+/// A mapping of arbitrary values as JSON.
 std::string object_of(Map& of, const std::string& key) {
   const YAML::Node node = of.take(key);
   if (!node.IsDefined() || node.IsNull()) return "{}";
@@ -194,14 +194,14 @@ LuaHook lua_of(const YAML::Node& node, Map& properties) {
   const YAML::Node script = properties.take("script");
   if (script.IsDefined()) {
     if (!script.IsScalar()) fail(script, "script: must be a text");
-    hook.script = script.Scalar();  // `{{ ENV.X }}` means nothing in a script: args carry values
+    hook.script = script.Scalar();  // scripts get variables through args only
   }
   hook.script_path = properties.text("script_path");
   if (hook.script.empty() == hook.script_path.empty()) {
     fail(node, str_cat(properties.what(), ": give either \"script\" or \"script_path\""));
   }
   if (!hook.script_path.empty() && !hook.script_path.starts_with(kActionFilesPrefix)) {
-    // Anybody who writes objects could change it else.
+    // Otherwise anybody with write permission on objects could change the script.
     fail(node, str_cat(properties.what(), ": script_path must begin with ", kActionFilesPrefix,
                        ", where changing a file needs the permission fs:WriteHooks"));
   }
@@ -233,7 +233,7 @@ Hook hook_of(const YAML::Node& node) {
   }
   hook.description = map.text("description");
   if (const YAML::Node condition = map.take("if"); condition.IsDefined()) {
-    // An unquoted `!failure()` is a tag to YAML, and its text is then nothing.
+    // YAML parses an unquoted `!failure()` as a tag with empty text.
     if (!condition.IsScalar() || condition.Scalar().empty()) {
       fail(condition, "if: a condition was expected; one that begins with ! stands in quotes");
     }

@@ -13,10 +13,10 @@
 namespace tarn::actions {
 namespace {
 
-/// nil is the first.
+/// The first alternative is nil.
 using Value = std::variant<std::monostate, bool, double, std::string>;
 
-/// Evaluates while it reads. `failed` absent: only the form is checked.
+/// Evaluates an expression while parsing it. Without `failed` it only checks the syntax.
 class Reader {
  public:
   Reader(std::string_view text, std::optional<bool> failed) : text_(text), failed_(failed) {}

@@ -15,7 +15,7 @@
 namespace tarn::actions {
 namespace {
 
-/// Of one hook in the message that refuses a change.
+/// Limit of one hook's part in the error message that refuses a change.
 constexpr size_t kFailureBytesMax = 1'000;
 
 HookNesting& nesting_here() {

@@ -7,7 +7,7 @@ namespace tarn::actions {
 namespace {
 
 constexpr size_t kFirstBytesMax = meta::kHookOutputBytesMax / 2;
-constexpr size_t kLastBytesMax = meta::kHookOutputBytesMax / 2 - 100;  // room for the remark
+constexpr size_t kLastBytesMax = meta::kHookOutputBytesMax / 2 - 100;  // room for the note
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Hooks that are scripts, and what scripts may ask the server for.
+// Hooks that are Lua scripts, and the requests that scripts may send to the server.
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -20,7 +20,7 @@ using Json = nlohmann::json;
 
 constexpr std::string_view kBase = "/api/v1/repositories/";
 
-/// Arguments of a call; the child is not to be trusted with their types.
+/// Arguments of a call. The script process is not trusted, so their types are checked.
 class Arguments {
  public:
   explicit Arguments(const Json& json) : json_(json) {}
@@ -53,7 +53,7 @@ class Arguments {
   const Json& json_;
 };
 
-/// The request that a function of the module `lakefs` stands for; nullopt: there is none such.
+/// The API request for a function of the module `lakefs`; nullopt for an unknown function.
 std::optional<ApiCall> api_call(const std::string& function, const Arguments& given) {
   const std::string repository = str_cat(kBase, given.segment("repository"));
   if (function == "get_object") {
@@ -100,19 +100,20 @@ std::optional<ApiCall> api_call(const std::string& function, const Arguments& gi
   return std::nullopt;
 }
 
-/// `bytes`: a good answer is an object.
+/// `bytes`: a successful response is an object's content.
 Message ask_api(const HookWork& work, ApiCall call, bool bytes) {
   if (!work.api) throw Error(ErrorCode::kUnavailable, "the server is starting or stopping");
   call.user = work.context.user;
   ApiAnswer answer = work.api(call);
-  // An object's bytes are not converted, for any content type.
+  // An object's content stays text, whatever its content type.
   const bool json = answer.json && !(bytes && answer.status < 300) && Json::accept(answer.body);
   return {Message::Kind::kAnswer, Json{{"status", answer.status}, {"json", json}}.dump(),
           std::move(answer.body)};
 }
 
-/// A script acts as the user who set it off, who did not write it: it is kept to its own
-/// repository.
+/// A script runs with the permissions of the user whose request triggered it, who may not be its
+/// author. It is therefore confined to its own repository, except for those that the server's
+/// settings grant.
 void check_reach(const HookWork& work, const std::string& repository) {
   const std::string& own = work.repository.name.str();
   if (repository == own || work.repositories.gives(own, repository)) return;
@@ -145,7 +146,7 @@ void run_lua(const LuaHook& hook, const HookWork& work) {
   script.args = work.variables.resolve_json(hook.args);
   script.username = work.context.user;
   script.http = work.script_http;
-  // One that a script set off runs while that one waits for it.
+  // A script that another script triggers takes no slot: the outer one holds one while it waits.
   HookNesting nesting = hook_nesting();
   const auto deadline = std::chrono::steady_clock::now() + work.timeout;
   std::optional<ScriptSlots::Slot> slot;

@@ -94,7 +94,8 @@ std::string script_action(const HookContext& context, const HookIdentity& identi
   action["run_id"] = identity.run;
   action["hook_run_id"] = identity.step;
   action["storage_namespace"] = storage_namespace;
-  // As scripts of lakeFS read it, in addition to the event's own names. The parents are requested.
+  // The names that lakeFS uses, in addition to the event's own. The parents are requested on
+  // demand.
   action["commit"] = {
       {"message", context.message}, {"committer", context.committer}, {"metadata", Json::object()}};
   for (const auto& [name, value] : context.metadata) action["commit"]["metadata"][name] = value;

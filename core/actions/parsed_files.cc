@@ -33,7 +33,7 @@ size_t memory_bytes(const ActionFile& file) {
   size_t bytes = sizeof(ActionFile) + file.name.size() + file.description.size();
   for (const auto& [event, globs] : file.events) {
     bytes += sizeof(event) + sizeof(globs);
-    // A compiled pattern holds steps of about 64 bytes for each of its characters.
+    // A compiled pattern has steps of about 64 bytes per character.
     for (const Glob& glob : globs) bytes += sizeof(Glob) + 64 * glob.pattern().size();
   }
   for (const Hook& hook : file.hooks) {

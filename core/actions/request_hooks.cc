@@ -1,4 +1,4 @@
-// Hooks that are requests: webhook and airflow.
+// Hooks that send HTTP requests: webhook and airflow.
 #include <algorithm>
 
 #include <nlohmann/json.hpp>
@@ -22,9 +22,9 @@ using Json = nlohmann::json;
 
 constexpr milliseconds kRetryPause{500};
 constexpr milliseconds kDagPollPause{2'000};
-/// Of an answer's body in the output.
+/// Limit of a response's body in the output.
 constexpr size_t kShownBytesMax = 4 * 1024;
-/// A DAG's run with its configuration.
+/// Limit of a response about a DAG run, which includes its configuration.
 constexpr size_t kDagAnswerBytesMax = 1u << 20;
 constexpr std::string_view kHidden[] = {"authorization", "proxy-authorization", "cookie",
                                         "set-cookie", "x-api-key"};
@@ -57,7 +57,7 @@ bool may_be_cured(int status) {
   return status == 429 || status == 502 || status == 503 || status == 504;
 }
 
-/// The rest of a hook's time.
+/// The rest of a hook's timeout.
 class TimeLeft {
  public:
   explicit TimeLeft(milliseconds timeout) : timeout_(timeout), end_(Clock::now() + timeout) {}
@@ -73,7 +73,7 @@ class TimeLeft {
   const Clock::time_point end_;
 };
 
-/// One exchange, with request and answer in the output.
+/// One request and its response, both added to the output.
 http::OutboundAnswer exchange(const HookWork& work, const http::OutboundRequest& request) {
   work.output.add(str_cat("> ", request.method, " ", request.url, "\n", dump_of(request.headers),
                           "\n", request.body, "\n\n"));
@@ -96,8 +96,8 @@ void pause_for(milliseconds time) {
   throw_if_cancelled();
 }
 
-/// Repeats what a retry may cure, as late as the answer asks for; when that is too late for the
-/// hook the answer is the last. `make` is asked for each attempt's request.
+/// Retries transient errors, with the pause that Retry-After requests. If that exceeds the hook's
+/// timeout, the last response is the result. `make` creates the request of each attempt.
 template <typename Make>
 http::OutboundAnswer exchange_patiently(const HookWork& work, const TimeLeft& left, Make&& make) {
   for (int attempt = 1;; ++attempt) {
@@ -118,8 +118,8 @@ http::OutboundAnswer exchange_patiently(const HookWork& work, const TimeLeft& le
   }
 }
 
-/// The secret's bytes; base64 behind "whsec_", as secrets of Standard Webhooks are written, or the
-/// text itself.
+/// The key in a secret: decoded from base64 after "whsec_" (Standard Webhooks), else the text
+/// itself.
 std::string signing_key(const std::string& secret) {
   constexpr std::string_view kMark = "whsec_";
   if (!secret.starts_with(kMark)) return secret;
@@ -177,7 +177,7 @@ void run_airflow(const AirflowHook& hook, const HookWork& work) {
   const http::OutboundAnswer started = exchange_patiently(work, left, [&] {
     return http::OutboundRequest{.url = url, .headers = headers, .body = body};
   });
-  // A repeated request finds the run that an earlier one made.
+  // 409: an earlier attempt has already started the run.
   if (started.status != 409 && (started.status < 200 || started.status > 299)) {
     fail(str_cat("Airflow answered ", started.status));
   }

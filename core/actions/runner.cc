@@ -28,7 +28,7 @@ constexpr std::string_view kAbandoned = "the server that ran it ended";
 
 int64_t new_owner() { return static_cast<int64_t>(random_u64() >> 1); }
 
-/// "1 error occurred: ..." as clients of lakeFS read it.
+/// "1 error occurred: ...", the format of lakeFS.
 std::string report(const std::vector<std::string>& failures) {
   std::string out =
       str_cat(failures.size(), failures.size() == 1 ? " error" : " errors", " occurred:\n");
@@ -36,8 +36,8 @@ std::string report(const std::vector<std::string>& failures) {
   return out + "\n";
 }
 
-/// Whether the action files of the event are those of the branch that changes; those of others come
-/// from a ref that was named.
+/// Whether the event's action files come from the branch that changes; otherwise they come from the
+/// ref that the request names.
 bool is_of_changed_branch(HookEvent event) {
   switch (event) {
     case HookEvent::kPrepareCommit:
@@ -96,7 +96,7 @@ std::string Runner::read(const Repository& repository, const Entry& entry, uint6
 
 std::shared_ptr<const ActionFile> Runner::parse(const Repository& repository,
                                                 const ActionEntry& file) {
-  // Bytes of our own never change at their address; those of others have another etag then.
+  // Objects in our store never change; external ones get another etag when they do.
   const std::string key = str_cat(static_cast<int64_t>(repository.id), "/", file.entry.etag, "/",
                                   encode_address(file.entry.address));
   if (auto remembered = parsed_.find(key)) return remembered;
@@ -109,7 +109,7 @@ std::shared_ptr<const ActionFile> Runner::parse(const Repository& repository,
 /// Throws invalid_argument naming the file.
 std::vector<Runner::Action> Runner::load(const Repository& repository, const ActionFiles& files) {
   std::vector<Action> actions;
-  std::map<std::string, std::pair<size_t, bool>> by_name;  // index, whether the destination's
+  std::map<std::string, std::pair<size_t, bool>> by_name;  // index, of the destination
   const auto add = [&](const std::vector<ActionEntry>& entries, const std::string& ref,
                        bool destination) {
     for (const ActionEntry& entry : entries) {
@@ -156,7 +156,7 @@ bool Runner::wanted(const Repository& repository, const HookContext& context,
     if (error.code() != ErrorCode::kInvalidArgument) throw;
     problem = error.message();
   }
-  // Kept as a run, so that its id leads somewhere.
+  // Record the failure as a run, so that the client can look it up by its id.
   const int64_t owner = new_owner();
   const HookRun run = begin(repository, context, owner);
   finish_failed(repository.id, run, owner, problem);
@@ -167,7 +167,7 @@ HookRun Runner::begin(const Repository& repository, const HookContext& context, 
   HookRun run;
   run.event = context.event;
   run.branch = context.branch;
-  // The commit of a merge does not exist before it.
+  // The merge commit does not exist yet.
   if (context.event != HookEvent::kPreMerge) run.commit = parse_commit_id(context.commit);
   run.started = engine_.clock.now();
   run.id = make_descending_id(run.started);
@@ -310,7 +310,7 @@ Runner::Outcome Runner::execute(const Repository& repository, const HookContext&
       outcome.failures.empty() && !stopped ? HookRunState::kCompleted : HookRunState::kFailed;
   run.ended = engine_.clock.now();
   if (stopped) {
-    // A run after a change starts again on another server; one in a request has ended.
+    // After a change, another server restarts the run; a run inside a request ends here.
     if (!is_after(run.event)) runs_.finish(repository.id, run, owner, outcome.steps);
     std::rethrow_exception(stopped);
   }

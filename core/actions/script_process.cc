@@ -28,7 +28,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Json = nlohmann::json;
 
-/// How long it may take to notice that the work was cancelled.
+/// Maximum delay before a cancellation is noticed.
 constexpr std::chrono::milliseconds kPollMax{200};
 
 class Descriptor {
@@ -47,13 +47,13 @@ class Descriptor {
   int fd_;
 };
 
-/// Killed and waited for at the end.
+/// A child process that is killed and reaped on destruction.
 class Child {
  public:
   Child(const std::string& program, int socket) {
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
-    // dup2 onto itself would keep close-on-exec; a socket is never 0 in a server.
+    // dup2 onto the same descriptor would keep close-on-exec; a socket of a server is never 0.
     posix_spawn_file_actions_adddup2(&files, socket, 0);
     posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
@@ -70,7 +70,7 @@ class Child {
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     std::string name = program;
     std::array<char*, 2> arguments = {name.data(), nullptr};
-    std::array<char*, 1> environment = {nullptr};  // the server's may hold secrets
+    std::array<char*, 1> environment = {nullptr};  // the server's environment may hold secrets
     const int failed = posix_spawn(&pid_, program.c_str(), &files, &attributes, arguments.data(),
                                    environment.data());
     posix_spawnattr_destroy(&attributes);
@@ -86,7 +86,7 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  /// Why it is gone, in words.
+  /// Kills the process; returns the reason why it ended, for messages.
   std::string end() {
     ::kill(pid_, SIGKILL);
     int status = 0;
@@ -104,7 +104,8 @@ class Child {
   }
 
  private:
-  /// The limit's second signal is SIGKILL, which ours is too.
+  /// After SIGXCPU the processor time limit sends SIGKILL, the same signal as ours; the used time
+  /// tells them apart.
   static constexpr int64_t kCpuSecondsSuspicious = 29;
   pid_t pid_ = 0;
 };
@@ -143,7 +144,7 @@ void run_script(const std::string& program, const Script& script, std::chrono::m
   const std::stop_token cancelled = cancellation_token();
   Channel channel(ours.get(), [&](bool reading) {
     for (;;) {
-      // Rounded up: a wait that ends is at the deadline, not a moment before it.
+      // Rounded up, so that a wait ends at the deadline and not just before it.
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
       if (left.count() <= 0 || cancelled.stop_requested()) return false;
       pollfd waited{ours.get(), static_cast<short>(reading ? POLLIN : POLLOUT), 0};

@@ -9,7 +9,7 @@
 namespace tarn::actions {
 namespace {
 
-/// How often a waiting thread looks whether its work was cancelled.
+/// Interval at which a waiting thread checks for cancellation.
 constexpr std::chrono::milliseconds kLook{100};
 
 }  // namespace
@@ -40,7 +40,7 @@ ScriptSlots::Slot ScriptSlots::take(const std::string& user,
   const Place place = waiting_.insert(waiting_.end(), user);
   const auto leave = [&]() TARN_REQUIRES(mutex_) {
     waiting_.erase(place);
-    changed_.notify_all();  // another may be next now
+    changed_.notify_all();  // another waiter may be the next
   };
   while (!is_next(place)) {
     const auto now = std::chrono::steady_clock::now();

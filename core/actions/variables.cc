@@ -17,10 +17,10 @@ constexpr std::string_view kOpen = "{{";
 constexpr std::string_view kClose = "}}";
 constexpr std::string_view kSpace = "ENV.";
 constexpr std::string_view kMask = "*****";
-/// Shorter values are no secrets, and taking them out would spoil every text.
+/// Shorter values are not masked: they are no secrets, and masking them would garble every text.
 constexpr size_t kMaskedBytesMin = 3;
 
-/// Calls `text` with the pieces between references and `variable` with the names.
+/// Calls `text` with the pieces between references and `variable` with their names.
 template <typename OnText, typename OnVariable>
 void split(std::string_view text, OnText&& on_text, OnVariable&& on_variable) {
   for (;;) {

@@ -13,14 +13,13 @@
 namespace tarn::actions {
 namespace {
 
-/// Keeps nothing of what the parser reads.
+/// Validates events of the YAML parser and stores nothing.
 class Checker final : public YAML::EventHandler {
  public:
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { value(mark, anchor); }
-  /// The parser refuses an alias without its anchor, and anchors are refused here: this is never
-  /// called.
+  /// Never called: the parser rejects an alias without an anchor, and this class rejects anchors.
   void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
   void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
                 const std::string&) override {

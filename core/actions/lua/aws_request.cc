@@ -22,7 +22,7 @@ constexpr int kUpvalues = 4;  // key id, secret, region, endpoint
 constexpr std::string_view kDefaultRegion = "us-east-1";
 constexpr std::chrono::milliseconds kFirstPause{200};
 
-/// True for text that may stand in a header: no blanks, no line breaks.
+/// Whether the text is valid in a header: no spaces, no line breaks.
 bool is_printable(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
     return c > ' ' && c < 0x7f && c != ',';
@@ -34,7 +34,7 @@ std::string default_endpoint(std::string_view service, std::string_view region) 
                  region.starts_with("cn-") ? ".cn" : "");
 }
 
-/// The text is not repeated: it may hold a password.
+/// The error message does not quote the endpoint, which may contain a password.
 void set_endpoint(AwsClient& client, const std::string& endpoint) {
   static const RE2 kEndpoint(
       "(?i)((https?)://([a-z0-9._-]+|\\[[0-9a-f:.]+\\])(:[0-9]{1,5})?)(/[!-~]*)?");
@@ -50,7 +50,7 @@ void set_endpoint(AwsClient& client, const std::string& endpoint) {
   }
   while (client.base_path.ends_with('/')) client.base_path.pop_back();
   const bool secure = scheme.size() == std::string_view("https").size();
-  // The client leaves a scheme's own port out of the header Host.
+  // The HTTP client omits the scheme's default port from the Host header.
   if (port == (secure ? ":443" : ":80")) port.clear();
   client.host = host + port;
 }
@@ -110,7 +110,7 @@ AwsAnswer send(lua_State* state, const AwsClient& client, const AwsRequest& requ
                  .service = client.service},
                 client.key, hash,
                 std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now()));
-    headers.remove("host");  // the sender says it, in the same words
+    headers.remove("host");  // the HTTP client adds an identical one
     Json shown = Json::object();
     for (const auto& [name, value] : headers.all()) shown[name] = value;
     const Message answer = ask_server(

@@ -41,7 +41,7 @@ std::optional<Message> Channel::receive() {
   const size_t bytes = read_u32(head + 5);
   if (json > kMessageBytesMax || bytes > kMessageBytesMax - json) return std::nullopt;
   for (const auto& [part, size] : {std::pair(&message.json, json), {&message.bytes, bytes}}) {
-    // Grown as it arrives: a length alone takes no memory.
+    // The buffer grows as bytes arrive: an announced length alone allocates nothing.
     while (part->size() < size) {
       const size_t at = part->size();
       part->resize(std::min(size, at + kGrowthBytes));

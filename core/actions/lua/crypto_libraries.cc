@@ -15,7 +15,7 @@ int digested(lua_State* state) {
   return 1;
 }
 
-/// The message comes first, then the key.
+/// Argument order as in lakeFS: first the message, then the key.
 template <std::string (*hmac)(std::string_view, std::string_view)>
 int signed_with(lua_State* state) {
   push(state, hmac(text_argument(state, 2), text_argument(state, 1)));

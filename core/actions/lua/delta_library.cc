@@ -1,6 +1,6 @@
-// Actions of a Delta table's log, for the modules that are written in Lua: read and rewritten here,
-// as a table of Lua holds neither null nor the difference between an empty list and an empty map.
-// Source: the Delta transaction log protocol, "Actions".
+// Actions of a Delta table's log, for the modules that are written in Lua. They are read and
+// rewritten here because Lua tables cannot hold null and do not distinguish an empty list from an
+// empty map. Source: the Delta transaction log protocol, "Actions".
 #include <nlohmann/json.hpp>
 
 #include "core/actions/lua/libraries.h"
@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Throws unless it is an object of one member; null counts for none.
+/// Throws unless the text is an object with one member, not counting null members.
 Json action_of(const std::string& text) {
   Json action = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (action.is_object()) {
@@ -31,7 +31,7 @@ bool names_file(std::string_view kind) {
   return kind == "add" || kind == "remove" || kind == "cdc";
 }
 
-/// Whether rows are taken out of the file by a bitmap that lies in another one.
+/// Whether a deletion vector in another file marks rows of the file as deleted.
 bool has_vector_file(const Json& body) {
   const auto at = body.find("deletionVector");
   return at != body.end() && at->is_object() && at->value("storageType", "") != "i";
@@ -53,7 +53,8 @@ Json metadata_of(const Json& body) {
   return out;
 }
 
-/// describe(line): {kind, path (decoded), absolute, vector_file, metadata}, what the kind has.
+/// describe(line): {kind, path (decoded), absolute, vector_file, metadata}, as far as the kind has
+/// them.
 int describe(lua_State* state) {
   const Json action = action_of(text_argument(state, 1));
   const std::string& kind = action.begin().key();
@@ -76,7 +77,7 @@ int describe(lua_State* state) {
   return 1;
 }
 
-/// with_path(line, path): the line about another file; `path` is as it shall be written.
+/// with_path(line, path): the line with another file path; `path` is written as given.
 int with_path(lua_State* state) {
   Json action = action_of(text_argument(state, 1));
   if (!names_file(action.begin().key())) throw_invalid("this action names no file");

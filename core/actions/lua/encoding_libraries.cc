@@ -38,7 +38,7 @@ int json_marshal(lua_State* state) {
   return 1;
 }
 
-/// Refuses what is nested too deeply while it reads, so that the reader's own stack is bounded.
+/// Rejects deep nesting while parsing, so that the parser's stack is bounded.
 int json_unmarshal(lua_State* state) {
   const auto shallow = [](int depth, Json::parse_event_t, Json&) {
     if (depth > kNestingMax) throw_invalid("JSON is nested too deeply");
@@ -62,7 +62,7 @@ void emit(YAML::Emitter& out, const Json& value) {
     out << YAML::EndSeq;
   } else if (value.is_string()) {
     const std::string& text = value.get_ref<const std::string&>();
-    // Quoted when a reader would take the plain text for something else.
+    // Quote text that a YAML reader would parse as another type.
     const std::string read = yaml_to_json(YAML::Node(text), {});
     const bool plain = Json::parse(read).is_string();
     if (!plain) out << YAML::DoubleQuoted;
@@ -87,7 +87,7 @@ int yaml_unmarshal(lua_State* state) {
   return 1;
 }
 
-/// ZeroMQ's RFC 32: 4 bytes are 5 characters.
+/// ZeroMQ's RFC 32: encodes 4 bytes as 5 characters.
 std::string z85_encode(std::string_view bytes) {
   if (bytes.size() % 4 != 0) throw_invalid("z85: the length must be a multiple of 4");
   std::string out;

@@ -13,7 +13,7 @@ using Json = nlohmann::json;
 
 struct GlueAnswer {
   Json body;
-  std::string error{};  ///< its type, such as "EntityNotFoundException"; "" = none
+  std::string error{};  ///< the error type, such as "EntityNotFoundException"; "" = none
 };
 
 std::string text_of(const Json& json, const char* name) {
@@ -21,7 +21,7 @@ std::string text_of(const Json& json, const char* name) {
   return at == json.end() || !at->is_string() ? "" : at->get<std::string>();
 }
 
-/// Errors but `expected` are thrown.
+/// Throws errors except `expected`.
 GlueAnswer ask(lua_State* state, const std::string& action, const Json& input,
                std::string_view expected = {}) {
   const AwsClient client = client_of(state, "glue");
@@ -37,7 +37,7 @@ GlueAnswer ask(lua_State* state, const std::string& action, const Json& input,
     return out;
   }
   std::string type = object ? text_of(out.body, "__type") : "";
-  type.erase(0, type.rfind('#') + 1);  // some servers put a namespace before it
+  type.erase(0, type.rfind('#') + 1);  // some servers add a namespace prefix
   std::string message = object ? text_of(out.body, "message") : "";
   if (message.empty() && object) message = text_of(out.body, "Message");
   if (type.empty() || type != expected) {
@@ -53,7 +53,7 @@ Json with_catalog(lua_State* state, int index, Json input) {
   return input;
 }
 
-/// The answer as a table and true; "" and false when there is none such.
+/// Returns the entity as a table and true; "" and false if it does not exist.
 int get_entity(lua_State* state, const char* action, const Json& input) {
   const GlueAnswer answer = ask(state, action, input, "EntityNotFoundException");
   if (answer.error.empty()) {
@@ -77,7 +77,7 @@ int get_database(lua_State* state) {
                     with_catalog(state, 2, {{"Name", text_argument(state, 1)}}));
 }
 
-/// The table's description: JSON, or a table that is written as JSON.
+/// The table's description: JSON text, or a Lua table that is converted to JSON.
 Json table_input(lua_State* state) {
   Json input = lua_istable(state, 2)
                    ? json_at(state, 2)
@@ -112,8 +112,8 @@ int delete_table(lua_State* state) {
   return 0;
 }
 
-/// create_database(database [, options]): options.create_db_input is the request, but for the name;
-/// options.error_on_already_exists = false takes one that is there.
+/// create_database(database [, options]): options.create_db_input is the request except for the
+/// name; options.error_on_already_exists = false accepts an existing database.
 int create_database(lua_State* state) {
   const std::string name = text_argument(state, 1);
   const Json options = lua_istable(state, 2) ? json_at(state, 2) : Json::object();

@@ -51,7 +51,7 @@ struct Token {
   std::string_view text;
   Field field;
 };
-/// Longer ones before what they begin with.
+/// Longer tokens come before their prefixes.
 constexpr Token kTokens[] = {
     {"2006", Field::kYear},
     {"January", Field::kMonthName},
@@ -87,7 +87,7 @@ struct Piece {
   std::string_view text{};
 };
 
-/// The next piece of the layout; a fraction is a point or comma with zeros or nines.
+/// The next token of the layout; a fraction is a point or comma followed by zeros or nines.
 Piece take(std::string_view& layout) {
   if (layout[0] == '.' || layout[0] == ',') {
     const size_t end = layout.size() > 1 && (layout[1] == '0' || layout[1] == '9')
@@ -184,7 +184,7 @@ class TimeReader {
       case Field::kSecond2:
       case Field::kSecond:
         out.second = digits(piece.field == Field::kSecond2 ? 2 : 1, 2);
-        // A fraction may follow though the layout has none.
+        // The value may have a fraction even if the layout has none.
         if (text_.size() > 1 && text_[0] == '.' && is_digit(text_[1])) read_fraction();
         return;
       case Field::kFraction:
@@ -400,7 +400,7 @@ std::optional<int64_t> parse_time(std::string_view layout, std::string_view text
       sys_days(date).time_since_epoch().count() + (by_day_of_year ? p.day - 1 : 0);
   const int64_t seconds =
       days_since * 86'400 + p.hour * 3'600 + p.minute * 60 + p.second - p.offset;
-  // The range of 64 bits of nanoseconds.
+  // The range of 64-bit nanoseconds.
   if (p.year < 1678 || p.year > 2261) return std::nullopt;
   return seconds * kNanosPerSecond + p.ns;
 }

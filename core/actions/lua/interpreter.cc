@@ -24,7 +24,7 @@ struct Budget {
 
 void* allocate(void* user, void* block, size_t before, size_t after) {
   Budget& budget = *static_cast<Budget*>(user);
-  const size_t held = block == nullptr ? 0 : before;  // else `before` is a kind of value
+  const size_t held = block == nullptr ? 0 : before;  // otherwise `before` is a type
   if (after == 0) {
     std::free(block);
     budget.used -= held;
@@ -59,11 +59,11 @@ constexpr Library kLibraries[] = {
     {"net/url", push_url},
     {"lakefs", push_lakefs},
 };
-/// Those that send requests to other servers. "aws/s3" and "aws/glue" are names of the whole.
+/// Libraries that send requests to other servers. "aws/s3" and "aws/glue" are aliases of "aws".
 constexpr Library kRequestLibraries[] = {
     {"net/http", push_http}, {"aws", push_aws}, {"aws/s3", push_aws}, {"aws/glue", push_aws}};
 
-/// Scripts written for lakeFS may ask for these; saying what to do instead beats not knowing them.
+/// Libraries of lakeFS that are not supported, with the alternative to name in the error message.
 struct Elsewhere {
   std::string_view name;
   std::string_view instead;
@@ -83,7 +83,7 @@ constexpr Elsewhere kElsewhere[] = {
     {"encoding/parquet", "a webhook can read Parquet"},
 };
 
-/// Protected, so that an error of the module is thrown after everything of C++ here is gone.
+/// Runs in protected mode, so that errors of the module propagate after C++ destructors have run.
 void push_embedded(lua_State* state, const EmbeddedModule& module) {
   const std::string name = str_cat("=", module.name);
   const bool loaded =
@@ -121,7 +121,7 @@ void push_module(lua_State* state, const std::string& name, bool http) {
   throw_invalid(str_cat("module \"", name, "\": is not known; there are", known));
 }
 
-/// Each module once: the table of those that were made is the first upvalue.
+/// Loads each module once: the first upvalue is the table of loaded modules.
 int require(lua_State* state) {
   const std::string name = text_argument(state, 1);
   lua_settop(state, 1);
@@ -154,7 +154,7 @@ int print(lua_State* state) {
   return 0;
 }
 
-/// Texts only: a compiled chunk may do anything to the interpreter.
+/// Accepts text only: compiled chunks can corrupt the interpreter.
 int load_text(lua_State* state) {
   const std::string text = text_argument(state, 1);
   const std::string name = text_argument_or(state, 2, "chunk");
@@ -208,7 +208,7 @@ struct Run {
   Channel& channel;
 };
 
-/// Protected, so that running out of memory here is an error of the script too.
+/// Runs in protected mode, so that running out of memory is an error of the script as well.
 int run(lua_State* state) {
   const Run& run = *static_cast<const Run*>(lua_touserdata(state, 1));
   const Json start = Json::parse(run.start.json);
@@ -233,7 +233,7 @@ int with_trace(lua_State* state) {
   return 1;
 }
 
-/// The error on top of the stack as text.
+/// The error on top of the stack, as text.
 std::string error_of(lua_State* state) {
   size_t size = 0;
   const char* text = lua_tolstring(state, -1, &size);

@@ -1,5 +1,5 @@
-// tarn-lua: reads a script from its standard input, a socket to tarnd, gives up all it does not
-// need and runs it. Not for people.
+// tarn-lua: the process that runs one hook script. It reads the script from its standard input, a
+// socket to tarnd, and drops all privileges that it does not need. Not meant for interactive use.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>

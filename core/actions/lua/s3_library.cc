@@ -22,7 +22,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr size_t kKeyBytesMax = 1024;  // S3's limit
-/// Pages of up to 1000 objects that one call of delete_recursive takes away.
+/// Maximum number of pages (of up to 1000 objects) that one call of delete_recursive deletes.
 constexpr int kDeletedPagesMax = 1'000;
 
 void check_bucket(const std::string& bucket) {
@@ -32,7 +32,7 @@ void check_bucket(const std::string& bucket) {
   }
 }
 
-/// Without a key the request would be about the bucket itself, which DELETE would remove.
+/// Rejects an empty key, with which the request would be about the bucket: DELETE would remove it.
 void check_key(const std::string& key) {
   if (key.empty()) throw_invalid("argument 2: the key is empty");
   if (key.size() > kKeyBytesMax) {
@@ -54,7 +54,7 @@ struct ObjectName {
   std::string path() const {
     return str_cat("/", bucket, "/", percent_encode(key, /*keep_slash=*/true));
   }
-  /// In messages.
+  /// The request's description in messages.
   std::string shown(std::string_view method) const {
     return str_cat("S3: ", method, " s3://", bucket, "/", key);
   }
@@ -73,7 +73,7 @@ void require_success(const AwsClient& client, const std::string& what, const Aws
   throw_failure(client, what, answer.status, failure.code, failure.message);
 }
 
-/// Body and true; "" and false when there is no such object.
+/// Returns body and true; "" and false if the object does not exist.
 int get_object(lua_State* state) {
   const AwsClient client = client_of(state, "s3");
   const ObjectName named = object_at(state);
@@ -130,7 +130,7 @@ std::string decoded(std::string text, bool url_encoded) {
   throw Error(ErrorCode::kUnavailable, str_cat("S3: reading the XML answer: ", why));
 }
 
-/// Contents or CommonPrefixes.
+/// Reads Contents or CommonPrefixes.
 Listed read_listed(XmlReader& in, bool prefix) {
   Listed item;
   item.prefix = prefix;
@@ -145,7 +145,7 @@ Listed read_listed(XmlReader& in, bool prefix) {
     } else if (*name == "LastModified") {
       const std::string text = in.text();
       const auto time = parse_rfc3339(text);
-      // Whole seconds, as scripts of lakeFS see it.
+      // Whole seconds, as in lakeFS.
       item.last_modified = time ? to_rfc3339(*time).substr(0, 19) + "Z" : text;
     } else {
       in.skip();
@@ -154,7 +154,7 @@ Listed read_listed(XmlReader& in, bool prefix) {
   return item;
 }
 
-/// By key. Throws unavailable for what is no listing.
+/// Sorted by key. Throws unavailable if the document is not a listing.
 Listing parse_listing(const std::string& xml) {
   Listing listing;
   bool url_encoded = false;
@@ -225,7 +225,7 @@ int list_objects(lua_State* state) {
   return 1;
 }
 
-/// Whether an XML document can hold it.
+/// Whether the text can be represented in XML.
 bool is_xml_text(std::string_view text) {
   return is_utf8(text) &&
          std::none_of(text.begin(), text.end(), [](unsigned char c) { return c < ' '; });
@@ -247,7 +247,7 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-/// Throws with the first object that the server did not delete.
+/// Throws an error about the first object that the server failed to delete.
 void check_deleted(const AwsClient& client, const std::string& bucket, const std::string& xml) {
   XmlReader in(xml, &fail);
   in.enter_root("DeleteResult");
@@ -295,7 +295,7 @@ void delete_all(lua_State* state, const AwsClient& client, const std::string& bu
   check_deleted(client, bucket, answer.body);
 }
 
-/// A server whose pages do not go on is not followed for ever.
+/// Stops when pages do not advance, so that a broken server cannot cause an endless loop.
 int delete_recursive(lua_State* state) {
   const AwsClient client = client_of(state, "s3");
   ListRequest asked{text_argument(state, 1), text_argument(state, 2), "", ""};

@@ -39,7 +39,8 @@ void limit(__rlimit_resource_t resource, rlim_t value) {
 #define TARN_PERMIT(number) \
   BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
-/// Only what computing, memory, the clock and the open socket need; all else fails with EPERM.
+/// Permits the system calls for computing, memory, the clock and the open socket; all others fail
+/// with EPERM.
 void filter_system_calls() {
   sock_filter program[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),

@@ -1,4 +1,4 @@
-// hook, lakefs, net/http: what ends the script, and what only the server can do.
+// hook, lakefs, net/http: the functions that end the script or need the server.
 #include <nlohmann/json.hpp>
 
 #include "core/actions/lua/libraries.h"
@@ -13,7 +13,7 @@ using Json = nlohmann::json;
 
 constexpr const char* kChannelKey = "tarn.channel";
 
-/// Status and body, the body as a table when it is JSON.
+/// Pushes status and body; a JSON body becomes a table.
 int push_answer(lua_State* state, const Message& answer) {
   const Json head = Json::parse(answer.json);
   lua_pushinteger(state, head.value("status", 0));
@@ -34,7 +34,7 @@ int get_object(lua_State* state) {
                                         {"path", text_argument(state, 3)}}));
 }
 
-/// Unlike the others it leaves the body a text, as scripts of lakeFS expect it.
+/// Unlike the other functions it leaves the body as text, as scripts of lakeFS expect.
 int stat_object(lua_State* state) {
   Json arguments{{"repository", text_argument(state, 1)},
                  {"ref", text_argument(state, 2)},
@@ -46,7 +46,7 @@ int stat_object(lua_State* state) {
   return 2;
 }
 
-/// after, prefix, delimiter, amount from argument `first` on.
+/// Reads after, prefix, delimiter and amount, starting at argument `first`.
 Json page_from(lua_State* state, int first) {
   return {{"after", text_argument_or(state, first, "")},
           {"prefix", text_argument_or(state, first + 1, "")},
@@ -97,8 +97,8 @@ int update_user_metadata(lua_State* state) {
                                         {"metadata", std::move(metadata)}}));
 }
 
-/// request(url [, body]) or request{url=, method=, headers=, body=}: status, body, headers, and the
-/// status in words.
+/// request(url [, body]) or request{url=, method=, headers=, body=}: status, body, headers and
+/// reason phrase.
 int request(lua_State* state) {
   const bool table = lua_istable(state, 1);
   Json arguments = table ? json_at(state, 1) : Json{{"url", text_argument(state, 1)}};
@@ -118,8 +118,8 @@ int request(lua_State* state) {
   return 4;
 }
 
-/// Of action.commit, for what it has not: the parents, which the event does not carry, are asked
-/// for once. Upvalues: repository, commit.
+/// __index of action.commit: requests the parents, which the event lacks, on first use. Upvalues:
+/// repository, commit.
 int commit_member(lua_State* state) {
   if (lua_type(state, 2) != LUA_TSTRING || text_argument(state, 2) != "parents") return 0;
   Json parents = Json::array();

@@ -24,7 +24,7 @@ RE2::Options quiet() {
   return options;
 }
 
-/// Patterns of the script, compiled once; the process ends with the script.
+/// A cache of compiled patterns. It is never cleared, because the process ends with the script.
 const RE2& compiled(const std::string& pattern) {
   static std::map<std::string, std::unique_ptr<RE2>> known;
   std::unique_ptr<RE2>& regexp = known[pattern];
@@ -33,7 +33,7 @@ const RE2& compiled(const std::string& pattern) {
   return *regexp;
 }
 
-/// Matches one after the other, each with its groups; `count` < 0: all.
+/// Consecutive matches, each with its groups; `count` < 0: all.
 std::vector<std::vector<std::string>> matches(const RE2& regexp, const std::string& text,
                                               int64_t count) {
   std::vector<std::vector<std::string>> out;
@@ -187,7 +187,7 @@ int parse_path(lua_State* state) {
   return 1;
 }
 
-/// One separator between the parts; what the first begins and the last ends with stays.
+/// Joins the parts with single separators; a leading and a trailing one are kept.
 int join_path(lua_State* state) {
   const std::string separator = text_argument(state, 1);
   std::string out;
@@ -245,7 +245,7 @@ int query_escape(lua_State* state) {
   return 1;
 }
 
-/// nil for what is not percent-encoded.
+/// nil for text that is not valid percent-encoding.
 template <std::optional<std::string> (*decode)(std::string_view)>
 int unescape(lua_State* state) {
   const auto text = decode(text_argument(state, 1));

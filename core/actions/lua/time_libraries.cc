@@ -21,7 +21,7 @@ int64_t now_ns() {
       .count();
 }
 
-/// Moments are numbers in scripts, whole or not.
+/// Times are numbers in scripts, integral or not.
 int64_t moment(lua_State* state, int index) {
   if (lua_type(state, index) != LUA_TNUMBER) integer_argument(state, index);
   return lua_isinteger(state, index) != 0 ? lua_tointeger(state, index)
@@ -84,7 +84,7 @@ int add(lua_State* state) {
   return 1;
 }
 
-/// The server ends the script when its time is over.
+/// The server ends the script at its timeout, so the pause needs no limit.
 int sleep(lua_State* state) {
   std::this_thread::sleep_for(std::chrono::nanoseconds(moment(state, 1)));
   return 0;

@@ -117,7 +117,7 @@ void push_at(lua_State* state, const Json& value, int depth) {
         push_at(state, item, depth + 1);
         lua_rawseti(state, -2, ++at);
       }
-      if (value.empty()) mark_array(state);  // so that it is written as it was read
+      if (value.empty()) mark_array(state);  // so that it is written back as an array
       return;
     }
     case Json::value_t::object:
