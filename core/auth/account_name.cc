@@ -15,7 +15,7 @@ namespace {
   throw_invalid(str_cat(what, " name: ", why, ": invalid value: validation error"));
 }
 
-/// Of a name that is not empty.
+/// Checks a name that is not empty.
 void check_text(std::string_view what, std::string_view name) {
   if (name.size() > kAccountNameBytesMax) {
     fail(what, str_cat("must not be longer than ", kAccountNameBytesMax, " bytes"));

@@ -105,14 +105,14 @@ std::optional<LoginClaims> verify_login_token(std::string_view key, std::string_
 /// Keys and permissions are each remembered this long; a revocation is seen after it, and after the
 /// statement that was under way.
 constexpr std::chrono::milliseconds kCacheLife{800};
-constexpr size_t kCachedMax = 10'000;  ///< keys, and users
+constexpr size_t kCachedMax = 10'000;  ///< entries per cache
 constexpr size_t kTokenKeyBytes = 32;
 constexpr std::string_view kTokenKeySetting = "token_key";
 
 constexpr db::Query kSelectKey{"auth_select_key", R"sql(
   SELECT c.secret, u.name FROM credentials c JOIN users u USING (user_id)
   WHERE c.access_key_id = $1)sql"};
-// The user's row and, in further rows, every policy that holds for them.
+// The user's row, joined with every policy that applies to the user.
 constexpr db::Query kSelectPrincipal{"auth_select_principal_of_user", R"sql(
   SELECT u.name, u.created_ms, u.friendly_name, u.email, p.body, u.sessions_valid_from_ms
   FROM users u LEFT JOIN policies p ON p.policy_id IN (
@@ -121,7 +121,7 @@ constexpr db::Query kSelectPrincipal{"auth_select_principal_of_user", R"sql(
     SELECT a.policy_id FROM group_members m JOIN group_policies a USING (group_id)
     WHERE m.user_id = u.user_id)
   WHERE u.name = $1)sql"};
-// A login is over when it began before this instant, or at it.
+// Sessions that began at or before this instant are invalid.
 constexpr db::Query kEndSessions{"auth_end_sessions", R"sql(
   UPDATE users SET sessions_valid_from_ms = greatest(sessions_valid_from_ms, $2)
   WHERE name = $1)sql"};
@@ -160,12 +160,12 @@ struct Authenticator::State {
   template <typename Facts>
   using Cache = std::map<std::string, Cached<Facts>, std::less<>>;
 
-  /// The value in `cache` if it is young enough, else what `load` finds now (nullopt is not
+  /// Returns the cached value if it is recent enough, else the result of `load` (nullopt is not
   /// cached).
   template <typename Facts, typename Load>
   std::optional<Facts> remembered(Cache<Facts> State::*cache, std::string_view name,
                                   const Load& load) {
-    // Taken before the database is asked: the answer cannot be older than this.
+    // Read before the query: the result is at least as recent.
     const Instant now = clock.now();
     {
       MutexLock lock(mutex);
@@ -223,7 +223,7 @@ void Authenticator::State::failed(std::string_view access_key_id, std::string_vi
                                   bool known) {
   (known ? wrong_secrets : unknown_keys).add();
   failures.add(known ? access_key_id : "", address, clock.now());
-  // A text that is no key's id may be a secret in the wrong place.
+  // Do not log an unknown key id: it may be a secret that was entered in the wrong field.
   log::warn("login_failed",
             {{"address", address}, {"access_key_id", known ? access_key_id : "(unknown)"}});
 }
@@ -264,7 +264,8 @@ std::optional<Principal> Authenticator::check_password(std::string_view access_k
                                                        std::string_view secret,
                                                        std::string_view address) {
   const Instant now = state_->clock.now();
-  // Others at the address of a user, behind one gateway, cannot keep that user out.
+  // Failures of others at a shared address, such as a gateway, do not lock out a key that was
+  // recently proven there.
   if (!state_->failures.allows_another(access_key_id, address, now) &&
       !state_->proven.contains(access_key_id, address, now)) {
     state_->refused.add();
@@ -288,7 +289,8 @@ std::optional<Principal> Authenticator::find_user(std::string_view name) {
 }
 
 LoginToken Authenticator::issue_token(const Principal& principal) {
-  // A server whose clock is behind that of the one that ended the user's sessions begins a new one.
+  // If this server's clock is behind the one that ended the user's sessions, the new session starts
+  // after that end.
   const Instant now =
       std::max(state_->clock.now(), principal.sessions_valid_from + std::chrono::milliseconds{1});
   const LoginClaims claims{.subject = principal.user.name,

@@ -19,8 +19,8 @@ constexpr db::Query kSelectPage{"auth_select_keys", R"sql(
   SELECT c.access_key_id, c.created_ms FROM users u JOIN credentials c USING (user_id)
   WHERE u.name = $4 AND c.access_key_id > $1 AND c.access_key_id >= $2 AND starts_with(c.access_key_id, $2)
   ORDER BY c.access_key_id LIMIT $3)sql"};
-// Runs before the statement that counts keys, which then sees the keys of the transaction that held
-// the lock: two concurrent requests cannot both create the last allowed key.
+// Must run before the statement that counts keys: that then sees the keys of the previous lock
+// holder, so that two concurrent requests cannot both create the last allowed key.
 constexpr db::Query kLockUser{"auth_lock_user", R"sql(
   SELECT user_id FROM users WHERE name = $1 FOR NO KEY UPDATE)sql"};
 constexpr db::Query kInsertKey{"auth_insert_user_key", R"sql(

@@ -35,8 +35,8 @@ size_t resource_offset(std::string_view arn) {
   return at;
 }
 
-/// Compares the parts before the resource as text and asks `match` about the rest: only the
-/// resource part has wildcards.
+/// Compares the parts before the resource literally and calls `match` for the rest: only the
+/// resource may contain wildcards.
 bool resource_matches(bool (*match)(std::string_view, std::string_view), std::string_view pattern,
                       std::string_view resource) {
   if (pattern == kEverything) return true;
@@ -96,14 +96,15 @@ bool any_value_matches(std::string_view op, const std::vector<std::string>& valu
   });
 }
 
-/// Whether each of `wanted` has one in `held` that matches all that it matches.
+/// Whether for each of `wanted` there is one in `held` that matches at least the same texts.
 bool all_covered(const std::set<std::string_view>& wanted, const std::set<std::string_view>& held) {
   return std::all_of(wanted.begin(), wanted.end(), [&](std::string_view rest) {
     return held.count("*") != 0 || held.count(rest) != 0 || held.count(str_cat("*", rest)) != 0;
   });
 }
 
-/// Of rests behind ".../ref/" those behind every name of a ref, which has no slash, too.
+/// Adds the suffixes of each rest up to its first slash: they follow every possible continuation of
+/// a ref's name, which has no slash.
 std::set<std::string_view> with_ends_of_names(const std::set<std::string_view>& rests) {
   std::set<std::string_view> out;
   for (const std::string_view rest : rests) {
@@ -144,7 +145,7 @@ bool wildcard_matches_all(std::string_view pattern, std::string_view prefix) {
 }
 
 bool wildcard_matches_some(std::string_view pattern, std::string_view prefix) {
-  // The rest of any pattern matches some text.
+  // Every rest of a pattern matches some text.
   return !wildcard_rests(pattern, prefix).empty();
 }
 
@@ -295,7 +296,7 @@ Permissions::Decision Permissions::decide_below(Action action, std::string_view 
 Permissions::Rests Permissions::Rule::rests_at(std::string_view repository,
                                                const RefScope& scope) const {
   Rests out = rests(ref_arn(repository, scope.ref));
-  // A '*' matches every continuation of a name; all else may match only some of the names.
+  // A '*' matches every continuation of a name; other rests may match only some names.
   if (scope.all_that_begin)
     std::erase_if(out, [](std::string_view rest) { return !rest.starts_with('*'); });
   out.merge(rests(repository_arn(repository)));
@@ -322,7 +323,7 @@ Permissions::Decision Permissions::decide_on_source(Action action, std::string_v
       }
       continue;
     }
-    // Its condition may hold when the destination is read.
+    // Ignore the rule's condition: it may hold when the destination is read.
     if (!rule.actions[static_cast<size_t>(action)]) continue;
     Rests here = rule.rests_at(repository, source);
     here.insert(held.begin(), held.end());

@@ -149,7 +149,7 @@ Outcome Policies::set_of_group(std::string_view group, const std::vector<std::st
     const auto id = static_cast<int32_t>(found.integer(0, 0));
     connection.run(kClearGroup, {id});
     const db::Rows filled = connection.run(kFillGroup, {id, policies});
-    // The transaction ends without effect when this throws.
+    // Throwing rolls the transaction back.
     if (filled.affected() != policies.size()) {
       throw Error(ErrorCode::kNotFound, reason::kPolicyNotFound,
                   "policy not found: one of the built-in policies was deleted");

@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kSourceIp = "SourceIp";
 constexpr std::array<std::string_view, 2> kAddressOperators = {"IpAddress", "NotIpAddress"};
 constexpr std::array<std::string_view, 2> kTextOperators = {"StringLike", "StringNotLike"};
-/// Its verbs belong to tables, which there are none of: accepted, never asked for.
+/// Actions of the table catalog, which Tarn lacks: accepted, never required.
 constexpr std::string_view kCatalogService = "catalog:";
 constexpr uint8_t kVersion = 1;
 
@@ -86,7 +86,7 @@ void check_condition(size_t statement, const std::string& op,
   }
 }
 
-/// Whether the pattern is for the things of some refs and not of all.
+/// Whether the pattern covers the resources of some refs only.
 bool is_limited_to_refs(std::string_view pattern) {
   constexpr size_t kRefWord = 2;  // repository/NAME/ref/REF
   for (size_t i = 0; i < kRefWord; ++i) {

@@ -5,7 +5,7 @@
 namespace tarn::auth {
 namespace {
 
-/// Neither an access key id nor an address holds a space.
+/// Unambiguous, because neither an access key id nor an address contains a space.
 std::string name_of(std::string_view access_key_id, std::string_view address) {
   return str_cat(access_key_id, ' ', address);
 }

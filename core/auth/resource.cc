@@ -25,7 +25,7 @@ std::string alias_arn(std::string_view repository, std::string_view alias) {
   return str_cat(kFiles, "repository/", repository, "/alias/", alias);
 }
 std::string ref_arn(std::string_view repository, std::string_view ref) {
-  // A slash would end the ref where there is none.
+  // Percent-encoded, because a slash would end the ref's segment.
   const bool alias = ref.starts_with('@');
   return str_cat(kFiles, "repository/", repository, kRefPart, alias ? "@" : "",
                  percent_encode(ref.substr(alias ? 1 : 0)));

@@ -36,7 +36,7 @@ constexpr db::Query kEveryoneAdmin{"auth_everyone_admin", R"sql(
   SELECT g.group_id, u.user_id FROM groups g, users u WHERE g.name = $1 ON CONFLICT DO NOTHING)sql"};
 
 constexpr db::Query kSelectAnyUser{"auth_select_any_user", "SELECT 1 FROM users LIMIT 1"};
-// The first of several makes the administrator.
+// Of concurrent setups the first creates the administrator.
 constexpr db::Query kInsertFirstUser{"auth_insert_first_user", R"sql(
   INSERT INTO users (name, created_ms) SELECT $1, $2 WHERE NOT EXISTS (SELECT 1 FROM users)
   ON CONFLICT DO NOTHING RETURNING user_id)sql"};
@@ -53,7 +53,7 @@ const Policy& built_in_policy(const std::vector<Policy>& policies, std::string_v
   return *at;
 }
 
-/// Updates unedited policies of earlier versions to today's text.
+/// Updates built-in policies of earlier versions, unless they were edited.
 void supersede_policies(db::Connection& connection) {
   const std::vector<Policy> policies = built_in_policies();
   for (const Policy& old : superseded_policies()) {
@@ -75,7 +75,7 @@ void supersede_policies(db::Connection& connection) {
 void ensure_built_ins(db::Pool& pool, Instant now) {
   const std::string revision(1, kBuiltInsRevision);
   pool.transaction([&](db::Connection& connection) {
-    // Another server that is at it makes this wait until it is done.
+    // Waits for a concurrent server that is doing the same.
     if (connection.run(kClaimSetting, {kBuiltInsSetting, db::Bytes{revision}}).affected() == 0) {
       const bool raised =
           connection.run(kRaiseSetting, {kBuiltInsSetting, db::Bytes{revision}}).affected() == 1;
