@@ -13,8 +13,7 @@ namespace tarn {
 namespace {
 
 // All three are reflected: the first bit of a byte is its least significant one, and bit 63 - i of
-// a "wide" word holds the coefficient of x^i. A 32-bit CRC lives in the low half of its 64-bit
-// state.
+// a "wide" word holds the coefficient of x^i. A 32-bit CRC uses the low half of its 64-bit state.
 struct Polynomial {
   uint64_t reflected;
   int width;
@@ -123,7 +122,7 @@ uint64_t update_by_table(const Tables& t, uint64_t state, std::string_view bytes
 
 #if defined(__x86_64__)
 
-constexpr size_t kFoldBytesMin = 256;  // below, the set-up costs more than it saves
+constexpr size_t kFoldBytesMin = 256;  // below this, the set-up costs more than it saves
 
 __attribute__((target("pclmul,sse4.1"))) inline __m128i load_lane(const char* from) {
   return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
@@ -139,8 +138,7 @@ __attribute__((target("pclmul,sse4.1"))) inline __m128i moved(__m128i lane, __m1
                        _mm_clmulepi64_si128(lane, factors, 0x11));
 }
 
-/// Reduces the bytes to 16 with the same remainder, four lanes at a time, and leaves those to the
-/// tables.
+/// Reduces the bytes to 16 with the same remainder, four lanes at a time; the tables handle those.
 __attribute__((target("pclmul,sse4.1"))) uint64_t update_by_folding(const Tables& t, uint64_t state,
                                                                     std::string_view bytes) {
   const char* at = bytes.data();

@@ -20,8 +20,7 @@ void require(bool ok, const char* what) {
   if (!ok) throw Error(ErrorCode::kInternal, std::string("openssl: ") + what + " failed");
 }
 
-// Fetched once: looking an algorithm up by name on every use costs twice the digest of a short
-// text.
+// Fetched once: looking up an algorithm by name costs twice the digest of a short text.
 const EVP_MD* algorithm_of(DigestAlgorithm algorithm) {
   static EVP_MD* const md5_md = EVP_MD_fetch(nullptr, "MD5", nullptr);
   static EVP_MD* const sha1_md = EVP_MD_fetch(nullptr, "SHA1", nullptr);
@@ -54,10 +53,10 @@ std::string digest_once(DigestAlgorithm algorithm, std::string_view bytes) {
   return std::string(reinterpret_cast<char*>(out), size);
 }
 
-// HMAC written out over the digest (RFC 2104): half the cost of EVP_MAC for the short inputs of
+// HMAC implemented with the digest (RFC 2104): half the cost of EVP_MAC for the short inputs of
 // SigV4.
 std::string hmac(DigestAlgorithm algorithm, std::string_view key, std::string_view bytes) {
-  constexpr size_t kBlockBytes = 64;  // MD5, SHA-1 and SHA-256 alike
+  constexpr size_t kBlockBytes = 64;  // for MD5, SHA-1 and SHA-256
   std::array<char, kBlockBytes> block{};
   const std::string short_key =
       key.size() > kBlockBytes ? digest_once(algorithm, key) : std::string(key);

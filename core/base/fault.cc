@@ -10,7 +10,8 @@
 namespace tarn {
 namespace {
 
-/// Reasons of unavailable: others of the same caller, or the caller's connection, are in the way.
+/// Reasons of unavailable that other requests of the same caller, or the caller's connection,
+/// cause.
 constexpr std::array<std::string_view, 6> kReasonsOfCallers = {
     reason::kAddressBusy,   reason::kAddressTaken, reason::kBodyTooSlow,
     reason::kBucketChanged, reason::kOverloaded,   reason::kTooManyOperations};

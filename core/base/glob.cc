@@ -11,10 +11,10 @@
 namespace tarn {
 namespace {
 
-/// Bytes that are no UTF-8 count from here: behind every code point.
+/// Bytes that are not UTF-8 map to values above all code points.
 constexpr uint32_t kBadByte = 0x110000;
 
-/// Takes the first character off `text`, which is not empty.
+/// Removes the first character of `text`, which is not empty.
 uint32_t take_character(std::string_view& text) {
   const auto lead = static_cast<uint8_t>(text.front());
   if (lead < 0x80) {
@@ -36,12 +36,12 @@ uint32_t take_character(std::string_view& text) {
 
 }  // namespace
 
-/// Reads a pattern once, front to back, and appends the steps of what it reads.
+/// Compiles a pattern in one pass and appends its steps.
 class GlobCompiler {
  public:
   explicit GlobCompiler(std::string_view pattern) : whole_(pattern), left_(pattern) {}
 
-  /// Of no use when `problem` is not empty afterwards.
+  /// The result is invalid if `problem` is not empty afterwards.
   Glob compile() {
     if (whole_.size() > kGlobBytesMax) {
       problem = str_cat("is longer than ", kGlobBytesMax, " bytes");
@@ -68,7 +68,7 @@ class GlobCompiler {
     glob_.steps_.push_back({kind, value, other});
     return here() - 1;
   }
-  /// A step that goes on at either; the targets may be set later.
+  /// A step that continues at either target; the targets may be set later.
   uint32_t add_split(uint32_t first = 0, uint32_t second = 0) {
     return add(Kind::kSplit, first, second);
   }
@@ -81,7 +81,7 @@ class GlobCompiler {
     return true;
   }
 
-  /// Up to the end, or inside braces up to the ',' or '}' that ends the alternative.
+  /// Reads up to the end, or inside braces up to the ',' or '}' that ends the alternative.
   void read_sequence(size_t depth) {
     while (problem.empty() && !left_.empty()) {
       if (depth > 0 && (left_.front() == ',' || left_.front() == '}')) return;
@@ -115,7 +115,7 @@ class GlobCompiler {
     in_literal_ = true;
   }
 
-  /// One character, after a backslash as it is. nullopt: the pattern ends in a backslash.
+  /// One character, literal after a backslash. nullopt: the pattern ends in a backslash.
   std::optional<uint32_t> read_plain() {
     if (left_.front() == '\\' && left_.size() == 1) {
       fail("'\\' with nothing behind it");
@@ -197,7 +197,7 @@ class GlobCompiler {
     for (const uint32_t end : ends) glob_.steps_[end] = {Kind::kSplit, here(), here()};
   }
 
-  /// The characters that every match begins with.
+  /// Determines the prefix that all matches have in common.
   void find_prefix() {
     std::string_view left = whole_;
     while (glob_.after_prefix_ < glob_.steps_.size() &&
@@ -212,7 +212,7 @@ class GlobCompiler {
 
   const std::string_view whole_;
   std::string_view left_;
-  bool in_literal_ = false;  ///< the last thing read is a character that every match holds
+  bool in_literal_ = false;  ///< the last step is a character that every match contains
   Glob glob_;
 };
 
@@ -257,7 +257,7 @@ bool Glob::step_takes(const Step& step, uint32_t character) const {
 bool Glob::matches(std::string_view text) const {
   if (!text.starts_with(prefix_)) return false;
   text.remove_prefix(prefix_.size());
-  // All states that the text so far can have led to, each once: no choice is ever tried again.
+  // All states that the text so far can lead to, without duplicates: no choice is tried twice.
   std::vector<uint32_t> at;
   std::vector<uint32_t> next;
   std::vector<uint32_t> open;

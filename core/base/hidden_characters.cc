@@ -13,8 +13,8 @@ struct Range {
   uint32_t last;
 };
 
-/// Source: Unicode's general categories Cc, Cf, Zl and Zp as far as they are not for one script,
-/// and blank fillers and variation selectors.
+/// Source: Unicode's general categories Cc, Cf, Zl and Zp, except characters of one script; blank
+/// fillers and variation selectors.
 constexpr std::array kHidden = {
     Range{0x80, 0x9f},       Range{0xad, 0xad},     Range{0x34f, 0x34f},   Range{0x61c, 0x61c},
     Range{0x115f, 0x1160},   Range{0x17b4, 0x17b5}, Range{0x180b, 0x180f}, Range{0x200b, 0x200f},
@@ -35,7 +35,7 @@ bool is_in(const Ranges& ranges, uint32_t code) {
   });
 }
 
-/// Of well-formed UTF-8.
+/// Decodes well-formed UTF-8.
 std::vector<uint32_t> code_points(std::string_view text) {
   std::vector<uint32_t> out;
   for (const char c : text) {

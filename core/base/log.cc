@@ -48,7 +48,7 @@ std::string_view name_of(Level level) {
   return "error";
 }
 
-/// JSON's escapes; the text form uses them too, so that a value never breaks a line.
+/// JSON's escapes, also in the text format, so that a value never breaks a line.
 void append_escaped(std::string& out, std::string_view value) {
   constexpr std::string_view kHex = "0123456789abcdef";
   size_t plain = 0;  // where the characters begin that need no escape

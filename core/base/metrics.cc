@@ -45,7 +45,7 @@ struct Registry {
 };
 
 Registry& state() {
-  static Registry* const instance = new Registry;  // lives for ever: handles are held by statics
+  static Registry* const instance = new Registry;  // never destroyed: statics hold handles
   return *instance;
 }
 

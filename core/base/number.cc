@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kBlanks = " \t\r\n";
 constexpr size_t kNumberBytesMax = 1024;
 
-/// Of digits that are out of range: whether the number is too great rather than too small.
+/// For digits that are out of range: whether the number is too large rather than too small.
 bool is_great(std::string_view digits) {
   const size_t e = digits.find_first_of("eE");
   if (e == std::string_view::npos) return digits.find_first_not_of("0.") < digits.find('.');

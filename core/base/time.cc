@@ -69,7 +69,7 @@ std::optional<Instant> instant_of(int year, int month, int day, int hour, int mi
   return Instant{std::chrono::sys_days{date}} + seconds{s};
 }
 
-/// Reads fixed-width numbers off the front of a text.
+/// Reads fixed-width numbers from the start of a text.
 class Reader {
  public:
   explicit Reader(std::string_view text) : text_(text) {}
