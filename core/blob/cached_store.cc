@@ -62,7 +62,7 @@ std::unique_ptr<BlobReader> CachedStore::open_unchanging(std::string_view key, u
   }
   const DiskCache::Turn turn(*cache_, name);
   if (turn.mine()) {
-    if (Descriptor file = cache_->find(name, end)) {  // fetched by whom this one waited for
+    if (Descriptor file = cache_->find(name, end)) {  // fetched during the wait
       hits().add();
       return reader_of(std::move(file), key, range);
     }
@@ -82,7 +82,7 @@ Descriptor CachedStore::fetch(std::string_view key, const std::string& name, uin
     const auto source = store_->open(key, {0, size_bytes}, if_etag);
     return source ? cache_->add(name, *source, size_bytes) : Descriptor();
   } catch (const Error& error) {
-    // Shorter than recorded: the range may be there nevertheless.
+    // The object is shorter than recorded, but the requested range may exist.
     if (error.code() != ErrorCode::kInvalidArgument) throw;
     return {};
   }

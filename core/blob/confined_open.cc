@@ -19,8 +19,8 @@
 namespace tarn::blob {
 namespace {
 
-// A fifo would block the open, a terminal would become ours. openat2 wants neither flag together
-// with O_PATH.
+// Flags without which opening a FIFO would block and a terminal would become the controlling one.
+// openat2 accepts neither together with O_PATH.
 int complete(int flags) {
   return flags | O_CLOEXEC | ((flags & O_PATH) != 0 ? 0 : O_NONBLOCK | O_NOCTTY);
 }
@@ -44,7 +44,7 @@ bool kernel_has_openat2() {
   return fd >= 0 || (errno != ENOSYS && errno != EPERM);
 }
 
-// openat says ENOTDIR for a symbolic link where it wants a directory; openat2 says ELOOP.
+// openat reports ENOTDIR for a symbolic link in place of a directory; openat2 reports ELOOP.
 void name_symlink(int directory_fd, const char* name) {
   if (errno != ENOTDIR) return;
   struct stat status {};
@@ -55,7 +55,7 @@ void name_symlink(int directory_fd, const char* name) {
 
 constexpr std::string_view kDamaged = reason::kStoreDamaged;
 
-/// A failure that the store's operator has to fix.
+/// A failure that the operator has to fix.
 struct Fault {
   ErrorCode code;
   std::string_view reason;
@@ -67,7 +67,7 @@ struct Fault {
   throw Error(fault.code, fault.reason, str_cat(doing, ": ", fault.what));
 }
 
-/// The meaning of an errno to reading and writing alike.
+/// Maps an errno of either reading or writing.
 [[noreturn]] void throw_other(const std::string& doing, int error) {
   constexpr ErrorCode kAgain = ErrorCode::kUnavailable;
   switch (error) {

@@ -27,7 +27,8 @@ Descriptor make_directory(int parent_fd, const std::string& name, const std::str
   }
   Descriptor directory = open_by_components(parent_fd, name, O_RDONLY | O_DIRECTORY);
   if (!directory) throw_write_errno(doing, errno);
-  // Whether or not it was us who made it: who did may have died, or not have come this far yet.
+  // Sync it even if another thread created it: that thread may not have synced it yet, or may have
+  // died.
   if (::fsync(parent_fd) != 0) throw_write_errno(doing, errno);
   return directory;
 }

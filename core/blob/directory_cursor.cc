@@ -22,11 +22,11 @@
 namespace tarn::blob {
 namespace {
 
-// One open descriptor a level.
+// One open descriptor per level.
 constexpr size_t kDepthMax = 256;
 constexpr size_t kReadBytes = 256 * 1024;
-// A change within a tick of the clock that stamps directories need not change the stamp. Twice the
-// longest tick.
+// A change within one tick of the clock that stamps directories may leave the stamp unchanged.
+// Twice the longest tick.
 constexpr int64_t kSettledNs = 20'000'000;
 
 int64_t to_ns(const timespec& t) {
@@ -38,8 +38,7 @@ unsigned char type_of(mode_t mode) {
   return S_ISREG(mode) ? DT_REG : DT_LNK;
 }
 
-// As the kernel's getdents64 writes it; <dirent.h> has it only with larger offsets than 32 bits
-// chosen.
+// The record of the kernel's getdents64; <dirent.h> declares it only with 64-bit offsets enabled.
 struct Record {
   uint64_t inode;
   int64_t offset;
@@ -90,7 +89,7 @@ void DirectoryListing::add_name(const char* name, unsigned char type) {
   if (std::strcmp(name, ".") == 0 || std::strcmp(name, "..") == 0) return;
   const std::string_view text = name;
   if (key_.empty() && text.starts_with(kReservedNamePrefix)) return;
-  if (type == DT_UNKNOWN) {  // some file systems do not tell
+  if (type == DT_UNKNOWN) {  // some file systems do not report it
     struct stat status {};
     if (::fstatat(directory_.get(), name, &status, AT_SYMLINK_NOFOLLOW) != 0) return;
     type = type_of(status.st_mode);
@@ -123,7 +122,7 @@ size_t DirectoryListing::first_at_least(std::string_view wanted) const {
 
 size_t DirectoryListing::first_after(std::string_view path) const {
   const size_t slash = path.find('/');
-  // "a/b": inside a/ there may be more. "a": the name itself is done.
+  // "a/b": there may be more inside a/. "a": the name itself is done.
   const std::string_view component =
       path.substr(0, slash == std::string_view::npos ? slash : slash + 1);
   const size_t at = first_at_least(component);
@@ -149,7 +148,7 @@ DirectoryCursor::DirectoryCursor(int root_fd, std::string_view prefix, std::stri
     try {
       check_local_path(path);
     } catch (const Error&) {
-      return;  // no key can start so
+      return;  // no key can start with this
     }
     base = open_beneath(root_fd, path, O_RDONLY | O_DIRECTORY);
     if (!base && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)) return;
@@ -200,7 +199,7 @@ std::optional<FileRun> DirectoryCursor::next(size_t files_max) {
       return run;
     }
     const std::string_view name = directory.name(frame.position++);
-    // Without its '/': with it, O_NOFOLLOW would not keep a link from being followed.
+    // Without its '/', which would defeat O_NOFOLLOW.
     const std::string bare(name.substr(0, name.size() - 1));
     std::string key = str_cat(directory.key(), name);
     Descriptor below(
@@ -208,7 +207,7 @@ std::optional<FileRun> DirectoryCursor::next(size_t files_max) {
     if (below) {
       enter(std::move(below), std::move(key));
     } else if (errno != ENOENT && errno != ENOTDIR &&
-               errno != ELOOP) {  // else it was replaced meanwhile
+               errno != ELOOP) {  // otherwise it was replaced in the meantime
       throw_errno(str_cat("opening directory ", shown(key)), errno);
     }
   }

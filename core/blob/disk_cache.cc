@@ -30,7 +30,7 @@ constexpr size_t kNameBytes = 64;
 constexpr size_t kBufferBytes = 256 * 1024;
 constexpr auto kWarnEvery = std::chrono::minutes{1};
 
-/// Read by the machine that wrote it.
+/// In native byte order: only the machine that wrote it reads it.
 struct Trailer {
   std::array<char, 8> magic = {'t', 'a', 'r', 'n', 'o', 'b', 'j', '1'};
   uint64_t size_bytes = 0;
@@ -48,7 +48,7 @@ bool write_all(int fd, std::string_view bytes) {
   return true;
 }
 
-/// At most out.size() bytes; 0 at the end of the file and when it cannot be read.
+/// Reads at most out.size() bytes; 0 at the end of the file or on an error.
 size_t read_some(int fd, std::span<char> out, uint64_t offset) {
   while (true) {
     const ssize_t count = ::pread(fd, out.data(), out.size(), static_cast<off_t>(offset));
@@ -57,7 +57,7 @@ size_t read_some(int fd, std::span<char> out, uint64_t offset) {
   }
 }
 
-/// Whether the file is what was written.
+/// Whether the file is complete and unchanged.
 bool is_whole(int fd) {
   struct stat status {};
   if (::fstat(fd, &status) != 0 || status.st_size < static_cast<off_t>(sizeof(Trailer)))
@@ -80,7 +80,7 @@ bool is_whole(int fd) {
   return crc.value() == trailer.crc;
 }
 
-/// Removes its file unless it was renamed.
+/// Removes its file unless finish() renamed it.
 class UnfinishedFile {
  public:
   explicit UnfinishedFile(std::string path)
@@ -93,7 +93,7 @@ class UnfinishedFile {
 
   int get() const { return file_.get(); }
   explicit operator bool() const { return static_cast<bool>(file_); }
-  /// The file under its final name; none when the rename failed.
+  /// The file under its final name; empty if the rename failed.
   Descriptor finish(const std::string& path) {
     if (::rename(path_.c_str(), path.c_str()) != 0) return {};
     return std::move(file_);
@@ -151,7 +151,7 @@ void DiskCache::take_over() {
     struct stat status {};
     if (::lstat(at->path().c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
     const std::string name = at->path().filename();
-    // Nothing but what this class has made is touched.
+    // Touches only files that this class has created.
     if (name.size() == kNameBytes + kUnfinished.size() && name.ends_with(kUnfinished) &&
         path_of(name) == at->path()) {
       ::unlink(at->path().c_str());
@@ -207,7 +207,7 @@ Descriptor DiskCache::find(std::string_view name, uint64_t size_bytes) {
     remove(name);
     return {};
   }
-  ::futimens(file.get(), nullptr);  // for the order after a restart; it may fail
+  ::futimens(file.get(), nullptr);  // for the eviction order after a restart; may fail
   return file;
 }
 
@@ -226,7 +226,7 @@ Descriptor DiskCache::add(std::string_view name, BlobReader& source, uint64_t si
   } const release{*this, file_bytes, kept};
 
   const std::string path = path_of(name);
-  std::error_code error;  // shows when the file is opened
+  std::error_code error;  // an error appears when the file is opened
   fs::create_directories(fs::path(path).parent_path(), error);
   UnfinishedFile unfinished(str_cat(path, kUnfinished));
   if (!unfinished) return not_kept(errno);
@@ -275,7 +275,7 @@ std::string DiskCache::path_of(std::string_view name) const {
 bool DiskCache::reserve(uint64_t bytes) {
   MutexLock lock(mutex_);
   while (bytes_ + bytes > options_.bytes_max) {
-    if (files_.empty()) return false;  // the rest is being written
+    if (files_.empty()) return false;  // the other files are still being written
     forget(files_.begin());
     evictions().add();
   }

@@ -103,7 +103,7 @@ bool LocalWriter::finish() {
 // One repository writes into 256 shard directories; more than one and a half are kept open.
 constexpr size_t kDirectoriesKeptMax = 448;
 constexpr size_t kCursorsKeptMax = 8;
-// In all directories of all kept cursors: some 80 MiB.
+// Over all directories of all kept cursors: about 80 MiB.
 constexpr size_t kNamesKeptMax = 2'000'000;
 constexpr size_t kStoreIdBytesMax = 256;
 constexpr mode_t kStoreIdMode = 0440;
@@ -123,7 +123,7 @@ std::pair<std::string, std::string> split(const std::string& key) {
   return {key.substr(0, slash), key.substr(slash + 1)};
 }
 
-/// Why O_EXCL found something. Returns when it is an object, finished or not.
+/// Finds out why O_EXCL failed. Returns if the file is an object, finished or not.
 void check_is_file(int directory_fd, const std::string& name, std::string_view key) {
   struct stat status {};
   if (::fstatat(directory_fd, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return;
@@ -164,13 +164,13 @@ void LocalStore::check_writable(std::string_view doing) const {
               str_cat(doing, ": ", shown(root_), " is only imported from"));
 }
 
-// A link in our own store can only be a mistake; imports refuse links.
+// A link in our own store can only be a mistake; imports reject links.
 void LocalStore::fail(const std::string& doing, int error) const {
   if (mode_ == LocalMode::kObjects && error == ELOOP) throw_write_errno(doing, error);
   throw_errno(doing, error);
 }
 
-// A miss in a directory that was deleted or unmounted must not pass for a missing object.
+// A missing object in a directory that was deleted or unmounted must not be reported as absent.
 void LocalStore::check_root_exists() const {
   struct stat status {};
   if (::fstat(directory_.get(), &status) == 0 && status.st_nlink > 0) return;
@@ -185,7 +185,7 @@ std::unique_ptr<BlobWriter> LocalStore::create(std::string_view key, std::option
   std::string path = checked_path(key);
   check_writable(str_cat("creating object ", shown(key)));
   const auto [directory_path, name] = split(path);
-  constexpr int kTriesMax = 2;  // the second in a directory created again
+  constexpr int kTriesMax = 2;  // the second after the directory was created again
   for (int attempt = 1;; ++attempt) {
     DirectoryCache::Shared directory = directories_.get(directory_path);
     constexpr int kFlags = O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC;
@@ -203,7 +203,7 @@ std::unique_ptr<BlobWriter> LocalStore::create(std::string_view key, std::option
   }
 }
 
-// Nothing: there is no such file.
+// Empty if the file does not exist.
 Descriptor LocalStore::open_file(const std::string& key, int flags) const {
   Descriptor file = open_beneath(directory_.get(), key, flags);
   if (file) return file;
@@ -335,7 +335,7 @@ uint64_t LocalStore::remove_unfinished(std::string_view prefix, Instant begun_be
       const char* name = run->directory->name(i).data();
       struct stat status {};
       if (::fstatat(run->directory->fd(), name, &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
-      // The time of the last write: a writer that is still at work keeps it new.
+      // The time of the last write, which an active writer keeps recent.
       if (!is_unfinished(status) || mtime_ns_of(status) / 1'000'000 >= to_millis(begun_before))
         continue;
       if (::unlinkat(run->directory->fd(), name, 0) == 0) ++removed;
@@ -366,7 +366,7 @@ void LocalStore::write_store_id(std::string_view id) {
   Descriptor file(
       ::openat(root, draft.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, kStoreIdMode));
   if (!file) throw_write_errno(doing, errno);
-  // A link, not a rename: of two servers that start on one directory, one must lose.
+  // Link rather than rename: if two servers start on one directory, one must fail.
   const bool written =
       ::write(file.get(), id.data(), id.size()) == static_cast<ssize_t>(id.size()) &&
       ::fsync(file.get()) == 0;

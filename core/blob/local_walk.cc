@@ -1,5 +1,5 @@
-// LocalStore::walk: one thread goes through the directories and visits, others look at the files
-// ahead of it.
+// LocalStore::walk: one thread reads the directories and calls the visitor, others fetch file
+// metadata ahead of it.
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -17,13 +17,13 @@
 namespace tarn::blob {
 namespace {
 
-// Enough to keep a cold disk or a network file system busy; on two warm cores more gains nothing.
+// Enough to keep a cold disk or a network file system busy; more do not help on two warm cores.
 constexpr size_t kWalkThreads = 4;
 constexpr size_t kRunFilesMax = 512;
-// Each holds a directory open.
+// Each keeps a directory open.
 constexpr size_t kRunsAheadMax = 64;
 
-/// Files whose stats are to be fetched.
+/// Files whose metadata is to be fetched.
 struct Batch {
   enum class State { kQueued, kTaken, kDone };
 
@@ -45,7 +45,8 @@ void fill(Batch& batch, LocalMode mode) {
   }
 }
 
-/// Batches in, filled batches out in the same order. push and pop are called by one thread.
+/// A queue of batches that workers fill, returned in the original order. push and pop are called by
+/// one thread.
 class BatchQueue {
  public:
   explicit BatchQueue(LocalMode mode) : mode_(mode) {}
@@ -74,7 +75,7 @@ class BatchQueue {
     queued_.notify_one();
   }
 
-  /// Throws what looking at the files threw.
+  /// Throws the error of fetching the metadata.
   std::vector<BlobStat> pop() {
     const std::shared_ptr<Batch> batch = std::move(batches_.front());
     batches_.pop_front();
@@ -111,13 +112,13 @@ class BatchQueue {
   }
 
   const LocalMode mode_;
-  std::deque<std::shared_ptr<Batch>> batches_;  // shared with whichever thread fills it
+  std::deque<std::shared_ptr<Batch>> batches_;  // shared with the thread that fills it
   Mutex mutex_;
   CondVar queued_;
   CondVar done_;
   std::deque<std::shared_ptr<Batch>> waiting_ TARN_GUARDED_BY(mutex_);
   bool stopping_ TARN_GUARDED_BY(mutex_) = false;
-  std::vector<std::jthread> threads_;  // last: joined while the rest is still there
+  std::vector<std::jthread> threads_;  // last member: joined while the others still exist
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace {
   throw Error(ErrorCode::kUnavailable, str_cat("reading the store's XML answer: ", why));
 }
 
-/// Calls `visit(in, name)` in every child of the root, which must be `root`.
+/// Calls `visit(in, name)` for every child of the root, which must be `root`.
 template <typename Visit>
 void for_each_child(std::string_view xml, std::string_view root, const Visit& visit) {
   XmlReader in(xml, &fail);
@@ -38,7 +38,7 @@ Instant parse_time(std::string_view text) {
   return *time;
 }
 
-// With encoding-type=url a literal '+' comes as %2B, however the server encodes a blank.
+// With encoding-type=url a literal '+' arrives as %2B, however the server encodes a space.
 std::string decoded(const std::string& text, bool url_encoded) {
   if (!url_encoded) return text;
   auto plain = form_decode(text);
@@ -80,7 +80,7 @@ S3Upload read_upload(XmlReader& in) {
   return item;
 }
 
-/// The text of the last child of the root with this name; "" without one.
+/// The text of the last child of the root with this name; "" if there is none.
 std::string text_of(std::string_view xml, std::string_view root, std::string_view wanted) {
   std::string text;
   for_each_child(xml, root, [&](XmlReader& in, std::string_view name) {

@@ -22,11 +22,11 @@
 namespace tarn::blob {
 namespace {
 
-// A page of 1,000 objects with keys of 1,024 bytes, each byte percent-encoded, and the rest of the
-// markup.
+// A page of 1,000 objects with keys of 1,024 bytes, each byte percent-encoded, plus the markup.
 constexpr size_t kAnswerBytesMax = 8 * 1024 * 1024;
 constexpr size_t kFailureBytesMax = 64 * 1024;
-// Over plain HTTP bodies up to here are protected by a signed hash: it costs 0.5 ms a MiB.
+// Over plain HTTP, bodies up to this size are protected by a signed hash, which costs 0.5 ms per
+// MiB.
 constexpr size_t kHashedBodyBytesMax = 1024 * 1024;
 constexpr std::string_view kSecureScheme = "https://";
 constexpr std::string_view kPlainScheme = "http://";
@@ -55,7 +55,7 @@ size_t copy_body(const S3Request& request, uint64_t offset, std::span<char> out)
 constexpr std::string_view kBucketAdvice =
     "make the bucket again, or check its name and the configured endpoint";
 
-/// The remedy for failures that operators meet. An answer to HEAD has no code.
+/// Advice for the operator about common failures. A response to HEAD has no code.
 std::string_view advice(int status, std::string_view code) {
   if (code.empty() && (status == 401 || status == 403)) {
     return "check the configured access key and secret, and the policy of the bucket";
@@ -85,7 +85,7 @@ ErrorCode code_of(int status, std::string_view s3_code) {
       s3_code == "AuthorizationHeaderMalformed") {
     return ErrorCode::kPermissionDenied;
   }
-  // Damaged on the way: the same call may succeed.
+  // The body was damaged in transit: a retry may succeed.
   if (s3_code == "BadDigest" || s3_code == "XAmzContentSHA256Mismatch")
     return ErrorCode::kUnavailable;
   if (status == 400 || status == 411 || status == 414 || status == 416)
@@ -123,7 +123,7 @@ S3Bucket::Origin S3Bucket::origin_of(std::string_view endpoint) const {
     throw_invalid(
         str_cat("S3 endpoint \"", endpoint, "\": must be a scheme, a host and maybe a port"));
   }
-  // As libcurl and every server have it: without the scheme's own port.
+  // Without the scheme's default port, as libcurl and all servers have it.
   const std::string_view default_port = secure ? ":443" : ":80";
   if (host.ends_with(default_port)) host.remove_suffix(default_port.size());
   return {std::string(scheme),
@@ -217,7 +217,7 @@ bool S3Bucket::is_transient(const S3Answer& answer) const {
   }
 }
 
-/// `attempt(deadline)` answers with something that has an S3Answer in it (found by answer_of).
+/// `attempt(deadline)` returns a value that contains an S3Answer (found by answer_of).
 template <typename Attempt>
 auto S3Bucket::retried(const S3Request& request, const Attempt& attempt) {
   const StoreTimer timer(StoreTimer::histogram(str_cat("s3_", request.operation)));
@@ -265,7 +265,7 @@ S3Answer S3Bucket::send(const S3Request& request) {
 
 S3Bucket::Opened S3Bucket::open(const S3Request& request) {
   return retried(request, [&](std::chrono::milliseconds) {
-    // No deadline: a slow reader may take its time; the client cuts a server that sends nothing.
+    // No deadline: a slow reader may take its time; the client ends a response that stalls.
     http::Client::Stream stream = client_.open(signed_request(request));
     Opened opened{{stream.status, std::move(stream.headers), ""}, nullptr};
     if (opened.answer.ok()) {

@@ -13,7 +13,7 @@
 namespace tarn::blob {
 namespace {
 
-/// Of "bytes 0-9/100": 0 and 9.
+/// Whether a Content-Range such as "bytes 0-9/100" is the wanted range.
 bool is_range(std::string_view content_range, ByteRange wanted) {
   return content_range.starts_with(
       str_cat("bytes ", wanted.offset, '-', wanted.offset + wanted.length - 1, '/'));
@@ -52,7 +52,7 @@ bool S3Reader::request(std::string_view if_etag) {
   if (answer.status == 412) throw_source_changed(key_, "its etag differs");
   if (!answer.ok()) bucket_.throw_answer(request, answer);
   std::string etag = unquoted_etag(answer.headers.get("ETag"));
-  // Not every server knows If-Match.
+  // Some servers ignore If-Match.
   if (!if_etag.empty() && etag != if_etag) throw_source_changed(key_, "its etag differs");
   check_range_served(request, answer);
   if (from_the_start) digests_ = stored_digests(answer.headers);
@@ -67,7 +67,7 @@ void S3Reader::check_range_served(const S3Request& request, const S3Answer& answ
   const std::string length = std::to_string(left_.length);
   if (answer.status == 200 && left_.offset == 0 && answer.headers.get("Content-Length") == length)
     return;
-  if (answer.status == 206) {  // shorter than asked for
+  if (answer.status == 206) {  // shorter than requested
     throw_invalid(str_cat("reading object ", shown(key_), ": bytes ", left_.offset, " to ",
                           left_.offset + left_.length, " are not all there: ", content_range));
   }

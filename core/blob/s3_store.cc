@@ -67,7 +67,7 @@ BlobStat stat_from_headers(std::string_view key, const http::Headers& headers) {
   if (const auto time = parse_http_date(headers.get("Last-Modified")))
     stat.mtime_ns = to_millis(*time) * 1'000'000;
   const std::string_view version = headers.get("x-amz-version-id");
-  if (version != "null") stat.version_id = version;  // "null": of a bucket without versions
+  if (version != "null") stat.version_id = version;  // "null": the bucket has no versions
   return stat;
 }
 
@@ -265,13 +265,13 @@ std::optional<BlobStat> S3Store::stat(std::string_view key) {
 std::unique_ptr<BlobReader> S3Store::open(std::string_view key, ByteRange range,
                                           std::string_view if_etag) {
   std::string whole = bucket_.whole_key(key);
-  // An overflowing range is no header; an empty one cannot be asked for.
+  // An overflowing range cannot be written as a header, an empty one cannot be requested.
   if (range.length > 0 && range.offset <= ~uint64_t{0} - range.length) {
     try {
       return S3Reader::open(bucket_, std::move(whole), range, if_etag);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kInvalidArgument || if_etag.empty()) throw;
-      // Past the end: of the recorded object, or of what took its place?
+      // The range is past the end, either of the recorded object or of a changed one.
     }
   }
   const auto now = stat(key);
@@ -296,7 +296,7 @@ ListPage S3Store::list(std::string_view prefix, std::string_view after, uint32_t
   std::string_view last = after;
   for (BlobStat& item : page.items) {
     item.key.erase(0, own.size());
-    // Imports and collection build on the order; some servers list directories their own way.
+    // Imports and garbage collection rely on the order; some servers list directories differently.
     if (item.key <= last && !last.empty()) {
       throw Error(ErrorCode::kUnimplemented,
                   str_cat("listing bucket \"", bucket_.options().bucket, "\": the server sent ",

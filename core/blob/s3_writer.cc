@@ -22,19 +22,19 @@ namespace {
 
 constexpr const char* kMarkHeader = "x-amz-meta-tarn-writer";
 constexpr size_t kMarkBytes = 16;
-// Without a known size parts grow by their first size every so many, which makes room for 55 times
-// more.
+// If the size is unknown, parts grow by their initial size after every so many parts, which allows
+// objects 55 times as large.
 constexpr uint32_t kPartsOfOneSize = 1000;
-// Of all bodies larger than a part: four of the largest.
+// Memory for all bodies larger than a part: four of the largest.
 constexpr uint64_t kLargeBodyBytesMax = 256 * 1024 * 1024;
 std::atomic<uint64_t> large_body_bytes = 0;
-// Objects of our own mark with too few bytes, which a broken connection leaves on some servers.
+// Truncated objects of our own, which a broken connection leaves on some servers.
 constexpr int kBrokenFoundMax = 3;
-// Limits cleaning up after a failure, since the caller waits for the error.
+// Limits the cleanup after a failure, while the caller waits for the error.
 constexpr std::chrono::seconds kAbortDeadline{5};
 
-/// Small pages would make filling 64 MiB for the first time cost 40 ms; huge ones, where the system
-/// has them, 8.
+/// Uses huge pages where available: filling 64 MiB for the first time takes 8 ms with them and 40
+/// ms without.
 void reserve(std::string& buffer, size_t bytes) {
   constexpr size_t kWorthwhileBytes = 4 * 1024 * 1024;
   constexpr uintptr_t kPageBytes = 4096;
@@ -42,7 +42,7 @@ void reserve(std::string& buffer, size_t bytes) {
   if (bytes < kWorthwhileBytes) return;
   const uintptr_t begin =
       (reinterpret_cast<uintptr_t>(buffer.data()) + kPageBytes - 1) & ~(kPageBytes - 1);
-  ::madvise(reinterpret_cast<void*>(begin), bytes - kPageBytes, MADV_HUGEPAGE);  // a hint
+  ::madvise(reinterpret_cast<void*>(begin), bytes - kPageBytes, MADV_HUGEPAGE);  // only a hint
 }
 
 }  // namespace
@@ -86,7 +86,7 @@ void S3Writer::write(std::string_view bytes) {
   written_bytes_ += bytes.size();
   while (!bytes.empty() && !exists_) {
     const uint64_t limit = part_bytes();
-    if (buffer_.size() == limit) {  // and there is more: the last part is never empty
+    if (buffer_.size() == limit) {  // and more bytes follow: the last part is never empty
       start_part();
       continue;
     }
@@ -118,7 +118,8 @@ void S3Writer::add_condition(S3Request& request) const {
 bool S3Writer::put_whole() {
   S3Request request{.operation = "put", .method = "PUT", .key = key_, .body = buffer_};
   request.headers.add(kMarkHeader, mark_);
-  // Servers that know it refuse a body that was damaged or cut on the way; at 10 GB/s it is free.
+  // Servers that support it reject a body that was damaged or truncated in transit. At 10 GB/s it
+  // costs nothing.
   request.headers.add("x-amz-checksum-crc32c",
                       to_base64(crc_digest(CrcKind::kCrc32c, crc_of(CrcKind::kCrc32c, buffer_))));
   while (true) {
@@ -131,7 +132,8 @@ bool S3Writer::put_whole() {
   }
 }
 
-/// Nothing: try again; the condition was refused, or a broken object of ours was in the way.
+/// nullopt: retry, because the server rejects conditions, or because a truncated object of ours was
+/// in the way.
 std::optional<bool> S3Writer::outcome(const S3Request& request, const S3Answer& answer) {
   if (answer.status == 412) return is_ours();
   const bool conditional = request.headers.find("If-None-Match") != nullptr;
@@ -151,8 +153,8 @@ S3Answer S3Writer::look() const {
   return answer;
 }
 
-/// Whether the object that exists is what an earlier attempt of this writer made. Nothing: it was,
-/// but not whole, and is removed.
+/// Whether the existing object comes from an earlier attempt of this writer. nullopt: it did, but
+/// was truncated and has been removed.
 std::optional<bool> S3Writer::is_ours() {
   const S3Answer answer = look();
   if (!answer.ok() || answer.headers.get(kMarkHeader) != mark_) return false;
@@ -224,8 +226,7 @@ void S3Writer::collect_oldest_part() {
 bool S3Writer::complete_upload() {
   std::string body = "<CompleteMultipartUpload>";
   for (size_t i = 0; i < etags_.size(); ++i) {
-    // Only a quote needs escaping in what servers send as an ETag; the header is theirs, so be
-    // strict.
+    // ETags of servers need only quotes escaped, but they come from outside, so reject the rest.
     if (etags_[i].find_first_of("<>&") != std::string::npos) {
       throw Error(ErrorCode::kUnavailable,
                   str_cat("writing object ", shown(key_), ": the store sent a broken ETag"));
@@ -238,9 +239,10 @@ bool S3Writer::complete_upload() {
     const S3Request request = complete_request(body);
     S3Answer answer = bucket_.send(request);
     const S3Failure failure = parse_failure(answer.body);
-    // Gone because an earlier attempt, whose answer was lost, completed it?
+    // Check whether an earlier attempt, whose response was lost, has completed the upload.
     if (failure.code == "NoSuchUpload" && is_ours().value_or(false)) return true;
-    // The status was sent before the work was done. Source: AWS S3 CompleteMultipartUpload.
+    // The server sends the status before the completion; errors are in the body. Source: AWS S3
+    // CompleteMultipartUpload.
     if (answer.ok() && !failure.code.empty()) answer.status = 500;
     if (const auto created = outcome(request, answer)) return *created;
   }
