@@ -41,7 +41,7 @@ uint64_t version_after(std::string_view after) {
                       " was expected: look at it and try again"));
 }
 
-/// Where it is now; nullopt after its removal.
+/// The alias after a change; nullopt after its removal.
 struct Changed {
   std::optional<Alias> alias;
   bool changed = false;
@@ -86,7 +86,7 @@ Page<AliasChange> list_alias_changes(Engine& engine, const RepositoryName& repos
   const uint64_t before = version_after(after);
   Page<AliasChange> page =
       engine.aliases.history(get_repository(engine, repository).id, name, before, limit);
-  // An alias that was ever set has a first version, before which there is nothing.
+  // An alias that was ever set has a version 1, and nothing precedes that.
   if (page.items.empty() && before != 1) throw_no_alias(name);
   return page;
 }

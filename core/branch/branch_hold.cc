@@ -14,7 +14,7 @@ namespace {
 using std::chrono::milliseconds;
 using SteadyClock = std::chrono::steady_clock;
 
-// Another process holds the lease: ask again after this long, longer each time.
+// Initial pause before another attempt if another process holds the lease; doubles each time.
 constexpr milliseconds kPollFirst{5};
 constexpr milliseconds kPollMax{200};
 
@@ -37,7 +37,7 @@ bool BranchQueues::enter(BranchId branch, SteadyClock::time_point deadline) {
     queue.erase(std::find(queue.begin(), queue.end(), &me));
     return false;
   }
-  // The holder does not wait any more: a null stands for it, so that this frame may go.
+  // The holder is represented by a null entry, because this stack frame ends.
   queue.front() = nullptr;
   return true;
 }
@@ -71,7 +71,7 @@ void BranchQueues::release_abandoned(meta::Branches& branches, std::optional<Bra
       abandoned_.erase(first, last);
     }
   }
-  // Owners are never used again, so this ends no other lease.
+  // Owner ids are unique, so this cannot release a later lease.
   while (!taken.empty() && branches.release(taken.begin()->first, taken.begin()->second)) {
     taken.erase(taken.begin());
   }
@@ -132,7 +132,7 @@ meta::Branches::Acquired BranchHold::ask(int64_t owner, bool rotate) {
   try {
     return engine_.branches.acquire(branch_, owner, branch_lease(), rotate);
   } catch (const db::DbError&) {
-    engine_.queues.abandon(branch_, owner);  // it may have been given to us
+    engine_.queues.abandon(branch_, owner);  // the lease may have been granted
     throw;
   }
 }

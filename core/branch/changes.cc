@@ -19,7 +19,7 @@ std::optional<Change> change_of(std::string key, std::optional<Entry> left,
   return Change{type, Key(std::move(key)), std::move(left), std::move(right)};
 }
 
-/// Between two trees.
+/// Differences between two trees.
 class TreeChanges final : public Changes {
  public:
   TreeChanges(tree::NodeSource& nodes, const TreeRoot& left, const TreeRoot& right)
@@ -47,7 +47,7 @@ class StagedChanges final : public Changes {
         hidden_(nodes, left) {}
 
   void seek(std::string_view key) override {
-    // An entry that was read ahead may lie behind the key already: it must not be skipped.
+    // An entry that was read ahead may already be past the key and must not be skipped.
     if (!read_ahead_ || (pending_ && pending_->key < key)) {
       diff_.seek(key);
       pending_ = diff_.next();
@@ -74,7 +74,7 @@ class StagedChanges final : public Changes {
   }
 
  private:
-  /// The change at the smallest key, if it is one; moves every source past the key.
+  /// The change at the smallest key, if there is one; advances every source past the key.
   std::optional<Change> take(std::string key, const meta::StagedRow* row) {
     std::optional<Entry> left, right;
     if (pending_ && pending_->key == key) {
@@ -100,7 +100,7 @@ class StagedChanges final : public Changes {
     return change_of(std::move(key), std::move(left), std::move(right));
   }
 
-  /// Moves to the next key of the left tree that a range row hides.
+  /// Advances to the next key of the left tree that a range row hides.
   void settle_hidden() {
     hidden_valid_ = false;
     for (const meta::StagedRange& range : rows_.deletes()) {
@@ -119,12 +119,12 @@ class StagedChanges final : public Changes {
   tree::Diff diff_;
   std::optional<tree::Difference> pending_;  ///< read ahead
   bool read_ahead_ = false;
-  tree::Cursor left_;    ///< looks up what staged rows replace
-  tree::Cursor hidden_;  ///< walks what range rows hide
+  tree::Cursor left_;    ///< looks up entries that staged rows replace
+  tree::Cursor hidden_;  ///< walks entries that range rows hide
   bool hidden_valid_ = false;
 };
 
-/// The changes that merging `right` into `left` would bring.
+/// The changes that a merge of `right` into `left` would make.
 class MergeChanges final : public Changes {
  public:
   MergeChanges(tree::NodeSource& nodes, const TreeRoot& base, const TreeRoot& left,
@@ -151,7 +151,8 @@ class MergeChanges final : public Changes {
   }
 
  private:
-  /// Moves our side to its first change of a key >= `key`, unless it stands there or behind it.
+  /// Advances our side to its first change of a key >= `key`, unless it is already there or past
+  /// it.
   void catch_up(std::string_view key) {
     if (read_ahead_ && (!our_next_ || our_next_->key >= key)) return;
     ours_.seek(key);

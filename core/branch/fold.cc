@@ -11,7 +11,7 @@ void fold_if_long(Engine& engine, BranchId branch, BranchHold& hold) {
   try {
     engine.staging.fold(branch, hold.lease().owner, [&hold] { hold.keep_alive(); });
   } catch (const Error& error) {
-    // The verb has happened: the next one folds.
+    // The verb itself has succeeded; the next one folds.
     log::warn("fold_failed",
               {{"branch", static_cast<int32_t>(branch)}, {"error", error.message()}});
   }

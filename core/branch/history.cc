@@ -14,10 +14,10 @@
 namespace tarn::versioning {
 namespace {
 
-// Painted on commits during the walk.
+// Flags of commits during the walk.
 constexpr uint8_t kFromA = 1;
 constexpr uint8_t kFromB = 2;
-constexpr uint8_t kStale = 4;  // below a common ancestor that was found already
+constexpr uint8_t kStale = 4;  // below a common ancestor that was already found
 constexpr uint8_t kCommon = kFromA | kFromB;
 
 struct ByGeneration {
@@ -26,7 +26,8 @@ struct ByGeneration {
   }
 };
 
-/// Walks from both commits at once, greatest generation first, and paints what each side reaches.
+/// Walks from both commits at once, greatest generation first, and flags the commits that each side
+/// reaches.
 class MergeBaseWalk {
  public:
   MergeBaseWalk(Engine& engine, RepositoryId repository)
@@ -55,8 +56,8 @@ class MergeBaseWalk {
     return found;
   }
 
-  /// After run(): those that only `a` reaches. A commit is looked at after all that descend from
-  /// it, so its paint is final then; what was never looked at lies below a common ancestor.
+  /// Call after run(): the commits that only `a` reaches. A commit is visited after all its
+  /// descendants, so its flags are final then; unvisited commits are below a common ancestor.
   std::vector<CommitId>& only_from_a() { return from_a_; }
 
  private:

@@ -19,10 +19,10 @@
 namespace tarn::versioning {
 namespace {
 
-/// Paths that a change concerns, as many as a refusal names.
+/// The paths that a change concerns, limited to the number that an error message shows.
 class Concerned {
  public:
-  /// false: there are enough.
+  /// false: the limit is reached.
   bool add(std::string path) {
     more_ = paths_.size() == kHookFilesShownMax;
     if (!more_) paths_.push_back(std::move(path));
@@ -42,7 +42,7 @@ class Concerned {
   bool more_ = false;
 };
 
-/// The key that the cursor is at, while it is before `end`.
+/// The key at the cursor if it is before `end`.
 template <typename Cursor>
 std::optional<std::string> key_before(const Cursor& cursor, std::string_view end) {
   if (!cursor.valid() || cursor.key() >= end) return std::nullopt;

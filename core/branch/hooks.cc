@@ -57,7 +57,7 @@ std::vector<ActionEntry> action_files_of(Engine& engine, const TreeRoot& root) {
       cursor.next();
       continue;
     }
-    // Deeper directories are skipped whole.
+    // Skips subdirectories as a whole.
     const size_t slash = cursor.key().find('/', kActionFilesPrefix.size());
     if (slash == std::string::npos) {
       cursor.next();
@@ -143,7 +143,7 @@ void HookedChange::within(db::Connection& connection, const Commit* made) const 
   }
   if (after_wanted_) {
     ActionFiles files = files_;
-    // A branch moves on; the commit is what it showed.
+    // Use the commit id: the branch may have changed since.
     if (made != nullptr && files.ref == context_.branch) files.ref = to_text(made->id);
     engine_.hooks->queue(connection, repository_, after_context(made), files);
   }

@@ -12,12 +12,12 @@
 namespace tarn::versioning {
 namespace {
 
-// In each round another write came in between.
+// Each round means that a concurrent write came in between.
 constexpr int kRoundsMax = 100;
 
 using Rows = std::vector<meta::ObjectVersionRow>;
 
-/// True if the branch shows something other than the newest version at a key.
+/// Whether the branch shows an entry other than the newest version of a key.
 bool shows_null(const std::optional<Entry>& visible, const Rows& newest) {
   return newest.empty() ? visible.has_value() : !shows(visible, newest[0]);
 }
@@ -30,10 +30,10 @@ ObjectVersion version_from(meta::ObjectVersionRow row) {
           .created = row.created};
 }
 
-/// The look at a key that a removal is decided by.
+/// The state of a key on which a removal is based.
 struct KeyVersions {
   std::optional<Entry> visible;
-  Rows newest;  ///< two
+  Rows newest;  ///< at most two
   bool null_shown = false;
 };
 
@@ -45,18 +45,18 @@ KeyVersions versions_of(Engine& engine, const meta::BranchLookup& seen, const Ke
   return out;
 }
 
-/// The kept row that `id` names.
+/// The version row with this id; without id, the null version's.
 std::optional<meta::ObjectVersionRow> find_row(Engine& engine, BranchId branch, const Key& key,
                                                const std::optional<VersionId>& id) {
   meta::ObjectVersions& versions = engine.versions;
   return id ? versions.find(branch, key, *id) : versions.find_null(branch, key);
 }
 
-/// Undoes a transaction that was decided by other versions than are there.
+/// Rolls back a transaction if the versions have changed since they were read.
 struct OtherVersions {};
 
-/// One attempt at a removal with what was seen. `removed`: what there is to remove; nullopt:
-/// nothing.
+/// One attempt at a removal, based on the state that was read. `removed` is nullopt if there is
+/// nothing to remove.
 class Removal {
  public:
   Removal(Engine& engine, const meta::BranchLookup& seen, const Key& key,
@@ -69,28 +69,29 @@ class Removal {
     row_ = find_row(engine, seen.branch.id, key, id);
     if (!row_) return;
     removed = version_from(*row_);
-    // Read after the newest: it may be a version that was added since. Then nothing is removed.
+    // The row was read after `newest`, so it may have been added in between. Then nothing is
+    // removed.
     newest_goes_ = !at_.newest.empty() && row_->number == at_.newest[0].number;
     removed->latest = !at_.null_shown && newest_goes_;
   }
 
   meta::Staging::StageOutcome run() {
-    // A row below the newest says nothing about what the branch shows.
+    // A row below the newest does not affect the branch's state.
     if (!removed->latest && !newest_goes_) {
       const bool done = engine_.versions.remove(seen_, key_, row_->number, at_.newest);
       return done ? meta::Staging::StageOutcome::kDone : meta::Staging::StageOutcome::kChanged;
     }
-    // Below the null version that is shown lies the newest of the table, else the one after it.
+    // If the null version is removed, the newest row replaces it, else the row after the newest.
     const size_t below = row_ ? 1 : 0;
     std::optional<Entry> restored =
         below < at_.newest.size() ? at_.newest[below].entry : std::nullopt;
-    // Below a null version nothing changes, but the branch must still show it: the two looks were
-    // not at one moment.
+    // If a null version is shown, the branch's state does not change, but it must still be the
+    // same: the state and the row were not read at the same moment.
     if (!removed->latest) restored = at_.visible;
     try {
       return engine_.staging.stage_if_within(
           seen_, key_, restored, [&](db::Connection& connection) {
-            // Numbers begin at -1: none is 0, which removes nothing and compares all the same.
+            // Numbers start at -1, so 0 removes nothing but still compares the newest rows.
             const int64_t number = row_ ? row_->number : 0;
             if (!meta::ObjectVersions::remove(connection, seen_.branch.id, key_, number,
                                               at_.newest)) {

@@ -143,10 +143,10 @@ std::unique_ptr<RefSnapshot> RefSnapshot::open(Engine& engine, const RepositoryN
                                                std::string_view ref, std::string_view begin,
                                                ReadingPlan plan, uint32_t prefix_digits_min) {
   std::unique_ptr<RefSnapshot> out(new RefSnapshot);
-  // A full commit id is a legal branch name as well, and wins.
+  // A full commit id is also a legal branch name; the commit wins.
   const bool may_be_branch = is_branch_name(ref) && !parse_commit_id(ref);
-  // Branches go in the transaction that deletes their repository: one that is found under the last
-  // known id proves that the id is still that of the name.
+  // Branches are deleted in the transaction that deletes their repository. A branch found under the
+  // cached id therefore proves that the name still has this id.
   const auto known = may_be_branch ? engine.repositories.known(repository) : std::nullopt;
   if (known) {
     out->repository_ = *known;
@@ -176,7 +176,7 @@ bool RefSnapshot::open_branch(Engine& engine, const BranchName& branch, std::str
   const bool more_wanted = plan.reading == StagedReading::kSnapshot ||
                            (!page->complete && plan.reading == StagedReading::kAll);
   if (more_wanted || page->has_ranges) {
-    // One statement does not suffice: read all of it in one snapshot, from the start.
+    // One statement does not suffice, so everything is read again in one snapshot.
     connection->begin_snapshot();
     page = engine.staging.page(*connection, repo, branch, begin, plan.rows_hint);
     if (!page) {

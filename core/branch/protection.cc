@@ -16,7 +16,7 @@ namespace {
   throw Error(ErrorCode::kPermissionDenied, reason::kProtectedBranch, std::move(message));
 }
 
-/// Clients match the first two and "protected branch" in all.
+/// Clients match the first two texts, and "protected branch" in all of them.
 std::string_view refusal_of(BranchAction action) {
   switch (action) {
     case BranchAction::kStage:
@@ -40,7 +40,7 @@ std::string_view refusal_of(BranchAction action) {
   check_failed("BranchAction", __FILE__, __LINE__);
 }
 
-/// The first rule of those that the branch obeys of which `refuses` is true.
+/// The first rule that applies to the branch and for which `refuses` is true.
 template <typename Refuses>
 std::optional<BranchRule> find_rule(Engine& engine, RepositoryId repository, const Branch& branch,
                                     const Refuses& refuses) {
@@ -51,7 +51,7 @@ std::optional<BranchRule> find_rule(Engine& engine, RepositoryId repository, con
   return std::nullopt;
 }
 
-/// A policy's branch changes by promotion only, even if the rules permit more.
+/// A branch with a policy changes by promotion only, even if the rules permit more.
 void check_gate(const Branch& branch, BranchAction action) {
   if (branch.gate.empty()) return;
   throw_protected(str_cat(refusal_of(action), ": \"", branch.name.str(),

@@ -15,8 +15,8 @@ namespace {
 
 constexpr int kPublishAttemptsMax = 5;
 
-/// A commit is dated after its parents, but no further in the future than this: one commit of a
-/// server whose clock was wrong does not date all that follow.
+/// A commit is dated after its parents, unless they are further in the future than this: one commit
+/// of a server with a wrong clock must not affect the dates of all later ones.
 constexpr std::chrono::seconds kFutureDateMax{5};
 
 Commit make_commit(Engine& engine, const Repository& repository, const BuiltCommit& built) {
@@ -39,7 +39,7 @@ Commit make_commit(Engine& engine, const Repository& repository, const BuiltComm
   return commit;
 }
 
-/// With the branch held, but no transaction and no connection.
+/// Runs while the branch is held, but without a transaction or connection.
 HookedChange run_hooks(Engine& engine, const Repository& repository, const BuiltCommit& built,
                        const Commit& commit, BranchHold& hold) {
   HookContext context;
@@ -72,7 +72,8 @@ std::optional<Commit> build_and_publish(
     const std::function<std::optional<BuiltCommit>(BranchHold&, meta::NodeWriter&)>& build) {
   for (int attempt = 0; attempt < kPublishAttemptsMax; ++attempt) {
     const meta::Writer::Operation operation(engine.writer);
-    // Sealing separates the rows that were staged before from those that come while the verb runs.
+    // Sealing separates the rows that were staged before from those that are staged while the verb
+    // runs.
     BranchHold hold(engine, branch, rotate || attempt > 0, permit);
     meta::NodeWriter nodes(engine.pool, engine.nodes, repository.id);
     const std::optional<BuiltCommit> built = build(hold, nodes);
@@ -99,7 +100,7 @@ std::optional<Commit> build_and_publish(
       };
     }
     publication.nodes = nodes.finish();
-    // Each commit once: the statement counts the rows it finds.
+    // Without duplicates: the statement counts the rows it finds.
     std::sort(publication.read.begin(), publication.read.end());
     publication.read.erase(std::unique(publication.read.begin(), publication.read.end()),
                            publication.read.end());

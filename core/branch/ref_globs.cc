@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kGlobCharacters = "*?[{";
 
-/// Collects candidates; heads are read together at the end.
+/// Collects candidates; their heads are read together at the end.
 class Finder {
  public:
   Finder(Engine& engine, const Repository& repository, size_t most, std::string_view except)
@@ -111,7 +111,7 @@ NamedCommit find_candidate(Engine& engine, const Repository& repository, const s
     throw_invalid(
         str_cat("reference '", ref, "': reference to staging area with $ is not a commit"));
   }
-  // `main~1` begins at a branch and is no longer its head.
+  // `main~1` starts at a branch but is not its head.
   const bool head = found.branch && found.branch->head == found.commit.id;
   return {.ref = ref, .branch = head ? found.branch->name.str() : "", .commit = found.commit};
 }

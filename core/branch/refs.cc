@@ -18,7 +18,7 @@
 namespace tarn::versioning {
 namespace {
 
-/// How often the deletion of a tag starts over because the tag was deleted and created meanwhile.
+/// Maximum number of attempts to delete a tag that is concurrently deleted and created.
 constexpr int kTagDeletionAttemptsMax = 5;
 
 [[noreturn]] void throw_ref_not_found(std::string_view ref) {
@@ -26,7 +26,7 @@ constexpr int kTagDeletionAttemptsMax = 5;
               str_cat("get commit by ref ", ref, ": not found"));
 }
 
-/// The commit that a base without modifiers means, and the branch when it is one.
+/// The commit of a base without modifiers, and its branch if it is one.
 std::optional<ResolvedRef> find_base(Engine& engine, const Repository& repository,
                                      const std::string& base, uint32_t prefix_digits_min) {
   ResolvedRef out;
@@ -96,7 +96,7 @@ void check_expiry(Engine& engine, const Repository& repository, const BranchName
   }
 }
 
-/// Throws permission_denied for a branch that may not be deleted.
+/// Throws permission_denied if the branch must not be deleted.
 void remove_branch(Engine& engine, const Repository& repository, const Branch& branch,
                    bool only_expired) {
   if (branch.name == repository.default_branch) {
@@ -136,7 +136,8 @@ void remove_branch(Engine& engine, const Repository& repository, const Branch& b
   throw Error(ErrorCode::kAlreadyExists, "tag already exists: not unique");
 }
 
-/// Runs what may refuse the branch. A name that is taken is said before hooks are bothered.
+/// Runs the checks and hooks before a branch is created. A name that exists is reported before
+/// hooks run.
 HookedChange creation_hooks(Engine& engine, const Repository& repository,
                             const BranchCreation& creation, const Commit& source) {
   ActionFiles files;
@@ -156,7 +157,7 @@ HookedChange creation_hooks(Engine& engine, const Repository& repository,
   return change;
 }
 
-/// The hooks of an event of a tag; they get the commit as the source too.
+/// The hooks of a tag event; the commit is also their source.
 HookedChange tag_hooks(Engine& engine, const Repository& repository, const TagName& tag,
                        const Commit& commit, HookEvent before, HookEvent after) {
   ActionFiles files;
@@ -203,7 +204,7 @@ Commit resolve_commit(Engine& engine, const RepositoryName& repository, std::str
 
 namespace {
 
-/// A user who forgets the '@' of an alias must not get a branch of that name.
+/// A user who forgets the '@' of an alias must not create a branch with that name.
 void check_no_alias_has_name(Engine& engine, const Repository& repository,
                              const std::string& name) {
   if (!is_alias_name(name) || !engine.aliases.find(repository.id, AliasName(name))) return;
@@ -318,8 +319,8 @@ bool delete_one_expired_branch(Engine& engine) {
     remove_branch(engine, repository, expired->branch, /*only_expired=*/true);
     log::info("expired_branch_deleted", {{"branch", name}});
   } catch (const Error& error) {
-    // Protected, refused by a hook, held by another verb, or gone: the claim's end is the next try.
-    // These are no faults of the server; the job loop logs everything else as an error.
+    // Protected, refused by a hook, held by another verb, or gone: the next attempt is made when
+    // the claim ends. The job loop logs all other errors.
     if (error.code() != ErrorCode::kPermissionDenied && error.code() != ErrorCode::kConflict &&
         error.code() != ErrorCode::kPreconditionFailed && error.code() != ErrorCode::kNotFound) {
       throw;
@@ -338,7 +339,8 @@ Tag create_tag(Engine& engine, const RepositoryName& repository, const TagName& 
   if (const auto id = parse_commit_id(name.str()); id && engine.commits.find(repo.id, *id)) {
     throw Error(ErrorCode::kConflict, str_cat("commit ID ", name.str(), ": conflict found"));
   }
-  // The ref before the name's uniqueness: making tag t from ref t must say that t exists.
+  // The ref is resolved before the name is checked: creating tag t from ref t must report that t
+  // exists.
   const Commit commit = resolve_commit(engine, repository, ref);
   check_writable(repo, force);
   check_tag_creation(engine, repo.id, name);

@@ -14,8 +14,8 @@ namespace tarn::versioning {
 namespace {
 
 constexpr std::string_view kFirstMessage = "Repository created";
-// Written into a namespace when it is taken, so that a second installation on the same store sees
-// it is in use.
+// Written into a namespace when a repository takes it, so that a second installation on the same
+// store notices.
 constexpr std::string_view kMarkerKey = "_tarn/repository";
 
 [[noreturn]] void throw_namespace_in_use(std::string_view url, bool bare = false) {
@@ -27,8 +27,8 @@ constexpr std::string_view kMarkerKey = "_tarn/repository";
                    : ""));
 }
 
-/// Takes the namespace on the store itself; throws when the store cannot be written or another has
-/// it.
+/// Marks the namespace in the store; throws if the store is not writable or the namespace is in
+/// use.
 void mark_namespace(Engine& engine, const Repository& repository) {
   const std::string url = str_cat(repository.storage_namespace, "/", kMarkerKey);
   try {

@@ -56,7 +56,7 @@ auto find_pattern(std::vector<BranchRule>& rules, std::string_view pattern) {
                       [&](const BranchRule& rule) { return rule.pattern.pattern() == pattern; });
 }
 
-/// Takes over what `rule` does not name.
+/// Copies members that `rule` does not set.
 void complete(BranchRule& rule, const BranchRule& before) {
   if (!rule.blocked_actions) rule.blocked_actions = before.blocked_actions;
   if (!rule.merge_methods) rule.merge_methods = before.merge_methods;

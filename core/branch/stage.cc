@@ -18,8 +18,8 @@
 namespace tarn::versioning {
 namespace {
 
-// In each round another write, or a change of the rules, came in between; a key contended for
-// longer than this is not worth waiting for.
+// Each round means that a concurrent write or a change of the rules came in between; a key with
+// more contention is an error.
 constexpr int kRoundsMax = 100;
 
 [[noreturn]] void throw_branch_gone(const BranchName& branch) {
@@ -107,7 +107,7 @@ meta::BranchLookup lookup_for_write(Engine& engine, const RepositoryName& reposi
 
 namespace {
 
-/// The branch as it is now, permitting what is to be staged.
+/// The current state of the branch, which must permit the staging.
 meta::BranchLookup look_again(Engine& engine, const StageTarget& target, const Key& key) {
   meta::BranchLookup seen = lookup_branch(engine, target.repository, target.branch, key);
   if (seen.branch.id != target.id) throw_branch_gone(target.branch);
@@ -119,8 +119,8 @@ bool keeps_versions(Engine& engine, RepositoryId repository, int64_t settings_ve
   return engine.settings.versioning(repository, settings_version) == Versioning::kEnabled;
 }
 
-/// Calls `stage(settings_version)` until the rules stay as they were seen. `key`: any of those
-/// written. false, and nothing was done: the repository keeps versions.
+/// Calls `stage(settings_version)` until the rules do not change during the call. `key` is one of
+/// the written keys. Returns false and does nothing if the repository keeps versions.
 template <typename Stage>
 bool stage_under_rules(Engine& engine, const StageTarget& target, const Key& key, Stage stage) {
   int64_t settings_version = target.settings_version;
@@ -138,7 +138,7 @@ bool stage_under_rules(Engine& engine, const StageTarget& target, const Key& key
   throw_contended();
 }
 
-/// Stages over the current entry, again until no write comes between the read and the write.
+/// Stages over the current entry; repeats until no write comes between the read and the write.
 std::optional<VersionId> stage_under_condition(Engine& engine, const StageTarget& target,
                                                const Key& key, const std::optional<Entry>& entry,
                                                const Condition& condition,
@@ -159,11 +159,11 @@ std::optional<VersionId> stage_under_condition(Engine& engine, const StageTarget
   throw_contended();
 }
 
-/// false, and nothing was done: the repository keeps versions.
+/// Returns false and does nothing if the repository keeps versions.
 bool stage_unconditionally(Engine& engine, const StageTarget& target, const Key& key,
                            const std::optional<Entry>& entry) {
   if (keeps_versions(engine, target.repository_id, target.settings_version)) return false;
-  // Deleting what is not there would leave a row that hides nothing.
+  // Deleting a missing object would leave a row without effect.
   if (!entry &&
       !visible_entry(engine, lookup_branch(engine, target.repository, target.branch, key), key)) {
     return true;
@@ -173,7 +173,7 @@ bool stage_unconditionally(Engine& engine, const StageTarget& target, const Key&
   });
 }
 
-/// Undoes a transaction whose version would follow another one than was seen.
+/// Rolls back a transaction if another version was added since the state was read.
 struct OtherVersions {};
 
 }  // namespace
@@ -213,7 +213,7 @@ StagedOver stage_over(Engine& engine, const meta::BranchLookup& seen, const Key&
 std::optional<VersionId> stage_entry(Engine& engine, const StageTarget& target, const Key& key,
                                      const std::optional<Entry>& entry,
                                      const Condition& condition) {
-  // Again: it was asked before the bytes came, which may have taken hours.
+  // Check again: the first check was before the bytes arrived, which may have taken hours.
   check_hook_file(engine, target.repository, key.str());
   if (condition.none() && stage_unconditionally(engine, target, key, entry)) return std::nullopt;
   return stage_under_condition(engine, target, key, entry, condition, {});
