@@ -22,8 +22,8 @@ namespace {
 
 constexpr int kServerVersionMin = 150000;
 
-/// Defaults for keywords that the connection string does not set. The time limits detect a host
-/// that vanished; the limit of answers and Pool::probe detect a server that hangs.
+/// Defaults for keywords that the connection string does not set. The timeouts detect a host that
+/// vanished; the response limit and Pool::probe detect a server that hangs.
 constexpr std::pair<const char*, const char*> kDefaults[] = {
     {"fallback_application_name", "tarnd"},
     {"client_encoding", "UTF8"},
@@ -32,13 +32,13 @@ constexpr std::pair<const char*, const char*> kDefaults[] = {
     {"keepalives_interval", "10"},
     {"keepalives_count", "3"},
     {"tcp_user_timeout", "30000"},
-    // After a failover a replica must not pass for the primary.
+    // After a failover a replica must not be used as the primary.
     {"target_session_attrs", "read-write"},
 };
 
-/// Settings travel in the start-up packet, so no reconnect can lose them; those of the connection
-/// string come after ours and win. One plan per statement: the fixed statements have one good plan,
-/// and planning costs more than them.
+/// Settings are part of the start-up packet, so reconnects cannot lose them; those of the
+/// connection string follow ours and win. Generic plans: the fixed statements have one good plan,
+/// and planning costs more than running them.
 constexpr const char* kSettings =
     "-c statement_timeout=60s"
     " -c idle_in_transaction_session_timeout=30s"
@@ -47,7 +47,7 @@ constexpr const char* kSettings =
     " -c jit=off"
     " -c client_min_messages=warning";
 
-/// Most runs sent before their answers are read.
+/// Maximum number of runs that are sent before their results are read.
 constexpr size_t kPipelineRunsMax = 256;
 
 class Timer {
@@ -67,7 +67,7 @@ struct OptionsDeleter {
   void operator()(PQconninfoOption* options) const { PQconninfoFree(options); }
 };
 
-/// The pieces of a list of hosts or ports.
+/// The elements of a list of hosts or ports.
 std::vector<std::string> pieces_of(std::string_view list) {
   std::vector<std::string> out;
   for (size_t start = 0; start <= list.size();) {
@@ -82,7 +82,7 @@ bool lists_hosts(std::string_view keyword) {
   return keyword == "host" || keyword == "hostaddr" || keyword == "port";
 }
 
-/// Until the session is open, has failed, or `deadline` has passed.
+/// Waits until the session is open, has failed, or `deadline` has passed.
 void finish_connecting(PGconn* conn, std::chrono::steady_clock::time_point deadline) {
   using std::chrono::milliseconds;
   PostgresPollingStatusType next = PGRES_POLLING_WRITING;
@@ -97,13 +97,13 @@ void finish_connecting(PGconn* conn, std::chrono::steady_clock::time_point deadl
   }
 }
 
-/// The keywords of `url` and ours, for PQconnectdbParams.
+/// The keywords of `url` and our defaults, for PQconnectdbParams.
 class Keywords {
  public:
   Keywords(const std::string& url, const OpenOptions& options) {
     const std::unique_ptr<PQconninfoOption, OptionsDeleter> given(
         PQconninfoParse(url.c_str(), nullptr));
-    if (!given) {  // libpq's words may quote a piece of the password
+    if (!given) {  // libpq's message may quote a part of the password
       throw_invalid(
           "reading the database's connection string: neither key=value pairs nor a postgresql:// "
           "URI");
@@ -126,7 +126,8 @@ class Keywords {
     add("options", settings);
   }
 
-  /// A session, or why there is none. With a limit that passed, its status is not bad yet.
+  /// Opens a session; if it fails, the result has the error. After a timeout its status is not bad
+  /// yet.
   PGconn* connect(std::optional<std::chrono::milliseconds> limit) {
     std::vector<const char*> keywords;
     std::vector<const char*> values;
@@ -142,10 +143,10 @@ class Keywords {
     return conn;
   }
 
-  /// How many places the first of several hosts moved on by; 0 when there is one.
+  /// The number of places by which the first of several hosts moved; 0 for a single host.
   size_t shift() const { return shift_; }
   size_t hosts() const { return hosts_; }
-  /// Where `host` and `port`, those of a connection, stand in the list given to libpq.
+  /// The index of a connection's `host` and `port` in the list given to libpq.
   size_t place_of(std::string_view host, std::string_view port) const {
     const std::vector<std::string> names =
         pieces_of(has("host") ? value("host") : value("hostaddr"));
@@ -186,8 +187,8 @@ class Keywords {
   size_t shift_ = 0;
 };
 
-/// Detects a commit whose wait for the standby was cancelled: PostgreSQL answers it with success
-/// and this warning.
+/// Detects a commit whose wait for the standby was cancelled: PostgreSQL reports it as success with
+/// this warning.
 void take_notice(void* unreplicated, const PGresult* result) {
   const char* message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
   log::debug("sql_notice", {{"message", message ? message : ""}});
@@ -208,8 +209,8 @@ std::string one_line(std::string text) {
 Connection::Connection() : state_(std::make_unique<State>()) {}
 Connection::~Connection() = default;
 
-/// A pooler in between may have dropped our settings; writes are only safe against lost updates at
-/// read committed.
+/// A pooler may have dropped our settings; writes are protected against lost updates only at read
+/// committed.
 void Connection::State::check_session() {
   const Result result = execute(
       "SELECT current_setting('transaction_isolation'), "
@@ -290,7 +291,7 @@ bool Connection::alive() {
   while (!broken()) {
     pollfd socket{PQsocket(state_->conn), POLLIN, 0};
     if (poll(&socket, 1, 0) == 0) return true;
-    // Something waits unasked: a notice, or the server's farewell and the end of the stream.
+    // There is unsolicited input: a notice, or the server's last message and the end of the stream.
     if (PQconsumeInput(state_->conn) != 1) state_->broken = true;
   }
   return false;
@@ -332,9 +333,9 @@ void Connection::run_script(const std::string& sql) {
   s.after("script", s.autocommit());
 }
 
-/// Results of the runs of a pipeline so far.
+/// Results of a pipeline's runs so far.
 struct Connection::PipelineOutcome {
-  std::vector<Rows> rows;  ///< one per run done; empty for one that failed
+  std::vector<Rows> rows;  ///< one per completed run; empty for a failed one
   std::exception_ptr first_failure;
 };
 
@@ -350,7 +351,7 @@ std::vector<Rows> Connection::run_pipelined(const Query& query,
     }
   } catch (const DbError& error) {
     if (!state_->autocommit() || outcome.rows.empty()) throw;
-    // Runs before the one that failed have taken effect.
+    // The runs before the failed one have taken effect.
     throw DbError(error.code(), error.sqlstate(), error.message(), true);
   }
   if (outcome.first_failure) std::rethrow_exception(outcome.first_failure);
@@ -389,13 +390,14 @@ void Connection::run_piece(const Query& query, std::span<const std::vector<Param
     s.fail(all_ran ? answers.at_end.get() : failed->get(), query.name, false);
   } catch (const DbError&) {
     if (!s.autocommit() || broken()) throw;
-    // A failure at the end names no run: the one that caused it fails again below.
+    // An error at the end names no run: the run that caused it fails again below.
     if (!all_ran && !outcome.first_failure) outcome.first_failure = std::current_exception();
   }
   rerun_apart(query, runs, outcome, static_cast<size_t>(failed - answers.results.begin()));
 }
 
-/// After a failure undid the shared transaction: every run in its own, but for the one that failed.
+/// After an error rolled back the shared transaction: executes every run in its own, except the
+/// failed one.
 void Connection::rerun_apart(const Query& query, std::span<const std::span<const Param>> runs,
                              PipelineOutcome& outcome, size_t failed) {
   for (size_t i = 0; i < runs.size(); ++i) {
@@ -429,7 +431,7 @@ void Connection::commit() {
   if (!s.pending_begin) {
     s.before("commit");
     const Result result = s.execute("COMMIT", "commit", !s.read_only);
-    // PostgreSQL answers COMMIT of a failed transaction with success, having undone it.
+    // PostgreSQL answers COMMIT of a failed transaction with success although it rolled back.
     if (std::string_view(PQcmdStatus(result.get())) != "COMMIT") {
       throw DbError(ErrorCode::kInternal, "25P02",
                     "running commit: a statement of the transaction had failed, all is undone",

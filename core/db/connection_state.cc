@@ -1,4 +1,4 @@
-// Sending to and hearing from one libpq session; turning its failures into DbError.
+// The messages of one libpq session, and the conversion of its errors to DbError.
 #include "core/db/connection_state.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace tarn::db {
 namespace {
 
-/// Raised by hold_repository of the schema, in any statement that names a deleted repository.
+/// Raised by hold_repository of the schema, in statements that name a deleted repository.
 constexpr std::string_view kRepositoryGoneState = "TN404";
 
 constexpr size_t kQueuedBytesMax = 256 * 1024;
@@ -31,22 +31,21 @@ std::string_view field_of(const PGresult* result, int code) {
   return text ? text : "";
 }
 
-/// After FATAL the server hangs up, also when libpq has not noticed yet.
+/// After FATAL the server closes the connection, even if libpq has not noticed yet.
 bool is_last_word(const PGresult* result) {
   const std::string_view severity = field_of(result, PG_DIAG_SEVERITY_NONLOCALIZED);
   return severity == "FATAL" || severity == "PANIC";
 }
 
-/// The server's own view of a prepared statement no longer fits this connection: a migration
-/// changed its columns, or a pooler gave us another server session. A new connection prepares
-/// again.
+/// The server's prepared statement no longer fits this connection: a migration changed its columns,
+/// or a pooler switched the server session. A new connection prepares it again.
 bool is_stale_statement(std::string_view sqlstate) {
   return sqlstate == "0A000" || sqlstate == "26000" || sqlstate == "42P05";
 }
 
 ErrorCode code_of(std::string_view sqlstate, bool lost) {
   const std::string_view kind = sqlstate.substr(0, 2);
-  // 57014: statement_timeout ended it; 55P03: a lock was not to be had in time.
+  // 57014: statement_timeout ended it; 55P03: lock_timeout.
   if (lost || kind == "08" || kind == "53" || sqlstate.substr(0, 3) == "57P" ||
       sqlstate == "57014" || sqlstate == "55P03") {
     return ErrorCode::kUnavailable;
@@ -84,7 +83,7 @@ bool succeeded(const PGresult* result) {
 
 Connection::State::~State() {
   if (socket_copy >= 0) {
-    // libpq says farewell when it closes, which a server that hangs may not take.
+    // libpq sends a final message when it closes, which would block on a server that hangs.
     if (broken) shutdown(socket_copy, SHUT_RDWR);
     close(socket_copy);
   }
@@ -109,7 +108,7 @@ bool Connection::State::flush() {
   for (;;) {
     const int left = PQflush(conn);
     if (left <= 0) return left == 0;
-    // A server that waits for us to take its answers does not read.
+    // Read as well: a server that waits for us to read its results does not read.
     if (!wait(POLLIN | POLLOUT, end) || PQconsumeInput(conn) != 1) return false;
   }
 }
@@ -178,7 +177,7 @@ void Connection::State::fail(const PGresult* result, std::string_view doing, boo
       no_answer         ? str_cat("the database did not answer for ", answer_limit.count(), " ms")
       : primary.empty() ? first_line(PQerrorMessage(conn))
                         : std::string(primary);
-  // The detail quotes values of the row, which must not be in the message.
+  // The detail quotes values of the row, which must not appear in the message.
   log::debug("sql_failed", {{"query", doing},
                             {"sqlstate", sqlstate},
                             {"detail", field_of(result, PG_DIAG_MESSAGE_DETAIL)}});
@@ -239,7 +238,7 @@ void Connection::State::send(const Statement& statement,
   for (const std::span<const Param> params : runs) {
     bound.bind(params);
     for (const int length : bound.lengths) queued_bytes += static_cast<size_t>(length);
-    // libpq moves what is left of its buffer after each write to the socket.
+    // After each write to the socket libpq moves the rest of its buffer.
     if (queued_bytes > kQueuedBytesMax) {
       sent = sent && flush();
       queued_bytes = 0;
@@ -258,7 +257,7 @@ void Connection::State::send(const Statement& statement,
   }
 }
 
-/// The result of one statement of the pipeline, and the null that ends it.
+/// The result of one statement of the pipeline, and the null that follows it.
 Result Connection::State::next_answer(std::string_view doing) {
   Result result = next_result();
   if (!result || lost() || is_last_word(result.get())) {

@@ -8,7 +8,7 @@
 namespace tarn::db {
 namespace {
 
-/// Rows are gathered to pieces of this size: fewer, larger writes to the socket.
+/// Rows are combined into pieces of this size: fewer, larger writes to the socket.
 constexpr size_t kCopyPieceBytes = 256 * 1024;
 
 /// Signature, flags, length of the header extension. Source: PostgreSQL manual, COPY, "Binary

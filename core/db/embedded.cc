@@ -1,4 +1,4 @@
-// Keeping a private PostgreSQL running.
+// The supervisor of the embedded PostgreSQL.
 #include "core/db/embedded.h"
 
 #include <algorithm>
@@ -29,13 +29,13 @@ constexpr seconds kStartTimeout{600};
 constexpr milliseconds kReadyPoll{20};
 constexpr milliseconds kRestartPauseMin{100};
 constexpr milliseconds kRestartPauseMax{5000};
-/// A server that ran this long did not die of its start.
+/// A server that ran this long did not fail at startup.
 constexpr seconds kSettled{60};
 constexpr seconds kFastStop{30};
 constexpr seconds kHardStop{5};
 
-/// The server's death signal is bound to the thread that starts it: one thread of ours starts every
-/// server and lives until the last has ended.
+/// The server's death signal is bound to the thread that starts it: one thread starts every server
+/// process and lives until the last has ended.
 class Supervisor final : public EmbeddedPostgres {
  public:
   explicit Supervisor(Cluster cluster)
@@ -67,7 +67,7 @@ class Supervisor final : public EmbeddedPostgres {
       0;  // reaped only under the lock, so it never names another process
   bool stopping_ TARN_GUARDED_BY(mutex_) = false;
   bool finished_ TARN_GUARDED_BY(mutex_) = false;
-  std::jthread thread_;  // last: it uses all of the above
+  std::jthread thread_;  // last member: it uses all of the above
 };
 
 Supervisor::~Supervisor() {
@@ -96,7 +96,7 @@ bool Supervisor::stopped_within(seconds limit) {
   return changed_.wait_for(lock, limit, [this]() TARN_REQUIRES(mutex_) { return finished_; });
 }
 
-/// False when we are to stop.
+/// Returns false if we must stop.
 bool Supervisor::pause(milliseconds duration) {
   MutexLock lock(mutex_);
   return !changed_.wait_for(lock, duration, [this]() TARN_REQUIRES(mutex_) { return stopping_; });
@@ -118,7 +118,7 @@ void Supervisor::supervise() {
   changed_.notify_all();
 }
 
-/// One life of the server. False when there shall be no other.
+/// Runs the server process once. Returns false if there is to be no other.
 bool Supervisor::run_once(bool first) {
   try {
     cluster_.stop_orphans();
@@ -159,8 +159,8 @@ bool Supervisor::launch() {
   return true;
 }
 
-/// Empty once connections are taken; else what went wrong. An orphan that answers in its place does
-/// not count: PostgreSQL's own file must name our child.
+/// Waits until connections are accepted; returns "" or the problem. A leftover server that answers
+/// instead does not count: PostgreSQL's own file must name our child.
 std::string Supervisor::wait_until_ready() {
   const int child = pid();
   const Clock::time_point deadline = Clock::now() + kStartTimeout;
@@ -169,7 +169,7 @@ std::string Supervisor::wait_until_ready() {
       try {
         Connection::open(cluster_.url());
         return "";
-      } catch (const DbError&) {  // between "ready" and listening, or already going
+      } catch (const DbError&) {  // between "ready" and listening, or already stopping
       }
     }
     if (Clock::now() > deadline) {

@@ -29,11 +29,11 @@ namespace fs = std::filesystem;
 using std::chrono::seconds;
 
 constexpr const char* kMajor = "15";
-/// Data is made here and renamed when whole: a crash during initdb leaves only this.
+/// The cluster is created here and renamed when complete: a crash during initdb leaves only this.
 constexpr const char* kUnfinishedPrefix = "initdb-";
 constexpr const char* kSocketRecord = "socket_directory";
 constexpr mode_t kPrivate = 0700;
-/// Entered, but not listed, by the user that runs PostgreSQL.
+/// The user that runs PostgreSQL may traverse the directory, not list it.
 constexpr mode_t kPassage = 0711;
 constexpr size_t kLogRotateBytes = 16 << 20;
 constexpr seconds kOrphanFastStop{30};
@@ -58,8 +58,8 @@ constexpr const char* kSettings[] = {
     "random_page_cost=1.1",
     "jit=off",
     "max_parallel_workers_per_gather=0",
-    // Staging rows live for seconds: vacuum often, without pauses, before the dead outnumber the
-    // living.
+    // Staging rows live for seconds: vacuum often and without pauses, before dead rows outnumber
+    // live ones.
     "autovacuum_naptime=10s",
     "autovacuum_vacuum_cost_delay=0",
     "autovacuum_vacuum_scale_factor=0.05",
@@ -80,7 +80,7 @@ constexpr const char* kSettings[] = {
   refuse(str_cat(doing, " ", path, ": ", std::strerror(errno)));
 }
 
-/// mkdir -p whose result does not depend on our umask.
+/// mkdir -p with permissions independent of our umask.
 void make_directories(const fs::path& path) {
   if (path.has_parent_path() && !fs::exists(path.parent_path()))
     make_directories(path.parent_path());
@@ -92,7 +92,7 @@ void make_directories(const fs::path& path) {
 }
 
 /// Whether `path` is now a directory that only `user` may enter; takes over an existing one only if
-/// it is theirs.
+/// it belongs to that user.
 bool make_private(const std::string& path, const PostgresUser& user) {
   if (mkdir(path.c_str(), kPrivate) == 0) {
     return chmod(path.c_str(), kPrivate) == 0 && lchown(path.c_str(), user.uid, user.gid) == 0;
@@ -102,7 +102,7 @@ bool make_private(const std::string& path, const PostgresUser& user) {
          found.st_uid == user.uid && chmod(path.c_str(), kPrivate) == 0;
 }
 
-/// The user of this process, as the database's server looks it up.
+/// The user name of this process as the database server looks it up.
 std::string own_name() {
   if (const passwd* me = getpwuid(geteuid())) return me->pw_name;
   refuse(
@@ -118,8 +118,8 @@ void write_readable(const std::string& path, const std::string& text) {
   }
 }
 
-/// The rules for connections, which replace those of the data directory: only processes of our own
-/// user, as the kernel tells the server who they are.
+/// The connection rules that replace those of the data directory: only processes of our own user,
+/// as the kernel identifies them.
 struct AccessFiles {
   std::string hba;
   std::string ident;
@@ -144,8 +144,8 @@ std::string find_binaries() {
                  ", or configure the URL of a running server"));
 }
 
-/// A new private directory with a short path. Those below /tmp get a random name, since anybody may
-/// make one there.
+/// Creates a private directory with a short path. Below /tmp the name is random, because anybody
+/// can create directories there.
 std::string make_socket_directory(const std::string& root, const PostgresUser& user) {
   const char* runtime = std::getenv("XDG_RUNTIME_DIR");
   const std::string base = geteuid() == 0 ? "/run" : runtime ? runtime : "";
@@ -181,7 +181,7 @@ bool emptied_within(const std::string& data, const PostgresUser& user, seconds l
   return true;
 }
 
-/// As a value in a libpq connection string.
+/// Quotes a value for a libpq connection string.
 std::string libpq_value(std::string_view value) {
   std::string out = "'";
   for (const char c : value) {
@@ -232,7 +232,7 @@ Cluster Cluster::open(const std::string& dir) {
   const std::string path = absolute_path(dir);
   require_enterable(path, user);
   make_directories(path);
-  // Processes are recognised by their working directory, which has no symbolic links.
+  // Processes are recognised by their working directory, which contains no symbolic links.
   const std::string real = fs::canonical(path).string();
   require_enterable(real, user);
   Cluster cluster(real, std::move(user), DirectoryLock(str_cat(real, "/lock")));
@@ -304,7 +304,7 @@ void Cluster::stop_orphans() const {
     const std::vector<std::string> file = postmaster_file();
     const pid_t postmaster = file.empty() ? 0 : std::atoi(file[0].c_str());
     const bool headed = std::find(running.begin(), running.end(), postmaster) != running.end();
-    if (headed) kill(postmaster, SIGINT);  // without it the backends notice and leave by themselves
+    if (headed) kill(postmaster, SIGINT);  // otherwise the backends exit by themselves
     if (!emptied_within(data_, user_, headed ? kOrphanFastStop : kOrphanHardStop)) {
       signal_all(postgres_processes_in(data_, user_), SIGQUIT);
       if (!emptied_within(data_, user_, kOrphanHardStop))
@@ -315,8 +315,8 @@ void Cluster::stop_orphans() const {
       }
     }
   }
-  // The process number in a lock file left over may belong to another process by now; PostgreSQL
-  // would refuse to start.
+  // The process id in a leftover lock file may now belong to another process, and PostgreSQL would
+  // refuse to start.
   std::error_code ignored;
   fs::remove(str_cat(data_, "/postmaster.pid"), ignored);
 }

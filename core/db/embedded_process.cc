@@ -27,15 +27,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Exit statuses of a child that did not get as far as its program.
+/// Exit statuses of a child that failed before running its program.
 constexpr int kCannotChangeUser = 120;
 constexpr int kParentGone = 121;
 constexpr int kCannotExecute = 122;
-/// Folders above a data directory that are looked at: as many as an exit status below those can
-/// count.
+/// Directories above a data directory that are checked: as many as the exit statuses below those
+/// can count.
 constexpr size_t kStepsMax = 119;
 
-/// Between fork and exec only async-signal-safe calls are allowed: everything is laid out before
+/// Only async-signal-safe calls are allowed between fork and exec, so everything is prepared before
 /// the fork.
 struct Launch {
   std::vector<char*> arguments;
@@ -45,7 +45,7 @@ struct Launch {
   pid_t parent;
 };
 
-/// The raw system calls: glibc's wrappers would look for the threads that fork left behind.
+/// Raw system calls: glibc's wrappers would signal the threads that exist only in the parent.
 bool become(const PostgresUser& user) {
   if (!user.is_other) return true;
   return syscall(SYS_setgroups, user.groups.size(), user.groups.data()) == 0 &&
@@ -78,10 +78,10 @@ void reset_signals() {
 
 [[noreturn]] void run_child(const Launch& launch, const PostgresUser& user) {
   if (!become(user)) _exit(kCannotChangeUser);
-  // After the change of user, which clears it. The parent may have died before this line.
+  // Set after the change of user, which clears it. The parent may have died before.
   prctl(PR_SET_PDEATHSIG, launch.death_signal);
   if (getppid() != launch.parent) _exit(kParentGone);
-  setsid();  // Ctrl-C at our terminal is for us alone
+  setsid();  // Ctrl-C at our terminal must reach only us
   umask(077);
   take_files(launch.log_path);
   reset_signals();
@@ -97,7 +97,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& strings) {
   return out;
 }
 
-/// Forks with every signal blocked, so that no handler of ours runs in the child.
+/// Forks with all signals blocked, so that none of our handlers runs in the child.
 pid_t fork_quietly() {
   sigset_t all;
   sigset_t before;
@@ -112,7 +112,7 @@ pid_t fork_quietly() {
   return child;
 }
 
-/// Acts on files as `user`, in this thread. Only the user of a process and holders of
+/// Accesses files as `user`, in this thread. Only the user of a process and holders of
 /// CAP_SYS_PTRACE can read its links in /proc, and root in a container lacks that capability.
 class LookAs {
  public:
@@ -166,7 +166,7 @@ PostgresUser PostgresUser::find() {
 
 pid_t spawn(const Program& program, const PostgresUser& user) {
   std::vector<std::string> arguments = program.arguments;
-  // PGPORT, PGDATA and their kind would be taken for orders.
+  // The environment is replaced: PostgreSQL would obey PGPORT, PGDATA and similar variables.
   std::vector<std::string> environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C.UTF-8"};
   const Launch launch{pointers_to(arguments), pointers_to(environment), program.log_path.c_str(),
                       program.death_signal, getpid()};
@@ -202,7 +202,7 @@ std::string first_barred(const std::string& path, const PostgresUser& user) {
   std::vector<std::string> steps;
   fs::path step;
   for (const fs::path& name : fs::path(path)) steps.push_back((step /= name).string());
-  const pid_t child = fork_quietly();  // to ask as that user
+  const pid_t child = fork_quietly();  // to check as that user
   if (child == 0) {
     if (!become(user)) _exit(kCannotChangeUser);
     for (size_t i = 0; i < steps.size() && i < kStepsMax; ++i) {
@@ -227,8 +227,8 @@ std::vector<pid_t> postgres_processes_in(const std::string& data, const Postgres
     const auto parsed = std::from_chars(name.data(), name.data() + name.size(), pid);
     if (parsed.ptr != name.data() + name.size() || pid == 0) continue;
     if (link_target(entry.path() / "cwd") != data) continue;
-    // A person's shell may stand there too. After an upgrade of the package the name ends in "
-    // (deleted)".
+    // The process may be a user's shell in that directory. After an upgrade of the package the name
+    // ends in " (deleted)".
     if (link_target(entry.path() / "exe").find("/postgres") != std::string::npos)
       out.push_back(pid);
   }

@@ -20,10 +20,10 @@ constexpr Query kSelectApplied{"migrations_select_applied", R"sql(
 constexpr Query kInsertApplied{"migrations_insert_applied", R"sql(
   INSERT INTO schema_migrations (version, name, checksum) VALUES ($1, $2, $3))sql"};
 
-/// Any number that nothing else in the database locks: "tarnmigr".
+/// An arbitrary number that nothing else in the database locks: "tarnmigr".
 constexpr int64_t kSchemaLock = 0x7461726e6d696772;
 
-/// A migration of a big table may take long; a server that waits for another's may wait as long.
+/// A migration of a big table may take long, and a server waits as long for another's.
 constexpr const char* kTransactionSettings =
     "SET LOCAL statement_timeout = 0;"
     "SET LOCAL idle_in_transaction_session_timeout = '60s';"
@@ -42,7 +42,7 @@ std::string checksum_of(const Migration& migration) { return to_hex(sha256(migra
   throw Error(ErrorCode::kPreconditionFailed, str_cat("migrating the database: ", why));
 }
 
-/// How many of `migrations` the database has; refuses one whose past is not ours.
+/// The number of `migrations` that the database has; rejects a database with a different history.
 size_t count_applied(const Rows& applied, std::span<const Migration> migrations) {
   for (size_t i = 0; i < applied.size(); ++i) {
     const int64_t version = applied.integer(i, 0);
@@ -63,7 +63,7 @@ size_t count_applied(const Rows& applied, std::span<const Migration> migrations)
   return applied.size();
 }
 
-/// Applies the oldest missing migration in its own transaction. False when none is missing.
+/// Applies the oldest missing migration in its own transaction. Returns false if none is missing.
 bool apply_next(Connection& connection, std::span<const Migration> migrations) {
   connection.begin();
   connection.run_script(kTransactionSettings);

@@ -1,4 +1,4 @@
-// Parameters in PostgreSQL's binary form.
+// Parameters in PostgreSQL's binary format.
 #include <bit>
 
 #include "core/base/str_cat.h"
@@ -8,7 +8,7 @@
 namespace tarn::db {
 namespace {
 
-/// libpq would cut the text at the NUL without a word.
+/// libpq would silently cut the text at the NUL.
 void refuse_nul(std::string_view text) {
   const size_t at = text.find('\0');
   if (at != std::string_view::npos) {

@@ -11,7 +11,7 @@
 namespace tarn::db {
 namespace {
 
-/// The wait before retry n is random below this, doubled n times: contenders drift apart.
+/// The pause before retry n is random below this, doubled n times, so that contenders drift apart.
 constexpr std::chrono::microseconds kConflictPause{1000};
 
 /// SQLSTATE of a connection that could not be opened.
@@ -19,13 +19,13 @@ constexpr std::string_view kStateNotReached = "08001";
 
 constexpr std::chrono::milliseconds kReturnPoll{50};
 
-/// A probe that must connect waits this long, and the longer time once that was not enough. Short,
-/// since a balancer may still lead to the server that hangs: the next attempt goes where it leads
-/// by then.
+/// Connection timeout of a probe; the longer one applies after it was not enough. Short, because a
+/// load balancer may still route to the server that hangs, and the next attempt may reach another.
 constexpr std::chrono::milliseconds kProbeConnectLimit{1'000};
 constexpr std::chrono::milliseconds kProbeConnectLimitMax{2'000};
 
-/// Behind everything in the log that its transaction saw, so that its commit waits for all of that.
+/// Written after everything in the WAL that the transaction saw, so that its commit waits for all
+/// of that.
 constexpr Query kWriteMark{"pool_write_mark",
                            "SELECT pg_logical_emit_message(true, 'tarn', '')::text"};
 
@@ -57,8 +57,7 @@ Pool::Lease Pool::lease() {
   }
 }
 
-/// A lease as soon as the database can be reached: a write in doubt is often one of a database that
-/// has just failed over.
+/// A lease as soon as the database is reachable: an in-doubt write is often caused by a failover.
 Pool::Lease Pool::lease_after_return() {
   const Clock::time_point deadline = Clock::now() + kReturnLimit;
   for (;;) {
@@ -71,14 +70,14 @@ Pool::Lease Pool::lease_after_return() {
   }
 }
 
-/// An idle connection, or none when the caller may open one (it is counted already).
+/// An idle connection, or nullptr if the caller may open one (already counted).
 std::unique_ptr<Connection> Pool::take_idle_or_reserve(MutexLock& lock,
                                                        Clock::time_point deadline) {
   for (;;) {
     if (hangs_)
       throw DbError(ErrorCode::kUnavailable, std::string(kStateNotReached), refusal_, false);
     if (!idle_.empty()) {
-      std::unique_ptr<Connection> connection = std::move(idle_.back());  // the warmest
+      std::unique_ptr<Connection> connection = std::move(idle_.back());  // the most recently used
       idle_.pop_back();
       return connection;
     }
@@ -129,7 +128,7 @@ std::unique_ptr<Connection> Pool::connect() {
   }
 }
 
-/// From here on a probe may interrupt it.
+/// From now on a probe may interrupt the connection.
 Pool::Lease Pool::leased(std::unique_ptr<Connection> connection) {
   MutexLock lock(mutex_);
   if (connection->server() == left_server_) connection->interrupt();
@@ -145,7 +144,7 @@ void Pool::forget_one() {
 
 void Pool::give_back(std::unique_ptr<Connection> connection) noexcept {
   connection->limit_answers({});
-  connection->rollback();  // nothing to do unless the lease was abandoned inside a transaction
+  connection->rollback();  // no effect unless the lease was abandoned inside a transaction
   {
     MutexLock lock(mutex_);
     leased_.erase(connection.get());
@@ -175,13 +174,13 @@ void Pool::probe() {
     try {
       probe_->run(kProbe);
     } catch (const DbError& error) {
-      // A connection that ended says so to everybody who has one; silence is for us to notice.
+      // Closed connections are noticed by every user; a missing response only here.
       if (error.sqlstate() == kStateNoAnswer) {
         {
           MutexLock state(mutex_);
           hangs_ = true;
           refusal_ = error.message();
-          ++first_host_;  // the others first
+          ++first_host_;  // try the other hosts first
         }
         leave_server(probe_->server(), error.message());
       }
@@ -196,7 +195,7 @@ void Pool::probe() {
   }
 }
 
-/// Replaces the probe's connection; keeps the old one when there is no new one.
+/// Replaces the probe's connection; keeps the old one if opening fails.
 void Pool::open_probe() {
   OpenOptions how{.connect_limit = unreached_ ? kProbeConnectLimitMax : kProbeConnectLimit,
                   .answer_limit = kProbeLimit};
@@ -210,7 +209,7 @@ void Pool::open_probe() {
     if (!unreached_) log::warn("database_not_reached", {{"reason", error.message()}});
     unreached_ = true;
     MutexLock lock(mutex_);
-    ++first_host_;  // one that does not answer keeps the others from being tried
+    ++first_host_;  // a host that does not respond would prevent the others from being tried
     return;
   }
   if (unreached_) log::info("database_reached");
@@ -226,7 +225,7 @@ void Pool::leave_server(const std::string& server, std::string_view why) {
       "tarn_database_servers_left_total", "Times all connections to a database server were broken");
   left.add();
   log::error("database_server_left", {{"reason", why}});
-  std::vector<std::unique_ptr<Connection>> dropped;  // closed without the lock
+  std::vector<std::unique_ptr<Connection>> dropped;  // closed outside the lock
   MutexLock lock(mutex_);
   left_server_ = server;
   for (Connection* connection : leased_) {

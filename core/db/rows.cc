@@ -1,4 +1,4 @@
-// Results in PostgreSQL's binary form.
+// Results in PostgreSQL's binary format.
 #include <bit>
 #include <initializer_list>
 
@@ -22,8 +22,8 @@ void expect_type(uint32_t type, std::initializer_list<uint32_t> allowed, size_t 
   misuse(row, column, str_cat("its type is ", type));
 }
 
-/// Calls `element` with each element of a binary array. False when the bytes are no one-dimensional
-/// array without NULLs.
+/// Calls `element` for each element of a binary array. Returns false unless the bytes are a
+/// one-dimensional array without NULLs.
 template <typename Element>
 bool each_element(std::string_view bytes, Element&& element) {
   constexpr size_t kHeadBytes = 12;
