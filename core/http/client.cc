@@ -9,8 +9,8 @@
 namespace tarn::http {
 namespace {
 
-/// Handles that wait for their next exchange, the last used first: its connection is the freshest.
-/// Safe from any thread.
+/// Idle handles, last used first: its connection is the most likely to be alive. Safe from any
+/// thread.
 class HandlePool {
  public:
   explicit HandlePool(size_t kept_max) : kept_max_(kept_max) {}
@@ -41,7 +41,7 @@ class HandlePool {
 /// Shared by the client and its open streams, which may outlive it.
 using SharedPool = std::shared_ptr<HandlePool>;
 
-/// Handles for one exchange; they go back to the pool.
+/// Handles for one exchange; returned to the pool afterwards.
 class Lease {
  public:
   explicit Lease(SharedPool pool) : pool_(std::move(pool)), handles_(pool_->take()) {}
@@ -65,7 +65,7 @@ class StreamedBody final : public BodySource {
   size_t read(std::span<char> out) override { return transfer_.read(out); }
 
  private:
-  const ClientRequest request_;  // the caller's may be gone while the body is read
+  const ClientRequest request_;  // a copy: the caller's may be gone while the body is read
   Lease lease_;
   Transfer transfer_;
 };

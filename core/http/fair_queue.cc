@@ -23,7 +23,7 @@ FairQueue::Share& FairQueue::find_or_add(std::string_view name) {
   return added;
 }
 
-/// Called before the number of shares decides anything.
+/// Must be called before the number of shares is used.
 void FairQueue::forget_idle(SteadyTime now) {
   while (!idle_.empty() && idle_.front()->idle_since + limits_.active_for <= now) {
     Share* oldest = idle_.front();
@@ -33,7 +33,7 @@ void FairQueue::forget_idle(SteadyTime now) {
   }
 }
 
-/// A share without requests is remembered for a while only.
+/// A share without requests is remembered for a short time only.
 void FairQueue::settle(Share& share, SteadyTime now) {
   if (share.running > 0 || !share.waiting.empty() || share.idle) return;
   share.idle_since = now;
@@ -105,7 +105,7 @@ std::optional<FairQueue::Turn> FairQueue::next(SteadyTime now) {
   if (!anyone_waits()) return std::nullopt;
   MutexLock lock(mutex_);
   forget_idle(now);
-  // The allowance is the same for all, so when the first may not start, none may.
+  // All shares have the same allowance: if the first may not start, none may.
   if (queued_.empty()) return std::nullopt;
   Share& share = *std::get<Share*>(*queued_.begin());
   if (!may_start(share)) return std::nullopt;

@@ -18,7 +18,7 @@ constexpr size_t kBoundaryCharsMax = 70;  // RFC 2046 section 5.1.1
               "reading the multipart form: " + std::string(why));
 }
 
-/// Reads a quoted string or a token from the front of `rest`.
+/// Reads a quoted string or a token from the start of `rest`.
 std::string take_value(std::string_view& rest) {
   std::string out;
   if (!rest.starts_with('"')) {
@@ -91,7 +91,7 @@ std::optional<std::string> form_boundary(std::string_view content_type) {
 }
 
 FormDataReader::FormDataReader(BodySource& source, std::string_view boundary)
-    // The line break lets the first boundary be found in the same way as the others.
+    // The initial line break makes the first boundary look like the others.
     : source_(source), delimiter_("\r\n--" + std::string(boundary)), buffer_("\r\n") {}
 
 bool FormDataReader::fill() {
@@ -109,7 +109,7 @@ size_t FormDataReader::data_ready() {
     const std::string_view unread = std::string_view(buffer_).substr(begin_);
     const size_t found = unread.find(delimiter_);
     if (found != std::string_view::npos) return found;
-    // The last bytes may be the beginning of a delimiter.
+    // The last bytes may be the start of a delimiter.
     if (unread.size() >= delimiter_.size()) return unread.size() - delimiter_.size() + 1;
     if (!fill()) fail("it ends before its last boundary");
   }
@@ -124,8 +124,8 @@ size_t FormDataReader::read(std::span<char> out) {
 }
 
 void FormDataReader::skip_part() {
-  // Before the first part this skips the preamble, which has a limit; a part of no interest may
-  // have any size.
+  // Before the first part this skips the preamble, whose size is limited; skipped parts may have
+  // any size.
   size_t skipped = 0;
   while (const size_t count = data_ready()) {
     begin_ += count;
@@ -161,8 +161,8 @@ std::optional<FormPart> FormDataReader::next_part() {
     in_part_ = false;
     return std::nullopt;
   }
-  // Blanks may stand between the boundary and its line's end; the line break belongs to the
-  // boundary, not to the head, and a part without any header has an empty line right after it.
+  // Whitespace may follow the boundary. The line break belongs to the boundary, not to the head,
+  // and a part without headers has an empty line right after it.
   while (begin_ < buffer_.size() && (buffer_[begin_] == ' ' || buffer_[begin_] == '\t')) {
     if (++begin_ == buffer_.size() && !fill()) fail("it ends at a boundary");
   }

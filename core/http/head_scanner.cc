@@ -5,9 +5,9 @@
 namespace tarn::http {
 namespace {
 
-// Some clients end a body with a CR LF that belongs to nothing. Source: RFC 9112, section 2.2.
+// Some clients send an extra CR LF after a body. Source: RFC 9112, section 2.2.
 constexpr size_t kLeadingBlankBytesMax = 4;
-// A method, two blanks and "HTTP/1.1" around the target.
+// A method, two spaces and "HTTP/1.1" around the target.
 constexpr size_t kRequestLineRest = 64;
 
 }  // namespace

@@ -15,7 +15,7 @@
 namespace tarn::http {
 namespace {
 
-constexpr size_t kFirstReadBytes = 4 * 1024;  // most bodies read whole are small JSON
+constexpr size_t kFirstReadBytes = 4 * 1024;  // most bodies that are read whole are small JSON
 
 class StringBody final : public BodySource {
  public:
@@ -133,7 +133,7 @@ std::string read_all(BodySource& body, size_t limit_bytes) {
   std::string all;
   for (;;) {
     const size_t had = all.size();
-    // One byte past the limit is asked for: it tells a body of exactly the limit from a longer one.
+    // Reads one byte past the limit, to distinguish a body of exactly the limit from a longer one.
     all.resize(had + std::min(std::max(kFirstReadBytes, had), limit_bytes - had) + 1);
     const size_t count = body.read(std::span(all).subspan(had));
     all.resize(had + count);

@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kReadBytes = 16 << 10;
 
-/// Headers that say how the message is framed or where it goes; those are ours to say.
+/// Headers of message framing and routing, which only we may set.
 constexpr std::string_view kOurHeaders[] = {
     "Content-Length", "Transfer-Encoding", "Connection", "Expect",
     "Host",           "Upgrade",           "TE",         "Trailer"};
@@ -34,7 +34,7 @@ struct Target {
   uint16_t port = 0;
 };
 
-/// Read by libcurl, as the request will be: two readers could take different hosts from one text.
+/// Parsed by libcurl, as the request will be: two parsers could find different hosts in one text.
 Target target_of(const std::string& url) {
   if (url.size() > kOutboundUrlBytesMax) {
     refuse_url(str_cat("longer than ", kOutboundUrlBytesMax, " bytes"));
@@ -79,7 +79,7 @@ void check_head(const OutboundRequest& request) {
   }
 }
 
-/// Judges each address by the rules.
+/// Checks each address against the rules.
 TransferFence fence_for(const TargetRules& rules, const OutboundOptions& options,
                         const Target& target) {
   TransferFence fence;
@@ -128,7 +128,8 @@ OutboundAnswer Outbound::send(const OutboundRequest& request) const {
                            .headers = request.headers,
                            .body = request.body,
                            .deadline = request.timeout};
-  // New handles for each request: a kept connection would lead to what was permitted once.
+  // New handles for each request: a kept connection could lead to an address that is no longer
+  // permitted.
   CurlHandles handles;
   Transfer transfer(handles, sent,
                     {.connect_timeout = std::min(options_.connect_timeout, request.timeout),
@@ -155,7 +156,7 @@ void Outbound::check(const std::string& url) const {
   try {
     transfer.run_to_head();
   } catch (const Error& error) {
-    // No connection, or an unknown name: the caller reports that.
+    // The caller reports connection errors and unknown names.
     if (error.code() != ErrorCode::kUnavailable) throw;
   }
 }

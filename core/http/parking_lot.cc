@@ -93,8 +93,7 @@ void ParkingLot::arm(Connection& connection, int operation) {
 
 void ParkingLot::park(Connection& connection) {
   Place& place = places_[index_of(connection.place)];
-  MutexLock lock(
-      place.mutex);  // held over arming: the thread that gets the event waits until it is parked
+  MutexLock lock(place.mutex);  // held while arming, so that an event waits for this
   place.deadline = connection.deadline.time_since_epoch().count();
   place.parked = true;
   arm(connection, EPOLL_CTL_MOD);

@@ -30,9 +30,9 @@ std::string_view take_until(std::string_view& rest, std::string_view separator) 
 }
 
 constexpr uint64_t kContentLengthMax = std::numeric_limits<int64_t>::max();
-constexpr uint64_t kChunkBytesMax = uint64_t{1} << 43;  // above any object, far from overflow
-// "0 CR LF CR LF": what follows a chunk is never shorter, and the library asserts that it is not
-// given less.
+constexpr uint64_t kChunkBytesMax = uint64_t{1} << 43;  // larger than any object, far from overflow
+// "0 CR LF CR LF": at least this much follows a chunk, and the library asserts that it gets as
+// much.
 constexpr size_t kLastChunkBytes = 5;
 constexpr size_t kUsualFields = 16;  // of the clients in use; more only cost a reallocation
 
@@ -51,7 +51,7 @@ bool is_host_char(char c) {
 
 }  // namespace
 
-/// Collects what the library finds. Fields after the head are trailers, which nothing here trusts.
+/// Collects what the library parses. Fields after the head are trailers, which are not trusted.
 class Parser::Machine final : public beast::http::basic_parser<true> {
  public:
   RequestHead head;
@@ -128,7 +128,7 @@ std::optional<HeadRefusal> refusal_of_host(const RequestHead& head) {
   return std::nullopt;
 }
 
-/// Leaves the origin form of an absolute target, if it names the host that the request is for.
+/// Reduces an absolute target to origin form if it names the request's host.
 std::optional<HeadRefusal> strip_authority(Request& request) {
   const std::string_view target = request.target;
   const size_t scheme_end = target.find("://");
@@ -164,13 +164,13 @@ std::optional<HeadRefusal> refusal_of_target(Request& request, size_t target_byt
 std::optional<HeadRefusal> read_expectation(RequestHead& head) {
   const std::string* expected = head.request.headers.find("Expect");
   if (expected == nullptr || head.http_1_0) return std::nullopt;
-  // Other expectations are ignored, as S3 does: refusing them would only break clients.
+  // Other expectations are ignored, as in S3: rejecting them would break clients.
   head.expects_continue = equal_ignoring_case(*expected, "100-continue");
   return std::nullopt;
 }
 
-/// Whether the request line is two blanks around words: then a bad version is one, and not the rest
-/// of a target.
+/// Whether the request line consists of three words, so that an invalid version is one and not a
+/// part of the target.
 bool has_three_words(std::string_view head) {
   const std::string_view line = head.substr(0, head.find('\r'));
   return std::count(line.begin(), line.end(), ' ') == 2;
@@ -193,7 +193,7 @@ std::variant<RequestHead, HeadRefusal> Parser::start(std::string_view bytes,
   if (ec == BeastError::bad_version && has_three_words(bytes)) {
     return HeadRefusal{505, "unknown HTTP version"};
   }
-  // The library's words for framing are less exact than ours, and its 400 would hide our 501.
+  // The library's framing errors are less exact than ours, and its 400 would replace our 501.
   if (auto refusal = refusal_of_framing(head)) return *refusal;
   if (ec || !machine_->is_header_done() || used != bytes.size()) {
     return HeadRefusal{400, "malformed request"};

@@ -5,7 +5,7 @@
 namespace tarn::http {
 
 Probe& Probe::instance() {
-  static Probe* const probe = new Probe;  // lives for ever, as the handles it holds
+  static Probe* const probe = new Probe;  // never destroyed, like the handles it holds
   return *probe;
 }
 

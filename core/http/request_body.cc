@@ -10,13 +10,14 @@
 namespace tarn::http {
 namespace {
 
-// Below it the reader waits for more: a write to a store for every packet costs more than the wait.
+// A reader waits for more bytes than this: writing every packet to the store costs more than
+// waiting.
 constexpr size_t kWorthwhileBytes = 64 * 1024;
-// A chunk header or all trailers must fit.
+// Limit of a chunk header, and of all trailers.
 constexpr size_t kChunkLineBytesMax = 8 * 1024;
 constexpr size_t kSkipStepBytes = 16 * 1024;
 constexpr std::chrono::milliseconds kSkipIdle{
-    2'000};  // an unread body must not hold a thread for long
+    2'000};  // an unread body must not block a thread for long
 
 constexpr std::array<std::string_view, 1> kContinue{"HTTP/1.1 100 Continue\r\n\r\n"};
 
@@ -42,16 +43,14 @@ RequestBody::RequestBody(const RequestHead& head, Socket& socket, InputBuffer& i
       chunked_(head.request.chunked),
       left_(head.request.content_length.value_or(0)) {
   finished_ = !chunked_ && left_ == 0;
-  // Bytes that came behind the head show that the client does not wait. Source: RFC 9110,
-  // section 10.1.1.
+  // Bytes after the head show that the client does not wait. Source: RFC 9110, section 10.1.1.
   continue_wanted_ = head.expects_continue && input_.unused().empty();
 }
 
 std::unique_ptr<BodySource> RequestBody::handle() {
   if (!finished_) return std::make_unique<Handle>(*this);
-  // An empty body needs no asking, but botocore before 1.36 misreads the answer to the request that
-  // follows on the connection when an expected 100 did not come. A send that fails, fails again
-  // with the answer.
+  // An empty body needs no 100, but botocore before 1.36 misreads the next response on the
+  // connection if an expected 100 is missing. A send error shows again with the response.
   if (std::exchange(continue_wanted_, false)) send_all(socket_, kContinue, false, patience_);
   return empty_body();
 }
@@ -62,7 +61,7 @@ size_t RequestBody::read(std::span<char> out) {
     throw Error(ErrorCode::kInvalidArgument, reason::kBodyIncomplete,
                 "reading a request body: already broken off");
   }
-  broken_ = true;  // until this read is known to be good
+  broken_ = true;  // until this read has succeeded
   ask_to_continue();
   const size_t count = chunked_ ? read_chunked(out) : read_known_length(out);
   broken_ = false;
@@ -80,7 +79,7 @@ void RequestBody::fail_closed() {
               "reading a request body: the client closed the connection before its end");
 }
 
-/// One receive that adds to `count`; waits for input only if there is none and `may_wait`.
+/// Receives once and adds to `count`; waits for input only if there is none and `may_wait`.
 void RequestBody::receive(std::span<char> out, size_t& count, bool may_wait) {
   for (;;) {
     const Moved moved = socket_.receive(out);
@@ -137,7 +136,7 @@ size_t RequestBody::read_chunked(std::span<char> out) {
 
 bool RequestBody::can_be_skipped() const {
   if (finished_) return true;
-  // A client that got no 100 Continue may send its body or not: the next bytes are ambiguous.
+  // A client that got no 100 Continue may or may not send its body: the next bytes are ambiguous.
   if (broken_ || continue_wanted_) return false;
   return chunked_ || left_ <= limits_.drain_unread_bytes_max;
 }

@@ -14,17 +14,17 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// A small upload arrives with its head in one receive.
+// A small upload fits into one receive together with its head.
 constexpr size_t kReceiveBytes = 64 * 1024;
-// Queued heads wait in memory, so little more than the head is received.
+// Queued heads stay in memory, so this is little more than a head.
 constexpr size_t kCollectBytes = 4 * 1024;
-// A client that is refused during an upload gets this long to notice; without it the kernel's reset
-// would destroy the answer before it is read.
+// Time for a client to read an error response during its upload; otherwise the kernel's reset would
+// destroy the response.
 constexpr std::chrono::milliseconds kLingerTime{2'000};
 constexpr uint64_t kLingerBytesMax = 64 * 1024 * 1024;
 constexpr size_t kLingerStepBytes = 1024 * 1024;
 
-/// The place that a request takes among those that run.
+/// Counts a request as running.
 class Running {
  public:
   Running(FairQueue& queue, FairQueue::Share* share) : queue_(queue), share_(share) {}
@@ -72,7 +72,7 @@ RequestLoop::Next RequestLoop::serve(Connection& connection, FairQueue::Share* s
   Running running(queue_, started);
   if (connection.phase == Connection::Phase::kLingering) return linger(connection);
   input_.assign(connection.held);
-  connection.held = {};  // and its memory: thousands of idle connections hold none
+  connection.held = {};  // releases its memory: thousands of idle connections hold none
   if (connection.head) {
     parsed_ = std::move(*std::exchange(connection.head, nullptr));
     bool goes_on = false;
@@ -87,7 +87,7 @@ RequestLoop::Next RequestLoop::serve(Connection& connection, FairQueue::Share* s
     if (head == nullptr) return instead;
     if (!running.share()) {
       const std::string share = share_of(head->request);
-      // A connection that has just had its turn does not pass those who wait.
+      // A connection that has just been served does not overtake waiting ones.
       if (first || !queue_.anyone_waits()) running.take(queue_.start(share, SteadyClock::now()));
       if (!running.share()) return wait_in_queue(connection, *head, share);
     }
@@ -128,7 +128,7 @@ RequestLoop::Next RequestLoop::queue_up(Connection& connection) {
 
 RequestLoop::Next RequestLoop::wait_in_queue(Connection& connection, RequestHead& head,
                                              const std::string& share) {
-  // The parser must have read the head of a chunked body itself, so that one is read again.
+  // The parser must read the head of a chunked body itself, so it parses that again.
   if (!head.request.chunked) {
     connection.head = std::make_unique<RequestHead>(std::move(head));
     input_.consume(connection.scanner.head_bytes());
@@ -137,7 +137,7 @@ RequestLoop::Next RequestLoop::wait_in_queue(Connection& connection, RequestHead
   connection.scanner = {};
   switch (queue_.wait(share, &connection, SteadyClock::now())) {
     case FairQueue::Entry::kWaits:
-      return Next::kQueued;  // and maybe served by now
+      return Next::kQueued;  // and possibly already served
     case FairQueue::Entry::kShareFull:
       return refuse_waiting(connection, Overload::kShareFull);
     case FairQueue::Entry::kFull:
@@ -215,7 +215,7 @@ RequestLoop::Next RequestLoop::answer(Connection& connection, RequestHead& head,
   Request& request = head.request;
   request.body = body.handle();
   Response response = run_handler(request);
-  // A handler that moved the body away reads it while the answer is sent.
+  // A handler that took the body reads it while the response is sent.
   const bool body_is_used_up = request.body == nullptr || body.can_be_skipped();
   const AnswerForm form{.is_head = request.method == "HEAD",
                         .http_1_0 = head.http_1_0,
@@ -271,7 +271,7 @@ RequestLoop::Next RequestLoop::refuse(Connection& connection, int status, std::s
   return start_lingering(connection);
 }
 
-/// Never waits: the socket's buffer is empty but for a client that pipelines without reading.
+/// Never waits: the socket's buffer is empty, except for clients that pipeline without reading.
 void RequestLoop::send_refusal(Connection& connection, const std::string& text) {
   const std::array<std::string_view, 1> pieces{text};
   connection.socket.send(pieces, false);
@@ -286,7 +286,7 @@ RequestLoop::Next RequestLoop::wait_for_more(Connection& connection) {
     connection.deadline = now + limits_.idle_timeout;
   } else if (connection.phase != Connection::Phase::kHead) {
     connection.phase =
-        Connection::Phase::kHead;  // later pieces of the head do not move the deadline
+        Connection::Phase::kHead;  // later bytes of the head do not extend the deadline
     connection.deadline = now + limits_.head_deadline;
   }
   return Next::kPark;

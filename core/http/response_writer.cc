@@ -17,7 +17,7 @@ namespace tarn::http {
 namespace {
 
 constexpr size_t kScratchBytes = 256 * 1024;
-// Up to here one read and one send with the head are cheaper than sendfile's own way.
+// Up to this size one read and one send together with the head are faster than sendfile.
 constexpr uint64_t kSmallFileBytesMax = 64 * 1024;
 constexpr std::string_view kServerName = "Tarn";
 
@@ -25,7 +25,7 @@ bool is_value(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return !is_control(c) || c == '\t'; });
 }
 
-/// Every control byte is refused, not only line breaks: the last check of values that clients
+/// Rejects all control characters, not only line breaks: the last check of values that clients
 /// stored.
 void check_headers(const Response& response) {
   if (response.status < 200 || response.status > 999) {
@@ -39,7 +39,7 @@ void check_headers(const Response& response) {
   }
 }
 
-/// Headers that the server decides.
+/// Headers that the server sets itself.
 bool is_framing_header(std::string_view name) {
   return equal_ignoring_case(name, "Content-Length") ||
          equal_ignoring_case(name, "Transfer-Encoding") || equal_ignoring_case(name, "Connection");
@@ -143,7 +143,7 @@ ResponseWriter::Framing ResponseWriter::framing_of(const Response& response,
   return framing;
 }
 
-/// All steps that can fail before the first byte is sent.
+/// All steps that can fail, before the first byte is sent.
 void ResponseWriter::check_and_start(Response& response, const Framing& framing) {
   check_headers(response);
   first_piece_ = {};

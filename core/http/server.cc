@@ -28,25 +28,25 @@ namespace {
 using std::chrono::milliseconds;
 using SteadyClock = std::chrono::steady_clock;
 
-// How late a deadline may be noticed.
+// Maximum delay before a deadline is noticed.
 constexpr milliseconds kSweepMax{1'000};
 constexpr milliseconds kSweepMin{10};
-// How often the overload watch and the drain look again.
+// Interval of the overload watch and of the drain.
 constexpr milliseconds kWatchStep{10};
 constexpr milliseconds kDrainStep{2};
-// So many looks in a row find the workers stuck before the acceptor helps.
+// After so many intervals with stuck workers the acceptor helps.
 constexpr int kStuckLooks = 2;
-// So many quiet looks end the watch.
+// The watch ends after so many intervals without overload.
 constexpr int kQuietLooks = 100;
-// Accepting pauses so long when the process has no descriptor left.
+// Pause of accepting when the process has no file descriptors left.
 constexpr milliseconds kDescriptorPause{50};
 
-// One share may hold `workers` threads in long requests while as many stay free for others.
+// One share may use `workers` threads for long requests while the same number remains for others.
 constexpr uint32_t kThreadsPerWorker = 2;
 // A handler spends part of its time waiting for the database or the store.
 constexpr uint32_t kContendedPerProcessor = 2;
 constexpr uint32_t kContendedMin = 4;
-// Two users who take turns are still both active.
+// Two users who alternate both count as active.
 constexpr milliseconds kShareActive{1'000};
 
 FairLimits fair_limits(const ServerLimits& limits) {
@@ -63,8 +63,8 @@ FairLimits fair_limits(const ServerLimits& limits) {
           .active_for = kShareActive};
 }
 
-/// Threads: workers wait in the parking lot and serve, or queue what may not be served yet; one
-/// acceptor accepts, ends what is past its deadline and, while every worker is busy, reads heads
+/// Threads: workers wait in the parking lot and serve requests, or queue those that must wait. One
+/// acceptor accepts connections, closes expired ones and, while all workers are busy, reads heads
 /// into the queue.
 class EpollServer final : public Server {
  public:
@@ -100,14 +100,14 @@ class EpollServer final : public Server {
   FairQueue queue_;
   std::atomic<bool> stopping_{false};
   std::atomic<uint32_t> busy_{0};
-  std::atomic<uint64_t> rounds_{0};  // of serving a connection, by all workers
+  std::atomic<uint64_t> rounds_{0};  // connections served, by all workers
   std::atomic<bool> watching_{false};
-  SteadyTime accept_after_{};  // acceptor's
-  SteadyTime next_sweep_{};    // acceptor's
-  uint64_t rounds_seen_ = 0;   // acceptor's
-  int stuck_looks_ = 0;        // acceptor's
-  int quiet_looks_ = 0;        // acceptor's
-  Mutex stop_mutex_;           // held by the one that stops; no other lock is taken before it
+  SteadyTime accept_after_{};  // used by the acceptor
+  SteadyTime next_sweep_{};    // used by the acceptor
+  uint64_t rounds_seen_ = 0;   // used by the acceptor
+  int stuck_looks_ = 0;        // used by the acceptor
+  int quiet_looks_ = 0;        // used by the acceptor
+  Mutex stop_mutex_;           // held while stopping; taken before any other lock
   bool stopped_ TARN_GUARDED_BY(stop_mutex_) = false;
   std::jthread acceptor_;
   std::vector<std::jthread> workers_;
@@ -133,7 +133,7 @@ EpollServer::EpollServer(Listener listener, ServerLimits limits, Handler handler
     for (uint32_t i = 0; i < thread_count_; ++i) workers_.emplace_back([this] { work(); });
     acceptor_ = std::jthread([this] { accept_and_watch(); });
   } catch (const std::system_error&) {
-    lot_.end();  // or joining those that did start would never return
+    lot_.end();  // otherwise joining the started threads would never return
     throw Error(ErrorCode::kUnavailable, "starting a server: no thread left");
   }
 }
@@ -162,7 +162,7 @@ void EpollServer::work() {
   }
 }
 
-/// The next request of the queue, if one may start. A thread that finds two wakes another.
+/// The next request of the queue, if one may start. If there are two, wakes another thread.
 std::optional<FairQueue::Turn> EpollServer::next_turn() {
   std::optional<FairQueue::Turn> turn = queue_.next(SteadyClock::now());
   if (turn && turn->more) lot_.signal();
@@ -176,7 +176,7 @@ void EpollServer::dispose(Connection& connection, RequestLoop::Next next) {
     case RequestLoop::Next::kClose:
       return close(connection);
     case RequestLoop::Next::kQueued:
-      return;  // another thread may have closed it by now
+      return;  // another thread may have closed it
   }
 }
 
@@ -213,7 +213,7 @@ void EpollServer::accept_and_watch() {
   ::close(listener_.fd);
 }
 
-/// Whether connections wait to be accepted.
+/// Whether connections are waiting to be accepted.
 bool EpollServer::wait_at_door() {
   const SteadyTime now = SteadyClock::now();
   const bool accepts = now >= accept_after_;
@@ -268,9 +268,9 @@ void EpollServer::end_expired(RequestLoop& loop) {
   }
 }
 
-/// Called once a step while all workers are busy. Workers that finish a connection each between two
-/// looks are only short of processors: what waits in the kernel gets its turn at once. Otherwise
-/// they are stuck in long requests, and connections wait without a reader.
+/// Called at each interval while all workers are busy. If workers finish connections between two
+/// calls, only processor time is short, and pending connections are served soon. Otherwise they are
+/// stuck in long requests, and connections wait without a reader.
 void EpollServer::watch_overload(RequestLoop& loop) {
   const uint64_t rounds = rounds_.load(std::memory_order_relaxed);
   const uint64_t finished = rounds - std::exchange(rounds_seen_, rounds);
@@ -319,7 +319,7 @@ void EpollServer::drain(SteadyTime until) {
     for (Connection* connection : lot_.take_idle()) close(*connection);
     for (Connection* connection : lot_.take_expired(now)) close(*connection);
     if (now >= until) {
-      // First, so that no free thread runs one of them in vain.
+      // First, so that no free thread starts one of them in vain.
       for (Connection* connection : queue_.take_all()) close(*connection);
       if (!std::exchange(cut, true)) lot_.cut_all();
     }

@@ -22,8 +22,8 @@
 namespace tarn::http {
 namespace {
 
-constexpr int kBacklog = 4096;  // a burst of reconnecting clients must not meet refusals
-constexpr uint64_t kSendFileBytesMax = 2 * 1024 * 1024;  // between two looks at the clock
+constexpr int kBacklog = 4096;  // a burst of reconnecting clients must not be refused
+constexpr uint64_t kSendFileBytesMax = 2 * 1024 * 1024;  // between two deadline checks
 
 using Clock = std::chrono::steady_clock;
 
@@ -50,7 +50,7 @@ int bind_one(const addrinfo& address) {
   const int fd = ::socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return -1;
   const int on = 1;
-  // Not SO_REUSEPORT: with it a second server would take the port silently.
+  // Not SO_REUSEPORT, with which a second server could take the port unnoticed.
   ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (::bind(fd, address.ai_addr, address.ai_addrlen) == 0 && ::listen(fd, kBacklog) == 0) {
     return fd;
@@ -94,7 +94,7 @@ Moved Socket::receive(std::span<char> out) {
 }
 
 Moved Socket::discard(size_t limit) {
-  // MSG_TRUNC drops bytes of a TCP stream inside the kernel. Source: tcp(7).
+  // MSG_TRUNC discards bytes of a TCP stream in the kernel. Source: tcp(7).
   return moved_of(without_interruption([&] { return ::recv(fd_, nullptr, limit, MSG_TRUNC); }));
 }
 
@@ -207,7 +207,7 @@ Accepted accept_from(int listener) {
     return {.fd = -1, .peer = {}, .out_of_descriptors = exhausted};
   }
   const int on = 1;
-  // Without it a small answer waits 40 ms for the acknowledgement of the one before.
+  // Without it a small response waits 40 ms for the previous acknowledgement.
   ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   return {.fd = fd, .peer = text_of(address), .out_of_descriptors = false};
 }

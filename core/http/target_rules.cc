@@ -40,14 +40,14 @@ constexpr Network kNotPublicV4[] = {
     {"198.51.100.0", 24}, {"203.0.113.0", 24}, {"224.0.0.0", 4},  // multicast
     {"240.0.0.0", 4},                                             // reserved, broadcast
 };
-// Of IPv6 only global unicast is public, without these.
+// In IPv6 only global unicast is public, except for these networks.
 constexpr Network kGlobalUnicast = {"2000::", 3};
 constexpr Network kNotPublicV6[] = {
     {"2001::", 23},  // Teredo, benchmarks, ORCHID
     {"2001:db8::", 32},
     {"3fff::", 20},
 };
-// They carry an IPv4 address, at these bytes.
+// These addresses contain an IPv4 address at the given bytes.
 constexpr Network k6to4 = {"2002::", 16};
 constexpr size_t k6to4Offset = 2;
 constexpr Network kNat64 = {"64:ff9b::", 96};
@@ -95,7 +95,7 @@ bool is_host_name(std::string_view text) {
   });
 }
 
-/// "[::1]" without its brackets; a trailing dot means the same name.
+/// "[::1]" without its brackets; without a trailing dot, which does not change the name.
 std::string_view bare(std::string_view host) {
   if (host.size() >= 2 && host.front() == '[' && host.back() == ']') {
     return host.substr(1, host.size() - 2);

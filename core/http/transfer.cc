@@ -17,11 +17,11 @@ namespace {
 
 constexpr long kTransferBufferBytes =
     512 * 1024;  // uploads take half as long as with the default of 64 KiB
-// An unread body is buffered up to here; then the socket is left unread.
+// A body that the caller does not read is buffered up to here; then the socket is left unread.
 constexpr size_t kEarlyBytesMax = 512 * 1024;
-constexpr long kConnectionAgeMaxSeconds = 60;  // servers end idle connections at about that time
-constexpr int kPollMilliseconds = 1'000;       // libcurl looks at its deadlines at least so often
-constexpr int kFencedPollMilliseconds = 100;   // and an exchange that can be stopped at its token
+constexpr long kConnectionAgeMaxSeconds = 60;  // servers close idle connections then
+constexpr int kPollMilliseconds = 1'000;       // interval at which libcurl checks its deadlines
+constexpr int kFencedPollMilliseconds = 100;   // for cancellable exchanges
 constexpr size_t kHeadBytesMax = 256 * 1024;
 constexpr long kStallBytesPerSecond = 1;
 
@@ -94,7 +94,7 @@ Transfer::Transfer(CurlHandles& handles, const ClientRequest& request, const Cli
 }
 
 Transfer::~Transfer() {
-  // A connection whose answer was not read to its end is closed by this, not kept.
+  // Closes a connection whose response was not read completely.
   curl_multi_remove_handle(multi_of(handles_), easy_of(handles_));
   curl_easy_reset(easy_of(handles_));
 }
@@ -129,7 +129,7 @@ void Transfer::set_options(const ClientOptions& options) {
 void Transfer::set_fence() {
   CURL* easy = easy_of(handles_);
   set(easy, CURLOPT_PROXY, "");       // and none from the environment
-  set(easy, CURLOPT_QUICK_EXIT, 1L);  // a name that is still looked up does not hold the end back
+  set(easy, CURLOPT_QUICK_EXIT, 1L);  // a pending name lookup does not delay the end
   set(easy, CURLOPT_OPENSOCKETFUNCTION, &Callbacks::open_socket);
   set(easy, CURLOPT_OPENSOCKETDATA, this);
   if (fence_->known_names.empty()) return;
@@ -149,7 +149,7 @@ void Transfer::set_method() {
     set(easy, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(request_.upload_bytes));
     set(easy, CURLOPT_READFUNCTION, &Callbacks::upload);
     set(easy, CURLOPT_READDATA, this);
-    // With it libcurl sends again by itself when a kept connection turns out to be dead.
+    // Lets libcurl resend a body if a kept connection turns out to be dead.
     set(easy, CURLOPT_SEEKFUNCTION, &Callbacks::seek);
     set(easy, CURLOPT_SEEKDATA, this);
   } else if (!request_.body.empty() || request_.method == "PUT" || request_.method == "POST") {
@@ -178,8 +178,8 @@ void Transfer::set_headers() {
     }
     append(value.empty() ? str_cat(name, ";") : str_cat(name, ": ", value));
   }
-  // Headers that libcurl would add by itself. Waiting for "100 Continue" costs a second on servers
-  // that do not answer it.
+  // Headers that libcurl would add. Waiting for "100 Continue" takes a second with servers that do
+  // not send it.
   append("Expect:");
   for (const char* name : {"Accept", "Content-Type"}) {
     if (request_.headers.find(name) == nullptr) append(str_cat(name, ":"));
@@ -315,7 +315,7 @@ void Transfer::throw_if_failed() const {
               str_cat(subject(), ": ", text));
 }
 
-/// Without the query: it may hold a signature.
+/// The URL without its query, which may contain a signature.
 std::string Transfer::subject() const {
   return str_cat(request_.method, " ",
                  std::string_view(request_.url).substr(0, request_.url.find('?')));
