@@ -29,18 +29,18 @@ namespace {
 
 constexpr std::string_view kKind = "import";
 constexpr std::chrono::milliseconds kReportEvery{500};
-// A tree is finished and remembered this often, so that another process goes on from there.
+// After this many objects the tree is finished and recorded as a checkpoint, from which another
+// process can continue.
 constexpr uint64_t kObjectsPerCheckpoint = 200'000;
-// A database or store that is away for a moment is asked again, after 1, 2, 4 ... seconds.
+// Transient errors of database or store are retried, after 1, 2, 4 ... seconds.
 constexpr int kAttemptsMax = 5;
 constexpr std::chrono::seconds kFirstPause{1};
 constexpr std::string_view kLastImportKey = ".lakefs.last.import.timestamp";
-// Follows the head's id in the result of an import that found nothing changed.
+// Suffix after the head's id in the result of an import that found no changes.
 constexpr std::string_view kUnchanged = " unchanged";
 constexpr std::string_view kStrategyKey = ".lakefs.merge.strategy";
 
-/// Ends the run without an error of its own: the job was cancelled, taken over, or the server
-/// stops.
+/// Ends the run without an error: the job was cancelled or taken over, or the server stops.
 struct Stopped {};
 
 /// One run of one job.
@@ -64,7 +64,7 @@ class ImportRun {
   }
 
  private:
-  /// Compares the sources with the branch's head; when nothing differs the job is done and nothing
+  /// Compares the sources with the branch's head. If nothing differs, the job is done and nothing
   /// was written. Stops at the first difference.
   bool finish_unchanged() {
     const Branch branch = current_branch();
@@ -106,7 +106,7 @@ class ImportRun {
   }
 
   /// Applies up to kObjectsPerCheckpoint objects of the current path to the imported tree and
-  /// remembers it.
+  /// records the checkpoint.
   void build_chunk(ImportCheckpoint& at) {
     const ImportPath& path = request_.paths[at.path];
     ImportSource source(engine_, path, at.after, kObjectsPerCheckpoint, [this] { tick(1); });
@@ -147,8 +147,8 @@ class ImportRun {
           built.metadata = request_.commit.metadata;
           built.metadata[std::string(kStrategyKey)] = "source-wins";
           built.date = request_.commit.date;
-          // Else a run that died behind the publication would leave a job that runs again, over
-          // what was committed since.
+          // In the same transaction: otherwise a run that died after the publication would leave a
+          // job that runs again, over later commits.
           built.within = [this](db::Connection& connection, const Commit& made) {
             job_.result = std::string(view_of(made.id));
             if (!engine_.jobs.finish(connection, job_, owner_, meta::JobState::kDone)) {
@@ -171,7 +171,7 @@ class ImportRun {
     note_import(*commit);
   }
 
-  /// The import has happened, even if this fails.
+  /// Only logs a failure: the import itself has succeeded.
   void note_import(const Commit& commit) {
     try {
       engine_.repositories.set_metadata(
@@ -190,8 +190,8 @@ class ImportRun {
     }
   }
 
-  /// The imported ranges in place of what the head has there; the head may have moved since the
-  /// listing began.
+  /// Replaces the head's ranges by the imported ones; the head may have moved since the listing
+  /// began.
   TreeRoot splice(BranchHold& hold, meta::NodeWriter& nodes, const TreeRoot& imported) {
     TreeRoot root = hold.lease().root;
     if (root.empty()) return imported;
@@ -228,9 +228,8 @@ class ImportRun {
                       ") is prohibited: invalid import source"));
 }
 
-/// The URLs that an import takes begin with this: a bucket is listed whole, one object is its key
-/// and nothing that begins with it. Slashes in a row are one, as they are to a store over a file
-/// system.
+/// The prefix of all URLs that an import reads: a bucket is listed as a whole, a single object is
+/// exactly its key. Repeated slashes count as one, as in a store over a file system.
 std::string taken_prefix(const ImportPath& path) {
   const size_t scheme = path.url.find("://");
   const size_t rest = scheme == std::string::npos ? 0 : scheme + 3;
@@ -245,7 +244,7 @@ std::string taken_prefix(const ImportPath& path) {
 
 void check_source(Engine& engine, const ImportPath& path) {
   blob::check_no_dots(path.url);
-  // Namespaces lie below the local root, and only they.
+  // All namespaces, and nothing else, lie below the local root.
   if (path.url.starts_with("local://") && !path.url.starts_with("local:///")) {
     refuse_source(path, "local://");
   }
@@ -275,7 +274,7 @@ std::string start_import(Engine& engine, const RepositoryName& repository, const
   check_branch_action(engine, repo.id, target, BranchAction::kImport);
   for (const ImportPath& path : request.paths) {
     check_source(engine, path);
-    // Others are found when the commit is published.
+    // Hook files below the destination are found when the commit is published.
     check_hook_file(engine, repository, path.destination);
   }
   const std::string spec = encode_import_request(request);
@@ -309,7 +308,8 @@ ImportStatus import_status(Engine& engine, const RepositoryName& repository,
     status.commit = engine.commits.get(job.repository, commit_id_from_bytes(result));
   }
   status.error = job.error;
-  // Clients give up an import whose time stands still, and a source may be slow.
+  // The current time while the job is open: clients give up an import whose time stands still, and
+  // a source may be slow.
   const bool open = job.state == meta::JobState::kQueued || job.state == meta::JobState::kRunning;
   if (open) status.updated = std::max(status.updated, engine.clock.now());
   return status;
@@ -334,7 +334,7 @@ bool run_one_import(Engine& engine, std::stop_token stop, OwnerTurns& turns) {
   if (!turn) return false;
   for (int attempt = 1;; ++attempt) {
     try {
-      // Again from the last checkpoint, unless the lease went to another process meanwhile.
+      // Retries from the last checkpoint, unless another process has taken the lease.
       if (attempt > 1) job = engine.jobs.find(job->id);
       if (job && job->state == meta::JobState::kRunning) {
         const ActingUser user(job->owner);
@@ -342,7 +342,7 @@ bool run_one_import(Engine& engine, std::stop_token stop, OwnerTurns& turns) {
       }
       return true;
     } catch (const Stopped&) {
-      return true;  // cancelled, or another process goes on from the last checkpoint
+      return true;  // cancelled, or another process continues
     } catch (const Error& error) {
       log::warn("import failed",
                 {{"job", job->id}, {"attempt", attempt}, {"error", error.message()}});
@@ -353,7 +353,7 @@ bool run_one_import(Engine& engine, std::stop_token stop, OwnerTurns& turns) {
       }
     }
     pause(stop, kFirstPause * (1 << (attempt - 1)));
-    if (stop.stop_requested()) return true;  // another process goes on, the error may be over then
+    if (stop.stop_requested()) return true;  // another process continues
   }
 }
 

@@ -32,7 +32,7 @@ ImportSource::ImportSource(Engine& engine, const ImportPath& path, std::string a
   const size_t slash = at_.key.rfind('/');
   relative_from_ = slash == std::string::npos ? 0 : slash + 1;
   url_root_ = url_before_key(path.url, at_.key);
-  if (!url_root_.ends_with('/')) url_root_ += '/';  // the root itself was named, without its slash
+  if (!url_root_.ends_with('/')) url_root_ += '/';  // the URL is the root itself, without its slash
   lister_ = std::thread([this, from = std::move(after)] {
     try {
       list(from);
@@ -106,7 +106,8 @@ std::optional<tree::Edit> ImportSource::next() {
     if (!next_batch()) {
       exhausted_ = true;
       if (returned_ == 0 && from_start_) {
-        // Replacing the destination by nothing is never what a mistyped source meant.
+        // An empty source is an error: replacing the destination by nothing is never what a
+        // mistyped URL meant.
         throw Error(ErrorCode::kNotFound, reason::kImportSourceEmpty,
                     str_cat("error on ingest: ", path_.url,
                             ": no such file or directory, or nothing below it"));
@@ -128,7 +129,7 @@ tree::Edit ImportSource::edit_of(const blob::BlobStat& stat) const {
   entry.content_type = kContentType;
   entry.address = ExternalAddress{url_root_ + stat.key};
   entry.mtime = from_millis(stat.mtime_ns / 1'000'000);
-  // The etag of the source is the entry's own: not stored twice.
+  // "": the source's etag is the entry's own and not stored twice.
   entry.set_source_version({"", stat.size_bytes, stat.mtime_ns, stat.version_id});
   std::string key = destination_;
   if (path_.kind != ImportPath::Kind::kObject) key += stat.key.substr(relative_from_);

@@ -25,7 +25,7 @@ constexpr int64_t kSecondNs = 1'000'000'000;
 bool is_as_recorded(const Entry& entry, const blob::BlobStat& found) {
   if (found.size_bytes != entry.size_bytes) return false;
   const auto version = entry.source_version();
-  if (!version) return true;  // linked without a version: only there and of this size
+  if (!version) return true;  // linked without a version: must exist with this size
   const std::string& etag = version->etag.empty() ? entry.etag : version->etag;
   if (found.etag != etag) return false;
   if (found.mtime_ns % kSecondNs != 0 && version->mtime_ns % kSecondNs != 0)
@@ -35,7 +35,7 @@ bool is_as_recorded(const Entry& entry, const blob::BlobStat& found) {
 
 namespace {
 
-/// Not unavailable: asking again changes nothing.
+/// Not unavailable: a retry changes nothing.
 [[noreturn]] void throw_source_closed(const std::string& url, const Error& error) {
   throw Error(ErrorCode::kPreconditionFailed, reason::kSourceNotReadable,
               str_cat("verifying the source ", url, ": ", error.message(),
@@ -59,7 +59,7 @@ std::optional<blob::BlobStat> ask_store(Engine& engine, const std::string& url) 
   }
 }
 
-/// Fills in the answers, several at a time.
+/// Fills in the results, several at a time.
 void ask_stores(Engine& engine, std::vector<Question>& questions) {
   std::atomic<size_t> next = 0;
   Mutex mutex;

@@ -85,7 +85,7 @@ std::vector<DumpedRef> read_refs(Engine& engine, const Repository& source, std::
   return decode_refs(bytes);
 }
 
-/// The changes from one tree of the source to another, as edits of the target's trees.
+/// Converts the changes between two trees of the source to edits of the target's trees.
 class RestoredEdits final : public tree::EditSource {
  public:
   using Restore = std::function<Entry(Entry)>;
@@ -106,7 +106,7 @@ class RestoredEdits final : public tree::EditSource {
   const Restore& restore_;
 };
 
-/// Callbacks of a restore; either may throw to stop it, and be empty.
+/// Callbacks of a restore; each may throw to stop it, or be empty.
 struct RestoreSteps {
   std::function<void()> on_commit{};                  ///< before each commit is made
   std::function<void(db::Connection&)> on_publish{};  ///< in the transaction that publishes
@@ -139,7 +139,7 @@ class RestoreRun {
   }
 
  private:
-  /// Returns of which version of the repository's settings the rules are that permit the restore.
+  /// Returns the version of the repository's settings whose rules permit the restore.
   int64_t check_rules() {
     const int64_t version = meta::RefsDumpStore(engine_.pool).settings_version(target_.id);
     std::vector<BranchName> branches;
@@ -152,7 +152,7 @@ class RestoreRun {
     return version;
   }
 
-  /// Everything the refs reach, parents first.
+  /// All commits that the refs reach, parents first.
   std::vector<Commit> history() {
     std::map<CommitId, Commit> found;
     std::vector<CommitId> open;
@@ -203,7 +203,7 @@ class RestoreRun {
     RestoredEdits edits(engine_.nodes, before, old.root, restore_);
     const TreeRoot root =
         tree::edit_tree(engine_.nodes, nodes_, {target_.salt}, base, {}, edits).root;
-    nodes_.flush();  // the next commit's tree is made from it
+    nodes_.flush();  // the next commit's tree is based on it
     roots_.emplace(old.root.hash, root);
     return root;
   }
@@ -235,7 +235,7 @@ class RestoreRun {
                          .at = engine_.clock.now()});
   }
 
-  /// false: other rules were set.
+  /// Returns false if the rules have changed.
   bool publish(int64_t settings_version) {
     const std::map<CommitId, std::string> makers = engine_.commits.makers(source_.id, order_);
     return engine_.pool.transaction([&](db::Connection& connection) {
@@ -293,7 +293,7 @@ void run_restore(Engine& engine, const Repository& target, std::string_view dump
   RestoreRun(engine, source, target, read_refs(engine, source, dump), user, std::move(steps)).run();
 }
 
-/// Checks that may refuse a restore before it begins.
+/// The checks before a restore begins.
 Repository restore_target(Engine& engine, const RepositoryName& repository, bool force) {
   const Repository target = get_repository(engine, repository);
   check_writable(target, force);
@@ -337,8 +337,8 @@ void run_task(Engine& engine, meta::Job& job, int64_t owner, const std::stop_tok
     reported = std::chrono::steady_clock::now();
     if (stop.stop_requested() || !engine.jobs.report(job, owner, lease_time())) throw Stopped{};
   };
-  // Else a process that died in between would leave a job that starts over and finds the repository
-  // bare no more.
+  // In the same transaction: otherwise a process that died in between would leave a job that starts
+  // over and finds the repository no longer empty.
   steps.on_publish = [&](db::Connection& connection) {
     if (!engine.jobs.finish(connection, job, owner, meta::JobState::kDone)) throw Stopped{};
   };
@@ -354,7 +354,7 @@ std::string dump_refs(Engine& engine, const RepositoryName& repository) {
 Repository dumped_repository(Engine& engine, std::string_view dump) {
   const DumpId id = parse_dump_id(dump);
   try {
-    // A deleted repository's name may belong to another one by now.
+    // The name of a deleted repository may belong to another one by now.
     const Repository repository = engine.repositories.get(id.repository);
     const auto living = engine.repositories.find(repository.name);
     if (living && living->id == id.repository) return repository;
@@ -414,7 +414,7 @@ bool run_one_refs_task(Engine& engine, std::stop_token stop) {
     const ActingUser user(job->owner);
     run_task(engine, *job, owner, stop);
   } catch (const Stopped&) {
-    // Another process starts it over.
+    // Another process starts the job again.
   } catch (const Error& error) {
     job->error = error.message();
     log::warn("refs task failed", {{"job", job->id}, {"error", error.message()}});

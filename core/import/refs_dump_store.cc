@@ -5,7 +5,7 @@
 namespace tarn::meta {
 namespace {
 
-// One statement, so of one moment.
+// One statement, so all refs are of one moment.
 constexpr db::Query kSelectRefs{"refs_dump_select_refs", R"sql(
   SELECT 0 AS kind, name, head, hidden FROM branches WHERE repo_id = $1
   UNION ALL SELECT 1, name, commit_id, false FROM tags WHERE repo_id = $1
@@ -23,9 +23,8 @@ constexpr db::Query kIsBare{"refs_dump_is_bare", R"sql(
      AND NOT EXISTS (SELECT 1 FROM tags WHERE repo_id = $1)
      AND NOT EXISTS (SELECT 1 FROM commits WHERE repo_id = $1))sql"};
 
-// Without the locks of names that create_branch takes: nobody else makes a ref while the
-// repository's row is locked, and a lock for each of many refs would fill the server's table of
-// locks.
+// Skips the locks of names that create_branch takes: nobody else creates refs while the
+// repository's row is locked, and one lock per ref would fill the server's lock table.
 constexpr db::Query kInsertBranch{"refs_dump_insert_branch", R"sql(
   INSERT INTO branches (repo_id, name, head, root_nid, root_hash, token, hidden)
   SELECT $1, $2, commit_id, root_nid, root_hash, nextval('staging_tokens'), $4
@@ -85,7 +84,7 @@ void RefsDumpStore::insert(db::Connection& connection, RepositoryId repository,
       connection.run(kInsertTag, {target, ref.name, id});
       return;
     case versioning::RefKind::kAlias:
-      break;  // has a history of its own: meta::Aliases::move
+      break;  // has its own history: meta::Aliases::move
   }
   check_failed("RefKind", __FILE__, __LINE__);
 }

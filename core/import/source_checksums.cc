@@ -16,14 +16,14 @@
 namespace tarn::versioning {
 namespace {
 
-/// The etag that the source must still have; "" in its source version means the entry's own.
+/// The etag that the source must still have; "" in the source version means the entry's own.
 std::string imported_etag(const Entry& entry) {
   const auto version = entry.source_version();
   if (!version) return {};
   return version->etag.empty() ? entry.etag : version->etag;
 }
 
-/// nullopt: not in the form of S3.
+/// nullopt if the digest is not in S3's form.
 std::optional<Checksum> parse_digest(const blob::StoredDigest& stored) {
   const size_t dash = stored.text.find('-');
   const auto digest = from_base64(std::string_view(stored.text).substr(0, dash));
@@ -44,7 +44,7 @@ std::vector<Checksum> parse_digests(const std::vector<blob::StoredDigest>& store
   return out;
 }
 
-/// nullptr: what is known of the entry's digests is in the entry.
+/// nullptr if the entry itself has all known digests.
 const ExternalAddress* source_to_ask(const Entry& entry) {
   if (!entry.checksums().empty() || imported_etag(entry).empty()) return nullptr;
   return std::get_if<ExternalAddress>(&entry.address);
@@ -60,7 +60,7 @@ std::vector<Checksum> checksums_of(Engine& engine, const Entry& entry) {
     if (blob::DirectAccess* const access = at.store->direct())
       return parse_digests(access->digests(at.key, imported_etag(entry)));
   } catch (const Error& error) {
-    // The object itself is known; that its source is away now is for a read to say.
+    // The object itself is known; reading it reports whether its source is available.
     log::debug("source_digests_unknown", {{"url", source->url}, {"error", error.message()}});
   }
   return {};
