@@ -8,10 +8,10 @@
 namespace tarn::meta {
 namespace {
 
-// Error codes of our own that publish_commit raises.
+// SQLSTATEs that publish_commit raises.
 constexpr std::string_view kStateBranchGone = "TN001";
 constexpr std::string_view kStateChanged = "TN003";
-// Of the trigger that guards branches with a policy.
+// SQLSTATE of the trigger that guards branches with a policy.
 constexpr std::string_view kStateGated = "TN010";
 
 [[noreturn]] void throw_gated() {
@@ -20,7 +20,7 @@ constexpr std::string_view kStateGated = "TN010";
               "promotion only; use: tarn promote");
 }
 
-/// Runs what moves or removes a branch.
+/// Runs a change that moves or removes a branch.
 template <typename Change>
 auto unless_gated(const Change& change) {
   try {
@@ -37,7 +37,7 @@ auto unless_gated(const Change& change) {
   "r.repo_id = "                                                                                \
   "b.repo_id"
 
-// A lease that ran out may be another verb's at any moment.
+// Another verb may hold an expired lease at any moment.
 #define TARN_IF_HELD(owner) "lease_owner = " owner " AND lease_until > clock_timestamp()"
 
 #define TARN_NOW_MS "(extract(epoch FROM clock_timestamp()) * 1000)::int8"
@@ -68,7 +68,7 @@ constexpr db::Query kExpireUnmoved{"branches_expire_unmoved", R"sql(
   UPDATE branches SET expires_ms = $4
   WHERE repo_id = $1 AND name = $2 AND head = $3 AND expires_ms IS NULL AND gate IS NULL)sql"};
 
-// The earliest first, and one that another server has claimed not at all. Index branches_by_expiry.
+// The earliest first, skipping those that another server has claimed. Index branches_by_expiry.
 constexpr db::Query kClaimExpired{
     "branches_claim_expired",
     R"sql(
@@ -97,14 +97,14 @@ constexpr db::Query kFence{"branches_fence_publication", R"sql(
 constexpr db::Query kRelease{"branches_release_lease", R"sql(
   UPDATE branches SET lease_owner = NULL, lease_until = NULL WHERE branch_id = $1 AND lease_owner = $2)sql"};
 
-// The user is said first: commits.made_by has it as its default.
+// The user is set first, because it is the default of commits.made_by.
 constexpr db::Query kPublish{"branches_publish_commit", R"sql(
   WITH acting AS MATERIALIZED (SELECT set_config('tarn.user', $23, true))
   SELECT publish_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
                         $20, $21, $22)
   FROM acting)sql"};
 
-// Until the transaction ends: see refuse_gated_change in the schema.
+// Valid until the transaction ends: see refuse_gated_change in the schema.
 constexpr db::Query kPermitPromotion{"branches_permit_promotion",
                                      "SELECT set_config('tarn.promotion', 'on', true)"};
 
@@ -128,7 +128,7 @@ constexpr db::Query kDropStaging{"branches_drop_staging", R"sql(
     version = version + 1
   FROM dropped d WHERE b.branch_id = d.branch_id)sql"};
 
-// No write is staged meanwhile: the transaction holds the branch's staging lock exclusively.
+// No write is staged concurrently: the transaction holds the branch's staging lock exclusively.
 constexpr db::Query kStagedLately{"branches_staged_lately", R"sql(
   SELECT EXISTS (SELECT 1 FROM staging
                  WHERE token = $1 AND key >= $2 AND ($3::bytea IS NULL OR key < $3)))sql"};
@@ -264,7 +264,7 @@ std::optional<Branches::Expired> Branches::claim_expired(std::chrono::millisecon
 
 Branches::Acquired Branches::acquire(BranchId branch, int64_t owner, std::chrono::milliseconds ttl,
                                      bool rotate) {
-  // Repeating it is harmless (the owner is ours alone), so a broken connection is retried.
+  // Safe to repeat after a broken connection, because the owner id is ours alone.
   const db::Rows rows = pool_.run(
       kAcquire, {static_cast<int32_t>(branch), owner, static_cast<int64_t>(ttl.count()), rotate},
       db::Pool::Retry::kRepeatable);
@@ -363,9 +363,9 @@ PublishOutcome Branches::publish(int64_t writer, const BranchLease& lease, const
     if (error.sqlstate() == kStateChanged) return PublishOutcome::kChanged;
     if (error.sqlstate() == kStateGated) throw_gated();
     if (!error.in_doubt()) throw;
-    // The answer was lost, not necessarily the commit. Taking the lease away waits for a statement
-    // that has changed the branch's row, and one that has not finds no lease: from then on the
-    // history says for good what became of it.
+    // The response was lost, but the commit may have happened. Clearing the lease waits for a
+    // running statement that has changed the branch's row; one that has not finds no lease. From
+    // then on the history shows reliably whether the commit was published.
     const std::optional<bool> published = pool_.look_durably([&](db::Connection& connection) {
       connection.run(kFence, {static_cast<int32_t>(p.branch), lease.owner});
       return connection
@@ -397,8 +397,8 @@ bool Branches::set_expiry(BranchId branch, int64_t owner, std::optional<Instant>
              .affected() == 1;
 }
 
-/// Runs `change` with the branch's staging area locked, under the settings of the lease; false when
-/// they are others or when `change` says so.
+/// Runs `change` while the branch's staging area is locked and the settings are those of the lease.
+/// Returns false if the settings differ or `change` returns false.
 template <typename Change>
 bool Branches::change_held(BranchId branch, const BranchLease& lease, const Change& change) {
   return unless_gated([&] {
@@ -474,7 +474,7 @@ bool Branches::add_range(BranchId branch, const BranchLease& lease, std::string_
 
 bool Branches::remove(BranchId branch, const BranchLease& lease, bool only_expired,
                       const std::function<void(db::Connection&)>& within) {
-  // The staging lock: a writer that holds it shared stages into a token that is still the branch's.
+  // The staging lock ensures that writers who hold it shared stage into the branch's current token.
   return change_held(branch, lease, [&](db::Connection& connection) {
     const bool removed =
         connection.run(kDelete, {static_cast<int32_t>(branch), lease.owner, only_expired})

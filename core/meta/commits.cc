@@ -9,8 +9,7 @@ namespace tarn::meta {
 namespace {
 
 constexpr size_t kCachedCommitsMax = 50'000;
-// A walk asks for parent after parent: one round trip brings this many first-parent ancestors
-// along.
+// Walks request parent after parent, so one round trip fetches this many first-parent ancestors.
 constexpr int32_t kAncestorsPerQuery = 128;
 
 #define TARN_COMMIT_COLUMNS                                                                 \
@@ -37,7 +36,7 @@ constexpr db::Query kSelectByPrefix{"commits_select_by_prefix", R"sql(
   WHERE repo_id = $1 AND commit_id >= $2 AND commit_id <= $3 AND encode(commit_id, 'hex') LIKE $4 || '%'
   LIMIT 2)sql"};
 
-// No index: reads the repository's commits, about a second per million. Only tools commit a tree by
+// No index: scans the repository's commits, about a second per million. Only tools commit a tree by
 // its hash.
 constexpr db::Query kSelectByRoot{"commits_select_by_root", "SELECT " TARN_COMMIT_COLUMNS R"sql(
   FROM commits c WHERE c.repo_id = $1 AND c.root_hash = $2 LIMIT 1)sql"};
@@ -122,8 +121,7 @@ void Commits::forget_all() {
 void Commits::remember(RepositoryId repository, const Commit& commit, uint64_t epoch) {
   MutexLock lock(mutex_);
   if (epoch != epoch_) return;
-  // Commits are small and walks touch them in runs: starting over when full is simpler than
-  // ordering by use.
+  // Commits are small and walks access them in runs: clearing a full cache is simpler than LRU.
   if (cache_.size() >= kCachedCommitsMax) cache_.clear();
   cache_.emplace(CacheKey{repository, commit.id}, commit);
 }

@@ -13,13 +13,13 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kWarningInterval = std::chrono::minutes{10};
-/// The quickest of so many round trips counts.
+/// The fastest of so many round trips is used.
 constexpr int kRoundTrips = 3;
 
 constexpr db::Query kNow{"database_clock_now", R"sql(
   SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint)sql"};
 
-/// Since the system started; goes on while it is suspended.
+/// Time since boot, including suspend.
 milliseconds uptime() {
   timespec at{};
   clock_gettime(CLOCK_BOOTTIME, &at);
@@ -56,7 +56,7 @@ void DatabaseClock::measure() {
       offset = wall + trip / 2 - there;
     }
   }
-  // A difference within what the measurement can tell would only make the time jump.
+  // A difference within the measurement's error would only make the time jump.
   const milliseconds moved = ahead - milliseconds{ahead_of_uptime_};
   if (!measured_ || std::chrono::abs(moved) > shortest / 2 + milliseconds{1}) {
     ahead_of_uptime_ = ahead.count();

@@ -10,10 +10,9 @@ namespace tarn::meta {
 namespace {
 
 constexpr size_t kInlineNodesMax = 64;  // more go by COPY, which is faster from about here on
-constexpr size_t kCopyBytes = 4 * 1024 * 1024;  // memory of an operation that makes many nodes
+constexpr size_t kCopyBytes = 4 * 1024 * 1024;  // memory limit of creating many nodes
 constexpr size_t kNidBlockMax = 4096;
-constexpr uint64_t kRememberedLeavesMax =
-    4096;  // an import must not push everything else out of the cache
+constexpr uint64_t kRememberedLeavesMax = 4096;  // an import must not evict the rest of the cache
 constexpr size_t kNodesPerQueryMax = 256;
 
 constexpr db::Query kSelectNodes{"nodes_select_bodies", R"sql(
@@ -37,7 +36,7 @@ void NodeStore::remember(Nid nid, std::shared_ptr<const tree::Node> node) {
 }
 
 std::vector<std::shared_ptr<const tree::Node>> NodeStore::load(std::span<const Nid> nids) {
-  throw_if_cancelled();  // every long walk over trees passes here
+  throw_if_cancelled();  // every long walk over trees calls this
   return load_with(
       [this](std::span<const int64_t> missing) {
         return pool_.run(kSelectNodes, {missing}, db::Pool::Retry::kRead);
@@ -91,7 +90,7 @@ NodeWriter::NodeWriter(db::Pool& pool, NodeStore& store, RepositoryId repository
     : pool_(pool), store_(store), repository_(repository) {}
 
 void NodeWriter::take_nids() {
-  // Numbers of a lost answer are left out.
+  // Numbers of a lost response are skipped.
   const db::Rows rows =
       pool_.run(kTakeNids, {static_cast<int32_t>(block_)}, db::Pool::Retry::kRepeatable);
   for (size_t row = rows.size(); row > 0; --row) free_nids_.push_back(rows.integer(row - 1, 0));

@@ -40,7 +40,8 @@ constexpr db::Query kSelectNumber{"object_versions_select_number", R"sql(
   SELECT number FROM object_versions
   WHERE branch_id = $1 AND key = $2 AND (version = $3 OR ($3::bytea IS NULL AND is_null)))sql"};
 
-// Each step finds the next branch that has versions, so the branches are counted and not the rows.
+// Each step finds the next branch that has versions, so the cost depends on the number of branches,
+// not of rows.
 constexpr db::Query kSweep{"object_versions_sweep", R"sql(
   WITH RECURSIVE kept AS (
     (SELECT branch_id FROM object_versions ORDER BY branch_id LIMIT 1)
@@ -157,7 +158,7 @@ std::vector<ObjectVersionRow> ObjectVersions::page(db::Connection& connection, B
                                                    std::string_view end, uint32_t limit) {
   const std::optional<db::Bytes> stop =
       end.empty() ? std::nullopt : std::optional<db::Bytes>(db::Bytes{end});
-  // Numbers are negative: all of a key's lie between the least number and 0.
+  // Numbers are negative: all of a key's are between the smallest integer and 0.
   const int64_t after =
       from.skips_key ? 0 : (from.after == 0 ? std::numeric_limits<int64_t>::min() : from.after);
   return rows_from(connection.run(kSelectPage, {static_cast<int32_t>(branch), db::Bytes{from.key},

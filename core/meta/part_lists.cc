@@ -10,8 +10,7 @@ namespace tarn::meta {
 namespace {
 
 constexpr uint8_t kFormat = 1;
-constexpr uint8_t kFormatWithOwners =
-    2;  // as 1; behind each part its owner's id, 0 = the list's own
+constexpr uint8_t kFormatWithOwners = 2;  // as 1, plus each part's owner id, 0 = the list's own
 constexpr size_t kMd5Bytes = 16;
 constexpr size_t kCachedListsMax = 256;  // at most 10,000 parts each
 
@@ -33,7 +32,7 @@ std::string encode_parts(const PartList& parts) {
     out.append(part.md5);
     out.append(reinterpret_cast<const char*>(part.address.id.data()), part.address.id.size());
     put_u64be(out, static_cast<uint64_t>(to_millis(part.modified)));
-    Entry holder;  // checksums have one byte form, that of entries
+    Entry holder;  // checksums share the byte form of entries
     holder.set_checksums(part.checksums);
     const std::string* sums = holder.extra(ExtraTag::kChecksums);
     put_bytes(out, sums ? std::string_view(*sums) : std::string_view());

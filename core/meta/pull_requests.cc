@@ -66,7 +66,7 @@ constexpr db::Query kCountApprovals{"pull_requests_count_approvals", R"sql(
     WHERE p.repo_id = $1 AND p.destination = $2 AND p.status = 'open'
     GROUP BY p.pull_id) AS counts)sql"};
 
-// Locked one by one, since a statement that groups locks nothing.
+// Locks the rows one by one, because a statement with GROUP BY locks nothing.
 constexpr db::Query kHoldApprovals{"pull_requests_hold_approvals", R"sql(
   WITH held AS (
     SELECT p.pull_id

@@ -12,8 +12,8 @@ constexpr size_t kSummariesPerInsertMax = 512;
 constexpr db::Query kSelect{"range_summaries_select_bodies", R"sql(
   SELECT nid, body FROM range_summaries WHERE repo_id = $1 AND nid = ANY ($2))sql"};
 
-// The lock keeps the repository from being deleted in between, which takes its summaries away. Of
-// two versions the newer stays.
+// The lock prevents a concurrent deletion of the repository, which deletes its summaries. The newer
+// of two versions wins.
 constexpr db::Query kInsert{"range_summaries_insert_rows", R"sql(
   WITH alive AS (SELECT repo_id FROM repositories WHERE repo_id = $1 AND deleted_ms IS NULL FOR SHARE)
   INSERT INTO range_summaries AS old (repo_id, nid, body)

@@ -39,29 +39,29 @@ constexpr db::Query kSelectOverlapping{"repositories_select_overlapping", R"sql(
 constexpr db::Query kMarkDeleted{"repositories_mark_deleted", R"sql(
   UPDATE repositories SET deleted_ms = $2 WHERE name = $1 AND deleted_ms IS NULL RETURNING repo_id)sql"};
 
-// Tables that name a repository, in the order of deletion: webhooks before the refs, whose deletion
-// is no event any more.
+// Deletes from the tables that refer to a repository, in this order: webhooks before the refs, so
+// that deleting those is no event.
 constexpr db::Query kRemovals[] = {
     {"repositories_delete_webhooks", R"sql(
   WITH gone AS (DELETE FROM webhooks WHERE repo_id = $1 RETURNING webhook_id)
   DELETE FROM webhook_deliveries d USING gone g WHERE d.webhook_id = g.webhook_id)sql"},
-    // The deletion of a repository includes its protected branches.
+    // Deleting a repository includes its protected branches.
     {"repositories_lift_gates",
      "UPDATE branches SET gate = NULL WHERE repo_id = $1 AND gate IS NOT NULL"},
     {"repositories_delete_promotions", "DELETE FROM promotions WHERE repo_id = $1"},
-    // One statement: the tokens are those of the rows that it deletes, once others that retire some
-    // have ended.
+    // One statement: the tokens are those of the deleted rows, after concurrent statements that
+    // retire tokens have ended.
     {"repositories_delete_branches", R"sql(
   WITH gone AS (DELETE FROM branches WHERE repo_id = $1 RETURNING token || sealed AS tokens)
   INSERT INTO retired_tokens (token, retired_at)
   SELECT t, clock_timestamp() FROM gone, unnest(tokens) AS t)sql"},
     {"repositories_delete_tags", "DELETE FROM tags WHERE repo_id = $1"},
-    // The history may go: its trigger sees that the repository is deleted.
+    // The trigger permits this because the repository is marked as deleted.
     {"repositories_delete_alias_history", "DELETE FROM alias_history WHERE repo_id = $1"},
     {"repositories_delete_aliases", "DELETE FROM aliases WHERE repo_id = $1"},
     {"repositories_delete_settings", "DELETE FROM repository_settings WHERE repo_id = $1"},
     {"repositories_delete_pull_requests", "DELETE FROM pull_requests WHERE repo_id = $1"},
-    // The versions may go: their trigger sees that the repository is deleted.
+    // The trigger permits this because the repository is marked as deleted.
     {"repositories_delete_gate_versions", "DELETE FROM gate_policy_versions WHERE repo_id = $1"},
     {"repositories_delete_gates", "DELETE FROM gate_policies WHERE repo_id = $1"},
     {"repositories_delete_runs", "DELETE FROM runs WHERE repo_id = $1"},
@@ -74,9 +74,9 @@ constexpr db::Query kRemovals[] = {
     {"repositories_delete_summaries", "DELETE FROM range_summaries WHERE repo_id = $1"},
     {"repositories_delete_sstables", "DELETE FROM sstables WHERE repo_id = $1"}};
 
-// Removing an empty repository. Locks in the order in which commits, branches, tags and writes take
-// theirs: the repository's row (all that make something in it share it), the staging area (writers
-// share it), the commit's row, the branch's row.
+// Deletion of an empty repository. Takes locks in the same order as commits, branches, tags and
+// writes: the repository's row (shared by all that create something in it), the staging area
+// (shared by writers), the commit's row, the branch's row.
 constexpr db::Query kLockRepository{"repositories_lock_row", R"sql(
   SELECT repo_id FROM repositories WHERE repo_id = $1 FOR UPDATE)sql"};
 constexpr db::Query kSelectOnlyBranch{"repositories_select_only_branch", R"sql(
@@ -89,8 +89,8 @@ constexpr db::Query kDeleteFirstCommit{"repositories_delete_first_commit", R"sql
   DELETE FROM commits WHERE repo_id = $1 AND commit_id = $2 AND parents = '{}' AND root_nid IS NULL)sql"};
 constexpr db::Query kLockBranch{"repositories_lock_branch", R"sql(
   SELECT branch_id FROM branches WHERE branch_id = $1 AND head = $2 FOR UPDATE)sql"};
-// An entry that no newer row of its key and no newer range hides: with an empty tree, an object to
-// be seen.
+// An entry that is not hidden by a newer row of its key or a newer range: in an empty tree, a
+// visible object.
 constexpr db::Query kHasStagedObject{"repositories_has_staged_object", R"sql(
   WITH b AS (SELECT token || sealed AS tokens FROM branches WHERE branch_id = $1)
   SELECT EXISTS (
@@ -156,7 +156,7 @@ Repository repository_from(const db::Rows& rows, size_t row) {
               "or more than one branch");
 }
 
-/// Marks the row deleted and removes what names the repository; its id.
+/// Marks the row as deleted and deletes all rows that refer to the repository. Returns its id.
 std::optional<int32_t> remove_row(db::Connection& connection, const RepositoryName& name,
                                   Instant now) {
   const db::Rows rows = connection.run(kMarkDeleted, {name.str(), to_millis(now)});
@@ -166,8 +166,8 @@ std::optional<int32_t> remove_row(db::Connection& connection, const RepositoryNa
   return id;
 }
 
-/// Proves that nothing would be lost with the repository, and keeps it so for the transaction: the
-/// first commit's row is deleted, so no branch or tag can be created any more.
+/// Checks that the repository holds nothing, and keeps it so for the transaction: the first
+/// commit's row is deleted, so no branch or tag can be created.
 void lock_empty(db::Connection& connection, int32_t id) {
   connection.run(kLockRepository, {id});
   const db::Rows branches = connection.run(kSelectOnlyBranch, {id});
@@ -266,7 +266,7 @@ bool Repositories::remove_empty(const Repository& repository, Instant now) {
   const bool done = pool_.transaction([&](db::Connection& connection) {
     lock_empty(connection, id);
     const std::optional<int32_t> removed = remove_row(connection, repository.name, now);
-    if (removed && *removed != id) throw_not_empty();  // created again meanwhile: undo
+    if (removed && *removed != id) throw_not_empty();  // created again in the meantime: roll back
     return removed.has_value();
   });
   forget_root(repository.name);

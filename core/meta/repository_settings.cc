@@ -3,19 +3,19 @@
 namespace tarn::meta {
 namespace {
 
-/// Limit of repositories whose settings are cached; past it the cache is cleared.
+/// Maximum number of repositories with cached settings; a full cache is cleared.
 constexpr size_t kCachedMax = 4096;
 
 constexpr db::Query kSelect{"repository_settings_select_body", R"sql(
   SELECT body FROM repository_settings WHERE repo_id = $1 AND kind = $2)sql"};
 
-// The settings that every write needs, read at one moment.
+// The settings that every write needs, in one snapshot.
 constexpr db::Query kSelectVersioned{"repository_settings_select_versioned", R"sql(
   SELECT r.settings_version, s.body, r.versioning
   FROM repositories r LEFT JOIN repository_settings s ON s.repo_id = r.repo_id AND s.kind = $2
   WHERE r.repo_id = $1)sql"};
 
-// First in its transaction: the row's lock makes changes wait for one another.
+// First in its transaction: the row lock serialises changes.
 constexpr db::Query kBumpVersion{"repository_settings_bump_version", R"sql(
   UPDATE repositories SET settings_version = settings_version + 1 WHERE repo_id = $1 AND deleted_ms IS NULL)sql"};
 

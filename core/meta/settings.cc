@@ -19,7 +19,7 @@ std::optional<std::string> Settings::find(std::string_view key) {
 
 std::string Settings::set_once(std::string_view key, std::string_view value) {
   pool_.run(kInsertSetting, {key, db::Bytes{value}}, db::Pool::Retry::kWrite);
-  // A statement does not see what another inserted while it ran; the next one does.
+  // A statement does not see a row that was inserted while it ran; the next one does.
   return find(key).value_or(std::string(value));
 }
 

@@ -11,7 +11,7 @@ constexpr size_t kRowsPerInsertMax = 512;
 constexpr db::Query kSelect{"sstables_select_row", R"sql(
   SELECT nid, coalesce(file, '') FROM sstables WHERE repo_id = $1 AND kind = $2 AND hash = $3)sql"};
 
-// The lock keeps the repository from being deleted in between, which takes its rows away.
+// The lock prevents a concurrent deletion of the repository, which deletes its rows.
 constexpr db::Query kInsert{"sstables_insert_rows", R"sql(
   WITH alive AS (SELECT repo_id FROM repositories WHERE repo_id = $1 AND deleted_ms IS NULL FOR SHARE)
   INSERT INTO sstables (repo_id, kind, hash, nid)

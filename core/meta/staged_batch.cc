@@ -12,12 +12,12 @@ namespace {
 
 constexpr size_t kRowsPerPage = 10'000;
 
-// As staging.cc has them.
+// The same values as in staging.cc.
 constexpr int16_t kKindEntry = 0;
 constexpr int16_t kKindDeleted = 1;
 
-// The row in retired_tokens lies in the future, so that nothing is swept while the batch is filled;
-// publishing takes it away.
+// The row in retired_tokens has a future time, so that nothing is swept while the batch is filled;
+// publishing deletes it.
 constexpr db::Query kOpen{"staged_batch_open", R"sql(
   INSERT INTO retired_tokens (token, retired_at)
   VALUES (nextval('staging_tokens'), clock_timestamp() + interval '1 hour') RETURNING token)sql"};
@@ -42,9 +42,8 @@ constexpr db::Query kUpsertRow{"staged_batch_upsert_row", R"sql(
   INSERT INTO staging (token, key, kind, val) VALUES ($1, $2, $3, $4)
   ON CONFLICT (token, key) DO UPDATE SET kind = excluded.kind, val = excluded.val)sql"};
 
-// The batch is newer than the token that writes went to while it was filled; neither has a row in
-// the other's ranges. Writes then go to a third one, so that a conditional write that has looked
-// before looks again.
+// The batch is newer than the token of concurrent writes; neither has rows in the other's ranges.
+// Later writes go to a third token, so that conditional writes check again.
 constexpr db::Query kPublish{"staged_batch_publish", R"sql(
   UPDATE branches SET
     sealed = $3 || CASE WHEN EXISTS (SELECT 1 FROM staging s WHERE s.token = branches.token)
@@ -52,7 +51,7 @@ constexpr db::Query kPublish{"staged_batch_publish", R"sql(
     token = nextval('staging_tokens'), has_ranges = has_ranges OR $4, version = version + 1
   WHERE branch_id = $1 AND lease_owner = $2 AND lease_until > clock_timestamp() AND token = $5)sql"};
 
-// Once the moment of retirement has passed, a sweep may have deleted a part of the rows.
+// After the time of retirement a sweep may have deleted some of the rows.
 constexpr db::Query kUnretire{
     "staged_batch_unretire",
     "DELETE FROM retired_tokens WHERE token = $1 AND retired_at > clock_timestamp()"};
@@ -72,10 +71,10 @@ StagedBatch::StagedBatch(db::Pool& pool, Writer& writer)
 StagedBatch::~StagedBatch() {
   if (published_) return;
   try {
-    // When the answer to publishing was lost but not its effect, the row is gone: no harm.
+    // If publishing took effect but its response was lost, the row is gone and this does nothing.
     pool_.run(kAbandon, {token_}, db::Pool::Retry::kRepeatable);
   } catch (const Error& error) {
-    // It is swept an hour later.
+    // A sweep deletes it after an hour.
     log::warn("staged batch was not abandoned", {{"error", error.message()}});
   }
 }

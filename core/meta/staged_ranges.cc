@@ -15,7 +15,7 @@ const StagedRange* newest_covering(const std::vector<StagedRange>& ranges, std::
 }
 
 std::vector<StagedRange> effective_deletes(const std::vector<StagedRange>& ranges) {
-  // Between two neighbouring borders the covering ranges are the same everywhere.
+  // Between two adjacent borders the set of covering ranges is constant.
   std::vector<std::string> borders;
   for (const StagedRange& range : ranges) {
     borders.push_back(range.begin);

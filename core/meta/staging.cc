@@ -16,7 +16,7 @@ constexpr size_t kLookupBatchMax =
 constexpr size_t kLookupLeadersMax = 3;
 constexpr size_t kStageBatchMax = 128;
 constexpr size_t kStageLeadersMax =
-    4;  // batches of one branch in flight: they share the log's flush
+    4;  // concurrent batches of one branch: they share the WAL flush
 
 constexpr int64_t kRangeDeletes = 1;
 
@@ -29,8 +29,8 @@ constexpr int64_t kStatusChanged = 3;
 #define TARN_BRANCH_STATE \
   "b.repo_id, b.branch_id, b.name, b.head, b.root_nid, b.root_hash, b.hidden, b.token"
 
-// One statement, so one snapshot: branch row and staged rows always belong together. Primary keys
-// of branches and staging, three index probes.
+// A single statement is a single snapshot, so the branch row and the staged rows belong together.
+// Uses the primary keys of branches and staging, with three index probes.
 constexpr db::Query kLookup{"staging_lookup_key", "SELECT " TARN_BRANCH_STATE R"sql(,
     s.token, s.kind, s.val, g.token, g.kind, r.settings_version, b.gate
   FROM repositories r
@@ -44,9 +44,9 @@ constexpr db::Query kLookup{"staging_lookup_key", "SELECT " TARN_BRANCH_STATE R"
     ORDER BY token DESC LIMIT 1) g ON true
   WHERE r.name = $1 AND r.deleted_ms IS NULL)sql"};
 
-// Nothing is staged (status 3: changed) under rules other than those that permitted it: a rule
-// holds for every statement that begins after it was set.
-// `hold`: also until the transaction ends, for a write that is one statement of several.
+// Stages nothing (status 3: changed) under rules other than those that permitted it: a rule holds
+// for every statement that starts after it was set. `hold`: the rules must not change until the
+// transaction ends, for a write with several statements.
 constexpr db::Query kStage{"staging_insert_rows",
                            "SELECT stage_entries_under($6, $7, $1, $2, $3, $4, $5)"};
 
@@ -56,10 +56,9 @@ constexpr db::Query kStageIf{"staging_insert_row_if", R"sql(
     FROM branches b JOIN repositories r USING (repo_id) WHERE b.branch_id = $2) = $10
   THEN stage_entry_if($1, $2, $3, $4, $5, $6, $7, $8, $9) ELSE 3 END)sql"};
 
-// The first $4 rows of every token in the order of its index: merging them is left to the caller,
-// since sorting them here took two thirds of the time of a page, of one token as of several.
-// The branch's own columns come once, in a row without a key: repeating them would be half the
-// work.
+// Returns the first $4 rows of every token in index order. The caller merges them: sorting them
+// here took two thirds of the time of a page, with one token or several. The branch's own columns
+// come once, in a row without a key, because repeating them would be half the work.
 constexpr db::Query kSelectPage{"staging_select_page", "SELECT " TARN_BRANCH_STATE R"sql(,
     NULL::bytea, NULL::smallint, NULL::bytea, NULL::bigint, b.has_ranges
   FROM branches b WHERE b.repo_id = $1 AND b.name = $2
@@ -86,8 +85,8 @@ constexpr db::Query kDrain{"staging_drain_rows", R"sql(
     SELECT key, kind, val FROM staging WHERE token = t.token AND key >= $2 ORDER BY key LIMIT $3) p
   ORDER BY p.key, t.token DESC LIMIT $3)sql"};
 
-// Whether a statement that staged these rows took effect: the bytes of an entry carry an address or
-// a time made for the request that stages them. Deletions are all alike and prove nothing.
+// Whether a statement that staged these rows took effect: the bytes of an entry contain an address
+// or a time that belongs to the request. Deletions are all alike and prove nothing.
 constexpr db::Query kFindRows{"staging_find_rows", R"sql(
   SELECT EXISTS (
     SELECT 1 FROM branches b
@@ -145,7 +144,7 @@ std::vector<StagedRange> ranges_from(const db::Rows& rows) {
   return out;
 }
 
-/// Undoes a transaction that staged nothing: the answer to its COMMIT would be one more to lose.
+/// Rolls back a transaction that staged nothing: the response to a COMMIT could be lost too.
 struct NotStaged {
   int64_t status;
 };
@@ -161,7 +160,7 @@ Staging::StageOutcome outcome_of(int64_t status) {
   }
 }
 
-/// The status of kStageIf, run by `run`, which is given its parameters.
+/// Returns the status of kStageIf, which `run` executes with the given parameters.
 template <typename Run>
 int64_t run_stage_if(int64_t writer, const BranchLookup& seen, const Key& key, int16_t kind,
                      const std::string& bytes, bool hold, const Run& run) {
@@ -178,15 +177,15 @@ int64_t run_stage_if(int64_t writer, const BranchLookup& seen, const Key& key, i
 struct PageRow {
   std::string_view key;
   int64_t token;
-  size_t index;  ///< in the answer
+  size_t index;  ///< in the result
 };
 struct PageRows {
   size_t branch = 0;  ///< the row without a key
   std::vector<PageRow> staged{};
 };
 
-/// The first `limit` keys of kSelectPage's answer in order, each with its newest row. Those are
-/// right, since the answer has as many of each token.
+/// The first `limit` keys of kSelectPage's result in order, each with its newest row. They are
+/// complete, because the result has as many rows of each token.
 PageRows page_rows(const db::Rows& rows, uint32_t limit) {
   PageRows out;
   out.staged.reserve(rows.size());
@@ -213,7 +212,7 @@ PageRows page_rows(const db::Rows& rows, uint32_t limit) {
 
 }  // namespace
 
-/// Rows as the statements take them; views of what the caller holds.
+/// Rows in the form of the statements' parameters; views of the caller's data.
 struct Staging::Arrays {
   BranchId branch;
   std::vector<db::Bytes> keys;
@@ -234,7 +233,7 @@ struct Staging::OneRow {
   const Arrays arrays;
 };
 
-/// Whether the row, when it is found, is there by this write: an equal one was not there before.
+/// Whether finding this row proves that this write staged it: no equal row was there before.
 bool Staging::proves(const OneRow& row, const BranchLookup& seen) {
   return seen.row_kind != row.kind || seen.row_bytes != row.bytes;
 }
@@ -296,9 +295,9 @@ Staging::StageOutcome Staging::stage(BranchId branch, const Key& key,
 
 std::vector<Staging::StageOutcome> Staging::run_stages(BranchId branch,
                                                        std::span<const StageRequest> requests) {
-  // Sorted, so that two batches never wait for each other's rows; a key once, its last write.
+  // Sorted, so that concurrent batches cannot deadlock on rows; only the last write of each key.
   std::map<std::string_view, const StageRequest*> last;
-  // Versions only grow: under the oldest of them the batch changes nothing that is not permitted.
+  // Versions only grow: the oldest one permits nothing that the others forbid.
   int64_t settings_version = requests.front().settings_version;
   for (const StageRequest& request : requests) {
     last[request.key->str()] = &request;
@@ -340,9 +339,9 @@ Staging::StageOutcome Staging::stage_arrays(const Arrays& rows, int64_t settings
   }));
 }
 
-/// Runs `stage`, which stages these rows under the id that it is given and returns the status. It
-/// runs again only when it did nothing, since a fence had ended that id. When its answer is lost,
-/// what it has not done by now it will not do, and it is done if the rows are there and `proves`.
+/// Runs `stage`, which stages the rows under the given writer id and returns the status. Repeats it
+/// only if it did nothing because a fence had ended that id. If the response is lost, the fence
+/// keeps it from taking effect later, and the rows show whether it already has, if `proves`.
 template <typename Stage>
 int64_t Staging::staged(const Arrays& rows, bool proves, const Stage& stage) {
   writer_.raise_fences(rows.branch);
@@ -354,7 +353,8 @@ int64_t Staging::staged(const Arrays& rows, bool proves, const Stage& stage) {
     } catch (const NotStaged& refused) {
       if (refused.status != kStatusWriterGone) return refused.status;
     } catch (const db::DbError& error) {
-      // Staged again they would undo what others wrote in between. One statement: all or none.
+      // Do not stage again: that would undo concurrent writes. One statement stages all rows or
+      // none.
       if (!error.in_doubt() || !stand(rows, *writer) || !proves) throw;
       return kStatusDone;
     }
@@ -363,8 +363,7 @@ int64_t Staging::staged(const Arrays& rows, bool proves, const Stage& stage) {
               "staging a change: this server lost its registration in the database, try again");
 }
 
-/// Whether any of the rows is staged, and will stay. Those that are not will not be staged under
-/// `writer` any more.
+/// Whether the rows are staged and will stay. If not, they cannot be staged under `writer` later.
 bool Staging::stand(const Arrays& rows, int64_t writer) {
   const std::optional<bool> found = pool_.look_durably([&](db::Connection& connection) {
     Writer::fence(connection, rows.branch, writer);
@@ -435,7 +434,7 @@ std::optional<StagedPage> Staging::page(db::Connection& connection, RepositoryId
   page.branch = branch_from(rows, found.branch);
   std::vector<StagedRange> ranges;
   if (rows.boolean(found.branch, 12)) {
-    // A second statement: it belongs to the first only inside a snapshot.
+    // Only inside a snapshot does a second statement see the same state.
     page.has_ranges = true;
     ranges = ranges_from(
         connection.run(kSelectRangesOfBranch, {static_cast<int32_t>(repository), branch.str()}));
@@ -473,7 +472,7 @@ std::vector<StagedRow> Staging::drain(const std::vector<int64_t>& tokens, bool h
     out.push_back({std::string(key), entry_of(rows.integer(row, 1), rows.bytes(row, 2))});
   }
   begin->clear();
-  // No string lies between a key and the key with a NUL behind it.
+  // The successor of a key: no string lies between it and the key followed by NUL.
   if (rows.size() == limit) *begin = std::string(rows.bytes(rows.size() - 1, 0)) + '\0';
   return out;
 }

@@ -1,4 +1,4 @@
-// Folding of many frozen tokens of a branch into one, and the deletion of retired tokens.
+// Folding of a branch's frozen tokens into one, and the deletion of retired tokens.
 #include <algorithm>
 
 #include "core/meta/staging.h"
@@ -10,13 +10,14 @@ constexpr uint32_t kFoldRowsPerPage = 10'000;
 
 constexpr db::Query kLockStaging{"staging_lock_branch", "SELECT pg_advisory_xact_lock(1, $1)"};
 
-// Seals the current token and takes two numbers: the lower for the folded rows, the higher for new
-// writes.
+// Seals the current token and allocates two numbers: the lower for the folded rows, the higher for
+// new writes.
 constexpr db::Query kBeginFold{"staging_begin_fold", R"sql(
   UPDATE branches SET sealed = token || sealed, token = $3, version = version + 1
   WHERE branch_id = $1 AND lease_owner = $2 AND lease_until > clock_timestamp() RETURNING sealed, has_ranges)sql"};
 
-// The row in retired_tokens lies in the future: it has the folded rows swept when the process dies.
+// The row in retired_tokens has a future time, so that the folded rows are swept if the process
+// dies.
 constexpr db::Query kTakeTokens{"staging_take_tokens", R"sql(
   WITH folded AS (
     INSERT INTO retired_tokens (token, retired_at)
@@ -30,7 +31,7 @@ constexpr db::Query kInsertFolded{"staging_insert_folded", R"sql(
 constexpr db::Query kInsertFoldedRange{"staging_insert_folded_range", R"sql(
   INSERT INTO staging_ranges (token, lo, hi, kind) VALUES ($1, $2, $3, 1))sql"};
 
-// Rows that are not put in place stay retired. After their grace period a sweep may delete them.
+// Rows that are not published stay retired. After their grace period a sweep may delete them.
 constexpr db::Query kEndFold{"staging_end_fold", R"sql(
   WITH held AS (
     SELECT branch_id FROM branches

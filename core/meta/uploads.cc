@@ -12,8 +12,8 @@ namespace {
   "u.checksum_algorithm, "                                                     \
   "u.checksum_type, u.created_ms"
 
-// An owner's ids begin alike, so counting them walks that part of the primary key, up to the limit.
-// Requests that run at once do not see each other, so as many may pass it.
+// The ids of an owner have a common prefix, so counting them scans that part of the primary key, up
+// to the limit. Concurrent requests do not see each other and may exceed it by their number.
 constexpr db::Query kInsert{"uploads_insert_row", R"sql(
   INSERT INTO uploads (upload_id, kind, repo_id, branch_id, ref_name, key, entry, owner, checksum_algorithm,
                        checksum_type, created_ms, expires_at)
@@ -24,7 +24,7 @@ constexpr db::Query kInsert{"uploads_insert_row", R"sql(
       WHERE u.upload_id >= $13 AND u.upload_id < $13 || '~' AND u.owner = $8 AND u.expires_at > clock_timestamp()
       LIMIT $14) AS open))sql"};
 
-// The join: an upload dies with its branch.
+// The join excludes uploads of deleted branches.
 constexpr db::Query kSelectMultipart{"uploads_select_multipart",
                                      "SELECT " TARN_UPLOAD_COLUMNS R"sql(
   FROM uploads u JOIN branches b USING (branch_id)
@@ -43,7 +43,7 @@ constexpr db::Query kSelectParts{"uploads_select_parts", R"sql(
   SELECT part_number, entry FROM upload_parts WHERE upload_id = $1 AND part_number > $2
   ORDER BY part_number LIMIT $3)sql"};
 
-// Waits for parts that are being put, and lets no more be.
+// Waits for running uploads of parts and prevents further ones.
 constexpr db::Query kLock{"uploads_lock_row",
                           "SELECT upload_id FROM uploads WHERE upload_id = $1 FOR UPDATE"};
 
@@ -53,7 +53,7 @@ constexpr db::Query kDeleteUnderSettings{"uploads_delete_under_settings", R"sql(
   DELETE FROM uploads WHERE upload_id = $1 AND EXISTS (
     SELECT 1 FROM repositories WHERE repo_id = $2 AND settings_version = $3))sql"};
 
-// One address may have two rows: the one that handed it out, and that of the store's own upload.
+// An address may have two rows: the one that handed it out, and the one of the store's own upload.
 constexpr db::Query kDeleteLinks{"uploads_delete_links", R"sql(
   DELETE FROM uploads WHERE branch_id = $1 AND key = $2 AND kind = 'link' AND entry = $3)sql"};
 
@@ -92,8 +92,8 @@ std::string owner_prefix(std::string_view owner) {
   return to_base32hex(sha256(owner).substr(0, kOwnerBytes));
 }
 
-/// Behind the owner's part they sort by time, then random: uploads of one key list in the order
-/// they were made.
+/// After the owner's prefix the ids sort by time, then randomly: uploads of one key are listed in
+/// the order of their creation.
 std::string new_upload_id(std::string_view owner, Instant now) {
   std::string time;
   put_u64be(time, static_cast<uint64_t>(to_millis(now)));
@@ -151,8 +151,8 @@ bool Uploads::put_part(std::string_view upload_id, uint32_t number, const Stored
   try {
     return pool_.run(kPutPart, row, db::Pool::Retry::kWrite).affected() == 1;
   } catch (const db::DbError& error) {
-    // Sent again it would undo a later part of this number. Its address is its own: where it
-    // stands, it was put.
+    // Do not send it again: that would undo a later part with this number. The address is unique,
+    // so finding it shows that the part was stored.
     const bool put = error.in_doubt() && pool_
                                              .look_durably([&](db::Connection& connection) {
                                                return connection.run(kHasPart, row).boolean(0, 0);
@@ -186,7 +186,7 @@ bool Uploads::remove_under_settings(std::string_view upload_id, RepositoryId rep
 Uploads::Taken Uploads::take_multipart(db::Connection& connection, std::string_view upload_id,
                                        const std::vector<NumberedPart>& parts) {
   if (connection.run(kLock, {upload_id}).empty()) return Taken::kGone;
-  // One more than there may be: none that was added is missed.
+  // Reads one more than expected, so that an added part is noticed.
   const auto limit = static_cast<int64_t>(parts.size() + 1);
   if (parts_from(connection.run(kSelectParts, {upload_id, int32_t{0}, limit})) != parts) {
     return Taken::kPartsChanged;

@@ -11,12 +11,12 @@ namespace {
 
 constexpr int64_t kTtlMs = std::chrono::milliseconds(kWriterTtl).count();
 
-// last_value is at or below every number taken later.
+// last_value is at most every number that is taken later.
 constexpr db::Query kSelectNidFloor{"writer_select_nid_floor", R"sql(
   SELECT last_value FROM node_nids)sql"};
 
 // Lock class 2: garbage collection takes it exclusively while it reads the floors, so that no row
-// appears behind it.
+// appears unnoticed.
 constexpr db::Query kInsertWriters{"writer_insert_rows", R"sql(
   WITH fence AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared(2, 0))
   INSERT INTO writers (writer_id, nid_floor, address_floor_ms, expires_at)
@@ -39,8 +39,8 @@ constexpr db::Query kLimitWait{"writer_limit_wait", R"sql(
 // Staging statements hold it shared until their transaction ends.
 constexpr db::Query kLockStaging{"writer_lock_staging", "SELECT pg_advisory_xact_lock(1, $1)"};
 
-// Both rows expire at the same time: while that of publications lives, what both protect was
-// protected all the time.
+// Both rows expire together: while the row for publications exists, everything that either protects
+// has been protected without interruption.
 constexpr db::Query kInsertStaging{"writer_insert_staging_row", R"sql(
   INSERT INTO writers (writer_id, nid_floor, address_floor_ms, expires_at)
   SELECT nextval('writer_ids'), nid_floor, address_floor_ms, expires_at FROM writers
