@@ -1,5 +1,5 @@
-// TensorBoard's event files (declared in metric_file.h): framed records, each a protobuf message of
-// which a few fields matter.
+// The reader of TensorBoard's event files (declared in metric_file.h): framed records, each a
+// protobuf message of which a few fields matter.
 #include <bit>
 #include <cstring>
 #include <optional>
@@ -23,18 +23,18 @@ T little_endian(const char* bytes) {
   return value;
 }
 
-/// The checksum of a record, rotated so that a checksum of checksums stays strong.
+/// The masked checksum of a record: rotated, so that a checksum of checksums stays strong.
 uint32_t masked_crc(std::string_view bytes) {
   constexpr uint32_t kMaskDelta = 0xA282EAD8u;
   return std::rotr(static_cast<uint32_t>(crc_of(CrcKind::kCrc32c, bytes)), 15) + kMaskDelta;
 }
 
-/// Fields of one message, in order.
+/// The fields of one message, in order.
 class Fields {
  public:
   explicit Fields(std::string_view bytes) : bytes_(bytes) {}
 
-  /// false: the end, or something malformed.
+  /// false: the end, or malformed bytes.
   bool next() {
     if (bytes_.empty()) return false;
     const uint64_t tag = varint();
@@ -105,7 +105,7 @@ double double_of(std::string_view bytes) {
   return std::bit_cast<double>(little_endian<uint64_t>(bytes.data()));
 }
 
-/// tensorflow.TensorProto, when it holds one number.
+/// The value of a tensorflow.TensorProto that holds one number.
 std::optional<double> scalar_of(std::string_view tensor) {
   enum Type : uint64_t { kFloat = 1, kDouble = 2, kInt32 = 3, kInt64 = 9 };
   uint64_t type = 0;

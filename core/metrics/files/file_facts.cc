@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kNameShownMax = 60;
 
-/// The contents of a file may be cut anywhere, or be no text at all.
+/// The contents of a file may be cut anywhere, or not be text at all.
 std::string as_text(std::string_view bytes) {
   std::string out(bytes);
   const bool is_text = is_utf8(out);
@@ -56,7 +56,7 @@ void FileFacts::add_point(std::string_view name, std::string_view split,
   const auto is_it = [&](const Measured& m) {
     return m.series.name == name && m.series.split == split;
   };
-  // Rows name the same metrics in the same order.
+  // Guess the next metric: rows have the same metrics in the same order.
   const size_t guess = recent_ + 1 < measured_.size() ? recent_ + 1 : 0;
   Measured* at = nullptr;
   if (guess < measured_.size() && is_it(measured_[guess])) {

@@ -1,4 +1,4 @@
-// JSON and JSON lines (declared in metric_file.h).
+// The readers of JSON and JSON lines (declared in metric_file.h).
 #include <iterator>
 #include <optional>
 #include <string>
@@ -17,13 +17,13 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// A line, then the rest of the source; bare NaN and Infinity, which JSON does not have but
-/// training programs write, as texts.
+/// A line, then the rest of the source. Bare NaN and Infinity, which JSON lacks but training
+/// programs write, become strings.
 class Input {
  public:
   Input(std::string_view first, ByteSource* rest) : first_(first), rest_(rest) {}
 
-  /// The byte at the front, or ByteSource::kEnd.
+  /// The next byte, or ByteSource::kEnd.
   int peek() {
     if (!held_) held_ = translate();
     return *held_;
@@ -33,7 +33,7 @@ class Input {
     held_.reset();
   }
   uint64_t line() const { return line_; }
-  /// The parser got the end of the input.
+  /// The parser has reached the end of the input.
   bool ended() const { return ended_; }
   void end() { ended_ = true; }
 
@@ -72,13 +72,13 @@ class Input {
     if (byte == '"') {
       in_text_ = true;
     } else if (byte == 'N' || byte == 'I' || (byte == '-' && raw_peek() == 'I')) {
-      // Quoted up to its end; what is no number then is no number as a text either.
+      // Quote the whole word: if it is no number, it is none as a string either.
       std::string word(1, static_cast<char>(byte));
       while ((raw_peek() >= 'a' && raw_peek() <= 'z') || raw_peek() == 'N' || raw_peek() == 'I') {
         if (word.size() > kWordBytesMax) break;
         word.push_back(static_cast<char>(raw_get()));
       }
-      // At the end it is perhaps not the whole word: then the text stays open.
+      // At the end the word may be cut off: leave the string open.
       if (raw_peek() != ByteSource::kEnd) word.push_back('"');
       pending_.assign(word.rbegin(), word.rend());
       return '"';
@@ -174,7 +174,7 @@ class Events final : public nlohmann::json_sax<Json> {
   bool repeats_key() const { return repeats_key_; }
 
  private:
-  /// At the end of the bytes something is cut off, perhaps the number.
+  /// At the end of the bytes the number may be cut off.
   bool number(double value) {
     if (!input_.ended()) numbers_.number(value);
     return true;
@@ -186,15 +186,15 @@ class Events final : public nlohmann::json_sax<Json> {
 
   NestedNumbers& numbers_;
   Input& input_;
-  std::vector<std::unordered_set<std::string>> keys_;  ///< of the objects that are open
+  std::vector<std::unordered_set<std::string>> keys_;  ///< of the open objects
   bool too_deep_ = false;
   bool repeats_key_ = false;
 };
 
 bool is_blank(int byte) { return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n'; }
 
-/// The problem of the value, or that more follows; "" = none. With a problem what was read is no
-/// measurement: readers disagree about such a text.
+/// The problem with the value, or that more follows; "" = none. After a problem the values that
+/// were read do not count: readers disagree about such a text.
 std::string read_value(Input& input, FileFacts& facts) {
   NestedNumbers numbers(facts);
   Events events(numbers, input);
@@ -255,8 +255,8 @@ void read_json(ByteSource& bytes, FileFacts& facts) {
     }
     ++number;
   } while (bytes.line(line, kMetricLineBytesMax, cut));
-  // Of a file that is not called one of lines the first line may be the document, and garbage the
-  // rest.
+  // Unless the file's name says that it has lines, the first line may be the document and the rest
+  // garbage.
   if (broken && !names_lines(facts.path())) facts.discard();
 }
 

@@ -1,4 +1,4 @@
-// CSV and MLflow's lines (declared in metric_file.h).
+// The readers of CSV and MLflow's lines (declared in metric_file.h).
 #include <algorithm>
 #include <charconv>
 #include <set>
@@ -19,7 +19,7 @@ constexpr std::string_view kBom = "\xEF\xBB\xBF";
 
 enum class RowEnd { kRow, kFile, kTooLong, kOpenQuote };
 
-/// Cells of RFC 4180: quoted ones may hold delimiters, doubled quotes and newlines.
+/// Cells as in RFC 4180: quoted ones may contain delimiters, doubled quotes and newlines.
 class CsvRows {
  public:
   CsvRows(ByteSource& bytes, char delimiter) : bytes_(bytes), delimiter_(delimiter) {}
@@ -53,7 +53,7 @@ class CsvRows {
     }
     return quoted ? RowEnd::kOpenQuote : RowEnd::kRow;
   }
-  uint64_t row_line() const { return row_line_; }  ///< where the row began
+  uint64_t row_line() const { return row_line_; }  ///< where the row started
 
  private:
   ByteSource& bytes_;
@@ -83,7 +83,7 @@ std::vector<Column> columns_of(const std::vector<std::string>& header) {
   return columns;
 }
 
-/// A name that two columns have, of which readers take one or the other; nullptr: none.
+/// A duplicate column name, which readers resolve differently; nullptr: none.
 const std::string* name_twice(const std::vector<Column>& columns) {
   std::set<std::string_view> names;
   for (const Column& column : columns) {
@@ -92,7 +92,7 @@ const std::string* name_twice(const std::vector<Column>& columns) {
   return nullptr;
 }
 
-/// The named step, else the index.
+/// The step column's value, else the index.
 std::optional<int64_t> step_of(const std::vector<Column>& columns,
                                const std::vector<std::string>& cells) {
   std::optional<int64_t> index;

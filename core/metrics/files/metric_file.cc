@@ -28,7 +28,7 @@ std::string_view extension_of(std::string_view name) {
 
 bool is_mlruns(std::string_view segment) { return segment == "mlruns"; }
 
-/// Behind the directory `name`, "" when there is none.
+/// The part after the directory `name`, "" if there is none.
 std::string_view behind_directory(std::string_view path, std::string_view name) {
   size_t at = 0;
   while (at < path.size()) {
@@ -70,8 +70,8 @@ MetricFileKind metric_file_kind(std::string_view path) {
   const std::string_view name = segments.back();
   if (name.find("tfevents.") != std::string_view::npos) return MetricFileKind::kTensorBoard;
   if (in_mlruns) {
-    // mlruns/<experiment>/<run>/{metrics,params}/<name>, where the name may hold slashes; what lies
-    // in a run's artifacts is not its own.
+    // mlruns/<experiment>/<run>/{metrics,params}/<name>, where the name may contain slashes. Files
+    // in a run's artifacts are not its own.
     for (const std::string_view segment : segments) {
       if (segment == "artifacts" || segment == "tags" || segment == "traces") break;
       if (segment == "metrics" && !behind_directory(path, "metrics").empty()) {

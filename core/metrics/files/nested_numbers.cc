@@ -18,7 +18,7 @@ bool NestedNumbers::begin(bool is_list) {
 void NestedNumbers::key(std::string_view name) {
   name_.resize(frames_.back().name_bytes);
   if (!name_.empty()) name_ += '.';
-  // Longer ones are refused, with their whole name or without.
+  // One byte over the limit suffices: longer names are rejected anyway.
   name_ += name.substr(0, kMetricNameBytesMax + 1);
 }
 

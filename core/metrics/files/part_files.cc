@@ -23,7 +23,7 @@ bool is_uuid(std::string_view text) {
   return true;
 }
 
-/// "" when the name is no part of a job.
+/// The job id in the name of a part file; "" for other names.
 std::string_view job_of(std::string_view name) {
   if (!name.starts_with(kPart)) return {};
   const size_t dash = name.find_first_not_of("0123456789", kPart.size());

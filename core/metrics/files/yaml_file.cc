@@ -1,5 +1,5 @@
-// YAML (declared in metric_file.h). Read as events, so that aliases multiply nothing and what was
-// read before an error counts.
+// The reader of YAML (declared in metric_file.h). It processes events, so that aliases multiply
+// nothing and the values before an error count.
 #include <sstream>
 #include <string>
 #include <unordered_set>
@@ -71,13 +71,13 @@ class Events final : public YAML::EventHandler {
     const bool dotted =
         value.starts_with(".") || value.starts_with("-.") || value.starts_with("+.");
     std::string text = value;
-    // .nan, .inf and -.inf are YAML's.
+    // YAML writes .nan, .inf and -.inf.
     if (dotted && value.find_first_of("0123456789") == std::string::npos) {
       text.erase(text.find('.'), 1);
     }
     numbers_.text(text);
   }
-  /// A value of a map makes the next scalar a key; a key that is no scalar has no name.
+  /// After a map's value the next scalar is a key; a key that is no scalar has no name.
   void value_begins() {
     if (expects_key_.empty() || expects_key_.back() == kNever) return;
     if (expects_key_.back() == kKey) numbers_.key("");
@@ -90,7 +90,7 @@ class Events final : public YAML::EventHandler {
 
   NestedNumbers& numbers_;
   std::vector<Expected> expects_key_;
-  std::vector<std::unordered_set<std::string>> keys_;  ///< of the maps that are open
+  std::vector<std::unordered_set<std::string>> keys_;  ///< of the open maps
 };
 
 }  // namespace
@@ -108,7 +108,7 @@ void read_yaml(ByteSource& bytes, FileFacts& facts) {
     return;
   }
   NestedNumbers numbers(facts);
-  int twice = 0;  // line of a key that its map has already
+  int twice = 0;  // line of a duplicate key
   try {
     std::istringstream in(text);
     YAML::Parser parser(in);

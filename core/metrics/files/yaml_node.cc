@@ -11,7 +11,7 @@
 namespace tarn {
 namespace {
 
-/// Builds the tree of what the parser reads.
+/// Builds a tree from the parser's events.
 class TreeBuilder final : public YAML::EventHandler {
  public:
   YamlNode take() { return std::move(root_); }
@@ -28,7 +28,7 @@ class TreeBuilder final : public YAML::EventHandler {
                 const std::string& value) override {
     YamlNode node = node_at(mark, anchor, YamlNode::Kind::kScalar);
     node.text = value;
-    // The parser's tag of plain text is "?", of text in quotes "!".
+    // The parser tags plain text with "?" and quoted text with "!".
     node.quoted = !tag.empty() && tag != "?";
     add(std::move(node));
   }
@@ -91,11 +91,11 @@ class TreeBuilder final : public YAML::EventHandler {
     }
   }
 
-  /// A list or map whose end has not come yet.
+  /// A list or map that has not ended yet.
   struct Open {
     YamlNode node;
     YamlNode key;
-    bool has_key;  ///< of a map: `key` waits for its value
+    bool has_key;  ///< in a map: `key` waits for its value
   };
   std::vector<Open> open_;
   YamlNode root_;
