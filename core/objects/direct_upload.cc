@@ -42,7 +42,7 @@ std::string read_range(Engine& engine, const FoundObject& source, blob::ByteRang
   return bytes;
 }
 
-/// The upload is gone; did an earlier attempt, whose answer was lost, complete it?
+/// Whether an earlier attempt, whose response was lost, completed the upload.
 bool was_completed(const std::optional<blob::BlobStat>& stat,
                    std::span<const blob::SentPart> parts) {
   return stat && stat->etag.ends_with(str_cat("-", parts.size()));
@@ -98,7 +98,7 @@ std::string begin_direct_upload(Engine& engine, const UploadTarget& target,
 void abort_direct_upload(Engine& engine, const UploadTarget& target, const OwnAddress& address,
                          const DirectObject& object, std::string_view upload_id) {
   object.access->abort_upload(object.key, std::string(upload_id));
-  // The store tells nothing of an upload that has ended.
+  // The store has no information about an upload that has ended.
   if (!engine.uploads.remove_links(target.branch.id, target.key, address)) {
     throw Error(ErrorCode::kNotFound, reason::kNoSuchUpload,
                 "the upload does not exist or has ended");

@@ -6,7 +6,7 @@
 namespace tarn::versioning {
 namespace {
 
-/// Bytes of `owner`; that `reader` points at them is on record before anything does.
+/// The bytes of `owner`. Records that `reader` refers to them before any entry does.
 SharedBytes shared(Engine& engine, RepositoryId owner, RepositoryId reader, const OwnAddress& own) {
   if (owner == reader) return {own, std::nullopt};
   engine.repositories.record_reader(owner, reader);

@@ -14,7 +14,7 @@ namespace {
 constexpr ReadingPlan kPlan{.reading = StagedReading::kAll, .rows_hint = 2'000};
 constexpr uint32_t kCommitPrefixDigitsMin = 1;
 
-/// The rows below the prefix, read to their end.
+/// All rows below the prefix.
 StagedRows read_rows(StagedRows rows, std::string_view prefix) {
   meta::StagedPage all;
   rows.seek(prefix);

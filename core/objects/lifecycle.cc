@@ -23,13 +23,13 @@ namespace {
 using meta::SettingKind;
 using SteadyClock = std::chrono::steady_clock;
 
-/// Longer than a turn takes.
+/// Longer than a turn lasts.
 constexpr std::chrono::milliseconds kClaim{60'000};
-/// Until a branch that may not be written is tried again.
+/// Pause before the next attempt on a repository that rejects writes.
 constexpr std::chrono::hours kRefusedWait{1};
 constexpr uint32_t kPage = 1000;
 
-/// Thrown to end a turn whose rules are not in force any more.
+/// Thrown to end a turn whose rules are no longer in force.
 struct RulesChanged {};
 
 /// The state of one turn.
@@ -37,7 +37,7 @@ struct Turn {
   Engine& engine;
   const Repository& repository;
   const LifecycleRules& rules;
-  int64_t settings_version;  ///< with which the rules were read
+  int64_t settings_version;  ///< of the rules
   Instant now;
   SteadyClock::time_point end;
   const std::stop_token& stop;
@@ -47,7 +47,8 @@ struct Turn {
   bool over() const { return stop.stop_requested() || SteadyClock::now() >= end; }
 };
 
-/// The root of the bucket's keys, which are paths of the default branch, or "branch/path".
+/// The root of a bucket's keys: "branch/" if keys are paths of the default branch, "" if they are
+/// "branch/path".
 std::string upload_root(const Repository& repository) {
   return repository.bucket_kind == BucketKind::kRooted
              ? str_cat(repository.default_branch.str(), '/')
@@ -75,7 +76,7 @@ bool any_enabled(const LifecycleRules& rules, bool (*acts)(const LifecycleRule&)
                      [&](const LifecycleRule& rule) { return rule.enabled && acts(rule); });
 }
 
-/// Aborts uploads whose time has come.
+/// Aborts uploads that a rule has expired.
 void abort_uploads(Turn& turn, uint32_t uploads_max) {
   const std::string root = upload_root(turn.repository);
   std::string after_key;
@@ -96,7 +97,7 @@ void abort_uploads(Turn& turn, uint32_t uploads_max) {
   }
 }
 
-/// Deletes the object if it is still the one that was listed.
+/// Deletes the object if it is still the listed one.
 void delete_expired(Turn& turn, const Key& key, const Entry& listed) {
   const auto seen =
       turn.engine.staging.lookup(turn.repository.name, turn.repository.default_branch, key);
@@ -106,16 +107,16 @@ void delete_expired(Turn& turn, const Key& key, const Entry& listed) {
   }
   check_branch_action(turn.engine, turn.repository.id, seen->branch, BranchAction::kStage);
   if (visible_entry(turn.engine, *seen, key) != listed) return;
-  // Another outcome: it was written, or a setting changed, since the look. Where versions are kept
-  // this makes a delete marker, and the object stays as a version.
+  // Any other outcome means that it was written, or a setting changed, since the check. If versions
+  // are kept, this makes a delete marker, and the object remains as a version.
   if (stage_over(turn.engine, *seen, key, std::nullopt).outcome ==
       meta::Staging::StageOutcome::kDone) {
     ++turn.deleted;
   }
 }
 
-/// The key behind which the next turn goes on, some way behind `position`; nullopt: there are no
-/// more.
+/// Deletes expired objects after `position`, up to a limit. Returns the key after which the next
+/// turn continues; nullopt at the end.
 std::optional<std::string> delete_objects_behind(Turn& turn, std::string position,
                                                  uint32_t objects_max) {
   ListOptions options;
@@ -139,7 +140,7 @@ std::optional<std::string> delete_objects_behind(Turn& turn, std::string positio
   return options.after;
 }
 
-/// The position of the next turn; nullopt: the look is over.
+/// Runs one turn. Returns the position of the next one; nullopt at the end of the scan.
 std::optional<std::string> look(Turn& turn, const std::string& position,
                                 const LifecycleLimits& limits) {
   if (position.empty() && any_enabled(turn.rules, [](const LifecycleRule& rule) {
@@ -187,7 +188,7 @@ bool run_one_lifecycle_scan(Engine& engine, const std::stop_token& stop,
   const auto claim = scans.claim(kClaim);
   if (!claim) return false;
   const auto settings = engine.settings.find_versioned(claim->repository, SettingKind::kLifecycle);
-  if (!settings || !settings->body) return true;  // removed since, and the row with it
+  if (!settings || !settings->body) return true;  // removed in the meantime, with its row
   const Repository repository = engine.repositories.get(claim->repository);
   const LifecycleRules rules = decode_lifecycle(*settings->body);
   Turn turn{.engine = engine,

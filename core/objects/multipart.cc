@@ -59,7 +59,7 @@ void check_part_number(uint32_t number) {
   }
 }
 
-/// Stores what was written as a part of the upload.
+/// Stores the written bytes as a part of the upload.
 UploadedPart keep_part(Engine& engine, const MultipartUpload& upload, uint32_t number,
                        meta::StoredPart part) {
   part.modified = engine.clock.now();
@@ -67,7 +67,8 @@ UploadedPart keep_part(Engine& engine, const MultipartUpload& upload, uint32_t n
   return part_from(number, part);
 }
 
-/// The stored parts that the client names, in its order, each checked against what it says of it.
+/// The stored parts that the client lists, in its order, each checked against the client's
+/// attributes.
 meta::PartList chosen_parts(const std::vector<meta::NumberedPart>& stored,
                             const Completion& completion) {
   if (completion.parts.empty())
@@ -112,7 +113,7 @@ std::string joined_etag(std::string_view part_md5s) {
   return str_cat(to_hex(md5(part_md5s)), "-", part_md5s.size() / kMd5Bytes);
 }
 
-/// One part needs no list: its bytes are the object.
+/// A single part needs no list: its bytes are the object.
 Address join(Engine& engine, const Repository& repository, const meta::PartList& parts) {
   if (parts.size() == 1) {
     const meta::StoredPart& part = parts[0];
@@ -122,8 +123,8 @@ Address join(Engine& engine, const Repository& repository, const meta::PartList&
   return PartListAddress{engine.part_lists.insert(repository.id, parts)};
 }
 
-/// The whole of an object as a part, its bytes where they are; nullopt when they have to be read:
-/// the part's etag is their MD5.
+/// A whole object as a part that refers to its bytes; nullopt if they must be read, because a
+/// part's etag is their MD5.
 std::optional<meta::StoredPart> referenced_part(Engine& engine, const MultipartUpload& upload,
                                                 const FoundObject& source, blob::ByteRange range) {
   const Entry& entry = source.entry;
@@ -246,7 +247,7 @@ std::optional<StagedEntry> completed_before(Engine& engine, const RepositoryName
 namespace {
 
 constexpr std::string_view kPartsChanged = "parts_changed";
-/// Each round a part was sent while its upload was being completed.
+/// Each round means that a part was uploaded during the completion.
 constexpr int kRoundsMax = 10;
 
 Entry joined_entry(Engine& engine, const MultipartUpload& upload, const Completion& completion,
@@ -280,7 +281,7 @@ Entry joined_entry(Engine& engine, const MultipartUpload& upload, const Completi
 
 StagedEntry complete_once(Engine& engine, const MultipartUpload& upload,
                           const Completion& completion) {
-  // In this order: of an upload that is there now, the parts were all there.
+  // In this order: if the upload still exists afterwards, all its parts were read.
   const std::vector<meta::NumberedPart> stored =
       engine.uploads.parts(upload.upload_id, 0, kPartNumberMax);
   const auto row = engine.uploads.find_multipart(upload.upload_id);
@@ -303,7 +304,7 @@ StagedEntry complete_once(Engine& engine, const MultipartUpload& upload,
   return {std::move(entry), version};
 }
 
-/// Whether the error may be of the making of another completion, or an abort, of the same upload.
+/// Whether another completion, or an abort, of the same upload may have caused the error.
 bool may_have_ended(Engine& engine, const MultipartUpload& upload, const Error& error) {
   if (error.reason() == kNoSuchUpload) return true;
   const bool condition_failed =

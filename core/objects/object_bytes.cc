@@ -1,4 +1,4 @@
-// Opening and addressing the bytes of entries (declared in objects.h).
+// Access to the bytes of entries and their addresses (declared in objects.h).
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -32,7 +32,7 @@ std::string part_url(Engine& engine, const Repository& repository, const meta::S
   return own_url(part.owner ? engine.repositories.get(*part.owner) : repository, part.address);
 }
 
-/// Addresses of our own that only servers write to are written once.
+/// Opens an own address that only servers write to, so its bytes never change.
 std::unique_ptr<blob::BlobReader> open_unchanging(Engine& engine, const std::string& url,
                                                   uint64_t size_bytes, blob::ByteRange range,
                                                   std::string_view if_etag = {}) {
@@ -42,7 +42,7 @@ std::unique_ptr<blob::BlobReader> open_unchanging(Engine& engine, const std::str
   return reader;
 }
 
-/// Others may change these, whether or not an etag was recorded.
+/// Opens an address whose bytes others may change, whether or not an etag was recorded.
 std::unique_ptr<blob::BlobReader> open_changing(Engine& engine, const std::string& url,
                                                 blob::ByteRange range, std::string_view if_etag) {
   const blob::Located at = engine.stores.locate(url);
@@ -51,7 +51,7 @@ std::unique_ptr<blob::BlobReader> open_changing(Engine& engine, const std::strin
   return reader;
 }
 
-/// Parts one after another, each opened when it is reached.
+/// Reads parts in sequence, each opened when it is reached.
 class PartsReader final : public blob::BlobReader {
  public:
   PartsReader(Engine& engine, Repository repository, std::shared_ptr<const meta::PartList> parts,
@@ -63,7 +63,7 @@ class PartsReader final : public blob::BlobReader {
     skip_ = range.offset;
     while (at_ < parts_->size() && skip_ >= (*parts_)[at_].size_bytes)
       skip_ -= (*parts_)[at_++].size_bytes;
-    open_part();  // missing bytes are reported before the answer begins
+    open_part();  // report missing bytes before the response begins
   }
 
   size_t read(std::span<char> out) override {
@@ -107,9 +107,9 @@ std::unique_ptr<blob::BlobReader> open_object(Engine& engine, const Repository& 
     return std::make_unique<PartsReader>(engine, repository, engine.part_lists.get(list->id),
                                          range);
   }
-  // An object that was imported, or linked after its client had sent it to the store, must still be
-  // the same; "" in its source version means the entry's own etag. A copy of a linked one that was
-  // read while it was the same stays valid: only its own client could overwrite the bytes.
+  // An object that was imported, or linked after its client had uploaded it to the store, must be
+  // unchanged; "" in its source version means the entry's own etag. A cached copy of a linked
+  // object stays valid: only its own client could have overwritten the bytes.
   const std::string url = physical_address(engine, repository, entry);
   const auto version = entry.source_version();
   std::string etag;

@@ -26,7 +26,7 @@ std::optional<uint64_t> write_at(Engine& engine, const Repository& repository,
   const auto writer = at.store->create(at.key, size_hint);
   const uint64_t size =
       std::clamp(size_hint.value_or(kBufferBytesMax) + 1, kBufferBytesMin, kBufferBytesMax);
-  // Uninitialised on purpose: zeroing would touch every page once more than needed.
+  // Deliberately uninitialised: zeroing would touch every page once more.
   const std::unique_ptr<char[]> buffer(new char[size]);
   uint64_t written = 0;
   while (const size_t got = read(std::span<char>(buffer.get(), size))) {

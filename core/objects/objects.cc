@@ -35,8 +35,8 @@ std::optional<FoundObject> find_on_branch(Engine& engine, const meta::BranchLook
   return out;
 }
 
-/// Where a listing begins so that `after`, or everything below it when it is a common prefix, is
-/// skipped.
+/// The key at which a listing starts so that it skips `after`, or everything below `after` if that
+/// is a common prefix.
 std::string list_start(const ListOptions& options) {
   if (options.after.empty() || options.after < options.prefix) return options.prefix;
   if (!options.delimiter.empty() && options.after.starts_with(options.prefix)) {
@@ -48,7 +48,7 @@ std::string list_start(const ListOptions& options) {
   return options.after + '\0';
 }
 
-/// Items from the cursor on, folded, up to the limit.
+/// Items from the cursor on, grouped at the delimiter, up to the limit.
 Page<ListItem> fill_page(OverlayCursor& cursor, const ListOptions& options) {
   Page<ListItem> page;
   while (cursor.valid() && cursor.key().starts_with(options.prefix)) {
@@ -115,13 +115,13 @@ Page<ListItem> list_objects(Engine& engine, const RepositoryName& repository, st
                             const ListOptions& options, uint32_t prefix_digits_min) {
   const std::string start = list_start(options);
   const uint32_t rows_hint = std::max(options.limit + 1, kStagedRowsHintMin);
-  // Staged deletions and folded keys may take more rows than one statement brought: then once more,
-  // in a snapshot.
+  // Staged deletions and grouped keys may need more rows than one statement returns. Then the
+  // listing is repeated in a snapshot.
   for (const StagedReading reading : {StagedReading::kFirstRows, StagedReading::kAll}) {
     const auto snapshot =
         RefSnapshot::open(engine, repository, ref, start, {reading, rows_hint}, prefix_digits_min);
     if (start.empty() && !options.after.empty())
-      return {};  // nothing sorts behind the common prefix
+      return {};  // nothing sorts after the common prefix
     OverlayCursor cursor(snapshot->nodes(), snapshot->root(), snapshot->take_rows());
     cursor.limit_deletions(options.deletions_max);
     cursor.seek(start);
@@ -153,7 +153,7 @@ bool delete_objects(Engine& engine, const RepositoryName& repository, const Bran
 void apply(const CopyChanges& changes, Entry& entry) {
   if (changes.content_type) entry.content_type = *changes.content_type;
   if (changes.extras) {
-    // Attributes of the bytes stay; the headers are replaced as a whole.
+    // The attributes of the bytes stay; the headers are all replaced.
     const auto checksums = entry.checksums();
     const auto version = entry.source_version();
     entry.extras = *changes.extras;
@@ -169,7 +169,7 @@ std::shared_ptr<void> hold_sources(Engine& engine) {
 
 namespace {
 
-/// Copies to a branch that was looked up for it.
+/// Copies to a branch that has been looked up.
 StagedEntry stage_copy(Engine& engine, const FoundObject& source, const meta::BranchLookup& seen,
                        const Key& key, const CopyChanges& changes, const Condition& condition) {
   const Repository target = engine.repositories.get(seen.repository);

@@ -22,7 +22,8 @@ std::function<bool(std::string_view)> shown_at(const SearchScope& scope,
   return [&](std::string_view path) { return scope.shows_object(repository, ref, path); };
 }
 
-/// A ref that was found and not named may be gone, or mean nothing in its repository.
+/// Whether the error means that a ref is gone or invalid in its repository, for refs that a glob
+/// found.
 bool may_be_absent(const Error& error, bool required) {
   return !required &&
          (error.code() == ErrorCode::kNotFound || error.code() == ErrorCode::kInvalidArgument);
@@ -43,7 +44,7 @@ ScanEnd scan(Engine& engine, const SearchScope& scope, const RefsSearch& search,
   }
 }
 
-/// Where the search is to go on from the token; nullopt: all was looked at.
+/// Scans from the token on. Returns the token to continue from; nullopt at the end.
 std::optional<SearchToken> scan_on(Engine& engine, const SearchScope& scope,
                                    const RefsSearch& search, const SearchToken& from,
                                    const Take& take) {
@@ -73,7 +74,7 @@ Page<FoundAtPlace> in_order_of_places(Engine& engine, const SearchScope& scope,
   return out;
 }
 
-/// A candidate that an earlier request found, as it is now, if the caller may still know of it.
+/// The current state of a candidate of an earlier request, if the caller may still see it.
 std::optional<Entry> candidate(Engine& engine, const SearchScope& scope, const search::Query& query,
                                const Place& place) {
   if (!is_repository_name(place.repository)) return std::nullopt;
@@ -95,7 +96,7 @@ std::optional<Entry> candidate(Engine& engine, const SearchScope& scope, const s
   }
 }
 
-/// The selection, as small as a token must be, and where the search goes on.
+/// The token of a paused search: the selection, cut to the token's size limit, and the position.
 std::string paused(SearchSelection& selection, SearchToken on, std::optional<SortedPlace> above) {
   on.above = std::move(above);
   size_t bytes = 0;

@@ -18,23 +18,24 @@ namespace tarn::versioning {
 namespace {
 
 constexpr uint32_t kStagedRowsHint = 1'000;
-// Summaries looked at together: few for a search that finds at once, many for one that must go far.
+// Number of summaries per load: few for a search that finds results at once, many for one that must
+// go far.
 constexpr size_t kWindowRangesMin = 16;
 constexpr size_t kWindowRangesMax = 256;
-// Of ranges without a summary, read together.
+// Ranges without a summary that are read together.
 constexpr size_t kRangesPerLoad = 32;
 constexpr uint64_t kEntriesPerClockRead = 64;
 /// With conditions, whose patterns and values may be long.
 constexpr uint64_t kConditionedEntriesPerClockRead = 8;
 
-/// Ranges and summaries end a scan where it looks ahead.
+/// Ignores the limits of ranges and summaries, which look_ahead() enforces.
 bool out_of_time(const SearchBudget& budget) {
   return budget.cost.entries_seen >= budget.limits.objects ||
          std::chrono::steady_clock::now() >= budget.deadline;
 }
 
-/// Reads summaries ahead of a cursor, makes those that are missing, and ends the cursor when the
-/// search has cost enough. One thread at a time.
+/// Reads summaries ahead of a cursor, creates missing ones, and ends the cursor when the budget is
+/// spent. One thread at a time.
 class SummaryFilter final : public tree::LeafFilter {
  public:
   SummaryFilter(Engine& engine, RefSnapshot& snapshot, const search::Query& query,
@@ -54,7 +55,7 @@ class SummaryFilter final : public tree::LeafFilter {
     return parent.count();
   }
 
-  /// Set when the search must end: nothing behind this key was looked at.
+  /// Set if the search must end: nothing after this key was examined.
   const std::optional<std::string>& stopped_at() const { return stopped_at_; }
   const std::vector<meta::RangeSummaries::Made>& made() const { return made_; }
 
@@ -63,7 +64,7 @@ class SummaryFilter final : public tree::LeafFilter {
     return parent.nid(0) == parent_ && index >= first_ && index - first_ < wanted_.size();
   }
 
-  /// Learns about the ranges from `index` on; false = the cursor is to end before them.
+  /// Loads the summaries of the ranges from `index` on; false = the cursor must end before them.
   bool look_ahead(const tree::InnerNode& parent, uint32_t index) {
     if (index > 0) seen_through_ = parent.last_key(index - 1);
     if (!end_.empty() && seen_through_ >= end_) return false;
@@ -81,7 +82,8 @@ class SummaryFilter final : public tree::LeafFilter {
     auto summaries =
         engine_.summaries.load(snapshot_.connection(), snapshot_.repository().id, ranges);
     make_missing(ranges, summaries);
-    // Kept until the cursor is in another parent: it asks ahead of where it stands.
+    // Earlier results are kept while the cursor stays in the same parent, because it asks ahead of
+    // its position.
     if (parent.nid(0) != parent_ || index != first_ + wanted_.size()) {
       parent_ = parent.nid(0);
       first_ = index;
@@ -96,7 +98,7 @@ class SummaryFilter final : public tree::LeafFilter {
     return true;
   }
 
-  /// Nothing is spent before the first window, so that every scan gets on.
+  /// The first window is always examined, so that every scan makes progress.
   bool spent() const { return looked_ && budget_.spent(); }
 
   void make_missing(const std::vector<Nid>& ranges,
@@ -123,26 +125,26 @@ class SummaryFilter final : public tree::LeafFilter {
   Engine& engine_;
   RefSnapshot& snapshot_;
   const search::Sieve sieve_;
-  const std::string end_;  ///< of the keys asked for, exclusive; "" = no end
+  const std::string end_;  ///< end of the requested keys, exclusive; "" = no end
   SearchBudget& budget_;
   bool looked_ = false;
   std::vector<meta::RangeSummaries::Made> made_;
   size_t window_ = kWindowRangesMin;
-  std::string seen_through_;  ///< the last key of the ranges looked at
+  std::string seen_through_;  ///< the last key of the examined ranges
   std::optional<std::string> stopped_at_;
-  // Known children: those from first_ on, of the node whose first child is parent_.
+  // The known children: from first_ on, of the node whose first child is parent_.
   Nid parent_ = 0;
   uint32_t first_ = 0;
   std::vector<bool> wanted_;
 };
 
-/// Where the keys of the query that are behind `after` begin.
+/// The first key of the query after `after`.
 std::string first_key(const ScanPlan& plan) {
   const std::string& prefix = plan.query.key_prefix();
   return plan.after.empty() || plan.after < prefix ? prefix : plan.after + '\0';
 }
 
-/// Asks little of objects that do not match: most do not.
+/// Cheap checks first: most objects do not match.
 std::optional<Entry> match_at(const OverlayCursor& cursor, const ScanPlan& plan) {
   if (!plan.query.matches_path(cursor.key())) return std::nullopt;
   Entry entry = cursor.entry();
@@ -153,7 +155,7 @@ std::optional<Entry> match_at(const OverlayCursor& cursor, const ScanPlan& plan)
   return entry;
 }
 
-/// From the cursor on.
+/// Scans from the cursor on.
 ScanEnd walk(OverlayCursor& cursor, const SummaryFilter& filter, const ScanPlan& plan,
              SearchBudget& budget,
              const std::function<bool(const std::string& path, Entry entry)>& take) {
@@ -201,7 +203,7 @@ ScanEnd scan_ref(Engine& engine, const RepositoryName& repository, std::string_v
     end = walk(cursor, filter, plan, budget, take);
   }
   const RepositoryId id = snapshot->repository().id;
-  snapshot.reset();  // storing needs a connection of its own
+  snapshot.reset();  // storing needs its own connection
   engine.summaries.store(id, filter.made());
   count(before, budget.cost);
   return end;

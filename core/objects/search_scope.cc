@@ -10,7 +10,7 @@
 namespace tarn::versioning {
 namespace {
 
-/// `check` throws for a name that cannot be one.
+/// `check` throws for an invalid name.
 SearchNames split(std::span<const std::string> words, std::string_view what,
                   void (*check)(const std::string&)) {
   if (words.empty() || words.size() > kSearchWordsMax)

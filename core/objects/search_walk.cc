@@ -10,12 +10,12 @@
 namespace tarn::versioning {
 namespace {
 
-/// The text that all wanted names begin with.
+/// The common prefix of all wanted names.
 std::string prefix_of(const SearchNames& names) {
   return names.names.empty() && names.globs.size() == 1 ? names.globs[0].prefix() : "";
 }
 
-/// Hidden branches are for those who say how they begin.
+/// Hidden branches match only globs that start with literal text.
 bool finds(const std::vector<Glob>& globs, const Branch& branch) {
   return std::any_of(globs.begin(), globs.end(), [&](const Glob& glob) {
     return (!branch.hidden || !glob.prefix().empty()) && glob.matches(branch.name.str());
@@ -121,13 +121,13 @@ void SearchWalk::open(Repository repository, std::string after_ref) {
   open_ = std::move(repository);
 }
 
-/// In order, each once; nullopt: none is left, or the walk is paused.
+/// In order, without duplicates; nullopt: none is left, or the walk is paused.
 std::optional<std::string> SearchWalk::next_ref() {
   while (branches_.empty() && more_branches_) {
     if (!named_.empty() && named_.back() <= branches_after_) break;
     load_branches();
     if (!branches_.empty()) break;
-    // Names up to here are passed once those that were given come first.
+    // Named refs come first: the names up to here are done once those before them are.
     if (more_branches_ && (named_.empty() || named_.back() > branches_after_)) {
       position_ = {open_->name.str(), branches_after_};
       moved_ = true;

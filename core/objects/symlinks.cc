@@ -17,7 +17,7 @@ namespace {
 constexpr uint32_t kObjectsPerPage = 1000;
 constexpr size_t kFolderBytes = 8;
 
-/// The lines of each directory's file.
+/// The lines of the file of each directory.
 std::map<std::string, std::string> lines_of(Engine& engine, const Repository& repository,
                                             std::string_view ref, std::string_view prefix) {
   std::map<std::string, std::string> lines;

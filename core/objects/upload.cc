@@ -26,7 +26,7 @@ StageTarget stage_target(const UploadTarget& target) {
           target.branch.settings_version};
 }
 
-/// The part of a URL behind the repository's own namespace; nullopt when it lies elsewhere.
+/// The part of a URL below the repository's own namespace; nullopt if it lies elsewhere.
 std::optional<std::string_view> inside_namespace(const Repository& repository,
                                                  std::string_view url) {
   if (!url.starts_with(repository.storage_namespace)) return std::nullopt;
@@ -35,7 +35,7 @@ std::optional<std::string_view> inside_namespace(const Repository& repository,
   return url.substr(1);
 }
 
-/// The sizes keep apart texts that may hold line breaks.
+/// The sizes make the input unambiguous, because the texts may contain line breaks.
 std::string link_token(const Engine& engine, RepositoryId repository, std::string_view branch,
                        std::string_view key, std::string_view relative, std::string_view user) {
   return to_base64url(
@@ -49,7 +49,7 @@ std::string link_token(const Engine& engine, RepositoryId repository, std::strin
               str_cat("link address invalid: ", why));
 }
 
-/// MD5 hex of an object in the store; nullopt: it is not there, or not whole.
+/// MD5 hex of an object in the store; nullopt if it is missing or incomplete.
 std::optional<std::string> md5_of_stored(Engine& engine, const Repository& repository,
                                          const OwnAddress& address) {
   const blob::Located at =
@@ -85,7 +85,7 @@ std::optional<Entry> shown_at(Engine& engine, const UploadTarget& target,
 }
 
 void check_external(Engine& engine, const std::string& url) {
-  engine.stores.locate(url);  // a known scheme, a permitted place
+  engine.stores.locate(url);  // a known scheme and a permitted location
   blob::check_no_dots(url);
   if (url.starts_with("local://") && !url.starts_with("local:///")) {
     throw_invalid(str_cat("physical address \"", url,
@@ -191,7 +191,7 @@ StagedEntry stage_handed_out(Engine& engine, const UploadTarget& target, const O
         });
     return {std::move(entry), version};
   } catch (const Error& error) {
-    // The condition may fail because of what this address, sent before, has made.
+    // The condition may fail because this request, sent earlier, has already succeeded.
     if (error.reason() != kLinkUsed && error.code() != ErrorCode::kPreconditionFailed) throw;
     auto shown = shown_at(engine, target, address);
     if (!shown) throw;
@@ -212,9 +212,9 @@ bool is_md5(std::string_view text) {
               str_cat("link address: ", what, " is said to be ", said, ", and is ", stored));
 }
 
-/// The version of the object that a client has sent to the store, which must be what the client
-/// says of it. The URL of the upload stays valid after the object is linked, so that reads compare
-/// with this version. nullopt: clients cannot write to this store directly.
+/// The version of an object that a client has uploaded to the store; checks the attributes that the
+/// client gives. The upload URL stays valid after the object is linked, so reads compare with this
+/// version. nullopt if clients cannot write to this store directly.
 std::optional<SourceVersion> sent_version(Engine& engine, const Repository& repository,
                                           const OwnAddress& address, const ForeignBytes& said) {
   const blob::Located at =

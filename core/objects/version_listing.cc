@@ -1,5 +1,5 @@
-// Listing the versions of a branch: two cursors in one snapshot, over what the branch shows and
-// over the versions that were kept.
+// A listing of a branch's versions: two cursors in one snapshot, over the branch's state and over
+// the kept versions.
 #include <algorithm>
 
 #include "core/base/error.h"
@@ -18,14 +18,14 @@ constexpr uint32_t kRowsPerFetch = 1000;
 constexpr uint32_t kStagedRowsHint = 256;
 constexpr std::string_view kNull = "null";
 
-/// The kept versions of keys below `end`, in order. Lives inside a snapshot.
+/// The kept versions of keys below `end`, in order. Must be used inside a snapshot.
 class VersionRows {
  public:
   VersionRows(db::Connection& connection, BranchId branch, std::string end)
       : connection_(connection), branch_(branch), end_(std::move(end)) {}
 
   void seek(const meta::ObjectVersionPlace& place) {
-    // A page that holds the key already is only moved on in.
+    // If the current page already contains the key, only advances in it.
     const auto at = std::find_if(rows_.begin() + at_, rows_.end(), [&](const auto& row) {
       return row.key > place.key || (row.key == place.key && !place.skips_key);
     });
@@ -88,7 +88,7 @@ class Listing {
   }
 
  private:
-  /// false: nothing can follow.
+  /// Returns false if nothing can follow.
   bool begin() {
     const VersionMarker& after = options_.after;
     if (after.path.empty() || after.path < options_.prefix) {
@@ -137,7 +137,7 @@ class Listing {
     return key.substr(0, at + options_.delimiter.size());
   }
 
-  /// All versions of a key that are to be listed.
+  /// Adds all versions of a key that belong to the listing.
   void add_versions(const std::string& key) {
     std::optional<Entry> visible;
     if (shown_.valid() && shown_.key() == key) visible = shown_.entry();
@@ -163,7 +163,7 @@ class Listing {
     if (goes_on && shown_.valid() && shown_.key() == key) shown_.next();
   }
 
-  /// After which of the key's versions the page begins: 0 = after the null version that is shown;
+  /// The version of the key after which the page starts: 0 = after the null version that is shown;
   /// nullopt: with the first.
   std::optional<int64_t> resumed(const std::string& key, bool null_shown) {
     if (!resumes_ || key != options_.after.path) return std::nullopt;
@@ -173,7 +173,7 @@ class Listing {
                                              parse_version_id(options_.after.id));
   }
 
-  /// false: the page is full.
+  /// Returns false if the page is full.
   bool add(VersionItem item) {
     if (page_.items.size() < options_.limit) {
       page_.items.push_back(std::move(item));
